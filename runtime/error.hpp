@@ -1,0 +1,47 @@
+// Errors of the world (not of the programmer): an std::error_code with what, rank, peer, operation and subject, so that a
+// message always says what failed, where, and against whom.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+namespace coracle {
+
+/// Coracle's own conditions, beside those of std::generic_category (ECANCELED, ETIMEDOUT, ...).
+enum class Errc {
+  out_of_segment = 1,  ///< A remote address or length lies outside its segment.
+  no_such_peer,        ///< A rank number is outside 0..size-1.
+  segment_full,        ///< The rank's segment has no room left (see `coracle run --segment`).
+  bad_handler,         ///< A remote function lies outside the main program and has no common address.
+  bad_input,           ///< A file or argument of the user is malformed.
+  unsupported,         ///< This placement, kernel or transport can't do it.
+  misaligned,          ///< An atomic's address is not a multiple of its size.
+  deadlock,            ///< `sim`: nothing is left that could ever happen, but ranks still wait.
+};
+
+const std::error_category& coracle_category() noexcept;
+std::error_code make_error_code(Errc value) noexcept;
+
+/// Thrown at the await site (and by setup code). Owns all its text.
+class Error : public std::runtime_error {
+ public:
+  /// `what` is the whole sentence: what failed, where, how to mend it.
+  Error(std::error_code code, const std::string& what) : std::runtime_error(what), code_(code) {}
+
+  const std::error_code& code() const noexcept { return code_; }
+
+  /// Builds the sentence for a failed operation: "put to rank 3 failed on rank 0: <code> (<detail>)".
+  static Error of_operation(std::error_code code, const char* operation, int rank, int peer, const std::string& detail);
+
+ private:
+  std::error_code code_;
+};
+
+/// Throws Error with `what` for errno-like `code`.
+[[noreturn]] void throw_errno(int code, const std::string& what);
+
+}  // namespace coracle
+
+template <>
+struct std::is_error_code_enum<coracle::Errc> : std::true_type {};

@@ -1,0 +1,16 @@
+// Errors carry what, where and against whom.
+#include "runtime/error.hpp"
+
+#include <doctest/doctest.h>
+
+#include <ostream>
+
+using coracle::Errc;
+using coracle::Error;
+
+TEST_CASE("error: an operation's message names operation, rank, peer and detail") {
+  const Error error = Error::of_operation(Errc::out_of_segment, "put", 2, 5, "offset 4096 of 1024");
+  CHECK(error.code() == Errc::out_of_segment);
+  CHECK(std::string(error.what()) ==
+        "put on rank 2 with rank 5 failed: address outside its segment (offset 4096 of 1024)");
+}
