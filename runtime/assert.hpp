@@ -1,5 +1,5 @@
-// CORACLE_ASSERT: always-on check for a programmer's mistake. Says the condition, the values and the place, then aborts, so
-// that the launcher can report rank, signal and backtrace.
+// CORACLE_ASSERT: always-on check for a programmer's mistake. Says the condition, the values and the place, then
+// aborts, so that the launcher can report rank, signal and backtrace.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,13 +9,15 @@
 namespace coracle {
 
 /// Prints the failed condition and aborts; never returns. Any thread.
-[[noreturn]] void assertion_failed(const char* condition, const char* file, int line, std::string_view message) noexcept;
+[[noreturn]] void assertion_failed(const char* condition, const char* file, int line,
+                                   std::string_view message) noexcept;
 
 }  // namespace coracle
 
-/// CORACLE_ASSERT(condition, "format", values...): the format and its values are evaluated only when the condition is false.
-#define CORACLE_ASSERT(condition, ...)                                                                \
-  do {                                                                                                \
-    if (!(condition)) [[unlikely]]                                                                    \
-      ::coracle::assertion_failed(#condition, __FILE__, __LINE__, ::fmt::format(__VA_ARGS__));        \
+/// CORACLE_ASSERT(condition, "format", values...): the format and its values are evaluated only when the condition is
+/// false.
+#define CORACLE_ASSERT(condition, ...)                                                         \
+  do {                                                                                         \
+    if (!(condition)) [[unlikely]]                                                             \
+      ::coracle::assertion_failed(#condition, __FILE__, __LINE__, ::fmt::format(__VA_ARGS__)); \
   } while (false)

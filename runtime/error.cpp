@@ -11,14 +11,22 @@ class Category final : public std::error_category {
   const char* name() const noexcept override { return "coracle"; }
   std::string message(int value) const override {
     switch (static_cast<Errc>(value)) {
-      case Errc::out_of_segment: return "address outside its segment";
-      case Errc::no_such_peer: return "no such rank";
-      case Errc::segment_full: return "segment is full";
-      case Errc::bad_handler: return "function has no address common to all ranks";
-      case Errc::bad_input: return "bad input";
-      case Errc::unsupported: return "not supported here";
-      case Errc::misaligned: return "misaligned address";
-      case Errc::deadlock: return "deadlock";
+      case Errc::out_of_segment:
+        return "address outside its segment";
+      case Errc::no_such_peer:
+        return "no such rank";
+      case Errc::segment_full:
+        return "segment is full";
+      case Errc::bad_handler:
+        return "function has no address common to all ranks";
+      case Errc::bad_input:
+        return "bad input";
+      case Errc::unsupported:
+        return "not supported here";
+      case Errc::misaligned:
+        return "misaligned address";
+      case Errc::deadlock:
+        return "deadlock";
     }
     return fmt::format("unknown condition {}", value);
   }
@@ -31,7 +39,9 @@ const std::error_category& coracle_category() noexcept {
   return category;
 }
 
-std::error_code make_error_code(Errc value) noexcept { return {static_cast<int>(value), coracle_category()}; }
+std::error_code make_error_code(Errc value) noexcept {
+  return {static_cast<int>(value), coracle_category()};
+}
 
 Error Error::of_operation(std::error_code code, const char* operation, int rank, int peer, const std::string& detail) {
   std::string text = fmt::format("{} on rank {}", operation, rank);

@@ -1,5 +1,5 @@
-// Errors of the world (not of the programmer): an std::error_code with what, rank, peer, operation and subject, so that a
-// message always says what failed, where, and against whom.
+// Errors of the world (not of the programmer): an std::error_code with what, rank, peer, operation and subject, so that
+// a message always says what failed, where, and against whom.
 #pragma once
 
 #include <stdexcept>
