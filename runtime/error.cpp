@@ -44,7 +44,8 @@ std::error_code make_error_code(Errc value) noexcept {
 }
 
 Error Error::of_operation(std::error_code code, const char* operation, int rank, int peer, const std::string& detail) {
-  std::string text = fmt::format("{} on rank {}", operation, rank);
+  std::string text = operation;
+  if (rank >= 0) text += fmt::format(" on rank {}", rank);
   if (peer >= 0) text += fmt::format(" with rank {}", peer);
   text += fmt::format(" failed: {}", code.message());
   if (!detail.empty()) text += fmt::format(" ({})", detail);

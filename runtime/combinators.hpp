@@ -1,0 +1,140 @@
+// when_all, when_any, with_timeout, as_result: ways to combine tasks. None of them leaves a child behind.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "runtime/error.hpp"
+#include "runtime/event.hpp"
+#include "runtime/result.hpp"
+#include "runtime/join.hpp"
+
+namespace coracle {
+
+/// void becomes std::monostate, so that results can be stored.
+template <class T>
+using Stored = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+
+namespace detail {
+
+template <class T>
+Task<> store(Task<T> task, std::optional<Stored<T>>& result) {
+  if constexpr (std::is_void_v<T>) {
+    co_await task;
+    result.emplace();
+  } else {
+    result.emplace(co_await task);
+  }
+}
+
+template <class T>
+Task<> store_first(Task<T> task, std::size_t index, std::optional<std::size_t>& winner,
+                   std::optional<Stored<T>>& result, Scope& scope) {
+  std::optional<Stored<T>> value;
+  co_await store(std::move(task), value);
+  if (winner || scope.error()) co_return;  // finished before its cancellation took hold
+  winner = index;
+  result = std::move(value);
+  scope.cancel();
+}
+
+/// Cancels a scope at a deadline.
+class Deadline final : private Timer {
+ public:
+  Deadline(Scope& scope, std::chrono::nanoseconds limit) : scope_(scope) {
+    const auto delay = limit.count() > 0 ? static_cast<std::uint64_t>(limit.count()) : 0;
+    scope.loop().timers().arm(*this, scope.loop().exact_now_ns() + delay);
+  }
+  ~Deadline() { scope_.loop().timers().disarm(*this); }
+  Deadline(const Deadline&) = delete;
+  Deadline& operator=(const Deadline&) = delete;
+
+ private:
+  void fire() noexcept override { scope_.cancel(std::make_error_code(std::errc::timed_out)); }
+  Scope& scope_;
+};
+
+}  // namespace detail
+
+/// Runs all at once; a tuple of their values. The first error cancels the others, which are joined, and is rethrown.
+template <class... T>
+Task<std::tuple<Stored<T>...>> when_all(Task<T>... tasks) {
+  PromiseBase& self = co_await this_coroutine();
+  Scope scope(self.loop(), &self.scope());
+  std::tuple<std::optional<Stored<T>>...> results;
+  std::apply([&](auto&... result) { (scope.spawn(detail::store(std::move(tasks), result)), ...); }, results);
+  co_await scope.join();
+  co_return std::apply([](auto&... result) { return std::tuple<Stored<T>...>(std::move(*result)...); }, results);
+}
+
+/// Runs all at once; their values in the order of `tasks`.
+template <class T>
+Task<std::vector<Stored<T>>> when_all(std::vector<Task<T>> tasks) {
+  PromiseBase& self = co_await this_coroutine();
+  Scope scope(self.loop(), &self.scope());
+  std::vector<std::optional<Stored<T>>> results(tasks.size());
+  for (std::size_t i = 0; i < tasks.size(); ++i) scope.spawn(detail::store(std::move(tasks[i]), results[i]));
+  co_await scope.join();
+  std::vector<Stored<T>> values;
+  values.reserve(results.size());
+  for (auto& result : results) values.push_back(std::move(*result));
+  co_return values;
+}
+
+/// The first of several tasks: its place and its value.
+template <class T>
+struct First {
+  std::size_t index;
+  Stored<T> value;
+};
+
+/// Runs all until one finishes; the losers are cancelled and joined. An error before that cancels all and is rethrown.
+template <class T>
+Task<First<T>> when_any(std::vector<Task<T>> tasks) {
+  CORACLE_ASSERT(!tasks.empty(), "when_any of no task would never end");
+  PromiseBase& self = co_await this_coroutine();
+  Scope scope(self.loop(), &self.scope());
+  std::optional<std::size_t> winner;
+  std::optional<Stored<T>> result;
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    scope.spawn(detail::store_first(std::move(tasks[i]), i, winner, result, scope));
+  auto error = co_await join_quietly(scope);
+  if (!winner) std::rethrow_exception(error);
+  First<T> first{*winner, std::move(*result)};
+  co_return first;
+}
+
+/// `task`, cancelled and joined when it has not finished within `limit`: then throws Error with std::errc::timed_out.
+template <class T>
+Task<T> with_timeout(std::chrono::nanoseconds limit, Task<T> task) {
+  PromiseBase& self = co_await this_coroutine();
+  Scope scope(self.loop(), &self.scope());
+  detail::Deadline deadline(scope, limit);
+  std::optional<Stored<T>> result;
+  scope.spawn(detail::store(std::move(task), result));
+  co_await scope.join();
+  if constexpr (!std::is_void_v<T>) co_return std::move(*result);
+}
+
+/// The outcome of `task` as a value: `Result<T> r = co_await as_result(f());` Only coracle::Error is caught.
+template <class T>
+Task<Result<T>> as_result(Task<T> task) {
+  std::optional<Error> error;
+  try {
+    if constexpr (std::is_void_v<T>) {
+      co_await task;
+      co_return Result<T>();
+    } else {
+      co_return Result<T>(co_await task);
+    }
+  } catch (const Error& caught) {
+    error = caught;
+  }
+  co_return Result<T>(std::move(*error));
+}
+
+}  // namespace coracle

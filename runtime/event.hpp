@@ -1,0 +1,106 @@
+// Event and sleeping: the waits inside one loop.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <utility>
+
+#include "runtime/waiter.hpp"
+
+namespace coracle {
+
+/// A flag that coroutines of one loop await. set() wakes all; it stays set until reset().
+class Event {
+ public:
+  Event() = default;
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  ~Event() { CORACLE_ASSERT(first_ == nullptr, "an Event ended while a coroutine awaits it"); }
+
+  bool is_set() const noexcept { return set_; }
+  void reset() noexcept { set_ = false; }
+  void set() noexcept {
+    set_ = true;
+    for (Wait* wait = std::exchange(first_, nullptr); wait != nullptr;) {
+      Wait* next = wait->next_;
+      wait->complete();
+      wait = next;
+    }
+  }
+
+  class [[nodiscard]] Wait final : public Waiter {
+   public:
+    Wait(Event& event, const std::source_location& where) noexcept : Waiter("event"), event_(event) { awaited_at(where); }
+    bool await_ready() const noexcept { return event_.set_; }
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> self) noexcept {
+      if (!suspend(self, true)) return false;
+      next_ = std::exchange(event_.first_, this);
+      return true;
+    }
+    void await_resume() const { throw_if_failed(); }
+
+   private:
+    friend class Event;
+    void cancel(std::error_code reason) noexcept override {
+      Wait** link = &event_.first_;
+      while (*link != this) link = &(*link)->next_;
+      *link = next_;
+      complete(reason);
+    }
+    Event& event_;
+    Wait* next_ = nullptr;
+  };
+
+  /// `co_await event;`
+  Wait wait_at(const std::source_location& where) noexcept { return {*this, where}; }
+
+ private:
+  Wait* first_ = nullptr;
+  bool set_ = false;
+};
+
+/// `co_await sleep_for(5ms);` — virtual time in `sim`.
+class [[nodiscard]] sleep_for final : public Waiter, private Timer {
+ public:
+  explicit sleep_for(std::chrono::nanoseconds duration) noexcept : Waiter("timer"), duration_(duration) {}
+  bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> self) {
+    if (!suspend(self, true)) return false;
+    loop_ = &self.promise().loop();
+    const auto delay = duration_.count() > 0 ? static_cast<std::uint64_t>(duration_.count()) : 0;
+    loop_->timers().arm(*this, loop_->exact_now_ns() + delay);
+    return true;
+  }
+  void await_resume() const { throw_if_failed(); }
+
+ private:
+  void fire() noexcept override { complete(); }
+  void cancel(std::error_code reason) noexcept override {
+    loop_->timers().disarm(*this);
+    complete(reason);
+  }
+  std::chrono::nanoseconds duration_;
+  EventLoop* loop_ = nullptr;
+};
+
+/// `co_await yield();` — lets the pollers and the other ready coroutines run once. Throws when the scope was cancelled.
+class [[nodiscard]] yield {
+ public:
+  bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> self) noexcept {
+    scope_ = &self.promise().scope();
+    self.promise().loop().ready(self);
+  }
+  void await_resume() const {
+    if (scope_->cancelled()) [[unlikely]] throw_cancelled();
+  }
+
+ private:
+  [[noreturn]] void throw_cancelled() const;
+  Scope* scope_ = nullptr;
+};
+
+}  // namespace coracle

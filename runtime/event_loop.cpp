@@ -1,0 +1,128 @@
+// The loop's turn, and what it does when there is nothing to do.
+#include "runtime/event_loop.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/io.hpp"
+#include "runtime/join.hpp"
+#include "runtime/task.hpp"
+
+namespace coracle {
+namespace {
+
+void cpu_pause() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+Task<> run_root(Task<> root, bool& finished, std::exception_ptr& error) {
+  try {
+    co_await root;
+  } catch (...) {
+    error = std::current_exception();
+  }
+  finished = true;
+}
+
+}  // namespace
+
+EventLoop::EventLoop(Clock& clock, Doorbell* doorbell)
+    : clock_(clock),
+      own_doorbell_(doorbell == nullptr ? std::make_unique<Doorbell>() : nullptr),
+      doorbell_(doorbell == nullptr ? own_doorbell_.get() : doorbell),
+      now_ns_(clock.now_ns()),
+      root_scope_(std::make_unique<Scope>(*this, nullptr)) {}
+
+EventLoop::~EventLoop() {
+  root_scope_.reset();
+  FramePool::trim();
+}
+
+void EventLoop::remove_poller(Poller& poller) noexcept { std::erase(pollers_, &poller); }
+
+Io& EventLoop::io() {
+  if (!io_) {
+    io_ = make_io(*this);
+    add_poller(*io_);
+  }
+  return *io_;
+}
+
+void EventLoop::resume(std::coroutine_handle<> coroutine) {
+  coroutine.resume();
+  while (next_) std::exchange(next_, nullptr).resume();
+}
+
+bool EventLoop::run_ready() {
+  // Only what is ready now: coroutines that become ready meanwhile wait until the pollers have been asked again.
+  std::size_t count = ready_.size();
+  if (count == 0) return false;
+  do resume(ready_.pop());
+  while (--count != 0);
+  return true;
+}
+
+bool EventLoop::poll_all() {
+  bool progress = false;
+  for (std::size_t i = 0; i < pollers_.size(); ++i) progress |= pollers_[i]->poll();
+  if (!timers_.empty()) progress |= timers_.fire_due(exact_now_ns());
+  return progress;
+}
+
+bool EventLoop::turn() {
+  constexpr std::uint32_t kTurnsPerClockRead = 128;
+  if (++turns_ % kTurnsPerClockRead == 0) exact_now_ns();
+  const bool progress = poll_all();
+  return run_ready() || progress;
+}
+
+void EventLoop::idle(std::uint32_t& idle_turns) {
+  ++idle_turns;
+  if (idle_turns <= idle_.spins) {
+    cpu_pause();
+  } else if (idle_turns <= idle_.spins + idle_.yields) {
+    ::sched_yield();
+  } else {
+    sleep();
+    idle_turns = idle_.spins;  // after a vain wake-up: yield a little, don't spin again
+  }
+}
+
+void EventLoop::sleep() {
+  const bool with_io = io_ && io_->in_flight() > 0;
+  doorbell_->announce(with_io ? Doorbell::kOnEventFd : Doorbell::kOnFutex);
+  // Once more after the announcement: whoever published before it did not ring (see Doorbell).
+  if (!poll_all() && ready_.empty()) {
+    std::optional<std::uint64_t> timeout_ns;
+    if (!timers_.empty()) {
+      const std::uint64_t now = exact_now_ns();
+      timeout_ns = timers_.earliest_ns() > now ? timers_.earliest_ns() - now : 0;
+    }
+    ++sleep_count_;
+    if (with_io)
+      io_->sleep(timeout_ns);
+    else
+      doorbell_->sleep_on_futex(timeout_ns);
+    exact_now_ns();
+  }
+  doorbell_->withdraw();
+}
+
+void EventLoop::run(Task<> root) {
+  bool finished = false;
+  std::exception_ptr error;
+  root_scope_->spawn(run_root(std::move(root), finished, error));
+  for (std::uint32_t idle_turns = 0; !finished;) {
+    if (turn())
+      idle_turns = 0;
+    else if (!finished)
+      idle(idle_turns);
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace coracle

@@ -1,0 +1,111 @@
+// EventLoop: one per rank and thread. It asks its pollers for completions and then resumes the coroutines that are ready;
+// with nothing to do it spins, yields, and at last sleeps until a peer rings its doorbell, a timer is due or I/O completes.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "runtime/clock.hpp"
+#include "runtime/doorbell.hpp"
+#include "runtime/ready_queue.hpp"
+#include "runtime/timer.hpp"
+
+namespace coracle {
+
+class Io;
+class Scope;
+template <class T>
+class Task;
+
+/// A source of completions. poll() never resumes a coroutine: it completes waiters, which queue themselves.
+class Poller {
+ public:
+  virtual ~Poller() = default;
+  /// Returns true when it made progress. Called by the loop's thread only.
+  virtual bool poll() noexcept = 0;
+};
+
+/// How long an idle loop burns CPU before it sleeps.
+struct IdlePolicy {
+  std::uint32_t spins = 4000;  ///< Turns with a CPU pause between; 0 when ranks outnumber cores.
+  std::uint32_t yields = 20;   ///< Turns with a sched_yield between.
+};
+
+class EventLoop {
+ public:
+  /// `doorbell`: where peers wake this loop; it must outlive the loop. Null: one of the loop's own.
+  explicit EventLoop(Clock& clock = real_clock(), Doorbell* doorbell = nullptr);
+  ~EventLoop();
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
+
+  /// Asks each poller, then resumes what was ready. True when anything happened.
+  bool turn();
+  /// Turns, and sleeps between, until `root` has finished; rethrows its error.
+  void run(Task<void> root);
+  /// True when some coroutine could be resumed at once.
+  bool has_ready() const noexcept { return !ready_.empty(); }
+
+  void add_poller(Poller& poller) { pollers_.push_back(&poller); }
+  void remove_poller(Poller& poller) noexcept;
+
+  /// Queues a coroutine; it runs in a later step of the loop, never inside this call. Loop's thread only.
+  void ready(std::coroutine_handle<> coroutine) { ready_.push(coroutine); }
+
+  /// Starts a coroutine by a nested call; beyond kDepthMax nested calls it queues it instead and returns false.
+  bool start(std::coroutine_handle<> coroutine) {
+    if (depth_ >= kDepthMax) [[unlikely]] {
+      ready(coroutine);
+      return false;
+    }
+    ++depth_;
+    coroutine.resume();
+    --depth_;
+    return true;
+  }
+
+  /// Resumes `coroutine` as soon as the present one has returned to the loop (used by a finished task for its parent).
+  void resume_next(std::coroutine_handle<> coroutine) noexcept { next_ = coroutine; }
+
+  /// Time as of the last refresh (at most some microseconds of busy work old): cheap. See exact_now_ns().
+  std::uint64_t now_ns() const noexcept { return now_ns_; }
+  std::uint64_t exact_now_ns() { return now_ns_ = clock_.now_ns(); }
+
+  TimerQueue& timers() noexcept { return timers_; }
+  Scope& root_scope() noexcept { return *root_scope_; }
+  Doorbell& doorbell() noexcept { return *doorbell_; }
+  /// Files and descriptors; made at first use (io_uring, or epoll and threads where that is refused).
+  Io& io();
+
+  void set_idle_policy(IdlePolicy policy) noexcept { idle_ = policy; }
+  /// CPU-idle sleeps so far, for tests and statistics.
+  std::uint64_t sleep_count() const noexcept { return sleep_count_; }
+
+ private:
+  static constexpr int kDepthMax = 256;
+
+  bool poll_all();
+  bool run_ready();
+  void resume(std::coroutine_handle<> coroutine);
+  void idle(std::uint32_t& idle_turns);
+  void sleep();
+
+  Clock& clock_;
+  std::unique_ptr<Doorbell> own_doorbell_;
+  Doorbell* doorbell_;
+  ReadyQueue ready_;
+  std::coroutine_handle<> next_;
+  int depth_ = 0;
+  std::uint32_t turns_ = 0;
+  std::uint64_t now_ns_ = 0;
+  std::uint64_t sleep_count_ = 0;
+  IdlePolicy idle_;
+  TimerQueue timers_;
+  std::vector<Poller*> pollers_;
+  std::unique_ptr<Scope> root_scope_;
+  std::unique_ptr<Io> io_;
+};
+
+}  // namespace coracle

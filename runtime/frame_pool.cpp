@@ -1,0 +1,34 @@
+// The cold half of the frame pool: taking slabs from the system and giving them back.
+#include "runtime/frame_pool.hpp"
+
+#include <cstdlib>
+
+namespace coracle {
+
+constinit thread_local FramePool FramePool::current_;
+
+void FramePool::refill(std::size_t index) {
+  auto* memory = static_cast<std::byte*>(std::aligned_alloc(64, kSlabBytes));
+  if (memory == nullptr) throw std::bad_alloc();
+  FramePool& pool = current_;
+  pool.slabs_ = new (memory) Slab{pool.slabs_};
+  pool.reserved_bytes_ += kSlabBytes;
+  const std::size_t frame_bytes = index * kGrain;
+  Node* head = pool.free_[index];
+  for (std::size_t at = 64; at + frame_bytes <= kSlabBytes; at += frame_bytes) head = new (memory + at) Node{head};
+  pool.free_[index] = head;
+}
+
+void FramePool::trim() noexcept {
+  FramePool& pool = current_;
+  if (pool.live_ != 0) return;
+  while (pool.slabs_ != nullptr) {
+    Slab* slab = pool.slabs_;
+    pool.slabs_ = slab->next;
+    std::free(slab);
+  }
+  pool.free_.fill(nullptr);
+  pool.reserved_bytes_ = 0;
+}
+
+}  // namespace coracle

@@ -1,0 +1,73 @@
+// Memory for coroutine frames: a free list per size class and thread, so that awaiting a task costs no malloc.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define CORACLE_PLAIN_FRAMES 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define CORACLE_PLAIN_FRAMES 1
+#endif
+#endif
+#ifndef CORACLE_PLAIN_FRAMES
+#define CORACLE_PLAIN_FRAMES 0  // 1: every frame is its own allocation, so that sanitizers see each one's life
+#endif
+
+namespace coracle {
+
+/// Frames of the calling thread. A loop has one thread, so the pool of the thread is the pool of its loop (in `sim` and in
+/// tests several loops of one thread share it). A frame must be released by the thread that allocated it.
+class FramePool {
+ public:
+  static void* allocate(std::size_t bytes) {
+    if (CORACLE_PLAIN_FRAMES || bytes > kLargest) return ::operator new(bytes);
+    FramePool& pool = current_;
+    Node*& head = pool.free_[index_of(bytes)];
+    if (head == nullptr) [[unlikely]] refill(index_of(bytes));
+    Node* node = head;
+    head = node->next;
+    ++pool.live_;
+    return node;
+  }
+
+  static void release(void* frame, std::size_t bytes) noexcept {
+    if (CORACLE_PLAIN_FRAMES || bytes > kLargest) return ::operator delete(frame);
+    FramePool& pool = current_;
+    pool.free_[index_of(bytes)] = new (frame) Node{pool.free_[index_of(bytes)]};
+    --pool.live_;
+  }
+
+  /// Gives all memory of the calling thread's pool back, if no frame lives in it. Called when a loop ends.
+  static void trim() noexcept;
+
+  /// Bytes that the calling thread's pool has taken from the system so far.
+  static std::size_t reserved_bytes() noexcept { return current_.reserved_bytes_; }
+
+ private:
+  struct Node {
+    Node* next;
+  };
+  struct Slab {
+    Slab* next;
+  };
+  static constexpr std::size_t kGrain = 32;
+  static constexpr std::size_t kLargest = 2048;
+  static constexpr std::size_t kSlabBytes = 64 * 1024;
+
+  static constexpr std::size_t index_of(std::size_t bytes) { return (bytes + kGrain - 1) / kGrain; }
+  static void refill(std::size_t index);
+
+  std::array<Node*, kLargest / kGrain + 1> free_{};
+  Slab* slabs_ = nullptr;
+  std::size_t reserved_bytes_ = 0;
+  std::int64_t live_ = 0;
+
+  // Trivially destructible on purpose: access then needs no initialisation guard.
+  static constinit thread_local FramePool current_;
+};
+
+}  // namespace coracle

@@ -1,0 +1,95 @@
+// Scopes: spawning, cancelling, joining; and the end of a spawned or late task.
+#include "runtime/join.hpp"
+
+#include <utility>
+
+#include "runtime/error.hpp"
+#include "runtime/event.hpp"
+#include "runtime/event_loop.hpp"
+#include "runtime/task.hpp"
+#include "runtime/waiter.hpp"
+
+namespace coracle {
+
+Scope::Scope(EventLoop& loop, Scope* parent) noexcept : loop_(loop) {
+  if (parent == nullptr) return;
+  insert_before(parent->scopes_);
+  cancelled_ = parent->cancelled_;
+}
+
+Scope::~Scope() {
+  CORACLE_ASSERT(running_ == 0, "a Scope ended with {} children still running: await join(), or use with_scope()", running_);
+  unlink();
+}
+
+void Scope::spawn(Task<void> child) {
+  auto handle = child.release();
+  CORACLE_ASSERT(handle, "an empty Task was spawned");
+  PromiseBase& promise = handle.promise();
+  promise.loop_ = &loop_;
+  promise.scope_ = this;
+  promise.parent_ = nullptr;
+  promise.mode_ = PromiseBase::Mode::spawned;
+  ++running_;
+  loop_.start(handle);
+}
+
+void Scope::cancel(std::error_code reason) noexcept {
+  if (!cancelled_) cancelled_ = reason;
+  for (ScopeLink* link = waiters_.next_; link != &waiters_;) {
+    ScopeLink* next = link->next_;  // cancel() may unlink this one, and no other
+    static_cast<Waiter*>(link)->cancel(reason);
+    link = next;
+  }
+  for (ScopeLink* link = scopes_.next_; link != &scopes_; link = link->next_) static_cast<Scope*>(link)->cancel(reason);
+}
+
+void Scope::child_finished(PromiseBase& child, std::exception_ptr error) noexcept {
+  child.handle().destroy();
+  if (error && !error_) {
+    error_ = std::move(error);
+    if (!cancelled_) cancel();
+  }
+  if (--running_ == 0 && join_ != nullptr) std::exchange(join_, nullptr)->complete();
+}
+
+void Scope::visit(WaiterVisitor& visitor, int depth) const noexcept {
+  for (const ScopeLink* link = waiters_.next_; link != &waiters_; link = link->next_)
+    visitor.visit(*static_cast<const Waiter*>(link), depth);
+  for (const ScopeLink* link = scopes_.next_; link != &scopes_; link = link->next_)
+    static_cast<const Scope*>(link)->visit(visitor, depth + 1);
+}
+
+void PromiseBase::finished_later() noexcept {
+  if (mode_ == Mode::spawned) {
+    scope_->child_finished(*this, std::move(error_));
+  } else {
+    loop_->resume_next(parent_->handle());
+  }
+}
+
+bool Waiter::suspend(PromiseBase& coroutine, bool interruptible) noexcept {
+  Scope& scope = coroutine.scope();
+  if (interruptible && scope.cancelled_) {
+    outcome_ = scope.cancelled_;
+    return false;
+  }
+  coroutine_ = &coroutine;
+  since_ns_ = scope.loop_.now_ns();
+  insert_before(scope.waiters_);
+  return true;
+}
+
+void Waiter::complete(std::error_code outcome) noexcept {
+  CORACLE_ASSERT(coroutine_ != nullptr, "{} completed twice, or while nobody waits for it", what_);
+  outcome_ = outcome;
+  unlink();
+  PromiseBase* coroutine = std::exchange(coroutine_, nullptr);
+  coroutine->loop().ready(coroutine->handle());
+}
+
+void yield::throw_cancelled() const { throw Error::of_operation(scope_->cancelled(), "yield", -1, -1, ""); }
+
+void Waiter::throw_failure() const { throw Error::of_operation(outcome_, what_, -1, peer_, ""); }
+
+}  // namespace coracle

@@ -1,0 +1,142 @@
+// Tasks: values, errors, and awaits in numbers that would break a naive implementation.
+#include "runtime/task.hpp"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "runtime/event.hpp"
+#include "runtime/event_loop.hpp"
+
+using namespace coracle;
+
+namespace {
+
+Task<int> ready_value(int value) { co_return value; }
+
+Task<> sum_of_ready(int count, long& sum) {
+  for (int i = 0; i < count; ++i) sum += co_await ready_value(i);
+}
+
+Task<int> recurse(int depth) {
+  if (depth == 0) co_return 0;
+  const int below = co_await recurse(depth - 1);
+  co_return below + 1;
+}
+
+Task<int> recurse_over_yield(int depth) {
+  if (depth == 0) {
+    co_await yield();
+    co_return 0;
+  }
+  const int below = co_await recurse_over_yield(depth - 1);
+  co_return below + 1;
+}
+
+Task<> store_into(Task<int> task, int& result) { result = co_await task; }
+
+Task<int> throws_at_once() {
+  throw std::runtime_error("at once");
+  co_return 0;
+}
+
+Task<int> throws_later() {
+  co_await yield();
+  throw std::runtime_error("later");
+}
+
+Task<> note_error(Task<int> task, std::string& text) {
+  try {
+    co_await task;
+  } catch (const std::runtime_error& error) {
+    text = error.what();
+  }
+}
+
+Task<std::unique_ptr<int>> move_only() { co_return std::make_unique<int>(7); }
+
+Task<> await_move_only(int& result) {
+  auto pointer = co_await move_only();
+  result = *pointer;
+}
+
+Task<> yield_often(int count) {
+  for (int i = 0; i < count; ++i) co_await yield();
+}
+
+struct Counted {
+  explicit Counted(int& count) : live(count) { ++live; }
+  Counted(const Counted& other) : live(other.live) { ++live; }
+  ~Counted() { --live; }
+  int& live;
+};
+
+Task<> keeps(Counted) { co_return; }
+
+Task<> start_and_drop(int& live) {
+  {
+    Task<> never_awaited = keeps(Counted(live));
+  }
+  co_await keeps(Counted(live));
+}
+
+}  // namespace
+
+TEST_CASE("task: a million ready tasks awaited in a row don't overflow the stack") {
+  EventLoop loop;
+  long sum = 0;
+  loop.run(sum_of_ready(1'000'000, sum));
+  CHECK(sum == 499'999'500'000L);
+}
+
+TEST_CASE("task: recursion far deeper than the limit of nested starts") {
+  EventLoop loop;
+  int depth = 0;
+  loop.run(store_into(recurse(100'000), depth));
+  CHECK(depth == 100'000);
+  loop.run(store_into(recurse_over_yield(100'000), depth));
+  CHECK(depth == 100'000);
+}
+
+TEST_CASE("task: an error is rethrown at the await, thrown before or after a suspension") {
+  EventLoop loop;
+  std::string text;
+  loop.run(note_error(throws_at_once(), text));
+  CHECK(text == "at once");
+  loop.run(note_error(throws_later(), text));
+  CHECK(text == "later");
+  int unused = 0;
+  CHECK_THROWS_WITH(loop.run(store_into(throws_later(), unused)), "later");
+}
+
+TEST_CASE("task: values that can only be moved") {
+  EventLoop loop;
+  int result = 0;
+  loop.run(await_move_only(result));
+  CHECK(result == 7);
+}
+
+TEST_CASE("task: arguments die exactly once, also when the task is never awaited") {
+  EventLoop loop;
+  int live = 0;
+  loop.run(start_and_drop(live));
+  CHECK(live == 0);
+}
+
+TEST_CASE("task: yielding a million times") {
+  EventLoop loop;
+  loop.run(yield_often(1'000'000));
+}
+
+TEST_CASE("task: awaiting ready tasks takes no memory from the system once the pool is warm") {
+  EventLoop loop;
+  long sum = 0;
+  loop.run(sum_of_ready(10, sum));
+  EventLoop same_thread;  // keeps the pool from being trimmed between the two readings
+  loop.run(sum_of_ready(10, sum));
+  const std::size_t before = FramePool::reserved_bytes();
+  loop.run(sum_of_ready(100'000, sum));
+  CHECK(FramePool::reserved_bytes() == before);
+}
