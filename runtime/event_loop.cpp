@@ -116,7 +116,8 @@ void EventLoop::run(Task<> root) {
   bool finished = false;
   std::exception_ptr error;
   root_scope_->spawn(run_root(std::move(root), finished, error));
-  for (std::uint32_t idle_turns = 0; !finished;) {
+  std::uint32_t idle_turns = 0;
+  while (!finished) {
     if (turn())
       idle_turns = 0;
     else if (!finished)

@@ -1,0 +1,157 @@
+// Making and reaching the job's shared region.
+#include "runtime/job.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+#include "runtime/assert.hpp"
+#include "runtime/error.hpp"
+
+namespace coracle {
+namespace {
+
+// Free in ordinary processes: above where the kernel puts programs, below where it puts mappings; also with ASan's shadow.
+constexpr std::uintptr_t kCommonAddress = 0x600000000000;
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kHugePage = 2ULL << 20;
+
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
+
+JobHeader layout(JobShape shape) {
+  JobHeader header;
+  shape.segment_bytes = round_up(shape.segment_bytes, kPage);
+  shape.inbox_bytes = round_up(shape.inbox_bytes, kPage);
+  header.shape = shape;
+  header.blocks_offset = round_up(sizeof(JobHeader), kPage);
+  header.inboxes_offset = header.blocks_offset + shape.size * sizeof(RankBlock);
+  header.segments_offset = round_up(header.inboxes_offset + shape.size * shape.inbox_bytes, kHugePage);
+  header.region_bytes = header.segments_offset + shape.size * shape.segment_bytes;
+  return header;
+}
+
+std::byte* map(std::size_t bytes, int fd, const char* whose) {
+  const bool shared = fd >= 0;
+  void* wanted = shared ? reinterpret_cast<void*>(kCommonAddress) : nullptr;
+  const int flags = MAP_NORESERVE | (shared ? MAP_SHARED | MAP_FIXED_NOREPLACE : MAP_PRIVATE | MAP_ANONYMOUS);
+  // An anonymous region is over-mapped by a huge page so that segments can start at a multiple of one.
+  void* base = ::mmap(wanted, shared ? bytes : bytes + kHugePage, PROT_READ | PROT_WRITE, flags, fd, 0);
+  if (base == MAP_FAILED || (shared && base != wanted)) {
+    throw_errno(base == MAP_FAILED ? errno : EEXIST,
+                fmt::format("can't map the job's {:.1f} GiB of segments into {} (fewer ranks or a smaller --segment may "
+                            "help; `ulimit -v` and vm.overcommit_memory limit it)",
+                            static_cast<double>(bytes) / (1 << 30), whose));
+  }
+  auto* start = static_cast<std::byte*>(base);
+  if (shared) return start;
+  auto* aligned = reinterpret_cast<std::byte*>(round_up(reinterpret_cast<std::uintptr_t>(start), kHugePage));
+  if (aligned != start) ::munmap(start, static_cast<std::size_t>(aligned - start));
+  ::munmap(aligned + bytes, static_cast<std::size_t>(start + kHugePage - aligned));
+  return aligned;
+}
+
+template <class T>
+T parse_number(std::string_view text, int base, const char* variable) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw Error(Errc::bad_input, fmt::format("environment variable {} holds '{}', which no launcher has written; unset it, "
+                                             "or start the program with `coracle run`", variable, text));
+  return value;
+}
+
+}  // namespace
+
+const char* to_string(Placement placement) noexcept {
+  switch (placement) {
+    case Placement::pvas: return "pvas";
+    case Placement::process: return "process";
+    case Placement::thread: return "thread";
+    case Placement::sim: return "sim";
+  }
+  return "?";
+}
+
+std::optional<Placement> parse_placement(std::string_view word) noexcept {
+  for (Placement placement : {Placement::pvas, Placement::process, Placement::thread, Placement::sim})
+    if (word == to_string(placement)) return placement;
+  return std::nullopt;
+}
+
+JobRegion JobRegion::create(const JobShape& shape, Backing backing) {
+  CORACLE_ASSERT(shape.size > 0 && shape.nodes > 0 && shape.nodes <= shape.size, "{} ranks on {} nodes", shape.size,
+                 shape.nodes);
+  const JobHeader header = layout(shape);
+  int fd = -1;
+  if (backing == Backing::memfd) {
+    fd = ::memfd_create("coracle-job", MFD_CLOEXEC);
+    if (fd < 0) throw_errno(errno, "can't make the job's shared memory (memfd_create)");
+    if (::ftruncate(fd, static_cast<off_t>(header.region_bytes)) != 0) {
+      const int error = errno;
+      ::close(fd);
+      throw_errno(error, "can't size the job's shared memory (ftruncate)");
+    }
+  }
+  std::byte* base = nullptr;
+  try {
+    base = map(header.region_bytes, fd, "this process");
+  } catch (...) {
+    if (fd >= 0) ::close(fd);
+    throw;
+  }
+  new (base) JobHeader(header);
+  JobRegion region(base, header.region_bytes, fd, true);
+  for (std::uint32_t rank = 0; rank < shape.size; ++rank) {
+    // The memory is zero, which is the initial state of all else: nothing more is touched here, page by page, than is needed.
+    region.block(rank).doorbell.event_fd = -1;
+  }
+  return region;
+}
+
+std::optional<JobRegion> JobRegion::attach_from_environment() {
+  const char* variable = std::getenv("CORACLE_JOB");
+  if (variable == nullptr) return std::nullopt;
+  const std::string_view text(variable);
+  const std::size_t colon = text.find(':');
+  const std::size_t last = text.rfind(':');
+  if (colon == std::string_view::npos || last == colon) parse_number<int>(text, 10, "CORACLE_JOB");
+  const auto address = parse_number<std::uintptr_t>(text.substr(0, colon), 16, "CORACLE_JOB");
+  const auto bytes = parse_number<std::size_t>(text.substr(colon + 1, last - colon - 1), 10, "CORACLE_JOB");
+  const int fd = parse_number<int>(text.substr(last + 1), 10, "CORACLE_JOB");
+  auto* base = fd >= 0 ? map(bytes, fd, "this rank") : reinterpret_cast<std::byte*>(address);
+  JobRegion region(base, bytes, fd, fd >= 0);
+  const JobHeader& header = region.header();
+  if (header.magic != JobHeader::kMagic || header.version != JobHeader::kVersion ||
+      header.rank_block_bytes != sizeof(RankBlock))
+    throw Error(Errc::unsupported, "this program was built with another version of Coracle than the `coracle` command that "
+                                   "started it; rebuild the program");
+  return region;
+}
+
+JobRegion::JobRegion(JobRegion&& other) noexcept
+    : base_(other.base_), region_bytes_(other.region_bytes_), fd_(std::exchange(other.fd_, -1)),
+      owner_(std::exchange(other.owner_, false)) {}
+
+JobRegion::~JobRegion() {
+  if (!owner_) return;
+  ::munmap(base_, region_bytes_);
+  if (fd_ >= 0) ::close(fd_);
+}
+
+std::string JobRegion::environment() const {
+  return fmt::format("CORACLE_JOB={:x}:{}:{}", reinterpret_cast<std::uintptr_t>(base_), region_bytes_, fd_);
+}
+
+std::uint32_t rank_from_environment() {
+  const char* variable = std::getenv("CORACLE_RANK");
+  return variable == nullptr ? 0 : parse_number<std::uint32_t>(variable, 10, "CORACLE_RANK");
+}
+
+}  // namespace coracle
