@@ -1,0 +1,202 @@
+// The root's book of tasks: which partition is whose, and what may still be spawned.
+#include "runtime/pvas/address_space.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/assert.hpp"
+#include "runtime/error.hpp"
+#include "runtime/pvas/partition.hpp"
+#include "runtime/pvas/raw_syscall.hpp"
+#include "runtime/pvas/start.hpp"
+
+namespace coracle::pvas {
+namespace {
+
+/// Descriptors and CPUs are checked here, where an Error can still be thrown.
+void check(const SpawnOptions& options) {
+  std::vector<int> fds = options.keep_fds;
+  for (const int fd : {options.stdin_fd, options.stdout_fd, options.stderr_fd}) {
+    if (fd >= 0) fds.push_back(fd);
+  }
+  for (const int fd : fds) {
+    if (::fcntl(fd, F_GETFD) < 0)
+      throw_errno(errno, fmt::format("cannot give descriptor {} to {}", fd, options.program));
+  }
+  for (const int cpu : options.cpus) {
+    if (cpu < 0 || cpu >= 8192) {
+      throw Error(make_error_code(Errc::bad_input), fmt::format("cannot pin {} to CPU {}", options.program, cpu));
+    }
+  }
+}
+
+/// Blocks every signal while it lives: none may be handled between clone and the child's reset of handlers.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() noexcept {
+    const std::uint64_t all = ~0ULL;
+    raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, word(&all), word(&before_), 8L);
+  }
+  ~SignalsBlocked() { raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, word(&before_), 0L, 8L); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  std::uint64_t before() const noexcept { return before_; }
+
+ private:
+  std::uint64_t before_ = 0;
+};
+
+}  // namespace
+
+struct AddressSpace::State {
+  struct Task {
+    std::size_t slot;
+    std::unique_ptr<Partition> partition;
+  };
+
+  Options options;
+  pid_t owner = ::getpid();
+  std::vector<AuxEntry> auxiliary = own_auxiliary_vector();
+  ProgramCache programs;
+  std::unordered_map<pid_t, Task> tasks;
+  std::vector<std::size_t> free_slots;  ///< The lowest last.
+  Mode mode = Mode::rlimit;
+  std::string mode_reason;
+
+  Layout layout_of(std::size_t slot) const noexcept {
+    const std::uint64_t begin = kArenaBegin + slot * options.partition_bytes;
+    return {begin, begin + options.partition_bytes};
+  }
+};
+
+AddressSpace::AddressSpace(std::unique_ptr<State> state) : state_(std::move(state)) {}
+AddressSpace::AddressSpace(AddressSpace&&) noexcept = default;
+AddressSpace& AddressSpace::operator=(AddressSpace&& other) noexcept {
+  if (this != &other) {
+    destroy();
+    state_ = std::move(other.state_);
+  }
+  return *this;
+}
+AddressSpace::~AddressSpace() {
+  destroy();
+}
+
+AddressSpace AddressSpace::create(const Options& options) {
+  const Support support = probe();
+  if (!support.available) {
+    throw Error(make_error_code(Errc::unsupported),
+                fmt::format("cannot make a shared address space: {}; {}", support.reason, support.remedy));
+  }
+  if (options.partition_bytes < kPartitionBytesMin || options.partition_bytes % kGiB != 0) {
+    throw Error(
+        make_error_code(Errc::bad_input),
+        fmt::format("cannot make a shared address space: partitions of {} bytes; they must be a multiple of 1 GiB "
+                    "and at least 4 GiB",
+                    options.partition_bytes));
+  }
+  const std::uint64_t slots = (kArenaEnd - kArenaBegin) / options.partition_bytes;
+  if (options.max_tasks < 1 || static_cast<std::uint64_t>(options.max_tasks) > slots) {
+    throw Error(
+        make_error_code(Errc::bad_input),
+        fmt::format("cannot make a shared address space for {} tasks: {} partitions of {} GiB fit; ask for fewer "
+                    "tasks or smaller partitions",
+                    options.max_tasks, slots, options.partition_bytes / kGiB));
+  }
+  auto state = std::make_unique<State>();
+  state->options = options;
+  for (auto slot = static_cast<std::size_t>(options.max_tasks); slot > 0; --slot) state->free_slots.push_back(slot - 1);
+  state->mode = support.mode;
+  state->mode_reason = support.reason;
+  return AddressSpace(std::move(state));
+}
+
+pid_t AddressSpace::spawn(const SpawnOptions& options) {
+  CORACLE_ASSERT(state_ != nullptr, "the address space was destroyed or moved from");
+  check(options);
+  if (state_->free_slots.empty()) {
+    throw Error(std::make_error_code(std::errc::resource_unavailable_try_again),
+                fmt::format("cannot run {}: all {} partitions are in use", options.program, state_->options.max_tasks));
+  }
+  const Launch launch = state_->programs.resolve(options);
+  const std::size_t slot = state_->free_slots.back();
+  auto partition = std::make_unique<Partition>(state_->layout_of(slot));
+  partition->prepare(launch, options, state_->auxiliary);
+  state_->tasks.reserve(state_->tasks.size() + 1);
+  long pid;
+  {
+    const SignalsBlocked blocked;
+    partition->control().start.signal_mask = blocked.before();
+    pid = start_task(partition->control());
+  }
+  if (failed(pid)) {
+    const char* remedy =
+        pid == -EAGAIN ? " (too many processes: see ulimit -u, the pids control group, kernel.pid_max)" : "";
+    throw_errno(static_cast<int>(-pid), fmt::format("cannot start {}{}", options.program, remedy));
+  }
+  state_->free_slots.pop_back();
+  state_->tasks.emplace(static_cast<pid_t>(pid), State::Task{slot, std::move(partition)});
+  return static_cast<pid_t>(pid);
+}
+
+bool AddressSpace::reaped(pid_t pid) {
+  const auto found = state_->tasks.find(pid);
+  if (found == state_->tasks.end()) return false;
+  state_->free_slots.push_back(found->second.slot);
+  state_->tasks.erase(found);
+  return true;
+}
+
+std::optional<ExitStatus> AddressSpace::try_wait(pid_t pid) {
+  CORACLE_ASSERT(state_ != nullptr && state_->tasks.contains(pid), "pid {} is no task of this address space", pid);
+  int status = 0;
+  const pid_t got = ::waitpid(pid, &status, WNOHANG);
+  if (got == 0) return std::nullopt;
+  if (got < 0) throw_errno(errno, fmt::format("cannot wait for task {}", pid));
+  reaped(pid);
+  return ExitStatus::from_wait(status);
+}
+
+ExitStatus AddressSpace::wait(pid_t pid) {
+  CORACLE_ASSERT(state_ != nullptr && state_->tasks.contains(pid), "pid {} is no task of this address space", pid);
+  int status = 0;
+  pid_t got;
+  do {
+    got = ::waitpid(pid, &status, 0);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) throw_errno(errno, fmt::format("cannot wait for task {}", pid));
+  reaped(pid);
+  return ExitStatus::from_wait(status);
+}
+
+void AddressSpace::destroy() {
+  if (state_ == nullptr) return;
+  if (state_->owner == ::getpid()) {
+    for (const auto& [pid, task] : state_->tasks) ::kill(pid, SIGKILL);
+    for (const auto& [pid, task] : state_->tasks) {
+      while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+      }
+    }
+  }
+  state_.reset();
+}
+
+Mode AddressSpace::mode() const noexcept {
+  return state_->mode;
+}
+const std::string& AddressSpace::mode_reason() const noexcept {
+  return state_->mode_reason;
+}
+std::size_t AddressSpace::task_count() const noexcept {
+  return state_->tasks.size();
+}
+
+}  // namespace coracle::pvas

@@ -1,0 +1,81 @@
+// The PVAS task model (Shimada, Hori, Ishikawa 2015) in user space: real processes ("tasks") with their own PID,
+// descriptors, signal handlers and globals, which all live in the one address space of the process that made them (the
+// root), so that a plain pointer reaches any task's memory. docs/pvas.md says how it works and what to beware of.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "runtime/launch/exit_status.hpp"
+#include "runtime/launch/spawn_options.hpp"
+
+namespace coracle::pvas {
+
+enum class Mode {
+  patched,  ///< Every mapping of a task lies in its own partition; all of it comes back when the task ends.
+  rlimit,   ///< Syscall sites can't be patched here: tasks run, but each ended one leaves some mappings behind.
+};
+
+struct Options {
+  std::size_t partition_bytes = 16ULL << 30;  ///< Distance of two tasks; a multiple of 1 GiB, at least 4 GiB.
+  int max_tasks = 4096;            ///< At once; more than fit between the arena's ends are refused by create.
+  bool force_rlimit_mode = false;  ///< For tests.
+  std::size_t max_mappings = 0;    ///< Instead of vm.max_map_count, for tests; 0 reads the kernel's.
+};
+
+/// Belongs to the process and thread that created it; that process is single-threaded while it spawns. A process has at
+/// most one. A fork of the root must not use its copy (destruction there does nothing).
+class AddressSpace {
+ public:
+  /// Tests whether the machine can do it (see probe), and how. Throws Error with the reason and the remedy.
+  static AddressSpace create(const Options& options = {});
+
+  AddressSpace(AddressSpace&&) noexcept;
+  AddressSpace& operator=(AddressSpace&&) noexcept;
+  /// As destroy(), without its errors.
+  ~AddressSpace();
+
+  /// Starts an unmodified position-independent program (dynamic or static-pie) or a script as a task: a child process
+  /// of the caller. Throws Error: a bad program, no partition left, too few mappings or processes left; nothing is left
+  /// behind then.
+  pid_t spawn(const SpawnOptions& options);
+
+  /// Waits until the task has ended and takes back its memory. `pid` came from spawn.
+  ExitStatus wait(pid_t pid);
+  /// As wait, but empty while the task runs.
+  std::optional<ExitStatus> try_wait(pid_t pid);
+  /// Takes back a task's memory after the caller's own waitpid has reported its end. Other pids are ignored (returns
+  /// false).
+  bool reaped(pid_t pid);
+
+  /// Kills every task that still runs, waits for it and takes everything back. The object is empty afterwards.
+  void destroy();
+
+  Mode mode() const noexcept;
+  /// Why it is this mode: one sentence for `coracle info`.
+  const std::string& mode_reason() const noexcept;
+  /// Tasks spawned and not yet waited for.
+  std::size_t task_count() const noexcept;
+
+ private:
+  struct State;
+  explicit AddressSpace(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// What this machine can do, for `coracle info`.
+struct Support {
+  bool available = false;
+  Mode mode = Mode::rlimit;
+  std::string reason;  ///< Why not, or why this mode.
+  std::string remedy;  ///< What the user can do; empty when nothing is to be done.
+};
+
+/// Never throws for what the machine lacks. Costs well under a millisecond; leaves nothing behind.
+Support probe();
+
+}  // namespace coracle::pvas
