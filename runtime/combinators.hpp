@@ -10,8 +10,8 @@
 
 #include "runtime/error.hpp"
 #include "runtime/event.hpp"
-#include "runtime/result.hpp"
 #include "runtime/join.hpp"
+#include "runtime/result.hpp"
 
 namespace coracle {
 

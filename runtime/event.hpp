@@ -30,7 +30,9 @@ class Event {
 
   class [[nodiscard]] Wait final : public Waiter {
    public:
-    Wait(Event& event, const std::source_location& where) noexcept : Waiter("event"), event_(event) { awaited_at(where); }
+    Wait(Event& event, const std::source_location& where) noexcept : Waiter("event"), event_(event) {
+      awaited_at(where);
+    }
     bool await_ready() const noexcept { return event_.set_; }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> self) noexcept {
@@ -95,7 +97,8 @@ class [[nodiscard]] yield {
     self.promise().loop().ready(self);
   }
   void await_resume() const {
-    if (scope_->cancelled()) [[unlikely]] throw_cancelled();
+    if (scope_->cancelled()) [[unlikely]]
+      throw_cancelled();
   }
 
  private:

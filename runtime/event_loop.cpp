@@ -42,7 +42,9 @@ EventLoop::~EventLoop() {
   FramePool::trim();
 }
 
-void EventLoop::remove_poller(Poller& poller) noexcept { std::erase(pollers_, &poller); }
+void EventLoop::remove_poller(Poller& poller) noexcept {
+  std::erase(pollers_, &poller);
+}
 
 Io& EventLoop::io() {
   if (!io_) {

@@ -1,5 +1,6 @@
-// EventLoop: one per rank and thread. It asks its pollers for completions and then resumes the coroutines that are ready;
-// with nothing to do it spins, yields, and at last sleeps until a peer rings its doorbell, a timer is due or I/O completes.
+// EventLoop: one per rank and thread. It asks its pollers for completions and then resumes the coroutines that are
+// ready; with nothing to do it spins, yields, and at last sleeps until a peer rings its doorbell, a timer is due or I/O
+// completes.
 #pragma once
 
 #include <coroutine>

@@ -19,15 +19,16 @@
 
 namespace coracle {
 
-/// Frames of the calling thread. A loop has one thread, so the pool of the thread is the pool of its loop (in `sim` and in
-/// tests several loops of one thread share it). A frame must be released by the thread that allocated it.
+/// Frames of the calling thread. A loop has one thread, so the pool of the thread is the pool of its loop (in `sim` and
+/// in tests several loops of one thread share it). A frame must be released by the thread that allocated it.
 class FramePool {
  public:
   static void* allocate(std::size_t bytes) {
     if (CORACLE_PLAIN_FRAMES || bytes > kLargest) return ::operator new(bytes);
     FramePool& pool = current_;
     Node*& head = pool.free_[index_of(bytes)];
-    if (head == nullptr) [[unlikely]] refill(index_of(bytes));
+    if (head == nullptr) [[unlikely]]
+      refill(index_of(bytes));
     Node* node = head;
     head = node->next;
     ++pool.live_;

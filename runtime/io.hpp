@@ -1,5 +1,5 @@
-// Io: files and descriptors of one loop, awaited. io_uring where the kernel allows it; else epoll for descriptors and a few
-// threads for files.
+// Io: files and descriptors of one loop, awaited. io_uring where the kernel allows it; else epoll for descriptors and a
+// few threads for files.
 #pragma once
 
 #include <cstddef>
@@ -71,7 +71,8 @@ class Io : public Poller {
   virtual void submit(IoRequest& request) noexcept = 0;
   /// Asks the request to end early; it still finishes through poll().
   virtual void stop(IoRequest& request) noexcept = 0;
-  /// Sleeps until a completion, a ring of the loop's doorbell (which must have been announced with kOnEventFd), or the timeout.
+  /// Sleeps until a completion, a ring of the loop's doorbell (which must have been announced with kOnEventFd), or the
+  /// timeout.
   virtual void sleep(std::optional<std::uint64_t> timeout_ns) noexcept = 0;
 };
 

@@ -18,12 +18,15 @@
 namespace coracle {
 namespace {
 
-// Free in ordinary processes: above where the kernel puts programs, below where it puts mappings; also with ASan's shadow.
+// Free in ordinary processes: above where the kernel puts programs, below where it puts mappings; also with ASan's
+// shadow.
 constexpr std::uintptr_t kCommonAddress = 0x600000000000;
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kHugePage = 2ULL << 20;
 
-constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
 
 JobHeader layout(JobShape shape) {
   JobHeader header;
@@ -44,10 +47,11 @@ std::byte* map(std::size_t bytes, int fd, const char* whose) {
   // An anonymous region is over-mapped by a huge page so that segments can start at a multiple of one.
   void* base = ::mmap(wanted, shared ? bytes : bytes + kHugePage, PROT_READ | PROT_WRITE, flags, fd, 0);
   if (base == MAP_FAILED || (shared && base != wanted)) {
-    throw_errno(base == MAP_FAILED ? errno : EEXIST,
-                fmt::format("can't map the job's {:.1f} GiB of segments into {} (fewer ranks or a smaller --segment may "
-                            "help; `ulimit -v` and vm.overcommit_memory limit it)",
-                            static_cast<double>(bytes) / (1 << 30), whose));
+    throw_errno(
+        base == MAP_FAILED ? errno : EEXIST,
+        fmt::format("can't map the job's {:.1f} GiB of segments into {} (fewer ranks or a smaller --segment may "
+                    "help; `ulimit -v` and vm.overcommit_memory limit it)",
+                    static_cast<double>(bytes) / (1 << 30), whose));
   }
   auto* start = static_cast<std::byte*>(base);
   if (shared) return start;
@@ -62,8 +66,10 @@ T parse_number(std::string_view text, int base, const char* variable) {
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
   if (error != std::errc() || end != text.data() + text.size())
-    throw Error(Errc::bad_input, fmt::format("environment variable {} holds '{}', which no launcher has written; unset it, "
-                                             "or start the program with `coracle run`", variable, text));
+    throw Error(Errc::bad_input,
+                fmt::format("environment variable {} holds '{}', which no launcher has written; unset it, "
+                            "or start the program with `coracle run`",
+                            variable, text));
   return value;
 }
 
@@ -71,10 +77,14 @@ T parse_number(std::string_view text, int base, const char* variable) {
 
 const char* to_string(Placement placement) noexcept {
   switch (placement) {
-    case Placement::pvas: return "pvas";
-    case Placement::process: return "process";
-    case Placement::thread: return "thread";
-    case Placement::sim: return "sim";
+    case Placement::pvas:
+      return "pvas";
+    case Placement::process:
+      return "process";
+    case Placement::thread:
+      return "thread";
+    case Placement::sim:
+      return "sim";
   }
   return "?";
 }
@@ -109,7 +119,8 @@ JobRegion JobRegion::create(const JobShape& shape, Backing backing) {
   new (base) JobHeader(header);
   JobRegion region(base, header.region_bytes, fd, true);
   for (std::uint32_t rank = 0; rank < shape.size; ++rank) {
-    // The memory is zero, which is the initial state of all else: nothing more is touched here, page by page, than is needed.
+    // The memory is zero, which is the initial state of all else: nothing more is touched here, page by page, than is
+    // needed.
     region.block(rank).doorbell.event_fd = -1;
   }
   return region;
@@ -130,13 +141,16 @@ std::optional<JobRegion> JobRegion::attach_from_environment() {
   const JobHeader& header = region.header();
   if (header.magic != JobHeader::kMagic || header.version != JobHeader::kVersion ||
       header.rank_block_bytes != sizeof(RankBlock))
-    throw Error(Errc::unsupported, "this program was built with another version of Coracle than the `coracle` command that "
-                                   "started it; rebuild the program");
+    throw Error(Errc::unsupported,
+                "this program was built with another version of Coracle than the `coracle` command that "
+                "started it; rebuild the program");
   return region;
 }
 
 JobRegion::JobRegion(JobRegion&& other) noexcept
-    : base_(other.base_), region_bytes_(other.region_bytes_), fd_(std::exchange(other.fd_, -1)),
+    : base_(other.base_),
+      region_bytes_(other.region_bytes_),
+      fd_(std::exchange(other.fd_, -1)),
       owner_(std::exchange(other.owner_, false)) {}
 
 JobRegion::~JobRegion() {

@@ -1,6 +1,6 @@
-// The job's shared region: what all ranks of a job on this machine share: its shape, one control block per rank, the inboxes
-// and the segments. The launcher makes it (anonymous memory in the shared address space for `pvas`, a memfd otherwise) and
-// every rank reaches it at the same address, so pointers into it may be passed between ranks.
+// The job's shared region: what all ranks of a job on this machine share: its shape, one control block per rank, the
+// inboxes and the segments. The launcher makes it (anonymous memory in the shared address space for `pvas`, a memfd
+// otherwise) and every rank reaches it at the same address, so pointers into it may be passed between ranks.
 //
 //     [JobHeader][RankBlock x size][inbox x size][segment x size]
 #pragma once
@@ -28,8 +28,8 @@ std::optional<Placement> parse_placement(std::string_view word) noexcept;
 /// What the launcher decides about a job.
 struct JobShape {
   Placement placement = Placement::thread;
-  std::uint32_t size = 1;   ///< Ranks.
-  std::uint32_t nodes = 1;  ///< Groups of consecutive ranks; at most `size`.
+  std::uint32_t size = 1;                    ///< Ranks.
+  std::uint32_t nodes = 1;                   ///< Groups of consecutive ranks; at most `size`.
   std::uint64_t segment_bytes = 1ULL << 30;  ///< Per rank, reserved; memory is taken when touched.
   std::uint64_t inbox_bytes = 0;             ///< Per rank; the transport that uses the inboxes says how much.
   std::uint64_t seed = 1;                    ///< `sim`: repeats a schedule.
@@ -114,7 +114,8 @@ class JobRegion {
     return start >= base_ && bytes <= region_bytes_ && start + bytes <= base_ + region_bytes_;
   }
 
-  /// First rank of `node` and the node of `rank`: ranks are split as evenly as can be, the first nodes being the larger.
+  /// First rank of `node` and the node of `rank`: ranks are split as evenly as can be, the first nodes being the
+  /// larger.
   static std::uint32_t first_rank_of(std::uint32_t node, const JobShape& shape) noexcept {
     return static_cast<std::uint32_t>(std::uint64_t{node} * shape.size / shape.nodes +
                                       (std::uint64_t{node} * shape.size % shape.nodes != 0 ? 1 : 0));

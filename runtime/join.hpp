@@ -18,7 +18,8 @@ class Scope::Join final : public Waiter {
     suspend(self, false);
   }
   void await_resume() const {
-    if (scope_.error_) [[unlikely]] std::rethrow_exception(std::exchange(scope_.error_, nullptr));
+    if (scope_.error_) [[unlikely]]
+      std::rethrow_exception(std::exchange(scope_.error_, nullptr));
   }
 
  private:
@@ -26,7 +27,9 @@ class Scope::Join final : public Waiter {
   Scope& scope_;
 };
 
-inline Scope::Join Scope::join() noexcept { return Join(*this); }
+inline Scope::Join Scope::join() noexcept {
+  return Join(*this);
+}
 
 /// Waits for every child of `scope` and returns the first error (or null) instead of throwing it.
 inline Task<std::exception_ptr> join_quietly(Scope& scope) {
@@ -39,8 +42,8 @@ inline Task<std::exception_ptr> join_quietly(Scope& scope) {
   co_return error;
 }
 
-/// Runs `body(scope, arguments...)` as the first child of a new scope and returns when it and everything it spawned have
-/// ended. The first error cancels the rest and is rethrown here.
+/// Runs `body(scope, arguments...)` as the first child of a new scope and returns when it and everything it spawned
+/// have ended. The first error cancels the rest and is rethrown here.
 ///
 ///     Task<> body(Scope& scope, Rank& self) { scope.spawn(f(self)); scope.spawn(g(self)); co_return; }
 ///     co_await with_scope(body, std::ref(self));

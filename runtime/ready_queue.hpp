@@ -14,11 +14,13 @@ class ReadyQueue {
   std::size_t size() const noexcept { return tail_ - head_; }
 
   void push(std::coroutine_handle<> coroutine) {
-    if (size() == capacity_) [[unlikely]] grow();
+    if (size() == capacity_) [[unlikely]]
+      grow();
     slots_[tail_++ & (capacity_ - 1)] = coroutine;
   }
   std::coroutine_handle<> pop() noexcept { return slots_[head_++ & (capacity_ - 1)]; }
-  /// The element `index` places behind the head, and a way to take it first: `sim` runs ready coroutines in random order.
+  /// The element `index` places behind the head, and a way to take it first: `sim` runs ready coroutines in random
+  /// order.
   void swap_with_head(std::size_t index) noexcept {
     std::swap(slots_[head_ & (capacity_ - 1)], slots_[(head_ + index) & (capacity_ - 1)]);
   }

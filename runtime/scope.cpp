@@ -18,7 +18,8 @@ Scope::Scope(EventLoop& loop, Scope* parent) noexcept : loop_(loop) {
 }
 
 Scope::~Scope() {
-  CORACLE_ASSERT(running_ == 0, "a Scope ended with {} children still running: await join(), or use with_scope()", running_);
+  CORACLE_ASSERT(running_ == 0, "a Scope ended with {} children still running: await join(), or use with_scope()",
+                 running_);
   unlink();
 }
 
@@ -88,8 +89,12 @@ void Waiter::complete(std::error_code outcome) noexcept {
   coroutine->loop().ready(coroutine->handle());
 }
 
-void yield::throw_cancelled() const { throw Error::of_operation(scope_->cancelled(), "yield", -1, -1, ""); }
+void yield::throw_cancelled() const {
+  throw Error::of_operation(scope_->cancelled(), "yield", -1, -1, "");
+}
 
-void Waiter::throw_failure() const { throw Error::of_operation(outcome_, what_, -1, peer_, ""); }
+void Waiter::throw_failure() const {
+  throw Error::of_operation(outcome_, what_, -1, peer_, "");
+}
 
 }  // namespace coracle

@@ -1,5 +1,5 @@
-// Scope: owns concurrent children. They never outlive it; cancellation and time limits travel down through it, the first
-// error of a child cancels its siblings and travels up.
+// Scope: owns concurrent children. They never outlive it; cancellation and time limits travel down through it, the
+// first error of a child cancels its siblings and travels up.
 #pragma once
 
 #include <coroutine>

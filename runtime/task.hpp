@@ -1,9 +1,10 @@
-// Task<T>: a lazy coroutine. It starts when awaited (or spawned into a Scope), runs on the loop of whoever awaits it, and
-// inherits that one's scope, so that cancellation travels down and errors travel up.
+// Task<T>: a lazy coroutine. It starts when awaited (or spawned into a Scope), runs on the loop of whoever awaits it,
+// and inherits that one's scope, so that cancellation travels down and errors travel up.
 //
-// Symmetric transfer is not used: g++ 12 turns it into a real call at -O1 and under sanitizers, so a million ready tasks in a
-// row would overflow the stack. Instead a child is started by a plain nested call; one that finishes at once never suspends
-// its parent, and one that finishes later hands the parent to the loop's trampoline (EventLoop::resume_next).
+// Symmetric transfer is not used: g++ 12 turns it into a real call at -O1 and under sanitizers, so a million ready
+// tasks in a row would overflow the stack. Instead a child is started by a plain nested call; one that finishes at once
+// never suspends its parent, and one that finishes later hands the parent to the loop's trampoline
+// (EventLoop::resume_next).
 #pragma once
 
 #include <coroutine>
@@ -48,7 +49,9 @@ class PromiseBase {
   PromiseBase* parent() const noexcept { return parent_; }
   /// Where the parent awaits this one (line 0: not known).
   const std::source_location& awaited_at() const noexcept { return awaited_at_; }
-  std::coroutine_handle<PromiseBase> handle() noexcept { return std::coroutine_handle<PromiseBase>::from_promise(*this); }
+  std::coroutine_handle<PromiseBase> handle() noexcept {
+    return std::coroutine_handle<PromiseBase>::from_promise(*this);
+  }
   /// True while this coroutine may be resumed by nobody but its own final step.
   bool done() const noexcept { return done_; }
 
@@ -129,7 +132,8 @@ class TaskPromise final : public PromiseBase {
     value_.emplace(std::forward<U>(value));
   }
   T take() {
-    if (error_) [[unlikely]] std::rethrow_exception(error_);
+    if (error_) [[unlikely]]
+      std::rethrow_exception(error_);
     return std::move(*value_);
   }
 
@@ -145,12 +149,13 @@ class TaskPromise<void> final : public PromiseBase {
   void unhandled_exception() noexcept { error_ = std::current_exception(); }
   void return_void() const noexcept {}
   void take() const {
-    if (error_) [[unlikely]] std::rethrow_exception(error_);
+    if (error_) [[unlikely]]
+      std::rethrow_exception(error_);
   }
 };
 
-/// A lazy coroutine that yields a T (by value). Owner: this object, until it is awaited to its end or spawned. Await it at
-/// most once, from a coroutine of the same loop. Errors: whatever the coroutine throws is rethrown at the await.
+/// A lazy coroutine that yields a T (by value). Owner: this object, until it is awaited to its end or spawned. Await it
+/// at most once, from a coroutine of the same loop. Errors: whatever the coroutine throws is rethrown at the await.
 template <class T = void>
 class [[nodiscard("a Task does nothing until it is awaited or spawned")]] Task {
  public:

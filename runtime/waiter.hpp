@@ -1,5 +1,5 @@
-// Waiter: one suspended await of something that is elsewhere. It links itself into its scope's list while it waits, so that
-// every live coroutine can be cancelled, and can say what it awaits, from whom and since when.
+// Waiter: one suspended await of something that is elsewhere. It links itself into its scope's list while it waits, so
+// that every live coroutine can be cancelled, and can say what it awaits, from whom and since when.
 #pragma once
 
 #include <coroutine>
@@ -30,8 +30,8 @@ class Waiter : public ScopeLink {
   explicit Waiter(const char* what, int peer = -1) noexcept : what_(what), peer_(peer) {}
   ~Waiter() = default;
 
-  /// Marks the coroutine as suspended here. False when its scope has been cancelled and `interruptible` is set: then the
-  /// caller must not suspend, and outcome() tells why.
+  /// Marks the coroutine as suspended here. False when its scope has been cancelled and `interruptible` is set: then
+  /// the caller must not suspend, and outcome() tells why.
   template <class Promise>
   bool suspend(std::coroutine_handle<Promise> self, bool interruptible) noexcept {
     return suspend(self.promise(), interruptible);
@@ -45,7 +45,8 @@ class Waiter : public ScopeLink {
   const std::error_code& outcome() const noexcept { return outcome_; }
   /// Throws Error when the wait ended by cancellation or failure.
   void throw_if_failed() const {
-    if (outcome_) [[unlikely]] throw_failure();
+    if (outcome_) [[unlikely]]
+      throw_failure();
   }
 
   /// The scope asks the wait to end early. Default: ignore (the wait drains by itself).

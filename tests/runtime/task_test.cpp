@@ -14,7 +14,9 @@ using namespace coracle;
 
 namespace {
 
-Task<int> ready_value(int value) { co_return value; }
+Task<int> ready_value(int value) {
+  co_return value;
+}
 
 Task<> sum_of_ready(int count, long& sum) {
   for (int i = 0; i < count; ++i) sum += co_await ready_value(i);
@@ -35,7 +37,9 @@ Task<int> recurse_over_yield(int depth) {
   co_return below + 1;
 }
 
-Task<> store_into(Task<int> task, int& result) { result = co_await task; }
+Task<> store_into(Task<int> task, int& result) {
+  result = co_await task;
+}
 
 Task<int> throws_at_once() {
   throw std::runtime_error("at once");
@@ -55,7 +59,9 @@ Task<> note_error(Task<int> task, std::string& text) {
   }
 }
 
-Task<std::unique_ptr<int>> move_only() { co_return std::make_unique<int>(7); }
+Task<std::unique_ptr<int>> move_only() {
+  co_return std::make_unique<int>(7);
+}
 
 Task<> await_move_only(int& result) {
   auto pointer = co_await move_only();
@@ -73,12 +79,12 @@ struct Counted {
   int& live;
 };
 
-Task<> keeps(Counted) { co_return; }
+Task<> keeps(Counted) {
+  co_return;
+}
 
 Task<> start_and_drop(int& live) {
-  {
-    Task<> never_awaited = keeps(Counted(live));
-  }
+  { Task<> never_awaited = keeps(Counted(live)); }
   co_await keeps(Counted(live));
 }
 
