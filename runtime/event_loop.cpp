@@ -19,13 +19,18 @@ void cpu_pause() noexcept {
 #endif
 }
 
-Task<> run_root(Task<> root, bool& finished, std::exception_ptr& error) {
+struct RootEnd {
+  bool reached = false;
+  std::exception_ptr error;
+};
+
+Task<> run_root(Task<> root, RootEnd& end) {
   try {
     co_await root;
   } catch (...) {
-    error = std::current_exception();
+    end.error = std::current_exception();
   }
-  finished = true;
+  end.reached = true;
 }
 
 }  // namespace
@@ -115,17 +120,16 @@ void EventLoop::sleep() {
 }
 
 void EventLoop::run(Task<> root) {
-  bool finished = false;
-  std::exception_ptr error;
-  root_scope_->spawn(run_root(std::move(root), finished, error));
+  RootEnd end;
+  root_scope_->spawn(run_root(std::move(root), end));
   std::uint32_t idle_turns = 0;
-  while (!finished) {
+  while (!end.reached) {
     if (turn())
       idle_turns = 0;
-    else if (!finished)
+    else if (!end.reached)
       idle(idle_turns);
   }
-  if (error) std::rethrow_exception(error);
+  if (end.error) std::rethrow_exception(end.error);
 }
 
 }  // namespace coracle
