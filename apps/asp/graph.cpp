@@ -1,0 +1,74 @@
+// Builds the compressed rows by counting sort.
+#include "apps/asp/graph.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "runtime/assert.hpp"
+
+namespace coracle::asp {
+
+Graph::Graph(std::size_t vertices, std::span<const Arc> arcs, std::vector<std::string> names, std::size_t first_number)
+    : first_arc_(vertices + 1),
+      targets_(arcs.size()),
+      weights_(arcs.size()),
+      names_(std::move(names)),
+      first_number_(first_number) {
+  CORACLE_ASSERT(names_.empty() || names_.size() == vertices, "{} names for {} vertices", names_.size(), vertices);
+  for (const Arc& arc : arcs) {
+    CORACLE_ASSERT(arc.source < vertices && arc.target < vertices, "arc {} -> {} in a graph of {} vertices", arc.source,
+                   arc.target, vertices);
+    CORACLE_ASSERT(arc.weight >= 0 && arc.weight <= kWeightMax, "arc {} -> {} weighs {}", arc.source, arc.target,
+                   arc.weight);
+    ++first_arc_[arc.source + 1];
+    has_whole_weights_ = has_whole_weights_ && std::trunc(arc.weight) == arc.weight;
+  }
+  for (std::size_t v = 0; v < vertices; ++v) first_arc_[v + 1] += first_arc_[v];
+  std::vector<std::size_t> next(first_arc_.begin(), first_arc_.end() - 1);
+  for (const Arc& arc : arcs) {
+    const std::size_t place = next[arc.source]++;
+    targets_[place] = arc.target;
+    weights_[place] = arc.weight;
+  }
+}
+
+std::span<const Vertex> Graph::targets(Vertex vertex) const noexcept {
+  return std::span(targets_).subspan(first_arc_[vertex], first_arc_[vertex + 1] - first_arc_[vertex]);
+}
+
+std::span<const float> Graph::weights(Vertex vertex) const noexcept {
+  return std::span(weights_).subspan(first_arc_[vertex], first_arc_[vertex + 1] - first_arc_[vertex]);
+}
+
+std::string Graph::name(Vertex vertex) const {
+  return names_.empty() ? std::to_string(vertex + first_number_) : names_[vertex];
+}
+
+std::vector<Arc> Graph::arc_list() const {
+  std::vector<Arc> list;
+  list.reserve(arcs());
+  for (Vertex v = 0; v < vertices(); ++v) {
+    for (std::size_t i = first_arc_[v]; i < first_arc_[v + 1]; ++i) list.push_back({v, targets_[i], weights_[i]});
+  }
+  return list;
+}
+
+Graph Graph::undirected() const {
+  std::vector<Arc> both = arc_list();
+  const std::size_t count = both.size();
+  both.reserve(2 * count);
+  for (std::size_t i = 0; i < count; ++i) both.push_back({both[i].target, both[i].source, both[i].weight});
+  return Graph(vertices(), both, names_, first_number_);
+}
+
+void Graph::fill_row(Vertex vertex, std::span<float> row) const {
+  CORACLE_ASSERT(row.size() >= vertices(), "a row of {} for {} vertices", row.size(), vertices());
+  std::fill(row.begin(), row.end(), kUnreachable);
+  for (std::size_t i = first_arc_[vertex]; i < first_arc_[vertex + 1]; ++i) {
+    row[targets_[i]] = std::min(row[targets_[i]], weights_[i]);
+  }
+  row[vertex] = 0;
+}
+
+}  // namespace coracle::asp

@@ -1,0 +1,191 @@
+// Lays the page out.
+#include "apps/asp/report.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <string_view>
+
+namespace coracle::asp {
+namespace {
+
+constexpr std::size_t kBarWidth = 24;
+
+class Page {
+ public:
+  explicit Page(TextStyle style) : style_(style) {}
+
+  template <class... Values>
+  void line(fmt::format_string<Values...> format, Values&&... values) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Values>(values)...);
+    text_ += '\n';
+  }
+
+  std::string bold(std::string_view text) const { return coloured("1", text); }
+  std::string faint(std::string_view text) const { return coloured("2", text); }
+  std::string green(std::string_view text) const { return coloured("32", text); }
+  const char* arrow() const { return style_.has_unicode ? "→" : "->"; }
+
+  /// `share` of a full bar, 0..1, in eighths of a column where the terminal can.
+  std::string bar(double share) const {
+    const auto eighths = static_cast<std::size_t>(std::lround(std::clamp(share, 0.0, 1.0) * kBarWidth * 8));
+    std::string text;
+    if (!style_.has_unicode) return coloured("36", std::string((eighths + 4) / 8, '#'));
+    constexpr const char* kParts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    for (std::size_t i = 0; i < eighths / 8; ++i) text += "█";
+    return coloured("36", text + kParts[eighths % 8]);
+  }
+
+  std::string take() && { return std::move(text_); }
+
+ private:
+  std::string coloured(std::string_view code, std::string_view text) const {
+    return style_.has_colours ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
+  }
+
+  TextStyle style_;
+  std::string text_;
+};
+
+// 12345678 -> "12,345,678".
+std::string grouped(std::uint64_t value) {
+  std::string text = std::to_string(value);
+  for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, 1, ',');
+  return text;
+}
+
+std::string plural(std::uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", grouped(count), noun, count == 1 ? "" : "s");
+}
+
+std::string seconds(double value) {
+  if (value < 1e-3) return fmt::format("{:.0f} us", value * 1e6);
+  if (value < 1) return fmt::format("{:.1f} ms", value * 1e3);
+  return fmt::format("{:.2f} s", value);
+}
+
+void add_distances(Page& page, const Report& report) {
+  const double all = static_cast<double>(report.vertices) * static_cast<double>(report.vertices - 1);
+  const double share = all > 0 ? 100 * static_cast<double>(report.pairs) / all : 0;
+  page.line("  reachable pairs  {} of {} ({:.1f} %)", grouped(report.pairs), grouped(static_cast<std::uint64_t>(all)),
+            share);
+  if (report.pairs > 0) {
+    page.line("  mean distance    {:.4g}", report.mean_distance);
+    page.line("  diameter         {:.6g}  {}", report.diameter,
+              page.faint(fmt::format("{} {} {}", report.diameter_source, page.arrow(), report.diameter_target)));
+  }
+  if (report.verified_sources > 0) {
+    page.line("  verified         {}",
+              page.green(fmt::format("{} against Dijkstra, {}", plural(report.verified_sources, "source"),
+                                     report.is_verified_exactly ? "exactly equal" : "within rounding")));
+  }
+}
+
+void add_central(Page& page, const Report& report) {
+  if (report.central.empty()) return;
+  std::size_t width = 12;
+  double most = 0;
+  for (const Report::Central& central : report.central) {
+    width = std::max(width, std::min<std::size_t>(central.name.size(), 40));
+    if (std::isfinite(central.closeness)) most = std::max(most, central.closeness);
+  }
+  page.line("");
+  page.line("  {}", page.bold(fmt::format("{:<{}}     reached by  closeness", "most central", width)));
+  for (std::size_t i = 0; i < report.central.size(); ++i) {
+    const Report::Central& central = report.central[i];
+    page.line("  {:>2}  {:<{}} {:>10}  {:>9.4f}  {}", i + 1, central.name.substr(0, 40), width,
+              grouped(central.reached_by), central.closeness, page.bar(most > 0 ? central.closeness / most : 0));
+  }
+}
+
+void add_times(Page& page, const Report& report) {
+  page.line("");
+  page.line("  {}", page.bold(fmt::format("{:<12}{:>10}{:>10}{:>10}", "time", "min", "mean", "max")));
+  const auto add = [&](std::string_view name, Spread spread) {
+    page.line("  {:<12}{:>10}{:>10}{:>10}", name, seconds(spread.min), seconds(spread.mean), seconds(spread.max));
+  };
+  add("computing", report.computing_s);
+  add("waiting", report.waiting_s);
+  page.line("  {:<12}{:>30}  {}", "in all", seconds(report.total_s),
+            page.faint(fmt::format("on {}, placement {}, {} pivots per pass", plural(report.ranks, "rank"),
+                                   report.placement, report.block)));
+  if (report.kernel_rate > 0) {
+    page.line("  {:<12}{:>8.2f} G/s per rank with {}; the vector units' limit is {:.2f} G/s: {:.2f}x", "inner loop",
+              report.kernel_rate * 1e-9, report.kernel, report.vector_limit * 1e-9,
+              report.vector_limit / report.kernel_rate);
+  }
+}
+
+nlohmann::json to_object(Spread spread) {
+  return {{"min", spread.min}, {"mean", spread.mean}, {"max", spread.max}};
+}
+
+}  // namespace
+
+Spread spread_of(const std::vector<double>& values) {
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  return {*low, std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size()), *high};
+}
+
+TextStyle TextStyle::of_standard_output() {
+  const auto environment = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return std::string_view(value ? value : "");
+  };
+  TextStyle style;
+  style.has_colours = isatty(STDOUT_FILENO) == 1 && environment("NO_COLOR").empty() && environment("TERM") != "dumb";
+  // The first of these that is set decides, as in setlocale(3).
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const std::string_view locale = environment(name);
+    if (locale.empty()) continue;
+    style.has_unicode = locale.ends_with("UTF-8") || locale.ends_with("utf8");
+    break;
+  }
+  return style;
+}
+
+std::string to_text(const Report& report, TextStyle style) {
+  Page page(style);
+  page.line("");
+  page.line("  {}  {}", page.bold("All-pairs shortest paths"), page.faint(report.graph));
+  page.line("");
+  page.line("  graph            {} {}, {}", grouped(report.vertices), report.vertices == 1 ? "vertex" : "vertices",
+            plural(report.arcs, "arc"));
+  add_distances(page, report);
+  add_central(page, report);
+  add_times(page, report);
+  return std::move(page).take();
+}
+
+std::string to_json(const Report& report) {
+  nlohmann::json central = nlohmann::json::array();
+  for (const Report::Central& c : report.central) {
+    const nlohmann::json closeness =
+        std::isfinite(c.closeness) ? nlohmann::json(c.closeness) : nlohmann::json("infinity");
+    central.push_back({{"name", c.name}, {"closeness", closeness}, {"reached_by", c.reached_by}});
+  }
+  const nlohmann::json object = {
+      {"graph", {{"source", report.graph}, {"vertices", report.vertices}, {"arcs", report.arcs}}},
+      {"pairs", report.pairs},
+      {"mean_distance", report.mean_distance},
+      {"diameter", {{"distance", report.diameter}, {"from", report.diameter_source}, {"to", report.diameter_target}}},
+      {"central", central},
+      {"verified", {{"sources", report.verified_sources}, {"exactly", report.is_verified_exactly}}},
+      {"ranks", report.ranks},
+      {"placement", report.placement},
+      {"block", report.block},
+      {"computing_s", to_object(report.computing_s)},
+      {"waiting_s", to_object(report.waiting_s)},
+      {"total_s", report.total_s},
+      {"kernel", {{"name", report.kernel}, {"rate", report.kernel_rate}, {"limit", report.vector_limit}}},
+  };
+  return object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace coracle::asp

@@ -1,0 +1,64 @@
+// What `asp` tells in the end: a page for people, JSON for programs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace coracle::asp {
+
+/// Over ranks.
+struct Spread {
+  double min = 0;
+  double mean = 0;
+  double max = 0;
+};
+
+/// `values` holds one per rank, at least one.
+Spread spread_of(const std::vector<double>& values);
+
+struct Report {
+  struct Central {
+    std::string name;
+    double closeness;
+    std::size_t reached_by;
+  };
+
+  std::string graph;  ///< where it comes from
+  std::size_t vertices = 0;
+  std::size_t arcs = 0;
+  std::uint64_t pairs = 0;  ///< ordered, reachable
+  double mean_distance = 0;
+  double diameter = 0;
+  std::string diameter_source;
+  std::string diameter_target;
+  std::vector<Central> central;
+
+  std::size_t verified_sources = 0;
+  bool is_verified_exactly = false;  ///< else within the bound that compare_row states
+
+  std::size_t ranks = 1;
+  std::string placement;
+  std::size_t block = 0;  ///< pivots per pass
+  Spread computing_s;
+  Spread waiting_s;
+  double total_s = 0;
+
+  std::string kernel;
+  double kernel_rate = 0;   ///< (add, min) pairs per second of computing, of one rank
+  double vector_limit = 0;  ///< the same on registers only, in this run
+};
+
+struct TextStyle {
+  bool has_colours = false;
+  bool has_unicode = false;
+
+  /// What standard output can show: colours on a terminal unless NO_COLOR is set, Unicode where the locale is UTF-8.
+  static TextStyle of_standard_output();
+};
+
+std::string to_text(const Report& report, TextStyle style);
+std::string to_json(const Report& report);
+
+}  // namespace coracle::asp

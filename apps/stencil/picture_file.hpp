@@ -1,0 +1,33 @@
+// The file behind a picture, shared by the formats: it says which file failed, and why.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "apps/stencil/picture.hpp"
+
+namespace coracle::stencil {
+
+/// Throws Error with the system's reason from every function.
+class PictureFile {
+ public:
+  explicit PictureFile(const std::string& path);
+  ~PictureFile();
+  PictureFile(const PictureFile&) = delete;
+  PictureFile& operator=(const PictureFile&) = delete;
+
+  void write(std::string_view bytes);
+
+  /// Call last: only then is all written.
+  void close();
+
+ private:
+  std::string path_;
+  std::FILE* file_;
+};
+
+/// Throws Error(Errc::unsupported) where the project was built without libpng.
+void write_png(const std::string& path, const Field& field);
+
+}  // namespace coracle::stencil

@@ -1,0 +1,19 @@
+// Stands in for picture_png.cpp where libpng is not there.
+#include <fmt/format.h>
+
+#include "apps/stencil/picture_file.hpp"
+#include "runtime/error.hpp"
+
+namespace coracle::stencil {
+
+const char* best_picture_extension() noexcept {
+  return "pgm";
+}
+
+void write_png(const std::string& path, const Field&) {
+  throw Error(
+      Errc::unsupported,
+      fmt::format("{}: built without libpng; name the picture .pgm, or install libpng-dev and build again", path));
+}
+
+}  // namespace coracle::stencil
