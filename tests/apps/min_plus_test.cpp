@@ -10,7 +10,7 @@
 
 #include "apps/asp/random_graph.hpp"
 
-using namespace coracle::asp;
+namespace coracle::asp {
 
 namespace {
 
@@ -64,7 +64,7 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 TEST_CASE("min-plus: blocks of pivots give the textbook's bits for many sizes") {
   for (const MinPlusKernel* kernel : usable_min_plus_kernels()) {
     for (std::size_t n = 1; n <= 200; n += n < 20 ? 1 : 9) {
-      for (const std::size_t degree : {1, 3}) {
+      for (const std::size_t degree : {std::size_t{1}, std::size_t{3}}) {
         const Graph graph = fractional_graph(n, degree, n);
         std::vector<float> expected = matrix_of(graph);
         std::vector<float> found = expected;
@@ -116,3 +116,5 @@ TEST_CASE("min-plus: the padding stays unreachable") {
 TEST_CASE("min-plus: the vector units' limit is a rate for every kernel") {
   for (const MinPlusKernel* kernel : usable_min_plus_kernels()) CHECK(vector_limit(*kernel) > 0);
 }
+
+}  // namespace coracle::asp

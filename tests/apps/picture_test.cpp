@@ -15,8 +15,7 @@
 #include "runtime/error.hpp"
 #include "tests/apps/temporary_folder.hpp"
 
-using namespace coracle;
-using namespace coracle::stencil;
+namespace coracle::stencil {
 
 namespace {
 
@@ -30,7 +29,7 @@ const std::vector<float> kSix = {0.0F, 0.5F, 1.0F, -3.0F, 7.0F, 0.25F};
 }  // namespace
 
 TEST_CASE("picture: a PGM holds header and grey values row by row") {
-  const test::TemporaryFolder folder;
+  const apps_test::TemporaryFolder folder;
   const std::string path = folder.file("six.pgm");
   write_picture(path, {kSix, 3, 2});
   const std::string expected = std::string("P5\n3 2\n255\n") + '\x00' + '\x80' + '\xff' + '\x00' + '\xff' + '\x40';
@@ -64,7 +63,7 @@ TEST_CASE("picture: an unknown extension and an impossible folder are named") {
 TEST_CASE("picture: a full disk is told") {
   CHECK_THROWS_WITH_AS(
       [] {
-        const test::TemporaryFolder folder;
+        const apps_test::TemporaryFolder folder;
         std::filesystem::create_symlink("/dev/full", folder.file("full.pgm"));
         write_picture(folder.file("full.pgm"), {kSix, 3, 2});
       }(),
@@ -73,7 +72,7 @@ TEST_CASE("picture: a full disk is told") {
 
 #ifdef CORACLE_HAS_PNG
 TEST_CASE("picture: a PNG read back has the size and the colours") {
-  const test::TemporaryFolder folder;
+  const apps_test::TemporaryFolder folder;
   const std::string path = folder.file("six.png");
   write_picture(path, {kSix, 3, 2});
   png_image image = {};
@@ -96,3 +95,5 @@ TEST_CASE("picture: a PNG without libpng says how to mend it") {
   CHECK_THROWS_WITH_AS(write_picture("heat.png", {kSix, 3, 2}), doctest::Contains("libpng-dev"), Error);
 }
 #endif
+
+}  // namespace coracle::stencil

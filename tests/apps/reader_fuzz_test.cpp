@@ -9,8 +9,7 @@
 #include "runtime/error.hpp"
 #include "tests/apps/reader_seeds.hpp"
 
-using namespace coracle;
-using namespace coracle::asp;
+namespace coracle::asp {
 
 namespace {
 
@@ -73,7 +72,7 @@ void mutate_once(std::string& text, SplitMix64& random) {
 }
 
 // True when the reader behaves; a wrong kind of exception is reported with what it says.
-bool reads_or_complains(const asp::test::ReaderSeed& seed, const std::string& text) {
+bool reads_or_complains(const test::ReaderSeed& seed, const std::string& text) {
   try {
     const Graph graph = parse_graph(std::string(seed.name), text, seed.format);
     return graph.vertices() >= 1 && graph.vertices() <= kVerticesMax && graph.arc_list().size() == graph.arcs();
@@ -89,7 +88,7 @@ bool reads_or_complains(const asp::test::ReaderSeed& seed, const std::string& te
 }  // namespace
 
 TEST_CASE("readers: thousands of mutated texts of every format never crash them") {
-  for (const asp::test::ReaderSeed& seed : asp::test::kReaderSeeds) {
+  for (const test::ReaderSeed& seed : test::kReaderSeeds) {
     for (std::uint64_t round = 1; round <= kRounds; ++round) {
       SplitMix64 random(round);
       std::string text(seed.text);
@@ -101,7 +100,7 @@ TEST_CASE("readers: thousands of mutated texts of every format never crash them"
 }
 
 TEST_CASE("readers: random bytes never crash them") {
-  for (const asp::test::ReaderSeed& seed : asp::test::kReaderSeeds) {
+  for (const test::ReaderSeed& seed : test::kReaderSeeds) {
     for (std::uint64_t round = 1; round <= 200; ++round) {
       SplitMix64 random(round);
       std::string text(1 + random.below(3000), '\0');
@@ -112,10 +111,12 @@ TEST_CASE("readers: random bytes never crash them") {
 }
 
 TEST_CASE("readers: every prefix of a valid text is read or refused") {
-  for (const asp::test::ReaderSeed& seed : asp::test::kReaderSeeds) {
+  for (const test::ReaderSeed& seed : test::kReaderSeeds) {
     for (std::size_t size = 0; size < seed.text.size(); ++size) {
       if (!reads_or_complains(seed, std::string(seed.text.substr(0, size))))
         FAIL_CHECK(seed.name << " to byte " << size);
     }
   }
 }
+
+}  // namespace coracle::asp

@@ -13,13 +13,12 @@
 #include "tests/apps/reader_seeds.hpp"
 #include "tests/apps/temporary_folder.hpp"
 
-using namespace coracle;
-using namespace coracle::asp;
+namespace coracle::asp {
 
 namespace {
 
 Graph seed_graph(std::string_view name) {
-  for (const asp::test::ReaderSeed& seed : asp::test::kReaderSeeds) {
+  for (const test::ReaderSeed& seed : test::kReaderSeeds) {
     if (seed.name == name) return parse_graph(std::string(name), seed.text, seed.format);
   }
   FAIL("no seed " << name);
@@ -155,8 +154,8 @@ TEST_CASE("readers: dpkg complaints name file, line, fault and remedy") {
 }
 
 TEST_CASE("readers: a missing file, a folder and a compressed file are named") {
-  const asp::test::ReaderSeed& seed = asp::test::kReaderSeeds[0];
-  const coracle::test::TemporaryFolder folder;
+  const test::ReaderSeed& seed = test::kReaderSeeds[0];
+  const apps_test::TemporaryFolder folder;
   CHECK(load_complaint("/nonexistent.gr") ==
         "/nonexistent.gr: No such file or directory; give the path of a readable graph file");
   CHECK(load_complaint("/").starts_with("/: Is a directory; "));
@@ -185,3 +184,5 @@ TEST_CASE("readers: this machine's own dpkg status is a graph") {
   CHECK(graph.vertices() > 10);
   CHECK(graph.arcs() > graph.vertices() / 2);
 }
+
+}  // namespace coracle::asp

@@ -9,7 +9,7 @@
 #include "apps/asp/random_graph.hpp"
 #include "apps/asp/report.hpp"
 
-using namespace coracle::asp;
+namespace coracle::asp {
 
 namespace {
 
@@ -130,3 +130,5 @@ TEST_CASE("report: a spread is least, mean and greatest") {
   CHECK(spread.mean == 2);
   CHECK(spread.max == 3);
 }
+
+}  // namespace coracle::asp

@@ -8,7 +8,7 @@
 
 #include "runtime/assert.hpp"
 
-namespace coracle::test {
+namespace coracle::apps_test {
 
 class TemporaryFolder {
  public:
@@ -28,4 +28,4 @@ class TemporaryFolder {
   std::string path_;
 };
 
-}  // namespace coracle::test
+}  // namespace coracle::apps_test
