@@ -2,6 +2,7 @@
 // first error of a child cancels its siblings and travels up.
 #pragma once
 
+#include <atomic>
 #include <coroutine>
 #include <cstddef>
 #include <exception>
@@ -22,12 +23,15 @@ class ScopeLink {
   void insert_before(ScopeLink& other) noexcept {
     previous_ = other.previous_;
     next_ = &other;
+    // A signal handler may walk the list forwards at any moment (diagnostics.hpp): it must find each link either in or out.
+    std::atomic_signal_fence(std::memory_order_release);
     previous_->next_ = this;
     other.previous_ = this;
   }
   void unlink() noexcept {
     previous_->next_ = next_;
     next_->previous_ = previous_;
+    std::atomic_signal_fence(std::memory_order_release);  // as above: not before it is out
     previous_ = next_ = this;
   }
 
