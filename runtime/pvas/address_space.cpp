@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,8 +16,10 @@
 #include "runtime/assert.hpp"
 #include "runtime/error.hpp"
 #include "runtime/pvas/partition.hpp"
+#include "runtime/pvas/places.hpp"
 #include "runtime/pvas/raw_syscall.hpp"
 #include "runtime/pvas/start.hpp"
+#include "runtime/pvas/support.hpp"
 
 namespace coracle::pvas {
 namespace {
@@ -56,6 +59,30 @@ class SignalsBlocked {
 
 }  // namespace
 
+/// The table of known files lies at a fixed address below the partitions: what is there says that this process (or the
+/// one whose task it is) has an address space already.
+class SharedSites {
+ public:
+  SharedSites() {
+    try {
+      map_exactly(kBegin, page_up(sizeof(SiteCache)), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0,
+                  "tables");
+    } catch (const Error& error) {
+      if (error.code() != std::errc::file_exists) throw;
+      throw Error(
+          make_error_code(Errc::unsupported),
+          "cannot make a shared address space: this process has one already, or is a task of one; use --place process");
+    }
+  }
+  ~SharedSites() { unmap(kBegin, page_up(sizeof(SiteCache))); }
+  SharedSites(const SharedSites&) = delete;
+  SharedSites& operator=(const SharedSites&) = delete;
+  SiteCache& get() const noexcept { return *reinterpret_cast<SiteCache*>(kBegin); }
+
+ private:
+  static constexpr std::uint64_t kBegin = kArenaBegin - kHugeBytes;
+};
+
 struct AddressSpace::State {
   struct Task {
     std::size_t slot;
@@ -65,6 +92,7 @@ struct AddressSpace::State {
   Options options;
   pid_t owner = ::getpid();
   std::vector<AuxEntry> auxiliary = own_auxiliary_vector();
+  SharedSites sites;
   ProgramCache programs;
   std::unordered_map<pid_t, Task> tasks;
   std::vector<std::size_t> free_slots;  ///< The lowest last.
@@ -91,19 +119,20 @@ AddressSpace::~AddressSpace() {
 }
 
 AddressSpace AddressSpace::create(const Options& options) {
-  const Support support = probe();
+  const Support support = check_machine();
   if (!support.available) {
     throw Error(make_error_code(Errc::unsupported),
                 fmt::format("cannot make a shared address space: {}; {}", support.reason, support.remedy));
   }
-  if (options.partition_bytes < kPartitionBytesMin || options.partition_bytes % kGiB != 0) {
+  if (options.partition_bytes < kPartitionBytesMin || options.partition_bytes > kPartitionBytesMax ||
+      options.partition_bytes % kGiB != 0) {
     throw Error(
         make_error_code(Errc::bad_input),
         fmt::format("cannot make a shared address space: partitions of {} bytes; they must be a multiple of 1 GiB "
-                    "and at least 4 GiB",
+                    "between 4 and 512 GiB",
                     options.partition_bytes));
   }
-  const std::uint64_t slots = (kArenaEnd - kArenaBegin) / options.partition_bytes;
+  const std::uint64_t slots = (tasks_end() - kArenaBegin) / options.partition_bytes;
   if (options.max_tasks < 1 || static_cast<std::uint64_t>(options.max_tasks) > slots) {
     throw Error(
         make_error_code(Errc::bad_input),
@@ -114,8 +143,9 @@ AddressSpace AddressSpace::create(const Options& options) {
   auto state = std::make_unique<State>();
   state->options = options;
   for (auto slot = static_cast<std::size_t>(options.max_tasks); slot > 0; --slot) state->free_slots.push_back(slot - 1);
-  state->mode = support.mode;
-  state->mode_reason = support.reason;
+  const ModeChoice choice = choose_mode(state->sites.get(), options.force_rlimit_mode);
+  state->mode = choice.mode;
+  state->mode_reason = choice.reason;
   return AddressSpace(std::move(state));
 }
 
@@ -128,7 +158,8 @@ pid_t AddressSpace::spawn(const SpawnOptions& options) {
   }
   const Launch launch = state_->programs.resolve(options);
   const std::size_t slot = state_->free_slots.back();
-  auto partition = std::make_unique<Partition>(state_->layout_of(slot));
+  auto partition = std::make_unique<Partition>(state_->layout_of(slot),
+                                               state_->mode == Mode::patched ? &state_->sites.get() : nullptr);
   partition->prepare(launch, options, state_->auxiliary);
   state_->tasks.reserve(state_->tasks.size() + 1);
   long pid;

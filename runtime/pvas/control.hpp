@@ -2,12 +2,15 @@
 // the task has a libc, and a fork of the task gets a copy that goes on working.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "runtime/pvas/layout.hpp"
+#include "runtime/pvas/range_table.hpp"
+#include "runtime/pvas/zone.hpp"
 
 namespace coracle::pvas {
+
+struct SiteCache;
 
 /// What the child does between clone and its first instruction. The arrays lie on the task's stack, above argc.
 struct StartOrders {
@@ -19,18 +22,45 @@ struct StartOrders {
   std::uint64_t keep_count = 0;
   const void* cpu_mask = nullptr;
   std::uint64_t cpu_mask_bytes = 0;
-  std::array<int, 3> standard_fds{-1, -1, -1};
+  int standard_fds[3] = {-1, -1, -1};
   int root_pid = 0;
   int parent_death_signal = 0;
   bool new_process_group = false;
   bool core_dumps = false;
   bool reset_handlers = false;  ///< The kernel has no CLONE_CLEAR_SIGHAND.
-  std::array<char, 16> name{};
+  char name[16] = {};
 };
+
+/// One rewritten system-call site; its stub has the same index.
+struct Redirect {
+  std::uint64_t resume = 0;  ///< Behind the `syscall` instruction.
+  std::uint64_t number = 0;  ///< Of the system call.
+};
+
+inline constexpr unsigned kRedirectsMax = 120;
 
 struct Control {
   Layout layout;
   StartOrders start;
+
+  // From here on: the hook's. All zero in a task whose system calls are not redirected.
+  std::uint64_t hook_entry = 0;  ///< Where the stubs jump.
+  SiteCache* sites = nullptr;    ///< The root's; shared by all tasks.
+  Redirect redirects[kRedirectsMax] = {};
+  std::uint64_t redirect_count = 0;  ///< Taken so far, by fetch_add; may pass the end.
+
+  Zone near_zone;       ///< 4 KiB granules.
+  Zone far_zone;        ///< 2 MiB granules.
+  RangeTable outside;   ///< Mappings that the kernel would place only itself; unmapped one by one at the end.
+  RangeTable attached;  ///< System V segments inside the partition: shmdt says no size.
+  std::uint64_t program_slot = 0;        ///< Place kept for the program beside its dynamic linker, 0 once taken.
+  std::uint64_t program_slot_bytes = 0;  ///< Exactly what the dynamic linker will ask for.
+  std::uint64_t brk_begin = 0;
+  std::uint64_t brk_now = 0;
+  std::uint64_t inherited_data_limit[2] = {0, 0};  ///< Restored when the private brk has shown that it is in use.
+  std::uint32_t settled = 0;  ///< Non-zero once the program's libc allocates through the private brk.
 };
+
+static_assert(sizeof(Control) < 8 * 1024, "the bitmaps follow the control block within 64 KiB");
 
 }  // namespace coracle::pvas

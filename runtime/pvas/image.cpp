@@ -55,7 +55,7 @@ MappedImage map_image(const ProgramFile& file, std::uint64_t base, std::uint64_t
                             elf.span_end() - elf.span_begin()));
   }
   for (const ElfSegment& segment : elf.segments) map_segment(file, segment, bias);
-  return {bias + elf.entry, bias + elf.headers_vaddr, bias + elf.span_end()};
+  return {bias, bias + elf.entry, bias + elf.span_end()};
 }
 
 }  // namespace coracle::pvas

@@ -9,8 +9,8 @@ namespace coracle::pvas {
 
 /// Where an image lies after map_image.
 struct MappedImage {
+  std::uint64_t bias = 0;  ///< What to add to the file's addresses.
   std::uint64_t entry = 0;
-  std::uint64_t headers = 0;
   std::uint64_t end = 0;  ///< First address behind it, page-aligned.
 };
 

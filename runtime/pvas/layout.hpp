@@ -15,7 +15,12 @@ inline constexpr std::uint64_t kHugeBytes = 2 * kMiB;
 /// Above AddressSanitizer's shadow and below where the kernel puts PIE programs.
 inline constexpr std::uint64_t kArenaBegin = 0x120000000000;
 inline constexpr std::uint64_t kArenaEnd = 0x540000000000;
+/// The last of it is for the self-test, so that it can run beside tasks.
+inline constexpr std::uint64_t kTasksEnd = kArenaEnd - 16 * kGiB;
 inline constexpr std::uint64_t kPartitionBytesMin = 4 * kGiB;
+inline constexpr std::uint64_t kPartitionBytesMax = 512 * kGiB;
+/// Control block and the bitmaps behind it.
+inline constexpr std::uint64_t kControlBytes = 64 * 1024;
 
 constexpr std::uint64_t page_down(std::uint64_t value) noexcept {
   return value & ~(kPageBytes - 1);
@@ -39,7 +44,7 @@ struct Layout {
   /// The stack ends here, inside a 2 MiB region, so that its first pages share that region with what follows.
   std::uint64_t stack_end() const noexcept { return begin + 976 * kMiB + 256 * 1024; }
   std::uint64_t control_begin() const noexcept { return stack_end(); }
-  std::uint64_t stubs_begin() const noexcept { return control_begin() + 64 * 1024; }
+  std::uint64_t stubs_begin() const noexcept { return control_begin() + kControlBytes; }
   std::uint64_t images_begin() const noexcept { return stubs_begin() + kPageBytes; }
   std::uint64_t brk_end() const noexcept { return begin + kGiB + (end - begin) / 4; }
   std::uint64_t far_begin() const noexcept { return brk_end(); }

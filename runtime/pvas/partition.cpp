@@ -1,16 +1,19 @@
 // Filling and emptying a partition.
 #include "runtime/pvas/partition.hpp"
 
-#include <sched.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <new>
 
-#include "runtime/pvas/image.hpp"
+#include "runtime/error.hpp"
+#include "runtime/pvas/places.hpp"
+#include "runtime/pvas/stubs.hpp"
 
 namespace coracle::pvas {
 namespace {
@@ -33,35 +36,79 @@ std::string task_name(const SpawnOptions& options, const Launch& launch) {
 }  // namespace
 
 void Partition::release() noexcept {
-  if (!mapped_) return;
-  ::munmap(reinterpret_cast<void*>(layout_.begin), layout_.end - layout_.begin);
-  mapped_ = false;
+  if (control_mapped_ && sites_ != nullptr) {
+    for (unsigned i = 0; i < RangeTable::kEntries; ++i) {
+      const RangeTable::Range range = control().outside.at(i);
+      if (range.end > range.begin && !touches_arena(range.begin, range.end))
+        unmap(range.begin, range.end - range.begin);
+    }
+  }
+  unmap(layout_.begin, layout_.end - layout_.begin);
+  control_mapped_ = false;
+}
+
+void Partition::prepare_control(std::uint64_t stack_size) {
+  const std::uint64_t begin = layout_.stack_end() - stack_size;
+  // Stack and control block in one mapping: one less of the few that vm.max_map_count grants.
+  map_exactly(begin, layout_.stubs_begin() - begin, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+              -1, 0, "a task's stack");
+  control_mapped_ = true;
+  Control& block = *new (reinterpret_cast<void*>(layout_.control_begin())) Control;
+  block.layout = layout_;
+  if (sites_ == nullptr) return;
+  block.sites = sites_;
+  block.hook_entry = reinterpret_cast<std::uint64_t>(&coracle_pvas_hook_entry);
+  begin_places(block);
+  map_exactly(layout_.stubs_begin(), kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0,
+              "a task's stubs");
+  auto* page = reinterpret_cast<unsigned char*>(layout_.stubs_begin());
+  write_stubs(page, block);
+  if (::mprotect(page, kPageBytes, PROT_READ | PROT_EXEC) != 0)
+    throw_errno(errno, "cannot make a task's stubs executable");
+}
+
+void Partition::prepare_image(const Launch& launch) {
+  Control& block = control();
+  const ProgramFile& file = *launch.image;
+  const MappedImage image = map_image(file, layout_.images_begin(), layout_.brk_end());
+  block.start.entry = image.entry;
+  std::uint64_t end = image.end;
+  if (sites_ == nullptr) return;
+  for (const ElfSegment& segment : file.elf.segments) {
+    if ((segment.protection & PROT_EXEC) == 0) continue;
+    const std::uint64_t begin = image.bias + page_down(segment.vaddr);
+    const long done = redirect_mapping(block, begin, page_up(image.bias + segment.vaddr + segment.file_bytes) - begin,
+                                       segment.protection, file.fd, page_down(segment.file_offset));
+    if (done < 0)
+      throw_errno(static_cast<int>(-done), fmt::format("cannot redirect the system calls of {}", file.path));
+  }
+  const ElfFile& program = launch.program->elf;
+  if (launch.program != launch.image && program.alignment <= kPageBytes) {
+    block.program_slot = end;
+    block.program_slot_bytes = program.span_end() - program.span_begin();
+    end += block.program_slot_bytes;
+  }
+  block.brk_begin = block.brk_now = end + kPageBytes;
 }
 
 void Partition::prepare(const Launch& launch, const SpawnOptions& options, const std::vector<AuxEntry>& auxiliary) {
-  mapped_ = true;
   const std::uint64_t stack_size = stack_bytes();
-  const std::uint64_t stack_begin = layout_.stack_end() - stack_size;
-  // Stack and control block in one mapping: one less of the few that vm.max_map_count grants.
-  map_exactly(stack_begin, layout_.stubs_begin() - stack_begin, PROT_READ | PROT_WRITE,
-              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, "a task's stack");
-  Control& block = *new (reinterpret_cast<void*>(layout_.control_begin())) Control;
-  block.layout = layout_;
-  const MappedImage image = map_image(*launch.image, layout_.images_begin(), layout_.brk_end());
-
+  prepare_control(stack_size);
+  prepare_image(launch);
   StackWriter writer(layout_.stack_end(), layout_.stack_end() - stack_size / 4);
-  StartOrders& orders = block.start;
+  StartOrders& orders = control().start;
   write_orders(writer, options);
-  std::strncpy(orders.name.data(), task_name(options, launch).c_str(), orders.name.size() - 1);
-  orders.entry = image.entry;
-  orders.stack_pointer =
-      write_initial_stack(writer, launch.arguments, options.environment, auxiliary,
-                          {image.headers, launch.image->elf.header_count, image.entry, launch.program->path});
+  std::strncpy(orders.name, task_name(options, launch).c_str(), sizeof(orders.name) - 1);
+  const ElfFile& image = launch.image->elf;
+  const std::uint64_t headers = orders.entry - image.entry + image.headers_vaddr;
+  orders.stack_pointer = write_initial_stack(writer, launch.arguments, options.environment, auxiliary,
+                                             {headers, image.header_count, orders.entry, launch.program->path});
 }
 
 void Partition::write_orders(StackWriter& writer, const SpawnOptions& options) {
   StartOrders& orders = control().start;
-  orders.standard_fds = {options.stdin_fd, options.stdout_fd, options.stderr_fd};
+  const int standard_fds[] = {options.stdin_fd, options.stdout_fd, options.stderr_fd};
+  std::copy_n(standard_fds, 3, orders.standard_fds);
   orders.root_pid = ::getpid();
   orders.parent_death_signal = options.parent_death_signal;
   orders.new_process_group = options.new_process_group;
@@ -83,6 +130,8 @@ void Partition::write_orders(StackWriter& writer, const SpawnOptions& options) {
   // The kernel's brk belongs to the whole address space; a soft limit of 0 makes it fail and leaves mmap alone.
   orders.data_limit[0] = 0;
   orders.data_limit[1] = data.rlim_max;
+  control().inherited_data_limit[0] = data.rlim_cur;
+  control().inherited_data_limit[1] = data.rlim_max;
 }
 
 }  // namespace coracle::pvas

@@ -6,32 +6,42 @@
 
 #include "runtime/launch/spawn_options.hpp"
 #include "runtime/pvas/control.hpp"
+#include "runtime/pvas/image.hpp"
 #include "runtime/pvas/initial_stack.hpp"
 #include "runtime/pvas/program.hpp"
+#include "runtime/pvas/sites.hpp"
 
 namespace coracle::pvas {
 
 /// Owns the address range of `layout`: everything in it is unmapped at the end.
 class Partition {
  public:
-  explicit Partition(const Layout& layout) : layout_(layout) {}
+  /// `sites` outlives the partition; null leaves system calls as they are.
+  Partition(const Layout& layout, SiteCache* sites) : layout_(layout), sites_(sites) {}
   Partition(const Partition&) = delete;
   Partition& operator=(const Partition&) = delete;
   ~Partition() { release(); }
 
-  /// Maps stack, control block and image, writes arguments and orders. Throws Error.
+  /// Maps all that a task needs to start, writes its arguments and orders. Throws Error; what was mapped goes with the
+  /// object.
   void prepare(const Launch& launch, const SpawnOptions& options, const std::vector<AuxEntry>& auxiliary);
+
+  /// The part of prepare() without a program: control block and stubs, below them a stack of `stack_size` bytes.
+  void prepare_control(std::uint64_t stack_size);
 
   Control& control() const noexcept { return *reinterpret_cast<Control*>(layout_.control_begin()); }
 
-  /// One munmap for all that the task has mapped. No task runs in it any more.
+  /// One munmap for all that the task has mapped, and one for each mapping that the kernel placed elsewhere. No task
+  /// runs in it any more.
   void release() noexcept;
 
  private:
+  void prepare_image(const Launch& launch);
   void write_orders(StackWriter& writer, const SpawnOptions& options);
 
   Layout layout_;
-  bool mapped_ = false;
+  SiteCache* sites_;
+  bool control_mapped_ = false;
 };
 
 }  // namespace coracle::pvas

@@ -63,7 +63,7 @@ void place_standard_fds(const StartOrders& orders) noexcept {
   int sources[3];
   // A source below 3 is moved out of the way first, so that no dup2 overwrites one that is still needed.
   for (int i = 0; i < 3; ++i) {
-    sources[i] = orders.standard_fds[static_cast<unsigned>(i)];
+    sources[i] = orders.standard_fds[i];
     if (sources[i] < 0 || sources[i] > 2) continue;
     const long moved = raw_syscall(SYS_fcntl, sources[i], F_DUPFD_CLOEXEC, 3);
     require(moved, "duplicating a standard descriptor");
@@ -156,7 +156,7 @@ extern "C" [[noreturn]] __attribute__((visibility("hidden"), used)) void coracle
   }
   place_standard_fds(orders);
   close_marked_fds(orders);
-  raw_syscall(SYS_prctl, PR_SET_NAME, word(orders.name.data()));
+  raw_syscall(SYS_prctl, PR_SET_NAME, word(orders.name));
   raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, word(&orders.signal_mask), 0L, 8L);
   jump(orders.entry, orders.stack_pointer);
 }

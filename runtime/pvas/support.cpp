@@ -1,10 +1,15 @@
-// What the machine must have for a shared address space, checked before anything is mapped.
+// Checks of kernel, architecture, build and limits.
+#include "runtime/pvas/support.hpp"
+
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
 #include <cstdio>
+#include <memory>
 
-#include "runtime/pvas/address_space.hpp"
+#include "runtime/pvas/layout.hpp"
+#include "runtime/pvas/self_test.hpp"
 
 namespace coracle::pvas {
 namespace {
@@ -41,7 +46,7 @@ Support refusal(const char* reason, const char* remedy) {
 
 }  // namespace
 
-Support probe() {
+Support check_machine() {
   if (!kArchitectureKnown) return refusal("it is written for x86-64 only", "use --place process");
   if (kSanitized) {
     return refusal("this program is built with a sanitizer, whose shadow memory belongs to one process",
@@ -55,7 +60,36 @@ Support probe() {
   if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     return refusal("RLIMIT_AS limits the address space, which all tasks share", "ulimit -v unlimited");
   }
-  return {true, Mode::rlimit, "system-call sites are not redirected", ""};
+  return {true, Mode::rlimit, "", ""};
+}
+
+std::uint64_t tasks_end() {
+  // With an unlimited stack (or setarch -L) the kernel places mappings upwards from a third of the address space.
+  void* const place = ::mmap(nullptr, kPageBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (place == MAP_FAILED) return kTasksEnd;
+  ::munmap(place, kPageBytes);
+  const std::uint64_t upwards_from = 0x2aaaaaaaa000 / kGiB * kGiB;
+  const auto address = reinterpret_cast<std::uint64_t>(place);
+  return address >= upwards_from && address < kArenaEnd ? upwards_from : kTasksEnd;
+}
+
+ModeChoice choose_mode(SiteCache& sites, bool force_rlimit) {
+  if (force_rlimit) return {Mode::rlimit, "asked for by the caller"};
+  const std::string failure = self_test(sites);
+  if (failure.empty()) return {Mode::patched, "every mapping of a task lies in its own partition"};
+  return {Mode::rlimit, failure};
+}
+
+Support probe() {
+  Support support = check_machine();
+  if (!support.available) return support;
+  const auto sites = std::make_unique<SiteCache>();
+  const ModeChoice choice = choose_mode(*sites, false);
+  support.mode = choice.mode;
+  support.reason = choice.reason;
+  if (choice.mode == Mode::rlimit)
+    support.remedy = "allow changed program text (SELinux: execmod, execmem) for this program";
+  return support;
 }
 
 }  // namespace coracle::pvas

@@ -1,0 +1,26 @@
+// What the machine must have for a shared address space, and which mode it allows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/pvas/address_space.hpp"
+#include "runtime/pvas/sites.hpp"
+
+namespace coracle::pvas {
+
+/// Everything but the self-test; cheap.
+Support check_machine();
+
+/// Where the partitions must end, so that none lies where this kernel places mappings of its own choice.
+std::uint64_t tasks_end();
+
+struct ModeChoice {
+  Mode mode;
+  std::string reason;
+};
+
+/// Runs the self-test, unless told not to; what it learns stays in `sites`.
+ModeChoice choose_mode(SiteCache& sites, bool force_rlimit);
+
+}  // namespace coracle::pvas
