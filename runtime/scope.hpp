@@ -23,7 +23,8 @@ class ScopeLink {
   void insert_before(ScopeLink& other) noexcept {
     previous_ = other.previous_;
     next_ = &other;
-    // A signal handler may walk the list forwards at any moment (diagnostics.hpp): it must find each link either in or out.
+    // A signal handler may walk the list forwards at any moment (diagnostics.hpp): it must find each link either in or
+    // out.
     std::atomic_signal_fence(std::memory_order_release);
     previous_->next_ = this;
     other.previous_ = this;
