@@ -43,7 +43,7 @@ void add_frame(SignalText& text, const void* address, bool exact) noexcept {
 const char* memory_reason(int code) noexcept {
   switch (code) {
     case SEGV_MAPERR:
-      return "address not mapped";
+      return "not mapped";
     case SEGV_ACCERR:
       return "no permission for this access";
     default:
@@ -54,9 +54,9 @@ const char* memory_reason(int code) noexcept {
 const char* bus_reason(int code) noexcept {
   switch (code) {
     case BUS_ADRALN:
-      return "misaligned address";
+      return "misaligned";
     case BUS_ADRERR:
-      return "no memory behind the address: a file that was cut, or shared memory that ran out";
+      return "no memory behind it: a file that was cut, or shared memory that ran out";
     default:
       return "hardware memory error";
   }
@@ -142,13 +142,13 @@ void add_crash(SignalText& text, int signal, const siginfo_t& info, const void* 
   } else if (info.si_code <= 0) {
     text.add("{} (sent by process {})\n", name, info.si_pid);
   } else if (info.si_code == SI_KERNEL) {
-    text.add("{} (an address that no memory can have, or a forbidden instruction)\n", name);
+    text.add("{} (an address that can't exist, or a forbidden instruction)\n", name);
   } else if (has_address) {
     const char* reason = signal == SIGSEGV  ? memory_reason(info.si_code)
                          : signal == SIGBUS ? bus_reason(info.si_code)
                          : signal == SIGFPE ? arithmetic_reason(info.si_code)
                                             : "illegal instruction";
-    text.add("{} ({}), address {:#x}\n", name, reason, reinterpret_cast<std::uintptr_t>(info.si_addr));
+    text.add("{} (address {:#x}, {})\n", name, reinterpret_cast<std::uintptr_t>(info.si_addr), reason);
   } else {
     text.add("{}\n", name);
   }

@@ -15,7 +15,7 @@ void prepare_backtraces() noexcept;
 /// wanted.
 void add_backtrace(SignalText& text, const void* context, int frames_max) noexcept;
 
-/// Appends "SIGSEGV (address not mapped), address 0x0", the uncaught exception's line if there is one ("" else), and
+/// Appends "SIGSEGV (address 0x0, not mapped)", the uncaught exception's line if there is one ("" else), and
 /// the backtrace.
 void add_crash(SignalText& text, int signal, const siginfo_t& info, const void* context,
                const char* exception) noexcept;

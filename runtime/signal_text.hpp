@@ -11,6 +11,15 @@
 
 namespace coracle {
 
+/// Writes all of it, in one system call unless the descriptor takes less; gives up on errors.
+inline void write_all(int fd, std::string_view text) noexcept {
+  while (!text.empty()) {
+    const ssize_t written = ::write(fd, text.data(), text.size());
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+    if (written == 0 || (written < 0 && errno != EINTR)) return;
+  }
+}
+
 /// Appends to a buffer of the caller; what doesn't fit is cut off. Integers, characters and strings only: formatting a
 /// float may allocate.
 class SignalText {
@@ -28,14 +37,7 @@ class SignalText {
   std::string_view view() const noexcept { return {buffer_, used_}; }
   void clear() noexcept { used_ = 0; }
 
-  /// Writes all of it, in one system call unless the descriptor takes less.
-  void write_to(int fd) const noexcept {
-    for (std::size_t done = 0; done < used_;) {
-      const ssize_t written = ::write(fd, buffer_ + done, used_ - done);
-      if (written > 0) done += static_cast<std::size_t>(written);
-      if (written == 0 || (written < 0 && errno != EINTR)) return;
-    }
-  }
+  void write_to(int fd) const noexcept { write_all(fd, view()); }
 
  private:
   char* buffer_;

@@ -135,7 +135,7 @@ TEST_CASE("diagnostics: a launched rank leaves signal, address and backtrace to 
   });
   REQUIRE(WIFSIGNALED(ended.status));
   CHECK(WTERMSIG(ended.status) == SIGSEGV);
-  CHECK(contains(block.crash_text(), "SIGSEGV (address not mapped), address 0x10\n"));
+  CHECK(contains(block.crash_text(), "SIGSEGV (address 0x10, not mapped)\n"));
   CHECK(count_of(block.crash_text(), "\n  at ") >= 3);
   CHECK(ended.text.empty());
 }

@@ -1,0 +1,12 @@
+// The subcommands of `coracle`. Each adds itself to the parser; its callback does the work and stores the exit status:
+// 0, 1 for what the world refuses, 2 for wrong usage. Errors may be thrown: main prints them.
+#pragma once
+
+#include <CLI/App.hpp>
+
+namespace coracle {
+
+void add_run_command(CLI::App& app, int& status);
+void add_info_command(CLI::App& app, int& status);
+
+}  // namespace coracle

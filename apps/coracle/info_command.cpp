@@ -1,0 +1,84 @@
+// `coracle info`: what this machine can do, and what to do about the rest.
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "apps/coracle/commands.hpp"
+#include "apps/coracle/machine.hpp"
+
+namespace coracle {
+namespace {
+
+std::string text_of(const std::vector<std::vector<int>>& cores) {
+  std::string text;
+  for (const std::vector<int>& cpus : cores)
+    text += fmt::format("{}{}", text.empty() ? "" : " | ", fmt::join(cpus, ","));
+  return text;
+}
+
+void print_section(const char* title, const std::vector<Ability>& abilities, const char* yes, const char* no) {
+  fmt::print("\n{}\n", title);
+  for (const Ability& ability : abilities) {
+    fmt::print("  {:<26} {:<4} {}\n", ability.name, ability.available ? yes : no, ability.detail);
+    if (!ability.remedy.empty()) fmt::print("  {:<26} {:<4} remedy: {}\n", "", "", ability.remedy);
+  }
+}
+
+void print_for_people(const Machine& machine) {
+  fmt::print("coracle {}\n\nMachine\n", CORACLE_VERSION);
+  fmt::print("  {:<26} {}\n  {:<26} {}\n", "kernel", machine.kernel, "processor", machine.processor);
+  fmt::print("  {:<26} {} (CPUs {})\n", "usable cores", machine.cores.size(), text_of(machine.cores));
+  fmt::print("  {:<26} {}\n", "NUMA nodes", machine.numa_nodes);
+  fmt::print("  {:<26} {:.1f} GiB\n", "memory", static_cast<double>(machine.memory_bytes) / (1 << 30));
+  print_section("Placements (coracle run --place)", machine.placements, "yes", "NO");
+  print_section("Input and output", machine.input_output, "yes", "NO");
+  print_section("Limits", machine.limits, "ok", "LOW");
+  print_section("Built with", machine.build, "yes", "no");
+}
+
+nlohmann::json json_of(const std::vector<Ability>& abilities) {
+  nlohmann::json list = nlohmann::json::object();
+  for (const Ability& ability : abilities)
+    list[ability.name] = {{"available", ability.available}, {"detail", ability.detail}, {"remedy", ability.remedy}};
+  return list;
+}
+
+void print_json(const Machine& machine) {
+  const nlohmann::json json = {
+      {"version", CORACLE_VERSION},
+      {"kernel", machine.kernel},
+      {"processor", machine.processor},
+      {"cores", machine.cores},
+      {"numa_nodes", machine.numa_nodes},
+      {"memory_bytes", machine.memory_bytes},
+      {"placements", json_of(machine.placements)},
+      {"io", json_of(machine.input_output)},
+      {"limits", json_of(machine.limits)},
+      {"build", json_of(machine.build)},
+  };
+  fmt::print("{}\n", json.dump(2));
+}
+
+}  // namespace
+
+void add_info_command(CLI::App& app, int& status) {
+  auto as_json = std::make_shared<bool>(false);
+  CLI::App* info = app.add_subcommand("info", "Tell what this machine can do: cores, placements, input/output, limits");
+  info->add_flag("--json", *as_json, "For programs");
+  info->callback([as_json, &status] {
+    const Machine machine = look_at_machine();
+    if (*as_json) {
+      print_json(machine);
+    } else {
+      print_for_people(machine);
+    }
+    status = 0;
+  });
+}
+
+}  // namespace coracle

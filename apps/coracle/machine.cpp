@@ -1,0 +1,153 @@
+// Asking the kernel, hwloc and the runtime.
+#include "apps/coracle/machine.hpp"
+
+#include <fmt/format.h>
+#include <hwloc.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <sys/uio.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <optional>
+
+#include "runtime/launch/cores.hpp"
+#include "runtime/pvas/address_space.hpp"
+
+namespace coracle {
+namespace {
+
+std::string first_line_of(const char* path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.compare(0, 10, "model name") == 0 && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown processor";
+}
+
+int numa_node_count() {
+  hwloc_topology_t topology = nullptr;
+  if (::hwloc_topology_init(&topology) != 0) return 1;
+  const int count = ::hwloc_topology_load(topology) == 0 ? ::hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE) : 1;
+  ::hwloc_topology_destroy(topology);
+  return count;
+}
+
+Ability pvas_placement() {
+  const pvas::Support support = pvas::probe();
+  std::string detail = support.reason;
+  if (support.available)
+    detail = fmt::format("{} mode: {}", support.mode == pvas::Mode::patched ? "patched" : "rlimit", support.reason);
+  return {"pvas", support.available, detail, support.remedy};
+}
+
+/// Reading a child's memory is what put and get need outside the segments; Yama and containers may forbid it.
+Ability process_placement() {
+  const int fd = ::memfd_create("coracle-info", MFD_CLOEXEC);
+  if (fd < 0)
+    return {"process", false, fmt::format("memfd_create: {}", ::strerror(errno)),
+            "allow it in the container's seccomp profile"};
+  ::close(fd);
+  const std::string scope = first_line_of("/proc/sys/kernel/yama/ptrace_scope");
+  if (scope.empty() || scope == "0") return {"process", true, "memory outside segments by process_vm_readv", ""};
+  return {
+      "process", true,
+      fmt::format("kernel.yama.ptrace_scope is {}: without privileges, memory outside segments is out of reach", scope),
+      "sysctl kernel.yama.ptrace_scope=0 (only for put and get from memory outside segments)"};
+}
+
+/// Made by a system call, so that nothing is assumed of what the runtime was built with.
+Ability uring() {
+  alignas(8) char parameters[120] = {};
+  const long fd = ::syscall(SYS_io_uring_setup, 4, parameters);
+  if (fd >= 0) {
+    ::close(static_cast<int>(fd));
+    return {"io_uring", true, "used for files and descriptors", ""};
+  }
+  const int error = errno;
+  const char* remedy =
+      error == ENOSYS  ? "use a kernel with io_uring"
+      : error == EPERM ? "allow io_uring_setup in the container's seccomp profile; sysctl kernel.io_uring_disabled=0"
+                       : "raise ulimit -l";
+  return {"io_uring", false, fmt::format("{}; epoll and threads are used instead", ::strerror(error)), remedy};
+}
+
+Ability map_count() {
+  const std::string text = first_line_of("/proc/sys/vm/max_map_count");
+  const long maps = text.empty() ? 65530 : std::stol(text);
+  constexpr long kMapsPerRank = 36;
+  return {"vm.max_map_count", maps >= 1000 * kMapsPerRank,
+          fmt::format("{}: room for about {} pvas ranks written in C++", maps, maps / kMapsPerRank),
+          maps >= 1000 * kMapsPerRank ? "" : "sysctl vm.max_map_count=262144 for more"};
+}
+
+std::string limit_text(rlim_t value, std::uint64_t unit, const char* unit_name) {
+  return value == RLIM_INFINITY ? "unlimited" : fmt::format("{}{}", value / unit, unit_name);
+}
+
+Ability limit(const char* name, __rlimit_resource resource, rlim_t enough, std::uint64_t unit, const char* unit_name,
+              const char* remedy) {
+  rlimit value{};
+  ::getrlimit(resource, &value);
+  const bool fits = value.rlim_max == RLIM_INFINITY || value.rlim_max >= enough;
+  return {name, fits,
+          fmt::format("{} (at most {})", limit_text(value.rlim_cur, unit, unit_name),
+                      limit_text(value.rlim_max, unit, unit_name)),
+          fits ? "" : remedy};
+}
+
+Ability huge_pages() {
+  const std::string modes = first_line_of("/sys/kernel/mm/transparent_hugepage/enabled");
+  const std::size_t begin = modes.find('[');
+  const std::string mode =
+      begin == std::string::npos ? "unknown" : modes.substr(begin + 1, modes.find(']') - begin - 1);
+  return {"transparent huge pages", mode == "always" || mode == "madvise", mode,
+          mode == "never" ? "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled (faster large segments)" : ""};
+}
+
+}  // namespace
+
+Machine look_at_machine() {
+  Machine machine;
+  utsname names{};
+  ::uname(&names);
+  machine.kernel = fmt::format("{} {} {}", names.sysname, names.release, names.machine);
+  machine.processor = processor_name();
+  machine.cores = usable_cores();
+  machine.numa_nodes = numa_node_count();
+  struct sysinfo memory {};
+  ::sysinfo(&memory);
+  machine.memory_bytes = std::uint64_t{memory.totalram} * memory.mem_unit;
+  machine.placements = {pvas_placement(),
+                        process_placement(),
+                        {"thread", true, "all ranks in one process", ""},
+                        {"sim", true, "all ranks in one thread, simulated network, virtual time", ""}};
+  machine.input_output = {uring(), {"epoll", true, "for descriptors, with a few threads for files", ""}};
+  machine.limits = {
+      map_count(),
+      limit("locked memory (ulimit -l)", RLIMIT_MEMLOCK, 8 << 20, 1 << 10, " KiB",
+            "raise ulimit -l for io_uring and RDMA"),
+      limit("open files (ulimit -n)", RLIMIT_NOFILE, 2048, 1, "", "raise ulimit -Hn: each rank needs one per rank"),
+      limit("processes (ulimit -u)", RLIMIT_NPROC, 2000, 1, "", "raise ulimit -u: each rank is a process"),
+      limit("address space (ulimit -v)", RLIMIT_AS, RLIM_INFINITY, 1 << 20, " MiB", "ulimit -v unlimited, for pvas"),
+      huge_pages(),
+  };
+  machine.build = {{"verbs", false, "no RDMA transport in this version", ""},
+                   {"cuda", false, "no GPU transport in this version", ""}};
+  return machine;
+}
+
+}  // namespace coracle

@@ -1,0 +1,33 @@
+// What `coracle info` finds on this machine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace coracle {
+
+/// Something that works here, or the reason why not and what the user can do.
+struct Ability {
+  std::string name;
+  bool available = false;
+  std::string detail;  ///< How it works here, or the reason why it doesn't.
+  std::string remedy;  ///< Empty when nothing is to be done.
+};
+
+struct Machine {
+  std::string kernel;                   ///< "Linux 6.1.0-18-amd64 x86_64"
+  std::string processor;                ///< Model name.
+  std::vector<std::vector<int>> cores;  ///< Usable ones; see usable_cores().
+  int numa_nodes = 1;
+  std::uint64_t memory_bytes = 0;
+  std::vector<Ability> placements;
+  std::vector<Ability> input_output;
+  std::vector<Ability> limits;  ///< `available`: large enough for a thousand ranks.
+  std::vector<Ability> build;
+};
+
+/// Looks at the machine; takes some milliseconds. What can't be found out is said in the text.
+Machine look_at_machine();
+
+}  // namespace coracle

@@ -1,0 +1,54 @@
+// The `coracle` command: starts programs, and tells what this machine can do.
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <exception>
+#include <string>
+
+#include "apps/coracle/commands.hpp"
+#include "runtime/error.hpp"
+#include "runtime/launch/say.hpp"
+
+namespace {
+
+constexpr int kUsage = 2;
+
+std::string command_names(const CLI::App& app) {
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  return names;
+}
+
+int wrong_usage(const CLI::App& app, const CLI::ParseError& error) {
+  const auto used = app.get_subcommands();
+  const std::string command = used.empty() ? "coracle" : "coracle " + used.front()->get_name();
+  coracle::say("{} (`{} --help` explains)", error.what(), command);
+  return kUsage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Coracle: ranks in one address space. `coracle COMMAND --help` explains a command."};
+  app.name("coracle");
+  app.set_version_flag("--version", "coracle " CORACLE_VERSION);
+  app.require_subcommand(1);
+  int status = 0;
+  coracle::add_run_command(app, status);
+  coracle::add_info_command(app, status);
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommand_no_throw(argv[1]) == nullptr) {
+    coracle::say("there is no command '{}'; there are {}", argv[1], command_names(app));
+    return kUsage;
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    return wrong_usage(app, error);
+  } catch (const std::exception& error) {
+    coracle::say("{}", error.what());
+    return 1;
+  }
+  return status;
+}

@@ -1,0 +1,89 @@
+// SIGUSR1 to one rank after another; see runtime/diagnostics.hpp for the other end.
+#include "runtime/launch/hang_report.hpp"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <chrono>
+#include <fstream>
+#include <string>
+
+#include "runtime/launch/say.hpp"
+
+namespace coracle {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+/// "sleeping", "running", ... from /proc/PID/stat; a zombie is "ending".
+std::string state_of(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  std::getline(file, line);
+  const std::size_t parenthesis = line.rfind(')');
+  if (parenthesis == std::string::npos || parenthesis + 2 >= line.size()) return "gone";
+  switch (line[parenthesis + 2]) {
+    case 'R':
+      return "running";
+    case 'S':
+      return "sleeping";
+    case 'D':
+      return "in an uninterruptible system call";
+    case 'T':
+    case 't':
+      return "stopped";
+    default:
+      return "ending";
+  }
+}
+
+/// Counts what `process` has reported so far.
+std::uint32_t reports_of(const JobRegion& region, const RankProcess& process) {
+  std::uint32_t count = 0;
+  for (std::uint32_t rank = process.first_rank; rank < process.first_rank + process.ranks; ++rank)
+    count += region.block(rank).reports.load(std::memory_order_acquire);  // pairs with the report's release
+  return count;
+}
+
+/// True when as many reports as ranks in it that run the runtime have come before `deadline`.
+bool ask(const JobRegion& region, const RankProcess& process, SteadyClock::time_point deadline) {
+  std::uint32_t wanted = reports_of(region, process);
+  for (std::uint32_t rank = process.first_rank; rank < process.first_rank + process.ranks; ++rank)
+    if (region.block(rank).phase.load(std::memory_order_acquire) == RankPhase::attached) ++wanted;
+  ::kill(process.pid, SIGUSR1);
+  while (reports_of(region, process) < wanted) {
+    if (SteadyClock::now() >= deadline) return false;
+    const timespec pause{0, 1'000'000};
+    ::nanosleep(&pause, nullptr);
+  }
+  return true;
+}
+
+}  // namespace
+
+void report_waits(const JobRegion& region, const std::vector<RankProcess>& processes) {
+  constexpr auto kAllRanks = std::chrono::milliseconds(2000);
+  constexpr auto kOneProcess = std::chrono::milliseconds(300);
+  constexpr int kOthersMax = 32;
+  const auto end = SteadyClock::now() + kAllRanks;
+  int others = 0;
+  for (const RankProcess& process : processes) {
+    std::string line;
+    if (!process.running) {
+      line = "has ended";
+    } else if (process.any_at(region, RankPhase::attached)) {
+      const auto patience = process.ranks > 1 ? kAllRanks : kOneProcess;
+      if (ask(region, process, std::min(end, SteadyClock::now() + patience))) continue;
+      line = fmt::format("does not answer: it is {}", state_of(process.pid));
+    } else if (process.any_at(region, RankPhase::finished)) {
+      line = "has finished its part and is about to exit";
+    } else {
+      line = fmt::format("does not use Coracle, or has not come so far: it is {}", state_of(process.pid));
+    }
+    if (others++ < kOthersMax) write_to_user(fmt::format("{}: {}\n", process.name(), line));
+  }
+  if (others > kOthersMax)
+    write_to_user(fmt::format("... and {} more processes without a report\n", others - kOthersMax));
+}
+
+}  // namespace coracle

@@ -1,0 +1,15 @@
+// Asking every rank what its coroutines await.
+#pragma once
+
+#include <vector>
+
+#include "runtime/job.hpp"
+#include "runtime/launch/rank_process.hpp"
+
+namespace coracle {
+
+/// Makes the running ranks report on standard error, one after another, and says for the others how far they have come.
+/// Takes at most about two seconds; none of `processes` may be reaped meanwhile.
+void report_waits(const JobRegion& region, const std::vector<RankProcess>& processes);
+
+}  // namespace coracle

@@ -1,0 +1,38 @@
+// Launcher: makes a job's region, starts its ranks in the placement asked for, and sees them to their end.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/launch/job_options.hpp"
+#include "runtime/launch/spawn_options.hpp"
+#include "runtime/launch/supervisor.hpp"
+
+namespace coracle {
+
+/// Owned by a process that has one thread and no other children. Nothing of a job outlives its launcher: its memory is
+/// anonymous, and the kernel kills its ranks when the launcher dies.
+class Launcher {
+ public:
+  /// Checks the options, finds the program and makes the job's memory. Throws Error when the job can't be run.
+  explicit Launcher(JobOptions options);
+  ~Launcher();
+  Launcher(const Launcher&) = delete;
+  Launcher& operator=(const Launcher&) = delete;
+
+  /// Starts the ranks and waits for them. Returns the job's exit status: 0, that of the first rank that failed (128 +
+  /// signal if a signal killed it), 124 after the time limit, 128 + signal when a signal asked the launcher to end.
+  /// Throws Error when not even the first rank could be started.
+  int run();
+
+ private:
+  class Starter;
+
+  JobOptions options_;
+  std::string program_;
+  std::vector<std::vector<int>> cores_;
+  std::unique_ptr<Starter> starter_;
+};
+
+}  // namespace coracle

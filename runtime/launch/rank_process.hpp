@@ -1,0 +1,40 @@
+// One process of a job: a rank, or (`thread`, `sim`) all of them.
+#pragma once
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/types.h>
+
+#include <string>
+
+#include "runtime/job.hpp"
+
+namespace coracle {
+
+struct RankProcess {
+  pid_t pid = 0;
+  std::uint32_t first_rank = 0;
+  std::uint32_t ranks = 1;
+  bool running = true;
+
+  /// "rank 3 (pid 123)"; "process 123 (ranks 0 to 7)".
+  std::string name() const {
+    if (ranks == 1) return fmt::format("rank {} (pid {})", first_rank, pid);
+    return fmt::format("process {} (ranks {} to {})", pid, first_rank, first_rank + ranks - 1);
+  }
+
+  /// To the process and all in its group. Only before it has been reaped: then its number can't have passed to another.
+  void signal(int number) const noexcept {
+    if (::kill(-pid, number) != 0) ::kill(pid, number);  // it does not lead a group yet
+  }
+
+  /// True when any rank is in `phase`.
+  bool any_at(const JobRegion& region, RankPhase phase) const noexcept {
+    for (std::uint32_t rank = first_rank; rank < first_rank + ranks; ++rank)
+      // acquire: pairs with the rank's release when it comes to the phase.
+      if (region.block(rank).phase.load(std::memory_order_acquire) == phase) return true;
+    return false;
+  }
+};
+
+}  // namespace coracle

@@ -1,0 +1,14 @@
+// Writing to standard error.
+#include "runtime/launch/say.hpp"
+
+#include <unistd.h>
+
+#include "runtime/signal_text.hpp"
+
+namespace coracle {
+
+void write_to_user(const std::string& text) {
+  write_all(STDERR_FILENO, text);
+}
+
+}  // namespace coracle

@@ -1,0 +1,19 @@
+// What the launcher says: whole lines on standard error, each in one write so that they don't mix with those of ranks.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+
+namespace coracle {
+
+/// Writes `text` as it is.
+void write_to_user(const std::string& text);
+
+/// "coracle: " before it and a newline after it.
+template <class... Values>
+void say(fmt::format_string<Values...> format, Values&&... values) {
+  write_to_user("coracle: " + fmt::format(format, std::forward<Values>(values)...) + "\n");
+}
+
+}  // namespace coracle

@@ -1,0 +1,68 @@
+// Handlers that count, and a pipe that wakes.
+#include "runtime/launch/signal_pipe.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+
+#include "runtime/error.hpp"
+
+namespace coracle {
+namespace {
+
+// A handler gets no argument of ours, so that these must be static.
+std::array<std::atomic<unsigned>, NSIG> counts;
+std::atomic<int> write_end{-1};
+
+void on_signal(int signal) {
+  const int error = errno;
+  // release: the reader of the pipe (or of the count, acquire in next()) sees the count.
+  counts[static_cast<std::size_t>(signal)].fetch_add(1, std::memory_order_release);
+  [[maybe_unused]] const ssize_t written = ::write(write_end.load(std::memory_order_relaxed), "", 1);  // full: readable
+  errno = error;
+}
+
+}  // namespace
+
+SignalPipe::SignalPipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) throw_errno(errno, "can't make a pipe for signals");
+  read_end_ = ends[0];
+  write_end.store(ends[1], std::memory_order_relaxed);  // before any handler is set, in the same thread
+  for (auto& count : counts) count.store(0, std::memory_order_relaxed);
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART | SA_NOCLDSTOP;
+  ::sigemptyset(&action.sa_mask);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    ::sigaction(kSignals[i], nullptr, &before_[i]);
+    if (before_[i].sa_handler != SIG_IGN || kSignals[i] == SIGCHLD) ::sigaction(kSignals[i], &action, nullptr);
+  }
+}
+
+SignalPipe::~SignalPipe() {
+  for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
+  ::close(read_end_);
+  ::close(write_end.exchange(-1, std::memory_order_relaxed));
+}
+
+int SignalPipe::next() noexcept {
+  char bytes[64];
+  while (::read(read_end_, bytes, sizeof bytes) > 0) {
+  }
+  for (const int signal : kSignals) {
+    auto& count = counts[static_cast<std::size_t>(signal)];
+    if (count.load(std::memory_order_acquire) == 0) continue;  // pairs with the handler's release
+    if (signal == SIGINT) {
+      count.fetch_sub(1, std::memory_order_relaxed);  // the second has its own meaning
+    } else {
+      count.store(0, std::memory_order_relaxed);
+    }
+    return signal;
+  }
+  return 0;
+}
+
+}  // namespace coracle
