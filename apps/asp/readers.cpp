@@ -9,14 +9,6 @@
 
 namespace coracle::asp {
 
-std::optional<GraphFormat> format_by_name(std::string_view name) noexcept {
-  if (name == "gr") return GraphFormat::dimacs;
-  if (name == "mtx") return GraphFormat::matrix_market;
-  if (name == "edges") return GraphFormat::edge_list;
-  if (name == "dpkg") return GraphFormat::dpkg;
-  return std::nullopt;
-}
-
 GraphFormat format_of_path(std::string_view path) noexcept {
   if (path.ends_with(".gr")) return GraphFormat::dimacs;
   if (path.ends_with(".mtx")) return GraphFormat::matrix_market;

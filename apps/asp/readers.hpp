@@ -2,7 +2,6 @@
 // wrong and how to mend it; memory is taken for what the text holds, never for what it declares.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,9 +10,6 @@
 namespace coracle::asp {
 
 enum class GraphFormat { dimacs, matrix_market, edge_list, dpkg };
-
-/// "gr", "mtx", "edges" or "dpkg".
-std::optional<GraphFormat> format_by_name(std::string_view name) noexcept;
 
 /// By extension: .gr is DIMACS, .mtx Matrix Market, a file called `status` dpkg's, anything else an edge list.
 GraphFormat format_of_path(std::string_view path) noexcept;

@@ -165,13 +165,11 @@ TEST_CASE("readers: a missing file, a folder and a compressed file are named") {
   CHECK(read_graph(folder.file(std::string(seed.name)), format_of_path(seed.name)).arcs() == 5);
 }
 
-TEST_CASE("readers: formats go by extension or name") {
+TEST_CASE("readers: formats go by extension") {
   CHECK(format_of_path("a/b.gr") == GraphFormat::dimacs);
   CHECK(format_of_path("b.mtx") == GraphFormat::matrix_market);
   CHECK(format_of_path("/var/lib/dpkg/status") == GraphFormat::dpkg);
   CHECK(format_of_path("b.csv") == GraphFormat::edge_list);
-  CHECK(format_by_name("gr") == GraphFormat::dimacs);
-  CHECK_FALSE(format_by_name("dot"));
 }
 
 TEST_CASE("readers: this machine's own dpkg status is a graph") {
