@@ -37,7 +37,8 @@ int main(int argc, char** argv) {
   int status = 0;
   coracle::add_run_command(app, status);
   coracle::add_info_command(app, status);
-  if (argc > 1 && argv[1][0] != '-' && app.get_subcommand_no_throw(argv[1]) == nullptr) {
+  const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {
     coracle::say("there is no command '{}'; there are {}", argv[1], command_names(app));
     return kUsage;
   }

@@ -91,7 +91,7 @@ JobOptions options_from(const Words& words) {
 void add_run_command(CLI::App& app, int& status) {
   auto words = std::make_shared<Words>();
   CLI::App* run =
-      app.add_subcommand("run", "coracle run [OPTIONS] PROGRAM [ARGUMENTS...]: run PROGRAM as the ranks of a job");
+      app.add_subcommand("run", "Run PROGRAM [ARGUMENTS...] as the ranks of a job; options go before PROGRAM");
   run->add_option("-n,--ranks", words->ranks, "Ranks (default: one per usable core)");
   run->add_option(
          "--place", words->placement,
