@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <unordered_map>
@@ -15,6 +16,7 @@
 
 #include "runtime/assert.hpp"
 #include "runtime/error.hpp"
+#include "runtime/pvas/mapping_budget.hpp"
 #include "runtime/pvas/partition.hpp"
 #include "runtime/pvas/places.hpp"
 #include "runtime/pvas/raw_syscall.hpp"
@@ -89,15 +91,24 @@ struct AddressSpace::State {
     std::unique_ptr<Partition> partition;
   };
 
+  explicit State(const Options& wanted) : options(wanted) {}
+
   Options options;
   pid_t owner = ::getpid();
   std::vector<AuxEntry> auxiliary = own_auxiliary_vector();
   SharedSites sites;
+  MappingBudget mappings{options.max_mappings};
   ProgramCache programs;
   std::unordered_map<pid_t, Task> tasks;
   std::vector<std::size_t> free_slots;  ///< The lowest last.
   Mode mode = Mode::rlimit;
   std::string mode_reason;
+
+  /// Tasks that have not shown yet that all their libraries are mapped; without the hook none ever does.
+  std::size_t starting() const noexcept {
+    const auto is_starting = [](const auto& entry) { return entry.second.partition->is_starting(); };
+    return static_cast<std::size_t>(std::count_if(tasks.begin(), tasks.end(), is_starting));
+  }
 
   Layout layout_of(std::size_t slot) const noexcept {
     const std::uint64_t begin = kArenaBegin + slot * options.partition_bytes;
@@ -140,8 +151,7 @@ AddressSpace AddressSpace::create(const Options& options) {
                     "tasks or smaller partitions",
                     options.max_tasks, slots, options.partition_bytes / kGiB));
   }
-  auto state = std::make_unique<State>();
-  state->options = options;
+  auto state = std::make_unique<State>(options);
   for (auto slot = static_cast<std::size_t>(options.max_tasks); slot > 0; --slot) state->free_slots.push_back(slot - 1);
   const ModeChoice choice = choose_mode(state->sites.get(), options.force_rlimit_mode);
   state->mode = choice.mode;
@@ -157,6 +167,7 @@ pid_t AddressSpace::spawn(const SpawnOptions& options) {
                 fmt::format("cannot run {}: all {} partitions are in use", options.program, state_->options.max_tasks));
   }
   const Launch launch = state_->programs.resolve(options);
+  state_->mappings.admit(options.program, [this] { return state_->starting(); });
   const std::size_t slot = state_->free_slots.back();
   auto partition = std::make_unique<Partition>(state_->layout_of(slot),
                                                state_->mode == Mode::patched ? &state_->sites.get() : nullptr);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -45,6 +46,11 @@ void Partition::release() noexcept {
   }
   unmap(layout_.begin, layout_.end - layout_.begin);
   control_mapped_ = false;
+}
+
+bool Partition::is_starting() const noexcept {
+  // Relaxed: an estimate; pairs with settle() in the hook.
+  return std::atomic_ref(control().settled).load(std::memory_order_relaxed) == 0;
 }
 
 void Partition::prepare_control(std::uint64_t stack_size) {

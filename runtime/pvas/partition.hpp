@@ -31,6 +31,9 @@ class Partition {
 
   Control& control() const noexcept { return *reinterpret_cast<Control*>(layout_.control_begin()); }
 
+  /// True until the task's libc has begun to allocate, which it does after its libraries are mapped.
+  bool is_starting() const noexcept;
+
   /// One munmap for all that the task has mapped, and one for each mapping that the kernel placed elsewhere. No task
   /// runs in it any more.
   void release() noexcept;

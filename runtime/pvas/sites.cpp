@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstddef>
 
 #include "runtime/pvas/raw_syscall.hpp"
 #include "runtime/pvas/stubs.hpp"
@@ -84,10 +83,15 @@ void remember(SiteCache& cache, const SiteList& list) noexcept {
   const std::uint64_t i = std::atomic_ref(cache.used).fetch_add(1, std::memory_order_relaxed);
   if (i >= SiteCache::kMax) return;
   SiteList& entry = cache.lists[i];
-  // Word by word: a plain assignment may become a call of memcpy, and so into the root's libc.
-  const auto* from = reinterpret_cast<const std::uint64_t*>(&list);
-  auto* to = reinterpret_cast<std::uint64_t*>(&entry);
-  for (std::size_t word = 0; word < sizeof(SiteList) / sizeof(std::uint64_t); ++word) to[word] = from[word];
+  // Member by member: a plain assignment may become a call of memcpy, and so into the root's libc.
+  entry.device = list.device;
+  entry.inode = list.inode;
+  entry.changed_s = list.changed_s;
+  entry.changed_ns = list.changed_ns;
+  entry.offset = list.offset;
+  entry.bytes = list.bytes;
+  entry.count = list.count;
+  for (std::uint32_t site = 0; site < list.count; ++site) entry.sites[site] = list.sites[site];
   std::atomic_ref(entry.ready).store(1, std::memory_order_release);  // Pairs with the acquire in look_up().
 }
 

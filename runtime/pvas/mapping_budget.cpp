@@ -1,0 +1,74 @@
+// Estimating and counting mappings.
+#include "runtime/pvas/mapping_budget.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstdlib>
+
+#include "runtime/error.hpp"
+
+namespace coracle::pvas {
+namespace {
+
+constexpr std::size_t kKernelDefault = 65530;
+
+/// Room for what running tasks still map: threads, libraries, files.
+std::size_t reserve_of(std::size_t limit) noexcept {
+  return std::min<std::size_t>(1024, limit / 32);
+}
+
+std::size_t kernel_limit() {
+  std::array<char, 32> text{};
+  const int fd = ::open("/proc/sys/vm/max_map_count", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return kKernelDefault;
+  const ssize_t got = ::read(fd, text.data(), text.size() - 1);
+  ::close(fd);
+  const std::size_t limit = got > 0 ? std::strtoul(text.data(), nullptr, 10) : 0;
+  return limit != 0 ? limit : kKernelDefault;
+}
+
+}  // namespace
+
+std::size_t count_mappings() {
+  const int fd = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) throw_errno(errno, "cannot count this process's mappings in /proc/self/maps");
+  std::array<char, 16384> text;
+  std::size_t lines = 0;
+  ssize_t got;
+  while ((got = ::read(fd, text.data(), text.size())) > 0) {
+    lines += static_cast<std::size_t>(std::count(text.data(), text.data() + got, '\n'));
+  }
+  ::close(fd);
+  return lines;
+}
+
+MappingBudget::MappingBudget(std::size_t limit)
+    : fixed_limit_(limit), limit_(limit != 0 ? limit : kernel_limit()), counted_(count_mappings()) {}
+
+bool MappingBudget::fits() const noexcept {
+  return counted_ + (expected_ + 1) * kPerTask + reserve_of(limit_) <= limit_;
+}
+
+void MappingBudget::admit(const std::string& program, const std::function<std::size_t()>& starting) {
+  if (!fits()) {
+    expected_ = starting();
+    counted_ = count_mappings();
+    limit_ = fixed_limit_ != 0 ? fixed_limit_ : kernel_limit();  // The user may have followed our advice meanwhile.
+  }
+  if (!fits()) {
+    throw Error(
+        std::make_error_code(std::errc::not_enough_memory),
+        fmt::format("cannot run {}: {} of the {} mappings that vm.max_map_count allows one address space are in "
+                    "use, {} tasks are still starting, and a task needs about {}; sysctl vm.max_map_count={}",
+                    program, counted_, limit_, expected_, kPerTask, std::bit_ceil(limit_ * 2)));
+  }
+  ++expected_;
+}
+
+}  // namespace coracle::pvas

@@ -1,0 +1,58 @@
+// For the tests of the shared address space: the programs they start, and what is skipped where.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "runtime/error.hpp"
+#include "runtime/pvas/address_space.hpp"
+
+/// Ends the test case, with the reason, where there can be no shared address space.
+#define CORACLE_NEEDS_PVAS()                     \
+  do {                                           \
+    const auto support = coracle::pvas::probe(); \
+    if (!support.available) {                    \
+      MESSAGE("skipped: " << support.reason);    \
+      return;                                    \
+    }                                            \
+  } while (false)
+
+namespace coracle::test {
+
+/// A program of tests/programs.
+inline std::string helper(const std::string& name) {
+  return std::string(CORACLE_TEST_PROGRAMS) + "/" + name;
+}
+
+/// `arguments` with the program first.
+inline SpawnOptions command(std::vector<std::string> arguments) {
+  SpawnOptions options;
+  options.program = arguments.front();
+  options.arguments = std::move(arguments);
+  options.environment = {"PATH=/usr/bin:/bin", "LANG=C"};
+  return options;
+}
+
+/// An address as the helpers read it.
+inline std::string hex(const void* address) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%llx", static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(address)));
+  return text;
+}
+
+/// The message of the Error that `action` throws, or "" when it throws none.
+template <typename Action>
+std::string error_of(Action&& action) {
+  try {
+    action();
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+}  // namespace coracle::test
