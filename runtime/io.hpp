@@ -6,11 +6,17 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "runtime/event_loop.hpp"
 #include "runtime/waiter.hpp"
 
 namespace coracle {
+
+/// The offset of descriptors that have none (pipes, sockets, terminals); on a file it means the file's own position.
+/// Such a read or write waits until the descriptor is ready, whether or not it has O_NONBLOCK. With any other offset
+/// the descriptor must be a file or block device.
+inline constexpr std::uint64_t kNoOffset = ~std::uint64_t{0};
 
 /// One request to a file or descriptor, awaited: `std::size_t n = co_await io.read(fd, buffer, bytes, offset);`
 /// It lives in the awaiting frame; the buffer belongs to it until it has finished, also after cancellation.
@@ -25,7 +31,8 @@ class IoRequest final : public Waiter {
   bool await_suspend(std::coroutine_handle<Promise> self) noexcept {
     return suspend(self, true) && start();
   }
-  /// Bytes transferred (may be short, as from the system call); throws Error with the errno and what was asked.
+  /// Bytes transferred: as from the system call they may be fewer than asked (0: end of file); 0 for the other verbs.
+  /// Throws Error with the errno and what was asked of which file; after cancellation with the reason of that.
   std::size_t await_resume() const;
 
   Verb verb() const noexcept { return verb_; }
@@ -34,12 +41,23 @@ class IoRequest final : public Waiter {
   std::size_t bytes() const noexcept { return bytes_; }
   std::uint64_t offset() const noexcept { return offset_; }
 
-  /// For the back ends: `result` as a system call's: bytes, or minus errno.
-  void finish(long result) noexcept;
+  /// For the back ends: `result` as a system call's: bytes, or minus errno. Queues the coroutine. Loop's thread only.
+  void finish(std::int64_t result) noexcept;
+
+  /// What a back end notes about a request that it holds.
+  struct Note {
+    IoRequest* next = nullptr;
+    IoRequest* previous = nullptr;
+    std::int64_t result = 0;
+    std::uint8_t stage = 0;
+    bool with_threads = false;  ///< Still in the queue of FileThreads; guarded by its lock.
+  };
+  Note& note() noexcept { return note_; }
 
  private:
   bool start() noexcept;
   void cancel(std::error_code reason) noexcept override;
+  std::string describe() const;
 
   class Io& io_;
   void* buffer_;
@@ -48,8 +66,11 @@ class IoRequest final : public Waiter {
   int fd_;
   Verb verb_;
   std::size_t done_bytes_ = 0;
+  std::error_code cancelled_;
+  Note note_;
 };
 
+/// Made by the loop's thread and used by it alone. No request may be in flight when it ends.
 class Io : public Poller {
  public:
   IoRequest read(int fd, void* buffer, std::size_t bytes, std::uint64_t offset) noexcept {
@@ -65,21 +86,35 @@ class Io : public Poller {
 
   /// "io_uring" or "epoll and threads".
   virtual const char* name() const noexcept = 0;
-  /// Requests that the kernel or a thread still holds.
+  /// Requests that have not finished: with the kernel, with a thread, or queued inside.
   virtual std::size_t in_flight() const noexcept = 0;
-  /// Takes the request; it finishes later through poll(). When the back end is full it is queued inside.
+  /// Takes the request, without limit: when the kernel's queue is full it waits inside. It may reach the kernel as late
+  /// as the next poll() or sleep(), many in one system call; the loop calls one of them after every turn.
   virtual void submit(IoRequest& request) noexcept = 0;
-  /// Asks the request to end early; it still finishes through poll().
+  /// Asks a submitted request to end early. What is under way drains: it finishes with ECANCELED or with its result,
+  /// and until then its buffer is in use.
   virtual void stop(IoRequest& request) noexcept = 0;
   /// Sleeps until a completion, a ring of the loop's doorbell (which must have been announced with kOnEventFd), or the
   /// timeout.
   virtual void sleep(std::optional<std::uint64_t> timeout_ns) noexcept = 0;
 };
 
-/// io_uring if the kernel allows it (and CORACLE_IO is not "epoll"), else the fallback.
+/// Whether io_uring can be used here, for `coracle info`.
+struct IoSupport {
+  std::string name;  ///< "io_uring"
+  bool available;
+  std::string reason;  ///< Why not; empty when available.
+  std::string remedy;  ///< What to do about it; empty when available.
+};
+IoSupport probe_io();
+
+/// io_uring if the kernel allows it, else the fallback. The environment's CORACLE_IO=epoll asks for the fallback;
+/// CORACLE_IO=io_uring makes a refusal an Error.
 std::unique_ptr<Io> make_io(EventLoop& loop);
-/// Each by itself, for tests; make_uring_io returns null where io_uring is refused.
+/// Each by itself; make_uring_io returns null where io_uring is refused.
 std::unique_ptr<Io> make_uring_io(EventLoop& loop);
 std::unique_ptr<Io> make_epoll_io(EventLoop& loop);
+/// Opens and closes a ring: 0, or the errno of the refusal.
+int try_io_uring() noexcept;
 
 }  // namespace coracle

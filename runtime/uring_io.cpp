@@ -1,0 +1,286 @@
+// Io over io_uring: one ring per loop. A turn costs no system call while the kernel has nothing to say, and one for all
+// requests that were submitted since the last.
+#include <liburing.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "runtime/io.hpp"
+#include "runtime/io_list.hpp"
+#include "runtime/loop_event_fd.hpp"
+
+namespace coracle {
+namespace {
+
+constexpr unsigned kRequestsPerSubmit = 256;
+constexpr unsigned kCompletionsHeld = 1024;  // beyond these the kernel keeps them in a list of its own
+
+// user_data of what is not a request; a request's is its address.
+constexpr std::uint64_t kCancellation = 0;
+constexpr std::uint64_t kDoorbell = 1;
+
+enum Stage : std::uint8_t {
+  kQueued,       // in waiting_
+  kTaken,        // in the ring or in the kernel
+  kAwaitsReady,  // the same, as a poll: a descriptor with O_NONBLOCK was not ready
+  kStopQueued,   // taken, and in stops_
+  kStopping,     // taken, and its cancellation is in the ring or was
+};
+
+/// 0 or minus errno. Takes the best mode that this kernel has.
+int open_ring(io_uring& ring) noexcept {
+  // DEFER_TASKRUN (6.1): completions are made when we ask, and never interrupt a coroutine. TASKRUN_FLAG: whether
+  // asking is worth a system call can be read from memory.
+  constexpr unsigned kModes[] = {
+      IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL,
+      IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL,
+      0,
+  };
+  // RSRC_TAGS came with the multishot poll, which has no feature bit of its own (5.13).
+  constexpr unsigned kNeeded = IORING_FEAT_NODROP | IORING_FEAT_EXT_ARG | IORING_FEAT_FAST_POLL | IORING_FEAT_RSRC_TAGS;
+  int error = -EINVAL;
+  for (const unsigned mode : kModes) {
+    io_uring_params parameters{};
+    parameters.flags = mode | IORING_SETUP_CQSIZE;
+    parameters.cq_entries = kCompletionsHeld;
+    error = io_uring_queue_init_params(kRequestsPerSubmit, &ring, &parameters);
+    if (error == -EINVAL) continue;
+    if (error < 0 || (parameters.features & kNeeded) == kNeeded) return error;
+    io_uring_queue_exit(&ring);
+    return -EOPNOTSUPP;
+  }
+  return error;
+}
+
+bool is_transfer(const IoRequest& request) noexcept {
+  return request.verb() == IoRequest::Verb::read || request.verb() == IoRequest::Verb::write;
+}
+
+void prepare_poll(io_uring_sqe& entry, const IoRequest& request) noexcept {
+  const bool out = request.verb() == IoRequest::Verb::wait_writable || request.verb() == IoRequest::Verb::write;
+  io_uring_prep_poll_add(&entry, request.fd(), out ? POLLOUT : POLLIN | POLLRDHUP);
+}
+
+void prepare(io_uring_sqe& entry, IoRequest& request) noexcept {
+  // As the system call does: a longer transfer is cut short.
+  constexpr std::size_t kTransferBytesMax = 0x7ffff000;
+  const auto bytes = static_cast<unsigned>(std::min(request.bytes(), kTransferBytesMax));
+  switch (request.verb()) {
+    case IoRequest::Verb::read:
+      io_uring_prep_read(&entry, request.fd(), request.buffer(), bytes, request.offset());
+      break;
+    case IoRequest::Verb::write:
+      io_uring_prep_write(&entry, request.fd(), request.buffer(), bytes, request.offset());
+      break;
+    case IoRequest::Verb::sync:
+      io_uring_prep_fsync(&entry, request.fd(), IORING_FSYNC_DATASYNC);
+      break;
+    case IoRequest::Verb::wait_readable:
+    case IoRequest::Verb::wait_writable:
+      prepare_poll(entry, request);
+      break;
+  }
+}
+
+class UringIo final : public Io {
+ public:
+  explicit UringIo(EventLoop& loop) : event_fd_(loop.doorbell()) {}
+  ~UringIo() override;
+  UringIo(const UringIo&) = delete;
+  UringIo& operator=(const UringIo&) = delete;
+
+  int open() noexcept;
+
+  const char* name() const noexcept override { return "io_uring"; }
+  std::size_t in_flight() const noexcept override { return in_flight_; }
+  void submit(IoRequest& request) noexcept override;
+  void stop(IoRequest& request) noexcept override;
+  bool poll() noexcept override;
+  void sleep(std::optional<std::uint64_t> timeout_ns) noexcept override;
+
+ private:
+  bool take(IoRequest& request) noexcept;
+  bool cancel(IoRequest& request) noexcept;
+  void queue(IoRequest& request) noexcept;
+  void flush() noexcept;
+  bool arm_doorbell() noexcept;
+  void completed(const io_uring_cqe& completion) noexcept;
+  void completed(IoRequest& request, int result) noexcept;
+
+  LoopEventFd event_fd_;
+  io_uring ring_{};
+  bool opened_ = false;
+  bool doorbell_armed_ = false;
+  std::size_t in_flight_ = 0;
+  IoList waiting_;  // not in the ring: it was full
+  IoList stops_;    // in the kernel, and their cancellations found the ring full
+};
+
+int UringIo::open() noexcept {
+  const int error = open_ring(ring_);
+  opened_ = error == 0;
+  return error;
+}
+
+UringIo::~UringIo() {
+  CORACLE_ASSERT(in_flight_ == 0, "an event loop ended with {} I/O requests in flight", in_flight_);
+  if (opened_) io_uring_queue_exit(&ring_);
+}
+
+/// Puts the request, or the poll before its next try, into the ring; false when that is full.
+bool UringIo::take(IoRequest& request) noexcept {
+  io_uring_sqe* entry = io_uring_get_sqe(&ring_);
+  if (entry == nullptr) return false;
+  if (request.note().result == -EAGAIN) {
+    prepare_poll(*entry, request);
+    request.note().stage = kAwaitsReady;
+  } else {
+    prepare(*entry, request);
+    request.note().stage = kTaken;
+  }
+  io_uring_sqe_set_data64(entry, reinterpret_cast<std::uintptr_t>(&request));
+  return true;
+}
+
+/// A cancellation names its request by address. The ring keeps order, so that it can't meet a later request that lives
+/// at the same address: one that is submitted after the first has finished stands behind it.
+bool UringIo::cancel(IoRequest& request) noexcept {
+  io_uring_sqe* entry = io_uring_get_sqe(&ring_);
+  if (entry == nullptr) return false;
+  io_uring_prep_cancel64(entry, reinterpret_cast<std::uintptr_t>(&request), 0);
+  io_uring_sqe_set_data64(entry, kCancellation);
+  request.note().stage = kStopping;
+  return true;
+}
+
+void UringIo::queue(IoRequest& request) noexcept {
+  if (waiting_.empty() && take(request)) return;
+  request.note().stage = kQueued;
+  waiting_.push_back(request);
+}
+
+void UringIo::submit(IoRequest& request) noexcept {
+  ++in_flight_;
+  request.note().result = 0;
+  queue(request);
+}
+
+void UringIo::stop(IoRequest& request) noexcept {
+  switch (request.note().stage) {
+    case kQueued:
+      waiting_.remove(request);
+      --in_flight_;
+      request.finish(-ECANCELED);
+      break;
+    case kTaken:
+    case kAwaitsReady:
+      if (cancel(request)) break;
+      request.note().stage = kStopQueued;
+      stops_.push_back(request);
+      break;
+    default:
+      break;  // asked already
+  }
+}
+
+/// Hands everything to the kernel, unless that is short of memory; then the rest stays for the next time.
+void UringIo::flush() noexcept {
+  for (;;) {
+    while (!stops_.empty() && cancel(stops_.front())) stops_.pop_front();
+    while (!waiting_.empty() && take(waiting_.front())) waiting_.pop_front();
+    if (io_uring_sq_ready(&ring_) == 0) return;
+    const int submitted = io_uring_submit(&ring_);
+    CORACLE_ASSERT(submitted != -EEXIST, "the I/O of an event loop is used by two threads");
+    if (submitted <= 0) return;
+  }
+}
+
+bool UringIo::poll() noexcept {
+  if (in_flight_ == 0) return false;
+  flush();
+  // liburing asks the kernel only when the ring's flags say that something is held back.
+  std::array<io_uring_cqe*, 64> completions;
+  bool progress = false;
+  while (const unsigned count = io_uring_peek_batch_cqe(&ring_, completions.data(), completions.size())) {
+    for (unsigned i = 0; i < count; ++i) completed(*completions[i]);
+    io_uring_cq_advance(&ring_, count);
+    progress = true;
+  }
+  return progress;
+}
+
+void UringIo::completed(const io_uring_cqe& completion) noexcept {
+  const std::uint64_t data = io_uring_cqe_get_data64(&completion);
+  if (data == kCancellation) return;  // the request itself says how it ended
+  if (data != kDoorbell) return completed(*reinterpret_cast<IoRequest*>(data), completion.res);
+  // poll() reports this as progress: the ring took the loop's announcement, so that the loop must not sleep on it.
+  CORACLE_ASSERT(completion.res > 0, "polling the doorbell's event_fd {} failed: errno {}", event_fd_.fd(),
+                 -completion.res);
+  if ((completion.flags & IORING_CQE_F_MORE) == 0) doorbell_armed_ = false;
+  event_fd_.drain();
+}
+
+void UringIo::completed(IoRequest& request, int result) noexcept {
+  IoRequest::Note& note = request.note();
+  if (note.stage == kStopQueued) stops_.remove(request);
+  const bool stopped = note.stage == kStopQueued || note.stage == kStopping;
+  if (note.stage == kAwaitsReady && result >= 0) {
+    note.result = 0;  // ready: try again
+    return queue(request);
+  }
+  if (is_transfer(request) && request.offset() == kNoOffset) {
+    // A stopped one may have been a poll, whose events must not pass for bytes.
+    if (stopped && note.result == -EAGAIN && result >= 0) result = -ECANCELED;
+    if (result == -EAGAIN) {
+      if (!stopped) {
+        note.result = -EAGAIN;
+        return queue(request);
+      }
+      result = -ECANCELED;
+    }
+  }
+  --in_flight_;
+  request.finish(is_transfer(request) ? result : std::min(result, 0));
+}
+
+bool UringIo::arm_doorbell() noexcept {
+  io_uring_sqe* entry = io_uring_get_sqe(&ring_);
+  if (entry == nullptr) return false;
+  // The poll begins with a look at the descriptor: a ring from before is not lost.
+  io_uring_prep_poll_multishot(entry, event_fd_.fd(), POLLIN);
+  io_uring_sqe_set_data64(entry, kDoorbell);
+  return doorbell_armed_ = true;
+}
+
+void UringIo::sleep(std::optional<std::uint64_t> timeout_ns) noexcept {
+  if (!stops_.empty() || !waiting_.empty()) flush();
+  if (!doorbell_armed_ && !arm_doorbell()) return;
+  if (!stops_.empty() || !waiting_.empty()) return;  // the kernel is short of memory: the loop turns and tries again
+  __kernel_timespec timeout{};
+  if (timeout_ns) {
+    timeout.tv_sec = static_cast<std::int64_t>(*timeout_ns / 1'000'000'000);
+    timeout.tv_nsec = static_cast<long long>(*timeout_ns % 1'000'000'000);
+  }
+  // Returns at once when a completion is there already. EINTR, ETIME and failures to submit: the loop looks again.
+  io_uring_cqe* completion = nullptr;
+  io_uring_submit_and_wait_timeout(&ring_, &completion, 1, timeout_ns ? &timeout : nullptr, nullptr);
+}
+
+}  // namespace
+
+int try_io_uring() noexcept {
+  io_uring ring{};
+  const int error = open_ring(ring);
+  if (error == 0) io_uring_queue_exit(&ring);
+  return -error;
+}
+
+std::unique_ptr<Io> make_uring_io(EventLoop& loop) {
+  auto io = std::make_unique<UringIo>(loop);
+  if (io->open() < 0) return nullptr;
+  return io;
+}
+
+}  // namespace coracle
