@@ -198,7 +198,7 @@ bool AddressSpace::reaped(pid_t pid) {
 }
 
 std::optional<ExitStatus> AddressSpace::try_wait(pid_t pid) {
-  CORACLE_ASSERT(state_ != nullptr && state_->tasks.contains(pid), "pid {} is no task of this address space", pid);
+  CORACLE_ASSERT(contains(pid), "pid {} is no task of this address space", pid);
   int status = 0;
   const pid_t got = ::waitpid(pid, &status, WNOHANG);
   if (got == 0) return std::nullopt;
@@ -208,7 +208,7 @@ std::optional<ExitStatus> AddressSpace::try_wait(pid_t pid) {
 }
 
 ExitStatus AddressSpace::wait(pid_t pid) {
-  CORACLE_ASSERT(state_ != nullptr && state_->tasks.contains(pid), "pid {} is no task of this address space", pid);
+  CORACLE_ASSERT(contains(pid), "pid {} is no task of this address space", pid);
   int status = 0;
   pid_t got;
   do {
@@ -236,6 +236,9 @@ Mode AddressSpace::mode() const noexcept {
 }
 const std::string& AddressSpace::mode_reason() const noexcept {
   return state_->mode_reason;
+}
+bool AddressSpace::contains(pid_t pid) const noexcept {
+  return state_ != nullptr && state_->tasks.contains(pid);
 }
 std::size_t AddressSpace::task_count() const noexcept {
   return state_->tasks.size();

@@ -58,6 +58,8 @@ class AddressSpace {
   Mode mode() const noexcept;
   /// Why it is this mode: one sentence for `coracle info`.
   const std::string& mode_reason() const noexcept;
+  /// True from spawn until the task has been waited for.
+  bool contains(pid_t pid) const noexcept;
   /// Tasks spawned and not yet waited for.
   std::size_t task_count() const noexcept;
 
