@@ -30,13 +30,12 @@ class Event {
 
   class [[nodiscard]] Wait final : public Waiter {
    public:
-    Wait(Event& event, const std::source_location& where) noexcept : Waiter("event"), event_(event) {
-      awaited_at(where);
-    }
+    explicit Wait(Event& event, bool interruptible = true) noexcept
+        : Waiter("event"), event_(event), interruptible_(interruptible) {}
     bool await_ready() const noexcept { return event_.set_; }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> self) noexcept {
-      if (!suspend(self, true)) return false;
+      if (!suspend(self, interruptible_)) return false;
       next_ = std::exchange(event_.first_, this);
       return true;
     }
@@ -45,22 +44,31 @@ class Event {
    private:
     friend class Event;
     void cancel(std::error_code reason) noexcept override {
+      if (!interruptible_) return;
       Wait** link = &event_.first_;
       while (*link != this) link = &(*link)->next_;
       *link = next_;
       complete(reason);
     }
     Event& event_;
+    bool interruptible_;
     Wait* next_ = nullptr;
   };
 
   /// `co_await event;`
-  Wait wait_at(const std::source_location& where) noexcept { return {*this, where}; }
+  Wait wait_at(const std::source_location& where) noexcept {
+    Wait wait(*this);
+    wait.awaited_at(where);
+    return wait;
+  }
 
  private:
   Wait* first_ = nullptr;
   bool set_ = false;
 };
+
+/// `co_await uninterrupted(event);` — cancellation does not end this wait: for events that will surely be set.
+inline Event::Wait uninterrupted(Event& event) noexcept { return Event::Wait(event, false); }
 
 /// `co_await sleep_for(5ms);` — virtual time in `sim`.
 class [[nodiscard]] sleep_for final : public Waiter, private Timer {

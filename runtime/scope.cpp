@@ -72,7 +72,7 @@ void PromiseBase::finished_later() noexcept {
 bool Waiter::suspend(PromiseBase& coroutine, bool interruptible) noexcept {
   Scope& scope = coroutine.scope();
   if (interruptible && scope.cancelled_) {
-    outcome_ = scope.cancelled_;
+    set_outcome(scope.cancelled_);
     return false;
   }
   coroutine_ = &coroutine;
@@ -83,7 +83,7 @@ bool Waiter::suspend(PromiseBase& coroutine, bool interruptible) noexcept {
 
 void Waiter::complete(std::error_code outcome) noexcept {
   CORACLE_ASSERT(coroutine_ != nullptr, "{} completed twice, or while nobody waits for it", what_);
-  outcome_ = outcome;
+  set_outcome(outcome);
   unlink();
   PromiseBase* coroutine = std::exchange(coroutine_, nullptr);
   coroutine->loop().ready(coroutine->handle());
@@ -93,8 +93,6 @@ void yield::throw_cancelled() const {
   throw Error::of_operation(scope_->cancelled(), "yield", -1, -1, "");
 }
 
-void Waiter::throw_failure() const {
-  throw Error::of_operation(outcome_, what_, -1, peer_, "");
-}
+void Waiter::throw_failure() const { throw Error::of_operation(outcome(), what_, -1, peer_, ""); }
 
 }  // namespace coracle

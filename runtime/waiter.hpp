@@ -17,6 +17,10 @@ class Waiter : public ScopeLink {
  public:
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
+  /// Only before the wait has begun, so that functions can return what is to be awaited.
+  Waiter(Waiter&& other) noexcept : what_(other.what_), peer_(other.peer_), where_(other.where_) {
+    CORACLE_ASSERT(!other.waiting(), "{} was moved while a coroutine awaits it", what_);
+  }
 
   const char* what() const noexcept { return what_; }
   int peer() const noexcept { return peer_; }
@@ -42,11 +46,18 @@ class Waiter : public ScopeLink {
   void complete(std::error_code outcome = {}) noexcept;
 
   bool waiting() const noexcept { return coroutine_ != nullptr; }
-  const std::error_code& outcome() const noexcept { return outcome_; }
+  /// Empty while it waits and after success.
+  std::error_code outcome() const noexcept {
+    return outcome_category_ == nullptr ? std::error_code() : std::error_code(outcome_value_, *outcome_category_);
+  }
+  void set_outcome(const std::error_code& outcome) noexcept {
+    outcome_value_ = outcome.value();
+    outcome_category_ = outcome ? &outcome.category() : nullptr;
+  }
+  bool failed() const noexcept { return outcome_category_ != nullptr; }
   /// Throws Error when the wait ended by cancellation or failure.
   void throw_if_failed() const {
-    if (outcome_) [[unlikely]]
-      throw_failure();
+    if (failed()) [[unlikely]] throw_failure();
   }
 
   /// The scope asks the wait to end early. Default: ignore (the wait drains by itself).
@@ -61,7 +72,9 @@ class Waiter : public ScopeLink {
   int peer_;
   std::uint64_t since_ns_ = 0;
   std::source_location where_;
-  std::error_code outcome_;
+  // An error_code in two parts: making an empty std::error_code costs a call, and most waits end well.
+  int outcome_value_ = 0;
+  const std::error_category* outcome_category_ = nullptr;
 };
 
 }  // namespace coracle

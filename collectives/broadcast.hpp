@@ -1,0 +1,19 @@
+// Broadcast by a binomial tree.
+#pragma once
+
+#include <span>
+
+#include "runtime/team.hpp"
+
+namespace coracle {
+
+/// Bytes of any kind; see Team::broadcast.
+Task<> broadcast_bytes(Team& team, std::span<std::byte> data, std::uint32_t root);
+
+template <class T>
+Task<> Team::broadcast(std::span<T> data, std::uint32_t root) {
+  static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
+  return broadcast_bytes(*this, std::as_writable_bytes(data), root);
+}
+
+}  // namespace coracle

@@ -1,0 +1,102 @@
+// Matching of messages inside collectives.
+#include "collectives/mailbox.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+
+#include "runtime/error.hpp"
+
+namespace coracle {
+namespace {
+
+std::uint64_t pack(std::uint32_t high, std::uint32_t low) noexcept { return std::uint64_t{high} << 32 | low; }
+
+}  // namespace
+
+Mailbox::Key Mailbox::key_of(const Message& message) noexcept {
+  const std::uint64_t packed = message.argument(0);
+  return {static_cast<std::uint32_t>(packed >> 32), static_cast<std::uint32_t>(packed), message.argument(1)};
+}
+
+Task<> Mailbox::send(Team& team, std::uint32_t to, std::uint64_t tag, std::span<const std::byte> data) {
+  const std::uint32_t peer = team.member(to);
+  const std::uint64_t who = pack(team.slot(), team.index());
+  if (data.size() <= rank_.core().transport().traits().eager_bytes_max) {
+    co_await rank_.request(peer, on_data, data, who, tag);
+    co_return;
+  }
+  Event taken;
+  co_await rank_.request(peer, on_offer, {}, who, tag, reinterpret_cast<std::uint64_t>(data.data()), data.size(),
+                         reinterpret_cast<std::uint64_t>(&taken));
+  co_await uninterrupted(taken);  // until then the receiver may read from `data`
+}
+
+void Mailbox::on_data(Rank& rank, const Message& message) {
+  Arrival arrival;
+  arrival.data.assign(message.payload().begin(), message.payload().end());
+  rank.local<Mailbox>().accept(key_of(message), std::move(arrival));
+}
+
+void Mailbox::on_offer(Rank& rank, const Message& message) {
+  Arrival arrival;
+  arrival.is_offer = true;
+  arrival.offer = {message.argument(2), message.argument(3), message.argument(4)};
+  rank.local<Mailbox>().accept(key_of(message), std::move(arrival));
+}
+
+void Mailbox::on_taken(Rank&, const Message& message) { reinterpret_cast<Event*>(message.argument(0))->set(); }
+
+void Mailbox::accept(const Key& key, Arrival arrival) {
+  const auto posted = posted_.find(key);
+  if (posted == posted_.end()) {
+    arrived_.emplace(key, std::move(arrival));
+    return;
+  }
+  posted->second->arrival = std::move(arrival);
+  posted->second->arrived.set();
+  posted_.erase(posted);
+}
+
+Task<> Mailbox::receive(Team& team, std::uint32_t from, std::uint64_t tag, std::span<std::byte> data) {
+  const Key key{team.slot(), from, tag};
+  if (const auto arrived = arrived_.find(key); arrived != arrived_.end()) {
+    const Arrival arrival = std::move(arrived->second);
+    arrived_.erase(arrived);
+    co_await take(team.member(from), arrival, data);
+    co_return;
+  }
+  Posted posted;
+  posted_.emplace(key, &posted);
+  std::exception_ptr cancelled;
+  try {
+    co_await posted.arrived;
+  } catch (...) {
+    cancelled = std::current_exception();
+  }
+  if (cancelled) {
+    posted_.erase(key);
+    std::rethrow_exception(cancelled);
+  }
+  co_await take(team.member(from), posted.arrival, data);
+}
+
+Task<> Mailbox::take(std::uint32_t sender_rank, const Arrival& arrival, std::span<std::byte> data) {
+  const std::size_t bytes = arrival.is_offer ? arrival.offer.bytes : arrival.data.size();
+  if (bytes == data.size()) {
+    if (!arrival.is_offer) {
+      if (bytes > 0) std::memcpy(data.data(), arrival.data.data(), bytes);
+      co_return;
+    }
+    co_await rank_.get(Remote<std::byte>(RemoteAddress{arrival.offer.address, sender_rank, RemoteAddress::kWholeMemory}),
+                       data);
+  }
+  if (arrival.is_offer) co_await rank_.request(sender_rank, on_taken, {}, arrival.offer.sender_event);
+  if (bytes != data.size())
+    throw Error(Errc::bad_input, fmt::format("rank {}: a collective was called with {} bytes here and with {} bytes on rank "
+                                             "{}: all members must give the same size",
+                                             rank_.id(), data.size(), bytes, sender_rank));
+}
+
+}  // namespace coracle

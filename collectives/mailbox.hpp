@@ -1,0 +1,65 @@
+// Mailbox: messages between members of a team inside one collective, matched by (team, collective, step, sender). Small ones
+// travel whole and wait at the receiver until they are asked for; of large ones only the place travels, and the receiver
+// copies from the sender's buffer when it is ready to.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "runtime/event.hpp"
+#include "runtime/rank.hpp"
+
+namespace coracle {
+
+class Mailbox {
+ public:
+  explicit Mailbox(Rank& rank) noexcept : rank_(rank) {}
+  ~Mailbox() { CORACLE_ASSERT(posted_.empty(), "a rank ended while {} receives of collectives wait", posted_.size()); }
+
+  /// Returns when `data` may be reused. `tag`: of the collective and its step, the same at the receiver.
+  Task<> send(Team& team, std::uint32_t to, std::uint64_t tag, std::span<const std::byte> data);
+  /// Fills `data`, which must be exactly as long as what was sent; throws Error (bad_input) otherwise.
+  Task<> receive(Team& team, std::uint32_t from, std::uint64_t tag, std::span<std::byte> data);
+
+ private:
+  struct Key {
+    std::uint32_t team;
+    std::uint32_t sender;
+    std::uint64_t tag;
+    auto operator<=>(const Key&) const = default;
+  };
+  /// A large message's place at its sender.
+  struct Offer {
+    std::uint64_t address;
+    std::uint64_t bytes;
+    std::uint64_t sender_event;
+  };
+  struct Arrival {
+    std::vector<std::byte> data;
+    Offer offer{};
+    bool is_offer = false;
+  };
+  struct Posted {
+    Event arrived;
+    Arrival arrival;
+  };
+
+  static void on_data(Rank& rank, const Message& message);
+  static void on_offer(Rank& rank, const Message& message);
+  static void on_taken(Rank& rank, const Message& message);
+  static Key key_of(const Message& message) noexcept;
+  void accept(const Key& key, Arrival arrival);
+  Task<> take(std::uint32_t sender_rank, const Arrival& arrival, std::span<std::byte> data);
+
+  Rank& rank_;
+  std::map<Key, Posted*> posted_;
+  std::map<Key, Arrival> arrived_;
+};
+
+/// Tag of a step of the collective with this number; a collective has at most 64 steps.
+constexpr std::uint64_t tag_of(std::uint64_t sequence, std::uint64_t step) noexcept { return sequence * 64 + step; }
+
+}  // namespace coracle

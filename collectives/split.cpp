@@ -1,0 +1,48 @@
+// split: new teams out of one.
+#include <algorithm>
+
+#include "collectives/gather_all.hpp"
+#include "runtime/error.hpp"
+#include "runtime/rank.hpp"
+#include "runtime/team.hpp"
+
+namespace coracle {
+namespace {
+
+struct Wish {
+  std::uint32_t color;
+  std::uint32_t key;
+  std::uint32_t place;
+  std::uint64_t taken[TeamArea::kSlots / 64];
+};
+
+}  // namespace
+
+Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key) {
+  const TeamSlots& slots = rank_.local<TeamSlots>();
+  Wish mine{color, key, index_, {}};
+  for (std::uint32_t slot = 0; slot < TeamArea::kSlots; ++slot)
+    if (slots.taken(slot)) mine.taken[slot / 64] |= std::uint64_t{1} << slot % 64;
+  std::vector<Wish> wishes = co_await gather_all(mine);
+  std::erase_if(wishes, [color](const Wish& wish) { return wish.color != color; });
+  std::sort(wishes.begin(), wishes.end(), [](const Wish& left, const Wish& right) {
+    return left.key != right.key ? left.key < right.key : left.place < right.place;
+  });
+  std::vector<std::uint32_t> members;
+  for (const Wish& wish : wishes) members.push_back(member(wish.place));
+  std::uint32_t slot = 0;
+  const auto taken_by_any = [&wishes](std::uint32_t candidate) {
+    return std::any_of(wishes.begin(), wishes.end(),
+                       [candidate](const Wish& wish) { return (wish.taken[candidate / 64] >> candidate % 64 & 1) != 0; });
+  };
+  while (slot < TeamArea::kSlots && taken_by_any(slot)) ++slot;
+  std::unique_ptr<Team> team;
+  if (slot < TeamArea::kSlots) team = std::make_unique<Team>(rank_, std::move(members), slot);
+  co_await barrier();  // every member's area is zero before anyone raises a signal there
+  if (!team)
+    throw Error(std::make_error_code(std::errc::no_buffer_space),
+                "split: a rank can be in at most 256 teams at a time; let some of them go");
+  co_return team;
+}
+
+}  // namespace coracle

@@ -1,0 +1,104 @@
+// Boot, by placement.
+#include "runtime/boot.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+#include "runtime/diagnostics.hpp"
+#include "runtime/error.hpp"
+#include "runtime/join.hpp"
+
+namespace coracle {
+namespace {
+
+/// The job of a program that was started without the launcher.
+JobRegion singleton(const Wiring& wiring) {
+  JobShape shape;
+  shape.placement = Placement::thread;
+  shape.inbox_bytes = wiring.inbox_bytes(1);
+  return JobRegion::create(shape, JobRegion::Backing::anonymous);
+}
+
+int run_rank(const JobRegion& region, std::uint32_t id, const App& app, const Wiring& wiring,
+             bool under_launcher = true) noexcept {
+  RankBlock& block = region.block(id);
+  block.pid.store(::getpid(), std::memory_order_relaxed);
+  // release: pairs with the launcher's acquire, which takes an exit from here on for a rank's.
+  block.phase.store(RankPhase::attached, std::memory_order_release);
+  try {
+    EventLoop loop(real_clock(), &block.doorbell);
+    loop.set_idle_policy(region.shape().idle);
+    const Diagnostics::Watch watch(static_cast<int>(id), under_launcher ? &block : nullptr, loop);
+    Rank rank(region, id, loop);
+    wiring.connect(rank);
+    loop.run(live(rank, app, wiring));
+  } catch (...) {
+    print_failure(id);
+    return 1;
+  }
+  block.phase.store(RankPhase::finished, std::memory_order_release);  // as above
+  return 0;
+}
+
+int run_threads(const JobRegion& region, const App& app, const Wiring& wiring) {
+  std::vector<std::thread> threads;
+  for (std::uint32_t id = 0; id < region.shape().size; ++id) {
+    threads.emplace_back([&region, id, &app, &wiring] {
+      if (run_rank(region, id, app, wiring) == 0) return;
+      // The other ranks may wait for this one for ever; they are threads, so the process ends for all.
+      std::fflush(nullptr);
+      std::_Exit(1);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  return 0;
+}
+
+}  // namespace
+
+void print_failure(std::uint32_t rank) noexcept {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "coracle: rank %u: %s\n", rank, error.what());
+  } catch (...) {
+    std::fprintf(stderr, "coracle: rank %u: ended by an exception that is not a std::exception\n", rank);
+  }
+}
+
+Task<> live(Rank& rank, const App& app, const Wiring& wiring) {
+  co_await app(rank);
+  co_await rank.nbi_done();
+  co_await wiring.farewell(rank);
+  rank.service().cancel();
+  std::exception_ptr error = co_await join_quietly(rank.service());
+  static_cast<void>(error);  // what served peers has been told of its cancellation, and nobody is left to be served
+}
+
+int boot(const App& app, const Wiring& wiring) {
+  try {
+    const Diagnostics diagnostics;
+    std::optional<JobRegion> region = JobRegion::attach_from_environment();
+    if (!region) {
+      const JobRegion alone = singleton(wiring);
+      return run_rank(alone, 0, app, wiring, false);
+    }
+    switch (region->shape().placement) {
+      case Placement::pvas:
+      case Placement::process: return run_rank(*region, rank_from_environment(), app, wiring);
+      case Placement::thread: return run_threads(*region, app, wiring);
+      case Placement::sim: return wiring.simulate(*region, app, wiring);
+    }
+    return 1;
+  } catch (...) {
+    print_failure(rank_from_environment());
+    return 1;
+  }
+}
+
+}  // namespace coracle

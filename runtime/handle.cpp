@@ -1,0 +1,50 @@
+// Starting and finishing operations that nobody awaits directly.
+#include "runtime/handle.hpp"
+
+#include <new>
+
+#include "runtime/error.hpp"
+
+namespace coracle {
+
+void OperationGroup::start(Operation& operation) {
+  const AddressMap& addresses = core_.addresses();
+  if (addresses.reach(operation.remote, operation.bytes) != nullptr &&
+      (operation.signal_add == 0 || addresses.reach(operation.signal, sizeof(std::uint64_t)) != nullptr)) {
+    core_.start(operation);  // finishes at once: its place on the caller's stack will do
+    if (operation.failed()) note_failure(operation);
+    return;
+  }
+  auto* kept = new (FramePool::allocate(sizeof(Operation))) Operation(operation.verb, operation.what(),
+                                                                     static_cast<std::uint32_t>(operation.peer()));
+  kept->local = operation.local;
+  kept->bytes = operation.bytes;
+  kept->remote = operation.remote;
+  kept->signal = operation.signal;
+  kept->signal_add = operation.signal_add;
+  kept->set_owner(this);
+  ++pending_;
+  core_.start(*kept);
+}
+
+void OperationGroup::finished(Operation& operation) noexcept {
+  if (operation.failed()) note_failure(operation);
+  operation.~Operation();
+  FramePool::release(&operation, sizeof(Operation));
+  if (--pending_ == 0 && waiting_ != nullptr) std::exchange(waiting_, nullptr)->complete();
+}
+
+void OperationGroup::note_failure(const Operation& operation) noexcept {
+  if (failure_) return;
+  failure_ = std::make_unique<Failure>(
+      Failure{operation.outcome(), operation.what(), operation.peer(), operation.remote, operation.bytes});
+}
+
+void OperationGroup::throw_first_failure() {
+  if (!failure_) return;
+  const std::unique_ptr<Failure> failure = std::move(failure_);
+  throw Error::of_operation(failure->code, failure->what, static_cast<int>(core_.id()), failure->peer,
+                            core_.addresses().describe(failure->remote, failure->bytes));
+}
+
+}  // namespace coracle

@@ -1,0 +1,89 @@
+// Operation: one transfer in flight: what, where, who waits for it, how it ended. It lives in the awaiting coroutine's frame
+// (or in the frame pool, for handles), so that starting one allocates nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <system_error>
+
+#include "runtime/remote.hpp"
+#include "runtime/waiter.hpp"
+
+namespace coracle {
+
+class Operation;
+
+/// Told when an operation that nobody awaits directly has finished (handles, implicit handles).
+class OperationOwner {
+ public:
+  virtual void finished(Operation& operation) noexcept = 0;
+
+ protected:
+  ~OperationOwner() = default;
+};
+
+class Operation : public Waiter {
+ public:
+  enum class Verb : std::uint8_t { put, get, fetch_add, compare_swap, request };
+
+  Operation(Verb which, const char* what, std::uint32_t peer) noexcept
+      : Waiter(what, static_cast<int>(peer)), verb(which) {}
+
+  /// The transport says that it is done with the operation and its buffers. Loop's thread; never resumes a coroutine.
+  void finish(std::error_code outcome = {}) noexcept {
+    finished_ = true;
+    if (waiting())
+      complete(outcome);
+    else
+      finish_unawaited(outcome);
+  }
+  bool finished() const noexcept { return finished_; }
+  using Waiter::failed;
+  using Waiter::outcome;
+  void set_owner(OperationOwner* owner) noexcept { owner_ = owner; }
+
+  const Verb verb;
+  std::uint8_t width = 8;        ///< Bytes of an atomic: 4 or 8.
+  void* local = nullptr;         ///< Source of a put or request, target of a get.
+  std::size_t bytes = 0;
+  RemoteAddress remote;          ///< Target of a put, source of a get, place of an atomic.
+  std::uint64_t operand = 0;     ///< Addend or new value of an atomic.
+  std::uint64_t compare = 0;     ///< Expected value of compare_swap.
+  std::uint64_t result = 0;      ///< Old value of an atomic.
+  RemoteAddress signal;          ///< Raised by `signal_add` at the target after the data has landed.
+  std::uint64_t signal_add = 0;  ///< 0: no signal.
+  Operation* next = nullptr;     ///< For the queue of whoever holds the operation.
+
+ private:
+  void finish_unawaited(const std::error_code& outcome) noexcept {
+    set_outcome(outcome);
+    if (owner_ != nullptr) owner_->finished(*this);
+  }
+  OperationOwner* owner_ = nullptr;
+  bool finished_ = false;
+};
+
+/// First in, first out.
+class OperationQueue {
+ public:
+  bool empty() const noexcept { return first_ == nullptr; }
+  Operation* front() const noexcept { return first_; }
+  void push(Operation& operation) noexcept {
+    operation.next = nullptr;
+    *(first_ == nullptr ? &first_ : &last_->next) = &operation;
+    last_ = &operation;
+  }
+  Operation* pop() noexcept {
+    Operation* operation = first_;
+    first_ = operation->next;
+    return operation;
+  }
+  /// Drops the front, which may be dead by now; `next` was its successor.
+  void drop_front(Operation* next) noexcept { first_ = next; }
+
+ private:
+  Operation* first_ = nullptr;
+  Operation* last_ = nullptr;
+};
+
+}  // namespace coracle

@@ -1,0 +1,108 @@
+// The parts of Rank that need no template.
+#include "runtime/rank.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/error.hpp"
+
+namespace coracle {
+
+Rank::Rank(const JobRegion& region, std::uint32_t id, EventLoop& loop)
+    : region_(region),
+      core_(region, id, loop),
+      heap_(TeamArea::kAllBytes, region.shape().segment_bytes - std::min<std::uint64_t>(TeamArea::kAllBytes,
+                                                                                       region.shape().segment_bytes)),
+      service_(loop, &loop.root_scope()),
+      default_group_(core_),
+      world_(std::make_unique<Team>(*this)) {}
+
+Rank::~Rank() {
+  locals_.clear();
+  world_.reset();
+  if (transport_) loop().remove_poller(*transport_);
+}
+
+void Rank::set_transport(std::unique_ptr<Transport> transport, bool by_load_store, bool shares_memory) noexcept {
+  transport_ = std::move(transport);
+  core_.set_transport(*transport_, by_load_store, shares_memory);
+  loop().add_poller(*transport_);
+}
+
+std::uint64_t Rank::allocate_bytes(std::size_t bytes) {
+  const std::uint64_t offset = heap_.allocate(bytes);
+  if (offset != SegmentHeap::kNone) return offset;
+  throw Error(Errc::segment_full,
+              fmt::format("rank {}: no room for {} bytes in its segment ({} of {} bytes in use); start with a larger one: "
+                          "`coracle run --segment 4G ...`",
+                          id(), bytes, heap_.used_bytes(), heap_.capacity_bytes()));
+}
+
+std::uint32_t Rank::expose_bytes(void* address, std::size_t bytes) {
+  auto& exposed = region_.block(id()).exposed;
+  for (std::uint32_t i = 0; i < exposed.size(); ++i) {
+    if (exposed[i].bytes.load(std::memory_order_relaxed) != 0) continue;  // written by this rank only
+    exposed[i].address.store(reinterpret_cast<std::uint64_t>(address), std::memory_order_relaxed);
+    // release: pairs with the acquire load in AddressMap::check.
+    exposed[i].bytes.store(std::max<std::size_t>(bytes, 1), std::memory_order_release);
+    return i + 1;
+  }
+  throw Error(std::make_error_code(std::errc::no_buffer_space),
+              fmt::format("rank {} exposes {} pieces of memory already, which is the most; release some, or allocate from "
+                          "the segment", id(), exposed.size()));
+}
+
+void Rank::conceal(std::uint32_t segment) noexcept {
+  region_.block(id()).exposed[segment - 1].bytes.store(0, std::memory_order_release);  // as in expose_bytes
+}
+
+Transfer Rank::raise(Remote<Signal> signal, std::uint64_t add) noexcept {
+  Transfer operation(core_, Operation::Verb::put, "raise", signal.rank());
+  operation.remote = signal.address();  // no bytes: only the signal
+  operation.signal = signal.address();
+  operation.signal_add = add;
+  return operation;
+}
+
+Handle Rank::start_handle(Transfer operation) {
+  Handle handle(core_);
+  handle.group_->start(operation);
+  return handle;
+}
+
+void Rank::begin_access_region() {
+  CORACLE_ASSERT(!region_group_, "access regions can't be nested");
+  region_group_ = std::make_unique<OperationGroup>(core_);
+  implicit_ = region_group_.get();
+}
+
+Handle Rank::end_access_region() {
+  CORACLE_ASSERT(region_group_, "there is no access region to end");
+  implicit_ = &default_group_;
+  return Handle(std::move(region_group_));
+}
+
+Request Rank::make_request(std::uint32_t peer, Handler handler, std::span<const std::byte> payload,
+                           std::initializer_list<std::uint64_t> arguments) {
+  const HandlerId id = HandlerId::of(handler);
+  if (!id.valid())
+    throw Error(Errc::bad_handler, "a message's handler must be a function of the main program: one in a shared library "
+                                   "has no address that all ranks agree on");
+  Request operation(core_, peer);
+  operation.local = const_cast<std::byte*>(payload.data());
+  operation.bytes = payload.size();
+  operation.header.handler = id;
+  operation.header.argument_count = static_cast<std::uint32_t>(arguments.size());
+  std::copy(arguments.begin(), arguments.end(), operation.header.arguments.begin());
+  return operation;
+}
+
+void Rank::deliver(const MessageHeader& header, const Message& message) noexcept {
+  CORACLE_ASSERT(header.handler.valid(), "a message from rank {} names a function outside the program: do all ranks run the "
+                                         "same binary?", message.source());
+  header.handler.as<Handler>()(*this, message);
+}
+
+}  // namespace coracle

@@ -1,0 +1,267 @@
+// Rank: everything that a program of this job can do from here: memory that peers may reach, one-sided transfers, signals,
+// atomics, messages and calls, and the team of all ranks. Nothing in the library is a global: everything hangs on the Rank.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "runtime/handle.hpp"
+#include "runtime/message.hpp"
+#include "runtime/rank_core.hpp"
+#include "runtime/rank_local.hpp"
+#include "runtime/remote.hpp"
+#include "runtime/segment.hpp"
+#include "runtime/team.hpp"
+#include "runtime/transfers.hpp"
+
+namespace coracle {
+
+/// Memory outside the segment that peers may reach while this lives; see Rank::expose.
+template <class T>
+class Exposed;
+
+/// All calls from the rank's own thread. Buffers of transfers belong to the operation until it has finished.
+class Rank {
+ public:
+  /// For the library: made by coracle::run.
+  Rank(const JobRegion& region, std::uint32_t id, EventLoop& loop);
+  ~Rank();
+  Rank(const Rank&) = delete;
+  Rank& operator=(const Rank&) = delete;
+  void set_transport(std::unique_ptr<Transport> transport, bool by_load_store, bool shares_memory) noexcept;
+
+  // --- who and where ---
+  std::uint32_t id() const noexcept { return core_.id(); }
+  std::uint32_t size() const noexcept { return region_.shape().size; }
+  std::uint32_t node() const noexcept { return node_of(id()); }
+  std::uint32_t nodes() const noexcept { return region_.shape().nodes; }
+  std::uint32_t node_of(std::uint32_t rank) const noexcept { return JobRegion::node_of(rank, region_.shape()); }
+  Placement placement() const noexcept { return region_.shape().placement; }
+  EventLoop& loop() const noexcept { return core_.loop(); }
+  /// All ranks of the job.
+  Team& world() noexcept { return *world_; }
+  /// Scope of tasks that serve peers (handlers spawn into it). Cancelled when the job's program has ended everywhere.
+  Scope& service() noexcept { return service_; }
+  /// One object of type T (made by T(Rank&) at first use) that belongs to this rank: for layers built on the runtime.
+  template <class T>
+  T& local() {
+    return locals_.get<T>(*this);
+  }
+  Endpoint endpoint(std::uint32_t peer) const noexcept { return {peer, node_of(peer), *transport_}; }
+  RankCore& core() noexcept { return core_; }
+  /// A place in this rank's own segment as a pointer.
+  template <class T>
+  T* own(Remote<T> place) const noexcept {
+    return reinterpret_cast<T*>(region_.segment(id()) + place.address().offset);
+  }
+
+  // --- memory ---
+  /// `count` value-initialised elements in this rank's segment. Throws Error (segment_full).
+  template <class T>
+  Slab<T> allocate(std::size_t count);
+  /// `count` signals, each zero.
+  Slab<Signal> allocate_signals(std::size_t count) { return allocate<Signal>(count); }
+  /// Lets peers reach memory outside the segment. In `process` placement such transfers cost a system call and need the
+  /// kernel's permission (process_vm_readv). Throws Error when too much is exposed already.
+  template <class T>
+  Exposed<T> expose(std::span<T> memory);
+  /// The memory behind `place` when plain loads and stores reach it, else null. Valid as long as the peer's memory is.
+  template <class T>
+  T* reach(Remote<T> place, std::size_t count = 1) const noexcept {
+    return reinterpret_cast<T*>(core_.addresses().reach(place.address(), count * sizeof(T)));
+  }
+
+  // --- one-sided transfers, awaited: `co_await self.put(data, right);` ---
+  /// Copies `source` to `target`; visible there when it returns. Throws Error (out_of_segment, ...).
+  template <class T>
+  Transfer put(std::span<const std::type_identity_t<T>> source, Remote<T> target) noexcept {
+    return transfer<T>(Operation::Verb::put, "put", const_cast<T*>(source.data()), source.size(), target);
+  }
+  template <class T>
+  ValuePut<T> put_value(const std::type_identity_t<T>& value, Remote<T> target) noexcept {
+    return {core_, value, target};
+  }
+  /// Copies from `source` into `target`, which is filled when it returns.
+  template <class T>
+  Transfer get(Remote<T> source, std::span<std::type_identity_t<T>> target) noexcept {
+    return transfer<T>(Operation::Verb::get, "get", target.data(), target.size(), source);
+  }
+  template <class T>
+  ValueGet<T> get_value(Remote<T> source) noexcept {
+    return {core_, source};
+  }
+  /// As put; then raises `signal` (of the target rank) by `add`: whoever sees it raised sees the data.
+  template <class T>
+  Transfer put_signal(std::span<const std::type_identity_t<T>> source, Remote<T> target, Remote<Signal> signal,
+                      std::uint64_t add = 1) noexcept {
+    Transfer operation = put(source, target);
+    operation.signal = signal.address();
+    operation.signal_add = add;
+    return operation;
+  }
+  /// Raises a peer's signal without data.
+  Transfer raise(Remote<Signal> signal, std::uint64_t add = 1) noexcept;
+  /// As get; then raises `signal` of the source's rank: "I have taken it".
+  template <class T>
+  Task<> get_signal(Remote<T> source, std::span<std::type_identity_t<T>> target, Remote<Signal> signal,
+                    std::uint64_t add = 1) {
+    co_await get(source, target);
+    co_await raise(signal, add);
+  }
+  /// Waits until a signal in this rank's own segment has reached `at_least`. Gives its value.
+  SignalWait wait(Signal& signal, std::uint64_t at_least) noexcept { return {core_, signal, at_least}; }
+
+  /// Adds to a 4- or 8-byte integer; gives the old value. Atomic against all ranks' atomics on that place.
+  template <class T>
+  Atomic<T> fetch_add(Remote<T> place, std::type_identity_t<T> addend) noexcept {
+    return atomic<T>(Operation::Verb::fetch_add, "fetch_add", place, addend, T{});
+  }
+  /// Stores `desired` where `expected` stands; gives the old value.
+  template <class T>
+  Atomic<T> compare_swap(Remote<T> place, std::type_identity_t<T> expected, std::type_identity_t<T> desired) noexcept {
+    return atomic<T>(Operation::Verb::compare_swap, "compare_swap", place, desired, expected);
+  }
+
+  // --- explicit handles: started now, awaited later ---
+  template <class T>
+  Handle put_nb(std::span<const std::type_identity_t<T>> source, Remote<T> target) {
+    return start_handle(put(source, target));
+  }
+  template <class T>
+  Handle get_nb(Remote<T> source, std::span<std::type_identity_t<T>> target) {
+    return start_handle(get(source, target));
+  }
+
+  // --- implicit handles and access regions ---
+  template <class T>
+  void put_nbi(std::span<const std::type_identity_t<T>> source, Remote<T> target) {
+    auto operation = put(source, target);
+    implicit_->start(operation);
+  }
+  template <class T>
+  void put_signal_nbi(std::span<const std::type_identity_t<T>> source, Remote<T> target, Remote<Signal> signal,
+                      std::uint64_t add = 1) {
+    auto operation = put_signal(source, target, signal, add);
+    implicit_->start(operation);
+  }
+  template <class T>
+  void get_nbi(Remote<T> source, std::span<std::type_identity_t<T>> target) {
+    auto operation = get(source, target);
+    implicit_->start(operation);
+  }
+  /// Waits for all implicit operations started outside access regions; throws the first failure of any.
+  OperationGroup::Done nbi_done() noexcept { return default_group_.done(); }
+  /// From here on implicit operations belong to a region, until end_access_region() gives it as one handle.
+  void begin_access_region();
+  Handle end_access_region();
+
+  // --- active messages ---
+  /// Runs `handler` at `peer` with `payload` and up to 5 arguments. Done when `payload` may be reused.
+  template <class... Arguments>
+  Request request(std::uint32_t peer, Handler handler, std::span<const std::byte> payload, Arguments... arguments) {
+    static_assert(sizeof...(Arguments) <= MessageHeader::kArgumentsMax, "a message carries at most 5 arguments");
+    return make_request(peer, handler, payload, {static_cast<std::uint64_t>(arguments)...});
+  }
+  /// As request, but the payload is put at `target` in the peer's memory before the handler runs; the handler's arguments
+  /// are followed by nothing: it knows the place, or is told by an argument.
+  template <class... Arguments>
+  Task<> request_long(Handler handler, std::span<const std::byte> payload, Remote<std::byte> target,
+                      Arguments... arguments) {
+    co_await put(payload, target);
+    co_await request(target.rank(), handler, {}, arguments...);
+  }
+
+  /// Calls `function(Rank&, arguments...)` on `peer` and gives its result. See rpc.hpp (included by <coracle/coracle.hpp>).
+  template <class Function, class... Arguments>
+  auto call(std::uint32_t peer, Function function, Arguments... arguments);
+
+  /// For the library: what a transport does with a message that has come.
+  void deliver(const MessageHeader& header, const Message& message) noexcept;
+
+ private:
+  template <class T>
+  friend class Exposed;
+
+  template <class T>
+  Transfer transfer(Operation::Verb verb, const char* what, T* local, std::size_t count, Remote<T> remote) noexcept;
+  template <class T>
+  Atomic<T> atomic(Operation::Verb verb, const char* what, Remote<T> place, T operand, T compare) noexcept;
+  Handle start_handle(Transfer operation);
+  Request make_request(std::uint32_t peer, Handler handler, std::span<const std::byte> payload,
+                       std::initializer_list<std::uint64_t> arguments);
+  std::uint64_t allocate_bytes(std::size_t bytes);
+  std::uint32_t expose_bytes(void* address, std::size_t bytes);
+  void conceal(std::uint32_t segment) noexcept;
+
+  const JobRegion& region_;
+  RankCore core_;
+  SegmentHeap heap_;
+  std::unique_ptr<Transport> transport_;
+  Scope service_;
+  OperationGroup default_group_;
+  std::unique_ptr<OperationGroup> region_group_;
+  OperationGroup* implicit_ = &default_group_;
+  std::unique_ptr<Team> world_;
+  RankLocals locals_;
+};
+
+template <class T>
+class [[nodiscard]] Exposed {
+ public:
+  Exposed(Rank& rank, std::span<T> memory)
+      : rank_(&rank), segment_(rank.expose_bytes(memory.data(), memory.size_bytes())), memory_(memory) {}
+  Exposed(Exposed&& other) noexcept
+      : rank_(std::exchange(other.rank_, nullptr)), segment_(other.segment_), memory_(other.memory_) {}
+  Exposed& operator=(Exposed&&) = delete;
+  ~Exposed() {
+    if (rank_ != nullptr) rank_->conceal(segment_);
+  }
+  std::span<T> local() const noexcept { return memory_; }
+  Remote<T> remote() const noexcept { return Remote<T>(RemoteAddress{0, rank_->id(), segment_}); }
+
+ private:
+  Rank* rank_;
+  std::uint32_t segment_;
+  std::span<T> memory_;
+};
+
+template <class T>
+Exposed<T> Rank::expose(std::span<T> memory) {
+  return Exposed<T>(*this, memory);
+}
+
+template <class T>
+Slab<T> Rank::allocate(std::size_t count) {
+  CORACLE_ASSERT(count <= (~std::size_t{0}) / sizeof(T), "{} elements of {} bytes", count, sizeof(T));
+  const std::uint64_t offset = allocate_bytes(count * sizeof(T));
+  auto* data = reinterpret_cast<T*>(region_.segment(id()) + offset);
+  std::uninitialized_value_construct_n(data, count);
+  return Slab<T>(heap_, data, count, Remote<T>(RemoteAddress{offset, id(), RemoteAddress::kOwnSegment}));
+}
+
+template <class T>
+Transfer Rank::transfer(Operation::Verb verb, const char* what, T* local, std::size_t count,
+                        Remote<T> remote) noexcept {
+  Transfer operation(core_, verb, what, remote.rank());
+  operation.local = local;
+  operation.bytes = count * sizeof(T);
+  operation.remote = remote.address();
+  return operation;
+}
+
+template <class T>
+Atomic<T> Rank::atomic(Operation::Verb verb, const char* what, Remote<T> place, T operand, T compare) noexcept {
+  static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8), "atomics are for 4- and 8-byte integers");
+  Atomic<T> operation(core_, verb, what, place.rank());
+  operation.width = sizeof(T);
+  operation.bytes = sizeof(T);
+  operation.remote = place.address();
+  operation.operand = static_cast<std::make_unsigned_t<T>>(operand);
+  operation.compare = static_cast<std::make_unsigned_t<T>>(compare);
+  return operation;
+}
+
+}  // namespace coracle

@@ -1,0 +1,98 @@
+// Signals, atomics and failures of operations on memory at hand.
+#include "runtime/rank_core.hpp"
+
+#include <algorithm>
+
+#include "runtime/error.hpp"
+#include "runtime/transfers.hpp"
+
+namespace coracle {
+
+bool SignalWaits::poll() noexcept {
+  bool any = false;
+  for (std::size_t i = 0; i < waits_.size();) {
+    SignalWait* wait = waits_[i];
+    if (!wait->reached()) {
+      ++i;
+      continue;
+    }
+    waits_[i] = waits_.back();
+    waits_.pop_back();
+    wait->complete();
+    any = true;
+  }
+  return any;
+}
+
+void SignalWaits::remove(SignalWait& wait) noexcept { std::erase(waits_, &wait); }
+
+RankCore::RankCore(const JobRegion& region, std::uint32_t id, EventLoop& loop) noexcept
+    : region_(region), id_(id), loop_(loop), addresses_(region, false, false) {
+  loop_.add_poller(signal_waits_);
+}
+
+RankCore::~RankCore() { loop_.remove_poller(signal_waits_); }
+
+void RankCore::set_transport(Transport& transport, bool by_load_store, bool shares_memory) noexcept {
+  transport_ = &transport;
+  addresses_ = AddressMap(region_, by_load_store, shares_memory);
+}
+
+bool RankCore::copy_and_signal_now(Operation& operation) noexcept {
+  if (operation.verb == Operation::Verb::put) {
+    std::byte* target = addresses_.reach(operation.remote, operation.bytes);
+    std::byte* signal = addresses_.reach(operation.signal, sizeof(std::uint64_t));
+    if (target == nullptr || signal == nullptr) return false;
+    if (operation.bytes > 0) std::memcpy(target, operation.local, operation.bytes);
+    local::raise_signal(signal, operation.signal_add, region_.block(operation.signal.rank).doorbell);
+  } else {
+    std::byte* place = addresses_.reach(operation.remote, operation.width);
+    if (place == nullptr) return false;
+    if (reinterpret_cast<std::uintptr_t>(place) % operation.width != 0) {
+      operation.finish(Errc::misaligned);
+      return true;
+    }
+    local::perform_atomic(operation, place);
+  }
+  operation.finish();
+  return true;
+}
+
+void RankCore::throw_failure(const Operation& operation) const {
+  const auto code = operation.outcome();
+  std::string detail;
+  if (operation.verb != Operation::Verb::request && (code == Errc::out_of_segment || code == Errc::no_such_peer))
+    detail = addresses_.describe(operation.remote, operation.bytes);
+  throw Error::of_operation(code, operation.what(), static_cast<int>(id_), operation.peer(), detail);
+}
+
+namespace local {
+namespace {
+
+template <class T>
+T atomically(Operation& operation, std::byte* place) noexcept {
+  std::atomic_ref<T> target(*reinterpret_cast<T*>(place));
+  if (operation.verb == Operation::Verb::fetch_add)
+    return target.fetch_add(static_cast<T>(operation.operand), std::memory_order_acq_rel);  // pairs with other ranks' atomics
+  T expected = static_cast<T>(operation.compare);
+  // acq_rel: pairs with other ranks' atomics on the same place; the failed case reads only.
+  target.compare_exchange_strong(expected, static_cast<T>(operation.operand), std::memory_order_acq_rel,
+                                 std::memory_order_acquire);
+  return expected;
+}
+
+}  // namespace
+
+void perform_atomic(Operation& operation, std::byte* place) noexcept {
+  operation.result = operation.width == 4 ? atomically<std::uint32_t>(operation, place)
+                                          : atomically<std::uint64_t>(operation, place);
+}
+
+void raise_signal(std::byte* place, std::uint64_t add, Doorbell& doorbell) noexcept {
+  // seq_cst: the owner's acquire load sees the data put before; and it is ordered before ring()'s load (see Doorbell).
+  std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(place)).fetch_add(add, std::memory_order_seq_cst);
+  doorbell.ring();
+}
+
+}  // namespace local
+}  // namespace coracle

@@ -1,0 +1,89 @@
+// RankCore: what the operations of a rank need on their hot path, apart from the Rank's public face.
+#pragma once
+
+#include <atomic>
+#include <cstring>
+#include <vector>
+
+#include "runtime/address_map.hpp"
+#include "runtime/operation.hpp"
+#include "runtime/transport.hpp"
+
+namespace coracle {
+
+class RankCore;
+class SignalWait;
+
+/// The signals that coroutines of this rank wait for, looked at in each turn of the loop.
+class SignalWaits final : public Poller {
+ public:
+  bool poll() noexcept override;
+  void add(SignalWait& wait) { waits_.push_back(&wait); }
+  void remove(SignalWait& wait) noexcept;
+
+ private:
+  std::vector<SignalWait*> waits_;
+};
+
+class RankCore {
+ public:
+  RankCore(const JobRegion& region, std::uint32_t id, EventLoop& loop) noexcept;
+  ~RankCore();
+  RankCore(const RankCore&) = delete;
+  RankCore& operator=(const RankCore&) = delete;
+
+  void set_transport(Transport& transport, bool by_load_store, bool shares_memory) noexcept;
+
+  /// Starts an operation: finished on return when the peer's memory is reached by load and store.
+  void start(Operation& operation) noexcept {
+    if (operation.verb == Operation::Verb::request || !copy_now(operation)) transport_->submit(operation);
+  }
+  [[noreturn]] void throw_failure(const Operation& operation) const;
+
+  SignalWaits& signal_waits() noexcept { return signal_waits_; }
+  const AddressMap& addresses() const noexcept { return addresses_; }
+  Transport& transport() const noexcept { return *transport_; }
+  const JobRegion& region() const noexcept { return region_; }
+  EventLoop& loop() const noexcept { return loop_; }
+  std::uint32_t id() const noexcept { return id_; }
+
+ private:
+  /// Does it by load and store; false when that can't be.
+  bool copy_now(Operation& operation) noexcept {
+    if (operation.verb == Operation::Verb::put && operation.signal_add == 0) [[likely]] {
+      std::byte* target = addresses_.reach(operation.remote, operation.bytes);
+      if (target == nullptr) return false;
+      std::memcpy(target, operation.local, operation.bytes);
+      operation.finish();
+      return true;
+    }
+    if (operation.verb == Operation::Verb::get) {
+      const std::byte* source = addresses_.reach(operation.remote, operation.bytes);
+      if (source == nullptr) return false;
+      std::memcpy(operation.local, source, operation.bytes);
+      operation.finish();
+      return true;
+    }
+    return copy_and_signal_now(operation);
+  }
+  bool copy_and_signal_now(Operation& operation) noexcept;
+
+  const JobRegion& region_;
+  std::uint32_t id_;
+  EventLoop& loop_;
+  AddressMap addresses_;
+  Transport* transport_ = nullptr;
+  SignalWaits signal_waits_;
+};
+
+/// The parts of operations on memory at hand, for transports.
+namespace local {
+
+/// Performs the atomic of `operation` on `place` (aligned to operation.width) and stores the old value in its result.
+void perform_atomic(Operation& operation, std::byte* place) noexcept;
+/// Adds to the counter at `place` after everything this thread has written, and wakes the owner of `doorbell`.
+void raise_signal(std::byte* place, std::uint64_t add, Doorbell& doorbell) noexcept;
+
+}  // namespace local
+
+}  // namespace coracle

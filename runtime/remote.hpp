@@ -1,0 +1,64 @@
+// Remote places: RemoteAddress, the typed Remote<T>, and Signal, a counter that is raised after data has landed.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace coracle {
+
+/// A byte in some rank's memory. A plain value: it may be sent to other ranks.
+struct RemoteAddress {
+  static constexpr std::uint32_t kOwnSegment = 0;
+  /// `offset` is an address in the rank's own address space. Not checked against any bounds: for the library's own use.
+  static constexpr std::uint32_t kWholeMemory = 0xffffffff;
+
+  std::uint64_t offset = 0;   ///< Bytes from the start of the segment.
+  std::uint32_t rank = 0;
+  std::uint32_t segment = 0;  ///< kOwnSegment, or 1 + the place of exposed memory (Rank::expose).
+};
+
+/// A typed place in a peer's segment, with the arithmetic of a pointer. A plain value of 16 bytes: it may be sent to other
+/// ranks. It does not keep the memory alive: that is the affair of the Slab it came from.
+template <class T>
+class Remote {
+ public:
+  static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
+  using value_type = T;
+
+  constexpr Remote() = default;
+  constexpr explicit Remote(RemoteAddress address) : address_(address) {}
+
+  constexpr const RemoteAddress& address() const noexcept { return address_; }
+  constexpr std::uint32_t rank() const noexcept { return address_.rank; }
+  /// The element `index` places further.
+  constexpr Remote operator+(std::ptrdiff_t index) const noexcept {
+    RemoteAddress moved = address_;
+    moved.offset += static_cast<std::uint64_t>(index) * sizeof(T);
+    return Remote(moved);
+  }
+  constexpr Remote operator-(std::ptrdiff_t index) const noexcept { return *this + -index; }
+  /// The same place, seen as elements of U.
+  template <class U>
+  constexpr Remote<U> as() const noexcept {
+    return Remote<U>(address_);
+  }
+
+ private:
+  RemoteAddress address_;
+};
+
+/// A counter in a rank's segment. Peers raise it, mostly together with a put; its owner awaits a value
+/// (`co_await self.wait(signal, 3)`). One cache line, so that signals don't disturb each other.
+struct alignas(64) Signal {
+  std::uint64_t count = 0;
+
+  /// The count now; what was put before it was raised is visible afterwards. Owner of the memory only.
+  std::uint64_t value() noexcept {
+    // acquire: pairs with the raiser's fetch_add, which follows its copy.
+    return std::atomic_ref<std::uint64_t>(count).load(std::memory_order_acquire);
+  }
+};
+
+}  // namespace coracle

@@ -1,0 +1,42 @@
+// Answers of calls.
+#include "runtime/rpc.hpp"
+
+namespace coracle::detail {
+namespace {
+
+void finish_call(const Message& message, bool failed) {
+  auto& call = *reinterpret_cast<PendingCall*>(message.argument(0));
+  call.failed = failed;
+  call.result.assign(message.payload().begin(), message.payload().end());
+  call.answered.set();
+}
+
+}  // namespace
+
+void take_result(Rank&, const Message& message) { finish_call(message, false); }
+void take_failure(Rank&, const Message& message) { finish_call(message, true); }
+
+Task<> answer(Rank& rank, std::uint32_t caller, std::uint64_t call, bool failed, std::vector<std::byte> bytes) {
+  co_await rank.request(caller, failed ? take_failure : take_result, bytes, call);
+}
+
+void answer_now(Rank& rank, const Message& message, bool failed, std::vector<std::byte> bytes) {
+  if (bytes.size() <= rank.core().transport().reply_bytes_max())
+    message.reply(failed ? take_failure : take_result, bytes, {message.argument(0)});
+  else
+    rank.service().spawn(answer(rank, message.source(), message.argument(0), failed, std::move(bytes)));
+}
+
+std::vector<std::byte> describe_exception() {
+  std::string text = "an exception that is not a std::exception";
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    text = error.what();
+  } catch (...) {
+  }
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace coracle::detail

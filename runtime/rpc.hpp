@@ -1,0 +1,162 @@
+// Calls: `int n = co_await self.call(peer, function, 3, name);` runs function(Rank&, 3, name) on the peer. Arguments and
+// result travel as bytes; see wire.hpp for the types that can. The function may be a coroutine (Task<R>).
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "runtime/error.hpp"
+#include "runtime/event.hpp"
+#include "runtime/rank.hpp"
+#include "runtime/wire.hpp"
+
+namespace coracle {
+namespace detail {
+
+template <class T>
+struct TaskValue {
+  using type = T;
+  static constexpr bool is_task = false;
+};
+template <class T>
+struct TaskValue<Task<T>> {
+  using type = T;
+  static constexpr bool is_task = true;
+};
+
+/// A call that waits for its answer; it lives in the caller's frame, and its address travels with the call.
+struct PendingCall {
+  Event answered;
+  bool failed = false;
+  std::vector<std::byte> result;
+};
+
+/// Handlers that bring the answer home.
+void take_result(Rank& rank, const Message& message);
+void take_failure(Rank& rank, const Message& message);
+/// Sends an answer too large for a reply, or made by a coroutine, as a request of its own.
+Task<> answer(Rank& rank, std::uint32_t caller, std::uint64_t call, bool failed, std::vector<std::byte> bytes);
+/// Answers from inside the handler when it is small enough, else through answer().
+void answer_now(Rank& rank, const Message& message, bool failed, std::vector<std::byte> bytes);
+std::vector<std::byte> describe_exception();
+
+/// Functions travel by address, captureless lambdas by type alone.
+template <class Function>
+inline constexpr bool kIsPointer = std::is_pointer_v<Function>;
+
+template <class Function>
+Function function_of(const Message& message) {
+  if constexpr (kIsPointer<Function>) {
+    return HandlerId::from_wire(static_cast<std::int64_t>(message.argument(1))).template as<Function>();
+  } else {
+    static_cast<void>(message);
+    return Function{};
+  }
+}
+
+template <class R>
+std::vector<std::byte> encode_result(R&& value) {
+  WireWriter writer;
+  writer.write(value);
+  return writer.take();
+}
+
+template <class Function, class... Arguments>
+Task<> serve(Rank& rank, std::uint32_t caller, std::uint64_t call, Function function,
+             std::tuple<Arguments...> arguments) {
+  using R = typename TaskValue<std::invoke_result_t<Function, Rank&, Arguments...>>::type;
+  std::vector<std::byte> bytes;
+  bool failed = false;
+  try {
+    auto task = std::apply(
+        [&](auto&... argument) { return std::invoke(function, rank, std::move(argument)...); }, arguments);
+    if constexpr (std::is_void_v<R>)
+      co_await task;
+    else
+      bytes = encode_result(co_await task);
+  } catch (...) {
+    failed = true;
+    bytes = describe_exception();
+  }
+  co_await answer(rank, caller, call, failed, std::move(bytes));
+}
+
+template <class Function, class... Arguments>
+void receive_call(Rank& rank, const Message& message) {
+  using Returned = std::invoke_result_t<Function, Rank&, Arguments...>;
+  const Function function = function_of<Function>(message);
+  WireReader reader(message.payload());
+  std::tuple<Arguments...> arguments{reader.read<Arguments>()...};  // in order: a braced list
+  if constexpr (TaskValue<Returned>::is_task) {
+    rank.service().spawn(serve(rank, message.source(), message.argument(0), function, std::move(arguments)));
+  } else {
+    bool failed = false;
+    std::vector<std::byte> bytes;
+    try {
+      auto run = [&](auto&... argument) { return std::invoke(function, rank, std::move(argument)...); };
+      if constexpr (std::is_void_v<Returned>)
+        std::apply(run, arguments);
+      else
+        bytes = encode_result(std::apply(run, arguments));
+    } catch (...) {
+      failed = true;
+      bytes = describe_exception();
+    }
+    answer_now(rank, message, failed, std::move(bytes));
+  }
+}
+
+/// What a function takes behind its Rank&, by value: what is sent.
+template <class Pointer>
+struct Signature;
+template <class R, class... Parameters>
+struct Signature<R (*)(Rank&, Parameters...)> {
+  using Values = std::tuple<std::decay_t<Parameters>...>;
+};
+
+template <class R, class Function, class... Arguments>
+Task<R> call(Rank& rank, std::uint32_t peer, Function function, std::tuple<Arguments...> arguments) {
+  WireWriter writer;
+  std::apply([&](auto&... argument) { (writer.write(argument), ...); }, arguments);
+  const std::vector<std::byte> payload = writer.take();
+  std::uint64_t function_offset = 0;
+  if constexpr (kIsPointer<Function>) {
+    const HandlerId id = HandlerId::of(function);
+    if (!id.valid()) throw Error(Errc::bad_handler, "call: the function must be part of the main program, not of a library");
+    function_offset = static_cast<std::uint64_t>(id.to_wire());
+  }
+  PendingCall pending;
+  co_await rank.request(peer, receive_call<Function, Arguments...>, payload, reinterpret_cast<std::uint64_t>(&pending),
+                        function_offset);
+  co_await uninterrupted(pending.answered);  // the peer holds our address until it has answered
+  if (pending.failed) {
+    const std::string text(reinterpret_cast<const char*>(pending.result.data()), pending.result.size());
+    throw Error(std::make_error_code(std::errc::io_error), "call to rank " + std::to_string(peer) + " threw: " + text);
+  }
+  if constexpr (!std::is_void_v<R>) {
+    WireReader reader(pending.result);
+    co_return reader.read<R>();
+  }
+}
+
+}  // namespace detail
+
+/// Throws Error when the function throws there (with its text). Cancelling the caller does not cancel the callee: the call
+/// is awaited to its end.
+template <class Function, class... Arguments>
+auto Rank::call(std::uint32_t peer, Function function, Arguments... arguments) {
+  static_assert(std::is_pointer_v<Function> || std::is_empty_v<Function>,
+                "a call takes a function or a lambda without captures: what it captured would not exist at the peer");
+  using Returned = std::invoke_result_t<Function, Rank&, Arguments...>;
+  using R = typename detail::TaskValue<Returned>::type;
+  // Converted here to what the function takes, so that a string literal travels as the std::string that is wanted.
+  using Sent = typename detail::Signature<decltype(+function)>::Values;
+  return detail::call<R>(*this, peer, function, Sent(std::move(arguments)...));
+}
+
+}  // namespace coracle

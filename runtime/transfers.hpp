@@ -1,0 +1,121 @@
+// What `co_await self.put(...)`, get, fetch_add, request ... await. Each is its Operation; when it can finish at once (memory
+// of a peer in the same address space) it is a copy, and the coroutine never suspends.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#include "runtime/address_map.hpp"
+#include "runtime/message.hpp"
+#include "runtime/operation.hpp"
+#include "runtime/rank_core.hpp"
+
+namespace coracle {
+
+/// An operation that is awaited where it is made.
+template <class Base>
+class [[nodiscard]] Awaited : public Base {
+ public:
+  template <class... Arguments>
+  explicit Awaited(RankCore& core, Arguments&&... arguments) noexcept
+      : Base(std::forward<Arguments>(arguments)...), core_(core) {}
+
+  bool await_ready() noexcept {
+    core_.start(*this);
+    return this->finished();
+  }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> self) noexcept {
+    this->suspend(self, false);  // not interruptible: buffers belong to the operation until it has finished
+  }
+  void await_resume() const {
+    if (this->failed()) [[unlikely]] core_.throw_failure(*this);
+  }
+
+ protected:
+  RankCore& core_;
+};
+
+/// put, get: done when it returns; a put is then visible at the target, a get's data is in the local buffer.
+using Transfer = Awaited<Operation>;
+
+/// An atomic; gives the old value.
+template <class T>
+class [[nodiscard]] Atomic final : public Awaited<Operation> {
+ public:
+  using Awaited::Awaited;
+  T await_resume() const {
+    Awaited::await_resume();
+    return static_cast<T>(result);
+  }
+};
+
+/// A put that carries its own copy of one value.
+template <class T>
+class [[nodiscard]] ValuePut final : public Awaited<Operation> {
+ public:
+  ValuePut(RankCore& core, const T& value, Remote<T> target) noexcept
+      : Awaited(core, Verb::put, "put", target.rank()), value_(value) {
+    local = &value_;
+    bytes = sizeof(T);
+    remote = target.address();
+  }
+
+ private:
+  T value_;
+};
+
+/// A get of one value.
+template <class T>
+class [[nodiscard]] ValueGet final : public Awaited<Operation> {
+ public:
+  ValueGet(RankCore& core, Remote<T> source) noexcept : Awaited(core, Verb::get, "get", source.rank()) {
+    local = &value_;
+    bytes = sizeof(T);
+    remote = source.address();
+  }
+  T await_resume() const {
+    Awaited::await_resume();
+    return value_;
+  }
+
+ private:
+  T value_;
+};
+
+/// An active message; done when its payload may be reused.
+using Request = Awaited<RequestOperation>;
+
+/// Waits until a signal of this rank has reached a value.
+class [[nodiscard]] SignalWait final : public Waiter {
+ public:
+  SignalWait(RankCore& core, Signal& signal, std::uint64_t at_least) noexcept
+      : Waiter("signal"), core_(core), signal_(signal), at_least_(at_least) {}
+
+  bool await_ready() const noexcept { return reached(); }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> self) {
+    if (!suspend(self, true)) return false;
+    core_.signal_waits().add(*this);
+    return true;
+  }
+  /// The value found; at least what was asked for.
+  std::uint64_t await_resume() const {
+    throw_if_failed();
+    return signal_.value();
+  }
+
+ private:
+  friend class SignalWaits;
+  bool reached() const noexcept { return signal_.value() >= at_least_; }
+  void cancel(std::error_code reason) noexcept override {
+    core_.signal_waits().remove(*this);
+    complete(reason);
+  }
+
+  RankCore& core_;
+  Signal& signal_;
+  std::uint64_t at_least_;
+};
+
+}  // namespace coracle

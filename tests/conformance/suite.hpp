@@ -1,0 +1,34 @@
+// The parts of the conformance suite, and its check.
+#pragma once
+
+#include <coracle/coracle.hpp>
+
+#include <cstdint>
+
+namespace coracle::conformance {
+
+struct Part {
+  const char* name;
+  Task<> (*run)(Rank&);
+};
+
+Task<> transfers(Rank& self);
+Task<> handles(Rank& self);
+Task<> signals(Rank& self);
+Task<> atomics(Rank& self);
+Task<> messages(Rank& self);
+Task<> calls(Rank& self);
+Task<> collectives(Rank& self);
+Task<> errors(Rank& self);
+
+/// Ends the job with a message when `condition` does not hold.
+void check(bool condition, Rank& self, const char* what, int line);
+
+/// A byte that depends on who wrote it, where and in which round.
+constexpr std::byte pattern(std::uint64_t writer, std::uint64_t place, std::uint64_t round) {
+  return static_cast<std::byte>((writer * 131 + place * 7 + place / 256 + round * 29) & 0xff);
+}
+
+}  // namespace coracle::conformance
+
+#define CHECK_HERE(condition) ::coracle::conformance::check((condition), self, #condition, __LINE__)

@@ -1,0 +1,15 @@
+// Gives ranks their transports.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/boot.hpp"
+
+namespace coracle {
+
+/// Bytes of inbox per rank that the transports of a job of this size want in the job's region.
+std::uint64_t transport_inbox_bytes(std::uint32_t size);
+/// The best transport to every peer, by placement.
+void connect_transports(Rank& rank);
+
+}  // namespace coracle

@@ -1,0 +1,223 @@
+// Messages through inboxes.
+#include "transports/direct/direct.hpp"
+
+#include <cstring>
+
+#include "runtime/error.hpp"
+#include "transports/direct/other_process.hpp"
+
+namespace coracle::direct {
+namespace {
+
+/// What a rendezvous carries instead of its payload.
+struct Descriptor {
+  const std::byte* address;
+  std::uint64_t bytes;
+  RequestOperation* operation;  // the sender's; comes back with `taken`
+};
+
+std::size_t arguments_bytes(const MessageHeader& header) noexcept {
+  return header.argument_count * sizeof(std::uint64_t);
+}
+
+Slot* begin(Ring& ring, Kind kind, std::uint32_t source, const MessageHeader& header, std::size_t payload_bytes,
+            std::uint32_t& lines) noexcept {
+  const std::size_t arguments = arguments_bytes(header);
+  lines = Ring::lines_for(arguments + payload_bytes);
+  Slot* slot = ring.reserve(lines);
+  if (slot == nullptr) return nullptr;
+  slot->payload_bytes = static_cast<std::uint32_t>(payload_bytes);
+  slot->handler = header.handler.to_wire();
+  slot->source = source;
+  slot->kind = kind;
+  slot->argument_count = static_cast<std::uint8_t>(header.argument_count);
+  std::memcpy(slot->body(), header.arguments.data(), arguments);
+  return slot;
+}
+
+bool write(Ring& ring, Kind kind, std::uint32_t source, const MessageHeader& header,
+           std::span<const std::byte> payload) noexcept {
+  std::uint32_t lines = 0;
+  Slot* slot = begin(ring, kind, source, header, payload.size(), lines);
+  if (slot == nullptr) return false;
+  if (!payload.empty()) std::memcpy(slot->body() + arguments_bytes(header), payload.data(), payload.size());
+  Ring::publish(*slot, lines);
+  return true;
+}
+
+}  // namespace
+
+DirectTransport::DirectTransport(Rank& rank) noexcept
+    : rank_(rank),
+      region_(rank.core().region()),
+      own_(inbox_of(rank.id())),
+      shares_memory_(rank.placement() != Placement::process) {}
+
+Inbox& DirectTransport::inbox_of(std::uint32_t rank) const noexcept {
+  return *reinterpret_cast<Inbox*>(region_.inbox(rank));
+}
+
+TransportTraits DirectTransport::traits() const noexcept { return {60, 10, kEagerBytesMax, true}; }
+
+void DirectTransport::submit(Operation& operation) noexcept {
+  if (operation.verb != Operation::Verb::request) return transfer(operation);
+  auto& request = static_cast<RequestOperation&>(operation);
+  const auto peer = static_cast<std::uint32_t>(request.peer());
+  if (peer >= rank_.size()) return request.finish(Errc::no_such_peer);
+  ++in_flight_;
+  const auto queue = waiting_.empty() ? waiting_.end() : waiting_.find(peer);
+  if (queue == waiting_.end() && send(request)) return;
+  waiting_[peer].push(request);
+  starve(inbox_of(peer).requests, peer);
+}
+
+// Comes here when RankCore could not do it by load and store: a bad address, or memory of another process.
+void DirectTransport::transfer(Operation& operation) noexcept {
+  const AddressMap& addresses = rank_.core().addresses();
+  std::error_code error = addresses.check(operation.remote, operation.bytes);
+  if (!error && operation.signal_add > 0 && addresses.reach(operation.signal, sizeof(std::uint64_t)) == nullptr)
+    error = Errc::out_of_segment;
+  if (!error) error = copy_between_processes(operation, addresses, region_);
+  if (!error && operation.signal_add > 0)
+    local::raise_signal(addresses.reach(operation.signal, sizeof(std::uint64_t)), operation.signal_add,
+                        region_.block(operation.signal.rank).doorbell);
+  operation.finish(error);
+}
+
+bool DirectTransport::send(RequestOperation& request) noexcept {
+  const auto peer = static_cast<std::uint32_t>(request.peer());
+  Ring& ring_of_peer = inbox_of(peer).requests;
+  const std::span payload(static_cast<const std::byte*>(request.local), request.bytes);
+  if (payload.size() <= kEagerBytesMax) {
+    if (!write(ring_of_peer, Kind::eager, rank_.id(), request.header, payload)) return false;
+    --in_flight_;
+    ring(peer);
+    request.finish();
+    return true;
+  }
+  const Descriptor descriptor{payload.data(), payload.size(), &request};
+  if (!write(ring_of_peer, Kind::rendezvous, rank_.id(), request.header, std::as_bytes(std::span(&descriptor, 1))))
+    return false;
+  ring(peer);
+  return true;
+}
+
+void DirectTransport::reply(std::uint32_t peer, const MessageHeader& header,
+                            std::span<const std::byte> payload) noexcept {
+  if (waiting_replies_.empty() && send_reply(peer, Kind::eager, header, payload)) return;
+  waiting_replies_.push_back({peer, Kind::eager, header, {payload.begin(), payload.end()}});
+}
+
+bool DirectTransport::send_reply(std::uint32_t peer, Kind kind, const MessageHeader& header,
+                                 std::span<const std::byte> payload) noexcept {
+  Ring& ring_of_peer = inbox_of(peer).replies;
+  if (!write(ring_of_peer, kind, rank_.id(), header, payload)) {
+    starve(ring_of_peer, peer);
+    return false;
+  }
+  ring(peer);
+  return true;
+}
+
+void DirectTransport::starve(Ring& ring_of_peer, std::uint32_t peer) const noexcept {
+  // seq_cst, and before mark_starved: whoever takes that mark finds the bit.
+  inbox_of(peer).starving()[rank_.id() / 64].fetch_or(std::uint64_t{1} << rank_.id() % 64, std::memory_order_seq_cst);
+  ring_of_peer.mark_starved();
+}
+
+void DirectTransport::feed_starving() noexcept {
+  for (std::uint64_t word = 0; word < starving_words(rank_.size()); ++word) {
+    std::uint64_t bits = own_.starving()[word].exchange(0, std::memory_order_seq_cst);  // pairs with starve()
+    for (; bits != 0; bits &= bits - 1) ring(static_cast<std::uint32_t>(word * 64) + static_cast<std::uint32_t>(std::countr_zero(bits)));
+  }
+}
+
+bool DirectTransport::poll() noexcept {
+  bool progress = false;
+  if (!waiting_.empty() || !waiting_replies_.empty()) [[unlikely]] progress = retry();
+  progress |= poll_ring(own_.replies);
+  // A request may make a reply: while old replies wait for room, no new requests are taken.
+  if (waiting_replies_.empty()) progress |= poll_ring(own_.requests);
+  return progress;
+}
+
+bool DirectTransport::poll_ring(Ring& ring) noexcept {
+  constexpr int kBatch = 64;  // then other pollers and coroutines get their turn
+  int count = 0;
+  for (Slot* slot = ring.front(); slot != nullptr; slot = count < kBatch ? ring.front() : nullptr) {
+    receive(*slot);
+    ring.pop();
+    ++count;
+    if (!waiting_replies_.empty() && &ring == &own_.requests) break;
+  }
+  if (count > 0 && ring.give_back()) feed_starving();
+  return count > 0;
+}
+
+void DirectTransport::receive(Slot& slot) noexcept {
+  MessageHeader header;
+  header.handler = HandlerId::from_wire(slot.handler);
+  header.argument_count = slot.argument_count;
+  std::memcpy(header.arguments.data(), slot.body(), arguments_bytes(header));
+  const std::span<const std::byte> payload(slot.body() + arguments_bytes(header), slot.payload_bytes);
+  switch (slot.kind) {
+    case Kind::eager: rank_.deliver(header, Message(*this, slot.source, header, payload)); break;
+    case Kind::rendezvous: receive_rendezvous(header, slot.source, payload); break;
+    case Kind::taken:
+      --in_flight_;
+      reinterpret_cast<RequestOperation*>(header.arguments[0])
+          ->finish(header.arguments[1] == 0
+                       ? std::error_code()
+                       : std::error_code(static_cast<int>(header.arguments[1]), std::generic_category()));
+      break;
+    case Kind::padding: break;
+  }
+}
+
+void DirectTransport::receive_rendezvous(const MessageHeader& header, std::uint32_t source,
+                                         std::span<const std::byte> body) noexcept {
+  Descriptor descriptor;
+  std::memcpy(&descriptor, body.data(), sizeof descriptor);
+  int error = 0;
+  if (shares_memory_ || region_.contains(descriptor.address, descriptor.bytes)) {
+    rank_.deliver(header, Message(*this, source, header, {descriptor.address, descriptor.bytes}));
+  } else {
+    std::vector<std::byte> copy(descriptor.bytes);
+    error = read_from_process(region_.block(source).pid.load(std::memory_order_relaxed),
+                              reinterpret_cast<std::uint64_t>(descriptor.address), copy);
+    if (error == 0) rank_.deliver(header, Message(*this, source, header, copy));
+  }
+  MessageHeader taken;
+  taken.argument_count = 2;
+  taken.arguments = {reinterpret_cast<std::uint64_t>(descriptor.operation), static_cast<std::uint64_t>(error)};
+  if (!waiting_replies_.empty() || !send_reply(source, Kind::taken, taken, {}))
+    waiting_replies_.push_back({source, Kind::taken, taken, {}});
+}
+
+bool DirectTransport::retry() noexcept {
+  bool progress = false;
+  while (!waiting_replies_.empty()) {
+    const WaitingReply& reply = waiting_replies_.front();
+    if (!send_reply(reply.peer, reply.kind, reply.header, reply.payload)) break;
+    waiting_replies_.pop_front();
+    progress = true;
+  }
+  for (auto queue = waiting_.begin(); queue != waiting_.end();) {
+    while (!queue->second.empty()) {
+      Operation* operation = queue->second.front();
+      Operation* next = operation->next;  // the operation may be gone once it has been sent
+      if (!send(static_cast<RequestOperation&>(*operation))) break;
+      queue->second.drop_front(next);
+      progress = true;
+    }
+    if (queue->second.empty()) {
+      queue = waiting_.erase(queue);
+    } else {
+      starve(inbox_of(queue->first).requests, queue->first);
+      ++queue;
+    }
+  }
+  return progress;
+}
+
+}  // namespace coracle::direct

@@ -1,0 +1,68 @@
+// The direct transport: peers in the same address space, or with segments in shared memory. Put and get are copies made by
+// whoever asks (RankCore does them without even coming here); messages go through the peer's inbox.
+//
+// Source: Shimada, Hori, Ishikawa (IPSJ 2015): eager messages through per-process queues; larger ones by rendezvous, in which
+// the receiver reads straight from the sender's buffer: no copy at all here, since the handler gets that buffer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "runtime/rank.hpp"
+#include "runtime/transport.hpp"
+#include "transports/direct/inbox.hpp"
+
+namespace coracle::direct {
+
+class DirectTransport final : public Transport {
+ public:
+  /// Messages up to this are copied into the inbox; larger ones wait until their handler has run.
+  static constexpr std::size_t kEagerBytesMax = 8192;
+
+  explicit DirectTransport(Rank& rank) noexcept;
+
+  const char* name() const noexcept override { return "direct"; }
+  TransportTraits traits() const noexcept override;
+  void submit(Operation& operation) noexcept override;
+  void reply(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept override;
+  std::size_t reply_bytes_max() const noexcept override { return kEagerBytesMax; }
+  std::size_t in_flight() const noexcept override { return in_flight_; }
+  bool poll() noexcept override;
+
+ private:
+  /// A reply that found the peer's ring full.
+  struct WaitingReply {
+    std::uint32_t peer;
+    Kind kind;
+    MessageHeader header;
+    std::vector<std::byte> payload;
+  };
+
+  Inbox& inbox_of(std::uint32_t rank) const noexcept;
+  void ring(std::uint32_t peer) const noexcept { region_.block(peer).doorbell.ring(); }
+  void transfer(Operation& operation) noexcept;
+  bool send(RequestOperation& request) noexcept;
+  bool send_reply(std::uint32_t peer, Kind kind, const MessageHeader& header,
+                  std::span<const std::byte> payload) noexcept;
+  void starve(Ring& ring, std::uint32_t peer) const noexcept;
+  void feed_starving() noexcept;
+
+  bool poll_ring(Ring& ring) noexcept;
+  void receive(Slot& slot) noexcept;
+  void receive_rendezvous(const MessageHeader& header, std::uint32_t source, std::span<const std::byte> body) noexcept;
+  bool retry() noexcept;
+
+  Rank& rank_;
+  const JobRegion& region_;
+  Inbox& own_;
+  const bool shares_memory_;
+  std::size_t in_flight_ = 0;
+  std::map<std::uint32_t, OperationQueue> waiting_;  // by peer: requests that found its ring full, in order
+  std::deque<WaitingReply> waiting_replies_;
+};
+
+}  // namespace coracle::direct

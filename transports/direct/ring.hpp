@@ -1,0 +1,136 @@
+// Ring: a queue of messages with many senders and one receiver, in memory that all of them share.
+//
+// It is an array of cache lines. A message takes as many consecutive lines as it needs; its first line begins with `ready`,
+// the number of its lines, stored last: so an 8-byte message is one cache line that changes hands once. Senders reserve lines
+// by moving `tail`; the receiver clears the first word of every line that it has consumed (any line may later begin a
+// message) and then moves `head`.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "runtime/message.hpp"
+
+namespace coracle::direct {
+
+enum class Kind : std::uint8_t {
+  padding,     ///< Skips to the start of the array.
+  eager,       ///< Payload follows.
+  rendezvous,  ///< Payload lies in the sender's memory; the receiver answers with `taken`.
+  taken,       ///< The sender's operation is finished.
+};
+
+/// The start of a message.
+struct Slot {
+  std::atomic<std::uint32_t> ready;  ///< Lines of this message; 0: not there (yet).
+  std::uint32_t payload_bytes;
+  std::int64_t handler;
+  std::uint32_t source;
+  Kind kind;
+  std::uint8_t argument_count;
+  std::uint16_t unused;
+  // Arguments and payload follow.
+  std::byte* body() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+};
+static_assert(sizeof(Slot) == 24);
+
+inline constexpr std::size_t kLineBytes = 64;
+
+struct alignas(kLineBytes) Line {
+  Slot slot;
+  std::byte rest[kLineBytes - sizeof(Slot)];
+};
+static_assert(sizeof(Line) == kLineBytes);
+
+inline constexpr std::uint32_t kRingLines = 1024;
+
+class Ring {
+ public:
+  /// Lines of a message with so many bytes after the slot.
+  static constexpr std::uint32_t lines_for(std::size_t body_bytes) noexcept {
+    return static_cast<std::uint32_t>((sizeof(Slot) + body_bytes + kLineBytes - 1) / kLineBytes);
+  }
+
+  /// Sender: a place for a message of `lines`, or null when there is no room. Fill it, then publish().
+  Slot* reserve(std::uint32_t lines) noexcept;
+  /// Sender: hands the message over. seq_cst: the receiver's load in front() sees all of the message; and the store comes
+  /// before the sender's look at the receiver's doorbell.
+  static void publish(Slot& slot, std::uint32_t lines) noexcept { slot.ready.store(lines, std::memory_order_seq_cst); }
+
+  /// Receiver: the oldest message, or null. It stays until pop().
+  Slot* front() noexcept;
+  /// Receiver: done with the message at the front.
+  void pop() noexcept;
+  /// Receiver: gives the consumed lines back to the senders; true when some sender has found the ring full meanwhile.
+  bool give_back() noexcept;
+
+  /// Sender: asks to be rung when there is room again. It must then try once more.
+  void mark_starved() noexcept { starved_.store(1, std::memory_order_seq_cst); }  // pairs with the load in give_back()
+
+ private:
+  static constexpr std::uint64_t kMask = kRingLines - 1;
+
+  // Written by senders.
+  alignas(128) std::atomic<std::uint64_t> tail_;
+  std::atomic<std::uint64_t> head_seen_;  // a recent value of head_, so that senders seldom touch the receiver's line
+  // Written by the receiver.
+  alignas(128) std::atomic<std::uint64_t> head_;
+  std::uint64_t next_;  // the receiver's own position, ahead of head_
+  alignas(128) std::atomic<std::uint32_t> starved_;
+  alignas(128) std::array<Line, kRingLines> lines_;
+};
+
+inline Slot* Ring::reserve(std::uint32_t lines) noexcept {
+  std::uint64_t tail = tail_.load(std::memory_order_relaxed);  // only the exchange below decides
+  for (;;) {
+    const std::uint64_t to_end = kRingLines - (tail & kMask);
+    const std::uint64_t padding = lines > to_end ? to_end : 0;
+    const std::uint64_t end = tail + padding + lines;
+    // acquire: pairs with the release store below by another sender, which passes on the receiver's release of head_.
+    if (end - head_seen_.load(std::memory_order_acquire) > kRingLines) {
+      const std::uint64_t head = head_.load(std::memory_order_seq_cst);  // pairs with the store in give_back()
+      head_seen_.store(head, std::memory_order_release);
+      if (end - head > kRingLines) return nullptr;
+    }
+    // acq_rel is not needed: the lines themselves are handed over by `ready` and `head_`.
+    if (!tail_.compare_exchange_weak(tail, end, std::memory_order_relaxed)) continue;
+    if (padding != 0) {
+      Slot& slot = lines_[tail & kMask].slot;
+      slot.kind = Kind::padding;
+      publish(slot, static_cast<std::uint32_t>(padding));
+    }
+    return &lines_[(tail + padding) & kMask].slot;
+  }
+}
+
+inline Slot* Ring::front() noexcept {
+  for (;;) {
+    Slot& slot = lines_[next_ & kMask].slot;
+    // seq_cst: pairs with publish(); also the look after the doorbell's announcement.
+    if (slot.ready.load(std::memory_order_seq_cst) == 0) return nullptr;
+    if (slot.kind != Kind::padding) [[likely]] return &slot;
+    pop();
+  }
+}
+
+inline void Ring::pop() noexcept {
+  const std::uint32_t lines = lines_[next_ & kMask].slot.ready.load(std::memory_order_relaxed);  // read by front() before
+  // relaxed: senders touch these lines only after they have seen head_ move (release in give_back()).
+  for (std::uint32_t i = 0; i < lines; ++i)
+    lines_[(next_ + i) & kMask].slot.ready.store(0, std::memory_order_relaxed);
+  next_ += lines;
+}
+
+inline bool Ring::give_back() noexcept {
+  // seq_cst store, then load: a sender that saw the old head_ has set starved_ before, or sees the new head_ (Dekker).
+  head_.store(next_, std::memory_order_seq_cst);
+  if (starved_.load(std::memory_order_seq_cst) == 0) [[likely]] return false;
+  starved_.store(0, std::memory_order_seq_cst);
+  return true;
+}
+
+}  // namespace coracle::direct
