@@ -1,4 +1,5 @@
-// Barrier: a tree of counters. A member waits for its children's arrivals, reports to its parent, and waits for its release.
+// Barrier: a tree of counters. A member waits for its children's arrivals, reports to its parent, and waits for its
+// release.
 #include "runtime/rank.hpp"
 #include "runtime/team.hpp"
 

@@ -1,4 +1,5 @@
-// Broadcast by a binomial tree: in step s, the first 2^s members (counted from the root) each send to the one 2^s further.
+// Broadcast by a binomial tree: in step s, the first 2^s members (counted from the root) each send to the one 2^s
+// further.
 #include "collectives/broadcast.hpp"
 
 #include <vector>

@@ -8,7 +8,8 @@
 
 namespace coracle {
 
-/// A job's last collective: returns when every rank's program has ended, so that nobody goes while a peer still needs it.
+/// A job's last collective: returns when every rank's program has ended, so that nobody goes while a peer still needs
+/// it.
 Task<> say_farewell(Rank& rank);
 
 }  // namespace coracle

@@ -4,6 +4,8 @@
 
 namespace coracle {
 
-Task<> say_farewell(Rank& rank) { co_await rank.world().barrier(); }
+Task<> say_farewell(Rank& rank) {
+  co_await rank.world().barrier();
+}
 
 }  // namespace coracle

@@ -11,7 +11,9 @@
 namespace coracle {
 namespace {
 
-std::uint64_t pack(std::uint32_t high, std::uint32_t low) noexcept { return std::uint64_t{high} << 32 | low; }
+std::uint64_t pack(std::uint32_t high, std::uint32_t low) noexcept {
+  return std::uint64_t{high} << 32 | low;
+}
 
 }  // namespace
 
@@ -46,7 +48,9 @@ void Mailbox::on_offer(Rank& rank, const Message& message) {
   rank.local<Mailbox>().accept(key_of(message), std::move(arrival));
 }
 
-void Mailbox::on_taken(Rank&, const Message& message) { reinterpret_cast<Event*>(message.argument(0))->set(); }
+void Mailbox::on_taken(Rank&, const Message& message) {
+  reinterpret_cast<Event*>(message.argument(0))->set();
+}
 
 void Mailbox::accept(const Key& key, Arrival arrival) {
   const auto posted = posted_.find(key);
@@ -89,14 +93,15 @@ Task<> Mailbox::take(std::uint32_t sender_rank, const Arrival& arrival, std::spa
       if (bytes > 0) std::memcpy(data.data(), arrival.data.data(), bytes);
       co_return;
     }
-    co_await rank_.get(Remote<std::byte>(RemoteAddress{arrival.offer.address, sender_rank, RemoteAddress::kWholeMemory}),
-                       data);
+    co_await rank_.get(
+        Remote<std::byte>(RemoteAddress{arrival.offer.address, sender_rank, RemoteAddress::kWholeMemory}), data);
   }
   if (arrival.is_offer) co_await rank_.request(sender_rank, on_taken, {}, arrival.offer.sender_event);
   if (bytes != data.size())
-    throw Error(Errc::bad_input, fmt::format("rank {}: a collective was called with {} bytes here and with {} bytes on rank "
-                                             "{}: all members must give the same size",
-                                             rank_.id(), data.size(), bytes, sender_rank));
+    throw Error(Errc::bad_input,
+                fmt::format("rank {}: a collective was called with {} bytes here and with {} bytes on rank "
+                            "{}: all members must give the same size",
+                            rank_.id(), data.size(), bytes, sender_rank));
 }
 
 }  // namespace coracle

@@ -1,6 +1,6 @@
-// Mailbox: messages between members of a team inside one collective, matched by (team, collective, step, sender). Small ones
-// travel whole and wait at the receiver until they are asked for; of large ones only the place travels, and the receiver
-// copies from the sender's buffer when it is ready to.
+// Mailbox: messages between members of a team inside one collective, matched by (team, collective, step, sender). Small
+// ones travel whole and wait at the receiver until they are asked for; of large ones only the place travels, and the
+// receiver copies from the sender's buffer when it is ready to.
 #pragma once
 
 #include <compare>
@@ -60,6 +60,8 @@ class Mailbox {
 };
 
 /// Tag of a step of the collective with this number; a collective has at most 64 steps.
-constexpr std::uint64_t tag_of(std::uint64_t sequence, std::uint64_t step) noexcept { return sequence * 64 + step; }
+constexpr std::uint64_t tag_of(std::uint64_t sequence, std::uint64_t step) noexcept {
+  return sequence * 64 + step;
+}
 
 }  // namespace coracle

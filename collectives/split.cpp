@@ -32,8 +32,9 @@ Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key) 
   for (const Wish& wish : wishes) members.push_back(member(wish.place));
   std::uint32_t slot = 0;
   const auto taken_by_any = [&wishes](std::uint32_t candidate) {
-    return std::any_of(wishes.begin(), wishes.end(),
-                       [candidate](const Wish& wish) { return (wish.taken[candidate / 64] >> candidate % 64 & 1) != 0; });
+    return std::any_of(wishes.begin(), wishes.end(), [candidate](const Wish& wish) {
+      return (wish.taken[candidate / 64] >> candidate % 64 & 1) != 0;
+    });
   };
   while (slot < TeamArea::kSlots && taken_by_any(slot)) ++slot;
   std::unique_ptr<Team> team;

@@ -90,9 +90,12 @@ int boot(const App& app, const Wiring& wiring) {
     }
     switch (region->shape().placement) {
       case Placement::pvas:
-      case Placement::process: return run_rank(*region, rank_from_environment(), app, wiring);
-      case Placement::thread: return run_threads(*region, app, wiring);
-      case Placement::sim: return wiring.simulate(*region, app, wiring);
+      case Placement::process:
+        return run_rank(*region, rank_from_environment(), app, wiring);
+      case Placement::thread:
+        return run_threads(*region, app, wiring);
+      case Placement::sim:
+        return wiring.simulate(*region, app, wiring);
     }
     return 1;
   } catch (...) {

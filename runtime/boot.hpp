@@ -25,8 +25,8 @@ struct Wiring {
   int (*simulate)(const JobRegion& region, const App& app, const Wiring& wiring);
 };
 
-/// Runs `app` on the rank (or ranks: `thread`, `sim`) that this process is, and returns the exit status: 0, or 1 after an
-/// error, which has been printed. Started without the launcher, the process is the only rank of a job.
+/// Runs `app` on the rank (or ranks: `thread`, `sim`) that this process is, and returns the exit status: 0, or 1 after
+/// an error, which has been printed. Started without the launcher, the process is the only rank of a job.
 int boot(const App& app, const Wiring& wiring);
 
 /// One rank's life on the calling thread: program, farewell, end. Used by boot and by `simulate`.

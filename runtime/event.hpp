@@ -68,7 +68,9 @@ class Event {
 };
 
 /// `co_await uninterrupted(event);` — cancellation does not end this wait: for events that will surely be set.
-inline Event::Wait uninterrupted(Event& event) noexcept { return Event::Wait(event, false); }
+inline Event::Wait uninterrupted(Event& event) noexcept {
+  return Event::Wait(event, false);
+}
 
 /// `co_await sleep_for(5ms);` — virtual time in `sim`.
 class [[nodiscard]] sleep_for final : public Waiter, private Timer {

@@ -15,8 +15,8 @@ void OperationGroup::start(Operation& operation) {
     if (operation.failed()) note_failure(operation);
     return;
   }
-  auto* kept = new (FramePool::allocate(sizeof(Operation))) Operation(operation.verb, operation.what(),
-                                                                     static_cast<std::uint32_t>(operation.peer()));
+  auto* kept = new (FramePool::allocate(sizeof(Operation)))
+      Operation(operation.verb, operation.what(), static_cast<std::uint32_t>(operation.peer()));
   kept->local = operation.local;
   kept->bytes = operation.bytes;
   kept->remote = operation.remote;
@@ -29,7 +29,7 @@ void OperationGroup::start(Operation& operation) {
 
 void OperationGroup::finished(Operation& operation) noexcept {
   if (operation.failed()) note_failure(operation);
-  operation.~Operation();
+  operation.Operation::~Operation();
   FramePool::release(&operation, sizeof(Operation));
   if (--pending_ == 0 && waiting_ != nullptr) std::exchange(waiting_, nullptr)->complete();
 }

@@ -1,5 +1,5 @@
-// Handles: operations kept longer than one await. An explicit Handle (nb), the implicit ones of a rank (nbi), and access
-// regions, which gather the implicit operations of a stretch of program. In the manner of GASNet's extended API.
+// Handles: operations kept longer than one await. An explicit Handle (nb), the implicit ones of a rank (nbi), and
+// access regions, which gather the implicit operations of a stretch of program. In the manner of GASNet's extended API.
 #pragma once
 
 #include <memory>
@@ -61,8 +61,8 @@ class OperationGroup final : public OperationOwner {
   std::unique_ptr<Failure> failure_;
 };
 
-/// An explicit handle: `Handle put = self.put_nb(...); ... co_await put.done();` Must be awaited before it dies, unless the
-/// operation has finished. The buffers belong to the operation until then.
+/// An explicit handle: `Handle put = self.put_nb(...); ... co_await put.done();` Must be awaited before it dies, unless
+/// the operation has finished. The buffers belong to the operation until then.
 class [[nodiscard]] Handle {
  public:
   explicit Handle(RankCore& core) : group_(std::make_unique<OperationGroup>(core)) {}

@@ -15,7 +15,9 @@ HandlerId HandlerId::of_code(Code code) noexcept {
   return HandlerId(reinterpret_cast<const char*>(code) - &__executable_start);
 }
 
-bool HandlerId::valid() const noexcept { return offset_ > 0 && offset_ < &etext - &__executable_start; }
+bool HandlerId::valid() const noexcept {
+  return offset_ > 0 && offset_ < &etext - &__executable_start;
+}
 
 HandlerId::Code HandlerId::code() const noexcept {
   return reinterpret_cast<Code>(reinterpret_cast<std::uintptr_t>(&__executable_start + offset_));

@@ -14,12 +14,12 @@ class Message;
 class Rank;
 class Transport;
 
-/// Runs on the target's loop, inside its poller: it must be short, must not block, and may reply once. To do more it spawns a
-/// task into `rank.service()`.
+/// Runs on the target's loop, inside its poller: it must be short, must not block, and may reply once. To do more it
+/// spawns a task into `rank.service()`.
 using Handler = void (*)(Rank& rank, const Message& message);
 
-/// A handler's address, valid in every rank: its distance from the start of the main program, which lies at another address
-/// in each rank.
+/// A handler's address, valid in every rank: its distance from the start of the main program, which lies at another
+/// address in each rank.
 class HandlerId {
  public:
   HandlerId() = default;

@@ -1,5 +1,5 @@
-// Operation: one transfer in flight: what, where, who waits for it, how it ended. It lives in the awaiting coroutine's frame
-// (or in the frame pool, for handles), so that starting one allocates nothing.
+// Operation: one transfer in flight: what, where, who waits for it, how it ended. It lives in the awaiting coroutine's
+// frame (or in the frame pool, for handles), so that starting one allocates nothing.
 #pragma once
 
 #include <cstddef>
@@ -43,8 +43,8 @@ class Operation : public Waiter {
   void set_owner(OperationOwner* owner) noexcept { owner_ = owner; }
 
   const Verb verb;
-  std::uint8_t width = 8;        ///< Bytes of an atomic: 4 or 8.
-  void* local = nullptr;         ///< Source of a put or request, target of a get.
+  std::uint8_t width = 8;  ///< Bytes of an atomic: 4 or 8.
+  void* local = nullptr;   ///< Source of a put or request, target of a get.
   std::size_t bytes = 0;
   RemoteAddress remote;          ///< Target of a put, source of a get, place of an atomic.
   std::uint64_t operand = 0;     ///< Addend or new value of an atomic.

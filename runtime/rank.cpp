@@ -13,8 +13,8 @@ namespace coracle {
 Rank::Rank(const JobRegion& region, std::uint32_t id, EventLoop& loop)
     : region_(region),
       core_(region, id, loop),
-      heap_(TeamArea::kAllBytes, region.shape().segment_bytes - std::min<std::uint64_t>(TeamArea::kAllBytes,
-                                                                                       region.shape().segment_bytes)),
+      heap_(TeamArea::kAllBytes,
+            region.shape().segment_bytes - std::min<std::uint64_t>(TeamArea::kAllBytes, region.shape().segment_bytes)),
       service_(loop, &loop.root_scope()),
       default_group_(core_),
       world_(std::make_unique<Team>(*this)) {}
@@ -34,10 +34,11 @@ void Rank::set_transport(std::unique_ptr<Transport> transport, bool by_load_stor
 std::uint64_t Rank::allocate_bytes(std::size_t bytes) {
   const std::uint64_t offset = heap_.allocate(bytes);
   if (offset != SegmentHeap::kNone) return offset;
-  throw Error(Errc::segment_full,
-              fmt::format("rank {}: no room for {} bytes in its segment ({} of {} bytes in use); start with a larger one: "
-                          "`coracle run --segment 4G ...`",
-                          id(), bytes, heap_.used_bytes(), heap_.capacity_bytes()));
+  throw Error(
+      Errc::segment_full,
+      fmt::format("rank {}: no room for {} bytes in its segment ({} of {} bytes in use); start with a larger one: "
+                  "`coracle run --segment 4G ...`",
+                  id(), bytes, heap_.used_bytes(), heap_.capacity_bytes()));
 }
 
 std::uint32_t Rank::expose_bytes(void* address, std::size_t bytes) {
@@ -49,9 +50,11 @@ std::uint32_t Rank::expose_bytes(void* address, std::size_t bytes) {
     exposed[i].bytes.store(std::max<std::size_t>(bytes, 1), std::memory_order_release);
     return i + 1;
   }
-  throw Error(std::make_error_code(std::errc::no_buffer_space),
-              fmt::format("rank {} exposes {} pieces of memory already, which is the most; release some, or allocate from "
-                          "the segment", id(), exposed.size()));
+  throw Error(
+      std::make_error_code(std::errc::no_buffer_space),
+      fmt::format("rank {} exposes {} pieces of memory already, which is the most; release some, or allocate from "
+                  "the segment",
+                  id(), exposed.size()));
 }
 
 void Rank::conceal(std::uint32_t segment) noexcept {
@@ -88,8 +91,9 @@ Request Rank::make_request(std::uint32_t peer, Handler handler, std::span<const 
                            std::initializer_list<std::uint64_t> arguments) {
   const HandlerId id = HandlerId::of(handler);
   if (!id.valid())
-    throw Error(Errc::bad_handler, "a message's handler must be a function of the main program: one in a shared library "
-                                   "has no address that all ranks agree on");
+    throw Error(Errc::bad_handler,
+                "a message's handler must be a function of the main program: one in a shared library "
+                "has no address that all ranks agree on");
   Request operation(core_, peer);
   operation.local = const_cast<std::byte*>(payload.data());
   operation.bytes = payload.size();
@@ -100,8 +104,10 @@ Request Rank::make_request(std::uint32_t peer, Handler handler, std::span<const 
 }
 
 void Rank::deliver(const MessageHeader& header, const Message& message) noexcept {
-  CORACLE_ASSERT(header.handler.valid(), "a message from rank {} names a function outside the program: do all ranks run the "
-                                         "same binary?", message.source());
+  CORACLE_ASSERT(header.handler.valid(),
+                 "a message from rank {} names a function outside the program: do all ranks run the "
+                 "same binary?",
+                 message.source());
   header.handler.as<Handler>()(*this, message);
 }
 

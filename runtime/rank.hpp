@@ -1,5 +1,6 @@
-// Rank: everything that a program of this job can do from here: memory that peers may reach, one-sided transfers, signals,
-// atomics, messages and calls, and the team of all ranks. Nothing in the library is a global: everything hangs on the Rank.
+// Rank: everything that a program of this job can do from here: memory that peers may reach, one-sided transfers,
+// signals, atomics, messages and calls, and the team of all ranks. Nothing in the library is a global: everything hangs
+// on the Rank.
 #pragma once
 
 #include <memory>
@@ -165,8 +166,8 @@ class Rank {
     static_assert(sizeof...(Arguments) <= MessageHeader::kArgumentsMax, "a message carries at most 5 arguments");
     return make_request(peer, handler, payload, {static_cast<std::uint64_t>(arguments)...});
   }
-  /// As request, but the payload is put at `target` in the peer's memory before the handler runs; the handler's arguments
-  /// are followed by nothing: it knows the place, or is told by an argument.
+  /// As request, but the payload is put at `target` in the peer's memory before the handler runs; the handler's
+  /// arguments are followed by nothing: it knows the place, or is told by an argument.
   template <class... Arguments>
   Task<> request_long(Handler handler, std::span<const std::byte> payload, Remote<std::byte> target,
                       Arguments... arguments) {
@@ -174,7 +175,8 @@ class Rank {
     co_await request(target.rank(), handler, {}, arguments...);
   }
 
-  /// Calls `function(Rank&, arguments...)` on `peer` and gives its result. See rpc.hpp (included by <coracle/coracle.hpp>).
+  /// Calls `function(Rank&, arguments...)` on `peer` and gives its result. See rpc.hpp (included by
+  /// <coracle/coracle.hpp>).
   template <class Function, class... Arguments>
   auto call(std::uint32_t peer, Function function, Arguments... arguments);
 

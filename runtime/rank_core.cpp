@@ -24,14 +24,18 @@ bool SignalWaits::poll() noexcept {
   return any;
 }
 
-void SignalWaits::remove(SignalWait& wait) noexcept { std::erase(waits_, &wait); }
+void SignalWaits::remove(SignalWait& wait) noexcept {
+  std::erase(waits_, &wait);
+}
 
 RankCore::RankCore(const JobRegion& region, std::uint32_t id, EventLoop& loop) noexcept
     : region_(region), id_(id), loop_(loop), addresses_(region, false, false) {
   loop_.add_poller(signal_waits_);
 }
 
-RankCore::~RankCore() { loop_.remove_poller(signal_waits_); }
+RankCore::~RankCore() {
+  loop_.remove_poller(signal_waits_);
+}
 
 void RankCore::set_transport(Transport& transport, bool by_load_store, bool shares_memory) noexcept {
   transport_ = &transport;
@@ -73,7 +77,8 @@ template <class T>
 T atomically(Operation& operation, std::byte* place) noexcept {
   std::atomic_ref<T> target(*reinterpret_cast<T*>(place));
   if (operation.verb == Operation::Verb::fetch_add)
-    return target.fetch_add(static_cast<T>(operation.operand), std::memory_order_acq_rel);  // pairs with other ranks' atomics
+    return target.fetch_add(static_cast<T>(operation.operand),
+                            std::memory_order_acq_rel);  // pairs with other ranks' atomics
   T expected = static_cast<T>(operation.compare);
   // acq_rel: pairs with other ranks' atomics on the same place; the failed case reads only.
   target.compare_exchange_strong(expected, static_cast<T>(operation.operand), std::memory_order_acq_rel,
@@ -84,8 +89,8 @@ T atomically(Operation& operation, std::byte* place) noexcept {
 }  // namespace
 
 void perform_atomic(Operation& operation, std::byte* place) noexcept {
-  operation.result = operation.width == 4 ? atomically<std::uint32_t>(operation, place)
-                                          : atomically<std::uint64_t>(operation, place);
+  operation.result =
+      operation.width == 4 ? atomically<std::uint32_t>(operation, place) : atomically<std::uint64_t>(operation, place);
 }
 
 void raise_signal(std::byte* place, std::uint64_t add, Doorbell& doorbell) noexcept {

@@ -14,13 +14,13 @@ struct RemoteAddress {
   /// `offset` is an address in the rank's own address space. Not checked against any bounds: for the library's own use.
   static constexpr std::uint32_t kWholeMemory = 0xffffffff;
 
-  std::uint64_t offset = 0;   ///< Bytes from the start of the segment.
+  std::uint64_t offset = 0;  ///< Bytes from the start of the segment.
   std::uint32_t rank = 0;
   std::uint32_t segment = 0;  ///< kOwnSegment, or 1 + the place of exposed memory (Rank::expose).
 };
 
-/// A typed place in a peer's segment, with the arithmetic of a pointer. A plain value of 16 bytes: it may be sent to other
-/// ranks. It does not keep the memory alive: that is the affair of the Slab it came from.
+/// A typed place in a peer's segment, with the arithmetic of a pointer. A plain value of 16 bytes: it may be sent to
+/// other ranks. It does not keep the memory alive: that is the affair of the Slab it came from.
 template <class T>
 class Remote {
  public:

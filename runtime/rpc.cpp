@@ -13,8 +13,12 @@ void finish_call(const Message& message, bool failed) {
 
 }  // namespace
 
-void take_result(Rank&, const Message& message) { finish_call(message, false); }
-void take_failure(Rank&, const Message& message) { finish_call(message, true); }
+void take_result(Rank&, const Message& message) {
+  finish_call(message, false);
+}
+void take_failure(Rank&, const Message& message) {
+  finish_call(message, true);
+}
 
 Task<> answer(Rank& rank, std::uint32_t caller, std::uint64_t call, bool failed, std::vector<std::byte> bytes) {
   co_await rank.request(caller, failed ? take_failure : take_result, bytes, call);

@@ -1,5 +1,5 @@
-// Calls: `int n = co_await self.call(peer, function, 3, name);` runs function(Rank&, 3, name) on the peer. Arguments and
-// result travel as bytes; see wire.hpp for the types that can. The function may be a coroutine (Task<R>).
+// Calls: `int n = co_await self.call(peer, function, 3, name);` runs function(Rank&, 3, name) on the peer. Arguments
+// and result travel as bytes; see wire.hpp for the types that can. The function may be a coroutine (Task<R>).
 #pragma once
 
 #include <functional>
@@ -73,8 +73,8 @@ Task<> serve(Rank& rank, std::uint32_t caller, std::uint64_t call, Function func
   std::vector<std::byte> bytes;
   bool failed = false;
   try {
-    auto task = std::apply(
-        [&](auto&... argument) { return std::invoke(function, rank, std::move(argument)...); }, arguments);
+    auto task =
+        std::apply([&](auto&... argument) { return std::invoke(function, rank, std::move(argument)...); }, arguments);
     if constexpr (std::is_void_v<R>)
       co_await task;
     else
@@ -127,7 +127,8 @@ Task<R> call(Rank& rank, std::uint32_t peer, Function function, std::tuple<Argum
   std::uint64_t function_offset = 0;
   if constexpr (kIsPointer<Function>) {
     const HandlerId id = HandlerId::of(function);
-    if (!id.valid()) throw Error(Errc::bad_handler, "call: the function must be part of the main program, not of a library");
+    if (!id.valid())
+      throw Error(Errc::bad_handler, "call: the function must be part of the main program, not of a library");
     function_offset = static_cast<std::uint64_t>(id.to_wire());
   }
   PendingCall pending;
@@ -146,8 +147,8 @@ Task<R> call(Rank& rank, std::uint32_t peer, Function function, std::tuple<Argum
 
 }  // namespace detail
 
-/// Throws Error when the function throws there (with its text). Cancelling the caller does not cancel the callee: the call
-/// is awaited to its end.
+/// Throws Error when the function throws there (with its text). Cancelling the caller does not cancel the callee: the
+/// call is awaited to its end.
 template <class Function, class... Arguments>
 auto Rank::call(std::uint32_t peer, Function function, Arguments... arguments) {
   static_assert(std::is_pointer_v<Function> || std::is_empty_v<Function>,

@@ -93,6 +93,8 @@ void yield::throw_cancelled() const {
   throw Error::of_operation(scope_->cancelled(), "yield", -1, -1, "");
 }
 
-void Waiter::throw_failure() const { throw Error::of_operation(outcome(), what_, -1, peer_, ""); }
+void Waiter::throw_failure() const {
+  throw Error::of_operation(outcome(), what_, -1, peer_, "");
+}
 
 }  // namespace coracle

@@ -32,8 +32,8 @@ class SegmentHeap {
   std::uint64_t capacity_bytes_;
 };
 
-/// Owns `size()` elements in this rank's segment; gives them back when it dies, after which no peer may touch them. It must
-/// not outlive its Rank. New elements are value-initialised.
+/// Owns `size()` elements in this rank's segment; gives them back when it dies, after which no peer may touch them. It
+/// must not outlive its Rank. New elements are value-initialised.
 template <class T>
 class [[nodiscard]] Slab {
  public:

@@ -22,7 +22,9 @@ Team::~Team() {
   if (slot_ != 0) rank_.local<TeamSlots>().release(slot_);
 }
 
-TeamArea& Team::own_area() const noexcept { return *rank_.own(area(index_)); }
+TeamArea& Team::own_area() const noexcept {
+  return *rank_.own(area(index_));
+}
 
 Task<std::uint64_t> Team::enter_signals() {
   const std::uint64_t ticket = entered_++;

@@ -24,13 +24,14 @@ struct TeamArea {
 };
 static_assert(sizeof(TeamArea) * TeamArea::kSlots <= TeamArea::kAllBytes);
 
-/// Used by its own rank's thread. Every member must call the same collectives in the same order; several may be in flight at
-/// once (start them as tasks in that order). Buffers belong to the collective until it has returned.
+/// Used by its own rank's thread. Every member must call the same collectives in the same order; several may be in
+/// flight at once (start them as tasks in that order). Buffers belong to the collective until it has returned.
 class Team {
  public:
   /// All ranks of the job.
   explicit Team(Rank& rank);
-  /// `members`: rank numbers in the team's order, the same at every member, this rank among them; `slot`: agreed by all.
+  /// `members`: rank numbers in the team's order, the same at every member, this rank among them; `slot`: agreed by
+  /// all.
   Team(Rank& rank, std::vector<std::uint32_t> members, std::uint32_t slot);
   ~Team();
   Team(const Team&) = delete;
@@ -52,7 +53,8 @@ class Team {
   /// Every member's value, in the team's order.
   template <class T>
   Task<std::vector<T>> gather_all(T value);
-  /// Combines all members' values by `operation(T, T) -> T`, associative, in the team's order; the same result everywhere.
+  /// Combines all members' values by `operation(T, T) -> T`, associative, in the team's order; the same result
+  /// everywhere.
   template <class T, class Operation>
   Task<T> all_reduce(T value, Operation operation);
   /// As above, element by element and in place.

@@ -1,5 +1,5 @@
-// What `co_await self.put(...)`, get, fetch_add, request ... await. Each is its Operation; when it can finish at once (memory
-// of a peer in the same address space) it is a copy, and the coroutine never suspends.
+// What `co_await self.put(...)`, get, fetch_add, request ... await. Each is its Operation; when it can finish at once
+// (memory of a peer in the same address space) it is a copy, and the coroutine never suspends.
 #pragma once
 
 #include <cstring>
@@ -29,7 +29,8 @@ class [[nodiscard]] Awaited : public Base {
     this->suspend(self, false);  // not interruptible: buffers belong to the operation until it has finished
   }
   void await_resume() const {
-    if (this->failed()) [[unlikely]] core_.throw_failure(*this);
+    if (this->failed()) [[unlikely]]
+      core_.throw_failure(*this);
   }
 
  protected:

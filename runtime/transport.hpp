@@ -13,7 +13,7 @@ namespace coracle {
 
 /// What a transport is good at. Nominal figures, for choosing; `coracle bench` measures the true ones.
 struct TransportTraits {
-  double latency_ns;            ///< One way, 8 bytes.
+  double latency_ns;  ///< One way, 8 bytes.
   double bandwidth_bytes_per_ns;
   std::size_t eager_bytes_max;  ///< Larger requests wait until the peer has taken them from the sender's memory.
   bool by_load_store;           ///< Peers' segments are plain memory here: put and get are copies.
@@ -24,8 +24,8 @@ class Transport : public Poller {
  public:
   virtual const char* name() const noexcept = 0;
   virtual TransportTraits traits() const noexcept = 0;
-  /// Takes the operation: it finishes during the call, or later in poll(). Never refuses: when full it queues inside. The
-  /// operation and its buffers must live until it has finished.
+  /// Takes the operation: it finishes during the call, or later in poll(). Never refuses: when full it queues inside.
+  /// The operation and its buffers must live until it has finished.
   virtual void submit(Operation& operation) noexcept = 0;
   /// Sends a reply from inside a handler; the payload is copied.
   virtual void reply(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept = 0;

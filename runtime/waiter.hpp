@@ -57,7 +57,8 @@ class Waiter : public ScopeLink {
   bool failed() const noexcept { return outcome_category_ != nullptr; }
   /// Throws Error when the wait ended by cancellation or failure.
   void throw_if_failed() const {
-    if (failed()) [[unlikely]] throw_failure();
+    if (failed()) [[unlikely]]
+      throw_failure();
   }
 
   /// The scope asks the wait to end early. Default: ignore (the wait drains by itself).

@@ -1,6 +1,6 @@
-// How the arguments and results of calls travel: trivially copyable types as their bytes; strings, vectors, pairs, tuples and
-// optionals of such types element by element. Both ends run the same binary, so there is no conversion; what comes in is
-// still checked against the message's length.
+// How the arguments and results of calls travel: trivially copyable types as their bytes; strings, vectors, pairs,
+// tuples and optionals of such types element by element. Both ends run the same binary, so there is no conversion; what
+// comes in is still checked against the message's length.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,8 @@ class WireWriter {
   template <class T>
     requires std::is_trivially_copyable_v<T>
   void write(const T& value) {
-    static_assert(!std::is_pointer_v<T>, "a pointer means nothing at another rank: send what it points to, or a Remote");
+    static_assert(!std::is_pointer_v<T>,
+                  "a pointer means nothing at another rank: send what it points to, or a Remote");
     write_bytes(&value, sizeof(T));
   }
   void write(const std::string& text) { write_range(text.data(), text.size()); }
@@ -103,7 +104,9 @@ class WireReader {
     if (bytes > 0) std::memcpy(target, rest_.data(), bytes);
     rest_ = rest_.subspan(bytes);
   }
-  [[noreturn]] static void throw_short() { throw Error(Errc::bad_input, "a call's message is shorter than its contents"); }
+  [[noreturn]] static void throw_short() {
+    throw Error(Errc::bad_input, "a call's message is shorter than its contents");
+  }
 
   std::span<const std::byte> rest_;
 };

@@ -8,7 +8,9 @@
 
 namespace coracle {
 
-std::uint64_t transport_inbox_bytes(std::uint32_t size) { return direct::inbox_bytes(size); }
+std::uint64_t transport_inbox_bytes(std::uint32_t size) {
+  return direct::inbox_bytes(size);
+}
 
 void connect_transports(Rank& rank) {
   const bool own_process = rank.placement() == Placement::process;

@@ -12,9 +12,9 @@ using namespace coracle;
 namespace {
 
 Task<> suite(Rank& self) {
-  const conformance::Part parts[] = {{"transfers", conformance::transfers}, {"handles", conformance::handles},
-                                     {"signals", conformance::signals},     {"atomics", conformance::atomics},
-                                     {"messages", conformance::messages},   {"calls", conformance::calls},
+  const conformance::Part parts[] = {{"transfers", conformance::transfers},     {"handles", conformance::handles},
+                                     {"signals", conformance::signals},         {"atomics", conformance::atomics},
+                                     {"messages", conformance::messages},       {"calls", conformance::calls},
                                      {"collectives", conformance::collectives}, {"errors", conformance::errors}};
   for (const auto& part : parts) {
     co_await part.run(self);
@@ -25,4 +25,6 @@ Task<> suite(Rank& self) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return run(argc, argv, suite); }
+int main(int argc, char** argv) {
+  return run(argc, argv, suite);
+}

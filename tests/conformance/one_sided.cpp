@@ -8,8 +8,8 @@ namespace coracle::conformance {
 
 void check(bool condition, Rank& self, const char* what, int line) {
   if (condition) return;
-  throw Error(Errc::bad_input, "check failed on rank " + std::to_string(self.id()) + ", line " + std::to_string(line) +
-                                   ": " + what);
+  throw Error(Errc::bad_input,
+              "check failed on rank " + std::to_string(self.id()) + ", line " + std::to_string(line) + ": " + what);
 }
 
 namespace {
@@ -23,8 +23,12 @@ bool holds(std::span<const std::byte> bytes, std::uint64_t writer, std::uint64_t
   return true;
 }
 
-std::uint32_t right_of(Rank& self) { return (self.id() + 1) % self.size(); }
-std::uint32_t left_of(Rank& self) { return (self.id() + self.size() - 1) % self.size(); }
+std::uint32_t right_of(Rank& self) {
+  return (self.id() + 1) % self.size();
+}
+std::uint32_t left_of(Rank& self) {
+  return (self.id() + self.size() - 1) % self.size();
+}
 
 Task<> transfers_of_exposed_memory(Rank& self) {
   std::vector<std::uint64_t> outside(100, self.id());
@@ -88,12 +92,14 @@ Task<> handles(Rank& self) {
   co_await self.world().barrier();
 
   std::vector<std::uint64_t> back(kCount);
-  for (std::size_t i = 0; i < kCount; ++i) self.get_nbi(target + static_cast<std::ptrdiff_t>(i), std::span(back).subspan(i, 1));
+  for (std::size_t i = 0; i < kCount; ++i)
+    self.get_nbi(target + static_cast<std::ptrdiff_t>(i), std::span(back).subspan(i, 1));
   co_await self.nbi_done();
   CHECK_HERE(back == values);
 
   self.begin_access_region();
-  for (std::size_t i = 0; i < kCount; ++i) self.put_nbi(std::span(values).subspan(kCount - 1 - i, 1), target + static_cast<std::ptrdiff_t>(i));
+  for (std::size_t i = 0; i < kCount; ++i)
+    self.put_nbi(std::span(values).subspan(kCount - 1 - i, 1), target + static_cast<std::ptrdiff_t>(i));
   Handle region = self.end_access_region();
   co_await region.done();
   co_await self.world().barrier();

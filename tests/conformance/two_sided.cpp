@@ -54,15 +54,21 @@ Task<> send_many(Rank& self, std::uint32_t peer, std::uint64_t count, std::size_
   }
 }
 
-int add(Rank& rank, int left, int right) { return left + right + static_cast<int>(rank.id()); }
-std::string greet(Rank& rank, std::string name) { return "hello " + name + " from " + std::to_string(rank.id()); }
+int add(Rank& rank, int left, int right) {
+  return left + right + static_cast<int>(rank.id());
+}
+std::string greet(Rank& rank, std::string name) {
+  return "hello " + name + " from " + std::to_string(rank.id());
+}
 Task<std::vector<double>> make_series(Rank& rank, std::uint64_t count) {
   co_await yield();
   std::vector<double> series(count);
   std::iota(series.begin(), series.end(), static_cast<double>(rank.id()));
   co_return series;
 }
-int refuse(Rank&, int) { throw std::runtime_error("I refuse"); }
+int refuse(Rank&, int) {
+  throw std::runtime_error("I refuse");
+}
 Task<int> ask_next(Rank& rank, int depth) {
   if (depth == 0) co_return static_cast<int>(rank.id());
   const int below = co_await rank.call((rank.id() + 1) % rank.size(), ask_next, depth - 1);
@@ -70,7 +76,8 @@ Task<int> ask_next(Rank& rank, int depth) {
 }
 
 Task<> broadcasts(Rank& self, Team& team) {
-  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{8192}, std::size_t{8193}, std::size_t{300'000}}) {
+  for (const std::size_t bytes :
+       {std::size_t{0}, std::size_t{1}, std::size_t{8192}, std::size_t{8193}, std::size_t{300'000}}) {
     for (std::uint32_t root = 0; root < std::min(team.size(), 4U); ++root) {
       std::vector<std::byte> data(bytes);
       if (team.index() == root)

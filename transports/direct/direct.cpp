@@ -57,7 +57,9 @@ Inbox& DirectTransport::inbox_of(std::uint32_t rank) const noexcept {
   return *reinterpret_cast<Inbox*>(region_.inbox(rank));
 }
 
-TransportTraits DirectTransport::traits() const noexcept { return {60, 10, kEagerBytesMax, true}; }
+TransportTraits DirectTransport::traits() const noexcept {
+  return {60, 10, kEagerBytesMax, true};
+}
 
 void DirectTransport::submit(Operation& operation) noexcept {
   if (operation.verb != Operation::Verb::request) return transfer(operation);
@@ -128,13 +130,15 @@ void DirectTransport::starve(Ring& ring_of_peer, std::uint32_t peer) const noexc
 void DirectTransport::feed_starving() noexcept {
   for (std::uint64_t word = 0; word < starving_words(rank_.size()); ++word) {
     std::uint64_t bits = own_.starving()[word].exchange(0, std::memory_order_seq_cst);  // pairs with starve()
-    for (; bits != 0; bits &= bits - 1) ring(static_cast<std::uint32_t>(word * 64) + static_cast<std::uint32_t>(std::countr_zero(bits)));
+    for (; bits != 0; bits &= bits - 1)
+      ring(static_cast<std::uint32_t>(word * 64) + static_cast<std::uint32_t>(std::countr_zero(bits)));
   }
 }
 
 bool DirectTransport::poll() noexcept {
   bool progress = false;
-  if (!waiting_.empty() || !waiting_replies_.empty()) [[unlikely]] progress = retry();
+  if (!waiting_.empty() || !waiting_replies_.empty()) [[unlikely]]
+    progress = retry();
   progress |= poll_ring(own_.replies);
   // A request may make a reply: while old replies wait for room, no new requests are taken.
   if (waiting_replies_.empty()) progress |= poll_ring(own_.requests);
@@ -161,8 +165,12 @@ void DirectTransport::receive(Slot& slot) noexcept {
   std::memcpy(header.arguments.data(), slot.body(), arguments_bytes(header));
   const std::span<const std::byte> payload(slot.body() + arguments_bytes(header), slot.payload_bytes);
   switch (slot.kind) {
-    case Kind::eager: rank_.deliver(header, Message(*this, slot.source, header, payload)); break;
-    case Kind::rendezvous: receive_rendezvous(header, slot.source, payload); break;
+    case Kind::eager:
+      rank_.deliver(header, Message(*this, slot.source, header, payload));
+      break;
+    case Kind::rendezvous:
+      receive_rendezvous(header, slot.source, payload);
+      break;
     case Kind::taken:
       --in_flight_;
       reinterpret_cast<RequestOperation*>(header.arguments[0])
@@ -170,7 +178,8 @@ void DirectTransport::receive(Slot& slot) noexcept {
                        ? std::error_code()
                        : std::error_code(static_cast<int>(header.arguments[1]), std::generic_category()));
       break;
-    case Kind::padding: break;
+    case Kind::padding:
+      break;
   }
 }
 

@@ -1,8 +1,8 @@
-// The direct transport: peers in the same address space, or with segments in shared memory. Put and get are copies made by
-// whoever asks (RankCore does them without even coming here); messages go through the peer's inbox.
+// The direct transport: peers in the same address space, or with segments in shared memory. Put and get are copies made
+// by whoever asks (RankCore does them without even coming here); messages go through the peer's inbox.
 //
-// Source: Shimada, Hori, Ishikawa (IPSJ 2015): eager messages through per-process queues; larger ones by rendezvous, in which
-// the receiver reads straight from the sender's buffer: no copy at all here, since the handler gets that buffer.
+// Source: Shimada, Hori, Ishikawa (IPSJ 2015): eager messages through per-process queues; larger ones by rendezvous, in
+// which the receiver reads straight from the sender's buffer: no copy at all here, since the handler gets that buffer.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Inbox: where a rank receives messages from the peers that share memory with it. Two rings: requests, and replies, which
-// are always consumed, so that two ranks with full request rings still free each other.
+// Inbox: where a rank receives messages from the peers that share memory with it. Two rings: requests, and replies,
+// which are always consumed, so that two ranks with full request rings still free each other.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,9 @@ struct Inbox {
   std::atomic<std::uint64_t>* starving() noexcept { return reinterpret_cast<std::atomic<std::uint64_t>*>(this + 1); }
 };
 
-constexpr std::uint64_t starving_words(std::uint32_t ranks) noexcept { return (std::uint64_t{ranks} + 63) / 64; }
+constexpr std::uint64_t starving_words(std::uint32_t ranks) noexcept {
+  return (std::uint64_t{ranks} + 63) / 64;
+}
 
 /// Bytes that each rank's inbox takes in the job's region (JobShape::inbox_bytes).
 constexpr std::uint64_t inbox_bytes(std::uint32_t ranks) noexcept {

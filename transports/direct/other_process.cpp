@@ -45,6 +45,8 @@ int read_from_process(pid_t pid, std::uint64_t address, std::span<std::byte> tar
   return copy_all(::process_vm_readv, pid, target.data(), address, target.size());
 }
 
-void permit_access_by_peers() noexcept { ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); }
+void permit_access_by_peers() noexcept {
+  ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+}
 
 }  // namespace coracle::direct

@@ -1,9 +1,9 @@
 // Ring: a queue of messages with many senders and one receiver, in memory that all of them share.
 //
-// It is an array of cache lines. A message takes as many consecutive lines as it needs; its first line begins with `ready`,
-// the number of its lines, stored last: so an 8-byte message is one cache line that changes hands once. Senders reserve lines
-// by moving `tail`; the receiver clears the first word of every line that it has consumed (any line may later begin a
-// message) and then moves `head`.
+// It is an array of cache lines. A message takes as many consecutive lines as it needs; its first line begins with
+// `ready`, the number of its lines, stored last: so an 8-byte message is one cache line that changes hands once.
+// Senders reserve lines by moving `tail`; the receiver clears the first word of every line that it has consumed (any
+// line may later begin a message) and then moves `head`.
 #pragma once
 
 #include <algorithm>
@@ -57,8 +57,8 @@ class Ring {
 
   /// Sender: a place for a message of `lines`, or null when there is no room. Fill it, then publish().
   Slot* reserve(std::uint32_t lines) noexcept;
-  /// Sender: hands the message over. seq_cst: the receiver's load in front() sees all of the message; and the store comes
-  /// before the sender's look at the receiver's doorbell.
+  /// Sender: hands the message over. seq_cst: the receiver's load in front() sees all of the message; and the store
+  /// comes before the sender's look at the receiver's doorbell.
   static void publish(Slot& slot, std::uint32_t lines) noexcept { slot.ready.store(lines, std::memory_order_seq_cst); }
 
   /// Receiver: the oldest message, or null. It stays until pop().
@@ -112,23 +112,25 @@ inline Slot* Ring::front() noexcept {
     Slot& slot = lines_[next_ & kMask].slot;
     // seq_cst: pairs with publish(); also the look after the doorbell's announcement.
     if (slot.ready.load(std::memory_order_seq_cst) == 0) return nullptr;
-    if (slot.kind != Kind::padding) [[likely]] return &slot;
+    if (slot.kind != Kind::padding) [[likely]]
+      return &slot;
     pop();
   }
 }
 
 inline void Ring::pop() noexcept {
-  const std::uint32_t lines = lines_[next_ & kMask].slot.ready.load(std::memory_order_relaxed);  // read by front() before
+  const std::uint32_t lines =
+      lines_[next_ & kMask].slot.ready.load(std::memory_order_relaxed);  // read by front() before
   // relaxed: senders touch these lines only after they have seen head_ move (release in give_back()).
-  for (std::uint32_t i = 0; i < lines; ++i)
-    lines_[(next_ + i) & kMask].slot.ready.store(0, std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < lines; ++i) lines_[(next_ + i) & kMask].slot.ready.store(0, std::memory_order_relaxed);
   next_ += lines;
 }
 
 inline bool Ring::give_back() noexcept {
   // seq_cst store, then load: a sender that saw the old head_ has set starved_ before, or sees the new head_ (Dekker).
   head_.store(next_, std::memory_order_seq_cst);
-  if (starved_.load(std::memory_order_seq_cst) == 0) [[likely]] return false;
+  if (starved_.load(std::memory_order_seq_cst) == 0) [[likely]]
+    return false;
   starved_.store(0, std::memory_order_seq_cst);
   return true;
 }
