@@ -22,8 +22,8 @@ void ProgressLine::show(std::size_t done, std::size_t all) {
   const std::size_t filled = done * kWidth / all;
   const double elapsed_s = std::chrono::duration<double>(Clock::now() - start_).count();
   const double left_s = elapsed_s / static_cast<double>(done) * static_cast<double>(all - done);
-  fmt::print(stderr, "\r  [{:#<{}}{:.<{}}] {:>3} %  {:.1f} s, {:.1f} s to go \x1b[K", "", filled, "", kWidth - filled,
-             done * 100 / all, elapsed_s, left_s);
+  const std::string bar = std::string(filled, '#') + std::string(kWidth - filled, '.');
+  fmt::print(stderr, "\r  [{}] {:>3} %  {:.1f} s, {:.1f} s to go \x1b[K", bar, done * 100 / all, elapsed_s, left_s);
   std::fflush(stderr);
 }
 
