@@ -1,12 +1,11 @@
 // `coracle info`: what this machine can do, and what to do about the rest.
-#include <fmt/format.h>
-
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "apps/coracle/commands.hpp"
 #include "apps/coracle/machine.hpp"
@@ -22,19 +21,24 @@ std::string text_of(const std::vector<std::vector<int>>& cores) {
 }
 
 void print_section(const char* title, const std::vector<Ability>& abilities, const char* yes, const char* no) {
-  fmt::print("\n{}\n", title);
+  std::printf("\n%s\n", title);
   for (const Ability& ability : abilities) {
-    fmt::print("  {:<26} {:<4} {}\n", ability.name, ability.available ? yes : no, ability.detail);
-    if (!ability.remedy.empty()) fmt::print("  {:<26} {:<4} remedy: {}\n", "", "", ability.remedy);
+    std::printf("  %-26s %-4s %s\n", ability.name.c_str(), ability.available ? yes : no, ability.detail.c_str());
+    if (!ability.remedy.empty()) std::printf("  %-26s %-4s remedy: %s\n", "", "", ability.remedy.c_str());
   }
 }
 
+void print_row(const char* name, const std::string& value) {
+  std::printf("  %-26s %s\n", name, value.c_str());
+}
+
 void print_for_people(const Machine& machine) {
-  fmt::print("coracle {}\n\nMachine\n", CORACLE_VERSION);
-  fmt::print("  {:<26} {}\n  {:<26} {}\n", "kernel", machine.kernel, "processor", machine.processor);
-  fmt::print("  {:<26} {} (CPUs {})\n", "usable cores", machine.cores.size(), text_of(machine.cores));
-  fmt::print("  {:<26} {}\n", "NUMA nodes", machine.numa_nodes);
-  fmt::print("  {:<26} {:.1f} GiB\n", "memory", static_cast<double>(machine.memory_bytes) / (1 << 30));
+  std::printf("coracle %s\n\nMachine\n", CORACLE_VERSION);
+  print_row("kernel", machine.kernel);
+  print_row("processor", machine.processor);
+  print_row("usable cores", std::to_string(machine.cores.size()) + " (CPUs " + text_of(machine.cores) + ")");
+  print_row("NUMA nodes", std::to_string(machine.numa_nodes));
+  print_row("memory", std::to_string(machine.memory_bytes >> 20) + " MiB");
   print_section("Placements (coracle run --place)", machine.placements, "yes", "NO");
   print_section("Input and output", machine.input_output, "yes", "NO");
   print_section("Limits", machine.limits, "ok", "LOW");
@@ -61,7 +65,7 @@ void print_json(const Machine& machine) {
       {"limits", json_of(machine.limits)},
       {"build", json_of(machine.build)},
   };
-  fmt::print("{}\n", json.dump(2));
+  std::printf("%s\n", json.dump(2).c_str());
 }
 
 }  // namespace
