@@ -13,10 +13,13 @@
 namespace coracle {
 namespace {
 
+/// "0 | 1 | 2,6": a bar between cores, a comma between the hardware threads of one.
 std::string text_of(const std::vector<std::vector<int>>& cores) {
   std::string text;
-  for (const std::vector<int>& cpus : cores)
-    text += fmt::format("{}{}", text.empty() ? "" : " | ", fmt::join(cpus, ","));
+  for (const std::vector<int>& cpus : cores) {
+    if (!text.empty()) text += " | ";
+    for (std::size_t i = 0; i < cpus.size(); ++i) text += (i == 0 ? "" : ",") + std::to_string(cpus[i]);
+  }
   return text;
 }
 
