@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 
 #include "apps/coracle/commands.hpp"
@@ -15,12 +16,12 @@ namespace {
 
 /// "0 | 1 | 2,6": a bar between cores, a comma between the hardware threads of one.
 std::string text_of(const std::vector<std::vector<int>>& cores) {
-  std::string text;
+  std::ostringstream text;
   for (const std::vector<int>& cpus : cores) {
-    if (!text.empty()) text += " | ";
-    for (std::size_t i = 0; i < cpus.size(); ++i) text += (i == 0 ? "" : ",") + std::to_string(cpus[i]);
+    if (&cpus != &cores.front()) text << " | ";
+    for (const int cpu : cpus) text << (cpu == cpus.front() ? "" : ",") << cpu;
   }
-  return text;
+  return text.str();
 }
 
 void print_section(const char* title, const std::vector<Ability>& abilities, const char* yes, const char* no) {
