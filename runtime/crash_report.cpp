@@ -24,6 +24,18 @@ const void* interrupted_at(const void* context) noexcept {
 #endif
 }
 
+/// Who called a function at an address without code (a null function pointer), from where the stack is unwound no
+/// further.
+const void* caller_of(const void* context) noexcept {
+#if defined(__x86_64__)
+  const auto* machine = static_cast<const ucontext_t*>(context);
+  return *reinterpret_cast<const void* const*>(machine->uc_mcontext.gregs[REG_RSP]);
+#else
+  (void)context;
+  return nullptr;
+#endif
+}
+
 void add_frame(SignalText& text, const void* address, bool exact) noexcept {
   // A return address may already belong to the next line or function: the call is just before it.
   const auto place = reinterpret_cast<std::uintptr_t>(address) - (exact ? 0 : 1);
@@ -124,8 +136,11 @@ void add_backtrace(SignalText& text, const void* context, int frames_max) noexce
   // The handler's own frames come first; what it interrupted starts at the interrupted instruction.
   int first = 0;
   while (first < count && frames[static_cast<std::size_t>(first)] != interrupted) ++first;
-  if (first == count) {
+  if (first >= count - 1) {
     add_frame(text, interrupted, true);
+    Dl_info info{};
+    const void* caller = ::dladdr(interrupted, &info) == 0 ? caller_of(context) : nullptr;
+    if (caller != nullptr) add_frame(text, caller, false);
     return;
   }
   const int end = count - first > frames_max ? first + frames_max : count;

@@ -5,9 +5,7 @@
 #include <hwloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/sysinfo.h>
-#include <sys/uio.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -16,6 +14,7 @@
 #include <fstream>
 #include <optional>
 
+#include "runtime/io.hpp"
 #include "runtime/launch/cores.hpp"
 #include "runtime/pvas/address_space.hpp"
 
@@ -69,20 +68,10 @@ Ability process_placement() {
       "sysctl kernel.yama.ptrace_scope=0 (only for put and get from memory outside segments)"};
 }
 
-/// Made by a system call, so that nothing is assumed of what the runtime was built with.
 Ability uring() {
-  alignas(8) char parameters[120] = {};
-  const long fd = ::syscall(SYS_io_uring_setup, 4, parameters);
-  if (fd >= 0) {
-    ::close(static_cast<int>(fd));
-    return {"io_uring", true, "used for files and descriptors", ""};
-  }
-  const int error = errno;
-  const char* remedy =
-      error == ENOSYS  ? "use a kernel with io_uring"
-      : error == EPERM ? "allow io_uring_setup in the container's seccomp profile; sysctl kernel.io_uring_disabled=0"
-                       : "raise ulimit -l";
-  return {"io_uring", false, fmt::format("{}; epoll and threads are used instead", ::strerror(error)), remedy};
+  const IoSupport support = probe_io();
+  if (support.available) return {support.name, true, "used for files and descriptors", ""};
+  return {support.name, false, support.reason + "; epoll and threads are used instead", support.remedy};
 }
 
 Ability map_count() {

@@ -16,6 +16,7 @@
 #include "runtime/error.hpp"
 #include "runtime/launch/cores.hpp"
 #include "runtime/launch/launcher.hpp"
+#include "transports/connect.hpp"
 
 namespace coracle {
 namespace {
@@ -68,6 +69,7 @@ JobOptions options_from(const Words& words) {
   const auto segment = parse_bytes(words.segment);
   if (!segment) wrong(fmt::format("--segment {}: must be a size such as 64M or 1G", words.segment));
   shape.segment_bytes = *segment;
+  shape.inbox_bytes = transport_inbox_bytes(shape.size);
   shape.seed = words.seed;
   set_network(words.network, shape);
   if (!words.timeout.empty()) {

@@ -17,7 +17,7 @@ enum class Binding {
 };
 
 struct JobOptions {
-  JobShape shape;  ///< `inbox_bytes` and `idle` are the launcher's to fill in.
+  JobShape shape;  ///< `inbox_bytes` as the transports want it; `idle` is the launcher's to fill in.
   std::string program;
   std::vector<std::string> arguments;  ///< Without the program's name.
   Binding binding = Binding::core;

@@ -24,8 +24,6 @@ extern char** environ;
 namespace coracle {
 namespace {
 
-constexpr std::uint64_t kInboxBytes = 256 << 10;
-
 bool has_process_per_rank(Placement placement) {
   return placement == Placement::pvas || placement == Placement::process;
 }
@@ -61,7 +59,6 @@ void check_pvas() {
 JobOptions completed(JobOptions options, std::size_t cores) {
   check(options);
   if (options.shape.placement == Placement::pvas) check_pvas();
-  options.shape.inbox_bytes = kInboxBytes;
   options.shape.idle = IdlePolicy{};
   if (options.shape.size > cores) options.shape.idle.spins = 0;
   return options;
