@@ -36,9 +36,12 @@ void check(const SpawnOptions& options) {
     if (::fcntl(fd, F_GETFD) < 0)
       throw_errno(errno, fmt::format("cannot give descriptor {} to {}", fd, options.program));
   }
+  const long cpus = ::sysconf(_SC_NPROCESSORS_CONF);
   for (const int cpu : options.cpus) {
-    if (cpu < 0 || cpu >= 8192) {
-      throw Error(make_error_code(Errc::bad_input), fmt::format("cannot pin {} to CPU {}", options.program, cpu));
+    if (cpu < 0 || cpu >= cpus) {
+      throw Error(
+          make_error_code(Errc::bad_input),
+          fmt::format("cannot pin {} to CPU {}: this machine has CPUs 0 to {}", options.program, cpu, cpus - 1));
     }
   }
 }
@@ -110,6 +113,21 @@ struct AddressSpace::State {
     return static_cast<std::size_t>(std::count_if(tasks.begin(), tasks.end(), is_starting));
   }
 
+  /// The slot to use next; it stays the last of the free ones until the task runs. Slots in which something of the root
+  /// lies (an allocator with addresses of its own choice) are given up: taking a task back unmaps all of its slot.
+  std::size_t next_slot(const std::string& program) {
+    while (!free_slots.empty()) {
+      const Layout layout = layout_of(free_slots.back());
+      if (is_unmapped(layout.begin, layout.end)) return free_slots.back();
+      free_slots.pop_back();
+    }
+    throw Error(
+        std::make_error_code(std::errc::resource_unavailable_try_again),
+        fmt::format("cannot run {}: all {} partitions are in use; wait for a task to end, or create the space with "
+                    "a larger max_tasks",
+                    program, options.max_tasks));
+  }
+
   Layout layout_of(std::size_t slot) const noexcept {
     const std::uint64_t begin = kArenaBegin + slot * options.partition_bytes;
     return {begin, begin + options.partition_bytes};
@@ -162,13 +180,9 @@ AddressSpace AddressSpace::create(const Options& options) {
 pid_t AddressSpace::spawn(const SpawnOptions& options) {
   CORACLE_ASSERT(state_ != nullptr, "the address space was destroyed or moved from");
   check(options);
-  if (state_->free_slots.empty()) {
-    throw Error(std::make_error_code(std::errc::resource_unavailable_try_again),
-                fmt::format("cannot run {}: all {} partitions are in use", options.program, state_->options.max_tasks));
-  }
   const Launch launch = state_->programs.resolve(options);
   state_->mappings.admit(options.program, [this] { return state_->starting(); });
-  const std::size_t slot = state_->free_slots.back();
+  const std::size_t slot = state_->next_slot(options.program);
   auto partition = std::make_unique<Partition>(state_->layout_of(slot),
                                                state_->mode == Mode::patched ? &state_->sites.get() : nullptr);
   partition->prepare(launch, options, state_->auxiliary);

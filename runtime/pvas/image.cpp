@@ -35,6 +35,15 @@ void map_segment(const ProgramFile& file, const ElfSegment& segment, std::uint64
 
 }  // namespace
 
+bool is_unmapped(std::uint64_t begin, std::uint64_t end) noexcept {
+  void* const place = reinterpret_cast<void*>(begin);
+  void* const got =
+      ::mmap(place, end - begin, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (got == MAP_FAILED) return false;
+  ::munmap(got, end - begin);
+  return got == place;
+}
+
 void map_exactly(std::uint64_t address, std::uint64_t size, int protection, int flags, int fd, std::uint64_t offset,
                  const char* what) {
   void* const place = reinterpret_cast<void*>(address);

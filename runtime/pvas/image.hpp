@@ -18,6 +18,9 @@ struct MappedImage {
 /// mapping of the file. Throws Error; what was mapped until then lies between base and limit.
 MappedImage map_image(const ProgramFile& file, std::uint64_t base, std::uint64_t limit);
 
+/// True when nothing is mapped in [begin, end).
+bool is_unmapped(std::uint64_t begin, std::uint64_t end) noexcept;
+
 /// mmap that never replaces what is there; throws Error naming `what`, and vm.max_map_count where that may be the
 /// cause.
 void map_exactly(std::uint64_t address, std::uint64_t size, int protection, int flags, int fd, std::uint64_t offset,

@@ -26,12 +26,6 @@ constexpr bool kSanitized = false;
 constexpr bool kSanitized = false;
 #endif
 
-#if defined(__x86_64__)
-constexpr bool kArchitectureKnown = true;
-#else
-constexpr bool kArchitectureKnown = false;
-#endif
-
 bool kernel_at_least(int major_wanted, int minor_wanted) {
   utsname names{};
   int major = 0;
@@ -47,7 +41,6 @@ Support refusal(const char* reason, const char* remedy) {
 }  // namespace
 
 Support check_machine() {
-  if (!kArchitectureKnown) return refusal("it is written for x86-64 only", "use --place process");
   if (kSanitized) {
     return refusal("this program is built with a sanitizer, whose shadow memory belongs to one process",
                    "use --place process or --place thread, or build without sanitizers");
