@@ -18,6 +18,7 @@ namespace {
 constexpr unsigned kMovBytes = 5;
 constexpr unsigned kJumpBytes = 5;
 constexpr unsigned kSyscallBytes = 2;
+constexpr unsigned kBetweenBytesMax = 6;  ///< Two instructions.
 
 bool is_redirected(std::uint32_t number) noexcept {
   return number == SYS_mmap || number == SYS_munmap || number == SYS_mremap || number == SYS_brk ||
@@ -29,34 +30,48 @@ std::uint32_t read_u32(const unsigned char* bytes) noexcept {
          static_cast<std::uint32_t>(bytes[2]) << 16 | static_cast<std::uint32_t>(bytes[3]) << 24;
 }
 
-/// True when `bytes` is exactly one instruction that only moves, xors or sign-extends between registers, neither reads
-/// nor writes eax, and leaves the stack pointer alone: it may run before the mov as well as after it.
-bool is_register_instruction(const unsigned char* bytes, unsigned size) noexcept {
-  unsigned char rex = 0;
-  if (size == 3) {
-    rex = *bytes++;
-    if (rex < 0x40 || rex > 0x4f) return false;
-  }
+/// The length of an instruction that only moves, xors or sign-extends between registers, neither reads nor writes eax,
+/// and leaves the stack pointer alone: it may run before the mov as well as after it. 0 for any other.
+unsigned register_instruction_bytes(const unsigned char* bytes) noexcept {
+  const bool has_rex = bytes[0] >= 0x40 && bytes[0] <= 0x4f;
+  const unsigned char rex = has_rex ? *bytes++ : 0;
   const unsigned char opcode = bytes[0];
   const unsigned char operands = bytes[1];
   const bool known =
-      opcode == 0x89 || opcode == 0x8b || opcode == 0x31 || opcode == 0x33 || (opcode == 0x63 && size == 3);
-  if (!known || operands < 0xc0) return false;
+      opcode == 0x89 || opcode == 0x8b || opcode == 0x31 || opcode == 0x33 || (opcode == 0x63 && has_rex);
+  if (!known || operands < 0xc0) return 0;
   const unsigned reg = (operands >> 3 & 7U) | ((rex & 4U) << 1);
   const unsigned rm = (operands & 7U) | ((rex & 1U) << 3);
   const auto free_to_use = [](unsigned number) { return number != 0 && number != 4; };
-  return free_to_use(reg) && free_to_use(rm);
+  return free_to_use(reg) && free_to_use(rm) ? (has_rex ? 3 : 2) : 0;
+}
+
+/// True when [begin, end) holds nothing but such instructions; text[end] and one more byte may be read.
+bool are_register_instructions(const unsigned char* text, std::uint64_t begin, std::uint64_t end) noexcept {
+  while (begin < end) {
+    const unsigned size = register_instruction_bytes(text + begin);
+    if (size == 0) return false;
+    begin += size;
+  }
+  return begin == end;
+}
+
+/// musl's detached threads unmap the stack they stand on and exit without it; the hook needs a stack to return to.
+bool exits_next(const unsigned char* text, std::uint64_t at, std::uint64_t bytes) noexcept {
+  for (std::uint64_t mov = at + kSyscallBytes; mov < at + 10 && mov + kMovBytes <= bytes; ++mov) {
+    if (text[mov] == 0xb8 && read_u32(text + mov + 1) == SYS_exit) return true;
+  }
+  return false;
 }
 
 /// `at` is the offset of a `syscall`; fills `site` when one of ours leads to it.
-bool site_before(const unsigned char* text, std::uint64_t at, Site& site) noexcept {
-  for (const unsigned between : {0U, 2U, 3U}) {
-    if (at < kMovBytes + between) continue;
+bool site_before(const unsigned char* text, std::uint64_t at, std::uint64_t bytes, Site& site) noexcept {
+  for (unsigned between = 0; between <= kBetweenBytesMax && at >= kMovBytes + between; ++between) {
     const std::uint64_t mov = at - kMovBytes - between;
     if (text[mov] != 0xb8) continue;
     const std::uint32_t number = read_u32(text + mov + 1);
-    if (!is_redirected(number)) continue;
-    if (between != 0 && !is_register_instruction(text + mov + kMovBytes, between)) continue;
+    if (!is_redirected(number) || !are_register_instructions(text, mov + kMovBytes, at)) continue;
+    if (number == SYS_munmap && exits_next(text, at, bytes)) return false;
     site = {static_cast<std::uint32_t>(mov), static_cast<std::uint16_t>(number), static_cast<std::uint8_t>(between)};
     return true;
   }
@@ -122,7 +137,7 @@ void find_sites(const unsigned char* text, std::uint64_t bytes, SiteList& list) 
       at += text[at + 1] == 0x0f ? 0 : 1;  // Neither this nor the next byte can begin a `syscall`.
       continue;
     }
-    if (text[at] == 0x0f && site_before(text, at, list.sites[list.count])) ++list.count;
+    if (text[at] == 0x0f && site_before(text, at, bytes, list.sites[list.count])) ++list.count;
   }
 }
 

@@ -8,11 +8,11 @@
 
 namespace coracle::pvas {
 
-/// A `mov $number, %eax` that one short instruction at most separates from its `syscall`.
+/// A `mov $number, %eax` that at most two moves between registers separate from its `syscall`.
 struct Site {
   std::uint32_t offset = 0;  ///< Of the mov, from the start of what was searched.
   std::uint16_t number = 0;  ///< Of the system call.
-  std::uint8_t between = 0;  ///< Bytes of the instruction in between.
+  std::uint8_t between = 0;  ///< Bytes of the instructions in between.
 };
 
 /// What is known of one executable mapping of a file.

@@ -1,5 +1,9 @@
 // Hundreds of tasks at once, limits that are met before they break something, and memory that comes back.
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -160,4 +164,30 @@ TEST_CASE("pvas: more tasks than partitions are refused") {
   crowd.release();
   CHECK(error_of([] { AddressSpace::create({.max_tasks = 1000000}); }).find("fewer tasks") != std::string::npos);
   CHECK(error_of([] { AddressSpace::create({.partition_bytes = 4096}); }).find("1 GiB") != std::string::npos);
+}
+
+TEST_CASE("pvas: too many processes are refused with the remedy, also for ordinary users") {
+  CORACLE_NEEDS_PVAS();
+  constexpr uid_t kNobody = 65534;
+  if (::geteuid() != 0) {
+    MESSAGE("skipped: only root can become a user without processes");
+    return;
+  }
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const rlimit limit{3, 3};
+    if (::setgid(kNobody) != 0 || ::setuid(kNobody) != 0 || ::setrlimit(RLIMIT_NPROC, &limit) != 0) ::_exit(2);
+    ::prctl(PR_SET_DUMPABLE, 1);  // setuid made /proc/self root's.
+    AddressSpace space = AddressSpace::create();
+    const std::string failure = error_of([&] {
+      for (int i = 0; i < 20; ++i) space.spawn(command({"/bin/sleep", "100"}));
+    });
+    const std::size_t started = space.task_count();
+    space.destroy();
+    ::_exit(failure.find("ulimit -u") == std::string::npos ? 3 : started == 0 || started > 3 ? 4 : 0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(coracle::ExitStatus::from_wait(status).text() == "exit status 0");
 }
