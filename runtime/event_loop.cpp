@@ -83,6 +83,7 @@ bool EventLoop::poll_all() {
 bool EventLoop::turn() {
   constexpr std::uint32_t kTurnsPerClockRead = 128;
   if (++turns_ % kTurnsPerClockRead == 0) exact_now_ns();
+  stack_floor_ = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - kStackBytesMax;
   const bool progress = poll_all();
   return run_ready() || progress;
 }
@@ -120,6 +121,7 @@ void EventLoop::sleep() {
 }
 
 void EventLoop::run(Task<> root) {
+  stack_floor_ = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - kStackBytesMax;
   RootEnd end;
   root_scope_->spawn(run_root(std::move(root), end));
   std::uint32_t idle_turns = 0;

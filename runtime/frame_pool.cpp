@@ -15,13 +15,19 @@ void FramePool::refill(std::size_t index) {
   pool.reserved_bytes_ += kSlabBytes;
   const std::size_t frame_bytes = index * kGrain;
   Node* head = pool.free_[index];
-  for (std::size_t at = 64; at + frame_bytes <= kSlabBytes; at += frame_bytes) head = new (memory + at) Node{head};
+  for (std::size_t at = 64; at + frame_bytes <= kSlabBytes; at += frame_bytes) {
+    head = new (memory + at) Node{head};
+    ++pool.carved_;
+  }
   pool.free_[index] = head;
 }
 
 void FramePool::trim() noexcept {
   FramePool& pool = current_;
-  if (pool.live_ != 0) return;
+  std::size_t free_count = 0;  // counted here, once, rather than at each frame's birth and death
+  for (const Node* node : pool.free_)
+    for (; node != nullptr; node = node->next) ++free_count;
+  if (free_count != pool.carved_) return;
   while (pool.slabs_ != nullptr) {
     Slab* slab = pool.slabs_;
     pool.slabs_ = slab->next;
@@ -29,6 +35,7 @@ void FramePool::trim() noexcept {
   }
   pool.free_.fill(nullptr);
   pool.reserved_bytes_ = 0;
+  pool.carved_ = 0;
 }
 
 }  // namespace coracle

@@ -31,7 +31,6 @@ class FramePool {
       refill(index_of(bytes));
     Node* node = head;
     head = node->next;
-    ++pool.live_;
     return node;
   }
 
@@ -39,7 +38,6 @@ class FramePool {
     if (CORACLE_PLAIN_FRAMES || bytes > kLargest) return ::operator delete(frame);
     FramePool& pool = current_;
     pool.free_[index_of(bytes)] = new (frame) Node{pool.free_[index_of(bytes)]};
-    --pool.live_;
   }
 
   /// Gives all memory of the calling thread's pool back, if no frame lives in it. Called when a loop ends.
@@ -65,7 +63,7 @@ class FramePool {
   std::array<Node*, kLargest / kGrain + 1> free_{};
   Slab* slabs_ = nullptr;
   std::size_t reserved_bytes_ = 0;
-  std::int64_t live_ = 0;
+  std::size_t carved_ = 0;  // frames that the slabs were cut into: those in free_, and the live ones
 
   // Trivially destructible on purpose: access then needs no initialisation guard.
   static constinit thread_local FramePool current_;

@@ -42,17 +42,22 @@ class Operation : public Waiter {
   using Waiter::outcome;
   void set_owner(OperationOwner* owner) noexcept { owner_ = owner; }
 
+  /// finish() for a transfer that is over before anybody could wait for it.
+  void finish_at_once() noexcept { finished_ = true; }
+
   const Verb verb;
   std::uint8_t width = 8;  ///< Bytes of an atomic: 4 or 8.
   void* local = nullptr;   ///< Source of a put or request, target of a get.
   std::size_t bytes = 0;
   RemoteAddress remote;          ///< Target of a put, source of a get, place of an atomic.
-  std::uint64_t operand = 0;     ///< Addend or new value of an atomic.
-  std::uint64_t compare = 0;     ///< Expected value of compare_swap.
-  std::uint64_t result = 0;      ///< Old value of an atomic.
-  RemoteAddress signal;          ///< Raised by `signal_add` at the target after the data has landed.
   std::uint64_t signal_add = 0;  ///< 0: no signal.
-  Operation* next = nullptr;     ///< For the queue of whoever holds the operation.
+  // What follows is set only by operations that use it: an 8-byte put would otherwise spend more on zeroes than on its
+  // copy.
+  RemoteAddress signal;   ///< Raised by `signal_add` at the target after the data has landed.
+  std::uint64_t operand;  ///< Addend or new value of an atomic.
+  std::uint64_t compare;  ///< Expected value of compare_swap.
+  std::uint64_t result;   ///< Old value of an atomic.
+  Operation* next;        ///< For the queue of whoever holds the operation.
 
  private:
   void finish_unawaited(const std::error_code& outcome) noexcept {

@@ -54,14 +54,14 @@ class RankCore {
       std::byte* target = addresses_.reach(operation.remote, operation.bytes);
       if (target == nullptr) return false;
       std::memcpy(target, operation.local, operation.bytes);
-      operation.finish();
+      operation.finish_at_once();
       return true;
     }
     if (operation.verb == Operation::Verb::get) {
       const std::byte* source = addresses_.reach(operation.remote, operation.bytes);
       if (source == nullptr) return false;
       std::memcpy(operation.local, source, operation.bytes);
-      operation.finish();
+      operation.finish_at_once();
       return true;
     }
     return copy_and_signal_now(operation);

@@ -14,9 +14,9 @@ struct RemoteAddress {
   /// `offset` is an address in the rank's own address space. Not checked against any bounds: for the library's own use.
   static constexpr std::uint32_t kWholeMemory = 0xffffffff;
 
-  std::uint64_t offset = 0;  ///< Bytes from the start of the segment.
-  std::uint32_t rank = 0;
-  std::uint32_t segment = 0;  ///< kOwnSegment, or 1 + the place of exposed memory (Rank::expose).
+  std::uint64_t offset;  ///< Bytes from the start of the segment.
+  std::uint32_t rank;
+  std::uint32_t segment;  ///< kOwnSegment, or 1 + the place of exposed memory (Rank::expose).
 };
 
 /// A typed place in a peer's segment, with the arithmetic of a pointer. A plain value of 16 bytes: it may be sent to
@@ -46,7 +46,7 @@ class Remote {
   }
 
  private:
-  RemoteAddress address_;
+  RemoteAddress address_{};
 };
 
 /// A counter in a rank's segment. Peers raise it, mostly together with a put; its owner awaits a value

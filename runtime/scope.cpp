@@ -11,7 +11,7 @@
 
 namespace coracle {
 
-Scope::Scope(EventLoop& loop, Scope* parent) noexcept : loop_(loop) {
+Scope::Scope(EventLoop& loop, Scope* parent) noexcept : ScopeLink(Alone{}), loop_(loop) {
   if (parent == nullptr) return;
   insert_before(parent->scopes_);
   cancelled_ = parent->cancelled_;

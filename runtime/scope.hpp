@@ -19,7 +19,18 @@ class Task;
 
 /// A place in one of a scope's lists (waiters, child scopes).
 class ScopeLink {
+ public:
+  ScopeLink(const ScopeLink&) = delete;
+  ScopeLink& operator=(const ScopeLink&) = delete;
+
  protected:
+  /// A place that is in no list yet.
+  ScopeLink() = default;
+  /// An empty list, or a list's member that may be unlinked before it was linked.
+  struct Alone {};
+  explicit ScopeLink(Alone) noexcept : previous_(this), next_(this) {}
+  ~ScopeLink() = default;
+
   void insert_before(ScopeLink& other) noexcept {
     previous_ = other.previous_;
     next_ = &other;
@@ -38,8 +49,8 @@ class ScopeLink {
 
  private:
   friend class Scope;
-  ScopeLink* previous_ = this;
-  ScopeLink* next_ = this;
+  ScopeLink* previous_;
+  ScopeLink* next_;
 };
 
 /// Sees every live wait below a scope; used by the explanation of hangs. Called in a signal handler too: no allocation.
@@ -89,8 +100,8 @@ class Scope final : private ScopeLink {
   void child_finished(PromiseBase& child, std::exception_ptr error) noexcept;
 
   EventLoop& loop_;
-  ScopeLink waiters_;
-  ScopeLink scopes_;
+  ScopeLink waiters_{Alone{}};
+  ScopeLink scopes_{Alone{}};
   std::size_t running_ = 0;
   Join* join_ = nullptr;
   std::error_code cancelled_;

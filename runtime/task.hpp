@@ -110,11 +110,12 @@ class PromiseBase {
 
   void finished_later() noexcept;
 
-  PromiseBase* parent_ = nullptr;
-  EventLoop* loop_ = nullptr;
-  Scope* scope_ = nullptr;
+  // Set when the coroutine is started, and read by nobody before.
+  PromiseBase* parent_;
+  EventLoop* loop_;
+  Scope* scope_;
   std::source_location awaited_at_;
-  Mode mode_ = Mode::nested;
+  Mode mode_;
   bool done_ = false;
 
  protected:

@@ -18,7 +18,7 @@ class Waiter : public ScopeLink {
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
   /// Only before the wait has begun, so that functions can return what is to be awaited.
-  Waiter(Waiter&& other) noexcept : what_(other.what_), peer_(other.peer_), where_(other.where_) {
+  Waiter(Waiter&& other) noexcept : ScopeLink(), what_(other.what_), peer_(other.peer_), where_(other.where_) {
     CORACLE_ASSERT(!other.waiting(), "{} was moved while a coroutine awaits it", what_);
   }
 
@@ -71,10 +71,10 @@ class Waiter : public ScopeLink {
   PromiseBase* coroutine_ = nullptr;
   const char* what_;
   int peer_;
-  std::uint64_t since_ns_ = 0;
+  std::uint64_t since_ns_;  // set when the wait begins
   std::source_location where_;
   // An error_code in two parts: making an empty std::error_code costs a call, and most waits end well.
-  int outcome_value_ = 0;
+  int outcome_value_;  // only with a category
   const std::error_category* outcome_category_ = nullptr;
 };
 
