@@ -19,11 +19,6 @@ void cpu_pause() noexcept {
 #endif
 }
 
-struct RootEnd {
-  bool reached = false;
-  std::exception_ptr error;
-};
-
 Task<> run_root(Task<> root, RootEnd& end) {
   try {
     co_await root;
@@ -59,6 +54,10 @@ Io& EventLoop::io() {
   return *io_;
 }
 
+bool EventLoop::io_in_flight() const noexcept {
+  return io_ && io_->in_flight() > 0;
+}
+
 void EventLoop::resume(std::coroutine_handle<> coroutine) {
   coroutine.resume();
   while (next_) std::exchange(next_, nullptr).resume();
@@ -68,8 +67,11 @@ bool EventLoop::run_ready() {
   // Only what is ready now: coroutines that become ready meanwhile wait until the pollers have been asked again.
   std::size_t count = ready_.size();
   if (count == 0) return false;
-  do resume(ready_.pop());
-  while (--count != 0);
+  do {
+    if (order_ != nullptr) [[unlikely]]
+      ready_.swap_with_head(order_->pick(count));
+    resume(ready_.pop());
+  } while (--count != 0);
   return true;
 }
 
@@ -101,7 +103,7 @@ void EventLoop::idle(std::uint32_t& idle_turns) {
 }
 
 void EventLoop::sleep() {
-  const bool with_io = io_ && io_->in_flight() > 0;
+  const bool with_io = io_in_flight();
   doorbell_->announce(with_io ? Doorbell::kOnEventFd : Doorbell::kOnFutex);
   // Once more after the announcement: whoever published before it did not ring (see Doorbell).
   if (!poll_all() && ready_.empty()) {
@@ -120,10 +122,14 @@ void EventLoop::sleep() {
   doorbell_->withdraw();
 }
 
+void EventLoop::start_root(Task<> root, RootEnd& end) {
+  root_scope_->spawn(run_root(std::move(root), end));
+}
+
 void EventLoop::run(Task<> root) {
   stack_floor_ = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - kStackBytesMax;
   RootEnd end;
-  root_scope_->spawn(run_root(std::move(root), end));
+  start_root(std::move(root), end);
   std::uint32_t idle_turns = 0;
   while (!end.reached) {
     if (turn())

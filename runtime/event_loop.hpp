@@ -4,7 +4,9 @@
 #pragma once
 
 #include <coroutine>
+#include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <vector>
 
@@ -28,6 +30,22 @@ class Poller {
   virtual bool poll() noexcept = 0;
 };
 
+/// Decides in which order ready coroutines run, so that `sim` can try orders that real time would seldom give.
+class ReadyOrder {
+ public:
+  /// Which of `count` coroutines runs next: 0 is the one that waits longest.
+  virtual std::size_t pick(std::size_t count) noexcept = 0;
+
+ protected:
+  ~ReadyOrder() = default;
+};
+
+/// How a loop's first task has ended, if it has.
+struct RootEnd {
+  bool reached = false;
+  std::exception_ptr error;
+};
+
 /// How long an idle loop burns CPU before it sleeps.
 struct IdlePolicy {
   std::uint32_t spins = 4000;  ///< Turns with a CPU pause between; 0 when ranks outnumber cores.
@@ -46,6 +64,8 @@ class EventLoop {
   bool turn();
   /// Turns, and sleeps between, until `root` has finished; rethrows its error.
   void run(Task<void> root);
+  /// For who turns the loop himself: starts `root`, whose end is noted in `end`, which must live until then.
+  void start_root(Task<void> root, RootEnd& end);
   /// True when some coroutine could be resumed at once.
   bool has_ready() const noexcept { return !ready_.empty(); }
 
@@ -79,7 +99,11 @@ class EventLoop {
   Doorbell& doorbell() noexcept { return *doorbell_; }
   /// Files and descriptors; made at first use (io_uring, or epoll and threads where that is refused).
   Io& io();
+  /// True while the kernel works for this loop: real time must pass before anything comes of it.
+  bool io_in_flight() const noexcept;
 
+  /// Null, which is the default: first come, first served. The order must outlive the loop.
+  void set_ready_order(ReadyOrder* order) noexcept { order_ = order; }
   void set_idle_policy(IdlePolicy policy) noexcept { idle_ = policy; }
   /// CPU-idle sleeps so far, for tests and statistics.
   std::uint64_t sleep_count() const noexcept { return sleep_count_; }
@@ -97,6 +121,7 @@ class EventLoop {
   std::unique_ptr<Doorbell> own_doorbell_;
   Doorbell* doorbell_;
   ReadyQueue ready_;
+  ReadyOrder* order_ = nullptr;
   std::coroutine_handle<> next_;
   std::uintptr_t stack_floor_ = 0;
   std::uint32_t turns_ = 0;

@@ -12,6 +12,7 @@
 #include "runtime/rank.hpp"
 #include "runtime/rpc.hpp"
 #include "transports/connect.hpp"
+#include "transports/sim/simulate.hpp"
 
 namespace coracle {
 
@@ -24,7 +25,7 @@ namespace coracle {
 /// `app` may be a function or any callable; in the `thread` and `sim` placements it is called once per rank of this
 /// process. The arguments of main are not interpreted.
 inline int run(int, char**, const App& app) {
-  static constexpr Wiring wiring{transport_inbox_bytes, connect_transports, say_farewell, nullptr};
+  static constexpr Wiring wiring{transport_inbox_bytes, connect_transports, say_farewell, simulate};
   return boot(app, wiring);
 }
 

@@ -1,0 +1,82 @@
+// Grouping the waits of many ranks.
+#include "transports/sim/deadlock.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "runtime/wait_report.hpp"
+#include "runtime/waiter.hpp"
+#include "transports/sim/sim_rank.hpp"
+
+namespace coracle::sim {
+namespace {
+
+struct Group {
+  std::size_t waits = 0;
+  std::vector<std::uint32_t> ranks;  // each once, in order
+};
+
+class Grouping final : public WaiterVisitor {
+ public:
+  void look_at(SimRank& rank) {
+    rank_ = rank.id();
+    rank.loop().root_scope().visit(*this);
+  }
+
+  void visit(const Waiter& waiter, int) noexcept override {
+    const auto& where = waiter.where();
+    Group& group = groups_[{waiter.what(), file_name_of(where.file_name()), where.line()}];
+    ++group.waits;
+    if (group.ranks.empty() || group.ranks.back() != rank_) group.ranks.push_back(rank_);
+  }
+
+  std::string text() const {
+    std::string text;
+    for (const auto& [key, group] : groups_) {
+      const auto& [what, file, line] = key;
+      const std::string where = line == 0 ? "an unknown place" : fmt::format("{}:{}", file, line);
+      text += fmt::format("  {} x {} at {}, on rank{} {}\n", group.waits, what, where,
+                          group.ranks.size() == 1 ? "" : "s", some(group.ranks));
+    }
+    return text;
+  }
+
+ private:
+  static std::string some(const std::vector<std::uint32_t>& ranks) {
+    constexpr std::size_t kShown = 8;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(ranks.size(), kShown); ++i)
+      text += fmt::format("{}{}", i == 0 ? "" : ", ", ranks[i]);
+    if (ranks.size() > kShown) text += fmt::format(" and {} more", ranks.size() - kShown);
+    return text;
+  }
+
+  std::map<std::tuple<std::string, std::string, unsigned>, Group> groups_;
+  std::uint32_t rank_ = 0;
+};
+
+}  // namespace
+
+std::string explain_waits(std::span<SimRank* const> ranks, std::size_t size, std::uint64_t now_ns) {
+  std::string text = fmt::format(
+      "deadlock: after {}.{:06} s of virtual time nothing is left that could happen, but {} of {} ranks still wait:\n",
+      now_ns / 1'000'000'000, now_ns % 1'000'000'000 / 1000, ranks.size(), size);
+  Grouping grouping;
+  for (SimRank* rank : ranks) grouping.look_at(*rank);
+  text += grouping.text();
+  constexpr std::size_t kDetailedRanks = 3;
+  constexpr std::size_t kWaitsPerRank = 4;
+  for (SimRank* rank : ranks.first(std::min(ranks.size(), kDetailedRanks))) {
+    char buffer[4096];
+    SignalText details(buffer, sizeof buffer);
+    add_wait_report(details, static_cast<int>(rank->id()), rank->loop(), kWaitsPerRank);
+    text += details.view();
+  }
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+}  // namespace coracle::sim

@@ -1,0 +1,33 @@
+// Inbox: the messages for one rank: those that are in, and those that wait at their senders until there is room.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+
+#include "transports/sim/parcel.hpp"
+
+namespace coracle::sim {
+
+struct Inbox {
+  explicit Inbox(std::size_t bytes) noexcept : room_bytes(bytes) {}
+
+  /// True when a message of `source` waits: a later one of it must not overtake that.
+  bool waits(std::uint32_t source) const noexcept {
+    for (const auto& parcel : waiting)
+      if (parcel->source == source) return true;
+    return false;
+  }
+  bool take_room(const Parcel& parcel) noexcept {
+    if (parcel.inbox_bytes() > room_bytes) return false;
+    room_bytes -= parcel.inbox_bytes();
+    return true;
+  }
+
+  std::deque<std::unique_ptr<Parcel>> arrived;
+  std::deque<std::unique_ptr<Parcel>> waiting;
+  std::size_t room_bytes;  ///< What is neither taken by messages that are in nor by those under way.
+};
+
+}  // namespace coracle::sim

@@ -1,0 +1,93 @@
+// Turning one rank's loop.
+#include "transports/sim/sim_rank.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "transports/sim/sim_transport.hpp"
+
+namespace coracle::sim {
+
+SimRank::SimRank(World& world, std::uint32_t id)
+    : world_(world),
+      loop_(world.schedule(), &world.region().block(id).doorbell),
+      watch_(static_cast<int>(id), &world.region().block(id), loop_),
+      rank_(world.region(), id, loop_) {
+  auto transport = std::make_unique<SimTransport>(world, rank_);
+  transport_ = transport.get();
+  // Not by load and store: every operation takes its time, although all memory is at hand.
+  rank_.set_transport(std::move(transport), false, true);
+  loop_.set_ready_order(this);
+  RankBlock& block = world.region().block(id);
+  block.pid.store(::getpid(), std::memory_order_relaxed);
+  block.phase.store(RankPhase::attached, std::memory_order_release);  // pairs with the launcher's acquire, as in boot
+}
+
+std::size_t SimRank::pick(std::size_t count) noexcept {
+  return world_.random().below(count);
+}
+
+void SimRank::turn_by(std::uint64_t time_ns) noexcept {
+  if (end_.reached) return;
+  const std::uint64_t time = std::max(time_ns, busy_until_ns_);
+  if (turn_at_ns_ <= time) return;
+  turn_at_ns_ = time;
+  world_.schedule().at(time, *this);
+}
+
+std::uint64_t SimRank::engage(std::uint64_t duration_ns) noexcept {
+  busy_until_ns_ = std::max(busy_until_ns_, world_.schedule().now_ns()) + duration_ns;
+  return busy_until_ns_;
+}
+
+void SimRank::happen() noexcept {
+  // An earlier turn may have taken the place of this one.
+  if (turn_at_ns_ != world_.schedule().now_ns() || end_.reached) return;
+  turn_at_ns_ = kNever;
+  const bool progress = turn();
+  if (end_.reached) return;
+  const std::uint64_t now = world_.schedule().now_ns();
+  if (progress) {
+    const std::uint64_t step = world_.model().step_ns;
+    turn_by(now + step + (world_.model().jitter_ns > 0 ? world_.random().up_to(step) : 0));
+  } else if (!loop_.timers().empty()) {
+    turn_by(std::max(loop_.timers().earliest_ns(), now + 1));
+  }
+}
+
+bool SimRank::turn_now() noexcept {
+  const bool progress = turn();
+  if (progress) turn_by(world_.schedule().now_ns());
+  with_io_ = !end_.reached && loop_.io_in_flight();
+  return progress;
+}
+
+bool SimRank::turn() noexcept {
+  loop_.exact_now_ns();
+  bool progress = true;
+  if (started_) {
+    progress = loop_.turn();
+  } else {
+    started_ = true;
+    loop_.start_root(live(rank_, world_.app_, world_.wiring_), end_);
+  }
+  if (end_.reached) {
+    finish();
+  } else if (!with_io_ && loop_.io_in_flight()) {
+    with_io_ = true;
+    world_.with_io_.push_back(this);
+  }
+  return progress;
+}
+
+void SimRank::finish() noexcept {
+  ++world_.finished_;
+  if (end_.error) {
+    if (world_.failed_ == nullptr) world_.failed_ = this;
+    return;
+  }
+  world_.region().block(id()).phase.store(RankPhase::finished, std::memory_order_release);  // as in the constructor
+}
+
+}  // namespace coracle::sim

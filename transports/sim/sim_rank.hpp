@@ -1,0 +1,51 @@
+// SimRank: one rank of a simulated job: its loop, its place in the schedule, and its processor's time.
+#pragma once
+
+#include "runtime/diagnostics.hpp"
+#include "runtime/event_loop.hpp"
+#include "runtime/rank.hpp"
+#include "transports/sim/world.hpp"
+
+namespace coracle::sim {
+
+class SimRank final : public Happening, private ReadyOrder {
+ public:
+  SimRank(World& world, std::uint32_t id);
+
+  /// Turns the loop at `time_ns`, or as soon after as the processor is free, unless it will be turned before anyway.
+  void turn_by(std::uint64_t time_ns) noexcept;
+  std::uint64_t engage(std::uint64_t duration_ns) noexcept;
+  /// One turn, for a rank that the kernel works for: real time passes, virtual time does not. True after progress.
+  bool turn_now() noexcept;
+
+  std::uint32_t id() const noexcept { return rank_.id(); }
+  EventLoop& loop() noexcept { return loop_; }
+  const EventLoop& loop() const noexcept { return loop_; }
+  SimTransport& transport() noexcept { return *transport_; }
+  bool finished() const noexcept { return end_.reached; }
+  const std::exception_ptr& error() const noexcept { return end_.error; }
+
+  void happen() noexcept override;
+  void abandon() noexcept override {}
+  std::uint64_t label() const noexcept override { return rank_.id(); }
+
+ private:
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+
+  std::size_t pick(std::size_t count) noexcept override;
+  bool turn() noexcept;
+  void finish() noexcept;
+
+  World& world_;
+  EventLoop loop_;
+  Diagnostics::Watch watch_;
+  Rank rank_;
+  SimTransport* transport_;
+  RootEnd end_;
+  std::uint64_t turn_at_ns_ = kNever;  // of the one valid entry in the schedule
+  std::uint64_t busy_until_ns_ = 0;
+  bool started_ = false;
+  bool with_io_ = false;
+};
+
+}  // namespace coracle::sim
