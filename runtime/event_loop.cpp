@@ -93,7 +93,9 @@ bool EventLoop::turn() {
 void EventLoop::idle(std::uint32_t& idle_turns) {
   ++idle_turns;
   if (idle_turns <= idle_.spins) {
-    cpu_pause();
+    // A pause costs as much as a hand-over of a cache line: only when the answer is late.
+    constexpr std::uint32_t kEagerTurns = 256;
+    if (idle_turns > kEagerTurns) cpu_pause();
   } else if (idle_turns <= idle_.spins + idle_.yields) {
     ::sched_yield();
   } else {

@@ -70,6 +70,7 @@ void DirectTransport::submit(Operation& operation) noexcept {
   const auto queue = waiting_.empty() ? waiting_.end() : waiting_.find(peer);
   if (queue == waiting_.end() && send(request)) return;
   waiting_[peer].push(request);
+  backlog_ = true;
   starve(inbox_of(peer).requests, peer);
 }
 
@@ -108,6 +109,7 @@ void DirectTransport::reply(std::uint32_t peer, const MessageHeader& header,
                             std::span<const std::byte> payload) noexcept {
   if (waiting_replies_.empty() && send_reply(peer, Kind::eager, header, payload)) return;
   waiting_replies_.push_back({peer, Kind::eager, header, {payload.begin(), payload.end()}});
+  backlog_ = true;
 }
 
 bool DirectTransport::send_reply(std::uint32_t peer, Kind kind, const MessageHeader& header,
@@ -136,9 +138,9 @@ void DirectTransport::feed_starving() noexcept {
 }
 
 bool DirectTransport::poll() noexcept {
-  bool progress = false;
-  if (!waiting_.empty() || !waiting_replies_.empty()) [[unlikely]]
-    progress = retry();
+  if (!own_.replies.active() && !own_.requests.active() && !backlog_) [[likely]]
+    return false;
+  bool progress = backlog_ && retry();
   progress |= poll_ring(own_.replies);
   // A request may make a reply: while old replies wait for room, no new requests are taken.
   if (waiting_replies_.empty()) progress |= poll_ring(own_.requests);
@@ -147,6 +149,8 @@ bool DirectTransport::poll() noexcept {
 
 bool DirectTransport::poll_ring(Ring& ring) noexcept {
   constexpr int kBatch = 64;  // then other pollers and coroutines get their turn
+  // Giving lines back costs a locked store: while messages come it is done for many at once, else when there is none.
+  constexpr std::uint64_t kOwedMax = kRingLines / 4;
   int count = 0;
   for (Slot* slot = ring.front(); slot != nullptr; slot = count < kBatch ? ring.front() : nullptr) {
     receive(*slot);
@@ -154,7 +158,9 @@ bool DirectTransport::poll_ring(Ring& ring) noexcept {
     ++count;
     if (!waiting_replies_.empty() && &ring == &own_.requests) break;
   }
-  if (count > 0 && ring.give_back()) feed_starving();
+  if ((count == 0 && ring.owed() > 0) || ring.owed() >= kOwedMax) {
+    if (ring.give_back()) feed_starving();
+  }
   return count > 0;
 }
 
@@ -199,8 +205,9 @@ void DirectTransport::receive_rendezvous(const MessageHeader& header, std::uint3
   MessageHeader taken;
   taken.argument_count = 2;
   taken.arguments = {reinterpret_cast<std::uint64_t>(descriptor.operation), static_cast<std::uint64_t>(error)};
-  if (!waiting_replies_.empty() || !send_reply(source, Kind::taken, taken, {}))
-    waiting_replies_.push_back({source, Kind::taken, taken, {}});
+  if (waiting_replies_.empty() && send_reply(source, Kind::taken, taken, {})) return;
+  waiting_replies_.push_back({source, Kind::taken, taken, {}});
+  backlog_ = true;
 }
 
 bool DirectTransport::retry() noexcept {
@@ -226,6 +233,7 @@ bool DirectTransport::retry() noexcept {
       ++queue;
     }
   }
+  backlog_ = !waiting_.empty() || !waiting_replies_.empty();
   return progress;
 }
 

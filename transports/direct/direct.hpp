@@ -61,6 +61,7 @@ class DirectTransport final : public Transport {
   Inbox& own_;
   const bool shares_memory_;
   std::size_t in_flight_ = 0;
+  bool backlog_ = false;                             // something waits in one of the two below
   std::map<std::uint32_t, OperationQueue> waiting_;  // by peer: requests that found its ring full, in order
   std::deque<WaitingReply> waiting_replies_;
 };

@@ -65,6 +65,13 @@ class Ring {
   Slot* front() noexcept;
   /// Receiver: done with the message at the front.
   void pop() noexcept;
+  /// Receiver: true when there is something to do: a message at the front, or lines to give back.
+  bool active() const noexcept {
+    return lines_[next_ & kMask].slot.ready.load(std::memory_order_relaxed) != 0 ||  // front() will look properly
+           next_ != given_back_;
+  }
+  /// Receiver: lines consumed and not yet given back.
+  std::uint64_t owed() const noexcept { return next_ - given_back_; }
   /// Receiver: gives the consumed lines back to the senders; true when some sender has found the ring full meanwhile.
   bool give_back() noexcept;
 
@@ -79,7 +86,8 @@ class Ring {
   std::atomic<std::uint64_t> head_seen_;  // a recent value of head_, so that senders seldom touch the receiver's line
   // Written by the receiver.
   alignas(128) std::atomic<std::uint64_t> head_;
-  std::uint64_t next_;  // the receiver's own position, ahead of head_
+  std::uint64_t next_;        // the receiver's own position, ahead of head_
+  std::uint64_t given_back_;  // what head_ holds
   alignas(128) std::atomic<std::uint32_t> starved_;
   alignas(128) std::array<Line, kRingLines> lines_;
 };
@@ -129,6 +137,7 @@ inline void Ring::pop() noexcept {
 inline bool Ring::give_back() noexcept {
   // seq_cst store, then load: a sender that saw the old head_ has set starved_ before, or sees the new head_ (Dekker).
   head_.store(next_, std::memory_order_seq_cst);
+  given_back_ = next_;
   if (starved_.load(std::memory_order_seq_cst) == 0) [[likely]]
     return false;
   starved_.store(0, std::memory_order_seq_cst);
