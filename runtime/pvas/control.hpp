@@ -22,6 +22,8 @@ struct StartOrders {
   std::uint64_t keep_count = 0;
   const void* cpu_mask = nullptr;
   std::uint64_t cpu_mask_bytes = 0;
+  unsigned int open_fds = 0;  ///< Open descriptors from 3 upwards, if known; see OpenFds.
+  unsigned int fd_limit = 0;
   int standard_fds[3] = {-1, -1, -1};
   int root_pid = 0;
   int parent_death_signal = 0;
@@ -61,6 +63,8 @@ struct Control {
   std::uint32_t settled = 0;  ///< Non-zero once the program's libc allocates through the private brk.
 };
 
-static_assert(sizeof(Control) < 8 * 1024, "the bitmaps follow the control block within 64 KiB");
+/// Where the bitmaps begin, counted from the control block: in its own page, since most tasks touch a few words only.
+inline constexpr std::uint64_t kBitmapsOffset = 3584;
+static_assert(sizeof(Control) <= kBitmapsOffset);
 
 }  // namespace coracle::pvas

@@ -13,6 +13,7 @@
 #include <new>
 
 #include "runtime/error.hpp"
+#include "runtime/pvas/fd_table.hpp"
 #include "runtime/pvas/places.hpp"
 #include "runtime/pvas/stubs.hpp"
 
@@ -115,6 +116,9 @@ void Partition::write_orders(StackWriter& writer, const SpawnOptions& options) {
   StartOrders& orders = control().start;
   const int standard_fds[] = {options.stdin_fd, options.stdout_fd, options.stderr_fd};
   std::copy_n(standard_fds, 3, orders.standard_fds);
+  const OpenFds fds = open_fds();
+  orders.open_fds = fds.count;
+  orders.fd_limit = fds.limit;
   orders.root_pid = ::getpid();
   orders.parent_death_signal = options.parent_death_signal;
   orders.new_process_group = options.new_process_group;

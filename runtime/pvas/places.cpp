@@ -12,7 +12,6 @@ namespace coracle::pvas {
 namespace {
 
 constexpr std::uint64_t kPagesPerHuge = kHugeBytes / kPageBytes;
-constexpr std::uint64_t kBitmapsOffset = 8 * 1024;
 
 std::uint64_t lower(std::uint64_t a, std::uint64_t b) noexcept {
   return a < b ? a : b;

@@ -19,14 +19,6 @@ namespace {
 constexpr int kSetupFailed = 127;  // As the shell says it of a command that could not be started.
 constexpr std::uint64_t kClearHandlers = 0x100000000ULL;  // CLONE_CLEAR_SIGHAND
 
-struct LinuxDirent {
-  std::uint64_t inode;
-  std::int64_t offset;
-  unsigned short record_bytes;
-  unsigned char type;
-  char name[1];
-};
-
 struct KernelAction {
   void* handler;
   unsigned long flags;
@@ -70,7 +62,9 @@ void place_standard_fds(const StartOrders& orders) noexcept {
     sources[i] = static_cast<int>(moved);
   }
   for (int i = 0; i < 3; ++i) {
-    if (sources[i] >= 0) require(raw_syscall(SYS_dup2, sources[i], i), "redirecting a standard descriptor");
+    if (sources[i] < 0) continue;
+    require(raw_syscall(SYS_dup2, sources[i], i), "redirecting a standard descriptor");
+    if (sources[i] != orders.standard_fds[i]) raw_syscall(SYS_close, sources[i]);
   }
 }
 
@@ -79,28 +73,22 @@ void close_if_marked(int fd) noexcept {
   if (!failed(flags) && (flags & FD_CLOEXEC) != 0) raw_syscall(SYS_close, fd);
 }
 
-/// What exec does: descriptors marked close-on-exec are closed, but for those that are to be kept.
+/// What exec does: descriptors marked close-on-exec are closed, but for those that are to be kept. By asking for each
+/// number: listing /proc/self/fd would make an inode for each.
 void close_marked_fds(const StartOrders& orders) noexcept {
   for (std::uint64_t i = 0; i < orders.keep_count; ++i) raw_syscall(SYS_fcntl, orders.keep_fds[i], F_SETFD, 0);
-  const long folder = raw_syscall(SYS_open, word("/proc/self/fd"), O_RDONLY | O_DIRECTORY, 0);
-  if (failed(folder)) {
-    for (int fd = 0; fd < 1024; ++fd) close_if_marked(fd);  // No /proc: the usual range.
-    return;
+  for (int fd = 0; fd < 3; ++fd) close_if_marked(fd);
+  unsigned int first = 3;  // Nothing in [first, fd) is to stay.
+  unsigned int fd = 3;
+  for (unsigned int seen = 0; seen < orders.open_fds && fd < orders.fd_limit; ++fd) {
+    const long flags = raw_syscall(SYS_fcntl, fd, F_GETFD);
+    if (failed(flags)) continue;
+    ++seen;
+    if ((flags & FD_CLOEXEC) != 0) continue;
+    if (first < fd) raw_syscall(SYS_close_range, first, fd - 1, 0);
+    first = fd + 1;
   }
-  alignas(8) char buffer[4096];
-  while (true) {
-    const long got = raw_syscall(SYS_getdents64, folder, word(buffer), sizeof(buffer));
-    if (got <= 0) break;
-    for (long at = 0; at < got;) {
-      const auto* entry = reinterpret_cast<const LinuxDirent*>(buffer + at);
-      int fd = 0;
-      const char* digit = entry->name;
-      for (; *digit >= '0' && *digit <= '9'; ++digit) fd = fd * 10 + (*digit - '0');
-      if (digit != entry->name && fd != folder) close_if_marked(fd);
-      at += entry->record_bytes;
-    }
-  }
-  raw_syscall(SYS_close, folder);
+  if (first < fd) raw_syscall(SYS_close_range, first, fd - 1, 0);
 }
 
 void reset_handlers() noexcept {
