@@ -5,10 +5,10 @@
 
 #include <CLI/CLI.hpp>
 #include <map>
-#include <sstream>
 
 #include "apps/asp/min_plus.hpp"
 #include "apps/asp/random_graph.hpp"
+#include "apps/command_line.hpp"
 
 namespace coracle::asp {
 namespace {
@@ -25,17 +25,17 @@ void add_graph_options(CLI::App& app, Options& options, bool& dpkg) {
   source->add_flag("--dpkg", dpkg, "the dependencies of the packages installed on this machine");
   source->add_option("--random", options.random_vertices, "N vertices with random arcs")
       ->type_name("N")
-      ->check(CLI::Range(std::size_t{1}, kVerticesMax));
+      ->check(whole_number(1, kVerticesMax));
   source->require_option(1);
   app.add_option("--format", options.format, "how FILE is written: gr, mtx, edges, dpkg (by its extension)")
       ->type_name("FORMAT")
       ->transform(CLI::CheckedTransformer(formats));
   app.add_option("--degree", options.degree, "with --random: arcs per vertex")
       ->type_name("D")
-      ->check(CLI::NonNegativeNumber)
+      ->check(any_count())
       ->capture_default_str();
   app.add_option("--seed", options.seed, "of the random graph and of the verified sources")
-      ->check(CLI::NonNegativeNumber)
+      ->check(any_count())
       ->capture_default_str();
   app.add_flag("--undirected", options.undirected, "take every arc in both directions");
 }
@@ -43,20 +43,18 @@ void add_graph_options(CLI::App& app, Options& options, bool& dpkg) {
 void add_run_options(CLI::App& app, Options& options) {
   app.add_option("--verify", options.verified_sources, "sources from which Dijkstra must find the same distances")
       ->type_name("SOURCES")
-      ->check(CLI::NonNegativeNumber)
+      ->check(any_count())
       ->capture_default_str();
   app.add_option("--block", options.block, "pivots per pass over the matrix (by the graph's size)")
       ->type_name("B")
       ->check([](const std::string& text) {
-        std::size_t block = 0;
-        const bool fits =
-            CLI::detail::lexical_cast(text, block) && block > 0 && block <= kPivotsMax && block % kPivotsStep == 0;
-        return fits ? std::string()
-                    : fmt::format("{} is no multiple of {} from {} to {}", text, kPivotsStep, kPivotsStep, kPivotsMax);
+        const std::string problem = whole_number(kPivotsStep, kPivotsMax)(text);
+        if (!problem.empty() || std::stoul(text) % kPivotsStep == 0) return problem;
+        return fmt::format("{} is no multiple of {}", text, kPivotsStep);
       });
   app.add_option("--top", options.top, "most central vertices to list")
       ->type_name("K")
-      ->check(CLI::NonNegativeNumber)
+      ->check(any_count())
       ->capture_default_str();
   app.add_flag("--progress", options.shows_progress, "show how far it is, on a terminal");
   app.add_option("--json", options.json_path, "write the results to a file too")->type_name("FILE");
@@ -64,23 +62,13 @@ void add_run_options(CLI::App& app, Options& options) {
 
 }  // namespace
 
-std::variant<Options, int> parse_options(int argc, char** argv, bool speaks) {
-  constexpr int kUsage = 2;
+std::variant<Options, int> parse_options(int argc, char** argv) {
   CLI::App app("All-pairs shortest paths by Floyd-Warshall, over the ranks of a Coracle job.", "asp");
   Options options;
   bool dpkg = false;
   add_graph_options(app, options, dpkg);
   add_run_options(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    std::ostringstream out;
-    std::ostringstream complaint;
-    const int status = app.exit(error, out, complaint) == 0 ? 0 : kUsage;
-    if (speaks) fmt::print(stdout, "{}", out.str());
-    if (speaks) fmt::print(stderr, "{}", complaint.str());
-    return status;
-  }
+  if (const std::optional<int> status = parse_command_line(app, argc, argv)) return *status;
   if (dpkg) {
     options.path = kDpkgStatus;
     options.format = GraphFormat::dpkg;

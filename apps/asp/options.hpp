@@ -26,9 +26,8 @@ struct Options {
   std::string json_path;
 };
 
-/// The options, or the exit status with which to end: 0 after --help, 2 after wrong usage. Help and complaints are
-/// printed only where `speaks`, so that they appear once, not once per rank.
-std::variant<Options, int> parse_options(int argc, char** argv, bool speaks);
+/// The options, or the exit status with which to leave; see parse_command_line.
+std::variant<Options, int> parse_options(int argc, char** argv);
 
 /// Reads or draws the graph that the options name. Throws Error(Errc::bad_input).
 Graph load_graph(const Options& options);

@@ -115,7 +115,11 @@ void add_times(Page& page, const Report& report) {
   page.line("  {:<12}{:>30}  {}", "in all", seconds(report.total_s),
             page.faint(fmt::format("on {}, placement {}, {} pivots per pass", plural(report.ranks, "rank"),
                                    report.placement, report.block)));
-  if (report.kernel_rate > 0) {
+  // Where nearly all is skipped, the rate is that of finding out what to skip, and says nothing about the vector units.
+  if (report.skipped_share > 0.5) {
+    page.line("  {:<12}{:>8.1f} % of all sums skipped, as no way leads there; {}", "inner loop",
+              100 * report.skipped_share, report.kernel);
+  } else if (report.kernel_rate > 0) {
     page.line("  {:<12}{:>8.2f} G/s per rank with {}; the vector units' limit is {:.2f} G/s: {:.2f}x", "inner loop",
               report.kernel_rate * 1e-9, report.kernel, report.vector_limit * 1e-9,
               report.vector_limit / report.kernel_rate);
@@ -183,7 +187,11 @@ std::string to_json(const Report& report) {
       {"computing_s", to_object(report.computing_s)},
       {"waiting_s", to_object(report.waiting_s)},
       {"total_s", report.total_s},
-      {"kernel", {{"name", report.kernel}, {"rate", report.kernel_rate}, {"limit", report.vector_limit}}},
+      {"kernel",
+       {{"name", report.kernel},
+        {"rate", report.kernel_rate},
+        {"limit", report.vector_limit},
+        {"skipped_share", report.skipped_share}}},
   };
   return object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }

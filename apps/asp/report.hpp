@@ -46,8 +46,10 @@ struct Report {
   double total_s = 0;
 
   std::string kernel;
-  double kernel_rate = 0;   ///< (add, min) pairs per second of computing, of one rank
-  double vector_limit = 0;  ///< the same on registers only, in this run
+  double operations = 0;     ///< (add, min) pairs done by all ranks
+  double skipped_share = 0;  ///< of all vertices^3 pairs: those behind which nothing lies
+  double kernel_rate = 0;    ///< (add, min) pairs per second of computing, of one rank
+  double vector_limit = 0;   ///< the same on registers only, in this run
 };
 
 struct TextStyle {

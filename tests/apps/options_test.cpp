@@ -18,7 +18,7 @@ std::variant<Options, int> parse(std::initializer_list<const char*> arguments) {
   pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
-  return parse_options(static_cast<int>(words.size()), pointers.data(), false);
+  return parse_options(static_cast<int>(words.size()), pointers.data());
 }
 
 int status_of(std::initializer_list<const char*> arguments) {

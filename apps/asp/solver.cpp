@@ -1,0 +1,113 @@
+// The loop over blocks of pivots, one step ahead of itself.
+#include "apps/asp/solver.hpp"
+
+#include <time.h>
+
+#include <utility>
+
+namespace coracle::asp {
+namespace {
+
+double seconds(clockid_t clock) noexcept {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+}  // namespace
+
+Solver::Solver(Rank& self, OwnedRows& rows, std::function<void(std::size_t, std::size_t)> progress)
+    : self_(self),
+      rows_(rows),
+      layout_(rows.layout()),
+      stride_(row_stride(layout_.vertices)),
+      progress_(std::move(progress)),
+      pivots_(self.allocate<float>(kBuffers * layout_.block * stride_)),
+      arrived_(self.allocate_signals(kBuffers)),
+      freed_(self.allocate_signals(1)) {}
+
+Task<> Solver::run() {
+  const Mailbox mine{pivots_.remote(), arrived_.remote(), freed_.remote()};
+  mailboxes_ = co_await self_.world().gather_all(mine);
+  const double start = seconds(CLOCK_MONOTONIC);
+  if (rows_.owns(0)) co_await make_block(0);
+  for (std::size_t block = 0; block < layout_.blocks(); ++block) {
+    co_await wait_for_block(block);
+    const bool makes_next = block + 1 < layout_.blocks() && rows_.owns(block + 1);
+    if (makes_next) {
+      // The others need these pivots next: they come before the rest of the work.
+      apply(block, block + 1);
+      co_await make_block(block + 1);
+    }
+    co_await apply_to_rest(block, makes_next);
+    co_await free_buffer(block);
+    progress_(block + 1, layout_.blocks());
+  }
+  effort_.operations = min_plus_.operations();
+  effort_.waiting_s = seconds(CLOCK_MONOTONIC) - start - effort_.computing_s;
+}
+
+Task<> Solver::make_block(std::size_t block) {
+  if (block >= kBuffers) {
+    // All others must have done with the block that lay in this buffer. None can be further: they need this block
+    // first.
+    freed_wanted_ += self_.size() - 1;
+    co_await self_.wait(freed_[0], freed_wanted_);
+  }
+  const DistanceRows own = rows_.block(block);
+  for (std::size_t step = 0; step < own.count; ++step) {
+    compute(
+        [&] { min_plus_.make_pivot(own, layout_.first_row(block), step, pivots_.data() + pivot_offset(block, 0)); });
+    send_pivot(block, step);
+  }
+  compute([&] { min_plus_.finish_block(own, pivots(block)); });
+  co_await self_.nbi_done();
+}
+
+// Row k is broadcast at step k. Every rank writes to all others itself, beginning with its neighbour, so that not all
+// ranks write to the same one at a time.
+void Solver::send_pivot(std::size_t block, std::size_t step) {
+  const std::size_t offset = pivot_offset(block, step);
+  const std::span<const float> pivot = pivots_.local().subspan(offset, stride_);
+  for (std::uint32_t distance = 1; distance < self_.size(); ++distance) {
+    const Mailbox& mailbox = mailboxes_[(self_.id() + distance) % self_.size()];
+    const auto place = static_cast<std::ptrdiff_t>(offset);
+    const auto buffer = static_cast<std::ptrdiff_t>(block % kBuffers);
+    self_.put_signal_nbi(pivot, mailbox.pivots + place, mailbox.arrived + buffer);
+  }
+}
+
+Task<> Solver::wait_for_block(std::size_t block) {
+  if (rows_.owns(block)) co_return;
+  const std::size_t buffer = block % kBuffers;
+  arrived_wanted_[buffer] += layout_.row_count(block);
+  co_await self_.wait(arrived_[buffer], arrived_wanted_[buffer]);
+}
+
+Task<> Solver::apply_to_rest(std::size_t block, bool makes_next) {
+  for (std::size_t own = rows_.first_block(); own < layout_.blocks(); own += layout_.ranks) {
+    if (own == block || (makes_next && own == block + 1)) continue;
+    apply(block, own);
+    co_await yield();  // transports that need this rank's hand get it
+  }
+}
+
+Task<> Solver::free_buffer(std::size_t block) {
+  const std::size_t next = block + kBuffers;  // whose owner will fill the buffer again
+  if (next < layout_.blocks() && !rows_.owns(next)) co_await self_.raise(mailboxes_[layout_.owner(next)].freed);
+}
+
+void Solver::apply(std::size_t pivot_block, std::size_t block) {
+  compute([&] { min_plus_.apply(rows_.block(block), pivots(pivot_block)); });
+}
+
+template <class Work>
+void Solver::compute(Work work) {
+  const double start = seconds(CLOCK_MONOTONIC);
+  const double cpu_start = seconds(CLOCK_THREAD_CPUTIME_ID);
+  work();
+  effort_.computing_cpu_s += seconds(CLOCK_THREAD_CPUTIME_ID) - cpu_start;
+  effort_.computing_s += seconds(CLOCK_MONOTONIC) - start;
+}
+
+}  // namespace coracle::asp

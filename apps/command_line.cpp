@@ -1,0 +1,52 @@
+// Speaks for all ranks.
+#include "apps/command_line.hpp"
+
+#include <fmt/format.h>
+#include <coracle/coracle.hpp>
+
+#include <charconv>
+#include <cstdio>
+#include <sstream>
+#include <string>
+
+namespace coracle {
+
+std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv) {
+  constexpr int kUsage = 2;
+  try {
+    app.parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    std::ostringstream help;
+    std::ostringstream complaint;
+    const int status = app.exit(error, help, complaint) == 0 ? 0 : kUsage;
+    if (rank_from_environment() == 0) {
+      fmt::print(stdout, "{}", help.str());
+      fmt::print(stderr, "{}", complaint.str());
+    }
+    return status;
+  }
+}
+
+int leave(int argc, char** argv, int status) {
+  if (status == 0 || rank_from_environment() == 0) return status;
+  return run(argc, argv, [](Rank& self) { return self.world().barrier(); });
+}
+
+CLI::Validator whole_number(std::size_t low, std::size_t high) {
+  const std::string range = fmt::format("{} to {}", low, high);
+  return {[low, high, range](std::string& text) {
+            std::size_t value = 0;
+            const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+            const bool fits =
+                parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() && value >= low && value <= high;
+            return fits ? std::string() : fmt::format("{} is no whole number from {}", text, range);
+          },
+          ""};
+}
+
+CLI::Validator any_count() {
+  return whole_number(0, std::size_t{1} << 53);
+}
+
+}  // namespace coracle

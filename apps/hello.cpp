@@ -1,0 +1,23 @@
+// The first program: every rank says where it is and writes its number into its right neighbour's memory.
+#include <fmt/core.h>
+#include <coracle/coracle.hpp>
+
+using coracle::Rank;
+using coracle::Task;
+
+Task<> hello(Rank& self) {
+  // Memory that peers may reach, and where everyone's is.
+  auto greeting = self.allocate<std::uint32_t>(1);
+  auto greetings = co_await self.world().gather_all(greeting.remote());
+
+  const std::uint32_t right = (self.id() + 1) % self.size();
+  co_await self.put_value(self.id(), greetings[right]);
+  co_await self.world().barrier();  // now all greetings have come
+
+  fmt::print("rank {} of {} on node {} of {} ({}): greeted by rank {}\n", self.id(), self.size(), self.node(),
+             self.nodes(), to_string(self.placement()), greeting[0]);
+}
+
+int main(int argc, char** argv) {
+  return coracle::run(argc, argv, hello);
+}

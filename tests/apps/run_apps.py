@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Runs hello, stencil and asp under `coracle run` in one placement: the same results for any number of ranks, and the
+right status and words for wrong input.
+
+    run_apps.py FOLDER PLACEMENT      FOLDER holds coracle, hello, asp, stencil
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+FOLDER = pathlib.Path(sys.argv[1])
+PLACEMENT = sys.argv[2]
+TIME_LIMIT_S = 100
+failures = []
+
+
+def run(ranks, program, *arguments):
+    command = [FOLDER / "coracle", "run", "-n", ranks, "--place", PLACEMENT, FOLDER / program, *arguments]
+    command = [str(word) for word in command]
+    return command, subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT_S, check=False)
+
+
+def expect(condition, command, result, wanted):
+    if condition:
+        return
+    failures.append(command)
+    print(f"{' '.join(command)}\n  wanted: {wanted}\n  status: {result.returncode}")
+    print(f"  stdout: {result.stdout}\n  stderr: {result.stderr}")
+
+
+def check_hello():
+    for ranks in (1, 5):
+        command, result = run(ranks, "hello")
+        wanted = sorted(
+            f"rank {rank} of {ranks} on node 0 of 1 ({PLACEMENT}): greeted by rank {(rank - 1) % ranks}"
+            for rank in range(ranks)
+        )
+        expect(result.returncode == 0 and sorted(result.stdout.splitlines()) == wanted, command, result, wanted)
+
+
+def check_stencil(folder):
+    pictures = set()
+    for ranks in (1, 2, 6):
+        picture = folder / f"heat-{ranks}.pgm"
+        command, result = run(ranks, "stencil", "--size", 48, "--steps", 40, "--verify", "--output", picture)
+        expect(result.returncode == 0 and "bit for bit" in result.stdout, command, result, "a verified plate")
+        pictures.add(picture.read_bytes() if picture.exists() else None)
+        expect(len(pictures) == 1, command, result, "the picture of one rank")
+    command, result = run(6, "stencil", "--size", 2)
+    expect(result.returncode == 1 and "3 x 2 tiles" in result.stderr, command, result, "status 1 and the reason")
+
+
+def asp_results(folder, ranks, *arguments):
+    report = folder / "report.json"
+    command, result = run(ranks, "asp", *arguments, "--json", report)
+    expect(result.returncode == 0, command, result, "status 0")
+    found = json.loads(report.read_text()) if report.exists() else {}
+    report.unlink(missing_ok=True)
+    for varying in ("ranks", "block", "computing_s", "waiting_s", "total_s", "kernel"):
+        found.pop(varying, None)
+    return command, result, found
+
+
+def check_asp(folder):
+    for graph in (("--random", 150, "--degree", 3), ("--random", 1), ("--random", 90, "--degree", 1, "--undirected")):
+        expected = None
+        # Blocks of 16 rows: with 12 ranks some have none. 7 ranks: blocks come back to each rank in another buffer.
+        for ranks, block in ((1, 16), (2, 16), (2, 64), (7, 16), (12, 16)):
+            command, result, found = asp_results(folder, ranks, *graph, "--block", block, "--verify", 20)
+            expected = expected or found
+            exact = found.get("verified", {}).get("exactly")
+            expect(found == expected and exact, command, result, f"what one rank finds, exactly: {expected}")
+
+
+def check_complaints(folder):
+    cut = folder / "cut.gr"
+    cut.write_text("p sp 3 2\na 1 2 3\n")
+    negative = folder / "negative.gr"
+    negative.write_text("p sp 2 1\na 1 2 -3\n")
+    for words, status, text in (
+        ((cut,), 1, "cut.gr:2: the file ends after 1 of 2 arcs"),
+        ((negative,), 1, 'negative.gr:2: the weight "-3" is negative'),
+        ((folder / "missing.gr",), 1, "missing.gr: No such file or directory"),
+        (("--dpkg", cut), 2, "Exactly 1 option from"),
+        (("--random", 9, "--block", 20), 2, "20 is no multiple of 16"),
+    ):
+        command, result = run(3, "asp", *words)
+        expect(result.returncode == status and result.stderr.count(text) == 1, command, result, f"{status}, once: {text}")
+
+
+with tempfile.TemporaryDirectory() as name:
+    check_hello()
+    check_stencil(pathlib.Path(name))
+    check_asp(pathlib.Path(name))
+    check_complaints(pathlib.Path(name))
+sys.exit(1 if failures else 0)
