@@ -15,21 +15,35 @@ namespace {
 
 constexpr const char* kDpkgStatus = "/var/lib/dpkg/status";
 
-void add_graph_options(CLI::App& app, Options& options, bool& dpkg) {
+// Options that stand for something else.
+struct Words {
+  bool dpkg = false;
+  std::string format;
+};
+
+void take_words(const Words& words, Options& options) {
   const std::map<std::string, GraphFormat> formats = {{"gr", GraphFormat::dimacs},
                                                       {"mtx", GraphFormat::matrix_market},
                                                       {"edges", GraphFormat::edge_list},
                                                       {"dpkg", GraphFormat::dpkg}};
+  if (!words.format.empty()) options.format = formats.at(words.format);
+  if (words.dpkg) {
+    options.path = kDpkgStatus;
+    options.format = GraphFormat::dpkg;
+  }
+}
+
+void add_graph_options(CLI::App& app, Options& options, Words& words) {
   auto* const source = app.add_option_group("graph", "one of these");
   source->add_option("FILE", options.path, "a graph: DIMACS .gr, Matrix Market .mtx, or an edge list");
-  source->add_flag("--dpkg", dpkg, "the dependencies of the packages installed on this machine");
+  source->add_flag("--dpkg", words.dpkg, "the dependencies of the packages installed on this machine");
   source->add_option("--random", options.random_vertices, "N vertices with random arcs")
       ->type_name("N")
       ->check(whole_number(1, kVerticesMax));
   source->require_option(1);
-  app.add_option("--format", options.format, "how FILE is written: gr, mtx, edges, dpkg (by its extension)")
+  app.add_option("--format", words.format, "how FILE is written: gr, mtx, edges, dpkg (by its extension)")
       ->type_name("FORMAT")
-      ->transform(CLI::CheckedTransformer(formats));
+      ->check(CLI::IsMember({"gr", "mtx", "edges", "dpkg"}));
   app.add_option("--degree", options.degree, "with --random: arcs per vertex")
       ->type_name("D")
       ->check(any_count())
@@ -65,14 +79,11 @@ void add_run_options(CLI::App& app, Options& options) {
 std::variant<Options, int> parse_options(int argc, char** argv) {
   CLI::App app("All-pairs shortest paths by Floyd-Warshall, over the ranks of a Coracle job.", "asp");
   Options options;
-  bool dpkg = false;
-  add_graph_options(app, options, dpkg);
+  Words words;
+  add_graph_options(app, options, words);
   add_run_options(app, options);
   if (const std::optional<int> status = parse_command_line(app, argc, argv)) return *status;
-  if (dpkg) {
-    options.path = kDpkgStatus;
-    options.format = GraphFormat::dpkg;
-  }
+  take_words(words, options);
   return options;
 }
 
