@@ -54,7 +54,7 @@ class FramePool {
     Slab* next;
   };
   static constexpr std::size_t kGrain = 32;
-  static constexpr std::size_t kLargest = 2048;
+  static constexpr std::size_t kLargest = 8192;
   static constexpr std::size_t kSlabBytes = 64 * 1024;
 
   static constexpr std::size_t index_of(std::size_t bytes) { return (bytes + kGrain - 1) / kGrain; }
