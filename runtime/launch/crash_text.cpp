@@ -108,6 +108,13 @@ std::string run_addr2line(const std::string& module, const std::vector<std::stri
   return text;
 }
 
+/// Without " at ??:?", which addr2line says where there is no debug information; empty if it does not know the
+/// function.
+std::string known_part(std::string_view line) {
+  if (line.substr(0, 2) == "??") return {};
+  return std::string(line.substr(0, line.find(" at ??:")));
+}
+
 /// Fills in Frame::source. addr2line's lines: "0x00001139: f() at x.cpp:5", then " (inlined by) g() at ..." for its
 /// callers.
 void find_sources(std::vector<Frame>& frames) {
@@ -125,7 +132,7 @@ void find_sources(std::vector<Frame>& frames) {
       if (line.substr(0, 2) == "0x" && colon != std::string_view::npos) {
         line.remove_prefix(colon + 2);
         if (index == wanted.size()) break;
-        wanted[index++]->source = line.find("??") == std::string_view::npos ? std::string(line) : std::string();
+        wanted[index++]->source = known_part(line);
       } else if (index > 0 && !wanted[index - 1]->source.empty()) {
         wanted[index - 1]->source += fmt::format("\n      {}", line.substr(line.find_first_not_of(' ')));
       }
@@ -153,8 +160,10 @@ CrashText readable_crash(std::string_view raw, const std::string& program) {
   }
   find_sources(frames);
   for (const Frame& frame : frames) {
-    if (!frame.source.empty()) {
+    if (frame.source.find(" at ") != std::string::npos) {
       result.details += fmt::format("    {}\n", frame.source);
+    } else if (!frame.source.empty()) {
+      result.details += fmt::format("    {} in {} ({})\n", frame.source, frame.module, frame.offset);
     } else {
       result.details += fmt::format("    {} in {} ({})\n", demangled(frame.symbol), frame.module, frame.offset);
     }

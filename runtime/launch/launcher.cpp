@@ -164,11 +164,15 @@ Launcher::Launcher(JobOptions options) : program_(find_program(options.program))
 
 Launcher::~Launcher() = default;
 
+void Launcher::reaped(pid_t pid) {
+  guardian_.remove(pid);
+  starter_->reaped(pid);
+}
+
 int Launcher::run() {
   SignalPipe signals;
   Starter& starter = *starter_;
-  Supervisor supervisor(starter.region(), signals,
-                        {program_, options_.timeout, [&starter](pid_t pid) { starter.reaped(pid); }});
+  Supervisor supervisor(starter.region(), signals, {program_, options_.timeout, [this](pid_t pid) { reaped(pid); }});
   const std::uint32_t processes = starter.processes();
   if (options_.verbose) {
     say("starting {} rank{} of {} on {} node{}, placement {}, {} usable core{}", options_.shape.size,
@@ -178,6 +182,7 @@ int Launcher::run() {
   for (std::uint32_t rank = 0; rank < processes && supervisor.step(); ++rank) {
     try {
       const pid_t pid = starter.start(rank);
+      guardian_.add(pid);
       supervisor.add(pid, rank, starter.ranks_per_process());
       if (options_.verbose) say("rank {} is process {}", rank, pid);
     } catch (const Error& error) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/launch/guardian.hpp"
 #include "runtime/launch/job_options.hpp"
 #include "runtime/launch/spawn_options.hpp"
 #include "runtime/launch/supervisor.hpp"
@@ -29,6 +30,9 @@ class Launcher {
  private:
   class Starter;
 
+  void reaped(pid_t pid);
+
+  Guardian guardian_;  // before anything is mapped
   JobOptions options_;
   std::string program_;
   std::vector<std::vector<int>> cores_;

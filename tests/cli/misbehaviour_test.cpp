@@ -1,0 +1,147 @@
+// Ranks that crash, hang or leave early: what the launcher says of them.
+#include <doctest/doctest.h>
+#include <signal.h>
+
+#include <algorithm>
+
+#include "tests/cli/command.hpp"
+
+namespace {
+
+struct Ending {
+  std::string what;
+  int status;
+  std::vector<std::string> messages;
+};
+
+std::vector<std::string> placements_of_ranks() {
+  std::vector<std::string> placements = process_placements();
+  placements.emplace_back("thread");
+  return placements;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("coracle run: a rank that crashes is named with its signal, its address and a backtrace") {
+  // Sanitizers handle SIGSEGV and SIGFPE themselves.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr bool kSanitized = true;
+#else
+  constexpr bool kSanitized = false;
+#endif
+  std::vector<Ending> endings{
+      {"abort", 128 + SIGABRT, {"coracle: rank 2 (pid ", ") was killed by SIGABRT", "misbehave"}},
+      {"assert", 128 + SIGABRT, {"assertion failed: what.empty(): this is assert", ") was killed by SIGABRT"}},
+      {"throw",
+       128 + SIGABRT,
+       {"was killed by SIGABRT", "uncaught exception: std::runtime_error: thrown in a thread\n"}},
+  };
+  if (!kSanitized) {
+    endings.push_back({"segv",
+                       128 + SIGSEGV,
+                       {"coracle: rank 2 (pid ", ") was killed by SIGSEGV (address 0x0, not mapped)", "misbehave"}});
+    endings.push_back({"divide", 128 + SIGFPE, {") was killed by SIGFPE (address 0x", "integer division by zero)"}});
+  }
+  for (const std::string& placement : placements_of_ranks()) {
+    for (const Ending& ending : endings) {
+      CAPTURE(placement);
+      CAPTURE(ending.what);
+      // A helper thread's crash in a process of many ranks is laid to the first of them.
+      Command command({"run", "-n", "3", "--place", placement, test_program("misbehave"), ending.what, "2"});
+      CHECK(command.wait() == ending.status);
+      for (const std::string& message : ending.messages)
+        CHECK_MESSAGE(contains(command.errors(), message), command.errors());
+      CHECK(contains(command.errors(), "coracle: job ended, exit status " + std::to_string(ending.status) + "\n"));
+    }
+  }
+}
+
+TEST_CASE("coracle run: a rank that ends while others wait for it ends the job") {
+  for (const std::string& placement : process_placements()) {
+    for (const Ending& ending :
+         {Ending{"exit 7", 7, {"coracle: rank 1 (pid ", ") exited with status 7\n"}},
+          Ending{"exit 0", 1, {"coracle: rank 1 (pid ", "ended before its coracle::run had returned"}},
+          Ending{"error", 1, {"coracle: rank 1: thrown in a rank\n", ") exited with status 1\n"}},
+          Ending{"kill", 128 + SIGKILL, {"coracle: rank 1 (pid ", ") was killed by SIGKILL"}},
+          Ending{"no coracle", 1, {"coracle: rank 1 (pid ", "ended without calling coracle::run"}}}) {
+      CAPTURE(placement);
+      CAPTURE(ending.what);
+      Command command({"run", "-v", "-n", "3", "--place", placement, test_program("misbehave"), ending.what, "1"});
+      CHECK(command.wait() == ending.status);
+      for (const std::string& message : ending.messages)
+        CHECK_MESSAGE(contains(command.errors(), message), command.errors());
+      const auto ranks = command.ranks();
+      CHECK(std::none_of(ranks.begin(), ranks.end(), exists));
+    }
+  }
+}
+
+TEST_CASE("coracle run: threads that fail end the job too") {
+  for (const Ending& ending : {Ending{"exit 7", 7, {"exited with status 7\n"}},
+                               Ending{"exit 0", 1, {"ended before its coracle::run had returned"}},
+                               Ending{"error", 1, {"coracle: rank 1: thrown in a rank\n", "exited with status 1\n"}}}) {
+    CAPTURE(ending.what);
+    Command command({"run", "-n", "3", "--place", "thread", test_program("misbehave"), ending.what, "1"});
+    CHECK(command.wait() == ending.status);
+    for (const std::string& message : ending.messages)
+      CHECK_MESSAGE(contains(command.errors(), message), command.errors());
+  }
+}
+
+TEST_CASE("coracle run: many ranks that crash at once are told of once") {
+  for (const std::string& placement : process_placements()) {
+    CAPTURE(placement);
+    Command command({"run", "-n", "16", "--place", placement, test_program("misbehave"), "all abort"});
+    CHECK(command.wait() == 128 + SIGABRT);
+    const std::string text = command.errors();
+    const std::string mark = ") was killed by SIGABRT";
+    CHECK(contains(text, mark));
+    CHECK(text.find(mark) == text.rfind(mark));
+  }
+}
+
+TEST_CASE("coracle run: --timeout tells what every rank awaits") {
+  for (const std::string& placement : placements_of_ranks()) {
+    CAPTURE(placement);
+    Command command(
+        {"run", "-n", "3", "--timeout", "1s", "--place", placement, test_program("misbehave"), "sleep", "1"});
+    CHECK(command.wait() == 124);
+    for (const char* rank : {"rank 0: ", "rank 1: ", "rank 2: "})
+      CHECK_MESSAGE(contains(command.errors(), rank), command.errors());
+    CHECK_MESSAGE(contains(command.errors(), "  timer, for "), command.errors());
+    CHECK_MESSAGE(contains(command.errors(), "at misbehave.cpp:"), command.errors());
+    CHECK_MESSAGE(contains(command.errors(), "main task\n"), command.errors());
+  }
+}
+
+TEST_CASE("coracle run: a rank that computes for ever is told of with the place where it does") {
+  for (const std::string& placement : placements_of_ranks()) {
+    CAPTURE(placement);
+    Command command(
+        {"run", "-n", "2", "--timeout", "1s", "--place", placement, test_program("misbehave"), "loop", "0"});
+    CHECK(command.wait() == 124);
+    CHECK_MESSAGE(contains(command.errors(), "rank 0: 0 waits\n  running at:\n  at "), command.errors());
+    CHECK_MESSAGE(contains(command.errors(), "rank 1: "), command.errors());
+  }
+}
+
+TEST_CASE("coracle run: SIGUSR1 makes every rank report, and the job goes on") {
+  for (const std::string& placement : placements_of_ranks()) {
+    CAPTURE(placement);
+    Command command({"run", "-v", "-n", "3", "--place", placement, test_program("misbehave"), "sleep", "1"});
+    REQUIRE(command.says("is process"));
+    // Until the ranks have come so far that they have something to tell.
+    REQUIRE(soon([&] {
+      command.signal(SIGUSR1);
+      return command.says("as asked by SIGUSR1") && contains(command.errors(), "  timer, for ");
+    }));
+    for (const char* rank : {"rank 0: ", "rank 1: ", "rank 2: "}) CHECK(command.says(rank));
+    CHECK_FALSE(contains(command.errors(), "job ended"));
+    command.signal(SIGINT);
+    CHECK(command.wait() == 128 + SIGINT);
+  }
+}

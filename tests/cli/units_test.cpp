@@ -1,0 +1,28 @@
+// Sizes and times as people write them.
+#include "apps/coracle/units.hpp"
+
+#include <doctest/doctest.h>
+
+using coracle::parse_bytes;
+using coracle::parse_duration;
+using namespace std::chrono_literals;
+
+TEST_CASE("units: sizes in powers of 1024") {
+  CHECK(parse_bytes("17") == 17);
+  CHECK(parse_bytes("4k") == 4096);
+  CHECK(parse_bytes("64M") == 64 << 20);
+  CHECK(parse_bytes("1.5GiB") == 3ULL << 29);
+  CHECK(parse_bytes("2TB") == 2ULL << 40);
+  for (const char* text : {"", "M", "-1", "0", "1X", "1 G", "1Gi", "1GBB", "0x10", "nan", "inf", "99999999999T"})
+    CHECK_FALSE(parse_bytes(text).has_value());
+}
+
+TEST_CASE("units: times need a number above zero") {
+  CHECK(parse_duration("30") == 30s);
+  CHECK(parse_duration("30s") == 30s);
+  CHECK(parse_duration("1.5ms") == 1500us);
+  CHECK(parse_duration("2m") == 2min);
+  CHECK(parse_duration("1h") == 1h);
+  for (const char* text : {"", "s", "0", "0s", "-1s", "1d", "1 s", "1e3", "1000000h"})
+    CHECK_FALSE(parse_duration(text).has_value());
+}

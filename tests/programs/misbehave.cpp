@@ -1,0 +1,67 @@
+// A program of Coracle that does what it should not, for the tests of the launcher: `misbehave WHAT [RANK]`. Rank RANK
+// (0 unless given) does WHAT while the others wait for it in a barrier.
+#include <signal.h>
+#include <unistd.h>
+
+#include <coracle/coracle.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+using namespace coracle;
+
+namespace {
+
+// Not inlined, so that backtraces show them.
+[[gnu::noinline]] void write_to(volatile int* address) {
+  *address = 1;
+}
+
+[[gnu::noinline]] void divide(int by) {
+  volatile int divisor = by;
+  volatile int dividend = 100;
+  volatile int result = dividend / divisor;
+  static_cast<void>(result);
+}
+
+void misbehave(const std::string& what) {
+  if (what == "segv") write_to(nullptr);
+  if (what == "divide") divide(0);
+  if (what == "abort") std::abort();
+  if (what == "assert") CORACLE_ASSERT(what.empty(), "this is {}", what);
+  if (what == "throw") std::thread([] { throw std::runtime_error("thrown in a thread"); }).join();
+  if (what == "error") throw std::runtime_error("thrown in a rank");
+  if (what == "exit 7") std::_Exit(7);
+  if (what == "exit 0") std::_Exit(0);
+  if (what == "kill") ::raise(SIGKILL);
+  volatile bool looping = what == "loop";
+  while (looping) {
+  }
+}
+
+std::string what_to_do;
+unsigned who = 0;
+
+Task<> app(Rank& self) {
+  if (what_to_do == "stubborn") ::signal(SIGTERM, SIG_IGN);
+  if (what_to_do == "all abort") std::abort();
+  if (self.id() == who) {
+    misbehave(what_to_do);
+    if (what_to_do == "sleep" || what_to_do == "stubborn") co_await sleep_for(std::chrono::hours(1));
+  }
+  co_await self.world().barrier();
+  if (self.id() == who) std::puts("the barrier is done");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) return 2;
+  what_to_do = argv[1];
+  if (argc > 2) who = static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10));
+  if (what_to_do == "no coracle" && rank_from_environment() == who) return 0;
+  return run(argc, argv, app);
+}
