@@ -1,0 +1,57 @@
+// A simulated job inside a test: no launcher, no process of its own.
+#pragma once
+
+#include <coracle/coracle.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "transports/sim/world.hpp"
+
+namespace coracle::sim {
+
+struct SimJob {
+  std::uint32_t size = 2;
+  std::uint32_t nodes = 1;
+  std::uint64_t seed = 1;
+  std::uint64_t segment_bytes = 1 << 20;
+  NetworkModel model;
+
+  JobShape shape() const {
+    JobShape shape;
+    shape.placement = Placement::sim;
+    shape.size = size;
+    shape.nodes = nodes;
+    shape.seed = seed;
+    shape.segment_bytes = segment_bytes;
+    return shape;
+  }
+
+  Outcome run(const App& app) const {
+    static constexpr Wiring wiring{nullptr, nullptr, say_farewell, nullptr};
+    const JobRegion region = JobRegion::create(shape(), JobRegion::Backing::anonymous);
+    World world(region, app, wiring, model);
+    return world.run();
+  }
+};
+
+/// What an outcome's error says; "" when there is none.
+inline std::string text_of(const Outcome& outcome) {
+  if (!outcome.error) return "";
+  try {
+    std::rethrow_exception(outcome.error);
+  } catch (const std::exception& error) {
+    return "rank " + std::to_string(outcome.rank) + ": " + error.what();
+  }
+}
+
+inline void expect(bool condition, const char* what, int line) {
+  if (!condition) throw std::runtime_error("line " + std::to_string(line) + ": does not hold: " + what);
+}
+
+}  // namespace coracle::sim
+
+/// Inside a rank's program: ends the job when the condition does not hold.
+#define EXPECT(condition) ::coracle::sim::expect((condition), #condition, __LINE__)
