@@ -94,9 +94,10 @@ struct AddressSpace::State {
     std::unique_ptr<Partition> partition;
   };
 
-  explicit State(const Options& wanted) : options(wanted) {}
+  State(const Options& wanted, const Arena& usable) : options(wanted), arena(usable) {}
 
   Options options;
+  Arena arena;
   pid_t owner = ::getpid();
   std::vector<AuxEntry> auxiliary = own_auxiliary_vector();
   SharedSites sites;
@@ -125,12 +126,12 @@ struct AddressSpace::State {
         std::make_error_code(std::errc::resource_unavailable_try_again),
         fmt::format("cannot run {}: all {} partitions are in use; wait for a task to end, or create the space with "
                     "a larger max_tasks",
-                    program, options.max_tasks));
+                    program, tasks.size()));
   }
 
   Layout layout_of(std::size_t slot) const noexcept {
-    const std::uint64_t begin = kArenaBegin + slot * options.partition_bytes;
-    return {begin, begin + options.partition_bytes};
+    const std::uint64_t begin = arena.begin + slot * options.partition_bytes;
+    return {begin, begin + options.partition_bytes, arena};
   }
 };
 
@@ -161,16 +162,20 @@ AddressSpace AddressSpace::create(const Options& options) {
                     "between 4 and 512 GiB",
                     options.partition_bytes));
   }
-  const std::uint64_t slots = (tasks_end() - kArenaBegin) / options.partition_bytes;
-  if (options.max_tasks < 1 || static_cast<std::uint64_t>(options.max_tasks) > slots) {
+  const Arena arena = usable_arena();
+  const std::uint64_t slots = (arena.end - arena.begin) / options.partition_bytes;
+  if (options.max_tasks < 0 || static_cast<std::uint64_t>(options.max_tasks) > slots) {
     throw Error(
         make_error_code(Errc::bad_input),
         fmt::format("cannot make a shared address space for {} tasks: {} partitions of {} GiB fit; ask for fewer "
                     "tasks or smaller partitions",
                     options.max_tasks, slots, options.partition_bytes / kGiB));
   }
-  auto state = std::make_unique<State>(options);
-  for (auto slot = static_cast<std::size_t>(options.max_tasks); slot > 0; --slot) state->free_slots.push_back(slot - 1);
+  auto state = std::make_unique<State>(options, arena);
+  for (std::size_t slot = options.max_tasks == 0 ? slots : static_cast<std::size_t>(options.max_tasks); slot > 0;
+       --slot) {
+    state->free_slots.push_back(slot - 1);
+  }
   const ModeChoice choice = choose_mode(state->sites.get(), options.force_rlimit_mode);
   state->mode = choice.mode;
   state->mode_reason = choice.reason;

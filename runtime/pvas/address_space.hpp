@@ -22,9 +22,9 @@ enum class Mode {
 
 struct Options {
   std::size_t partition_bytes = 16ULL << 30;  ///< Distance of two tasks; a multiple of 1 GiB, at least 4 GiB.
-  int max_tasks = 4096;            ///< At once; more than fit between the arena's ends are refused by create.
-  bool force_rlimit_mode = false;  ///< For tests.
-  std::size_t max_mappings = 0;    ///< Instead of vm.max_map_count, for tests; 0 reads the kernel's.
+  int max_tasks = 0;                          ///< At once; 0: as many as fit. More than fit are refused by create.
+  bool force_rlimit_mode = false;             ///< For tests.
+  std::size_t max_mappings = 0;               ///< Instead of vm.max_map_count, for tests; 0 reads the kernel's.
 };
 
 /// Belongs to the process and thread that created it; that process is single-threaded while it spawns. A process has at
@@ -77,7 +77,8 @@ struct Support {
   std::string remedy;  ///< What the user can do; empty when nothing is to be done.
 };
 
-/// Never throws for what the machine lacks. Costs well under a millisecond; leaves nothing behind.
+/// Never throws for what the machine lacks. Costs a few milliseconds (the self-test reads libc's text); leaves nothing
+/// behind.
 Support probe();
 
 }  // namespace coracle::pvas

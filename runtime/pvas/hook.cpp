@@ -43,7 +43,7 @@ long map_outside(Control& control, const MapCall& call) noexcept {
   const long got = map(call, call.address, 0);
   if (failed(got)) return got;
   const auto begin = static_cast<std::uint64_t>(got);
-  if (!touches_arena(begin, begin + call.bytes)) control.outside.add(begin, begin + call.bytes);
+  if (!touches_arena(control, begin, begin + call.bytes)) control.outside.add(begin, begin + call.bytes);
   return got;
 }
 
@@ -105,7 +105,7 @@ long hook_mmap(Control& control, const Registers& registers) noexcept {
 long hook_munmap(Control& control, const Registers& registers) noexcept {
   const std::uint64_t begin = registers.values[0];
   const std::uint64_t end = page_up(begin + registers.values[1]);
-  if (end > begin && touches_arena(begin, end)) {
+  if (end > begin && touches_arena(control, begin, end)) {
     if (!in_own_partition(control, begin, end)) return -EINVAL;  // A peer's memory is not ours to unmap.
     const long got = raw_syscall(SYS_munmap, begin, registers.values[1]);
     if (!failed(got)) note_free(control, begin, end);
@@ -162,7 +162,7 @@ long hook_mremap(Control& control, const Registers& registers) noexcept {
   const bool own = in_own_partition(control, from, old_bytes != 0 ? old_end : from + 1);
   if (own && (flags & MREMAP_FIXED) == 0 && new_bytes != 0)
     return resize_mapping(control, from, old_bytes, new_bytes, flags);
-  if (!own && touches_arena(from, old_end + 1)) return -EFAULT;  // A peer's memory is not ours to move.
+  if (!own && touches_arena(control, from, old_end + 1)) return -EFAULT;  // A peer's memory is not ours to move.
   if (!own) control.outside.remove(from, old_end);
   const long got = raw_syscall(SYS_mremap, from, old_bytes, new_bytes, flags, target);
   if (failed(got)) {
@@ -173,7 +173,7 @@ long hook_mremap(Control& control, const Registers& registers) noexcept {
   const std::uint64_t end = page_up(begin + new_bytes);
   if (own && (flags & MREMAP_DONTUNMAP) == 0) note_free(control, from, old_end);
   if (in_own_partition(control, begin, end)) note_used(control, begin, end);
-  if (!touches_arena(begin, end)) control.outside.add(begin, end);
+  if (!touches_arena(control, begin, end)) control.outside.add(begin, end);
   return got;
 }
 
@@ -235,7 +235,7 @@ long hook_shmat(Control& control, const Registers& registers) noexcept {
   if (in_own_partition(control, begin, begin + bytes)) {
     note_used(control, begin, begin + bytes);
     control.attached.add(begin, begin + bytes);
-  } else if (!touches_arena(begin, begin + bytes)) {
+  } else if (!touches_arena(control, begin, begin + bytes)) {
     control.outside.add(begin, begin + bytes);
   }
   return got;
@@ -243,7 +243,7 @@ long hook_shmat(Control& control, const Registers& registers) noexcept {
 
 long hook_shmdt(Control& control, const Registers& registers) noexcept {
   const std::uint64_t address = registers.values[0];
-  if (touches_arena(address, address + 1) && !in_own_partition(control, address, address + 1)) return -EINVAL;
+  if (touches_arena(control, address, address + 1) && !in_own_partition(control, address, address + 1)) return -EINVAL;
   control.outside.take(address);
   const long got = raw_syscall(SYS_shmdt, address);
   const RangeTable::Range range = control.attached.take(address);

@@ -32,12 +32,19 @@ constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) n
   return (value + alignment - 1) / alignment * alignment;
 }
 
+/// Where partitions may lie: peers lie in it, what the kernel places by its own choice does not.
+struct Arena {
+  std::uint64_t begin = kArenaBegin;
+  std::uint64_t end = kArenaEnd;
+};
+
 /// One partition, from low to high: the near zone (mappings under 2 MiB and all program text, within a jump's reach of
 /// the stubs), a gap, the stack with the control block above it, the stubs, the images that the root maps, the private
 /// brk area, the far zone (mappings of 2 MiB and more), and a gap up to the next partition.
 struct Layout {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
+  Arena arena;
 
   std::uint64_t near_begin() const noexcept { return begin; }
   std::uint64_t near_end() const noexcept { return begin + 704 * kMiB; }

@@ -41,7 +41,7 @@ void Partition::release() noexcept {
   if (control_mapped_ && sites_ != nullptr) {
     for (unsigned i = 0; i < RangeTable::kEntries; ++i) {
       const RangeTable::Range range = control().outside.at(i);
-      if (range.end > range.begin && !touches_arena(range.begin, range.end))
+      if (range.end > range.begin && !touches_arena(control(), range.begin, range.end))
         unmap(range.begin, range.end - range.begin);
     }
   }

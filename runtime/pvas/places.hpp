@@ -17,8 +17,8 @@ inline bool in_own_partition(const Control& control, std::uint64_t begin, std::u
   return begin >= control.layout.begin && end <= control.layout.end && begin < end;
 }
 
-inline bool touches_arena(std::uint64_t begin, std::uint64_t end) noexcept {
-  return begin < kArenaEnd && end > kArenaBegin;
+inline bool touches_arena(const Control& control, std::uint64_t begin, std::uint64_t end) noexcept {
+  return begin < control.layout.arena.end && end > control.layout.arena.begin;
 }
 
 /// Sets up both zones of a fresh control block.

@@ -82,7 +82,7 @@ std::string test_file_of(Control& control, const void* address, const char* what
 
 std::string self_test(SiteCache& sites) {
   try {
-    Partition partition({kTasksEnd, kArenaEnd}, &sites);
+    Partition partition({kTasksEnd, kArenaEnd, {}}, &sites);
     partition.prepare_control(kPageBytes);
     std::string failure = test_own_code(partition.control());
     if (failure.empty())

@@ -56,14 +56,27 @@ Support check_machine() {
   return {true, Mode::rlimit, "", ""};
 }
 
-std::uint64_t tasks_end() {
-  // With an unlimited stack (or setarch -L) the kernel places mappings upwards from a third of the address space.
-  void* const place = ::mmap(nullptr, kPageBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (place == MAP_FAILED) return kTasksEnd;
-  ::munmap(place, kPageBytes);
-  const std::uint64_t upwards_from = 0x2aaaaaaaa000 / kGiB * kGiB;
-  const auto address = reinterpret_cast<std::uint64_t>(place);
-  return address >= upwards_from && address < kArenaEnd ? upwards_from : kTasksEnd;
+Arena usable_arena() {
+  // By default far above. With an unlimited or huge stack the kernel begins lower and goes down; with setarch -L it
+  // goes up.
+  const Arena whole{kArenaBegin, kTasksEnd};
+  const auto place = [] {
+    return ::mmap(nullptr, kGiB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  };
+  void* const first = place();
+  if (first == MAP_FAILED) return whole;
+  void* const second = place();
+  if (second != MAP_FAILED) ::munmap(second, kGiB);
+  ::munmap(first, kGiB);
+  const auto address = reinterpret_cast<std::uint64_t>(first);
+  if (address < whole.begin || address >= whole.end) return whole;
+  // What the process has mapped so far lies near, on the other side; each slot is looked at once more before it is
+  // used.
+  const std::uint64_t margin = 1024 * kGiB;
+  const std::uint64_t steps = (address - whole.begin) / kPartitionBytesMax;
+  const std::uint64_t near_place = whole.begin + steps * kPartitionBytesMax;
+  if (second > first) return {whole.begin, near_place > whole.begin + margin ? near_place - margin : whole.begin};
+  return {near_place + margin < whole.end ? near_place + margin : whole.end, whole.end};
 }
 
 ModeChoice choose_mode(SiteCache& sites, bool force_rlimit) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "runtime/pvas/address_space.hpp"
+#include "runtime/pvas/layout.hpp"
 #include "runtime/pvas/sites.hpp"
 
 namespace coracle::pvas {
@@ -12,8 +13,8 @@ namespace coracle::pvas {
 /// Everything but the self-test; cheap.
 Support check_machine();
 
-/// Where the partitions must end, so that none lies where this kernel places mappings of its own choice.
-std::uint64_t tasks_end();
+/// The arena, less the part of it where this kernel places mappings of its own choice in this process.
+Arena usable_arena();
 
 struct ModeChoice {
   Mode mode;
