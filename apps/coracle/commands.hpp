@@ -8,5 +8,8 @@ namespace coracle {
 
 void add_run_command(CLI::App& app, int& status);
 void add_info_command(CLI::App& app, int& status);
+void add_bench_command(CLI::App& app, int& status);
+/// Not shown: what `coracle bench` starts.
+void add_bench_rank_command(CLI::App& app, int& status);
 
 }  // namespace coracle

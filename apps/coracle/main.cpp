@@ -15,7 +15,7 @@ constexpr int kUsage = 2;
 
 std::string command_names(const CLI::App& app) {
   std::string names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); }))
     names += (names.empty() ? "" : ", ") + command->get_name();
   return names;
 }
@@ -37,6 +37,8 @@ int main(int argc, char** argv) {
   int status = 0;
   coracle::add_run_command(app, status);
   coracle::add_info_command(app, status);
+  coracle::add_bench_command(app, status);
+  coracle::add_bench_rank_command(app, status);
   const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {
     coracle::say("there is no command '{}'; there are {}", argv[1], command_names(app));

@@ -1,0 +1,96 @@
+// `coracle bench atomics`: remote atomics beside the processor's own on the same kind of memory.
+#include <fmt/format.h>
+
+#include <atomic>
+
+#include "apps/coracle/bench/benchmarks.hpp"
+#include "collectives/collectives.hpp"
+#include "runtime/error.hpp"
+
+namespace coracle::bench {
+namespace {
+
+using Counter = std::uint64_t;
+
+Task<> additions(Rank& self, Remote<Counter> place, std::uint64_t count) {
+  for (; count != 0; --count) {
+    const Counter old = co_await self.fetch_add(place, 1);
+    static_cast<void>(opaque(old));
+  }
+}
+
+/// Each succeeds when nobody else is at it: expects what it has found the last time.
+Task<> swaps(Rank& self, Remote<Counter> place, std::uint64_t count) {
+  for (Counter expected = 0; count != 0; --count) {
+    const Counter old = co_await self.compare_swap(place, expected, expected + 1);
+    expected = old == expected ? expected + 1 : old;
+  }
+}
+
+void plain_additions(Counter& place, std::uint64_t count) {
+  for (; count != 0; --count)
+    static_cast<void>(opaque(std::atomic_ref<Counter>(place).fetch_add(1, std::memory_order_acq_rel)));
+}
+
+void plain_swaps(Counter& place, std::uint64_t count) {
+  for (Counter expected = 0; count != 0; --count) {
+    Counter found = expected;
+    if (std::atomic_ref<Counter>(place).compare_exchange_strong(found, expected + 1, std::memory_order_acq_rel))
+      expected = expected + 1;
+    else
+      expected = found;
+  }
+}
+
+Task<> rest() {
+  co_return;
+}
+
+struct Place {
+  const char* name;
+  Remote<Counter> remote;
+  Counter* address;
+  bool contended;
+};
+
+Task<> bench_place(Bench& bench, Place place) {
+  Rank& self = bench.self;
+  const bool active = self.id() == 0 || place.contended;
+  Contest contest(self, bench.plan);
+  const auto add =
+      contest.add([&](std::uint64_t count) { return active ? additions(self, place.remote, count) : rest(); });
+  const auto swap =
+      contest.add([&](std::uint64_t count) { return active ? swaps(self, place.remote, count) : rest(); });
+  const auto plain_add = contest.add_plain([&](std::uint64_t count) {
+    if (active) plain_additions(*place.address, count);
+  });
+  const auto plain_swap = contest.add_plain([&](std::uint64_t count) {
+    if (active) plain_swaps(*place.address, count);
+  });
+  co_await contest.run();
+  if (!bench.keeps_time()) co_return;
+  const std::string title = fmt::format("Atomics of 8 bytes, placement {}", to_string(self.placement()));
+  bench.report.add(title, {fmt::format("fetch_add, {}", place.name), "ns", contest.figure(add), "atomic instruction",
+                           contest.figure(plain_add), 8, contest.allocations(add)});
+  bench.report.add(title, {fmt::format("compare_swap, {}", place.name), "ns", contest.figure(swap),
+                           "atomic instruction", contest.figure(plain_swap), 8, contest.allocations(swap)});
+}
+
+}  // namespace
+
+Task<> bench_atomics(Bench& bench) {
+  Rank& self = bench.self;
+  auto slab = self.allocate<Counter>(1);
+  const auto remotes = co_await self.world().gather_all(slab.remote());
+  const Remote<Counter> last = remotes.back();
+  Counter* reached = self.reach(last);
+  if (reached == nullptr) throw Error(Errc::unsupported, "the limits of this benchmark need ranks that share memory");
+  const Place own{"own segment", slab.remote(), slab.data(), false};
+  const Place remote{"another rank's segment", last, reached, false};
+  const Place contended{"all ranks on one place", last, reached, true};
+  co_await bench_place(bench, own);
+  co_await bench_place(bench, remote);
+  co_await bench_place(bench, contended);
+}
+
+}  // namespace coracle::bench

@@ -1,0 +1,161 @@
+// `coracle bench`: what the library costs on this machine, each figure beside the limit measured in the same run.
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <fstream>
+#include <memory>
+
+#include "apps/coracle/bench/job.hpp"
+#include "apps/coracle/bench/spawn_table.hpp"
+#include "apps/coracle/commands.hpp"
+#include "apps/coracle/machine.hpp"
+#include "runtime/error.hpp"
+
+namespace coracle {
+namespace {
+
+using bench::Benchmark;
+
+/// The options as the user wrote them.
+struct BenchWords {
+  std::vector<std::string> names;
+  std::vector<std::int64_t> ranks;
+  std::string placement;
+  std::string json_file;
+  bool quick = false;
+};
+
+struct BenchOptions {
+  std::vector<const Benchmark*> benchmarks;
+  std::vector<std::uint32_t> ranks;
+  std::optional<Placement> placement;
+};
+
+[[noreturn]] void wrong(const std::string& what) {
+  throw CLI::ValidationError(what);
+}
+
+std::string names_of_all() {
+  std::string names;
+  for (const Benchmark& benchmark : bench::benchmarks()) names += fmt::format("{}, ", benchmark.name);
+  return names + "all";
+}
+
+void select(const std::string& name, std::vector<const Benchmark*>& selected) {
+  if (name == "all") {
+    for (const Benchmark& benchmark : bench::benchmarks()) selected.push_back(&benchmark);
+  } else if (const Benchmark* benchmark = bench::find_benchmark(name)) {
+    selected.push_back(benchmark);
+  } else {
+    wrong(fmt::format("no benchmark is named '{}'; there are {}", name, names_of_all()));
+  }
+}
+
+BenchOptions options_from(const BenchWords& words) {
+  BenchOptions options;
+  for (const std::string& name : words.names) select(name, options.benchmarks);
+  for (const std::int64_t ranks : words.ranks) {
+    if (ranks < 1 || ranks > 1 << 20) wrong(fmt::format("-n {}: must be from 1 to {}", ranks, 1 << 20));
+    options.ranks.push_back(static_cast<std::uint32_t>(ranks));
+  }
+  for (const Benchmark* benchmark : options.benchmarks)
+    for (const std::uint32_t ranks : options.ranks)
+      if (ranks < benchmark->ranks_min)
+        wrong(fmt::format("-n {}: {} needs at least {} ranks", ranks, benchmark->name, benchmark->ranks_min));
+  if (words.placement.empty()) return options;
+  options.placement = parse_placement(words.placement);
+  if (!options.placement) wrong(fmt::format("--place {}: must be pvas, process or thread", words.placement));
+  if (*options.placement == Placement::sim) wrong("--place sim: has virtual time, in which nothing can be measured");
+  return options;
+}
+
+bench::Report run_benchmark(const Benchmark& benchmark, const BenchOptions& options, bool quick) {
+  const auto& ranks = options.ranks.empty() ? benchmark.ranks : options.ranks;
+  if (benchmark.run == bench::bench_spawn) return bench::spawn_table(ranks, options.placement, quick);
+  bench::Report report;
+  for (const std::uint32_t size : ranks)
+    report.merge(bench::run_job(benchmark, {options.placement.value_or(Placement::pvas), size, quick}));
+  return report;
+}
+
+double load_average() {
+  double load = 0;
+  return ::getloadavg(&load, 1) == 1 ? load : 0;
+}
+
+const char* compiler() {
+#if defined(__clang__)
+  return "clang " __clang_version__;
+#else
+  return "g++ " __VERSION__;
+#endif
+}
+
+nlohmann::json description_of(const Machine& machine, bool quick) {
+  return {{"version", CORACLE_VERSION},
+          {"compiler", compiler()},
+          {"processor", machine.processor},
+          {"kernel", machine.kernel},
+          {"cores", machine.cores.size()},
+          {"memory_bytes", machine.memory_bytes},
+          {"load_average", load_average()},
+          {"quick", quick},
+          {"benchmarks", nlohmann::json::object()}};
+}
+
+void print_heading(const nlohmann::json& description) {
+  fmt::print("coracle {}, {}; {}, {} usable cores; {}\n", description["version"].get<std::string>(),
+             description["compiler"].get<std::string>(), description["processor"].get<std::string>(),
+             description["cores"].get<std::size_t>(), description["kernel"].get<std::string>());
+  fmt::print("Medians of batches; only ratios within one run can be compared. Load average {:.2f}{}.\n",
+             description["load_average"].get<double>(),
+             description["quick"].get<bool>() ? "; --quick: the figures mean little" : "");
+#if !defined(__OPTIMIZE__)
+  fmt::print("This build is not optimised: its figures mean nothing.\n");
+#endif
+}
+
+int run_all(const BenchWords& words) {
+  const BenchOptions options = options_from(words);
+  std::ofstream json_file;
+  if (!words.json_file.empty()) {
+    json_file.open(words.json_file, std::ios::trunc);
+    if (!json_file) throw_errno(errno, fmt::format("--json: can't write {}", words.json_file));
+  }
+  nlohmann::json result = description_of(look_at_machine(), words.quick);
+  print_heading(result);
+  for (const Benchmark* benchmark : options.benchmarks) {
+    const bench::Report report = run_benchmark(*benchmark, options, words.quick);
+    report.print();
+    std::fflush(stdout);
+    result["benchmarks"][benchmark->name] = report.to_json();
+  }
+  if (words.json_file.empty()) return 0;
+  json_file << result.dump(2) << '\n' << std::flush;
+  if (!json_file) throw_errno(errno, fmt::format("--json: can't write {}", words.json_file));
+  return 0;
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, int& status) {
+  auto words = std::make_shared<BenchWords>();
+  CLI::App* command = app.add_subcommand("bench", "Measure the library on this machine, beside the machine's limits");
+  std::string list;
+  for (const Benchmark& benchmark : bench::benchmarks())
+    list += fmt::format("  {:<8} {}\n", benchmark.name, benchmark.help);
+  command->add_option("NAME", words->names, "Which: " + names_of_all())->required();
+  command->add_option("-n,--ranks", words->ranks, "Ranks; several with commas (barrier, spawn: a job for each)")
+      ->delimiter(',');
+  command->add_option("--place", words->placement,
+                      "pvas, process or thread (default: pvas; spawn: pvas beside process)");
+  command->add_flag("--quick", words->quick, "Few and short batches: only shows that it works");
+  command->add_option("--json", words->json_file, "Also write the figures to this file");
+  command->footer(list);
+  command->callback([words, &status] { status = run_all(*words); });
+}
+
+}  // namespace coracle

@@ -1,0 +1,32 @@
+// The list of benchmarks.
+#include "apps/coracle/bench/benchmarks.hpp"
+
+namespace coracle::bench {
+
+std::span<const Benchmark> benchmarks() {
+  constexpr std::uint64_t kMiB = 1 << 20;
+  static const Benchmark all[] = {
+      {"loop", "tasks, operations and the event loop", bench_loop, {1}, 1, 64 * kMiB},
+      {"put", "puts from 8 B to 64 MiB beside memcpy", bench_put, {2}, 2, 256 * kMiB},
+      {"get", "gets from 8 B to 64 MiB beside memcpy", bench_get, {2}, 2, 256 * kMiB},
+      {"am", "active messages beside the hand-over of a cache line", bench_am, {2}, 2, 64 * kMiB},
+      {"atomics", "remote atomics beside the processor's own", bench_atomics, {2}, 2, 64 * kMiB},
+      {"barrier", "barriers beside one counter", bench_barrier, {2, 4, 8, 16}, 1, 64 * kMiB},
+      {"idle", "CPU time of ranks that wait", bench_idle, {16}, 2, 64 * kMiB},
+      {"spawn",
+       "start, page tables and memory of ranks, pvas beside process",
+       bench_spawn,
+       {16, 64, 240, 1000},
+       1,
+       16 * kMiB},
+  };
+  return all;
+}
+
+const Benchmark* find_benchmark(const std::string& name) {
+  for (const Benchmark& benchmark : benchmarks())
+    if (benchmark.name == name) return &benchmark;
+  return nullptr;
+}
+
+}  // namespace coracle::bench

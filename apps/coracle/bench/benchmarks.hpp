@@ -1,0 +1,48 @@
+// The benchmarks: each runs on every rank of a job of its own, and rank 0 writes the report.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "apps/coracle/bench/contest.hpp"
+#include "apps/coracle/bench/report.hpp"
+#include "runtime/rank.hpp"
+
+namespace coracle::bench {
+
+/// What a rank's part of a benchmark gets.
+struct Bench {
+  Rank& self;
+  Plan plan;
+  std::uint64_t started_ns;  ///< CLOCK_MONOTONIC when the command began to start this job.
+  Report report;             ///< Rank 0 fills it.
+
+  bool keeps_time() const noexcept { return self.id() == 0; }
+};
+
+struct Benchmark {
+  const char* name;
+  const char* help;
+  Task<> (*run)(Bench& bench);
+  std::vector<std::uint32_t> ranks;  ///< A job for each number.
+  std::uint32_t ranks_min;
+  std::uint64_t segment_bytes;
+};
+
+/// All of them, in the order in which `all` runs them.
+std::span<const Benchmark> benchmarks();
+/// Null when there is none of that name.
+const Benchmark* find_benchmark(const std::string& name);
+
+Task<> bench_loop(Bench& bench);
+Task<> bench_put(Bench& bench);
+Task<> bench_get(Bench& bench);
+Task<> bench_am(Bench& bench);
+Task<> bench_atomics(Bench& bench);
+Task<> bench_barrier(Bench& bench);
+Task<> bench_idle(Bench& bench);
+Task<> bench_spawn(Bench& bench);
+
+}  // namespace coracle::bench

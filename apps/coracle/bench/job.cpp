@@ -1,0 +1,120 @@
+// Starting the ranks of a benchmark, and being one.
+#include "apps/coracle/bench/job.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#include <coracle/coracle.hpp>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "apps/coracle/commands.hpp"
+#include "runtime/error.hpp"
+#include "runtime/launch/cores.hpp"
+#include "runtime/launch/launcher.hpp"
+
+namespace coracle {
+namespace bench {
+namespace {
+
+/// What a rank is told.
+struct RankWords {
+  std::string benchmark;
+  std::string report;
+  std::uint64_t started_ns = 0;
+  bool quick = false;
+};
+
+/// A file without a name, which is gone with this process; ranks open it by its path.
+class ReportFile {
+ public:
+  ReportFile() : fd_(::memfd_create("coracle-bench", MFD_CLOEXEC)) {
+    if (fd_ < 0) throw_errno(errno, "can't make a place for the report of a benchmark (memfd_create)");
+  }
+  ~ReportFile() { ::close(fd_); }
+  ReportFile(const ReportFile&) = delete;
+  ReportFile& operator=(const ReportFile&) = delete;
+
+  std::string path() const { return fmt::format("/proc/{}/fd/{}", ::getpid(), fd_); }
+  Report read() const {
+    std::ifstream file(path());
+    return Report::from_json(nlohmann::json::parse(file));
+  }
+
+ private:
+  int fd_;
+};
+
+std::uint64_t monotonic_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000ULL + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+/// Where the launcher does not: it pins processes, and more than one.
+void pin(const Rank& self) {
+  if (self.placement() != Placement::thread && self.size() > 1) return;
+  const auto cores = usable_cores();
+  if (self.size() > cores.size()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : cores[self.id()]) CPU_SET(static_cast<std::size_t>(cpu), &set);
+  ::sched_setaffinity(0, sizeof set, &set);
+}
+
+Task<> run_rank(Rank& self, const RankWords& words) {
+  const Benchmark* benchmark = find_benchmark(words.benchmark);
+  if (benchmark == nullptr) throw Error(Errc::bad_input, fmt::format("no benchmark is named {}", words.benchmark));
+  if (benchmark->run != bench_spawn) pin(self);
+  Bench bench{self, words.quick ? quick_plan() : Plan{}, words.started_ns, {}};
+  co_await benchmark->run(bench);
+  if (self.id() != 0) co_return;
+  std::ofstream file(words.report, std::ios::trunc);
+  file << bench.report.to_json() << std::flush;
+  if (!file) throw Error(Errc::bad_input, fmt::format("can't write the report to {}", words.report));
+}
+
+}  // namespace
+
+Report run_job(const Benchmark& benchmark, const JobPlan& plan) {
+  const ReportFile file;
+  JobOptions options;
+  options.shape.placement = plan.placement;
+  options.shape.size = plan.ranks;
+  options.shape.segment_bytes = benchmark.segment_bytes;
+  options.shape.inbox_bytes = transport_inbox_bytes(plan.ranks);
+  options.program = std::filesystem::read_symlink("/proc/self/exe").string();
+  options.arguments = {"bench-rank", benchmark.name, "--report",
+                       file.path(),  "--started",    std::to_string(monotonic_ns())};
+  if (plan.quick) options.arguments.push_back("--quick");
+  Launcher launcher(options);
+  const int status = launcher.run();
+  if (status != 0)
+    throw Error(Errc::bad_input,
+                fmt::format("the job of `coracle bench {}` ended with status {}", benchmark.name, status));
+  return file.read();
+}
+
+}  // namespace bench
+
+void add_bench_rank_command(CLI::App& app, int& status) {
+  auto words = std::make_shared<bench::RankWords>();
+  CLI::App* command = app.add_subcommand("bench-rank", "One rank of a benchmark; started by `coracle bench`");
+  command->group("");  // not shown
+  command->add_option("benchmark", words->benchmark)->required();
+  command->add_option("--report", words->report)->required();
+  command->add_option("--started", words->started_ns)->required();
+  command->add_flag("--quick", words->quick);
+  command->callback(
+      [words, &status] { status = run(0, nullptr, [words](Rank& self) { return bench::run_rank(self, *words); }); });
+}
+
+}  // namespace coracle

@@ -1,0 +1,87 @@
+// Reports as aligned tables.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "apps/coracle/bench/report.hpp"
+
+namespace coracle::bench {
+namespace {
+
+enum Column : std::size_t { name, median, range, bandwidth, limit, ratio, limit_bandwidth, allocations, limit_name };
+constexpr std::size_t kColumns = limit_name + 1;
+using Cells = std::array<std::string, kColumns>;
+
+Cells header() {
+  Cells cells;
+  cells[median] = "median";
+  cells[range] = "fastest .. slowest";
+  cells[bandwidth] = "GB/s";
+  cells[limit] = "limit";
+  cells[ratio] = "x limit";
+  cells[limit_bandwidth] = "limit GB/s";
+  cells[allocations] = "allocations";
+  cells[limit_name] = "the limit is";
+  return cells;
+}
+
+std::string bandwidth_text(const Row& row, const Figure& figure) {
+  // Below a few KiB a bandwidth says nothing.
+  if (row.bytes < 4096 || row.unit != "ns" || figure.median <= 0) return "";
+  return fmt::format("{:.1f}", row.bytes / figure.median);
+}
+
+std::string allocations_text(double per_operation) {
+  if (per_operation > 0 && per_operation < 1e-3) return "<0.001";
+  return fmt::format("{:.3g}", per_operation);
+}
+
+Cells cells_of(const Row& row) {
+  Cells cells;
+  cells[name] = row.name;
+  cells[median] = text_of(row.value.median, row.unit);
+  if (row.value.min != row.value.max)
+    cells[range] = fmt::format("{} .. {}", text_of(row.value.min, row.unit), text_of(row.value.max, row.unit));
+  cells[bandwidth] = bandwidth_text(row, row.value);
+  if (row.allocations) cells[allocations] = allocations_text(*row.allocations);
+  if (row.limit_name.empty()) return cells;
+  cells[limit] = text_of(row.limit.median, row.unit);
+  if (row.limit.median > 0) cells[ratio] = fmt::format("{:.2f}", row.value.median / row.limit.median);
+  cells[limit_bandwidth] = bandwidth_text(row, row.limit);
+  cells[limit_name] = row.limit_name;
+  return cells;
+}
+
+void print_table(const Table& table) {
+  std::vector<Cells> lines{header()};
+  for (const Row& row : table.rows) lines.push_back(cells_of(row));
+  std::array<std::size_t, kColumns> widths{};
+  std::array<bool, kColumns> used{};
+  for (std::size_t line = 0; line < lines.size(); ++line) {
+    for (std::size_t column = 0; column < kColumns; ++column) {
+      widths[column] = std::max(widths[column], lines[line][column].size());
+      if (line > 0 && !lines[line][column].empty()) used[column] = true;
+    }
+  }
+  fmt::print("\n{}\n", table.title);
+  for (const Cells& line : lines) {
+    std::string text;
+    for (std::size_t column = 0; column < kColumns; ++column) {
+      if (!used[column]) continue;
+      const bool words = column == name || column == limit_name;
+      text += words ? fmt::format("  {:<{}}", line[column], widths[column])
+                    : fmt::format("  {:>{}}", line[column], widths[column]);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    fmt::print("{}\n", text);
+  }
+}
+
+}  // namespace
+
+void Report::print() const {
+  for (const Table& table : tables_) print_table(table);
+}
+
+}  // namespace coracle::bench

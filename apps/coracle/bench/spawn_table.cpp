@@ -1,0 +1,82 @@
+// Jobs of several sizes and placements, measured in alternation.
+#include "apps/coracle/bench/spawn_table.hpp"
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <chrono>
+#include <map>
+
+#include "apps/coracle/bench/job.hpp"
+#include "runtime/error.hpp"
+
+extern char** environ;
+
+namespace coracle::bench {
+namespace {
+
+const char* const kQuantities[] = {"start", "page tables", "PSS"};
+using Samples = std::map<std::string, std::vector<double>>;  // by quantity
+
+/// The kernel's and the dynamic linker's part of a start: the smallest program there is.
+Figure plain_spawns(int count) {
+  std::vector<double> samples;
+  char name[] = "true";
+  char* arguments[] = {name, nullptr};
+  for (int i = 0; i < count; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    pid_t pid = 0;
+    const int error = ::posix_spawnp(&pid, name, nullptr, nullptr, arguments, environ);
+    if (error != 0) throw_errno(error, "can't start the program true, beside which ranks are measured");
+    ::waitpid(pid, nullptr, 0);
+    samples.push_back(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count());
+  }
+  return figure_of(samples);
+}
+
+void measure(Placement placement, std::uint32_t ranks, bool quick, Samples& samples) {
+  const Report report = run_job(*find_benchmark("spawn"), {placement, ranks, quick});
+  for (const char* quantity : kQuantities) samples[quantity].push_back(report.row(quantity).value.median);
+}
+
+Row row_of(std::uint32_t ranks, const char* quantity, Placement placement, Samples& samples) {
+  const bool is_time = std::string(quantity) == "start";
+  Row row;
+  row.name = fmt::format("{} ranks, {}, {}", ranks, to_string(placement), quantity);
+  row.unit = is_time ? "ns" : "B";
+  row.value = figure_of(samples[quantity]);
+  return row;
+}
+
+}  // namespace
+
+Report spawn_table(const std::vector<std::uint32_t>& ranks, std::optional<Placement> placement, bool quick) {
+  const std::vector<Placement> placements =
+      placement ? std::vector{*placement} : std::vector{Placement::pvas, Placement::process};
+  const Figure plain = plain_spawns(quick ? 3 : 50);
+  Report report;
+  for (const std::uint32_t size : ranks) {
+    std::map<Placement, Samples> samples;
+    const int rounds = quick ? 1 : size > 500 ? 3 : 7;
+    for (int round = 0; round < rounds; ++round)
+      for (const Placement each : placements) measure(each, size, quick, samples[each]);
+    for (const char* quantity : kQuantities) {
+      for (const Placement each : placements) {
+        Row row = row_of(size, quantity, each, samples[each]);
+        if (each == Placement::pvas && placements.size() > 1) {
+          row.limit_name = "the same in placement process";
+          row.limit = figure_of(samples[Placement::process][quantity]);
+        } else if (row.unit == "ns") {
+          row.limit_name = "posix_spawn and wait of the program true";
+          row.limit = plain;
+        }
+        report.add("Ranks: time until all have attached, page tables and memory, per rank", row);
+      }
+    }
+  }
+  return report;
+}
+
+}  // namespace coracle::bench

@@ -1,0 +1,16 @@
+// `coracle bench spawn`, the command's part: many jobs, and one table of placements side by side.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "apps/coracle/bench/report.hpp"
+#include "runtime/job.hpp"
+
+namespace coracle::bench {
+
+/// Jobs of each number of ranks, in `placement`, or in pvas and process when none is given.
+Report spawn_table(const std::vector<std::uint32_t>& ranks, std::optional<Placement> placement, bool quick);
+
+}  // namespace coracle::bench
