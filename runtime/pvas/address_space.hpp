@@ -48,8 +48,8 @@ class AddressSpace {
   ExitStatus wait(pid_t pid);
   /// As wait, but empty while the task runs.
   std::optional<ExitStatus> try_wait(pid_t pid);
-  /// Takes back a task's memory after the caller's own waitpid has reported its end. Other pids are ignored (returns
-  /// false).
+  /// Takes back a task's memory; to be called after the caller's own waitpid has reported its end, and before that pid
+  /// can be another's. Other pids are ignored (returns false).
   bool reaped(pid_t pid);
 
   /// Kills every task that still runs, waits for it and takes everything back. The object is empty afterwards.

@@ -48,16 +48,18 @@ std::string find_in_path(const std::string& name) {
               fmt::format("cannot run {}: no such program in PATH; give its path, as in ./{}", name, name));
 }
 
-void check_executable(const std::string& path) {
+/// The file's status; throws Error when it can't be executed.
+struct stat check_executable(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) throw_errno(errno, fmt::format("cannot run {}", path));
   if (S_ISDIR(status.st_mode)) {
     throw Error(std::make_error_code(std::errc::is_a_directory), fmt::format("cannot run {}: it is a folder", path));
   }
-  if (!is_executable_file(path)) {
+  if (!S_ISREG(status.st_mode) || ::access(path.c_str(), X_OK) != 0) {
     throw Error(std::make_error_code(std::errc::permission_denied),
                 fmt::format("cannot run {}: it is not executable; chmod +x {}", path, path));
   }
+  return status;
 }
 
 /// The words after "#!" (an interpreter and at most one argument), or nothing when `path` is no script.
@@ -92,16 +94,19 @@ ProgramFile::~ProgramFile() {
   ::close(fd);
 }
 
+std::shared_ptr<const ProgramFile> ProgramCache::known(const std::string& path, const struct stat& status) const {
+  const auto entry = files_.find(path);
+  if (entry == files_.end()) return nullptr;
+  const ProgramFile& file = *entry->second;
+  const bool same = file.device == status.st_dev && file.inode == status.st_ino &&
+                    file.changed.tv_sec == status.st_ctim.tv_sec && file.changed.tv_nsec == status.st_ctim.tv_nsec;
+  return same ? entry->second : nullptr;
+}
+
 std::shared_ptr<const ProgramFile> ProgramCache::open(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) throw_errno(errno, fmt::format("cannot open {}", path));
-  if (const auto known = files_.find(path); known != files_.end()) {
-    const ProgramFile& file = *known->second;
-    if (file.device == status.st_dev && file.inode == status.st_ino && file.changed.tv_sec == status.st_ctim.tv_sec &&
-        file.changed.tv_nsec == status.st_ctim.tv_nsec) {
-      return known->second;
-    }
-  }
+  if (auto file = known(path, status)) return file;
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) throw_errno(errno, fmt::format("cannot open {}", path));
   auto file = std::make_shared<ProgramFile>(path, fd, ElfFile{});
@@ -120,8 +125,7 @@ Launch ProgramCache::resolve(const SpawnOptions& options) {
   if (arguments.empty()) arguments.push_back(options.program);
   path = absolute(path);
   for (int depth = 0;; ++depth) {
-    check_executable(path);
-    if (files_.contains(path)) break;
+    if (known(path, check_executable(path)) != nullptr) break;
     std::vector<std::string> words = script_interpreter(path);
     if (words.empty()) break;
     if (depth == kScriptDepthMax) {

@@ -2,6 +2,7 @@
 // linker. Parsed files are kept, because a job starts the same program hundreds of times.
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <ctime>
@@ -48,6 +49,8 @@ class ProgramCache {
   std::shared_ptr<const ProgramFile> open(const std::string& path);
 
  private:
+  std::shared_ptr<const ProgramFile> known(const std::string& path, const struct stat& status) const;
+
   std::map<std::string, std::shared_ptr<const ProgramFile>> files_;
 };
 

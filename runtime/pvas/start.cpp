@@ -135,7 +135,9 @@ extern "C" [[noreturn]] __attribute__((visibility("hidden"), used)) void coracle
   if (orders.parent_death_signal != 0) follow_parent_death(orders);
   raw_syscall(SYS_prlimit64, 0, RLIMIT_DATA, word(orders.data_limit), 0L);
   if (!orders.core_dumps) {
-    const std::uint64_t none[2] = {0, 0};
+    // With 0 a collector behind a pipe (systemd-coredump) would still be fed the whole space; 1 stops the kernel there
+    // too.
+    const std::uint64_t none[2] = {1, 1};
     raw_syscall(SYS_prlimit64, 0, RLIMIT_CORE, word(none), 0L);
   }
   if (orders.cpu_mask != nullptr) {

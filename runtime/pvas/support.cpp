@@ -53,6 +53,10 @@ Support check_machine() {
   if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     return refusal("RLIMIT_AS limits the address space, which all tasks share", "ulimit -v unlimited");
   }
+  if (::getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    return refusal("RLIMIT_DATA limits the data of an address space, and so of all tasks together",
+                   "ulimit -d unlimited");
+  }
   return {true, Mode::rlimit, "", ""};
 }
 

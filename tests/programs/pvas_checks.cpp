@@ -143,7 +143,7 @@ void check_identity() {
   REQUIRE_THAT(std::string(info.dli_fname) == program_path);
   rlimit limit{};
   REQUIRE_THAT(::getrlimit(RLIMIT_CORE, &limit) == 0);
-  REQUIRE_THAT(limit.rlim_cur == 0);
+  REQUIRE_THAT(limit.rlim_cur <= 1);
 }
 
 /// Restartable sequences belong to a thread of a process; libc registers them for each task anew.
@@ -179,6 +179,16 @@ void check_descriptors() {
   REQUIRE_THAT(::fcntl(12, F_GETFD) == 0);
 }
 
+/// The root, in whose text the hook is, ends without a word; the address space stays.
+void check_orphan() {
+  const pid_t parent = ::getppid();
+  while (::getppid() == parent) ::usleep(1000);
+  check_mappings();
+  check_allocation();
+  check_dlopen();
+  std::printf("fine\n");
+}
+
 void touch_nothing() {
   volatile std::uintptr_t address = 8;  // Read at run time, so that no compiler sees the crash coming.
   *reinterpret_cast<volatile int*>(address) = 1;
@@ -212,6 +222,7 @@ int main(int argc, char** argv) {
       {"standard_fds", check_standard_fds},
       {"descriptors", check_descriptors},
       {"atexit", end_by_atexit},
+      {"orphan", check_orphan},
       {"sleep", [] { ::sleep(1000); }},
       {"abort", [] { std::abort(); }},
       {"segv", touch_nothing},

@@ -168,6 +168,25 @@ TEST_CASE("pvas: a task dies with its root when it is asked to") {
   CHECK(::waitpid(root, nullptr, 0) == root);
 }
 
+TEST_CASE("pvas: a task lives on when its root ends without taking it along") {
+  CORACLE_NEEDS_PVAS();
+  std::array<int, 2> pipe;
+  REQUIRE(::pipe2(pipe.data(), O_CLOEXEC) == 0);
+  const pid_t root = ::fork();
+  REQUIRE(root >= 0);
+  if (root == 0) {
+    AddressSpace space = AddressSpace::create();
+    SpawnOptions options = command({helper("pvas-checks"), "orphan"});
+    options.stdout_fd = pipe[1];
+    space.spawn(options);
+    ::usleep(50000);  // The task must see its first parent.
+    ::_exit(0);
+  }
+  ::close(pipe[1]);
+  CHECK(drain(pipe[0]) == "fine\n");
+  CHECK(::waitpid(root, nullptr, 0) == root);
+}
+
 TEST_CASE("pvas: a second address space in the same process is refused") {
   CORACLE_NEEDS_PVAS();
   const AddressSpace space = AddressSpace::create();
