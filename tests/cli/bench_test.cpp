@@ -1,0 +1,137 @@
+// Every benchmark runs, in every placement that has real time, and gives figures beside limits; none is judged here.
+#include <doctest/doctest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/command.hpp"
+
+namespace {
+
+/// A name for a file that is gone with this object.
+class TemporaryFile {
+ public:
+  TemporaryFile() { ::close(::mkstemp(path_)); }
+  ~TemporaryFile() { ::unlink(path_); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  std::string path() const { return path_; }
+
+ private:
+  char path_[32] = "/tmp/coracle-test-XXXXXX";
+};
+
+void check_row(const nlohmann::json& row, const std::string& printed) {
+  const auto name = row.at("name").get<std::string>();
+  CAPTURE(name);
+  CHECK(printed.find(name) != std::string::npos);
+  CHECK_FALSE(row.at("unit").get<std::string>().empty());
+  CHECK(row.at("min").get<double>() <= row.at("median").get<double>());
+  CHECK(row.at("median").get<double>() <= row.at("max").get<double>());
+  if (row.contains("limit")) CHECK_FALSE(row.at("limit").at("name").get<std::string>().empty());
+}
+
+/// Runs a benchmark, checks what it prints against its JSON, and gives the tables.
+nlohmann::json tables_of(const std::string& benchmark, const std::vector<std::string>& options) {
+  TemporaryFile file;
+  std::vector<std::string> arguments{"bench", benchmark, "--quick", "--json", file.path()};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  Command command(arguments);
+  CAPTURE(benchmark);
+  const int status = command.wait();
+  REQUIRE_MESSAGE(status == 0, command.errors());
+  std::ifstream stream(file.path());
+  const nlohmann::json json = nlohmann::json::parse(stream);
+  for (const char* key : {"version", "compiler", "processor", "kernel", "cores"}) CHECK(json.contains(key));
+  CHECK(json.at("quick") == true);
+  const nlohmann::json tables = json.at("benchmarks").at(benchmark);
+  REQUIRE_FALSE(tables.empty());
+  const std::string printed = command.output();
+  for (const auto& table : tables) {
+    CHECK(printed.find(table.at("title").get<std::string>()) != std::string::npos);
+    REQUIRE_FALSE(table.at("rows").empty());
+    for (const auto& row : table.at("rows")) check_row(row, printed);
+  }
+  return tables;
+}
+
+bool sanitized() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return true;
+#elif defined(__has_feature)
+  return __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+  return false;
+#endif
+}
+
+std::vector<std::string> placements() {
+  std::vector<std::string> all = sanitized() ? std::vector<std::string>{} : process_placements();
+  all.push_back("thread");
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("coracle bench: each benchmark prints its rows, and the same as JSON") {
+  for (const std::string& placement : placements()) {
+    CAPTURE(placement);
+    tables_of("loop", {"--place", placement});
+    tables_of("am", {"--place", placement});
+    tables_of("atomics", {"--place", placement});
+    tables_of("get", {"--place", placement});
+    tables_of("idle", {"--place", placement, "-n", "3"});
+    tables_of("spawn", {"--place", placement, "-n", "3"});
+  }
+}
+
+TEST_CASE("coracle bench barrier: a row for each number of ranks asked for") {
+  const nlohmann::json tables = tables_of("barrier", {"-n", "2,5", "--place", "thread"});
+  REQUIRE(tables.size() == 1);
+  const nlohmann::json rows = tables.at(0).at("rows");
+  REQUIRE(rows.size() == 2);
+  CHECK(rows.at(0).at("name") == "2 ranks");
+  CHECK(rows.at(1).at("name") == "5 ranks");
+}
+
+TEST_CASE("coracle bench put: sizes from 8 B to 64 MiB, and no put allocates") {
+  for (const std::string& placement : placements()) {
+    CAPTURE(placement);
+    const nlohmann::json tables = tables_of("put", {"--place", placement});
+    double least = 1e9;
+    double most = 0;
+    for (const auto& row : tables.at(0).at("rows")) {
+      CAPTURE(row.at("name").get<std::string>());
+      CHECK(row.at("allocations").get<double>() == 0);
+      least = std::min(least, row.at("bytes").get<double>());
+      most = std::max(most, row.at("bytes").get<double>());
+    }
+    CHECK(least == 8);
+    CHECK(most == 64 << 20);
+  }
+}
+
+TEST_CASE("coracle bench: what can't be measured is refused") {
+  struct Refusal {
+    std::vector<std::string> arguments;
+    int status;
+    std::string message;
+  };
+  const std::vector<Refusal> refusals{
+      {{"bench"}, 2, "NAME is required"},
+      {{"bench", "luck"}, 2, "no benchmark is named 'luck'; there are loop, put"},
+      {{"bench", "put", "-n", "1"}, 2, "-n 1: put needs at least 2 ranks"},
+      {{"bench", "loop", "-n", "0"}, 2, "-n 0: must be from 1"},
+      {{"bench", "loop", "--place", "sim"}, 2, "virtual time"},
+      {{"bench", "loop", "--place", "moon"}, 2, "--place moon: must be pvas, process or thread"},
+      {{"bench", "loop", "--json", "/nonexistent/file"}, 1, "can't write /nonexistent/file"},
+  };
+  for (const Refusal& refusal : refusals) {
+    Command command(refusal.arguments);
+    CAPTURE(refusal.message);
+    CHECK(command.wait() == refusal.status);
+    CHECK_MESSAGE(command.errors().find(refusal.message) != std::string::npos, command.errors());
+  }
+}
