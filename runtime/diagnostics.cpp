@@ -76,6 +76,8 @@ struct Diagnostics::Thread {
   pid_t id;
   Watch* first = nullptr;
   Watch* last = nullptr;
+  /// Of this thread's ranks the one whose loop is turned now, or null. Atomic, since a handler may interrupt the store.
+  std::atomic<Watch*> running{nullptr};
   void* stack = nullptr;  // the handlers': a crash may be an overflow of the thread's own
   Thread* next = nullptr;
 
@@ -139,8 +141,9 @@ void Diagnostics::Handlers::write_crash(State& state, int signal, const siginfo_
   {
     const HandlerLock locked(state.lock);
     Thread* thread = state.find(this_thread());
-    if (thread == nullptr) thread = state.threads;  // a helper thread of some rank
-    if (thread != nullptr) watch = thread->first;
+    if (thread == nullptr) thread = state.threads;                                   // a helper thread of some rank
+    if (thread != nullptr) watch = thread->running.load(std::memory_order_relaxed);  // stored by this very thread
+    if (thread != nullptr && watch == nullptr) watch = thread->first;
   }
   std::array<char, sizeof(RankBlock::crash_text)> own_text;
   const bool launched = watch != nullptr && watch->block_ != nullptr;
@@ -336,6 +339,11 @@ Diagnostics::Watch::Watch(int rank, RankBlock* block, EventLoop& loop) : rank_(r
     thread->last->next_ = this;
     thread->last = this;
   }
+  thread_ = thread;
+}
+
+void Diagnostics::Watch::mark_running() noexcept {
+  if (thread_ != nullptr) thread_->running.store(this, std::memory_order_relaxed);  // read in this thread's handlers
 }
 
 Diagnostics::Watch::~Watch() {
@@ -354,6 +362,8 @@ Diagnostics::Watch::~Watch() {
       link = &previous->next_;
     }
     *link = next_;
+    if (thread->running.load(std::memory_order_relaxed) == this)
+      thread->running.store(nullptr, std::memory_order_relaxed);
     if (thread->last == this) thread->last = previous;
     if (thread->first != nullptr) return;
     Thread** place = &state->threads;

@@ -16,6 +16,8 @@ namespace coracle {
 /// At most one at a time; made and destroyed while no other thread makes a Watch. A signal that already has a handler
 /// (a sanitizer's) keeps it. Afterwards SIGUSR1 stays ignored: one that the launcher sent a moment ago must not kill.
 class Diagnostics {
+  struct Thread;
+
  public:
   Diagnostics();
   ~Diagnostics();
@@ -31,17 +33,19 @@ class Diagnostics {
     ~Watch();
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
+    /// Of several loops in this thread, this is the one that is turned now: a crash is its rank's.
+    void mark_running() noexcept;
 
    private:
     friend class Diagnostics;
     int rank_;
     RankBlock* block_;
     EventLoop& loop_;
+    Thread* thread_ = nullptr;  // null where no Diagnostics lives
     Watch* next_ = nullptr;
   };
 
  private:
-  struct Thread;
   struct State;
   struct Handlers;
   std::unique_ptr<State> state_;

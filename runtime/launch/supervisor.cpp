@@ -273,6 +273,8 @@ void Supervisor::say_last_words() {
   if (!ending_) return;
   if (!details_.empty()) write_to_user(readable_crash(details_, options_.program).details);
   if (failures_ > 1) say("{} other ranks failed too", failures_ - 1);
+  if (region_.shape().placement == Placement::sim && exit_status_ > 128)
+    say("seed {} repeats this", region_.shape().seed);  // the program could not say so itself
   say("job ended, exit status {}", exit_status_);
 }
 

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -82,6 +83,31 @@ std::array<int, 3> tally(SimJob job, Run run) {
     ++counts[value];
   }
   return counts;
+}
+
+struct Swallowed {
+  explicit Swallowed(Rank&) {}
+  std::uint64_t count = 0;
+};
+void swallow(Rank& rank, const Message&) {
+  ++rank.local<Swallowed>().count;
+}
+
+/// Sends to a rank that takes one message per millisecond; notes how many more were sent than can have been taken.
+Task<> flood(Rank& self, std::uint64_t count, std::size_t bytes, std::uint64_t& most_ahead) {
+  const std::vector<std::byte> payload(bytes);
+  if (self.id() == 0) {
+    for (std::uint64_t sent = 1; sent <= count; ++sent) {
+      co_await self.request(1, swallow, payload);
+      const std::uint64_t taken_at_most = self.loop().exact_now_ns() / 1'000'000 + 1;
+      most_ahead = std::max(most_ahead, sent - std::min(sent, taken_at_most));
+    }
+  }
+  co_await self.world().barrier();
+  if (self.id() == 1) {
+    co_await sleep_for(std::chrono::milliseconds(count));
+    EXPECT(self.local<Swallowed>().count == count);
+  }
 }
 
 /// Everybody waits for a signal, but nobody raises those of odd ranks.
@@ -169,6 +195,22 @@ TEST_CASE("a source that changes before its put has finished arrives changed, fo
   const auto landed = tally(job, use_source_too_early);
   CHECK(landed[1] > 0);
   CHECK(landed[2] > 0);
+}
+
+TEST_CASE("senders wait for a slow receiver: no more is under way than its inbox holds, and all of it gets there") {
+  SimJob job;
+  job.model.inside.overhead_receive_ns = 1'000'000;
+  job.model.eager_bytes_max = 1000;
+  job.model.inbox_bytes = 10'000;
+  for (const std::size_t bytes : {0U, 100U, 1000U}) {
+    CAPTURE(bytes);
+    std::uint64_t most_ahead = 0;
+    const Outcome outcome = job.run([&](Rank& self) { return flood(self, 1000, bytes, most_ahead); });
+    CHECK(text_of(outcome) == "");
+    CHECK(outcome.virtual_ns >= 999'000'000);
+    CHECK(most_ahead <= job.model.inbox_bytes / (bytes + kMessageOverheadBytes));
+    CHECK(most_ahead + 2 >= job.model.inbox_bytes / (bytes + kMessageOverheadBytes));
+  }
 }
 
 TEST_CASE("reach() gives nothing: in a simulated job all access to peers takes its time") {

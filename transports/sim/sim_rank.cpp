@@ -64,6 +64,7 @@ bool SimRank::turn_now() noexcept {
 }
 
 bool SimRank::turn() noexcept {
+  watch_.mark_running();
   loop_.exact_now_ns();
   bool progress = true;
   if (started_) {

@@ -79,11 +79,10 @@ void SimTransport::accept(std::unique_ptr<Parcel> parcel) noexcept {
 }
 
 bool SimTransport::poll() noexcept {
-  constexpr int kBatch = 64;  // then other pollers and coroutines get their turn
-  bool progress = false;
-  for (int count = 0; count < kBatch && take(replies_); ++count) progress = true;
+  // One of each kind in a turn: each costs processor time, and what is done in between may come before the next.
+  bool progress = take(replies_);
   // A request may make a reply: while old replies wait for room, no new requests are taken.
-  for (int count = 0; count < kBatch && waiting_replies_ == 0 && take(requests_); ++count) progress = true;
+  if (waiting_replies_ == 0) progress |= take(requests_);
   return progress;
 }
 
