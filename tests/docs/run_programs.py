@@ -45,12 +45,13 @@ def programs_of(path):
 
 
 def run(command, **keywords):
-    """Standard output, or a string that says what went wrong."""
+    """Standard output; raises RuntimeError with all that is known when the command fails or complains."""
+    text = shlex.join(map(str, command))
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False, **keywords)
     if done.returncode != 0:
-        raise RuntimeError(f"{shlex.join(map(str, command))}\nended with status {done.returncode}:\n{done.stdout}{done.stderr}")
+        raise RuntimeError(f"{text}\nended with status {done.returncode}:\n{done.stdout}{done.stderr}")
     if done.stderr:
-        raise RuntimeError(f"{shlex.join(map(str, command))}\ncomplained:\n{done.stderr}")
+        raise RuntimeError(f"{text}\ncomplained:\n{done.stderr}")
     return done.stdout
 
 
