@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles and runs the programs of the documentation. In the Markdown files given, a block that begins with
-```cpp complete is a whole program; a block ```text output after it (`-n 4` and other options of `coracle run` may follow
-on that line) is what the program prints, its lines in any order. A program without such a block must end well and say
+```cpp complete is a whole program; a block ```text output after it is what the program prints, its lines in any order.
+`-n 4` and other options of `coracle run` may follow on that line. A program without such a block must end well and say
 something. Exit status 1 names each that does not."""
 
 import argparse
