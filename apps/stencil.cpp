@@ -32,7 +32,9 @@ struct Mailbox {
 };
 
 Task<> warm_up(Rank& self, Tile& tile, std::size_t steps, std::size_t longest) {
-  const auto place = [longest](std::size_t step, Side side) { return (step % 2 * kSides + side) * longest; };
+  const auto place = [longest](std::size_t step, Side side) {
+    return static_cast<std::ptrdiff_t>((step % 2 * kSides + side) * longest);
+  };
   auto edges = self.allocate<float>(2 * kSides * longest);
   auto arrived = self.allocate_signals(kSides);
   const Mailbox mine{edges.remote(), arrived.remote()};
@@ -46,7 +48,7 @@ Task<> warm_up(Rank& self, Tile& tile, std::size_t steps, std::size_t longest) {
       const auto edge = tile.copy_edge(side, std::span(outgoing).subspan(side * longest, longest));
       const Mailbox& theirs = mailboxes[*neighbour];
       const Side there = opposite(side);
-      self.put_signal_nbi(edge, theirs.edges + static_cast<std::ptrdiff_t>(place(step, there)), theirs.arrived + there);
+      self.put_signal_nbi(edge, theirs.edges + place(step, there), theirs.arrived + there);
     }
     tile.relax_inside();  // needs no neighbour: the edges travel meanwhile
     for (const Side side : kAllSides) {

@@ -28,12 +28,12 @@ std::set<Vertex> draw_sources(std::size_t vertices, std::size_t count, std::uint
   return sources;
 }
 
-[[noreturn]] void throw_mismatch(const Rank& self, Vertex source, const Mismatch& mismatch) {
+[[noreturn]] void throw_mismatch(Vertex source, const Mismatch& mismatch) {
   throw Error(
       std::make_error_code(std::errc::state_not_recoverable),
-      fmt::format("rank {}: the distance from vertex {} to vertex {} is {}, but Dijkstra finds {}: this is a mistake "
-                  "in asp; run it with --block 16 and on one rank to see which part it is in",
-                  self.id(), source, mismatch.target, mismatch.found, mismatch.expected));
+      fmt::format("the distance from vertex {} to vertex {} is {}, but Dijkstra finds {}: a mistake in asp or below; "
+                  "compare with one rank, and with another --place, to see where",
+                  source, mismatch.target, mismatch.found, mismatch.expected));
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ Task<Verification> verify(Rank& self, const Graph& graph, const OwnedRows& rows,
   for (const Vertex source : drawn) {
     if (rows.layout().owner_of_row(source) != self.id()) continue;
     const std::vector<double> expected = dijkstra(graph, source);
-    if (const auto mismatch = compare_row(graph, rows.row(source), expected)) throw_mismatch(self, source, *mismatch);
+    if (const auto mismatch = compare_row(graph, rows.row(source), expected)) throw_mismatch(source, *mismatch);
     if (!is_exact(graph, expected)) all_exact = 0;
   }
   all_exact = co_await self.world().all_reduce(all_exact, [](std::uint32_t a, std::uint32_t b) { return a & b; });

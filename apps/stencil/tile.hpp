@@ -11,7 +11,7 @@
 
 namespace coracle::stencil {
 
-enum Side : std::size_t { kTop, kBottom, kLeft, kRight };
+enum Side : std::uint32_t { kTop, kBottom, kLeft, kRight };
 inline constexpr std::array kAllSides = {kTop, kBottom, kLeft, kRight};
 
 /// The side at which a neighbour sees us.
