@@ -1,0 +1,66 @@
+// Ping-pong over MPI, as `coracle bench am` does it: two ranks, buffers of their own for sending and receiving, half a
+// round trip. Prints "bytes nanoseconds" per size: the median of batches. For tests/peers/compare-messages.
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { kBatches = 20, kLargest = 65536 };
+static const double kBatchSeconds = 1e-3;
+
+static char outgoing[kLargest];
+static char incoming[kLargest];
+
+/// Seconds that `count` round trips of `bytes` take.
+static double round_trips(int rank, int bytes, long count) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begin = MPI_Wtime();
+  for (long i = 0; i < count; ++i) {
+    if (rank == 0) {
+      MPI_Send(outgoing, bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+      MPI_Recv(incoming, bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Recv(incoming, bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Send(outgoing, bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+    }
+  }
+  return MPI_Wtime() - begin;
+}
+
+/// Round trips that take a batch's time; the same number on both ranks.
+static long calibrate(int rank, int bytes) {
+  for (long count = 16;; count *= 2) {
+    int enough = round_trips(rank, bytes, count) >= kBatchSeconds;
+    MPI_Bcast(&enough, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (enough) return count;
+  }
+}
+
+static int by_size(const void *left, const void *right) {
+  const double difference = *(const double *)left - *(const double *)right;
+  return (difference > 0) - (difference < 0);
+}
+
+int main(int argc, char **argv) {
+  static const int sizes[] = {8, 64, 1024, 4096, 8192, 16384, 65536};
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  int ranks = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (ranks != 2) {
+    fprintf(stderr, "pingpong: needs 2 ranks, not %d\n", ranks);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  memset(outgoing, 1, sizeof outgoing);
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
+    double samples[kBatches];
+    const long count = calibrate(rank, sizes[i]);
+    for (int batch = 0; batch < kBatches; ++batch)
+      samples[batch] = round_trips(rank, sizes[i], count) * 1e9 / (2 * (double)count);
+    qsort(samples, kBatches, sizeof samples[0], by_size);
+    if (rank == 0) printf("%d %.1f\n", sizes[i], (samples[kBatches / 2 - 1] + samples[kBatches / 2]) / 2);
+  }
+  MPI_Finalize();
+  return 0;
+}
