@@ -113,6 +113,7 @@ class EventLoop {
 
   bool poll_all();
   bool run_ready();
+  bool spin();
   void resume(std::coroutine_handle<> coroutine);
   void idle(std::uint32_t& idle_turns);
   void sleep();

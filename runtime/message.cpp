@@ -1,27 +1,11 @@
-// Common addresses of handlers, and replies.
+// Replies.
 #include "runtime/message.hpp"
 
 #include <algorithm>
 
 #include "runtime/transport.hpp"
 
-// Laid down by the linker: start of the main program's image and end of its code.
-extern "C" const char __executable_start;
-extern "C" const char etext;
-
 namespace coracle {
-
-HandlerId HandlerId::of_code(Code code) noexcept {
-  return HandlerId(reinterpret_cast<const char*>(code) - &__executable_start);
-}
-
-bool HandlerId::valid() const noexcept {
-  return offset_ > 0 && offset_ < &etext - &__executable_start;
-}
-
-HandlerId::Code HandlerId::code() const noexcept {
-  return reinterpret_cast<Code>(reinterpret_cast<std::uintptr_t>(&__executable_start + offset_));
-}
 
 void Message::reply(Handler handler, std::span<const std::byte> payload,
                     std::initializer_list<std::uint64_t> arguments) const {

@@ -8,6 +8,10 @@
 
 #include "runtime/operation.hpp"
 
+// Laid down by the linker: start of the main program's image and end of its code.
+extern "C" const char __executable_start;
+extern "C" const char etext;
+
 namespace coracle {
 
 class Message;
@@ -30,7 +34,7 @@ class HandlerId {
   }
   static HandlerId from_wire(std::int64_t offset) noexcept { return HandlerId(offset); }
   std::int64_t to_wire() const noexcept { return offset_; }
-  bool valid() const noexcept;
+  bool valid() const noexcept { return offset_ > 0 && offset_ < &etext - &__executable_start; }
   /// Only for a valid id, and the type that it was made of.
   template <class Function>
   Function as() const noexcept {
@@ -39,8 +43,12 @@ class HandlerId {
 
  private:
   using Code = void (*)();
-  static HandlerId of_code(Code code) noexcept;
-  Code code() const noexcept;
+  static HandlerId of_code(Code code) noexcept {
+    return HandlerId(reinterpret_cast<const char*>(code) - &__executable_start);
+  }
+  Code code() const noexcept {
+    return reinterpret_cast<Code>(reinterpret_cast<std::uintptr_t>(&__executable_start + offset_));
+  }
   explicit HandlerId(std::int64_t offset) noexcept : offset_(offset) {}
   std::int64_t offset_ = -1;
 };
@@ -50,7 +58,7 @@ struct MessageHeader {
   static constexpr std::size_t kArgumentsMax = 5;
   HandlerId handler;
   std::uint32_t argument_count = 0;
-  std::array<std::uint64_t, kArgumentsMax> arguments{};
+  std::array<std::uint64_t, kArgumentsMax> arguments;  // the first argument_count are set
 };
 
 /// A message as its handler sees it. Valid only while the handler runs: payload and all.

@@ -30,12 +30,14 @@ class Operation : public Waiter {
       : Waiter(what, static_cast<int>(peer)), verb(which) {}
 
   /// The transport says that it is done with the operation and its buffers. Loop's thread; never resumes a coroutine.
-  void finish(std::error_code outcome = {}) noexcept {
+  void finish(std::error_code outcome) noexcept {
     finished_ = true;
-    if (waiting())
-      complete(outcome);
-    else
-      finish_unawaited(outcome);
+    set_outcome(outcome);
+    settle();
+  }
+  void finish() noexcept {
+    finished_ = true;
+    settle();
   }
   bool finished() const noexcept { return finished_; }
   using Waiter::failed;
@@ -60,9 +62,11 @@ class Operation : public Waiter {
   Operation* next;        ///< For the queue of whoever holds the operation.
 
  private:
-  void finish_unawaited(const std::error_code& outcome) noexcept {
-    set_outcome(outcome);
-    if (owner_ != nullptr) owner_->finished(*this);
+  void settle() noexcept {
+    if (waiting())
+      complete();
+    else if (owner_ != nullptr)
+      owner_->finished(*this);
   }
   OperationOwner* owner_ = nullptr;
   bool finished_ = false;

@@ -103,12 +103,4 @@ Request Rank::make_request(std::uint32_t peer, Handler handler, std::span<const 
   return operation;
 }
 
-void Rank::deliver(const MessageHeader& header, const Message& message) noexcept {
-  CORACLE_ASSERT(header.handler.valid(),
-                 "a message from rank {} names a function outside the program: do all ranks run the "
-                 "same binary?",
-                 message.source());
-  header.handler.as<Handler>()(*this, message);
-}
-
 }  // namespace coracle

@@ -21,21 +21,17 @@ bool SignalWaits::poll() noexcept {
     wait->complete();
     any = true;
   }
+  if (waits_.empty()) loop_.remove_poller(*this);
   return any;
 }
 
 void SignalWaits::remove(SignalWait& wait) noexcept {
   std::erase(waits_, &wait);
+  if (waits_.empty()) loop_.remove_poller(*this);
 }
 
 RankCore::RankCore(const JobRegion& region, std::uint32_t id, EventLoop& loop) noexcept
-    : region_(region), id_(id), loop_(loop), addresses_(region, false, false) {
-  loop_.add_poller(signal_waits_);
-}
-
-RankCore::~RankCore() {
-  loop_.remove_poller(signal_waits_);
-}
+    : region_(region), id_(id), loop_(loop), addresses_(region, false, false), signal_waits_(loop) {}
 
 void RankCore::set_transport(Transport& transport, bool by_load_store, bool shares_memory) noexcept {
   transport_ = &transport;

@@ -14,21 +14,27 @@ namespace coracle {
 class RankCore;
 class SignalWait;
 
-/// The signals that coroutines of this rank wait for, looked at in each turn of the loop.
+/// The signals that coroutines of this rank wait for, looked at in each turn of the loop; the loop's poller while there
+/// are any.
 class SignalWaits final : public Poller {
  public:
+  explicit SignalWaits(EventLoop& loop) noexcept : loop_(loop) {}
+  ~SignalWaits() override { loop_.remove_poller(*this); }
   bool poll() noexcept override;
-  void add(SignalWait& wait) { waits_.push_back(&wait); }
+  void add(SignalWait& wait) {
+    if (waits_.empty()) loop_.add_poller(*this);
+    waits_.push_back(&wait);
+  }
   void remove(SignalWait& wait) noexcept;
 
  private:
+  EventLoop& loop_;
   std::vector<SignalWait*> waits_;
 };
 
 class RankCore {
  public:
   RankCore(const JobRegion& region, std::uint32_t id, EventLoop& loop) noexcept;
-  ~RankCore();
   RankCore(const RankCore&) = delete;
   RankCore& operator=(const RankCore&) = delete;
 

@@ -81,9 +81,8 @@ bool Waiter::suspend(PromiseBase& coroutine, bool interruptible) noexcept {
   return true;
 }
 
-void Waiter::complete(std::error_code outcome) noexcept {
+void Waiter::complete() noexcept {
   CORACLE_ASSERT(coroutine_ != nullptr, "{} completed twice, or while nobody waits for it", what_);
-  set_outcome(outcome);
   unlink();
   PromiseBase* coroutine = std::exchange(coroutine_, nullptr);
   coroutine->loop().ready(coroutine->handle());

@@ -43,7 +43,11 @@ class Waiter : public ScopeLink {
   bool suspend(PromiseBase& coroutine, bool interruptible) noexcept;
 
   /// Ends the wait and queues the coroutine. Call once, from the loop's thread.
-  void complete(std::error_code outcome = {}) noexcept;
+  void complete(std::error_code outcome) noexcept {
+    set_outcome(outcome);
+    complete();
+  }
+  void complete() noexcept;
 
   bool waiting() const noexcept { return coroutine_ != nullptr; }
   /// Empty while it waits and after success.

@@ -20,27 +20,29 @@ std::size_t arguments_bytes(const MessageHeader& header) noexcept {
   return header.argument_count * sizeof(std::uint64_t);
 }
 
-Slot* begin(Ring& ring, Kind kind, std::uint32_t source, const MessageHeader& header, std::size_t payload_bytes,
-            std::uint32_t& lines) noexcept {
-  const std::size_t arguments = arguments_bytes(header);
-  lines = Ring::lines_for(arguments + payload_bytes);
-  Slot* slot = ring.reserve(lines);
-  if (slot == nullptr) return nullptr;
-  slot->payload_bytes = static_cast<std::uint32_t>(payload_bytes);
-  slot->handler = header.handler.to_wire();
-  slot->source = source;
-  slot->kind = kind;
-  slot->argument_count = static_cast<std::uint8_t>(header.argument_count);
-  std::memcpy(slot->body(), header.arguments.data(), arguments);
-  return slot;
+/// memcpy for what is mostly a word or two: without a call.
+void copy_short(std::byte* target, const void* source, std::size_t bytes) noexcept {
+  if (bytes == sizeof(std::uint64_t)) [[likely]] {
+    std::memcpy(target, source, sizeof(std::uint64_t));
+  } else if (bytes > 0) {
+    std::memcpy(target, source, bytes);
+  }
 }
 
 bool write(Ring& ring, Kind kind, std::uint32_t source, const MessageHeader& header,
            std::span<const std::byte> payload) noexcept {
-  std::uint32_t lines = 0;
-  Slot* slot = begin(ring, kind, source, header, payload.size(), lines);
+  const std::uint32_t lines = Ring::lines_for(arguments_bytes(header) + payload.size());
+  Slot* slot = ring.reserve(lines);
   if (slot == nullptr) return false;
-  if (!payload.empty()) std::memcpy(slot->body() + arguments_bytes(header), payload.data(), payload.size());
+  slot->payload_bytes = static_cast<std::uint32_t>(payload.size());
+  slot->handler = header.handler.to_wire();
+  slot->source = source;
+  slot->kind = kind;
+  slot->argument_count = static_cast<std::uint8_t>(header.argument_count);
+  std::byte* body = slot->body();
+  for (std::uint32_t i = 0; i < header.argument_count; ++i, body += sizeof(std::uint64_t))
+    std::memcpy(body, &header.arguments[i], sizeof(std::uint64_t));
+  copy_short(body, payload.data(), payload.size());
   Ring::publish(*slot, lines);
   return true;
 }
@@ -50,12 +52,11 @@ bool write(Ring& ring, Kind kind, std::uint32_t source, const MessageHeader& hea
 DirectTransport::DirectTransport(Rank& rank) noexcept
     : rank_(rank),
       region_(rank.core().region()),
+      inboxes_(region_.inbox(0)),
+      inbox_bytes_(region_.shape().inbox_bytes),
+      blocks_(&region_.block(0)),
       own_(inbox_of(rank.id())),
       shares_memory_(rank.placement() != Placement::process) {}
-
-Inbox& DirectTransport::inbox_of(std::uint32_t rank) const noexcept {
-  return *reinterpret_cast<Inbox*>(region_.inbox(rank));
-}
 
 TransportTraits DirectTransport::traits() const noexcept {
   return {60, 10, kEagerBytesMax, true};
@@ -67,8 +68,7 @@ void DirectTransport::submit(Operation& operation) noexcept {
   const auto peer = static_cast<std::uint32_t>(request.peer());
   if (peer >= rank_.size()) return request.finish(Errc::no_such_peer);
   ++in_flight_;
-  const auto queue = waiting_.empty() ? waiting_.end() : waiting_.find(peer);
-  if (queue == waiting_.end() && send(request)) return;
+  if ((!backlog_ || !waiting_.contains(peer)) && send(request)) return;
   waiting_[peer].push(request);
   backlog_ = true;
   starve(inbox_of(peer).requests, peer);
@@ -107,7 +107,7 @@ bool DirectTransport::send(RequestOperation& request) noexcept {
 
 void DirectTransport::reply(std::uint32_t peer, const MessageHeader& header,
                             std::span<const std::byte> payload) noexcept {
-  if (waiting_replies_.empty() && send_reply(peer, Kind::eager, header, payload)) return;
+  if ((!backlog_ || waiting_replies_.empty()) && send_reply(peer, Kind::eager, header, payload)) return;
   waiting_replies_.push_back({peer, Kind::eager, header, {payload.begin(), payload.end()}});
   backlog_ = true;
 }
@@ -141,9 +141,9 @@ bool DirectTransport::poll() noexcept {
   if (!own_.replies.active() && !own_.requests.active() && !backlog_) [[likely]]
     return false;
   bool progress = backlog_ && retry();
-  progress |= poll_ring(own_.replies);
+  if (own_.replies.active()) progress |= poll_ring(own_.replies);
   // A request may make a reply: while old replies wait for room, no new requests are taken.
-  if (waiting_replies_.empty()) progress |= poll_ring(own_.requests);
+  if (own_.requests.active() && (!backlog_ || waiting_replies_.empty())) progress |= poll_ring(own_.requests);
   return progress;
 }
 
@@ -156,7 +156,7 @@ bool DirectTransport::poll_ring(Ring& ring) noexcept {
     receive(*slot);
     ring.pop();
     ++count;
-    if (!waiting_replies_.empty() && &ring == &own_.requests) break;
+    if (backlog_ && !waiting_replies_.empty() && &ring == &own_.requests) break;
   }
   if ((count == 0 && ring.owed() > 0) || ring.owed() >= kOwedMax) {
     if (ring.give_back()) feed_starving();
@@ -168,7 +168,10 @@ void DirectTransport::receive(Slot& slot) noexcept {
   MessageHeader header;
   header.handler = HandlerId::from_wire(slot.handler);
   header.argument_count = slot.argument_count;
-  std::memcpy(header.arguments.data(), slot.body(), arguments_bytes(header));
+  CORACLE_ASSERT(header.argument_count <= MessageHeader::kArgumentsMax, "a message from rank {} with {} arguments",
+                 slot.source, header.argument_count);
+  for (std::uint32_t i = 0; i < header.argument_count; ++i)
+    std::memcpy(&header.arguments[i], slot.body() + i * sizeof(std::uint64_t), sizeof(std::uint64_t));
   const std::span<const std::byte> payload(slot.body() + arguments_bytes(header), slot.payload_bytes);
   switch (slot.kind) {
     case Kind::eager:

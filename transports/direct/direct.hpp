@@ -42,8 +42,10 @@ class DirectTransport final : public Transport {
     std::vector<std::byte> payload;
   };
 
-  Inbox& inbox_of(std::uint32_t rank) const noexcept;
-  void ring(std::uint32_t peer) const noexcept { region_.block(peer).doorbell.ring(); }
+  Inbox& inbox_of(std::uint32_t rank) const noexcept {
+    return *reinterpret_cast<Inbox*>(inboxes_ + rank * inbox_bytes_);
+  }
+  void ring(std::uint32_t peer) const noexcept { blocks_[peer].doorbell.ring(); }
   void transfer(Operation& operation) noexcept;
   bool send(RequestOperation& request) noexcept;
   bool send_reply(std::uint32_t peer, Kind kind, const MessageHeader& header,
@@ -58,6 +60,9 @@ class DirectTransport final : public Transport {
 
   Rank& rank_;
   const JobRegion& region_;
+  std::byte* const inboxes_;
+  const std::uint64_t inbox_bytes_;
+  RankBlock* const blocks_;
   Inbox& own_;
   const bool shares_memory_;
   std::size_t in_flight_ = 0;

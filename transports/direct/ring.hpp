@@ -127,17 +127,16 @@ inline Slot* Ring::front() noexcept {
 }
 
 inline void Ring::pop() noexcept {
-  const std::uint32_t lines =
-      lines_[next_ & kMask].slot.ready.load(std::memory_order_relaxed);  // read by front() before
-  // relaxed: senders touch these lines only after they have seen head_ move (release in give_back()).
-  for (std::uint32_t i = 0; i < lines; ++i) lines_[(next_ + i) & kMask].slot.ready.store(0, std::memory_order_relaxed);
-  next_ += lines;
+  next_ += lines_[next_ & kMask].slot.ready.load(std::memory_order_relaxed);  // read by front() before
 }
 
 inline bool Ring::give_back() noexcept {
+  // Cleared here and not in pop(): taking the lines back from their senders would delay the answer that is on its way.
+  // relaxed: senders touch these lines only after they have seen head_ move.
+  for (; given_back_ != next_; ++given_back_)
+    lines_[given_back_ & kMask].slot.ready.store(0, std::memory_order_relaxed);
   // seq_cst store, then load: a sender that saw the old head_ has set starved_ before, or sees the new head_ (Dekker).
   head_.store(next_, std::memory_order_seq_cst);
-  given_back_ = next_;
   if (starved_.load(std::memory_order_seq_cst) == 0) [[likely]]
     return false;
   starved_.store(0, std::memory_order_seq_cst);
