@@ -132,7 +132,9 @@ struct Diagnostics::Handlers {
 
   static void report_all(State& state, const void* context) noexcept;
   static void report_thread(State& state, const void* context) noexcept;
-  static void report_many(Watch& first, SignalText& text, const void* context);
+  static void report_one(Watch& watch, SignalText& text, const void* context);
+  static void tell_place(Watch& watch, SignalText& text, const void* context);
+  static void report_many(Watch& first, Watch& running, SignalText& text, const void* context);
   static void write_crash(State& state, int signal, const siginfo_t& info, const void* context) noexcept;
 };
 
@@ -198,7 +200,7 @@ void Diagnostics::Handlers::on_terminate() noexcept {
 }
 
 /// One thread with so many ranks that the details of all would bury the reader.
-void Diagnostics::Handlers::report_many(Watch& first, SignalText& text, const void* context) {
+void Diagnostics::Handlers::report_many(Watch& first, Watch& running, SignalText& text, const void* context) {
   constexpr int kDetailedRanks = 32;
   constexpr std::size_t kDetailsPerRank = 4;
   WaitGroups groups;
@@ -215,9 +217,34 @@ void Diagnostics::Handlers::report_many(Watch& first, SignalText& text, const vo
     text.add("all {} ranks of this thread:\n", ranks);
     groups.add_to(text);
   }
-  text.add("  the thread is at:\n");
-  add_backtrace(text, context, 8);
+  text.add("rank {} has its turn\n", running.rank_);
+  tell_place(running, text, context);
   text.write_to(STDERR_FILENO);
+}
+
+void Diagnostics::Handlers::report_one(Watch& watch, SignalText& text, const void* context) {
+  constexpr std::size_t kDetailsMax = 64;
+  const std::size_t waits = add_wait_report(text, watch.rank_, watch.loop_, kDetailsMax);
+  // relaxed: a hint. A rank that sleeps is explained by its waits; one that doesn't, by where it runs.
+  const bool asleep = watch.loop_.doorbell().state.load(std::memory_order_relaxed) != Doorbell::kAwake;
+  if (waits == 0 || !asleep) tell_place(watch, text, context);
+  text.write_to(STDERR_FILENO);
+}
+
+/// Where the rank is running: by itself, or left to the launcher, which can look up source lines.
+void Diagnostics::Handlers::tell_place(Watch& watch, SignalText& text, const void* context) {
+  constexpr int kFramesMax = 16;
+  if (watch.block_ == nullptr) {
+    text.add("  running at:\n");
+    add_backtrace(text, context, kFramesMax);
+    return;
+  }
+  text.add("  it is running\n");
+  SignalText place(watch.block_->crash_text.data(), watch.block_->crash_text.size());
+  place.add("rank {} is running at:\n", watch.rank_);
+  add_backtrace(place, context, kFramesMax);
+  // release: the launcher reads the length (acquire) before the text.
+  watch.block_->running_bytes.store(static_cast<std::uint32_t>(place.size()), std::memory_order_release);
 }
 
 void Diagnostics::Handlers::report_thread(State& state, const void* context) noexcept {
@@ -232,17 +259,10 @@ void Diagnostics::Handlers::report_thread(State& state, const void* context) noe
     SignalText text(buffer.data(), buffer.size());
     Watch& first = *thread->first;
     if (first.next_ != nullptr) {
-      report_many(first, text, context);
+      Watch* running = thread->running.load(std::memory_order_relaxed);  // stored by this very thread
+      report_many(first, running != nullptr ? *running : first, text, context);
     } else {
-      constexpr std::size_t kDetailsMax = 64;
-      const std::size_t waits = add_wait_report(text, first.rank_, first.loop_, kDetailsMax);
-      // relaxed: a hint. A rank that sleeps is explained by its waits; one that doesn't, by where it runs.
-      const bool asleep = first.loop_.doorbell().state.load(std::memory_order_relaxed) != Doorbell::kAwake;
-      if (waits == 0 || !asleep) {
-        text.add("  running at:\n");
-        add_backtrace(text, context, 8);
-      }
-      text.write_to(STDERR_FILENO);
+      report_one(first, text, context);
     }
     for (Watch* watch = &first; watch != nullptr; watch = watch->next_) {
       // release: whoever sees the count (the launcher, acquire) knows that the text has been written.

@@ -55,6 +55,8 @@ struct alignas(4096) RankBlock {
   std::atomic<std::uint32_t> reports{0};
   /// Length of crash_text, once the rank has described its crash there.
   std::atomic<std::uint32_t> crash_bytes{0};
+  /// The same for where the rank was running when it reported last, if it was not asleep.
+  std::atomic<std::uint32_t> running_bytes{0};
   static constexpr std::size_t kExposedMax = 128;
   std::array<ExposedMemory, kExposedMax> exposed;
   std::array<char, 5120> crash_text;
@@ -63,7 +65,7 @@ struct alignas(4096) RankBlock {
 struct JobHeader {
   static constexpr std::uint64_t kMagic = 0x436f7261636c6531;  // "Coracle1"
   /// Raised with every change of layout: launcher and program must have been built from the same version.
-  static constexpr std::uint32_t kVersion = 1;
+  static constexpr std::uint32_t kVersion = 2;
 
   std::uint64_t magic = kMagic;
   std::uint32_t version = kVersion;

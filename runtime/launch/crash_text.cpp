@@ -108,17 +108,33 @@ std::string run_addr2line(const std::string& module, const std::vector<std::stri
   return text;
 }
 
-/// Without " at ??:?", which addr2line says where there is no debug information; empty if it does not know the
-/// function.
+/// g++ names a coroutine's body "f(f(int)::_Z1fi.Frame*) [clone .actor]": makes "f(int)" of it.
+std::string without_coroutine_frame(const std::string& name) {
+  const std::size_t end = name.rfind("::_Z");
+  if (end == std::string::npos || name.find(".Frame*)", end) == std::string::npos) return name;
+  for (std::size_t open = name.find('(', 1); open < end; open = name.find('(', open + 1)) {
+    if (name.compare(open + 1, open, name, 0, open) == 0) return name.substr(open + 1, end - open - 1);
+  }
+  return name;
+}
+
+/// What addr2line knows of "FUNCTION at FILE:LINE", each of which may be question marks.
 std::string known_part(std::string_view line) {
   if (line.substr(0, 2) == "??") return {};
-  return std::string(line.substr(0, line.find(" at ??:")));
+  const std::size_t at = line.rfind(" at ");
+  const std::string name = without_coroutine_frame(std::string(line.substr(0, at)));
+  if (at == std::string_view::npos) return name;
+  std::string_view place = line.substr(at);
+  if (place.substr(0, 6) == " at ??") return name;
+  if (place.substr(place.size() - 2) == ":?") place.remove_suffix(2);
+  return name + std::string(place);
 }
 
 /// Fills in Frame::source. addr2line's lines: "0x00001139: f() at x.cpp:5", then " (inlined by) g() at ..." for its
 /// callers.
-void find_sources(std::vector<Frame>& frames) {
-  const auto deadline = SteadyClock::now() + std::chrono::milliseconds(1500);
+void find_sources(std::vector<Frame>& frames, std::chrono::milliseconds patience) {
+  if (patience.count() <= 0) return;
+  const auto deadline = SteadyClock::now() + patience;
   std::map<std::string, std::vector<Frame*>> by_module;
   for (Frame& frame : frames)
     if (frame.module != "?" && ::access(frame.module.c_str(), R_OK) == 0) by_module[frame.module].push_back(&frame);
@@ -142,7 +158,7 @@ void find_sources(std::vector<Frame>& frames) {
 
 }  // namespace
 
-CrashText readable_crash(std::string_view raw, const std::string& program) {
+CrashText readable_crash(std::string_view raw, const std::string& program, std::chrono::milliseconds patience) {
   constexpr std::string_view kFrame = "  at ";
   CrashText result;
   std::vector<Frame> frames;
@@ -158,7 +174,7 @@ CrashText readable_crash(std::string_view raw, const std::string& program) {
       result.details += fmt::format("  {}\n", line);
     }
   }
-  find_sources(frames);
+  find_sources(frames, patience);
   for (const Frame& frame : frames) {
     if (frame.source.find(" at ") != std::string::npos) {
       result.details += fmt::format("    {}\n", frame.source);

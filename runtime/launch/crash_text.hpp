@@ -1,6 +1,7 @@
 // The launcher's view of a rank's crash: the text that crash_report.hpp wrote inside the dying rank, made readable.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -13,7 +14,7 @@ struct CrashText {
 };
 
 /// `program`: the path of the program, for frames that name it as it was called. Runs addr2line if there is one, for at
-/// most a second and a half.
-CrashText readable_crash(std::string_view raw, const std::string& program);
+/// most `patience`.
+CrashText readable_crash(std::string_view raw, const std::string& program, std::chrono::milliseconds patience);
 
 }  // namespace coracle

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string>
 
+#include "runtime/launch/crash_text.hpp"
 #include "runtime/launch/say.hpp"
 
 namespace coracle {
@@ -59,9 +60,25 @@ bool ask(const JobRegion& region, const RankProcess& process, SteadyClock::time_
   return true;
 }
 
+/// What ranks that don't sleep have left in their blocks: where they run.
+void tell_running(const JobRegion& region, const std::string& program, SteadyClock::time_point end) {
+  constexpr int kToldMax = 16;
+  int running = 0;
+  for (std::uint32_t rank = 0; rank < region.shape().size; ++rank) {
+    RankBlock& block = region.block(rank);
+    // acquire: pairs with the report's release after the text.
+    const std::uint32_t bytes = block.running_bytes.exchange(0, std::memory_order_acquire);
+    if (bytes == 0 || bytes > block.crash_text.size() || ++running > kToldMax) continue;
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - SteadyClock::now());
+    const CrashText text = readable_crash({block.crash_text.data(), bytes}, program, left);
+    write_to_user(text.headline + "\n" + text.details);
+  }
+  if (running > kToldMax) write_to_user(fmt::format("... and {} more ranks are running\n", running - kToldMax));
+}
+
 }  // namespace
 
-void report_waits(const JobRegion& region, const std::vector<RankProcess>& processes) {
+void report_waits(const JobRegion& region, const std::vector<RankProcess>& processes, const std::string& program) {
   constexpr auto kAllRanks = std::chrono::milliseconds(2000);
   constexpr auto kOneProcess = std::chrono::milliseconds(300);
   constexpr int kOthersMax = 32;
@@ -82,6 +99,7 @@ void report_waits(const JobRegion& region, const std::vector<RankProcess>& proce
     }
     if (others++ < kOthersMax) write_to_user(fmt::format("{}: {}\n", process.name(), line));
   }
+  tell_running(region, program, end);
   if (others > kOthersMax)
     write_to_user(fmt::format("... and {} more processes without a report\n", others - kOthersMax));
 }

@@ -1,6 +1,7 @@
 // Asking every rank what its coroutines await.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "runtime/job.hpp"
@@ -9,7 +10,7 @@
 namespace coracle {
 
 /// Makes the running ranks report on standard error, one after another, and says for the others how far they have come.
-/// Takes at most about two seconds; none of `processes` may be reaped meanwhile.
-void report_waits(const JobRegion& region, const std::vector<RankProcess>& processes);
+/// Takes at most about two seconds; none of `processes` may be reaped meanwhile. `program`: as for readable_crash().
+void report_waits(const JobRegion& region, const std::vector<RankProcess>& processes, const std::string& program);
 
 }  // namespace coracle

@@ -26,7 +26,8 @@ using namespace std::chrono_literals;
 constexpr auto kGrace = 300ms;         // between SIGTERM and SIGKILL
 constexpr auto kKillPatience = 10s;    // for the kernel to end what was killed
 constexpr auto kLookForHangs = 500ms;  // see Supervisor::on_deadlines
-constexpr int kTimedOut = 124;         // as timeout(1)
+constexpr auto kSourcePatience = 1500ms;
+constexpr int kTimedOut = 124;  // as timeout(1)
 
 std::string text_of(const std::chrono::nanoseconds& time) {
   const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
@@ -101,7 +102,7 @@ void Supervisor::on_signal(int signal) {
       return;
     case SIGUSR1:
       say("what the ranks await, as asked by SIGUSR1:");
-      report_waits(region_, processes_);
+      report_waits(region_, processes_, options_.program);
       return;
     case SIGTSTP:
       stop_and_continue();
@@ -138,7 +139,7 @@ void Supervisor::on_deadlines() {
   }
   if (deadline_ && now >= *deadline_ && running_ > 0) {
     say("the job has not ended within {}; this is what its ranks await:", text_of(*options_.timeout));
-    report_waits(region_, processes_);
+    report_waits(region_, processes_, options_.program);
     failures_ = 1;
     end_job(kTimedOut);
     return;
@@ -271,7 +272,7 @@ void Supervisor::signal_all(int signal) const {
 /// After the end, since looking up source lines takes a while.
 void Supervisor::say_last_words() {
   if (!ending_) return;
-  if (!details_.empty()) write_to_user(readable_crash(details_, options_.program).details);
+  if (!details_.empty()) write_to_user(readable_crash(details_, options_.program, kSourcePatience).details);
   if (failures_ > 1) say("{} other ranks failed too", failures_ - 1);
   if (region_.shape().placement == Placement::sim && exit_status_ > 128)
     say("seed {} repeats this", region_.shape().seed);  // the program could not say so itself
