@@ -20,7 +20,7 @@ struct SpawnOptions {
   bool new_process_group = false;        ///< The child leads a process group of its own.
   int parent_death_signal = 0;  ///< Sent to the child when the spawning thread dies, also if it died just before.
   std::string name;             ///< What ps shows (comm), at most 15 characters; empty: the program's file name.
-  bool core_dumps = false;      ///< Otherwise RLIMIT_CORE is 0 (a core of a shared space holds every task).
+  bool core_dumps = false;      ///< Otherwise no core is written (one of a shared space holds every task).
 };
 
 }  // namespace coracle

@@ -59,9 +59,12 @@ long map_somewhere(Control& control, const MapCall& call) noexcept {
   long got = map_program(control, call);
   if (!failed(got)) return got;
   if (call.address != 0 && in_own_partition(control, call.address, call.address + call.bytes)) {
-    got = map(call, page_down(call.address), kPlaced);
-    if (!failed(got)) note_used(control, page_down(call.address), page_up(call.address + call.bytes));
-    if (!failed(got)) return got;
+    const std::uint64_t place = page_down(call.address);
+    got = map(call, place, kPlaced);
+    if (!failed(got)) {
+      note_used(control, place, place + page_up(call.bytes));
+      return got;
+    }
   }
   for (int i = 0; i < kTriesMax; ++i) {
     const std::uint64_t place = claim(control, call.bytes, call.is_private_file());

@@ -216,6 +216,7 @@ int main(int argc, char** argv) {
       {"mappings", check_mappings},
       {"large_mappings", check_large_mappings},
       {"brk", check_brk},
+      {"brk_guard", check_brk_guard},
       {"allocation", check_allocation},
       {"system_v", check_system_v},
       {"uring", check_uring},

@@ -2,6 +2,7 @@
 #include <linux/io_uring.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -102,6 +103,16 @@ void check_brk() {
   REQUIRE_THAT(::sbrk(0) == before);
   REQUIRE_THAT(::sbrk(100000) == before);
   REQUIRE_THAT(before[50000] == 0);  // Given back means zeroed.
+  rlimit limit{};
+  REQUIRE_THAT(::getrlimit(RLIMIT_DATA, &limit) == 0);
+  REQUIRE_THAT(limit.rlim_cur == RLIM_INFINITY);
+}
+
+void check_brk_guard() {
+  REQUIRE_THAT(::sbrk(4096) == reinterpret_cast<void*>(-1));
+  std::vector<std::vector<char>> blocks;
+  for (std::size_t size = 1; size < 2000000; size *= 3) blocks.emplace_back(size, 'x');
+  check_allocation();
 }
 
 void check_allocation() {

@@ -95,6 +95,19 @@ TEST_CASE("pvas: a static-pie program runs") {
   }
 }
 
+TEST_CASE("pvas: a program linked with musl runs, with detached threads that unmap their own stacks") {
+  CORACLE_NEEDS_PVAS();
+  if (!std::filesystem::exists(helper("pvas-musl"))) {
+    MESSAGE("skipped: musl-gcc is not installed");
+    return;
+  }
+  for (const bool rlimit : {false, true}) {
+    AddressSpace space = AddressSpace::create({.force_rlimit_mode = rlimit});
+    for (int i = 0; i < 5; ++i)
+      CHECK(space.wait(space.spawn(command({helper("pvas-musl")}))).text() == "exit status 0");
+  }
+}
+
 TEST_CASE("pvas: arguments that do not fit a stack are refused") {
   CORACLE_NEEDS_PVAS();
   AddressSpace space = AddressSpace::create();

@@ -40,6 +40,7 @@ TEST_CASE("pvas: the same in rlimit mode") {
   AddressSpace space = AddressSpace::create({.force_rlimit_mode = true});
   CHECK(space.mode() == Mode::rlimit);
   run_all_checks(space);
+  run_checks(space, {"brk_guard"});
 }
 
 TEST_CASE("pvas: with redirected calls, a task has a brk of its own and room for huge pages") {
