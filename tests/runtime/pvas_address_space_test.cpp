@@ -178,9 +178,12 @@ TEST_CASE("pvas: a task lives on when its root ends without taking it along") {
     AddressSpace space = AddressSpace::create();
     SpawnOptions options = command({helper("pvas-checks"), "orphan"});
     options.stdout_fd = pipe[1];
+    std::array<int, 2> ready;
+    if (::pipe2(ready.data(), O_CLOEXEC) != 0) ::_exit(2);
+    options.stderr_fd = ready[1];
     space.spawn(options);
-    ::usleep(50000);  // The task must see its first parent.
-    ::_exit(0);
+    char byte;
+    ::_exit(::read(ready[0], &byte, 1) == 1 ? 0 : 3);  // The task has seen its first parent.
   }
   ::close(pipe[1]);
   CHECK(drain(pipe[0]) == "fine\n");
