@@ -176,12 +176,14 @@ class Messages {
   Task<> first_signal(std::uint64_t count) {
     for (; count != 0; --count) {
       co_await self_.put_signal(payload(sizeof(std::uint64_t)), their_in_, their_signal_);
-      co_await self_.wait(signal_[0], ++signals_);
+      ++signals_;
+      co_await self_.wait(signal_[0], signals_);
     }
   }
   Task<> second_signal(std::uint64_t count) {
     for (; count != 0; --count) {
-      co_await self_.wait(signal_[0], ++signals_);
+      ++signals_;
+      co_await self_.wait(signal_[0], signals_);
       co_await self_.put_signal(payload(sizeof(std::uint64_t)), their_in_, their_signal_);
     }
   }
