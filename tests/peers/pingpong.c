@@ -36,12 +36,12 @@ static long calibrate(int rank, int bytes) {
   }
 }
 
-static int by_size(const void *left, const void *right) {
-  const double difference = *(const double *)left - *(const double *)right;
+static int by_size(const void* left, const void* right) {
+  const double difference = *(const double*)left - *(const double*)right;
   return (difference > 0) - (difference < 0);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   static const int sizes[] = {8, 64, 1024, 4096, 8192, 16384, 65536};
   MPI_Init(&argc, &argv);
   int rank = 0;
