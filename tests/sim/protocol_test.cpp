@@ -66,17 +66,23 @@ void on_question(Rank& rank, const Message& message) {
   rank.service().spawn(forward(rank, message.source()));
 }
 
+Task<> send_one(Rank& self, std::uint32_t peer, std::size_t bytes, std::uint64_t number) {
+  std::vector<std::byte> payload(bytes);
+  fill(payload, self.id(), number);
+  co_await self.request(peer, on_message, payload, number, payload.size());
+  std::fill(payload.begin(), payload.end(), std::byte{0xee});  // ours again: what is under way must not change
+}
+
+/// In bursts: the messages of one are under way, or wait for room, together.
 Task<> send_messages(Rank& self, Random& random, Counts& sent) {
   const std::size_t eager = self.core().transport().traits().eager_bytes_max;
   const std::size_t sizes[] = {0, 1, 8, 100, eager - 1, eager, eager + 1, 3 * eager};
-  std::vector<std::byte> payload;
-  for (int i = 0; i < 12; ++i) {
+  for (int i = 0; i < 6; ++i) {
     const auto peer = static_cast<std::uint32_t>(random.below(self.size()));
-    payload.resize(sizes[random.below(std::size(sizes))]);
-    const std::uint64_t number = ++sent[peer];
-    fill(payload, self.id(), number);
-    co_await self.request(peer, on_message, payload, number, payload.size());
-    std::fill(payload.begin(), payload.end(), std::byte{0xee});  // ours again: what is under way must not change
+    std::vector<Task<>> burst;
+    for (std::uint64_t left = 1 + random.below(5); left > 0; --left)
+      burst.push_back(send_one(self, peer, sizes[random.below(std::size(sizes))], ++sent[peer]));
+    co_await when_all(std::move(burst));
   }
 }
 

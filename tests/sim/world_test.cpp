@@ -85,6 +85,30 @@ std::array<int, 3> tally(SimJob job, Run run) {
   return counts;
 }
 
+Task<> note_after_a_turn(std::uint64_t number, std::uint64_t& first) {
+  co_await yield();
+  if (first == 0) first = number;
+}
+
+/// Two coroutines that are ready at the same time: which one runs first?
+Task<> race_of_coroutines(Rank& self, std::uint64_t& first) {
+  if (self.id() != 0) co_return;
+  std::vector<Task<>> tasks;
+  tasks.push_back(note_after_a_turn(1, first));
+  tasks.push_back(note_after_a_turn(2, first));
+  co_await when_all(std::move(tasks));
+}
+
+/// Two ranks that raise the same counter at the same time: who was first?
+Task<> race_of_ranks(Rank& self, std::uint64_t& first) {
+  auto slab = self.allocate<std::uint64_t>(1);
+  const auto places = co_await self.world().gather_all(slab.remote());
+  co_await sleep_for(1ms - std::chrono::nanoseconds(self.loop().exact_now_ns()));
+  const std::uint64_t before = co_await self.fetch_add(places[0], 1);
+  if (before == 0) first = self.id() + 1;
+  co_await self.world().barrier();
+}
+
 struct Swallowed {
   explicit Swallowed(Rank&) {}
   std::uint64_t count = 0;
@@ -187,6 +211,16 @@ TEST_CASE("independent puts overtake each other for some seeds, if the model let
   CHECK(free[2] > 5);
   job.model.reorder = false;
   CHECK(tally(job, race_of_puts)[2] == 100);
+}
+
+TEST_CASE("of coroutines that are ready together, and of ranks that do the same, each is first for some seeds") {
+  SimJob job;
+  const auto coroutines = tally(job, race_of_coroutines);
+  CHECK(coroutines[1] > 20);
+  CHECK(coroutines[2] > 20);
+  const auto ranks = tally(job, race_of_ranks);
+  CHECK(ranks[1] > 5);
+  CHECK(ranks[2] > 5);
 }
 
 TEST_CASE("a source that changes before its put has finished arrives changed, for some seeds") {
