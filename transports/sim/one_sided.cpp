@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "runtime/error.hpp"
@@ -170,11 +171,11 @@ class Atomic final : public Transfer {
 void start_one_sided(SimTransport& from, Operation& operation) noexcept {
   switch (operation.verb) {
     case Operation::Verb::put:
-      return (new Put(from, operation))->start();
+      return std::make_unique<Put>(from, operation).release()->start();  // owns itself from here on
     case Operation::Verb::get:
-      return (new Get(from, operation))->start();
+      return std::make_unique<Get>(from, operation).release()->start();  // owns itself from here on
     default:
-      return (new Atomic(from, operation))->start();
+      return std::make_unique<Atomic>(from, operation).release()->start();  // owns itself from here on
   }
 }
 
