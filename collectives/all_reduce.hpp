@@ -34,6 +34,7 @@ Task<> Team::all_reduce(std::span<T> values, Operation operation) {
 }
 
 template <class T, class Operation>
+  requires std::is_trivially_copyable_v<T>
 Task<T> Team::all_reduce(T value, Operation operation) {
   co_await all_reduce(std::span<T>(&value, 1), operation);
   co_return value;

@@ -16,4 +16,10 @@ Task<> Team::broadcast(std::span<T> data, std::uint32_t root) {
   return broadcast_bytes(*this, std::as_writable_bytes(data), root);
 }
 
+template <std::ranges::contiguous_range Range>
+  requires(!std::ranges::view<Range>)
+Task<> Team::broadcast(Range& data, std::uint32_t root) {
+  return broadcast(std::span(data), root);
+}
+
 }  // namespace coracle

@@ -98,10 +98,9 @@ Task<> Mailbox::take(std::uint32_t sender_rank, const Arrival& arrival, std::spa
   }
   if (arrival.is_offer) co_await rank_.request(sender_rank, on_taken, {}, arrival.offer.sender_event);
   if (bytes != data.size())
-    throw Error(Errc::bad_input,
-                fmt::format("rank {}: a collective was called with {} bytes here and with {} bytes on rank "
-                            "{}: all members must give the same size",
-                            rank_.id(), data.size(), bytes, sender_rank));
+    throw Error(Errc::bad_input, fmt::format("a collective was called with {} bytes here and with {} bytes on rank "
+                                             "{}: all members must give the same size",
+                                             data.size(), bytes, sender_rank));
 }
 
 }  // namespace coracle

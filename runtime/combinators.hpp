@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <optional>
 #include <tuple>
@@ -42,6 +43,14 @@ Task<> store_first(Task<T> task, std::size_t index, std::optional<std::size_t>& 
   scope.cancel();
 }
 
+template <class T>
+inline constexpr bool kIsTask = false;
+template <class T>
+inline constexpr bool kIsTask<Task<T>> = true;
+
+/// Tells of a time limit that has passed, and of what was under way.
+[[noreturn]] void throw_timed_out(std::chrono::nanoseconds limit, const std::exception_ptr& error);
+
 /// Cancels a scope at a deadline.
 class Deadline final : private Timer {
  public:
@@ -52,13 +61,35 @@ class Deadline final : private Timer {
   ~Deadline() { scope_.loop().timers().disarm(*this); }
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
+  bool fired() const noexcept { return fired_; }
 
  private:
-  void fire() noexcept override { scope_.cancel(std::make_error_code(std::errc::timed_out)); }
+  void fire() noexcept override {
+    fired_ = true;
+    scope_.cancel(std::make_error_code(std::errc::timed_out));
+  }
   Scope& scope_;
+  bool fired_ = false;
 };
 
 }  // namespace detail
+
+/// Anything else that can be awaited: `self.put(...)`, `self.wait(...)`, `sleep_for(...)`.
+template <class A>
+concept Operationlike = !detail::kIsTask<A> && std::is_move_constructible_v<A> && requires(A& awaitable) {
+  { awaitable.await_ready() } -> std::convertible_to<bool>;
+  awaitable.await_resume();
+};
+
+/// An operation as a task, for when_all, when_any and whatever else takes tasks. It starts when the task does.
+template <Operationlike A>
+auto as_task(A operation) -> Task<std::remove_cvref_t<decltype(operation.await_resume())>> {
+  co_return co_await operation;
+}
+template <class T>
+Task<T> as_task(Task<T> task) {
+  return task;
+}
 
 /// Runs all at once; a tuple of their values. The first error cancels the others, which are joined, and is rethrown.
 template <class... T>
@@ -116,7 +147,9 @@ Task<T> with_timeout(std::chrono::nanoseconds limit, Task<T> task) {
   detail::Deadline deadline(scope, limit);
   std::optional<Stored<T>> result;
   scope.spawn(detail::store(std::move(task), result));
-  co_await scope.join();
+  const std::exception_ptr error = co_await join_quietly(scope);
+  if (error && deadline.fired()) detail::throw_timed_out(limit, error);
+  if (error) std::rethrow_exception(error);
   if constexpr (!std::is_void_v<T>) co_return std::move(*result);
 }
 
@@ -135,6 +168,22 @@ Task<Result<T>> as_result(Task<T> task) {
     error = caught;
   }
   co_return Result<T>(std::move(*error));
+}
+
+/// The same three for operations: `co_await as_result(self.put(data, right))`, `co_await with_timeout(1s,
+/// self.wait(...))`, `co_await when_all(self.get(...), f())`.
+template <Operationlike A>
+auto as_result(A operation) {
+  return as_result(as_task(std::move(operation)));
+}
+template <Operationlike A>
+auto with_timeout(std::chrono::nanoseconds limit, A operation) {
+  return with_timeout(limit, as_task(std::move(operation)));
+}
+template <class... A>
+  requires(Operationlike<A> || ...)
+auto when_all(A... operations) {
+  return when_all(as_task(std::move(operations))...);
 }
 
 }  // namespace coracle

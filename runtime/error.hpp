@@ -31,7 +31,7 @@ class Error : public std::runtime_error {
 
   const std::error_code& code() const noexcept { return code_; }
 
-  /// Builds the sentence for a failed operation: "put to rank 3 failed on rank 0: <code> (<detail>)".
+  /// Builds the sentence for a failed operation: "put on rank 0 with rank 3 failed: <code> (<detail>)".
   static Error of_operation(std::error_code code, const char* operation, int rank, int peer, const std::string& detail);
 
  private:

@@ -4,11 +4,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include "runtime/error.hpp"
 
 namespace coracle {
+namespace {
+
+void report_failed_service(const std::exception_ptr& error, void* rank) noexcept {
+  std::string text = "an exception that is not a std::exception";
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& caught) {
+    text = caught.what();
+  } catch (...) {  // NOLINT(bugprone-empty-catch): the text says it
+  }
+  std::fprintf(stderr, "coracle: rank %u: a task that served a peer failed: %s\n", static_cast<Rank*>(rank)->id(),
+               text.c_str());
+}
+
+}  // namespace
 
 Rank::Rank(const JobRegion& region, std::uint32_t id, EventLoop& loop)
     : region_(region),
@@ -17,7 +33,9 @@ Rank::Rank(const JobRegion& region, std::uint32_t id, EventLoop& loop)
             region.shape().segment_bytes - std::min<std::uint64_t>(TeamArea::kAllBytes, region.shape().segment_bytes)),
       service_(loop, &loop.root_scope()),
       default_group_(core_),
-      world_(std::make_unique<Team>(*this)) {}
+      world_(std::make_unique<Team>(*this)) {
+  service_.isolate_children(report_failed_service, this);
+}
 
 Rank::~Rank() {
   locals_.clear();
@@ -34,11 +52,10 @@ void Rank::set_transport(std::unique_ptr<Transport> transport, bool by_load_stor
 std::uint64_t Rank::allocate_bytes(std::size_t bytes) {
   const std::uint64_t offset = heap_.allocate(bytes);
   if (offset != SegmentHeap::kNone) return offset;
-  throw Error(
-      Errc::segment_full,
-      fmt::format("rank {}: no room for {} bytes in its segment ({} of {} bytes in use); start with a larger one: "
-                  "`coracle run --segment 4G ...`",
-                  id(), bytes, heap_.used_bytes(), heap_.capacity_bytes()));
+  throw Error(Errc::segment_full,
+              fmt::format("no room for {} bytes in its segment ({} of {} bytes in use); start with a larger one: "
+                          "`coracle run --segment 4G ...`",
+                          bytes, heap_.used_bytes(), heap_.capacity_bytes()));
 }
 
 std::uint32_t Rank::expose_bytes(void* address, std::size_t bytes) {

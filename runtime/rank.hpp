@@ -69,6 +69,10 @@ class Rank {
   /// kernel's permission (process_vm_readv). Throws Error when too much is exposed already.
   template <class T>
   Exposed<T> expose(std::span<T> memory);
+  template <class T>
+  Exposed<T> expose(std::vector<T>& memory) {
+    return expose(std::span<T>(memory));
+  }
   /// The memory behind `place` when plain loads and stores reach it, else null. Valid as long as the peer's memory is.
   template <class T>
   T* reach(Remote<T> place, std::size_t count = 1) const noexcept {
@@ -130,6 +134,11 @@ class Rank {
   template <class T>
   Handle put_nb(std::span<const std::type_identity_t<T>> source, Remote<T> target) {
     return start_handle(put(source, target));
+  }
+  template <class T>
+  Handle put_signal_nb(std::span<const std::type_identity_t<T>> source, Remote<T> target, Remote<Signal> signal,
+                       std::uint64_t add = 1) {
+    return start_handle(put_signal(source, target, signal, add));
   }
   template <class T>
   Handle get_nb(Remote<T> source, std::span<std::type_identity_t<T>> target) {

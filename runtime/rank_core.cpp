@@ -61,7 +61,8 @@ bool RankCore::copy_and_signal_now(Operation& operation) noexcept {
 void RankCore::throw_failure(const Operation& operation) const {
   const auto code = operation.outcome();
   std::string detail;
-  if (operation.verb != Operation::Verb::request && (code == Errc::out_of_segment || code == Errc::no_such_peer))
+  if (operation.verb != Operation::Verb::request &&
+      (code == Errc::out_of_segment || code == Errc::no_such_peer || code == Errc::misaligned))
     detail = addresses_.describe(operation.remote, operation.bytes);
   throw Error::of_operation(code, operation.what(), static_cast<int>(id_), operation.peer(), detail);
 }

@@ -47,7 +47,9 @@ void Scope::cancel(std::error_code reason) noexcept {
 
 void Scope::child_finished(PromiseBase& child, std::exception_ptr error) noexcept {
   child.handle().destroy();
-  if (error && !error_) {
+  if (error && report_ != nullptr) {
+    if (!cancelled_) report_(error, report_context_);  // after a cancellation errors are what was asked for
+  } else if (error && !error_) {
     error_ = std::move(error);
     if (!cancelled_) cancel();
   }

@@ -90,6 +90,14 @@ class Scope final : private ScopeLink {
   /// The first error of a child, or null.
   const std::exception_ptr& error() const noexcept { return error_; }
 
+  /// From now on a child's error neither cancels its siblings nor is thrown by join(): `report(error, context)` is told
+  /// of it instead. For children that have nothing to do with each other.
+  using Report = void (*)(const std::exception_ptr& error, void* context) noexcept;
+  void isolate_children(Report report, void* context) noexcept {
+    report_ = report;
+    report_context_ = context;
+  }
+
   /// Walks all waits of this scope and those below it.
   void visit(WaiterVisitor& visitor, int depth = 0) const noexcept;
 
@@ -106,6 +114,8 @@ class Scope final : private ScopeLink {
   Join* join_ = nullptr;
   std::error_code cancelled_;
   std::exception_ptr error_;
+  Report report_ = nullptr;
+  void* report_context_ = nullptr;
 };
 
 }  // namespace coracle

@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <ranges>
 #include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "runtime/event.hpp"
@@ -50,16 +53,25 @@ class Team {
   /// `data` of the member at `root` is copied into `data` of all others. The same size everywhere.
   template <class T>
   Task<> broadcast(std::span<T> data, std::uint32_t root);
+  /// The same for a std::vector, std::array or the like.
+  template <std::ranges::contiguous_range Range>
+    requires(!std::ranges::view<Range>)
+  Task<> broadcast(Range& data, std::uint32_t root);
   /// Every member's value, in the team's order.
   template <class T>
   Task<std::vector<T>> gather_all(T value);
   /// Combines all members' values by `operation(T, T) -> T`, associative, in the team's order; the same result
   /// everywhere.
   template <class T, class Operation>
+    requires std::is_trivially_copyable_v<T>
   Task<T> all_reduce(T value, Operation operation);
   /// As above, element by element and in place.
   template <class T, class Operation>
   Task<> all_reduce(std::span<T> values, Operation operation);
+  template <class T, class Operation>
+  Task<> all_reduce(std::vector<T>& values, Operation operation) {
+    return all_reduce(std::span<T>(values), std::move(operation));
+  }
   /// Members with the same `color` form a new team, in the order of `key` (ties: of their place here). Collective.
   Task<std::unique_ptr<Team>> split(std::uint32_t color, std::uint32_t key);
 

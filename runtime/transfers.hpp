@@ -57,9 +57,12 @@ class [[nodiscard]] ValuePut final : public Awaited<Operation> {
  public:
   ValuePut(RankCore& core, const T& value, Remote<T> target) noexcept
       : Awaited(core, Verb::put, "put", target.rank()), value_(value) {
-    local = &value_;
     bytes = sizeof(T);
     remote = target.address();
+  }
+  bool await_ready() noexcept {
+    local = &value_;  // only now does it lie where it will stay
+    return Awaited::await_ready();
   }
 
  private:
@@ -71,9 +74,12 @@ template <class T>
 class [[nodiscard]] ValueGet final : public Awaited<Operation> {
  public:
   ValueGet(RankCore& core, Remote<T> source) noexcept : Awaited(core, Verb::get, "get", source.rank()) {
-    local = &value_;
     bytes = sizeof(T);
     remote = source.address();
+  }
+  bool await_ready() noexcept {
+    local = &value_;  // as in ValuePut
+    return Awaited::await_ready();
   }
   T await_resume() const {
     Awaited::await_resume();

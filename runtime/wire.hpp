@@ -40,6 +40,12 @@ class WireWriter {
       for (const T& value : values) write(value);
     }
   }
+  template <class T>
+    requires(!std::is_trivially_copyable_v<std::optional<T>>)
+  void write(const std::optional<T>& value) {
+    write(value.has_value());
+    if (value) write(*value);
+  }
   template <class A, class B>
     requires(!std::is_trivially_copyable_v<std::pair<A, B>>)
   void write(const std::pair<A, B>& pair) {
@@ -124,6 +130,15 @@ struct WireReader::Reader<std::vector<T>> {
       for (std::uint64_t i = 0; i < count; ++i) values.push_back(reader.read<T>());
       return values;
     }
+  }
+};
+template <class T>
+  requires(!std::is_trivially_copyable_v<std::optional<T>>)
+struct WireReader::Reader<std::optional<T>> {
+  static std::optional<T> read(WireReader& reader) {
+    // Read as a number: a byte from a message need not be a valid bool.
+    if (reader.read<std::uint8_t>() == 0) return std::nullopt;
+    return reader.read<T>();
   }
 };
 template <class A, class B>

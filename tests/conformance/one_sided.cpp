@@ -128,6 +128,10 @@ Task<> signals(Rank& self) {
   co_await self.get_signal(data_places[right] + 1, std::span(&got, 1), signal_places[right], 3);
   CHECK_HERE(got == right + 5);
   co_await self.wait(signal[0], kRounds + 3);
+  auto late = co_await as_result(with_timeout(std::chrono::milliseconds(2), self.wait(signal[0], kRounds + 1'000'000)));
+  CHECK_HERE(late.code() == std::errc::timed_out);
+  auto both = co_await when_all(self.get_value(data_places[right]), self.wait(signal[0], kRounds));
+  CHECK_HERE(std::get<1>(both) >= kRounds);
 }
 
 Task<> atomics(Rank& self) {
@@ -182,6 +186,8 @@ Task<> errors(Rank& self) {
     }
     CHECK_HERE(code.value() != 0);
   }
+  auto result = co_await as_result(self.put(std::span(&value, 1), beyond));
+  CHECK_HERE(result.code() == Errc::out_of_segment);
   std::error_code code;
   try {
     co_await self.fetch_add((places[right_of(self)].as<std::uint32_t>() + 1).as<std::uint64_t>(), 1);

@@ -66,6 +66,17 @@ Task<std::vector<double>> make_series(Rank& rank, std::uint64_t count) {
   std::iota(series.begin(), series.end(), static_cast<double>(rank.id()));
   co_return series;
 }
+Task<int> refuse_later(Rank&, int) {
+  co_await yield();
+  throw std::runtime_error("I refuse later");
+}
+Task<> fail_in_service() {
+  co_await yield();
+  throw Error(Errc::unsupported, "this failure of a service task is part of the test");
+}
+void on_failing_service(Rank& rank, const Message&) {
+  rank.service().spawn(fail_in_service());
+}
 int refuse(Rank&, int) {
   throw std::runtime_error("I refuse");
 }
@@ -161,6 +172,13 @@ Task<> calls(Rank& self) {
     refusal = error.what();
   }
   CHECK_HERE(refusal.find("I refuse") != std::string::npos);
+  auto later = co_await as_result(self.call(peer, refuse_later, 1));
+  CHECK_HERE(!later.ok() && std::string(later.error().what()).find("I refuse later") != std::string::npos);
+  if (self.id() == 0) co_await self.request(peer, on_failing_service, {});
+  co_await self.world().barrier();
+  const std::vector<double> still =
+      co_await self.call(peer, make_series, std::uint64_t{3});  // the others are served on
+  CHECK_HERE(still.size() == 3);
 }
 
 Task<> collectives(Rank& self) {

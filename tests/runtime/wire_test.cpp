@@ -18,6 +18,8 @@ TEST_CASE("wire: values come back as they were") {
   writer.write(std::string("hello"));
   writer.write(Nested{{"a", {1, 2, 3}}, {"", {}}, {std::string(1000, 'x'), {7}}});
   writer.write(std::tuple<std::string, double>("pi", 3.25));
+  writer.write(std::optional<std::string>("maybe"));
+  writer.write(std::optional<std::string>());
   const auto bytes = writer.take();
   WireReader reader(bytes);
   CHECK(reader.read<int>() == 42);
@@ -28,6 +30,8 @@ TEST_CASE("wire: values come back as they were") {
   CHECK(nested[2].first.size() == 1000);
   const auto tuple = reader.read<std::tuple<std::string, double>>();
   CHECK(std::get<1>(tuple) == 3.25);
+  CHECK(reader.read<std::optional<std::string>>() == "maybe");
+  CHECK_FALSE(reader.read<std::optional<std::string>>().has_value());
   CHECK_THROWS_AS(reader.read<char>(), Error);
 }
 
