@@ -216,26 +216,31 @@ bool AddressSpace::reaped(pid_t pid) {
   return true;
 }
 
-std::optional<ExitStatus> AddressSpace::try_wait(pid_t pid) {
-  CORACLE_ASSERT(contains(pid), "pid {} is no task of this address space", pid);
-  int status = 0;
-  const pid_t got = ::waitpid(pid, &status, WNOHANG);
-  if (got == 0) return std::nullopt;
-  if (got < 0) throw_errno(errno, fmt::format("cannot wait for task {}", pid));
-  reaped(pid);
-  return ExitStatus::from_wait(status);
-}
-
-ExitStatus AddressSpace::wait(pid_t pid) {
+bool AddressSpace::wait_for(pid_t pid, int flags, ExitStatus& ended) {
   CORACLE_ASSERT(contains(pid), "pid {} is no task of this address space", pid);
   int status = 0;
   pid_t got;
   do {
-    got = ::waitpid(pid, &status, 0);
+    got = ::waitpid(pid, &status, flags);
   } while (got < 0 && errno == EINTR);
-  if (got < 0) throw_errno(errno, fmt::format("cannot wait for task {}", pid));
-  reaped(pid);
-  return ExitStatus::from_wait(status);
+  if (got == 0) return false;
+  const int code = got < 0 ? errno : 0;
+  // ECHILD: the task has ended, but its status went elsewhere (SIGCHLD is ignored, or another waitpid took it).
+  if (code == 0 || code == ECHILD) reaped(pid);
+  if (code != 0) throw_errno(code, fmt::format("cannot tell how task {} ended", pid));
+  ended = ExitStatus::from_wait(status);
+  return true;
+}
+
+std::optional<ExitStatus> AddressSpace::try_wait(pid_t pid) {
+  ExitStatus ended;
+  return wait_for(pid, WNOHANG, ended) ? std::optional(ended) : std::nullopt;
+}
+
+ExitStatus AddressSpace::wait(pid_t pid) {
+  ExitStatus ended;
+  wait_for(pid, 0, ended);
+  return ended;
 }
 
 void AddressSpace::destroy() {

@@ -66,6 +66,8 @@ class AddressSpace {
  private:
   struct State;
   explicit AddressSpace(std::unique_ptr<State> state);
+  /// False while the task runs (only with WNOHANG among `flags`).
+  bool wait_for(pid_t pid, int flags, ExitStatus& ended);
   std::unique_ptr<State> state_;
 };
 

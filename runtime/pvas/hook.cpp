@@ -35,9 +35,6 @@ long map(const MapCall& call, std::uint64_t address, std::uint64_t extra_flags) 
   return raw_syscall(SYS_mmap, address, call.bytes, call.protection, call.flags | extra_flags, call.fd, call.offset);
 }
 
-// --- mmap
-// -----------------------------------------------------------------------------------------------------------------
-
 /// Wherever the kernel likes; remembered, so that the root can take it back.
 long map_outside(Control& control, const MapCall& call) noexcept {
   const long got = map(call, call.address, 0);
@@ -101,9 +98,6 @@ long hook_mmap(Control& control, const Registers& registers) noexcept {
   }
   return got;
 }
-
-// --- munmap, mremap
-// -------------------------------------------------------------------------------------------------------
 
 long hook_munmap(Control& control, const Registers& registers) noexcept {
   const std::uint64_t begin = registers.values[0];
@@ -180,9 +174,6 @@ long hook_mremap(Control& control, const Registers& registers) noexcept {
   return got;
 }
 
-// --- brk
-// ------------------------------------------------------------------------------------------------------------------
-
 /// The program's libc has taken to the private brk: the guard against the kernel's may go.
 void settle(Control& control) noexcept {
   std::uint32_t expected = 0;
@@ -210,9 +201,6 @@ long hook_brk(Control& control, const Registers& registers) noexcept {
   now.store(wanted, std::memory_order_relaxed);
   return static_cast<long>(wanted);
 }
-
-// --- System V shared memory
-// -----------------------------------------------------------------------------------------------
 
 long hook_shmat(Control& control, const Registers& registers) noexcept {
   const std::uint64_t id = registers.values[0];

@@ -90,6 +90,16 @@ TEST_CASE("pvas: the root's own waitpid and reaped() take a task back") {
   CHECK_FALSE(space.reaped(pid));
 }
 
+TEST_CASE("pvas: with SIGCHLD ignored a task's end is seen, though not how, and its memory comes back") {
+  CORACLE_NEEDS_PVAS();
+  AddressSpace space = AddressSpace::create();
+  const auto before = ::signal(SIGCHLD, SIG_IGN);
+  const pid_t pid = space.spawn(command({"/bin/true"}));
+  CHECK(error_of([&] { space.wait(pid); }).find("cannot tell how task") != std::string::npos);
+  ::signal(SIGCHLD, before);
+  CHECK(space.task_count() == 0);
+}
+
 TEST_CASE("pvas: destroy kills what still runs") {
   CORACLE_NEEDS_PVAS();
   const std::size_t before = coracle::pvas::count_mappings();
