@@ -20,7 +20,20 @@ namespace {
 
 // Free in ordinary processes: above where the kernel puts programs, below where it puts mappings; also with ASan's
 // shadow.
+#if defined(__SANITIZE_THREAD__)
+#define CORACLE_HAS_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CORACLE_HAS_TSAN 1
+#endif
+#endif
+#ifdef CORACLE_HAS_TSAN
+// ThreadSanitizer knows few ranges as a program's own and moves a mapping that is wanted elsewhere to address 0. This
+// one lies above the executable, whose place is not random where it runs (setarch -R).
+constexpr std::uintptr_t kCommonAddress = 0x560000000000;
+#else
 constexpr std::uintptr_t kCommonAddress = 0x600000000000;
+#endif
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kHugePage = 2ULL << 20;
 
