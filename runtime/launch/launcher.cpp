@@ -15,6 +15,7 @@
 
 #include "runtime/error.hpp"
 #include "runtime/launch/cores.hpp"
+#include "runtime/launch/mapping_check.hpp"
 #include "runtime/launch/process_spawn.hpp"
 #include "runtime/launch/say.hpp"
 #include "runtime/pvas/address_space.hpp"
@@ -179,15 +180,19 @@ int Launcher::run() {
         options_.shape.size == 1 ? "" : "s", program_, options_.shape.nodes, options_.shape.nodes == 1 ? "" : "s",
         starter.placement_text(), cores_.size(), cores_.size() == 1 ? "" : "s");
   }
+  const MappingCheck mappings;
   for (std::uint32_t rank = 0; rank < processes && supervisor.step(); ++rank) {
     try {
+      if (rank == 1 && options_.shape.placement == Placement::pvas && !mappings.surely_fits(processes)) {
+        mappings.check(processes, [&supervisor] { return !supervisor.step() || supervisor.anyone_attached(); });
+      }
       const pid_t pid = starter.start(rank);
       guardian_.add(pid);
       supervisor.add(pid, rank, starter.ranks_per_process());
       if (options_.verbose) say("rank {} is process {}", rank, pid);
     } catch (const Error& error) {
       if (rank == 0) throw;
-      say("rank {} of {} could not be started: {}", rank, processes, error.what());
+      say("rank {} of {} can't be started: {}", rank, processes, error.what());
       supervisor.abandon(1);
     }
   }

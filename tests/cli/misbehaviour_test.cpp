@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 
+#include "runtime/pvas/address_space.hpp"
 #include "tests/cli/command.hpp"
 
 namespace {
@@ -155,4 +157,20 @@ TEST_CASE("coracle run: SIGUSR1 makes every rank report, and the job goes on") {
     command.signal(SIGINT);
     CHECK(command.wait() == 128 + SIGINT);
   }
+}
+
+TEST_CASE("coracle run: more ranks than one address space may have mappings for are refused, with the remedy") {
+  long limit = 0;
+  std::ifstream("/proc/sys/vm/max_map_count") >> limit;
+  constexpr long kRanks = 4000;
+  if (!coracle::pvas::probe().available || limit > kRanks * 20) {
+    MESSAGE("skipped: no pvas here, or vm.max_map_count is raised");
+    return;
+  }
+  Command command({"run", "-v", "-n", std::to_string(kRanks), "--segment", "1M", "--place", "pvas",
+                   test_program("misbehave"), "sleep"});
+  CHECK(command.wait() == 1);
+  CHECK_MESSAGE(contains(command.errors(), "vm.max_map_count"), command.errors());
+  CHECK(contains(command.errors(), "sysctl vm.max_map_count="));
+  CHECK(command.ranks().size() < 100);
 }

@@ -1,0 +1,57 @@
+// Measuring the first rank, to know about all.
+#include "runtime/launch/mapping_check.hpp"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#include "runtime/error.hpp"
+#include "runtime/pvas/mapping_budget.hpp"
+
+namespace coracle {
+namespace {
+
+std::size_t mapping_limit() {
+  std::ifstream file("/proc/sys/vm/max_map_count");
+  std::size_t limit = 65530;  // the kernel's own default
+  file >> limit;
+  return limit;
+}
+
+}  // namespace
+
+MappingCheck::MappingCheck() : limit_(mapping_limit()), before_(pvas::count_mappings()) {}
+
+bool MappingCheck::surely_fits(std::uint32_t ranks) const noexcept {
+  constexpr std::size_t kMostPerRank = 80;  // a C++ program has some 36, one with many libraries more
+  return before_ + ranks * kMostPerRank < limit_;
+}
+
+void MappingCheck::check(std::uint32_t ranks, const std::function<bool()>& is_up) const {
+  constexpr int kPolls = 200;
+  constexpr int kQuietPolls = 20;
+  std::size_t most = before_;
+  for (int poll = 0, quiet = 0; poll < kPolls && quiet < kQuietPolls; ++poll, ++quiet) {
+    const timespec pause{0, 5'000'000};
+    ::nanosleep(&pause, nullptr);
+    const bool up = is_up();
+    const std::size_t now = pvas::count_mappings();
+    if (now > most) quiet = 0;
+    most = std::max(most, now);
+    if (up) break;
+  }
+  constexpr std::size_t kLater = 4;  // what a rank maps once it works: heaps, rings
+  const std::size_t per_rank = most - before_ + kLater;
+  const std::size_t wanted = before_ + ranks * per_rank;
+  if (wanted < limit_) return;
+  throw Error(
+      std::make_error_code(std::errc::not_enough_memory),
+      fmt::format("{} ranks in one address space need about {} mappings, but vm.max_map_count is {}: room for {} "
+                  "ranks of this program. Start fewer, raise it (sysctl vm.max_map_count={}), or use --place process",
+                  ranks, wanted, limit_, (limit_ - before_) / per_rank, (wanted / 65536 + 1) * 65536));
+}
+
+}  // namespace coracle

@@ -1,0 +1,29 @@
+// Whether all ranks of a job fit into one address space, which may have only vm.max_map_count mappings. The address
+// space itself refuses the task that would not fit (pvas/mapping_budget.hpp), but guesses what one needs; here the
+// first rank is measured.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace coracle {
+
+class MappingCheck {
+ public:
+  /// Counts what is mapped before the first rank starts.
+  MappingCheck();
+
+  /// True when a job of `ranks` is so small that it need not be checked.
+  bool surely_fits(std::uint32_t ranks) const noexcept;
+
+  /// Watches the first rank map its program and libraries, until `is_up` or nothing more has come for a while, at most
+  /// a second. Then throws Error, with the remedy, if `ranks` of that kind don't fit.
+  void check(std::uint32_t ranks, const std::function<bool()>& is_up) const;
+
+ private:
+  std::size_t limit_;
+  std::size_t before_;
+};
+
+}  // namespace coracle
