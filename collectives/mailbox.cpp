@@ -11,6 +11,9 @@
 namespace coracle {
 namespace {
 
+// Larger data stays with its sender until it is asked for: what comes early must not fill the receiver's memory.
+constexpr std::size_t kWholeBytesMax = 8192;
+
 std::uint64_t pack(std::uint32_t high, std::uint32_t low) noexcept {
   return std::uint64_t{high} << 32 | low;
 }
@@ -25,7 +28,7 @@ Mailbox::Key Mailbox::key_of(const Message& message) noexcept {
 Task<> Mailbox::send(Team& team, std::uint32_t to, std::uint64_t tag, std::span<const std::byte> data) {
   const std::uint32_t peer = team.member(to);
   const std::uint64_t who = pack(team.slot(), team.index());
-  if (data.size() <= rank_.core().transport().traits().eager_bytes_max) {
+  if (data.size() <= kWholeBytesMax) {
     co_await rank_.request(peer, on_data, data, who, tag);
     co_return;
   }

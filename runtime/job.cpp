@@ -18,22 +18,9 @@
 namespace coracle {
 namespace {
 
-// Free in ordinary processes: above where the kernel puts programs, below where it puts mappings; also with ASan's
-// shadow.
-#if defined(__SANITIZE_THREAD__)
-#define CORACLE_HAS_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define CORACLE_HAS_TSAN 1
-#endif
-#endif
-#ifdef CORACLE_HAS_TSAN
-// ThreadSanitizer knows few ranges as a program's own and moves a mapping that is wanted elsewhere to address 0. This
-// one lies above the executable, whose place is not random where it runs (setarch -R).
-constexpr std::uintptr_t kCommonAddress = 0x560000000000;
-#else
-constexpr std::uintptr_t kCommonAddress = 0x600000000000;
-#endif
+// Free in ordinary processes: above where the kernel puts programs, below where it puts mappings; and outside the
+// shadow and the heap of ASan, which ends at 0x640000000000.
+constexpr std::uintptr_t kCommonAddress = 0x680000000000;
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kHugePage = 2ULL << 20;
 
@@ -53,13 +40,20 @@ JobHeader layout(JobShape shape) {
   return header;
 }
 
-std::byte* map(std::size_t bytes, int fd, const char* whose) {
+/// Ranks that are processes of their own must see the region at one address; where all are in one process any will do
+/// (and TSan allows few).
+bool wants_common_address(Placement placement) noexcept {
+  return placement == Placement::process;
+}
+
+std::byte* map(std::size_t bytes, int fd, bool common, const char* whose) {
   const bool shared = fd >= 0;
-  void* wanted = shared ? reinterpret_cast<void*>(kCommonAddress) : nullptr;
-  const int flags = MAP_NORESERVE | (shared ? MAP_SHARED | MAP_FIXED_NOREPLACE : MAP_PRIVATE | MAP_ANONYMOUS);
+  void* wanted = common ? reinterpret_cast<void*>(kCommonAddress) : nullptr;
+  const int flags =
+      MAP_NORESERVE | (shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS) | (common ? MAP_FIXED_NOREPLACE : 0);
   // An anonymous region is over-mapped by a huge page so that segments can start at a multiple of one.
   void* base = ::mmap(wanted, shared ? bytes : bytes + kHugePage, PROT_READ | PROT_WRITE, flags, fd, 0);
-  if (base == MAP_FAILED || (shared && base != wanted)) {
+  if (base == MAP_FAILED || (common && base != wanted)) {
     throw_errno(
         base == MAP_FAILED ? errno : EEXIST,
         fmt::format("can't map the job's {:.1f} GiB of segments into {} (fewer ranks or a smaller --segment may "
@@ -124,7 +118,7 @@ JobRegion JobRegion::create(const JobShape& shape, Backing backing) {
   }
   std::byte* base = nullptr;
   try {
-    base = map(header.region_bytes, fd, "this process");
+    base = map(header.region_bytes, fd, fd >= 0 && wants_common_address(shape.placement), "this process");
   } catch (...) {
     if (fd >= 0) ::close(fd);
     throw;
@@ -149,7 +143,7 @@ std::optional<JobRegion> JobRegion::attach_from_environment() {
   const auto address = parse_number<std::uintptr_t>(text.substr(0, colon), 16, "CORACLE_JOB");
   const auto bytes = parse_number<std::size_t>(text.substr(colon + 1, last - colon - 1), 10, "CORACLE_JOB");
   const int fd = parse_number<int>(text.substr(last + 1), 10, "CORACLE_JOB");
-  auto* base = fd >= 0 ? map(bytes, fd, "this rank") : reinterpret_cast<std::byte*>(address);
+  auto* base = fd >= 0 ? map(bytes, fd, address != 0, "this rank") : reinterpret_cast<std::byte*>(address);
   JobRegion region(base, bytes, fd, fd >= 0);
   const JobHeader& header = region.header();
   if (header.magic != JobHeader::kMagic || header.version != JobHeader::kVersion ||
@@ -173,7 +167,9 @@ JobRegion::~JobRegion() {
 }
 
 std::string JobRegion::environment() const {
-  return fmt::format("CORACLE_JOB={:x}:{}:{}", reinterpret_cast<std::uintptr_t>(base_), region_bytes_, fd_);
+  const bool anywhere = fd_ >= 0 && !wants_common_address(shape().placement);
+  return fmt::format("CORACLE_JOB={:x}:{}:{}", anywhere ? 0 : reinterpret_cast<std::uintptr_t>(base_), region_bytes_,
+                     fd_);
 }
 
 std::uint32_t rank_from_environment() {

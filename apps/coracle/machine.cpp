@@ -77,7 +77,7 @@ Ability uring() {
 Ability map_count() {
   const std::string text = first_line_of("/proc/sys/vm/max_map_count");
   const long maps = text.empty() ? 65530 : std::stol(text);
-  constexpr long kMapsPerRank = 36;
+  constexpr long kMapsPerRank = 50;
   return {"vm.max_map_count", maps >= 1000 * kMapsPerRank,
           fmt::format("{}: room for about {} pvas ranks written in C++", maps, maps / kMapsPerRank),
           maps >= 1000 * kMapsPerRank ? "" : "sysctl vm.max_map_count=262144 for more"};

@@ -56,7 +56,10 @@ DirectTransport::DirectTransport(Rank& rank) noexcept
       inbox_bytes_(region_.shape().inbox_bytes),
       blocks_(&region_.block(0)),
       own_(inbox_of(rank.id())),
-      shares_memory_(rank.placement() != Placement::process) {}
+      shares_memory_(rank.placement() != Placement::process) {
+  CORACLE_ASSERT(inbox_bytes_ >= inbox_bytes(rank.size()), "inboxes of {} bytes; the job's maker must ask for {}",
+                 inbox_bytes_, inbox_bytes(rank.size()));
+}
 
 TransportTraits DirectTransport::traits() const noexcept {
   return {60, 10, kEagerBytesMax, true};
