@@ -9,7 +9,8 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
-#include <optional>
+#include <utility>
+#include <variant>
 
 #include "apps/asp/options.hpp"
 #include "apps/asp/progress.hpp"
@@ -55,12 +56,12 @@ void write_json(const Report& report, const std::string& path) {
 
 Task<> shortest_paths(Rank& self, Options options) {
   const bool leads = self.id() == 0;
-  std::optional<Graph> loaded;
+  Graph graph(0, {});
   if (leads) {
-    loaded = load_graph(options);
-    check_memory(loaded->vertices());
+    graph = load_graph(options);
+    check_memory(graph.vertices());
   }
-  const Graph graph = co_await share_graph(self, leads ? &*loaded : nullptr);
+  graph = co_await share_graph(self, std::move(graph));
   const std::size_t block = options.block > 0 ? options.block : good_block_size(graph.vertices(), self.size());
   OwnedRows rows({graph.vertices(), block, self.size()}, self.id(), graph);
 
@@ -94,13 +95,16 @@ Task<> shortest_paths(Rank& self, Options options) {
   if (!options.json_path.empty()) write_json(report, options.json_path);
 }
 
+int start(int argc, char** argv) {
+  const std::variant<Options, int> parsed = parse_options(argc, argv);
+  if (const int* const status = std::get_if<int>(&parsed)) return leave(argc, argv, *status);
+  const Options& options = std::get<Options>(parsed);
+  return run(argc, argv, [&options](Rank& self) { return shortest_paths(self, options); });
+}
+
 }  // namespace
 }  // namespace coracle::asp
 
 int main(int argc, char** argv) {
-  using namespace coracle;
-  const auto parsed = asp::parse_options(argc, argv);
-  if (const int* const status = std::get_if<int>(&parsed)) return leave(argc, argv, *status);
-  const asp::Options& options = std::get<asp::Options>(parsed);
-  return run(argc, argv, [&options](Rank& self) { return asp::shortest_paths(self, options); });
+  return coracle::asp::start(argc, argv);
 }

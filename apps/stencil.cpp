@@ -123,12 +123,8 @@ Task<> heat(Rank& self, Options options) {
              options.steps, options.verify ? ", bit for bit as on one rank" : "", options.picture);
 }
 
-}  // namespace
-}  // namespace coracle::stencil
-
-int main(int argc, char** argv) {
-  using namespace coracle;
-  stencil::Options options;
+int start(int argc, char** argv) {
+  Options options;
   CLI::App app("Heat in a plate, tile by tile; writes a picture.", "stencil");
   app.add_option("--size", options.size, "cells in each direction")
       ->capture_default_str()
@@ -137,5 +133,12 @@ int main(int argc, char** argv) {
   app.add_option("--output", options.picture, "picture to write, .png or .pgm")->capture_default_str();
   app.add_flag("--verify", options.verify, "compare with the same computed by one rank alone");
   if (const std::optional<int> status = parse_command_line(app, argc, argv)) return leave(argc, argv, *status);
-  return run(argc, argv, [&options](Rank& self) { return stencil::heat(self, options); });
+  return run(argc, argv, [&options](Rank& self) { return heat(self, options); });
+}
+
+}  // namespace
+}  // namespace coracle::stencil
+
+int main(int argc, char** argv) {
+  return coracle::stencil::start(argc, argv);
 }

@@ -62,7 +62,7 @@ void add_run_options(CLI::App& app, Options& options) {
   app.add_option("--block", options.block, "pivots per pass over the matrix (by the graph's size)")
       ->type_name("B")
       ->check([](const std::string& text) {
-        const std::string problem = whole_number(kPivotsStep, kPivotsMax)(text);
+        std::string problem = whole_number(kPivotsStep, kPivotsMax)(text);
         if (!problem.empty() || std::stoul(text) % kPivotsStep == 0) return problem;
         return fmt::format("{} is no multiple of {}", text, kPivotsStep);
       });

@@ -38,20 +38,20 @@ std::set<Vertex> draw_sources(std::size_t vertices, std::size_t count, std::uint
 
 }  // namespace
 
-Task<Graph> share_graph(Rank& self, const Graph* graph) {
+Task<Graph> share_graph(Rank& self, Graph graph) {
   SharedGraph shared;
   Slab<Arc> offered;
   if (self.id() == 0) {
-    const std::vector<Arc> arcs = graph->arc_list();
+    const std::vector<Arc> arcs = graph.arc_list();
     offered = self.allocate<Arc>(arcs.size());
     std::ranges::copy(arcs, offered.data());
-    shared = SharedGraph{graph->vertices(), arcs.size(), offered.remote()};
+    shared = SharedGraph{graph.vertices(), arcs.size(), offered.remote()};
   }
   co_await self.world().broadcast(std::span(&shared, 1), 0);
   std::vector<Arc> arcs(self.id() == 0 ? 0 : shared.arc_count);
   if (!arcs.empty()) co_await self.get(shared.arcs, arcs);
   co_await self.world().barrier();  // rank 0 keeps the arcs until all have them
-  if (self.id() == 0) co_return *graph;
+  if (self.id() == 0) co_return graph;
   co_return Graph(shared.vertices, arcs);
 }
 

@@ -14,8 +14,8 @@
 
 namespace coracle::asp {
 
-/// Collective. Rank 0's graph, for all; only rank 0's has names. `graph` is looked at on rank 0 only.
-Task<Graph> share_graph(Rank& self, const Graph* graph);
+/// Collective. Rank 0's `graph`, for all, though without names elsewhere; the others' arguments are not looked at.
+Task<Graph> share_graph(Rank& self, Graph graph);
 
 struct Verification {
   std::size_t sources = 0;
