@@ -85,6 +85,7 @@ std::string run_addr2line(const std::string& module, const std::vector<std::stri
   std::vector<std::string> words{"addr2line", "-apfCi", "-e", module};
   words.insert(words.end(), offsets.begin(), offsets.end());
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   int ends[2];
@@ -122,7 +123,7 @@ std::string without_coroutine_frame(const std::string& name) {
 std::string known_part(std::string_view line) {
   if (line.substr(0, 2) == "??") return {};
   const std::size_t at = line.rfind(" at ");
-  const std::string name = without_coroutine_frame(std::string(line.substr(0, at)));
+  std::string name = without_coroutine_frame(std::string(line.substr(0, at)));
   if (at == std::string_view::npos) return name;
   std::string_view place = line.substr(at);
   if (place.substr(0, 6) == " at ??") return name;

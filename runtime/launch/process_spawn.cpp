@@ -50,8 +50,9 @@ bool set_standard_descriptors(const SpawnOptions& options) {
   std::array<int, 3> sources{options.stdin_fd, options.stdout_fd, options.stderr_fd};
   for (int target = 0; target < 3; ++target) {
     int& source = sources[static_cast<std::size_t>(target)];
-    if (source >= 0 && source < 3 && source != target && (source = ::fcntl(source, F_DUPFD_CLOEXEC, 3)) < 0)
-      return false;
+    if (source < 0 || source >= 3 || source == target) continue;
+    source = ::fcntl(source, F_DUPFD_CLOEXEC, 3);
+    if (source < 0) return false;
   }
   for (int target = 0; target < 3; ++target) {
     const int source = sources[static_cast<std::size_t>(target)];

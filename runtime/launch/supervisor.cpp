@@ -138,7 +138,7 @@ void Supervisor::on_deadlines() {
     return;
   }
   if (deadline_ && now >= *deadline_ && running_ > 0) {
-    say("the job has not ended within {}; this is what its ranks await:", text_of(*options_.timeout));
+    say("the job has not ended within {}; this is what its ranks await:", text_of(options_.timeout.value_or(0ns)));
     report_waits(region_, processes_, options_.program);
     failures_ = 1;
     end_job(kTimedOut);
@@ -187,7 +187,11 @@ std::optional<Supervisor::Ended> Supervisor::reap_one() {
 
 void Supervisor::reap() {
   std::vector<Ended> ended;
-  while (std::optional<Ended> one = reap_one()) ended.push_back(*one);
+  for (;;) {
+    const std::optional<Ended> one = reap_one();
+    if (!one) break;
+    ended.push_back(*one);
+  }
   judge(ended);
 }
 
