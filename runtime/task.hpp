@@ -52,8 +52,6 @@ class PromiseBase {
   std::coroutine_handle<PromiseBase> handle() noexcept {
     return std::coroutine_handle<PromiseBase>::from_promise(*this);
   }
-  /// True while this coroutine may be resumed by nobody but its own final step.
-  bool done() const noexcept { return done_; }
 
   std::suspend_always initial_suspend() const noexcept { return {}; }
 
@@ -74,7 +72,6 @@ class PromiseBase {
     template <class Promise>
     void await_suspend(std::coroutine_handle<Promise> self) const noexcept {
       PromiseBase& promise = self.promise();
-      promise.done_ = true;
       if (promise.mode_ != Mode::nested) promise.finished_later();
     }
     void await_resume() const noexcept {}
@@ -103,7 +100,7 @@ class PromiseBase {
       mode_ = Mode::awaited;  // too deep for another nested call: the loop will start it
       return true;
     }
-    if (done_) return false;
+    if (handle().done()) return false;
     mode_ = Mode::awaited;
     return true;
   }
@@ -116,7 +113,6 @@ class PromiseBase {
   Scope* scope_;
   std::source_location awaited_at_;
   Mode mode_;
-  bool done_ = false;
 
  protected:
   std::exception_ptr error_;
