@@ -55,7 +55,7 @@ class WireWriter {
   template <class... T>
     requires(!std::is_trivially_copyable_v<std::tuple<T...>>)
   void write(const std::tuple<T...>& tuple) {
-    std::apply([this](const auto&... element) { (write(element), ...); }, tuple);
+    std::apply([this](const auto&... element) { (this->write(element), ...); }, tuple);
   }
 
   std::vector<std::byte> take() { return std::move(bytes_); }
