@@ -119,7 +119,8 @@ class Rank {
   /// Waits until a signal in this rank's own segment has reached `at_least`. Gives its value.
   SignalWait wait(Signal& signal, std::uint64_t at_least) noexcept { return {core_, signal, at_least}; }
 
-  /// Adds to a 4- or 8-byte integer; gives the old value. Atomic against all ranks' atomics on that place.
+  /// Adds to a 4- or 8-byte integer; gives the old value. Atomic against all ranks' atomics on that place, but not
+  /// against their puts and gets; adding 0 reads it atomically.
   template <class T>
   Atomic<T> fetch_add(Remote<T> place, std::type_identity_t<T> addend) noexcept {
     return atomic<T>(Operation::Verb::fetch_add, "fetch_add", place, addend, T{});

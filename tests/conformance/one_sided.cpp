@@ -146,8 +146,8 @@ Task<> atomics(Rank& self) {
     CHECK_HERE(i == 0 || old > previous);
     previous = old;
     co_await self.fetch_add(word_places[0], -1);
-    for (;;) {  // an addition made of compare_swap
-      const std::uint64_t seen = co_await self.get_value(counter_places[0] + 1);
+    for (;;) {                                                                       // an addition made of compare_swap
+      const std::uint64_t seen = co_await self.fetch_add(counter_places[0] + 1, 0);  // a plain get would race
       const std::uint64_t found = co_await self.compare_swap(counter_places[0] + 1, seen, seen + 2);
       if (found == seen) break;
       co_await yield();
