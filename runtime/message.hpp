@@ -9,7 +9,7 @@
 #include "runtime/operation.hpp"
 
 // Laid down by the linker: start of the main program's image and end of its code.
-extern "C" const char __executable_start;
+extern "C" const char __executable_start;  // NOLINT(bugprone-reserved-identifier): the linker's own name
 extern "C" const char etext;
 
 namespace coracle {

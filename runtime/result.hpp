@@ -40,7 +40,7 @@ class [[nodiscard]] Result<void> {
   void value() const {
     if (error_) throw Error(*error_);
   }
-  const Error& error() const { return *error_; }
+  const Error& error() const { return error_.value(); }
   std::error_code code() const { return error_ ? error_->code() : std::error_code(); }
 
  private:

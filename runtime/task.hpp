@@ -131,7 +131,7 @@ class TaskPromise final : public PromiseBase {
   T take() {
     if (error_) [[unlikely]]
       std::rethrow_exception(error_);
-    return std::move(*value_);
+    return std::move(*value_);  // NOLINT(bugprone-unchecked-optional-access): no error, so there is a value
   }
 
  private:
