@@ -29,6 +29,7 @@ Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key) 
     return left.key != right.key ? left.key < right.key : left.place < right.place;
   });
   std::vector<std::uint32_t> members;
+  members.reserve(wishes.size());
   for (const Wish& wish : wishes) members.push_back(member(wish.place));
   std::uint32_t slot = 0;
   const auto taken_by_any = [&wishes](std::uint32_t candidate) {

@@ -112,6 +112,7 @@ Task<std::vector<Stored<T>>> when_all(std::vector<Task<T>> tasks) {
   co_await scope.join();
   std::vector<Stored<T>> values;
   values.reserve(results.size());
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): all have been joined without an error
   for (auto& result : results) values.push_back(std::move(*result));
   co_return values;
 }

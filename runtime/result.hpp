@@ -40,7 +40,8 @@ class [[nodiscard]] Result<void> {
   void value() const {
     if (error_) throw Error(*error_);
   }
-  const Error& error() const { return error_.value(); }
+  /// Only when !ok().
+  const Error& error() const { return *error_; }  // NOLINT(bugprone-unchecked-optional-access)
   std::error_code code() const { return error_ ? error_->code() : std::error_code(); }
 
  private:
