@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 
@@ -17,7 +18,7 @@ TIDY = "clang-tidy-16"
 
 def fingerprint(entry):
     """A hash over the preprocessed source, comments kept (NOLINT), and the configuration."""
-    words = entry["command"].split()
+    words = shlex.split(entry["command"])
     words = words[1:] if pathlib.Path(words[0]).name == "ccache" else words
     for option, count in (("-o", 2), ("-MF", 2), ("-MQ", 2), ("-MD", 1), ("-c", 1)):
         if option in words:
