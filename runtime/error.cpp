@@ -27,6 +27,8 @@ class Category final : public std::error_category {
         return "misaligned address";
       case Errc::deadlock:
         return "deadlock";
+      case Errc::peer_lost:
+        return "peer lost";
     }
     return fmt::format("unknown condition {}", value);
   }

@@ -18,6 +18,7 @@ enum class Errc {
   unsupported,         ///< This placement, kernel or transport can't do it.
   misaligned,          ///< An atomic's address is not a multiple of its size.
   deadlock,            ///< `sim`: nothing is left that could ever happen, but ranks still wait.
+  peer_lost,  ///< The peer has died, hangs, or can't be reached any more: it stays lost for the rest of the job.
 };
 
 const std::error_category& coracle_category() noexcept;
