@@ -9,7 +9,7 @@ namespace coracle {
 
 std::error_code AddressMap::check(const RemoteAddress& place, std::size_t bytes) const noexcept {
   if (place.rank >= region_->shape().size) return Errc::no_such_peer;
-  if (place.segment == RemoteAddress::kWholeMemory) return {};
+  if (place.segment == RemoteAddress::kWholeMemory || !region_->is_local(place.rank)) return {};
   std::uint64_t room = segment_bytes_;
   if (place.segment != RemoteAddress::kOwnSegment) {
     if (place.segment > RankBlock::kExposedMax) return Errc::out_of_segment;
@@ -23,7 +23,7 @@ std::error_code AddressMap::check(const RemoteAddress& place, std::size_t bytes)
 std::uint64_t AddressMap::address_there(const RemoteAddress& place) const noexcept {
   if (place.segment == RemoteAddress::kWholeMemory) return place.offset;
   if (place.segment == RemoteAddress::kOwnSegment)
-    return reinterpret_cast<std::uint64_t>(segments_) + place.rank * segment_bytes_ + place.offset;
+    return reinterpret_cast<std::uint64_t>(segments_) + (place.rank - first_) * segment_bytes_ + place.offset;
   // relaxed: check() has loaded `bytes` with acquire before.
   return region_->block(place.rank).exposed[place.segment - 1].address.load(std::memory_order_relaxed) + place.offset;
 }

@@ -6,10 +6,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <new>
+#include <numeric>
 #include <utility>
 
 #include "runtime/assert.hpp"
@@ -28,15 +30,32 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-JobHeader layout(JobShape shape) {
+std::uint32_t sum(std::span<const std::uint32_t> counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::uint32_t{0});
+}
+
+/// First rank of `node`, or of the end.
+std::uint32_t first_rank(std::uint32_t node, const JobShape& shape, const NodePart& part) {
+  return part.ranks_per_node.empty() ? JobRegion::first_rank_of(node, shape) : sum(part.ranks_per_node.first(node));
+}
+
+JobHeader layout(JobShape shape, const NodePart& part) {
   JobHeader header;
+  const bool all = part.node == NodePart::kAllNodes;
+  header.node = all ? 0 : part.node;
+  header.first_rank = all ? 0 : first_rank(part.node, shape, part);
+  header.ranks = all ? shape.size : first_rank(part.node + 1, shape, part) - header.first_rank;
   shape.segment_bytes = round_up(shape.segment_bytes, kPage);
   shape.inbox_bytes = round_up(shape.inbox_bytes, kPage);
   header.shape = shape;
-  header.blocks_offset = round_up(sizeof(JobHeader), kPage);
-  header.inboxes_offset = header.blocks_offset + shape.size * sizeof(RankBlock);
-  header.segments_offset = round_up(header.inboxes_offset + shape.size * shape.inbox_bytes, kHugePage);
-  header.region_bytes = header.segments_offset + shape.size * shape.segment_bytes;
+  header.first_ranks_offset = round_up(sizeof(JobHeader), 64);
+  header.nodes_offset =
+      round_up(header.first_ranks_offset + (std::uint64_t{shape.nodes} + 1) * sizeof(std::uint32_t), 64);
+  header.ports_offset = header.nodes_offset + shape.nodes * sizeof(NodeRecord);
+  header.blocks_offset = round_up(header.ports_offset + shape.size * sizeof(std::uint16_t), kPage);
+  header.inboxes_offset = header.blocks_offset + header.ranks * sizeof(RankBlock);
+  header.segments_offset = round_up(header.inboxes_offset + header.ranks * shape.inbox_bytes, kHugePage);
+  header.region_bytes = header.segments_offset + header.ranks * shape.segment_bytes;
   return header;
 }
 
@@ -102,10 +121,14 @@ std::optional<Placement> parse_placement(std::string_view word) noexcept {
   return std::nullopt;
 }
 
-JobRegion JobRegion::create(const JobShape& shape, Backing backing) {
+JobRegion JobRegion::create(const JobShape& shape, Backing backing, const NodePart& part) {
   CORACLE_ASSERT(shape.size > 0 && shape.nodes > 0 && shape.nodes <= shape.size, "{} ranks on {} nodes", shape.size,
                  shape.nodes);
-  const JobHeader header = layout(shape);
+  CORACLE_ASSERT(part.ranks_per_node.empty() ||
+                     (part.ranks_per_node.size() == shape.nodes && sum(part.ranks_per_node) == shape.size),
+                 "{} ranks on {} nodes, but a list of {} nodes with {} ranks", shape.size, shape.nodes,
+                 part.ranks_per_node.size(), sum(part.ranks_per_node));
+  const JobHeader header = layout(shape, part);
   int fd = -1;
   if (backing == Backing::memfd) {
     fd = ::memfd_create("coracle-job", MFD_CLOEXEC);
@@ -125,12 +148,21 @@ JobRegion JobRegion::create(const JobShape& shape, Backing backing) {
   }
   new (base) JobHeader(header);
   JobRegion region(base, header.region_bytes, fd, true);
-  for (std::uint32_t rank = 0; rank < shape.size; ++rank) {
+  for (std::uint32_t rank = header.first_rank; rank < header.first_rank + header.ranks; ++rank) {
     // The memory is zero, which is the initial state of all else: nothing more is touched here, page by page, than is
     // needed.
     region.block(rank).doorbell.event_fd = -1;
+    region.block(rank).listen_fd = -1;
   }
+  auto* first_ranks = reinterpret_cast<std::uint32_t*>(base + header.first_ranks_offset);
+  for (std::uint32_t node = 0; node <= shape.nodes; ++node) first_ranks[node] = coracle::first_rank(node, shape, part);
   return region;
+}
+
+std::uint32_t JobRegion::node_of(std::uint32_t rank) const noexcept {
+  const auto* first_ranks = reinterpret_cast<const std::uint32_t*>(base_ + header().first_ranks_offset);
+  const auto* end = first_ranks + shape().nodes + 1;
+  return static_cast<std::uint32_t>(std::upper_bound(first_ranks + 1, end, rank) - (first_ranks + 1));
 }
 
 std::optional<JobRegion> JobRegion::attach_from_environment() {

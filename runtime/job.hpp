@@ -1,8 +1,10 @@
-// The job's shared region: what all ranks of a job on this machine share: its shape, one control block per rank, the
-// inboxes and the segments. The launcher makes it (anonymous memory in the shared address space for `pvas`, a memfd
-// otherwise) and every rank reaches it at the same address, so pointers into it may be passed between ranks.
+// The job's shared region: what all ranks of one node share: the job's shape and directory, and for each rank of the
+// node a control block, an inbox and a segment. The node's launcher makes it (anonymous memory in the shared address
+// space for `pvas`, a memfd otherwise) and every rank of the node reaches it at the same address, so pointers into it
+// may be passed between them. (`sim` has all nodes in one region.)
 //
-//     [JobHeader][RankBlock x size][inbox x size][segment x size]
+//     [JobHeader][first rank x nodes + 1][NodeRecord x nodes][port x size]
+//     [RankBlock x local][inbox x local][segment x local]
 #pragma once
 
 #include <array>
@@ -10,9 +12,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "runtime/directory.hpp"
 #include "runtime/doorbell.hpp"
 #include "runtime/event_loop.hpp"
 
@@ -29,12 +33,22 @@ std::optional<Placement> parse_placement(std::string_view word) noexcept;
 struct JobShape {
   Placement placement = Placement::thread;
   std::uint32_t size = 1;                    ///< Ranks.
-  std::uint32_t nodes = 1;                   ///< Groups of consecutive ranks; at most `size`.
+  std::uint32_t nodes = 1;                   ///< Each holds consecutive ranks; at most `size`.
   std::uint64_t segment_bytes = 1ULL << 30;  ///< Per rank, reserved; memory is taken when touched.
   std::uint64_t inbox_bytes = 0;             ///< Per rank; the transport that uses the inboxes says how much.
   std::uint64_t seed = 1;                    ///< `sim`: repeats a schedule.
   std::array<char, 256> network_file{};      ///< `sim`: path of the network model, or "".
   IdlePolicy idle;
+  NetworkOptions network;
+  JobKey key;
+};
+
+/// Which part of a job a region holds.
+struct NodePart {
+  static constexpr std::uint32_t kAllNodes = 0xffffffff;
+  std::uint32_t node = kAllNodes;
+  /// Of every node; empty: split as evenly as can be.
+  std::span<const std::uint32_t> ranks_per_node;
 };
 
 /// How far a rank has come; written by the rank, read by the launcher.
@@ -57,6 +71,8 @@ struct alignas(4096) RankBlock {
   std::atomic<std::uint32_t> crash_bytes{0};
   /// The same for where the rank was running when it reported last, if it was not asleep.
   std::atomic<std::uint32_t> running_bytes{0};
+  /// A listening TCP socket that the rank inherits from its launcher, for connections from other nodes; -1: none.
+  std::int32_t listen_fd = -1;
   static constexpr std::size_t kExposedMax = 128;
   std::array<ExposedMemory, kExposedMax> exposed;
   std::array<char, 5120> crash_text;
@@ -65,13 +81,19 @@ struct alignas(4096) RankBlock {
 struct JobHeader {
   static constexpr std::uint64_t kMagic = 0x436f7261636c6531;  // "Coracle1"
   /// Raised with every change of layout: launcher and program must have been built from the same version.
-  static constexpr std::uint32_t kVersion = 2;
+  static constexpr std::uint32_t kVersion = 3;
 
   std::uint64_t magic = kMagic;
   std::uint32_t version = kVersion;
   std::uint32_t rank_block_bytes = sizeof(RankBlock);
   JobShape shape;
+  std::uint32_t node = 0;        ///< Of this region; 0 when it holds all.
+  std::uint32_t first_rank = 0;  ///< Of this region.
+  std::uint32_t ranks = 0;       ///< In this region.
   std::uint64_t region_bytes = 0;
+  std::uint64_t first_ranks_offset = 0;
+  std::uint64_t nodes_offset = 0;
+  std::uint64_t ports_offset = 0;
   std::uint64_t blocks_offset = 0;
   std::uint64_t inboxes_offset = 0;
   std::uint64_t segments_offset = 0;
@@ -85,7 +107,7 @@ class JobRegion {
     anonymous,  ///< Shared by all of this address space: `pvas`, and programs started without the launcher.
     memfd,      ///< Inheritable descriptor; mapped at an address that is free in every process.
   };
-  static JobRegion create(const JobShape& shape, Backing backing);
+  static JobRegion create(const JobShape& shape, Backing backing, const NodePart& part = {});
   /// From the environment that the launcher gave this process; nothing when it was started without the launcher.
   /// Throws Error when the region can't be reached or belongs to another version.
   static std::optional<JobRegion> attach_from_environment();
@@ -101,23 +123,43 @@ class JobRegion {
 
   JobHeader& header() const noexcept { return *reinterpret_cast<JobHeader*>(base_); }
   const JobShape& shape() const noexcept { return header().shape; }
+
+  // --- of local ranks only ---
+  std::uint32_t first_rank() const noexcept { return header().first_rank; }
+  std::uint32_t ranks() const noexcept { return header().ranks; }
+  bool is_local(std::uint32_t rank) const noexcept { return rank - first_rank() < ranks(); }
   RankBlock& block(std::uint32_t rank) const noexcept {
-    return *reinterpret_cast<RankBlock*>(base_ + header().blocks_offset + rank * sizeof(RankBlock));
+    return *reinterpret_cast<RankBlock*>(base_ + header().blocks_offset + local_index(rank) * sizeof(RankBlock));
   }
   std::byte* inbox(std::uint32_t rank) const noexcept {
-    return base_ + header().inboxes_offset + rank * shape().inbox_bytes;
+    return base_ + header().inboxes_offset + local_index(rank) * shape().inbox_bytes;
   }
   std::byte* segment(std::uint32_t rank) const noexcept {
-    return base_ + header().segments_offset + rank * shape().segment_bytes;
+    return base_ + header().segments_offset + local_index(rank) * shape().segment_bytes;
   }
+
+  // --- the directory: of all ranks and nodes ---
+  std::uint32_t node_of(std::uint32_t rank) const noexcept;
+  /// For node = nodes: one past the last rank.
+  std::uint32_t first_rank_of(std::uint32_t node) const noexcept {
+    return reinterpret_cast<const std::uint32_t*>(base_ + header().first_ranks_offset)[node];
+  }
+  std::uint32_t ranks_of(std::uint32_t node) const noexcept { return first_rank_of(node + 1) - first_rank_of(node); }
+  NodeRecord& node(std::uint32_t node) const noexcept {
+    return reinterpret_cast<NodeRecord*>(base_ + header().nodes_offset)[node];
+  }
+  /// TCP port at which the rank listens; 0: it does not.
+  std::uint16_t& port(std::uint32_t rank) const noexcept {
+    return reinterpret_cast<std::uint16_t*>(base_ + header().ports_offset)[rank];
+  }
+
   /// True when the `bytes` at `address` lie inside the region: then every rank of the machine can reach them.
   bool contains(const void* address, std::size_t bytes) const noexcept {
     const auto* start = static_cast<const std::byte*>(address);
     return start >= base_ && bytes <= region_bytes_ && start + bytes <= base_ + region_bytes_;
   }
 
-  /// First rank of `node` and the node of `rank`: ranks are split as evenly as can be, the first nodes being the
-  /// larger.
+  /// The same when ranks are split as evenly as can be, the first nodes being the larger.
   static std::uint32_t first_rank_of(std::uint32_t node, const JobShape& shape) noexcept {
     return static_cast<std::uint32_t>(std::uint64_t{node} * shape.size / shape.nodes +
                                       (std::uint64_t{node} * shape.size % shape.nodes != 0 ? 1 : 0));
@@ -129,6 +171,8 @@ class JobRegion {
  private:
   JobRegion(std::byte* base, std::size_t bytes, int fd, bool owner) noexcept
       : base_(base), region_bytes_(bytes), fd_(fd), owner_(owner) {}
+
+  std::uint64_t local_index(std::uint32_t rank) const noexcept { return rank - first_rank(); }
 
   std::byte* base_;
   std::size_t region_bytes_;

@@ -40,13 +40,17 @@ Rank::Rank(const JobRegion& region, std::uint32_t id, EventLoop& loop)
 Rank::~Rank() {
   locals_.clear();
   world_.reset();
-  if (transport_) loop().remove_poller(*transport_);
+  for (; !transports_.empty(); transports_.pop_back()) loop().remove_poller(*transports_.back());
 }
 
 void Rank::set_transport(std::unique_ptr<Transport> transport, bool by_load_store, bool shares_memory) noexcept {
-  transport_ = std::move(transport);
-  core_.set_transport(*transport_, by_load_store, shares_memory);
-  loop().add_poller(*transport_);
+  core_.set_transport(*transport, by_load_store, shares_memory);
+  add_transport(std::move(transport));
+}
+
+void Rank::add_transport(std::unique_ptr<Transport> transport) {
+  loop().add_poller(*transport);
+  transports_.push_back(std::move(transport));
 }
 
 std::uint64_t Rank::allocate_bytes(std::size_t bytes) {

@@ -32,14 +32,18 @@ class Rank {
   ~Rank();
   Rank(const Rank&) = delete;
   Rank& operator=(const Rank&) = delete;
+  /// To the ranks of this node.
   void set_transport(std::unique_ptr<Transport> transport, bool by_load_store, bool shares_memory) noexcept;
+  /// To ranks of other nodes, which set_route() names. Transports end in the reverse order of their coming.
+  void add_transport(std::unique_ptr<Transport> transport);
+  void set_route(std::uint32_t node, Transport& transport) { core_.set_route(node, transport); }
 
   // --- who and where ---
   std::uint32_t id() const noexcept { return core_.id(); }
   std::uint32_t size() const noexcept { return region_.shape().size; }
   std::uint32_t node() const noexcept { return node_of(id()); }
   std::uint32_t nodes() const noexcept { return region_.shape().nodes; }
-  std::uint32_t node_of(std::uint32_t rank) const noexcept { return JobRegion::node_of(rank, region_.shape()); }
+  std::uint32_t node_of(std::uint32_t rank) const noexcept { return region_.node_of(rank); }
   Placement placement() const noexcept { return region_.shape().placement; }
   EventLoop& loop() const noexcept { return core_.loop(); }
   /// All ranks of the job.
@@ -51,7 +55,7 @@ class Rank {
   T& local() {
     return locals_.get<T>(*this);
   }
-  Endpoint endpoint(std::uint32_t peer) const noexcept { return {peer, node_of(peer), *transport_}; }
+  Endpoint endpoint(std::uint32_t peer) const noexcept { return {peer, node_of(peer), core_.transport_to(peer)}; }
   RankCore& core() noexcept { return core_; }
   /// A place in this rank's own segment as a pointer.
   template <class T>
@@ -213,7 +217,7 @@ class Rank {
   const JobRegion& region_;
   RankCore core_;
   SegmentHeap heap_;
-  std::unique_ptr<Transport> transport_;
+  std::vector<std::unique_ptr<Transport>> transports_;
   Scope service_;
   OperationGroup default_group_;
   std::unique_ptr<OperationGroup> region_group_;

@@ -38,6 +38,17 @@ void RankCore::set_transport(Transport& transport, bool by_load_store, bool shar
   addresses_ = AddressMap(region_, by_load_store, shares_memory);
 }
 
+void RankCore::set_route(std::uint32_t node, Transport& transport) {
+  by_node_.resize(region_.shape().nodes, transport_);
+  by_node_[node] = &transport;
+}
+
+void RankCore::submit_remotely(Operation& operation) noexcept {
+  const auto peer = static_cast<std::uint32_t>(operation.peer());
+  if (peer >= region_.shape().size) return operation.finish(Errc::no_such_peer);
+  transport_to(peer).submit(operation);
+}
+
 bool RankCore::copy_and_signal_now(Operation& operation) noexcept {
   if (operation.verb == Operation::Verb::put) {
     std::byte* target = addresses_.reach(operation.remote, operation.bytes);

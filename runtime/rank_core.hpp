@@ -42,13 +42,20 @@ class RankCore {
 
   /// Starts an operation: finished on return when the peer's memory is reached by load and store.
   void start(Operation& operation) noexcept {
-    if (operation.verb == Operation::Verb::request || !copy_now(operation)) transport_->submit(operation);
+    if (operation.verb == Operation::Verb::request || !copy_now(operation)) submit(operation);
   }
   [[noreturn]] void throw_failure(const Operation& operation) const;
 
   SignalWaits& signal_waits() noexcept { return signal_waits_; }
   const AddressMap& addresses() const noexcept { return addresses_; }
+  /// The transport to the ranks of this node.
   Transport& transport() const noexcept { return *transport_; }
+  /// The transport to `rank`, which must exist.
+  Transport& transport_to(std::uint32_t rank) const noexcept {
+    return by_node_.empty() || region_.is_local(rank) ? *transport_ : *by_node_[region_.node_of(rank)];
+  }
+  /// Other nodes are reached through `transport`.
+  void set_route(std::uint32_t node, Transport& transport);
   const JobRegion& region() const noexcept { return region_; }
   EventLoop& loop() const noexcept { return loop_; }
   std::uint32_t id() const noexcept { return id_; }
@@ -73,12 +80,20 @@ class RankCore {
     return copy_and_signal_now(operation);
   }
   bool copy_and_signal_now(Operation& operation) noexcept;
+  void submit(Operation& operation) noexcept {
+    if (by_node_.empty() || region_.is_local(static_cast<std::uint32_t>(operation.peer()))) [[likely]]
+      transport_->submit(operation);
+    else
+      submit_remotely(operation);
+  }
+  void submit_remotely(Operation& operation) noexcept;
 
   const JobRegion& region_;
   std::uint32_t id_;
   EventLoop& loop_;
   AddressMap addresses_;
   Transport* transport_ = nullptr;
+  std::vector<Transport*> by_node_;  // empty: one node, or all in one region
   SignalWaits signal_waits_;
 };
 

@@ -52,13 +52,14 @@ bool write(Ring& ring, Kind kind, std::uint32_t source, const MessageHeader& hea
 DirectTransport::DirectTransport(Rank& rank) noexcept
     : rank_(rank),
       region_(rank.core().region()),
-      inboxes_(region_.inbox(0)),
+      first_rank_(region_.first_rank()),
+      inboxes_(region_.inbox(first_rank_)),
       inbox_bytes_(region_.shape().inbox_bytes),
-      blocks_(&region_.block(0)),
+      blocks_(&region_.block(first_rank_)),
       own_(inbox_of(rank.id())),
       shares_memory_(rank.placement() != Placement::process) {
-  CORACLE_ASSERT(inbox_bytes_ >= inbox_bytes(rank.size()), "inboxes of {} bytes; the job's maker must ask for {}",
-                 inbox_bytes_, inbox_bytes(rank.size()));
+  CORACLE_ASSERT(inbox_bytes_ >= inbox_bytes(region_.ranks()), "inboxes of {} bytes; the job's maker must ask for {}",
+                 inbox_bytes_, inbox_bytes(region_.ranks()));
 }
 
 TransportTraits DirectTransport::traits() const noexcept {
@@ -128,15 +129,16 @@ bool DirectTransport::send_reply(std::uint32_t peer, Kind kind, const MessageHea
 
 void DirectTransport::starve(Ring& ring_of_peer, std::uint32_t peer) const noexcept {
   // seq_cst, and before mark_starved: whoever takes that mark finds the bit.
-  inbox_of(peer).starving()[rank_.id() / 64].fetch_or(std::uint64_t{1} << rank_.id() % 64, std::memory_order_seq_cst);
+  const std::uint32_t self = rank_.id() - first_rank_;
+  inbox_of(peer).starving()[self / 64].fetch_or(std::uint64_t{1} << self % 64, std::memory_order_seq_cst);
   ring_of_peer.mark_starved();
 }
 
 void DirectTransport::feed_starving() noexcept {
-  for (std::uint64_t word = 0; word < starving_words(rank_.size()); ++word) {
+  for (std::uint64_t word = 0; word < starving_words(region_.ranks()); ++word) {
     std::uint64_t bits = own_.starving()[word].exchange(0, std::memory_order_seq_cst);  // pairs with starve()
     for (; bits != 0; bits &= bits - 1)
-      ring(static_cast<std::uint32_t>(word * 64) + static_cast<std::uint32_t>(std::countr_zero(bits)));
+      ring(first_rank_ + static_cast<std::uint32_t>(word * 64) + static_cast<std::uint32_t>(std::countr_zero(bits)));
   }
 }
 

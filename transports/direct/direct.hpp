@@ -46,9 +46,9 @@ class DirectTransport final : public Transport {
   };
 
   Inbox& inbox_of(std::uint32_t rank) const noexcept {
-    return *reinterpret_cast<Inbox*>(inboxes_ + rank * inbox_bytes_);
+    return *reinterpret_cast<Inbox*>(inboxes_ + (rank - first_rank_) * inbox_bytes_);
   }
-  void ring(std::uint32_t peer) const noexcept { blocks_[peer].doorbell.ring(); }
+  void ring(std::uint32_t peer) const noexcept { blocks_[peer - first_rank_].doorbell.ring(); }
   void transfer(Operation& operation) noexcept;
   bool send(RequestOperation& request) noexcept;
   bool send_reply(std::uint32_t peer, Kind kind, const MessageHeader& header,
@@ -63,6 +63,7 @@ class DirectTransport final : public Transport {
 
   Rank& rank_;
   const JobRegion& region_;
+  const std::uint32_t first_rank_;  // of this node: where the inboxes and blocks begin
   std::byte* const inboxes_;
   const std::uint64_t inbox_bytes_;
   RankBlock* const blocks_;
