@@ -5,11 +5,14 @@
 build_packages=(
   g++ meson ninja-build pkg-config
   liburing-dev libfmt-dev libhwloc-dev libcli11-dev nlohmann-json3-dev doctest-dev libpng-dev
+  libibverbs-dev
 )
 
-# To check: the second compiler and its sanitizers, the formatter, the linter, and what the install test builds with.
+# To check: the second compiler and its sanitizers, the formatter, the linter, what the install test builds with, and the
+# emulated machine with RDMA (tests/guest).
 check_packages=(
   ccache cmake clang-16 clang-format-16 clang-tidy-16 libclang-rt-16-dev llvm-16 shellcheck universal-ctags util-linux
+  busybox-static cpio ibverbs-providers ibverbs-utils iproute2 kmod procps qemu-system-x86
 )
 
 # missing_packages NAME...: prints those that are not installed, one per line.
