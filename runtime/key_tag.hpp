@@ -1,0 +1,16 @@
+// Tags that prove knowledge of the job's key without showing it: SipHash-2-4 (Aumasson and Bernstein, INDOCRYPT 2012),
+// a keyed hash made for short messages.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "runtime/directory.hpp"
+
+namespace coracle {
+
+/// The tag of `message` under `key`. Who does not know the key can neither make nor change a tagged message.
+std::uint64_t key_tag(std::span<const std::byte> message, const JobKey& key) noexcept;
+
+}  // namespace coracle
