@@ -1,11 +1,73 @@
-// The end of a job.
+// The end of a job: the last barrier, and what takes its place when ranks have been lost.
+#include <cstdint>
+#include <vector>
+
 #include "collectives/collectives.hpp"
+#include "runtime/error.hpp"
+#include "runtime/event.hpp"
 #include "runtime/rank.hpp"
 
 namespace coracle {
+namespace {
+
+/// Who has said goodbye to this rank, which waits for all whom it has not lost.
+class Goodbyes final : private LossWatch {
+ public:
+  explicit Goodbyes(Rank& rank) : rank_(rank), said_(rank.size()) { said_[rank.id()] = true; }
+
+  static void on_goodbye(Rank& rank, const Message& message) {
+    auto& self = rank.local<Goodbyes>();
+    self.said_[message.source()] = true;
+    self.changed_.set();
+  }
+
+  Task<> all_said() {
+    rank_.core().peers().watches().add(*this);
+    while (missing()) {
+      changed_.reset();
+      co_await uninterrupted(changed_);
+    }
+    leave();
+  }
+
+ private:
+  bool missing() const noexcept {
+    for (std::uint32_t peer = 0; peer < said_.size(); ++peer)
+      if (concerns(peer) && !rank_.lost(peer)) return true;
+    return false;
+  }
+  bool concerns(std::uint32_t peer) const noexcept override { return !said_[peer]; }
+  void lost(std::uint32_t) noexcept override { changed_.set(); }
+
+  Rank& rank_;
+  std::vector<bool> said_;
+  Event changed_;
+};
+
+/// Without a whole team there is no barrier: everyone tells everyone.
+Task<> say_goodbye_to_each(Rank& rank) {
+  for (std::uint32_t peer = 0; peer < rank.size(); ++peer) {
+    if (peer == rank.id()) continue;
+    try {
+      co_await rank.request(peer, Goodbyes::on_goodbye, {});
+    } catch (const Error& error) {
+      if (error.code() != Errc::peer_lost) throw;  // it needs no goodbye
+    }
+  }
+  co_await rank.local<Goodbyes>().all_said();
+}
+
+}  // namespace
 
 Task<> say_farewell(Rank& rank) {
-  co_await rank.world().barrier();
+  bool broken = false;
+  try {
+    co_await rank.world().barrier();
+  } catch (const Error& error) {
+    if (error.code() != Errc::peer_lost) throw;
+    broken = true;
+  }
+  if (broken) co_await say_goodbye_to_each(rank);
 }
 
 }  // namespace coracle

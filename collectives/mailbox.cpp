@@ -26,16 +26,18 @@ Mailbox::Key Mailbox::key_of(const Message& message) noexcept {
 }
 
 Task<> Mailbox::send(Team& team, std::uint32_t to, std::uint64_t tag, std::span<const std::byte> data) {
+  team.check_whole("collective");
   const std::uint32_t peer = team.member(to);
-  const std::uint64_t who = pack(team.slot(), team.index());
+  const std::uint64_t who = pack(team.identity(), team.index());
   if (data.size() <= kWholeBytesMax) {
     co_await rank_.request(peer, on_data, data, who, tag);
     co_return;
   }
-  Event taken;
+  PeerEvent taken(rank_.core(), "collective", peer);
   co_await rank_.request(peer, on_offer, {}, who, tag, reinterpret_cast<std::uint64_t>(data.data()), data.size(),
                          reinterpret_cast<std::uint64_t>(&taken));
-  co_await uninterrupted(taken);  // until then the receiver may read from `data`
+  co_await taken;  // until then the receiver may read from `data`
+  team.check_whole("collective");
 }
 
 void Mailbox::on_data(Rank& rank, const Message& message) {
@@ -45,14 +47,36 @@ void Mailbox::on_data(Rank& rank, const Message& message) {
 }
 
 void Mailbox::on_offer(Rank& rank, const Message& message) {
+  const Key key = key_of(message);
+  const Team* team = rank.local<Teams>().find(key.team);
+  if (team == nullptr || team->broken()) return message.reply(on_taken, {}, {message.argument(4)});
   Arrival arrival;
   arrival.is_offer = true;
-  arrival.offer = {message.argument(2), message.argument(3), message.argument(4)};
-  rank.local<Mailbox>().accept(key_of(message), std::move(arrival));
+  arrival.offer = {message.argument(2), message.argument(3), message.argument(4), message.source()};
+  rank.local<Mailbox>().accept(key, std::move(arrival));
 }
 
 void Mailbox::on_taken(Rank&, const Message& message) {
-  reinterpret_cast<Event*>(message.argument(0))->set();
+  reinterpret_cast<PeerEvent*>(message.argument(0))->set();
+}
+
+void Mailbox::broken(Team& team) {
+  const auto of_team = [&team](const auto& entry) { return entry.first.team == team.identity(); };
+  for (const auto& entry : arrived_) {
+    const Offer& offer = entry.second.offer;
+    if (of_team(entry) && entry.second.is_offer && !rank_.lost(offer.sender))
+      rank_.service().spawn(send_back(rank_, offer.sender, offer.sender_event));
+  }
+  std::erase_if(arrived_, of_team);
+}
+
+Task<> Mailbox::send_back(Rank& rank, std::uint32_t sender, std::uint64_t sender_event) {
+  co_await yield();  // not from inside the transport that has found the loss
+  try {
+    co_await rank.request(sender, on_taken, {}, sender_event);
+  } catch (const Error& error) {
+    if (error.code() != Errc::peer_lost) throw;  // its sender knows
+  }
 }
 
 void Mailbox::accept(const Key& key, Arrival arrival) {
@@ -67,24 +91,25 @@ void Mailbox::accept(const Key& key, Arrival arrival) {
 }
 
 Task<> Mailbox::receive(Team& team, std::uint32_t from, std::uint64_t tag, std::span<std::byte> data) {
-  const Key key{team.slot(), from, tag};
+  team.check_whole("collective");
+  const Key key{team.identity(), from, tag};
   if (const auto arrived = arrived_.find(key); arrived != arrived_.end()) {
     const Arrival arrival = std::move(arrived->second);
     arrived_.erase(arrived);
     co_await take(team.member(from), arrival, data);
     co_return;
   }
-  Posted posted;
+  Posted posted(rank_, team, from);
   posted_.emplace(key, &posted);
-  std::exception_ptr cancelled;
+  std::exception_ptr failure;
   try {
     co_await posted.arrived;
   } catch (...) {
-    cancelled = std::current_exception();
+    failure = std::current_exception();
   }
-  if (cancelled) {
+  if (failure) {
     posted_.erase(key);
-    std::rethrow_exception(cancelled);
+    std::rethrow_exception(failure);
   }
   co_await take(team.member(from), posted.arrival, data);
 }

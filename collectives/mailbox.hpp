@@ -1,6 +1,9 @@
 // Mailbox: messages between members of a team inside one collective, matched by (team, collective, step, sender). Small
 // ones travel whole and wait at the receiver until they are asked for; of large ones only the place travels, and the
 // receiver copies from the sender's buffer when it is ready to.
+//
+// When a team breaks (see Team), receives end with its error, and offers that nobody will take any more are sent back,
+// since their senders keep their buffers until then.
 #pragma once
 
 #include <compare>
@@ -9,24 +12,25 @@
 #include <span>
 #include <vector>
 
-#include "runtime/event.hpp"
+#include "runtime/peer_event.hpp"
 #include "runtime/rank.hpp"
 
 namespace coracle {
 
-class Mailbox {
+class Mailbox final : private TeamObserver {
  public:
-  explicit Mailbox(Rank& rank) noexcept : rank_(rank) {}
+  explicit Mailbox(Rank& rank) : rank_(rank) { rank.local<Teams>().observe(*this); }
   ~Mailbox() { CORACLE_ASSERT(posted_.empty(), "a rank ended while {} receives of collectives wait", posted_.size()); }
 
-  /// Returns when `data` may be reused. `tag`: of the collective and its step, the same at the receiver.
+  /// Returns when `data` may be reused; throws Error (peer_lost) when the team is broken, as receive() does. `tag`: of
+  /// the collective and its step, the same at the receiver.
   Task<> send(Team& team, std::uint32_t to, std::uint64_t tag, std::span<const std::byte> data);
   /// Fills `data`, which must be exactly as long as what was sent; throws Error (bad_input) otherwise.
   Task<> receive(Team& team, std::uint32_t from, std::uint64_t tag, std::span<std::byte> data);
 
  private:
   struct Key {
-    std::uint32_t team;
+    std::uint32_t team;  // its identity
     std::uint32_t sender;
     std::uint64_t tag;
     auto operator<=>(const Key&) const = default;
@@ -36,6 +40,7 @@ class Mailbox {
     std::uint64_t address;
     std::uint64_t bytes;
     std::uint64_t sender_event;
+    std::uint32_t sender;
   };
   struct Arrival {
     std::vector<std::byte> data;
@@ -43,13 +48,17 @@ class Mailbox {
     bool is_offer = false;
   };
   struct Posted {
-    Event arrived;
+    Posted(Rank& rank, Team& team, std::uint32_t from)
+        : arrived(rank.core(), "collective", team.member(from), team.watches()) {}
+    PeerEvent arrived;
     Arrival arrival;
   };
 
   static void on_data(Rank& rank, const Message& message);
   static void on_offer(Rank& rank, const Message& message);
   static void on_taken(Rank& rank, const Message& message);
+  void broken(Team& team) override;
+  static Task<> send_back(Rank& rank, std::uint32_t sender, std::uint64_t sender_event);
   static Key key_of(const Message& message) noexcept;
   void accept(const Key& key, Arrival arrival);
   Task<> take(std::uint32_t sender_rank, const Arrival& arrival, std::span<std::byte> data);

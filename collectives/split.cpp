@@ -19,10 +19,10 @@ struct Wish {
 }  // namespace
 
 Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key) {
-  const TeamSlots& slots = rank_.local<TeamSlots>();
+  const Teams& teams = rank_.local<Teams>();
   Wish mine{color, key, index_, {}};
   for (std::uint32_t slot = 0; slot < TeamArea::kSlots; ++slot)
-    if (slots.taken(slot)) mine.taken[slot / 64] |= std::uint64_t{1} << slot % 64;
+    if (teams.taken(slot)) mine.taken[slot / 64] |= std::uint64_t{1} << slot % 64;
   std::vector<Wish> wishes = co_await gather_all(mine);
   std::erase_if(wishes, [color](const Wish& wish) { return wish.color != color; });
   std::sort(wishes.begin(), wishes.end(), [](const Wish& left, const Wish& right) {
@@ -39,7 +39,7 @@ Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key) 
   };
   while (slot < TeamArea::kSlots && taken_by_any(slot)) ++slot;
   std::unique_ptr<Team> team;
-  if (slot < TeamArea::kSlots) team = std::make_unique<Team>(rank_, std::move(members), slot);
+  if (slot < TeamArea::kSlots) team = std::make_unique<Team>(rank_, std::move(members), slot, identity_of_part(color));
   co_await barrier();  // every member's area is zero before anyone raises a signal there
   if (!team)
     throw Error(std::make_error_code(std::errc::no_buffer_space),

@@ -44,7 +44,7 @@ void OperationGroup::throw_first_failure() {
   if (!failure_) return;
   const std::unique_ptr<Failure> failure = std::move(failure_);
   throw Error::of_operation(failure->code, failure->what, static_cast<int>(core_.id()), failure->peer,
-                            core_.addresses().describe(failure->remote, failure->bytes));
+                            core_.describe_failure(failure->code, failure->peer, failure->remote, failure->bytes));
 }
 
 }  // namespace coracle

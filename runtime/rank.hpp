@@ -11,6 +11,7 @@
 
 #include "runtime/handle.hpp"
 #include "runtime/message.hpp"
+#include "runtime/peer_event.hpp"
 #include "runtime/rank_core.hpp"
 #include "runtime/rank_local.hpp"
 #include "runtime/remote.hpp"
@@ -62,6 +63,19 @@ class Rank {
   T* own(Remote<T> place) const noexcept {
     return reinterpret_cast<T*>(region_.segment(id()) + place.address().offset);
   }
+
+  // --- peers that are lost ---
+  /// A lost peer (dead, silent for too long, out of reach) stays lost: every operation in flight to it and every later
+  /// one fails with Errc::peer_lost.
+  bool lost(std::uint32_t peer) const noexcept { return core_.peers().lost(peer); }
+  /// All of them, in the order in which they were lost, with the reasons. Valid until the next is lost.
+  std::span<const Loss> losses() const noexcept { return core_.peers().losses(); }
+  /// `std::size_t known = co_await self.more_lost(known);` waits until more than `known` peers are lost.
+  MoreLost more_lost(std::size_t known) noexcept { return {core_, known}; }
+  /// For transports and the launcher's messengers, from the loop's thread, also from inside submit() and poll(): `peer`
+  /// is lost, for a reason such as "its connection was reset". Ends every operation in flight to it and every wait that
+  /// depends on it; tells the transport. Does nothing the second time.
+  void peer_lost(std::uint32_t peer, std::string reason) { core_.peer_lost(peer, std::move(reason)); }
 
   // --- memory ---
   /// `count` value-initialised elements in this rank's segment. Throws Error (segment_full).
@@ -122,6 +136,10 @@ class Rank {
   }
   /// Waits until a signal in this rank's own segment has reached `at_least`. Gives its value.
   SignalWait wait(Signal& signal, std::uint64_t at_least) noexcept { return {core_, signal, at_least}; }
+  /// The same for a signal that `from` will raise: throws Error (peer_lost) when that peer is lost before.
+  GuardedSignalWait wait(Signal& signal, std::uint64_t at_least, std::uint32_t from) noexcept {
+    return {core_, signal, at_least, from};
+  }
 
   /// Adds to a 4- or 8-byte integer; gives the old value. Atomic against all ranks' atomics on that place, but not
   /// against their puts and gets; adding 0 reads it atomically.
@@ -196,6 +214,8 @@ class Rank {
 
   /// For the library: what a transport does with a message that has come.
   void deliver(const MessageHeader& header, const Message& message) noexcept {
+    if (lost(message.source())) [[unlikely]]
+      return;                                      // what it sends refers to what may be gone
     header.handler.as<Handler>()(*this, message);  // checked by the sender, which runs the same program
   }
 

@@ -2,6 +2,7 @@
 #include "runtime/rank_core.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/error.hpp"
 #include "runtime/transfers.hpp"
@@ -69,13 +70,41 @@ bool RankCore::copy_and_signal_now(Operation& operation) noexcept {
   return true;
 }
 
+void RankCore::start_unless_lost(Operation& operation) noexcept {
+  if (peers_.lost(static_cast<std::uint32_t>(operation.peer()))) return operation.finish(Errc::peer_lost);
+  if (operation.verb == Operation::Verb::request || !copy_now(operation)) submit(operation);
+}
+
 void RankCore::throw_failure(const Operation& operation) const {
   const auto code = operation.outcome();
-  std::string detail;
-  if (operation.verb != Operation::Verb::request &&
-      (code == Errc::out_of_segment || code == Errc::no_such_peer || code == Errc::misaligned))
-    detail = addresses_.describe(operation.remote, operation.bytes);
-  throw Error::of_operation(code, operation.what(), static_cast<int>(id_), operation.peer(), detail);
+  const bool has_place = operation.verb != Operation::Verb::request || code == Errc::peer_lost;
+  throw Error::of_operation(
+      code, operation.what(), static_cast<int>(id_), operation.peer(),
+      has_place ? describe_failure(code, operation.peer(), operation.remote, operation.bytes) : std::string());
+}
+
+std::string RankCore::describe_failure(std::error_code code, int peer, const RemoteAddress& remote,
+                                       std::size_t bytes) const {
+  if (code == Errc::peer_lost) {
+    const Loss* loss = peers_.find(static_cast<std::uint32_t>(peer));
+    return loss != nullptr ? loss->reason : std::string();
+  }
+  const bool of_place = code == Errc::out_of_segment || code == Errc::no_such_peer || code == Errc::misaligned;
+  return of_place ? addresses_.describe(remote, bytes) : std::string();
+}
+
+void RankCore::throw_lost(const char* what, std::uint32_t peer) const {
+  const Loss* loss = peers_.find(peer);
+  throw Error::of_operation(Errc::peer_lost, what, static_cast<int>(id_), static_cast<int>(peer),
+                            loss != nullptr ? loss->reason : "another member of the team has lost it");
+}
+
+void RankCore::peer_lost(std::uint32_t peer, std::string reason) {
+  CORACLE_ASSERT(peer != id_ && peer < region_.shape().size, "rank {} of {} lost rank {}", id_, region_.shape().size,
+                 peer);
+  if (!peers_.note(peer, std::move(reason))) return;
+  transport_to(peer).peer_lost(peer);
+  peers_.watches().tell(peer);
 }
 
 namespace local {

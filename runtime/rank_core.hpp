@@ -7,6 +7,7 @@
 
 #include "runtime/address_map.hpp"
 #include "runtime/operation.hpp"
+#include "runtime/peers.hpp"
 #include "runtime/transport.hpp"
 
 namespace coracle {
@@ -42,10 +43,20 @@ class RankCore {
 
   /// Starts an operation: finished on return when the peer's memory is reached by load and store.
   void start(Operation& operation) noexcept {
+    if (peers_.any_lost()) [[unlikely]]
+      return start_unless_lost(operation);
     if (operation.verb == Operation::Verb::request || !copy_now(operation)) submit(operation);
   }
   [[noreturn]] void throw_failure(const Operation& operation) const;
+  /// `what`: which wait has ended, since `peer` is lost, here or in the eyes of another member of a team.
+  [[noreturn]] void throw_lost(const char* what, std::uint32_t peer) const;
+  /// For a message: why an operation with this outcome has failed, or "".
+  std::string describe_failure(std::error_code code, int peer, const RemoteAddress& remote, std::size_t bytes) const;
+  /// See Rank::peer_lost.
+  void peer_lost(std::uint32_t peer, std::string reason);
 
+  Peers& peers() noexcept { return peers_; }
+  const Peers& peers() const noexcept { return peers_; }
   SignalWaits& signal_waits() noexcept { return signal_waits_; }
   const AddressMap& addresses() const noexcept { return addresses_; }
   /// The transport to the ranks of this node.
@@ -80,6 +91,7 @@ class RankCore {
     return copy_and_signal_now(operation);
   }
   bool copy_and_signal_now(Operation& operation) noexcept;
+  void start_unless_lost(Operation& operation) noexcept;
   void submit(Operation& operation) noexcept {
     if (by_node_.empty() || region_.is_local(static_cast<std::uint32_t>(operation.peer()))) [[likely]]
       transport_->submit(operation);
@@ -94,6 +106,7 @@ class RankCore {
   AddressMap addresses_;
   Transport* transport_ = nullptr;
   std::vector<Transport*> by_node_;  // empty: one node, or all in one region
+  Peers peers_;
   SignalWaits signal_waits_;
 };
 

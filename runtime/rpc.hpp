@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "runtime/error.hpp"
-#include "runtime/event.hpp"
+#include "runtime/peer_event.hpp"
 #include "runtime/rank.hpp"
 #include "runtime/wire.hpp"
 
@@ -31,7 +31,8 @@ struct TaskValue<Task<T>> {
 
 /// A call that waits for its answer; it lives in the caller's frame, and its address travels with the call.
 struct PendingCall {
-  Event answered;
+  PendingCall(RankCore& core, std::uint32_t peer) noexcept : answered(core, "call", peer) {}
+  PeerEvent answered;
   bool failed = false;
   std::vector<std::byte> result;
 };
@@ -131,10 +132,10 @@ Task<R> call(Rank& rank, std::uint32_t peer, Function function, std::tuple<Argum
       throw Error(Errc::bad_handler, "call: the function must be part of the main program, not of a library");
     function_offset = static_cast<std::uint64_t>(id.to_wire());
   }
-  PendingCall pending;
+  PendingCall pending(rank.core(), peer);
   co_await rank.request(peer, receive_call<Function, Arguments...>, payload, reinterpret_cast<std::uint64_t>(&pending),
                         function_offset);
-  co_await uninterrupted(pending.answered);  // the peer holds our address until it has answered
+  co_await pending.answered;
   if (pending.failed) {
     const std::string text(reinterpret_cast<const char*>(pending.result.data()), pending.result.size());
     throw Error(std::make_error_code(std::errc::io_error), "call to rank " + std::to_string(peer) + " threw: " + text);
@@ -147,8 +148,8 @@ Task<R> call(Rank& rank, std::uint32_t peer, Function function, std::tuple<Argum
 
 }  // namespace detail
 
-/// Throws Error when the function throws there (with its text). Cancelling the caller does not cancel the callee: the
-/// call is awaited to its end.
+/// Throws Error when the function throws there (with its text), or (peer_lost) when the peer is lost before its answer.
+/// Cancelling the caller does not cancel the callee: the call is awaited to its end.
 template <class Function, class... Arguments>
 auto Rank::call(std::uint32_t peer, Function function, Arguments... arguments) {
   static_assert(std::is_pointer_v<Function> || std::is_empty_v<Function>,

@@ -1,25 +1,34 @@
-// Membership of teams.
+// Membership of teams, and their end when a member is lost.
 #include "runtime/team.hpp"
 
 #include <algorithm>
 
+#include "runtime/error.hpp"
 #include "runtime/rank.hpp"
 
 namespace coracle {
 
-Team::Team(Rank& rank) : rank_(rank), size_(rank.size()), index_(rank.id()), slot_(0) {}
+Team::Team(Rank& rank) : rank_(rank), size_(rank.size()), index_(rank.id()), slot_(0) {
+  rank.core().peers().watches().add(*this);
+}
 
-Team::Team(Rank& rank, std::vector<std::uint32_t> members, std::uint32_t slot)
-    : rank_(rank), members_(std::move(members)), size_(static_cast<std::uint32_t>(members_.size())), slot_(slot) {
+Team::Team(Rank& rank, std::vector<std::uint32_t> members, std::uint32_t slot, std::uint32_t identity)
+    : rank_(rank),
+      members_(std::move(members)),
+      size_(static_cast<std::uint32_t>(members_.size())),
+      slot_(slot),
+      identity_(identity) {
   const auto mine = std::find(members_.begin(), members_.end(), rank.id());
   CORACLE_ASSERT(mine != members_.end(), "rank {} is not a member of its own team", rank.id());
   index_ = static_cast<std::uint32_t>(mine - members_.begin());
-  rank.local<TeamSlots>().take(slot);
+  rank.local<Teams>().enter(*this);
   own_area() = TeamArea{};
+  rank.core().peers().watches().add(*this);
+  for (const Loss& loss : rank.losses()) lost(loss.peer);
 }
 
 Team::~Team() {
-  if (slot_ != 0) rank_.local<TeamSlots>().release(slot_);
+  if (slot_ != 0) rank_.local<Teams>().leave(*this);
 }
 
 TeamArea& Team::own_area() const noexcept {
@@ -27,8 +36,12 @@ TeamArea& Team::own_area() const noexcept {
 }
 
 Task<std::uint64_t> Team::enter_signals() {
+  check_whole("barrier");
   const std::uint64_t ticket = entered_++;
-  while (left_ != ticket) co_await uninterrupted(left_one_);
+  while (left_ != ticket) {
+    co_await uninterrupted(left_one_);
+    check_whole("barrier");
+  }
   co_return ticket + 1;
 }
 
@@ -36,6 +49,79 @@ void Team::leave_signals() noexcept {
   ++left_;
   left_one_.set();
   left_one_.reset();
+}
+
+std::uint32_t Team::identity_of_part(std::uint32_t color) const noexcept {
+  // A multiplicative mix (Knuth): parts of different splits, colors and teams should hardly ever meet.
+  std::uint64_t mixed = identity_;
+  for (const std::uint64_t value : {sequence_, std::uint64_t{color}}) {
+    mixed = (mixed ^ value) * 0x9e3779b97f4a7c15ULL;
+    mixed ^= mixed >> 32;
+  }
+  return static_cast<std::uint32_t>(mixed) | 1;  // 0 is the world
+}
+
+void Team::check_whole(const char* what) const {
+  if (broken_) [[unlikely]]
+    rank_.core().throw_lost(what, lost_member_);
+}
+
+bool Team::has(std::uint32_t peer) const noexcept {
+  return members_.empty() || std::find(members_.begin(), members_.end(), peer) != members_.end();
+}
+
+void Team::lost(std::uint32_t peer) noexcept {
+  if (has(peer)) break_by(peer);
+}
+
+void Team::break_by(std::uint32_t peer) {
+  if (broken_) return;
+  broken_ = true;
+  lost_member_ = peer;
+  watches_.tell(peer);
+  left_one_.set();
+  left_one_.reset();
+  for (TeamObserver* observer : rank_.local<Teams>().observers_) observer->broken(*this);
+  // Each member tells all others (of a large team some, who pass it on): whoever waits for one that has given up, and
+  // has lost nobody itself, would wait for ever.
+  constexpr std::uint32_t kAllToAll = 64;
+  const auto tell = [&](std::uint32_t index) {
+    if (index == index_ || rank_.lost(member(index))) return;
+    rank_.service().spawn(Teams::tell_member(rank_, member(index), identity_, peer));
+  };
+  if (size_ <= kAllToAll) {
+    for (std::uint32_t index = 0; index < size_; ++index) tell(index);
+  } else {
+    for (std::uint32_t step = 1; step < size_; step *= 2) {
+      tell((index_ + step) % size_);
+      tell((index_ + size_ - step) % size_);
+    }
+  }
+}
+
+Teams::Teams(Rank& rank) noexcept {
+  slots_[0] = &rank.world();
+}
+
+Team* Teams::find(std::uint32_t identity) const noexcept {
+  const auto found = std::find_if(std::begin(slots_), std::end(slots_), [identity](const Team* team) {
+    return team != nullptr && team->identity() == identity;
+  });
+  return found == std::end(slots_) ? nullptr : *found;
+}
+
+void Teams::on_broken(Rank& rank, const Message& message) {
+  Team* team = rank.local<Teams>().find(static_cast<std::uint32_t>(message.argument(0)));
+  if (team != nullptr) team->break_by(static_cast<std::uint32_t>(message.argument(1)));
+}
+
+Task<> Teams::tell_member(Rank& rank, std::uint32_t member, std::uint32_t identity, std::uint32_t lost) {
+  co_await yield();  // not from inside the transport that has found the loss
+  try {
+    co_await rank.request(member, on_broken, {}, identity, lost);
+  } catch (const Error& error) {
+    if (error.code() != Errc::peer_lost) throw;  // one more that is lost need not be told
+  }
 }
 
 }  // namespace coracle

@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "runtime/event.hpp"
+#include "runtime/peers.hpp"
 #include "runtime/remote.hpp"
 #include "runtime/task.hpp"
 
 namespace coracle {
 
+class Message;
 class Rank;
 
 /// A team's signals, at the same offset of every member's segment, so that nobody has to ask for them.
@@ -29,13 +31,17 @@ static_assert(sizeof(TeamArea) * TeamArea::kSlots <= TeamArea::kAllBytes);
 
 /// Used by its own rank's thread. Every member must call the same collectives in the same order; several may be in
 /// flight at once (start them as tasks in that order). Buffers belong to the collective until it has returned.
-class Team {
+///
+/// A team that has lost a member is broken: once any of them has lost another, the collectives in progress and all
+/// later ones fail with Errc::peer_lost at every member, whom the first to know tell. (One that is over here may have
+/// failed elsewhere.)
+class Team final : private LossWatch {
  public:
   /// All ranks of the job.
   explicit Team(Rank& rank);
-  /// `members`: rank numbers in the team's order, the same at every member, this rank among them; `slot`: agreed by
-  /// all.
-  Team(Rank& rank, std::vector<std::uint32_t> members, std::uint32_t slot);
+  /// `members`: rank numbers in the team's order, the same at every member, this rank among them; `slot` and
+  /// `identity`: agreed by all.
+  Team(Rank& rank, std::vector<std::uint32_t> members, std::uint32_t slot, std::uint32_t identity);
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
@@ -47,6 +53,9 @@ class Team {
   /// The rank at a place.
   std::uint32_t member(std::uint32_t index) const noexcept { return members_.empty() ? index : members_[index]; }
   std::uint32_t slot() const noexcept { return slot_; }
+  /// The same at every member, and (but for an unlikely chance) of no other team, also of one that is gone.
+  std::uint32_t identity() const noexcept { return identity_; }
+  bool broken() const noexcept { return broken_; }
 
   /// Returns when every member has called it.
   Task<> barrier();
@@ -75,6 +84,12 @@ class Team {
   /// Members with the same `color` form a new team, in the order of `key` (ties: of their place here). Collective.
   Task<std::unique_ptr<Team>> split(std::uint32_t color, std::uint32_t key);
 
+  /// For collectives: throws Error (peer_lost) when the team is broken.
+  void check_whole(const char* what) const;
+  /// For collectives: the identity of the part with this color, if the team is split now.
+  std::uint32_t identity_of_part(std::uint32_t color) const noexcept;
+  /// For collectives: the waits that end when the team breaks.
+  LossWatches& watches() noexcept { return watches_; }
   /// For collectives: the number of the next collective on this team, the same at every member.
   std::uint64_t next_sequence() noexcept { return ++sequence_; }
   /// For collectives: this team's area at a member.
@@ -87,27 +102,57 @@ class Team {
   void leave_signals() noexcept;
 
  private:
+  friend class Teams;
+  bool concerns(std::uint32_t peer) const noexcept override { return !watches_.empty() && has(peer); }
+  void lost(std::uint32_t peer) noexcept override;
+  bool has(std::uint32_t peer) const noexcept;
+  void break_by(std::uint32_t peer);
+
   Rank& rank_;
   std::vector<std::uint32_t> members_;  // empty: all ranks, each at its own place
   std::uint32_t size_;
   std::uint32_t index_;
   std::uint32_t slot_;
+  std::uint32_t identity_ = 0;
+  bool broken_ = false;
+  std::uint32_t lost_member_ = 0;  // why it is broken
+  LossWatches watches_;
   std::uint64_t sequence_ = 0;
   std::uint64_t entered_ = 0;
   std::uint64_t left_ = 0;
   Event left_one_;
 };
 
-/// Which of a rank's team slots are taken.
-class TeamSlots {
+/// Is told when a team breaks, to put an end to what it does for it. Must not start operations at once.
+class TeamObserver {
  public:
-  explicit TeamSlots(Rank&) noexcept { taken_[0] = true; }
-  bool taken(std::uint32_t slot) const noexcept { return taken_[slot]; }
-  void take(std::uint32_t slot) noexcept { taken_[slot] = true; }
-  void release(std::uint32_t slot) noexcept { taken_[slot] = false; }
+  virtual void broken(Team& team) = 0;
+
+ protected:
+  ~TeamObserver() = default;
+};
+
+/// A rank's teams, by their slots.
+class Teams {
+ public:
+  explicit Teams(Rank& rank) noexcept;
+  bool taken(std::uint32_t slot) const noexcept { return slots_[slot] != nullptr; }
+  void enter(Team& team) noexcept { slots_[team.slot()] = &team; }
+  void leave(const Team& team) noexcept { slots_[team.slot()] = nullptr; }
+  /// Null when this rank is in no such team, or no longer.
+  Team* find(std::uint32_t identity) const noexcept;
+
+  /// Must live as long as the rank's locals.
+  void observe(TeamObserver& observer) { observers_.push_back(&observer); }
 
  private:
-  bool taken_[TeamArea::kSlots] = {};
+  friend class Team;
+  /// Handler of what a member says that has found the team broken.
+  static void on_broken(Rank& rank, const Message& message);
+  static Task<> tell_member(Rank& rank, std::uint32_t member, std::uint32_t identity, std::uint32_t lost);
+
+  Team* slots_[TeamArea::kSlots] = {};
+  std::vector<TeamObserver*> observers_;
 };
 
 }  // namespace coracle

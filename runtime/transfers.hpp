@@ -94,10 +94,10 @@ class [[nodiscard]] ValueGet final : public Awaited<Operation> {
 using Request = Awaited<RequestOperation>;
 
 /// Waits until a signal of this rank has reached a value.
-class [[nodiscard]] SignalWait final : public Waiter {
+class [[nodiscard]] SignalWait : public Waiter {
  public:
   SignalWait(RankCore& core, Signal& signal, std::uint64_t at_least) noexcept
-      : Waiter("signal"), core_(core), signal_(signal), at_least_(at_least) {}
+      : SignalWait(core, signal, at_least, -1) {}
 
   bool await_ready() const noexcept { return reached(); }
   template <class Promise>
@@ -112,17 +112,63 @@ class [[nodiscard]] SignalWait final : public Waiter {
     return signal_.value();
   }
 
+ protected:
+  SignalWait(RankCore& core, Signal& signal, std::uint64_t at_least, int peer) noexcept
+      : Waiter("signal", peer), core_(core), signal_(signal), at_least_(at_least) {}
+
+  bool reached() const noexcept { return signal_.value() >= at_least_; }
+  /// Ends the wait early.
+  void give_up() noexcept { core_.signal_waits().remove(*this); }
+  RankCore& core() const noexcept { return core_; }
+
  private:
   friend class SignalWaits;
-  bool reached() const noexcept { return signal_.value() >= at_least_; }
   void cancel(std::error_code reason) noexcept override {
-    core_.signal_waits().remove(*this);
+    give_up();
     complete(reason);
   }
 
   RankCore& core_;
   Signal& signal_;
   std::uint64_t at_least_;
+};
+
+/// Waits for a signal that a certain peer, or the members of a team, will raise: throws Error (peer_lost) when it, or
+/// one of them, is lost before.
+class [[nodiscard]] GuardedSignalWait final : public SignalWait, private LossWatch {
+ public:
+  GuardedSignalWait(RankCore& core, Signal& signal, std::uint64_t at_least, std::uint32_t from) noexcept
+      : SignalWait(core, signal, at_least, static_cast<int>(from)), watches_(core.peers().watches()), from_(from) {}
+  /// For collectives: `watches` of the team. The caller has looked whether the team is whole.
+  GuardedSignalWait(RankCore& core, Signal& signal, std::uint64_t at_least, LossWatches& watches) noexcept
+      : SignalWait(core, signal, at_least, -1), watches_(watches), from_(kTeam) {}
+
+  bool await_ready() const noexcept { return reached() || core().peers().lost(from_); }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> self) {
+    if (!SignalWait::await_suspend(self)) return false;
+    watches_.add(*this);
+    return true;
+  }
+  std::uint64_t await_resume() {
+    leave();
+    if (!failed() && !reached()) core().throw_lost(what(), from_);
+    return SignalWait::await_resume();
+  }
+
+ private:
+  static constexpr std::uint32_t kTeam = ~std::uint32_t{0};
+
+  bool concerns(std::uint32_t peer) const noexcept override { return from_ == kTeam || peer == from_; }
+  void lost(std::uint32_t peer) noexcept override {
+    if (!waiting() || !GuardedSignalWait::concerns(peer)) return;  // or the signal came first
+    from_ = peer;
+    give_up();
+    complete();
+  }
+
+  LossWatches& watches_;
+  std::uint32_t from_;  // who is lost, once one is
 };
 
 }  // namespace coracle

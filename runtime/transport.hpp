@@ -32,6 +32,10 @@ class Transport : public Poller {
   virtual std::size_t reply_bytes_max() const noexcept = 0;
   /// Operations that have been taken and have not finished.
   virtual std::size_t in_flight() const noexcept = 0;
+  /// Called once for each peer, by Rank::peer_lost: operations in flight to it finish with Errc::peer_lost before this
+  /// returns, and what is kept for it goes. No later operation to it comes here; its messages are dropped by
+  /// Rank::deliver. Nothing to do for a transport that finishes every operation at once.
+  virtual void peer_lost(std::uint32_t) noexcept {}
 };
 
 /// A peer as seen from here.

@@ -1,0 +1,58 @@
+// The list of losses and of who waits for one.
+#include "runtime/peers.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/assert.hpp"
+
+namespace coracle {
+
+LossWatch::LossWatch(LossWatch&& other) noexcept {
+  CORACLE_ASSERT(other.list_ == nullptr, "a wait for a peer was moved while a coroutine awaits it");
+}
+
+void LossWatch::leave() noexcept {
+  if (list_ == nullptr) return;
+  LossWatch* last = list_->list_.back();
+  list_->list_[place_] = last;
+  last->place_ = place_;
+  list_->list_.pop_back();
+  list_ = nullptr;
+}
+
+LossWatches::~LossWatches() {
+  CORACLE_ASSERT(list_.empty(), "{} waits for peers outlive their rank or team", list_.size());
+}
+
+bool LossWatches::concerned(std::uint32_t peer) const noexcept {
+  return std::any_of(list_.begin(), list_.end(), [peer](const LossWatch* watch) { return watch->concerns(peer); });
+}
+
+void LossWatches::add(LossWatch& watch) {
+  CORACLE_ASSERT(watch.list_ == nullptr, "a wait for a peer was started twice");
+  watch.list_ = this;
+  watch.place_ = list_.size();
+  list_.push_back(&watch);
+}
+
+void LossWatches::tell(std::uint32_t peer) noexcept {
+  // Backwards: one that leaves is replaced by the last, which has been told already.
+  for (std::size_t i = list_.size(); i-- > 0;) list_[i]->lost(peer);
+}
+
+const Loss* Peers::find(std::uint32_t peer) const noexcept {
+  if (losses_.empty()) [[likely]]
+    return nullptr;
+  const auto found =
+      std::find_if(losses_.begin(), losses_.end(), [peer](const Loss& loss) { return loss.peer == peer; });
+  return found == losses_.end() ? nullptr : &*found;
+}
+
+bool Peers::note(std::uint32_t peer, std::string reason) {
+  if (lost(peer)) return false;
+  losses_.push_back({peer, std::move(reason)});
+  return true;
+}
+
+}  // namespace coracle

@@ -1,0 +1,87 @@
+// Peers: which ranks this rank has lost, and the waits that must end when one more is lost. A peer that is lost stays
+// lost for the rest of the job: every operation in flight to it and every later one fails with Errc::peer_lost, and
+// nothing more of it is taken in. Whoever finds out (a transport, the launcher) says so by Rank::peer_lost.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace coracle {
+
+/// A wait that depends on peers while no operation of this rank is in flight to them: for the answer to a call, for the
+/// other members of a team. It lives in the waiting coroutine's frame. Loop's thread only.
+class LossWatch {
+ public:
+  LossWatch(const LossWatch&) = delete;
+  LossWatch& operator=(const LossWatch&) = delete;
+
+  /// Whether the wait would end with the loss of `peer`. Transports ask after such a peer's health, as they do where
+  /// operations are in flight.
+  virtual bool concerns(std::uint32_t peer) const noexcept = 0;
+  /// `peer` is lost, whether it concerns this or not. May be called from inside a transport: it must not start
+  /// operations.
+  virtual void lost(std::uint32_t peer) noexcept = 0;
+
+ protected:
+  LossWatch() = default;
+  /// Only before it is in a list, so that functions can return what is to be awaited.
+  LossWatch(LossWatch&& other) noexcept;
+  ~LossWatch() { leave(); }
+  void leave() noexcept;
+
+ private:
+  friend class LossWatches;
+  class LossWatches* list_ = nullptr;
+  std::size_t place_ = 0;
+};
+
+/// The waits of a rank, or of a team, that end with the loss of a peer.
+class LossWatches {
+ public:
+  LossWatches() = default;
+  ~LossWatches();
+  LossWatches(const LossWatches&) = delete;
+  LossWatches& operator=(const LossWatches&) = delete;
+
+  bool empty() const noexcept { return list_.empty(); }
+  bool concerned(std::uint32_t peer) const noexcept;
+  void add(LossWatch& watch);
+  /// Each may leave the list meanwhile, but not enter it.
+  void tell(std::uint32_t peer) noexcept;
+
+ private:
+  friend class LossWatch;
+  std::vector<LossWatch*> list_;
+};
+
+/// One lost peer and why, such as "its connection was reset" or "silent for 10 s".
+struct Loss {
+  std::uint32_t peer;
+  std::string reason;
+};
+
+class Peers {
+ public:
+  Peers() = default;
+
+  bool any_lost() const noexcept { return !losses_.empty(); }
+  bool lost(std::uint32_t peer) const noexcept { return find(peer) != nullptr; }
+  /// Null while the peer is not lost.
+  const Loss* find(std::uint32_t peer) const noexcept;
+  /// In the order in which they were lost.
+  std::span<const Loss> losses() const noexcept { return losses_; }
+  /// False when it is known already.
+  bool note(std::uint32_t peer, std::string reason);
+
+  LossWatches& watches() noexcept { return watches_; }
+  /// Whether some wait would end with the loss of `peer`.
+  bool awaited(std::uint32_t peer) const noexcept { return watches_.concerned(peer); }
+
+ private:
+  std::vector<Loss> losses_;
+  LossWatches watches_;
+};
+
+}  // namespace coracle
