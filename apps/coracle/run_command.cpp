@@ -15,6 +15,7 @@
 #include "apps/coracle/units.hpp"
 #include "runtime/error.hpp"
 #include "runtime/launch/cores.hpp"
+#include "runtime/launch/head_launcher.hpp"
 #include "runtime/launch/launcher.hpp"
 #include "transports/connect.hpp"
 
@@ -69,7 +70,9 @@ JobOptions options_from(const Words& words) {
   const auto segment = parse_bytes(words.segment);
   if (!segment) wrong(fmt::format("--segment {}: must be a size such as 64M or 1G", words.segment));
   shape.segment_bytes = *segment;
-  shape.inbox_bytes = transport_inbox_bytes(shape.size);
+  // The largest node's: of uneven ones the first has a rank more.
+  const std::uint32_t nodes_apart = shape.placement == Placement::sim ? 1 : shape.nodes;
+  shape.inbox_bytes = transport_inbox_bytes((shape.size + nodes_apart - 1) / nodes_apart);
   shape.seed = words.seed;
   set_network(words.network, shape);
   if (!words.timeout.empty()) {
@@ -100,7 +103,8 @@ void add_run_command(CLI::App& app, int& status) {
          "What a rank is: pvas (a process inside one shared address space), process, thread, or sim (simulated "
          "network, virtual time)")
       ->capture_default_str();
-  run->add_option("--nodes", words->nodes, "Groups of consecutive ranks that count as nodes")->capture_default_str();
+  run->add_option("--nodes", words->nodes, "Nodes, each with its own shared memory: groups of consecutive ranks")
+      ->capture_default_str();
   run->add_option("--segment", words->segment, "Memory of each rank that others may reach; taken when touched")
       ->capture_default_str();
   run->add_option("--timeout", words->timeout,
@@ -118,8 +122,12 @@ void add_run_command(CLI::App& app, int& status) {
   run->callback([run, words, &status] {
     words->command = run->remaining();
     if (run->count("--ranks") == 0) words->ranks = static_cast<std::int64_t>(usable_cores().size());
-    Launcher launcher(options_from(*words));
-    status = launcher.run();
+    JobOptions options = options_from(*words);
+    if (options.shape.nodes > 1 && options.shape.placement != Placement::sim) {
+      status = HeadLauncher(std::move(options)).run();
+    } else {
+      status = Launcher(std::move(options)).run();
+    }
   });
 }
 

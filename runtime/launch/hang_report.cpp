@@ -47,7 +47,8 @@ std::uint32_t reports_of(const JobRegion& region, const RankProcess& process) {
 }
 
 /// True when as many reports as ranks in it that run the runtime have come before `deadline`.
-bool ask(const JobRegion& region, const RankProcess& process, SteadyClock::time_point deadline) {
+bool ask(const JobRegion& region, const RankProcess& process, SteadyClock::time_point deadline,
+         const std::function<void()>& meanwhile) {
   std::uint32_t wanted = reports_of(region, process);
   for (std::uint32_t rank = process.first_rank; rank < process.first_rank + process.ranks; ++rank)
     if (region.block(rank).phase.load(std::memory_order_acquire) == RankPhase::attached) ++wanted;
@@ -56,6 +57,7 @@ bool ask(const JobRegion& region, const RankProcess& process, SteadyClock::time_
     if (SteadyClock::now() >= deadline) return false;
     const timespec pause{0, 1'000'000};
     ::nanosleep(&pause, nullptr);
+    meanwhile();
   }
   return true;
 }
@@ -64,7 +66,7 @@ bool ask(const JobRegion& region, const RankProcess& process, SteadyClock::time_
 void tell_running(const JobRegion& region, const std::string& program, SteadyClock::time_point end) {
   constexpr int kToldMax = 16;
   int running = 0;
-  for (std::uint32_t rank = 0; rank < region.shape().size; ++rank) {
+  for (std::uint32_t rank = region.first_rank(); region.is_local(rank); ++rank) {
     RankBlock& block = region.block(rank);
     // acquire: pairs with the report's release after the text.
     const std::uint32_t bytes = block.running_bytes.exchange(0, std::memory_order_acquire);
@@ -78,7 +80,8 @@ void tell_running(const JobRegion& region, const std::string& program, SteadyClo
 
 }  // namespace
 
-void report_waits(const JobRegion& region, const std::vector<RankProcess>& processes, const std::string& program) {
+void report_waits(const JobRegion& region, const std::vector<RankProcess>& processes, const std::string& program,
+                  const std::function<void()>& meanwhile) {
   constexpr auto kAllRanks = std::chrono::milliseconds(2000);
   constexpr auto kOneProcess = std::chrono::milliseconds(300);
   constexpr int kOthersMax = 32;
@@ -90,7 +93,7 @@ void report_waits(const JobRegion& region, const std::vector<RankProcess>& proce
       line = "has ended";
     } else if (process.any_at(region, RankPhase::attached)) {
       const auto patience = process.ranks > 1 ? kAllRanks : kOneProcess;
-      if (ask(region, process, std::min(end, SteadyClock::now() + patience))) continue;
+      if (ask(region, process, std::min(end, SteadyClock::now() + patience), meanwhile)) continue;
       line = fmt::format("does not answer: it is {}", state_of(process.pid));
     } else if (process.any_at(region, RankPhase::finished)) {
       line = "has finished its part and is about to exit";

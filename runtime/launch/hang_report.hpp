@@ -1,6 +1,7 @@
 // Asking every rank what its coroutines await.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,9 @@
 namespace coracle {
 
 /// Makes the running ranks report on standard error, one after another, and says for the others how far they have come.
-/// Takes at most about two seconds; none of `processes` may be reaped meanwhile. `program`: as for readable_crash().
-void report_waits(const JobRegion& region, const std::vector<RankProcess>& processes, const std::string& program);
+/// Takes at most about two seconds; none of `processes` may be reaped meanwhile, but `meanwhile` is called every
+/// millisecond or so. `program`: as for readable_crash().
+void report_waits(const JobRegion& region, const std::vector<RankProcess>& processes, const std::string& program,
+                  const std::function<void()>& meanwhile);
 
 }  // namespace coracle

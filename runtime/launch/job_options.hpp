@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +18,11 @@ enum class Binding {
 };
 
 struct JobOptions {
-  JobShape shape;  ///< `inbox_bytes` as the transports want it; `idle` is the launcher's to fill in.
+  JobShape shape;  ///< `inbox_bytes` as the transports want it; `idle` and `key` are the launcher's to fill in.
+  std::vector<std::uint32_t> ranks_per_node;   ///< Empty: as evenly as can be.
+  std::vector<std::string> hosts;              ///< One per node; empty: all nodes are on this machine.
+  std::string shell = "ssh -o BatchMode=yes";  ///< Runs a command on a host: `shell HOST COMMAND...`.
+  std::string interface;  ///< Name or network (192.168.1.0/24) of the address that other nodes use; "": the best.
   std::string program;
   std::vector<std::string> arguments;  ///< Without the program's name.
   Binding binding = Binding::core;

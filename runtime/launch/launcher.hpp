@@ -7,12 +7,12 @@
 
 #include "runtime/launch/guardian.hpp"
 #include "runtime/launch/job_options.hpp"
-#include "runtime/launch/spawn_options.hpp"
-#include "runtime/launch/supervisor.hpp"
+#include "runtime/launch/local_ranks.hpp"
 
 namespace coracle {
 
-/// Owned by a process that has one thread and no other children. Nothing of a job outlives its launcher: its memory is
+/// For jobs whose nodes, if they have several, are simulated; see head_launcher.hpp for others. Owned by a process that
+/// has one thread and no other children. Nothing of a job outlives its launcher: its memory is
 /// anonymous, and the kernel kills its ranks when the launcher dies.
 class Launcher {
  public:
@@ -28,15 +28,14 @@ class Launcher {
   int run();
 
  private:
-  class Starter;
-
   void reaped(pid_t pid);
 
   Guardian guardian_;  // before anything is mapped
   JobOptions options_;
-  std::string program_;
-  std::vector<std::vector<int>> cores_;
-  std::unique_ptr<Starter> starter_;
+  std::unique_ptr<LocalRanks> ranks_;
 };
+
+/// Throws Error for options that no job can have, and for a placement that this machine does not offer.
+void check(const JobOptions& options);
 
 }  // namespace coracle

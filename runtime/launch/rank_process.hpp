@@ -1,10 +1,11 @@
-// One process of a job: a rank, or (`thread`, `sim`) all of them.
+// One process of a job: a rank, or (`thread`, `sim`) all of a node.
 #pragma once
 
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <string>
 
 #include "runtime/job.hpp"
@@ -16,12 +17,18 @@ struct RankProcess {
   std::uint32_t first_rank = 0;
   std::uint32_t ranks = 1;
   bool running = true;
+  bool stopped = false;  ///< By a signal, but not by this launcher.
+  int exit_status = 0;   ///< As the shell has it; once it runs no more.
+  /// Since when it is as `running` and `stopped` say.
+  std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
 
   /// "rank 3 (pid 123)"; "process 123 (ranks 0 to 7)".
   std::string name() const {
     if (ranks == 1) return fmt::format("rank {} (pid {})", first_rank, pid);
     return fmt::format("process {} (ranks {} to {})", pid, first_rank, first_rank + ranks - 1);
   }
+
+  bool holds(std::uint32_t rank) const noexcept { return rank - first_rank < ranks; }
 
   /// To the process and all in its group. Only before it has been reaped: then its number can't have passed to another.
   void signal(int number) const noexcept {

@@ -34,7 +34,7 @@ SignalPipe::SignalPipe() {
   for (auto& count : counts) count.store(0, std::memory_order_relaxed);
   struct sigaction action {};
   action.sa_handler = on_signal;
-  action.sa_flags = SA_RESTART | SA_NOCLDSTOP;
+  action.sa_flags = SA_RESTART;
   ::sigemptyset(&action.sa_mask);
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     ::sigaction(kSignals[i], nullptr, &before_[i]);

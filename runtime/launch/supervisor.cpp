@@ -2,7 +2,6 @@
 #include "runtime/launch/supervisor.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -43,6 +42,10 @@ std::string text_of_signal(int signal) {
 
 }  // namespace
 
+std::string bystander_text(const RankProcess& process) {
+  return process.name() + " ended without calling coracle::run, while others did: they would wait for it for ever";
+}
+
 Supervisor::Supervisor(const JobRegion& region, SignalPipe& signals, Options options)
     : region_(region), signals_(signals), options_(std::move(options)) {
   if (options_.timeout)
@@ -57,20 +60,25 @@ void Supervisor::add(pid_t pid, std::uint32_t first_rank, std::uint32_t ranks) {
 
 bool Supervisor::step() {
   while (const int signal = signals_.next()) on_signal(signal);
+  for (Attendant* attendant : options_.attendants) attendant->attend();
   on_deadlines();
   return !ending_;
 }
 
 void Supervisor::abandon(int exit_status) {
+  if (asked_to_end_) {
+    signal_all(SIGKILL);
+    all_killed_ = true;
+    return;
+  }
   asked_to_end_ = true;
-  end_job(exit_status);
+  if (!ending_) end_job(exit_status);
 }
 
 int Supervisor::run() {
   step();
   while (running_ > 0) {
-    pollfd wanted{signals_.fd(), POLLIN, 0};
-    ::poll(&wanted, 1, wait_ms());  // EINTR: a signal, which is in the pipe too
+    wait_for(signals_.fd(), options_.attendants, wait_ms());
     step();
     if (all_killed_ && SteadyClock::now() > kill_at_ + kKillPatience) {
       for (const RankProcess& process : processes_)
@@ -102,30 +110,36 @@ void Supervisor::on_signal(int signal) {
       return;
     case SIGUSR1:
       say("what the ranks await, as asked by SIGUSR1:");
-      report_waits(region_, processes_, options_.program);
+      report();
       return;
     case SIGTSTP:
-      stop_and_continue();
+      // Ranks lead process groups of their own, so that the terminal's Ctrl-Z does not reach them.
+      stop_all();
+      ::raise(SIGSTOP);
+      continue_all();
       return;
     default:
       break;
   }
-  if (asked_to_end_) {
-    signal_all(SIGKILL);
-    all_killed_ = true;
-    return;
-  }
-  asked_to_end_ = true;
-  if (ending_) return;
-  say("{}: ending the job", signal_name(signal));
-  end_job(128 + signal);
+  if (!asked_to_end_ && !ending_) report_failure({fmt::format("{}: ending the job", signal_name(signal)), 0, false});
+  abandon(128 + signal);
 }
 
-/// Ranks lead process groups of their own, so that the terminal's Ctrl-Z does not reach them.
-void Supervisor::stop_and_continue() {
+void Supervisor::report() {
+  report_waits(region_, processes_, options_.program, [this] {
+    for (Attendant* attendant : options_.attendants) attendant->attend();
+  });
+}
+
+void Supervisor::stop_all() {
+  all_stopped_ = true;
   signal_all(SIGSTOP);
-  ::raise(SIGSTOP);
+}
+
+void Supervisor::continue_all() {
   signal_all(SIGCONT);
+  for (RankProcess& process : processes_) process.stopped = false;
+  all_stopped_ = false;
 }
 
 void Supervisor::on_deadlines() {
@@ -139,24 +153,50 @@ void Supervisor::on_deadlines() {
   }
   if (deadline_ && now >= *deadline_ && running_ > 0) {
     say("the job has not ended within {}; this is what its ranks await:", text_of(options_.timeout.value_or(0ns)));
-    report_waits(region_, processes_, options_.program);
+    report();
     failures_ = 1;
     end_job(kTimedOut);
     return;
   }
   // A rank that ended well without Coracle is no mistake (any program may be run), unless others wait for it.
-  if (!bystander_ended_) return;
-  const auto waits = [this](const RankProcess& process) {
-    return process.running && process.any_at(region_, RankPhase::attached);
-  };
-  const auto bystander = [this](const RankProcess& process) {
-    return !process.running && process.any_at(region_, RankPhase::starting);
-  };
-  const auto who = std::find_if(processes_.begin(), processes_.end(), bystander);
-  if (who == processes_.end() || std::none_of(processes_.begin(), processes_.end(), waits)) return;
-  say("{} ended without calling coracle::run, while others did: they would wait for it for ever", who->name());
+  const RankProcess* who = bystander();
+  if (who == nullptr || !anyone_waits()) return;
   failures_ = 1;
+  report_failure({bystander_text(*who), 1, false});
   end_job(1);
+}
+
+bool Supervisor::anyone_waits() const noexcept {
+  return std::any_of(processes_.begin(), processes_.end(), [this](const RankProcess& process) {
+    return process.running && process.any_at(region_, RankPhase::attached);
+  });
+}
+
+const RankProcess* Supervisor::bystander() const noexcept {
+  if (!bystander_ended_) return nullptr;
+  const auto who = std::find_if(processes_.begin(), processes_.end(), [this](const RankProcess& process) {
+    return !process.running && process.any_at(region_, RankPhase::starting);
+  });
+  return who == processes_.end() ? nullptr : &*who;
+}
+
+HealthAnswer Supervisor::health(std::uint32_t rank) const noexcept {
+  HealthAnswer answer;
+  if (!region_.is_local(rank)) return answer;
+  answer.health = RankHealth::starting;
+  for (const RankProcess& process : processes_) {
+    if (!process.holds(rank)) continue;
+    answer.exit_status = process.exit_status;
+    const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - process.since);
+    answer.since_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(since.count(), 0));
+    // acquire: pairs with the rank's release when it comes to the phase.
+    const bool attached = region_.block(rank).phase.load(std::memory_order_acquire) != RankPhase::starting;
+    answer.health = !process.running                   ? RankHealth::ended
+                    : process.stopped && !all_stopped_ ? RankHealth::stopped
+                    : attached                         ? RankHealth::running
+                                                       : RankHealth::starting;
+  }
+  return answer;
 }
 
 /// The next child that has ended, reaped. One that failed takes its process group with it, while its number is still
@@ -179,13 +219,30 @@ std::optional<Supervisor::Ended> Supervisor::reap_one() {
     if (options_.reaped) options_.reaped(info.si_pid);
     const std::size_t index = found->second;
     index_of_.erase(found);
-    processes_[index].running = false;
+    const ExitStatus exit = ExitStatus::from_wait(status);
+    RankProcess& process = processes_[index];
+    process.running = false;
+    process.since = SteadyClock::now();
+    process.exit_status = exit.signal != 0 ? 128 + exit.signal : exit.code;
     --running_;
-    return Ended{index, ExitStatus::from_wait(status)};
+    return Ended{index, exit};
+  }
+}
+
+/// Ranks that someone has stopped, or that go on: their peers may ask.
+void Supervisor::note_stops() {
+  for (siginfo_t info{}; ::waitid(P_ALL, 0, &info, WSTOPPED | WCONTINUED | WNOHANG) == 0 && info.si_pid != 0;
+       info = siginfo_t{}) {
+    const auto found = index_of_.find(info.si_pid);
+    if (found == index_of_.end() || all_stopped_) continue;
+    RankProcess& process = processes_[found->second];
+    process.stopped = info.si_code != CLD_CONTINUED;
+    process.since = SteadyClock::now();
   }
 }
 
 void Supervisor::reap() {
+  note_stops();
   std::vector<Ended> ended;
   for (;;) {
     const std::optional<Ended> one = reap_one();
@@ -230,14 +287,14 @@ void Supervisor::fail(const Ended& ended) {
   const RankProcess& process = processes_[ended.index];
   std::string name = process.name();
   if (ended.status.ok()) {
-    say("{} ended before its coracle::run had returned: others would wait for it for ever (don't call exit() in a "
-        "rank)",
-        name);
+    report_failure({name + " ended before its coracle::run had returned: others would wait for it for ever (don't call "
+                           "exit() in a rank)",
+                    1, false});
     end_job(1);
     return;
   }
   if (ended.status.signal == 0) {
-    say("{} exited with status {}", name, ended.status.code);
+    report_failure({fmt::format("{} exited with status {}", name, ended.status.code), ended.status.code, false});
     end_job(ended.status.code);
     return;
   }
@@ -246,12 +303,19 @@ void Supervisor::fail(const Ended& ended) {
   const std::string_view headline = std::string_view(details_).substr(0, details_.find('\n'));
   const std::string by_name = signal_name(ended.status.signal);
   if (!details_.empty()) name = fmt::format("rank {} (pid {})", rank, process.pid);
-  if (headline.substr(0, by_name.size()) == by_name) {
-    say("{} was killed by {}", name, headline);
-  } else {
-    say("{} was killed by {}", name, text_of_signal(ended.status.signal));
-  }
-  end_job(128 + ended.status.signal);
+  const bool told = headline.substr(0, by_name.size()) == by_name;
+  const int exit_status = 128 + ended.status.signal;
+  report_failure(
+      {fmt::format("{} was killed by {}", name, told ? std::string(headline) : text_of_signal(ended.status.signal)),
+       exit_status, true});
+  end_job(exit_status);
+}
+
+void Supervisor::report_failure(const JobFailure& failure) {
+  if (options_.failed)
+    options_.failed(failure);
+  else
+    say("{}", failure.text);
 }
 
 bool Supervisor::anyone_attached() const noexcept {
@@ -273,10 +337,14 @@ void Supervisor::signal_all(int signal) const {
     if (process.running) process.signal(signal);
 }
 
+std::string Supervisor::crash_details() const {
+  return details_.empty() ? std::string() : readable_crash(details_, options_.program, kSourcePatience).details;
+}
+
 /// After the end, since looking up source lines takes a while.
 void Supervisor::say_last_words() {
-  if (!ending_) return;
-  if (!details_.empty()) write_to_user(readable_crash(details_, options_.program, kSourcePatience).details);
+  if (!ending_ || options_.failed) return;
+  write_to_user(crash_details());
   if (failures_ > 1) say("{} other ranks failed too", failures_ - 1);
   if (region_.shape().placement == Placement::sim && exit_status_ > 128)
     say("seed {} repeats this", region_.shape().seed);  // the program could not say so itself

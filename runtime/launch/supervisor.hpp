@@ -11,12 +11,21 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/health.hpp"
 #include "runtime/job.hpp"
+#include "runtime/launch/attendant.hpp"
 #include "runtime/launch/exit_status.hpp"
 #include "runtime/launch/rank_process.hpp"
 #include "runtime/launch/signal_pipe.hpp"
 
 namespace coracle {
+
+/// The first failure of a job, or of a node's part of it.
+struct JobFailure {
+  std::string text;  ///< "rank 3 (pid 123) exited with status 7"
+  int exit_status = 1;
+  bool crashed = false;  ///< A signal ended the rank: likelier to be the cause than an exit at about the same time.
+};
 
 /// The first rank that fails ends the job: SIGTERM to the process groups of the others, SIGKILL 300 ms later. So do a
 /// signal to the launcher and the time limit. All it has to say goes to standard error. One thread.
@@ -27,6 +36,11 @@ class Supervisor {
     std::optional<std::chrono::nanoseconds> timeout;
     /// Called with the number of each process that has been reaped.
     std::function<void(pid_t)> reaped;
+    /// For a node of several: called instead of saying what failed first. The words after the end are then the caller's
+    /// too.
+    std::function<void(const JobFailure&)> failed;
+    /// Attended to in each step, and while it waits.
+    std::vector<Attendant*> attendants;
   };
   Supervisor(const JobRegion& region, SignalPipe& signals, Options options);
 
@@ -34,12 +48,28 @@ class Supervisor {
   void add(pid_t pid, std::uint32_t first_rank, std::uint32_t ranks);
   /// Deals with what has happened, without waiting. False when the job is ending: then start no more ranks.
   bool step();
-  /// Ends the job because a rank could not be started.
+  /// Ends the job for a reason that lies outside the ranks and has been told; the second call kills them.
   void abandon(int exit_status);
+  /// Stops all ranks, as Ctrl-Z wants it ...
+  void stop_all();
+  /// ... and lets them go on.
+  void continue_all();
+  /// Makes every rank say what it awaits.
+  void report();
   /// Until all processes have been reaped; returns the job's exit status.
   int run();
   /// True when any rank has ever come to coracle::run.
   bool anyone_attached() const noexcept;
+  /// True when one that has come to coracle::run still runs: it waits for the others.
+  bool anyone_waits() const noexcept;
+  /// The first that has ended well without ever coming to coracle::run, or null. No mistake, unless others wait for it.
+  const RankProcess* bystander() const noexcept;
+  /// Of rank `rank`; `unknown` for those of other nodes. Nonce and rank are left to the caller.
+  HealthAnswer health(std::uint32_t rank) const noexcept;
+  /// Ranks that failed by themselves.
+  std::size_t failures() const noexcept { return failures_; }
+  /// What the first failed rank wrote of its crash, made readable. Takes a while.
+  std::string crash_details() const;
 
  private:
   using SteadyClock = std::chrono::steady_clock;
@@ -50,14 +80,15 @@ class Supervisor {
 
   void on_signal(int signal);
   void on_deadlines();
-  void stop_and_continue();
   void reap();
   std::optional<Ended> reap_one();
+  void note_stops();
   void judge(const std::vector<Ended>& ended);
   bool ended_too_early(const Ended& ended) const;
   void fail(const Ended& ended);
   void end_job(int exit_status);
   void signal_all(int signal) const;
+  void report_failure(const JobFailure& failure);
   int wait_ms() const;
   void say_last_words();
   std::string crash_of(const RankProcess& process, std::uint32_t& rank) const;
@@ -73,10 +104,14 @@ class Supervisor {
   int exit_status_ = 0;
   std::size_t failures_ = 0;      ///< Ranks that failed by themselves.
   bool bystander_ended_ = false;  ///< A rank ended well without ever having attached.
-  bool asked_to_end_ = false;     ///< By a signal.
+  bool asked_to_end_ = false;     ///< By a signal, or another node.
+  bool all_stopped_ = false;      ///< By Ctrl-Z.
   std::string details_;           ///< Of the first failure, raw.
   std::optional<SteadyClock::time_point> deadline_;
   SteadyClock::time_point kill_at_{};
 };
+
+/// What to say of a bystander when others wait.
+std::string bystander_text(const RankProcess& process);
 
 }  // namespace coracle

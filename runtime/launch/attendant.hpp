@@ -1,0 +1,34 @@
+// Attendant: something of a launcher's that waits on descriptors beside the ranks and signals it looks after.
+#pragma once
+
+#include <poll.h>
+
+#include <span>
+#include <vector>
+
+namespace coracle {
+
+/// Called from the launcher's one loop.
+class Attendant {
+ public:
+  virtual ~Attendant() = default;
+  /// Appends what it waits for.
+  virtual void want(std::vector<pollfd>& set) const = 0;
+  /// Does what can be done without waiting; called after every wait, whatever has happened.
+  virtual void attend() = 0;
+  /// Wants to be attended to after so long even if nothing happens; -1: does not.
+  virtual int patience_ms() const { return -1; }
+};
+
+/// Waits until `signal_fd` or an attendant has something to do, at most `timeout_ms` (-1: for ever).
+inline void wait_for(int signal_fd, std::span<Attendant* const> attendants, int timeout_ms) {
+  std::vector<pollfd> set{{signal_fd, POLLIN, 0}};
+  for (const Attendant* attendant : attendants) {
+    attendant->want(set);
+    const int patience = attendant->patience_ms();
+    if (patience >= 0 && (timeout_ms < 0 || patience < timeout_ms)) timeout_ms = patience;
+  }
+  ::poll(set.data(), set.size(), timeout_ms);  // EINTR: a signal, which is in its pipe too
+}
+
+}  // namespace coracle

@@ -1,0 +1,85 @@
+// Non-blocking reads and writes.
+#include "runtime/launch/control_stream.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "runtime/assert.hpp"
+
+namespace coracle {
+namespace {
+
+void make_non_blocking(int fd) {
+  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+void ignore_signal(int) {}
+
+}  // namespace
+
+void catch_broken_pipes() noexcept {
+  // A handler and not SIG_IGN, which exec would pass on.
+  struct sigaction action {};
+  action.sa_handler = ignore_signal;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGPIPE, &action, nullptr);
+}
+
+ControlStream::ControlStream(int in, int out) : in_(in), out_(out) {
+  make_non_blocking(in_);
+  make_non_blocking(out_);
+  const auto* prelude = reinterpret_cast<const std::byte*>(FrameParser::kPrelude.data());
+  queue_.assign(prelude, prelude + FrameParser::kPrelude.size());
+}
+
+ControlStream::~ControlStream() {
+  ::close(in_);
+  if (out_ != in_) ::close(out_);
+}
+
+void ControlStream::send(FrameType type, std::span<const std::byte> payload) {
+  CORACLE_ASSERT(payload.size() <= FrameParser::kPayloadMax, "a frame of {} bytes", payload.size());
+  const std::vector<std::byte> header = FrameParser::header(type, payload.size());
+  queue_.insert(queue_.end(), header.begin(), header.end());
+  queue_.insert(queue_.end(), payload.begin(), payload.end());
+  flush();
+}
+
+void ControlStream::flush() noexcept {
+  while (sent_ < queue_.size()) {
+    const ssize_t written = ::write(out_, queue_.data() + sent_, queue_.size() - sent_);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN) return;
+    if (written <= 0) break;  // nobody reads: the end of the other direction tells it
+    sent_ += static_cast<std::size_t>(written);
+  }
+  queue_.clear();
+  sent_ = 0;
+}
+
+std::optional<Frame> ControlStream::receive() {
+  for (;;) {
+    if (std::optional<Frame> frame = parser_.next()) return frame;
+    if (ended_) return std::nullopt;
+    std::array<std::byte, 65536> buffer;
+    const ssize_t bytes = ::read(in_, buffer.data(), buffer.size());
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0 && errno == EAGAIN) return std::nullopt;
+    if (bytes <= 0) {
+      ended_ = true;
+    } else {
+      parser_.feed(std::span(buffer).first(static_cast<std::size_t>(bytes)));
+    }
+  }
+}
+
+void ControlStream::want(std::vector<pollfd>& set, bool reading) const {
+  if (reading && !ended_) set.push_back({in_, POLLIN, 0});
+  if (backlog() > 0) set.push_back({out_, POLLOUT, 0});
+}
+
+}  // namespace coracle

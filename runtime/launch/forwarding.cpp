@@ -1,0 +1,75 @@
+// Non-blocking pipes on one side, frames on the other.
+#include "runtime/launch/forwarding.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "runtime/error.hpp"
+
+namespace coracle {
+
+OutputForwarder::OutputForwarder(int fd, ControlStream& head) : fd_(fd), head_(head) {
+  ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) | O_NONBLOCK);
+}
+
+OutputForwarder::~OutputForwarder() {
+  ::close(fd_);
+}
+
+void OutputForwarder::want(std::vector<pollfd>& set) const {
+  if (head_.backlog() < kBacklogMax) set.push_back({fd_, POLLIN, 0});
+}
+
+void OutputForwarder::attend() {
+  while (head_.backlog() < kBacklogMax) {
+    std::array<std::byte, 32768> buffer;
+    const ssize_t bytes = ::read(fd_, buffer.data(), buffer.size());
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes <= 0) return;
+    head_.send(FrameType::output, std::span(buffer).first(static_cast<std::size_t>(bytes)));
+  }
+}
+
+InputForwarder::InputForwarder(int fd, ControlStream& head) : fd_(fd), head_(head) {
+  ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) | O_NONBLOCK);
+}
+
+InputForwarder::~InputForwarder() {
+  close_pipe();
+}
+
+void InputForwarder::close_pipe() noexcept {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+void InputForwarder::push(const std::vector<std::byte>& bytes) {
+  if (queue_.size() + bytes.size() > kWindowBytes) throw Error(Errc::bad_input, "more input than was asked for");
+  if (bytes.empty()) at_end_ = true;
+  queue_.insert(queue_.end(), bytes.begin(), bytes.end());
+  attend();
+}
+
+void InputForwarder::want(std::vector<pollfd>& set) const {
+  if (fd_ >= 0 && !queue_.empty()) set.push_back({fd_, POLLOUT, 0});
+}
+
+void InputForwarder::attend() {
+  std::size_t done = 0;
+  while (fd_ >= 0 && done < queue_.size()) {
+    const ssize_t bytes = ::write(fd_, queue_.data() + done, queue_.size() - done);
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0 && errno == EAGAIN) break;
+    if (bytes < 0) close_pipe();  // nobody reads it
+    if (bytes > 0) done += static_cast<std::size_t>(bytes);
+  }
+  if (fd_ < 0) done = queue_.size();
+  queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(done));
+  if (done > 0) head_.send(FrameType::credit, encode(static_cast<std::uint32_t>(done)));
+  if (at_end_ && queue_.empty()) close_pipe();
+}
+
+}  // namespace coracle

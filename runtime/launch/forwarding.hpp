@@ -1,0 +1,57 @@
+// Standard input and output of ranks on another machine, through their launcher's control stream.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "runtime/launch/attendant.hpp"
+#include "runtime/launch/control_stream.hpp"
+
+namespace coracle {
+
+/// What the ranks of a node write to standard output, sent to the head. It takes no more from them while much is
+/// queued.
+class OutputForwarder final : public Attendant {
+ public:
+  /// Owns `fd`, the reading end of a pipe.
+  OutputForwarder(int fd, ControlStream& head);
+  ~OutputForwarder() override;
+  OutputForwarder(const OutputForwarder&) = delete;
+  OutputForwarder& operator=(const OutputForwarder&) = delete;
+
+  void want(std::vector<pollfd>& set) const override;
+  void attend() override;
+
+ private:
+  static constexpr std::size_t kBacklogMax = 256 << 10;
+  int fd_;
+  ControlStream& head_;
+};
+
+/// What the head sends for rank 0's standard input.
+class InputForwarder final : public Attendant {
+ public:
+  /// Bytes that the head may be ahead of what has been passed on.
+  static constexpr std::size_t kWindowBytes = 64 << 10;
+
+  /// Owns `fd`, the writing end of a pipe.
+  InputForwarder(int fd, ControlStream& head);
+  ~InputForwarder() override;
+  InputForwarder(const InputForwarder&) = delete;
+  InputForwarder& operator=(const InputForwarder&) = delete;
+
+  /// Empty: the end. Throws Error for more than the window allows.
+  void push(const std::vector<std::byte>& bytes);
+  void want(std::vector<pollfd>& set) const override;
+  void attend() override;
+
+ private:
+  void close_pipe() noexcept;
+
+  int fd_;
+  ControlStream& head_;
+  std::vector<std::byte> queue_;
+  bool at_end_ = false;
+};
+
+}  // namespace coracle

@@ -1,0 +1,343 @@
+// One loop over signals, nodes and time limits.
+#include "runtime/launch/head_launcher.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <utility>
+
+#include "runtime/crash_report.hpp"
+#include "runtime/error.hpp"
+#include "runtime/launch/interfaces.hpp"
+#include "runtime/launch/launcher.hpp"
+#include "runtime/launch/process_spawn.hpp"
+#include "runtime/launch/say.hpp"
+
+namespace coracle {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kStartPatience = 60s;
+constexpr auto kSettle = 100ms;       // for a crash on another node to be told, which is the likelier cause
+constexpr auto kEndPatience = 12s;    // for nodes to end their ranks
+constexpr auto kReportPatience = 4s;  // for a node's ranks to report
+constexpr auto kNotAgain = std::chrono::steady_clock::time_point::max();
+
+JobKey random_key() {
+  JobKey key;
+  if (::getrandom(key.bytes.data(), key.bytes.size(), 0) != static_cast<ssize_t>(key.bytes.size()))
+    throw_errno(errno, "can't make the job's key (getrandom)");
+  return key;
+}
+
+}  // namespace
+
+HeadLauncher::HeadLauncher(JobOptions options) : options_(std::move(options)) {
+  catch_broken_pipes();
+  JobOptions here = options_;
+  if (!options_.hosts.empty()) here.shape.placement = Placement::process;  // whether others offer pvas they will say
+  check(here);
+  if (options_.hosts.empty()) find_program(options_.program);
+  options_.shape.key = random_key();
+}
+
+HeadLauncher::~HeadLauncher() = default;
+
+int HeadLauncher::run() {
+  if (options_.timeout)
+    deadline_ = SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(*options_.timeout);
+  start_nodes();
+  turn_until(SteadyClock::now() + kStartPatience, [this] { return ending_ || all_have_cards(); });
+  if (!ending_ && !all_have_cards()) {
+    for (NodePeer& peer : peers_)
+      if (!peer.card) fail(&peer, {fmt::format("has not answered within {} s", kStartPatience / 1s), 1, false});
+  }
+  if (!ending_) send_directory();
+  turn_until(kNotAgain, [this] { return all_done(); });
+  say_last_words();
+  let_go();
+  return exit_status_;
+}
+
+void HeadLauncher::start_nodes() {
+  peers_.resize(options_.shape.nodes);
+  for (std::uint32_t node = 0; node < options_.shape.nodes; ++node) {
+    NodePeer& peer = peers_[node];
+    peer.node = node;
+    if (!options_.hosts.empty()) peer.host = options_.hosts[node];
+    start_node(peer, options_);
+    peer.stream->send(FrameType::describe, encode(describe_node(peer, options_)));
+  }
+}
+
+bool HeadLauncher::all_have_cards() const {
+  return std::all_of(peers_.begin(), peers_.end(), [](const NodePeer& peer) { return peer.card.has_value(); });
+}
+
+bool HeadLauncher::all_done() const {
+  return std::all_of(peers_.begin(), peers_.end(),
+                     [this](const NodePeer& peer) { return peer.done() || (ending_ && !started_); });
+}
+
+void HeadLauncher::send_directory() {
+  JobDirectory directory;
+  for (const NodePeer& peer : peers_) directory.cards.push_back(*peer.card);
+  for (NodePeer& peer : peers_) {
+    directory.first_on_machine = 0;
+    directory.ranks_on_machine = 0;
+    for (const NodePeer& other : peers_) {
+      if (other.card->machine != peer.card->machine) continue;
+      const auto ranks = static_cast<std::uint32_t>(other.card->ports.size());
+      if (other.node < peer.node) directory.first_on_machine += ranks;
+      directory.ranks_on_machine += ranks;
+    }
+    peer.stream->send(FrameType::directory, encode(directory));
+  }
+  started_ = true;
+  if (options_.verbose) tell_transports();
+  if (!peers_.front().host.empty()) standard_.forward_input_to(*peers_.front().stream);
+}
+
+void HeadLauncher::tell_transports() const {
+  const JobShape& shape = options_.shape;
+  say("starting {} ranks of {} on {} nodes, placement {}", shape.size, options_.program, shape.nodes,
+      to_string(shape.placement));
+  for (const NodePeer& peer : peers_)
+    say("{}: {} rank{} on {}, at {}", peer.name(), peer.card->ports.size(), peer.card->ports.size() == 1 ? "" : "s",
+        peer.card->record.host.data(), to_string(peer.card->record.addresses.front()));
+}
+
+void HeadLauncher::turn_until(SteadyClock::time_point end, const std::function<bool()>& condition) {
+  start_by_ = end;
+  while (!condition() && SteadyClock::now() < end) turn();
+  start_by_ = kNotAgain;
+}
+
+void HeadLauncher::turn() {
+  std::vector<pollfd> set{{signals_.fd(), POLLIN, 0}};
+  for (const NodePeer& peer : peers_)
+    if (peer.stream) peer.stream->want(set, !standard_.full());
+  standard_.want(set);
+  ::poll(set.data(), set.size(), wait_ms());  // EINTR: a signal, which is in its pipe too
+  while (const int signal = signals_.next()) on_signal(signal);
+  standard_.attend();
+  for (NodePeer& peer : peers_)
+    if (peer.stream) listen_to(peer);
+  on_deadlines();
+}
+
+int HeadLauncher::wait_ms() const {
+  auto until = start_by_;
+  if (verdict_ && !said_) until = std::min(until, verdict_at_);
+  if (ending_)
+    until = std::min(until, give_up_at_);
+  else if (deadline_)
+    until = std::min(until, *deadline_);
+  if (until == kNotAgain) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - SteadyClock::now()).count();
+  return static_cast<int>(std::clamp<long long>(left, 0, INT_MAX));
+}
+
+void HeadLauncher::on_signal(int signal) {
+  switch (signal) {
+    case SIGCHLD:
+      return reap();
+    case SIGUSR1:
+      say("what the ranks await, as asked by SIGUSR1:");
+      return report_all();
+    case SIGTSTP:
+      // Nodes' launchers go on meanwhile, and answer for their ranks.
+      broadcast(FrameType::stop);
+      ::raise(SIGSTOP);
+      return broadcast(FrameType::resume);
+    default:
+      break;
+  }
+  if (asked_to_end_) return killed_ ? kill_nodes() : end_nodes(FrameType::kill);
+  asked_to_end_ = true;
+  if (!ending_) fail(nullptr, {fmt::format("{}: ending the job", signal_name(signal)), 128 + signal, true});
+}
+
+void HeadLauncher::on_deadlines() {
+  const auto now = SteadyClock::now();
+  if (verdict_ && !said_ && now >= verdict_at_) say_verdict();
+  if (ending_ && now >= give_up_at_) kill_nodes();
+  if (ending_ || !deadline_ || now < *deadline_) return;
+  deadline_.reset();
+  const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(*options_.timeout).count();
+  say("the job has not ended within {}; this is what its ranks await:",
+      limit % 1000 == 0 ? fmt::format("{} s", limit / 1000) : fmt::format("{} ms", limit));
+  report_all();
+  fail(nullptr, {"", 124, true});
+}
+
+void HeadLauncher::report_all() {
+  if (!started_ || std::exchange(reporting_, true)) return;
+  for (NodePeer& peer : peers_) {
+    if (peer.done()) continue;
+    peer.reported = false;
+    peer.stream->send(FrameType::report);
+    turn_until(SteadyClock::now() + kReportPatience, [&] { return peer.reported || peer.done(); });
+    if (!peer.reported && !peer.done()) write_to_user(fmt::format("{}: its launcher does not answer\n", peer.name()));
+  }
+  reporting_ = false;
+}
+
+void HeadLauncher::reap() {
+  for (;;) {
+    int status = 0;
+    const pid_t pid = ::waitpid(-1, &status, WNOHANG);
+    if (pid < 0 && errno == EINTR) continue;
+    if (pid <= 0) return;
+    for (NodePeer& peer : peers_) {
+      if (peer.pid != pid) continue;
+      peer.pid = -1;
+      peer.exit = ExitStatus::from_wait(status);
+      listen_to(peer);  // what it has said last
+      if (!peer.done()) lose(peer);
+    }
+  }
+}
+
+void HeadLauncher::listen_to(NodePeer& peer) {
+  try {
+    peer.stream->flush();
+    while (!standard_.full()) {
+      std::optional<Frame> frame = peer.stream->receive();
+      if (!frame) break;
+      obey(peer, std::move(*frame));
+    }
+  } catch (const Error& error) {
+    if (!peer.done()) fail(&peer, {error.what(), 1, false});
+    peer.lost = true;
+    peer.stream = std::make_unique<ControlStream>(-1, -1);
+  }
+}
+
+void HeadLauncher::obey(NodePeer& peer, Frame frame) {
+  switch (frame.type) {
+    case FrameType::hello:
+      peer.greeted = true;
+      return;
+    case FrameType::refused:
+      peer.refused = true;
+      return fail(&peer, {decode<std::string>(frame.payload), 1, false});
+    case FrameType::card:
+      peer.card = decode<NodeCard>(frame.payload);
+      return;
+    case FrameType::failed:
+      return fail(&peer, decode<JobFailure>(frame.payload));
+    case FrameType::bystander:
+      bystander_ = decode<std::string>(frame.payload);
+      return broadcast(FrameType::watch);
+    case FrameType::waits:
+      if (!bystander_.empty()) fail(&peer, {std::exchange(bystander_, ""), 1, false});
+      return;
+    case FrameType::reported:
+      peer.reported = true;
+      return;
+    case FrameType::output:
+      return standard_.write(frame.payload);
+    case FrameType::credit:
+      return standard_.grant(decode<std::uint32_t>(frame.payload));
+    case FrameType::ended:
+      peer.end = decode<NodeEnd>(frame.payload);
+      other_failures_ += peer.end->failures;
+      return;
+    default:
+      throw Error(Errc::bad_input, "malformed message of a launcher: a type that only the head sends");
+  }
+}
+
+void HeadLauncher::lose(NodePeer& peer) {
+  peer.lost = true;
+  if (!ending_) fail(&peer, {peer.farewell(), 1, true});
+}
+
+/// The first ends the job; of those at about the same time a crash is likelier to be the cause than an exit.
+void HeadLauncher::fail(NodePeer* peer, const JobFailure& failure) {
+  if (verdict_ && (said_ || !failure.crashed || verdict_->crashed)) return;
+  verdict_ = failure;
+  culprit_ = peer;
+  // Processes of this machine are found by their numbers alone.
+  verdict_of_ = peer != nullptr && (!peer->host.empty() || peer->lost) ? peer->name() + ": " : "";
+  exit_status_ = failure.exit_status;
+  verdict_at_ = SteadyClock::now() + kSettle;
+  if (!ending_) end_nodes(FrameType::end);
+  if (failure.crashed) say_verdict();
+}
+
+void HeadLauncher::say_verdict() {
+  said_ = true;
+  if (!verdict_->text.empty()) say("{}{}", verdict_of_, verdict_->text);
+}
+
+void HeadLauncher::end_nodes(FrameType how) {
+  ending_ = true;
+  killed_ = how == FrameType::kill;
+  give_up_at_ = SteadyClock::now() + kEndPatience;
+  broadcast(how);
+}
+
+void HeadLauncher::kill_nodes() {
+  give_up_at_ = kNotAgain;
+  for (const NodePeer& peer : peers_) {
+    if (peer.done() || peer.pid < 0) continue;
+    say("{} does not end; its launcher is killed", peer.name());
+    ::kill(peer.pid, SIGKILL);
+  }
+}
+
+void HeadLauncher::broadcast(FrameType type) {
+  for (NodePeer& peer : peers_)
+    if (peer.stream && !peer.done()) peer.stream->send(type);
+}
+
+void HeadLauncher::say_last_words() {
+  standard_.finish();
+  if (!ending_) {
+    const bool used =
+        std::any_of(peers_.begin(), peers_.end(), [](const NodePeer& peer) { return peer.end && peer.end->attached; });
+    const JobShape& shape = options_.shape;
+    if (!used && shape.placement == Placement::thread && shape.size > shape.nodes)
+      say("{} does not use Coracle: with --place thread it ran once per node, as an ordinary program (--place process "
+          "runs it {} times)",
+          options_.program, shape.size);
+    return;
+  }
+  if (!said_) say_verdict();
+  if (culprit_ != nullptr && culprit_->end) write_to_user(culprit_->end->details);
+  if (other_failures_ > 1) say("{} other ranks failed too", other_failures_ - 1);
+  say("job ended, exit status {}", exit_status_);
+}
+
+/// The nodes' launchers end when their streams do; until then they have answered for their ranks.
+void HeadLauncher::let_go() {
+  for (NodePeer& peer : peers_) peer.stream.reset();
+  const auto gone = [this] {
+    return std::all_of(peers_.begin(), peers_.end(), [](const NodePeer& peer) { return peer.pid < 0; });
+  };
+  const auto reap_until = [&](SteadyClock::time_point end) {
+    while (!gone() && SteadyClock::now() < end) {
+      pollfd wanted{signals_.fd(), POLLIN, 0};
+      ::poll(&wanted, 1, 50);
+      while (signals_.next() != 0) {
+      }
+      for (NodePeer& peer : peers_)
+        if (peer.pid > 0 && ::waitpid(peer.pid, nullptr, WNOHANG) == peer.pid) peer.pid = -1;
+    }
+  };
+  reap_until(SteadyClock::now() + 2s);
+  for (const NodePeer& peer : peers_)
+    if (peer.pid > 0) ::kill(peer.pid, SIGKILL);
+  reap_until(SteadyClock::now() + 10s);
+}
+
+}  // namespace coracle

@@ -1,0 +1,182 @@
+// From a node's part of a job to running processes.
+#include "runtime/launch/local_ranks.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "runtime/error.hpp"
+#include "runtime/launch/cores.hpp"
+#include "runtime/launch/listeners.hpp"
+#include "runtime/launch/mapping_check.hpp"
+#include "runtime/launch/process_spawn.hpp"
+#include "runtime/launch/say.hpp"
+
+extern char** environ;
+
+namespace coracle {
+namespace {
+
+/// Every rank holds a wake-up descriptor of every other, and its launcher a socket of each besides; the usual limit of
+/// 1024 would leave large jobs none for files.
+void allow_descriptors(std::uint32_t ranks) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlim_t wanted = std::min<rlim_t>(limit.rlim_max, 2 * rlim_t{ranks} + 1024);
+  if (limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = wanted;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+JobRegion::Backing backing(Placement placement) {
+  return placement == Placement::pvas ? JobRegion::Backing::anonymous : JobRegion::Backing::memfd;
+}
+
+}  // namespace
+
+void check_pvas() {
+  const pvas::Support support = pvas::probe();
+  if (support.available) return;
+  throw Error(make_error_code(Errc::unsupported),
+              fmt::format("placement pvas is not available here: {}. Remedy: {}; --place process works without it",
+                          support.reason, support.remedy));
+}
+
+LocalRanks::LocalRanks(const JobOptions& options, std::string program, const NodePart& part)
+    : options_(options),
+      program_(std::move(program)),
+      cores_(usable_cores()),
+      region_(JobRegion::create(options.shape, backing(options.shape.placement), part)) {
+  set_share({0, region_.ranks()});
+  if (options.shape.placement == Placement::pvas) {
+    pvas::Options space;
+    space.max_tasks = static_cast<int>(region_.ranks());
+    space_.emplace(pvas::AddressSpace::create(space));
+  }
+  null_fd_ = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null_fd_ < 0) throw_errno(errno, "can't open /dev/null");
+  // `sim` has one thread, which never waits for descriptors in place of virtual time.
+  if (options.shape.placement != Placement::sim) make_event_fds();
+}
+
+LocalRanks::~LocalRanks() {
+  for (std::uint32_t rank = region_.first_rank(); region_.is_local(rank); ++rank) {
+    if (const int fd = region_.block(rank).doorbell.event_fd; fd >= 0) ::close(fd);
+  }
+  close_listeners(0, listeners_.size());
+  ::close(null_fd_);
+}
+
+std::uint32_t LocalRanks::processes() const noexcept {
+  const Placement placement = options_.shape.placement;
+  return placement == Placement::pvas || placement == Placement::process ? region_.ranks() : 1;
+}
+
+void LocalRanks::make_event_fds() {
+  allow_descriptors(region_.ranks());
+  for (std::uint32_t rank = region_.first_rank(); region_.is_local(rank); ++rank) {
+    const int fd = ::eventfd(0, EFD_NONBLOCK);  // inherited: not close-on-exec
+    if (fd < 0) {
+      throw_errno(errno,
+                  fmt::format("can't make the wake-up descriptors of {} ranks (raise ulimit -Hn)", region_.ranks()));
+    }
+    region_.block(rank).doorbell.event_fd = fd;
+  }
+}
+
+void LocalRanks::listen_at(const NodeAddress& address) {
+  for (std::uint32_t rank = region_.first_rank(); region_.is_local(rank); ++rank) {
+    const OpenSocket socket = open_listener(address);
+    region_.block(rank).listen_fd = socket.fd;
+    region_.port(rank) = socket.port;
+    listeners_.push_back(socket.fd);
+  }
+}
+
+/// Only the rank's own copy may stay open: else who connects after its death would wait for an answer.
+void LocalRanks::close_listeners(std::size_t from, std::size_t to) noexcept {
+  for (; from < std::min(to, listeners_.size()); ++from)
+    if (const int fd = std::exchange(listeners_[from], -1); fd >= 0) ::close(fd);
+}
+
+void LocalRanks::set_share(const MachineShare& share) {
+  share_ = share;
+  IdlePolicy& idle = region_.header().shape.idle;
+  idle = IdlePolicy{};
+  if (share.ranks > cores_.size()) idle.spins = 0;
+}
+
+SpawnOptions LocalRanks::describe(std::uint32_t rank) const {
+  SpawnOptions spawn;
+  spawn.program = program_;
+  spawn.arguments.push_back(options_.program);
+  spawn.arguments.insert(spawn.arguments.end(), options_.arguments.begin(), options_.arguments.end());
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text(*variable);
+    if (text.substr(0, 12) != "CORACLE_JOB=" && text.substr(0, 13) != "CORACLE_RANK=")
+      spawn.environment.emplace_back(text);
+  }
+  spawn.environment.push_back(region_.environment());
+  spawn.environment.push_back(fmt::format("CORACLE_RANK={}", rank));
+  // A process group of its own must not read from the terminal: it would be stopped.
+  spawn.stdin_fd = rank == 0 && ::isatty(STDIN_FILENO) == 0 ? -1 : null_fd_;
+  if (region_.fd() >= 0) spawn.keep_fds.push_back(region_.fd());
+  const std::uint32_t held = region_.ranks() / processes();
+  for (std::uint32_t each = rank; each < rank + held; ++each)
+    if (region_.block(each).listen_fd >= 0) spawn.keep_fds.push_back(region_.block(each).listen_fd);
+  // One process with all ranks of the machine needs no part of it.
+  const bool pin = options_.binding == Binding::core && share_.ranks > held && share_.ranks <= cores_.size();
+  for (std::uint32_t i = 0; pin && i < held; ++i) {
+    const std::vector<int>& core = cores_[share_.first + rank - region_.first_rank() + i];
+    spawn.cpus.insert(spawn.cpus.end(), core.begin(), core.end());
+  }
+  spawn.new_process_group = true;
+  spawn.parent_death_signal = SIGKILL;
+  spawn.core_dumps = !space_;  // as the user's ulimit has it
+  return spawn;
+}
+
+pid_t LocalRanks::start(std::uint32_t rank) {
+  const SpawnOptions options = describe(rank);
+  const pid_t pid = space_ ? space_->spawn(options) : spawn_process(options);
+  const std::size_t from = rank - region_.first_rank();
+  close_listeners(from, from + region_.ranks() / processes());
+  return pid;
+}
+
+void LocalRanks::start_all(Supervisor& supervisor, Guardian& guardian,
+                           const std::function<void(const std::string&)>& refused) {
+  const std::uint32_t first = region_.first_rank();
+  const MappingCheck mappings;
+  for (std::uint32_t i = 0; i < processes() && supervisor.step(); ++i) {
+    try {
+      if (i == 1 && space_ && !mappings.surely_fits(processes()))
+        mappings.check(processes(), [&supervisor] { return !supervisor.step() || supervisor.anyone_attached(); });
+      const pid_t pid = start(first + i);
+      guardian.add(pid);
+      supervisor.add(pid, first + i, region_.ranks() / processes());
+      if (options_.verbose) say("rank {} is process {}", first + i, pid);
+    } catch (const Error& error) {
+      if (i == 0) throw;
+      refused(fmt::format("rank {} of {} can't be started: {}", first + i, options_.shape.size, error.what()));
+    }
+  }
+}
+
+void LocalRanks::reaped(pid_t pid) {
+  if (space_) space_->reaped(pid);
+}
+
+std::string LocalRanks::placement_text() const {
+  if (!space_) return to_string(options_.shape.placement);
+  return fmt::format("pvas ({})", space_->mode_reason());
+}
+
+}  // namespace coracle

@@ -1,0 +1,74 @@
+// LocalRanks: the ranks of one node: their memory, what they inherit, and how their processes are started.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/job.hpp"
+#include "runtime/launch/guardian.hpp"
+#include "runtime/launch/job_options.hpp"
+#include "runtime/launch/spawn_options.hpp"
+#include "runtime/launch/supervisor.hpp"
+#include "runtime/pvas/address_space.hpp"
+
+namespace coracle {
+
+/// How a node shares its machine with other nodes of the job.
+struct MachineShare {
+  std::uint32_t first = 0;  ///< Ranks of the machine before those of this node.
+  std::uint32_t ranks = 0;  ///< Ranks of the whole machine.
+};
+
+class LocalRanks {
+ public:
+  /// Makes the node's region. `part`: of all nodes when the job is not split. `options` must outlive this. Throws
+  /// Error.
+  LocalRanks(const JobOptions& options, std::string program, const NodePart& part = {});
+  ~LocalRanks();
+  LocalRanks(const LocalRanks&) = delete;
+  LocalRanks& operator=(const LocalRanks&) = delete;
+
+  JobRegion& region() noexcept { return region_; }
+  /// Gives every rank a socket at which ranks of other nodes can reach it, at one or all addresses of the machine
+  /// (open_listener).
+  void listen_at(const NodeAddress& address);
+  /// Before start_all; default: the machine has no other ranks.
+  void set_share(const MachineShare& share);
+
+  /// Starts all ranks, unless `supervisor` says that the job is ending. A rank other than the first that can't be
+  /// started is told to `refused` with the reason; an error of the first is thrown.
+  void start_all(Supervisor& supervisor, Guardian& guardian, const std::function<void(const std::string&)>& refused);
+  void reaped(pid_t pid);
+
+  /// "pvas (rlimit: ...)"
+  std::string placement_text() const;
+  std::size_t cores() const noexcept { return cores_.size(); }
+  const std::string& program() const noexcept { return program_; }
+  /// True when one process holds all ranks of the node, so that a program without Coracle runs only once.
+  bool one_process() const noexcept { return processes() < region_.ranks(); }
+
+ private:
+  std::uint32_t processes() const noexcept;
+  void make_event_fds();
+  void close_listeners(std::size_t from, std::size_t to) noexcept;
+  pid_t start(std::uint32_t rank);
+  SpawnOptions describe(std::uint32_t rank) const;
+
+  const JobOptions& options_;
+  std::string program_;
+  std::vector<std::vector<int>> cores_;
+  JobRegion region_;
+  std::optional<pvas::AddressSpace> space_;
+  MachineShare share_;
+  std::vector<int> listeners_;  ///< By local rank; -1: its process has it.
+  int null_fd_ = -1;
+};
+
+/// Throws Error where the machine has no shared address space.
+void check_pvas();
+
+}  // namespace coracle

@@ -1,0 +1,229 @@
+// From a description to the end of a node's ranks.
+#include "runtime/launch/node_launcher.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+#include "runtime/error.hpp"
+#include "runtime/launch/say.hpp"
+
+namespace coracle {
+namespace {
+
+/// Above the standard ones, and not for those started here.
+int moved_away(int fd) {
+  const int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
+  if (copy < 0)
+    throw_errno(errno,
+                "`coracle node` is started by `coracle run`, with its control stream as standard input and output");
+  return copy;
+}
+
+/// `fd` becomes `target`.
+void install(int fd, int target) {
+  if (fd == target) return;
+  ::dup2(fd, target);
+  ::close(fd);
+}
+
+std::array<int, 2> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno(errno, "can't make a pipe for the ranks' input or output");
+  return ends;
+}
+
+}  // namespace
+
+NodeLauncher::NodeLauncher(Standard standard)
+    : standard_(standard), head_(moved_away(STDIN_FILENO), moved_away(STDOUT_FILENO)) {
+  catch_broken_pipes();
+  // Nobody may hold the stream's descriptors but this object, or its end would go unnoticed.
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  ::dup2(null, STDIN_FILENO);
+  ::dup2(null, STDOUT_FILENO);
+  ::close(null);
+}
+
+NodeLauncher::~NodeLauncher() = default;
+
+void NodeLauncher::want(std::vector<pollfd>& set) const {
+  head_.want(set);
+}
+
+void NodeLauncher::attend() {
+  head_.flush();
+  while (const std::optional<Frame> frame = head_.receive()) obey(*frame);
+  if (supervisor_ && head_.ended() && !head_lost_) {
+    head_lost_ = true;
+    supervisor_->abandon(1);
+    supervisor_->abandon(1);
+  }
+  if (supervisor_) tell_bystanders();
+}
+
+std::vector<Attendant*> NodeLauncher::attendants() {
+  std::vector<Attendant*> all{this, &share_->health()};
+  if (output_) all.push_back(output_.get());
+  if (input_) all.push_back(input_.get());
+  return all;
+}
+
+bool NodeLauncher::await_description() {
+  Attendant* const self = this;
+  while (!description_ && !head_.ended()) {
+    wait_for(signals_.fd(), {&self, 1}, -1);
+    if (signals_.next() > 0) return false;  // nothing has been started
+    attend();
+  }
+  return description_.has_value();
+}
+
+bool NodeLauncher::await_directory() {
+  Attendant* const self = this;
+  while (!directory_ && !head_.ended()) {
+    wait_for(signals_.fd(), {&self, 1}, -1);
+    if (signals_.next() > 0) return false;
+    attend();
+  }
+  return directory_.has_value();
+}
+
+void NodeLauncher::set_up_standard_files() {
+  if (standard_.output >= 0) {
+    install(standard_.output, STDOUT_FILENO);
+  } else {
+    const auto ends = make_pipe();
+    install(ends[1], STDOUT_FILENO);
+    output_ = std::make_unique<OutputForwarder>(ends[0], head_);
+  }
+  if (standard_.input >= 0) {
+    install(standard_.input, STDIN_FILENO);
+  } else if (description_->node == 0) {
+    const auto ends = make_pipe();
+    install(ends[0], STDIN_FILENO);
+    input_ = std::make_unique<InputForwarder>(ends[1], head_);
+  }
+}
+
+/// As with srun, programs find the environment of the one who has started the job.
+void NodeLauncher::take_environment() {
+  if (!description_->remote) return;
+  for (const std::string& variable : description_->environment) {
+    const std::size_t equals = variable.find('=');
+    if (equals != std::string::npos && equals > 0)
+      ::setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
+  }
+  if (::chdir(description_->working_directory.c_str()) != 0)
+    throw_errno(errno, fmt::format("can't change to the job's folder {}", description_->working_directory));
+}
+
+int NodeLauncher::run() {
+  head_.send(FrameType::hello, encode(JobHeader::kVersion));
+  try {
+    if (!await_description()) return 1;
+    set_up_standard_files();
+    take_environment();
+    share_ = std::make_unique<NodeShare>(description_->options, description_->node, !description_->remote);
+    head_.send(FrameType::card, encode(share_->card()));
+    if (!await_directory()) return 1;
+    share_->enter(*directory_);
+    start();
+  } catch (const Error& error) {
+    head_.send(FrameType::refused, encode(std::string(error.what())));
+  }
+  if (supervisor_) {
+    supervisor_->run();
+    for (Attendant* each : attendants()) each->attend();  // the last of the output
+    head_.send(FrameType::ended, encode(NodeEnd{static_cast<std::uint32_t>(supervisor_->failures()),
+                                                supervisor_->anyone_attached(), supervisor_->crash_details()}));
+  }
+  serve_until_the_end();
+  return 0;
+}
+
+void NodeLauncher::start() {
+  Supervisor::Options supervision;
+  supervision.program = share_->ranks().program();
+  supervision.reaped = [this](pid_t pid) {
+    guardian_.remove(pid);
+    share_->ranks().reaped(pid);
+  };
+  supervision.failed = [this](const JobFailure& failure) { head_.send(FrameType::failed, encode(failure)); };
+  supervision.attendants = attendants();
+  supervisor_ = std::make_unique<Supervisor>(share_->ranks().region(), signals_, std::move(supervision));
+  share_->health().set_supervisor(*supervisor_);
+  const auto refused = [this](const std::string& reason) {
+    head_.send(FrameType::failed, encode(JobFailure{reason, 1, false}));
+    supervisor_->abandon(1);
+  };
+  try {
+    share_->ranks().start_all(*supervisor_, guardian_, refused);
+  } catch (const Error& error) {
+    refused(error.what());
+  }
+}
+
+/// Others may still ask what has become of the ranks, until the head has heard of all nodes' ends.
+void NodeLauncher::serve_until_the_end() {
+  std::vector<Attendant*> all{this};
+  if (supervisor_) all = attendants();
+  while (!head_.ended()) {
+    wait_for(signals_.fd(), all, -1);
+    while (const int signal = signals_.next())
+      if (signal == SIGTERM || signal == SIGINT) return;
+    for (Attendant* each : all) each->attend();
+  }
+}
+
+void NodeLauncher::obey(const Frame& frame) {
+  if (frame.type == FrameType::describe && !description_) {
+    description_ = decode<NodeDescription>(frame.payload);
+    return;
+  }
+  if (frame.type == FrameType::directory && !directory_) {
+    directory_ = decode<JobDirectory>(frame.payload);
+    return;
+  }
+  if (frame.type == FrameType::input && input_) return input_->push(frame.payload);
+  if (!supervisor_) return;  // to be ended before anything has started: the stream's end will follow
+  switch (frame.type) {
+    case FrameType::end:
+      return supervisor_->abandon(1);
+    case FrameType::kill:
+      supervisor_->abandon(1);
+      return supervisor_->abandon(1);
+    case FrameType::stop:
+      return supervisor_->stop_all();
+    case FrameType::resume:
+      return supervisor_->continue_all();
+    case FrameType::report:
+      if (std::exchange(reporting_, true)) return;
+      supervisor_->report();
+      reporting_ = false;
+      return head_.send(FrameType::reported);
+    case FrameType::watch:
+      watching_ = true;
+      return;
+    default:
+      return;
+  }
+}
+
+void NodeLauncher::tell_bystanders() {
+  const RankProcess* who = told_bystander_ ? nullptr : supervisor_->bystander();
+  if (who != nullptr) {
+    told_bystander_ = true;
+    head_.send(FrameType::bystander, encode(bystander_text(*who)));
+  }
+  if (watching_ && supervisor_->anyone_waits()) {
+    watching_ = false;
+    head_.send(FrameType::waits);
+  }
+}
+
+}  // namespace coracle

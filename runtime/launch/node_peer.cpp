@@ -1,0 +1,120 @@
+// Starting a node's launcher, here or there.
+#include "runtime/launch/node_peer.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <sstream>
+
+#include "runtime/error.hpp"
+#include "runtime/launch/process_spawn.hpp"
+
+extern char** environ;
+
+namespace coracle {
+namespace {
+
+std::string own_path() {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t bytes = ::readlink("/proc/self/exe", path.data(), path.size());
+  if (bytes <= 0) throw_errno(errno, "can't read /proc/self/exe, which names the `coracle` command");
+  return {path.data(), static_cast<std::size_t>(bytes)};
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+/// Variables that belong to a machine or a session rather than to the job.
+bool travels(std::string_view variable) {
+  constexpr std::array<std::string_view, 18> kStay{
+      "SSH_",   "HOSTNAME=", "DISPLAY=", "XAUTHORITY=", "XDG_",    "DBUS_", "HOME=", "USER=",   "LOGNAME=",
+      "SHELL=", "MAIL=",     "SHLVL=",   "PWD=",        "OLDPWD=", "TERM=", "_=",    "TMPDIR=", "WAYLAND_"};
+  return std::none_of(kStay.begin(), kStay.end(),
+                      [&](std::string_view start) { return variable.substr(0, start.size()) == start; });
+}
+
+std::string working_directory() {
+  std::array<char, PATH_MAX> path{};
+  if (::getcwd(path.data(), path.size()) == nullptr) throw_errno(errno, "can't name the present folder");
+  return path.data();
+}
+
+}  // namespace
+
+std::string NodePeer::name() const {
+  return host.empty() ? fmt::format("node {}", node) : fmt::format("node {} ({})", node, host);
+}
+
+std::string NodePeer::farewell() const {
+  if (host.empty() || greeted) return fmt::format("its launcher went ({})", exit ? exit->text() : "no exit status");
+  if (exit && exit->code == 127)
+    return fmt::format("there is no {} (the command must be installed in the same place on every host)", own_path());
+  return fmt::format(
+      "the command that should reach it ended with {} (what it says stands above; try it by hand, with "
+      "`true` as the command)",
+      exit ? exit->text() : "no exit status");
+}
+
+void start_node(NodePeer& peer, const JobOptions& options) {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    throw_errno(errno, "can't make a socket for the launcher of a node");
+  peer.stream = std::make_unique<ControlStream>(ends[0], ends[0]);
+  SpawnOptions spawn;
+  spawn.stdin_fd = ends[1];
+  spawn.stdout_fd = ends[1];
+  spawn.new_process_group = true;  // the terminal's Ctrl-C is for the head
+  spawn.parent_death_signal = SIGKILL;
+  spawn.core_dumps = true;  // as the user's ulimit has it
+  for (char** variable = environ; *variable != nullptr; ++variable) spawn.environment.emplace_back(*variable);
+  int input = -1;
+  int output = -1;
+  if (peer.host.empty()) {
+    input = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    output = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    spawn.program = own_path();
+    spawn.arguments = {"coracle", "node", "--stdin", std::to_string(input), "--stdout", std::to_string(output)};
+    for (const int fd : {input, output})
+      if (fd >= 0) spawn.keep_fds.push_back(fd);
+  } else {
+    spawn.arguments = words_of(options.shell);
+    spawn.program = spawn.arguments.front();
+    spawn.arguments.insert(spawn.arguments.end(), {peer.host, own_path(), "node"});
+  }
+  const auto close_all = [&] {
+    for (const int fd : {ends[1], input, output})
+      if (fd >= 0) ::close(fd);
+  };
+  try {
+    peer.pid = spawn_process(spawn);
+  } catch (...) {
+    close_all();
+    throw;
+  }
+  close_all();
+}
+
+NodeDescription describe_node(const NodePeer& peer, const JobOptions& options) {
+  NodeDescription description;
+  description.options = options;
+  description.node = peer.node;
+  description.remote = !peer.host.empty();
+  if (!description.remote) return description;
+  description.working_directory = working_directory();
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    if (travels(*variable)) description.environment.emplace_back(*variable);
+  return description;
+}
+
+}  // namespace coracle

@@ -1,0 +1,57 @@
+// Region, sockets and directory of a node.
+#include "runtime/launch/node_share.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/error.hpp"
+#include "runtime/launch/interfaces.hpp"
+#include "runtime/launch/process_spawn.hpp"
+
+namespace coracle {
+
+NodeShare::NodeShare(const JobOptions& options, std::uint32_t node, bool local) : node_(node) {
+  if (options.shape.placement == Placement::pvas) check_pvas();
+  std::string program = find_program(options.program);
+  if (local && options.interface.empty())
+    addresses_ = {loopback_address()};
+  else
+    addresses_ = machine_addresses(options.interface);
+  ranks_ = std::make_unique<LocalRanks>(options, std::move(program), NodePart{node, options.ranks_per_node});
+  // Where the user names an interface, or only this machine takes part, nobody else need be heard.
+  const NodeAddress at = local || !options.interface.empty() ? addresses_.front() : NodeAddress{};
+  ranks_->listen_at(at);
+  health_ = std::make_unique<HealthResponder>(at, options.shape.key);
+}
+
+NodeCard NodeShare::card() {
+  NodeCard card;
+  std::copy(addresses_.begin(), addresses_.end(), card.record.addresses.begin());
+  card.record.health_port = health_->port();
+  const std::string host = host_name();
+  host.copy(card.record.host.data(), card.record.host.size() - 1);
+  card.machine = machine_number();
+  JobRegion& region = ranks_->region();
+  for (std::uint32_t rank = region.first_rank(); region.is_local(rank); ++rank) card.ports.push_back(region.port(rank));
+  return card;
+}
+
+void NodeShare::enter(const JobDirectory& directory) {
+  JobRegion& region = ranks_->region();
+  if (directory.cards.size() != region.shape().nodes)
+    throw Error(Errc::bad_input,
+                fmt::format("{} nodes in the directory of a job of {}", directory.cards.size(), region.shape().nodes));
+  for (std::uint32_t node = 0; node < region.shape().nodes; ++node) {
+    const NodeCard& card = directory.cards[node];
+    if (card.ports.size() != region.ranks_of(node))
+      throw Error(Errc::bad_input, fmt::format("node {} has {} ranks, but {} ports in the directory", node,
+                                               region.ranks_of(node), card.ports.size()));
+    region.node(node) = card.record;
+    for (std::uint32_t i = 0; i < card.ports.size(); ++i) region.port(region.first_rank_of(node) + i) = card.ports[i];
+  }
+  const std::uint32_t most = std::max(directory.ranks_on_machine, region.ranks());
+  ranks_->set_share({std::min(directory.first_on_machine, most - region.ranks()), most});
+}
+
+}  // namespace coracle

@@ -1,0 +1,35 @@
+// NodeShare: one node's part of a job of several, from its region and sockets to its ranks. Who tells the nodes of each
+// other is the caller's matter: the head of the job (node_launcher.hpp) or a resource manager (pmix_launcher.hpp).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/launch/control_frames.hpp"
+#include "runtime/launch/health_responder.hpp"
+#include "runtime/launch/local_ranks.hpp"
+
+namespace coracle {
+
+class NodeShare {
+ public:
+  /// Makes the region, a listening socket per rank and the health socket. `options` must outlive this. `local`: all
+  /// nodes are on this machine, and the loopback address will do. Throws Error.
+  NodeShare(const JobOptions& options, std::uint32_t node, bool local);
+
+  LocalRanks& ranks() noexcept { return *ranks_; }
+  HealthResponder& health() noexcept { return *health_; }
+
+  /// How others reach it.
+  NodeCard card();
+  /// Tells the ranks of the others. Throws Error when the directory is not of this job.
+  void enter(const JobDirectory& directory);
+
+ private:
+  std::uint32_t node_;
+  std::vector<NodeAddress> addresses_;
+  std::unique_ptr<LocalRanks> ranks_;
+  std::unique_ptr<HealthResponder> health_;
+};
+
+}  // namespace coracle
