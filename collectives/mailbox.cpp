@@ -34,6 +34,7 @@ Task<> Mailbox::send(Team& team, std::uint32_t to, std::uint64_t tag, std::span<
     co_return;
   }
   PeerEvent taken(rank_.core(), "collective", peer);
+  const Loan loan(rank_.core().lent(), data);
   co_await rank_.request(peer, on_offer, {}, who, tag, reinterpret_cast<std::uint64_t>(data.data()), data.size(),
                          reinterpret_cast<std::uint64_t>(&taken));
   co_await taken;  // until then the receiver may read from `data`

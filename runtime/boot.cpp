@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -11,6 +12,7 @@
 
 #include "runtime/diagnostics.hpp"
 #include "runtime/error.hpp"
+#include "runtime/event.hpp"
 #include "runtime/join.hpp"
 
 namespace coracle {
@@ -47,7 +49,7 @@ int run_rank(const JobRegion& region, std::uint32_t id, const App& app, const Wi
 
 int run_threads(const JobRegion& region, const App& app, const Wiring& wiring) {
   std::vector<std::thread> threads;
-  for (std::uint32_t id = 0; id < region.shape().size; ++id) {
+  for (std::uint32_t id = region.first_rank(); region.is_local(id); ++id) {
     threads.emplace_back([&region, id, &app, &wiring] {
       if (run_rank(region, id, app, wiring) == 0) return;
       // The other ranks may wait for this one for ever; they are threads, so the process ends for all.
@@ -71,13 +73,48 @@ void print_failure(std::uint32_t rank) noexcept {
   }
 }
 
+namespace {
+
+/// What still is on its way to peers goes out before this rank's connections end.
+Task<> take_leave(Rank& rank) {
+  constexpr auto kPause = std::chrono::microseconds(50);
+  const std::uint64_t until_ns = rank.loop().exact_now_ns() + rank.core().region().shape().network.silence_limit_ns;
+  while (!rank.leave() && rank.loop().exact_now_ns() < until_ns) co_await sleep_for(kPause);
+}
+
+/// A rank that has failed must end, also when what it does for a peer can't be cancelled and never finishes.
+Task<> bound_service(Rank& rank, std::exception_ptr failure) {
+  constexpr std::uint64_t kLimitNs = 300'000'000;
+  const std::uint64_t until_ns = rank.loop().exact_now_ns() + kLimitNs;
+  while (rank.service().running() > 0 && rank.loop().exact_now_ns() < until_ns)
+    co_await sleep_for(std::chrono::milliseconds(1));
+  if (rank.service().running() == 0) co_return;
+  try {
+    std::rethrow_exception(failure);
+  } catch (...) {
+    print_failure(rank.id());
+  }
+  std::fflush(nullptr);
+  std::_Exit(1);
+}
+
+}  // namespace
+
 Task<> live(Rank& rank, const App& app, const Wiring& wiring) {
-  co_await app(rank);
-  co_await rank.nbi_done();
-  co_await wiring.farewell(rank);
+  std::exception_ptr failure;
+  try {
+    co_await app(rank);
+    co_await rank.nbi_done();
+    co_await wiring.farewell(rank);
+    co_await take_leave(rank);
+  } catch (...) {
+    failure = std::current_exception();
+  }
   rank.service().cancel();
+  if (failure) co_await bound_service(rank, failure);
   std::exception_ptr error = co_await join_quietly(rank.service());
   static_cast<void>(error);  // what served peers has been told of its cancellation, and nobody is left to be served
+  if (failure) std::rethrow_exception(failure);
 }
 
 int boot(const App& app, const Wiring& wiring) {

@@ -13,6 +13,8 @@
 
 namespace coracle {
 
+class UringPort;
+
 /// The offset of descriptors that have none (pipes, sockets, terminals); on a file it means the file's own position.
 /// Such a read or write waits until the descriptor is ready, whether or not it has O_NONBLOCK. With any other offset
 /// the descriptor must be a file or block device.
@@ -97,6 +99,8 @@ class Io : public Poller {
   /// Sleeps until a completion, a ring of the loop's doorbell (which must have been announced with kOnEventFd), or the
   /// timeout.
   virtual void sleep(std::optional<std::uint64_t> timeout_ns) noexcept = 0;
+  /// The ring itself; null where there is none.
+  virtual UringPort* uring() noexcept { return nullptr; }
 };
 
 /// Whether io_uring can be used here, for `coracle info`.

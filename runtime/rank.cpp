@@ -48,6 +48,12 @@ void Rank::set_transport(std::unique_ptr<Transport> transport, bool by_load_stor
   add_transport(std::move(transport));
 }
 
+bool Rank::leave() noexcept {
+  bool left = true;
+  for (const auto& transport : transports_) left &= transport->leave();
+  return left;
+}
+
 void Rank::add_transport(std::unique_ptr<Transport> transport) {
   loop().add_poller(*transport);
   transports_.push_back(std::move(transport));

@@ -37,6 +37,8 @@ class Rank {
   void set_transport(std::unique_ptr<Transport> transport, bool by_load_store, bool shares_memory) noexcept;
   /// To ranks of other nodes, which set_route() names. Transports end in the reverse order of their coming.
   void add_transport(std::unique_ptr<Transport> transport);
+  /// Asks the transports to take leave; true once they all have.
+  bool leave() noexcept;
   void set_route(std::uint32_t node, Transport& transport) { core_.set_route(node, transport); }
 
   // --- who and where ---

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/address_map.hpp"
+#include "runtime/lent_memory.hpp"
 #include "runtime/operation.hpp"
 #include "runtime/peers.hpp"
 #include "runtime/transport.hpp"
@@ -57,6 +58,7 @@ class RankCore {
 
   Peers& peers() noexcept { return peers_; }
   const Peers& peers() const noexcept { return peers_; }
+  LentMemory& lent() noexcept { return lent_; }
   SignalWaits& signal_waits() noexcept { return signal_waits_; }
   const AddressMap& addresses() const noexcept { return addresses_; }
   /// The transport to the ranks of this node.
@@ -107,6 +109,7 @@ class RankCore {
   Transport* transport_ = nullptr;
   std::vector<Transport*> by_node_;  // empty: one node, or all in one region
   Peers peers_;
+  LentMemory lent_;
   SignalWaits signal_waits_;
 };
 

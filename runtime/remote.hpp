@@ -11,7 +11,8 @@ namespace coracle {
 /// A byte in some rank's memory. A plain value: it may be sent to other ranks.
 struct RemoteAddress {
   static constexpr std::uint32_t kOwnSegment = 0;
-  /// `offset` is an address in the rank's own address space. Not checked against any bounds: for the library's own use.
+  /// `offset` is an address in the rank's own address space. Within a node it is not checked against any bounds; other
+  /// nodes may only read what is lent (lent_memory.hpp). For the library's own use.
   static constexpr std::uint32_t kWholeMemory = 0xffffffff;
 
   std::uint64_t offset;  ///< Bytes from the start of the segment.

@@ -32,10 +32,12 @@ class Transport : public Poller {
   virtual std::size_t reply_bytes_max() const noexcept = 0;
   /// Operations that have been taken and have not finished.
   virtual std::size_t in_flight() const noexcept = 0;
-  /// Called once for each peer, by Rank::peer_lost: operations in flight to it finish with Errc::peer_lost before this
-  /// returns, and what is kept for it goes. No later operation to it comes here; its messages are dropped by
-  /// Rank::deliver. Nothing to do for a transport that finishes every operation at once.
+  /// Called once for each peer, by Rank::peer_lost: operations in flight to it finish with Errc::peer_lost, now or as
+  /// soon as the kernel has let go of their buffers, and what is kept for it goes. No later operation to it comes here;
+  /// its messages are dropped by Rank::deliver. Nothing to do for a transport that finishes every operation at once.
   virtual void peer_lost(std::uint32_t) noexcept {}
+  /// The program has ended on every rank that lives. Takes leave of the peers; asked again until it is true: done.
+  virtual bool leave() noexcept { return true; }
 };
 
 /// A peer as seen from here.

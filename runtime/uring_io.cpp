@@ -10,6 +10,7 @@
 #include "runtime/io.hpp"
 #include "runtime/io_list.hpp"
 #include "runtime/loop_event_fd.hpp"
+#include "runtime/uring_port.hpp"
 
 namespace coracle {
 namespace {
@@ -20,6 +21,8 @@ constexpr unsigned kCompletionsHeld = 1024;  // beyond these the kernel keeps th
 // user_data of what is not a request; a request's is its address.
 constexpr std::uint64_t kCancellation = 0;
 constexpr std::uint64_t kDoorbell = 1;
+// Beside the address of a sink, to tell it from a request.
+constexpr std::uint64_t kOfSink = 2;
 
 enum Stage : std::uint8_t {
   kQueued,       // in waiting_
@@ -84,7 +87,7 @@ void prepare(io_uring_sqe& entry, IoRequest& request) noexcept {
   }
 }
 
-class UringIo final : public Io {
+class UringIo final : public Io, public UringPort {
  public:
   explicit UringIo(EventLoop& loop) : event_fd_(loop.doorbell()) {}
   ~UringIo() override;
@@ -99,6 +102,12 @@ class UringIo final : public Io {
   void stop(IoRequest& request) noexcept override;
   bool poll() noexcept override;
   void sleep(std::optional<std::uint64_t> timeout_ns) noexcept override;
+
+  UringPort* uring() noexcept override { return this; }
+  io_uring_sqe* entry(UringSink* sink) noexcept override;
+  bool cancel(UringSink& sink) noexcept override;
+  void submit() noexcept override { flush(); }
+  io_uring& ring() noexcept override { return ring_; }
 
  private:
   bool take(IoRequest& request) noexcept;
@@ -185,6 +194,27 @@ void UringIo::stop(IoRequest& request) noexcept {
   }
 }
 
+io_uring_sqe* UringIo::entry(UringSink* sink) noexcept {
+  io_uring_sqe* entry = io_uring_get_sqe(&ring_);
+  if (entry == nullptr) {
+    flush();
+    entry = io_uring_get_sqe(&ring_);
+    if (entry == nullptr) return nullptr;
+  }
+  // The prepare functions leave the user data alone.
+  io_uring_sqe_set_data64(entry, sink == nullptr ? kCancellation : reinterpret_cast<std::uintptr_t>(sink) | kOfSink);
+  if (sink != nullptr) ++in_flight_;
+  return entry;
+}
+
+bool UringIo::cancel(UringSink& sink) noexcept {
+  io_uring_sqe* asked = entry(nullptr);
+  if (asked == nullptr) return false;
+  io_uring_prep_cancel64(asked, reinterpret_cast<std::uintptr_t>(&sink) | kOfSink, IORING_ASYNC_CANCEL_ALL);
+  io_uring_sqe_set_data64(asked, kCancellation);
+  return true;
+}
+
 /// Hands everything to the kernel, unless that is short of memory; then the rest stays for the next time.
 void UringIo::flush() noexcept {
   for (;;) {
@@ -214,6 +244,10 @@ bool UringIo::poll() noexcept {
 void UringIo::completed(const io_uring_cqe& completion) noexcept {
   const std::uint64_t data = io_uring_cqe_get_data64(&completion);
   if (data == kCancellation) return;  // the request itself says how it ended
+  if ((data & kOfSink) != 0) {
+    if ((completion.flags & IORING_CQE_F_MORE) == 0) --in_flight_;
+    return reinterpret_cast<UringSink*>(data & ~kOfSink)->completed(completion.res, completion.flags);
+  }
   if (data != kDoorbell) return completed(*reinterpret_cast<IoRequest*>(data), completion.res);
   // poll() reports this as progress: the ring took the loop's announcement, so that the loop must not sleep on it.
   CORACLE_ASSERT(completion.res > 0, "polling the doorbell's event_fd {} failed: errno {}", event_fd_.fd(),

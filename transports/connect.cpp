@@ -5,6 +5,7 @@
 
 #include "transports/direct/direct.hpp"
 #include "transports/direct/other_process.hpp"
+#include "transports/tcp/tcp.hpp"
 
 namespace coracle {
 
@@ -12,10 +13,22 @@ std::uint64_t transport_inbox_bytes(std::uint32_t size) {
   return direct::inbox_bytes(size);
 }
 
+namespace {
+
+void connect_to_other_nodes(Rank& rank) {
+  auto tcp = std::make_unique<tcp::TcpTransport>(rank);
+  for (std::uint32_t node = 0; node < rank.nodes(); ++node)
+    if (node != rank.node()) rank.set_route(node, *tcp);
+  rank.add_transport(std::move(tcp));
+}
+
+}  // namespace
+
 void connect_transports(Rank& rank) {
   const bool own_process = rank.placement() == Placement::process;
   if (own_process) direct::permit_access_by_peers();
   rank.set_transport(std::make_unique<direct::DirectTransport>(rank), true, !own_process);
+  if (rank.core().region().ranks() < rank.size()) connect_to_other_nodes(rank);
 }
 
 }  // namespace coracle

@@ -1,0 +1,90 @@
+// Channel: what both ends of a connection have in common: a reader for what comes, an outbox for what goes, and how it
+// ended. No I/O: bytes are handed in and out.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "transports/tcp/frame.hpp"
+#include "transports/tcp/outbox.hpp"
+#include "transports/tcp/stream.hpp"
+
+namespace coracle::tcp {
+
+/// Told from inside a stream's poller: look after the channel later.
+class ChannelWatcher {
+ public:
+  /// It has failed or ended, or the peer takes leave.
+  virtual void changed() noexcept = 0;
+
+ protected:
+  ~ChannelWatcher() = default;
+};
+
+class Channel : public StreamUser, protected FrameUser {
+ public:
+  Channel(ChannelWatcher& watcher, End end, std::uint32_t check) noexcept
+      : reader_(*this, end, check), check_(check), watcher_(watcher) {}
+  virtual ~Channel() = default;
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  void received(std::span<const std::byte> bytes) noexcept override {
+    reader_.take(bytes);
+    taken();
+  }
+  std::span<std::byte> landing() const noexcept override { return reader_.landing(); }
+  void landed(std::size_t bytes) noexcept override {
+    reader_.landed(bytes);
+    taken();
+  }
+  Outbox& outbox() noexcept override { return outbox_; }
+  void ended(std::error_code error) noexcept override {
+    ended_ = true;
+    error_ = error;
+    watcher_.changed();
+  }
+
+  /// The peer has said that it will send nothing more.
+  bool peer_said_goodbye() const noexcept { return peer_said_goodbye_; }
+  bool has_ended() const noexcept { return ended_; }
+  /// Whether anything has come since the last call.
+  bool heard() noexcept { return std::exchange(heard_, false); }
+  /// Nothing is wrong, or the connection ended as agreed.
+  bool broken() const noexcept { return reader_.failed() || (ended_ && (error_ || !peer_said_goodbye_)); }
+  /// Why it is broken, as the end of a sentence about the peer.
+  std::string why() const;
+
+ protected:
+  /// After each piece of input.
+  virtual void input_taken() noexcept = 0;
+
+  void emit(FrameType type, std::span<const std::uint64_t> words = {}, std::uint64_t payload_bytes = 0);
+  /// A frame with payload, which is copied when it is short; else it must live until it was sent (see Outbox::refer).
+  /// True when it was copied.
+  bool emit(FrameType type, std::span<const std::uint64_t> words, std::span<const std::byte> payload,
+            Operation* operation);
+  void say_goodbye() { emit(FrameType::goodbye); }
+
+  FrameReader reader_;
+  Outbox outbox_;
+  const std::uint32_t check_;
+  bool peer_said_goodbye_ = false;
+
+ private:
+  void taken() noexcept {
+    heard_ = true;
+    input_taken();
+    if (reader_.failed() || peer_said_goodbye_) watcher_.changed();
+  }
+
+  ChannelWatcher& watcher_;
+  bool heard_ = false;
+  bool ended_ = false;
+  std::error_code error_;
+};
+
+}  // namespace coracle::tcp

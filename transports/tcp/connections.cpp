@@ -1,0 +1,74 @@
+// What connections do with this rank.
+#include "transports/tcp/connections.hpp"
+
+#include <fmt/format.h>
+
+#include "runtime/error.hpp"
+#include "transports/tcp/tcp.hpp"
+
+namespace coracle::tcp {
+
+Outgoing::Outgoing(TcpTransport& transport, Rank& rank, ChannelWatcher& watcher, std::uint32_t peer)
+    : transport_(transport),
+      rank_(rank),
+      peer_(peer),
+      channel_(*this, watcher, {rank.core().region().shape().key, rank.id(), peer}) {}
+
+void Outgoing::leave() {
+  channel_.leave();
+  if (stream_) stream_->finish_output();
+}
+
+void Outgoing::on_reply(const MessageHeader& header, std::span<const std::byte> payload) noexcept {
+  rank_.deliver(header, Message(transport_, peer_, header, payload));
+}
+
+Incoming::Incoming(TcpTransport& transport, Rank& rank, ChannelWatcher& watcher, std::string address,
+                   std::uint64_t accepted_ns)
+    : transport_(transport),
+      rank_(rank),
+      address_(std::move(address)),
+      accepted_ns_(accepted_ns),
+      channel_(*this, watcher, frame_check(rank.core().region().shape().key)) {}
+
+void Incoming::leave() {
+  left_ = true;
+  channel_.leave();
+  stream_->finish_output();
+}
+
+std::string Incoming::on_hello(const Hello& hello) noexcept {
+  const JobRegion& region = rank_.core().region();
+  if (hello.key != region.shape().key) return "it does not have the key of this job";
+  if (hello.source >= rank_.size() || region.is_local(hello.source))
+    return fmt::format("it says that it is rank {}, which no other node has", hello.source);
+  if (hello.target != rank_.id()) return fmt::format("this is rank {}, not rank {}", rank_.id(), hello.target);
+  if (hello.program != program_digest())
+    return fmt::format("rank {} runs another build of the program than rank {}: the same must be on all nodes",
+                       hello.source, rank_.id());
+  if (rank_.lost(hello.source)) return fmt::format("rank {} has been given up as lost", hello.source);
+  peer_ = hello.source;
+  return transport_.welcome(*this) ? std::string() : fmt::format("rank {} is connected already", hello.source);
+}
+
+std::byte* Incoming::resolve(const RemoteAddress& place, std::uint64_t bytes, bool to_write,
+                             std::error_code& error) noexcept {
+  const RemoteAddress own{place.offset, rank_.id(), place.segment};
+  if (place.segment == RemoteAddress::kWholeMemory) {
+    if (to_write || !rank_.core().lent().covers(place.offset, bytes)) error = Errc::out_of_segment;
+  } else {
+    error = rank_.core().addresses().check(own, bytes);
+  }
+  if (error) return nullptr;
+  return reinterpret_cast<std::byte*>(rank_.core().addresses().address_there(own));
+}
+
+void Incoming::raise_signal(std::byte* place, std::uint64_t add) noexcept {
+  local::raise_signal(place, add, rank_.core().region().block(rank_.id()).doorbell);
+}
+
+void Incoming::on_message(const MessageHeader& header, std::span<const std::byte> payload) noexcept {
+  rank_.deliver(header, Message(transport_, peer_, header, payload));
+}
+
+}  // namespace coracle::tcp

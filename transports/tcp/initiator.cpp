@@ -1,0 +1,163 @@
+// Operations to frames, answers to outcomes.
+#include "transports/tcp/initiator.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "runtime/error.hpp"
+#include "transports/tcp/responder.hpp"
+
+namespace coracle::tcp {
+
+Initiator::Initiator(InitiatorUser& user, ChannelWatcher& watcher, const Names& names)
+    : Channel(watcher, End::initiator, frame_check(names.key)), user_(user) {
+  std::array<std::uint64_t, 2> key;
+  std::memcpy(key.data(), names.key.bytes.data(), sizeof key);
+  const std::array<std::uint64_t, 7> words{kFrameMagic,      kFrameVersion, key[0],      key[1],
+                                           program_digest(), names.source,  names.target};
+  emit(FrameType::hello, words);
+}
+
+void Initiator::submit(Operation& operation) noexcept {
+  ++in_flight_;
+  if (!waiting_.empty() || outbox_.held_bytes() > kOutboxBytesMax)
+    waiting_.push(operation);
+  else
+    encode(operation);
+}
+
+void Initiator::drained() noexcept {
+  while (!waiting_.empty() && outbox_.held_bytes() <= kOutboxBytesMax) encode(*waiting_.pop());
+}
+
+void Initiator::encode(Operation& operation) {
+  switch (operation.verb) {
+    case Operation::Verb::put:
+      return encode_put(operation);
+    case Operation::Verb::get: {
+      const std::array<std::uint64_t, 3> words{operation.remote.offset, operation.remote.segment, operation.bytes};
+      emit(FrameType::get, words);
+      return answers_.push(operation);
+    }
+    case Operation::Verb::fetch_add:
+    case Operation::Verb::compare_swap:
+      return encode_atomic(operation);
+    case Operation::Verb::request:
+      return encode_message(static_cast<RequestOperation&>(operation));
+  }
+}
+
+void Initiator::encode_put(Operation& operation) {
+  const std::array<std::uint64_t, 5> words{operation.remote.offset, operation.remote.segment, operation.signal.offset,
+                                           operation.signal.segment, operation.signal_add};
+  const bool signals = operation.signal_add > 0;
+  if (signals && operation.signal.rank != operation.remote.rank) {
+    --in_flight_;
+    return operation.finish(Errc::unsupported);
+  }
+  answers_.push(operation);
+  emit(FrameType::put, std::span(words).first(signals ? 5 : 2),
+       {static_cast<const std::byte*>(operation.local), operation.bytes}, nullptr);
+}
+
+void Initiator::encode_atomic(Operation& operation) {
+  const bool swaps = operation.verb == Operation::Verb::compare_swap;
+  const std::array<std::uint64_t, 5> words{operation.remote.offset, operation.remote.segment, operation.width,
+                                           swaps ? operation.compare : operation.operand, operation.operand};
+  emit(swaps ? FrameType::swap : FrameType::add, std::span(words).first(swaps ? 5 : 4));
+  answers_.push(operation);
+}
+
+void Initiator::encode_message(RequestOperation& request) {
+  std::array<std::uint64_t, kFrameWordsMax> words;
+  const std::size_t count = message_words(request.header, words);
+  --in_flight_;  // from here on the outbox sees to it
+  if (emit(FrameType::message, std::span(words).first(count),
+           {static_cast<const std::byte*>(request.local), request.bytes}, &request))
+    request.finish();
+}
+
+void Initiator::fail_all(std::error_code outcome) noexcept {
+  outbox_.drop(outcome);
+  for (OperationQueue* queue : {&answers_, &waiting_}) {
+    while (!queue->empty()) {
+      --in_flight_;
+      queue->pop()->finish(outcome);
+    }
+  }
+}
+
+void Initiator::finish_first(std::error_code outcome) noexcept {
+  --in_flight_;
+  answers_.pop()->finish(outcome);
+}
+
+Operation* Initiator::first(bool fits) noexcept {
+  if (fits) return answers_.front();
+  reader_.fail("it sent an answer to nothing that was asked");
+  return nullptr;
+}
+
+void Initiator::take_done(std::uint64_t count) noexcept {
+  for (; count > 0; --count) {
+    if (first(!answers_.empty() && answers_.front()->verb == Operation::Verb::put) == nullptr) return;
+    finish_first();
+  }
+}
+
+Operation* Initiator::get_of(const Frame& frame) noexcept {
+  return first(!answers_.empty() && answers_.front()->verb == Operation::Verb::get &&
+               answers_.front()->bytes == frame.head.payload_bytes);
+}
+
+void Initiator::take_reply(const Frame& frame, std::span<const std::byte> payload) noexcept {
+  MessageHeader header;
+  if (!read_message(frame, header)) return reader_.fail("it sent a reply whose handler is no function of this program");
+  user_.on_reply(header, payload);
+}
+
+void Initiator::whole(const Frame& frame, std::span<const std::byte> payload) noexcept {
+  switch (frame.head.type) {
+    case FrameType::done:
+      return take_done(frame.words[0]);
+    case FrameType::data: {
+      Operation* get = get_of(frame);
+      if (get == nullptr) return;
+      if (!payload.empty()) std::memcpy(get->local, payload.data(), payload.size());
+      return finish_first();
+    }
+    case FrameType::value: {
+      Operation* atomic = first(!answers_.empty() && (answers_.front()->verb == Operation::Verb::fetch_add ||
+                                                      answers_.front()->verb == Operation::Verb::compare_swap));
+      if (atomic == nullptr) return;
+      atomic->result = frame.words[0];
+      return finish_first();
+    }
+    case FrameType::failure:
+      if (first(!answers_.empty()) == nullptr) return;
+      return finish_first(read_error(frame.words[0], frame.words[1]));
+    case FrameType::reply:
+      return take_reply(frame, payload);
+    case FrameType::refused:
+      return reader_.fail(fmt::format("it refused the connection: {}",
+                                      std::string_view(reinterpret_cast<const char*>(payload.data()), payload.size())));
+    default:
+      peer_said_goodbye_ = true;
+  }
+}
+
+std::byte* Initiator::begin(const Frame& frame) noexcept {
+  if (frame.head.type != FrameType::data) return reply_.data();  // reply or refused: both fit
+  Operation* get = get_of(frame);
+  return get == nullptr ? nullptr : static_cast<std::byte*>(get->local);
+}
+
+void Initiator::end(const Frame& frame) noexcept {
+  if (frame.head.type == FrameType::data)
+    finish_first();
+  else
+    whole(frame, std::span(reply_).first(static_cast<std::size_t>(frame.head.payload_bytes)));
+}
+
+}  // namespace coracle::tcp

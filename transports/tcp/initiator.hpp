@@ -1,0 +1,75 @@
+// Initiator: the end of a connection that asks. It turns operations into frames and answers into outcomes; answers come
+// in the order of the operations, so that no name of an operation travels.
+#pragma once
+
+#include "transports/tcp/channel.hpp"
+
+namespace coracle::tcp {
+
+/// What an initiator needs from above.
+class InitiatorUser {
+ public:
+  /// A reply has come. The payload is valid during the call.
+  virtual void on_reply(const MessageHeader& header, std::span<const std::byte> payload) noexcept = 0;
+
+ protected:
+  ~InitiatorUser() = default;
+};
+
+class Initiator final : public Channel {
+ public:
+  /// Who connects to whom, for the hello.
+  struct Names {
+    JobKey key;
+    std::uint32_t source;
+    std::uint32_t target;
+  };
+  Initiator(InitiatorUser& user, ChannelWatcher& watcher, const Names& names);
+
+  /// Takes the operation, which finishes now, with its answer, or with fail_all().
+  void submit(Operation& operation) noexcept;
+  bool wants_input() const noexcept override { return true; }
+  void drained() noexcept override;
+
+  /// Operations that have not finished.
+  std::size_t in_flight() const noexcept { return in_flight_; }
+  /// Nothing is expected from the peer, and nothing waits to be sent.
+  bool quiet() const noexcept { return in_flight_ == 0 && outbox_.idle(); }
+  /// Says that nothing follows. No operation may be submitted afterwards.
+  void leave() {
+    left_ = true;
+    say_goodbye();
+  }
+  bool has_left() const noexcept { return left_; }
+  /// Ends all operations with `outcome`. The kernel must have let go of their buffers.
+  void fail_all(std::error_code outcome) noexcept;
+
+ private:
+  /// More is held back, in the operations themselves.
+  static constexpr std::size_t kOutboxBytesMax = 512 * 1024;
+
+  void encode(Operation& operation);
+  void encode_put(Operation& operation);
+  void encode_atomic(Operation& operation);
+  void encode_message(RequestOperation& request);
+  void finish_first(std::error_code outcome = {}) noexcept;
+  /// The operation that the next answer is for; null (and failed) when it is none of this verb.
+  Operation* first(bool fits) noexcept;
+
+  void whole(const Frame& frame, std::span<const std::byte> payload) noexcept override;
+  std::byte* begin(const Frame& frame) noexcept override;
+  void end(const Frame& frame) noexcept override;
+  void input_taken() noexcept override {}
+  void take_done(std::uint64_t count) noexcept;
+  Operation* get_of(const Frame& frame) noexcept;
+  void take_reply(const Frame& frame, std::span<const std::byte> payload) noexcept;
+
+  InitiatorUser& user_;
+  OperationQueue answers_;  // sent, or in the outbox; each gets an answer
+  OperationQueue waiting_;  // for room in the outbox
+  std::size_t in_flight_ = 0;
+  std::array<std::byte, kReplyBytesMax> reply_;  // one that comes in pieces
+  bool left_ = false;
+};
+
+}  // namespace coracle::tcp

@@ -1,0 +1,171 @@
+// Frames to actions, results to answers.
+#include "transports/tcp/responder.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <new>
+
+#include "runtime/error.hpp"
+#include "runtime/rank_core.hpp"
+
+namespace coracle::tcp {
+namespace {
+
+RemoteAddress place_of(std::uint64_t offset, std::uint64_t segment) noexcept {
+  return {offset, 0, static_cast<std::uint32_t>(segment)};
+}
+
+}  // namespace
+
+void Responder::input_taken() noexcept {
+  if (done_ > 0) answer_done();
+}
+
+void Responder::reply(const MessageHeader& header, std::span<const std::byte> payload) {
+  std::array<std::uint64_t, kFrameWordsMax> words;
+  const std::size_t count = message_words(header, words);
+  emit(FrameType::reply, std::span(words).first(count), payload.size());
+  outbox_.copy(payload);
+}
+
+void Responder::whole(const Frame& frame, std::span<const std::byte> payload) noexcept {
+  if (!greeted_) {
+    if (frame.head.type == FrameType::hello) return take_hello(frame);
+    return reader_.fail("it did not begin with a hello");
+  }
+  switch (frame.head.type) {
+    case FrameType::put: {
+      std::byte* place = begin_put(frame);
+      if (place != nullptr && !payload.empty()) std::memcpy(place, payload.data(), payload.size());
+      return end_put();
+    }
+    case FrameType::get:
+      return take_get(frame);
+    case FrameType::add:
+    case FrameType::swap:
+      return take_atomic(frame);
+    case FrameType::message:
+      return take_message(frame, payload);
+    case FrameType::goodbye:
+      peer_said_goodbye_ = true;
+      return;
+    default:
+      return reader_.fail("it said hello twice");
+  }
+}
+
+std::byte* Responder::begin(const Frame& frame) noexcept {
+  if (!greeted_) {
+    reader_.fail("it did not begin with a hello");
+    return nullptr;
+  }
+  if (frame.head.type == FrameType::put) return begin_put(frame);
+  // Pages are taken as data comes, not by what the peer says will come.
+  payload_.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(frame.head.payload_bytes)]);
+  if (!payload_)
+    reader_.fail(fmt::format("it sent a message of {} bytes, for which there is no memory", frame.head.payload_bytes));
+  return payload_.get();
+}
+
+void Responder::end(const Frame& frame) noexcept {
+  if (frame.head.type == FrameType::put) return end_put();
+  const auto payload = std::move(payload_);
+  take_message(frame, {payload.get(), static_cast<std::size_t>(frame.head.payload_bytes)});
+}
+
+void Responder::take_hello(const Frame& frame) noexcept {
+  ResponderUser::Hello hello;
+  if (frame.words[0] != kFrameMagic || frame.words[1] != kFrameVersion)
+    return reader_.fail("it speaks another protocol or version");
+  std::memcpy(hello.key.bytes.data(), &frame.words[2], sizeof hello.key.bytes);
+  hello.program = frame.words[4];
+  hello.source = static_cast<std::uint32_t>(frame.words[5]);
+  hello.target = static_cast<std::uint32_t>(frame.words[6]);
+  std::string refusal = user_.on_hello(hello);
+  greeted_ = refusal.empty();
+  if (greeted_) return;
+  const auto bytes = std::as_bytes(std::span(refusal)).first(std::min<std::size_t>(refusal.size(), kReasonBytesMax));
+  emit(FrameType::refused, {}, bytes.size());
+  outbox_.copy(bytes);
+  reader_.fail(std::move(refusal));
+}
+
+std::byte* Responder::begin_put(const Frame& frame) noexcept {
+  error_.clear();
+  signal_ = nullptr;
+  std::byte* place = user_.resolve(place_of(frame.words[0], frame.words[1]), frame.head.payload_bytes, true, error_);
+  if (frame.head.words == 2) return place;
+  if (frame.head.words != 5) {
+    reader_.fail("it sent a put with half a signal");
+    return nullptr;
+  }
+  if (!error_) signal_ = user_.resolve(place_of(frame.words[2], frame.words[3]), sizeof(std::uint64_t), true, error_);
+  if (!error_ && reinterpret_cast<std::uintptr_t>(signal_) % sizeof(std::uint64_t) != 0) error_ = Errc::misaligned;
+  signal_add_ = frame.words[4];
+  return error_ ? nullptr : place;
+}
+
+void Responder::end_put() noexcept {
+  if (reader_.failed()) return;
+  if (error_) return answer_failure(error_);
+  if (signal_ != nullptr) user_.raise_signal(signal_, signal_add_);
+  ++done_;
+}
+
+void Responder::take_get(const Frame& frame) noexcept {
+  std::error_code error;
+  const std::uint64_t bytes = frame.words[2];
+  if (bytes > kTransferBytesMax) return answer_failure(Errc::out_of_segment);
+  const std::byte* place = user_.resolve(place_of(frame.words[0], frame.words[1]), bytes, false, error);
+  if (error) return answer_failure(error);
+  answer_done();
+  emit(FrameType::data, {}, {place, static_cast<std::size_t>(bytes)}, nullptr);
+}
+
+void Responder::take_atomic(const Frame& frame) noexcept {
+  const bool swaps = frame.head.type == FrameType::swap;
+  const std::uint64_t width = frame.words[2];
+  if (width != 4 && width != 8) return reader_.fail(fmt::format("it sent an atomic of {} bytes", width));
+  std::error_code error;
+  std::byte* place = user_.resolve(place_of(frame.words[0], frame.words[1]), width, true, error);
+  if (!error && reinterpret_cast<std::uintptr_t>(place) % width != 0) error = Errc::misaligned;
+  if (error) return answer_failure(error);
+  Operation atomic(swaps ? Operation::Verb::compare_swap : Operation::Verb::fetch_add, "atomic", 0);
+  atomic.width = static_cast<std::uint8_t>(width);
+  atomic.compare = frame.words[3];
+  atomic.operand = swaps ? frame.words[4] : frame.words[3];
+  local::perform_atomic(atomic, place);
+  answer_done();
+  emit(FrameType::value, std::span(&atomic.result, 1));
+}
+
+void Responder::take_message(const Frame& frame, std::span<const std::byte> payload) noexcept {
+  MessageHeader header;
+  if (!read_message(frame, header))
+    return reader_.fail("it sent a message whose handler is no function of this program");
+  user_.on_message(header, payload);
+}
+
+void Responder::answer_done() noexcept {
+  if (done_ > 0) emit(FrameType::done, std::span(&done_, 1));
+  done_ = 0;
+}
+
+void Responder::answer_failure(std::error_code error) noexcept {
+  answer_done();
+  emit(FrameType::failure, error_words(error));
+}
+
+std::array<std::uint64_t, 2> error_words(const std::error_code& error) noexcept {
+  const bool own = error.category() == coracle_category();
+  if (!own && error.category() != std::generic_category()) return {EIO, 0};
+  return {static_cast<std::uint64_t>(error.value()), own ? 1U : 0U};
+}
+
+std::error_code read_error(std::uint64_t value, std::uint64_t category) noexcept {
+  const int number = value == 0 || value > 4095 ? EIO : static_cast<int>(value);
+  return category == 1 ? std::error_code(number, coracle_category()) : std::error_code(number, std::generic_category());
+}
+
+}  // namespace coracle::tcp

@@ -1,0 +1,32 @@
+// Socket: system calls on sockets, with the options that every connection of a job has.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/directory.hpp"
+
+namespace coracle::tcp {
+
+/// An address with its port.
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t bytes = 0;
+};
+
+SocketAddress socket_address(const NodeAddress& address, std::uint16_t port) noexcept;
+/// "10.0.0.7:4242".
+std::string to_string(const SocketAddress& address);
+
+/// A socket that does not block, on its way to being connected; -1 with errno.
+int start_connect(const SocketAddress& address) noexcept;
+/// 0, or why the connection could not be made. Call once it is writable.
+int connect_error(int fd) noexcept;
+/// The next waiting connection; -1 with errno.
+int accept_next(int listen_fd, SocketAddress& from) noexcept;
+/// No delay for short frames; an end to connections whose peer's machine no longer answers.
+void set_options(int fd, std::uint64_t silence_limit_ns) noexcept;
+
+}  // namespace coracle::tcp

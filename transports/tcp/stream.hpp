@@ -1,0 +1,48 @@
+// Stream: one connected socket as an ordered stream of bytes in both directions, driven by io_uring or by readiness;
+// and StreamUser, the protocol above it, which does no I/O itself.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <system_error>
+
+#include "transports/tcp/outbox.hpp"
+
+namespace coracle::tcp {
+
+/// Told by the stream, from inside pollers or coroutines of the loop.
+class StreamUser {
+ public:
+  /// The next bytes of the stream; valid during the call.
+  virtual void received(std::span<const std::byte> bytes) noexcept = 0;
+  /// Where the stream's next bytes shall be received to without a copy; empty: anywhere. The memory stays valid until
+  /// so many bytes have landed or the stream has ended.
+  virtual std::span<std::byte> landing() const noexcept = 0;
+  virtual void landed(std::size_t bytes) noexcept = 0;
+  /// False: receive nothing more until output has been sent.
+  virtual bool wants_input() const noexcept = 0;
+  virtual Outbox& outbox() noexcept = 0;
+  /// Bytes have left the outbox.
+  virtual void drained() noexcept = 0;
+  /// No more bytes come: the peer has closed its side (no error), or the connection has failed. Called once.
+  virtual void ended(std::error_code error) noexcept = 0;
+
+ protected:
+  ~StreamUser() = default;
+};
+
+/// Loop's thread only. The kernel may hold buffers until idle(): neither user nor stream may end before.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  /// The outbox has bytes, other than in answer to input, after which the stream looks by itself.
+  virtual void output_ready() noexcept = 0;
+  /// No bytes follow those in the outbox: the peer sees the end once they are sent.
+  virtual void finish_output() noexcept = 0;
+  /// Stops everything. `reset`: the peer sees an error at once, and what is unsent is thrown away.
+  virtual void close(bool reset) noexcept = 0;
+  /// Closed, and the kernel holds no buffer of ours.
+  virtual bool idle() const noexcept = 0;
+};
+
+}  // namespace coracle::tcp

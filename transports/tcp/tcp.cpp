@@ -1,0 +1,280 @@
+// Connections come, are looked after, and go.
+#include "transports/tcp/tcp.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "runtime/combinators.hpp"
+#include "runtime/error.hpp"
+#include "runtime/io.hpp"
+#include "transports/tcp/ready_stream.hpp"
+#include "transports/tcp/socket.hpp"
+#include "transports/tcp/watchdog.hpp"
+
+namespace coracle::tcp {
+
+TcpTransport::TcpTransport(Rank& rank) : rank_(rank) {
+  Io& io = rank.loop().io();
+  if (UringPort* port = io.uring()) driver_ = UringDriver::create(*port);
+  const int listen_fd = rank.core().region().block(rank.id()).listen_fd;
+  CORACLE_ASSERT(listen_fd >= 0, "rank {} has no socket to listen at", rank.id());
+  ::fcntl(listen_fd, F_SETFL, ::fcntl(listen_fd, F_GETFL) | O_NONBLOCK);
+  rank.service().spawn(run_accept(*this, listen_fd));
+  watchdog_ = std::make_unique<Watchdog>(*this, rank);
+}
+
+TcpTransport::~TcpTransport() {
+  for (auto& [peer, entry] : outgoing_)
+    if (entry.outgoing) bury_outgoing(entry, true);
+  for (auto& incoming : incoming_) {
+    incoming->close(true);
+    dead_incoming_.push_back(std::move(incoming));
+  }
+  incoming_.clear();
+  // The kernel gives every buffer back at once, now that the sockets are shut.
+  for (clear_graves(); !dead_outgoing_.empty() || !dead_incoming_.empty(); clear_graves()) rank_.loop().io().poll();
+}
+
+TransportTraits TcpTransport::traits() const noexcept {
+  return {15'000, 5, Outbox::kCopiedBytesMax, false};
+}
+
+std::size_t TcpTransport::in_flight() const noexcept {
+  std::size_t count = 0;
+  for (const auto& [peer, entry] : outgoing_)
+    if (entry.outgoing) count += entry.outgoing->channel().in_flight();
+  return count;
+}
+
+void TcpTransport::submit(Operation& operation) noexcept {
+  const auto peer = static_cast<std::uint32_t>(operation.peer());
+  Peer& entry = outgoing_[peer];
+  if (!entry.outgoing) connect(peer, entry);
+  entry.outgoing->last_use = ++submissions_;
+  if (entry.outgoing->channel().has_left())
+    entry.held.push(operation);
+  else
+    entry.outgoing->submit(operation);
+}
+
+void TcpTransport::reply(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept {
+  const auto entry = outgoing_.find(peer);
+  if (entry != outgoing_.end() && entry->second.incoming != nullptr) entry->second.incoming->reply(header, payload);
+}
+
+std::unique_ptr<Stream> TcpTransport::make_stream(StreamUser& user, int fd) {
+  set_options(fd, rank_.core().region().shape().network.silence_limit_ns);
+  if (driver_) return std::make_unique<UringStream>(*driver_, user, fd);
+  return std::make_unique<ReadyStream>(rank_.loop().io(), rank_.service(), user, fd);
+}
+
+void TcpTransport::connect(std::uint32_t peer, Peer& entry) {
+  limit_connections();
+  entry.outgoing = std::make_unique<Outgoing>(*this, rank_, *this, peer);
+  ++open_outgoing_;
+  ++connections_made_;
+  rank_.service().spawn(run_connect(*this, peer));
+}
+
+Task<> TcpTransport::run_connect(TcpTransport& transport, std::uint32_t peer) {
+  Rank& rank = transport.rank_;
+  const JobRegion& region = rank.core().region();
+  const NodeRecord& node = region.node(region.node_of(peer));
+  const std::chrono::nanoseconds limit(region.shape().network.silence_limit_ns);
+  std::string why = "its node has no address";
+  for (const NodeAddress& address : node.addresses) {
+    if (address.family == NodeAddress::Family::none) continue;
+    const SocketAddress target = socket_address(address, region.port(peer));
+    int error = 0;
+    const int fd = start_connect(target);
+    if (fd < 0) {
+      error = errno;
+    } else {
+      const auto ready = co_await as_result(with_timeout(limit, rank.loop().io().wait_writable(fd)));
+      error = ready.ok() ? connect_error(fd) : ready.code().value();
+    }
+    const auto entry = transport.outgoing_.find(peer);
+    if (entry == transport.outgoing_.end() || !entry->second.outgoing) {  // lost meanwhile
+      if (fd >= 0) ::close(fd);
+      co_return;
+    }
+    Outgoing& outgoing = *entry->second.outgoing;
+    if (fd >= 0 && error == 0) {
+      outgoing.attach(transport.make_stream(outgoing.channel(), fd));
+      co_return;
+    }
+    if (fd >= 0) ::close(fd);
+    why = fmt::format("can't connect to {}: {}", to_string(target), std::generic_category().message(error));
+  }
+  transport.lose(peer, why);
+}
+
+Task<> TcpTransport::run_accept(TcpTransport& transport, int listen_fd) {
+  Io& io = transport.rank_.loop().io();
+  for (;;) {
+    SocketAddress from;
+    const int fd = accept_next(listen_fd, from);
+    if (fd >= 0) {
+      transport.accept(fd, to_string(from));
+    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      co_await sleep_for(std::chrono::milliseconds(20));  // others may give some back
+    } else {
+      co_await io.wait_readable(listen_fd);
+    }
+  }
+}
+
+void TcpTransport::accept(int fd, std::string address) {
+  auto incoming = std::make_unique<Incoming>(*this, rank_, *this, std::move(address), rank_.loop().exact_now_ns());
+  Incoming& here = *incoming;
+  incoming_.push_back(std::move(incoming));
+  here.attach(make_stream(here.channel(), fd));
+}
+
+bool TcpTransport::welcome(Incoming& incoming) noexcept {
+  Incoming*& place = outgoing_[incoming.peer()].incoming;
+  if (place != nullptr) return false;
+  place = &incoming;
+  return true;
+}
+
+void TcpTransport::limit_connections() {
+  const std::uint32_t limit = rank_.core().region().shape().network.connections_max;
+  if (open_outgoing_ < limit) return;
+  Outgoing* oldest = nullptr;
+  for (auto& [peer, entry] : outgoing_) {
+    if (!entry.outgoing || !entry.outgoing->connected() || entry.outgoing->channel().has_left() ||
+        !entry.outgoing->channel().quiet())
+      continue;
+    if (oldest == nullptr || entry.outgoing->last_use < oldest->last_use) oldest = entry.outgoing.get();
+  }
+  if (oldest != nullptr) oldest->leave();  // all are busy: then there are more for a while
+}
+
+bool TcpTransport::poll() noexcept {
+  bool progress = driver_ && driver_->flush();
+  if (attention_) [[unlikely]] {
+    attention_ = false;
+    look_after_all();
+    progress = true;
+  }
+  if (!dead_outgoing_.empty() || !dead_incoming_.empty()) [[unlikely]]
+    clear_graves();
+  return progress;
+}
+
+void TcpTransport::look_after_all() noexcept {
+  // By number: what is done may add peers, or lose them.
+  std::vector<std::uint32_t> peers;
+  for (const auto& [peer, entry] : outgoing_)
+    if (entry.outgoing) peers.push_back(peer);
+  for (const std::uint32_t peer : peers) look_after(peer, outgoing_[peer]);
+  for (std::size_t i = incoming_.size(); i-- > 0;)
+    if (i < incoming_.size()) look_after(*incoming_[i]);
+}
+
+void TcpTransport::look_after(std::uint32_t peer, Peer& entry) noexcept {
+  if (!entry.outgoing) return;
+  Outgoing& outgoing = *entry.outgoing;
+  if (outgoing.channel().broken()) return lose(peer, outgoing.channel().why());
+  if (outgoing.channel().peer_said_goodbye() && !outgoing.channel().has_left()) outgoing.leave();
+  if (!outgoing.channel().has_ended()) return;
+  bury_outgoing(entry, false);
+  if (entry.held.empty()) return;
+  connect(peer, entry);
+  while (!entry.held.empty()) entry.outgoing->submit(*entry.held.pop());
+}
+
+void TcpTransport::look_after(Incoming& incoming) noexcept {
+  Responder& channel = incoming.channel();
+  if (channel.broken()) {
+    if (channel.greeted()) return lose(incoming.peer(), channel.why());
+    strangers_.dropped(rank_.id(), incoming.address(), channel.why());
+    return bury_incoming(incoming, false);
+  }
+  if (channel.peer_said_goodbye() && !incoming.has_left()) incoming.leave();
+  if (!channel.has_ended()) return;
+  if (channel.outbox().idle()) bury_incoming(incoming, false);
+}
+
+void TcpTransport::bury_outgoing(Peer& entry, bool reset) noexcept {
+  entry.outgoing->close(reset);
+  --open_outgoing_;
+  dead_outgoing_.push_back(std::move(entry.outgoing));
+}
+
+void TcpTransport::bury_incoming(Incoming& incoming, bool reset) noexcept {
+  incoming.close(reset);
+  if (const auto entry = outgoing_.find(incoming.peer());
+      entry != outgoing_.end() && entry->second.incoming == &incoming)
+    entry->second.incoming = nullptr;
+  const auto mine = std::find_if(incoming_.begin(), incoming_.end(),
+                                 [&](const std::unique_ptr<Incoming>& other) { return other.get() == &incoming; });
+  dead_incoming_.push_back(std::move(*mine));
+  incoming_.erase(mine);
+}
+
+void TcpTransport::clear_graves() noexcept {
+  std::erase_if(dead_outgoing_, [](const std::unique_ptr<Outgoing>& outgoing) {
+    if (!outgoing->idle()) return false;
+    outgoing->channel().fail_all(Errc::peer_lost);
+    return true;
+  });
+  std::erase_if(dead_incoming_, [](const std::unique_ptr<Incoming>& incoming) { return incoming->idle(); });
+}
+
+void TcpTransport::lose(std::uint32_t peer, const std::string& why) noexcept {
+  const JobRegion& region = rank_.core().region();
+  const NodeRecord& node = region.node(region.node_of(peer));
+  rank_.peer_lost(peer, fmt::format("rank {} on {}: {}", peer, node.host.data(), why));
+}
+
+void TcpTransport::peer_lost(std::uint32_t peer) noexcept {
+  const auto found = outgoing_.find(peer);
+  if (found == outgoing_.end()) return;
+  Peer& entry = found->second;
+  if (entry.incoming != nullptr) bury_incoming(*entry.incoming, true);
+  if (entry.outgoing) bury_outgoing(entry, true);
+  while (!entry.held.empty()) entry.held.pop()->finish(Errc::peer_lost);
+}
+
+bool TcpTransport::leave() noexcept {
+  if (!std::exchange(leaving_, true)) {
+    for (auto& [peer, entry] : outgoing_)
+      if (entry.outgoing && !entry.outgoing->channel().has_left()) entry.outgoing->leave();
+  }
+  for (const auto& [peer, entry] : outgoing_)
+    if (entry.outgoing) return false;
+  return incoming_.empty() && dead_incoming_.empty() && dead_outgoing_.empty();
+}
+
+std::vector<std::uint32_t> TcpTransport::silent_peers() {
+  std::vector<std::uint32_t> silent;
+  for (auto& [peer, entry] : outgoing_) {
+    bool heard = entry.outgoing && entry.outgoing->channel().heard();
+    heard |= entry.incoming != nullptr && entry.incoming->channel().heard();
+    if (heard || rank_.lost(peer)) continue;
+    if ((entry.outgoing && !entry.outgoing->channel().quiet()) || rank_.core().peers().awaited(peer))
+      silent.push_back(peer);
+  }
+  return silent;
+}
+
+void TcpTransport::drop_slow_strangers() noexcept {
+  constexpr std::uint64_t kHelloLimitNs = 5'000'000'000;
+  const std::uint64_t now = rank_.loop().exact_now_ns();
+  for (std::size_t i = incoming_.size(); i-- > 0;) {
+    Incoming& incoming = *incoming_[i];
+    if (incoming.channel().greeted() || now - incoming.accepted_ns() < kHelloLimitNs) continue;
+    strangers_.dropped(rank_.id(), incoming.address(), "it said nothing for 5 s");
+    bury_incoming(incoming, true);
+  }
+}
+
+}  // namespace coracle::tcp

@@ -1,0 +1,91 @@
+// The TCP transport: to ranks of other nodes, over sockets. One connection for each pair of ranks and direction, made
+// when it is first needed by the rank that asks; the least recently used are closed when they become too many.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/rank.hpp"
+#include "runtime/transport.hpp"
+#include "transports/tcp/connections.hpp"
+#include "transports/tcp/stranger_report.hpp"
+#include "transports/tcp/uring_stream.hpp"
+
+namespace coracle::tcp {
+
+class Watchdog;
+
+class TcpTransport final : public Transport, public ChannelWatcher {
+ public:
+  /// Serves connections to the listening socket that the rank has from its launcher.
+  explicit TcpTransport(Rank& rank);
+  ~TcpTransport() override;
+
+  const char* name() const noexcept override { return "tcp"; }
+  TransportTraits traits() const noexcept override;
+  void submit(Operation& operation) noexcept override;
+  void reply(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept override;
+  std::size_t reply_bytes_max() const noexcept override { return kReplyBytesMax; }
+  std::size_t in_flight() const noexcept override;
+  bool poll() noexcept override;
+  void peer_lost(std::uint32_t peer) noexcept override;
+  bool leave() noexcept override;
+
+  /// "io_uring" or "readiness".
+  const char* driver_name() const noexcept { return driver_ ? "io_uring" : "readiness"; }
+  /// Connections that are open now, and that were ever made by this rank.
+  std::size_t connections() const noexcept { return outgoing_.size() + incoming_.size(); }
+  std::uint64_t connections_made() const noexcept { return connections_made_; }
+
+  // --- for connections ---
+  void changed() noexcept override { attention_ = true; }
+  /// The connection's peer is known now. False when it has one already.
+  bool welcome(Incoming& incoming) noexcept;
+
+  // --- for the watchdog ---
+  /// Peers from whom nothing has come since the last call, although something is expected of them.
+  std::vector<std::uint32_t> silent_peers();
+  void lose(std::uint32_t peer, const std::string& why) noexcept;
+  void drop_slow_strangers() noexcept;
+
+ private:
+  struct Peer {
+    std::unique_ptr<Outgoing> outgoing;
+    OperationQueue held;  // while `outgoing` is being closed
+    Incoming* incoming = nullptr;
+  };
+
+  std::unique_ptr<Stream> make_stream(StreamUser& user, int fd);
+  void connect(std::uint32_t peer, Peer& entry);
+  static Task<> run_connect(TcpTransport& transport, std::uint32_t peer);
+  static Task<> run_accept(TcpTransport& transport, int listen_fd);
+  void accept(int fd, std::string address);
+  void limit_connections();
+
+  void look_after_all() noexcept;
+  void look_after(std::uint32_t peer, Peer& entry) noexcept;
+  void look_after(Incoming& incoming) noexcept;
+  void bury_outgoing(Peer& entry, bool reset) noexcept;
+  void bury_incoming(Incoming& incoming, bool reset) noexcept;
+  void clear_graves() noexcept;
+
+  Rank& rank_;
+  std::unique_ptr<UringDriver> driver_;
+  StrangerReport strangers_;
+  std::unordered_map<std::uint32_t, Peer> outgoing_;  // every peer that was ever asked, or has asked
+  std::vector<std::unique_ptr<Incoming>> incoming_;
+  std::vector<std::unique_ptr<Outgoing>> dead_outgoing_;  // until the kernel has let go of their buffers
+  std::vector<std::unique_ptr<Incoming>> dead_incoming_;
+  std::unique_ptr<Watchdog> watchdog_;
+  std::uint64_t submissions_ = 0;
+  std::uint64_t connections_made_ = 0;
+  std::size_t open_outgoing_ = 0;
+  bool attention_ = false;
+  bool leaving_ = false;
+};
+
+}  // namespace coracle::tcp

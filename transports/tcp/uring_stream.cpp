@@ -1,0 +1,267 @@
+// Receives and sends as entries of the ring.
+#include "transports/tcp/uring_stream.hpp"
+
+#include <liburing.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#ifndef IORING_SEND_ZC_REPORT_USAGE
+#define IORING_SEND_ZC_REPORT_USAGE (1U << 3)
+#define IORING_NOTIF_USAGE_ZC_COPIED (1U << 31)
+#endif
+
+namespace coracle::tcp {
+namespace {
+
+/// Within a machine the kernel copies anyway, later and at a higher cost.
+bool leaves_machine(int fd) noexcept {
+  sockaddr_storage own{};
+  sockaddr_storage peer{};
+  socklen_t own_bytes = sizeof own;
+  socklen_t peer_bytes = sizeof peer;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &own_bytes) != 0 ||
+      ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_bytes) != 0)
+    return false;
+  if (own.ss_family == AF_INET6)
+    return std::memcmp(&reinterpret_cast<sockaddr_in6&>(own).sin6_addr,
+                       &reinterpret_cast<sockaddr_in6&>(peer).sin6_addr, sizeof(in6_addr)) != 0;
+  return reinterpret_cast<sockaddr_in&>(own).sin_addr.s_addr != reinterpret_cast<sockaddr_in&>(peer).sin_addr.s_addr;
+}
+
+}  // namespace
+
+std::unique_ptr<UringDriver> UringDriver::create(UringPort& port) {
+  std::unique_ptr<UringDriver> driver(new UringDriver(port));
+  return driver->buffer_ring_ == nullptr ? nullptr : std::move(driver);
+}
+
+UringDriver::UringDriver(UringPort& port) : port_(port) {
+  void* memory = nullptr;
+  if (::posix_memalign(&memory, 4096, kBuffers * sizeof(io_uring_buf)) != 0) return;
+  std::memset(memory, 0, kBuffers * sizeof(io_uring_buf));
+  io_uring_buf_reg registration{};
+  registration.ring_addr = reinterpret_cast<std::uintptr_t>(memory);
+  registration.ring_entries = kBuffers;
+  registration.bgid = kGroup;
+  // Provided buffers came in 5.19; io_uring's zero-copy send in 6.0, together with multishot receive.
+  io_uring_probe* probe = io_uring_get_probe_ring(&port.ring());
+  const bool new_enough = probe != nullptr && io_uring_opcode_supported(probe, IORING_OP_SEND_ZC) != 0;
+  if (probe != nullptr) io_uring_free_probe(probe);
+  if (!new_enough || io_uring_register_buf_ring(&port.ring(), &registration, 0) != 0) {
+    std::free(memory);
+    return;
+  }
+  buffer_ring_ = static_cast<io_uring_buf_ring*>(memory);
+  io_uring_buf_ring_init(buffer_ring_);
+  buffers_.reset(new std::byte[kBuffers * kBufferBytes]);  // touched when used
+  for (unsigned id = 0; id < kBuffers; ++id)
+    io_uring_buf_ring_add(buffer_ring_, buffer(id), kBufferBytes, static_cast<unsigned short>(id),
+                          io_uring_buf_ring_mask(kBuffers), static_cast<int>(id));
+  io_uring_buf_ring_advance(buffer_ring_, kBuffers);
+}
+
+UringDriver::~UringDriver() {
+  if (buffer_ring_ == nullptr) return;
+  io_uring_unregister_buf_ring(&port_.ring(), kGroup);
+  std::free(buffer_ring_);
+}
+
+void UringDriver::give_back(unsigned id) noexcept {
+  io_uring_buf_ring_add(buffer_ring_, buffer(id), kBufferBytes, static_cast<unsigned short>(id),
+                        io_uring_buf_ring_mask(kBuffers), 0);
+  io_uring_buf_ring_advance(buffer_ring_, 1);
+}
+
+bool UringDriver::flush() noexcept {
+  if (waiting_.empty()) return false;
+  std::swap(waiting_, flushing_);
+  for (UringStream* stream : flushing_) {
+    stream->waiting_ = false;
+    stream->send();
+    stream->receive();  // there may be room for answers again
+  }
+  flushing_.clear();
+  return true;
+}
+
+UringStream::UringStream(UringDriver& driver, StreamUser& user, int fd)
+    : driver_(driver), user_(user), fd_(fd), zero_copy_(leaves_machine(fd)) {
+  receive();
+  output_ready();
+}
+
+UringStream::~UringStream() {
+  CORACLE_ASSERT(idle(), "a TCP stream ended while the kernel holds {} of its sends", sends_.size());
+  driver_.forget(*this);
+  ::close(fd_);
+}
+
+void UringStream::output_ready() noexcept {
+  if (std::exchange(waiting_, true)) return;
+  driver_.later(*this);
+}
+
+void UringStream::finish_output() noexcept {
+  finish_output_ = true;
+  output_ready();
+}
+
+void UringStream::close(bool reset) noexcept {
+  if (std::exchange(closed_, true)) return;
+  if (reset) {
+    const linger at_once{1, 0};
+    ::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  }
+  // Ends what the ring holds, too: receives see the end, sends an error.
+  ::shutdown(fd_, SHUT_RDWR);
+  if (receiving_ != Receiving::nothing) driver_.port_.cancel(receiver_);
+  for (Send& send : sends_)
+    if (!send.accepted) driver_.port_.cancel(send);
+}
+
+void UringStream::receive() noexcept {
+  if (receiving_ != Receiving::nothing || ended_ || closed_ || !user_.wants_input()) return;
+  io_uring_sqe* entry = driver_.port_.entry(&receiver_);
+  if (entry == nullptr) return output_ready();  // tried again from there
+  const std::span<std::byte> landing = user_.landing();
+  if (!landing.empty()) {
+    constexpr std::size_t kReceiveBytesMax = 1U << 30;
+    io_uring_prep_recv(entry, fd_, landing.data(), std::min(landing.size(), kReceiveBytesMax), MSG_WAITALL);
+    receiving_ = Receiving::landing;
+  } else if (heads_ > 0) {
+    io_uring_prep_recv(entry, fd_, head_.data(), head_.size(), 0);
+    receiving_ = Receiving::head;
+  } else {
+    io_uring_prep_recv_multishot(entry, fd_, nullptr, 0, 0);
+    entry->flags |= IOSQE_BUFFER_SELECT;
+    entry->buf_group = UringDriver::kGroup;
+    receiving_ = Receiving::multishot;
+    stopping_ = false;
+  }
+}
+
+void UringStream::received(int result, std::uint32_t flags) noexcept {
+  if (receiving_ == Receiving::multishot) return received_shared(result, flags);
+  const Receiving how = std::exchange(receiving_, Receiving::nothing);
+  if (closed_) return;
+  if (result <= 0) return end(-result);
+  const auto bytes = static_cast<std::size_t>(result);
+  constexpr std::uint32_t kHeadsAfterLanding = 8;
+  if (how == Receiving::landing) {
+    heads_ = kHeadsAfterLanding;
+    user_.landed(bytes);
+  } else {
+    --heads_;
+    user_.received(std::span(head_).first(bytes));
+  }
+  if (!user_.outbox().empty()) output_ready();
+  receive();
+}
+
+void UringStream::received_shared(int result, std::uint32_t flags) noexcept {
+  const bool more = (flags & IORING_CQE_F_MORE) != 0;
+  if (!more) receiving_ = Receiving::nothing;
+  if ((flags & IORING_CQE_F_BUFFER) != 0) {
+    const unsigned id = flags >> IORING_CQE_BUFFER_SHIFT;
+    if (result > 0 && !closed_) user_.received({driver_.buffer(id), static_cast<std::size_t>(result)});
+    driver_.give_back(id);
+  }
+  if (closed_) return;
+  if (!user_.outbox().empty()) output_ready();
+  if (result == 0 || (result < 0 && result != -ENOBUFS && result != -ECANCELED)) return end(-result);
+  if (!more) return receive();
+  // What is large goes to its place from here on; what the kernel has put into buffers by then comes first.
+  if (!stopping_ && (!user_.landing().empty() || !user_.wants_input())) stopping_ = driver_.port_.cancel(receiver_);
+}
+
+void UringStream::end(int error) noexcept {
+  if (std::exchange(ended_, true)) return;
+  user_.ended(std::error_code(error, std::generic_category()));
+}
+
+void UringStream::send() noexcept {
+  while (!sending_ && !closed_) {
+    const Outbox::Gathered gathered = user_.outbox().gather(vectors_, kSendBytesMax);
+    if (gathered.bytes == 0) {
+      if (finish_output_ && !std::exchange(output_shut_, true)) ::shutdown(fd_, SHUT_WR);
+      return;
+    }
+    message_.msg_iov = vectors_.data();
+    message_.msg_iovlen = gathered.count;
+    if (gathered.bytes > kInlineBytesMax || !sends_.empty() || !send_inline(gathered)) {
+      if (!closed_ && !ended_ && !send_by_ring(gathered)) output_ready();
+      return;
+    }
+  }
+}
+
+/// False when the socket is full, or broken.
+bool UringStream::send_inline(const Outbox::Gathered& gathered) noexcept {
+  const ssize_t count = ::sendmsg(fd_, &message_, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (count < 0) {
+    if (errno != EAGAIN && errno != EINTR) end(errno);
+    return false;
+  }
+  user_.outbox().sent(static_cast<std::size_t>(count));
+  user_.outbox().release(static_cast<std::size_t>(count));
+  user_.drained();
+  return static_cast<std::size_t>(count) == gathered.bytes;
+}
+
+bool UringStream::send_by_ring(const Outbox::Gathered&) noexcept {
+  // After a partial inline send the vectors are stale.
+  const Outbox::Gathered gathered = user_.outbox().gather(vectors_, kSendBytesMax);
+  if (gathered.bytes == 0) return true;
+  message_.msg_iovlen = gathered.count;
+  const bool zero_copy = zero_copy_ && gathered.referred_bytes >= kZeroCopyBytesMin;
+  Send& send = sends_.emplace_back(*this, zero_copy);
+  io_uring_sqe* entry = driver_.port_.entry(&send);
+  if (entry == nullptr) {
+    sends_.pop_back();
+    return false;
+  }
+  if (zero_copy) {
+    io_uring_prep_sendmsg_zc(entry, fd_, &message_, MSG_NOSIGNAL | MSG_WAITALL);
+    entry->ioprio |= IORING_SEND_ZC_REPORT_USAGE;
+  } else {
+    io_uring_prep_sendmsg(entry, fd_, &message_, MSG_NOSIGNAL | MSG_WAITALL);
+  }
+  sending_ = true;
+  return true;
+}
+
+void UringStream::sent(Send& send, int result, std::uint32_t flags) noexcept {
+  if (!send.accepted) {
+    send.accepted = true;
+    sending_ = false;
+    if (result > 0) {
+      send.bytes = static_cast<std::size_t>(result);
+      user_.outbox().sent(send.bytes);
+    } else if (send.zero_copy && (result == -EINVAL || result == -EOPNOTSUPP || result == -ENOMEM)) {
+      zero_copy_ = false;  // an older kernel, or too little memory may be locked: with a copy, then
+    } else if (!closed_ && result != -EAGAIN && result != -EINTR) {
+      end(-result);
+    }
+  } else if ((static_cast<std::uint32_t>(result) & IORING_NOTIF_USAGE_ZC_COPIED) != 0) {
+    zero_copy_ = false;  // the way to this peer has a copy in it
+  }
+  if ((flags & IORING_CQE_F_MORE) == 0) send.done = true;
+  release_sent();
+  if (!closed_ && !ended_) output_ready();
+}
+
+void UringStream::release_sent() noexcept {
+  while (!sends_.empty() && sends_.front().done) {
+    const std::size_t bytes = sends_.front().bytes;
+    sends_.pop_front();
+    if (bytes == 0) continue;
+    user_.outbox().release(bytes);
+    if (!closed_) user_.drained();
+  }
+}
+
+}  // namespace coracle::tcp

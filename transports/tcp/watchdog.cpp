@@ -1,0 +1,112 @@
+// Asking and judging.
+#include "transports/tcp/watchdog.hpp"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "runtime/event.hpp"
+#include "transports/tcp/socket.hpp"
+#include "transports/tcp/tcp.hpp"
+
+namespace coracle::tcp {
+
+Watchdog::Watchdog(TcpTransport& transport, Rank& rank)
+    : transport_(transport),
+      rank_(rank),
+      limit_ns_(rank.core().region().shape().network.silence_limit_ns),
+      socket_ipv4_(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)),
+      socket_ipv6_(::socket(AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
+  rank.service().spawn(run(*this));
+}
+
+Watchdog::~Watchdog() {
+  if (socket_ipv4_ >= 0) ::close(socket_ipv4_);
+  if (socket_ipv6_ >= 0) ::close(socket_ipv6_);
+}
+
+Task<> Watchdog::run(Watchdog& watchdog) {
+  const std::chrono::nanoseconds pause(std::max<std::uint64_t>(watchdog.limit_ns_ / kLooksPerLimit, 1'000'000));
+  for (;;) {
+    co_await sleep_for(pause);
+    watchdog.look();
+  }
+}
+
+void Watchdog::look() noexcept {
+  ++looks_;
+  take_answers();
+  transport_.drop_slow_strangers();
+  for (const std::uint32_t peer : transport_.silent_peers()) {
+    Doubt& doubt = doubts_[peer];
+    if (doubt.look + 1 != looks_) doubt.unanswered = 0;
+    doubt.look = looks_;
+    const JobRegion& region = rank_.core().region();
+    if (region.node(region.node_of(peer)).health_port == 0) continue;  // then TCP's own limits must do
+    if (doubt.unanswered >= kLooksPerLimit) {
+      doubts_.erase(peer);
+      transport_.lose(
+          peer, fmt::format("neither it nor its node has answered for {:.1f} s", static_cast<double>(limit_ns_) / 1e9));
+      continue;
+    }
+    ++doubt.unanswered;
+    ask(peer);
+  }
+}
+
+void Watchdog::ask(std::uint32_t peer) noexcept {
+  const JobRegion& region = rank_.core().region();
+  const NodeRecord& node = region.node(region.node_of(peer));
+  HealthPing ping;
+  ping.rank = peer;
+  ping.nonce = doubts_[peer].nonce = looks_ << 32 | peer;
+  const auto bytes = encode(ping, region.shape().key);
+  for (const NodeAddress& address : node.addresses) {
+    if (address.family == NodeAddress::Family::none) continue;
+    const SocketAddress target = socket_address(address, node.health_port);
+    const int fd = address.family == NodeAddress::Family::ipv6 ? socket_ipv6_ : socket_ipv4_;
+    // A datagram that can't be sent is as one that is lost.
+    [[maybe_unused]] const ssize_t sent =
+        ::sendto(fd, bytes.data(), bytes.size(), 0, reinterpret_cast<const sockaddr*>(&target.storage), target.bytes);
+  }
+}
+
+void Watchdog::take_answers() noexcept {
+  std::array<std::byte, kHealthAnswerBytes + 1> bytes;
+  for (const int fd : {socket_ipv4_, socket_ipv6_}) {
+    for (;;) {
+      const ssize_t count = ::recv(fd, bytes.data(), bytes.size(), 0);
+      if (count < 0) break;
+      const auto answer = decode_health_answer(std::span(bytes).first(static_cast<std::size_t>(count)),
+                                               rank_.core().region().shape().key);
+      if (answer) judge(*answer);
+    }
+  }
+}
+
+void Watchdog::judge(const HealthAnswer& answer) noexcept {
+  const auto found = doubts_.find(answer.rank);
+  if (found == doubts_.end() || found->second.nonce != answer.nonce) return;
+  switch (answer.health) {
+    case RankHealth::starting:
+    case RankHealth::running:
+      found->second.unanswered = 0;
+      return;
+    case RankHealth::stopped:
+      found->second.unanswered = 0;
+      if (answer.since_ms * 1'000'000 < limit_ns_) return;
+      doubts_.erase(found);
+      return transport_.lose(answer.rank, fmt::format("it has been stopped (SIGSTOP) for {:.1f} s",
+                                                      static_cast<double>(answer.since_ms) / 1e3));
+    case RankHealth::ended:
+      doubts_.erase(found);
+      return transport_.lose(answer.rank, fmt::format("it has ended with status {}", answer.exit_status));
+    case RankHealth::unknown:
+      return;
+  }
+}
+
+}  // namespace coracle::tcp

@@ -1,0 +1,49 @@
+// Watchdog: finds out whether a peer from whom nothing comes, although something is expected, is busy or dead. TCP
+// notices a lost machine, but not a process that is stopped: the peer's launcher is asked about that.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "runtime/health.hpp"
+#include "runtime/rank.hpp"
+#include "runtime/task.hpp"
+
+namespace coracle::tcp {
+
+class TcpTransport;
+
+class Watchdog {
+ public:
+  /// Starts to watch, as a task of rank.service().
+  Watchdog(TcpTransport& transport, Rank& rank);
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+ private:
+  /// The silence limit has so many looks: what this rank sleeps through itself counts as one.
+  static constexpr std::uint32_t kLooksPerLimit = 8;
+
+  static Task<> run(Watchdog& watchdog);
+  void look() noexcept;
+  void take_answers() noexcept;
+  void judge(const HealthAnswer& answer) noexcept;
+  void ask(std::uint32_t peer) noexcept;
+
+  struct Doubt {
+    std::uint32_t unanswered = 0;  ///< Looks in a row at which neither the peer nor its launcher was heard.
+    std::uint64_t nonce = 0;
+    std::uint64_t look = 0;  ///< The last at which it was silent.
+  };
+
+  TcpTransport& transport_;
+  Rank& rank_;
+  std::uint64_t limit_ns_;
+  std::uint64_t looks_ = 0;
+  std::unordered_map<std::uint32_t, Doubt> doubts_;
+  int socket_ipv4_ = -1;
+  int socket_ipv6_ = -1;
+};
+
+}  // namespace coracle::tcp
