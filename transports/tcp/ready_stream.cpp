@@ -45,6 +45,7 @@ void ReadyStream::end(int error) noexcept {
 
 Task<> ReadyStream::receive_all(ReadyStream& stream) {
   try {
+    co_await yield();  // until whoever makes the stream has it
     while (!stream.closed_ && !stream.ended_) {
       if (!stream.user_.wants_input()) {
         stream.input_.reset();
