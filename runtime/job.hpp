@@ -51,8 +51,9 @@ struct NodePart {
   std::span<const std::uint32_t> ranks_per_node;
 };
 
-/// How far a rank has come; written by the rank, read by the launcher.
-enum class RankPhase : std::uint32_t { starting, attached, finished };
+/// How far a rank has come; written by the rank, read by the launcher. `lost` is the launcher's word, in jobs that
+/// survive: the rank's process has failed, and its peers on the node are to know.
+enum class RankPhase : std::uint32_t { starting, attached, finished, lost };
 
 /// Memory outside the segment that a rank has exposed; see Rank::expose.
 struct ExposedMemory {
@@ -71,6 +72,8 @@ struct alignas(4096) RankBlock {
   std::atomic<std::uint32_t> crash_bytes{0};
   /// The same for where the rank was running when it reported last, if it was not asleep.
   std::atomic<std::uint32_t> running_bytes{0};
+  /// Once `lost`: how its process ended, as the shell has it.
+  std::int32_t exit_status = 0;
   /// A listening TCP socket that the rank inherits from its launcher, for connections from other nodes; -1: none.
   std::int32_t listen_fd = -1;
   static constexpr std::size_t kExposedMax = 128;
@@ -81,7 +84,7 @@ struct alignas(4096) RankBlock {
 struct JobHeader {
   static constexpr std::uint64_t kMagic = 0x436f7261636c6531;  // "Coracle1"
   /// Raised with every change of layout: launcher and program must have been built from the same version.
-  static constexpr std::uint32_t kVersion = 3;
+  static constexpr std::uint32_t kVersion = 4;
 
   std::uint64_t magic = kMagic;
   std::uint32_t version = kVersion;
@@ -90,6 +93,7 @@ struct JobHeader {
   std::uint32_t node = 0;        ///< Of this region; 0 when it holds all.
   std::uint32_t first_rank = 0;  ///< Of this region.
   std::uint32_t ranks = 0;       ///< In this region.
+  std::uint32_t losses = 0;      ///< Ranks of this region that are lost; see JobRegion::losses.
   std::uint64_t region_bytes = 0;
   std::uint64_t first_ranks_offset = 0;
   std::uint64_t nodes_offset = 0;
@@ -152,6 +156,9 @@ class JobRegion {
   std::uint16_t& port(std::uint32_t rank) const noexcept {
     return reinterpret_cast<std::uint16_t*>(base_ + header().ports_offset)[rank];
   }
+
+  /// How many ranks of this node are lost: whoever sees it grow looks for RankPhase::lost. Only in jobs that survive.
+  std::atomic_ref<std::uint32_t> losses() const noexcept { return std::atomic_ref(header().losses); }
 
   /// True when the `bytes` at `address` lie inside the region: then every rank of the machine can reach them.
   bool contains(const void* address, std::size_t bytes) const noexcept {

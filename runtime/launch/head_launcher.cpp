@@ -233,7 +233,7 @@ void HeadLauncher::obey(NodePeer& peer, Frame frame) {
       peer.card = decode<NodeCard>(frame.payload);
       return;
     case FrameType::failed:
-      return fail(&peer, decode<JobFailure>(frame.payload));
+      return rank_failed(peer, decode<JobFailure>(frame.payload));
     case FrameType::bystander:
       bystander_ = decode<std::string>(frame.payload);
       return broadcast(FrameType::watch);
@@ -258,7 +258,21 @@ void HeadLauncher::obey(NodePeer& peer, Frame frame) {
 
 void HeadLauncher::lose(NodePeer& peer) {
   peer.lost = true;
-  if (!ending_) fail(&peer, {peer.farewell(), 1, true});
+  if (!ending_) rank_failed(peer, {peer.farewell(), 1, true});
+}
+
+void HeadLauncher::rank_failed(NodePeer& peer, const JobFailure& failure) {
+  if (!options_.shape.network.survive || !started_ || ending_) return fail(&peer, failure);
+  // Those that can do without it go on, but the job has not ended well.
+  say("{}{}", origin(&peer), failure.text);
+  if (exit_status_ != 0) return;
+  exit_status_ = failure.exit_status;
+  culprit_ = &peer;
+}
+
+/// Processes of this machine are found by their numbers alone.
+std::string HeadLauncher::origin(const NodePeer* peer) {
+  return peer != nullptr && (!peer->host.empty() || peer->lost) ? peer->name() + ": " : "";
 }
 
 /// The first ends the job; of those at about the same time a crash is likelier to be the cause than an exit.
@@ -266,8 +280,7 @@ void HeadLauncher::fail(NodePeer* peer, const JobFailure& failure) {
   if (verdict_ && (said_ || !failure.crashed || verdict_->crashed)) return;
   verdict_ = failure;
   culprit_ = peer;
-  // Processes of this machine are found by their numbers alone.
-  verdict_of_ = peer != nullptr && (!peer->host.empty() || peer->lost) ? peer->name() + ": " : "";
+  verdict_of_ = origin(peer);
   exit_status_ = failure.exit_status;
   verdict_at_ = SteadyClock::now() + kSettle;
   if (!ending_) end_nodes(FrameType::end);
@@ -302,7 +315,7 @@ void HeadLauncher::broadcast(FrameType type) {
 
 void HeadLauncher::say_last_words() {
   standard_.finish();
-  if (!ending_) {
+  if (!ending_ && exit_status_ == 0) {
     const bool used =
         std::any_of(peers_.begin(), peers_.end(), [](const NodePeer& peer) { return peer.end && peer.end->attached; });
     const JobShape& shape = options_.shape;
@@ -312,7 +325,7 @@ void HeadLauncher::say_last_words() {
           options_.program, shape.size);
     return;
   }
-  if (!said_) say_verdict();
+  if (verdict_ && !said_) say_verdict();
   if (culprit_ != nullptr && culprit_->end) write_to_user(culprit_->end->details);
   if (other_failures_ > 1) say("{} other ranks failed too", other_failures_ - 1);
   say("job ended, exit status {}", exit_status_);

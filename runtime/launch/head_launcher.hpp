@@ -45,6 +45,8 @@ class HeadLauncher {
   void obey(NodePeer& peer, Frame frame);
   void lose(NodePeer& peer);
   void fail(NodePeer* peer, const JobFailure& failure);
+  void rank_failed(NodePeer& peer, const JobFailure& failure);
+  static std::string origin(const NodePeer* peer);
   void say_verdict();
   void end_nodes(FrameType how);
   void kill_nodes();

@@ -171,7 +171,8 @@ void LocalRanks::start_all(Supervisor& supervisor, Guardian& guardian,
 }
 
 void LocalRanks::reaped(pid_t pid) {
-  if (space_) space_->reaped(pid);
+  // Peers that do not know of its loss yet may still read its memory.
+  if (space_ && !options_.shape.network.survive) space_->reaped(pid);
 }
 
 std::string LocalRanks::placement_text() const {

@@ -158,7 +158,7 @@ void NodeLauncher::start() {
   supervisor_ = std::make_unique<Supervisor>(share_->ranks().region(), signals_, std::move(supervision));
   share_->health().set_supervisor(*supervisor_);
   const auto refused = [this](const std::string& reason) {
-    head_.send(FrameType::failed, encode(JobFailure{reason, 1, false}));
+    head_.send(FrameType::refused, encode(reason));
     supervisor_->abandon(1);
   };
   try {

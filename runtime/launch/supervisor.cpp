@@ -270,7 +270,29 @@ void Supervisor::judge(const std::vector<Ended>& ended) {
     // Of those that ended at about the same time a crash is likelier to be the cause than an exit.
     if (worst == nullptr || badness(one) > badness(*worst)) worst = &one;
   }
-  if (!ending_ && worst != nullptr) fail(*worst);
+  if (ending_ || worst == nullptr) return;
+  if (!survives()) {
+    fail(*worst);
+    return end_job(exit_status_);
+  }
+  for (const Ended& one : ended) {
+    if (one.status.ok() && !ended_too_early(one)) continue;
+    fail(one);
+    announce_loss(processes_[one.index]);
+  }
+}
+
+/// To its peers on this node; those of other nodes find its connections reset.
+void Supervisor::announce_loss(const RankProcess& process) {
+  for (std::uint32_t rank = process.first_rank; rank < process.first_rank + process.ranks; ++rank) {
+    RankBlock& block = region_.block(rank);
+    block.exit_status = process.exit_status;
+    // release: pairs with the acquire of whoever has seen `losses` grow.
+    block.phase.store(RankPhase::lost, std::memory_order_release);
+  }
+  // seq_cst, and before the doorbells: see Doorbell.
+  region_.losses().fetch_add(process.ranks, std::memory_order_seq_cst);
+  for (std::uint32_t rank = region_.first_rank(); region_.is_local(rank); ++rank) region_.block(rank).doorbell.ring();
 }
 
 std::string Supervisor::crash_of(const RankProcess& process, std::uint32_t& rank) const {
@@ -285,30 +307,32 @@ std::string Supervisor::crash_of(const RankProcess& process, std::uint32_t& rank
 
 void Supervisor::fail(const Ended& ended) {
   const RankProcess& process = processes_[ended.index];
-  std::string name = process.name();
+  JobFailure failure;
   if (ended.status.ok()) {
-    report_failure({name + " ended before its coracle::run had returned: others would wait for it for ever (don't call "
-                           "exit() in a rank)",
-                    1, false});
-    end_job(1);
-    return;
+    failure.text = process.name() +
+                   " ended before its coracle::run had returned: others would wait for it for ever "
+                   "(don't call exit() in a rank)";
+  } else if (ended.status.signal == 0) {
+    failure.text = fmt::format("{} exited with status {}", process.name(), ended.status.code);
+    failure.exit_status = ended.status.code;
+  } else {
+    failure = failure_by_signal(process, ended.status.signal);
   }
-  if (ended.status.signal == 0) {
-    report_failure({fmt::format("{} exited with status {}", name, ended.status.code), ended.status.code, false});
-    end_job(ended.status.code);
-    return;
-  }
+  if (exit_status_ == 0) exit_status_ = failure.exit_status;
+  report_failure(failure);
+}
+
+JobFailure Supervisor::failure_by_signal(const RankProcess& process, int signal) {
   std::uint32_t rank = 0;
-  details_ = crash_of(process, rank);
-  const std::string_view headline = std::string_view(details_).substr(0, details_.find('\n'));
-  const std::string by_name = signal_name(ended.status.signal);
-  if (!details_.empty()) name = fmt::format("rank {} (pid {})", rank, process.pid);
+  const std::string crash = crash_of(process, rank);
+  if (details_.empty()) details_ = crash;
+  const std::string_view headline = std::string_view(crash).substr(0, crash.find('\n'));
+  const std::string by_name = signal_name(signal);
   const bool told = headline.substr(0, by_name.size()) == by_name;
-  const int exit_status = 128 + ended.status.signal;
-  report_failure(
-      {fmt::format("{} was killed by {}", name, told ? std::string(headline) : text_of_signal(ended.status.signal)),
-       exit_status, true});
-  end_job(exit_status);
+  return {fmt::format("{} was killed by {}",
+                      crash.empty() ? process.name() : fmt::format("rank {} (pid {})", rank, process.pid),
+                      told ? std::string(headline) : text_of_signal(signal)),
+          128 + signal, true};
 }
 
 void Supervisor::report_failure(const JobFailure& failure) {
@@ -343,7 +367,7 @@ std::string Supervisor::crash_details() const {
 
 /// After the end, since looking up source lines takes a while.
 void Supervisor::say_last_words() {
-  if (!ending_ || options_.failed) return;
+  if ((!ending_ && failures_ == 0) || options_.failed) return;
   write_to_user(crash_details());
   if (failures_ > 1) say("{} other ranks failed too", failures_ - 1);
   if (region_.shape().placement == Placement::sim && exit_status_ > 128)

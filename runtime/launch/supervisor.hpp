@@ -27,8 +27,9 @@ struct JobFailure {
   bool crashed = false;  ///< A signal ended the rank: likelier to be the cause than an exit at about the same time.
 };
 
-/// The first rank that fails ends the job: SIGTERM to the process groups of the others, SIGKILL 300 ms later. So do a
-/// signal to the launcher and the time limit. All it has to say goes to standard error. One thread.
+/// The first rank that fails ends the job: SIGTERM to the process groups of the others, SIGKILL 300 ms later; unless
+/// the job survives (NetworkOptions::survive): then the others are told. A signal to the launcher and the time limit
+/// end it always. All it has to say goes to standard error. One thread.
 class Supervisor {
  public:
   struct Options {
@@ -86,6 +87,9 @@ class Supervisor {
   void judge(const std::vector<Ended>& ended);
   bool ended_too_early(const Ended& ended) const;
   void fail(const Ended& ended);
+  JobFailure failure_by_signal(const RankProcess& process, int signal);
+  void announce_loss(const RankProcess& process);
+  bool survives() const noexcept { return region_.shape().network.survive; }
   void end_job(int exit_status);
   void signal_all(int signal) const;
   void report_failure(const JobFailure& failure);

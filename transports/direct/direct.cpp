@@ -1,6 +1,8 @@
 // Messages through inboxes.
 #include "transports/direct/direct.hpp"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "runtime/error.hpp"
@@ -57,7 +59,8 @@ DirectTransport::DirectTransport(Rank& rank) noexcept
       inbox_bytes_(region_.shape().inbox_bytes),
       blocks_(&region_.block(first_rank_)),
       own_(inbox_of(rank.id())),
-      shares_memory_(rank.placement() != Placement::process) {
+      shares_memory_(rank.placement() != Placement::process),
+      survive_(region_.shape().network.survive) {
   CORACLE_ASSERT(inbox_bytes_ >= inbox_bytes(region_.ranks()), "inboxes of {} bytes; the job's maker must ask for {}",
                  inbox_bytes_, inbox_bytes(region_.ranks()));
 }
@@ -105,6 +108,7 @@ bool DirectTransport::send(RequestOperation& request) noexcept {
   const Descriptor descriptor{payload.data(), payload.size(), &request};
   if (!write(ring_of_peer, Kind::rendezvous, rank_.id(), request.header, std::as_bytes(std::span(&descriptor, 1))))
     return false;
+  if (survive_) lent_[peer].push(request);
   ring(peer);
   return true;
 }
@@ -143,6 +147,9 @@ void DirectTransport::feed_starving() noexcept {
 }
 
 bool DirectTransport::poll() noexcept {
+  // acquire: pairs with the launcher's addition after it has marked the rank.
+  if (survive_ && region_.losses().load(std::memory_order_acquire) != losses_) [[unlikely]]
+    find_lost();
   if (!own_.replies.active() && !own_.requests.active() && !backlog_) [[likely]]
     return false;
   bool progress = backlog_ && retry();
@@ -169,7 +176,36 @@ bool DirectTransport::poll_ring(Ring& ring) noexcept {
   return count > 0;
 }
 
+void DirectTransport::find_lost() noexcept {
+  losses_ = region_.losses().load(std::memory_order_acquire);  // as in poll(); first, or one more could be missed
+  for (std::uint32_t rank = first_rank_; region_.is_local(rank); ++rank) {
+    if (rank == rank_.id() || rank_.lost(rank)) continue;
+    const RankBlock& block = blocks_[rank - first_rank_];
+    if (block.phase.load(std::memory_order_acquire) != RankPhase::lost) continue;  // pairs with the launcher's release
+    const int status = block.exit_status;
+    rank_.peer_lost(rank, status > 128 ? fmt::format("its process was killed by signal {}", status - 128)
+                                       : fmt::format("its process exited with status {}", status));
+  }
+}
+
+void DirectTransport::peer_lost(std::uint32_t peer) noexcept {
+  for (auto* queues : {&lent_, &waiting_}) {
+    const auto found = queues->find(peer);
+    if (found == queues->end()) continue;
+    while (!found->second.empty()) {
+      --in_flight_;
+      found->second.pop()->finish(Errc::peer_lost);
+    }
+    queues->erase(found);
+  }
+  std::erase_if(waiting_replies_, [peer](const WaitingReply& reply) { return reply.peer == peer; });
+  backlog_ = !waiting_.empty() || !waiting_replies_.empty();
+}
+
 void DirectTransport::receive(Slot& slot) noexcept {
+  // The memory of a lost peer may be gone, and its operations have ended.
+  if (survive_ && rank_.lost(slot.source)) [[unlikely]]
+    return;
   MessageHeader header;
   header.handler = HandlerId::from_wire(slot.handler);
   header.argument_count = slot.argument_count;
@@ -187,6 +223,7 @@ void DirectTransport::receive(Slot& slot) noexcept {
       break;
     case Kind::taken:
       --in_flight_;
+      if (survive_) lent_[slot.source].pop();
       reinterpret_cast<RequestOperation*>(header.arguments[0])
           ->finish(header.arguments[1] == 0
                        ? std::error_code()

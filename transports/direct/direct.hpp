@@ -34,6 +34,7 @@ class DirectTransport final : public Transport {
   void reply(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept override;
   std::size_t reply_bytes_max() const noexcept override { return kReplyBytesMax; }
   std::size_t in_flight() const noexcept override { return in_flight_; }
+  void peer_lost(std::uint32_t peer) noexcept override;
   bool poll() noexcept override;
 
  private:
@@ -60,6 +61,7 @@ class DirectTransport final : public Transport {
   void receive(Slot& slot) noexcept;
   void receive_rendezvous(const MessageHeader& header, std::uint32_t source, std::span<const std::byte> body) noexcept;
   bool retry() noexcept;
+  void find_lost() noexcept;
 
   Rank& rank_;
   const JobRegion& region_;
@@ -69,10 +71,13 @@ class DirectTransport final : public Transport {
   RankBlock* const blocks_;
   Inbox& own_;
   const bool shares_memory_;
+  const bool survive_;        // the job goes on when a rank is lost
+  std::uint32_t losses_ = 0;  // of the node, that this rank knows of
   std::size_t in_flight_ = 0;
   bool backlog_ = false;                             // something waits in one of the two below
   std::map<std::uint32_t, OperationQueue> waiting_;  // by peer: requests that found its ring full, in order
   std::deque<WaitingReply> waiting_replies_;
+  std::map<std::uint32_t, OperationQueue> lent_;  // by peer, if survive_: rendezvous it has not taken, in order
 };
 
 }  // namespace coracle::direct

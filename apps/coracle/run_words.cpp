@@ -1,0 +1,178 @@
+// Checking words one by one, so that each complaint names its option.
+#include "apps/coracle/run_words.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/Error.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+
+#include "apps/coracle/units.hpp"
+#include "runtime/error.hpp"
+#include "runtime/launch/cores.hpp"
+#include "transports/connect.hpp"
+
+namespace coracle {
+namespace {
+
+constexpr std::int64_t kMostRanks = 1 << 20;
+
+[[noreturn]] void wrong(const std::string& what) {
+  throw CLI::ValidationError(what);
+}
+
+std::uint32_t count(const char* option, std::int64_t value) {
+  if (value < 1 || value > kMostRanks) wrong(fmt::format("{} {}: must be from 1 to {}", option, value, kMostRanks));
+  return static_cast<std::uint32_t>(value);
+}
+
+void set_model(const std::string& path, JobShape& shape) {
+  if (path.empty()) return;
+  if (shape.placement != Placement::sim) wrong("--network: only the simulated network of --place sim reads a model");
+  if (path.size() >= shape.network_file.size())
+    wrong(fmt::format("--network: the path is longer than {} characters", shape.network_file.size() - 1));
+  if (::access(path.c_str(), R_OK) != 0) throw_errno(errno, fmt::format("can't read the network model {}", path));
+  path.copy(shape.network_file.data(), path.size());
+}
+
+std::chrono::nanoseconds duration(const char* option, const std::string& word) {
+  const auto time = parse_duration(word);
+  if (!time) wrong(fmt::format("{} {}: must be a time such as 500ms, 30s or 5m", option, word));
+  return *time;
+}
+
+NetworkOptions network_options(const RunWords& words) {
+  NetworkOptions network;
+  network.silence_limit_ns = static_cast<std::uint64_t>(duration("--silence", words.silence).count());
+  if (network.silence_limit_ns < 100'000'000)
+    wrong(fmt::format("--silence {}: must be at least 100ms, or a busy machine would pass for a dead one",
+                      words.silence));
+  network.connections_max = count("--connections", words.connections);
+  network.survive = words.survive;
+  if (words.transport == "tcp")
+    network.transport = RemoteTransport::tcp;
+  else if (words.transport == "verbs")
+    network.transport = RemoteTransport::verbs;
+  else if (words.transport != "auto")
+    wrong(fmt::format("--transport {}: must be auto, tcp or verbs", words.transport));
+  return network;
+}
+
+/// Nodes and their ranks, from --hosts.
+void set_hosts(const RunWords& words, JobOptions& options) {
+  const auto hosts = parse_hosts(words.hosts);
+  if (!hosts)
+    wrong(fmt::format("--hosts {}: must be names, each with a number of ranks if you like: a,b:4", words.hosts));
+  if (options.shape.placement == Placement::sim) wrong("--hosts: --place sim runs in one process");
+  if (words.nodes && *words.nodes != static_cast<std::int64_t>(hosts->size()))
+    wrong(fmt::format("--nodes {}: --hosts names {}", *words.nodes, hosts->size()));
+  std::uint32_t sum = 0;
+  for (const HostWord& host : *hosts) {
+    options.hosts.push_back(host.name);
+    if (host.ranks.has_value() != hosts->front().ranks.has_value())
+      wrong(fmt::format("--hosts {}: give all hosts a number of ranks, or none", words.hosts));
+    if (!host.ranks) continue;
+    options.ranks_per_node.push_back(*host.ranks);
+    sum += *host.ranks;
+  }
+  options.shape.nodes = static_cast<std::uint32_t>(hosts->size());
+  if (sum == 0 && !words.ranks) wrong("--hosts: say how many ranks, by -n or as in a:4,b:4");
+  if (sum != 0 && words.ranks && *words.ranks != sum)
+    wrong(fmt::format("-n {}: the hosts have {} ranks", *words.ranks, sum));
+  options.shape.size = sum != 0 ? count("--hosts: ranks", sum) : count("-n", *words.ranks);
+}
+
+void set_size(const RunWords& words, JobOptions& options) {
+  JobShape& shape = options.shape;
+  if (!words.hosts.empty()) {
+    set_hosts(words, options);
+  } else {
+    shape.size = words.ranks ? count("-n", *words.ranks) : static_cast<std::uint32_t>(usable_cores().size());
+    shape.nodes = words.nodes ? count("--nodes", *words.nodes) : 1;
+  }
+  if (shape.nodes > shape.size) {
+    wrong(fmt::format("--nodes {}: there are only {} rank{}, and every node needs one", shape.nodes, shape.size,
+                      shape.size == 1 ? "" : "s"));
+  }
+  // Inboxes are for the ranks of one node: the largest.
+  std::uint32_t most = shape.placement == Placement::sim ? shape.size : (shape.size + shape.nodes - 1) / shape.nodes;
+  for (const std::uint32_t ranks : options.ranks_per_node) most = std::max(most, ranks);
+  shape.inbox_bytes = transport_inbox_bytes(most);
+}
+
+void set_program(const RunWords& words, JobOptions& options) {
+  if (words.command.empty()) wrong("the program to run is missing");
+  if (words.command.front().substr(0, 1) == "-")
+    wrong(fmt::format("unknown option {} (options of the program go after its name)", words.command.front()));
+  options.program = words.command.front();
+  options.arguments.assign(words.command.begin() + 1, words.command.end());
+}
+
+void set_shell(const RunWords& words, JobOptions& options) {
+  const char* variable = std::getenv("CORACLE_SSH");
+  if (variable != nullptr && variable[0] != '\0') options.shell = variable;
+  if (!words.shell.empty()) options.shell = words.shell;
+  if (options.shell.find_first_not_of(' ') == std::string::npos) wrong("--ssh: the command is empty");
+}
+
+}  // namespace
+
+std::optional<std::vector<HostWord>> parse_hosts(std::string_view text) {
+  std::vector<HostWord> hosts;
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    const std::string_view word = text.substr(0, comma);
+    HostWord host;
+    std::string_view name = word;
+    // An address of IPv6 has colons of its own: a count goes after its brackets.
+    const std::size_t colon = word.rfind(':');
+    const bool bracketed = !word.empty() && word.front() == '[';
+    const bool counted =
+        colon != std::string_view::npos && (bracketed ? colon > 0 && word[colon - 1] == ']' : word.find(':') == colon);
+    if (counted) {
+      std::uint32_t ranks = 0;
+      const std::string_view digits = word.substr(colon + 1);
+      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ranks);
+      if (error != std::errc() || end != digits.data() + digits.size() || ranks == 0 || ranks > kMostRanks)
+        return std::nullopt;
+      host.ranks = ranks;
+      name = word.substr(0, colon);
+    }
+    if (bracketed && name.size() >= 2 && name.back() == ']') name = name.substr(1, name.size() - 2);
+    // One that starts with '-' would be an option of ssh.
+    if (name.empty() || name.front() == '-' || name.find(' ') != std::string_view::npos) return std::nullopt;
+    host.name = name;
+    hosts.push_back(std::move(host));
+    if (comma == std::string_view::npos) return hosts;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+JobOptions job_options(const RunWords& words) {
+  JobOptions options;
+  JobShape& shape = options.shape;
+  const auto placement = parse_placement(words.placement);
+  if (!placement) wrong(fmt::format("--place {}: must be pvas, process, thread or sim", words.placement));
+  shape.placement = *placement;
+  set_size(words, options);
+  const auto segment = parse_bytes(words.segment);
+  if (!segment) wrong(fmt::format("--segment {}: must be a size such as 64M or 1G", words.segment));
+  shape.segment_bytes = *segment;
+  shape.seed = words.seed;
+  set_model(words.network, shape);
+  shape.network = network_options(words);
+  options.interface = words.interface;
+  set_shell(words, options);
+  if (!words.timeout.empty()) options.timeout = duration("--timeout", words.timeout);
+  if (words.binding != "core" && words.binding != "none")
+    wrong(fmt::format("--bind {}: must be core or none", words.binding));
+  options.binding = words.binding == "core" ? Binding::core : Binding::none;
+  options.verbose = words.verbose;
+  set_program(words, options);
+  return options;
+}
+
+}  // namespace coracle
