@@ -38,8 +38,8 @@ class Nodes {
     shape.network = network;
     shape.key.bytes[0] = 42;
     for (std::uint32_t node = 0; node < shape.nodes; ++node)
-      regions_.push_back(coracle::JobRegion::create(shape, coracle::JobRegion::Backing::anonymous,
-                                                    {node, ranks_per_node_}));
+      regions_.push_back(
+          coracle::JobRegion::create(shape, coracle::JobRegion::Backing::anonymous, {node, ranks_per_node_}));
     for (std::uint32_t rank = 0; rank < shape.size; ++rank) listen_for(rank);
     for (auto& region : regions_) {
       for (std::uint32_t node = 0; node < shape.nodes; ++node) {

@@ -38,7 +38,8 @@ Task<> exchange(Rank& self, std::size_t count) {
 }
 
 Task<> exchange_sizes(Rank& self) {
-  for (const std::size_t count : {1, 2, 100, 511, 513, 4096, 20'000, 200'000, 1'000'000}) co_await exchange(self, count);
+  for (const std::size_t count : {1, 2, 100, 511, 513, 4096, 20'000, 200'000, 1'000'000})
+    co_await exchange(self, count);
 }
 
 std::uint64_t sum_of(Rank&, std::vector<std::uint64_t> values) {

@@ -49,12 +49,16 @@ void Initiator::encode(Operation& operation) {
 }
 
 void Initiator::encode_put(Operation& operation) {
-  const std::array<std::uint64_t, 5> words{operation.remote.offset, operation.remote.segment, operation.signal.offset,
-                                           operation.signal.segment, operation.signal_add};
+  std::array<std::uint64_t, 5> words{operation.remote.offset, operation.remote.segment};
   const bool signals = operation.signal_add > 0;
   if (signals && operation.signal.rank != operation.remote.rank) {
     --in_flight_;
     return operation.finish(Errc::unsupported);
+  }
+  if (signals) {
+    words[2] = operation.signal.offset;
+    words[3] = operation.signal.segment;
+    words[4] = operation.signal_add;
   }
   answers_.push(operation);
   emit(FrameType::put, std::span(words).first(signals ? 5 : 2),
