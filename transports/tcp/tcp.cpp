@@ -21,7 +21,7 @@ namespace coracle::tcp {
 
 TcpTransport::TcpTransport(Rank& rank) : rank_(rank) {
   Io& io = rank.loop().io();
-  if (UringPort* port = io.uring()) driver_ = UringDriver::create(*port);
+  if (UringPort* port = io.uring()) driver_ = UringDriver::create(*port, rank.core().region().shape().idle.spins);
   const int listen_fd = rank.core().region().block(rank.id()).listen_fd;
   CORACLE_ASSERT(listen_fd >= 0, "rank {} has no socket to listen at", rank.id());
   ::fcntl(listen_fd, F_SETFL, ::fcntl(listen_fd, F_GETFL) | O_NONBLOCK);
@@ -158,7 +158,7 @@ void TcpTransport::limit_connections() {
 }
 
 bool TcpTransport::poll() noexcept {
-  bool progress = driver_ && driver_->flush();
+  bool progress = driver_ && driver_->poll();
   if (attention_) [[unlikely]] {
     attention_ = false;
     look_after_all();

@@ -34,12 +34,12 @@ bool leaves_machine(int fd) noexcept {
 
 }  // namespace
 
-std::unique_ptr<UringDriver> UringDriver::create(UringPort& port) {
-  std::unique_ptr<UringDriver> driver(new UringDriver(port));
+std::unique_ptr<UringDriver> UringDriver::create(UringPort& port, std::uint32_t spins) {
+  std::unique_ptr<UringDriver> driver(new UringDriver(port, spins));
   return driver->buffer_ring_ == nullptr ? nullptr : std::move(driver);
 }
 
-UringDriver::UringDriver(UringPort& port) : port_(port) {
+UringDriver::UringDriver(UringPort& port, std::uint32_t spins) : port_(port), may_ask_(spins >= 4 * kVainTurnsMax) {
   void* memory = nullptr;
   if (::posix_memalign(&memory, 4096, kBuffers * sizeof(io_uring_buf)) != 0) return;
   std::memset(memory, 0, kBuffers * sizeof(io_uring_buf));
@@ -74,6 +74,17 @@ void UringDriver::give_back(unsigned id) noexcept {
   io_uring_buf_ring_add(buffer_ring_, buffer(id), kBufferBytes, static_cast<unsigned short>(id),
                         io_uring_buf_ring_mask(kBuffers), 0);
   io_uring_buf_ring_advance(buffer_ring_, 1);
+}
+
+void UringDriver::forget(UringStream& stream) noexcept {
+  std::erase(waiting_, &stream);
+  if (asked_ == &stream) asked_ = nullptr;
+}
+
+bool UringDriver::poll() noexcept {
+  ++turns_;
+  const bool progress = asked_ != nullptr && asked_->ask();
+  return flush() || progress;
 }
 
 bool UringDriver::flush() noexcept {
@@ -112,22 +123,31 @@ void UringStream::finish_output() noexcept {
 
 void UringStream::close(bool reset) noexcept {
   if (std::exchange(closed_, true)) return;
+  driver_.forget(*this);
+  waiting_ = false;
   if (reset) {
     const linger at_once{1, 0};
     ::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   }
   // Ends what the ring holds, too: receives see the end, sends an error.
   ::shutdown(fd_, SHUT_RDWR);
-  if (receiving_ != Receiving::nothing) driver_.port_.cancel(receiver_);
+  if (receiving_ != Receiving::nothing && receiving_ != Receiving::asked) driver_.port_.cancel(receiver_);
   for (Send& send : sends_)
     if (!send.accepted) driver_.port_.cancel(send);
 }
 
 void UringStream::receive() noexcept {
   if (receiving_ != Receiving::nothing || ended_ || closed_ || !user_.wants_input()) return;
+  const std::span<std::byte> landing = user_.landing();
+  if (landing.empty() && heads_ == 0 && quick_inputs_ >= kQuickInputsMin && driver_.may_ask_ &&
+      (driver_.asked_ == nullptr || driver_.asked_ == this)) {
+    driver_.asked_ = this;
+    receiving_ = Receiving::asked;
+    return;
+  }
+  if (driver_.asked_ == this) driver_.asked_ = nullptr;
   io_uring_sqe* entry = driver_.port_.entry(&receiver_);
   if (entry == nullptr) return output_ready();  // tried again from there
-  const std::span<std::byte> landing = user_.landing();
   if (!landing.empty()) {
     constexpr std::size_t kReceiveBytesMax = 1U << 30;
     io_uring_prep_recv(entry, fd_, landing.data(), std::min(landing.size(), kReceiveBytesMax), MSG_WAITALL);
@@ -142,6 +162,37 @@ void UringStream::receive() noexcept {
     receiving_ = Receiving::multishot;
     stopping_ = false;
   }
+}
+
+void UringStream::count_quick_input() noexcept {
+  const bool quick = driver_.turns_ - last_input_ < UringDriver::kVainTurnsMax;
+  quick_inputs_ = quick ? quick_inputs_ + 1 : 0;
+  last_input_ = driver_.turns_;
+}
+
+/// One plain receive. True when something came.
+bool UringStream::ask() noexcept {
+  // No receive of the ring is under way for this stream: its bytes come in order.
+  std::array<std::byte, 4096> bytes;
+  const ssize_t count = ::recv(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+    if (driver_.turns_ - last_input_ < UringDriver::kVainTurnsMax) return false;
+    quick_inputs_ = 0;
+  } else if (count <= 0) {
+    driver_.asked_ = nullptr;
+    receiving_ = Receiving::nothing;
+    end(count == 0 ? 0 : errno);
+    return true;
+  } else {
+    last_input_ = driver_.turns_;
+    user_.received(std::span(bytes).first(static_cast<std::size_t>(count)));
+    if (!user_.outbox().empty()) output_ready();
+    if (user_.landing().empty() && user_.wants_input()) return true;
+  }
+  receiving_ = Receiving::nothing;
+  driver_.asked_ = nullptr;
+  receive();
+  return count > 0;
 }
 
 void UringStream::received(int result, std::uint32_t flags) noexcept {
@@ -167,7 +218,10 @@ void UringStream::received_shared(int result, std::uint32_t flags) noexcept {
   if (!more) receiving_ = Receiving::nothing;
   if ((flags & IORING_CQE_F_BUFFER) != 0) {
     const unsigned id = flags >> IORING_CQE_BUFFER_SHIFT;
-    if (result > 0 && !closed_) user_.received({driver_.buffer(id), static_cast<std::size_t>(result)});
+    if (result > 0 && !closed_) {
+      count_quick_input();
+      user_.received({driver_.buffer(id), static_cast<std::size_t>(result)});
+    }
     driver_.give_back(id);
   }
   if (closed_) return;
@@ -175,7 +229,9 @@ void UringStream::received_shared(int result, std::uint32_t flags) noexcept {
   if (result == 0 || (result < 0 && result != -ENOBUFS && result != -ECANCELED)) return end(-result);
   if (!more) return receive();
   // What is large goes to its place from here on; what the kernel has put into buffers by then comes first.
-  if (!stopping_ && (!user_.landing().empty() || !user_.wants_input())) stopping_ = driver_.port_.cancel(receiver_);
+  const bool to_be_asked = quick_inputs_ >= kQuickInputsMin && driver_.may_ask_ && driver_.asked_ == nullptr;
+  if (!stopping_ && (!user_.landing().empty() || !user_.wants_input() || to_be_asked))
+    stopping_ = driver_.port_.cancel(receiver_);
 }
 
 void UringStream::end(int error) noexcept {
