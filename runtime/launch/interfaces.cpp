@@ -151,8 +151,8 @@ std::vector<NodeAddress> machine_addresses(const std::string& wanted) {
     list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", to_string(each.address), each.name);
   throw Error(
       std::make_error_code(std::errc::address_not_available),
-      fmt::format("{} has no address {} by which other nodes could reach it; there is {} (--interface chooses)",
-                  host_name(), wanted.empty() ? "" : "that fits --interface " + wanted, list.empty() ? "none" : list));
+      fmt::format("{} has no address{} by which other nodes could reach it; there is {} (--interface chooses)",
+                  host_name(), wanted.empty() ? "" : " that fits --interface " + wanted, list.empty() ? "none" : list));
 }
 
 NodeAddress loopback_address() noexcept {

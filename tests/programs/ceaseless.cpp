@@ -1,0 +1,58 @@
+// A program whose ranks put into their right neighbours' segments without end, for tests that take a rank or a link
+// away: `ceaseless [catch]`. It says "under way" once data flows. With `catch` a lost peer is no error: it is named,
+// and the rank ends well.
+#include <coracle/coracle.hpp>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+using namespace coracle;
+
+namespace {
+
+bool catches = false;
+
+Task<> put_until(Rank& self, const bool* stop) {
+  constexpr std::size_t kBytes = 4 << 20;
+  const auto slab = self.allocate<std::byte>(kBytes);
+  const auto places = co_await self.world().gather_all(slab.remote());
+  const std::vector<std::byte> data(kBytes, static_cast<std::byte>(self.id()));
+  const auto target = places[(self.id() + 1) % self.size()];
+  for (std::uint64_t round = 0; !*stop; ++round) {
+    co_await self.put(data, target);
+    co_await yield();
+    if (round != 3) continue;
+    std::printf("rank %u is under way\n", self.id());
+    std::fflush(stdout);
+  }
+}
+
+Task<> put_and_catch(Rank& self, const bool* stop) {
+  try {
+    co_await put_until(self, stop);
+  } catch (const Error& error) {
+    if (error.code() != Errc::peer_lost) throw;
+    std::printf("rank %u caught: %s\n", self.id(), error.what());
+  }
+}
+
+Task<> await_loss(Rank& self, bool* stop) {
+  co_await self.more_lost(0);
+  *stop = true;
+  const Loss& loss = self.losses().front();
+  std::printf("rank %u goes on without rank %u: %s\n", self.id(), loss.peer, loss.reason.c_str());
+  std::fflush(stdout);
+}
+
+Task<> app(Rank& self) {
+  bool stop = false;
+  if (!catches) co_return co_await put_until(self, &stop);
+  co_await when_all(put_and_catch(self, &stop), await_loss(self, &stop));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  catches = argc > 1 && std::strcmp(argv[1], "catch") == 0;
+  return run(argc, argv, app);
+}
