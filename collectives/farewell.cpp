@@ -37,7 +37,7 @@ class Goodbyes final : private LossWatch {
     return false;
   }
   bool concerns(std::uint32_t peer) const noexcept override { return !said_[peer]; }
-  void lost(std::uint32_t) noexcept override { changed_.set(); }
+  void lost(const Loss&) noexcept override { changed_.set(); }
 
   Rank& rank_;
   std::vector<bool> said_;

@@ -52,9 +52,9 @@ class PeerEvent final : public Waiter, private LossWatch {
 
   /// A team tells of its members only.
   bool concerns(std::uint32_t peer) const noexcept override { return team_ || peer == lost_; }
-  void lost(std::uint32_t peer) noexcept override {
-    if (!PeerEvent::concerns(peer)) return;
-    lost_ = peer;
+  void lost(const Loss& loss) noexcept override {
+    if (!PeerEvent::concerns(loss.peer)) return;
+    lost_ = loss.peer;
     leave();
     complete();
   }
@@ -91,7 +91,7 @@ class [[nodiscard]] MoreLost final : public Waiter, private LossWatch {
 
  private:
   bool concerns(std::uint32_t) const noexcept override { return true; }
-  void lost(std::uint32_t) noexcept override {
+  void lost(const Loss&) noexcept override {
     if (core_.peers().losses().size() <= known_) return;
     leave();
     complete();

@@ -36,9 +36,9 @@ void LossWatches::add(LossWatch& watch) {
   list_.push_back(&watch);
 }
 
-void LossWatches::tell(std::uint32_t peer) noexcept {
+void LossWatches::tell(const Loss& loss) noexcept {
   // Backwards: one that leaves is replaced by the last, which has been told already.
-  for (std::size_t i = list_.size(); i-- > 0;) list_[i]->lost(peer);
+  for (std::size_t i = list_.size(); i-- > 0;) list_[i]->lost(loss);
 }
 
 const Loss* Peers::find(std::uint32_t peer) const noexcept {
@@ -49,9 +49,9 @@ const Loss* Peers::find(std::uint32_t peer) const noexcept {
   return found == losses_.end() ? nullptr : &*found;
 }
 
-bool Peers::note(std::uint32_t peer, std::string reason) {
-  if (lost(peer)) return false;
-  losses_.push_back({peer, std::move(reason)});
+bool Peers::note(Loss loss) {
+  if (lost(loss.peer)) return false;
+  losses_.push_back(std::move(loss));
   return true;
 }
 

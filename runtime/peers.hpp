@@ -10,6 +10,17 @@
 
 namespace coracle {
 
+/// A peer that is lost, and why.
+struct Loss {
+  enum class Kind : std::uint8_t {
+    fault,  ///< It died, hangs, can't be reached, or was left by its program with an error.
+    ended,  ///< Its program has ended as it should, after the job's farewell: no team is broken by that.
+  };
+  std::uint32_t peer;
+  std::string reason;  ///< Such as "its connection was reset" or "silent for 10 s".
+  Kind kind = Kind::fault;
+};
+
 /// A wait that depends on peers while no operation of this rank is in flight to them: for the answer to a call, for the
 /// other members of a team. It lives in the waiting coroutine's frame. Loop's thread only.
 class LossWatch {
@@ -20,9 +31,9 @@ class LossWatch {
   /// Whether the wait would end with the loss of `peer`. Transports ask after such a peer's health, as they do where
   /// operations are in flight.
   virtual bool concerns(std::uint32_t peer) const noexcept = 0;
-  /// `peer` is lost, whether it concerns this or not. May be called from inside a transport: it must not start
+  /// A peer is lost, whether it concerns this or not. May be called from inside a transport: it must not start
   /// operations.
-  virtual void lost(std::uint32_t peer) noexcept = 0;
+  virtual void lost(const Loss& loss) noexcept = 0;
 
  protected:
   LossWatch() = default;
@@ -49,17 +60,11 @@ class LossWatches {
   bool concerned(std::uint32_t peer) const noexcept;
   void add(LossWatch& watch);
   /// Each may leave the list meanwhile, but not enter it.
-  void tell(std::uint32_t peer) noexcept;
+  void tell(const Loss& loss) noexcept;
 
  private:
   friend class LossWatch;
   std::vector<LossWatch*> list_;
-};
-
-/// One lost peer and why, such as "its connection was reset" or "silent for 10 s".
-struct Loss {
-  std::uint32_t peer;
-  std::string reason;
 };
 
 class Peers {
@@ -73,7 +78,7 @@ class Peers {
   /// In the order in which they were lost.
   std::span<const Loss> losses() const noexcept { return losses_; }
   /// False when it is known already.
-  bool note(std::uint32_t peer, std::string reason);
+  bool note(Loss loss);
 
   LossWatches& watches() noexcept { return watches_; }
   /// Whether some wait would end with the loss of `peer`.

@@ -77,7 +77,9 @@ class Rank {
   /// For transports and the launcher's messengers, from the loop's thread, also from inside submit() and poll(): `peer`
   /// is lost, for a reason such as "its connection was reset". Ends every operation in flight to it and every wait that
   /// depends on it; tells the transport. Does nothing the second time.
-  void peer_lost(std::uint32_t peer, std::string reason) { core_.peer_lost(peer, std::move(reason)); }
+  void peer_lost(std::uint32_t peer, std::string reason, Loss::Kind kind = Loss::Kind::fault) {
+    core_.peer_lost({peer, std::move(reason), kind});
+  }
 
   // --- memory ---
   /// `count` value-initialised elements in this rank's segment. Throws Error (segment_full).

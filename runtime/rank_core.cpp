@@ -2,7 +2,6 @@
 #include "runtime/rank_core.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "runtime/error.hpp"
 #include "runtime/transfers.hpp"
@@ -99,12 +98,13 @@ void RankCore::throw_lost(const char* what, std::uint32_t peer) const {
                             loss != nullptr ? loss->reason : "another member of the team has lost it");
 }
 
-void RankCore::peer_lost(std::uint32_t peer, std::string reason) {
+void RankCore::peer_lost(Loss loss) {
+  const std::uint32_t peer = loss.peer;
   CORACLE_ASSERT(peer != id_ && peer < region_.shape().size, "rank {} of {} lost rank {}", id_, region_.shape().size,
                  peer);
-  if (!peers_.note(peer, std::move(reason))) return;
+  if (!peers_.note(loss)) return;
   transport_to(peer).peer_lost(peer);
-  peers_.watches().tell(peer);
+  peers_.watches().tell(loss);
 }
 
 namespace local {

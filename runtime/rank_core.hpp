@@ -54,7 +54,7 @@ class RankCore {
   /// For a message: why an operation with this outcome has failed, or "".
   std::string describe_failure(std::error_code code, int peer, const RemoteAddress& remote, std::size_t bytes) const;
   /// See Rank::peer_lost.
-  void peer_lost(std::uint32_t peer, std::string reason);
+  void peer_lost(Loss loss);
 
   Peers& peers() noexcept { return peers_; }
   const Peers& peers() const noexcept { return peers_; }

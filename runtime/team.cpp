@@ -24,7 +24,7 @@ Team::Team(Rank& rank, std::vector<std::uint32_t> members, std::uint32_t slot, s
   rank.local<Teams>().enter(*this);
   own_area() = TeamArea{};
   rank.core().peers().watches().add(*this);
-  for (const Loss& loss : rank.losses()) lost(loss.peer);
+  for (const Loss& loss : rank.losses()) lost(loss);
 }
 
 Team::~Team() {
@@ -70,15 +70,16 @@ bool Team::has(std::uint32_t peer) const noexcept {
   return members_.empty() || std::find(members_.begin(), members_.end(), peer) != members_.end();
 }
 
-void Team::lost(std::uint32_t peer) noexcept {
-  if (has(peer)) break_by(peer);
+void Team::lost(const Loss& loss) noexcept {
+  // A member that has ended has seen all others come to the farewell: what is still awaited of them is on its way.
+  if (loss.kind == Loss::Kind::fault && has(loss.peer)) break_by(loss);
 }
 
-void Team::break_by(std::uint32_t peer) {
+void Team::break_by(const Loss& loss) {
   if (broken_) return;
   broken_ = true;
-  lost_member_ = peer;
-  watches_.tell(peer);
+  lost_member_ = loss.peer;
+  watches_.tell(loss);
   left_one_.set();
   left_one_.reset();
   for (TeamObserver* observer : rank_.local<Teams>().observers_) observer->broken(*this);
@@ -87,7 +88,7 @@ void Team::break_by(std::uint32_t peer) {
   constexpr std::uint32_t kAllToAll = 64;
   const auto tell = [&](std::uint32_t index) {
     if (index == index_ || rank_.lost(member(index))) return;
-    rank_.service().spawn(Teams::tell_member(rank_, member(index), identity_, peer));
+    rank_.service().spawn(Teams::tell_member(rank_, member(index), identity_, lost_member_));
   };
   if (size_ <= kAllToAll) {
     for (std::uint32_t index = 0; index < size_; ++index) tell(index);
@@ -112,7 +113,7 @@ Team* Teams::find(std::uint32_t identity) const noexcept {
 
 void Teams::on_broken(Rank& rank, const Message& message) {
   Team* team = rank.local<Teams>().find(static_cast<std::uint32_t>(message.argument(0)));
-  if (team != nullptr) team->break_by(static_cast<std::uint32_t>(message.argument(1)));
+  if (team != nullptr) team->break_by({static_cast<std::uint32_t>(message.argument(1)), ""});
 }
 
 Task<> Teams::tell_member(Rank& rank, std::uint32_t member, std::uint32_t identity, std::uint32_t lost) {

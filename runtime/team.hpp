@@ -104,9 +104,10 @@ class Team final : private LossWatch {
  private:
   friend class Teams;
   bool concerns(std::uint32_t peer) const noexcept override { return !watches_.empty() && has(peer); }
-  void lost(std::uint32_t peer) noexcept override;
+  void lost(const Loss& loss) noexcept override;
   bool has(std::uint32_t peer) const noexcept;
-  void break_by(std::uint32_t peer);
+  /// `loss`: as told here; of a peer that another member has lost.
+  void break_by(const Loss& loss);
 
   Rank& rank_;
   std::vector<std::uint32_t> members_;  // empty: all ranks, each at its own place

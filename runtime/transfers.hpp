@@ -160,9 +160,9 @@ class [[nodiscard]] GuardedSignalWait final : public SignalWait, private LossWat
   static constexpr std::uint32_t kTeam = ~std::uint32_t{0};
 
   bool concerns(std::uint32_t peer) const noexcept override { return from_ == kTeam || peer == from_; }
-  void lost(std::uint32_t peer) noexcept override {
-    if (!waiting() || !GuardedSignalWait::concerns(peer)) return;  // or the signal came first
-    from_ = peer;
+  void lost(const Loss& loss) noexcept override {
+    if (!waiting() || !GuardedSignalWait::concerns(loss.peer)) return;  // or the signal came first
+    from_ = loss.peer;
     give_up();
     complete();
   }

@@ -246,6 +246,23 @@ TEST_CASE("a barrier fails when any member is lost, the others are told, and lat
   CHECK(job.transport->held.empty());
 }
 
+TEST_CASE("a member whose program has ended after the farewell breaks no team, but can't be reached") {
+  Fixture job;
+  job.spawn(job.rank.world().barrier());
+  job.transport->finish_all();
+  job.turn();
+  job.rank.peer_lost(0, "its program has ended", Loss::Kind::ended);
+  job.turn();
+  CHECK(job.ended == 0);
+  CHECK_FALSE(job.rank.world().broken());
+  job.spawn(send_nothing(job.rank, 0));
+  CHECK(job.ended == 1);
+  job.rank.own(job.rank.world().area(1).as<Signal>() + 1)->count = 1;
+  job.turn();
+  CHECK(job.ended == 2);
+  CHECK(job.errors.size() == 1);
+}
+
 TEST_CASE("a member that is told of a broken team gives up its collectives, and loses nobody by that") {
   Fixture first;
   first.rank.peer_lost(3, "dead");
