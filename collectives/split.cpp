@@ -1,5 +1,6 @@
 // split: new teams out of one.
 #include <algorithm>
+#include <exception>
 
 #include "collectives/gather_all.hpp"
 #include "runtime/error.hpp"
@@ -40,7 +41,17 @@ Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key) 
   while (slot < TeamArea::kSlots && taken_by_any(slot)) ++slot;
   std::unique_ptr<Team> team;
   if (slot < TeamArea::kSlots) team = std::make_unique<Team>(rank_, std::move(members), slot, identity_of_part(color));
-  co_await barrier();  // every member's area is zero before anyone raises a signal there
+  std::exception_ptr failure;
+  try {
+    co_await barrier();  // every member's area is zero before anyone raises a signal there
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (failure) {
+    // Members that came out of the barrier wait in the new team for those that did not.
+    if (team && broken()) team->break_by({lost_member_, ""});
+    std::rethrow_exception(failure);
+  }
   if (!team)
     throw Error(std::make_error_code(std::errc::no_buffer_space),
                 "split: a rank can be in at most 256 teams at a time; let some of them go");

@@ -38,6 +38,7 @@ struct JobShape {
   std::uint64_t inbox_bytes = 0;             ///< Per rank; the transport that uses the inboxes says how much.
   std::uint64_t seed = 1;                    ///< `sim`: repeats a schedule.
   std::array<char, 256> network_file{};      ///< `sim`: path of the network model, or "".
+  std::array<char, 256> faults{};            ///< `sim`: path of a fault plan, "random", or "".
   IdlePolicy idle;
   NetworkOptions network;
   JobKey key;

@@ -21,7 +21,11 @@ void take_failure(Rank&, const Message& message) {
 }
 
 Task<> answer(Rank& rank, std::uint32_t caller, std::uint64_t call, bool failed, std::vector<std::byte> bytes) {
-  co_await rank.request(caller, failed ? take_failure : take_result, bytes, call);
+  try {
+    co_await rank.request(caller, failed ? take_failure : take_result, bytes, call);
+  } catch (const Error& error) {
+    if (error.code() != Errc::peer_lost) throw;  // nobody is left who would want the answer
+  }
 }
 
 void answer_now(Rank& rank, const Message& message, bool failed, std::vector<std::byte> bytes) {

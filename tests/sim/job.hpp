@@ -18,6 +18,9 @@ struct SimJob {
   std::uint64_t seed = 1;
   std::uint64_t segment_bytes = 1 << 20;
   NetworkModel model;
+  FaultPlan faults;
+  std::uint64_t silence_limit_ns = 1'000'000;
+  bool survive = false;
 
   JobShape shape() const {
     JobShape shape;
@@ -26,14 +29,23 @@ struct SimJob {
     shape.nodes = nodes;
     shape.seed = seed;
     shape.segment_bytes = segment_bytes;
+    shape.network.silence_limit_ns = silence_limit_ns;
+    shape.network.survive = survive;
     return shape;
   }
 
   Outcome run(const App& app) const {
+    return run(app, [](World&, const Outcome&) {});
+  }
+  /// `check(world, outcome)` is called at the end, while the ranks' memory still exists.
+  template <class Check>
+  Outcome run(const App& app, Check check) const {
     static constexpr Wiring wiring{nullptr, nullptr, say_farewell, nullptr};
     const JobRegion region = JobRegion::create(shape(), JobRegion::Backing::anonymous);
-    World world(region, app, wiring, model);
-    return world.run();
+    World world(region, app, wiring, model, faults);
+    const Outcome outcome = world.run();
+    check(world, outcome);
+    return outcome;
   }
 };
 

@@ -14,6 +14,15 @@
 namespace coracle::sim {
 namespace {
 
+std::string some(std::span<const std::uint32_t> ranks) {
+  constexpr std::size_t kShown = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(ranks.size(), kShown); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", ranks[i]);
+  if (ranks.size() > kShown) text += fmt::format(" and {} more", ranks.size() - kShown);
+  return text;
+}
+
 struct Group {
   std::size_t waits = 0;
   std::vector<std::uint32_t> ranks;  // each once, in order
@@ -45,28 +54,26 @@ class Grouping final : public WaiterVisitor {
   }
 
  private:
-  static std::string some(const std::vector<std::uint32_t>& ranks) {
-    constexpr std::size_t kShown = 8;
-    std::string text;
-    for (std::size_t i = 0; i < std::min(ranks.size(), kShown); ++i)
-      text += fmt::format("{}{}", i == 0 ? "" : ", ", ranks[i]);
-    if (ranks.size() > kShown) text += fmt::format(" and {} more", ranks.size() - kShown);
-    return text;
-  }
-
   std::map<std::tuple<std::string, std::string, unsigned>, Group> groups_;
   std::uint32_t rank_ = 0;
 };
 
 }  // namespace
 
-std::string explain_waits(std::span<SimRank* const> ranks, std::size_t size, std::uint64_t now_ns) {
+std::string explain_waits(std::span<SimRank* const> ranks, std::size_t size, std::span<const std::uint32_t> dead,
+                          std::uint64_t now_ns) {
   std::string text = fmt::format(
       "deadlock: after {}.{:06} s of virtual time nothing is left that could happen, but {} of {} ranks still wait:\n",
       now_ns / 1'000'000'000, now_ns % 1'000'000'000 / 1000, ranks.size(), size);
   Grouping grouping;
   for (SimRank* rank : ranks) grouping.look_at(*rank);
   text += grouping.text();
+  if (!dead.empty()) {
+    text += fmt::format(
+        "rank{} {} died or stopped for ever before; a wait for a signal ends with the loss of a peer only if it names "
+        "it: self.wait(signal, n, peer)\n",
+        dead.size() == 1 ? "" : "s", some(dead));
+  }
   constexpr std::size_t kDetailedRanks = 3;
   constexpr std::size_t kWaitsPerRank = 4;
   for (SimRank* rank : ranks.first(std::min(ranks.size(), kDetailedRanks))) {

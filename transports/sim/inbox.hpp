@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <utility>
 
 #include "transports/sim/parcel.hpp"
 
@@ -19,10 +20,14 @@ struct Inbox {
       if (parcel->source == source) return true;
     return false;
   }
-  bool take_room(const Parcel& parcel) noexcept {
+  bool take_room(Parcel& parcel) noexcept {
     if (parcel.inbox_bytes() > room_bytes) return false;
     room_bytes -= parcel.inbox_bytes();
+    parcel.has_room = true;
     return true;
+  }
+  void give_back_room(Parcel& parcel) noexcept {
+    if (std::exchange(parcel.has_room, false)) room_bytes += parcel.inbox_bytes();
   }
 
   std::deque<std::unique_ptr<Parcel>> arrived;

@@ -3,15 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <iterator>
 #include <span>
-#include <vector>
 
 #include "runtime/error.hpp"
+#include "transports/sim/text.hpp"
 
 namespace coracle::sim {
 namespace {
@@ -72,21 +70,6 @@ constexpr Setting kSettings[] = {
     {"eager", kSize, [](NetworkModel& model, double bytes) { model.eager_bytes_max = whole(bytes); }},
     {"inbox", kSize, [](NetworkModel& model, double bytes) { model.inbox_bytes = whole(bytes); }},
 };
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\v\f";
-  const std::size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
-/// Quotes what a file holds, which may be anything.
-std::string quoted(std::string_view text) {
-  constexpr std::size_t kLongest = 40;
-  std::string safe;
-  for (const char letter : text.substr(0, kLongest)) safe += letter >= ' ' && letter <= '~' ? letter : '?';
-  return fmt::format("'{}{}'", safe, text.size() > kLongest ? "..." : "");
-}
 
 class Parser {
  public:
@@ -187,17 +170,7 @@ NetworkModel parse_network(std::string_view text, std::string_view name) {
 
 NetworkModel read_network(const std::string& path) {
   if (path.empty()) return {};
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw_errno(errno, fmt::format("can't open the network model {}", path));
-  // A model has a few hundred bytes: whatever is larger is something else.
-  std::vector<char> text(64 * 1024);
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) throw_errno(errno, fmt::format("can't read the network model {}", path));
-  const auto bytes = static_cast<std::size_t>(file.gcount());
-  if (bytes == text.size())
-    throw Error(Errc::bad_input, fmt::format("{}: too large for a network model, which has a few lines of text", path));
-  return parse_network({text.data(), bytes}, path);
+  return parse_network(read_text(path, "network model"), path);
 }
 
 }  // namespace coracle::sim

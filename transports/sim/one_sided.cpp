@@ -17,21 +17,36 @@ namespace {
 constexpr std::size_t kRequestBytes = 16;
 
 /// What all transfers have.
-class Transfer : public Happening {
+class Transfer : public Traveler {
  public:
-  Transfer(SimTransport& from, Operation& operation) noexcept
-      : from_(from), operation_(operation), bytes_(operation.bytes), target_(operation.remote.rank) {}
-  virtual ~Transfer() = default;
-  Transfer(const Transfer&) = delete;
-  Transfer& operator=(const Transfer&) = delete;
+  Transfer(SimTransport& from, Operation& what) noexcept
+      : from_(from), verb_(what.verb), bytes_(what.bytes), remote_(what.remote), target_(what.remote.rank) {
+    from.take_off(*this, what);
+  }
 
-  void abandon() noexcept override { delete this; }
   std::uint64_t label() const noexcept override {
     return Random::mix(std::uint64_t{target_} << 32 | from_.id()) + 64 * bytes_ + 16 * stage_ +
-           static_cast<std::uint64_t>(operation_.verb);
+           static_cast<std::uint64_t>(verb_);
+  }
+
+  void happen() noexcept final {
+    if (orphaned && !goes_on_alone()) return delete this;
+    const Way now = way();
+    if (now == Way::out && world().faults().hold(*this, from_.id(), target_)) return;
+    if (now == Way::back && world().faults().hold(*this, target_, from_.id())) return;
+    // What comes from a peer that the target has lost is not let in: its sender will be told, or find out.
+    if (now == Way::out && world().has_lost(target_, from_.id())) return refused();
+    step();
   }
 
  protected:
+  enum class Way : std::uint8_t { none, out, back };
+  /// Where it is about to arrive.
+  virtual Way way() const noexcept = 0;
+  virtual void step() noexcept = 0;
+  /// Whether it needs its sender no more.
+  virtual bool goes_on_alone() const noexcept { return false; }
+
   World& world() noexcept { return from_.world(); }
   std::uint64_t now_ns() noexcept { return world().schedule().now_ns(); }
   const Link& link() noexcept { return world().wires().link(from_.id(), target_); }
@@ -46,16 +61,21 @@ class Transfer : public Happening {
     stage_ = stage;
     world().schedule().at(time_ns, *this);
   }
-  std::uint64_t back_ns() noexcept { return now_ns() + link().latency_ns + world().jitter_ns(); }
-  std::byte* target_memory() noexcept { return from_.memory().reach(operation_.remote, bytes_); }
+  std::uint64_t back_ns() noexcept { return now_ns() + world().latency_ns(target_, from_.id()) + world().jitter_ns(); }
+  std::byte* target_memory() noexcept { return from_.memory().reach(remote_, bytes_); }
   void end() noexcept {
-    from_.complete(operation_, error_);
+    if (!orphaned) from_.complete(*this, error_);
     delete this;
+  }
+  void refused() noexcept {
+    if (orphaned) return delete this;
+    world().faults().keep(*this);
   }
 
   SimTransport& from_;
-  Operation& operation_;
+  const Operation::Verb verb_;
   const std::size_t bytes_;
+  const RemoteAddress remote_;
   const std::uint32_t target_;
   unsigned stage_ = 0;
   std::error_code error_;
@@ -63,17 +83,30 @@ class Transfer : public Happening {
 
 class Put final : public Transfer {
  public:
-  using Transfer::Transfer;
+  Put(SimTransport& from, Operation& what) noexcept : Transfer(from, what), signal_add_(what.signal_add) {
+    if (signal_add_ > 0) signal_ = what.signal;
+  }
 
   void start() noexcept {
     reach_ns_ = set_out(bytes_);
+    outlives_ = world().faults().any_planned() && world().random().below(2) == 0;
     next(kRead, now_ns() + world().random().up_to(reach_ns_ - now_ns()));
   }
 
-  void happen() noexcept override {
+ private:
+  enum : unsigned { kRead, kReaches, kLands, kRaises, kTold };
+
+  Way way() const noexcept override {
+    if (stage_ == kTold) return Way::back;
+    return stage_ == kReaches || stage_ == kLands ? Way::out : Way::none;
+  }
+  // It may be on the wire, and land although nobody will be told.
+  bool goes_on_alone() const noexcept override { return stage_ != kRead && outlives_; }
+
+  void step() noexcept override {
     switch (stage_) {
       case kRead: {
-        const auto* source = static_cast<const std::byte*>(operation_.local);
+        const auto* source = static_cast<const std::byte*>(operation->local);
         data_.assign(source, source + bytes_);
         return next(kReaches, reach_ns_);
       }
@@ -88,9 +121,6 @@ class Put final : public Transfer {
     }
   }
 
- private:
-  enum : unsigned { kRead, kReaches, kLands, kRaises, kTold };
-
   void land() noexcept {
     std::byte* target = target_memory();
     // The memory may have been withdrawn meanwhile.
@@ -98,15 +128,14 @@ class Put final : public Transfer {
     if (target != nullptr && bytes_ > 0) std::memcpy(target, data_.data(), bytes_);
     data_ = {};
     world().wake(target_);
-    if (operation_.signal_add == 0 || error_) return next(kTold, back_ns());
+    if (signal_add_ == 0 || error_) return next(kTold, back_ns());
     next(kRaises, now_ns() + world().jitter_ns());
   }
 
   void raise() noexcept {
-    const RemoteAddress& place = operation_.signal;
-    if (std::byte* signal = from_.memory().reach(place, sizeof(std::uint64_t))) {
-      local::raise_signal(signal, operation_.signal_add, world().region().block(place.rank).doorbell);
-      world().wake(place.rank);
+    if (std::byte* signal = from_.memory().reach(signal_, sizeof(std::uint64_t))) {
+      local::raise_signal(signal, signal_add_, world().region().block(signal_.rank).doorbell);
+      world().wake(signal_.rank);
     } else {
       error_ = Errc::out_of_segment;
     }
@@ -114,6 +143,9 @@ class Put final : public Transfer {
   }
 
   std::uint64_t reach_ns_ = 0;
+  std::uint64_t signal_add_;
+  RemoteAddress signal_{};
+  bool outlives_ = false;
   std::vector<std::byte> data_;
 };
 
@@ -123,25 +155,30 @@ class Get final : public Transfer {
 
   void start() noexcept { next(kAsks, set_out(kRequestBytes)); }
 
-  void happen() noexcept override {
+ private:
+  enum : unsigned { kAsks, kReaches, kLands };
+  Way way() const noexcept override {
+    if (stage_ == kReaches) return Way::back;
+    return stage_ == kAsks ? Way::out : Way::none;
+  }
+
+  void step() noexcept override {
     switch (stage_) {
       case kAsks: {
         const std::byte* source = target_memory();
         if (source == nullptr) error_ = Errc::out_of_segment;
         if (source != nullptr) data_.assign(source, source + bytes_);
         const Wires::Span out = world().wires().send(target_, from_.id(), data_.size(), now_ns());
-        return next(kReaches, out.first_ns + link().latency_ns + world().jitter_ns());
+        return next(kReaches, out.first_ns + world().latency_ns(target_, from_.id()) + world().jitter_ns());
       }
       case kReaches:
         return next(kLands, world().wires().receive(target_, from_.id(), data_.size(), now_ns()));
       default:
-        if (!data_.empty()) std::memcpy(operation_.local, data_.data(), data_.size());
+        if (!data_.empty()) std::memcpy(operation->local, data_.data(), data_.size());
         end();
     }
   }
 
- private:
-  enum : unsigned { kAsks, kReaches, kLands };
   std::vector<std::byte> data_;
 };
 
@@ -151,19 +188,20 @@ class Atomic final : public Transfer {
 
   void start() noexcept { next(kPerforms, set_out(kRequestBytes)); }
 
-  void happen() noexcept override {
+ private:
+  enum : unsigned { kPerforms, kTold };
+  Way way() const noexcept override { return stage_ == kPerforms ? Way::out : Way::back; }
+
+  void step() noexcept override {
     if (stage_ != kPerforms) return end();
     if (std::byte* place = target_memory()) {
-      local::perform_atomic(operation_, place);
+      local::perform_atomic(*operation, place);
       world().wake(target_);
     } else {
       error_ = Errc::out_of_segment;
     }
     next(kTold, back_ns());
   }
-
- private:
-  enum : unsigned { kPerforms, kTold };
 };
 
 }  // namespace

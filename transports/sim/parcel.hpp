@@ -8,15 +8,18 @@
 #include <vector>
 
 #include "runtime/message.hpp"
-#include "transports/sim/schedule.hpp"
+#include "transports/sim/traveler.hpp"
 
 namespace coracle::sim {
 
 class World;
 
-struct Parcel final : Happening {
-  Parcel(World& world, std::uint32_t from, std::uint32_t to, const MessageHeader& what) noexcept
-      : world_of(world), source(from), target(to), header(what) {}
+struct Parcel final : Traveler {
+  /// A request, whose operation it carries out.
+  Parcel(World& world, std::uint32_t from, RequestOperation& request) noexcept;
+  /// A reply.
+  Parcel(World& world, std::uint32_t from, std::uint32_t to, const MessageHeader& what,
+         std::span<const std::byte> content) noexcept;
 
   /// Sends it off; room for it has been taken. It owns itself until it is in the target's inbox. `delay_ns`: until its
   /// sender knows of the room.
@@ -27,25 +30,30 @@ struct Parcel final : Happening {
   /// Large: the receiver reads from the sender's memory, which is the sender's operation until the handler has run.
   bool is_rendezvous() const noexcept;
   std::size_t inbox_bytes() const noexcept;
+  /// It has come to its target's port, and waits for those before it or for a fault's end; nothing in the schedule
+  /// stands for it.
+  bool at_port() const noexcept { return stage_ == Stage::at_port; }
+  /// Takes it in from the port.
+  void arrive() noexcept;
   std::span<const std::byte> content() const noexcept;
 
   void happen() noexcept override;
-  void abandon() noexcept override { delete this; }
   std::uint64_t label() const noexcept override;
 
   World& world_of;
   std::uint32_t source;
   std::uint32_t target;
   MessageHeader header;
-  RequestOperation* operation = nullptr;  ///< Of a request, while it is not finished.
-  std::vector<std::byte> payload;         ///< Of a reply, or of a request once it has been read.
-  bool is_reply = false;
+  std::vector<std::byte> payload;  ///< Of a reply, or of a request once it has been read.
+  const bool is_reply;
+  bool has_room = false;  ///< In its target's inbox.
+  bool doomed = false;    ///< It is lost on its way, and goes when its time comes.
 
  private:
-  enum class Stage : std::uint8_t { waits, read, sent, reaches, arrives, told };
+  enum class Stage : std::uint8_t { waits, read, sent, reaches, at_port, arrives, told };
   void read_source() noexcept;
 
-  std::size_t bytes() const noexcept { return operation != nullptr ? operation->bytes : payload.size(); }
+  const std::size_t bytes_;
   Stage stage_ = Stage::waits;
   std::uint64_t sent_ns_ = 0;
   std::uint64_t reach_ns_ = 0;

@@ -8,7 +8,12 @@
 namespace coracle::sim {
 
 Schedule::~Schedule() {
+  clear();
+}
+
+void Schedule::clear() noexcept {
   for (const Entry& entry : entries_) entry.what->abandon();
+  entries_.clear();
 }
 
 void Schedule::at(std::uint64_t time_ns, Happening& what) noexcept {

@@ -41,6 +41,9 @@ class Schedule final : public Clock {
   /// Goes to the time of the next thing and lets it happen; only when not empty.
   void step() noexcept;
 
+  /// Abandons all that has not happened.
+  void clear() noexcept;
+
   /// What has happened so far.
   std::uint64_t count() const noexcept { return count_; }
   /// A digest of all that has happened, and when: two runs are the same when theirs are.

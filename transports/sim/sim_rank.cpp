@@ -45,6 +45,7 @@ void SimRank::happen() noexcept {
   // An earlier turn may have taken the place of this one.
   if (turn_at_ns_ != world_.schedule().now_ns() || end_.reached) return;
   turn_at_ns_ = kNever;
+  if (world_.faults().dead(id()) || world_.faults().stopped(id())) return;  // what was missed, resuming makes up for
   const bool progress = turn();
   if (end_.reached) return;
   const std::uint64_t now = world_.schedule().now_ns();
@@ -73,6 +74,7 @@ bool SimRank::turn() noexcept {
     started_ = true;
     loop_.start_root(live(rank_, world_.app_, world_.wiring_), end_);
   }
+  transport_->look_around();
   if (end_.reached) {
     finish();
   } else if (!with_io_ && loop_.io_in_flight()) {
@@ -86,6 +88,7 @@ void SimRank::finish() noexcept {
   ++world_.finished_;
   if (end_.error) {
     if (world_.failed_ == nullptr) world_.failed_ = this;
+    if (world_.region().shape().network.survive) world_.faults().rank_failed(id());
     return;
   }
   world_.region().block(id()).phase.store(RankPhase::finished, std::memory_order_release);  // as in the constructor

@@ -21,6 +21,7 @@ class SimRank final : public Happening, private ReadyOrder {
   std::uint32_t id() const noexcept { return rank_.id(); }
   EventLoop& loop() noexcept { return loop_; }
   const EventLoop& loop() const noexcept { return loop_; }
+  Rank& rank() noexcept { return rank_; }
   SimTransport& transport() noexcept { return *transport_; }
   bool finished() const noexcept { return end_.reached; }
   const std::exception_ptr& error() const noexcept { return end_.error; }

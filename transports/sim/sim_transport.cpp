@@ -16,6 +16,12 @@ SimTransport::SimTransport(World& world, Rank& rank) noexcept
       requests_(world.model().inbox_bytes),
       replies_(world.model().inbox_bytes) {}
 
+SimTransport::~SimTransport() {
+  for (auto& [peer, way] : ways_)
+    for (Parcel* parcel : way.under_way)
+      if (parcel->at_port()) delete parcel;  // the schedule deletes the others
+}
+
 TransportTraits SimTransport::traits() const noexcept {
   const NetworkModel& model = world_.model();
   const Link& link = rank_.nodes() > 1 ? model.between : model.inside;
@@ -36,19 +42,15 @@ std::error_code SimTransport::check(const Operation& operation) const noexcept {
 
 void SimTransport::submit(Operation& operation) noexcept {
   if (const std::error_code error = check(operation)) return operation.finish(error);
-  ++in_flight_;
   if (operation.verb != Operation::Verb::request) return start_one_sided(*this, operation);
   auto& request = static_cast<RequestOperation&>(operation);
-  auto parcel = std::make_unique<Parcel>(world_, id(), static_cast<std::uint32_t>(operation.peer()), request.header);
-  parcel->operation = &request;
+  auto parcel = std::make_unique<Parcel>(world_, id(), request);
+  take_off(*parcel, request);
   post(std::move(parcel));
 }
 
 void SimTransport::reply(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept {
-  auto parcel = std::make_unique<Parcel>(world_, id(), peer, header);
-  parcel->payload.assign(payload.begin(), payload.end());
-  parcel->is_reply = true;
-  post(std::move(parcel));
+  if (!rank_.lost(peer)) post(std::make_unique<Parcel>(world_, id(), peer, header, payload));
 }
 
 void SimTransport::post(std::unique_ptr<Parcel> parcel) noexcept {
@@ -59,20 +61,62 @@ void SimTransport::post(std::unique_ptr<Parcel> parcel) noexcept {
 }
 
 std::uint64_t SimTransport::reach_ns(std::uint32_t peer, std::uint64_t out_ns, bool keeps_order) noexcept {
-  const std::uint64_t reach = out_ns + world_.wires().link(id(), peer).latency_ns + world_.jitter_ns();
+  const std::uint64_t reach = out_ns + world_.latency_ns(id(), peer) + world_.jitter_ns();
   if (!keeps_order) return reach;
-  std::uint64_t& last = last_reach_ns_[peer];
+  std::uint64_t& last = ways_[peer].last_reach_ns;
   last = std::max(reach, last + 1);
   return last;
 }
 
-void SimTransport::complete(Operation& operation, std::error_code outcome) noexcept {
-  --in_flight_;
-  operation.finish(outcome);
+void SimTransport::take_off(Traveler& traveler, Operation& operation) noexcept {
+  traveler.operation = &operation;
+  traveler.place_ = in_flight_.size();
+  in_flight_.push_back(&traveler);
+}
+
+Operation* SimTransport::land(Traveler& traveler) noexcept {
+  in_flight_[traveler.place_] = in_flight_.back();
+  in_flight_[traveler.place_]->place_ = traveler.place_;
+  in_flight_.pop_back();
+  return std::exchange(traveler.operation, nullptr);
+}
+
+void SimTransport::complete(Traveler& traveler, std::error_code outcome) noexcept {
+  land(traveler)->finish(outcome);
   world_.wake(id());
 }
 
+void SimTransport::pump(std::uint32_t target) noexcept {
+  MessageWay& way = ways_[target];
+  if (world_.faults().blocked(id(), target)) return hold_up(target);
+  while (way.entering < way.under_way.size() && way.under_way[way.entering]->at_port())
+    way.under_way[way.entering++]->arrive();
+}
+
+/// What can't get in leaves its room to the messages of others; once it can, it comes in in spite of what room there
+/// is.
+void SimTransport::hold_up(std::uint32_t target) noexcept {
+  SimTransport& there = world_.transport(target);
+  for (Parcel* parcel : ways_[target].under_way)
+    if (parcel->at_port()) there.inbox_for(*parcel).give_back_room(*parcel);
+  there.feed_waiting(there.requests_);
+  there.feed_waiting(there.replies_);
+}
+
+void SimTransport::pump_all() noexcept {
+  for (const auto& [peer, way] : ways_) pump(peer);
+}
+
+void SimTransport::has_arrived(Parcel& parcel) noexcept {
+  MessageWay& way = ways_[parcel.target];
+  CORACLE_ASSERT(way.under_way.front() == &parcel, "a message from rank {} to {} has overtaken another", id(),
+                 parcel.target);
+  way.under_way.erase(way.under_way.begin());
+  --way.entering;
+}
+
 void SimTransport::accept(std::unique_ptr<Parcel> parcel) noexcept {
+  if (rank_.lost(parcel->source)) return refuse(std::move(parcel));
   Inbox& inbox = inbox_for(*parcel);
   inbox.arrived.push_back(std::move(parcel));
   world_.wake(id());
@@ -90,9 +134,13 @@ bool SimTransport::take(Inbox& inbox) noexcept {
   if (inbox.arrived.empty()) return false;
   std::unique_ptr<Parcel> parcel = std::move(inbox.arrived.front());
   inbox.arrived.pop_front();
+  if (rank_.lost(parcel->source)) {
+    refuse(std::move(parcel));
+    return true;
+  }
   world_.engage(id(), world_.wires().link(parcel->source, id()).overhead_receive_ns);
   rank_.deliver(parcel->header, Message(*this, parcel->source, parcel->header, parcel->content()));
-  inbox.room_bytes += parcel->inbox_bytes();
+  inbox.give_back_room(*parcel);
   if (parcel->is_rendezvous()) Parcel::send_back(std::move(parcel));
   feed_waiting(inbox);
   return true;
@@ -111,7 +159,7 @@ void SimTransport::feed_waiting(Inbox& inbox) noexcept {
       --world_.transport(source).waiting_replies_;
       world_.wake(source);
     }
-    Parcel::launch(std::move(parcel), world_.wires().link(id(), source).latency_ns);
+    Parcel::launch(std::move(parcel), world_.latency_ns(id(), source));
   }
 }
 

@@ -1,8 +1,11 @@
 // From a job's region to its end in virtual time.
 #include "transports/sim/simulate.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 #include "runtime/error.hpp"
 #include "transports/sim/world.hpp"
@@ -20,7 +23,7 @@ bool is_deadlock(const std::exception_ptr& error) {
   }
 }
 
-void print(const sim::Outcome& outcome, const JobShape& shape) {
+void print(const sim::Outcome& outcome) {
   try {
     std::rethrow_exception(outcome.error);
   } catch (const std::exception& error) {
@@ -31,11 +34,22 @@ void print(const sim::Outcome& outcome, const JobShape& shape) {
   } catch (...) {
     print_failure(outcome.rank);
   }
-  const char* network = shape.network_file.data();
-  std::fprintf(stderr,
-               "coracle: seed %llu repeats this (coracle run --place sim -n %u --nodes %u --seed %llu%s%s ...)\n",
-               static_cast<unsigned long long>(shape.seed), shape.size, shape.nodes,
-               static_cast<unsigned long long>(shape.seed), *network == '\0' ? "" : " --network ", network);
+}
+
+void print_how_to_repeat(const JobShape& shape) {
+  std::string files;
+  if (shape.network_file[0] != '\0') files += fmt::format(" --network {}", shape.network_file.data());
+  if (shape.faults[0] != '\0') files += fmt::format(" --faults {}", shape.faults.data());
+  std::fputs(fmt::format("coracle: seed {} repeats this (coracle run --place sim -n {} --nodes {} --seed {}{} ...)\n",
+                         shape.seed, shape.size, shape.nodes, shape.seed, files)
+                 .c_str(),
+             stderr);
+}
+
+/// What has gone wrong by the plan: whoever reads of a loss should know why.
+void print_faults(const sim::FaultPlan& faults, std::uint64_t end_ns) {
+  for (const sim::Fault& fault : faults)
+    if (fault.at_ns <= end_ns) std::fprintf(stderr, "coracle: fault: %s\n", to_text(fault).c_str());
 }
 
 }  // namespace
@@ -43,10 +57,13 @@ void print(const sim::Outcome& outcome, const JobShape& shape) {
 int simulate(const JobRegion& region, const App& app, const Wiring& wiring) {
   const JobShape& shape = region.shape();
   const sim::NetworkModel model = sim::read_network(shape.network_file.data());
-  sim::World world(region, app, wiring, model);
+  const sim::FaultPlan faults = sim::read_faults(shape.faults.data(), shape);
+  sim::World world(region, app, wiring, model, faults);
   const sim::Outcome outcome = world.run();
+  print_faults(faults, outcome.virtual_ns);
   if (!outcome.error) return 0;
-  print(outcome, shape);
+  print(outcome);
+  print_how_to_repeat(shape);
   // The other ranks' coroutines stand in the middle of things and wait for each other; they can't be destroyed in any
   // order that suits them, so the process ends around them.
   std::fflush(nullptr);

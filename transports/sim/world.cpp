@@ -3,6 +3,8 @@
 
 #include <time.h>
 
+#include <algorithm>
+
 #include "runtime/error.hpp"
 #include "transports/sim/deadlock.hpp"
 #include "transports/sim/sim_rank.hpp"
@@ -10,19 +12,28 @@
 
 namespace coracle::sim {
 
-World::World(const JobRegion& region, const App& app, const Wiring& wiring, const NetworkModel& model)
-    : region_(region), app_(app), wiring_(wiring), wires_(model, region.shape()), schedule_(region.shape().seed) {
+World::World(const JobRegion& region, const App& app, const Wiring& wiring, const NetworkModel& model, FaultPlan faults)
+    : region_(region),
+      app_(app),
+      wiring_(wiring),
+      wires_(model, region.shape()),
+      faults_(*this, std::move(faults)),
+      schedule_(region.shape().seed) {
   ranks_.reserve(region.shape().size);
   for (std::uint32_t id = 0; id < region.shape().size; ++id) ranks_.push_back(std::make_unique<SimRank>(*this, id));
 }
 
 World::~World() {
+  schedule_.clear();  // ranks are in it
   if (failed_ != nullptr || stuck_) {
     for (auto& rank : ranks_) static_cast<void>(rank.release());  // on purpose: see the declaration
     return;
   }
   // The first made first: the list of watches (see Diagnostics) finds that one at once.
-  for (auto& rank : ranks_) rank.reset();
+  for (auto& rank : ranks_) {
+    if (!rank->finished()) static_cast<void>(rank.release());  // dead, or stopped for ever
+    rank.reset();
+  }
 }
 
 SimTransport& World::transport(std::uint32_t rank) noexcept {
@@ -39,12 +50,14 @@ std::uint64_t World::engage(std::uint32_t rank, std::uint64_t duration_ns) noexc
 
 Outcome World::run() {
   for (auto& rank : ranks_) rank->turn_by(random().up_to(model().step_ns));
+  faults_.begin();
   Outcome outcome;
-  while (finished_ < ranks_.size() && failed_ == nullptr) {
+  while (!over()) {
     // Virtual time stands still while the kernel works for a rank: what it does takes none.
     const bool time_would_pass = schedule_.empty() || schedule_.next_ns() > schedule_.now_ns();
     if (time_would_pass && wait_for_io()) continue;
     if (schedule_.empty()) {
+      if (tell_of_ended()) continue;
       explain_deadlock(outcome);
       break;
     }
@@ -60,10 +73,70 @@ Outcome World::run() {
   return outcome;
 }
 
+bool World::over() const noexcept {
+  if (failed_ != nullptr && !region_.shape().network.survive) return true;
+  if (finished_ == ranks_.size()) return true;
+  return faults_.any_planned() && std::all_of(ranks_.begin(), ranks_.end(), [this](const auto& rank) {
+           return rank->finished() || faults_.out_of_play(rank->id());
+         });
+}
+
+bool World::finished(std::uint32_t rank) const noexcept {
+  return ranks_[rank]->finished();
+}
+
+bool World::has_lost(std::uint32_t observer, std::uint32_t peer) noexcept {
+  return ranks_[observer]->rank().lost(peer);
+}
+
+void World::lose(std::uint32_t observer, std::uint32_t peer, const std::string& reason, Loss::Kind kind) {
+  if (finished(observer) || faults_.dead(observer) || has_lost(observer, peer)) return;
+  ranks_[observer]->rank().peer_lost(peer, reason, kind);
+  wake(observer);
+  if (kind == Loss::Kind::fault) send_reset(observer, peer, "it has given this rank up for lost");
+}
+
+void World::send_reset(std::uint32_t from, std::uint32_t to, const char* reason) {
+  if (finished(to) || faults_.dead(to)) return;
+  schedule_.at(schedule_.now_ns() + jitter_ns(), *new ResetNotice(*this, from, to, reason));
+}
+
+void World::rank_died(std::uint32_t rank) {
+  transport(rank).die();
+}
+
+void World::look_around() {
+  for (auto& rank : ranks_)
+    if (!rank->finished() && !faults_.dead(rank->id())) rank->transport().look_around();
+}
+
+void World::pump_messages() {
+  for (auto& rank : ranks_) rank->transport().pump_all();
+}
+
+/// Nothing else can happen: those that still wait for something of a rank whose program has ended learn that it has.
+bool World::tell_of_ended() {
+  bool any = false;
+  for (auto& rank : ranks_) {
+    if (rank->finished() || faults_.out_of_play(rank->id())) continue;
+    for (auto& peer : ranks_) {
+      if (!peer->finished() || faults_.dead(peer->id()) || has_lost(rank->id(), peer->id())) continue;
+      if (!rank->transport().depends_on(peer->id())) continue;
+      lose(rank->id(), peer->id(), "its program has ended", Loss::Kind::ended);
+      any = true;
+    }
+  }
+  return any;
+}
+
 bool World::wait_for_io() {
-  if (with_io_.empty()) return false;
+  const auto goes_on = [this](const SimRank* rank) {
+    return !faults_.dead(rank->id()) && !faults_.stopped(rank->id());
+  };
+  if (std::none_of(with_io_.begin(), with_io_.end(), goes_on)) return false;
   bool progress = false;
-  for (SimRank* rank : with_io_) progress |= rank->turn_now();
+  for (SimRank* rank : with_io_)
+    if (goes_on(rank)) progress |= rank->turn_now();
   std::erase_if(with_io_, [](SimRank* rank) { return rank->finished() || !rank->loop().io_in_flight(); });
   if (!progress) {
     const timespec pause{0, 20'000};
@@ -76,10 +149,13 @@ void World::explain_deadlock(Outcome& outcome) {
   stuck_ = true;
   std::vector<SimRank*> waiting;
   for (auto& rank : ranks_)
-    if (!rank->finished()) waiting.push_back(rank.get());
+    if (!rank->finished() && !faults_.out_of_play(rank->id())) waiting.push_back(rank.get());
+  std::vector<std::uint32_t> dead;
+  for (auto& rank : ranks_)
+    if (faults_.out_of_play(rank->id())) dead.push_back(rank->id());
   outcome.rank = waiting.front()->id();
   outcome.error =
-      std::make_exception_ptr(Error(Errc::deadlock, explain_waits(waiting, ranks_.size(), schedule_.now_ns())));
+      std::make_exception_ptr(Error(Errc::deadlock, explain_waits(waiting, ranks_.size(), dead, schedule_.now_ns())));
 }
 
 }  // namespace coracle::sim

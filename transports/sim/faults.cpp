@@ -1,0 +1,196 @@
+// The course of a fault plan.
+#include "transports/sim/faults.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "transports/sim/world.hpp"
+
+namespace coracle::sim {
+
+Faults::Faults(World& world, FaultPlan plan)
+    : world_(world), plan_(std::move(plan)), states_(world.region().shape().size) {}
+
+Faults::~Faults() {
+  for (const Held& held : held_) delete held.traveler;
+}
+
+void Faults::begin() {
+  turns_.reserve(2 * plan_.size());
+  for (std::size_t i = 0; i < plan_.size(); ++i) {
+    turns_.emplace_back(*this, i, false);
+    world_.schedule().at(plan_[i].at_ns, turns_.back());
+  }
+}
+
+Faults::Ranks Faults::ranks_of(const Fault::Party& party) const noexcept {
+  if (!party.is_node) return {party.number, party.number + 1};
+  const JobShape& shape = world_.region().shape();
+  return {JobRegion::first_rank_of(party.number, shape), JobRegion::first_rank_of(party.number + 1, shape)};
+}
+
+bool Faults::between(const Fault& fault, std::uint32_t left, std::uint32_t right) const noexcept {
+  const Ranks first = ranks_of(fault.first);
+  const Ranks second = ranks_of(fault.second);
+  return (first.has(left) && second.has(right)) || (first.has(right) && second.has(left));
+}
+
+bool Faults::cut(std::uint32_t left, std::uint32_t right) const noexcept {
+  return std::any_of(cuts_.begin(), cuts_.end(), [&](std::size_t fault) { return between(plan_[fault], left, right); });
+}
+
+std::uint64_t Faults::delay_ns(std::uint32_t left, std::uint32_t right) const noexcept {
+  std::uint64_t delay = 0;
+  for (const std::size_t fault : delays_)
+    if (between(plan_[fault], left, right)) delay += plan_[fault].delay_ns;
+  return delay;
+}
+
+Faults::Trouble Faults::trouble(std::uint32_t observer, std::uint32_t peer) const noexcept {
+  const State& state = states_[peer];
+  if ((state.dead && state.silently) || stopped(peer) || cut(observer, peer)) return Trouble::silent;
+  return state.dead ? Trouble::refused : Trouble::none;
+}
+
+std::string Faults::describe(std::uint32_t observer, std::uint32_t peer) const {
+  if (trouble(observer, peer) == Trouble::refused) return states_[peer].how;
+  return fmt::format("silent for {}", time_text(world_.region().shape().network.silence_limit_ns));
+}
+
+void Faults::change(std::size_t fault, bool is_end) {
+  if (is_end)
+    finish(plan_[fault], fault);
+  else
+    start(plan_[fault], fault);
+  find_suspects();
+  release();
+  world_.look_around();
+}
+
+void Faults::start(const Fault& fault, std::size_t number) {
+  const Ranks ranks = ranks_of(fault.first);
+  const bool lasts = fault.for_ns == Fault::kForEver;
+  switch (fault.kind) {
+    case Fault::Kind::kill:
+      for (std::uint32_t rank = ranks.first; rank < ranks.end; ++rank)
+        kill(rank, fault.first.is_node, "it was killed by the fault plan");
+      return;
+    case Fault::Kind::reset:
+      return reset(fault);
+    case Fault::Kind::stop:
+      for (std::uint32_t rank = ranks.first; rank < ranks.end; ++rank) stop(rank, lasts);
+      break;
+    case Fault::Kind::cut:
+      cuts_.push_back(number);
+      break;
+    case Fault::Kind::delay:
+      delays_.push_back(number);
+      break;
+  }
+  if (lasts) return;
+  turns_.emplace_back(*this, number, true);
+  world_.schedule().at(world_.schedule().now_ns() + fault.for_ns, turns_.back());
+}
+
+void Faults::finish(const Fault& fault, std::size_t number) {
+  if (fault.kind == Fault::Kind::stop) {
+    const Ranks ranks = ranks_of(fault.first);
+    for (std::uint32_t rank = ranks.first; rank < ranks.end; ++rank) resume(rank);
+  }
+  std::erase(cuts_, number);
+  std::erase(delays_, number);
+}
+
+void Faults::kill(std::uint32_t rank, bool silently, const char* how) {
+  if (dead(rank) || world_.finished(rank)) return;
+  State& state = states_[rank];
+  state.dead = true;
+  state.silently = silently;
+  state.how = how;
+  state.since_ns = world_.schedule().now_ns();
+  world_.rank_died(rank);
+}
+
+void Faults::stop(std::uint32_t rank, bool for_ever) {
+  if (world_.finished(rank)) return;
+  ++states_[rank].stops;
+  states_[rank].stopped_for_ever |= for_ever;
+}
+
+void Faults::resume(std::uint32_t rank) {
+  if (stopped(rank) && --states_[rank].stops == 0 && !dead(rank)) world_.wake(rank);
+}
+
+void Faults::reset(const Fault& fault) {
+  const Ranks first = ranks_of(fault.first);
+  const Ranks second = ranks_of(fault.second);
+  for (std::uint32_t left = first.first; left < first.end; ++left) {
+    for (std::uint32_t right = second.first; right < second.end; ++right) {
+      world_.send_reset(left, right, "their connection was reset");
+      world_.send_reset(right, left, "their connection was reset");
+    }
+  }
+}
+
+void Faults::rank_failed(std::uint32_t rank) {
+  State& state = states_[rank];
+  state.dead = true;
+  state.how = "its program failed";
+  state.since_ns = world_.schedule().now_ns();
+  find_suspects();
+  world_.rank_died(rank);
+  world_.look_around();
+}
+
+void Faults::find_suspects() {
+  suspects_.clear();
+  const auto cut_off = [this](std::uint32_t rank) {
+    return std::any_of(cuts_.begin(), cuts_.end(), [&](std::size_t fault) {
+      return ranks_of(plan_[fault].first).has(rank) || ranks_of(plan_[fault].second).has(rank);
+    });
+  };
+  for (std::uint32_t rank = 0; rank < states_.size(); ++rank)
+    if (dead(rank) || stopped(rank) || cut_off(rank)) suspects_.push_back(rank);
+  any_ = !suspects_.empty();
+}
+
+/// Lets go on what is not blocked any more.
+void Faults::release() {
+  std::vector<Held> held = std::move(held_);
+  held_.clear();
+  for (const Held& one : held) {
+    if (one.for_ever || blocked(one.from, one.to))
+      held_.push_back(one);
+    else
+      world_.schedule().at(world_.schedule().now_ns() + world_.jitter_ns(), *one.traveler);
+  }
+  world_.pump_messages();
+}
+
+bool Faults::hold(Traveler& traveler, std::uint32_t from, std::uint32_t to) {
+  if (!blocked(from, to)) return false;
+  held_.push_back({&traveler, from, to, false});
+  return true;
+}
+
+void Faults::keep(Traveler& traveler) {
+  held_.push_back({&traveler, 0, 0, true});
+}
+
+bool Faults::drop_held(Traveler& traveler) noexcept {
+  const auto found =
+      std::find_if(held_.begin(), held_.end(), [&traveler](const Held& held) { return held.traveler == &traveler; });
+  if (found == held_.end()) return false;
+  held_.erase(found);
+  delete &traveler;
+  return true;
+}
+
+void ResetNotice::happen() noexcept {
+  if (world_.faults().hold(*this, from_, to_)) return;
+  world_.lose(to_, from_, reason_, Loss::Kind::fault);
+  delete this;
+}
+
+}  // namespace coracle::sim

@@ -1,0 +1,32 @@
+// Traveler: whatever is on its way between two ranks, with the operation that it carries out, if any.
+#pragma once
+
+#include <cstddef>
+
+#include "runtime/operation.hpp"
+#include "transports/sim/schedule.hpp"
+
+namespace coracle::sim {
+
+/// It owns itself, but for messages in inboxes.
+class Traveler : public Happening {
+ public:
+  Traveler() = default;
+  Traveler(const Traveler&) = delete;
+  Traveler& operator=(const Traveler&) = delete;
+  virtual ~Traveler() = default;
+
+  void abandon() noexcept override { delete this; }
+
+  /// Null when it carries out none, or that has finished.
+  Operation* operation = nullptr;
+  /// Its operation has ended before it, since its sender is dead or has lost the target. What still needs the sender
+  /// gets nowhere.
+  bool orphaned = false;
+
+ private:
+  friend class SimTransport;
+  std::size_t place_ = 0;  // among its sender's operations in flight
+};
+
+}  // namespace coracle::sim
