@@ -5,6 +5,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <fstream>
 #include <memory>
 
@@ -24,6 +25,8 @@ struct BenchWords {
   std::vector<std::string> names;
   std::vector<std::int64_t> ranks;
   std::string placement;
+  std::int64_t nodes = 1;
+  std::string transport;
   std::string json_file;
   bool quick = false;
 };
@@ -32,6 +35,8 @@ struct BenchOptions {
   std::vector<const Benchmark*> benchmarks;
   std::vector<std::uint32_t> ranks;
   std::optional<Placement> placement;
+  std::uint32_t nodes = 1;
+  RemoteTransport transport = RemoteTransport::automatic;
 };
 
 [[noreturn]] void wrong(const std::string& what) {
@@ -54,6 +59,27 @@ void select(const std::string& name, std::vector<const Benchmark*>& selected) {
   }
 }
 
+void set_nodes(const BenchWords& words, BenchOptions& options) {
+  if (words.nodes < 1 || words.nodes > 1 << 20)
+    wrong(fmt::format("--nodes {}: must be from 1 to {}", words.nodes, 1 << 20));
+  options.nodes = static_cast<std::uint32_t>(words.nodes);
+  for (const std::uint32_t ranks : options.ranks)
+    if (ranks < options.nodes) wrong(fmt::format("--nodes {}: there are only {} ranks", options.nodes, ranks));
+  if (options.nodes > 1) {
+    for (const Benchmark* benchmark : options.benchmarks)
+      if (benchmark->run_between_nodes == nullptr)
+        wrong(fmt::format("--nodes {}: {} is about one node", options.nodes, benchmark->name));
+  }
+  if (words.transport.empty()) return;
+  if (options.nodes == 1) wrong("--transport: only --nodes 2 and more use one");
+  if (words.transport == "tcp")
+    options.transport = RemoteTransport::tcp;
+  else if (words.transport == "verbs")
+    options.transport = RemoteTransport::verbs;
+  else
+    wrong(fmt::format("--transport {}: must be tcp or verbs", words.transport));
+}
+
 BenchOptions options_from(const BenchWords& words) {
   BenchOptions options;
   for (const std::string& name : words.names) select(name, options.benchmarks);
@@ -65,6 +91,7 @@ BenchOptions options_from(const BenchWords& words) {
     for (const std::uint32_t ranks : options.ranks)
       if (ranks < benchmark->ranks_min)
         wrong(fmt::format("-n {}: {} needs at least {} ranks", ranks, benchmark->name, benchmark->ranks_min));
+  set_nodes(words, options);
   if (words.placement.empty()) return options;
   options.placement = parse_placement(words.placement);
   if (!options.placement) wrong(fmt::format("--place {}: must be pvas, process or thread", words.placement));
@@ -77,7 +104,8 @@ bench::Report run_benchmark(const Benchmark& benchmark, const BenchOptions& opti
   if (benchmark.run == bench::bench_spawn) return bench::spawn_table(ranks, options.placement, quick);
   bench::Report report;
   for (const std::uint32_t size : ranks)
-    report.merge(bench::run_job(benchmark, {options.placement.value_or(Placement::pvas), size, quick}));
+    report.merge(bench::run_job(benchmark, {options.placement.value_or(Placement::pvas), std::max(size, options.nodes),
+                                            options.nodes, options.transport, quick}));
   return report;
 }
 
@@ -152,6 +180,9 @@ void add_bench_command(CLI::App& app, int& status) {
       ->delimiter(',');
   command->add_option("--place", words->placement,
                       "pvas, process or thread (default: pvas; spawn: pvas beside process)");
+  command->add_option("--nodes", words->nodes, "put, get, am, atomics, spawn: nodes on this machine")
+      ->capture_default_str();
+  command->add_option("--transport", words->transport, "Between nodes: tcp or verbs (default: the best there is)");
   command->add_flag("--quick", words->quick, "Few and short batches: only shows that it works");
   command->add_option("--json", words->json_file, "Also write the figures to this file");
   command->footer(list);

@@ -7,8 +7,8 @@ std::span<const Benchmark> benchmarks() {
   constexpr std::uint64_t kMiB = 1 << 20;
   static const Benchmark all[] = {
       {"loop", "tasks, operations and the event loop", bench_loop, {1}, 1, 64 * kMiB},
-      {"put", "puts from 8 B to 64 MiB beside memcpy", bench_put, {2}, 2, 256 * kMiB},
-      {"get", "gets from 8 B to 64 MiB beside memcpy", bench_get, {2}, 2, 256 * kMiB},
+      {"put", "puts from 8 B to 64 MiB beside memcpy", bench_put, {2}, 2, 256 * kMiB, bench_node_put},
+      {"get", "gets from 8 B to 64 MiB beside memcpy", bench_get, {2}, 2, 256 * kMiB, bench_node_get},
       {"am", "active messages beside the hand-over of a cache line", bench_am, {2}, 2, 64 * kMiB},
       {"atomics", "remote atomics beside the processor's own", bench_atomics, {2}, 2, 64 * kMiB},
       {"barrier", "barriers beside one counter", bench_barrier, {2, 4, 8, 16}, 1, 64 * kMiB},

@@ -29,6 +29,7 @@ struct Benchmark {
   std::vector<std::uint32_t> ranks;  ///< A job for each number.
   std::uint32_t ranks_min;
   std::uint64_t segment_bytes;
+  Task<> (*run_between_nodes)(Bench& bench) = nullptr;  ///< Null: it has no meaning there.
 };
 
 /// All of them, in the order in which `all` runs them.
@@ -44,5 +45,8 @@ Task<> bench_atomics(Bench& bench);
 Task<> bench_barrier(Bench& bench);
 Task<> bench_idle(Bench& bench);
 Task<> bench_spawn(Bench& bench);
+
+Task<> bench_node_put(Bench& bench);
+Task<> bench_node_get(Bench& bench);
 
 }  // namespace coracle::bench

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "apps/coracle/bench/allocation_count.hpp"
+#include "apps/coracle/bench/plain_sockets.hpp"
 #include "collectives/collectives.hpp"
 
 namespace coracle::bench {
@@ -32,6 +33,7 @@ std::size_t Contest::add_plain(PlainBatch batch) {
 
 Task<double> Contest::time_batch(Contender& contender, std::uint64_t count) {
   co_await self_.world().barrier();
+  if (contender.plain && self_.nodes() > 1) co_await let_go_of_output();
   const std::uint64_t allocated = allocation_count();
   const double begin = now_ns();
   fence_compiler();

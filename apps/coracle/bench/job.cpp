@@ -19,6 +19,7 @@
 #include "apps/coracle/commands.hpp"
 #include "runtime/error.hpp"
 #include "runtime/launch/cores.hpp"
+#include "runtime/launch/head_launcher.hpp"
 #include "runtime/launch/launcher.hpp"
 
 namespace coracle {
@@ -70,12 +71,21 @@ void pin(const Rank& self) {
   ::sched_setaffinity(0, sizeof set, &set);
 }
 
+/// What goes through a network's queues needs longer batches.
+Plan plan_of(bool between_nodes, bool quick) {
+  if (quick) return quick_plan();
+  Plan plan;
+  if (between_nodes) plan.batch_ns = 5e6;
+  return plan;
+}
+
 Task<> run_rank(Rank& self, const RankWords& words) {
   const Benchmark* benchmark = find_benchmark(words.benchmark);
   if (benchmark == nullptr) throw Error(Errc::bad_input, fmt::format("no benchmark is named {}", words.benchmark));
   if (benchmark->run != bench_spawn) pin(self);
-  Bench bench{self, words.quick ? quick_plan() : Plan{}, words.started_ns, {}};
-  co_await benchmark->run(bench);
+  const bool between_nodes = self.nodes() > 1;
+  Bench bench{self, plan_of(between_nodes, words.quick), words.started_ns, {}};
+  co_await (between_nodes ? benchmark->run_between_nodes : benchmark->run)(bench);
   if (self.id() != 0) co_return;
   std::ofstream file(words.report, std::ios::trunc);
   file << bench.report.to_json() << std::flush;
@@ -89,14 +99,15 @@ Report run_job(const Benchmark& benchmark, const JobPlan& plan) {
   JobOptions options;
   options.shape.placement = plan.placement;
   options.shape.size = plan.ranks;
+  options.shape.nodes = plan.nodes;
+  options.shape.network.transport = plan.transport;
   options.shape.segment_bytes = benchmark.segment_bytes;
-  options.shape.inbox_bytes = transport_inbox_bytes(plan.ranks);
+  options.shape.inbox_bytes = transport_inbox_bytes((plan.ranks + plan.nodes - 1) / plan.nodes);
   options.program = std::filesystem::read_symlink("/proc/self/exe").string();
   options.arguments = {"bench-rank", benchmark.name, "--report",
                        file.path(),  "--started",    std::to_string(monotonic_ns())};
   if (plan.quick) options.arguments.push_back("--quick");
-  Launcher launcher(options);
-  const int status = launcher.run();
+  const int status = plan.nodes > 1 ? HeadLauncher(options).run() : Launcher(options).run();
   if (status != 0)
     throw Error(Errc::bad_input,
                 fmt::format("the job of `coracle bench {}` ended with status {}", benchmark.name, status));

@@ -12,6 +12,8 @@ namespace coracle::bench {
 struct JobPlan {
   Placement placement = Placement::pvas;
   std::uint32_t ranks = 2;
+  std::uint32_t nodes = 1;
+  RemoteTransport transport = RemoteTransport::automatic;
   bool quick = false;
 };
 

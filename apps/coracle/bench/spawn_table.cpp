@@ -37,7 +37,7 @@ Figure plain_spawns(int count) {
 }
 
 void measure(Placement placement, std::uint32_t ranks, bool quick, Samples& samples) {
-  const Report report = run_job(*find_benchmark("spawn"), {placement, ranks, quick});
+  const Report report = run_job(*find_benchmark("spawn"), {placement, ranks, 1, RemoteTransport::automatic, quick});
   for (const char* quantity : kQuantities) samples[quantity].push_back(report.row(quantity).value.median);
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "apps/coracle/bench/batches.hpp"
 #include "apps/coracle/bench/benchmarks.hpp"
 #include "collectives/collectives.hpp"
 
@@ -24,38 +25,6 @@ struct Buffers {
   Slab<std::byte> shared;
   Slab<std::byte> own;
 };
-
-Task<> puts(Rank& self, std::span<const std::byte> source, Remote<std::byte> target, std::uint64_t count) {
-  for (; count != 0; --count) {
-    co_await self.put(source, target);
-    fence_compiler();
-  }
-}
-
-Task<> gets(Rank& self, Remote<std::byte> source, std::span<std::byte> target, std::uint64_t count) {
-  for (; count != 0; --count) {
-    co_await self.get(source, target);
-    fence_compiler();
-  }
-}
-
-Task<> put_values(Rank& self, Remote<std::uint64_t> target, std::uint64_t count) {
-  for (; count != 0; --count) {
-    co_await self.put_value(count, target);
-    fence_compiler();
-  }
-}
-
-Task<> get_values(Rank& self, Remote<std::uint64_t> source, std::uint64_t count) {
-  for (; count != 0; --count) {
-    const std::uint64_t value = co_await self.get_value(source);
-    static_cast<void>(opaque(value));
-  }
-}
-
-Task<> rest() {
-  co_return;
-}
 
 void copies(std::byte* target, const std::byte* source, std::size_t bytes, std::uint64_t count) {
   for (; count != 0; --count) {
