@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "apps/coracle/bench/batches.hpp"
 #include "apps/coracle/bench/benchmarks.hpp"
 #include "collectives/collectives.hpp"
 #include "runtime/error.hpp"
@@ -11,21 +12,6 @@ namespace coracle::bench {
 namespace {
 
 using Counter = std::uint64_t;
-
-Task<> additions(Rank& self, Remote<Counter> place, std::uint64_t count) {
-  for (; count != 0; --count) {
-    const Counter old = co_await self.fetch_add(place, 1);
-    static_cast<void>(opaque(old));
-  }
-}
-
-/// Each succeeds when nobody else is at it: expects what it has found the last time.
-Task<> swaps(Rank& self, Remote<Counter> place, std::uint64_t count) {
-  for (Counter expected = 0; count != 0; --count) {
-    const Counter old = co_await self.compare_swap(place, expected, expected + 1);
-    expected = old == expected ? expected + 1 : old;
-  }
-}
 
 void plain_additions(Counter& place, std::uint64_t count) {
   for (; count != 0; --count)
@@ -40,10 +26,6 @@ void plain_swaps(Counter& place, std::uint64_t count) {
     else
       expected = found;
   }
-}
-
-Task<> rest() {
-  co_return;
 }
 
 struct Place {

@@ -48,5 +48,7 @@ Task<> bench_spawn(Bench& bench);
 
 Task<> bench_node_put(Bench& bench);
 Task<> bench_node_get(Bench& bench);
+Task<> bench_node_am(Bench& bench);
+Task<> bench_node_atomics(Bench& bench);
 
 }  // namespace coracle::bench

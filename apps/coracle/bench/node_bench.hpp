@@ -6,12 +6,21 @@
 #include <string>
 
 #include "apps/coracle/bench/plain_sockets.hpp"
+#include "apps/coracle/bench/report.hpp"
 #include "runtime/transport.hpp"
 
 namespace coracle::bench {
 
 constexpr const char* kSleepingName = "sockets ping-pong, blocking";
 constexpr const char* kSpinningName = "sockets ping-pong, spinning";
+
+/// The same figure beside another limit.
+inline Row beside(Row row, const char* limit_name, const Figure& limit) {
+  row.name += ", the same";
+  row.limit_name = limit_name;
+  row.limit = limit;
+  return row;
+}
 
 /// Rank 0 and the first rank of the second node; any others rest.
 class NodePair {
@@ -23,6 +32,7 @@ class NodePair {
   bool serves() const noexcept { return self_.id() == partner_; }
   /// For ranks that rest: rank 0.
   std::uint32_t peer() const noexcept { return asks() ? partner_ : 0; }
+  std::uint32_t partner() const noexcept { return partner_; }
   PlainSockets& sockets() noexcept { return sockets_; }
 
   /// Each side's part of `count` times `out` from rank 0 to its partner, and `in` back.
@@ -32,6 +42,17 @@ class NodePair {
       sockets_.ask(out, in, count, wait);
     else if (serves())
       sockets_.answer(out, in, count, wait);
+  }
+
+  /// Each side's part of a stream of `count` times `data`, from rank 0 to its partner or (`forth` is false) back, which
+  /// lands in `place`.
+  void stream(std::span<const std::byte> data, std::span<std::byte> place, bool forth, std::uint64_t count,
+              PlainSockets::Wait wait) const {
+    if (!asks() && !serves()) return;
+    if (asks() == forth)
+      sockets_.stream(data, count, wait);
+    else
+      sockets_.receive(place, count, wait);
   }
 
   /// `what`, with the transport and placement.

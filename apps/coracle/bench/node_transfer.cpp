@@ -63,52 +63,58 @@ class NodeSweep {
     return gets_at_once(self_, theirs_, place_.local().first(bytes), count, window);
   }
   /// There and back: `bytes` in the direction of the data, 8 bytes in the other.
-  void plain_round_trips(std::size_t bytes, std::uint64_t count, Wait wait) {
+  void plain_trips(std::size_t bytes, std::uint64_t count, Wait wait) {
     const bool puts = direction_ == Direction::put;
     pair_.round_trips(data_.local().first(puts ? bytes : 8), place_.local().first(puts ? 8 : bytes), count, wait);
   }
-  void plain_stream(std::size_t bytes, std::uint64_t count) {
-    const bool sends = direction_ == Direction::put ? pair_.asks() : pair_.serves();
-    if (sends)
-      pair_.sockets().stream(data_.local().first(bytes), count);
-    else if (pair_.asks() || pair_.serves())
-      pair_.sockets().receive(place_.local().first(bytes), count);
+  void plain_stream(std::size_t bytes, std::uint64_t count, Wait wait) {
+    pair_.stream(data_.local().first(bytes), place_.local().first(bytes), direction_ == Direction::put, count, wait);
   }
 
   Task<> single_values() {
     Contest contest(self_, bench_.plan);
     const auto ours = contest.add([this](std::uint64_t count) { return values(count); });
-    const auto sleeping =
-        contest.add_plain([this](std::uint64_t count) { plain_round_trips(8, count, Wait::sleeping); });
-    const auto spinning =
-        contest.add_plain([this](std::uint64_t count) { plain_round_trips(8, count, Wait::spinning); });
+    const auto sleeping = contest.add_plain([this](std::uint64_t count) { plain_trips(8, count, Wait::sleeping); });
+    const auto spinning = contest.add_plain([this](std::uint64_t count) { plain_trips(8, count, Wait::spinning); });
     co_await contest.run();
     if (!bench_.keeps_time()) co_return;
-    const std::string name = fmt::format("{}_value, 8 B", verb());
     const std::string title = pair_.title(fmt::format("{} of 8 bytes, from its start to its end", verb()));
-    bench_.report.add(title, {name, "ns", contest.figure(ours), kSleepingName, contest.figure(sleeping), 8,
-                              contest.allocations(ours)});
-    bench_.report.add(title, {name + ", the same", "ns", contest.figure(ours), kSpinningName, contest.figure(spinning),
-                              8, contest.allocations(ours)});
+    const Row row{fmt::format("{}_value, 8 B", verb()),
+                  "ns",
+                  contest.figure(ours),
+                  kSleepingName,
+                  contest.figure(sleeping),
+                  8,
+                  contest.allocations(ours)};
+    bench_.report.add(title, row);
+    bench_.report.add(title, beside(row, kSpinningName, contest.figure(spinning)));
   }
 
   Task<> one_size(std::size_t bytes) {
     Contest contest(self_, bench_.plan);
     const auto one = contest.add([=, this](std::uint64_t count) { return awaited(bytes, count); });
-    const auto trip =
-        contest.add_plain([=, this](std::uint64_t count) { plain_round_trips(bytes, count, Wait::sleeping); });
+    const auto trip = contest.add_plain([=, this](std::uint64_t count) { plain_trips(bytes, count, Wait::sleeping); });
     const auto many = contest.add([=, this](std::uint64_t count) { return at_once(bytes, count); });
-    const auto stream = contest.add_plain([=, this](std::uint64_t count) { plain_stream(bytes, count); });
+    const auto sleeping =
+        contest.add_plain([=, this](std::uint64_t count) { plain_stream(bytes, count, Wait::sleeping); });
+    const auto spinning =
+        contest.add_plain([=, this](std::uint64_t count) { plain_stream(bytes, count, Wait::spinning); });
     co_await contest.run();
     if (!bench_.keeps_time()) co_return;
     const auto size = static_cast<double>(bytes);
     bench_.report.add(pair_.title(fmt::format("{} by size, each awaited before the next", verb())),
                       {fmt::format("{}, {}", verb(), size_text(size)), "ns", contest.figure(one),
                        "sockets: as much there, 8 B back", contest.figure(trip), size, contest.allocations(one)});
-    bench_.report.add(
-        pair_.title(fmt::format("{} by size, many under way", verb())),
-        {fmt::format("{} at once, {}", verb(), size_text(size)), "ns", contest.figure(many),
-         "sockets: a stream, a write each (1 MiB at most)", contest.figure(stream), size, contest.allocations(many)});
+    const Row row{fmt::format("{} at once, {}", verb(), size_text(size)),
+                  "ns",
+                  contest.figure(many),
+                  "sockets: a stream, a write each (1 MiB at most)",
+                  contest.figure(sleeping),
+                  size,
+                  contest.allocations(many)};
+    const std::string title = pair_.title(fmt::format("{} by size, many under way", verb()));
+    bench_.report.add(title, row);
+    bench_.report.add(title, beside(row, "sockets: such a stream, spinning", contest.figure(spinning)));
   }
 
   Bench& bench_;

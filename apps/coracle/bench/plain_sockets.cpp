@@ -100,16 +100,16 @@ void PlainSockets::answer(std::span<std::byte> in, std::span<const std::byte> ou
   }
 }
 
-void PlainSockets::stream(std::span<const std::byte> data, std::uint64_t count) const {
-  for (; count != 0; --count) send_all(data, Wait::sleeping);
+void PlainSockets::stream(std::span<const std::byte> data, std::uint64_t count, Wait wait) const {
+  for (; count != 0; --count) send_all(data, wait);
   ShortAnswer end;
-  receive_all(end, Wait::sleeping);
+  receive_all(end, wait);
 }
 
-void PlainSockets::receive(std::span<std::byte> place, std::uint64_t count) const {
-  for (; count != 0; --count) receive_all(place, Wait::sleeping);
+void PlainSockets::receive(std::span<std::byte> place, std::uint64_t count, Wait wait) const {
+  for (; count != 0; --count) receive_all(place, wait);
   const ShortAnswer end{};
-  send_all(end, Wait::sleeping);
+  send_all(end, wait);
 }
 
 void PlainSockets::send_all(std::span<const std::byte> bytes, Wait wait) const {

@@ -36,8 +36,8 @@ class PlainSockets {
   void answer(std::span<std::byte> in, std::span<const std::byte> out, std::uint64_t count, Wait wait) const;
   /// `count` times `data`, in writes of at most kWriteBytesMax; then waits for one short answer, which receive() sends
   /// when it has all.
-  void stream(std::span<const std::byte> data, std::uint64_t count) const;
-  void receive(std::span<std::byte> place, std::uint64_t count) const;
+  void stream(std::span<const std::byte> data, std::uint64_t count, Wait wait) const;
+  void receive(std::span<std::byte> place, std::uint64_t count, Wait wait) const;
 
  private:
   void send_all(std::span<const std::byte> bytes, Wait wait) const;
