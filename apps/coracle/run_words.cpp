@@ -38,6 +38,16 @@ void set_model(const std::string& path, JobShape& shape) {
   path.copy(shape.network_file.data(), path.size());
 }
 
+void set_faults(const std::string& source, JobShape& shape) {
+  if (source.empty()) return;
+  if (shape.placement != Placement::sim) wrong("--faults: only the simulated network of --place sim fails by a plan");
+  if (source.size() >= shape.faults.size())
+    wrong(fmt::format("--faults: the path is longer than {} characters", shape.faults.size() - 1));
+  if (source != "random" && ::access(source.c_str(), R_OK) != 0)
+    throw_errno(errno, fmt::format("can't read the fault plan {} (`--faults random` draws one from the seed)", source));
+  source.copy(shape.faults.data(), source.size());
+}
+
 std::chrono::nanoseconds duration(const char* option, const std::string& word) {
   const auto time = parse_duration(word);
   if (!time) wrong(fmt::format("{} {}: must be a time such as 500ms, 30s or 5m", option, word));
@@ -163,6 +173,7 @@ JobOptions job_options(const RunWords& words) {
   shape.segment_bytes = *segment;
   shape.seed = words.seed;
   set_model(words.network, shape);
+  set_faults(words.faults, shape);
   shape.network = network_options(words);
   options.interface = words.interface;
   set_shell(words, options);

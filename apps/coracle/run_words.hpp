@@ -26,6 +26,7 @@ struct RunWords {
   std::string timeout;
   std::uint64_t seed = 1;
   std::string network;
+  std::string faults;
   std::string binding = "core";
   bool verbose = false;
   std::vector<std::string> command;  ///< Program and arguments.

@@ -37,11 +37,14 @@ void print(const sim::Outcome& outcome) {
 }
 
 void print_how_to_repeat(const JobShape& shape) {
-  std::string files;
-  if (shape.network_file[0] != '\0') files += fmt::format(" --network {}", shape.network_file.data());
-  if (shape.faults[0] != '\0') files += fmt::format(" --faults {}", shape.faults.data());
+  std::string options;
+  if (shape.network_file[0] != '\0') options += fmt::format(" --network {}", shape.network_file.data());
+  const std::uint64_t limit_ns = shape.network.silence_limit_ns;
+  if (limit_ns != NetworkOptions().silence_limit_ns) options += fmt::format(" --silence {}ms", limit_ns / 1'000'000);
+  if (shape.network.survive) options += " --survive";
+  if (shape.faults[0] != '\0') options += fmt::format(" --faults {}", shape.faults.data());
   std::fputs(fmt::format("coracle: seed {} repeats this (coracle run --place sim -n {} --nodes {} --seed {}{} ...)\n",
-                         shape.seed, shape.size, shape.nodes, shape.seed, files)
+                         shape.seed, shape.size, shape.nodes, shape.seed, options)
                  .c_str(),
              stderr);
 }
