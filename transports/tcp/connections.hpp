@@ -31,6 +31,10 @@ class Outgoing final : private InitiatorUser {
     channel_.submit(operation);
     if (stream_) stream_->output_ready();
   }
+  /// What has been submitted goes out now, as far as the socket takes it.
+  void send_now() noexcept {
+    if (stream_) stream_->output_now();
+  }
   /// Half-closes it once everything has been sent; the peer answers by closing it.
   void leave();
   void close(bool reset) noexcept {

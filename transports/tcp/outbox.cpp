@@ -83,19 +83,18 @@ void Outbox::release(std::size_t bytes) noexcept {
   if (!pieces_.empty() || chunks_.empty()) return;
   // All is released: the chunk begins anew.
   if (!spare_) spare_ = std::move(chunks_.front());
-  chunks_.clear();
+  while (!chunks_.empty()) chunks_.pop_front();
   last_chunk_used_ = Chunk::kBytes;
   first_chunk_released_ = 0;
 }
 
 void Outbox::drop(std::error_code outcome) noexcept {
-  auto pieces = std::move(pieces_);
-  pieces_.clear();
-  chunks_.clear();
+  RingQueue<Piece> pieces = std::exchange(pieces_, {});
+  chunks_ = {};
   first_unsent_ = unsent_bytes_ = copied_bytes_ = first_chunk_released_ = 0;
   last_chunk_used_ = Chunk::kBytes;
-  for (const Piece& piece : pieces)
-    if (piece.operation != nullptr) piece.operation->finish(outcome);
+  for (; !pieces.empty(); pieces.pop_front())
+    if (pieces.front().operation != nullptr) pieces.front().operation->finish(outcome);
 }
 
 }  // namespace coracle::tcp

@@ -7,11 +7,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <span>
 
 #include "runtime/operation.hpp"
+#include "transports/tcp/ring_queue.hpp"
 
 namespace coracle::tcp {
 
@@ -59,9 +59,9 @@ class Outbox {
     bool referred;
   };
 
-  std::deque<Piece> pieces_;
+  RingQueue<Piece> pieces_;
   std::size_t first_unsent_ = 0;  // index in pieces_
-  std::deque<std::unique_ptr<Chunk>> chunks_;
+  RingQueue<std::unique_ptr<Chunk>> chunks_;
   std::size_t last_chunk_used_ = Chunk::kBytes;  // of the last one
   std::size_t first_chunk_released_ = 0;
   std::size_t unsent_bytes_ = 0;

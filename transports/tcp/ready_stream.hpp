@@ -24,6 +24,7 @@ class ReadyStream final : public Stream {
   ReadyStream& operator=(const ReadyStream&) = delete;
 
   void output_ready() noexcept override { output_.set(); }
+  void output_now() noexcept override { output_ready(); }
   void finish_output() noexcept override;
   void close(bool reset) noexcept override;
   bool idle() const noexcept override { return closed_ && running_ == 0; }

@@ -37,6 +37,8 @@ class Stream {
   virtual ~Stream() = default;
   /// The outbox has bytes, other than in answer to input, after which the stream looks by itself.
   virtual void output_ready() noexcept = 0;
+  /// Sends what is in the outbox as far as the socket takes it, and the rest as after output_ready().
+  virtual void output_now() noexcept = 0;
   /// No bytes follow those in the outbox: the peer sees the end once they are sent.
   virtual void finish_output() noexcept = 0;
   /// Stops everything. `reset`: the peer sees an error at once, and what is unsent is thrown away.

@@ -57,10 +57,10 @@ void TcpTransport::submit(Operation& operation) noexcept {
   Peer& entry = outgoing_[peer];
   if (!entry.outgoing) connect(peer, entry);
   entry.outgoing->last_use = ++submissions_;
-  if (entry.outgoing->channel().has_left())
-    entry.held.push(operation);
-  else
-    entry.outgoing->submit(operation);
+  if (entry.outgoing->channel().has_left()) return entry.held.push(operation);
+  const bool message = operation.verb == Operation::Verb::request;  // which may be gone after the next line
+  entry.outgoing->submit(operation);
+  if (message && ++messages_this_turn_ <= kMessagesAtOnce) entry.outgoing->send_now();
 }
 
 void TcpTransport::reply(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept {
@@ -158,7 +158,10 @@ void TcpTransport::limit_connections() {
 }
 
 bool TcpTransport::poll() noexcept {
-  bool progress = driver_ && driver_->poll();
+  messages_this_turn_ = 0;
+  // First what has come: the answers to it leave in this turn.
+  bool progress = rank_.loop().io().poll();
+  if (driver_) progress |= driver_->poll();
   if (attention_) [[unlikely]] {
     attention_ = false;
     look_after_all();

@@ -53,6 +53,9 @@ class TcpTransport final : public Transport, public ChannelWatcher {
   void drop_slow_strangers() noexcept;
 
  private:
+  /// A rank may send a message and then compute: what it sends first in a turn goes out at once, what follows gathers.
+  static constexpr std::uint32_t kMessagesAtOnce = 8;
+
   struct Peer {
     std::unique_ptr<Outgoing> outgoing;
     OperationQueue held;  // while `outgoing` is being closed
@@ -84,6 +87,7 @@ class TcpTransport final : public Transport, public ChannelWatcher {
   std::uint64_t submissions_ = 0;
   std::uint64_t connections_made_ = 0;
   std::size_t open_outgoing_ = 0;
+  std::uint32_t messages_this_turn_ = 0;
   bool attention_ = false;
   bool leaving_ = false;
 };

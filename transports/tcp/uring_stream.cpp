@@ -132,8 +132,8 @@ void UringStream::close(bool reset) noexcept {
   // Ends what the ring holds, too: receives see the end, sends an error.
   ::shutdown(fd_, SHUT_RDWR);
   if (receiving_ != Receiving::nothing && receiving_ != Receiving::asked) driver_.port_.cancel(receiver_);
-  for (Send& send : sends_)
-    if (!send.accepted) driver_.port_.cancel(send);
+  for (std::size_t i = 0; i < sends_.size(); ++i)
+    if (!sends_[i]->accepted) driver_.port_.cancel(*sends_[i]);
 }
 
 void UringStream::receive() noexcept {
@@ -274,7 +274,11 @@ bool UringStream::send_by_ring(const Outbox::Gathered&) noexcept {
   if (gathered.bytes == 0) return true;
   message_.msg_iovlen = gathered.count;
   const bool zero_copy = zero_copy_ && gathered.referred_bytes >= kZeroCopyBytesMin;
-  Send& send = sends_.emplace_back(*this, zero_copy);
+  sends_.push_back(spare_send_ ? std::move(spare_send_) : std::make_unique<Send>(*this));
+  Send& send = *sends_.back();
+  send.zero_copy = zero_copy;
+  send.accepted = send.done = false;
+  send.bytes = 0;
   io_uring_sqe* entry = driver_.port_.entry(&send);
   if (entry == nullptr) {
     sends_.pop_back();
@@ -311,8 +315,9 @@ void UringStream::sent(Send& send, int result, std::uint32_t flags) noexcept {
 }
 
 void UringStream::release_sent() noexcept {
-  while (!sends_.empty() && sends_.front().done) {
-    const std::size_t bytes = sends_.front().bytes;
+  while (!sends_.empty() && sends_.front()->done) {
+    const std::size_t bytes = sends_.front()->bytes;
+    spare_send_ = std::move(sends_.front());
     sends_.pop_front();
     if (bytes == 0) continue;
     user_.outbox().release(bytes);

@@ -10,7 +10,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -72,6 +71,7 @@ class UringStream final : public Stream {
   UringStream& operator=(const UringStream&) = delete;
 
   void output_ready() noexcept override;
+  void output_now() noexcept override { send(); }
   void finish_output() noexcept override;
   void close(bool reset) noexcept override;
   bool idle() const noexcept override {
@@ -89,10 +89,10 @@ class UringStream final : public Stream {
   };
   /// One send with the kernel.
   struct Send final : UringSink {
-    explicit Send(UringStream& owner, bool without_copy) : stream(owner), zero_copy(without_copy) {}
+    explicit Send(UringStream& owner) : stream(owner) {}
     void completed(int result, std::uint32_t flags) noexcept override { stream.sent(*this, result, flags); }
     UringStream& stream;
-    bool zero_copy;
+    bool zero_copy = false;
     bool accepted = false;  // its result has come
     bool done = false;      // the kernel has let go of its buffers
     std::size_t bytes = 0;
@@ -135,7 +135,8 @@ class UringStream final : public Stream {
   bool ended_ = false;
   bool closed_ = false;
   bool zero_copy_;
-  std::deque<Send> sends_;  // in order
+  RingQueue<std::unique_ptr<Send>> sends_;  // in order
+  std::unique_ptr<Send> spare_send_;
   msghdr message_{};
   std::array<iovec, kVectors> vectors_;
   std::array<std::byte, kHeadBytes> head_;
