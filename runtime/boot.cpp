@@ -14,6 +14,7 @@
 #include "runtime/error.hpp"
 #include "runtime/event.hpp"
 #include "runtime/join.hpp"
+#include "runtime/launch/pmix_rank.hpp"
 
 namespace coracle {
 namespace {
@@ -45,6 +46,15 @@ int run_rank(const JobRegion& region, std::uint32_t id, const App& app, const Wi
   }
   block.phase.store(RankPhase::finished, std::memory_order_release);  // as above
   return 0;
+}
+
+/// Started by a resource manager, one process per rank.
+int run_under_pmix(const App& app, const Wiring& wiring) {
+  PmixRank self(wiring.inbox_bytes(1));
+  const int status = run_rank(self.region(), self.rank(), app, wiring, false);
+  std::fflush(nullptr);  // what follows may end this process
+  self.finish(status);
+  return status;
 }
 
 int run_threads(const JobRegion& region, const App& app, const Wiring& wiring) {
@@ -121,6 +131,7 @@ int boot(const App& app, const Wiring& wiring) {
   try {
     const Diagnostics diagnostics;
     std::optional<JobRegion> region = JobRegion::attach_from_environment();
+    if (!region && PmixClient::is_wanted()) return run_under_pmix(app, wiring);
     if (!region) {
       const JobRegion alone = singleton(wiring);
       return run_rank(alone, 0, app, wiring, false);

@@ -46,6 +46,7 @@ void print_for_people(const Machine& machine) {
   print_section("Placements (coracle run --place)", machine.placements, "yes", "NO");
   print_section("Input and output", machine.input_output, "yes", "NO");
   print_section("Limits", machine.limits, "ok", "LOW");
+  print_section("More than one node", machine.launching, "yes", "NO");
   print_section("Built with", machine.build, "yes", "no");
 }
 
@@ -67,6 +68,7 @@ void print_json(const Machine& machine) {
       {"placements", json_of(machine.placements)},
       {"io", json_of(machine.input_output)},
       {"limits", json_of(machine.limits)},
+      {"launching", json_of(machine.launching)},
       {"build", json_of(machine.build)},
   };
   std::printf("%s\n", json.dump(2).c_str());

@@ -16,6 +16,7 @@
 
 #include "runtime/io.hpp"
 #include "runtime/launch/cores.hpp"
+#include "runtime/launch/pmix_client.hpp"
 #include "runtime/pvas/address_space.hpp"
 
 namespace coracle {
@@ -134,6 +135,9 @@ Machine look_at_machine() {
       limit("address space (ulimit -v)", RLIMIT_AS, RLIM_INFINITY, 1 << 20, " MiB", "ulimit -v unlimited, for pvas"),
       huge_pages(),
   };
+  const PmixClient::Support pmix = PmixClient::probe();
+  machine.launching = {{"nodes on this machine", true, "coracle run --nodes K", ""},
+                       {"pmix", pmix.available, pmix.detail, pmix.remedy}};
   machine.build = {{"verbs", false, "no RDMA transport in this version", ""},
                    {"cuda", false, "no GPU transport in this version", ""}};
   return machine;

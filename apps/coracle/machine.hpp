@@ -23,7 +23,8 @@ struct Machine {
   std::uint64_t memory_bytes = 0;
   std::vector<Ability> placements;
   std::vector<Ability> input_output;
-  std::vector<Ability> limits;  ///< `available`: large enough for a thousand ranks.
+  std::vector<Ability> limits;     ///< `available`: large enough for a thousand ranks.
+  std::vector<Ability> launching;  ///< Ways to start jobs of several nodes.
   std::vector<Ability> build;
 };
 

@@ -9,6 +9,7 @@
 #include "apps/coracle/run_words.hpp"
 #include "runtime/launch/head_launcher.hpp"
 #include "runtime/launch/launcher.hpp"
+#include "runtime/launch/pmix_launcher.hpp"
 
 namespace coracle {
 namespace {
@@ -47,6 +48,8 @@ void add_options(CLI::App& run, RunWords& words) {
 }
 
 int run_job(JobOptions options) {
+  const bool alone = options.hosts.empty() && options.shape.nodes == 1 && options.shape.placement != Placement::sim;
+  if (alone && PmixClient::is_wanted()) return PmixLauncher(std::move(options)).run();
   const bool apart = options.shape.nodes > 1 && options.shape.placement != Placement::sim;
   if (apart || !options.hosts.empty()) return HeadLauncher(std::move(options)).run();
   return Launcher(std::move(options)).run();

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -16,6 +15,8 @@
 #include "runtime/error.hpp"
 #include "runtime/launch/interfaces.hpp"
 #include "runtime/launch/launcher.hpp"
+#include "runtime/launch/node_share.hpp"
+#include "runtime/launch/pmix_client.hpp"
 #include "runtime/launch/process_spawn.hpp"
 #include "runtime/launch/say.hpp"
 
@@ -30,13 +31,6 @@ constexpr auto kEndPatience = 12s;    // for nodes to end their ranks
 constexpr auto kReportPatience = 4s;  // for a node's ranks to report
 constexpr auto kNotAgain = std::chrono::steady_clock::time_point::max();
 
-JobKey random_key() {
-  JobKey key;
-  if (::getrandom(key.bytes.data(), key.bytes.size(), 0) != static_cast<ssize_t>(key.bytes.size()))
-    throw_errno(errno, "can't make the job's key (getrandom)");
-  return key;
-}
-
 }  // namespace
 
 HeadLauncher::HeadLauncher(JobOptions options) : options_(std::move(options)) {
@@ -45,7 +39,7 @@ HeadLauncher::HeadLauncher(JobOptions options) : options_(std::move(options)) {
   if (!options_.hosts.empty()) here.shape.placement = Placement::process;  // whether others offer pvas they will say
   check(here);
   if (options_.hosts.empty()) find_program(options_.program);
-  options_.shape.key = random_key();
+  options_.shape.key = random_job_key();
 }
 
 HeadLauncher::~HeadLauncher() = default;
@@ -90,14 +84,7 @@ void HeadLauncher::send_directory() {
   JobDirectory directory;
   for (const NodePeer& peer : peers_) directory.cards.push_back(*peer.card);
   for (NodePeer& peer : peers_) {
-    directory.first_on_machine = 0;
-    directory.ranks_on_machine = 0;
-    for (const NodePeer& other : peers_) {
-      if (other.card->machine != peer.card->machine) continue;
-      const auto ranks = static_cast<std::uint32_t>(other.card->ports.size());
-      if (other.node < peer.node) directory.first_on_machine += ranks;
-      directory.ranks_on_machine += ranks;
-    }
+    share_machines(directory, peer.node);
     peer.stream->send(FrameType::directory, encode(directory));
   }
   started_ = true;

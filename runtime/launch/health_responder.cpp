@@ -6,9 +6,6 @@
 
 #include <cerrno>
 
-#include "runtime/health.hpp"
-#include "runtime/launch/supervisor.hpp"
-
 namespace coracle {
 
 HealthResponder::HealthResponder(const NodeAddress& address, const JobKey& key)
@@ -19,12 +16,12 @@ HealthResponder::~HealthResponder() {
 }
 
 void HealthResponder::want(std::vector<pollfd>& set) const {
-  if (supervisor_ != nullptr) set.push_back({socket_.fd, POLLIN, 0});
+  if (source_ != nullptr) set.push_back({socket_.fd, POLLIN, 0});
 }
 
 void HealthResponder::attend() {
   constexpr int kMost = 256;  // then others have their turn
-  for (int i = 0; supervisor_ != nullptr && i < kMost; ++i) {
+  for (int i = 0; source_ != nullptr && i < kMost; ++i) {
     std::array<std::byte, 2 * kHealthPingBytes> datagram;
     sockaddr_storage from{};
     socklen_t from_bytes = sizeof from;
@@ -34,7 +31,7 @@ void HealthResponder::attend() {
     if (bytes < 0) continue;
     const auto ping = decode_health_ping(std::span(datagram).first(static_cast<std::size_t>(bytes)), key_);
     if (!ping) continue;
-    HealthAnswer answer = supervisor_->health(ping->rank);
+    HealthAnswer answer = source_->health(ping->rank);
     answer.rank = ping->rank;
     answer.nonce = ping->nonce;
     const auto text = encode(answer, key_);

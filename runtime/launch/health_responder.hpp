@@ -1,13 +1,21 @@
 // HealthResponder: answers ranks of other nodes that ask what has become of a rank of this one.
 #pragma once
 
-#include "runtime/directory.hpp"
+#include "runtime/health.hpp"
 #include "runtime/launch/attendant.hpp"
 #include "runtime/launch/listeners.hpp"
 
 namespace coracle {
 
-class Supervisor;
+/// Who knows what has become of ranks.
+class HealthSource {
+ public:
+  /// Of rank `rank`; `unknown` for those of other nodes. Nonce and rank are left to the caller.
+  virtual HealthAnswer health(std::uint32_t rank) const noexcept = 0;
+
+ protected:
+  ~HealthSource() = default;
+};
 
 class HealthResponder final : public Attendant {
  public:
@@ -17,8 +25,8 @@ class HealthResponder final : public Attendant {
   HealthResponder& operator=(const HealthResponder&) = delete;
 
   std::uint16_t port() const noexcept { return socket_.port; }
-  /// Who knows; until then questions stay where they are.
-  void set_supervisor(const Supervisor& supervisor) noexcept { supervisor_ = &supervisor; }
+  /// Until then questions stay where they are.
+  void set_source(const HealthSource& source) noexcept { source_ = &source; }
 
   void want(std::vector<pollfd>& set) const override;
   void attend() override;
@@ -26,7 +34,7 @@ class HealthResponder final : public Attendant {
  private:
   OpenSocket socket_;
   JobKey key_;
-  const Supervisor* supervisor_ = nullptr;
+  const HealthSource* source_ = nullptr;
 };
 
 }  // namespace coracle

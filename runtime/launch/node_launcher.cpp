@@ -156,7 +156,7 @@ void NodeLauncher::start() {
   supervision.failed = [this](const JobFailure& failure) { head_.send(FrameType::failed, encode(failure)); };
   supervision.attendants = attendants();
   supervisor_ = std::make_unique<Supervisor>(share_->ranks().region(), signals_, std::move(supervision));
-  share_->health().set_supervisor(*supervisor_);
+  share_->health().set_source(*supervisor_);
   const auto refused = [this](const std::string& reason) {
     head_.send(FrameType::refused, encode(reason));
     supervisor_->abandon(1);

@@ -11,6 +11,11 @@
 
 namespace coracle {
 
+/// How the ranks of `region` can be reached.
+NodeCard card_of(const JobRegion& region, const std::vector<NodeAddress>& addresses, std::uint16_t health_port);
+/// Writes the directory into the region. Throws Error when it is not of this job.
+void enter_directory(JobRegion& region, const JobDirectory& directory);
+
 class NodeShare {
  public:
   /// Makes the region, a listening socket per rank and the health socket. `options` must outlive this. `local`: all
@@ -21,15 +26,17 @@ class NodeShare {
   HealthResponder& health() noexcept { return *health_; }
 
   /// How others reach it.
-  NodeCard card();
+  NodeCard card() { return card_of(ranks_->region(), addresses_, health_->port()); }
   /// Tells the ranks of the others. Throws Error when the directory is not of this job.
   void enter(const JobDirectory& directory);
 
  private:
-  std::uint32_t node_;
   std::vector<NodeAddress> addresses_;
   std::unique_ptr<LocalRanks> ranks_;
   std::unique_ptr<HealthResponder> health_;
 };
+
+/// Fills in how node `node` shares its machine with the other nodes of the directory.
+void share_machines(JobDirectory& directory, std::uint32_t node);
 
 }  // namespace coracle

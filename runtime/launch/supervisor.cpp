@@ -121,7 +121,8 @@ void Supervisor::on_signal(int signal) {
     default:
       break;
   }
-  if (!asked_to_end_ && !ending_) report_failure({fmt::format("{}: ending the job", signal_name(signal)), 0, false});
+  if (!asked_to_end_ && !ending_)
+    report_failure({fmt::format("{}: ending the job", signal_name(signal)), 128 + signal, false, true});
   abandon(128 + signal);
 }
 

@@ -11,10 +11,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/health.hpp"
 #include "runtime/job.hpp"
 #include "runtime/launch/attendant.hpp"
 #include "runtime/launch/exit_status.hpp"
+#include "runtime/launch/health_responder.hpp"
 #include "runtime/launch/rank_process.hpp"
 #include "runtime/launch/signal_pipe.hpp"
 
@@ -25,12 +25,13 @@ struct JobFailure {
   std::string text;  ///< "rank 3 (pid 123) exited with status 7"
   int exit_status = 1;
   bool crashed = false;  ///< A signal ended the rank: likelier to be the cause than an exit at about the same time.
+  bool asked = false;    ///< A signal to the launcher: no failure of a rank.
 };
 
 /// The first rank that fails ends the job: SIGTERM to the process groups of the others, SIGKILL 300 ms later; unless
 /// the job survives (NetworkOptions::survive): then the others are told. A signal to the launcher and the time limit
 /// end it always. All it has to say goes to standard error. One thread.
-class Supervisor {
+class Supervisor final : public HealthSource {
  public:
   struct Options {
     std::string program;  ///< Path, for the backtraces.
@@ -65,8 +66,7 @@ class Supervisor {
   bool anyone_waits() const noexcept;
   /// The first that has ended well without ever coming to coracle::run, or null. No mistake, unless others wait for it.
   const RankProcess* bystander() const noexcept;
-  /// Of rank `rank`; `unknown` for those of other nodes. Nonce and rank are left to the caller.
-  HealthAnswer health(std::uint32_t rank) const noexcept;
+  HealthAnswer health(std::uint32_t rank) const noexcept override;
   /// Ranks that failed by themselves.
   std::size_t failures() const noexcept { return failures_; }
   /// What the first failed rank wrote of its crash, made readable. Takes a while.

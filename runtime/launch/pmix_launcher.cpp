@@ -1,0 +1,122 @@
+// The steps of NodeLauncher, with PMIx in place of the head.
+#include "runtime/launch/pmix_launcher.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "runtime/error.hpp"
+#include "runtime/launch/launcher.hpp"
+#include "runtime/launch/say.hpp"
+
+namespace coracle {
+
+JobDirectory directory_from(PmixClient& client, std::uint32_t node) {
+  JobDirectory directory;
+  for (std::uint32_t each = 0; each < client.size(); ++each)
+    directory.cards.push_back(decode<NodeCard>(client.fetch(each, kPmixCard)));
+  share_machines(directory, node);
+  return directory;
+}
+
+PmixLauncher::PmixLauncher(JobOptions options) : options_(std::move(options)), client_(PmixClient::connect()) {
+  try {
+    join();
+  } catch (const Error& error) {
+    say("{}", error.what());
+    client_->abort(1, "");
+    share_.reset();
+  }
+}
+
+PmixLauncher::~PmixLauncher() = default;
+
+namespace {
+
+/// Resource managers bind a process to few cores, but this one is to start ranks on all. (Those that the machine's
+/// control groups withhold stay so.)
+void use_all_cores() noexcept {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) CPU_SET(cpu, &all);
+  ::sched_setaffinity(0, sizeof all, &all);
+}
+
+}  // namespace
+
+void PmixLauncher::join() {
+  use_all_cores();
+  options_.shape.nodes = client_->size();
+  check(options_);
+  options_.shape.key = agree_on_key(*client_);
+  share_ = std::make_unique<NodeShare>(options_, client_->rank(), client_->one_machine());
+  client_->publish(kPmixCard, encode(share_->card()));
+  client_->fence();
+  share_->enter(directory_from(*client_, client_->rank()));
+}
+
+int PmixLauncher::run() {
+  if (!share_) return 1;  // the reason has been told
+  const int status = supervise();
+  if (failure_ || status != 0) {
+    // The resource manager would say a lot; the reason has been told.
+    client_->abort(status, "");
+    return status;
+  }
+  wait_for_the_others();
+  client_->finish();
+  return status;
+}
+
+int PmixLauncher::supervise() {
+  Supervisor::Options supervision;
+  supervision.program = share_->ranks().program();
+  supervision.timeout = options_.timeout;
+  supervision.reaped = [this](pid_t pid) {
+    guardian_.remove(pid);
+    share_->ranks().reaped(pid);
+  };
+  // The resource manager ends the launchers of a job that failed elsewhere by SIGTERM: nothing to be told then.
+  supervision.failed = [this](const JobFailure& failure) {
+    if (!failure.asked) say("{}", failure.text);
+    failure_ = failure;
+  };
+  supervision.attendants = {&share_->health()};
+  supervisor_ = std::make_unique<Supervisor>(share_->ranks().region(), signals_, std::move(supervision));
+  share_->health().set_source(*supervisor_);
+  if (options_.verbose)
+    say("node {} of {}: ranks {} to {} of {}, by PMIx", client_->rank(), client_->size(),
+        share_->ranks().region().first_rank(),
+        share_->ranks().region().first_rank() + share_->ranks().region().ranks() - 1, options_.program);
+  share_->ranks().start_all(*supervisor_, guardian_, [this](const std::string& reason) {
+    say("{}", reason);
+    supervisor_->abandon(1);
+  });
+  const int status = supervisor_->run();
+  write_to_user(supervisor_->crash_details());
+  return status;
+}
+
+/// Their ranks may still ask what has become of those of this node.
+void PmixLauncher::wait_for_the_others() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno(errno, "can't make a pipe");
+  client_->fence_then_write(ends[1]);
+  Attendant* const health = &share_->health();
+  for (bool all = false; !all;) {
+    std::vector<pollfd> set{{ends[0], POLLIN, 0}, {signals_.fd(), POLLIN, 0}};
+    health->want(set);
+    ::poll(set.data(), set.size(), -1);
+    health->attend();
+    all = (set[0].revents & POLLIN) != 0;
+    while (const int signal = signals_.next()) all |= signal == SIGTERM || signal == SIGINT;
+  }
+}
+
+}  // namespace coracle

@@ -1,0 +1,78 @@
+// A node of one rank.
+#include "runtime/launch/pmix_rank.hpp"
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "runtime/error.hpp"
+#include "runtime/launch/interfaces.hpp"
+#include "runtime/launch/node_share.hpp"
+#include "runtime/launch/pmix_launcher.hpp"
+
+namespace coracle {
+
+PmixRank::PmixRank(std::uint64_t inbox_bytes) : client_(PmixClient::connect()) {
+  JobShape shape;
+  shape.placement = Placement::process;
+  shape.size = client_->size();
+  shape.nodes = client_->size();
+  shape.inbox_bytes = inbox_bytes;
+  shape.key = agree_on_key(*client_);
+  const bool alone = client_->one_machine();
+  const std::vector<NodeAddress> addresses = alone ? std::vector{loopback_address()} : machine_addresses("");
+  const NodeAddress at = alone ? addresses.front() : NodeAddress{};
+  region_.emplace(JobRegion::create(shape, JobRegion::Backing::anonymous, NodePart{rank(), {}}));
+  const OpenSocket listener = open_listener(at);
+  region_->block(rank()).listen_fd = listener.fd;
+  region_->port(rank()) = listener.port;
+  responder_ = std::make_unique<HealthResponder>(at, shape.key);
+  responder_->set_source(*this);
+  client_->publish(kPmixCard, encode(card_of(*region_, addresses, responder_->port())));
+  client_->fence();
+  const JobDirectory directory = directory_from(*client_, rank());
+  enter_directory(*region_, directory);
+  // Unlike a launcher's, this process's own affinity says nothing of the machine.
+  if (directory.ranks_on_machine > static_cast<std::uint32_t>(::get_nprocs())) region_->header().shape.idle.spins = 0;
+  stop_fd_ = ::eventfd(0, EFD_CLOEXEC);
+  if (stop_fd_ < 0) throw_errno(errno, "can't make an event descriptor");
+  thread_ = std::thread([this] { answer_health(); });
+}
+
+PmixRank::~PmixRank() {
+  const std::uint64_t one = 1;
+  if (::write(stop_fd_, &one, sizeof one) == sizeof one) thread_.join();
+  ::close(stop_fd_);
+  ::close(region_->block(rank()).listen_fd);
+}
+
+void PmixRank::answer_health() {
+  for (;;) {
+    std::vector<pollfd> set{{stop_fd_, POLLIN, 0}};
+    responder_->want(set);
+    ::poll(set.data(), set.size(), -1);
+    if ((set[0].revents & POLLIN) != 0) return;
+    responder_->attend();
+  }
+}
+
+HealthAnswer PmixRank::health(std::uint32_t asked) const noexcept {
+  HealthAnswer answer;
+  if (!region_->is_local(asked)) return answer;
+  // acquire: pairs with the rank's release when it comes to the phase.
+  const bool attached = region_->block(asked).phase.load(std::memory_order_acquire) != RankPhase::starting;
+  answer.health = attached ? RankHealth::running : RankHealth::starting;
+  return answer;
+}
+
+void PmixRank::finish(int exit_status) {
+  if (exit_status != 0) return client_->abort(exit_status, "");
+  client_->fence();  // the others may ask after this rank until all have ended
+  client_->finish();
+}
+
+}  // namespace coracle

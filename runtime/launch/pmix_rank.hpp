@@ -1,0 +1,42 @@
+// PmixRank: a rank that a resource manager has started itself, without a launcher of Coracle (`mpirun -n 4 ./app`).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "runtime/job.hpp"
+#include "runtime/launch/health_responder.hpp"
+#include "runtime/launch/pmix_client.hpp"
+
+namespace coracle {
+
+/// Each such process is a node of its own, with a region for one rank. A small thread answers for its health: when the
+/// process is stopped or dead nobody answers, which says as much.
+class PmixRank final : private HealthSource {
+ public:
+  /// Joins the job: waits for the others. Throws Error.
+  explicit PmixRank(std::uint64_t inbox_bytes);
+  ~PmixRank();
+  PmixRank(const PmixRank&) = delete;
+  PmixRank& operator=(const PmixRank&) = delete;
+
+  const JobRegion& region() const noexcept { return *region_; }
+  std::uint32_t rank() const noexcept { return client_->rank(); }
+  /// The rank's program has ended: waits for the others' if it has ended well, else ends them.
+  void finish(int exit_status);
+
+ private:
+  HealthAnswer health(std::uint32_t rank) const noexcept override;
+  void answer_health();
+
+  std::unique_ptr<PmixClient> client_;
+  std::optional<JobRegion> region_;
+  std::unique_ptr<HealthResponder> responder_;
+  int stop_fd_ = -1;
+  std::thread thread_;
+};
+
+}  // namespace coracle
