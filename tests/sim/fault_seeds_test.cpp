@@ -147,13 +147,23 @@ Task<> send_messages(Rank& self, std::uint64_t seed) {
   }
 }
 
+Task<> ask_one(Rank& self, std::uint32_t peer, std::span<const std::byte> payload) {
+  const std::uint64_t number = ++ledger_of(self).asked[peer][self.id()];
+  static_cast<void>(co_await succeeds(self, peer, self.request(peer, on_question, payload, number)));
+}
+
+/// In bursts, so that answers wait for room.
 Task<> ask_questions(Rank& self, std::uint64_t seed) {
   Random random(seed);
-  std::vector<std::byte> payload(64);
-  for (int i = 0; i < 15; ++i) {
-    const auto peer = static_cast<std::uint32_t>(random.below(self.size()));
-    const std::uint64_t number = ++ledger_of(self).asked[peer][self.id()];
-    static_cast<void>(co_await succeeds(self, peer, self.request(peer, on_question, payload, number)));
+  const std::vector<std::byte> payload(self.core().transport().reply_bytes_max());
+  for (int i = 0; i < 5; ++i) {
+    std::vector<Task<>> burst;
+    for (std::uint64_t left = 1 + random.below(8); left > 0; --left) {
+      const auto peer = static_cast<std::uint32_t>(random.below(self.size()));
+      const std::size_t bytes = random.below(2) == 0 ? payload.size() : 0;
+      burst.push_back(ask_one(self, peer, std::span(payload).first(bytes)));
+    }
+    co_await when_all(std::move(burst));
   }
 }
 
