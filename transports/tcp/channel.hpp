@@ -68,6 +68,9 @@ class Channel : public StreamUser, protected FrameUser {
   bool emit(FrameType type, std::span<const std::uint64_t> words, std::span<const std::byte> payload,
             Operation* operation);
   void say_goodbye() { emit(FrameType::goodbye); }
+  void tell_again_if_ended() noexcept {
+    if (ended_) watcher_.changed();
+  }
 
   FrameReader reader_;
   Outbox outbox_;

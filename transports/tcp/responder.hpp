@@ -42,7 +42,8 @@ class Responder final : public Channel {
 
   /// What a peer asks for without reading the answers must not fill our memory.
   bool wants_input() const noexcept override { return outbox_.held_bytes() < kOutboxBytesMax; }
-  void drained() noexcept override {}
+  /// What the peer had still to get before the connection could go has left.
+  void drained() noexcept override { tell_again_if_ended(); }
 
  private:
   static constexpr std::size_t kOutboxBytesMax = 1024 * 1024;
