@@ -201,7 +201,11 @@ void TcpTransport::look_after(Incoming& incoming) noexcept {
     strangers_.dropped(rank_.id(), incoming.address(), channel.why());
     return bury_incoming(incoming, false);
   }
-  if (channel.peer_said_goodbye() && !incoming.has_left()) incoming.leave();
+  if (channel.peer_said_goodbye() && !incoming.has_left()) {
+    incoming.leave();
+    // The peer may connect anew as soon as it sees that.
+    outgoing_[incoming.peer()].incoming = nullptr;
+  }
   if (!channel.has_ended()) return;
   if (channel.outbox().idle()) bury_incoming(incoming, false);
 }
@@ -257,8 +261,20 @@ bool TcpTransport::leave() noexcept {
   return incoming_.empty() && dead_incoming_.empty() && dead_outgoing_.empty();
 }
 
+void TcpTransport::add_awaited_strangers(std::vector<std::uint32_t>& silent) {
+  constexpr std::uint32_t kAtOnce = 64;
+  if (rank_.core().peers().watches().empty()) return;
+  const JobRegion& region = rank_.core().region();
+  for (std::uint32_t i = 0; i < std::min(kAtOnce, rank_.size()); ++i) {
+    const std::uint32_t peer = next_stranger_++ % rank_.size();
+    if (region.is_local(peer) || rank_.lost(peer) || outgoing_.contains(peer)) continue;
+    if (rank_.core().peers().awaited(peer)) silent.push_back(peer);
+  }
+}
+
 std::vector<std::uint32_t> TcpTransport::silent_peers() {
   std::vector<std::uint32_t> silent;
+  add_awaited_strangers(silent);
   for (auto& [peer, entry] : outgoing_) {
     bool heard = entry.outgoing && entry.outgoing->channel().heard();
     heard |= entry.incoming != nullptr && entry.incoming->channel().heard();

@@ -68,6 +68,8 @@ class TcpTransport final : public Transport, public ChannelWatcher {
   static Task<> run_accept(TcpTransport& transport, int listen_fd);
   void accept(int fd, std::string address);
   void limit_connections();
+  /// Some wait may depend on peers with whom there never was a connection: a few of them at a time.
+  void add_awaited_strangers(std::vector<std::uint32_t>& silent);
 
   void look_after_all() noexcept;
   void look_after(std::uint32_t peer, Peer& entry) noexcept;
@@ -88,6 +90,7 @@ class TcpTransport final : public Transport, public ChannelWatcher {
   std::uint64_t connections_made_ = 0;
   std::size_t open_outgoing_ = 0;
   std::uint32_t messages_this_turn_ = 0;
+  std::uint32_t next_stranger_ = 0;
   bool attention_ = false;
   bool leaving_ = false;
 };
