@@ -101,6 +101,8 @@ BenchOptions options_from(const BenchWords& words) {
 
 bench::Report run_benchmark(const Benchmark& benchmark, const BenchOptions& options, bool quick) {
   const auto& ranks = options.ranks.empty() ? benchmark.ranks : options.ranks;
+  if (benchmark.run == bench::bench_spawn && options.nodes > 1)
+    return bench::node_spawn_table(ranks, options.nodes, options.placement, quick);
   if (benchmark.run == bench::bench_spawn) return bench::spawn_table(ranks, options.placement, quick);
   bench::Report report;
   for (const std::uint32_t size : ranks)

@@ -18,7 +18,8 @@ std::span<const Benchmark> benchmarks() {
        bench_spawn,
        {16, 64, 240, 1000},
        1,
-       16 * kMiB},
+       16 * kMiB,
+       bench_node_spawn},
   };
   return all;
 }

@@ -50,5 +50,6 @@ Task<> bench_node_put(Bench& bench);
 Task<> bench_node_get(Bench& bench);
 Task<> bench_node_am(Bench& bench);
 Task<> bench_node_atomics(Bench& bench);
+Task<> bench_node_spawn(Bench& bench);
 
 }  // namespace coracle::bench

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <time.h>
 
+#include <algorithm>
 #include <fstream>
 #include <functional>
 
@@ -68,6 +69,17 @@ Task<> bench_spawn(Bench& bench) {
     bench.report.add("spawn", single("PSS", "B", memory.proportional / self.size()));
   }
   co_await self.world().barrier();  // the others stay alive until rank 0 has looked at them
+}
+
+Task<> bench_node_spawn(Bench& bench) {
+  Rank& self = bench.self;
+  const auto later = [](double a, double b) { return std::max(a, b); };
+  const auto since_start_ns = [&] { return monotonic_ns() - static_cast<double>(bench.started_ns); };
+  const double attached_ns = co_await self.world().all_reduce(since_start_ns(), later);
+  co_await self.world().barrier();
+  if (!bench.keeps_time()) co_return;
+  bench.report.add("spawn", single("attached", "ns", attached_ns));
+  bench.report.add("spawn", single("met", "ns", since_start_ns()));
 }
 
 }  // namespace coracle::bench

@@ -5,6 +5,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <map>
@@ -36,9 +37,14 @@ Figure plain_spawns(int count) {
   return figure_of(samples);
 }
 
-void measure(Placement placement, std::uint32_t ranks, bool quick, Samples& samples) {
-  const Report report = run_job(*find_benchmark("spawn"), {placement, ranks, 1, RemoteTransport::automatic, quick});
-  for (const char* quantity : kQuantities) samples[quantity].push_back(report.row(quantity).value.median);
+void measure(const JobPlan& plan, Samples& samples) {
+  const Report report = run_job(*find_benchmark("spawn"), plan);
+  for (const Table& table : report.tables())
+    for (const Row& row : table.rows) samples[row.name].push_back(row.value.median);
+}
+
+std::vector<Placement> placements_or_both(std::optional<Placement> placement) {
+  return placement ? std::vector{*placement} : std::vector{Placement::pvas, Placement::process};
 }
 
 Row row_of(std::uint32_t ranks, const char* quantity, Placement placement, Samples& samples) {
@@ -53,15 +59,15 @@ Row row_of(std::uint32_t ranks, const char* quantity, Placement placement, Sampl
 }  // namespace
 
 Report spawn_table(const std::vector<std::uint32_t>& ranks, std::optional<Placement> placement, bool quick) {
-  const std::vector<Placement> placements =
-      placement ? std::vector{*placement} : std::vector{Placement::pvas, Placement::process};
+  const std::vector<Placement> placements = placements_or_both(placement);
   const Figure plain = plain_spawns(quick ? 3 : 50);
   Report report;
   for (const std::uint32_t size : ranks) {
     std::map<Placement, Samples> samples;
     const int rounds = quick ? 1 : size > 500 ? 3 : 7;
     for (int round = 0; round < rounds; ++round)
-      for (const Placement each : placements) measure(each, size, quick, samples[each]);
+      for (const Placement each : placements)
+        measure({each, size, 1, RemoteTransport::automatic, quick}, samples[each]);
     for (const char* quantity : kQuantities) {
       for (const Placement each : placements) {
         Row row = row_of(size, quantity, each, samples[each]);
@@ -74,6 +80,32 @@ Report spawn_table(const std::vector<std::uint32_t>& ranks, std::optional<Placem
         }
         report.add("Ranks: time until all have attached, page tables and memory, per rank", row);
       }
+    }
+  }
+  return report;
+}
+
+Report node_spawn_table(const std::vector<std::uint32_t>& ranks, std::uint32_t nodes,
+                        std::optional<Placement> placement, bool quick) {
+  const std::vector<Placement> placements = placements_or_both(placement);
+  const Figure plain = plain_spawns(quick ? 3 : 50);
+  Report report;
+  for (const std::uint32_t size : ranks) {
+    std::map<Placement, Samples> samples;
+    for (int round = 0; round < (quick ? 1 : 7); ++round)
+      for (const Placement each : placements)
+        measure({each, std::max(size, nodes), nodes, RemoteTransport::automatic, quick}, samples[each]);
+    for (const Placement each : placements) {
+      const auto add = [&](const char* quantity, const char* what) {
+        Row row;
+        row.name = fmt::format("{} ranks on {} nodes, {}, {}", std::max(size, nodes), nodes, to_string(each), what);
+        row.value = figure_of(samples[each][quantity]);
+        row.limit_name = "as many times posix_spawn and wait of the program true";
+        row.limit = scaled(plain, std::max(size, nodes));
+        report.add("Jobs over several nodes: time from the command on, all ranks together", row);
+      };
+      add("attached", "until all have attached");
+      add("met", "until their first barrier is over");
     }
   }
   return report;
