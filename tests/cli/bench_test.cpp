@@ -87,6 +87,30 @@ TEST_CASE("coracle bench: each benchmark prints its rows, and the same as JSON")
   }
 }
 
+TEST_CASE("coracle bench --nodes: puts, gets, messages, atomics and the start, beside plain sockets") {
+  for (const std::string& placement : placements()) {
+    CAPTURE(placement);
+    const std::vector<std::string> options{"--nodes", "2", "--transport", "tcp", "--place", placement};
+    for (const char* benchmark : {"put", "get", "am", "atomics"}) {
+      const nlohmann::json tables = tables_of(benchmark, options);
+      for (const auto& table : tables) {
+        CHECK(table.at("title").get<std::string>().find("between nodes by tcp") != std::string::npos);
+        for (const auto& row : table.at("rows"))
+          CHECK(row.at("limit").at("name").get<std::string>().find("sockets") != std::string::npos);
+      }
+    }
+    const nlohmann::json rows = tables_of("spawn", {"--nodes", "3", "-n", "5", "--place", placement}).at(0).at("rows");
+    REQUIRE(rows.size() == 2);
+    CHECK(rows.at(0).at("name") == "5 ranks on 3 nodes, " + placement + ", until all have attached");
+    CHECK(rows.at(0).at("median").get<double>() <= rows.at(1).at("median").get<double>());
+  }
+}
+
+TEST_CASE("coracle bench --nodes: ranks that the benchmark does not use rest meanwhile") {
+  const nlohmann::json tables = tables_of("atomics", {"--nodes", "3", "-n", "7", "--place", "thread"});
+  CHECK(tables.at(0).at("rows").size() == 4);
+}
+
 TEST_CASE("coracle bench barrier: a row for each number of ranks asked for") {
   const nlohmann::json tables = tables_of("barrier", {"-n", "2,5", "--place", "thread"});
   REQUIRE(tables.size() == 1);
@@ -126,6 +150,11 @@ TEST_CASE("coracle bench: what can't be measured is refused") {
       {{"bench", "loop", "-n", "0"}, 2, "-n 0: must be from 1"},
       {{"bench", "loop", "--place", "sim"}, 2, "virtual time"},
       {{"bench", "loop", "--place", "moon"}, 2, "--place moon: must be pvas, process or thread"},
+      {{"bench", "loop", "--nodes", "2"}, 2, "--nodes 2: loop is about one node"},
+      {{"bench", "put", "--nodes", "0"}, 2, "--nodes 0: must be from 1"},
+      {{"bench", "put", "--nodes", "3", "-n", "2"}, 2, "--nodes 3: there are only 2 ranks"},
+      {{"bench", "put", "--transport", "tcp"}, 2, "--transport: only --nodes 2 and more use one"},
+      {{"bench", "put", "--nodes", "2", "--transport", "pigeon"}, 2, "--transport pigeon: must be tcp or verbs"},
       {{"bench", "loop", "--json", "/nonexistent/file"}, 1, "can't write /nonexistent/file"},
   };
   for (const Refusal& refusal : refusals) {
