@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs hello, stencil and asp under `coracle run` in one placement: the same results for any number of ranks, and the
-right status and words for wrong input.
+"""Runs hello, stencil and asp under `coracle run` in one placement: the same results for any number of ranks and nodes,
+and the right status and words for wrong input.
 
     run_apps.py FOLDER PLACEMENT      FOLDER holds coracle, hello, asp, stencil
 """
@@ -16,8 +16,9 @@ TIME_LIMIT_S = 100
 failures = []
 
 
-def run(ranks, program, *arguments):
-    command = [FOLDER / "coracle", "run", "-n", ranks, "--place", PLACEMENT, FOLDER / program, *arguments]
+def run(ranks, program, *arguments, nodes=1):
+    command = [FOLDER / "coracle", "run", "-n", ranks, "--nodes", nodes, "--place", PLACEMENT]
+    command += [FOLDER / program, *arguments]
     command = [str(word) for word in command]
     return command, subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT_S, check=False)
 
@@ -31,10 +32,11 @@ def expect(condition, command, result, wanted):
 
 
 def check_hello():
-    for ranks in (1, 5):
-        command, result = run(ranks, "hello")
+    for ranks, nodes in ((1, 1), (5, 1), (2, 2), (4, 2)):
+        command, result = run(ranks, "hello", nodes=nodes)
         wanted = sorted(
-            f"rank {rank} of {ranks} on node 0 of 1 ({PLACEMENT}): greeted by rank {(rank - 1) % ranks}"
+            f"rank {rank} of {ranks} on node {rank * nodes // ranks} of {nodes} ({PLACEMENT}): "
+            f"greeted by rank {(rank - 1) % ranks}"
             for rank in range(ranks)
         )
         expect(result.returncode == 0 and sorted(result.stdout.splitlines()) == wanted, command, result, wanted)
@@ -42,9 +44,11 @@ def check_hello():
 
 def check_stencil(folder):
     pictures = set()
-    for ranks in (1, 2, 6):
-        picture = folder / f"heat-{ranks}.pgm"
-        command, result = run(ranks, "stencil", "--size", 48, "--steps", 40, "--verify", "--output", picture)
+    for ranks, nodes in ((1, 1), (2, 1), (6, 1), (2, 2), (6, 2), (6, 4)):
+        picture = folder / f"heat-{ranks}-{nodes}.pgm"
+        command, result = run(
+            ranks, "stencil", "--size", 48, "--steps", 40, "--verify", "--output", picture, nodes=nodes
+        )
         expect(result.returncode == 0 and "bit for bit" in result.stdout, command, result, "a verified plate")
         pictures.add(picture.read_bytes() if picture.exists() else None)
         expect(len(pictures) == 1, command, result, "the picture of one rank")
@@ -52,9 +56,9 @@ def check_stencil(folder):
     expect(result.returncode == 1 and "3 x 2 tiles" in result.stderr, command, result, "status 1 and the reason")
 
 
-def asp_results(folder, ranks, *arguments):
+def asp_results(folder, ranks, nodes, *arguments):
     report = folder / "report.json"
-    command, result = run(ranks, "asp", *arguments, "--json", report)
+    command, result = run(ranks, "asp", *arguments, "--json", report, nodes=nodes)
     expect(result.returncode == 0, command, result, "status 0")
     found = json.loads(report.read_text()) if report.exists() else {}
     report.unlink(missing_ok=True)
@@ -67,8 +71,8 @@ def check_asp(folder):
     for graph in (("--random", 150, "--degree", 3), ("--random", 1), ("--random", 90, "--degree", 1, "--undirected")):
         expected = None
         # Blocks of 16 rows: with 12 ranks some have none. 7 ranks: blocks come back to each rank in another buffer.
-        for ranks, block in ((1, 16), (2, 16), (2, 64), (7, 16), (12, 16)):
-            command, result, found = asp_results(folder, ranks, *graph, "--block", block, "--verify", 20)
+        for ranks, nodes, block in ((1, 1, 16), (2, 1, 16), (2, 1, 64), (7, 1, 16), (12, 1, 16), (2, 2, 16), (7, 4, 16)):
+            command, result, found = asp_results(folder, ranks, nodes, *graph, "--block", block, "--verify", 20)
             expected = expected or found
             exact = found.get("verified", {}).get("exactly")
             expect(found == expected and exact, command, result, f"what one rank finds, exactly: {expected}")
