@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 
 #include "runtime/pvas/address_space.hpp"
@@ -173,4 +174,23 @@ TEST_CASE("coracle run: more ranks than one address space may have mappings for 
   CHECK_MESSAGE(contains(command.errors(), "vm.max_map_count"), command.errors());
   CHECK(contains(command.errors(), "sysctl vm.max_map_count="));
   CHECK(command.ranks().size() < 100);
+}
+
+TEST_CASE("coracle run --place sim --faults: says what went wrong, what came of it, and how to repeat that") {
+  std::string plan = "/tmp/coracle-faults-XXXXXX";
+  const int fd = ::mkstemp(plan.data());
+  REQUIRE(fd >= 0);
+  const std::string text = "2 s kill rank 1\n3000 s stop rank 0\n";
+  REQUIRE(::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+  ::close(fd);
+  Command command({"run", "-n", "3", "--place", "sim", "--seed", "7", "--silence", "3s", "--faults", plan,
+                   test_program("misbehave"), "sleep", "1"});
+  CHECK(command.wait() == 1);
+  const std::string errors = command.errors();
+  CAPTURE(errors);
+  CHECK(errors.find("coracle: fault: 2 s kill rank 1\n") != std::string::npos);
+  CHECK(errors.find("stop rank 0") == std::string::npos);  // it did not come to that
+  CHECK(errors.find("with rank 1 failed: peer lost (it was killed by the fault plan)") != std::string::npos);
+  CHECK(errors.find("--nodes 1 --seed 7 --silence 3000ms --faults " + plan + " ...)") != std::string::npos);
+  ::unlink(plan.c_str());
 }

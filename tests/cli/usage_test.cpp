@@ -39,6 +39,8 @@ TEST_CASE("coracle: bad input is named in the message, and the exit status tells
       {{"run", "--colour", "true"}, 2, "unknown option --colour"},
       {{"run", "--place", "process", "--network", "model", "true"}, 2, "--place sim"},
       {{"run", "--place", "sim", "--network", missing, "true"}, 1, "can't read the network model " + missing},
+      {{"run", "--place", "process", "--faults", "random", "true"}, 2, "--place sim"},
+      {{"run", "--place", "sim", "--faults", missing, "true"}, 1, "can't read the fault plan " + missing},
       {{"run", "no-such-program"}, 1, "can't find the program 'no-such-program' in PATH"},
       {{"run", missing}, 1, "can't run " + missing + ": No such file or directory"},
       {{"run", "/tmp"}, 1, "can't run /tmp: Is a directory"},

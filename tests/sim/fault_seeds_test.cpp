@@ -111,7 +111,8 @@ Task<bool> succeeds(Rank& self, std::uint32_t peer, A operation) {
     const std::string name = " with rank " + std::to_string(peer) + " ";
     ledger.note(failure.find(name) != std::string::npos, "an error does not name the peer: " + failure);
   }
-  co_return failure.empty();
+  const bool good = failure.empty();
+  co_return good;
 }
 
 /// For one-sided operations, which depend on nothing but the network and the peer.
