@@ -1,4 +1,5 @@
-// libFuzzer's entry to the frames of the TCP transport. Its corpus is written by `frame-seeds FOLDER`.
+// libFuzzer's entry to the frames of the TCP transport. `frame-seeds FOLDER` writes a corpus to start from; what was
+// worth keeping is in frame_corpus, which the unit tests read.
 #include <cstddef>
 #include <cstdint>
 

@@ -2,6 +2,9 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <string>
 
@@ -66,6 +69,18 @@ TEST_CASE("frames: thousands of mutated streams never harm either end") {
     std::mt19937_64 random(seed);
     test::take_frame_input(bytes_of(mutate(seeds[random() % seeds.size()], random)));
   }
+}
+
+TEST_CASE("frames: what a fuzzer has found worth keeping does no harm") {
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(CORACLE_FRAME_CORPUS)) {
+    CAPTURE(entry.path().string());
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::string input{std::istreambuf_iterator<char>(file), {}};
+    test::take_frame_input(bytes_of(input));
+    ++files;
+  }
+  CHECK(files > 50);
 }
 
 TEST_CASE("frames: what is malformed ends the connection, with the reason") {
