@@ -154,7 +154,7 @@ TEST_CASE("coracle bench: what can't be measured is refused") {
       {{"bench", "put", "--nodes", "0"}, 2, "--nodes 0: must be from 1"},
       {{"bench", "put", "--nodes", "3", "-n", "2"}, 2, "--nodes 3: there are only 2 ranks"},
       {{"bench", "put", "--transport", "tcp"}, 2, "--transport: only --nodes 2 and more use one"},
-      {{"bench", "put", "--nodes", "2", "--transport", "pigeon"}, 2, "--transport pigeon: must be tcp or verbs"},
+      {{"bench", "put", "--nodes", "2", "--transport", "pigeon"}, 2, "--transport pigeon: must be auto, tcp or verbs"},
       {{"bench", "loop", "--json", "/nonexistent/file"}, 1, "can't write /nonexistent/file"},
   };
   for (const Refusal& refusal : refusals) {

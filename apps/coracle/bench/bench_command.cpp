@@ -26,7 +26,7 @@ struct BenchWords {
   std::vector<std::int64_t> ranks;
   std::string placement;
   std::int64_t nodes = 1;
-  std::string transport;
+  std::string transport = "auto";
   std::string json_file;
   bool quick = false;
 };
@@ -70,14 +70,14 @@ void set_nodes(const BenchWords& words, BenchOptions& options) {
       if (benchmark->run_between_nodes == nullptr)
         wrong(fmt::format("--nodes {}: {} is about one node", options.nodes, benchmark->name));
   }
-  if (words.transport.empty()) return;
+  if (words.transport == "auto") return;
   if (options.nodes == 1) wrong("--transport: only --nodes 2 and more use one");
   if (words.transport == "tcp")
     options.transport = RemoteTransport::tcp;
   else if (words.transport == "verbs")
     options.transport = RemoteTransport::verbs;
   else
-    wrong(fmt::format("--transport {}: must be tcp or verbs", words.transport));
+    wrong(fmt::format("--transport {}: must be auto, tcp or verbs", words.transport));
 }
 
 BenchOptions options_from(const BenchWords& words) {
@@ -184,7 +184,7 @@ void add_bench_command(CLI::App& app, int& status) {
                       "pvas, process or thread (default: pvas; spawn: pvas beside process)");
   command->add_option("--nodes", words->nodes, "put, get, am, atomics, spawn: nodes on this machine")
       ->capture_default_str();
-  command->add_option("--transport", words->transport, "Between nodes: tcp or verbs (default: the best there is)");
+  command->add_option("--transport", words->transport, "To other nodes: auto, tcp, verbs")->capture_default_str();
   command->add_flag("--quick", words->quick, "Few and short batches: only shows that it works");
   command->add_option("--json", words->json_file, "Also write the figures to this file");
   command->footer(list);

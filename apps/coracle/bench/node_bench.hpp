@@ -57,8 +57,10 @@ class NodePair {
 
   /// `what`, with the transport and placement.
   std::string title(const std::string& what) const {
-    const Transport& transport = self_.endpoint(peer()).transport;
-    return fmt::format("{}; between nodes by {}, placement {}", what, transport.name(), to_string(self_.placement()));
+    const std::string transport = self_.endpoint(peer()).transport.name();
+    const char* warning = transport == "verbs" ? " (of an emulated device no speed means anything)" : "";
+    return fmt::format("{}; between nodes by {}, placement {}{}", what, transport, to_string(self_.placement()),
+                       warning);
   }
 
  private:
