@@ -12,7 +12,7 @@ build_packages=(
 # emulated machine with RDMA (tests/guest).
 check_packages=(
   ccache cmake clang-16 clang-format-16 clang-tidy-16 libclang-rt-16-dev llvm-16 shellcheck universal-ctags util-linux
-  busybox-static cpio ibverbs-providers ibverbs-utils iproute2 kmod procps qemu-system-x86
+  busybox-static cpio ibverbs-providers ibverbs-utils iproute2 kmod openmpi-bin procps qemu-system-x86
 )
 
 # missing_packages NAME...: prints those that are not installed, one per line.

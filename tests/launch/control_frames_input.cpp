@@ -1,0 +1,101 @@
+// One frame of each kind, and their decoding.
+#include "tests/launch/control_frames_input.hpp"
+
+#include "runtime/error.hpp"
+#include "runtime/launch/control_frames.hpp"
+#include "runtime/launch/supervisor.hpp"
+
+namespace coracle::test {
+namespace {
+
+NodeDescription description() {
+  NodeDescription result;
+  result.options.shape.size = 5;
+  result.options.shape.nodes = 2;
+  result.options.ranks_per_node = {3, 2};
+  result.options.program = "./app";
+  result.options.arguments = {"one", "two words"};
+  result.node = 1;
+  result.remote = true;
+  result.working_directory = "/tmp";
+  result.environment = {"PATH=/bin", "EMPTY="};
+  return result;
+}
+
+NodeCard card() {
+  NodeCard result;
+  result.record.addresses[0].family = NodeAddress::Family::ipv4;
+  result.record.health_port = 4711;
+  result.machine = 7;
+  result.ports = {1, 2, 3};
+  return result;
+}
+
+void decode_frame(const Frame& frame) {
+  switch (frame.type) {
+    case FrameType::describe:
+      decode<NodeDescription>(frame.payload);
+      return;
+    case FrameType::directory:
+      decode<JobDirectory>(frame.payload);
+      return;
+    case FrameType::card:
+      decode<NodeCard>(frame.payload);
+      return;
+    case FrameType::failed:
+      decode<JobFailure>(frame.payload);
+      return;
+    case FrameType::ended:
+      decode<NodeEnd>(frame.payload);
+      return;
+    case FrameType::refused:
+    case FrameType::bystander:
+      decode<std::string>(frame.payload);
+      return;
+    case FrameType::hello:
+    case FrameType::credit:
+      decode<std::uint32_t>(frame.payload);
+      return;
+    default:
+      return;
+  }
+}
+
+}  // namespace
+
+std::vector<std::byte> control_stream_bytes() {
+  const auto* prelude = reinterpret_cast<const std::byte*>(FrameParser::kPrelude.data());
+  std::vector<std::byte> bytes(prelude, prelude + FrameParser::kPrelude.size());
+  const auto add = [&bytes](FrameType type, const std::vector<std::byte>& payload) {
+    const std::vector<std::byte> header = FrameParser::header(type, payload.size());
+    bytes.insert(bytes.end(), header.begin(), header.end());
+    bytes.insert(bytes.end(), payload.begin(), payload.end());
+  };
+  add(FrameType::hello, encode(JobHeader::kVersion));
+  add(FrameType::describe, encode(description()));
+  add(FrameType::card, encode(card()));
+  add(FrameType::directory, encode(JobDirectory{{card(), card()}, 3, 6}));
+  add(FrameType::failed, encode(JobFailure{"rank 1 exited with status 3", 3, false, false}));
+  add(FrameType::bystander, encode(std::string("rank 2 ended")));
+  add(FrameType::credit, encode(std::uint32_t{100}));
+  add(FrameType::stop, {});
+  add(FrameType::ended, encode(NodeEnd{2, true, "details"}));
+  return bytes;
+}
+
+bool read_control_stream(std::span<const std::byte> bytes) {
+  FrameParser parser;
+  try {
+    // In two pieces, as a socket may hand them out.
+    for (const auto piece : {bytes.first(bytes.size() / 2), bytes.subspan(bytes.size() / 2)}) {
+      parser.feed(piece);
+      while (const std::optional<Frame> frame = parser.next()) decode_frame(*frame);
+    }
+  } catch (const Error& error) {
+    if (error.code() != Errc::bad_input && error.code() != Errc::unsupported) throw;
+    return false;
+  }
+  return true;
+}
+
+}  // namespace coracle::test
