@@ -13,6 +13,7 @@
 #include "apps/coracle/units.hpp"
 #include "runtime/error.hpp"
 #include "runtime/launch/cores.hpp"
+#include "transports/choice.hpp"
 #include "transports/connect.hpp"
 
 namespace coracle {
@@ -182,6 +183,7 @@ JobOptions job_options(const RunWords& words) {
     wrong(fmt::format("--bind {}: must be core or none", words.binding));
   options.binding = words.binding == "core" ? Binding::core : Binding::none;
   options.verbose = words.verbose;
+  options.notes = describe_transports(shape);
   set_program(words, options);
   return options;
 }

@@ -96,6 +96,7 @@ void HeadLauncher::tell_transports() const {
   const JobShape& shape = options_.shape;
   say("starting {} ranks of {} on {} nodes, placement {}", shape.size, options_.program, shape.nodes,
       to_string(shape.placement));
+  for (const std::string& note : options_.notes) say("{}", note);
   for (const NodePeer& peer : peers_)
     say("{}: {} rank{} on {}, at {}", peer.name(), peer.card->ports.size(), peer.card->ports.size() == 1 ? "" : "s",
         peer.card->record.host.data(), to_string(peer.card->record.addresses.front()));

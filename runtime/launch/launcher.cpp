@@ -49,6 +49,7 @@ int Launcher::run() {
     say("starting {} rank{} of {} on {} node{}, placement {}, {} usable core{}", shape.size, shape.size == 1 ? "" : "s",
         ranks_->program(), shape.nodes, shape.nodes == 1 ? "" : "s", ranks_->placement_text(), ranks_->cores(),
         ranks_->cores() == 1 ? "" : "s");
+    for (const std::string& note : options_.notes) say("{}", note);
   }
   ranks_->start_all(supervisor, guardian_, [&supervisor](const std::string& reason) {
     say("{}", reason);

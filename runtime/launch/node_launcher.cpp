@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <utility>
 
@@ -168,12 +169,17 @@ void NodeLauncher::start() {
   }
 }
 
-/// Others may still ask what has become of the ranks, until the head has heard of all nodes' ends.
+/// Others may still ask what has become of the ranks, until the head has heard of all nodes' ends. Of a job that has
+/// failed nobody asks for long, and a head that is out of reach does not come back.
 void NodeLauncher::serve_until_the_end() {
+  constexpr auto kPatience = std::chrono::seconds(60);
   std::vector<Attendant*> all{this};
   if (supervisor_) all = attendants();
-  while (!head_.ended()) {
-    wait_for(signals_.fd(), all, -1);
+  const bool failed = !supervisor_ || (supervisor_->failures() > 0 && !description_->options.shape.network.survive);
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (!head_.ended() && (!failed || std::chrono::steady_clock::now() < end)) {
+    constexpr int kLookMs = 1000;
+    wait_for(signals_.fd(), all, failed ? kLookMs : -1);
     while (const int signal = signals_.next())
       if (signal == SIGTERM || signal == SIGINT) return;
     for (Attendant* each : all) each->attend();

@@ -48,6 +48,18 @@ TEST_CASE("coracle run --nodes: every rank runs, and rank 0 has the standard inp
   }
 }
 
+TEST_CASE("coracle run -v: which transport joins whom, and why") {
+  Command one({"run", "-v", "-n", "2", "--place", "process", "true"});
+  CHECK(one.wait() == 0);
+  CHECK(contains(one.errors(), "coracle: within a node: direct ("));
+  CHECK_FALSE(contains(one.errors(), "between nodes"));
+  Command two({"run", "-v", "-n", "3", "--nodes", "2", "--place", "process", "--transport", "tcp", "true"});
+  CHECK(two.wait() == 0);
+  CHECK(contains(two.errors(), "coracle: within a node: direct ("));
+  CHECK(contains(two.errors(), "coracle: between nodes: tcp (--transport tcp)"));
+  CHECK(contains(two.errors(), "coracle: node 1: 1 rank on "));
+}
+
 TEST_CASE("coracle run --nodes: the key of the job is not for others to see") {
   Command command({"run", "-v", "-n", "2", "--nodes", "2", "--place", "process", "sh", "-c",
                    "tr '\\0' ' ' </proc/$PPID/cmdline; tr '\\0' '\\n' </proc/$PPID/environ | grep -c CORACLE_; env | "

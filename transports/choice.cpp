@@ -1,0 +1,36 @@
+// The words for connect.cpp's choice.
+#include "transports/choice.hpp"
+
+namespace coracle {
+namespace {
+
+std::string within_a_node(Placement placement) {
+  switch (placement) {
+    case Placement::pvas:
+      return "within a node: direct (all its ranks share one address space)";
+    case Placement::process:
+      return "within a node: direct (segments in shared memory, the rest by process_vm_readv)";
+    case Placement::thread:
+      return "within a node: direct (its ranks are threads of one process)";
+    case Placement::sim:
+      break;
+  }
+  return "simulated network";
+}
+
+std::string between_nodes(RemoteTransport wanted) {
+  if (wanted == RemoteTransport::tcp) return "between nodes: tcp (--transport tcp)";
+  return "between nodes: tcp (there is no transport for RDMA in this version)";
+}
+
+}  // namespace
+
+std::vector<std::string> describe_transports(const JobShape& shape) {
+  if (shape.placement == Placement::sim) return {};
+  std::vector<std::string> lines;
+  if (shape.size > shape.nodes) lines.push_back(within_a_node(shape.placement));
+  if (shape.nodes > 1) lines.push_back(between_nodes(shape.network.transport));
+  return lines;
+}
+
+}  // namespace coracle
