@@ -21,8 +21,10 @@ class Goodbyes final : private LossWatch {
     self.changed_.set();
   }
 
+  /// From here on those who have not said it are asked after, all at once.
+  void expect_all() { rank_.core().peers().watches().add(*this); }
+
   Task<> all_said() {
-    rank_.core().peers().watches().add(*this);
     while (missing()) {
       changed_.reset();
       co_await uninterrupted(changed_);
@@ -46,6 +48,8 @@ class Goodbyes final : private LossWatch {
 
 /// Without a whole team there is no barrier: everyone tells everyone.
 Task<> say_goodbye_to_each(Rank& rank) {
+  auto& goodbyes = rank.local<Goodbyes>();
+  goodbyes.expect_all();
   for (std::uint32_t peer = 0; peer < rank.size(); ++peer) {
     if (peer == rank.id()) continue;
     try {
@@ -54,7 +58,7 @@ Task<> say_goodbye_to_each(Rank& rank) {
       if (error.code() != Errc::peer_lost) throw;  // it needs no goodbye
     }
   }
-  co_await rank.local<Goodbyes>().all_said();
+  co_await goodbyes.all_said();
 }
 
 }  // namespace
