@@ -63,7 +63,11 @@ class EpollIo final : public Io {
   EpollIo& operator=(const EpollIo&) = delete;
 
   const char* name() const noexcept override { return "epoll and threads"; }
-  std::size_t in_flight() const noexcept override { return watched_ + with_threads_; }
+  std::size_t in_flight() const noexcept override { return watched_ + with_threads_ + wakes_.size() - kOwnWakes; }
+  void wake_on(int fd) override { wakes_.push_back({fd, POLLIN, 0}); }
+  void forget(int fd) noexcept override {
+    std::erase_if(wakes_, [fd](const pollfd& wake) { return wake.fd == fd; });
+  }
   void submit(IoRequest& request) noexcept override;
   void stop(IoRequest& request) noexcept override;
   bool poll() noexcept override;
@@ -91,11 +95,14 @@ class EpollIo final : public Io {
   std::size_t watched_ = 0;
   std::size_t with_threads_ = 0;
   std::vector<Watchers> watchers_;  // by descriptor
+  static constexpr std::size_t kOwnWakes = 2;
+  std::vector<pollfd> wakes_;  // what ends a sleep: the doorbell, epoll, and what others have asked for
   FileThreads threads_;
 };
 
 EpollIo::EpollIo(EventLoop& loop)
     : event_fd_(loop.doorbell()), epoll_fd_(::epoll_create1(EPOLL_CLOEXEC)), threads_(loop.doorbell()) {
+  wakes_ = {{event_fd_.fd(), POLLIN, 0}, {epoll_fd_, POLLIN, 0}};
   if (epoll_fd_ < 0) throw_errno(errno, "epoll_create1 for the event loop (see `ulimit -n`)");
 }
 
@@ -235,10 +242,10 @@ void EpollIo::sleep(std::optional<std::uint64_t> timeout_ns) noexcept {
     timeout.tv_nsec = static_cast<long>(*timeout_ns % 1'000'000'000);
   }
   // Without a watched descriptor epoll is left out: a late event of a stopped request would wake us again and again.
-  std::array<pollfd, 2> sources = {pollfd{event_fd_.fd(), POLLIN, 0}, pollfd{epoll_fd_, POLLIN, 0}};
-  const int ready = ::ppoll(sources.data(), watched_ > 0 ? 2 : 1, timeout_ns ? &timeout : nullptr, nullptr);
+  wakes_[1].events = watched_ > 0 ? POLLIN : 0;
+  const int ready = ::ppoll(wakes_.data(), wakes_.size(), timeout_ns ? &timeout : nullptr, nullptr);
   // poll() comes next and asks the descriptors and the threads.
-  if (ready > 0 && sources[0].revents != 0) event_fd_.drain();
+  if (ready > 0 && wakes_[0].revents != 0) event_fd_.drain();
 }
 
 }  // namespace

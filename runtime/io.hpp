@@ -72,7 +72,7 @@ class IoRequest final : public Waiter {
   Note note_;
 };
 
-/// Made by the loop's thread and used by it alone. No request may be in flight when it ends.
+/// Made by the loop's thread and used by it alone. Nothing may be in flight when it ends.
 class Io : public Poller {
  public:
   IoRequest read(int fd, void* buffer, std::size_t bytes, std::uint64_t offset) noexcept {
@@ -88,7 +88,7 @@ class Io : public Poller {
 
   /// "io_uring" or "epoll and threads".
   virtual const char* name() const noexcept = 0;
-  /// Requests that have not finished: with the kernel, with a thread, or queued inside.
+  /// Requests that have not finished (with the kernel, with a thread, or queued inside), and descriptors to wake on.
   virtual std::size_t in_flight() const noexcept = 0;
   /// Takes the request, without limit: when the kernel's queue is full it waits inside. It may reach the kernel as late
   /// as the next poll() or sleep(), many in one system call; the loop calls one of them after every turn.
@@ -96,6 +96,10 @@ class Io : public Poller {
   /// Asks a submitted request to end early. What is under way drains: it finishes with ECANCELED or with its result,
   /// and until then its buffer is in use.
   virtual void stop(IoRequest& request) noexcept = 0;
+  /// From now on sleep() also ends while `fd` is readable, until forget(fd): for pollers that look at a descriptor of
+  /// their own in poll(). They must leave nothing to read behind, or the loop never sleeps.
+  virtual void wake_on(int fd) = 0;
+  virtual void forget(int fd) noexcept = 0;
   /// Sleeps until a completion, a ring of the loop's doorbell (which must have been announced with kOnEventFd), or the
   /// timeout.
   virtual void sleep(std::optional<std::uint64_t> timeout_ns) noexcept = 0;

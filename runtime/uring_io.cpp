@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <vector>
 
 #include "runtime/io.hpp"
 #include "runtime/io_list.hpp"
@@ -23,6 +24,9 @@ constexpr std::uint64_t kCancellation = 0;
 constexpr std::uint64_t kDoorbell = 1;
 // Beside the address of a sink, to tell it from a request.
 constexpr std::uint64_t kOfSink = 2;
+// Descriptors to wake on have numbers of their own, below every address.
+constexpr std::uint64_t kFirstWake = 2;
+constexpr std::uint64_t kWakesEnd = 4096;
 
 enum Stage : std::uint8_t {
   kQueued,       // in waiting_
@@ -97,7 +101,9 @@ class UringIo final : public Io, public UringPort {
   int open() noexcept;
 
   const char* name() const noexcept override { return "io_uring"; }
-  std::size_t in_flight() const noexcept override { return in_flight_; }
+  std::size_t in_flight() const noexcept override { return in_flight_ + wakes_.size(); }
+  void wake_on(int fd) override;
+  void forget(int fd) noexcept override;
   void submit(IoRequest& request) noexcept override;
   void stop(IoRequest& request) noexcept override;
   bool poll() noexcept override;
@@ -115,8 +121,15 @@ class UringIo final : public Io, public UringPort {
   void queue(IoRequest& request) noexcept;
   void flush() noexcept;
   bool arm_doorbell() noexcept;
+  bool arm_wakes() noexcept;
   void completed(const io_uring_cqe& completion) noexcept;
   void completed(IoRequest& request, int result) noexcept;
+
+  struct Wake {
+    std::uint64_t number;
+    int fd;
+    bool armed;
+  };
 
   LoopEventFd event_fd_;
   io_uring ring_{};
@@ -125,6 +138,8 @@ class UringIo final : public Io, public UringPort {
   std::size_t in_flight_ = 0;
   IoList waiting_;  // not in the ring: it was full
   IoList stops_;    // in the kernel, and their cancellations found the ring full
+  std::vector<Wake> wakes_;
+  std::uint64_t next_wake_ = kFirstWake;
 };
 
 int UringIo::open() noexcept {
@@ -134,7 +149,7 @@ int UringIo::open() noexcept {
 }
 
 UringIo::~UringIo() {
-  CORACLE_ASSERT(in_flight_ == 0, "an event loop ended with {} I/O requests in flight", in_flight_);
+  CORACLE_ASSERT(in_flight() == 0, "an event loop ended with {} I/O requests in flight", in_flight());
   if (opened_) io_uring_queue_exit(&ring_);
 }
 
@@ -228,7 +243,7 @@ void UringIo::flush() noexcept {
 }
 
 bool UringIo::poll() noexcept {
-  if (in_flight_ == 0) return false;
+  if (in_flight() == 0) return false;
   flush();
   // liburing asks the kernel only when the ring's flags say that something is held back.
   std::array<io_uring_cqe*, 64> completions;
@@ -243,7 +258,12 @@ bool UringIo::poll() noexcept {
 
 void UringIo::completed(const io_uring_cqe& completion) noexcept {
   const std::uint64_t data = io_uring_cqe_get_data64(&completion);
-  if (data == kCancellation) return;  // the request itself says how it ended
+  if (data == kCancellation) return;             // the request itself says how it ended
+  if (data >= kFirstWake && data < kWakesEnd) {  // its owner's poll() comes anyway
+    for (Wake& wake : wakes_)
+      if (wake.number == data) wake.armed = false;
+    return;
+  }
   if ((data & kOfSink) != 0) {
     if ((completion.flags & IORING_CQE_F_MORE) == 0) --in_flight_;
     return reinterpret_cast<UringSink*>(data & ~kOfSink)->completed(completion.res, completion.flags);
@@ -279,6 +299,38 @@ void UringIo::completed(IoRequest& request, int result) noexcept {
   request.finish(is_transfer(request) ? result : std::min(result, 0));
 }
 
+void UringIo::wake_on(int fd) {
+  CORACLE_ASSERT(next_wake_ < kWakesEnd, "a loop was asked {} times to wake on a descriptor", next_wake_);
+  wakes_.push_back({next_wake_++, fd, false});
+}
+
+void UringIo::forget(int fd) noexcept {
+  const auto wake = std::find_if(wakes_.begin(), wakes_.end(), [fd](const Wake& each) { return each.fd == fd; });
+  CORACLE_ASSERT(wake != wakes_.end(), "the loop does not wake on descriptor {}", fd);
+  if (wake->armed) {
+    // Without room for the removal the poll stays, and its number means nothing any more.
+    if (io_uring_sqe* entry = io_uring_get_sqe(&ring_)) {
+      io_uring_prep_poll_remove(entry, wake->number);
+      io_uring_sqe_set_data64(entry, kCancellation);
+      io_uring_submit(&ring_);
+    }
+  }
+  wakes_.erase(wake);
+}
+
+/// One shot each, made before every sleep: so that it begins with a look at the descriptor.
+bool UringIo::arm_wakes() noexcept {
+  for (Wake& wake : wakes_) {
+    if (wake.armed) continue;
+    io_uring_sqe* entry = io_uring_get_sqe(&ring_);
+    if (entry == nullptr) return false;
+    io_uring_prep_poll_add(entry, wake.fd, POLLIN);
+    io_uring_sqe_set_data64(entry, wake.number);
+    wake.armed = true;
+  }
+  return true;
+}
+
 bool UringIo::arm_doorbell() noexcept {
   io_uring_sqe* entry = io_uring_get_sqe(&ring_);
   if (entry == nullptr) return false;
@@ -290,7 +342,7 @@ bool UringIo::arm_doorbell() noexcept {
 
 void UringIo::sleep(std::optional<std::uint64_t> timeout_ns) noexcept {
   if (!stops_.empty() || !waiting_.empty()) flush();
-  if (!doorbell_armed_ && !arm_doorbell()) return;
+  if ((!doorbell_armed_ && !arm_doorbell()) || !arm_wakes()) return;
   if (!stops_.empty() || !waiting_.empty()) return;  // the kernel is short of memory: the loop turns and tries again
   __kernel_timespec timeout{};
   if (timeout_ns) {

@@ -276,3 +276,64 @@ TEST_CASE_TEMPLATE("io: a ring from another thread always wakes a loop that slee
   CHECK(read.code == std::errc::operation_canceled);
   CHECK(with.io().in_flight() == 0);
 }
+
+namespace {
+
+/// Looks at a pipe of its own; nothing else tells it that something has come.
+struct PipePoller final : Poller {
+  explicit PipePoller(int pipe) : fd(pipe) {}
+  bool poll() noexcept override {
+    char byte;
+    if (::read(fd, &byte, 1) != 1) return false;
+    seen.fetch_add(1, std::memory_order_seq_cst);  // pairs with the writer's load
+    arrived.set();
+    return true;
+  }
+  int fd;
+  std::atomic<int> seen{0};
+  Event arrived;
+};
+
+Task<> follow_pipe(PipePoller& poller, int rounds) {
+  while (poller.seen < rounds) {
+    co_await poller.arrived;
+    poller.arrived.reset();
+  }
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("io: a descriptor that a poller looks at wakes the loop until it is forgotten", BackEnd, Uring,
+                   Epoll) {
+  if (!can_run<BackEnd>()) return;
+  constexpr int kRounds = 2000;
+  LoopWith<BackEnd> with;
+  const Pipe pipe(O_NONBLOCK);
+  PipePoller poller(pipe.out);
+  with.loop.add_poller(poller);
+  with.loop.set_idle_policy({.spins = 0, .yields = 0});
+  with.io().wake_on(pipe.out);
+  CHECK(with.io().in_flight() == 1);
+  std::thread other([&] {
+    for (int round = 1; round <= kRounds; ++round) {
+      while (round % 2 == 0 && with.loop.doorbell().state.load() != Doorbell::kOnEventFd) std::this_thread::yield();
+      if (::write(pipe.in, "x", 1) != 1) std::abort();
+      while (poller.seen.load(std::memory_order_seq_cst) != round) std::this_thread::yield();
+    }
+  });
+  with.loop.run(follow_pipe(poller, kRounds));
+  other.join();
+  CHECK(poller.seen == kRounds);
+  CHECK(with.loop.sleep_count() > 0);
+
+  with.io().forget(pipe.out);
+  with.loop.remove_poller(poller);
+  CHECK(with.io().in_flight() == 0);
+  REQUIRE(::write(pipe.in, "x", 1) == 1);  // readable again, and nobody minds
+  const auto before = with.loop.sleep_count();
+  int woken = 0;
+  const Pipe silent;
+  const Failure late = failure_of(with.loop, with_timeout(20ms, until_readable(with.io(), silent.out, woken)));
+  CHECK(late.code == std::errc::timed_out);
+  CHECK(with.loop.sleep_count() - before < 100);
+}
