@@ -115,6 +115,7 @@ void EventLoop::idle(std::uint32_t& idle_turns) {
 void EventLoop::sleep() {
   const bool with_io = io_in_flight();
   doorbell_->announce(with_io ? Doorbell::kOnEventFd : Doorbell::kOnFutex);
+  for (Poller* poller : pollers_) poller->about_to_sleep();
   // Once more after the announcement: whoever published before it did not ring (see Doorbell).
   if (!poll_all() && ready_.empty()) {
     std::optional<std::uint64_t> timeout_ns;

@@ -28,6 +28,9 @@ class Poller {
   virtual ~Poller() = default;
   /// Returns true when it made progress. Called by the loop's thread only.
   virtual bool poll() noexcept = 0;
+  /// The loop goes to sleep unless the next poll() makes progress: what comes after that must wake it (the doorbell, a
+  /// descriptor of Io::wake_on).
+  virtual void about_to_sleep() noexcept {}
 };
 
 /// Decides in which order ready coroutines run, so that `sim` can try orders that real time would seldom give.

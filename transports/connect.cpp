@@ -1,11 +1,14 @@
 // Choice of transports by placement.
 #include "transports/connect.hpp"
 
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "transports/direct/direct.hpp"
 #include "transports/direct/other_process.hpp"
 #include "transports/tcp/tcp.hpp"
+#include "transports/verbs/support.hpp"
 
 namespace coracle {
 
@@ -15,11 +18,20 @@ std::uint64_t transport_inbox_bytes(std::uint32_t size) {
 
 namespace {
 
+/// By RDMA where it can be had or was asked for, else by TCP; which is also what RDMA connections are arranged by.
 void connect_to_other_nodes(Rank& rank) {
   auto tcp = std::make_unique<tcp::TcpTransport>(rank);
-  for (std::uint32_t node = 0; node < rank.nodes(); ++node)
-    if (node != rank.node()) rank.set_route(node, *tcp);
+  Transport* way = tcp.get();
   rank.add_transport(std::move(tcp));
+  const RemoteTransport wish = rank.core().region().shape().network.transport;
+  if (wish != RemoteTransport::tcp) {
+    if (auto verbs = verbs::make_transport(rank, *way, wish == RemoteTransport::verbs)) {
+      way = verbs.get();
+      rank.add_transport(std::move(verbs));
+    }
+  }
+  for (std::uint32_t node = 0; node < rank.nodes(); ++node)
+    if (node != rank.node()) rank.set_route(node, *way);
 }
 
 }  // namespace
@@ -29,6 +41,17 @@ void connect_transports(Rank& rank) {
   if (own_process) direct::permit_access_by_peers();
   rank.set_transport(std::make_unique<direct::DirectTransport>(rank), true, !own_process);
   if (rank.core().region().ranks() < rank.size()) connect_to_other_nodes(rank);
+}
+
+std::string describe_way_to_nodes(RemoteTransport wish) {
+  if (wish == RemoteTransport::tcp) return "tcp, as asked for";
+  const verbs::Support support = verbs::probe();
+  if (wish == RemoteTransport::verbs)
+    return support.available ? fmt::format("verbs, as asked for: {}", support.detail)
+                             : fmt::format("verbs, as asked for, but {}; {}", support.detail, support.remedy);
+  if (!support.available) return fmt::format("tcp, since {}", support.detail);
+  if (support.software) return fmt::format("tcp, since {} is slower than what it runs on", support.detail);
+  return fmt::format("verbs, the best there is: {}", support.detail);
 }
 
 }  // namespace coracle

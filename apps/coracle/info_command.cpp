@@ -45,6 +45,7 @@ void print_for_people(const Machine& machine) {
   print_row("memory", std::to_string(machine.memory_bytes >> 20) + " MiB");
   print_section("Placements (coracle run --place)", machine.placements, "yes", "NO");
   print_section("Input and output", machine.input_output, "yes", "NO");
+  print_section("Other nodes (coracle run --transport)", machine.network, "yes", "NO");
   print_section("Limits", machine.limits, "ok", "LOW");
   print_section("More than one node", machine.launching, "yes", "NO");
   print_section("Built with", machine.build, "yes", "no");
@@ -67,6 +68,7 @@ void print_json(const Machine& machine) {
       {"memory_bytes", machine.memory_bytes},
       {"placements", json_of(machine.placements)},
       {"io", json_of(machine.input_output)},
+      {"network", json_of(machine.network)},
       {"limits", json_of(machine.limits)},
       {"launching", json_of(machine.launching)},
       {"build", json_of(machine.build)},

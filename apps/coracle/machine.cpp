@@ -18,6 +18,7 @@
 #include "runtime/launch/cores.hpp"
 #include "runtime/launch/pmix_client.hpp"
 #include "runtime/pvas/address_space.hpp"
+#include "transports/verbs/support.hpp"
 
 namespace coracle {
 namespace {
@@ -84,6 +85,11 @@ Ability map_count() {
           maps >= 1000 * kMapsPerRank ? "" : "sysctl vm.max_map_count=262144 for more"};
 }
 
+std::vector<Ability> network() {
+  const verbs::Support rdma = verbs::probe();
+  return {{"tcp", true, "on io_uring or epoll", ""}, {"verbs", rdma.available, rdma.detail, rdma.remedy}};
+}
+
 std::string limit_text(rlim_t value, std::uint64_t unit, const char* unit_name) {
   return value == RLIM_INFINITY ? "unlimited" : fmt::format("{}{}", value / unit, unit_name);
 }
@@ -138,8 +144,8 @@ Machine look_at_machine() {
   const PmixClient::Support pmix = PmixClient::probe();
   machine.launching = {{"nodes on this machine", true, "coracle run --nodes K", ""},
                        {"pmix", pmix.available, pmix.detail, pmix.remedy}};
-  machine.build = {{"verbs", false, "no RDMA transport in this version", ""},
-                   {"cuda", false, "no GPU transport in this version", ""}};
+  machine.network = network();
+  machine.build = {{"cuda", false, "no GPU transport in this version", ""}};
   return machine;
 }
 

@@ -25,6 +25,7 @@ struct Machine {
   std::vector<Ability> input_output;
   std::vector<Ability> limits;     ///< `available`: large enough for a thousand ranks.
   std::vector<Ability> launching;  ///< Ways to start jobs of several nodes.
+  std::vector<Ability> network;    ///< Ways to other nodes.
   std::vector<Ability> build;
 };
 

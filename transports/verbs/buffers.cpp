@@ -1,0 +1,57 @@
+// Pages that the transport itself has registered.
+#include "transports/verbs/buffers.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <numeric>
+#include <utility>
+
+#include "runtime/error.hpp"
+
+namespace coracle::verbs {
+
+OwnMemory::OwnMemory(ibv_pd* domain, std::size_t bytes) : bytes_(bytes) {
+  void* pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) throw_errno(errno, fmt::format("verbs: no memory for {} bytes of buffers", bytes));
+  data_ = static_cast<std::byte*>(pages);
+  region_.reset(ibv_reg_mr(domain, pages, bytes, IBV_ACCESS_LOCAL_WRITE));
+  if (region_) return;
+  const int error = errno;
+  ::munmap(pages, bytes);
+  throw_errno(error, fmt::format("verbs: {} bytes of buffers can't be pinned for the device; raise the limit of locked "
+                                 "memory (`ulimit -l unlimited`, or LimitMEMLOCK=infinity of the service)",
+                                 bytes));
+}
+
+OwnMemory::~OwnMemory() {
+  region_.reset();
+  ::munmap(data_, bytes_);
+}
+
+Slots::Slots(ibv_pd* domain, std::uint32_t count, std::size_t slot_bytes)
+    : slot_bytes_(slot_bytes), count_(count), memory_(domain, count * slot_bytes), free_(count) {
+  std::iota(free_.rbegin(), free_.rend(), 0U);
+}
+
+std::unique_ptr<OwnMemory> LandingPlaces::take(std::size_t bytes) {
+  const auto found = kept_.lower_bound(bytes);
+  // One far too large is left for what needs it.
+  if (found == kept_.end() || found->first > 4 * std::bit_ceil(bytes))
+    return std::make_unique<OwnMemory>(domain_, std::bit_ceil(std::max<std::size_t>(bytes, 65536)));
+  auto memory = std::move(found->second);
+  kept_bytes_ -= memory->bytes();
+  kept_.erase(found);
+  return memory;
+}
+
+void LandingPlaces::give_back(std::unique_ptr<OwnMemory> memory) {
+  if (kept_bytes_ + memory->bytes() > kKeptBytesMax) return;
+  kept_bytes_ += memory->bytes();
+  kept_.emplace(memory->bytes(), std::move(memory));
+}
+
+}  // namespace coracle::verbs

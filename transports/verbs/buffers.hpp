@@ -1,0 +1,76 @@
+// The transport's own registered memory: slots for messages, and landing places for payloads that are fetched.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "transports/verbs/objects.hpp"
+
+namespace coracle::verbs {
+
+/// Zeroed pages, registered for the device's own reading and writing.
+class OwnMemory {
+ public:
+  /// Throws Error when it can't be had or pinned.
+  OwnMemory(ibv_pd* domain, std::size_t bytes);
+  ~OwnMemory();
+  OwnMemory(const OwnMemory&) = delete;
+  OwnMemory& operator=(const OwnMemory&) = delete;
+
+  std::byte* data() const noexcept { return data_; }
+  std::size_t bytes() const noexcept { return bytes_; }
+  std::uint32_t key() const noexcept { return region_->lkey; }
+
+ private:
+  std::byte* data_;
+  std::size_t bytes_;
+  MemoryRegion region_;
+};
+
+/// Slots of equal size, given out by number.
+class Slots {
+ public:
+  static constexpr std::uint32_t kNone = 0xffffffff;
+
+  Slots(ibv_pd* domain, std::uint32_t count, std::size_t slot_bytes);
+
+  /// kNone when all are out.
+  std::uint32_t take() noexcept {
+    if (free_.empty()) return kNone;
+    const std::uint32_t slot = free_.back();
+    free_.pop_back();
+    return slot;
+  }
+  void give_back(std::uint32_t slot) noexcept { free_.push_back(slot); }  // the room was reserved at the start
+  std::byte* data(std::uint32_t slot) const noexcept { return memory_.data() + slot * slot_bytes_; }
+  std::size_t slot_bytes() const noexcept { return slot_bytes_; }
+  std::uint32_t count() const noexcept { return count_; }
+  std::uint32_t key() const noexcept { return memory_.key(); }
+
+ private:
+  std::size_t slot_bytes_;
+  std::uint32_t count_;
+  OwnMemory memory_;
+  std::vector<std::uint32_t> free_;
+};
+
+/// Buffers for payloads that come by rendezvous. Some are kept: pinning pages takes longer than filling them.
+class LandingPlaces {
+ public:
+  static constexpr std::size_t kKeptBytesMax = std::size_t{32} << 20;
+
+  explicit LandingPlaces(ibv_pd* domain) noexcept : domain_(domain) {}
+  /// At least `bytes`. Throws Error.
+  std::unique_ptr<OwnMemory> take(std::size_t bytes);
+  void give_back(std::unique_ptr<OwnMemory> memory);
+
+ private:
+  ibv_pd* domain_;
+  std::multimap<std::size_t, std::unique_ptr<OwnMemory>> kept_;
+  std::size_t kept_bytes_ = 0;
+};
+
+}  // namespace coracle::verbs
