@@ -16,10 +16,11 @@ SimTransport::SimTransport(World& world, Rank& rank) noexcept
       requests_(world.model().inbox_bytes),
       replies_(world.model().inbox_bytes) {}
 
-SimTransport::~SimTransport() {
+void SimTransport::forget_messages() noexcept {
   for (auto& [peer, way] : ways_)
     for (Parcel* parcel : way.under_way)
-      if (parcel->at_port()) delete parcel;  // the schedule deletes the others
+      if (parcel->at_port()) delete parcel;
+  ways_.clear();
 }
 
 TransportTraits SimTransport::traits() const noexcept {

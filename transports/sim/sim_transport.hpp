@@ -27,7 +27,6 @@ namespace coracle::sim {
 class SimTransport final : public Transport {
  public:
   SimTransport(World& world, Rank& rank) noexcept;
-  ~SimTransport() override;
 
   const char* name() const noexcept override { return "sim"; }
   TransportTraits traits() const noexcept override;
@@ -61,6 +60,8 @@ class SimTransport final : public Transport {
   void pump(std::uint32_t target) noexcept;
   void pump_all() noexcept;
   void has_arrived(Parcel& parcel) noexcept;
+  /// The job is over: deletes the messages at ports. The schedule, which must still be there, has the others.
+  void forget_messages() noexcept;
   /// A message is in.
   void accept(std::unique_ptr<Parcel> parcel) noexcept;
 
