@@ -1,6 +1,10 @@
 // The words for connect.cpp's choice.
 #include "transports/choice.hpp"
 
+#include <fmt/format.h>
+
+#include "transports/verbs/support.hpp"
+
 namespace coracle {
 namespace {
 
@@ -20,7 +24,14 @@ std::string within_a_node(Placement placement) {
 
 std::string between_nodes(RemoteTransport wanted) {
   if (wanted == RemoteTransport::tcp) return "between nodes: tcp (--transport tcp)";
-  return "between nodes: tcp (there is no transport for RDMA in this version)";
+  const verbs::Support rdma = verbs::probe();
+  if (wanted == RemoteTransport::verbs)
+    return rdma.available
+               ? fmt::format("between nodes: verbs (--transport verbs): {}", rdma.detail)
+               : fmt::format("between nodes: verbs (--transport verbs), but {}; {}", rdma.detail, rdma.remedy);
+  if (!rdma.available) return fmt::format("between nodes: tcp ({})", rdma.detail);
+  if (rdma.software) return fmt::format("between nodes: tcp ({}, is slower)", rdma.detail);
+  return fmt::format("between nodes: verbs ({})", rdma.detail);
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // Choice of transports by placement.
 #include "transports/connect.hpp"
 
-#include <fmt/format.h>
-
 #include <memory>
 
 #include "transports/direct/direct.hpp"
@@ -41,17 +39,6 @@ void connect_transports(Rank& rank) {
   if (own_process) direct::permit_access_by_peers();
   rank.set_transport(std::make_unique<direct::DirectTransport>(rank), true, !own_process);
   if (rank.core().region().ranks() < rank.size()) connect_to_other_nodes(rank);
-}
-
-std::string describe_way_to_nodes(RemoteTransport wish) {
-  if (wish == RemoteTransport::tcp) return "tcp, as asked for";
-  const verbs::Support support = verbs::probe();
-  if (wish == RemoteTransport::verbs)
-    return support.available ? fmt::format("verbs, as asked for: {}", support.detail)
-                             : fmt::format("verbs, as asked for, but {}; {}", support.detail, support.remedy);
-  if (!support.available) return fmt::format("tcp, since {}", support.detail);
-  if (support.software) return fmt::format("tcp, since {} is slower than what it runs on", support.detail);
-  return fmt::format("verbs, the best there is: {}", support.detail);
 }
 
 }  // namespace coracle

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "runtime/boot.hpp"
 
@@ -12,7 +11,5 @@ namespace coracle {
 std::uint64_t transport_inbox_bytes(std::uint32_t size);
 /// The best transport to every peer, by placement.
 void connect_transports(Rank& rank);
-/// Which way ranks of other nodes would be reached from this machine, and why: "tcp, since there is no RDMA device".
-std::string describe_way_to_nodes(RemoteTransport wish);
 
 }  // namespace coracle

@@ -10,8 +10,6 @@
 #include "runtime/launch/head_launcher.hpp"
 #include "runtime/launch/launcher.hpp"
 #include "runtime/launch/pmix_launcher.hpp"
-#include "runtime/launch/say.hpp"
-#include "transports/connect.hpp"
 
 namespace coracle {
 namespace {
@@ -53,8 +51,6 @@ int run_job(JobOptions options) {
   const bool alone = options.hosts.empty() && options.shape.nodes == 1 && options.shape.placement != Placement::sim;
   if (alone && PmixClient::is_wanted()) return PmixLauncher(std::move(options)).run();
   const bool apart = options.shape.nodes > 1 && options.shape.placement != Placement::sim;
-  if (apart && options.verbose)
-    say("ranks of other nodes are reached by {}", describe_way_to_nodes(options.shape.network.transport));
   if (apart || !options.hosts.empty()) return HeadLauncher(std::move(options)).run();
   return Launcher(std::move(options)).run();
 }
