@@ -27,6 +27,11 @@ JobRegion singleton(const Wiring& wiring) {
   return JobRegion::create(shape, JobRegion::Backing::anonymous);
 }
 
+Task<> fail(std::exception_ptr failure) {
+  std::rethrow_exception(failure);
+  co_return;
+}
+
 int run_rank(const JobRegion& region, std::uint32_t id, const App& app, const Wiring& wiring,
              bool under_launcher = true) noexcept {
   RankBlock& block = region.block(id);
@@ -38,8 +43,14 @@ int run_rank(const JobRegion& region, std::uint32_t id, const App& app, const Wi
     loop.set_idle_policy(region.shape().idle);
     const Diagnostics::Watch watch(static_cast<int>(id), under_launcher ? &block : nullptr, loop);
     Rank rank(region, id, loop);
-    wiring.connect(rank);
-    loop.run(live(rank, app, wiring));
+    std::exception_ptr failure;
+    try {
+      wiring.connect(rank);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    // Also then: what the transports that came first have spawned must end before the rank does.
+    loop.run(live(rank, failure ? App([failure](Rank&) { return fail(failure); }) : app, wiring));
   } catch (...) {
     print_failure(id);
     return 1;

@@ -111,6 +111,20 @@ TEST_CASE("coracle bench --nodes: ranks that the benchmark does not use rest mea
   CHECK(tables.at(0).at("rows").size() == 4);
 }
 
+TEST_CASE("coracle bench --transport verbs: measures by RDMA, or says what RDMA lacks here") {
+  for (const std::string& placement : placements()) {
+    Command command({"bench", "atomics", "--quick", "--nodes", "2", "--transport", "verbs", "--place", placement});
+    const int status = command.wait();
+    if (status == 0) {
+      CHECK(command.output().find("between nodes by verbs") != std::string::npos);
+      continue;
+    }
+    CHECK(status == 1);
+    CHECK_MESSAGE(command.errors().find(": verbs: ") != std::string::npos, command.errors());
+    CHECK_MESSAGE(command.errors().find("assertion") == std::string::npos, command.errors());
+  }
+}
+
 TEST_CASE("coracle bench barrier: a row for each number of ranks asked for") {
   const nlohmann::json tables = tables_of("barrier", {"-n", "2,5", "--place", "thread"});
   REQUIRE(tables.size() == 1);
