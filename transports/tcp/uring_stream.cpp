@@ -57,6 +57,8 @@ UringDriver::UringDriver(UringPort& port, std::uint32_t spins) : port_(port), ma
   }
   buffer_ring_ = static_cast<io_uring_buf_ring*>(memory);
   io_uring_buf_ring_init(buffer_ring_);
+  asked_bytes_.resize(kBufferBytes);
+  asked_.reserve(kAskedMax);
   buffers_.reset(new std::byte[kBuffers * kBufferBytes]);  // touched when used
   for (unsigned id = 0; id < kBuffers; ++id)
     io_uring_buf_ring_add(buffer_ring_, buffer(id), kBufferBytes, static_cast<unsigned short>(id),
@@ -78,12 +80,14 @@ void UringDriver::give_back(unsigned id) noexcept {
 
 void UringDriver::forget(UringStream& stream) noexcept {
   std::erase(waiting_, &stream);
-  if (asked_ == &stream) asked_ = nullptr;
+  std::erase(asked_, &stream);
 }
 
 bool UringDriver::poll() noexcept {
   ++turns_;
-  const bool progress = asked_ != nullptr && asked_->ask();
+  bool progress = false;
+  // From the back: a stream may leave the list meanwhile.
+  for (std::size_t i = asked_.size(); i-- > 0;) progress |= i < asked_.size() && asked_[i]->ask();
   return flush() || progress;
 }
 
@@ -140,12 +144,11 @@ void UringStream::receive() noexcept {
   if (receiving_ != Receiving::nothing || ended_ || closed_ || !user_.wants_input()) return;
   const std::span<std::byte> landing = user_.landing();
   if (landing.empty() && heads_ == 0 && quick_inputs_ >= kQuickInputsMin && driver_.may_ask_ &&
-      (driver_.asked_ == nullptr || driver_.asked_ == this)) {
-    driver_.asked_ = this;
+      driver_.asked_.size() < UringDriver::kAskedMax) {
+    driver_.asked_.push_back(this);
     receiving_ = Receiving::asked;
     return;
   }
-  if (driver_.asked_ == this) driver_.asked_ = nullptr;
   io_uring_sqe* entry = driver_.port_.entry(&receiver_);
   if (entry == nullptr) return output_ready();  // tried again from there
   if (!landing.empty()) {
@@ -173,13 +176,13 @@ void UringStream::count_quick_input() noexcept {
 /// One plain receive. True when something came.
 bool UringStream::ask() noexcept {
   // No receive of the ring is under way for this stream: its bytes come in order.
-  std::array<std::byte, 4096> bytes;
+  std::vector<std::byte>& bytes = driver_.asked_bytes_;
   const ssize_t count = ::recv(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
     if (driver_.turns_ - last_input_ < UringDriver::kVainTurnsMax) return false;
     quick_inputs_ = 0;
   } else if (count <= 0) {
-    driver_.asked_ = nullptr;
+    std::erase(driver_.asked_, this);
     receiving_ = Receiving::nothing;
     end(count == 0 ? 0 : errno);
     return true;
@@ -189,8 +192,8 @@ bool UringStream::ask() noexcept {
     if (!user_.outbox().empty()) output_ready();
     if (user_.landing().empty() && user_.wants_input()) return true;
   }
+  std::erase(driver_.asked_, this);
   receiving_ = Receiving::nothing;
-  driver_.asked_ = nullptr;
   receive();
   return count > 0;
 }
@@ -229,7 +232,8 @@ void UringStream::received_shared(int result, std::uint32_t flags) noexcept {
   if (result == 0 || (result < 0 && result != -ENOBUFS && result != -ECANCELED)) return end(-result);
   if (!more) return receive();
   // What is large goes to its place from here on; what the kernel has put into buffers by then comes first.
-  const bool to_be_asked = quick_inputs_ >= kQuickInputsMin && driver_.may_ask_ && driver_.asked_ == nullptr;
+  const bool to_be_asked =
+      quick_inputs_ >= kQuickInputsMin && driver_.may_ask_ && driver_.asked_.size() < UringDriver::kAskedMax;
   if (!stopping_ && (!user_.landing().empty() || !user_.wants_input() || to_be_asked))
     stopping_ = driver_.port_.cancel(receiver_);
 }

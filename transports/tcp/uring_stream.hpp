@@ -44,6 +44,8 @@ class UringDriver {
 
   /// A stream is asked by plain calls until so many turns have brought nothing, which is long before the loop sleeps.
   static constexpr std::uint32_t kVainTurnsMax = 200;
+  /// So many streams at most: each costs a system call a turn. (Two ranks that ask each other have two.)
+  static constexpr std::size_t kAskedMax = 4;
 
   UringDriver(UringPort& port, std::uint32_t spins);
   bool flush() noexcept;
@@ -56,8 +58,9 @@ class UringDriver {
   io_uring_buf_ring* buffer_ring_ = nullptr;
   std::unique_ptr<std::byte[]> buffers_;
   std::uint64_t turns_ = 0;
-  bool may_ask_;                  // the loop spins long enough
-  UringStream* asked_ = nullptr;  // by plain calls
+  bool may_ask_;                        // the loop spins long enough
+  std::vector<UringStream*> asked_;     // by plain calls
+  std::vector<std::byte> asked_bytes_;  // what these calls fill
   std::vector<UringStream*> waiting_;
   std::vector<UringStream*> flushing_;
 };
