@@ -35,8 +35,7 @@ class [[nodiscard]] Through final : public Base {
 class Owned {
  public:
   explicit Owned(Rank& rank)
-      : loop_(rank.loop()),
-        transport_(verbs::make_transport(rank, rank.core().transport(), true)) {
+      : loop_(rank.loop()), transport_(verbs::make_transport(rank, rank.core().transport(), true)) {
     loop_.add_poller(*transport_);
   }
   ~Owned() { end(); }
@@ -106,6 +105,7 @@ struct Pair {
 Task<> transfers(Pair pair);
 Task<> signals(Pair pair);
 Task<> atomics(Pair pair);
+Task<> device_atomics(Pair pair);
 Task<> messages(Pair pair);
 Task<> memory(Pair pair);
 Task<> sleeping(Pair pair);

@@ -17,10 +17,15 @@ struct Check {
   bool alone;
 };
 
-constexpr Check kChecks[] = {{"transfers", transfers, false}, {"signals", signals, false},
-                             {"atomics", atomics, false},     {"messages", messages, false},
-                             {"memory", memory, false},       {"sleeping", sleeping, false},
-                             {"bad-key", bad_key, true},      {"death", death, true}};
+constexpr Check kChecks[] = {{"transfers", transfers, false},
+                             {"signals", signals, false},
+                             {"atomics", atomics, false},
+                             {"messages", messages, false},
+                             {"memory", memory, false},
+                             {"sleeping", sleeping, false},
+                             {"device-atomics", device_atomics, false},
+                             {"bad-key", bad_key, true},
+                             {"death", death, true}};
 
 std::string wanted;
 

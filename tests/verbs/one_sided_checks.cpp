@@ -159,6 +159,35 @@ Task<> atomics(Pair pair) {
   co_await self.world().barrier();
 }
 
+/// By the device itself, on a place that no processor touches meanwhile: soft-RoCE does not promise more.
+Task<> device_atomics(Pair pair) {
+  Rank& self = pair.self;
+  auto counters = self.allocate<std::uint64_t>(2);
+  const auto places = co_await self.world().gather_all(counters.remote());
+  const RemoteAddress there = places[pair.peer].address();
+  const RemoteAddress next = (places[pair.peer] + 1).address();
+  std::error_code code = co_await pair.put({}, there);
+  CHECK_HERE(!code);
+  std::uint64_t met = 0;
+  code = co_await pair.get(there, std::as_writable_bytes(std::span(&met, 1)));  // the first use makes the connection
+  CHECK_HERE(!code);
+  pair.transport.believe_in_device_atomics(pair.peer);
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    auto add = pair.atomic(Operation::Verb::fetch_add, there, 8, 5);
+    code = co_await add;
+    CHECK_HERE(!code && add.result == 5 * i);
+    auto swap = pair.atomic(Operation::Verb::compare_swap, next, 8, i + 1, i);
+    code = co_await swap;
+    CHECK_HERE(!code && swap.result == i);
+    auto vain = pair.atomic(Operation::Verb::compare_swap, next, 8, 999, 998);
+    code = co_await vain;
+    CHECK_HERE(!code && vain.result == i + 1);
+  }
+  co_await self.world().barrier();
+  CHECK_HERE(counters[0] == 500);
+  CHECK_HERE(counters[1] == 100);
+}
+
 /// Exposed memory, and the cache of registrations.
 Task<> memory(Pair pair) {
   Rank& self = pair.self;

@@ -38,6 +38,8 @@ class VerbsTransport final : public Transport, private Timer, private LossWatch 
   const Port& port() const noexcept { return port_; }
   /// For tests: the peer's segment seems to have another key from now on.
   void spoil_key(std::uint32_t peer) noexcept { peer_of(peer).business.segment_key ^= 0x5a5a00; }
+  /// For tests: as if the peer's device were atomic against its processors.
+  void believe_in_device_atomics(std::uint32_t peer) noexcept { peer_of(peer).business.device_atomics = 1; }
 
   // --- messages of the control transport (handshake.cpp) ---
   static void on_introduction(Rank& rank, const Message& message);

@@ -50,6 +50,7 @@ std::uint64_t to_wire(std::error_code outcome) noexcept {
 }
 
 std::error_code outcome_from_wire(std::uint64_t value) noexcept {
+  if (value == 0) return {};
   const auto number = static_cast<int>(value & 0xffffffff);
   if ((value & kOfCoracle) != 0) return {number, coracle_category()};
   return {number, std::generic_category()};
