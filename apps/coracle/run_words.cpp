@@ -93,7 +93,7 @@ void set_hosts(const RunWords& words, JobOptions& options) {
   if (sum == 0 && !words.ranks) wrong("--hosts: say how many ranks, by -n or as in a:4,b:4");
   if (sum != 0 && words.ranks && *words.ranks != sum)
     wrong(fmt::format("-n {}: the hosts have {} ranks", *words.ranks, sum));
-  options.shape.size = sum != 0 ? count("--hosts: ranks", sum) : count("-n", *words.ranks);
+  options.shape.size = sum != 0 ? count("--hosts: ranks", sum) : count("-n", words.ranks.value_or(0));
 }
 
 void set_size(const RunWords& words, JobOptions& options) {

@@ -72,7 +72,7 @@ void HeadLauncher::start_nodes() {
 }
 
 bool HeadLauncher::all_have_cards() const {
-  return std::all_of(peers_.begin(), peers_.end(), [](const NodePeer& peer) { return peer.card.has_value(); });
+  return std::all_of(peers_.begin(), peers_.end(), [](const NodePeer& peer) { return peer.card != nullptr; });
 }
 
 bool HeadLauncher::all_done() const {
@@ -159,7 +159,7 @@ void HeadLauncher::on_deadlines() {
   if (ending_ && now >= give_up_at_) kill_nodes();
   if (ending_ || !deadline_ || now < *deadline_) return;
   deadline_.reset();
-  const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(*options_.timeout).count();
+  const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(options_.timeout.value_or(0ns)).count();
   say("the job has not ended within {}; this is what its ranks await:",
       limit % 1000 == 0 ? fmt::format("{} s", limit / 1000) : fmt::format("{} ms", limit));
   report_all();
@@ -218,7 +218,7 @@ void HeadLauncher::obey(NodePeer& peer, Frame frame) {
       peer.refused = true;
       return fail(&peer, {decode<std::string>(frame.payload), 1, false});
     case FrameType::card:
-      peer.card = decode<NodeCard>(frame.payload);
+      peer.card = std::make_unique<NodeCard>(decode<NodeCard>(frame.payload));
       return;
     case FrameType::failed:
       return rank_failed(peer, decode<JobFailure>(frame.payload));
@@ -266,7 +266,7 @@ std::string HeadLauncher::origin(const NodePeer* peer) {
 /// The first ends the job; of those at about the same time a crash is likelier to be the cause than an exit.
 void HeadLauncher::fail(NodePeer* peer, const JobFailure& failure) {
   if (verdict_ && (said_ || !failure.crashed || verdict_->crashed)) return;
-  verdict_ = failure;
+  verdict_ = std::make_unique<JobFailure>(failure);
   culprit_ = peer;
   verdict_of_ = origin(peer);
   exit_status_ = failure.exit_status;

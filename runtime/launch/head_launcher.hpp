@@ -65,8 +65,8 @@ class HeadLauncher {
   bool reporting_ = false;
   int exit_status_ = 0;
   bool asked_to_end_ = false;
-  std::optional<JobFailure> verdict_;  ///< The failure to be told; until verdict_at_ a crash may take its place.
-  std::string verdict_of_;             ///< Name of the node, for those of other machines.
+  std::unique_ptr<JobFailure> verdict_;  ///< The failure to be told; until verdict_at_ a crash may take its place.
+  std::string verdict_of_;               ///< Name of the node, for those of other machines.
   const NodePeer* culprit_ = nullptr;
   bool said_ = false;
   std::string bystander_;

@@ -19,9 +19,10 @@ enum class Binding {
 
 struct JobOptions {
   JobShape shape;  ///< `inbox_bytes` as the transports want it; `idle` and `key` are the launcher's to fill in.
-  std::vector<std::uint32_t> ranks_per_node;   ///< Empty: as evenly as can be.
-  std::vector<std::string> hosts;              ///< One per node; empty: all nodes are on this machine.
-  std::string shell = "ssh -o BatchMode=yes -o ServerAliveInterval=5";  ///< Runs a command on a host: `shell HOST COMMAND...`.
+  std::vector<std::uint32_t> ranks_per_node;  ///< Empty: as evenly as can be.
+  std::vector<std::string> hosts;             ///< One per node; empty: all nodes are on this machine.
+  std::string shell =
+      "ssh -o BatchMode=yes -o ServerAliveInterval=5";  ///< Runs a command on a host: `shell HOST COMMAND...`.
   std::string interface;  ///< Name or network (192.168.1.0/24) of the address that other nodes use; "": the best.
   std::string program;
   std::vector<std::string> arguments;  ///< Without the program's name.

@@ -81,7 +81,7 @@ bool NodeLauncher::await_description() {
     if (signals_.next() > 0) return false;  // nothing has been started
     attend();
   }
-  return description_.has_value();
+  return description_ != nullptr;
 }
 
 bool NodeLauncher::await_directory() {
@@ -91,7 +91,7 @@ bool NodeLauncher::await_directory() {
     if (signals_.next() > 0) return false;
     attend();
   }
-  return directory_.has_value();
+  return directory_ != nullptr;
 }
 
 void NodeLauncher::set_up_standard_files() {
@@ -188,11 +188,11 @@ void NodeLauncher::serve_until_the_end() {
 
 void NodeLauncher::obey(const Frame& frame) {
   if (frame.type == FrameType::describe && !description_) {
-    description_ = decode<NodeDescription>(frame.payload);
+    description_ = std::make_unique<NodeDescription>(decode<NodeDescription>(frame.payload));
     return;
   }
   if (frame.type == FrameType::directory && !directory_) {
-    directory_ = decode<JobDirectory>(frame.payload);
+    directory_ = std::make_unique<JobDirectory>(decode<JobDirectory>(frame.payload));
     return;
   }
   if (frame.type == FrameType::input && input_) return input_->push(frame.payload);

@@ -47,8 +47,8 @@ class NodeLauncher final : private Attendant {
   Guardian guardian_;  // before anything is mapped
   SignalPipe signals_;
   ControlStream head_;
-  std::optional<NodeDescription> description_;
-  std::optional<JobDirectory> directory_;
+  std::unique_ptr<NodeDescription> description_;
+  std::unique_ptr<JobDirectory> directory_;
   std::unique_ptr<NodeShare> share_;
   std::unique_ptr<OutputForwarder> output_;
   std::unique_ptr<InputForwarder> input_;

@@ -26,7 +26,7 @@ PmixRank::PmixRank(std::uint64_t inbox_bytes) : client_(PmixClient::connect()) {
   const bool alone = client_->one_machine();
   const std::vector<NodeAddress> addresses = alone ? std::vector{loopback_address()} : machine_addresses("");
   const NodeAddress at = alone ? addresses.front() : NodeAddress{};
-  region_.emplace(JobRegion::create(shape, JobRegion::Backing::anonymous, NodePart{rank(), {}}));
+  region_ = std::make_unique<JobRegion>(JobRegion::create(shape, JobRegion::Backing::anonymous, NodePart{rank(), {}}));
   const OpenSocket listener = open_listener(at);
   region_->block(rank()).listen_fd = listener.fd;
   region_->port(rank()) = listener.port;

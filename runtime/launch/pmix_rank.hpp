@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <thread>
 
 #include "runtime/job.hpp"
@@ -33,7 +32,7 @@ class PmixRank final : private HealthSource {
   void answer_health();
 
   std::unique_ptr<PmixClient> client_;
-  std::optional<JobRegion> region_;
+  std::unique_ptr<JobRegion> region_;
   std::unique_ptr<HealthResponder> responder_;
   int stop_fd_ = -1;
   std::thread thread_;
