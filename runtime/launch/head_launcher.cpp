@@ -26,7 +26,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kStartPatience = 60s;
-constexpr auto kSettle = 100ms;       // for a crash on another node to be told, which is the likelier cause
+constexpr auto kSettle = 1s;          // for a crash on another node to be told, which is the likelier cause; or all end
 constexpr auto kEndPatience = 12s;    // for nodes to end their ranks
 constexpr auto kReportPatience = 4s;  // for a node's ranks to report
 constexpr auto kNotAgain = std::chrono::steady_clock::time_point::max();
