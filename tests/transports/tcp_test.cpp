@@ -38,7 +38,7 @@ Task<> exchange(Rank& self, std::size_t count) {
 }
 
 Task<> exchange_sizes(Rank& self) {
-  for (const std::size_t count : {1, 2, 100, 511, 513, 4096, 20'000, 200'000, 1'000'000})
+  for (const std::size_t count : {1UL, 2UL, 100UL, 511UL, 513UL, 4096UL, 20'000UL, 200'000UL, 1'000'000UL})
     co_await exchange(self, count);
 }
 
@@ -49,7 +49,7 @@ std::uint64_t sum_of(Rank&, std::vector<std::uint64_t> values) {
 }
 
 Task<> call_all(Rank& self) {
-  for (std::size_t count : {1, 1000, 100'000}) {
+  for (const std::size_t count : {1UL, 1000UL, 100'000UL}) {
     for (std::uint32_t peer = 0; peer < self.size(); ++peer) {
       const std::uint64_t sum = co_await self.call(peer, sum_of, std::vector<std::uint64_t>(count, 3));
       CHECK(sum == 3 * count);
