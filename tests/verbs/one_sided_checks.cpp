@@ -108,7 +108,8 @@ Task<> signals(Pair pair) {
     const std::uint64_t add = round % 3 == 0 ? 5 : 1;  // what does not fit the immediate value goes by message
     std::error_code code = co_await pair.put_signal(std::as_bytes(std::span(values).first(count)), there, raised, add);
     CHECK_HERE(!code);
-    co_await self.wait(signal[0], expected += add);
+    expected += add;
+    co_await self.wait(signal[0], expected);
     for (std::size_t i = 0; i < count; ++i) CHECK_HERE(data[i] == round * 100 + pair.peer);
     code = co_await pair.put_signal({}, answered, answered);
     CHECK_HERE(!code);

@@ -18,7 +18,8 @@ OwnMemory::OwnMemory(ibv_pd* domain, std::size_t bytes) : bytes_(bytes) {
   void* pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) throw_errno(errno, fmt::format("verbs: no memory for {} bytes of buffers", bytes));
   data_ = static_cast<std::byte*>(pages);
-  region_.reset(ibv_reg_mr(domain, pages, bytes, IBV_ACCESS_LOCAL_WRITE));
+  constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE;  // an int, as the macro would have it
+  region_.reset(ibv_reg_mr(domain, pages, bytes, kAccess));
   if (region_) return;
   const int error = errno;
   ::munmap(pages, bytes);
