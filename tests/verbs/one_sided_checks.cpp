@@ -17,8 +17,12 @@ void fill(std::span<std::byte> bytes, std::uint64_t writer, std::uint64_t round)
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = pattern(writer, i, round);
 }
 bool holds(std::span<const std::byte> bytes, std::uint64_t writer, std::uint64_t round) {
-  for (std::size_t i = 0; i < bytes.size(); ++i)
-    if (bytes[i] != pattern(writer, i, round)) return false;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (bytes[i] == pattern(writer, i, round)) continue;
+    std::fprintf(stderr, "byte %zu of %zu is %u and should be %u\n", i, bytes.size(), static_cast<unsigned>(bytes[i]),
+                 static_cast<unsigned>(pattern(writer, i, round)));
+    return false;
+  }
   return true;
 }
 
