@@ -19,8 +19,11 @@ void fill(std::span<std::byte> bytes, std::uint64_t writer, std::uint64_t round)
 bool holds(std::span<const std::byte> bytes, std::uint64_t writer, std::uint64_t round) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (bytes[i] == pattern(writer, i, round)) continue;
-    std::fprintf(stderr, "byte %zu of %zu is %u and should be %u\n", i, bytes.size(), static_cast<unsigned>(bytes[i]),
-                 static_cast<unsigned>(pattern(writer, i, round)));
+    std::size_t last = i;
+    for (std::size_t k = i; k < bytes.size(); ++k)
+      if (bytes[k] != pattern(writer, k, round)) last = k;
+    std::fprintf(stderr, "bytes %zu to %zu of %zu are wrong; the first is %u and should be %u\n", i, last, bytes.size(),
+                 static_cast<unsigned>(bytes[i]), static_cast<unsigned>(pattern(writer, i, round)));
     return false;
   }
   return true;

@@ -108,10 +108,18 @@ bool VerbsTransport::prepare_local(Flight& flight, std::error_code& error) noexc
   return true;
 }
 
+/// Soft-RoCE (Linux 6.1) was seen to complete a read of several packets, retried after a timeout, whose first bytes had
+/// not come. There each read fits one packet, which comes or does not.
+std::size_t VerbsTransport::part_bytes_max(ibv_wr_opcode opcode) const noexcept {
+  constexpr std::size_t kPacketBytesMin = 256;
+  if (port_.software && opcode == IBV_WR_RDMA_READ)
+    return kPacketBytesMin << (static_cast<unsigned>(port_.attributes.active_mtu) - IBV_MTU_256);
+  return std::min<std::size_t>(kPartBytesMax, port_.attributes.max_msg_sz);
+}
+
 /// Posts what there is room for; true when that is all.
 bool VerbsTransport::post_parts(Flight& flight) noexcept {
-  const std::size_t part_max =
-      std::min<std::size_t>(kPartBytesMax, flight.peer->pair ? port_.attributes.max_msg_sz : 0);
+  const std::size_t part_max = part_bytes_max(flight.opcode);
   while (flight.posted_bytes < flight.bytes) {
     const std::size_t bytes = std::min(part_max, flight.bytes - flight.posted_bytes);
     const bool last = flight.posted_bytes + bytes == flight.bytes;

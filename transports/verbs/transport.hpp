@@ -92,6 +92,7 @@ class VerbsTransport final : public Transport, private Timer, private LossWatch 
   bool call_atomic(Peer& peer, Operation& operation) noexcept;
   bool prepare_local(Flight& flight, std::error_code& error) noexcept;
   void set_signal(Flight& flight) noexcept;
+  std::size_t part_bytes_max(ibv_wr_opcode opcode) const noexcept;
   bool post_parts(Flight& flight) noexcept;
   bool post_part(Flight& flight, std::size_t bytes, bool last) noexcept;
   void finish_flight(Flight& flight) noexcept;
