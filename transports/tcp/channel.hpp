@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/thread_sanitizer.hpp"
 #include "transports/tcp/frame.hpp"
 #include "transports/tcp/outbox.hpp"
 #include "transports/tcp/stream.hpp"
@@ -33,11 +34,13 @@ class Channel : public StreamUser, protected FrameUser {
   Channel& operator=(const Channel&) = delete;
 
   void received(std::span<const std::byte> bytes) noexcept override {
+    received_from_network();
     reader_.take(bytes);
     taken();
   }
   std::span<std::byte> landing() const noexcept override { return reader_.landing(); }
   void landed(std::size_t bytes) noexcept override {
+    received_from_network();
     reader_.landed(bytes);
     taken();
   }
