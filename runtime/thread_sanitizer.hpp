@@ -1,5 +1,5 @@
-// What ThreadSanitizer can't see: that ranks of one process are ordered by what travels through the network. Nothing
-// without it.
+// What ThreadSanitizer can't see: that ranks of one process are ordered by what travels through the kernel, out over
+// the network and back, and that the kernel gives the memory of one's ring to another. Nothing without it.
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)
@@ -17,18 +17,18 @@
 namespace coracle {
 
 #ifdef CORACLE_THREAD_SANITIZER
-inline char network_order = 0;  // only its address counts
-/// All that this thread has done happens before what follows any later received_from_network() of this process. That is
+inline char kernel_order = 0;  // only its address counts
+/// All that this thread has done happens before what follows any later taken_from_kernel() of this process. That is
 /// more than is true, so some races go unseen; without it most are false.
-inline void sent_to_network() noexcept {
-  __tsan_release(&network_order);
+inline void given_to_kernel() noexcept {
+  __tsan_release(&kernel_order);
 }
-inline void received_from_network() noexcept {
-  __tsan_acquire(&network_order);
+inline void taken_from_kernel() noexcept {
+  __tsan_acquire(&kernel_order);
 }
 #else
-inline void sent_to_network() noexcept {}
-inline void received_from_network() noexcept {}
+inline void given_to_kernel() noexcept {}
+inline void taken_from_kernel() noexcept {}
 #endif
 
 }  // namespace coracle

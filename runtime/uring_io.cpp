@@ -11,6 +11,7 @@
 #include "runtime/io.hpp"
 #include "runtime/io_list.hpp"
 #include "runtime/loop_event_fd.hpp"
+#include "runtime/thread_sanitizer.hpp"
 #include "runtime/uring_port.hpp"
 
 namespace coracle {
@@ -144,13 +145,16 @@ class UringIo final : public Io, public UringPort {
 
 int UringIo::open() noexcept {
   const int error = open_ring(ring_);
+  taken_from_kernel();
   opened_ = error == 0;
   return error;
 }
 
 UringIo::~UringIo() {
   CORACLE_ASSERT(in_flight() == 0, "an event loop ended with {} I/O requests in flight", in_flight());
-  if (opened_) io_uring_queue_exit(&ring_);
+  if (!opened_) return;
+  io_uring_queue_exit(&ring_);
+  given_to_kernel();
 }
 
 /// Puts the request, or the poll before its next try, into the ring; false when that is full.

@@ -4,7 +4,6 @@
 namespace coracle::tcp {
 
 void Channel::emit(FrameType type, std::span<const std::uint64_t> words, std::uint64_t payload_bytes) {
-  sent_to_network();
   std::array<std::byte, kHeadBytesMax> bytes;
   outbox_.copy(std::span(bytes).first(write_head(bytes, check_, type, words, payload_bytes)));
 }

@@ -34,13 +34,13 @@ class Channel : public StreamUser, protected FrameUser {
   Channel& operator=(const Channel&) = delete;
 
   void received(std::span<const std::byte> bytes) noexcept override {
-    received_from_network();
+    taken_from_kernel();
     reader_.take(bytes);
     taken();
   }
   std::span<std::byte> landing() const noexcept override { return reader_.landing(); }
   void landed(std::size_t bytes) noexcept override {
-    received_from_network();
+    taken_from_kernel();
     reader_.landed(bytes);
     taken();
   }

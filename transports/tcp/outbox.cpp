@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/thread_sanitizer.hpp"
+
 namespace coracle::tcp {
 
 void Outbox::copy(std::span<const std::byte> bytes) {
@@ -28,11 +30,13 @@ void Outbox::copy(std::span<const std::byte> bytes) {
       pieces_.push_back({place, count, 0, 0, nullptr, false});
     }
   }
+  given_to_kernel();
 }
 
 void Outbox::refer(std::span<const std::byte> bytes, Operation* operation) {
   pieces_.push_back({bytes.data(), bytes.size(), 0, 0, operation, true});
   unsent_bytes_ += bytes.size();
+  given_to_kernel();
 }
 
 Outbox::Gathered Outbox::gather(std::span<iovec> vectors, std::size_t bytes_max) const noexcept {
