@@ -151,6 +151,7 @@ Task<T> with_timeout(std::chrono::nanoseconds limit, Task<T> task) {
   const std::exception_ptr error = co_await join_quietly(scope);
   if (error && deadline.fired()) detail::throw_timed_out(limit, error);
   if (error) std::rethrow_exception(error);
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): without an error there is a result
   if constexpr (!std::is_void_v<T>) co_return std::move(*result);
 }
 
@@ -168,7 +169,7 @@ Task<Result<T>> as_result(Task<T> task) {
   } catch (const Error& caught) {
     error = caught;
   }
-  co_return Result<T>(std::move(*error));
+  co_return Result<T>(std::move(*error));  // NOLINT(bugprone-unchecked-optional-access): else it has returned
 }
 
 /// The same three for operations: `co_await as_result(self.put(data, right))`, `co_await with_timeout(1s,

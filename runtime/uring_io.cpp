@@ -153,8 +153,8 @@ int UringIo::open() noexcept {
 UringIo::~UringIo() {
   CORACLE_ASSERT(in_flight() == 0, "an event loop ended with {} I/O requests in flight", in_flight());
   if (!opened_) return;
-  io_uring_queue_exit(&ring_);
   given_to_kernel();
+  io_uring_queue_exit(&ring_);
 }
 
 /// Puts the request, or the poll before its next try, into the ring; false when that is full.

@@ -58,7 +58,7 @@ void NodeLauncher::want(std::vector<pollfd>& set) const {
 
 void NodeLauncher::attend() {
   head_.flush();
-  for (std::optional<Frame> frame = head_.receive(); frame; frame = head_.receive()) obey(*frame);
+  while (std::optional<Frame> frame = head_.receive()) obey(*frame);
   if (supervisor_ && head_.ended() && !head_lost_) {
     head_lost_ = true;
     supervisor_->abandon(1);
