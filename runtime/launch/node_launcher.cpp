@@ -58,6 +58,7 @@ void NodeLauncher::want(std::vector<pollfd>& set) const {
 
 void NodeLauncher::attend() {
   head_.flush();
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the condition is the check
   while (std::optional<Frame> frame = head_.receive()) obey(*frame);
   if (supervisor_ && head_.ended() && !head_lost_) {
     head_lost_ = true;
