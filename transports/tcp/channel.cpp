@@ -22,7 +22,7 @@ bool Channel::emit(FrameType type, std::span<const std::uint64_t> words, std::sp
 std::string Channel::why() const {
   if (reader_.failed()) return reader_.reason();
   if (error_) return error_.message();
-  return "it closed the connection without a word: its process has ended";
+  return "the connection ended without a goodbye: its process has ended, or is out of reach";
 }
 
 }  // namespace coracle::tcp
