@@ -69,6 +69,33 @@ Task<> keep_calling(Rank& self, std::atomic<bool>& stop) {
   }
 }
 
+constexpr int kAnswers = 40;
+std::atomic<int> answers = 0;
+
+void count_answer(Rank&, const Message& message) {
+  if (message.payload().size() == tcp::kReplyBytesMax) ++answers;
+}
+
+void answer_at_length(Rank&, const Message& message) {
+  const std::vector<std::byte> payload(tcp::kReplyBytesMax);
+  message.reply(count_answer, payload, {});
+}
+
+void ignore(Rank&, const Message&) {}
+
+Task<> leave_before_the_answers(Rank& self) {
+  co_await self.request(1, ignore, {});  // connected
+  co_await self.world().barrier();
+  if (self.id() == 1) std::this_thread::sleep_for(100ms);  // it will find the requests and the goodbye together
+  if (self.id() == 0) {
+    for (int i = 0; i < kAnswers; ++i) co_await self.request(1, answer_at_length, {});
+    co_await sleep_for(20ms);
+    co_await self.request(2, ignore, {});  // closes the connection to rank 1, since one is the limit
+  }
+  co_await self.world().barrier();
+  co_await self.world().barrier();
+}
+
 Task<> flood(Rank& self) {
   constexpr std::size_t kBytes = 1 << 20;
   auto slab = self.allocate<std::byte>(kBytes);
@@ -93,6 +120,16 @@ TEST_CASE("tcp: idle connections beyond the limit are closed, and made again whe
   network.connections_max = 2;
   test::Nodes job({1, 1, 1, 1, 1}, network);
   for (const std::string& outcome : job.run(call_everyone)) CHECK(outcome == "");
+}
+
+TEST_CASE("tcp: answers that are still to be sent when their connection is closed arrive") {
+  NetworkOptions network;
+  network.connections_max = 1;
+  network.silence_limit_ns = 2'000'000'000;
+  test::Nodes job({1, 1, 1}, network);
+  answers = 0;
+  for (const std::string& outcome : job.run(leave_before_the_answers)) CHECK(outcome == "");
+  CHECK(answers == kAnswers);
 }
 
 TEST_CASE("tcp: strangers are turned away, and the job does not notice") {

@@ -37,8 +37,10 @@ void ReadyStream::close(bool reset) noexcept {
 }
 
 void ReadyStream::end(int error) noexcept {
-  if (std::exchange(ended_, true)) return;
-  if (!closed_) user_.ended(std::error_code(error, std::generic_category()));
+  const bool news = !ended_ || (error != 0 && !failed_);
+  ended_ = true;
+  failed_ |= error != 0;
+  if (news && !closed_) user_.ended(std::error_code(error, std::generic_category()));
 }
 
 // Both loops end when the stream is closed, also when their scope has been cancelled.
@@ -65,12 +67,12 @@ Task<> ReadyStream::receive_all(ReadyStream& stream) {
 
 Task<> ReadyStream::send_all(ReadyStream& stream) {
   try {
-    while (!stream.closed_ && !stream.ended_) {
+    while (!stream.closed_ && !stream.failed_) {
       stream.output_.reset();
       if (!stream.user_.outbox().empty()) {
         if (stream.send_some())
           co_await yield();
-        else if (!stream.ended_)
+        else if (!stream.failed_)
           co_await stream.io_.wait_writable(stream.fd_);
         continue;
       }

@@ -45,8 +45,9 @@ class ReadyStream final : public Stream {
   Io& io_;
   StreamUser& user_;
   int fd_;
-  int running_ = 0;  // coroutines
-  bool ended_ = false;
+  int running_ = 0;      // coroutines
+  bool ended_ = false;   // no more input comes; answers may still have to go
+  bool failed_ = false;  // nor can anything be sent
   bool closed_ = false;
   bool finish_output_ = false;
   bool output_shut_ = false;

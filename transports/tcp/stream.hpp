@@ -24,7 +24,8 @@ class StreamUser {
   virtual Outbox& outbox() noexcept = 0;
   /// Bytes have left the outbox.
   virtual void drained() noexcept = 0;
-  /// No more bytes come: the peer has closed its side (no error), or the connection has failed. Called once.
+  /// No more bytes come: the peer has closed its side (no error), or the connection has failed. Called once; and once
+  /// more when output fails after the peer has closed its side.
   virtual void ended(std::error_code error) noexcept = 0;
 
  protected:

@@ -86,7 +86,12 @@ Task<> TcpTransport::run_connect(TcpTransport& transport, std::uint32_t peer) {
   Rank& rank = transport.rank_;
   const JobRegion& region = rank.core().region();
   const NodeRecord& node = region.node(region.node_of(peer));
-  const std::chrono::nanoseconds limit(region.shape().network.silence_limit_ns);
+  const auto addresses = std::count_if(node.addresses.begin(), node.addresses.end(), [](const NodeAddress& address) {
+    return address.family != NodeAddress::Family::none;
+  });
+  // All of them together must not take longer than a silent peer may.
+  const std::chrono::nanoseconds limit(region.shape().network.silence_limit_ns /
+                                       static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(addresses, 1)));
   std::string why = "its node has no address";
   for (const NodeAddress& address : node.addresses) {
     if (address.family == NodeAddress::Family::none) continue;
@@ -197,9 +202,9 @@ void TcpTransport::look_after(std::uint32_t peer, Peer& entry) noexcept {
 void TcpTransport::look_after(Incoming& incoming) noexcept {
   Responder& channel = incoming.channel();
   if (channel.broken()) {
+    bury_incoming(incoming, channel.greeted());
     if (channel.greeted()) return lose(incoming.peer(), channel.why());
-    strangers_.dropped(rank_.id(), incoming.address(), channel.why());
-    return bury_incoming(incoming, false);
+    return strangers_.dropped(rank_.id(), incoming.address(), channel.why());
   }
   if (channel.peer_said_goodbye() && !incoming.has_left()) {
     incoming.leave();

@@ -239,12 +239,15 @@ void UringStream::received_shared(int result, std::uint32_t flags) noexcept {
 }
 
 void UringStream::end(int error) noexcept {
-  if (std::exchange(ended_, true)) return;
-  user_.ended(std::error_code(error, std::generic_category()));
+  const bool news = !ended_ || (error != 0 && !failed_);
+  ended_ = true;
+  failed_ |= error != 0;
+  if (news) user_.ended(std::error_code(error, std::generic_category()));
 }
 
 void UringStream::send() noexcept {
-  while (!sending_ && !closed_) {
+  bool full = false;  // the socket takes no more at once
+  while (!sending_ && !closed_ && !failed_) {
     const Outbox::Gathered gathered = user_.outbox().gather(vectors_, kSendBytesMax);
     if (gathered.bytes == 0) {
       if (finish_output_ && !std::exchange(output_shut_, true)) ::shutdown(fd_, SHUT_WR);
@@ -252,10 +255,12 @@ void UringStream::send() noexcept {
     }
     message_.msg_iov = vectors_.data();
     message_.msg_iovlen = gathered.count;
-    if (gathered.bytes > kInlineBytesMax || !sends_.empty() || !send_inline(gathered)) {
-      if (!closed_ && !ended_ && !send_by_ring(gathered)) output_ready();
-      return;
+    if (!full && gathered.bytes <= kInlineBytesMax && sends_.empty()) {
+      full = !send_inline(gathered);
+      continue;
     }
+    if (!send_by_ring(gathered)) output_ready();
+    return;
   }
 }
 
@@ -272,11 +277,8 @@ bool UringStream::send_inline(const Outbox::Gathered& gathered) noexcept {
   return static_cast<std::size_t>(count) == gathered.bytes;
 }
 
-bool UringStream::send_by_ring(const Outbox::Gathered&) noexcept {
-  // After a partial inline send the vectors are stale.
-  const Outbox::Gathered gathered = user_.outbox().gather(vectors_, kSendBytesMax);
-  if (gathered.bytes == 0) return true;
-  message_.msg_iovlen = gathered.count;
+/// False when the ring is full.
+bool UringStream::send_by_ring(const Outbox::Gathered& gathered) noexcept {
   const bool zero_copy = zero_copy_ && gathered.referred_bytes >= kZeroCopyBytesMin;
   sends_.push_back(spare_send_ ? std::move(spare_send_) : std::make_unique<Send>(*this));
   Send& send = *sends_.back();
@@ -315,7 +317,7 @@ void UringStream::sent(Send& send, int result, std::uint32_t flags) noexcept {
   }
   if ((flags & IORING_CQE_F_MORE) == 0) send.done = true;
   release_sent();
-  if (!closed_ && !ended_) output_ready();
+  if (!closed_ && !failed_) output_ready();
 }
 
 void UringStream::release_sent() noexcept {

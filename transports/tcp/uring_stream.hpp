@@ -135,7 +135,8 @@ class UringStream final : public Stream {
   bool sending_ = false;     // a send has not been accepted yet
   bool finish_output_ = false;
   bool output_shut_ = false;
-  bool ended_ = false;
+  bool ended_ = false;   // no more input comes; answers may still have to go
+  bool failed_ = false;  // nor can anything be sent
   bool closed_ = false;
   bool zero_copy_;
   RingQueue<std::unique_ptr<Send>> sends_;  // in order
