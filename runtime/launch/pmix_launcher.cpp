@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include "runtime/error.hpp"
@@ -65,6 +66,7 @@ int PmixLauncher::run() {
   if (!share_) return 1;  // the reason has been told
   const int status = supervise();
   if (failure_ || status != 0) {
+    if (!failure_ || !failure_->crashed) let_crashes_be_told();
     // The resource manager would say a lot; the reason has been told.
     client_->abort(status, "");
     return status;
@@ -72,6 +74,22 @@ int PmixLauncher::run() {
   wait_for_the_others();
   client_->finish();
   return status;
+}
+
+/// The job's status is that of the launcher that aborts first. A rank that exits with an error may do so because one of
+/// another node has crashed, whose launcher is still writing the backtrace: so a mere exit waits, until the job is
+/// ended from there.
+void PmixLauncher::let_crashes_be_told() {
+  constexpr auto kPatience = std::chrono::seconds(3);
+  if (client_->size() == 1) return;
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  for (auto now = std::chrono::steady_clock::now(); now < until; now = std::chrono::steady_clock::now()) {
+    pollfd set{signals_.fd(), POLLIN, 0};
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now).count();
+    if (::poll(&set, 1, static_cast<int>(left)) < 0 && errno != EINTR) return;
+    while (const int signal = signals_.next())
+      if (signal == SIGTERM || signal == SIGINT) return;
+  }
 }
 
 int PmixLauncher::supervise() {

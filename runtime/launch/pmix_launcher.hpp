@@ -29,6 +29,7 @@ class PmixLauncher {
   void join();
   void exchange_cards();
   int supervise();
+  void let_crashes_be_told();
   void wait_for_the_others();
 
   Guardian guardian_;  // before anything is mapped, and before there are threads
