@@ -1,5 +1,6 @@
 // Fault plans: what is read, what is refused with file and line, and what chance draws.
 #include "transports/sim/fault_plan.hpp"
+#include "tests/sim/mutate.hpp"
 
 #include <doctest/doctest.h>
 
@@ -132,21 +133,7 @@ TEST_CASE("mutated fault plans are read or refused with a line, for 5,000 seeds"
   for (std::uint64_t seed = 0; seed < 5000; ++seed) {
     CAPTURE(seed);
     Random random(seed);
-    std::string text = good;
-    for (std::uint64_t i = 0; i <= random.below(8); ++i) {
-      const std::size_t place = random.below(text.size());
-      switch (random.below(3)) {
-        case 0:
-          text[place] = letters[random.below(letters.size())];
-          break;
-        case 1:
-          text.erase(place, 1 + random.below(20));
-          break;
-        default:
-          text.insert(place, text.substr(random.below(text.size()), random.below(40)));
-      }
-    }
-    const std::string message = refusal(text);
+    const std::string message = refusal(test::mutate(good, random, letters));
     if (message.empty())
       ++read;
     else

@@ -1,5 +1,6 @@
 // Network models: what is read, and what is refused with file and line.
 #include "transports/sim/network.hpp"
+#include "tests/sim/mutate.hpp"
 
 #include <doctest/doctest.h>
 
@@ -120,24 +121,7 @@ TEST_CASE("mutated network models are read or refused with a line, for 5,000 see
   for (std::uint64_t seed = 0; seed < 5000; ++seed) {
     CAPTURE(seed);
     Random random(seed);
-    std::string text = good;
-    for (std::uint64_t i = 0; i <= random.below(8); ++i) {
-      const std::size_t place = random.below(text.size());
-      switch (random.below(4)) {
-        case 0:
-          text[place] = static_cast<char>(random.next());
-          break;
-        case 1:
-          text[place] = letters[random.below(letters.size())];
-          break;
-        case 2:
-          text.erase(place, 1 + random.below(20));
-          break;
-        default:
-          text.insert(place, text.substr(random.below(text.size()), random.below(40)));
-      }
-    }
-    const std::string message = refusal(text);
+    const std::string message = refusal(test::mutate(good, random, letters));
     if (message.empty())
       ++read;
     else
