@@ -1,6 +1,5 @@
 // Fault plans: what is read, what is refused with file and line, and what chance draws.
 #include "transports/sim/fault_plan.hpp"
-#include "tests/sim/mutate.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,6 +9,7 @@
 #include <string>
 
 #include "runtime/error.hpp"
+#include "tests/sim/mutate.hpp"
 #include "transports/sim/random.hpp"
 
 using namespace coracle;

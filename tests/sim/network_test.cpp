@@ -1,6 +1,5 @@
 // Network models: what is read, and what is refused with file and line.
 #include "transports/sim/network.hpp"
-#include "tests/sim/mutate.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,6 +8,7 @@
 #include <string>
 
 #include "runtime/error.hpp"
+#include "tests/sim/mutate.hpp"
 #include "transports/sim/random.hpp"
 
 using namespace coracle;
