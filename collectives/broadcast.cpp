@@ -9,7 +9,7 @@
 
 namespace coracle {
 
-Task<> broadcast_bytes(Team& team, std::span<std::byte> data, std::uint32_t root) {
+Task<> broadcast_bytes(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice) {
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   Mailbox& mailbox = team.rank().local<Mailbox>();
   const std::uint64_t tag = tag_of(team.next_sequence(), 0);

@@ -8,18 +8,18 @@
 namespace coracle {
 
 /// Bytes of any kind; see Team::broadcast.
-Task<> broadcast_bytes(Team& team, std::span<std::byte> data, std::uint32_t root);
+Task<> broadcast_bytes(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice = {});
 
 template <class T>
-Task<> Team::broadcast(std::span<T> data, std::uint32_t root) {
+Task<> Team::broadcast(std::span<T> data, std::uint32_t root, BroadcastChoice choice) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
-  return broadcast_bytes(*this, std::as_writable_bytes(data), root);
+  return broadcast_bytes(*this, std::as_writable_bytes(data), root, choice);
 }
 
 template <std::ranges::contiguous_range Range>
   requires(!std::ranges::view<Range>)
-Task<> Team::broadcast(Range& data, std::uint32_t root) {
-  return broadcast(std::span(data), root);
+Task<> Team::broadcast(Range& data, std::uint32_t root, BroadcastChoice choice) {
+  return broadcast(std::span(data), root, choice);
 }
 
 }  // namespace coracle

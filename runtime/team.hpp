@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/broadcast_choice.hpp"
 #include "runtime/event.hpp"
 #include "runtime/peers.hpp"
 #include "runtime/remote.hpp"
@@ -59,13 +60,13 @@ class Team final : private LossWatch {
 
   /// Returns when every member has called it.
   Task<> barrier();
-  /// `data` of the member at `root` is copied into `data` of all others. The same size everywhere.
+  /// `data` of the member at `root` is copied into `data` of all others. The same size and choice everywhere.
   template <class T>
-  Task<> broadcast(std::span<T> data, std::uint32_t root);
+  Task<> broadcast(std::span<T> data, std::uint32_t root, BroadcastChoice choice = {});
   /// The same for a std::vector, std::array or the like.
   template <std::ranges::contiguous_range Range>
     requires(!std::ranges::view<Range>)
-  Task<> broadcast(Range& data, std::uint32_t root);
+  Task<> broadcast(Range& data, std::uint32_t root, BroadcastChoice choice = {});
   /// Every member's value, in the team's order.
   template <class T>
   Task<std::vector<T>> gather_all(T value);
