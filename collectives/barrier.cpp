@@ -1,34 +1,73 @@
-// Barrier: a tree of counters. A member waits for its children's arrivals, reports to its parent, and waits for its
-// release.
+// Barrier, in two levels: the members of a node meet on their board; between the nodes their first members raise
+// signals along a tree.
+#include "runtime/board.hpp"
+#include "runtime/combinators.hpp"
 #include "runtime/rank.hpp"
 #include "runtime/team.hpp"
 
 namespace coracle {
 namespace {
 
-// Wide: inside a node a raise is one atomic addition, so depth (each level a wake-up) costs more than width.
-constexpr std::uint32_t kFanIn = 16;
+// Between nodes each level costs a latency, and each child an overhead, which is several times smaller.
+constexpr std::uint32_t kFanIn = 8;
+// So few look at each other's posts; more would read too many cache lines.
+constexpr std::uint32_t kMutualMax = 3;
+
+enum Stage : std::uint64_t { kCome = 1, kGo };
+
+Task<> meet_mutually(Round& round) {
+  round.publish(kCome);
+  for (std::uint32_t mate = 0; mate < round.mates(); ++mate)
+    if (mate != round.place()) co_await round.posted(mate, kCome);
+}
 
 }  // namespace
 
-Task<> Team::barrier() {
+/// Between the first members of the nodes.
+Task<> Team::meet_other_nodes() {
   const std::uint64_t count = co_await enter_signals();
   // A member that waits here names no peer: the loss of any other will end its wait.
   const auto wait = [this](Signal& signal, std::uint64_t at_least) {
     return GuardedSignalWait(rank_.core(), signal, at_least, watches_);
   };
-  const std::uint32_t first_child = index_ * kFanIn + 1;
-  const std::uint32_t last_child = first_child < size_ ? std::min(first_child + kFanIn, size_) : first_child;
-  const std::uint32_t children = last_child - first_child;
-  if (children > 0) co_await wait(own_area().arrived, count * children);
-  if (index_ != 0) {
-    co_await rank_.raise(area((index_ - 1) / kFanIn).as<Signal>());
+  const auto leader = [this](std::uint32_t node) { return area(nodes_.member(node, 0)); };
+  const std::uint32_t me = nodes_.own();
+  const std::uint32_t first_child = std::min(me * kFanIn + 1, nodes_.count());
+  const std::uint32_t last_child = std::min(first_child + kFanIn, nodes_.count());
+  if (last_child > first_child) co_await wait(own_area().arrived, count * (last_child - first_child));
+  if (me != 0) {
+    co_await rank_.raise(leader((me - 1) / kFanIn).as<Signal>());
     check_whole("barrier");
     co_await wait(own_area().released, count);
   }
+  std::vector<Task<>> raises;
   for (std::uint32_t child = first_child; child < last_child; ++child)
-    co_await rank_.raise((area(child).as<Signal>() + 1));
+    raises.push_back(as_task(rank_.raise(leader(child).as<Signal>() + 1)));
+  if (!raises.empty()) co_await when_all(std::move(raises));
   leave_signals();
+}
+
+Task<> Team::barrier() {
+  check_whole("barrier");
+  const bool alone = nodes_.count() == 1;
+  if (board_->mates() == 1) {
+    if (!alone) co_await meet_other_nodes();
+    co_return;
+  }
+  Round round(*board_);
+  if (!round.is_open()) co_await round.open();
+  if (alone && round.mates() <= kMutualMax) {
+    co_await meet_mutually(round);
+    co_return;
+  }
+  const bool last = round.arrive() == round.mates() - 1;
+  if (last) round.decide(alone ? kGo : kCome);
+  if (!alone && round.place() == 0) {
+    co_await round.decided(kCome);
+    co_await meet_other_nodes();
+    round.decide(kGo);
+  }
+  if (!(alone && last)) co_await round.decided(kGo);
 }
 
 }  // namespace coracle

@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "collectives/gather_all.hpp"
+#include "runtime/board.hpp"
 #include "runtime/error.hpp"
 #include "runtime/rank.hpp"
 #include "runtime/team.hpp"
@@ -43,7 +44,9 @@ Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key) 
   if (slot < TeamArea::kSlots) team = std::make_unique<Team>(rank_, std::move(members), slot, identity_of_part(color));
   std::exception_ptr failure;
   try {
-    co_await barrier();  // every member's area is zero before anyone raises a signal there
+    co_await barrier();  // every member's area is made before anyone looks or raises a signal there
+    if (team) team->board().meet();
+    co_await barrier();  // all have looked before anyone's team ends, and another takes its area
   } catch (...) {
     failure = std::current_exception();
   }

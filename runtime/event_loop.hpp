@@ -108,6 +108,8 @@ class EventLoop {
   /// Null, which is the default: first come, first served. The order must outlive the loop.
   void set_ready_order(ReadyOrder* order) noexcept { order_ = order; }
   void set_idle_policy(IdlePolicy policy) noexcept { idle_ = policy; }
+  /// Whether waiting may burn CPU: no other rank needs it.
+  bool spins() const noexcept { return idle_.spins > 0; }
   /// CPU-idle sleeps so far, for tests and statistics.
   std::uint64_t sleep_count() const noexcept { return sleep_count_; }
 

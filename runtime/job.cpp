@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "runtime/assert.hpp"
+#include "runtime/board_part.hpp"
 #include "runtime/error.hpp"
 
 namespace coracle {
@@ -39,6 +40,13 @@ std::uint32_t first_rank(std::uint32_t node, const JobShape& shape, const NodePa
   return part.ranks_per_node.empty() ? JobRegion::first_rank_of(node, shape) : sum(part.ranks_per_node.first(node));
 }
 
+/// Ranks of the largest node that has a part here.
+std::uint32_t largest_node(const JobHeader& header, const JobShape& shape, const NodePart& part) {
+  if (part.node != NodePart::kAllNodes) return header.ranks;
+  if (part.ranks_per_node.empty()) return (shape.size + shape.nodes - 1) / shape.nodes;
+  return *std::max_element(part.ranks_per_node.begin(), part.ranks_per_node.end());
+}
+
 JobHeader layout(JobShape shape, const NodePart& part) {
   JobHeader header;
   const bool all = part.node == NodePart::kAllNodes;
@@ -54,7 +62,9 @@ JobHeader layout(JobShape shape, const NodePart& part) {
   header.ports_offset = header.nodes_offset + shape.nodes * sizeof(NodeRecord);
   header.blocks_offset = round_up(header.ports_offset + shape.size * sizeof(std::uint16_t), kPage);
   header.inboxes_offset = header.blocks_offset + header.ranks * sizeof(RankBlock);
-  header.segments_offset = round_up(header.inboxes_offset + header.ranks * shape.inbox_bytes, kHugePage);
+  header.boards_offset = header.inboxes_offset + header.ranks * shape.inbox_bytes;
+  header.board_bytes = round_up(BoardPart::bytes_for(largest_node(header, shape, part), BoardPart::kArenaBytes), kPage);
+  header.segments_offset = round_up(header.boards_offset + header.ranks * header.board_bytes, kHugePage);
   header.region_bytes = header.segments_offset + header.ranks * shape.segment_bytes;
   return header;
 }

@@ -4,7 +4,7 @@
 // may be passed between them. (`sim` has all nodes in one region.)
 //
 //     [JobHeader][first rank x nodes + 1][NodeRecord x nodes][port x size]
-//     [RankBlock x local][inbox x local][segment x local]
+//     [RankBlock x local][inbox x local][board x local][segment x local]
 #pragma once
 
 #include <array>
@@ -85,7 +85,7 @@ struct alignas(4096) RankBlock {
 struct JobHeader {
   static constexpr std::uint64_t kMagic = 0x436f7261636c6531;  // "Coracle1"
   /// Raised with every change of layout: launcher and program must have been built from the same version.
-  static constexpr std::uint32_t kVersion = 4;
+  static constexpr std::uint32_t kVersion = 5;
 
   std::uint64_t magic = kMagic;
   std::uint32_t version = kVersion;
@@ -101,6 +101,8 @@ struct JobHeader {
   std::uint64_t ports_offset = 0;
   std::uint64_t blocks_offset = 0;
   std::uint64_t inboxes_offset = 0;
+  std::uint64_t boards_offset = 0;
+  std::uint64_t board_bytes = 0;  ///< Of each rank's part in the world's board (board.hpp).
   std::uint64_t segments_offset = 0;
 };
 
@@ -138,6 +140,9 @@ class JobRegion {
   }
   std::byte* inbox(std::uint32_t rank) const noexcept {
     return base_ + header().inboxes_offset + local_index(rank) * shape().inbox_bytes;
+  }
+  std::byte* board(std::uint32_t rank) const noexcept {
+    return base_ + header().boards_offset + local_index(rank) * header().board_bytes;
   }
   std::byte* segment(std::uint32_t rank) const noexcept {
     return base_ + header().segments_offset + local_index(rank) * shape().segment_bytes;

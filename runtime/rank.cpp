@@ -68,6 +68,12 @@ std::uint64_t Rank::allocate_bytes(std::size_t bytes) {
                           bytes, heap_.used_bytes(), heap_.capacity_bytes()));
 }
 
+Slab<std::byte> Rank::allocate_raw(std::size_t bytes) {
+  const std::uint64_t offset = allocate_bytes(bytes);
+  return {heap_, region_.segment(id()) + offset, bytes,
+          Remote<std::byte>(RemoteAddress{offset, id(), RemoteAddress::kOwnSegment})};
+}
+
 std::uint32_t Rank::expose_bytes(void* address, std::size_t bytes) {
   auto& exposed = region_.block(id()).exposed;
   for (std::uint32_t i = 0; i < exposed.size(); ++i) {

@@ -85,6 +85,8 @@ class Rank {
   /// `count` value-initialised elements in this rank's segment. Throws Error (segment_full).
   template <class T>
   Slab<T> allocate(std::size_t count);
+  /// For the library: bytes that nothing is written to.
+  Slab<std::byte> allocate_raw(std::size_t bytes);
   /// `count` signals, each zero.
   Slab<Signal> allocate_signals(std::size_t count) { return allocate<Signal>(count); }
   /// Lets peers reach memory outside the segment. In `process` placement such transfers cost a system call and need the

@@ -31,7 +31,9 @@ void SignalWaits::remove(SignalWait& wait) noexcept {
 }
 
 RankCore::RankCore(const JobRegion& region, std::uint32_t id, EventLoop& loop) noexcept
-    : region_(region), id_(id), loop_(loop), addresses_(region, false, false), signal_waits_(loop) {}
+    : region_(region), id_(id), loop_(loop), addresses_(region, false, false), signal_waits_(loop), flag_waits_(loop) {
+  if (region.shape().placement == Placement::sim) flag_waits_.always_announce();
+}
 
 void RankCore::set_transport(Transport& transport, bool by_load_store, bool shares_memory) noexcept {
   transport_ = &transport;

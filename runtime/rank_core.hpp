@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/address_map.hpp"
+#include "runtime/flag.hpp"
 #include "runtime/lent_memory.hpp"
 #include "runtime/operation.hpp"
 #include "runtime/peers.hpp"
@@ -60,6 +61,14 @@ class RankCore {
   const Peers& peers() const noexcept { return peers_; }
   LentMemory& lent() noexcept { return lent_; }
   SignalWaits& signal_waits() noexcept { return signal_waits_; }
+  FlagWaits& flag_waits() noexcept { return flag_waits_; }
+  /// Wakes a rank of this node that waits for a flag; the flag was raised before, by a seq_cst operation.
+  void wake(std::uint32_t rank) noexcept {
+    if (region_.shape().placement == Placement::sim) [[unlikely]]
+      transport_->wake(rank);
+    else
+      region_.block(rank).doorbell.ring();
+  }
   const AddressMap& addresses() const noexcept { return addresses_; }
   /// The transport to the ranks of this node.
   Transport& transport() const noexcept { return *transport_; }
@@ -111,6 +120,7 @@ class RankCore {
   Peers peers_;
   LentMemory lent_;
   SignalWaits signal_waits_;
+  FlagWaits flag_waits_;
 };
 
 /// The parts of operations on memory at hand, for transports.

@@ -3,31 +3,45 @@
 
 #include <algorithm>
 
+#include "runtime/board.hpp"
 #include "runtime/error.hpp"
 #include "runtime/rank.hpp"
 
 namespace coracle {
+namespace {
 
-Team::Team(Rank& rank) : rank_(rank), size_(rank.size()), index_(rank.id()), slot_(0) {
+std::uint32_t place_in(const std::vector<std::uint32_t>& members, std::uint32_t rank) {
+  const auto mine = std::find(members.begin(), members.end(), rank);
+  CORACLE_ASSERT(mine != members.end(), "rank {} is not a member of its own team", rank);
+  return static_cast<std::uint32_t>(mine - members.begin());
+}
+
+}  // namespace
+
+Team::Team(Rank& rank)
+    : rank_(rank), size_(rank.size()), index_(rank.id()), slot_(0), nodes_(rank.core().region(), rank.id()) {
   rank.core().peers().watches().add(*this);
+  board_ = std::make_unique<Board>(rank, *this, true);
 }
 
 Team::Team(Rank& rank, std::vector<std::uint32_t> members, std::uint32_t slot, std::uint32_t identity)
     : rank_(rank),
       members_(std::move(members)),
       size_(static_cast<std::uint32_t>(members_.size())),
+      index_(place_in(members_, rank.id())),
       slot_(slot),
-      identity_(identity) {
-  const auto mine = std::find(members_.begin(), members_.end(), rank.id());
-  CORACLE_ASSERT(mine != members_.end(), "rank {} is not a member of its own team", rank.id());
-  index_ = static_cast<std::uint32_t>(mine - members_.begin());
+      identity_(identity),
+      nodes_(rank.core().region(), members_, index_) {
+  rank.local<Teams>().sweep();
   rank.local<Teams>().enter(*this);
   own_area() = TeamArea{};
+  board_ = std::make_unique<Board>(rank, *this, false);
   rank.core().peers().watches().add(*this);
   for (const Loss& loss : rank.losses()) lost(loss);
 }
 
 Team::~Team() {
+  board_.reset();
   if (slot_ != 0) rank_.local<Teams>().leave(*this);
 }
 
@@ -102,6 +116,17 @@ void Team::break_by(const Loss& loss) {
 
 Teams::Teams(Rank& rank) noexcept {
   slots_[0] = &rank.world();
+}
+
+void Teams::keep_until_departed(Slab<std::byte> memory, const std::atomic<std::uint32_t>& departed,
+                                std::uint32_t mates) {
+  kept_.push_back({std::move(memory), &departed, mates});
+  sweep();
+}
+
+void Teams::sweep() noexcept {
+  // acquire: pairs with the mates' departure.
+  std::erase_if(kept_, [](const Kept& kept) { return kept.departed->load(std::memory_order_acquire) == kept.mates; });
 }
 
 Team* Teams::find(std::uint32_t identity) const noexcept {

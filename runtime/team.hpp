@@ -13,10 +13,13 @@
 #include "runtime/event.hpp"
 #include "runtime/peers.hpp"
 #include "runtime/remote.hpp"
+#include "runtime/segment.hpp"
 #include "runtime/task.hpp"
+#include "runtime/team_nodes.hpp"
 
 namespace coracle {
 
+class Board;
 class Message;
 class Rank;
 
@@ -24,6 +27,7 @@ class Rank;
 struct TeamArea {
   Signal arrived;   ///< Raised by this member's children in the barrier's tree.
   Signal released;  ///< Raised by its parent.
+  Signal board;     ///< Not raised: where in its segment this member's part of the board lies (board.hpp).
 
   static constexpr std::uint32_t kSlots = 256;  ///< Teams that one rank can be in at a time.
   static constexpr std::uint64_t kAllBytes = 64 * 1024;
@@ -57,6 +61,10 @@ class Team final : private LossWatch {
   /// The same at every member, and (but for an unlikely chance) of no other team, also of one that is gone.
   std::uint32_t identity() const noexcept { return identity_; }
   bool broken() const noexcept { return broken_; }
+  /// How the members are spread over the nodes.
+  const TeamNodes& nodes() const noexcept { return nodes_; }
+  /// For collectives: what the members on this node share.
+  Board& board() noexcept { return *board_; }
 
   /// Returns when every member has called it.
   Task<> barrier();
@@ -101,6 +109,8 @@ class Team final : private LossWatch {
   /// For collectives that use the team's signals: waits for this rank's earlier ones, so that the counts don't mix.
   Task<std::uint64_t> enter_signals();
   void leave_signals() noexcept;
+  /// For collectives: called by the first member of each node when its node has come; returns when all have.
+  Task<> meet_other_nodes();
 
  private:
   friend class Teams;
@@ -116,6 +126,7 @@ class Team final : private LossWatch {
   std::uint32_t index_;
   std::uint32_t slot_;
   std::uint32_t identity_ = 0;
+  TeamNodes nodes_;
   bool broken_ = false;
   std::uint32_t lost_member_ = 0;  // why it is broken
   LossWatches watches_;
@@ -123,6 +134,7 @@ class Team final : private LossWatch {
   std::uint64_t entered_ = 0;
   std::uint64_t left_ = 0;
   Event left_one_;
+  std::unique_ptr<Board> board_;
 };
 
 /// Is told when a team breaks, to put an end to what it does for it. Must not start operations at once.
@@ -144,6 +156,11 @@ class Teams {
   /// Null when this rank is in no such team, or no longer.
   Team* find(std::uint32_t identity) const noexcept;
 
+  /// For boards: keeps memory that mates may read until all of them have departed.
+  void keep_until_departed(Slab<std::byte> memory, const std::atomic<std::uint32_t>& departed, std::uint32_t mates);
+  /// Gives back what can be given back now.
+  void sweep() noexcept;
+
   /// Must live as long as the rank's locals.
   void observe(TeamObserver& observer) { observers_.push_back(&observer); }
 
@@ -153,7 +170,14 @@ class Teams {
   static void on_broken(Rank& rank, const Message& message);
   static Task<> tell_member(Rank& rank, std::uint32_t member, std::uint32_t identity, std::uint32_t lost);
 
+  struct Kept {
+    Slab<std::byte> memory;
+    const std::atomic<std::uint32_t>* departed;
+    std::uint32_t mates;
+  };
+
   Team* slots_[TeamArea::kSlots] = {};
+  std::vector<Kept> kept_;
   std::vector<TeamObserver*> observers_;
 };
 

@@ -36,6 +36,8 @@ class Transport : public Poller {
   /// soon as the kernel has let go of their buffers, and what is kept for it goes. No later operation to it comes here;
   /// its messages are dropped by Rank::deliver. Nothing to do for a transport that finishes every operation at once.
   virtual void peer_lost(std::uint32_t) noexcept {}
+  /// A rank of this node is to look at its flags. Only asked where doorbells wake nobody (`sim`).
+  virtual void wake(std::uint32_t) noexcept {}
   /// The program has ended on every rank that lives. Takes leave of the peers; asked again until it is true: done.
   virtual bool leave() noexcept { return true; }
 };

@@ -8,6 +8,25 @@
 #include "transports/sim/one_sided.hpp"
 
 namespace coracle::sim {
+namespace {
+
+/// A rank sees that a flag was raised.
+class WakeUp final : public Happening {
+ public:
+  WakeUp(World& world, std::uint32_t rank) noexcept : world_(world), rank_(rank) {}
+  void happen() noexcept override {
+    world_.wake(rank_);
+    delete this;
+  }
+  void abandon() noexcept override { delete this; }
+  std::uint64_t label() const noexcept override { return Random::mix(rank_) + 11; }
+
+ private:
+  World& world_;
+  std::uint32_t rank_;
+};
+
+}  // namespace
 
 SimTransport::SimTransport(World& world, Rank& rank) noexcept
     : world_(world),
@@ -15,6 +34,11 @@ SimTransport::SimTransport(World& world, Rank& rank) noexcept
       memory_(world.region(), true, true),
       requests_(world.model().inbox_bytes),
       replies_(world.model().inbox_bytes) {}
+
+void SimTransport::wake(std::uint32_t peer) noexcept {
+  const std::uint64_t delay_ns = world_.wires().link(id(), peer).latency_ns + world_.jitter_ns();
+  world_.schedule().at(world_.schedule().now_ns() + delay_ns, *new WakeUp(world_, peer));  // owns itself
+}
 
 void SimTransport::forget_messages() noexcept {
   for (auto& [peer, way] : ways_)

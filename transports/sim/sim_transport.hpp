@@ -35,6 +35,7 @@ class SimTransport final : public Transport {
   std::size_t reply_bytes_max() const noexcept override { return world_.model().eager_bytes_max; }
   std::size_t in_flight() const noexcept override { return in_flight_.size(); }
   void peer_lost(std::uint32_t peer) noexcept override;
+  void wake(std::uint32_t peer) noexcept override;
   bool poll() noexcept override;
 
   // --- for what is on its way ---

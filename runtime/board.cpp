@@ -1,0 +1,306 @@
+// Rounds, flow control and the arena.
+#include "runtime/board.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/error.hpp"
+#include "runtime/rank.hpp"
+
+namespace coracle {
+namespace {
+
+/// Lets the pollers and other coroutines run once, also where the scope has been cancelled.
+class Breath {
+ public:
+  bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> self) noexcept {
+    if (!self.promise().loop().spins()) ::sched_yield();
+    self.promise().loop().ready(self);
+  }
+  void await_resume() const noexcept {}
+};
+
+std::vector<std::uint32_t> ranks_of_own_node(const Team& team) {
+  const TeamNodes& nodes = team.nodes();
+  std::vector<std::uint32_t> ranks(nodes.size_of(nodes.own()));
+  for (std::uint32_t place = 0; place < ranks.size(); ++place)
+    ranks[place] = team.member(nodes.member(nodes.own(), place));
+  return ranks;
+}
+
+constexpr std::uint64_t round_down(std::uint64_t value, std::uint64_t unit) noexcept {
+  return value / unit * unit;
+}
+
+}  // namespace
+
+Board::Board(Rank& rank, Team& team, bool of_world)
+    : rank_(rank),
+      team_(team),
+      mates_(team.nodes().size_of(team.nodes().own())),
+      place_(team.nodes().place_of(team.index())),
+      of_world_(of_world),
+      ranks_(ranks_of_own_node(team)),
+      parts_(mates_) {
+  const JobRegion& region = rank.core().region();
+  if (of_world) {
+    for (std::uint32_t place = 0; place < mates_; ++place)
+      parts_[place] = reinterpret_cast<BoardPart*>(region.board(ranks_[place]));
+    arena_bytes_ = round_down(region.header().board_bytes - BoardPart::bytes_for(mates_, 0), 64);
+  } else {
+    constexpr std::uint64_t kArenaBytesMax = 1 << 20;
+    arena_bytes_ = round_down(std::min(kArenaBytesMax, region.shape().segment_bytes / 32), 64);
+    memory_ = rank.allocate_raw(BoardPart::bytes_for(mates_, arena_bytes_));
+    std::memset(memory_.data(), 0, BoardPart::bytes_for(mates_, 0));
+    parts_[place_] = reinterpret_cast<BoardPart*>(memory_.data());
+    // release: pairs with the acquire in meet(), which comes after a barrier anyhow.
+    std::atomic_ref<std::uint64_t>(team.own_area().board.count)
+        .store(memory_.remote().address().offset, std::memory_order_release);
+  }
+  arena_ = own().arena(mates_);
+}
+
+Board::~Board() {
+  // acq_rel: whoever finds that all have departed comes after all that they did here.
+  for (BoardPart* part : parts_)
+    if (part != nullptr) part->departed.fetch_add(1, std::memory_order_acq_rel);
+  if (!of_world_) rank_.local<Teams>().keep_until_departed(std::move(memory_), own().departed, mates_);
+}
+
+void Board::meet() noexcept {
+  const JobRegion& region = rank_.core().region();
+  for (std::uint32_t place = 0; place < mates_; ++place) {
+    std::byte* segment = region.segment(ranks_[place]);
+    auto& area = *reinterpret_cast<TeamArea*>(segment + std::uint64_t{team_.slot()} * sizeof(TeamArea));
+    // acquire: as in the constructor.
+    const auto offset = std::atomic_ref<std::uint64_t>(area.board.count).load(std::memory_order_acquire);
+    parts_[place] = reinterpret_cast<BoardPart*>(segment + offset);
+  }
+}
+
+bool Board::can_lend(const void* address, std::size_t bytes) const noexcept {
+  const JobRegion& region = rank_.core().region();
+  return region.shape().placement != Placement::process || region.contains(address, bytes);
+}
+
+std::uint64_t Board::floor(bool look) noexcept {
+  if (!look) return floor_;
+  std::uint64_t least = retired_;
+  for (std::uint32_t place = 0; place < mates_; ++place)
+    least = std::min(least, part(place).retired.value.load(std::memory_order_acquire));  // pairs with retire()
+  return floor_ = least;
+}
+
+void Board::retire(std::uint64_t number) noexcept {
+  constexpr std::uint32_t kRounds = BoardPart::kRounds;
+  if (number <= retired_ || number > retired_ + kRounds) return;  // the latter only where the team broke meanwhile
+  const auto bit_of = [](std::uint64_t round) { return std::uint64_t{1} << round % 64; };
+  if (number != retired_ + 1) {
+    retired_after_[number % kRounds / 64] |= bit_of(number);
+    return;
+  }
+  retired_ = number;
+  for (std::uint64_t next = number + 1; (retired_after_[next % kRounds / 64] & bit_of(next)) != 0; ++next) {
+    retired_after_[next % kRounds / 64] &= ~bit_of(next);
+    retired_ = next;
+  }
+  wake(own().retired.raise(retired_));
+}
+
+void Board::wake(std::uint64_t sleepers) noexcept {
+  for (; sleepers != 0; sleepers &= sleepers - 1)
+    for (auto place = static_cast<std::uint32_t>(std::countr_zero(sleepers)); place < mates_; place += 64)
+      if (place != place_) rank_.core().wake(ranks_[place]);
+}
+
+std::byte* Board::stage(std::uint64_t number, std::size_t bytes) noexcept {
+  constexpr std::uint64_t kCached =
+      256 * 1024;  // beyond this the arena is used again from its start, when that is free
+  constexpr std::size_t kManyStaged = 64;
+  const std::uint64_t wanted = (std::max<std::uint64_t>(bytes, 1) + 63) / 64 * 64;
+  if (wanted > arena_bytes_) return nullptr;
+  for (const bool look : {false, true}) {
+    const std::uint64_t over = floor(look || staged_.size() >= kManyStaged);
+    while (!staged_.empty() && staged_.front().number <= over) staged_.pop_front();
+    std::uint64_t begin = staged_.empty() ? 0 : staged_.back().end;
+    const std::uint64_t oldest = staged_.empty() ? 0 : staged_.front().begin;
+    bool fits;
+    if (staged_.empty() || begin > oldest) {
+      // Free: all behind the newest, and all before the oldest.
+      if (!staged_.empty() && (begin >= kCached || begin + wanted > arena_bytes_) && wanted <= oldest) begin = 0;
+      fits = begin + wanted <= arena_bytes_;
+    } else {
+      fits = begin + wanted <= oldest;
+    }
+    if (!fits) continue;
+    staged_.push_back({number, begin, begin + wanted});
+    return arena_ + begin;
+  }
+  return nullptr;
+}
+
+Round::Round(Board& board, std::uint64_t number) noexcept
+    : board_(board),
+      number_(number),
+      own_post_(board.own().posts[number % BoardPart::kRounds]),
+      ballot_(board.part(0).ballots[number % BoardPart::kRounds]) {}
+
+Round::~Round() {
+  board_.retire(number_);
+}
+
+Task<> Round::open() {
+  for (std::uint32_t place = 0; place < mates();) {
+    const std::uint64_t wanted = number_ - BoardPart::kRounds;
+    if (is_open()) co_return;
+    board_.team_.check_whole("collective");
+    co_await FlagWait(board_.rank_.core(), board_.part(place).retired, wanted, board_.own_bit(), board_.team_.watches(),
+                      static_cast<int>(board_.rank_at(place)));
+    if (++place == mates()) board_.floor(true);
+  }
+}
+
+void Round::post(std::span<const std::byte> data, std::uint64_t stage) noexcept {
+  CORACLE_ASSERT(data.size() <= Post::kInlineBytesMax, "{} bytes inline", data.size());
+  own_post_.inline_bytes = static_cast<std::uint32_t>(data.size());
+  if (!data.empty()) std::memcpy(own_post_.inline_data(), data.data(), data.size());
+  publish(stage);
+}
+
+void Round::lend(const void* address, std::size_t bytes, std::uint64_t stage) noexcept {
+  own_post_.address.store(reinterpret_cast<std::uint64_t>(address), std::memory_order_relaxed);  // publish() orders it
+  own_post_.bytes = bytes;
+  publish(stage);
+}
+
+void Round::publish(std::uint64_t stage) noexcept {
+  board_.wake(own_post_.flag.raise(value_of(stage)));
+}
+
+void Round::move_lent(const void* address) noexcept {
+  // seq_cst: pairs with begin_reading(): a reader has marked itself before it loads the address.
+  own_post_.address.store(reinterpret_cast<std::uint64_t>(address), std::memory_order_seq_cst);
+}
+
+FlagWait Round::posted(std::uint32_t place, std::uint64_t stage) noexcept {
+  return {board_.rank_.core(), post_of(place).flag,    value_of(stage),
+          board_.own_bit(),    board_.team_.watches(), static_cast<int>(board_.rank_at(place))};
+}
+
+std::span<const std::byte> Round::inline_data(std::uint32_t place) noexcept {
+  Post& post = post_of(place);
+  return {post.inline_data(), post.inline_bytes};
+}
+
+Round::Lent Round::lent(std::uint32_t place) noexcept {
+  Post& post = post_of(place);
+  return {reinterpret_cast<const std::byte*>(post.address.load(std::memory_order_seq_cst)), post.bytes};
+}
+
+const std::byte* Round::begin_reading(std::uint32_t place) noexcept {
+  own_post_.reading.store(place + 1, std::memory_order_seq_cst);  // pairs with move_lent() and anybody_reads()
+  const Lent memory = lent(place);
+  if (memory.address == nullptr) end_reading();
+  return memory.address;
+}
+
+Task<bool> Round::copy(std::uint32_t place, std::size_t offset, std::span<std::byte> target) {
+  const std::byte* source = begin_reading(place);
+  if (source == nullptr) co_return false;
+  Rank& rank = board_.rank_;
+  if (rank.placement() != Placement::sim) {
+    std::memcpy(target.data(), source + offset, target.size());
+    end_reading();
+    co_return true;
+  }
+  std::exception_ptr failure;
+  try {
+    const auto address = reinterpret_cast<std::uint64_t>(source + offset);
+    co_await rank.get(Remote<std::byte>({address, board_.rank_at(place), RemoteAddress::kWholeMemory}), target);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  end_reading();
+  if (failure) std::rethrow_exception(failure);
+  co_return true;
+}
+
+Task<> Round::copy_own(std::span<const std::byte> source, std::byte* target) {
+  Rank& rank = board_.rank_;
+  if (rank.placement() != Placement::sim) {
+    std::memcpy(target, source.data(), source.size());
+    co_return;
+  }
+  const auto address = reinterpret_cast<std::uint64_t>(source.data());
+  co_await rank.get(Remote<std::byte>({address, rank.id(), RemoteAddress::kWholeMemory}), {target, source.size()});
+}
+
+std::uint32_t Round::arrive() noexcept {
+  std::uint64_t now = ballot_.arrivals.load(std::memory_order_relaxed);  // the exchange decides
+  std::uint64_t next = 0;
+  // acq_rel: the last to arrive comes after all that the others did before; seq_cst would add nothing.
+  do {
+    next = (now >= value_of(0) ? now : value_of(0)) + 1;
+  } while (!ballot_.arrivals.compare_exchange_weak(now, next, std::memory_order_acq_rel, std::memory_order_relaxed));
+  const auto order = static_cast<std::uint32_t>(next - value_of(1));
+  board_.part(0).order(number_, mates())[order].store(value_of(place() + 1), std::memory_order_release);  // arrived_as
+  return order;
+}
+
+std::uint32_t Round::arrived_as(std::uint32_t order) noexcept {
+  const auto& entry = board_.part(0).order(number_, mates())[order];
+  std::uint64_t value = entry.load(std::memory_order_acquire);  // pairs with arrive()
+  while (value < value_of(1)) {
+    ::sched_yield();  // its owner stands between two instructions
+    value = entry.load(std::memory_order_acquire);
+  }
+  return static_cast<std::uint32_t>(value - value_of(1));
+}
+
+std::uint32_t Round::arrivals() noexcept {
+  const std::uint64_t now = ballot_.arrivals.load(std::memory_order_acquire);  // pairs with arrive()
+  return now >= value_of(0) ? static_cast<std::uint32_t>(now - value_of(0)) : 0;
+}
+
+std::uint32_t Round::elect() noexcept {
+  std::uint64_t now = ballot_.leader.load(std::memory_order_acquire);  // pairs with the exchange
+  while (now < value_of(1)) {
+    if (ballot_.leader.compare_exchange_weak(now, value_of(place() + 1), std::memory_order_acq_rel,
+                                             std::memory_order_acquire))
+      return place();
+  }
+  return static_cast<std::uint32_t>(now - value_of(1));
+}
+
+void Round::decide(std::uint64_t stage) noexcept {
+  board_.wake(ballot_.verdict.raise_to_at_least(value_of(stage)));
+}
+
+FlagWait Round::decided(std::uint64_t stage) noexcept {
+  return {board_.rank_.core(), ballot_.verdict, value_of(stage), board_.own_bit(), board_.team_.watches(), -1};
+}
+
+bool Round::anybody_reads() noexcept {
+  for (std::uint32_t mate = 0; mate < mates(); ++mate) {
+    // seq_cst: pairs with begin_reading(), see move_lent().
+    if (post_of(mate).reading.load(std::memory_order_seq_cst) == place() + 1 &&
+        !board_.rank_.lost(board_.rank_at(mate)))
+      return true;
+  }
+  return false;
+}
+
+Task<> Round::nobody_reads() {
+  while (anybody_reads()) co_await Breath();
+}
+
+Task<> Round::withdraw() {
+  move_lent(nullptr);
+  co_await nobody_reads();
+}
+
+}  // namespace coracle

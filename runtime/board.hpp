@@ -1,0 +1,172 @@
+// Board: what the members of a team on one node share, and through which they act together without messages: each has a
+// part that the others read. A collective of a member is a Round on it.
+//
+// This is the lock-free form of the collective request queue of MPIActor (NUDT): since every member calls the same
+// collectives in the same order, the number of a round is its place in the queue, and nothing has to be searched for.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "runtime/board_part.hpp"
+#include "runtime/segment.hpp"
+#include "runtime/task.hpp"
+
+namespace coracle {
+
+class Rank;
+class Team;
+
+/// Of one member; its rank's thread only.
+class Board {
+ public:
+  /// Of the world: its memory is part of the job's region. Otherwise takes memory from the rank's segment, and says
+  /// where it lies by raising `part` in the team's area.
+  Board(Rank& rank, Team& team, bool of_world);
+  /// The mates may still read this member's part: Teams keeps the memory until all have departed.
+  ~Board();
+  Board(const Board&) = delete;
+  Board& operator=(const Board&) = delete;
+
+  /// Members on this node.
+  std::uint32_t mates() const noexcept { return mates_; }
+  /// This one's place among them.
+  std::uint32_t place() const noexcept { return place_; }
+  /// The rank at a place.
+  std::uint32_t rank_at(std::uint32_t place) const noexcept { return ranks_[place]; }
+  /// Number of the next round; a collective takes all it needs when it starts, the same at every mate.
+  std::uint64_t take_number() noexcept { return ++last_number_; }
+  /// Whether mates reach the `bytes` at `address` (in `process` placement only the job's region).
+  bool can_lend(const void* address, std::size_t bytes) const noexcept;
+  std::uint64_t arena_bytes() const noexcept { return arena_bytes_; }
+  /// Finds the mates' parts: once, while all of them have one.
+  void meet() noexcept;
+
+ private:
+  friend class Round;
+  friend class Teams;
+
+  BoardPart& part(std::uint32_t place) noexcept { return *parts_[place]; }
+  BoardPart& own() noexcept { return *parts_[place_]; }
+  /// Rounds up to this one are over for every mate, as far as is known.
+  std::uint64_t floor(bool look) noexcept;
+  void retire(std::uint64_t number) noexcept;
+  void wake(std::uint64_t sleepers) noexcept;
+  std::byte* stage(std::uint64_t number, std::size_t bytes) noexcept;
+  std::uint64_t own_bit() const noexcept { return std::uint64_t{1} << place_ % 64; }
+
+  /// Room in the arena that a round has taken.
+  struct Staged {
+    std::uint64_t number;
+    std::uint64_t begin;  // offsets in the arena
+    std::uint64_t end;
+  };
+
+  Rank& rank_;
+  Team& team_;
+  const std::uint32_t mates_;
+  const std::uint32_t place_;
+  const bool of_world_;
+  std::vector<std::uint32_t> ranks_;  // by place
+  std::vector<BoardPart*> parts_;     // by place
+  Slab<std::byte> memory_;            // of the own part, but for the world's
+  std::uint64_t last_number_ = 0;
+  std::uint64_t floor_ = 0;
+  std::uint64_t retired_ = 0;                                  // up to here without a gap
+  std::uint64_t retired_after_[BoardPart::kRounds / 64] = {};  // a bit for each that is over behind the gap
+  std::byte* arena_ = nullptr;
+  std::uint64_t arena_bytes_ = 0;
+  std::deque<Staged> staged_;  // the oldest first
+};
+
+/// One collective of this member. It lives in the collective's frame and takes its number when it is made; its end
+/// tells the mates that this member has done with everything of theirs.
+///
+/// Stages: a member's post of a round has a stage, which only grows; what it means is the collective's affair.
+class [[nodiscard]] Round {
+ public:
+  explicit Round(Board& board) noexcept : Round(board, board.take_number()) {}
+  Round(Board& board, std::uint64_t number) noexcept;
+  ~Round();
+  Round(const Round&) = delete;
+  Round& operator=(const Round&) = delete;
+
+  Board& board() noexcept { return board_; }
+  std::uint32_t mates() const noexcept { return board_.mates(); }
+  std::uint32_t place() const noexcept { return board_.place(); }
+
+  /// `if (!round.is_open()) co_await round.open();` first of all: waits until no mate is more than kRounds behind.
+  bool is_open() noexcept { return number_ <= board_.floor(false) + BoardPart::kRounds; }
+  Task<> open();
+
+  // --- this member's word ---
+  /// Up to Post::kInlineBytesMax bytes, which the post carries itself, and its stage.
+  void post(std::span<const std::byte> data, std::uint64_t stage) noexcept;
+  /// Mates may copy from there, as long as this member says nothing else; Board::can_lend must hold.
+  void lend(const void* address, std::size_t bytes, std::uint64_t stage) noexcept;
+  void publish(std::uint64_t stage) noexcept;
+  /// What is lent has another address from now on. Then nobody_reads() tells when the old one is free.
+  void move_lent(const void* address) noexcept;
+  /// Room in the arena, which lives until every mate is through with this round; null when there is none.
+  std::byte* stage(std::size_t bytes) noexcept { return board_.stage(number_, bytes); }
+
+  // --- the mates' words ---
+  bool has_posted(std::uint32_t place, std::uint64_t stage) noexcept {
+    return post_of(place).flag.reached(value_of(stage));
+  }
+  /// `co_await round.posted(place, stage);` throws Error (peer_lost) when the team breaks before.
+  FlagWait posted(std::uint32_t place, std::uint64_t stage) noexcept;
+  /// Once has_posted(place, 0): how far it has come.
+  std::uint64_t stage_of(std::uint32_t place) noexcept {
+    return post_of(place).flag.value.load(std::memory_order_seq_cst) - value_of(0);  // as in Flag::reached
+  }
+  /// What a mate has posted inline.
+  std::span<const std::byte> inline_data(std::uint32_t place) noexcept;
+  struct Lent {
+    const std::byte* address;  ///< Null: no longer lent.
+    std::uint64_t bytes;
+  };
+  Lent lent(std::uint32_t place) noexcept;
+  /// Copies out of what a mate lends, which it has posted. False when it lends no longer. In `sim` it takes time.
+  Task<bool> copy(std::uint32_t place, std::size_t offset, std::span<std::byte> target);
+  /// Copies within this member's memory, as a memcpy would; in `sim` that takes time, too.
+  Task<> copy_own(std::span<const std::byte> source, std::byte* target);
+  /// For who reads lent memory in place: true when it is still lent; until end_reading() it stays.
+  const std::byte* begin_reading(std::uint32_t place) noexcept;
+  void end_reading() noexcept { own_post_.reading.store(0, std::memory_order_release); }  // pairs with nobody_reads()
+
+  // --- decided together ---
+  /// Order of arrival at this node: 0, 1, ... Once per member. The last one's number is mates() - 1.
+  std::uint32_t arrive() noexcept;
+  /// Who has come as which; waits for the moment between his coming and his saying so.
+  std::uint32_t arrived_as(std::uint32_t order) noexcept;
+  std::uint32_t arrivals() noexcept;
+  /// The place of who leads here: the first who asks.
+  std::uint32_t elect() noexcept;
+  /// A flag that all share.
+  void decide(std::uint64_t stage) noexcept;
+  FlagWait decided(std::uint64_t stage) noexcept;
+  std::uint64_t verdict() noexcept { return ballot_.verdict.value.load(std::memory_order_seq_cst) - value_of(0); }
+
+  // --- its end ---
+  /// Returns when no living mate copies from what this member has lent, which must no longer be lent there.
+  Task<> nobody_reads();
+  /// For when a collective fails: nothing is lent any more, and nobody reads. Never throws.
+  Task<> withdraw();
+
+ private:
+  std::uint64_t value_of(std::uint64_t stage) const noexcept { return number_ << BoardPart::kStageBits | stage; }
+  Post& post_of(std::uint32_t place) noexcept { return board_.part(place).posts[number_ % BoardPart::kRounds]; }
+  bool anybody_reads() noexcept;
+
+  Board& board_;
+  const std::uint64_t number_;
+  Post& own_post_;
+  Ballot& ballot_;
+};
+
+}  // namespace coracle

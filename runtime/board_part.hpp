@@ -1,0 +1,69 @@
+// BoardPart: one member's part of a board (board.hpp), as it lies in shared memory. All bytes zero is its initial
+// state.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/flag.hpp"
+
+namespace coracle {
+
+/// A member's word to its node-mates about one round: a cache line that only it writes, but for the sleepers.
+struct alignas(64) Post {
+  /// `round << kStageBits | stage`.
+  Flag flag;
+  /// 1 + the place of the mate out of whose memory this member copies just now, in this round; 0: none.
+  std::atomic<std::uint32_t> reading{0};
+  std::uint32_t inline_bytes = 0;
+  /// Memory that is lent: its address (0: no longer) and size; or a short message in their place.
+  std::atomic<std::uint64_t> address{0};
+  std::uint64_t bytes = 0;
+  std::byte rest[24]{};
+
+  static constexpr std::size_t kInlineBytesMax = 40;
+  std::byte* inline_data() noexcept { return reinterpret_cast<std::byte*>(&address); }
+};
+static_assert(sizeof(Post) == 64);
+
+/// What the mates decide together in one round; only that of the node's first member is used.
+struct alignas(64) Ballot {
+  /// `round << kStageBits | stage`; several raise it.
+  Flag verdict;
+  /// `round << kStageBits | 1 + place of who leads`.
+  std::atomic<std::uint64_t> leader{0};
+  /// `round << kStageBits | how many have come`.
+  std::atomic<std::uint64_t> arrivals{0};
+};
+
+/// Followed by kRounds rows of one number per mate (who came as which; of the node's first member), and the arena.
+struct BoardPart {
+  static constexpr std::uint32_t kRounds = 128;  ///< How many a member can be ahead of its slowest mate.
+  static constexpr std::uint32_t kStageBits = 20;
+  static constexpr std::uint64_t kArenaBytes = 4 << 20;
+
+  /// All rounds up to this one are over for this member.
+  alignas(64) Flag retired;
+  /// How many mates will never look at this part again.
+  alignas(64) std::atomic<std::uint32_t> departed{0};
+  alignas(64) Post posts[kRounds];
+  Ballot ballots[kRounds];
+
+  static constexpr std::uint64_t order_bytes(std::uint32_t mates) noexcept {
+    return (std::uint64_t{kRounds} * mates * sizeof(std::uint64_t) + 63) / 64 * 64;
+  }
+  static constexpr std::uint64_t bytes_for(std::uint32_t mates, std::uint64_t arena_bytes) noexcept;
+
+  std::atomic<std::uint64_t>* order(std::uint64_t round, std::uint32_t mates) noexcept {
+    return reinterpret_cast<std::atomic<std::uint64_t>*>(this + 1) + round % kRounds * mates;
+  }
+  std::byte* arena(std::uint32_t mates) noexcept { return reinterpret_cast<std::byte*>(this + 1) + order_bytes(mates); }
+};
+
+constexpr std::uint64_t BoardPart::bytes_for(std::uint32_t mates, std::uint64_t arena_bytes) noexcept {
+  return sizeof(BoardPart) + order_bytes(mates) + arena_bytes;
+}
+
+}  // namespace coracle

@@ -1,0 +1,76 @@
+// Waiting for flags.
+#include "runtime/flag.hpp"
+
+#include <algorithm>
+
+#include "runtime/rank_core.hpp"
+
+namespace coracle {
+
+bool FlagWaits::poll() noexcept {
+  bool any = false;
+  for (std::size_t i = 0; i < waits_.size();) {
+    FlagWait* wait = waits_[i];
+    if (!wait->reached()) {
+      ++i;
+      continue;
+    }
+    waits_[i] = waits_.back();
+    waits_.pop_back();
+    wait->complete();
+    any = true;
+  }
+  if (announces_) about_to_sleep();
+  if (waits_.empty()) loop_.remove_poller(*this);
+  return any;
+}
+
+void FlagWaits::about_to_sleep() noexcept {
+  // seq_cst: pairs with Flag::raise; the loop polls once more after this.
+  for (FlagWait* wait : waits_) wait->flag_.sleepers.fetch_or(wait->bit_, std::memory_order_seq_cst);
+}
+
+void FlagWaits::add(FlagWait& wait) {
+  if (waits_.empty()) loop_.add_poller(*this);
+  waits_.push_back(&wait);
+  if (announces_) wait.flag_.sleepers.fetch_or(wait.bit_, std::memory_order_seq_cst);  // as above
+}
+
+void FlagWaits::remove(FlagWait& wait) noexcept {
+  std::erase(waits_, &wait);
+  if (waits_.empty()) loop_.remove_poller(*this);
+}
+
+bool FlagWait::glance() const noexcept {
+  // Where every rank has a core of its own, what is awaited mostly comes within the time of a cache line's way: looking
+  // on costs less than suspending.
+  constexpr int kLooks = 100;
+  if (!core_.loop().spins()) return false;
+  for (int look = 0; look < kLooks; ++look)
+    if (reached()) return true;
+  return false;
+}
+
+void FlagWait::begin() {
+  core_.flag_waits().add(*this);
+  watches_.add(*this);
+}
+
+void FlagWait::fail() {
+  throw_if_failed();
+  core_.throw_lost(what(), lost_);
+}
+
+void FlagWait::lost(const Loss& loss) noexcept {
+  if (!waiting()) return;
+  lost_ = loss.peer;
+  core_.flag_waits().remove(*this);
+  complete();
+}
+
+void FlagWait::cancel(std::error_code reason) noexcept {
+  core_.flag_waits().remove(*this);
+  complete(reason);
+}
+
+}  // namespace coracle

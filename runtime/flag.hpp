@@ -1,0 +1,112 @@
+// Flag: a number in memory that the ranks of a node share, for which any of them may wait. Unlike a Signal, which wakes
+// its one owner, a flag may have many waiters, and it costs its raiser nothing to have none.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/event_loop.hpp"
+#include "runtime/peers.hpp"
+#include "runtime/waiter.hpp"
+
+namespace coracle {
+
+class RankCore;
+
+/// Zero bytes are its initial state. The value only grows.
+///
+/// The race between "about to sleep" and "about to raise" is Dekker's, as in Doorbell: the raiser stores the value
+/// (seq_cst) and then loads `sleepers`; a waiter sets its bit there (seq_cst) and then looks at the value once more.
+struct Flag {
+  std::atomic<std::uint64_t> value{0};
+  /// A bit for each waiter that sleeps; which rank a bit stands for, the flag's users agree upon.
+  std::atomic<std::uint64_t> sleepers{0};
+
+  /// Gives the bits of those whom the caller must wake now. seq_cst: see above; and the waiters' loads in reached() see
+  /// all that was written before.
+  std::uint64_t raise(std::uint64_t to) noexcept {
+    value.store(to, std::memory_order_seq_cst);
+    return take_sleepers();
+  }
+  /// As raise, for a flag that several ranks raise: the greatest wins.
+  std::uint64_t raise_to_at_least(std::uint64_t to) noexcept {
+    std::uint64_t now = value.load(std::memory_order_relaxed);  // the exchange decides
+    while (now < to && !value.compare_exchange_weak(now, to, std::memory_order_seq_cst, std::memory_order_relaxed)) {
+    }
+    return take_sleepers();
+  }
+  bool reached(std::uint64_t at_least) const noexcept {
+    return value.load(std::memory_order_seq_cst) >= at_least;  // pairs with raise()
+  }
+
+ private:
+  std::uint64_t take_sleepers() noexcept {
+    if (sleepers.load(std::memory_order_seq_cst) == 0) [[likely]]
+      return 0;
+    return sleepers.exchange(0, std::memory_order_seq_cst);  // of many raisers one wakes them
+  }
+};
+
+class FlagWait;
+
+/// The flags that coroutines of this rank wait for, looked at in each turn of the loop; the loop's poller while there
+/// are any.
+class FlagWaits final : public Poller {
+ public:
+  explicit FlagWaits(EventLoop& loop) noexcept : loop_(loop) {}
+  ~FlagWaits() override { loop_.remove_poller(*this); }
+  bool poll() noexcept override;
+  void about_to_sleep() noexcept override;
+  void add(FlagWait& wait);
+  void remove(FlagWait& wait) noexcept;
+  /// `sim`: the loop never sleeps, it is turned when it is woken; so waiters always count as sleepers.
+  void always_announce() noexcept { announces_ = true; }
+
+ private:
+  EventLoop& loop_;
+  bool announces_ = false;
+  std::vector<FlagWait*> waits_;
+};
+
+/// Waits until a flag has reached a value; throws Error (peer_lost) when `watches` (of a team) tell of a loss before.
+class [[nodiscard]] FlagWait final : public Waiter, private LossWatch {
+ public:
+  /// `bit`: of this rank among the flag's sleepers; `peer`: who will raise it, or -1.
+  FlagWait(RankCore& core, Flag& flag, std::uint64_t at_least, std::uint64_t bit, LossWatches& watches,
+           int peer) noexcept
+      : Waiter("flag", peer), core_(core), flag_(flag), at_least_(at_least), bit_(bit), watches_(watches) {}
+
+  bool await_ready() const noexcept { return flag_.reached(at_least_) || glance(); }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> self) {
+    if (!suspend(self, true)) return false;
+    begin();
+    return true;
+  }
+  void await_resume() {
+    leave();
+    if (flag_.reached(at_least_)) [[likely]]
+      return;
+    fail();
+  }
+
+ private:
+  friend class FlagWaits;
+  bool reached() const noexcept { return flag_.reached(at_least_); }
+  bool glance() const noexcept;
+  void begin();
+  [[noreturn]] void fail();
+  bool concerns(std::uint32_t) const noexcept override { return true; }  // only members of the team are told of
+  void lost(const Loss& loss) noexcept override;
+  void cancel(std::error_code reason) noexcept override;
+
+  RankCore& core_;
+  Flag& flag_;
+  std::uint64_t at_least_;
+  std::uint64_t bit_;
+  LossWatches& watches_;
+  std::uint32_t lost_ = ~std::uint32_t{0};
+};
+
+}  // namespace coracle

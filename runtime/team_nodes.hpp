@@ -1,0 +1,46 @@
+// TeamNodes: how a team's members are spread over the nodes, for algorithms of two levels.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace coracle {
+
+class JobRegion;
+
+/// Nodes are numbered within the team, in the order of their first members; a node's members by their places, in the
+/// order of the team.
+class TeamNodes {
+ public:
+  /// Of all ranks of the job, as seen from `rank`. The region must outlive this.
+  TeamNodes(const JobRegion& region, std::uint32_t rank) noexcept;
+  /// Of a team with these members (rank numbers), as seen from the one at `index`.
+  TeamNodes(const JobRegion& region, const std::vector<std::uint32_t>& members, std::uint32_t index);
+
+  std::uint32_t count() const noexcept { return count_; }
+  /// The number of this member's node.
+  std::uint32_t own() const noexcept { return own_; }
+  std::uint32_t size_of(std::uint32_t node) const noexcept;
+  /// The place in the team of a node's member.
+  std::uint32_t member(std::uint32_t node, std::uint32_t place) const noexcept;
+  std::uint32_t node_of(std::uint32_t index) const noexcept;
+  std::uint32_t place_of(std::uint32_t index) const noexcept;
+  /// Whether each node's members follow one another in the team.
+  bool contiguous() const noexcept { return contiguous_; }
+  /// Members of the largest node.
+  std::uint32_t largest() const noexcept { return largest_; }
+
+ private:
+  const JobRegion& region_;
+  std::uint32_t count_ = 0;
+  std::uint32_t own_ = 0;
+  std::uint32_t largest_ = 0;
+  bool contiguous_ = true;
+  // Empty for the world, which is as the region says.
+  std::vector<std::uint32_t> node_of_;   // by index in the team
+  std::vector<std::uint32_t> place_of_;  // by index in the team
+  std::vector<std::uint32_t> starts_;    // by node: where its members begin in `order_`
+  std::vector<std::uint32_t> order_;     // indices in the team, node by node
+};
+
+}  // namespace coracle
