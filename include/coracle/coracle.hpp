@@ -11,6 +11,7 @@
 #include "runtime/join.hpp"
 #include "runtime/rank.hpp"
 #include "runtime/rpc.hpp"
+#include "runtime/started.hpp"
 #include "transports/connect.hpp"
 #include "transports/sim/simulate.hpp"
 

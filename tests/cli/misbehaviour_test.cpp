@@ -101,6 +101,26 @@ TEST_CASE("coracle run: threads that fail end the job too") {
   }
 }
 
+TEST_CASE(
+    "coracle run: a started task that nobody awaits is an assertion while it runs, and reported when it has failed") {
+  for (const Ending& ending :
+       {Ending{
+            "let go running", 128 + SIGABRT, {"the handle of a started task died while the task runs: await done()"}},
+        Ending{"let go failed",
+               0,
+               {"coracle: rank 1: a started task failed, and its handle was let go without done(): "
+                "failed in the background\n"}}}) {
+    for (const std::string& placement : all_placements()) {
+      CAPTURE(ending.what);
+      CAPTURE(placement);
+      Command command({"run", "-n", "3", "--place", placement, test_program("misbehave"), ending.what, "1"});
+      CHECK(command.wait() == ending.status);
+      for (const std::string& message : ending.messages)
+        CHECK_MESSAGE(contains(command.errors(), message), command.errors());
+    }
+  }
+}
+
 TEST_CASE("coracle run: many ranks that crash at once are told of once") {
   for (const std::string& placement : process_placements()) {
     CAPTURE(placement);

@@ -42,6 +42,11 @@ void misbehave(const std::string& what) {
   }
 }
 
+Task<> fail_soon(int turns) {
+  for (int i = 0; i < turns; ++i) co_await yield();
+  throw std::runtime_error("failed in the background");
+}
+
 std::string what_to_do;
 unsigned who = 0;
 
@@ -50,6 +55,8 @@ Task<> app(Rank& self) {
   if (what_to_do == "all abort") std::abort();
   if (self.id() == who) {
     misbehave(what_to_do);
+    if (what_to_do == "let go running") static_cast<void>(start(self, fail_soon(5)));
+    if (what_to_do == "let go failed") static_cast<void>(start(self, fail_soon(0)));
     if (what_to_do == "sleep" || what_to_do == "stubborn") co_await sleep_for(std::chrono::hours(1));
   }
   co_await self.world().barrier();
