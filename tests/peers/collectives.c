@@ -1,0 +1,158 @@
+// A collective of MPI in a loop, without a barrier in between: the twin of collectives.cpp, line by line. Prints
+// "collective ranks bytes nanoseconds" per size: the median of batches, each as long as its slowest rank takes. For
+// tests/peers/compare-collectives.
+#include <inttypes.h>
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { kBatchesMax = 15, kPage = 4096 };
+static const double kBatchNs = 5e6;   // a batch takes at least so long, or is a single operation
+static const double kFigureNs = 1e8;  // no more batches once a figure has taken so long
+static const double kWarmUpNs = 2e6;
+
+static int rank;
+static int ranks;
+static uint64_t* source;  // all_to_all only
+static uint64_t* data;
+
+/// What `from` sends to `to` as word `word` of operation `number`.
+static uint64_t word_of(int from, int to, uint64_t word, uint64_t number) {
+  return number * 1000003 + word * 8191 + (uint64_t)from * 131 + (uint64_t)to;
+}
+
+static void expect(int right, const char* collective, uint64_t bytes, uint64_t number) {
+  if (right) return;
+  fprintf(stderr, "collectives: rank %d: %s of %" PRIu64 " bytes, operation %" PRIu64 ": wrong result\n", rank,
+          collective, bytes, number);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+// Each operation changes and checks every `stride`-th word: all of them before anything is timed, the first and the
+// last one of the data (of each block in all_to_all) in timed batches.
+
+static void one_broadcast(uint64_t bytes, uint64_t number, uint64_t stride) {
+  const uint64_t words = bytes / 8;
+  if (rank == 0)
+    for (uint64_t i = 0; i < words; i += stride) data[i] = word_of(0, 0, i, number);
+  MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+  int right = 1;
+  for (uint64_t i = 0; i < words; i += stride) right &= data[i] == word_of(0, 0, i, number);
+  expect(right, "broadcast", bytes, number);
+}
+
+static void one_all_reduce(uint64_t bytes, uint64_t number, uint64_t stride) {
+  double* values = (double*)data;
+  const uint64_t words = bytes / 8;
+  const double step = (double)(number % 1024);
+  for (uint64_t i = 0; i < words; i += stride) values[i] = step + rank + (double)i;
+  MPI_Allreduce(MPI_IN_PLACE, values, (int)words, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  int right = 1;
+  for (uint64_t i = 0; i < words; i += stride)
+    right &= values[i] == ranks * (step + (double)i) + ranks * (ranks - 1) / 2;
+  expect(right, "all_reduce", bytes, number);
+}
+
+static void one_all_to_all(uint64_t bytes, uint64_t number, uint64_t stride) {
+  const uint64_t words = bytes / 8;
+  for (int peer = 0; peer < ranks; ++peer)
+    for (uint64_t i = 0; i < words; i += stride) source[(uint64_t)peer * words + i] = word_of(rank, peer, i, number);
+  MPI_Alltoall(source, (int)bytes, MPI_BYTE, data, (int)bytes, MPI_BYTE, MPI_COMM_WORLD);
+  int right = 1;
+  for (int peer = 0; peer < ranks; ++peer)
+    for (uint64_t i = 0; i < words; i += stride)
+      right &= data[(uint64_t)peer * words + i] == word_of(peer, rank, i, number);
+  expect(right, "all_to_all", bytes, number);
+}
+
+static void one_barrier(uint64_t bytes, uint64_t number, uint64_t stride) {
+  (void)bytes, (void)number, (void)stride;
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+struct collective {
+  const char* name;
+  void (*run)(uint64_t bytes, uint64_t number, uint64_t stride);
+  int blocks;  // its buffers hold a block per rank
+};
+
+static double now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+/// Nanoseconds that `count` operations take on the slowest rank; the same everywhere.
+static double batch_ns(const struct collective* collective, uint64_t bytes, uint64_t count) {
+  const uint64_t stride = bytes > 8 ? bytes / 8 - 1 : 1;
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begin = now_ns();
+  for (uint64_t number = 0; number < count; ++number) collective->run(bytes, number, stride);
+  double taken = now_ns() - begin;
+  MPI_Allreduce(MPI_IN_PLACE, &taken, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return taken;
+}
+
+static int by_size(const void* left, const void* right) {
+  const double difference = *(const double*)left - *(const double*)right;
+  return (difference > 0) - (difference < 0);
+}
+
+static void measure(const struct collective* collective, uint64_t bytes) {
+  collective->run(bytes, 1, 1);
+  uint64_t count = 1;
+  double taken = batch_ns(collective, bytes, count);
+  for (double spent = taken; taken < kBatchNs || spent < kWarmUpNs; spent += taken) {
+    const double factor = 1.2 * kBatchNs / (taken > 1 ? taken : 1);
+    count = (uint64_t)((double)count * (factor < 1 ? 1 : factor > 8 ? 8 : factor)) + 1;
+    taken = batch_ns(collective, bytes, count);
+  }
+  double samples[kBatchesMax];
+  int batches = 0;
+  for (double spent = 0; batches < kBatchesMax && (batches == 0 || spent < kFigureNs); ++batches) {
+    samples[batches] = batch_ns(collective, bytes, count);
+    spent += samples[batches];
+    samples[batches] /= (double)count;
+  }
+  qsort(samples, (size_t)batches, sizeof samples[0], by_size);
+  if (rank == 0) printf("%s %d %" PRIu64 " %.1f\n", collective->name, ranks, bytes, samples[batches / 2]);
+  fflush(stdout);
+}
+
+static uint64_t* zeroed(uint64_t bytes) {
+  uint64_t* memory = aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage);
+  if (memory == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
+  memset(memory, 0, bytes);
+  return memory;
+}
+
+int main(int argc, char** argv) {
+  static const struct collective all[] = {{"broadcast", one_broadcast, 0},
+                                          {"all_reduce", one_all_reduce, 0},
+                                          {"all_to_all", one_all_to_all, 1},
+                                          {"barrier", one_barrier, 0}};
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const struct collective* collective = NULL;
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i)
+    if (argc > 2 && strcmp(argv[1], all[i].name) == 0) collective = &all[i];
+  if (collective == NULL) {
+    fprintf(stderr, "usage: collectives broadcast|all_reduce|all_to_all|barrier BYTES...\n");
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  for (int i = 2; i < argc; ++i) {
+    const uint64_t bytes = strtoull(argv[i], NULL, 10);
+    const uint64_t room = (bytes + 8) * (uint64_t)(collective->blocks ? ranks : 1);
+    source = zeroed(room);
+    data = zeroed(room);
+    measure(collective, bytes);
+    free(data);
+    free(source);
+  }
+  MPI_Finalize();
+  return 0;
+}

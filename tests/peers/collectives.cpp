@@ -1,0 +1,167 @@
+// A collective of ours in a loop, without a barrier in between: the twin of collectives.c, line by line. Prints
+// "collective ranks bytes nanoseconds" per size: the median of batches, each as long as its slowest rank takes. For
+// tests/peers/compare-collectives.
+#include <fmt/core.h>
+#include <coracle/coracle.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using coracle::Rank;
+using coracle::Task;
+
+constexpr std::size_t kBatchesMax = 15;
+constexpr std::size_t kPage = 4096;
+constexpr double kBatchNs = 5e6;   // a batch takes at least so long, or is a single operation
+constexpr double kFigureNs = 1e8;  // no more batches once a figure has taken so long
+constexpr double kWarmUpNs = 2e6;
+
+/// What `from` sends to `to` as word `word` of operation `number`.
+std::uint64_t word_of(std::uint64_t from, std::uint64_t to, std::uint64_t word, std::uint64_t number) {
+  return number * 1000003 + word * 8191 + from * 131 + to;
+}
+
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+using Memory = std::unique_ptr<std::uint64_t, Free>;
+
+Memory zeroed(std::uint64_t bytes) {
+  Memory memory(static_cast<std::uint64_t*>(std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage)));
+  if (!memory) std::abort();
+  std::memset(memory.get(), 0, bytes);
+  return memory;
+}
+
+double now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+/// One size of one collective.
+class Loop {
+ public:
+  using One = Task<> (Loop::*)(std::uint64_t number, std::uint64_t stride);
+
+  Loop(Rank& self, std::uint64_t bytes, std::uint64_t blocks)
+      : self_(self), bytes_(bytes), source_(zeroed((bytes + 8) * blocks)), data_(zeroed((bytes + 8) * blocks)) {}
+
+  // Each operation changes and checks every `stride`-th word: all of them before anything is timed, the first and the
+  // last one of the data (of each block in all_to_all) in timed batches.
+
+  Task<> broadcast(std::uint64_t number, std::uint64_t stride) {
+    if (self_.id() == 0)
+      for (std::uint64_t i = 0; i < words(); i += stride) data()[i] = word_of(0, 0, i, number);
+    co_await self_.world().broadcast(std::span(data(), words()), 0);
+    bool right = true;
+    for (std::uint64_t i = 0; i < words(); i += stride) right &= data()[i] == word_of(0, 0, i, number);
+    expect(right, "broadcast", number);
+  }
+
+  Task<> all_reduce(std::uint64_t number, std::uint64_t stride) {
+    double* values = reinterpret_cast<double*>(data());
+    const auto step = static_cast<double>(number % 1024);
+    const double ranks = self_.size();
+    for (std::uint64_t i = 0; i < words(); i += stride) values[i] = step + self_.id() + static_cast<double>(i);
+    co_await self_.world().all_reduce(std::span(values, words()), std::plus<>());
+    bool right = true;
+    for (std::uint64_t i = 0; i < words(); i += stride)
+      right &= values[i] == ranks * (step + static_cast<double>(i)) + ranks * (ranks - 1) / 2;
+    expect(right, "all_reduce", number);
+  }
+
+  Task<> barrier(std::uint64_t, std::uint64_t) { return self_.world().barrier(); }
+
+  Task<> measure(const char* name, One one) {
+    co_await (this->*one)(1, 1);
+    std::uint64_t count = 1;
+    double taken = co_await batch_ns(one, count);
+    for (double spent = taken; taken < kBatchNs || spent < kWarmUpNs; spent += taken) {
+      const double factor = std::clamp(1.2 * kBatchNs / std::max(taken, 1.0), 1.0, 8.0);
+      count = static_cast<std::uint64_t>(static_cast<double>(count) * factor) + 1;
+      taken = co_await batch_ns(one, count);
+    }
+    std::vector<double> samples;
+    for (double spent = 0; samples.size() < kBatchesMax && (samples.empty() || spent < kFigureNs);) {
+      taken = co_await batch_ns(one, count);
+      spent += taken;
+      samples.push_back(taken / static_cast<double>(count));
+    }
+    std::sort(samples.begin(), samples.end());
+    if (self_.id() == 0) fmt::print("{} {} {} {:.1f}\n", name, self_.size(), bytes_, samples[samples.size() / 2]);
+    std::fflush(stdout);
+  }
+
+ private:
+  std::uint64_t* data() const noexcept { return data_.get(); }
+  std::uint64_t words() const noexcept { return bytes_ / 8; }
+
+  void expect(bool right, const char* collective, std::uint64_t number) const {
+    if (right) return;
+    fmt::print(stderr, "collectives: rank {}: {} of {} bytes, operation {}: wrong result\n", self_.id(), collective,
+               bytes_, number);
+    std::abort();
+  }
+
+  /// Nanoseconds that `count` operations take on the slowest rank; the same everywhere.
+  Task<double> batch_ns(One one, std::uint64_t count) {
+    const std::uint64_t stride = bytes_ > 8 ? bytes_ / 8 - 1 : 1;
+    co_await self_.world().barrier();
+    const double begin = now_ns();
+    for (std::uint64_t number = 0; number < count; ++number) co_await (this->*one)(number, stride);
+    const double taken = now_ns() - begin;
+    co_return co_await self_.world().all_reduce(taken, [](double a, double b) { return std::max(a, b); });
+  }
+
+  Rank& self_;
+  std::uint64_t bytes_;
+  Memory source_;  // all_to_all only
+  Memory data_;
+};
+
+struct Collective {
+  const char* name;
+  Loop::One run;
+  bool blocks;  // its buffers hold a block per rank
+};
+
+constexpr Collective kCollectives[] = {{"broadcast", &Loop::broadcast, false},
+                                       {"all_reduce", &Loop::all_reduce, false},
+                                       {"barrier", &Loop::barrier, false}};
+
+/// Null when there is none of that name.
+const Collective* find(std::string_view name) {
+  const auto* found = std::find_if(std::begin(kCollectives), std::end(kCollectives),
+                                   [name](const Collective& each) { return each.name == name; });
+  return found == std::end(kCollectives) ? nullptr : found;
+}
+
+Task<> measure_all(Rank& self, const Collective& collective, std::vector<std::uint64_t> sizes) {
+  for (const std::uint64_t bytes : sizes) {
+    Loop loop(self, bytes, collective.blocks ? self.size() : 1);
+    co_await loop.measure(collective.name, collective.run);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Collective* collective = argc > 2 ? find(argv[1]) : nullptr;
+  if (collective == nullptr) {
+    fmt::print(stderr, "usage: peers-collectives broadcast|all_reduce|all_to_all|barrier BYTES...\n");
+    return 2;
+  }
+  std::vector<std::uint64_t> sizes;
+  for (int i = 2; i < argc; ++i) sizes.push_back(std::strtoull(argv[i], nullptr, 10));
+  return coracle::run(argc, argv, [=](Rank& self) { return measure_all(self, *collective, sizes); });
+}
