@@ -1,5 +1,6 @@
 // `coracle bench`: what the library costs on this machine, each figure beside the limit measured in the same run.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <stdlib.h>
 
 #include <CLI/App.hpp>
@@ -13,12 +14,16 @@
 #include "apps/coracle/bench/spawn_table.hpp"
 #include "apps/coracle/commands.hpp"
 #include "apps/coracle/machine.hpp"
+#include "apps/coracle/units.hpp"
 #include "runtime/error.hpp"
 
 namespace coracle {
 namespace {
 
 using bench::Benchmark;
+
+/// Of `coll`: the buffers of every rank hold one block per rank.
+constexpr std::uint64_t kSizeMax = 8 << 20;
 
 /// The options as the user wrote them.
 struct BenchWords {
@@ -27,6 +32,8 @@ struct BenchWords {
   std::string placement;
   std::int64_t nodes = 1;
   std::string transport = "auto";
+  std::vector<std::string> sizes;
+  std::vector<std::string> collectives;
   std::string json_file;
   bool quick = false;
 };
@@ -37,6 +44,7 @@ struct BenchOptions {
   std::optional<Placement> placement;
   std::uint32_t nodes = 1;
   RemoteTransport transport = RemoteTransport::automatic;
+  bench::Choices choices;
 };
 
 [[noreturn]] void wrong(const std::string& what) {
@@ -80,6 +88,21 @@ void set_nodes(const BenchWords& words, BenchOptions& options) {
     wrong(fmt::format("--transport {}: must be auto, tcp or verbs", words.transport));
 }
 
+void set_choices(const BenchWords& words, BenchOptions& options) {
+  for (const std::string& size : words.sizes) {
+    const auto bytes = parse_bytes(size);
+    if (!bytes || *bytes == 0 || *bytes % 8 != 0 || *bytes > kSizeMax)
+      wrong(fmt::format("--sizes {}: must be a multiple of 8 bytes, at most 8M", size));
+    options.choices.sizes.push_back(*bytes);
+  }
+  const std::vector<std::string> known = bench::collective_names();
+  for (const std::string& name : words.collectives) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      wrong(fmt::format("--only {}: no such collective; there are {}", name, fmt::join(known, ", ")));
+    options.choices.collectives.push_back(name);
+  }
+}
+
 BenchOptions options_from(const BenchWords& words) {
   BenchOptions options;
   for (const std::string& name : words.names) select(name, options.benchmarks);
@@ -92,10 +115,13 @@ BenchOptions options_from(const BenchWords& words) {
       if (ranks < benchmark->ranks_min)
         wrong(fmt::format("-n {}: {} needs at least {} ranks", ranks, benchmark->name, benchmark->ranks_min));
   set_nodes(words, options);
+  set_choices(words, options);
   if (words.placement.empty()) return options;
   options.placement = parse_placement(words.placement);
-  if (!options.placement) wrong(fmt::format("--place {}: must be pvas, process or thread", words.placement));
-  if (*options.placement == Placement::sim) wrong("--place sim: has virtual time, in which nothing can be measured");
+  if (!options.placement) wrong(fmt::format("--place {}: must be pvas, process, thread or sim", words.placement));
+  if (*options.placement != Placement::sim) return options;
+  for (const Benchmark* benchmark : options.benchmarks)
+    if (!benchmark->in_sim) wrong(fmt::format("--place sim: in its virtual time {} has no meaning", benchmark->name));
   return options;
 }
 
@@ -107,7 +133,7 @@ bench::Report run_benchmark(const Benchmark& benchmark, const BenchOptions& opti
   bench::Report report;
   for (const std::uint32_t size : ranks)
     report.merge(bench::run_job(benchmark, {options.placement.value_or(Placement::pvas), std::max(size, options.nodes),
-                                            options.nodes, options.transport, quick}));
+                                            options.nodes, options.transport, quick, options.choices}));
   return report;
 }
 
@@ -178,13 +204,15 @@ void add_bench_command(CLI::App& app, int& status) {
   for (const Benchmark& benchmark : bench::benchmarks())
     list += fmt::format("  {:<8} {}\n", benchmark.name, benchmark.help);
   command->add_option("NAME", words->names, "Which: " + names_of_all())->required();
-  command->add_option("-n,--ranks", words->ranks, "Ranks; several with commas (barrier, spawn: a job for each)")
+  command->add_option("-n,--ranks", words->ranks, "Ranks; several with commas (barrier, coll, spawn: a job for each)")
       ->delimiter(',');
   command->add_option("--place", words->placement,
-                      "pvas, process or thread (default: pvas; spawn: pvas beside process)");
-  command->add_option("--nodes", words->nodes, "put, get, am, atomics, spawn: nodes on this machine")
+                      "pvas, process or thread (default: pvas; spawn: pvas beside process); coll: also sim");
+  command->add_option("--nodes", words->nodes, "put, get, am, atomics, spawn, coll: nodes on this machine")
       ->capture_default_str();
   command->add_option("--transport", words->transport, "To other nodes: auto, tcp, verbs")->capture_default_str();
+  command->add_option("--sizes", words->sizes, "coll: sizes, with commas: 8,1K,1M")->delimiter(',');
+  command->add_option("--only", words->collectives, "coll: only these collectives, with commas")->delimiter(',');
   command->add_flag("--quick", words->quick, "Few and short batches: only shows that it works");
   command->add_option("--json", words->json_file, "Also write the figures to this file");
   command->footer(list);

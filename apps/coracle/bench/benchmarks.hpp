@@ -12,10 +12,17 @@
 
 namespace coracle::bench {
 
+/// What the user has chosen for benchmarks that leave a choice; empty: what they take by themselves.
+struct Choices {
+  std::vector<std::uint64_t> sizes;      ///< Bytes.
+  std::vector<std::string> collectives;  ///< `coll`: only these.
+};
+
 /// What a rank's part of a benchmark gets.
 struct Bench {
   Rank& self;
   Plan plan;
+  Choices choices;
   std::uint64_t started_ns;  ///< CLOCK_MONOTONIC when the command began to start this job.
   Report report;             ///< Rank 0 fills it.
 
@@ -30,10 +37,13 @@ struct Benchmark {
   std::uint32_t ranks_min;
   std::uint64_t segment_bytes;
   Task<> (*run_between_nodes)(Bench& bench) = nullptr;  ///< Null: it has no meaning there.
+  bool in_sim = false;                                  ///< Can be run in virtual time.
 };
 
 /// All of them, in the order in which `all` runs them.
 std::span<const Benchmark> benchmarks();
+/// Of `coll`.
+std::vector<std::string> collective_names();
 /// Null when there is none of that name.
 const Benchmark* find_benchmark(const std::string& name);
 
@@ -43,6 +53,7 @@ Task<> bench_get(Bench& bench);
 Task<> bench_am(Bench& bench);
 Task<> bench_atomics(Bench& bench);
 Task<> bench_barrier(Bench& bench);
+Task<> bench_coll(Bench& bench);
 Task<> bench_idle(Bench& bench);
 Task<> bench_spawn(Bench& bench);
 

@@ -32,6 +32,7 @@ struct RankWords {
   std::string report;
   std::uint64_t started_ns = 0;
   bool quick = false;
+  Choices choices;
 };
 
 /// A file without a name, which is gone with this process; ranks open it by its path.
@@ -84,7 +85,7 @@ Task<> run_rank(Rank& self, const RankWords& words) {
   if (benchmark == nullptr) throw Error(Errc::bad_input, fmt::format("no benchmark is named {}", words.benchmark));
   if (benchmark->run != bench_spawn) pin(self);
   const bool between_nodes = self.nodes() > 1;
-  Bench bench{self, plan_of(between_nodes, words.quick), words.started_ns, {}};
+  Bench bench{self, plan_of(between_nodes, words.quick), words.choices, words.started_ns, {}};
   co_await (between_nodes ? benchmark->run_between_nodes : benchmark->run)(bench);
   if (self.id() != 0) co_return;
   std::ofstream file(words.report, std::ios::trunc);
@@ -107,7 +108,16 @@ Report run_job(const Benchmark& benchmark, const JobPlan& plan) {
   options.arguments = {"bench-rank", benchmark.name, "--report",
                        file.path(),  "--started",    std::to_string(monotonic_ns())};
   if (plan.quick) options.arguments.push_back("--quick");
-  const int status = plan.nodes > 1 ? HeadLauncher(options).run() : Launcher(options).run();
+  for (const std::uint64_t bytes : plan.choices.sizes) {
+    options.arguments.push_back("--size");
+    options.arguments.push_back(std::to_string(bytes));
+  }
+  for (const std::string& name : plan.choices.collectives) {
+    options.arguments.push_back("--collective");
+    options.arguments.push_back(name);
+  }
+  const bool apart = plan.nodes > 1 && plan.placement != Placement::sim;
+  const int status = apart ? HeadLauncher(options).run() : Launcher(options).run();
   if (status != 0)
     throw Error(Errc::bad_input,
                 fmt::format("the job of `coracle bench {}` ended with status {}", benchmark.name, status));
@@ -124,6 +134,8 @@ void add_bench_rank_command(CLI::App& app, int& status) {
   command->add_option("--report", words->report)->required();
   command->add_option("--started", words->started_ns)->required();
   command->add_flag("--quick", words->quick);
+  command->add_option("--size", words->choices.sizes);
+  command->add_option("--collective", words->choices.collectives);
   command->callback(
       [words, &status] { status = run(0, nullptr, [words](Rank& self) { return bench::run_rank(self, *words); }); });
 }

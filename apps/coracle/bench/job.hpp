@@ -15,6 +15,7 @@ struct JobPlan {
   std::uint32_t nodes = 1;
   RemoteTransport transport = RemoteTransport::automatic;
   bool quick = false;
+  Choices choices = {};
 };
 
 /// Throws Error when the job fails, after its ranks have said why.

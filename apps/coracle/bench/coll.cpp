@@ -1,0 +1,153 @@
+// `coracle bench coll`: every collective over sizes and numbers of ranks, beside flags and copies without the library.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "apps/coracle/bench/benchmarks.hpp"
+#include "apps/coracle/bench/raw_moves.hpp"
+#include "collectives/collectives.hpp"
+#include "runtime/error.hpp"
+
+namespace coracle::bench {
+namespace {
+
+/// What the collectives work on; the same at every rank. The root is rank 0.
+struct Subject {
+  Team& team;
+  Slab<double> source;
+  Slab<double> target;
+  std::size_t count = 0;  ///< Elements, of each rank's block where there are blocks.
+
+  std::span<double> values() const { return target.local().first(count); }
+};
+
+struct Collective {
+  const char* name;
+  Task<> (*run)(Subject& subject);
+  void (RawMoves::*limit)(std::size_t count);
+  bool sized = true;
+};
+
+constexpr Collective kCollectives[] = {
+    {"barrier", [](Subject& subject) { return subject.team.barrier(); }, &RawMoves::barrier, false},
+    {"broadcast", [](Subject& subject) { return subject.team.broadcast(subject.values(), 0); }, &RawMoves::broadcast},
+    {"all_reduce", [](Subject& subject) { return subject.team.all_reduce(subject.values(), std::plus<>()); },
+     &RawMoves::all_reduce},
+};
+
+constexpr std::uint64_t kSizes[] = {8, 64, 1024, 4096, 16384, 65536, 262144, 1048576};
+
+Task<> repeat(const Collective& collective, Subject& subject, std::uint64_t count) {
+  for (; count != 0; --count) co_await collective.run(subject);
+}
+
+/// Its times are those of the slowest rank: a batch ends when all have come to its end.
+class Sweep {
+ public:
+  Sweep(Bench& bench, std::size_t largest)
+      : bench_(bench),
+        self_(bench.self),
+        subject_{self_.world(), self_.allocate<double>(largest * self_.size()),
+                 self_.allocate<double>(largest * self_.size())},
+        raw_(self_, subject_.source, subject_.target, self_.core().region().shape().idle.spins > 0 ? 100'000 : 0) {}
+
+  Task<> run(const std::vector<const Collective*>& collectives, const std::vector<std::uint64_t>& sizes) {
+    const bool limited = self_.nodes() == 1 && self_.placement() != Placement::sim && co_await raw_.meet();
+    for (const Collective* collective : collectives) {
+      for (const std::uint64_t bytes : collective->sized ? sizes : std::vector<std::uint64_t>{0}) {
+        subject_.count = bytes / sizeof(double);
+        if (self_.placement() == Placement::sim)
+          co_await simulated(*collective);
+        else
+          co_await measured(*collective, limited);
+      }
+    }
+  }
+
+ private:
+  Task<> measured(const Collective& collective, bool limited) {
+    Contest contest(self_, bench_.plan);
+    const auto ours = contest.add([&](std::uint64_t count) { return batch(collective, count); });
+    std::optional<std::size_t> limit;
+    if (limited) {
+      limit = contest.add_plain([&](std::uint64_t count) {
+        for (; count != 0; --count) (raw_.*collective.limit)(subject_.count);
+        raw_.finish();
+      });
+    }
+    co_await contest.run();
+    if (!bench_.keeps_time()) co_return;
+    Row row = row_of(collective, contest.figure(ours));
+    row.allocations = contest.allocations(ours);
+    if (limit) {
+      row.limit_name = collective.sized ? "flags and copies" : "one counter";
+      row.limit = contest.figure(*limit);
+    }
+    bench_.report.add(title(collective), row);
+  }
+
+  Task<> batch(const Collective& collective, std::uint64_t count) {
+    co_await repeat(collective, subject_, count);
+    co_await self_.world().barrier();
+  }
+
+  /// One after the other from a common start, in virtual time.
+  Task<> simulated(const Collective& collective) {
+    std::vector<double> samples;
+    for (int i = 0; i < (bench_.plan.quick ? 1 : 5); ++i) {
+      co_await self_.world().barrier();
+      const std::uint64_t begin = self_.loop().exact_now_ns();
+      co_await collective.run(subject_);
+      const auto taken = static_cast<double>(self_.loop().exact_now_ns() - begin);
+      samples.push_back(co_await self_.world().all_reduce(taken, [](double a, double b) { return std::max(a, b); }));
+    }
+    if (bench_.keeps_time()) bench_.report.add(title(collective), row_of(collective, figure_of(samples)));
+  }
+
+  Row row_of(const Collective& collective, const Figure& figure) const {
+    Row row;
+    row.name = fmt::format("{} ranks", self_.size());
+    if (collective.sized) row.name += ", " + size_text(static_cast<double>(subject_.count * sizeof(double)));
+    row.value = figure;
+    row.bytes = static_cast<double>(subject_.count * sizeof(double));
+    return row;
+  }
+
+  std::string title(const Collective& collective) const {
+    std::string text = fmt::format("{}, placement {}", collective.name, to_string(self_.placement()));
+    if (self_.nodes() > 1) text += fmt::format(", {} nodes", self_.nodes());
+    return text;
+  }
+
+  Bench& bench_;
+  Rank& self_;
+  Subject subject_;
+  RawMoves raw_;
+};
+
+std::vector<const Collective*> selected(const std::vector<std::string>& names) {
+  std::vector<const Collective*> found;
+  for (const Collective& collective : kCollectives)
+    if (names.empty() || std::find(names.begin(), names.end(), collective.name) != names.end())
+      found.push_back(&collective);
+  return found;
+}
+
+}  // namespace
+
+std::vector<std::string> collective_names() {
+  std::vector<std::string> names;
+  for (const Collective& collective : kCollectives) names.emplace_back(collective.name);
+  return names;
+}
+
+Task<> bench_coll(Bench& bench) {
+  std::vector<std::uint64_t> sizes = bench.choices.sizes;
+  if (sizes.empty()) sizes.assign(std::begin(kSizes), std::end(kSizes));
+  const std::uint64_t largest = *std::max_element(sizes.begin(), sizes.end());
+  if (bench.self.core().region().shape().idle.spins == 0 && !bench.plan.quick) bench.plan.batch_ns = 1e7;
+  Sweep sweep(bench, std::max<std::uint64_t>(largest / sizeof(double), 1));
+  co_await sweep.run(selected(bench.choices.collectives), sizes);
+}
+
+}  // namespace coracle::bench
