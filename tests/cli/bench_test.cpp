@@ -134,6 +134,27 @@ TEST_CASE("coracle bench barrier: a row for each number of ranks asked for") {
   CHECK(rows.at(1).at("name") == "5 ranks");
 }
 
+TEST_CASE("coracle bench coll: a table for each collective, a row for each number of ranks and each size") {
+  std::vector<std::vector<std::string>> ways{{"--place", "sim", "-n", "4", "--nodes", "2"}};
+  for (const std::string& placement : placements()) {
+    ways.push_back({"--place", placement, "-n", "3,4"});
+    ways.push_back({"--place", placement, "-n", "3", "--nodes", "2", "--transport", "tcp"});
+  }
+  for (std::vector<std::string>& way : ways) {
+    CAPTURE(way.at(1));
+    way.insert(way.end(), {"--sizes", "8,32K"});
+    const std::size_t numbers = way.at(3) == "3,4" ? 2 : 1;
+    const nlohmann::json tables = tables_of("coll", way);
+    CHECK(tables.size() >= 3);
+    for (const auto& table : tables) {
+      const bool sized = table.at("title").get<std::string>().rfind("barrier", 0) != 0;
+      CHECK(table.at("rows").size() == numbers * (sized ? 2 : 1));
+      CHECK(table.at("rows").at(0).contains("limit") == (way.at(4) != "--nodes"));
+    }
+  }
+  CHECK(tables_of("coll", {"--only", "barrier", "-n", "2", "--place", "thread"}).size() == 1);
+}
+
 TEST_CASE("coracle bench put: sizes from 8 B to 64 MiB, and no put allocates") {
   for (const std::string& placement : placements()) {
     CAPTURE(placement);

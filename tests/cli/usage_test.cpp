@@ -46,6 +46,9 @@ TEST_CASE("coracle: bad input is named in the message, and the exit status tells
       {{"run", "/tmp"}, 1, "can't run /tmp: Is a directory"},
       {{"run", "/etc/passwd"}, 1, "can't run /etc/passwd: Permission denied"},
       {{"info", "--everything"}, 2, "--everything"},
+      {{"bench", "put", "--place", "sim"}, 2, "--place sim: in its virtual time put has no meaning"},
+      {{"bench", "coll", "--sizes", "8,12"}, 2, "--sizes 12: must be a multiple of 8 bytes"},
+      {{"bench", "coll", "--only", "cast"}, 2, "--only cast: no such collective; there are barrier, broadcast"},
   };
   for (const Refusal& refusal : refusals) {
     Command command(refusal.arguments);
