@@ -1,32 +1,151 @@
-// Broadcast by a binomial tree: in step s, the first 2^s members (counted from the root) each send to the one 2^s
-// further.
+// Broadcast in two levels: over the nodes, through the rank that leads each, and within each node. What is short goes
+// ahead without asking; what is long is taken from where it lies.
 #include "collectives/broadcast.hpp"
 
+#include <fmt/format.h>
+
+#include <cstring>
 #include <vector>
 
+#include "collectives/broadcast_between.hpp"
+#include "collectives/broadcast_model.hpp"
+#include "collectives/broadcast_schedule.hpp"
+#include "collectives/broadcast_within.hpp"
 #include "collectives/mailbox.hpp"
 #include "runtime/combinators.hpp"
+#include "runtime/error.hpp"
 
 namespace coracle {
+namespace {
 
-Task<> broadcast_bytes(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice) {
-  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
-  Mailbox& mailbox = team.rank().local<Mailbox>();
-  const std::uint64_t tag = tag_of(team.next_sequence(), 0);
-  const std::uint32_t size = team.size();
-  const std::uint32_t me = (team.index() + size - root) % size;  // place counted from the root
+// Within a node: shorter ones are copied twice, through the arena, so that nobody has to wait for anybody.
+constexpr std::size_t kStagedBytesMax = 4096;
+
+[[noreturn]] void throw_sizes_differ(std::size_t here, std::size_t there, std::uint32_t rank) {
+  throw Error(Errc::bad_input, fmt::format("a collective was called with {} bytes here and with {} bytes on rank {}: "
+                                           "all members must give the same size",
+                                           here, there, rank));
+}
+
+/// Within a node, of short data: the leader posts it, or leaves it in its arena, and goes on.
+Task<> lead_short(Round& round, std::span<const std::byte> data) {
+  if (data.size() <= Post::kInlineBytesMax) {
+    round.post(data, 1);
+    co_return;
+  }
+  std::byte* room = round.stage(data.size());
+  if (room == nullptr) room = co_await round.stage_when_free(data.size());
+  co_await round.copy_own(data, room);
+  round.lend(room, data.size(), 1);
+}
+
+Task<> follow_short(Round& round, std::uint32_t leader, std::span<std::byte> data) {
+  co_await round.posted(leader, 1);
+  if (data.size() <= Post::kInlineBytesMax) {
+    const auto posted = round.inline_data(leader);
+    if (posted.size() != data.size()) throw_sizes_differ(data.size(), posted.size(), round.board().rank_at(leader));
+    if (!data.empty()) std::memcpy(data.data(), posted.data(), data.size());
+    co_return;
+  }
+  const Round::Lent lent = round.lent(leader);
+  if (lent.bytes != data.size()) throw_sizes_differ(data.size(), lent.bytes, round.board().rank_at(leader));
+  co_await round.copy(leader, 0, data);
+}
+
+/// Between the fixed leaders, of short data: messages along a binomial tree.
+Task<> spread_short(const Broadcast& broadcast, Mailbox& mailbox) {
+  const Team& team = broadcast.team;
+  const auto leader = [&](std::uint32_t node) {
+    return node == 0 ? broadcast.root : team.nodes().member(broadcast.of_team(node), 0);
+  };
+  const std::uint32_t nodes = team.nodes().count();
+  const std::uint32_t me = broadcast.own_node();
+  const std::uint64_t tag = tag_of(broadcast.sequence, 0);
   std::uint32_t step = 1;
-  for (; step < size && me >= step; step *= 2) {
-    if (me < 2 * step) co_await mailbox.receive(team, (me - step + root) % size, tag, data);
+  for (; step < nodes && (me & step) == 0; step *= 2) {
   }
+  if (me != 0) co_await mailbox.receive(broadcast.team, leader(me - step), tag, broadcast.data);
   std::vector<Task<>> sends;
-  for (; step < size; step *= 2) {
-    if (me + step < size) sends.push_back(mailbox.send(team, (me + step + root) % size, tag, data));
-  }
+  for (step /= 2; step > 0; step /= 2)
+    if (me + step < nodes) sends.push_back(mailbox.send(broadcast.team, leader(me + step), tag, broadcast.data));
   if (sends.size() == 1)
     co_await sends.front();
   else if (!sends.empty())
     co_await when_all(std::move(sends));
+}
+
+Task<> broadcast_short(const Broadcast& broadcast) {
+  Team& team = broadcast.team;
+  const TeamNodes& nodes = team.nodes();
+  const std::uint32_t leader = broadcast.on_root_node() ? nodes.place_of(broadcast.root) : 0;
+  Round round(team.board());
+  if (!round.is_open()) co_await round.open();
+  const bool leads = round.place() == leader;
+  if (leads && nodes.count() > 1) co_await spread_short(broadcast, team.rank().local<Mailbox>());
+  if (round.mates() == 1) co_return;
+  if (leads)
+    co_await lead_short(round, broadcast.data);
+  else
+    co_await follow_short(round, leader, broadcast.data);
+}
+
+std::uint32_t find_leader(const Broadcast& broadcast, Round& round) {
+  if (broadcast.on_root_node()) return broadcast.team.nodes().place_of(broadcast.root);
+  return broadcast.choice.method == BroadcastMethod::competitive ? round.elect() : 0;
+}
+
+/// The part of a leader or a mate, once it is known which.
+Task<> take_part(const Broadcast& broadcast, BroadcastWithin& within, const BroadcastSchedule& schedule) {
+  if (!within.round().is_open()) co_await within.round().open();
+  const std::uint32_t leader = find_leader(broadcast, within.round());
+  if (leader != within.round().place()) {
+    co_await within.follow(leader);
+    co_return;
+  }
+  BroadcastBetween between(broadcast, schedule, within);
+  co_await between.lead();
+  co_await within.hand_over();
+}
+
+Task<> broadcast_long(const Broadcast& broadcast) {
+  Team& team = broadcast.team;
+  const BroadcastSchedule schedule =
+      make_broadcast_schedule(broadcast.choice.tree, team.nodes().count(), broadcast.own_node(), broadcast.data.size(),
+                              broadcast.choice.chunk_bytes);
+  Readiness& readiness = team.rank().local<Readiness>();
+  BroadcastWithin within(team.rank(), team.board(), broadcast.data, schedule.pieces, broadcast.choice.fan_out);
+  readiness.begin(team, broadcast.sequence);
+  std::exception_ptr failure;
+  try {
+    co_await take_part(broadcast, within, schedule);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  readiness.end(team, broadcast.sequence);
+  if (!failure) co_return;
+  co_await within.withdraw();
+  std::rethrow_exception(failure);
+}
+
+bool is_short(const Broadcast& broadcast) noexcept {
+  const bool one_node = broadcast.team.nodes().count() == 1;
+  if (one_node) return broadcast.data.size() <= kStagedBytesMax;
+  return broadcast.data.empty() ||
+         (broadcast.choice.method != BroadcastMethod::competitive && broadcast.choice.tree == BroadcastTree::binomial &&
+          broadcast.data.size() <= Mailbox::kWholeBytesMax);
+}
+
+}  // namespace
+
+Task<> broadcast_bytes(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice) {
+  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
+  team.check_whole("broadcast");
+  if (team.size() == 1) co_return;
+  const Broadcast broadcast{team, team.next_sequence(), root, data, choose_broadcast(team, data.size(), choice)};
+  if (is_short(broadcast))
+    co_await broadcast_short(broadcast);
+  else
+    co_await broadcast_long(broadcast);
 }
 
 }  // namespace coracle

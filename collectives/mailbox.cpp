@@ -11,9 +11,6 @@
 namespace coracle {
 namespace {
 
-// Larger data stays with its sender until it is asked for: what comes early must not fill the receiver's memory.
-constexpr std::size_t kWholeBytesMax = 8192;
-
 std::uint64_t pack(std::uint32_t high, std::uint32_t low) noexcept {
   return std::uint64_t{high} << 32 | low;
 }

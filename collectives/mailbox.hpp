@@ -19,6 +19,9 @@ namespace coracle {
 
 class Mailbox final : private TeamObserver {
  public:
+  /// Larger data stays with its sender until it is asked for: what comes early must not fill the receiver's memory.
+  static constexpr std::size_t kWholeBytesMax = 8192;
+
   explicit Mailbox(Rank& rank) : rank_(rank) { rank.local<Teams>().observe(*this); }
   ~Mailbox() { CORACLE_ASSERT(posted_.empty(), "a rank ended while {} receives of collectives wait", posted_.size()); }
 

@@ -164,6 +164,21 @@ Task<> Round::open() {
   }
 }
 
+Task<std::byte*> Round::stage_when_free(std::size_t bytes) {
+  CORACLE_ASSERT(bytes <= board_.arena_bytes(), "{} bytes in an arena of {}", bytes, board_.arena_bytes());
+  std::byte* room = stage(bytes);
+  while (room == nullptr) {
+    const std::uint64_t oldest = board_.staged_.front().number;
+    for (std::uint32_t place = 0; place < mates(); ++place) {
+      board_.team_.check_whole("collective");
+      co_await FlagWait(board_.rank_.core(), board_.part(place).retired, oldest, board_.own_bit(),
+                        board_.team_.watches(), static_cast<int>(board_.rank_at(place)));
+    }
+    room = stage(bytes);
+  }
+  co_return room;
+}
+
 void Round::post(std::span<const std::byte> data, std::uint64_t stage) noexcept {
   CORACLE_ASSERT(data.size() <= Post::kInlineBytesMax, "{} bytes inline", data.size());
   own_post_.inline_bytes = static_cast<std::uint32_t>(data.size());
@@ -171,7 +186,8 @@ void Round::post(std::span<const std::byte> data, std::uint64_t stage) noexcept 
   publish(stage);
 }
 
-void Round::lend(const void* address, std::size_t bytes, std::uint64_t stage) noexcept {
+void Round::lend(const void* address, std::size_t bytes, std::uint64_t stage, std::uint32_t mark) noexcept {
+  own_post_.inline_bytes = mark;
   own_post_.address.store(reinterpret_cast<std::uint64_t>(address), std::memory_order_relaxed);  // publish() orders it
   own_post_.bytes = bytes;
   publish(stage);
@@ -198,7 +214,8 @@ std::span<const std::byte> Round::inline_data(std::uint32_t place) noexcept {
 
 Round::Lent Round::lent(std::uint32_t place) noexcept {
   Post& post = post_of(place);
-  return {reinterpret_cast<const std::byte*>(post.address.load(std::memory_order_seq_cst)), post.bytes};
+  return {reinterpret_cast<const std::byte*>(post.address.load(std::memory_order_seq_cst)), post.bytes,
+          post.inline_bytes};
 }
 
 const std::byte* Round::begin_reading(std::uint32_t place) noexcept {

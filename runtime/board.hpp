@@ -107,12 +107,15 @@ class [[nodiscard]] Round {
   /// Up to Post::kInlineBytesMax bytes, which the post carries itself, and its stage.
   void post(std::span<const std::byte> data, std::uint64_t stage) noexcept;
   /// Mates may copy from there, as long as this member says nothing else; Board::can_lend must hold.
-  void lend(const void* address, std::size_t bytes, std::uint64_t stage) noexcept;
+  /// `mark`: for the mates, means what the collective wants.
+  void lend(const void* address, std::size_t bytes, std::uint64_t stage, std::uint32_t mark = 0) noexcept;
   void publish(std::uint64_t stage) noexcept;
   /// What is lent has another address from now on. Then nobody_reads() tells when the old one is free.
   void move_lent(const void* address) noexcept;
   /// Room in the arena, which lives until every mate is through with this round; null when there is none.
   std::byte* stage(std::size_t bytes) noexcept { return board_.stage(number_, bytes); }
+  /// The same; waits until there is room. `bytes` is at most Board::arena_bytes().
+  Task<std::byte*> stage_when_free(std::size_t bytes);
 
   // --- the mates' words ---
   bool has_posted(std::uint32_t place, std::uint64_t stage) noexcept {
@@ -129,6 +132,7 @@ class [[nodiscard]] Round {
   struct Lent {
     const std::byte* address;  ///< Null: no longer lent.
     std::uint64_t bytes;
+    std::uint32_t mark;
   };
   Lent lent(std::uint32_t place) noexcept;
   /// Copies out of what a mate lends, which it has posted. False when it lends no longer. In `sim` it takes time.

@@ -99,6 +99,8 @@ class Team final : private LossWatch {
   std::uint32_t identity_of_part(std::uint32_t color) const noexcept;
   /// For collectives: the waits that end when the team breaks.
   LossWatches& watches() noexcept { return watches_; }
+  /// For collectives: the number of the latest collective that this member has begun on this team.
+  std::uint64_t last_sequence() const noexcept { return sequence_; }
   /// For collectives: the number of the next collective on this team, the same at every member.
   std::uint64_t next_sequence() noexcept { return ++sequence_; }
   /// For collectives: this team's area at a member.

@@ -1,0 +1,194 @@
+// The leader's and the others' part.
+#include "collectives/broadcast_within.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/error.hpp"
+#include "runtime/event.hpp"
+#include "runtime/rank.hpp"
+
+namespace coracle {
+namespace {
+
+/// Stage of one who needs nothing more.
+constexpr std::uint64_t kDone = (std::uint64_t{1} << BoardPart::kStageBits) - 1;
+/// Mark of a leader that lends a window in its arena instead of its buffer.
+constexpr std::uint32_t kWindow = 1;
+
+/// Where pieces lie in a window: the same for leader and mates.
+struct Window {
+  explicit Window(std::span<const BroadcastSchedule::Piece> pieces) noexcept {
+    constexpr std::uint64_t kBytes = 512 * 1024;
+    for (const auto& piece : pieces) stride = std::max(stride, (piece.bytes + 63) / 64 * 64);
+    slots = std::clamp<std::uint64_t>(kBytes / stride, 2, pieces.size());
+  }
+  std::uint64_t stride = 64;
+  std::uint64_t slots = 1;
+  std::uint64_t bytes() const noexcept { return slots * stride; }
+  std::uint64_t offset_of(std::uint64_t piece) const noexcept { return piece % slots * stride; }
+};
+
+[[noreturn]] void throw_given_up(std::uint32_t leader) {
+  throw Error(Errc::bad_input,
+              fmt::format("rank {}, through which a broadcast comes to this node, has given it up; its own error says "
+                          "why",
+                          leader));
+}
+
+}  // namespace
+
+Task<> BroadcastWithin::begin_leading() {
+  Board& board = round_.board();
+  if (board.mates() == 1) co_return;
+  lends_ = board.can_lend(data_.data(), data_.size());
+  if (lends_) {
+    round_.lend(data_.data(), data_.size(), 1);
+  } else {
+    window_ = co_await round_.stage_when_free(Window(pieces_).bytes());
+    round_.lend(window_, data_.size(), 1, kWindow);
+  }
+}
+
+Task<> BroadcastWithin::publish(std::uint32_t pieces) {
+  if (round_.mates() == 1) co_return;
+  if (lends_) {
+    round_.publish(pieces + 1);
+    co_return;
+  }
+  const Window window(pieces_);
+  for (; published_ < pieces; ++published_) {
+    if (published_ >= window.slots) co_await make_room(published_ - static_cast<std::uint32_t>(window.slots));
+    const Piece& piece = pieces_[published_];
+    co_await round_.copy_own(data_.subspan(piece.offset, piece.bytes), window_ + window.offset_of(published_));
+    round_.publish(published_ + 2);
+  }
+}
+
+/// All mates have taken `piece`, whose slot is needed again.
+Task<> BroadcastWithin::make_room(std::uint32_t piece) {
+  for (std::uint32_t mate = 0; mate < round_.mates(); ++mate)
+    if (mate != round_.place()) co_await round_.posted(mate, piece + 2);
+}
+
+/// Waits for late ones as long as a copy of the data would take: then making one costs at most twice the best.
+Task<bool> BroadcastWithin::all_have_come() {
+  const std::uint32_t others = round_.mates() - 1;
+  if (round_.arrivals() == others) co_return true;
+  EventLoop& loop = rank_.loop();
+  if (!loop.spins()) co_return false;  // they need this processor to come
+  constexpr std::uint64_t kBytesPerNs = 5;
+  const std::uint64_t until_ns = loop.exact_now_ns() + data_.size() / kBytesPerNs;
+  while (round_.arrivals() != others && loop.exact_now_ns() < until_ns) co_await yield();
+  co_return round_.arrivals() == others;
+}
+
+Task<> BroadcastWithin::hand_over() {
+  if (round_.mates() == 1) co_return;
+  const bool all_staged = !lends_ && Window(pieces_).slots == pieces_.size();
+  if (all_staged) co_return;
+  if (lends_ && !co_await all_have_come()) {
+    if (std::byte* parked = round_.stage(data_.size())) {
+      co_await round_.copy_own(data_, parked);
+      round_.move_lent(parked);
+      co_await round_.nobody_reads();
+      co_return;
+    }
+  }
+  for (std::uint32_t mate = 0; mate < round_.mates(); ++mate)
+    if (mate != round_.place()) co_await round_.posted(mate, kDone);
+}
+
+void BroadcastWithin::check_size(std::uint32_t leader, std::uint64_t bytes) {
+  if (bytes == data_.size()) return;
+  round_.move_lent(nullptr);
+  round_.publish(kDone);
+  throw Error(Errc::bad_input,
+              fmt::format("a collective was called with {} bytes here and with {} bytes on rank {}: all members must "
+                          "give the same size",
+                          data_.size(), bytes, round_.board().rank_at(leader)));
+}
+
+Task<> BroadcastWithin::follow(std::uint32_t leader) {
+  round_.move_lent(nullptr);                           // of an earlier round
+  const std::uint32_t position = round_.arrive() + 1;  // in the tree, whose top is the leader
+  co_await round_.posted(leader, 1);
+  const Round::Lent lent = round_.lent(leader);
+  check_size(leader, lent.bytes);
+  const bool is_window = lent.mark == kWindow;
+  lends_ = !is_window && fan_out_ + 1 < round_.mates() && round_.board().can_lend(data_.data(), data_.size());
+  std::uint32_t source = leader;
+  if (lends_) {
+    round_.lend(data_.data(), data_.size(), 1);
+    const std::uint32_t parent = (position - 1) / fan_out_;
+    if (parent > 0) source = round_.arrived_as(parent - 1);
+    // A parent that can't lend has nothing for others.
+    if (parent > 0 && !round_.has_posted(source, 1)) co_await round_.posted(source, 1);
+  }
+  co_await copy_all(leader, source);
+  if (!lends_) {
+    round_.publish(kDone);
+    co_return;
+  }
+  round_.publish(whole());
+  co_await wait_for_children(position);
+  round_.move_lent(nullptr);
+  co_await round_.nobody_reads();
+  round_.publish(kDone);
+}
+
+Task<> BroadcastWithin::copy_all(std::uint32_t leader, std::uint32_t source) {
+  const auto count = static_cast<std::uint32_t>(pieces_.size());
+  for (std::uint32_t from = 0; from < count;) {
+    co_await round_.posted(source, from + 2);
+    const auto there = static_cast<std::uint32_t>(std::min<std::uint64_t>(round_.stage_of(source) - 1, count));
+    const std::uint32_t copied = co_await copy_pieces(source, from, there);
+    if (copied == from) {
+      // It has gone, and left what it had with the leader, who waits for all or has it parked.
+      if (source == leader) throw_given_up(round_.board().rank_at(leader));
+      source = leader;
+      continue;
+    }
+    from = copied;
+    const bool is_window = round_.lent(source).mark == kWindow;
+    if ((lends_ || is_window) && from < count) round_.publish(from + 1);
+  }
+}
+
+/// Pieces [from, to) that lie one after the other at once. Gives how far it came: `from` when the source has gone.
+Task<std::uint32_t> BroadcastWithin::copy_pieces(std::uint32_t source, std::uint32_t from, std::uint32_t to) {
+  constexpr std::size_t kRelayedBytes = 128 * 1024;  // then those who copy from here get to know
+  if (round_.lent(source).mark == kWindow) {
+    const Window window(pieces_);
+    const bool copied =
+        co_await round_.copy(source, window.offset_of(from), data_.subspan(pieces_[from].offset, pieces_[from].bytes));
+    co_return copied ? from + 1 : from;
+  }
+  const std::size_t offset = pieces_[from].offset;
+  std::size_t bytes = pieces_[from].bytes;
+  std::uint32_t next = from + 1;
+  for (; next < to && pieces_[next].offset == offset + bytes; ++next) {
+    if (lends_ && bytes + pieces_[next].bytes > kRelayedBytes) break;
+    bytes += pieces_[next].bytes;
+  }
+  const bool copied = co_await round_.copy(source, offset, data_.subspan(offset, bytes));
+  co_return copied ? next : from;
+}
+
+/// Those who have come and copy from here get all; later ones will go to the leader.
+Task<> BroadcastWithin::wait_for_children(std::uint32_t position) {
+  const std::uint32_t first = position * fan_out_ + 1;
+  for (std::uint32_t child = first; child < first + fan_out_ && child - 1 < round_.arrivals(); ++child) {
+    const std::uint32_t place = round_.arrived_as(child - 1);
+    co_await round_.posted(place, whole());
+  }
+}
+
+Task<> BroadcastWithin::withdraw() {
+  round_.move_lent(nullptr);
+  round_.publish(kDone);
+  co_await round_.nobody_reads();
+}
+
+}  // namespace coracle

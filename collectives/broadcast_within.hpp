@@ -1,0 +1,62 @@
+// BroadcastWithin: the part of a broadcast inside one node. Who leads lends its buffer and says how many pieces are
+// there; its mates copy straight from it, or from a mate that came before them: a tree in the order of arrival, so that
+// nobody waits for one who is late. A leader whose mates are late leaves the data in its arena and goes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "collectives/broadcast_schedule.hpp"
+#include "runtime/board.hpp"
+
+namespace coracle {
+
+/// One member's part in one broadcast.
+class BroadcastWithin {
+ public:
+  using Piece = BroadcastSchedule::Piece;
+
+  /// `pieces`: in the order in which they come to this node; they and `data` must outlive this. `fan_out`: how many
+  /// copy from one buffer; at least 1.
+  BroadcastWithin(Rank& rank, Board& board, std::span<std::byte> data, std::span<const Piece> pieces,
+                  std::uint32_t fan_out) noexcept
+      : rank_(rank), round_(board), data_(data), pieces_(pieces), fan_out_(fan_out) {}
+
+  Round& round() noexcept { return round_; }
+
+  // --- of the leader ---
+  /// Its mates may begin; none of the pieces is there yet.
+  Task<> begin_leading();
+  /// So many pieces are there. Returns at once, but where the mates can't reach `data` (`process` placement).
+  Task<> publish(std::uint32_t pieces);
+  /// All pieces have been published: returns when nobody needs `data` any more.
+  Task<> hand_over();
+
+  // --- of the others ---
+  /// Returns when all of the message is here. Throws Error (bad_input) when the leader has another size.
+  Task<> follow(std::uint32_t leader);
+
+  /// After a failure.
+  Task<> withdraw();
+
+ private:
+  std::uint64_t whole() const noexcept { return pieces_.size() + 1; }  // stage: all pieces; 1: none
+  Task<bool> all_have_come();
+  Task<std::uint32_t> copy_pieces(std::uint32_t source, std::uint32_t from, std::uint32_t to);
+  Task<> copy_all(std::uint32_t leader, std::uint32_t source);
+  Task<> wait_for_children(std::uint32_t position);
+  Task<> make_room(std::uint32_t piece);
+  void check_size(std::uint32_t leader, std::uint64_t bytes);
+
+  Rank& rank_;
+  Round round_;
+  std::span<std::byte> data_;
+  std::span<const Piece> pieces_;
+  std::uint32_t fan_out_;
+  bool lends_ = true;            // mates reach `data_` itself
+  std::byte* window_ = nullptr;  // else: pieces one after the other, again and again
+  std::uint32_t published_ = 0;
+};
+
+}  // namespace coracle
