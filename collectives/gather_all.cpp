@@ -1,34 +1,19 @@
-// gather_all: binomial gather to the first member, then broadcast.
+// gather_all: see between/gather_all.cpp.
 #include "collectives/gather_all.hpp"
 
 #include <algorithm>
 
-#include "collectives/broadcast.hpp"
-#include "collectives/mailbox.hpp"
+#include "collectives/between/between.hpp"
 
 namespace coracle {
 
-Task<> gather_all_bytes(Team& team, std::span<std::byte> all) {
-  Mailbox& mailbox = team.rank().local<Mailbox>();
-  const std::uint64_t sequence = team.next_sequence();
-  const std::uint32_t size = team.size();
-  const std::uint32_t me = team.index();
-  const std::size_t block = all.size() / size;
-  // Before step s a member whose place is a multiple of 2^s holds the blocks of the 2^s members from itself on.
-  std::uint64_t step_number = 0;
-  for (std::uint32_t step = 1; step < size; step *= 2, ++step_number) {
-    const std::uint64_t tag = tag_of(sequence, step_number);
-    if (me % (2 * step) == step) {
-      const std::uint32_t count = std::min(step, size - me);
-      co_await mailbox.send(team, me - step, tag, all.subspan(me * block, count * block));
-      break;
-    }
-    if (me + step < size) {
-      const std::uint32_t count = std::min(step, size - (me + step));
-      co_await mailbox.receive(team, me + step, tag, all.subspan((me + step) * block, count * block));
-    }
-  }
-  co_await broadcast_bytes(team, all, 0);
+Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks) {
+  check_blocks("gather_all", blocks, team.size(), all.size());
+  check_block("gather_all", blocks, team.index(), mine.size());
+  const Group group(team, team.next_sequence());
+  const std::span<std::byte> own = blocks.of(all, team.index());
+  if (own.data() != mine.data()) std::copy(mine.begin(), mine.end(), own.begin());
+  co_await between::gather_all(group, all, blocks);
 }
 
 }  // namespace coracle

@@ -1,22 +1,38 @@
-// gather_all: every member's value, everywhere.
+// gather_all: every member's block, everywhere.
 #pragma once
 
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "collectives/blocks.hpp"
 #include "runtime/team.hpp"
 
 namespace coracle {
 
-/// `all`: room for one block of `all.size() / team.size()` bytes per member; this member's block is filled on entry.
-Task<> gather_all_bytes(Team& team, std::span<std::byte> all);
+/// `all`: a block for each member. `mine` may be this member's own block of it.
+Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks);
+
+template <class T>
+Task<> Team::gather_all(std::span<const std::type_identity_t<T>> mine, std::span<T> all) {
+  static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
+  return gather_all_bytes(*this, std::as_bytes(mine), std::as_writable_bytes(all), Blocks(size_, mine.size_bytes()));
+}
+
+template <class T>
+Task<> Team::gather_all_v(std::span<const std::type_identity_t<T>> mine, std::span<T> all,
+                          std::span<const std::size_t> counts) {
+  static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
+  return gather_all_bytes(*this, std::as_bytes(mine), std::as_writable_bytes(all), Blocks(counts, sizeof(T)));
+}
 
 template <class T>
 Task<std::vector<T>> Team::gather_all(T value) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
-  std::vector<T> all(size());
-  all[index()] = value;
-  co_await gather_all_bytes(*this, std::as_writable_bytes(std::span(all)));
+  std::vector<T> all(size_);
+  all[index_] = value;
+  co_await gather_all_bytes(*this, std::as_bytes(std::span(&all[index_], 1)), std::as_writable_bytes(std::span(all)),
+                            Blocks(size_, sizeof(T)));
   co_return all;
 }
 

@@ -71,9 +71,9 @@ class Mailbox final : private TeamObserver {
   std::map<Key, Arrival> arrived_;
 };
 
-/// Tag of a step of the collective with this number; a collective has at most 64 steps.
+/// Tag of a step of the collective with this number; a collective has at most 2^24 steps.
 constexpr std::uint64_t tag_of(std::uint64_t sequence, std::uint64_t step) noexcept {
-  return sequence * 64 + step;
+  return sequence << 24 | step;
 }
 
 }  // namespace coracle

@@ -75,21 +75,69 @@ class Team final : private LossWatch {
   template <std::ranges::contiguous_range Range>
     requires(!std::ranges::view<Range>)
   Task<> broadcast(Range& data, std::uint32_t root, BroadcastChoice choice = {});
-  /// Every member's value, in the team's order.
-  template <class T>
-  Task<std::vector<T>> gather_all(T value);
-  /// Combines all members' values by `operation(T, T) -> T`, associative, in the team's order; the same result
-  /// everywhere.
+  /// Combines all members' values, element by element, by `operation(T, T) -> T`, which must be associative, in the
+  /// team's order (but see commutative()). In place at `root`; elsewhere `values` is only read.
   template <class T, class Operation>
-    requires std::is_trivially_copyable_v<T>
-  Task<T> all_reduce(T value, Operation operation);
-  /// As above, element by element and in place.
+  Task<> reduce(std::span<T> values, Operation operation, std::uint32_t root);
+  /// The same result, to the bit, everywhere, in place.
   template <class T, class Operation>
   Task<> all_reduce(std::span<T> values, Operation operation);
   template <class T, class Operation>
   Task<> all_reduce(std::vector<T>& values, Operation operation) {
     return all_reduce(std::span<T>(values), std::move(operation));
   }
+  template <class T, class Operation>
+    requires std::is_trivially_copyable_v<T>
+  Task<T> all_reduce(T value, Operation operation);
+  /// Of `values`, a block of `mine.size()` elements for each member, the sum of each member's block comes into `mine`.
+  template <class T, class Operation>
+  Task<> reduce_scatter(std::span<const std::type_identity_t<T>> values, std::span<T> mine, Operation operation);
+  /// With blocks of `counts` elements, the same everywhere.
+  template <class T, class Operation>
+  Task<> reduce_scatter_v(std::span<const std::type_identity_t<T>> values, std::span<const std::size_t> counts,
+                          std::span<T> mine, Operation operation);
+  /// Combines the values of all members up to this one, in place.
+  template <class T, class Operation>
+  Task<> scan(std::span<T> values, Operation operation);
+  template <class T, class Operation>
+    requires std::is_trivially_copyable_v<T>
+  Task<T> scan(T value, Operation operation);
+  /// Combines `first` and the values of all members before this one, in place.
+  template <class T, class Operation>
+  Task<> exclusive_scan(std::span<T> values, Operation operation, std::type_identity_t<T> first);
+
+  /// `mine` of every member, in the team's order, into `all` of `root` (elsewhere empty).
+  template <class T>
+  Task<> gather(std::span<const std::type_identity_t<T>> mine, std::span<T> all, std::uint32_t root);
+  /// With blocks of `counts` elements (at the root; elsewhere empty).
+  template <class T>
+  Task<> gather_v(std::span<const std::type_identity_t<T>> mine, std::span<T> all, std::span<const std::size_t> counts,
+                  std::uint32_t root);
+  /// `mine` of every member into `all` of each. `mine` may be this member's own block of `all`.
+  template <class T>
+  Task<> gather_all(std::span<const std::type_identity_t<T>> mine, std::span<T> all);
+  /// With blocks of `counts` elements, the same everywhere.
+  template <class T>
+  Task<> gather_all_v(std::span<const std::type_identity_t<T>> mine, std::span<T> all,
+                      std::span<const std::size_t> counts);
+  /// Every member's value, in the team's order.
+  template <class T>
+  Task<std::vector<T>> gather_all(T value);
+  /// Of `all` of `root` (elsewhere empty), a block for each member, this member's block into `mine`.
+  template <class T>
+  Task<> scatter(std::span<const std::type_identity_t<T>> all, std::span<T> mine, std::uint32_t root);
+  /// With blocks of `counts` elements (at the root; elsewhere empty).
+  template <class T>
+  Task<> scatter_v(std::span<const std::type_identity_t<T>> all, std::span<const std::size_t> counts, std::span<T> mine,
+                   std::uint32_t root);
+  /// Of `source` and `target`, a block for each member: block i of `source` goes to member i, into its block for this.
+  template <class T>
+  Task<> all_to_all(std::span<const std::type_identity_t<T>> source, std::span<T> target);
+  /// With blocks of `source_counts` and `target_counts` elements: what each member sends must be what its receiver
+  /// expects.
+  template <class T>
+  Task<> all_to_all_v(std::span<const std::type_identity_t<T>> source, std::span<const std::size_t> source_counts,
+                      std::span<T> target, std::span<const std::size_t> target_counts);
   /// Members with the same `color` form a new team, in the order of `key` (ties: of their place here). Collective.
   Task<std::unique_ptr<Team>> split(std::uint32_t color, std::uint32_t key);
 

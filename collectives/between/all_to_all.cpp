@@ -1,0 +1,69 @@
+// all_to_all among a group: Bruck's algorithm (see gather_all.cpp) for small blocks, else pair by pair.
+#include <algorithm>
+#include <vector>
+
+#include "collectives/between/between.hpp"
+#include "collectives/between/lanes.hpp"
+#include "collectives/scratch.hpp"
+
+namespace coracle::between {
+namespace {
+
+constexpr std::size_t kSmallBlockBytes = 256;
+constexpr std::uint32_t kBruckMembersMin = 8;
+// Pairs at work at a time: the next one's request is under way while this one's data comes.
+constexpr std::uint32_t kPairs = 4;
+
+/// In the step of distance d, each block whose way still has the bit d goes d places on.
+Task<> bruck(Group group, std::span<const std::byte> source, std::span<std::byte> target, std::size_t block) {
+  const std::uint32_t size = group.size();
+  const std::uint32_t me = group.place();
+  const Scratch ways(source.size());  // by the number of places that a block still has to go, or has gone
+  const Scratch sent((size / 2 + 1) * block);
+  const Scratch received((size / 2 + 1) * block);
+  for (std::uint32_t way = 0; way < size; ++way)
+    std::copy_n(source.data() + (me + way) % size * block, block, ways.data() + way * block);
+  std::uint32_t step = 0;
+  for (std::uint32_t distance = 1; distance < size; distance *= 2, ++step) {
+    std::size_t number = 0;
+    for (std::uint32_t way = 0; way < size; ++way)
+      if ((way & distance) != 0) std::copy_n(ways.data() + way * block, block, sent.data() + number++ * block);
+    co_await exchange(group, step, (me + distance) % size, sent.subspan(0, number * block),
+                      (me + size - distance) % size, received.subspan(0, number * block));
+    number = 0;
+    for (std::uint32_t way = 0; way < size; ++way)
+      if ((way & distance) != 0) std::copy_n(received.data() + number++ * block, block, ways.data() + way * block);
+  }
+  for (std::uint32_t way = 0; way < size; ++way)
+    std::copy_n(ways.data() + way * block, block, target.data() + (me + size - way) % size * block);
+}
+
+/// Every kPairs-th pair.
+Task<> pairs(Group group, std::uint32_t first, std::span<const std::byte> source, const Blocks& source_blocks,
+             std::span<std::byte> target, const Blocks& target_blocks) {
+  const std::uint32_t size = group.size();
+  const std::uint32_t me = group.place();
+  for (std::uint32_t step = first; step < size; step += kPairs) {
+    const std::uint32_t to = (me + step) % size;
+    const std::uint32_t from = (me + size - step) % size;
+    co_await exchange(group, 0, to, source_blocks.of(source, to), from, target_blocks.of(target, from));
+  }
+}
+
+}  // namespace
+
+Task<> all_to_all(Group group, std::span<const std::byte> source, const Blocks& source_blocks,
+                  std::span<std::byte> target, const Blocks& target_blocks, bool same_size) {
+  const std::size_t block = source_blocks.bytes(0);
+  if (same_size && block <= kSmallBlockBytes && group.size() >= kBruckMembersMin) {
+    co_await bruck(group, source, target, block);
+    co_return;
+  }
+  const std::span<const std::byte> own = source_blocks.of(source, group.place());
+  std::copy(own.begin(), own.end(), target_blocks.of(target, group.place()).begin());
+  const std::uint32_t number = std::min(kPairs, group.size() - 1);
+  co_await in_lanes(
+      number, [&](std::uint32_t lane) { return pairs(group, lane + 1, source, source_blocks, target, target_blocks); });
+}
+
+}  // namespace coracle::between

@@ -1,0 +1,40 @@
+// What the members of a group send each other, by way of the mailbox.
+#include "collectives/between/group.hpp"
+
+#include "collectives/mailbox.hpp"
+#include "runtime/combinators.hpp"
+
+namespace coracle {
+namespace {
+
+// Sending no more than this never waits for the receiver's program, so that it need not go on beside the receive.
+constexpr std::size_t kSentAtOnceBytes = 512;
+
+}  // namespace
+
+std::uint64_t Group::tag(std::uint32_t step) const noexcept {
+  return tag_of(sequence_, first_step_ + step);
+}
+
+// Not coroutines: they hand on the mailbox's.
+Task<> Group::send(std::uint32_t to, std::uint32_t step, std::span<const std::byte> data) const {
+  return team_->rank().local<Mailbox>().send(*team_, member(to), tag(step), data);
+}
+
+Task<> Group::receive(std::uint32_t from, std::uint32_t step, std::span<std::byte> data) const {
+  return team_->rank().local<Mailbox>().receive(*team_, member(from), tag(step), data);
+}
+
+Task<> exchange(Group group, std::uint32_t step, std::uint32_t to, std::span<const std::byte> sent, std::uint32_t from,
+                std::span<std::byte> received) {
+  if (sent.size() <= kSentAtOnceBytes) {
+    co_await group.send(to, step, sent);
+    co_await group.receive(from, step, received);
+    co_return;
+  }
+  Task<> sending = group.send(to, step, sent);
+  Task<> receiving = group.receive(from, step, received);
+  co_await when_all(std::move(sending), std::move(receiving));
+}
+
+}  // namespace coracle

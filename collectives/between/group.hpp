@@ -1,0 +1,53 @@
+// Group: those members of a team that take part in one phase of a collective, and what they send each other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "runtime/task.hpp"
+#include "runtime/team.hpp"
+
+namespace coracle {
+
+/// A value, of one collective of one member. Places count from 0, in the team's order.
+class Group {
+ public:
+  /// Every member, at its own place.
+  Group(Team& team, std::uint64_t sequence) noexcept
+      : team_(&team), sequence_(sequence), size_(team.size()), place_(team.index()) {}
+
+  /// The same members in another phase, or in a part of the work that goes on beside the others: with steps of its own,
+  /// by `number`, which counts from this group's own. A collective has 256 of them.
+  Group phase(std::uint32_t number) const noexcept {
+    Group other = *this;
+    other.first_step_ += number * kSteps;
+    return other;
+  }
+
+  std::uint32_t size() const noexcept { return size_; }
+  std::uint32_t place() const noexcept { return place_; }
+
+  /// Returns when `data` may be reused. One message per step (below kSteps), sender and receiver.
+  Task<> send(std::uint32_t to, std::uint32_t step, std::span<const std::byte> data) const;
+  /// Throws Error (bad_input) when another size comes than `data` has.
+  Task<> receive(std::uint32_t from, std::uint32_t step, std::span<std::byte> data) const;
+
+  static constexpr std::uint32_t kSteps = 1 << 16;
+
+ private:
+  std::uint32_t member(std::uint32_t place) const noexcept { return place; }
+  std::uint64_t tag(std::uint32_t step) const noexcept;
+
+  Team* team_;
+  std::uint64_t sequence_;
+  std::uint32_t size_;
+  std::uint32_t place_;
+  std::uint32_t first_step_ = 0;
+};
+
+/// Sends and receives at once.
+Task<> exchange(Group group, std::uint32_t step, std::uint32_t to, std::span<const std::byte> sent, std::uint32_t from,
+                std::span<std::byte> received);
+
+}  // namespace coracle

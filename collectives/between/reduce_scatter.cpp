@@ -1,0 +1,73 @@
+// reduce_scatter among a group.
+#include <algorithm>
+#include <utility>
+
+#include "collectives/between/between.hpp"
+#include "collectives/between/lanes.hpp"
+#include "collectives/scratch.hpp"
+
+namespace coracle::between {
+namespace {
+
+// Of smaller blocks, the fewer steps of all_reduce cost less than its larger messages.
+constexpr std::size_t kSmallBlockBytes = 4 * 1024;
+
+enum Phase : std::uint32_t { kFirstLane = 0, kAllReduce = 8 };
+
+/// Part of a block: the same part of every member's is combined.
+struct Part {
+  std::size_t begin;
+  std::size_t end;
+};
+
+/// Pair by pair, nearest place before this one first, so that what comes lies before all that has come: first down to
+/// place 0, then from the last place down to the one behind this. The two sums are joined at the end.
+Task<> combine_blocks(Group group, std::span<const std::byte> values, std::span<std::byte> mine, const Blocks& blocks,
+                      Part part, std::uint32_t lane, std::uint32_t lanes, const Reduction& reduction) {
+  const std::uint32_t size = group.size();
+  const std::uint32_t me = group.place();
+  const std::size_t bytes = part.end - part.begin;
+  const Scratch received(bytes);
+  const Scratch behind(bytes);
+  bool any_behind = false;
+  std::byte* sum = mine.data() + part.begin;
+  if (bytes > 0) std::copy_n(values.data() + blocks.offset(me) + part.begin, bytes, sum);
+  for (std::uint32_t step = 1; step < size; ++step) {
+    const std::uint32_t to = (me + step) % size;
+    const std::uint32_t from = (me + size - step) % size;
+    const std::size_t elements = blocks.bytes(to) / reduction.element_bytes;
+    const std::size_t begin = elements * lane / lanes * reduction.element_bytes;
+    const std::size_t end = elements * (lane + 1) / lanes * reduction.element_bytes;
+    const bool first_behind = from > me && !any_behind;
+    const std::span<std::byte> place = first_behind ? behind.span() : received.span();
+    co_await exchange(group, 0, to, values.subspan(blocks.offset(to) + begin, end - begin), from, place);
+    if (from < me) reduction.combine(received.data(), sum, sum, bytes);
+    if (from > me && !first_behind) reduction.combine(received.data(), behind.data(), behind.data(), bytes);
+    any_behind = from > me;
+  }
+  if (any_behind) reduction.combine(sum, behind.data(), sum, bytes);
+}
+
+}  // namespace
+
+Task<> reduce_scatter(Group group, std::span<const std::byte> values, std::span<std::byte> mine, const Blocks& blocks,
+                      const Reduction& reduction) {
+  if (group.size() > 2 && blocks.total() <= kSmallBlockBytes * group.size()) {
+    const Scratch all(values.size());
+    std::copy(values.begin(), values.end(), all.data());
+    co_await all_reduce(group.phase(kAllReduce), all.span(), reduction);
+    const std::span<std::byte> result = blocks.of(all.span(), group.place());
+    std::copy(result.begin(), result.end(), mine.begin());
+    co_return;
+  }
+  // The same number everywhere: all members know all blocks.
+  const std::uint32_t lanes = lanes_for(blocks.total() / group.size());
+  const std::size_t elements = mine.size() / reduction.element_bytes;
+  co_await in_lanes(lanes, [&](std::uint32_t lane) {
+    const Part part{elements * lane / lanes * reduction.element_bytes,
+                    elements * (lane + 1) / lanes * reduction.element_bytes};
+    return combine_blocks(group.phase(kFirstLane + lane), values, mine, blocks, part, lane, lanes, reduction);
+  });
+}
+
+}  // namespace coracle::between

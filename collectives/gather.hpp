@@ -1,0 +1,32 @@
+// gather: every member's block, at one of them.
+#pragma once
+
+#include <span>
+#include <utility>
+
+#include "collectives/blocks.hpp"
+#include "runtime/team.hpp"
+
+namespace coracle {
+
+/// `all`: at the root. The same size of `mine` everywhere.
+Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, std::uint32_t root);
+/// `all`, `blocks`: at the root, whose blocks must be as long as what their members give.
+Task<> gather_v_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
+                      std::uint32_t root);
+
+template <class T>
+Task<> Team::gather(std::span<const std::type_identity_t<T>> mine, std::span<T> all, std::uint32_t root) {
+  static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
+  return gather_bytes(*this, std::as_bytes(mine), std::as_writable_bytes(all), root);
+}
+
+template <class T>
+Task<> Team::gather_v(std::span<const std::type_identity_t<T>> mine, std::span<T> all,
+                      std::span<const std::size_t> counts, std::uint32_t root) {
+  static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
+  return gather_v_bytes(*this, std::as_bytes(mine), std::as_writable_bytes(all),
+                        index_ == root ? Blocks(counts, sizeof(T)) : Blocks(size_, 0), root);
+}
+
+}  // namespace coracle

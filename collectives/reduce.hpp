@@ -1,0 +1,19 @@
+// reduce: all members' values, combined, at one of them.
+#pragma once
+
+#include <span>
+
+#include "collectives/reduction.hpp"
+#include "runtime/team.hpp"
+
+namespace coracle {
+
+/// `values` of the root receives the result; elsewhere it is only read.
+Task<> reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, std::uint32_t root);
+
+template <class T, class Operation>
+Task<> Team::reduce(std::span<T> values, Operation operation, std::uint32_t root) {
+  co_await reduce_bytes(*this, std::as_writable_bytes(values), reduction_of<T>(operation), root);
+}
+
+}  // namespace coracle

@@ -1,0 +1,30 @@
+// reduce_scatter: all members' values, combined, a part for each.
+#pragma once
+
+#include <span>
+#include <utility>
+
+#include "collectives/blocks.hpp"
+#include "collectives/reduction.hpp"
+#include "runtime/team.hpp"
+
+namespace coracle {
+
+/// `values` has a block for each member, of which the sum comes into its `mine`.
+Task<> reduce_scatter_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> mine, Blocks blocks,
+                            Reduction reduction);
+
+template <class T, class Operation>
+Task<> Team::reduce_scatter(std::span<const std::type_identity_t<T>> values, std::span<T> mine, Operation operation) {
+  co_await reduce_scatter_bytes(*this, std::as_bytes(values), std::as_writable_bytes(mine),
+                                Blocks(size_, mine.size_bytes()), reduction_of<T>(operation));
+}
+
+template <class T, class Operation>
+Task<> Team::reduce_scatter_v(std::span<const std::type_identity_t<T>> values, std::span<const std::size_t> counts,
+                              std::span<T> mine, Operation operation) {
+  co_await reduce_scatter_bytes(*this, std::as_bytes(values), std::as_writable_bytes(mine), Blocks(counts, sizeof(T)),
+                                reduction_of<T>(operation));
+}
+
+}  // namespace coracle

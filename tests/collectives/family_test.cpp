@@ -1,0 +1,145 @@
+// Every collective for every shape of job in simulation: all kinds, roots, sizes around the limits between algorithms,
+// whole and interleaved teams, several in flight at once.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "runtime/combinators.hpp"
+#include "tests/collectives/trial.hpp"
+#include "tests/sim/job.hpp"
+
+using namespace coracle;
+using namespace coracle::sim;
+using test::attempt;
+using test::Kind;
+using test::kKinds;
+using test::Trial;
+
+namespace {
+
+/// Ranks and nodes: up to 5 nodes of up to 5 ranks, also of different numbers.
+struct Shape {
+  std::uint32_t ranks;
+  std::uint32_t nodes;
+};
+std::vector<Shape> shapes() {
+  std::vector<Shape> all;
+  for (std::uint32_t nodes = 1; nodes <= 5; ++nodes)
+    for (std::uint32_t ranks = nodes; ranks <= 5 * nodes; ++ranks) all.push_back({ranks, nodes});
+  return all;
+}
+
+Task<> every_kind(Team& team, std::size_t elements) {
+  for (std::uint32_t root = 0; root < team.size(); ++root) {
+    for (std::uint32_t kind = 0; kind < kKinds; ++kind) {
+      const bool rooted = Kind(kind) == Kind::reduce || Kind(kind) == Kind::gather || Kind(kind) == Kind::gather_v ||
+                          Kind(kind) == Kind::scatter || Kind(kind) == Kind::scatter_v;
+      if (!rooted && root > 0) continue;
+      co_await attempt(team, {Kind(kind), elements, root, kind + root, false});
+      co_await attempt(team, {Kind(kind), elements, root, kind + root, true});
+    }
+  }
+}
+
+void run_on(const Shape& shape, const App& app) {
+  SimJob job;
+  job.size = shape.ranks;
+  job.nodes = shape.nodes;
+  const Outcome outcome = job.run(app);
+  INFO(shape.ranks, " ranks on ", shape.nodes, " nodes");
+  CHECK(text_of(outcome) == "");
+}
+
+Task<> whole_and_parts(Rank& self, std::vector<std::size_t> sizes) {
+  // Two teams whose members alternate, so that nodes are interleaved in each; the second in the opposite order.
+  auto half = co_await self.world().split(self.id() % 2, self.id() % 2 == 0 ? self.id() : self.size() - self.id());
+  for (const std::size_t elements : sizes) {
+    co_await every_kind(self.world(), elements);
+    co_await every_kind(*half, elements);
+  }
+  // Of a team that goes round the nodes, as one that was dealt to them.
+  auto dealt = co_await self.world().split(0, self.id() * 7 % 11);
+  co_await every_kind(*dealt, sizes.back());
+}
+
+}  // namespace
+
+TEST_CASE("collectives: small ones of every kind on up to 5 nodes of up to 5 ranks") {
+  for (const Shape& shape : shapes()) run_on(shape, [](Rank& self) { return whole_and_parts(self, {0, 1, 2, 5, 33}); });
+}
+
+TEST_CASE("collectives: large ones of every kind on nodes of all sizes") {
+  for (const Shape& shape : {Shape{1, 1}, {2, 1}, {3, 1}, {5, 1}, {3, 3}, {4, 4}, {5, 5}, {7, 3}, {12, 4}, {13, 5}})
+    run_on(shape, [](Rank& self) { return whole_and_parts(self, {1'000, 2'049, 20'000}); });
+}
+
+namespace {
+
+std::size_t random_size(Random& random) {
+  // Each magnitude as often as any other.
+  const std::uint64_t limit = std::uint64_t{1} << random.below(14);
+  return static_cast<std::size_t>(random.below(limit + 1));
+}
+
+/// One member's way through a list of trials that all members know.
+Task<> late_attempt(Team& team, Trial trial, std::uint64_t delay_ns) {
+  // The collective has its number when its task starts; what this member is late with is what it does in between.
+  co_await attempt(team, trial);
+  co_await sleep_for(std::chrono::nanoseconds(delay_ns));
+}
+
+Task<> random_trials(Rank& self, std::uint64_t seed) {
+  Random shared(seed);
+  Random own(seed * 1000 + self.id());
+  auto part = co_await self.world().split(static_cast<std::uint32_t>(self.id() * (seed % 5) % 3), self.id() * 5 % 7);
+  for (int burst = 0; burst < 4; ++burst) {
+    std::vector<Task<>> tasks;
+    for (std::uint64_t left = 1 + shared.below(4); left > 0; --left) {
+      const auto kind = Kind(shared.below(kKinds));
+      const std::size_t elements = random_size(shared);
+      const std::uint64_t root = shared.next();
+      const std::uint64_t round = shared.below(1000);
+      const bool free_order = shared.below(2) == 0;
+      Team& team = shared.below(2) == 0 ? self.world() : *part;
+      tasks.push_back(late_attempt(team,
+                                   {kind, elements, static_cast<std::uint32_t>(root % team.size()), round, free_order},
+                                   own.below(20'000)));
+    }
+    co_await sleep_for(std::chrono::nanoseconds(own.below(own.below(3) == 0 ? 100'000 : 1000)));
+    co_await when_all(std::move(tasks));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("collectives: random kinds, sizes, arrivals and teams, several in flight at once, for many seeds") {
+  const char* text = std::getenv("CORACLE_COLLECTIVE_SEEDS");
+  const std::uint64_t seeds = text != nullptr ? std::strtoull(text, nullptr, 10) : 2000;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    Random random(seed);
+    SimJob job;
+    job.nodes = static_cast<std::uint32_t>(1 + random.below(5));
+    job.size = job.nodes + static_cast<std::uint32_t>(random.below(2 * job.nodes + 2));
+    job.seed = seed;
+    const Outcome outcome = job.run([seed](Rank& self) { return random_trials(self, seed); });
+    INFO("seed ", seed, ": ", job.size, " ranks on ", job.nodes, " nodes");
+    CHECK(text_of(outcome) == "");
+    if (outcome.error) break;
+  }
+}
+
+TEST_CASE("collectives: members that give different sizes are told both") {
+  for (const std::size_t elements : {std::size_t{1}, std::size_t{100}, std::size_t{100'000}}) {
+    SimJob job;
+    job.size = 2;
+    const Outcome outcome = job.run([elements](Rank& self) {
+      return attempt(self.world(), {Kind::all_reduce, elements + self.id(), 0, 1, false});
+    });
+    const std::string text = text_of(outcome);
+    INFO(text);
+    CHECK(text.find("bytes here and with") != std::string::npos);
+    CHECK(text.find("all members must give the same size") != std::string::npos);
+  }
+}
