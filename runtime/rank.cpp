@@ -94,6 +94,12 @@ void Rank::conceal(std::uint32_t segment) noexcept {
   region_.block(id()).exposed[segment - 1].bytes.store(0, std::memory_order_release);  // as in expose_bytes
 }
 
+Task<> Rank::busy_for(std::chrono::nanoseconds duration) {
+  if (duration.count() <= 0) co_return;
+  const std::uint64_t until_ns = core_.transport().occupy(loop(), static_cast<std::uint64_t>(duration.count()));
+  while (loop().exact_now_ns() < until_ns) co_await yield();
+}
+
 Transfer Rank::raise(Remote<Signal> signal, std::uint64_t add) noexcept {
   Transfer operation(core_, Operation::Verb::put, "raise", signal.rank());
   operation.remote = signal.address();  // no bytes: only the signal

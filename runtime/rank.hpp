@@ -3,6 +3,7 @@
 // on the Rank.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <span>
 #include <string>
@@ -37,6 +38,10 @@ class Rank {
   void set_transport(std::unique_ptr<Transport> transport, bool by_load_store, bool shares_memory) noexcept;
   /// To ranks of other nodes, which set_route() names. Transports end in the reverse order of their coming.
   void add_transport(std::unique_ptr<Transport> transport);
+  /// Keeps this rank's processor busy for so long, as computation would: the loop does not turn meanwhile, so nothing
+  /// that comes from peers is looked at (sleep_for would let the loop serve them). Spins; in `sim` it takes virtual
+  /// time. For benchmarks and tests of ranks that are late.
+  Task<> busy_for(std::chrono::nanoseconds duration);
   /// Asks the transports to take leave; true once they all have.
   bool leave() noexcept;
   void set_route(std::uint32_t node, Transport& transport) { core_.set_route(node, transport); }

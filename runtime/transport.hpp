@@ -38,6 +38,9 @@ class Transport : public Poller {
   virtual void peer_lost(std::uint32_t) noexcept {}
   /// A rank of this node is to look at its flags. Only asked where doorbells wake nobody (`sim`).
   virtual void wake(std::uint32_t) noexcept {}
+  /// Keeps this rank's processor busy for so long, as computation would, and gives the time on `loop`'s clock at which
+  /// that is over: it has passed already, unless time is simulated; then nothing of this rank happens until then.
+  virtual std::uint64_t occupy(EventLoop& loop, std::uint64_t duration_ns) noexcept;
   /// The program has ended on every rank that lives. Takes leave of the peers; asked again until it is true: done.
   virtual bool leave() noexcept { return true; }
 };

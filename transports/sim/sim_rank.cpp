@@ -45,6 +45,8 @@ void SimRank::happen() noexcept {
   // An earlier turn may have taken the place of this one.
   if (turn_at_ns_ != world_.schedule().now_ns() || end_.reached) return;
   turn_at_ns_ = kNever;
+  // What has woken this rank may have come before it began what keeps it busy.
+  if (busy_until_ns_ > world_.schedule().now_ns()) return turn_by(busy_until_ns_);
   if (world_.faults().dead(id()) || world_.faults().stopped(id())) return;  // what was missed, resuming makes up for
   const bool progress = turn();
   if (end_.reached) return;

@@ -37,6 +37,9 @@ class SimTransport final : public Transport {
   void peer_lost(std::uint32_t peer) noexcept override;
   void wake(std::uint32_t peer) noexcept override;
   bool poll() noexcept override;
+  std::uint64_t occupy(EventLoop&, std::uint64_t duration_ns) noexcept override {
+    return world_.engage(id(), duration_ns);
+  }
 
   // --- for what is on its way ---
   World& world() noexcept { return world_; }
