@@ -107,6 +107,16 @@ Task<> take_part(const Broadcast& broadcast, BroadcastWithin& within, const Broa
   co_await within.hand_over();
 }
 
+bool is_bad_input(const std::exception_ptr& failure) noexcept {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    return error.code() == Errc::bad_input;
+  } catch (...) {
+    return false;
+  }
+}
+
 Task<> broadcast_long(const Broadcast& broadcast) {
   Team& team = broadcast.team;
   const BroadcastSchedule schedule =
@@ -123,7 +133,7 @@ Task<> broadcast_long(const Broadcast& broadcast) {
   }
   readiness.end(team, broadcast.sequence);
   if (!failure) co_return;
-  co_await within.withdraw();
+  co_await within.withdraw(!team.broken() && is_bad_input(failure));
   std::rethrow_exception(failure);
 }
 

@@ -16,6 +16,8 @@ namespace {
 constexpr std::uint64_t kDone = (std::uint64_t{1} << BoardPart::kStageBits) - 1;
 /// Mark of a leader that lends a window in its arena instead of its buffer.
 constexpr std::uint32_t kWindow = 1;
+/// Mark of a leader whose sizes don't fit those of others.
+constexpr std::uint32_t kRefused = 2;
 
 /// Where pieces lie in a window: the same for leader and mates.
 struct Window {
@@ -29,13 +31,6 @@ struct Window {
   std::uint64_t bytes() const noexcept { return slots * stride; }
   std::uint64_t offset_of(std::uint64_t piece) const noexcept { return piece % slots * stride; }
 };
-
-[[noreturn]] void throw_given_up(std::uint32_t leader) {
-  throw Error(Errc::bad_input,
-              fmt::format("rank {}, through which a broadcast comes to this node, has given it up; its own error says "
-                          "why",
-                          leader));
-}
 
 }  // namespace
 
@@ -102,8 +97,7 @@ Task<> BroadcastWithin::hand_over() {
 
 void BroadcastWithin::check_size(std::uint32_t leader, std::uint64_t bytes) {
   if (bytes == data_.size()) return;
-  round_.move_lent(nullptr);
-  round_.publish(kDone);
+  round_.lend(nullptr, 0, kDone, kRefused);
   throw Error(Errc::bad_input,
               fmt::format("a collective was called with {} bytes here and with {} bytes on rank {}: all members must "
                           "give the same size",
@@ -115,6 +109,7 @@ Task<> BroadcastWithin::follow(std::uint32_t leader) {
   const std::uint32_t position = round_.arrive() + 1;  // in the tree, whose top is the leader
   co_await round_.posted(leader, 1);
   const Round::Lent lent = round_.lent(leader);
+  if (lent.address == nullptr) co_await given_up(leader);
   check_size(leader, lent.bytes);
   const bool is_window = lent.mark == kWindow;
   lends_ = !is_window && fan_out_ + 1 < round_.mates() && round_.board().can_lend(data_.data(), data_.size());
@@ -138,6 +133,15 @@ Task<> BroadcastWithin::follow(std::uint32_t leader) {
   round_.publish(kDone);
 }
 
+/// The leader has withdrawn what it lent: never returns.
+Task<> BroadcastWithin::given_up(std::uint32_t leader) {
+  if (round_.lent(leader).mark == kRefused)
+    throw Error(Errc::bad_input, fmt::format("rank {}, through which a broadcast comes to this node, was called with "
+                                             "another size than others were: all members must give the same size",
+                                             round_.board().rank_at(leader)));
+  co_await round_.decided(kDone);  // nobody decides it: the news that the team is broken are on their way
+}
+
 Task<> BroadcastWithin::copy_all(std::uint32_t leader, std::uint32_t source) {
   const auto count = static_cast<std::uint32_t>(pieces_.size());
   for (std::uint32_t from = 0; from < count;) {
@@ -146,7 +150,7 @@ Task<> BroadcastWithin::copy_all(std::uint32_t leader, std::uint32_t source) {
     const std::uint32_t copied = co_await copy_pieces(source, from, there);
     if (copied == from) {
       // It has gone, and left what it had with the leader, who waits for all or has it parked.
-      if (source == leader) throw_given_up(round_.board().rank_at(leader));
+      if (source == leader) co_await given_up(leader);
       source = leader;
       continue;
     }
@@ -185,9 +189,8 @@ Task<> BroadcastWithin::wait_for_children(std::uint32_t position) {
   }
 }
 
-Task<> BroadcastWithin::withdraw() {
-  round_.move_lent(nullptr);
-  round_.publish(kDone);
+Task<> BroadcastWithin::withdraw(bool refused) {
+  round_.lend(nullptr, 0, kDone, refused ? kRefused : 0);
   co_await round_.nobody_reads();
 }
 

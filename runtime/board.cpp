@@ -24,6 +24,21 @@ class Breath {
   void await_resume() const noexcept {}
 };
 
+/// Has the mates' health asked after: one who has died while it read would be waited for for ever.
+class Concern final : private LossWatch {
+ public:
+  explicit Concern(Rank& rank, const Board& board) : board_(board) { rank.core().peers().watches().add(*this); }
+
+ private:
+  bool concerns(std::uint32_t peer) const noexcept override {
+    for (std::uint32_t place = 0; place < board_.mates(); ++place)
+      if (board_.rank_at(place) == peer) return true;
+    return false;
+  }
+  void lost(const Loss&) noexcept override {}
+  const Board& board_;
+};
+
 std::vector<std::uint32_t> ranks_of_own_node(const Team& team) {
   const TeamNodes& nodes = team.nodes();
   std::vector<std::uint32_t> ranks(nodes.size_of(nodes.own()));
@@ -93,6 +108,10 @@ std::uint64_t Board::floor(bool look) noexcept {
   for (std::uint32_t place = 0; place < mates_; ++place)
     least = std::min(least, part(place).retired.value.load(std::memory_order_acquire));  // pairs with retire()
   return floor_ = least;
+}
+
+void Board::check_whole() const {
+  team_.check_whole("collective");
 }
 
 void Board::retire(std::uint64_t number) noexcept {
@@ -181,14 +200,15 @@ Task<std::byte*> Round::stage_when_free(std::size_t bytes) {
 
 void Round::post(std::span<const std::byte> data, std::uint64_t stage) noexcept {
   CORACLE_ASSERT(data.size() <= Post::kInlineBytesMax, "{} bytes inline", data.size());
-  own_post_.inline_bytes = static_cast<std::uint32_t>(data.size());
+  own_post_.mark.store(static_cast<std::uint32_t>(data.size()), std::memory_order_relaxed);  // publish() orders it
   if (!data.empty()) std::memcpy(own_post_.inline_data(), data.data(), data.size());
   publish(stage);
 }
 
 void Round::lend(const void* address, std::size_t bytes, std::uint64_t stage, std::uint32_t mark) noexcept {
-  own_post_.inline_bytes = mark;
-  own_post_.address.store(reinterpret_cast<std::uint64_t>(address), std::memory_order_relaxed);  // publish() orders it
+  own_post_.mark.store(mark, std::memory_order_relaxed);  // the next store orders it
+  // release: pairs with lent(), for who has read an earlier word of this round.
+  own_post_.address.store(reinterpret_cast<std::uint64_t>(address), std::memory_order_release);
   own_post_.bytes = bytes;
   publish(stage);
 }
@@ -202,20 +222,20 @@ void Round::move_lent(const void* address) noexcept {
   own_post_.address.store(reinterpret_cast<std::uint64_t>(address), std::memory_order_seq_cst);
 }
 
-FlagWait Round::posted(std::uint32_t place, std::uint64_t stage) noexcept {
-  return {board_.rank_.core(), post_of(place).flag,    value_of(stage),
-          board_.own_bit(),    board_.team_.watches(), static_cast<int>(board_.rank_at(place))};
+FlagWait Round::wait_for(Flag& flag, std::uint64_t stage, int peer) noexcept {
+  return {board_.rank_.core(), flag, value_of(stage), board_.own_bit(), board_.team_.watches(), peer};
 }
 
 std::span<const std::byte> Round::inline_data(std::uint32_t place) noexcept {
   Post& post = post_of(place);
-  return {post.inline_data(), post.inline_bytes};
+  return {post.inline_data(), post.mark.load(std::memory_order_relaxed)};  // posted() has ordered it
 }
 
 Round::Lent Round::lent(std::uint32_t place) noexcept {
   Post& post = post_of(place);
-  return {reinterpret_cast<const std::byte*>(post.address.load(std::memory_order_seq_cst)), post.bytes,
-          post.inline_bytes};
+  // acquire, by seq_cst: what was written before the address is seen.
+  const auto* address = reinterpret_cast<const std::byte*>(post.address.load(std::memory_order_seq_cst));
+  return {address, post.bytes, post.mark.load(std::memory_order_relaxed)};
 }
 
 const std::byte* Round::begin_reading(std::uint32_t place) noexcept {
@@ -297,10 +317,6 @@ void Round::decide(std::uint64_t stage) noexcept {
   board_.wake(ballot_.verdict.raise_to_at_least(value_of(stage)));
 }
 
-FlagWait Round::decided(std::uint64_t stage) noexcept {
-  return {board_.rank_.core(), ballot_.verdict, value_of(stage), board_.own_bit(), board_.team_.watches(), -1};
-}
-
 bool Round::anybody_reads() noexcept {
   for (std::uint32_t mate = 0; mate < mates(); ++mate) {
     // seq_cst: pairs with begin_reading(), see move_lent().
@@ -312,6 +328,8 @@ bool Round::anybody_reads() noexcept {
 }
 
 Task<> Round::nobody_reads() {
+  if (!anybody_reads()) co_return;
+  const Concern concern(board_.rank_, board_);
   while (anybody_reads()) co_await Breath();
 }
 

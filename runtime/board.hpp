@@ -54,6 +54,7 @@ class Board {
   BoardPart& own() noexcept { return *parts_[place_]; }
   /// Rounds up to this one are over for every mate, as far as is known.
   std::uint64_t floor(bool look) noexcept;
+  void check_whole() const;
   void retire(std::uint64_t number) noexcept;
   void wake(std::uint64_t sleepers) noexcept;
   std::byte* stage(std::uint64_t number, std::size_t bytes) noexcept;
@@ -122,7 +123,11 @@ class [[nodiscard]] Round {
     return post_of(place).flag.reached(value_of(stage));
   }
   /// `co_await round.posted(place, stage);` throws Error (peer_lost) when the team breaks before.
-  FlagWait posted(std::uint32_t place, std::uint64_t stage) noexcept;
+  FlagWait posted(std::uint32_t place, std::uint64_t stage) {
+    Flag& flag = post_of(place).flag;
+    if (!flag.reached(value_of(stage))) board_.check_whole();
+    return wait_for(flag, stage, static_cast<int>(board_.rank_at(place)));
+  }
   /// Once has_posted(place, 0): how far it has come.
   std::uint64_t stage_of(std::uint32_t place) noexcept {
     return post_of(place).flag.value.load(std::memory_order_seq_cst) - value_of(0);  // as in Flag::reached
@@ -153,7 +158,10 @@ class [[nodiscard]] Round {
   std::uint32_t elect() noexcept;
   /// A flag that all share.
   void decide(std::uint64_t stage) noexcept;
-  FlagWait decided(std::uint64_t stage) noexcept;
+  FlagWait decided(std::uint64_t stage) {
+    if (!ballot_.verdict.reached(value_of(stage))) board_.check_whole();
+    return wait_for(ballot_.verdict, stage, -1);
+  }
   std::uint64_t verdict() noexcept { return ballot_.verdict.value.load(std::memory_order_seq_cst) - value_of(0); }
 
   // --- its end ---
@@ -163,6 +171,7 @@ class [[nodiscard]] Round {
   Task<> withdraw();
 
  private:
+  FlagWait wait_for(Flag& flag, std::uint64_t stage, int peer) noexcept;
   std::uint64_t value_of(std::uint64_t stage) const noexcept { return number_ << BoardPart::kStageBits | stage; }
   Post& post_of(std::uint32_t place) noexcept { return board_.part(place).posts[number_ % BoardPart::kRounds]; }
   bool anybody_reads() noexcept;

@@ -17,7 +17,8 @@ struct alignas(64) Post {
   Flag flag;
   /// 1 + the place of the mate out of whose memory this member copies just now, in this round; 0: none.
   std::atomic<std::uint32_t> reading{0};
-  std::uint32_t inline_bytes = 0;
+  /// Bytes that are posted inline, or the mark of what is lent.
+  std::atomic<std::uint32_t> mark{0};
   /// Memory that is lent: its address (0: no longer) and size; or a short message in their place.
   std::atomic<std::uint64_t> address{0};
   std::uint64_t bytes = 0;

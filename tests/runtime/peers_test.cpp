@@ -45,7 +45,7 @@ class HeldTransport final : public Transport {
   std::vector<Operation*> held;
 };
 
-/// Rank 1 of 4, whose peers are only imagined.
+/// Rank 1 of 4, each on a node of its own, whose peers are only imagined.
 struct Fixture {
   Fixture() : region(JobRegion::create(shape(), JobRegion::Backing::anonymous)), rank(region, 1, loop) {
     auto made = std::make_unique<HeldTransport>();
@@ -60,6 +60,7 @@ struct Fixture {
   static JobShape shape() {
     JobShape shape;
     shape.size = 4;
+    shape.nodes = 4;
     shape.segment_bytes = 1 << 20;
     return shape;
   }

@@ -1,0 +1,242 @@
+// Broadcast by every method and tree, in simulated jobs: right for every shape, size, root and seed; and what happens
+// when a rank dies in the middle.
+#include <coracle/coracle.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/sim/job.hpp"
+#include "transports/sim/random.hpp"
+
+using namespace coracle;
+using namespace coracle::sim;
+
+namespace {
+
+constexpr BroadcastMethod kMethods[] = {BroadcastMethod::plain, BroadcastMethod::pipelined,
+                                        BroadcastMethod::competitive};
+constexpr BroadcastTree kTrees[] = {BroadcastTree::binomial, BroadcastTree::recursive_doubling, BroadcastTree::ring};
+
+std::byte pattern(std::uint64_t root, std::uint64_t place, std::uint64_t round) {
+  return static_cast<std::byte>((root * 131 + place * 7 + place / 251 + round * 29) & 0xff);
+}
+
+void fill(std::span<std::byte> data, std::uint64_t root, std::uint64_t round) {
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = pattern(root, i, round);
+}
+
+bool matches(std::span<const std::byte> data, std::uint64_t root, std::uint64_t round) {
+  for (std::size_t i = 0; i < data.size(); ++i)
+    if (data[i] != pattern(root, i, round)) return false;
+  return true;
+}
+
+/// One broadcast of `bytes` from `root`, its result checked.
+Task<> broadcast_once(Team& team, std::uint32_t root, std::size_t bytes, BroadcastChoice choice, std::uint64_t round) {
+  std::vector<std::byte> data(bytes);
+  if (team.index() == root) fill(data, root, round);
+  co_await team.broadcast(data, root, choice);
+  EXPECT(matches(data, root, round));
+}
+
+std::vector<BroadcastChoice> choices_for(std::uint32_t nodes) {
+  std::vector<BroadcastChoice> choices{{}};
+  for (const BroadcastMethod method : kMethods)
+    for (const BroadcastTree tree : kTrees)
+      if (tree != BroadcastTree::recursive_doubling || std::has_single_bit(nodes)) choices.push_back({method, tree});
+  return choices;
+}
+
+std::string describe(const BroadcastChoice& choice) {
+  return "method " + std::to_string(static_cast<int>(choice.method)) + ", tree " +
+         std::to_string(static_cast<int>(choice.tree)) + ", chunks of " + std::to_string(choice.chunk_bytes) +
+         ", depth " + std::to_string(choice.depth) + ", fan-out " + std::to_string(choice.fan_out);
+}
+
+/// All roots and sizes around the boundaries of chunks.
+Task<> all_roots(Rank& self, BroadcastChoice choice) {
+  std::uint64_t round = 0;
+  for (std::uint32_t root = 0; root < self.size(); ++root) {
+    for (const std::size_t bytes : {0, 1, 40, 41, 299, 300, 301, 2399, 2400, 2401, 4097, 9000})
+      co_await broadcast_once(self.world(), root, bytes, choice, ++round);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("broadcast: every method and tree, 1 to 9 nodes of 1 to 5 ranks, all roots, sizes around the chunks") {
+  for (std::uint32_t nodes = 1; nodes <= 9; ++nodes) {
+    for (std::uint32_t ranks = 1; ranks <= 5; ++ranks) {
+      for (BroadcastChoice choice : choices_for(nodes)) {
+        SimJob job;
+        job.size = nodes * ranks;
+        job.nodes = nodes;
+        job.seed = nodes * 100 + ranks;
+        choice.chunk_bytes = 300;
+        choice.fan_out = 1 + (nodes + ranks) % 4;
+        CAPTURE(nodes);
+        CAPTURE(ranks);
+        CAPTURE(describe(choice));
+        const Outcome outcome = job.run([&](Rank& self) { return all_roots(self, choice); });
+        REQUIRE(text_of(outcome) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("broadcast: 16 MiB, by every method and tree") {
+  for (const std::uint32_t nodes : {1U, 3U, 4U}) {
+    for (const BroadcastChoice& choice : choices_for(nodes)) {
+      SimJob job;
+      job.size = nodes * 2 + 1;
+      job.nodes = nodes;
+      CAPTURE(describe(choice));
+      const Outcome outcome = job.run([&](Rank& self) { return broadcast_once(self.world(), 1, 16 << 20, choice, 1); });
+      REQUIRE(text_of(outcome) == "");
+    }
+  }
+}
+
+namespace {
+
+struct Plan {
+  SimJob job;
+  std::uint64_t seed = 0;
+  std::uint64_t late_ns = 0;
+  int rounds = 6;
+};
+
+Plan plan_of(std::uint64_t seed) {
+  Random random(Random::mix(seed));
+  Plan plan;
+  plan.seed = seed;
+  plan.job.seed = seed;
+  plan.job.nodes = 1 + static_cast<std::uint32_t>(random.below(6));
+  plan.job.size = plan.job.nodes + static_cast<std::uint32_t>(random.below(plan.job.nodes * 4 + 1));
+  plan.job.model.jitter_ns = std::uint64_t{1} << random.below(15);
+  plan.job.model.reorder = random.below(4) != 0;
+  plan.job.model.eager_bytes_max = 512 + random.below(8000);
+  plan.late_ns = random.below(3) == 0 ? 0 : std::uint64_t{1} << random.below(20);
+  return plan;
+}
+
+BroadcastChoice random_choice(Random& random, std::uint32_t nodes) {
+  BroadcastChoice choice{kMethods[random.below(3)], kTrees[random.below(3)]};
+  if (choice.tree == BroadcastTree::recursive_doubling && !std::has_single_bit(nodes))
+    choice.tree = BroadcastTree::ring;
+  if (random.below(8) == 0) choice = {};
+  choice.chunk_bytes = random.below(5) == 0 ? 0 : 64 + random.below(3000);
+  choice.depth = static_cast<std::uint32_t>(random.below(4));
+  choice.fan_out = static_cast<std::uint32_t>(random.below(4));
+  return choice;
+}
+
+std::size_t random_size(Random& random) {
+  switch (random.below(5)) {
+    case 0:
+      return random.below(50);
+    case 1:
+      return random.below(5000);
+    case 2:
+      return 9000 + random.below(1000);
+    default:
+      return random.below(60'000);
+  }
+}
+
+Task<> come_late(Random& random, std::uint64_t late_ns) {
+  if (late_ns > 0) co_await sleep_for(std::chrono::nanoseconds(random.below(late_ns)));
+}
+
+/// What all do alike comes from `common`; when each does it, from its own chance.
+Task<> broadcasts(Rank& self, Team& team, const Plan& plan, std::uint64_t salt) {
+  Random common(Random::mix(plan.seed + salt));
+  Random own(Random::mix(plan.seed * 977 + salt * 131 + self.id() + 1));
+  for (int round = 0; round < plan.rounds; ++round) {
+    std::vector<Task<>> at_once;
+    const std::uint64_t count = 1 + common.below(4);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const auto root = static_cast<std::uint32_t>(common.below(team.size()));
+      const std::size_t bytes = random_size(common);
+      const BroadcastChoice choice = random_choice(common, team.nodes().count());
+      at_once.push_back(
+          broadcast_once(team, root, bytes, choice, salt * 1000 + static_cast<std::uint64_t>(round) * 10 + i));
+    }
+    co_await come_late(own, plan.late_ns);
+    co_await when_all(std::move(at_once));
+    if (common.below(4) == 0) co_await team.barrier();
+  }
+}
+
+Task<> chaos(Rank& self, const Plan& plan) {
+  Random common(Random::mix(plan.seed));
+  const auto parts = static_cast<std::uint32_t>(1 + common.below(3));
+  // Teams that overlap: their members in another order, and spread over the nodes in another way.
+  auto part = co_await self.world().split(self.id() % parts, self.size() - self.id());
+  std::vector<Task<>> both;
+  both.push_back(broadcasts(self, self.world(), plan, 1));
+  both.push_back(broadcasts(self, *part, plan, 2 + self.id() % parts));
+  co_await when_all(std::move(both));
+}
+
+}  // namespace
+
+TEST_CASE("broadcast: random methods, sizes, roots and delays, many at once, on teams that overlap, for 2,000 seeds") {
+  const char* wanted = std::getenv("CORACLE_BROADCAST_SEED");
+  const std::uint64_t first = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 1;
+  const std::uint64_t last = wanted != nullptr ? first : 2000;
+  for (std::uint64_t seed = first; seed <= last; ++seed) {
+    const Plan plan = plan_of(seed);
+    const Outcome outcome = plan.job.run([&](Rank& self) { return chaos(self, plan); });
+    if (outcome.error) FAIL(text_of(outcome), "\nrepeat it with CORACLE_BROADCAST_SEED=", seed);
+  }
+}
+
+namespace {
+
+struct Tally {
+  std::uint32_t done = 0;
+  std::uint32_t failed = 0;
+};
+
+/// Broadcasts until one fails; every survivor must come to an end.
+Task<> broadcast_until_lost(Rank& self, const Plan& plan, Tally& tally) {
+  try {
+    co_await broadcasts(self, self.world(), plan, 1);
+    ++tally.done;
+  } catch (const Error& error) {
+    if (error.code() != Errc::peer_lost) throw;
+    ++tally.failed;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("broadcast: a rank dies in the middle: an error on all survivors and no hang, for 1,000 seeds") {
+  std::uint32_t failed = 0;
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    Plan plan = plan_of(seed);
+    Random random(Random::mix(seed + 5'000'000));
+    plan.job.size = std::max(plan.job.size, 2U);
+    plan.job.survive = true;
+    plan.rounds = 40;
+    Fault death{};
+    death.kind = Fault::Kind::kill;
+    death.first.number = static_cast<std::uint32_t>(random.below(plan.job.size));
+    death.at_ns = 1000 + random.below(400'000);
+    plan.job.faults = {death};
+    Tally tally;
+    const Outcome outcome = plan.job.run([&](Rank& self) { return broadcast_until_lost(self, plan, tally); });
+    CAPTURE(seed);
+    REQUIRE(text_of(outcome) == "");
+    const bool nobody_noticed = tally.done == plan.job.size;
+    CHECK((nobody_noticed || tally.done + tally.failed >= plan.job.size - 1));
+    failed += tally.failed;
+  }
+  CHECK(failed > 1000);  // the deaths have to bite
+}
