@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "runtime/broadcast_choice.hpp"
 #include "runtime/team.hpp"
@@ -11,5 +12,8 @@ namespace coracle {
 /// Fills in what is automatic in `wanted`. The same at every member. Throws Error (bad_input) for what can't be:
 /// recursive doubling over a number of nodes that is no power of two.
 BroadcastChoice choose_broadcast(const Team& team, std::size_t bytes, const BroadcastChoice& wanted);
+
+/// Whether it goes ahead without asking where the receivers want it: it is copied more than once.
+bool is_short_broadcast(std::uint32_t nodes, std::size_t bytes, const BroadcastChoice& choice) noexcept;
 
 }  // namespace coracle

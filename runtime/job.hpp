@@ -39,6 +39,7 @@ struct JobShape {
   std::uint64_t seed = 1;                    ///< `sim`: repeats a schedule.
   std::array<char, 256> network_file{};      ///< `sim`: path of the network model, or "".
   std::array<char, 256> faults{};            ///< `sim`: path of a fault plan, "random", or "".
+  std::array<char, 1024> choices{};          ///< How collectives go, in words of the layer that has them; or "".
   IdlePolicy idle;
   NetworkOptions network;
   JobKey key;
@@ -85,7 +86,7 @@ struct alignas(4096) RankBlock {
 struct JobHeader {
   static constexpr std::uint64_t kMagic = 0x436f7261636c6531;  // "Coracle1"
   /// Raised with every change of layout: launcher and program must have been built from the same version.
-  static constexpr std::uint32_t kVersion = 5;
+  static constexpr std::uint32_t kVersion = 6;
 
   std::uint64_t magic = kMagic;
   std::uint32_t version = kVersion;

@@ -17,6 +17,9 @@ struct TransportTraits {
   double bandwidth_bytes_per_ns;
   std::size_t eager_bytes_max;  ///< Larger requests wait until the peer has taken them from the sender's memory.
   bool by_load_store;           ///< Peers' segments are plain memory here: put and get are copies.
+  double overhead_ns = 0;       ///< What an operation costs the processor of who starts it; part of the latency.
+  double gap_ns = 0;            ///< Least time between two operations.
+  double readers = 1;           ///< How many ranks may copy from one of them before they share its bandwidth.
 };
 
 /// Interface without state. All calls from the loop's thread, all noexcept: failures are outcomes of operations.
@@ -24,6 +27,8 @@ class Transport : public Poller {
  public:
   virtual const char* name() const noexcept = 0;
   virtual TransportTraits traits() const noexcept = 0;
+  /// The same towards one peer, where that makes a difference (`sim`).
+  virtual TransportTraits traits_to(std::uint32_t) const noexcept { return traits(); }
   /// Takes the operation: it finishes during the call, or later in poll(). Never refuses: when full it queues inside.
   /// The operation and its buffers must live until it has finished.
   virtual void submit(Operation& operation) noexcept = 0;

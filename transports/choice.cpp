@@ -36,6 +36,13 @@ std::string between_nodes(RemoteTransport wanted) {
 
 }  // namespace
 
+const char* transport_between_nodes(const JobShape& shape) {
+  if (shape.network.transport == RemoteTransport::tcp) return "tcp";
+  if (shape.network.transport == RemoteTransport::verbs) return "verbs";
+  const verbs::Support rdma = verbs::probe();
+  return rdma.available && !rdma.software ? "verbs" : "tcp";
+}
+
 std::vector<std::string> describe_transports(const JobShape& shape) {
   if (shape.placement == Placement::sim) return {};
   std::vector<std::string> lines;

@@ -12,4 +12,7 @@ namespace coracle {
 /// said of two nodes is this machine's view: that of the node where the job is started.
 std::vector<std::string> describe_transports(const JobShape& shape);
 
+/// "tcp" or "verbs", as seen from this machine.
+const char* transport_between_nodes(const JobShape& shape);
+
 }  // namespace coracle

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "apps/coracle/job_choices.hpp"
 #include "apps/coracle/units.hpp"
 #include "runtime/error.hpp"
 #include "runtime/launch/cores.hpp"
@@ -185,6 +186,12 @@ JobOptions job_options(const RunWords& words) {
   options.verbose = words.verbose;
   options.notes = describe_transports(shape);
   set_program(words, options);
+  try {
+    set_choices(options);
+  } catch (const Error& error) {
+    if (error.code() != Errc::bad_input) throw;
+    wrong(error.what());
+  }
   return options;
 }
 

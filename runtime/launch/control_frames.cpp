@@ -56,6 +56,7 @@ void write_shape(WireWriter& writer, const JobShape& shape) {
   writer.write(shape.segment_bytes);
   writer.write(shape.inbox_bytes);
   writer.write(shape.seed);
+  writer.write(shape.choices);
   write_network(writer, shape.network);
   writer.write(shape.key);
 }
@@ -68,6 +69,8 @@ JobShape read_shape(WireReader& reader) {
   shape.segment_bytes = reader.read<std::uint64_t>();
   shape.inbox_bytes = reader.read<std::uint64_t>();
   shape.seed = reader.read<std::uint64_t>();
+  shape.choices = reader.read<std::array<char, 1024>>();
+  shape.choices.back() = '\0';
   shape.network = read_network(reader);
   shape.key = reader.read<JobKey>();
   return shape;

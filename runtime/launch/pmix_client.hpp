@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/directory.hpp"
+#include "runtime/job.hpp"
 
 namespace coracle {
 
@@ -52,8 +52,9 @@ class PmixClient {
   virtual void finish() = 0;
 };
 
-/// What all processes of such a job need first: a key that only they know. Rank 0 makes it. Contains a fence.
-JobKey agree_on_key(PmixClient& client);
+/// What all processes of such a job need first: a key that only they know, and what they choose alike
+/// (`shape.choices`). Those of rank 0 are everyone's. Contains a fence.
+void agree(PmixClient& client, JobShape& shape);
 
 /// From getrandom.
 JobKey random_job_key();

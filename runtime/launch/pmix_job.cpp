@@ -4,6 +4,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <span>
+#include <type_traits>
+#include <vector>
 
 #include "runtime/error.hpp"
 #include "runtime/launch/pmix_client.hpp"
@@ -22,15 +25,25 @@ JobKey random_job_key() {
   return key;
 }
 
-JobKey agree_on_key(PmixClient& client) {
-  constexpr const char* kName = "coracle.key";
-  JobKey key;
-  if (client.rank() == 0) client.publish(kName, std::as_bytes(std::span((key = random_job_key()).bytes)));
+void agree(PmixClient& client, JobShape& shape) {
+  constexpr const char* kName = "coracle.job";
+  struct Agreed {
+    JobKey key;
+    decltype(JobShape::choices) choices;
+  };
+  static_assert(std::has_unique_object_representations_v<Agreed>);
+  Agreed agreed{};
+  if (client.rank() == 0) {
+    agreed = {random_job_key(), shape.choices};
+    client.publish(kName, std::as_bytes(std::span(&agreed, 1)));
+  }
   client.fence();
   const std::vector<std::byte> bytes = client.fetch(0, kName);
-  if (bytes.size() != key.bytes.size()) throw Error(Errc::bad_input, "the first process has left no key for the job");
-  std::memcpy(key.bytes.data(), bytes.data(), bytes.size());
-  return key;
+  if (bytes.size() != sizeof agreed) throw Error(Errc::bad_input, "the first process has left no key for the job");
+  std::memcpy(&agreed, bytes.data(), sizeof agreed);
+  shape.key = agreed.key;
+  shape.choices = agreed.choices;
+  shape.choices.back() = '\0';
 }
 
 }  // namespace coracle

@@ -55,7 +55,7 @@ void PmixLauncher::join() {
   use_all_cores();
   options_.shape.nodes = client_->size();
   check(options_);
-  options_.shape.key = agree_on_key(*client_);
+  agree(*client_, options_.shape);
   share_ = std::make_unique<NodeShare>(options_, client_->rank(), client_->one_machine());
   client_->publish(kPmixCard, encode(share_->card()));
   client_->fence();

@@ -22,7 +22,7 @@ PmixRank::PmixRank(std::uint64_t inbox_bytes) : client_(PmixClient::connect()) {
   shape.size = client_->size();
   shape.nodes = client_->size();
   shape.inbox_bytes = inbox_bytes;
-  shape.key = agree_on_key(*client_);
+  agree(*client_, shape);
   const bool alone = client_->one_machine();
   const std::vector<NodeAddress> addresses = alone ? std::vector{loopback_address()} : machine_addresses("");
   const NodeAddress at = alone ? addresses.front() : NodeAddress{};

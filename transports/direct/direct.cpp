@@ -66,7 +66,7 @@ DirectTransport::DirectTransport(Rank& rank) noexcept
 }
 
 TransportTraits DirectTransport::traits() const noexcept {
-  return {60, 10, kEagerBytesMax, true};
+  return {60, 10, kEagerBytesMax, true, 20, 20, 4};
 }
 
 void DirectTransport::submit(Operation& operation) noexcept {

@@ -26,6 +26,16 @@ class WakeUp final : public Happening {
   std::uint32_t rank_;
 };
 
+TransportTraits traits_of(const Link& link, const NetworkModel& model) noexcept {
+  return {static_cast<double>(link.latency_ns + link.overhead_send_ns + link.overhead_receive_ns),
+          link.bandwidth_bytes_per_ns,
+          model.eager_bytes_max,
+          false,
+          static_cast<double>(link.overhead_send_ns),
+          static_cast<double>(link.gap_ns),
+          1};
+}
+
 }  // namespace
 
 SimTransport::SimTransport(World& world, Rank& rank) noexcept
@@ -48,10 +58,12 @@ void SimTransport::forget_messages() noexcept {
 }
 
 TransportTraits SimTransport::traits() const noexcept {
-  const NetworkModel& model = world_.model();
-  const Link& link = rank_.nodes() > 1 ? model.between : model.inside;
-  return {static_cast<double>(link.latency_ns + link.overhead_send_ns + link.overhead_receive_ns),
-          link.bandwidth_bytes_per_ns, model.eager_bytes_max, false};
+  // The worst of them.
+  return traits_of(rank_.nodes() > 1 ? world_.model().between : world_.model().inside, world_.model());
+}
+
+TransportTraits SimTransport::traits_to(std::uint32_t peer) const noexcept {
+  return traits_of(world_.wires().link(id(), peer), world_.model());
 }
 
 std::error_code SimTransport::check(const Operation& operation) const noexcept {

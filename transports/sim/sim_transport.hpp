@@ -30,6 +30,7 @@ class SimTransport final : public Transport {
 
   const char* name() const noexcept override { return "sim"; }
   TransportTraits traits() const noexcept override;
+  TransportTraits traits_to(std::uint32_t peer) const noexcept override;
   void submit(Operation& operation) noexcept override;
   void reply(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept override;
   std::size_t reply_bytes_max() const noexcept override { return world_.model().eager_bytes_max; }

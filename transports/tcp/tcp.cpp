@@ -42,7 +42,7 @@ TcpTransport::~TcpTransport() {
 }
 
 TransportTraits TcpTransport::traits() const noexcept {
-  return {15'000, 5, Outbox::kCopiedBytesMax, false};
+  return {15'000, 5, Outbox::kCopiedBytesMax, false, 2'000, 2'000};
 }
 
 std::size_t TcpTransport::in_flight() const noexcept {

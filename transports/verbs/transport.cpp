@@ -104,7 +104,7 @@ VerbsTransport::~VerbsTransport() {
 }
 
 TransportTraits VerbsTransport::traits() const noexcept {
-  return {1500, 10, kEagerBytesMax, false};
+  return {1500, 10, kEagerBytesMax, false, 200, 100};
 }
 
 Peer& VerbsTransport::peer_of(std::uint32_t rank) {

@@ -1,0 +1,19 @@
+// What a job's ranks are told of how its collectives go: measured costs of this machine, and the user's wishes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "collectives/tuning_file.hpp"
+#include "runtime/launch/job_options.hpp"
+
+namespace coracle {
+
+/// Of a job as `options` describe it, on this machine.
+TuningQuery tuning_query(const JobOptions& options);
+
+/// Fills in `options.shape.choices`, and a note. Warns on standard error of a file of costs that can't be used. Throws
+/// Error (bad_input) for a wish that can't be meant.
+void set_choices(JobOptions& options);
+
+}  // namespace coracle

@@ -1,0 +1,94 @@
+// CostModel: predicts how long a collective takes, and so chooses how it goes. What is chosen depends only on what all
+// members know alike: the sizes, the team's shape, and costs that the job has agreed on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "collectives/costs.hpp"
+#include "runtime/broadcast_choice.hpp"
+
+namespace coracle {
+
+/// A team as the model sees it.
+struct TeamShape {
+  std::uint32_t nodes = 1;
+  std::uint32_t mates = 1;  ///< Members on the largest node.
+  bool operator==(const TeamShape&) const = default;
+};
+
+/// Collectives between nodes, apart from broadcast, which has a choice of its own.
+enum class Collective : std::uint8_t {
+  reduce,
+  all_reduce,
+  gather,
+  gather_all,
+  scatter,
+  reduce_scatter,
+  all_to_all,
+  scan,
+};
+inline constexpr std::size_t kCollectives = 8;
+
+/// In which way a collective goes between P participants, which have m bytes each (of a gather_all, a reduce_scatter
+/// and an all_to_all: m bytes for each participant).
+enum class Algorithm : std::uint8_t {
+  automatic,  ///< By the cost model.
+  linear,     ///< One after the other, at the root: P messages, nothing is forwarded.
+  binomial,   ///< A tree: log2 P steps.
+  doubling,   ///< Everyone exchanges all it has with a partner whose distance doubles: log2 P steps.
+  halving,    ///< Recursive halving, then doubling where everyone needs all: log2 P steps, but each byte moves twice.
+  ring,       ///< Neighbours only: P - 1 steps of m / P, or m, bytes.
+  bruck,      ///< log2 P steps, each with half of all blocks.
+  pairwise,   ///< P - 1 exchanges, each with another partner.
+};
+
+/// Those that a collective has, the simplest first.
+std::span<const Algorithm> algorithms_of(Collective collective) noexcept;
+
+std::string_view name_of(Collective collective) noexcept;
+std::string_view name_of(Algorithm algorithm) noexcept;
+std::string_view name_of(BroadcastMethod method) noexcept;
+std::string_view name_of(BroadcastTree tree) noexcept;
+
+class CostModel {
+ public:
+  explicit CostModel(const Costs& costs) noexcept : costs_(costs) {}
+
+  const Costs& costs() const noexcept { return costs_; }
+
+  /// From the first member's arrival to the last one's leaving, on the mean. `choice` must be complete.
+  double broadcast_ns(const BroadcastChoice& choice, std::size_t bytes, TeamShape shape) const noexcept;
+  /// All complete choices that make sense for this size and shape: for choosing, and for trying them all. `wish`: what
+  /// is given there is in every one.
+  std::vector<BroadcastChoice> broadcast_candidates(std::size_t bytes, TeamShape shape,
+                                                    const BroadcastChoice& wish = {}) const;
+  /// The fastest of them. A wish for recursive doubling becomes a ring where the nodes are no power of two.
+  BroadcastChoice choose_broadcast(std::size_t bytes, TeamShape shape, const BroadcastChoice& wish = {}) const;
+
+  /// Between so many participants, each on a node of its own; `bytes` as Algorithm says.
+  double collective_ns(Collective collective, Algorithm algorithm, std::size_t bytes,
+                       std::uint32_t participants) const noexcept;
+  Algorithm choose(Collective collective, std::size_t bytes, std::uint32_t participants) const noexcept;
+
+ private:
+  struct Stream;
+
+  /// One message, from its start to its arrival.
+  double message_ns(double bytes) const noexcept;
+  /// How long one message keeps a node's port.
+  double port_ns(double bytes) const noexcept;
+  Stream between_ns(const BroadcastChoice& choice, double bytes, std::uint32_t nodes) const noexcept;
+  Stream tree_ns(const BroadcastChoice& choice, std::uint32_t nodes, double piece, double pieces) const noexcept;
+  Stream scatter_gather_ns(const BroadcastChoice& choice, double bytes, std::uint32_t nodes, double piece,
+                           double pieces) const noexcept;
+  double inside_ns(const BroadcastChoice& choice, std::uint32_t mates, const Stream& stream) const noexcept;
+  double short_ns(double bytes, TeamShape shape) const noexcept;
+  double arrival_ns(const BroadcastChoice& choice, TeamShape shape) const noexcept;
+
+  Costs costs_;
+};
+
+}  // namespace coracle
