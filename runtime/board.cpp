@@ -59,6 +59,7 @@ Board::Board(Rank& rank, Team& team, bool of_world)
       mates_(team.nodes().size_of(team.nodes().own())),
       place_(team.nodes().place_of(team.index())),
       of_world_(of_world),
+      light_(rank.core().flag_waits().fences()),
       ranks_(ranks_of_own_node(team)),
       parts_(mates_) {
   const JobRegion& region = rank.core().region();
@@ -127,7 +128,7 @@ void Board::retire(std::uint64_t number) noexcept {
     retired_after_[next % kRounds / 64] &= ~bit_of(next);
     retired_ = next;
   }
-  wake(own().retired.raise(retired_));
+  raise(own().retired, retired_);
 }
 
 void Board::wake(std::uint64_t sleepers) noexcept {
@@ -214,7 +215,7 @@ void Round::lend(const void* address, std::size_t bytes, std::uint64_t stage, st
 }
 
 void Round::publish(std::uint64_t stage) noexcept {
-  board_.wake(own_post_.flag.raise(value_of(stage)));
+  board_.raise(own_post_.flag, value_of(stage));
 }
 
 void Round::move_lent(const void* address) noexcept {
@@ -236,6 +237,10 @@ Round::Lent Round::lent(std::uint32_t place) noexcept {
   // acquire, by seq_cst: what was written before the address is seen.
   const auto* address = reinterpret_cast<const std::byte*>(post.address.load(std::memory_order_seq_cst));
   return {address, post.bytes, post.mark.load(std::memory_order_relaxed)};
+}
+
+bool Round::copies_at_once() const noexcept {
+  return board_.rank_.placement() != Placement::sim;
 }
 
 const std::byte* Round::begin_reading(std::uint32_t place) noexcept {

@@ -57,6 +57,7 @@ class Board {
   void check_whole() const;
   void retire(std::uint64_t number) noexcept;
   void wake(std::uint64_t sleepers) noexcept;
+  void raise(Flag& flag, std::uint64_t to) noexcept { wake(light_ ? flag.raise_lightly(to) : flag.raise(to)); }
   std::byte* stage(std::uint64_t number, std::size_t bytes) noexcept;
   std::uint64_t own_bit() const noexcept { return std::uint64_t{1} << place_ % 64; }
 
@@ -72,6 +73,7 @@ class Board {
   const std::uint32_t mates_;
   const std::uint32_t place_;
   const bool of_world_;
+  const bool light_;                  // raises, see Flag
   std::vector<std::uint32_t> ranks_;  // by place
   std::vector<BoardPart*> parts_;     // by place
   Slab<std::byte> memory_;            // of the own part, but for the world's
@@ -140,6 +142,13 @@ class [[nodiscard]] Round {
     std::uint32_t mark;
   };
   Lent lent(std::uint32_t place) noexcept;
+  /// What a mate has lent out of its arena, which stays to the end of this round.
+  std::span<const std::byte> staged(std::uint32_t place) noexcept {
+    const Lent memory = lent(place);
+    return {memory.address, memory.bytes};
+  }
+  /// Whether a memcpy does what copy_own() does, or copy() from what is staged: not in `sim`.
+  bool copies_at_once() const noexcept;
   /// Copies out of what a mate lends, which it has posted. False when it lends no longer. In `sim` it takes time.
   Task<bool> copy(std::uint32_t place, std::size_t offset, std::span<std::byte> target);
   /// Copies within this member's memory, as a memcpy would; in `sim` that takes time, too.

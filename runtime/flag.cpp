@@ -6,6 +6,15 @@
 #include "runtime/rank_core.hpp"
 
 namespace coracle {
+namespace {
+
+void cpu_pause() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
 
 bool FlagWaits::poll() noexcept {
   bool any = false;
@@ -28,6 +37,7 @@ bool FlagWaits::poll() noexcept {
 void FlagWaits::about_to_sleep() noexcept {
   // seq_cst: pairs with Flag::raise; the loop polls once more after this.
   for (FlagWait* wait : waits_) wait->flag_.sleepers.fetch_or(wait->bit_, std::memory_order_seq_cst);
+  if (fence_ && !waits_.empty()) fence_->pass();
 }
 
 void FlagWaits::add(FlagWait& wait) {
@@ -44,10 +54,14 @@ void FlagWaits::remove(FlagWait& wait) noexcept {
 bool FlagWait::glance() const noexcept {
   // Where every rank has a core of its own, what is awaited mostly comes within the time of a cache line's way: looking
   // on costs less than suspending.
-  constexpr int kLooks = 100;
+  constexpr int kLooks = 40;
   if (!core_.loop().spins()) return false;
-  for (int look = 0; look < kLooks; ++look)
+  for (int look = 0; look < kLooks; ++look) {
     if (reached()) return true;
+    // Not too often: who looks takes the line away from who is about to write to it.
+    cpu_pause();
+    cpu_pause();
+  }
   return false;
 }
 

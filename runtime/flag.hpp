@@ -4,9 +4,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "runtime/event_loop.hpp"
+#include "runtime/fence_of_all.hpp"
 #include "runtime/peers.hpp"
 #include "runtime/waiter.hpp"
 
@@ -17,7 +19,9 @@ class RankCore;
 /// Zero bytes are its initial state. The value only grows.
 ///
 /// The race between "about to sleep" and "about to raise" is Dekker's, as in Doorbell: the raiser stores the value
-/// (seq_cst) and then loads `sleepers`; a waiter sets its bit there (seq_cst) and then looks at the value once more.
+/// (seq_cst) and then loads `sleepers`; a waiter sets its bit there (seq_cst) and then looks at the value once more. A
+/// seq_cst store waits until its cache line is here; where every rank has a core of its own, the waiters' FenceOfAll
+/// takes its place (FlagWaits::fence_before_sleep), and raise_lightly() leaves the store to the processor's buffer.
 struct Flag {
   std::atomic<std::uint64_t> value{0};
   /// A bit for each waiter that sleeps; which rank a bit stands for, the flag's users agree upon.
@@ -28,6 +32,14 @@ struct Flag {
   std::uint64_t raise(std::uint64_t to) noexcept {
     value.store(to, std::memory_order_seq_cst);
     return take_sleepers();
+  }
+  /// As raise, where all waiters pass a FenceOfAll between setting their bits and looking again.
+  std::uint64_t raise_lightly(std::uint64_t to) noexcept {
+    value.store(to, std::memory_order_release);           // pairs with reached()
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // for the compiler; the processor obeys the waiter's fence
+    if (sleepers.load(std::memory_order_relaxed) == 0) [[likely]]
+      return 0;
+    return sleepers.exchange(0, std::memory_order_seq_cst);
   }
   /// As raise, for a flag that several ranks raise: the greatest wins.
   std::uint64_t raise_to_at_least(std::uint64_t to) noexcept {
@@ -62,10 +74,14 @@ class FlagWaits final : public Poller {
   void remove(FlagWait& wait) noexcept;
   /// `sim`: the loop never sleeps, it is turned when it is woken; so waiters always count as sleepers.
   void always_announce() noexcept { announces_ = true; }
+  /// Raisers may be light from now on; all ranks of the node do this, or none.
+  void fence_before_sleep(const FenceOfAll& fence) noexcept { fence_ = fence; }
+  bool fences() const noexcept { return fence_.has_value(); }
 
  private:
   EventLoop& loop_;
   bool announces_ = false;
+  std::optional<FenceOfAll> fence_;
   std::vector<FlagWait*> waits_;
 };
 

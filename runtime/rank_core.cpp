@@ -32,7 +32,12 @@ void SignalWaits::remove(SignalWait& wait) noexcept {
 
 RankCore::RankCore(const JobRegion& region, std::uint32_t id, EventLoop& loop) noexcept
     : region_(region), id_(id), loop_(loop), addresses_(region, false, false), signal_waits_(loop), flag_waits_(loop) {
-  if (region.shape().placement == Placement::sim) flag_waits_.always_announce();
+  const Placement placement = region.shape().placement;
+  if (placement == Placement::sim) flag_waits_.always_announce();
+  // Where ranks outnumber cores they sleep often, and each sleep would pay for the fence.
+  if (placement == Placement::sim || region.shape().idle.spins == 0) return;
+  const FenceOfAll fence(placement);
+  if (fence.works()) flag_waits_.fence_before_sleep(fence);
 }
 
 void RankCore::set_transport(Transport& transport, bool by_load_store, bool shares_memory) noexcept {
