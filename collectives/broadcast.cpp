@@ -18,8 +18,10 @@
 namespace coracle {
 namespace {
 
-// Within a node: shorter ones are copied twice, through the arena, so that nobody has to wait for anybody.
-constexpr std::size_t kStagedBytesMax = 4096;
+// On one node: shorter ones are copied twice, through the arena, so that nobody has to wait for anybody. Waiting costs
+// little where every rank has a core, and a change of processes where not.
+constexpr std::size_t kStagedBytesMax = 1024;
+constexpr std::size_t kStagedBytesMaxCrowded = 16 * 1024;
 
 [[noreturn]] void throw_sizes_differ(std::size_t here, std::size_t there, std::uint32_t rank) {
   throw Error(Errc::bad_input, fmt::format("a collective was called with {} bytes here and with {} bytes on rank {}: "
@@ -27,29 +29,37 @@ constexpr std::size_t kStagedBytesMax = 4096;
                                            here, there, rank));
 }
 
-/// Within a node, of short data: the leader posts it, or leaves it in its arena, and goes on.
-Task<> lead_short(Round& round, std::span<const std::byte> data) {
-  if (data.size() <= Post::kInlineBytesMax) {
-    round.post(data, 1);
-    co_return;
-  }
-  std::byte* room = round.stage(data.size());
-  if (room == nullptr) room = co_await round.stage_when_free(data.size());
-  co_await round.copy_own(data, room);
-  round.lend(room, data.size(), 1);
+void take_inline(Round& round, std::uint32_t leader, std::span<std::byte> data) {
+  const std::span<const std::byte> there = round.inline_data(leader);
+  if (there.size() != data.size()) throw_sizes_differ(data.size(), there.size(), round.board().rank_at(leader));
+  if (!data.empty()) std::memcpy(data.data(), there.data(), data.size());
 }
 
-Task<> follow_short(Round& round, std::uint32_t leader, std::span<std::byte> data) {
-  co_await round.posted(leader, 1);
-  if (data.size() <= Post::kInlineBytesMax) {
-    const auto posted = round.inline_data(leader);
-    if (posted.size() != data.size()) throw_sizes_differ(data.size(), posted.size(), round.board().rank_at(leader));
-    if (!data.empty()) std::memcpy(data.data(), posted.data(), data.size());
+/// Within a node, of short data: the leader posts it, or leaves it in its arena, and goes on. Nested coroutines would
+/// cost more than what they do, so there are none where copies take no virtual time.
+Task<> pass_short(Round& round, std::uint32_t leader, std::span<std::byte> data) {
+  const bool whole = data.size() <= Post::kInlineBytesMax;
+  if (round.place() == leader) {
+    if (whole) {
+      round.post(data, 1);
+      co_return;
+    }
+    std::byte* room = round.stage(data.size());
+    if (room == nullptr) room = co_await round.stage_when_free(data.size());
+    if (round.copies_at_once())
+      std::memcpy(room, data.data(), data.size());
+    else
+      co_await round.copy_own(data, room);
+    round.lend(room, data.size(), 1);
     co_return;
   }
-  const Round::Lent lent = round.lent(leader);
-  if (lent.bytes != data.size()) throw_sizes_differ(data.size(), lent.bytes, round.board().rank_at(leader));
-  co_await round.copy(leader, 0, data);
+  co_await round.posted(leader, 1);
+  const std::span<const std::byte> there = whole ? round.inline_data(leader) : round.staged(leader);
+  if (there.size() != data.size()) throw_sizes_differ(data.size(), there.size(), round.board().rank_at(leader));
+  if (!whole && !round.copies_at_once())
+    co_await round.copy(leader, 0, data);
+  else if (!data.empty())
+    std::memcpy(data.data(), there.data(), data.size());
 }
 
 /// Between the fixed leaders, of short data: messages along a binomial tree.
@@ -82,11 +92,7 @@ Task<> broadcast_short(const Broadcast& broadcast) {
   if (!round.is_open()) co_await round.open();
   const bool leads = round.place() == leader;
   if (leads && nodes.count() > 1) co_await spread_short(broadcast, team.rank().local<Mailbox>());
-  if (round.mates() == 1) co_return;
-  if (leads)
-    co_await lead_short(round, broadcast.data);
-  else
-    co_await follow_short(round, leader, broadcast.data);
+  if (round.mates() > 1) co_await pass_short(round, leader, broadcast.data);
 }
 
 std::uint32_t find_leader(const Broadcast& broadcast, Round& round) {
@@ -138,17 +144,64 @@ Task<> broadcast_long(const Broadcast& broadcast) {
 }
 
 bool is_short(const Broadcast& broadcast) noexcept {
-  const bool one_node = broadcast.team.nodes().count() == 1;
-  if (one_node) return broadcast.data.size() <= kStagedBytesMax;
   return broadcast.data.empty() ||
          (broadcast.choice.method != BroadcastMethod::competitive && broadcast.choice.tree == BroadcastTree::binomial &&
           broadcast.data.size() <= Mailbox::kWholeBytesMax);
 }
 
-}  // namespace
+/// The two of a team on one node: a member's place on its board is its place in the team.
+Task<> broadcast_short_on_node(Team& team, std::span<std::byte> data, std::uint32_t root) {
+  team.check_whole("broadcast");
+  Round round(team.board());
+  if (!round.is_open()) co_await round.open();
+  if (data.size() > Post::kInlineBytesMax) {
+    co_await pass_short(round, root, data);
+  } else if (round.place() == root) {
+    round.post(data, 1);
+  } else {
+    co_await round.posted(root, 1);
+    take_inline(round, root, data);
+  }
+}
 
-Task<> broadcast_bytes(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice) {
-  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
+/// More than one only where mates copy from each other, or through a window.
+std::vector<BroadcastSchedule::Piece> pieces_on_node(const Team& team, std::size_t bytes,
+                                                     const BroadcastChoice& choice) {
+  const bool at_once = choice.fan_out + 1 >= team.size() && team.rank().placement() != Placement::process;
+  const std::size_t chunk = at_once ? bytes : std::min(choice.chunk_bytes, bytes);
+  std::vector<BroadcastSchedule::Piece> pieces;
+  pieces.reserve((bytes + chunk - 1) / chunk);
+  for (std::size_t begin = 0; begin < bytes; begin += chunk) pieces.push_back({begin, std::min(chunk, bytes - begin)});
+  return pieces;
+}
+
+Task<> lead_on_node(BroadcastWithin& within, std::uint32_t pieces) {
+  co_await within.begin_leading();
+  co_await within.publish(pieces);
+  co_await within.hand_over();
+}
+
+Task<> broadcast_long_on_node(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice wanted) {
+  team.check_whole("broadcast");
+  const BroadcastChoice choice = choose_broadcast(team, data.size(), wanted);
+  const std::vector<BroadcastSchedule::Piece> pieces = pieces_on_node(team, data.size(), choice);
+  BroadcastWithin within(team.rank(), team.board(), data, pieces, choice.fan_out);
+  std::exception_ptr failure;
+  try {
+    if (!within.round().is_open()) co_await within.round().open();
+    if (within.round().place() == root)
+      co_await lead_on_node(within, static_cast<std::uint32_t>(pieces.size()));
+    else
+      co_await within.follow(root);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (!failure) co_return;
+  co_await within.withdraw(!team.broken() && is_bad_input(failure));
+  std::rethrow_exception(failure);
+}
+
+Task<> broadcast_over_nodes(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice) {
   team.check_whole("broadcast");
   if (team.size() == 1) co_return;
   const Broadcast broadcast{team, team.next_sequence(), root, data, choose_broadcast(team, data.size(), choice)};
@@ -156,6 +209,17 @@ Task<> broadcast_bytes(Team& team, std::span<std::byte> data, std::uint32_t root
     co_await broadcast_short(broadcast);
   else
     co_await broadcast_long(broadcast);
+}
+
+}  // namespace
+
+Task<> broadcast_bytes(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice) {
+  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
+  if (team.nodes().count() != 1 || team.size() == 1) return broadcast_over_nodes(team, data, root, choice);
+  const bool crowded = !team.rank().loop().spins();
+  if (data.size() <= (crowded ? kStagedBytesMaxCrowded : kStagedBytesMax))
+    return broadcast_short_on_node(team, data, root);
+  return broadcast_long_on_node(team, data, root, choice);
 }
 
 }  // namespace coracle

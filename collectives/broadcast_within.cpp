@@ -2,6 +2,7 @@
 #include "collectives/broadcast_within.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
 
@@ -67,16 +68,30 @@ Task<> BroadcastWithin::make_room(std::uint32_t piece) {
     if (mate != round_.place()) co_await round_.posted(mate, piece + 2);
 }
 
-/// Waits for late ones as long as a copy of the data would take: then making one costs at most twice the best.
+/// All mates have come, or even gone.
+bool BroadcastWithin::all_here() noexcept {
+  if (relays()) return round_.arrivals() == round_.mates() - 1;
+  for (std::uint32_t mate = 0; mate < round_.mates(); ++mate)
+    if (mate != round_.place() && !round_.has_posted(mate, kDone)) return false;
+  return true;
+}
+
+/// Waits for late ones as long as their copies of the data would take: then making one more costs at most twice the
+/// best.
 Task<bool> BroadcastWithin::all_have_come() {
-  const std::uint32_t others = round_.mates() - 1;
-  if (round_.arrivals() == others) co_return true;
+  if (all_here()) co_return true;
   EventLoop& loop = rank_.loop();
-  if (!loop.spins()) co_return false;  // they need this processor to come
+  const bool crowded = !loop.spins();  // they need this processor to come
+  constexpr std::size_t kWorthYielding = 64 * 1024;
+  if (crowded && (data_.size() < kWorthYielding || !round_.copies_at_once())) co_return false;
   constexpr std::uint64_t kBytesPerNs = 5;
-  const std::uint64_t until_ns = loop.exact_now_ns() + data_.size() / kBytesPerNs;
-  while (round_.arrivals() != others && loop.exact_now_ns() < until_ns) co_await yield();
-  co_return round_.arrivals() == others;
+  const std::uint64_t copies = crowded ? round_.mates() : 2;
+  const std::uint64_t until_ns = loop.exact_now_ns() + copies * data_.size() / kBytesPerNs;
+  while (!all_here() && loop.exact_now_ns() < until_ns) {
+    if (crowded) ::sched_yield();
+    co_await yield();
+  }
+  co_return all_here();
 }
 
 Task<> BroadcastWithin::hand_over() {
@@ -105,14 +120,17 @@ void BroadcastWithin::check_size(std::uint32_t leader, std::uint64_t bytes) {
 }
 
 Task<> BroadcastWithin::follow(std::uint32_t leader) {
-  round_.move_lent(nullptr);                           // of an earlier round
-  const std::uint32_t position = round_.arrive() + 1;  // in the tree, whose top is the leader
+  std::uint32_t position = 0;  // in the tree, whose top is the leader
+  if (relays()) {
+    round_.move_lent(nullptr);  // of an earlier round
+    position = round_.arrive() + 1;
+  }
   co_await round_.posted(leader, 1);
   const Round::Lent lent = round_.lent(leader);
   if (lent.address == nullptr) co_await given_up(leader);
   check_size(leader, lent.bytes);
   const bool is_window = lent.mark == kWindow;
-  lends_ = !is_window && fan_out_ + 1 < round_.mates() && round_.board().can_lend(data_.data(), data_.size());
+  lends_ = !is_window && relays() && round_.board().can_lend(data_.data(), data_.size());
   std::uint32_t source = leader;
   if (lends_) {
     round_.lend(data_.data(), data_.size(), 1);

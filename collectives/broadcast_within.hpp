@@ -42,6 +42,9 @@ class BroadcastWithin {
 
  private:
   std::uint64_t whole() const noexcept { return pieces_.size() + 1; }  // stage: all pieces; 1: none
+  /// Whether mates copy from each other; then a member's place in the order of arrival counts.
+  bool relays() const noexcept { return fan_out_ + 1 < round_.mates(); }
+  bool all_here() noexcept;
   Task<bool> all_have_come();
   Task<std::uint32_t> copy_pieces(std::uint32_t source, std::uint32_t from, std::uint32_t to);
   Task<> given_up(std::uint32_t leader);
