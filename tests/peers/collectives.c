@@ -34,48 +34,54 @@ static void expect(int right, const char* collective, uint64_t bytes, uint64_t n
 // Each operation changes and checks every `stride`-th word: all of them before anything is timed, the first and the
 // last one of the data (of each block in all_to_all) in timed batches.
 
-static void one_broadcast(uint64_t bytes, uint64_t number, uint64_t stride) {
+static void broadcasts(uint64_t bytes, uint64_t count, uint64_t stride) {
   const uint64_t words = bytes / 8;
-  if (rank == 0)
-    for (uint64_t i = 0; i < words; i += stride) data[i] = word_of(0, 0, i, number);
-  MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
-  int right = 1;
-  for (uint64_t i = 0; i < words; i += stride) right &= data[i] == word_of(0, 0, i, number);
-  expect(right, "broadcast", bytes, number);
+  for (uint64_t number = 0; number < count; ++number) {
+    if (rank == 0)
+      for (uint64_t i = 0; i < words; i += stride) data[i] = word_of(0, 0, i, number);
+    MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+    int right = 1;
+    for (uint64_t i = 0; i < words; i += stride) right &= data[i] == word_of(0, 0, i, number);
+    expect(right, "broadcast", bytes, number);
+  }
 }
 
-static void one_all_reduce(uint64_t bytes, uint64_t number, uint64_t stride) {
+static void all_reduces(uint64_t bytes, uint64_t count, uint64_t stride) {
   double* values = (double*)data;
   const uint64_t words = bytes / 8;
-  const double step = (double)(number % 1024);
-  for (uint64_t i = 0; i < words; i += stride) values[i] = step + rank + (double)i;
-  MPI_Allreduce(MPI_IN_PLACE, values, (int)words, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  int right = 1;
-  for (uint64_t i = 0; i < words; i += stride)
-    right &= values[i] == ranks * (step + (double)i) + ranks * (ranks - 1) / 2;
-  expect(right, "all_reduce", bytes, number);
-}
-
-static void one_all_to_all(uint64_t bytes, uint64_t number, uint64_t stride) {
-  const uint64_t words = bytes / 8;
-  for (int peer = 0; peer < ranks; ++peer)
-    for (uint64_t i = 0; i < words; i += stride) source[(uint64_t)peer * words + i] = word_of(rank, peer, i, number);
-  MPI_Alltoall(source, (int)bytes, MPI_BYTE, data, (int)bytes, MPI_BYTE, MPI_COMM_WORLD);
-  int right = 1;
-  for (int peer = 0; peer < ranks; ++peer)
+  for (uint64_t number = 0; number < count; ++number) {
+    const double step = (double)(number % 1024);
+    for (uint64_t i = 0; i < words; i += stride) values[i] = step + rank + (double)i;
+    MPI_Allreduce(MPI_IN_PLACE, values, (int)words, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    int right = 1;
     for (uint64_t i = 0; i < words; i += stride)
-      right &= data[(uint64_t)peer * words + i] == word_of(peer, rank, i, number);
-  expect(right, "all_to_all", bytes, number);
+      right &= values[i] == ranks * (step + (double)i) + ranks * (ranks - 1) / 2;
+    expect(right, "all_reduce", bytes, number);
+  }
 }
 
-static void one_barrier(uint64_t bytes, uint64_t number, uint64_t stride) {
-  (void)bytes, (void)number, (void)stride;
-  MPI_Barrier(MPI_COMM_WORLD);
+static void all_to_alls(uint64_t bytes, uint64_t count, uint64_t stride) {
+  const uint64_t words = bytes / 8;
+  for (uint64_t number = 0; number < count; ++number) {
+    for (int peer = 0; peer < ranks; ++peer)
+      for (uint64_t i = 0; i < words; i += stride) source[(uint64_t)peer * words + i] = word_of(rank, peer, i, number);
+    MPI_Alltoall(source, (int)bytes, MPI_BYTE, data, (int)bytes, MPI_BYTE, MPI_COMM_WORLD);
+    int right = 1;
+    for (int peer = 0; peer < ranks; ++peer)
+      for (uint64_t i = 0; i < words; i += stride)
+        right &= data[(uint64_t)peer * words + i] == word_of(peer, rank, i, number);
+    expect(right, "all_to_all", bytes, number);
+  }
+}
+
+static void barriers(uint64_t bytes, uint64_t count, uint64_t stride) {
+  (void)bytes, (void)stride;
+  for (; count != 0; --count) MPI_Barrier(MPI_COMM_WORLD);
 }
 
 struct collective {
   const char* name;
-  void (*run)(uint64_t bytes, uint64_t number, uint64_t stride);
+  void (*run)(uint64_t bytes, uint64_t count, uint64_t stride);
   int blocks;  // its buffers hold a block per rank
 };
 
@@ -90,7 +96,7 @@ static double batch_ns(const struct collective* collective, uint64_t bytes, uint
   const uint64_t stride = bytes > 8 ? bytes / 8 - 1 : 1;
   MPI_Barrier(MPI_COMM_WORLD);
   const double begin = now_ns();
-  for (uint64_t number = 0; number < count; ++number) collective->run(bytes, number, stride);
+  collective->run(bytes, count, stride);
   double taken = now_ns() - begin;
   MPI_Allreduce(MPI_IN_PLACE, &taken, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return taken;
@@ -102,7 +108,7 @@ static int by_size(const void* left, const void* right) {
 }
 
 static void measure(const struct collective* collective, uint64_t bytes) {
-  collective->run(bytes, 1, 1);
+  collective->run(bytes, 2, 1);
   uint64_t count = 1;
   double taken = batch_ns(collective, bytes, count);
   for (double spent = taken; taken < kBatchNs || spent < kWarmUpNs; spent += taken) {
@@ -130,10 +136,10 @@ static uint64_t* zeroed(uint64_t bytes) {
 }
 
 int main(int argc, char** argv) {
-  static const struct collective all[] = {{"broadcast", one_broadcast, 0},
-                                          {"all_reduce", one_all_reduce, 0},
-                                          {"all_to_all", one_all_to_all, 1},
-                                          {"barrier", one_barrier, 0}};
+  static const struct collective all[] = {{"broadcast", broadcasts, 0},
+                                          {"all_reduce", all_reduces, 0},
+                                          {"all_to_all", all_to_alls, 1},
+                                          {"barrier", barriers, 0}};
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);

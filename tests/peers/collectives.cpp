@@ -51,7 +51,7 @@ double now_ns() {
 /// One size of one collective.
 class Loop {
  public:
-  using One = Task<> (Loop::*)(std::uint64_t number, std::uint64_t stride);
+  using Many = Task<> (Loop::*)(std::uint64_t count, std::uint64_t stride);
 
   Loop(Rank& self, std::uint64_t bytes, std::uint64_t blocks)
       : self_(self), bytes_(bytes), source_(zeroed((bytes + 8) * blocks)), data_(zeroed((bytes + 8) * blocks)) {}
@@ -59,41 +59,64 @@ class Loop {
   // Each operation changes and checks every `stride`-th word: all of them before anything is timed, the first and the
   // last one of the data (of each block in all_to_all) in timed batches.
 
-  Task<> broadcast(std::uint64_t number, std::uint64_t stride) {
-    if (self_.id() == 0)
-      for (std::uint64_t i = 0; i < words(); i += stride) data()[i] = word_of(0, 0, i, number);
-    co_await self_.world().broadcast(std::span(data(), words()), 0);
-    bool right = true;
-    for (std::uint64_t i = 0; i < words(); i += stride) right &= data()[i] == word_of(0, 0, i, number);
-    expect(right, "broadcast", number);
+  Task<> broadcasts(std::uint64_t count, std::uint64_t stride) {
+    for (std::uint64_t number = 0; number < count; ++number) {
+      if (self_.id() == 0)
+        for (std::uint64_t i = 0; i < words(); i += stride) data()[i] = word_of(0, 0, i, number);
+      co_await self_.world().broadcast(std::span(data(), words()), 0);
+      bool right = true;
+      for (std::uint64_t i = 0; i < words(); i += stride) right &= data()[i] == word_of(0, 0, i, number);
+      expect(right, "broadcast", number);
+    }
   }
 
-  Task<> all_reduce(std::uint64_t number, std::uint64_t stride) {
+  Task<> all_reduces(std::uint64_t count, std::uint64_t stride) {
     double* values = reinterpret_cast<double*>(data());
-    const auto step = static_cast<double>(number % 1024);
     const double ranks = self_.size();
-    for (std::uint64_t i = 0; i < words(); i += stride) values[i] = step + self_.id() + static_cast<double>(i);
-    co_await self_.world().all_reduce(std::span(values, words()), std::plus<>());
-    bool right = true;
-    for (std::uint64_t i = 0; i < words(); i += stride)
-      right &= values[i] == ranks * (step + static_cast<double>(i)) + ranks * (ranks - 1) / 2;
-    expect(right, "all_reduce", number);
+    for (std::uint64_t number = 0; number < count; ++number) {
+      const auto step = static_cast<double>(number % 1024);
+      for (std::uint64_t i = 0; i < words(); i += stride) values[i] = step + self_.id() + static_cast<double>(i);
+      co_await self_.world().all_reduce(std::span(values, words()), std::plus<>());
+      bool right = true;
+      for (std::uint64_t i = 0; i < words(); i += stride)
+        right &= values[i] == ranks * (step + static_cast<double>(i)) + ranks * (ranks - 1) / 2;
+      expect(right, "all_reduce", number);
+    }
   }
 
-  Task<> barrier(std::uint64_t, std::uint64_t) { return self_.world().barrier(); }
+  Task<> all_to_alls(std::uint64_t count, std::uint64_t stride) {
+    const std::uint32_t ranks = self_.size();
+    std::uint64_t* source = source_.get();
+    for (std::uint64_t number = 0; number < count; ++number) {
+      for (std::uint32_t peer = 0; peer < ranks; ++peer)
+        for (std::uint64_t i = 0; i < words(); i += stride)
+          source[peer * words() + i] = word_of(self_.id(), peer, i, number);
+      co_await self_.world().all_to_all(std::span<const std::uint64_t>(source, ranks * words()),
+                                        std::span(data(), ranks * words()));
+      bool right = true;
+      for (std::uint32_t peer = 0; peer < ranks; ++peer)
+        for (std::uint64_t i = 0; i < words(); i += stride)
+          right &= data()[peer * words() + i] == word_of(peer, self_.id(), i, number);
+      expect(right, "all_to_all", number);
+    }
+  }
 
-  Task<> measure(const char* name, One one) {
-    co_await (this->*one)(1, 1);
+  Task<> barriers(std::uint64_t count, std::uint64_t) {
+    for (; count != 0; --count) co_await self_.world().barrier();
+  }
+
+  Task<> measure(const char* name, Many many) {
+    co_await (this->*many)(2, 1);
     std::uint64_t count = 1;
-    double taken = co_await batch_ns(one, count);
+    double taken = co_await batch_ns(many, count);
     for (double spent = taken; taken < kBatchNs || spent < kWarmUpNs; spent += taken) {
       const double factor = std::clamp(1.2 * kBatchNs / std::max(taken, 1.0), 1.0, 8.0);
       count = static_cast<std::uint64_t>(static_cast<double>(count) * factor) + 1;
-      taken = co_await batch_ns(one, count);
+      taken = co_await batch_ns(many, count);
     }
     std::vector<double> samples;
     for (double spent = 0; samples.size() < kBatchesMax && (samples.empty() || spent < kFigureNs);) {
-      taken = co_await batch_ns(one, count);
+      taken = co_await batch_ns(many, count);
       spent += taken;
       samples.push_back(taken / static_cast<double>(count));
     }
@@ -114,11 +137,11 @@ class Loop {
   }
 
   /// Nanoseconds that `count` operations take on the slowest rank; the same everywhere.
-  Task<double> batch_ns(One one, std::uint64_t count) {
+  Task<double> batch_ns(Many many, std::uint64_t count) {
     const std::uint64_t stride = bytes_ > 8 ? bytes_ / 8 - 1 : 1;
     co_await self_.world().barrier();
     const double begin = now_ns();
-    for (std::uint64_t number = 0; number < count; ++number) co_await (this->*one)(number, stride);
+    co_await (this->*many)(count, stride);
     const double taken = now_ns() - begin;
     co_return co_await self_.world().all_reduce(taken, [](double a, double b) { return std::max(a, b); });
   }
@@ -131,13 +154,14 @@ class Loop {
 
 struct Collective {
   const char* name;
-  Loop::One run;
+  Loop::Many run;
   bool blocks;  // its buffers hold a block per rank
 };
 
-constexpr Collective kCollectives[] = {{"broadcast", &Loop::broadcast, false},
-                                       {"all_reduce", &Loop::all_reduce, false},
-                                       {"barrier", &Loop::barrier, false}};
+constexpr Collective kCollectives[] = {{"broadcast", &Loop::broadcasts, false},
+                                       {"all_reduce", &Loop::all_reduces, false},
+                                       {"all_to_all", &Loop::all_to_alls, true},
+                                       {"barrier", &Loop::barriers, false}};
 
 /// Null when there is none of that name.
 const Collective* find(std::string_view name) {

@@ -19,6 +19,14 @@ struct Subject {
   std::size_t count = 0;  ///< Elements, of each rank's block where there are blocks.
 
   std::span<double> values() const { return target.local().first(count); }
+  std::span<const double> block() const { return source.local().first(count); }
+  std::span<double> blocks() const { return target.local().first(count * team.size()); }
+  std::span<const double> source_blocks() const { return source.local().first(count * team.size()); }
+  /// At the root only.
+  std::span<double> at_root(std::span<double> data) const { return team.index() == 0 ? data : std::span<double>(); }
+  std::span<const double> at_root(std::span<const double> data) const {
+    return team.index() == 0 ? data : std::span<const double>();
+  }
 };
 
 struct Collective {
@@ -31,8 +39,28 @@ struct Collective {
 constexpr Collective kCollectives[] = {
     {"barrier", [](Subject& subject) { return subject.team.barrier(); }, &RawMoves::barrier, false},
     {"broadcast", [](Subject& subject) { return subject.team.broadcast(subject.values(), 0); }, &RawMoves::broadcast},
+    {"reduce", [](Subject& subject) { return subject.team.reduce(subject.values(), std::plus<>(), 0); },
+     &RawMoves::reduce},
     {"all_reduce", [](Subject& subject) { return subject.team.all_reduce(subject.values(), std::plus<>()); },
      &RawMoves::all_reduce},
+    {"gather",
+     [](Subject& subject) { return subject.team.gather(subject.block(), subject.at_root(subject.blocks()), 0); },
+     &RawMoves::gather},
+    {"gather_all", [](Subject& subject) { return subject.team.gather_all(subject.block(), subject.blocks()); },
+     &RawMoves::gather_all},
+    {"scatter",
+     [](Subject& subject) {
+       return subject.team.scatter(subject.at_root(subject.source_blocks()), subject.values(), 0);
+     },
+     &RawMoves::scatter},
+    {"reduce_scatter",
+     [](Subject& subject) {
+       return subject.team.reduce_scatter(subject.source_blocks(), subject.values(), std::plus<>());
+     },
+     &RawMoves::reduce_scatter},
+    {"all_to_all", [](Subject& subject) { return subject.team.all_to_all(subject.source_blocks(), subject.blocks()); },
+     &RawMoves::all_to_all},
+    {"scan", [](Subject& subject) { return subject.team.scan(subject.values(), std::plus<>()); }, &RawMoves::scan},
 };
 
 constexpr std::uint64_t kSizes[] = {8, 64, 1024, 4096, 16384, 65536, 262144, 1048576};
