@@ -1,13 +1,73 @@
-// all_reduce: see between/all_reduce.cpp.
+// all_reduce in two levels: on each node by the board, between nodes by the first member of each. Nothing is gained by a
+// leader who comes first: the result needs all.
 #include "collectives/all_reduce.hpp"
 
+#include <cstring>
+#include <utility>
+
 #include "collectives/between/between.hpp"
+#include "collectives/mates.hpp"
+#include "collectives/reduce_within.hpp"
 
 namespace coracle {
+namespace {
+
+// Larger data is combined by all mates, each a slice; it takes one phase more, in which all wait for all.
+constexpr std::size_t kByLastBytesMax = 4096;
+
+/// Small data: every mate gives its values. The last to come combines them, and goes on; where there are other nodes, the
+/// first member does, since it has to know them.
+Task<> all_reduce_small(Mates& mates, const Group* nodes, std::span<std::byte> values, const Reduction& reduction) {
+  std::byte* room = co_await mates.give(values);
+  const bool is_leader = nodes != nullptr ? mates.place() == 0 : mates.round().arrive() + 1 == mates.count();
+  if (!is_leader) {
+    const std::uint64_t verdict = co_await mates.decision();
+    co_await mates.take(static_cast<std::uint32_t>(verdict - 1), 0, values);
+    co_return;
+  }
+  if (nodes != nullptr) co_await mates.wait_for_all(1);
+  for (std::uint32_t mate = 0; mate < mates.count(); ++mate)
+    if (mate != mates.place()) mates.check_bytes(mate, values.size());
+  co_await mates.combine_all(0, values, values.data(), reduction);
+  if (nodes != nullptr) co_await between::all_reduce(*nodes, values, reduction);
+  if (room == nullptr)
+    mates.round().post(values, 2);
+  else
+    std::memcpy(room, values.data(), values.size());
+  mates.round().decide(mates.place() + 1);
+}
+
+Task<> all_reduce_large(Mates& mates, const Group* nodes, std::span<std::byte> values, const Reduction& reduction) {
+  const bool collects = nodes == nullptr || mates.place() == 0;
+  const std::uint64_t stage =
+      co_await within::reduce_large(mates, values, collects ? values : std::span<std::byte>(), reduction);
+  if (nodes == nullptr) co_return;
+  if (mates.place() == 0) co_await between::all_reduce(*nodes, values, reduction);
+  co_await within::spread(mates, values, 0, stage + 1, false);
+}
+
+}  // namespace
 
 Task<> all_reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction) {
-  const Group group(team, team.next_sequence());
-  co_await between::all_reduce(group, values, reduction);
+  team.check_whole("all_reduce");
+  if (team.size() == 1) co_return;
+  const std::uint64_t sequence = team.next_sequence();
+  const TeamNodes& nodes = team.nodes();
+  const bool small = values.size() <= kByLastBytesMax;
+  if ((!reduction.commutative && !nodes.contiguous()) || (!small && !Mates::can_lend(team))) {
+    co_await between::all_reduce(Group(team, sequence), values, reduction);
+    co_return;
+  }
+  const Group group = Group::of_nodes(team, sequence);
+  if (nodes.size_of(nodes.own()) == 1) {
+    co_await between::all_reduce(group, values, reduction);
+    co_return;
+  }
+  Mates mates(team);
+  const Group* others = nodes.count() > 1 ? &group : nullptr;
+  Task<> part = small ? all_reduce_small(mates, others, values, reduction)
+                      : all_reduce_large(mates, others, values, reduction);
+  co_await mates.run(std::move(part));
 }
 
 }  // namespace coracle

@@ -1,23 +1,65 @@
-// reduce: see between/all_reduce.cpp.
+// reduce in two levels: on each node by the board, between nodes by one member of each, at the root's node the root.
 #include "collectives/reduce.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "collectives/between/between.hpp"
+#include "collectives/mates.hpp"
+#include "collectives/reduce_within.hpp"
 #include "collectives/scratch.hpp"
 
 namespace coracle {
+namespace {
 
-Task<> reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, std::uint32_t root) {
-  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
-  const Group group(team, team.next_sequence());
-  if (team.index() == root) {
+constexpr std::size_t kSmallBytes = 4096;
+
+Task<> reduce_among_mates(Mates& mates, std::span<const std::byte> values, std::span<std::byte> result,
+                          std::uint32_t leader, const Reduction& reduction) {
+  if (values.size() <= kSmallBytes)
+    co_await within::reduce_small(mates, values, result, leader, reduction);
+  else
+    co_await within::reduce_large(mates, values, result, reduction);
+}
+
+/// `values` of others than the root is only read.
+Task<> reduce_between(Group group, std::span<std::byte> values, const Reduction& reduction, std::uint32_t root) {
+  if (group.place() == root) {
     co_await between::reduce(group, values, reduction, root);
     co_return;
   }
   const Scratch own(values.size());
   std::copy(values.begin(), values.end(), own.data());
   co_await between::reduce(group, own.span(), reduction, root);
+}
+
+}  // namespace
+
+Task<> reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, std::uint32_t root) {
+  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
+  team.check_whole("reduce");
+  if (team.size() == 1) co_return;
+  const std::uint64_t sequence = team.next_sequence();
+  const TeamNodes& nodes = team.nodes();
+  if ((!reduction.commutative && !nodes.contiguous()) || (values.size() > kSmallBytes && !Mates::can_lend(team))) {
+    co_await reduce_between(Group(team, sequence), values, reduction, root);
+    co_return;
+  }
+  const Group group = Group::of_nodes(team, sequence, root);
+  const std::uint32_t root_node = nodes.node_of(root);
+  if (nodes.size_of(nodes.own()) == 1) {
+    co_await reduce_between(group, values, reduction, root_node);
+    co_return;
+  }
+  const std::uint32_t leader = root_node == nodes.own() ? nodes.place_of(root) : 0;
+  Mates mates(team);
+  const bool leads = mates.place() == leader;
+  const bool is_root = team.index() == root;
+  std::optional<Scratch> sum;  // of a leader that is not the root
+  if (leads && !is_root) sum.emplace(values.size());
+  const std::span<std::byte> result = is_root ? values : sum ? sum->span() : std::span<std::byte>();
+  co_await mates.run(reduce_among_mates(mates, values, result, leader, reduction));
+  if (leads && nodes.count() > 1) co_await between::reduce(group, result, reduction, root_node);
 }
 
 }  // namespace coracle

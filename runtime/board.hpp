@@ -112,6 +112,9 @@ class [[nodiscard]] Round {
   /// Mates may copy from there, as long as this member says nothing else; Board::can_lend must hold.
   /// `mark`: for the mates, means what the collective wants.
   void lend(const void* address, std::size_t bytes, std::uint64_t stage, std::uint32_t mark = 0) noexcept;
+  /// Beside what is lent, a place in the arena, which mates read as long as the round lives. Before the stage that tells
+  /// of it.
+  void lend_results(const std::byte* room) noexcept { own_post_.results = room; }
   void publish(std::uint64_t stage) noexcept;
   /// What is lent has another address from now on. Then nobody_reads() tells when the old one is free.
   void move_lent(const void* address) noexcept;
@@ -149,6 +152,8 @@ class [[nodiscard]] Round {
   }
   /// Whether a memcpy does what copy_own() does, or copy() from what is staged: not in `sim`.
   bool copies_at_once() const noexcept;
+  /// What a mate has said by lend_results().
+  const std::byte* results(std::uint32_t place) noexcept { return post_of(place).results; }
   /// Copies out of what a mate lends, which it has posted. False when it lends no longer. In `sim` it takes time.
   Task<bool> copy(std::uint32_t place, std::size_t offset, std::span<std::byte> target);
   /// Copies within this member's memory, as a memcpy would; in `sim` that takes time, too.

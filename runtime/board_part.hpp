@@ -22,7 +22,8 @@ struct alignas(64) Post {
   /// Memory that is lent: its address (0: no longer) and size; or a short message in their place.
   std::atomic<std::uint64_t> address{0};
   std::uint64_t bytes = 0;
-  std::byte rest[24]{};
+  const std::byte* results = nullptr;  ///< See Round::lend_results().
+  std::byte rest[16]{};
 
   static constexpr std::size_t kInlineBytesMax = 40;
   std::byte* inline_data() noexcept { return reinterpret_cast<std::byte*>(&address); }

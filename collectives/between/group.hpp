@@ -17,6 +17,20 @@ class Group {
   Group(Team& team, std::uint64_t sequence) noexcept
       : team_(&team), sequence_(sequence), size_(team.size()), place_(team.index()) {}
 
+  /// One of each node, at the number of its node: its first member, or, on the node of `root` (an index in the team),
+  /// `root` itself.
+  static Group of_nodes(Team& team, std::uint64_t sequence, std::uint32_t root) noexcept {
+    Group group(team, sequence);
+    group.size_ = team.nodes().count();
+    group.place_ = team.nodes().own();
+    group.by_nodes_ = true;
+    group.root_ = root;
+    return group;
+  }
+  static Group of_nodes(Team& team, std::uint64_t sequence) noexcept {
+    return of_nodes(team, sequence, team.nodes().member(0, 0));
+  }
+
   /// The same members in another phase, or in a part of the work that goes on beside the others: with steps of its own,
   /// by `number`, which counts from this group's own. A collective has 256 of them.
   Group phase(std::uint32_t number) const noexcept {
@@ -36,7 +50,11 @@ class Group {
   static constexpr std::uint32_t kSteps = 1 << 16;
 
  private:
-  std::uint32_t member(std::uint32_t place) const noexcept { return place; }
+  /// Index in the team.
+  std::uint32_t member(std::uint32_t place) const noexcept {
+    if (!by_nodes_) return place;
+    return place == team_->nodes().node_of(root_) ? root_ : team_->nodes().member(place, 0);
+  }
   std::uint64_t tag(std::uint32_t step) const noexcept;
 
   Team* team_;
@@ -44,6 +62,8 @@ class Group {
   std::uint32_t size_;
   std::uint32_t place_;
   std::uint32_t first_step_ = 0;
+  bool by_nodes_ = false;
+  std::uint32_t root_ = 0;
 };
 
 /// Sends and receives at once.

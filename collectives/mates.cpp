@@ -1,0 +1,172 @@
+// Giving, taking and combining on one node.
+#include "collectives/mates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+
+#include "collectives/scratch.hpp"
+#include "runtime/error.hpp"
+
+namespace coracle {
+namespace {
+
+constexpr std::size_t kGivenBytesMax = 64 * 1024;
+// A post's mark, where the size of what is inline stands otherwise.
+constexpr std::uint32_t kLent = ~std::uint32_t{0};
+constexpr std::uint64_t kFailed = std::uint64_t{1} << (BoardPart::kStageBits - 1);
+
+}  // namespace
+
+std::size_t Mates::given_bytes_max(Team& team) noexcept {
+  return std::min<std::size_t>(kGivenBytesMax, team.board().arena_bytes() / 4);
+}
+
+bool Mates::can_lend(const Team& team) noexcept {
+  return team.rank().placement() != Placement::process;
+}
+
+Task<> Mates::run(Task<> part) {
+  std::exception_ptr failure;
+  bool by_loss = false;
+  try {
+    if (!round_.is_open()) co_await round_.open();
+    co_await part;
+  } catch (const Error& error) {
+    by_loss = error.code() == Errc::peer_lost;
+    failure = std::current_exception();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (!failure) co_return;
+  if (!by_loss) {  // of a loss all members hear by themselves
+    round_.publish(kFailed);
+    round_.decide(kFailed);
+  }
+  co_await round_.withdraw();
+  std::rethrow_exception(failure);
+}
+
+Task<std::byte*> Mates::give(std::span<const std::byte> data) {
+  if (data.size() <= Post::kInlineBytesMax) {
+    round_.post(data, 1);
+    co_return nullptr;
+  }
+  std::byte* room = round_.stage(data.size());
+  if (room == nullptr) room = co_await round_.stage_when_free(data.size());
+  if (team_.rank().placement() == Placement::sim)
+    co_await round_.copy_own(data, room);
+  else
+    std::memcpy(room, data.data(), data.size());
+  lend({room, data.size()}, 1);
+  co_return room;
+}
+
+void Mates::lend(std::span<const std::byte> data, std::uint64_t stage) noexcept {
+  round_.lend(data.data(), data.size(), stage, kLent);
+}
+
+void Mates::check_alive(std::uint64_t stage, const char* who) {
+  if (stage < kFailed) [[likely]]
+    return;
+  team_.check_whole("collective");
+  throw Error(Errc::bad_input, fmt::format("a collective failed on {}, whose error says why", who));
+}
+
+Task<> Mates::wait(std::uint32_t place, std::uint64_t stage) {
+  if (!round_.has_posted(place, stage)) co_await round_.posted(place, stage);
+  if (round_.stage_of(place) >= kFailed) [[unlikely]]
+    check_alive(kFailed, fmt::format("rank {}", round_.board().rank_at(place)).c_str());
+}
+
+Task<> Mates::wait_for_all(std::uint64_t stage) {
+  const std::uint32_t mates = count();
+  for (std::uint32_t step = 1; step < mates; ++step) {
+    const std::uint32_t mate = (place() + step) % mates;
+    if (!round_.has_posted(mate, stage)) co_await round_.posted(mate, stage);
+    if (round_.stage_of(mate) >= kFailed) [[unlikely]]
+      check_alive(kFailed, fmt::format("rank {}", round_.board().rank_at(mate)).c_str());
+  }
+}
+
+Task<std::uint64_t> Mates::decision() {
+  co_await round_.decided(1);
+  const std::uint64_t verdict = round_.verdict();
+  check_alive(verdict, "another rank of this node");
+  co_return verdict;
+}
+
+bool Mates::is_lent(std::uint32_t place) noexcept {
+  return round_.inline_data(place).size() == kLent;
+}
+
+std::size_t Mates::bytes_of(std::uint32_t place) noexcept {
+  return is_lent(place) ? round_.lent(place).bytes : round_.inline_data(place).size();
+}
+
+void Mates::check_bytes(std::uint32_t place, std::size_t bytes) {
+  const std::size_t there = bytes_of(place);
+  if (there == bytes) [[likely]]
+    return;
+  throw Error(Errc::bad_input, fmt::format("a collective was called with {} bytes here and with {} bytes on rank {}: "
+                                           "all members must give the same size",
+                                           bytes, there, round_.board().rank_at(place)));
+}
+
+Task<> Mates::take(std::uint32_t place, std::size_t offset, std::span<std::byte> target) {
+  if (target.empty()) co_return;
+  if (!is_lent(place)) {
+    std::memcpy(target.data(), round_.inline_data(place).data() + offset, target.size());
+    co_return;
+  }
+  const bool copied = co_await round_.copy(place, offset, target);
+  if (!copied) team_.check_whole("collective");
+  CORACLE_ASSERT(copied, "rank {} took back what it lent", round_.board().rank_at(place));
+}
+
+Task<> Mates::take_result(std::uint32_t place, std::size_t offset, std::span<std::byte> target) {
+  // From the place of what is lent, so that a mate that fails can tell when nobody reads any more.
+  const auto address_of = [](const std::byte* memory) { return reinterpret_cast<std::uintptr_t>(memory); };
+  const std::byte* lent = round_.lent(place).address;
+  if (lent == nullptr) team_.check_whole("collective");
+  const std::size_t away = address_of(round_.results(place)) - address_of(lent);  // modulo 2^64
+  return take(place, away + offset, target);
+}
+
+Task<> Mates::combine(std::uint32_t place, std::size_t offset, std::span<const std::byte> own, std::byte* result,
+                      const Reduction& reduction) {
+  const bool before = place < this->place();
+  const auto combine_with = [&](const std::byte* theirs) {
+    reduction.combine(before ? theirs : own.data(), before ? own.data() : theirs, result, own.size());
+  };
+  if (own.empty()) co_return;
+  if (is_lent(place) && team_.rank().placement() != Placement::sim) {
+    const std::byte* theirs = round_.begin_reading(place);
+    if (theirs == nullptr) team_.check_whole("collective");
+    CORACLE_ASSERT(theirs != nullptr, "rank {} took back what it lent", round_.board().rank_at(place));
+    combine_with(theirs + offset);
+    round_.end_reading();
+    co_return;
+  }
+  const Scratch theirs(own.size());
+  co_await take(place, offset, theirs.span());
+  combine_with(theirs.data());
+}
+
+Task<> Mates::combine_all(std::size_t offset, std::span<const std::byte> own, std::byte* result,
+                          const Reduction& reduction) {
+  std::span<const std::byte> sum = own;
+  for (std::uint32_t mate = place(); mate-- > 0;) {
+    co_await combine(mate, offset, sum, result, reduction);
+    sum = {result, own.size()};
+  }
+  for (std::uint32_t mate = place() + 1; mate < count(); ++mate) {
+    co_await combine(mate, offset, sum, result, reduction);
+    sum = {result, own.size()};
+  }
+  if (count() == 1 && !own.empty()) std::memmove(result, own.data(), own.size());
+}
+
+}  // namespace coracle
