@@ -1,5 +1,5 @@
-// all_reduce in two levels: on each node by the board, between nodes by the first member of each. Nothing is gained by a
-// leader who comes first: the result needs all.
+// all_reduce in two levels: on each node by the board, between nodes by the first member of each. Nothing is gained by
+// a leader who comes first: the result needs all.
 #include "collectives/all_reduce.hpp"
 
 #include <cstring>
@@ -15,8 +15,8 @@ namespace {
 // Larger data is combined by all mates, each a slice; it takes one phase more, in which all wait for all.
 constexpr std::size_t kByLastBytesMax = 4096;
 
-/// Small data: every mate gives its values. The last to come combines them, and goes on; where there are other nodes, the
-/// first member does, since it has to know them.
+/// Small data: every mate gives its values. The last to come combines them, and goes on; where there are other nodes,
+/// the first member does, since it has to know them.
 Task<> all_reduce_small(Mates& mates, const Group* nodes, std::span<std::byte> values, const Reduction& reduction) {
   std::byte* room = co_await mates.give(values);
   const bool is_leader = nodes != nullptr ? mates.place() == 0 : mates.round().arrive() + 1 == mates.count();
@@ -65,8 +65,8 @@ Task<> all_reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduc
   }
   Mates mates(team);
   const Group* others = nodes.count() > 1 ? &group : nullptr;
-  Task<> part = small ? all_reduce_small(mates, others, values, reduction)
-                      : all_reduce_large(mates, others, values, reduction);
+  Task<> part =
+      small ? all_reduce_small(mates, others, values, reduction) : all_reduce_large(mates, others, values, reduction);
   co_await mates.run(std::move(part));
 }
 

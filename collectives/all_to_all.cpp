@@ -1,17 +1,69 @@
-// all_to_all: see between/all_to_all.cpp.
+// all_to_all: on a node each copies its blocks straight out of its mates' buffers; with members of other nodes pair by
+// pair, at the same time.
 #include "collectives/all_to_all.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "collectives/between/between.hpp"
+#include "collectives/mates.hpp"
+#include "runtime/combinators.hpp"
 
 namespace coracle {
+namespace {
+
+/// `target`, `blocks`: of the whole team.
+Task<> exchange_on_node(Mates& mates, Team& team, std::span<const std::byte> source, std::span<std::byte> target,
+                        const Blocks& blocks) {
+  const TeamNodes& nodes = team.nodes();
+  const bool small = source.size() <= mates.given_bytes_max();
+  if (small)
+    co_await mates.give(source);
+  else
+    mates.lend(source, 1);
+  const auto own = blocks.of(source, team.index());
+  std::copy(own.begin(), own.end(), blocks.of(target, team.index()).begin());
+  for (std::uint32_t step = 1; step < mates.count(); ++step) {
+    const std::uint32_t mate = (mates.place() + step) % mates.count();
+    co_await mates.wait(mate, 1);
+    mates.check_bytes(mate, source.size());
+    co_await mates.take(mate, blocks.offset(team.index()), blocks.of(target, nodes.member(nodes.own(), mate)));
+  }
+  if (small) co_return;
+  mates.round().publish(2);
+  co_await mates.wait_for_all(2);
+}
+
+}  // namespace
 
 Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks source_blocks,
                         std::span<std::byte> target, Blocks target_blocks, bool same_size) {
   check_blocks("all_to_all, source", source_blocks, team.size(), source.size());
   check_blocks("all_to_all, target", target_blocks, team.size(), target.size());
   check_block("all_to_all", source_blocks, team.index(), target_blocks.bytes(team.index()));
+  team.check_whole("all_to_all");
   const Group group(team, team.next_sequence());
-  co_await between::all_to_all(group, source, source_blocks, target, target_blocks, same_size);
+  const TeamNodes& nodes = team.nodes();
+  const bool by_board = source.size() <= Mates::given_bytes_max(team) || Mates::can_lend(team);
+  // Of blocks that differ, only their sender knows where they lie.
+  if (!same_size || !by_board || nodes.largest() == 1 ||
+      (nodes.count() > 1 && between::is_all_to_all_small(group, source_blocks.bytes(0)))) {
+    co_await between::all_to_all(group, source, source_blocks, target, target_blocks, same_size, nullptr);
+    co_return;
+  }
+  if (nodes.size_of(nodes.own()) == 1) {
+    co_await between::all_to_all(group, source, source_blocks, target, target_blocks, false, &nodes);
+    co_return;
+  }
+  Mates mates(team);
+  Task<> on_node = exchange_on_node(mates, team, source, target, source_blocks);
+  Task<> guarded = mates.run(std::move(on_node));
+  if (nodes.count() == 1) {
+    co_await guarded;
+    co_return;
+  }
+  Task<> others = between::all_to_all(group, source, source_blocks, target, target_blocks, false, &nodes);
+  co_await when_all(std::move(guarded), std::move(others));
 }
 
 }  // namespace coracle

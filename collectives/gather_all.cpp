@@ -1,19 +1,108 @@
-// gather_all: see between/gather_all.cpp.
+// gather_all in two levels: on each node by the board, where all copy from all; between nodes by the first of each.
 #include "collectives/gather_all.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "collectives/between/between.hpp"
+#include "collectives/gather_within.hpp"
+#include "collectives/mates.hpp"
+#include "collectives/packed.hpp"
+#include "collectives/scratch.hpp"
 
 namespace coracle {
+namespace {
+
+std::size_t largest_of(const Blocks& blocks) {
+  std::size_t largest = 0;
+  for (std::uint32_t member = 0; member < blocks.count(); ++member) largest = std::max(largest, blocks.bytes(member));
+  return largest;
+}
+
+Task<> gather_on_node(Mates& mates, const TeamNodes& nodes, std::span<const std::byte> mine, std::span<std::byte> all,
+                      const Blocks& blocks) {
+  const bool small = largest_of(blocks) <= mates.given_bytes_max();
+  if (small)
+    co_await mates.give(mine);
+  else
+    mates.lend(mine, 1);
+  const auto place_of = [all, &nodes, &blocks](std::uint32_t mate) { return blocks.of(all, nodes.member(0, mate)); };
+  co_await within::collect(mates, place_of);
+  if (small) co_return;
+  mates.round().publish(2);
+  co_await mates.wait_for_all(2);
+}
+
+/// Between the leaders, of which each has collected the blocks of its node, and back to the mates.
+Task<> lead(Mates* mates, Team& team, std::uint64_t sequence, std::span<std::byte> all, const Blocks& blocks) {
+  const TeamNodes& nodes = team.nodes();
+  const Packed packed(team, blocks);
+  const Scratch turned(packed.is_plain() ? 0 : all.size());
+  const std::span<std::byte> parts = packed.is_plain() ? all : turned.span();
+  const std::span<std::byte> own = packed.by_node().of(parts, nodes.own());
+  const std::span<std::byte> mine = blocks.of(all, team.index());
+  // For a lone member of its node this is no copy when `parts` is `all`.
+  if (own.data() != mine.data()) std::copy(mine.begin(), mine.end(), own.begin());
+  if (mates != nullptr) {
+    const auto place_of = [&](std::uint32_t mate) {
+      return own.subspan(packed.offset_in_node(nodes.own(), mate), blocks.bytes(nodes.member(nodes.own(), mate)));
+    };
+    co_await within::collect(*mates, place_of);
+  }
+  co_await between::gather_all(Group::of_nodes(team, sequence), parts, packed.by_node());
+  if (mates != nullptr) co_await within::hand_out(*mates, parts);
+  if (!packed.is_plain()) packed.unpack(parts, all);
+}
+
+Task<> follow(Mates& mates, Team& team, std::span<const std::byte> mine, std::span<std::byte> all,
+              const Blocks& blocks) {
+  // Lent until the leader hands out, which is more than collecting.
+  if (mine.size() <= mates.given_bytes_max())
+    co_await mates.give(mine);
+  else
+    mates.lend(mine, 1);
+  const Packed packed(team, blocks);
+  if (packed.is_plain()) {
+    co_await within::fetch(mates, 0, all.size(), 0, all);
+  } else {
+    const Scratch parts(all.size());
+    co_await within::fetch(mates, 0, all.size(), 0, parts.span());
+    packed.unpack(parts.span(), all);
+  }
+  within::fetched(mates);
+}
+
+/// Of a member with node-mates. Its own block is in its place.
+Task<> part_of(Mates& mates, Team& team, std::uint64_t sequence, std::span<std::byte> all, const Blocks& blocks) {
+  const std::span<std::byte> own = blocks.of(all, team.index());
+  if (team.nodes().count() == 1) return gather_on_node(mates, team.nodes(), own, all, blocks);
+  return mates.place() == 0 ? lead(&mates, team, sequence, all, blocks) : follow(mates, team, own, all, blocks);
+}
+
+}  // namespace
 
 Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks) {
   check_blocks("gather_all", blocks, team.size(), all.size());
   check_block("gather_all", blocks, team.index(), mine.size());
-  const Group group(team, team.next_sequence());
+  team.check_whole("gather_all");
+  const std::uint64_t sequence = team.next_sequence();
   const std::span<std::byte> own = blocks.of(all, team.index());
   if (own.data() != mine.data()) std::copy(mine.begin(), mine.end(), own.begin());
-  co_await between::gather_all(group, all, blocks);
+  if (team.size() == 1) co_return;
+  const TeamNodes& nodes = team.nodes();
+  const bool on_node = nodes.count() == 1;
+  const std::size_t most_given = on_node ? largest_of(blocks) : blocks.total();
+  if (nodes.largest() == 1 || (most_given > Mates::given_bytes_max(team) && !Mates::can_lend(team))) {
+    co_await between::gather_all(Group(team, sequence), all, blocks);
+    co_return;
+  }
+  if (nodes.size_of(nodes.own()) == 1) {
+    co_await lead(nullptr, team, sequence, all, blocks);
+    co_return;
+  }
+  Mates mates(team);
+  Task<> part = part_of(mates, team, sequence, all, blocks);
+  co_await mates.run(std::move(part));
 }
 
 }  // namespace coracle

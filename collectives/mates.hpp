@@ -23,6 +23,7 @@ class Mates {
   /// Whether longer data can be lent where it lies.
   static bool can_lend(const Team& team) noexcept;
 
+  std::size_t given_bytes_max() const noexcept { return given_bytes_max(team_); }
   Round& round() noexcept { return round_; }
   std::uint32_t count() const noexcept { return round_.mates(); }
   std::uint32_t place() const noexcept { return round_.place(); }

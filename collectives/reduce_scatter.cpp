@@ -1,16 +1,94 @@
-// reduce_scatter: see between/reduce_scatter.cpp.
+// reduce_scatter in two levels: on one node each combines its block straight out of its mates' buffers; with other
+// nodes the first of each has the sums of its node, and hands out what comes back.
 #include "collectives/reduce_scatter.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "collectives/between/between.hpp"
+#include "collectives/gather_within.hpp"
+#include "collectives/mates.hpp"
+#include "collectives/packed.hpp"
+#include "collectives/reduce_within.hpp"
+#include "collectives/scratch.hpp"
 
 namespace coracle {
+namespace {
+
+constexpr std::size_t kSmallBytes = 16 * 1024;
+
+Task<> combine_on_node(Mates& mates, std::span<const std::byte> values, std::span<std::byte> mine, const Blocks& blocks,
+                       const Reduction& reduction) {
+  const bool small = values.size() <= std::min(kSmallBytes, mates.given_bytes_max());
+  if (small)
+    co_await mates.give(values);
+  else
+    mates.lend(values, 1);
+  co_await mates.wait_for_all(1);
+  for (std::uint32_t mate = 0; mate < mates.count(); ++mate)
+    if (mate != mates.place()) mates.check_bytes(mate, values.size());
+  const std::size_t offset = blocks.offset(mates.place());
+  co_await mates.combine_all(offset, values.subspan(offset, mine.size()), mine.data(), reduction);
+  if (small) co_return;
+  mates.round().publish(2);
+  co_await mates.wait_for_all(2);
+}
+
+Task<> reduce_two_levels(Mates* mates, Team& team, std::uint64_t sequence, std::span<const std::byte> values,
+                         std::span<std::byte> mine, const Blocks& blocks, const Reduction& reduction) {
+  const TeamNodes& nodes = team.nodes();
+  const Packed packed(team, blocks);
+  const bool leads = mates == nullptr || mates->place() == 0;
+  const Scratch sum(leads ? values.size() : 0);
+  const Scratch part(leads ? packed.by_node().bytes(nodes.own()) : 0);
+  std::uint64_t stage = 0;
+  if (mates == nullptr)
+    std::copy(values.begin(), values.end(), sum.data());
+  else if (values.size() <= std::min(kSmallBytes, mates->given_bytes_max()))
+    co_await within::reduce_small(*mates, values, sum.span(), 0, reduction);
+  else
+    stage = co_await within::reduce_large(*mates, values, sum.span(), reduction);
+  if (leads)
+    co_await between::reduce_scatter(Group::of_nodes(team, sequence), sum.span(), part.span(), packed.by_node(),
+                                     reduction);
+  if (mates == nullptr) {
+    std::copy(part.span().begin(), part.span().end(), mine.begin());
+    co_return;
+  }
+  // The sums stay lent until all have theirs; what was given before is not needed any more.
+  const std::size_t offset = packed.offset_in_node(nodes.own(), mates->place());
+  if (leads) {
+    std::copy_n(part.data() + offset, mine.size(), mine.data());
+    mates->lend(part.span(), stage + 2);
+    co_await mates->wait_for_all(stage + 2);
+    co_return;
+  }
+  co_await mates->wait(0, stage + 2);
+  co_await mates->take(0, offset, mine);
+  mates->round().publish(stage + 2);
+}
+
+}  // namespace
 
 Task<> reduce_scatter_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> mine, Blocks blocks,
                             Reduction reduction) {
   check_blocks("reduce_scatter", blocks, team.size(), values.size());
   check_block("reduce_scatter", blocks, team.index(), mine.size());
-  const Group group(team, team.next_sequence());
-  co_await between::reduce_scatter(group, values, mine, blocks, reduction);
+  team.check_whole("reduce_scatter");
+  const std::uint64_t sequence = team.next_sequence();
+  const TeamNodes& nodes = team.nodes();
+  if (nodes.largest() == 1 || !nodes.contiguous() || !Mates::can_lend(team)) {
+    co_await between::reduce_scatter(Group(team, sequence), values, mine, blocks, reduction);
+    co_return;
+  }
+  if (nodes.size_of(nodes.own()) == 1) {
+    co_await reduce_two_levels(nullptr, team, sequence, values, mine, blocks, reduction);
+    co_return;
+  }
+  Mates mates(team);
+  Task<> part = nodes.count() == 1 ? combine_on_node(mates, values, mine, blocks, reduction)
+                                   : reduce_two_levels(&mates, team, sequence, values, mine, blocks, reduction);
+  co_await mates.run(std::move(part));
 }
 
 }  // namespace coracle

@@ -1,18 +1,114 @@
-// scan: see between/scan.cpp.
+// scan in two levels: on a node through its mates in their order; between nodes by the last of each, who has the sum of
+// its node.
 #include "collectives/scan.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "collectives/between/between.hpp"
+#include "collectives/mates.hpp"
 #include "collectives/scratch.hpp"
 
 namespace coracle {
+namespace {
+
+constexpr std::size_t kSmallBytes = 4096;
+constexpr std::size_t kPieceBytes = 64 * 1024;
+
+/// Small data: each combines what those before it have given.
+Task<> scan_small(Mates& mates, std::span<const std::byte> values, std::span<std::byte> before,
+                  const Reduction& reduction) {
+  co_await mates.give(values);
+  for (std::uint32_t mate = mates.place(); mate-- > 0;) {
+    co_await mates.wait(mate, 1);
+    mates.check_bytes(mate, values.size());
+    if (mate + 1 == mates.place())
+      co_await mates.take(mate, 0, before);
+    else
+      co_await mates.combine(mate, 0, before, before.data(), reduction);
+  }
+}
+
+/// Large data: each hands on to the next what is combined so far, piece by piece, in `sum`. Gives the last stage.
+Task<std::uint64_t> scan_large(Mates& mates, std::span<const std::byte> values, std::span<std::byte> before,
+                               std::span<std::byte> sum, const Reduction& reduction) {
+  const std::size_t piece = kPieceBytes / reduction.element_bytes * reduction.element_bytes;
+  const bool is_first = mates.place() == 0;
+  std::uint64_t stage = 1;
+  mates.lend(sum, stage);
+  for (std::size_t begin = 0; begin < values.size(); begin += piece) {
+    const std::size_t bytes = std::min(piece, values.size() - begin);
+    if (is_first) {
+      std::copy_n(values.data() + begin, bytes, sum.data() + begin);
+    } else {
+      co_await mates.wait(mates.place() - 1, stage + 1);
+      if (begin == 0) mates.check_bytes(mates.place() - 1, values.size());
+      co_await mates.take(mates.place() - 1, begin, before.subspan(begin, bytes));
+      reduction.combine(before.data() + begin, values.data() + begin, sum.data() + begin, bytes);
+    }
+    mates.round().publish(++stage);
+  }
+  if (mates.place() + 1 < mates.count()) co_await mates.wait(mates.place() + 1, stage);
+  co_return stage;
+}
+
+/// `before`: gets what all members before this one give. The first member's stays as it is.
+Task<> scan_two_levels(Mates& mates, Team& team, std::uint64_t sequence, std::span<const std::byte> values,
+                       std::span<std::byte> before, const Reduction& reduction) {
+  const TeamNodes& nodes = team.nodes();
+  const std::uint32_t last = mates.count() - 1;
+  const bool is_first = mates.place() == 0;
+  const Scratch sum(values.size());
+  std::uint64_t stage = 1;
+  if (values.size() <= kSmallBytes) {
+    co_await scan_small(mates, values, before, reduction);
+    if (mates.place() == last) reduction.combine(before.data(), values.data(), sum.data(), values.size());
+  } else {
+    stage = co_await scan_large(mates, values, before, sum.span(), reduction);
+  }
+  if (nodes.count() == 1) co_return;
+  const Scratch others(values.size());  // those of earlier nodes
+  if (mates.place() == last)
+    co_await between::exclusive_scan(Group::of_last(team, sequence), sum.span(), others.span(), reduction);
+  if (nodes.own() == 0) co_return;
+  if (mates.place() == last) {
+    mates.lend(others.span(), stage + 1);
+    co_await mates.wait_for_all(stage + 1);
+  } else {
+    co_await mates.wait(last, stage + 1);
+    co_await mates.take(last, 0, others.span());
+    mates.round().publish(stage + 1);
+  }
+  if (is_first)
+    std::copy(others.span().begin(), others.span().end(), before.begin());
+  else
+    reduction.combine(others.data(), before.data(), before.data(), before.size());
+}
+
+Task<> exclusive_scan(Team& team, std::span<const std::byte> values, std::span<std::byte> before,
+                      const Reduction& reduction) {
+  const std::uint64_t sequence = team.next_sequence();
+  const TeamNodes& nodes = team.nodes();
+  if (nodes.largest() == 1 || !nodes.contiguous() || !Mates::can_lend(team)) {
+    co_await between::exclusive_scan(Group(team, sequence), values, before, reduction);
+    co_return;
+  }
+  if (nodes.size_of(nodes.own()) == 1) {
+    co_await between::exclusive_scan(Group::of_last(team, sequence), values, before, reduction);
+    co_return;
+  }
+  Mates mates(team);
+  Task<> part = scan_two_levels(mates, team, sequence, values, before, reduction);
+  co_await mates.run(std::move(part));
+}
+
+}  // namespace
 
 Task<> scan_bytes(Team& team, std::span<std::byte> values, Reduction reduction, const std::byte* first) {
-  const Group group(team, team.next_sequence());
+  team.check_whole("scan");
   const Scratch before(values.size());
-  co_await between::exclusive_scan(group, values, before.span(), reduction);
+  co_await exclusive_scan(team, values, before.span(), reduction);
   const bool has_before = team.index() > 0;
   if (first == nullptr) {
     if (has_before) reduction.combine(before.data(), values.data(), values.data(), values.size());

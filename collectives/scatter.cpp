@@ -1,25 +1,94 @@
-// scatter: see between/gather.cpp.
+// scatter in two levels: between nodes by one member of each, at the root's node the root; on each node by the board.
 #include "collectives/scatter.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "collectives/between/between.hpp"
+#include "collectives/gather_within.hpp"
+#include "collectives/mates.hpp"
+#include "collectives/packed.hpp"
+#include "collectives/scratch.hpp"
 
 namespace coracle {
+namespace {
+
+/// `part`: at the leader, a block for each mate.
+Task<> scatter_on_node(Mates& mates, std::span<const std::byte> part, std::span<std::byte> mine, std::uint32_t leader) {
+  const std::size_t offset = mates.place() * mine.size();
+  if (mates.place() != leader) {
+    co_await within::fetch(mates, leader, mates.count() * mine.size(), offset, mine);
+    within::fetched(mates);
+    co_return;
+  }
+  std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(offset), mine.size(), mine.begin());
+  co_await within::hand_out(mates, part);
+}
+
+/// The leader's part of its node from the root, and on to its mates.
+Task<> lead(Mates* mates, Team& team, std::uint64_t sequence, std::span<const std::byte> all, std::span<std::byte> mine,
+            std::uint32_t root) {
+  const TeamNodes& nodes = team.nodes();
+  const Blocks blocks(team.size(), mine.size());
+  const Packed packed(team, blocks);
+  const bool turns = team.index() == root && !packed.is_plain();
+  const Scratch turned(turns ? all.size() : 0);
+  if (turns) packed.pack(all, turned.span());
+  const Scratch part(packed.by_node().bytes(nodes.own()));
+  const Group group = Group::of_nodes(team, sequence, root);
+  const std::span<const std::byte> source = turns ? turned.span() : all;
+  co_await between::scatter(group, source, part.span(), packed.by_node(), between::Known::everywhere,
+                            nodes.node_of(root));
+  if (mates == nullptr)
+    std::copy(part.span().begin(), part.span().end(), mine.begin());
+  else
+    co_await scatter_on_node(*mates, part.span(), mine, mates->place());
+}
+
+Task<> scatter_two_levels(Team& team, std::uint64_t sequence, std::span<const std::byte> all, std::span<std::byte> mine,
+                          std::uint32_t root) {
+  const TeamNodes& nodes = team.nodes();
+  if (nodes.size_of(nodes.own()) == 1) {
+    co_await lead(nullptr, team, sequence, all, mine, root);
+    co_return;
+  }
+  const std::uint32_t leader = nodes.own() == nodes.node_of(root) ? nodes.place_of(root) : 0;
+  Mates mates(team);
+  Task<> on_node = mates.place() == leader ? lead(&mates, team, sequence, all, mine, root)
+                                           : scatter_on_node(mates, {}, mine, leader);
+  co_await mates.run(std::move(on_node));
+}
+
+}  // namespace
 
 Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::byte> mine, std::uint32_t root) {
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
+  team.check_whole("scatter");
   const Blocks blocks(team.size(), mine.size());
   if (team.index() == root) check_blocks("scatter", blocks, team.size(), all.size());
-  const Group group(team, team.next_sequence());
-  co_await between::scatter(group, all, mine, blocks, between::Known::everywhere, root);
+  const std::uint64_t sequence = team.next_sequence();
+  const TeamNodes& nodes = team.nodes();
+  const bool by_board = blocks.total() <= Mates::given_bytes_max(team) || Mates::can_lend(team);
+  if (by_board && nodes.count() == 1 && team.size() > 1) {
+    Mates mates(team);
+    Task<> on_node = scatter_on_node(mates, all, mine, nodes.place_of(root));
+    co_await mates.run(std::move(on_node));
+  } else if (by_board && nodes.largest() > 1) {
+    co_await scatter_two_levels(team, sequence, all, mine, root);
+  } else {
+    co_await between::scatter(Group(team, sequence), all, mine, blocks, between::Known::everywhere, root);
+  }
 }
 
 Task<> scatter_v_bytes(Team& team, std::span<const std::byte> all, Blocks blocks, std::span<std::byte> mine,
                        std::uint32_t root) {
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
+  team.check_whole("scatter_v");
   if (team.index() == root) {
     check_blocks("scatter_v", blocks, team.size(), all.size());
     check_block("scatter_v", blocks, root, mine.size());
   }
+  // Only the root knows where each member's block lies, so that it sends each its own.
   const Group group(team, team.next_sequence());
   co_await between::scatter(group, all, mine, blocks, between::Known::at_root, root);
 }

@@ -40,30 +40,42 @@ Task<> bruck(Group group, std::span<const std::byte> source, std::span<std::byte
 
 /// Every kPairs-th pair.
 Task<> pairs(Group group, std::uint32_t first, std::span<const std::byte> source, const Blocks& source_blocks,
-             std::span<std::byte> target, const Blocks& target_blocks) {
+             std::span<std::byte> target, const Blocks& target_blocks, const TeamNodes* but_own) {
   const std::uint32_t size = group.size();
   const std::uint32_t me = group.place();
   for (std::uint32_t step = first; step < size; step += kPairs) {
     const std::uint32_t to = (me + step) % size;
     const std::uint32_t from = (me + size - step) % size;
-    co_await exchange(group, 0, to, source_blocks.of(source, to), from, target_blocks.of(target, from));
+    const bool sends = but_own == nullptr || but_own->node_of(to) != but_own->own();
+    const bool receives = but_own == nullptr || but_own->node_of(from) != but_own->own();
+    if (sends && receives)
+      co_await exchange(group, 0, to, source_blocks.of(source, to), from, target_blocks.of(target, from));
+    else if (sends)
+      co_await group.send(to, 0, source_blocks.of(source, to));
+    else if (receives)
+      co_await group.receive(from, 0, target_blocks.of(target, from));
   }
 }
 
 }  // namespace
 
+bool is_all_to_all_small(const Group& group, std::size_t block_bytes) noexcept {
+  return block_bytes <= kSmallBlockBytes && group.size() >= kBruckMembersMin;
+}
+
 Task<> all_to_all(Group group, std::span<const std::byte> source, const Blocks& source_blocks,
-                  std::span<std::byte> target, const Blocks& target_blocks, bool same_size) {
+                  std::span<std::byte> target, const Blocks& target_blocks, bool same_size, const TeamNodes* but_own) {
   const std::size_t block = source_blocks.bytes(0);
-  if (same_size && block <= kSmallBlockBytes && group.size() >= kBruckMembersMin) {
+  if (same_size && is_all_to_all_small(group, block)) {
     co_await bruck(group, source, target, block);
     co_return;
   }
   const std::span<const std::byte> own = source_blocks.of(source, group.place());
   std::copy(own.begin(), own.end(), target_blocks.of(target, group.place()).begin());
   const std::uint32_t number = std::min(kPairs, group.size() - 1);
-  co_await in_lanes(
-      number, [&](std::uint32_t lane) { return pairs(group, lane + 1, source, source_blocks, target, target_blocks); });
+  co_await in_lanes(number, [&](std::uint32_t lane) {
+    return pairs(group, lane + 1, source, source_blocks, target, target_blocks, but_own);
+  });
 }
 
 }  // namespace coracle::between

@@ -37,9 +37,11 @@ Task<> scatter(Group group, std::span<const std::byte> all, std::span<std::byte>
 Task<> gather_all(Group group, std::span<std::byte> all, const Blocks& blocks);
 
 /// Block i of `source` into this place's block of `target` at i. Small blocks, all of the same size: Bruck's algorithm;
-/// else pair by pair.
+/// else pair by pair, where `but_own`, if not null, says who is left out: the members of the own node.
 Task<> all_to_all(Group group, std::span<const std::byte> source, const Blocks& source_blocks,
-                  std::span<std::byte> target, const Blocks& target_blocks, bool same_size);
+                  std::span<std::byte> target, const Blocks& target_blocks, bool same_size, const TeamNodes* but_own);
+/// Whether blocks of this size go by Bruck's algorithm.
+bool is_all_to_all_small(const Group& group, std::size_t block_bytes) noexcept;
 
 /// `before`: becomes the combination of `values` of all places before this one (untouched at place 0).
 Task<> exclusive_scan(Group group, std::span<const std::byte> values, std::span<std::byte> before,

@@ -31,6 +31,13 @@ class Group {
     return of_nodes(team, sequence, team.nodes().member(0, 0));
   }
 
+  /// The last member of each node, at the number of its node.
+  static Group of_last(Team& team, std::uint64_t sequence) noexcept {
+    Group group = of_nodes(team, sequence);
+    group.root_ = kLast;
+    return group;
+  }
+
   /// The same members in another phase, or in a part of the work that goes on beside the others: with steps of its own,
   /// by `number`, which counts from this group's own. A collective has 256 of them.
   Group phase(std::uint32_t number) const noexcept {
@@ -50,9 +57,12 @@ class Group {
   static constexpr std::uint32_t kSteps = 1 << 16;
 
  private:
+  static constexpr std::uint32_t kLast = ~std::uint32_t{0};
+
   /// Index in the team.
   std::uint32_t member(std::uint32_t place) const noexcept {
     if (!by_nodes_) return place;
+    if (root_ == kLast) return team_->nodes().member(place, team_->nodes().size_of(place) - 1);
     return place == team_->nodes().node_of(root_) ? root_ : team_->nodes().member(place, 0);
   }
   std::uint64_t tag(std::uint32_t step) const noexcept;

@@ -1,0 +1,52 @@
+// Every collective, with made-up data: of all kinds, on both sides of the sizes at which algorithms change, on the
+// whole job and on parts whose nodes are interleaved, and several in flight at once.
+#include <vector>
+
+#include "tests/collectives/trial.hpp"
+#include "tests/conformance/suite.hpp"
+
+namespace coracle::conformance {
+namespace {
+
+using test::attempt;
+using test::Kind;
+using test::kKinds;
+
+Task<> each_kind(Team& team, std::size_t elements, std::uint64_t round) {
+  for (std::uint32_t kind = 0; kind < kKinds; ++kind) {
+    const std::uint32_t root = (kind + static_cast<std::uint32_t>(round)) % team.size();
+    co_await attempt(team, {Kind(kind), elements, root, round, kind % 2 == round % 2});
+  }
+}
+
+Task<> all_at_once(Team& team, std::uint64_t round) {
+  std::vector<Task<>> tasks;
+  for (std::uint32_t kind = 0; kind < kKinds; ++kind) {
+    const std::size_t elements = kind % 3 == 0 ? 3 : 3000;
+    tasks.push_back(attempt(team, {Kind(kind), elements, kind % team.size(), round, false}));
+  }
+  co_await when_all(std::move(tasks));
+}
+
+}  // namespace
+
+Task<> family(Rank& self) {
+  // From 8 B to 800 KB, of each member or each block.
+  const std::vector<std::size_t> sizes = self.size() > 8 ? std::vector<std::size_t>{0, 1, 40, 600, 9'000}
+                                                         : std::vector<std::size_t>{0, 1, 5, 40, 600, 9'000, 100'000};
+  auto part = co_await self.world().split(self.id() % 2, self.size() - self.id());
+  std::uint64_t round = 0;
+  for (const std::size_t elements : sizes) {
+    co_await each_kind(self.world(), elements, ++round);
+    co_await each_kind(*part, elements, ++round);
+  }
+  for (int i = 0; i < 5; ++i) {
+    co_await all_at_once(self.world(), ++round);
+    co_await all_at_once(*part, ++round);
+  }
+  // More rounds than a board has posts, without anything that all wait for.
+  for (int i = 0; i < 300; ++i)
+    co_await attempt(self.world(), {Kind::reduce, 2, static_cast<std::uint32_t>(i) % self.size(), ++round, false});
+}
+
+}  // namespace coracle::conformance
