@@ -112,8 +112,8 @@ class [[nodiscard]] Round {
   /// Mates may copy from there, as long as this member says nothing else; Board::can_lend must hold.
   /// `mark`: for the mates, means what the collective wants.
   void lend(const void* address, std::size_t bytes, std::uint64_t stage, std::uint32_t mark = 0) noexcept;
-  /// Beside what is lent, a place in the arena, which mates read as long as the round lives. Before the stage that tells
-  /// of it.
+  /// Beside what is lent, a place in the arena, which mates read as long as the round lives. Before the stage that
+  /// tells of it.
   void lend_results(const std::byte* room) noexcept { own_post_.results = room; }
   void publish(std::uint64_t stage) noexcept;
   /// What is lent has another address from now on. Then nobody_reads() tells when the old one is free.
