@@ -199,3 +199,38 @@ TEST_CASE("coracle bench: what can't be measured is refused") {
     CHECK_MESSAGE(command.errors().find(refusal.message) != std::string::npos, command.errors());
   }
 }
+
+TEST_CASE("coracle bench upa: every method, in real and in virtual time") {
+  std::vector<std::string> all = placements();
+  all.push_back("sim");
+  for (const std::string& placement : all) {
+    CAPTURE(placement);
+    const nlohmann::json tables = tables_of("upa", {"--place", placement, "-n", "5", "--sizes", "64,20K"});
+    REQUIRE(tables.size() == 2);
+    CHECK(tables.at(0).at("rows").size() == 12);
+    for (const auto& row : tables.at(0).at("rows")) CHECK(row.contains("limit"));
+    const nlohmann::json nodes = tables_of("upa", {"--place", placement, "-n", "6", "--nodes", "3", "--trees",
+                                                   "ring,binomial", "--methods", "competitive"});
+    REQUIRE(nodes.size() == 3);
+    CHECK(nodes.at(1).at("rows").size() == 8);
+  }
+}
+
+TEST_CASE("coracle bench upa: words that mean nothing are refused") {
+  const auto complaint = [](std::vector<std::string> options) {
+    options.insert(options.begin(), {"bench", "upa", "--quick"});
+    Command command(options);
+    const int status = command.wait();
+    CHECK(status != 0);
+    return command.errors();
+  };
+  CHECK(complaint({"--delays", "-1"}).find("--delays -1: must be 0, or times") != std::string::npos);
+  CHECK(complaint({"--methods", "quick"}).find("there are auto, plain, pipelined, competitive") != std::string::npos);
+  CHECK(complaint({"--trees", "oak"}).find("there are auto, binomial") != std::string::npos);
+  CHECK(complaint({"--arrival", "/does/not/exist"}).find("/does/not/exist") != std::string::npos);
+  CHECK(complaint({"--iterations", "-3"}).find("--iterations -3") != std::string::npos);
+  CHECK(complaint({"--network", "x"}).find("--network: only the simulated network") != std::string::npos);
+  Command command({"bench", "am", "--quick", "--place", "sim"});
+  CHECK(command.wait() == 2);
+  CHECK(command.errors().find("am has no meaning") != std::string::npos);
+}

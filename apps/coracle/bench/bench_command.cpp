@@ -35,6 +35,9 @@ struct BenchWords {
   std::vector<std::string> sizes;
   std::vector<std::string> collectives;
   std::string json_file;
+  std::string network_file;
+  std::int64_t seed = 1;
+  bench::UpaWords upa;
   bool quick = false;
 };
 
@@ -103,6 +106,17 @@ void set_choices(const BenchWords& words, BenchOptions& options) {
   }
 }
 
+void check_upa(const BenchWords& words, const BenchOptions& options) {
+  const bool measures_upa = std::any_of(options.benchmarks.begin(), options.benchmarks.end(),
+                                        [](const Benchmark* each) { return each->run == bench::bench_upa; });
+  if (measures_upa) static_cast<void>(bench::upa_options(words.upa));
+  const bool in_sim = words.placement == to_string(Placement::sim);
+  if (words.network_file.empty()) return;
+  if (!in_sim) wrong("--network: only the simulated network of --place sim reads a model");
+  if (words.network_file.size() >= JobShape().network_file.size())
+    wrong(fmt::format("--network: the path is longer than {} characters", JobShape().network_file.size() - 1));
+}
+
 BenchOptions options_from(const BenchWords& words) {
   BenchOptions options;
   for (const std::string& name : words.names) select(name, options.benchmarks);
@@ -116,6 +130,7 @@ BenchOptions options_from(const BenchWords& words) {
         wrong(fmt::format("-n {}: {} needs at least {} ranks", ranks, benchmark->name, benchmark->ranks_min));
   set_nodes(words, options);
   set_choices(words, options);
+  check_upa(words, options);
   if (words.placement.empty()) return options;
   options.placement = parse_placement(words.placement);
   if (!options.placement) wrong(fmt::format("--place {}: must be pvas, process, thread or sim", words.placement));
@@ -125,7 +140,8 @@ BenchOptions options_from(const BenchWords& words) {
   return options;
 }
 
-bench::Report run_benchmark(const Benchmark& benchmark, const BenchOptions& options, bool quick) {
+bench::Report run_benchmark(const Benchmark& benchmark, const BenchOptions& options, const BenchWords& words) {
+  const bool quick = words.quick;
   const auto& ranks = options.ranks.empty() ? benchmark.ranks : options.ranks;
   if (benchmark.run == bench::bench_spawn && options.nodes > 1)
     return bench::node_spawn_table(ranks, options.nodes, options.placement, quick);
@@ -133,7 +149,8 @@ bench::Report run_benchmark(const Benchmark& benchmark, const BenchOptions& opti
   bench::Report report;
   for (const std::uint32_t size : ranks)
     report.merge(bench::run_job(benchmark, {options.placement.value_or(Placement::pvas), std::max(size, options.nodes),
-                                            options.nodes, options.transport, quick, options.choices}));
+                                            options.nodes, options.transport, quick, options.choices,
+                                            words.network_file, static_cast<std::uint64_t>(words.seed), words.upa}));
   return report;
 }
 
@@ -184,7 +201,7 @@ int run_all(const BenchWords& words) {
   nlohmann::json result = description_of(look_at_machine(), words.quick);
   print_heading(result);
   for (const Benchmark* benchmark : options.benchmarks) {
-    const bench::Report report = run_benchmark(*benchmark, options, words.quick);
+    const bench::Report report = run_benchmark(*benchmark, options, words);
     report.print();
     std::fflush(stdout);
     result["benchmarks"][benchmark->name] = report.to_json();
@@ -207,14 +224,17 @@ void add_bench_command(CLI::App& app, int& status) {
   command->add_option("-n,--ranks", words->ranks, "Ranks; several with commas (barrier, coll, spawn: a job for each)")
       ->delimiter(',');
   command->add_option("--place", words->placement,
-                      "pvas, process or thread (default: pvas; spawn: pvas beside process); coll: also sim");
-  command->add_option("--nodes", words->nodes, "put, get, am, atomics, spawn, coll: nodes on this machine")
+                      "pvas, process or thread (default: pvas; spawn: pvas beside process); coll, upa: also sim");
+  command->add_option("--nodes", words->nodes, "put, get, am, atomics, spawn, coll, upa: nodes on this machine")
       ->capture_default_str();
   command->add_option("--transport", words->transport, "To other nodes: auto, tcp, verbs")->capture_default_str();
-  command->add_option("--sizes", words->sizes, "coll: sizes, with commas: 8,1K,1M")->delimiter(',');
+  command->add_option("--sizes", words->sizes, "coll, upa: sizes, with commas: 8,1K,1M")->delimiter(',');
   command->add_option("--only", words->collectives, "coll: only these collectives, with commas")->delimiter(',');
   command->add_flag("--quick", words->quick, "Few and short batches: only shows that it works");
   command->add_option("--json", words->json_file, "Also write the figures to this file");
+  command->add_option("--network", words->network_file, "sim: file with the network's model");
+  command->add_option("--seed", words->seed, "sim: repeats a schedule")->capture_default_str();
+  bench::add_upa_options(*command, words->upa);
   command->footer(list);
   command->callback([words, &status] { status = run_all(*words); });
 }

@@ -21,6 +21,7 @@ std::span<const Benchmark> benchmarks() {
        1,
        16 * kMiB,
        bench_node_spawn},
+      {"upa", "broadcasts to ranks that come at different times", bench_upa, {4}, 1, 0, bench_upa, true},
   };
   return all;
 }

@@ -17,14 +17,16 @@ struct Choices {
   std::vector<std::uint64_t> sizes;      ///< Bytes.
   std::vector<std::string> collectives;  ///< `coll`: only these.
 };
+struct UpaOptions;
 
 /// What a rank's part of a benchmark gets.
 struct Bench {
   Rank& self;
   Plan plan;
   Choices choices;
-  std::uint64_t started_ns;  ///< CLOCK_MONOTONIC when the command began to start this job.
-  Report report;             ///< Rank 0 fills it.
+  std::uint64_t started_ns;         ///< CLOCK_MONOTONIC when the command began to start this job.
+  Report report;                    ///< Rank 0 fills it.
+  const UpaOptions* upa = nullptr;  ///< Of `upa` only.
 
   bool keeps_time() const noexcept { return self.id() == 0; }
 };
@@ -56,6 +58,7 @@ Task<> bench_barrier(Bench& bench);
 Task<> bench_coll(Bench& bench);
 Task<> bench_idle(Bench& bench);
 Task<> bench_spawn(Bench& bench);
+Task<> bench_upa(Bench& bench);
 
 Task<> bench_node_put(Bench& bench);
 Task<> bench_node_get(Bench& bench);

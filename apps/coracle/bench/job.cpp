@@ -11,6 +11,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -33,6 +34,8 @@ struct RankWords {
   std::uint64_t started_ns = 0;
   bool quick = false;
   Choices choices;
+  UpaWords upa;
+  std::optional<UpaOptions> upa_options;
 };
 
 /// A file without a name, which is gone with this process; ranks open it by its path.
@@ -85,12 +88,22 @@ Task<> run_rank(Rank& self, const RankWords& words) {
   if (benchmark == nullptr) throw Error(Errc::bad_input, fmt::format("no benchmark is named {}", words.benchmark));
   if (benchmark->run != bench_spawn) pin(self);
   const bool between_nodes = self.nodes() > 1;
-  Bench bench{self, plan_of(between_nodes, words.quick), words.choices, words.started_ns, {}};
+  const UpaOptions* upa = words.upa_options ? &*words.upa_options : nullptr;
+  Bench bench{self, plan_of(between_nodes, words.quick), words.choices, words.started_ns, {}, upa};
   co_await (between_nodes ? benchmark->run_between_nodes : benchmark->run)(bench);
   if (self.id() != 0) co_return;
   std::ofstream file(words.report, std::ios::trunc);
   file << bench.report.to_json() << std::flush;
   if (!file) throw Error(Errc::bad_input, fmt::format("can't write the report to {}", words.report));
+}
+
+/// Room for the longest message, where that is all that is needed.
+std::uint64_t segment_bytes(const Benchmark& benchmark, const JobPlan& plan) {
+  constexpr std::uint64_t kBeside = 1 << 20;
+  if (benchmark.segment_bytes != 0) return benchmark.segment_bytes;
+  std::uint64_t longest = *std::max_element(std::begin(kUpaSizes), std::end(kUpaSizes));
+  for (const std::uint64_t bytes : plan.choices.sizes) longest = std::max(longest, bytes);
+  return longest + kBeside;
 }
 
 }  // namespace
@@ -102,7 +115,9 @@ Report run_job(const Benchmark& benchmark, const JobPlan& plan) {
   options.shape.size = plan.ranks;
   options.shape.nodes = plan.nodes;
   options.shape.network.transport = plan.transport;
-  options.shape.segment_bytes = benchmark.segment_bytes;
+  options.shape.segment_bytes = segment_bytes(benchmark, plan);
+  options.shape.seed = plan.seed;
+  plan.network_file.copy(options.shape.network_file.data(), options.shape.network_file.size() - 1);
   options.shape.inbox_bytes = transport_inbox_bytes((plan.ranks + plan.nodes - 1) / plan.nodes);
   options.program = std::filesystem::read_symlink("/proc/self/exe").string();
   options.arguments = {"bench-rank", benchmark.name, "--report",
@@ -115,6 +130,10 @@ Report run_job(const Benchmark& benchmark, const JobPlan& plan) {
   for (const std::string& name : plan.choices.collectives) {
     options.arguments.push_back("--collective");
     options.arguments.push_back(name);
+  }
+  if (benchmark.run == bench_upa) {
+    const auto words = to_arguments(plan.upa);
+    options.arguments.insert(options.arguments.end(), words.begin(), words.end());
   }
   const bool apart = plan.nodes > 1 && plan.placement != Placement::sim;
   const int status = apart ? HeadLauncher(options).run() : Launcher(options).run();
@@ -136,8 +155,11 @@ void add_bench_rank_command(CLI::App& app, int& status) {
   command->add_flag("--quick", words->quick);
   command->add_option("--size", words->choices.sizes);
   command->add_option("--collective", words->choices.collectives);
-  command->callback(
-      [words, &status] { status = run(0, nullptr, [words](Rank& self) { return bench::run_rank(self, *words); }); });
+  bench::add_upa_options(*command, words->upa);
+  command->callback([words, &status] {
+    if (words->benchmark == "upa") words->upa_options = bench::upa_options(words->upa);
+    status = run(0, nullptr, [words](Rank& self) { return bench::run_rank(self, *words); });
+  });
 }
 
 }  // namespace coracle

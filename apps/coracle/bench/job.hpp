@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "apps/coracle/bench/benchmarks.hpp"
+#include "apps/coracle/bench/upa_options.hpp"
 #include "runtime/job.hpp"
 
 namespace coracle::bench {
@@ -16,6 +18,9 @@ struct JobPlan {
   RemoteTransport transport = RemoteTransport::automatic;
   bool quick = false;
   Choices choices = {};
+  std::string network_file = {};  ///< `sim`: of the model; empty: the built-in one.
+  std::uint64_t seed = 1;         ///< `sim`: of the schedule.
+  UpaWords upa = {};              ///< Of `upa` only.
 };
 
 /// Throws Error when the job fails, after its ranks have said why.

@@ -23,6 +23,7 @@ nlohmann::json json_of(const Row& row) {
   json["unit"] = row.unit;
   if (row.bytes > 0) json["bytes"] = row.bytes;
   if (row.allocations) json["allocations"] = *row.allocations;
+  if (!row.details.is_null()) json["details"] = row.details;
   if (!row.limit_name.empty()) {
     json["limit"] = json_of(row.limit);
     json["limit"]["name"] = row.limit_name;
@@ -38,6 +39,7 @@ Row row_from(const nlohmann::json& json) {
   row.value = figure_from(json);
   row.bytes = json.value("bytes", 0.0);
   if (json.contains("allocations")) row.allocations = json["allocations"].get<double>();
+  if (json.contains("details")) row.details = json["details"];
   if (json.contains("limit")) {
     row.limit_name = json["limit"].at("name").get<std::string>();
     row.limit = figure_from(json["limit"]);

@@ -19,6 +19,7 @@ struct Row {
   Figure limit;
   double bytes = 0;                   ///< Moved by one operation; 0: none. Then bandwidths are shown.
   std::optional<double> allocations;  ///< Calls of operator new per operation, all ranks together.
+  nlohmann::json details = nullptr;   ///< Null, or an object for programs that read the report.
 };
 
 struct Table {

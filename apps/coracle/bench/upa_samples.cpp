@@ -1,0 +1,152 @@
+// Bringing the times of all ranks together: first within each node, then over the nodes, so that no rank holds what
+// all others have measured.
+#include "apps/coracle/bench/upa_samples.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "collectives/collectives.hpp"
+#include "runtime/event.hpp"
+
+namespace coracle::bench {
+namespace {
+
+struct Smaller {
+  double operator()(double left, double right) const noexcept { return std::min(left, right); }
+};
+struct Larger {
+  double operator()(double left, double right) const noexcept { return std::max(left, right); }
+};
+
+void minimise(std::span<double> values, std::span<const double> others) {
+  std::transform(values.begin(), values.end(), others.begin(), values.begin(), Smaller());
+}
+
+/// What the first rank of a node has heard from its node-mates: when the first of them came, and had the data.
+class NodeTimes {
+ public:
+  explicit NodeTimes(Rank&) {}
+
+  static void on_times(Rank& rank, const Message& message) {
+    auto& self = rank.local<NodeTimes>();
+    std::vector<double> times(message.payload().size() / sizeof(double));
+    std::memcpy(times.data(), message.payload().data(), times.size() * sizeof(double));
+    self.add(std::move(times));
+  }
+  void add(std::vector<double> times) {
+    if (heard_++ == 0)
+      times_ = std::move(times);
+    else
+      minimise(times_, times);
+    changed_.set();
+  }
+  Task<std::vector<double>> of_all(std::uint32_t ranks) {
+    while (heard_ < ranks) {
+      changed_.reset();
+      co_await changed_;
+    }
+    heard_ = 0;
+    co_return std::move(times_);
+  }
+
+ private:
+  std::vector<double> times_;  // of all iterations: begun, then ended
+  std::uint32_t heard_ = 0;
+  Event changed_;
+};
+
+/// Sums over nodes and iterations, in one piece of doubles so that one reduction adds up all.
+struct Sums {
+  double nodes = 0;
+  double other_nodes = 0;
+  double reach = 0;
+  double leader = 0;
+  double first = 0;
+  double time = 0;
+  std::array<double, UpaSummary::kBins> leader_bins{};
+  std::array<double, UpaSummary::kBins> first_bins{};
+
+  std::span<double> values() noexcept { return {&nodes, sizeof(Sums) / sizeof(double)}; }
+};
+static_assert(std::is_standard_layout_v<Sums>);
+
+std::size_t bin_of(double late, double delay_ns) {
+  if (delay_ns <= 0 || late <= 0) return 0;
+  const double place = late / delay_ns * UpaSummary::kBins;
+  return std::min(UpaSummary::kBins - 1, static_cast<std::size_t>(place));
+}
+
+double mean_of(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+std::vector<double> differences(const std::vector<double>& more, const std::vector<double>& less) {
+  std::vector<double> result(more.size());
+  std::transform(more.begin(), more.end(), less.begin(), result.begin(), std::minus<>());
+  return result;
+}
+
+/// This node's part of the sums; called by its first rank only.
+Task<> add_node(Rank& self, const UpaSamples& samples, const std::vector<double>& root_begun, double delay_ns,
+                Sums& sums) {
+  const auto ranks = static_cast<std::uint32_t>(self.core().region().ranks_of(self.node()));
+  const std::vector<double> times = co_await self.local<NodeTimes>().of_all(ranks);
+  const std::size_t iterations = samples.begun.size();
+  sums.nodes = 1;
+  sums.other_nodes = self.node() == 0 ? 0 : 1;
+  for (std::size_t i = 0; i < iterations; ++i) {
+    const double leader = samples.begun[i] - samples.released[i];
+    const double first = times[i] - samples.released[i];
+    sums.leader += leader;
+    sums.first += first;
+    ++sums.leader_bins[bin_of(leader, delay_ns)];
+    ++sums.first_bins[bin_of(first, delay_ns)];
+    if (self.node() != 0) sums.reach += times[iterations + i] - root_begun[i];
+  }
+}
+
+UpaSummary::Lateness lateness(double sum, const std::array<double, UpaSummary::kBins>& bins, double count) {
+  UpaSummary::Lateness result{sum / count, bins};
+  for (double& share : result.share) share /= count;
+  return result;
+}
+
+}  // namespace
+
+Task<UpaSummary> sum_up(Rank& self, UpaSamples samples, double delay_ns) {
+  Team& world = self.world();
+  const auto iterations = static_cast<double>(samples.begun.size());
+  const double mean = mean_of(samples.ended) - mean_of(samples.begun);
+  std::vector<double> times = samples.begun;
+  times.insert(times.end(), samples.ended.begin(), samples.ended.end());
+  const std::uint32_t node_first = self.core().region().first_rank_of(self.node());
+  co_await self.request(node_first, NodeTimes::on_times, std::as_bytes(std::span(times)));
+
+  co_await world.all_reduce(std::span(samples.released), Smaller());  // when the first was out
+  std::vector<double> root_begun = samples.begun;
+  co_await world.broadcast(root_begun, 0);
+  std::vector<double> last_ended = samples.ended;
+  co_await world.all_reduce(std::span(last_ended), Larger());
+
+  Sums sums;
+  sums.time = mean;
+  if (self.id() == node_first) co_await add_node(self, samples, root_begun, delay_ns, sums);
+  co_await world.all_reduce(sums.values(), std::plus<>());
+  UpaSummary summary;
+  summary.slowest = co_await world.all_reduce(mean, Larger());
+  summary.fastest = co_await world.all_reduce(mean, Smaller());
+  summary.mean = sums.time / self.size();
+  summary.complete = mean_of(differences(last_ended, root_begun));
+  if (sums.other_nodes > 0) summary.reach = sums.reach / (sums.other_nodes * iterations);
+  summary.leader = lateness(sums.leader, sums.leader_bins, sums.nodes * iterations);
+  summary.first = lateness(sums.first, sums.first_bins, sums.nodes * iterations);
+  co_return summary;
+}
+
+}  // namespace coracle::bench

@@ -1,0 +1,102 @@
+// The benchmark of unbalanced arrival, run in the simulator: its figures beside the closed forms.
+#include <doctest/doctest.h>
+
+#include "apps/coracle/bench/benchmarks.hpp"
+#include "apps/coracle/bench/upa_options.hpp"
+#include "tests/sim/job.hpp"
+
+using namespace coracle;
+using namespace coracle::bench;
+
+namespace {
+
+Task<> run_upa(Rank& self, const Choices& choices, const UpaOptions& options, Report& report) {
+  Bench bench{self, quick_plan(), choices, 0, {}, &options};
+  co_await bench_upa(bench);
+  if (self.id() == 0) report = bench.report;
+}
+
+Report measure(const sim::SimJob& job, const UpaWords& words, std::uint64_t bytes) {
+  const UpaOptions options = upa_options(words);
+  const Choices choices{{bytes}, {}};
+  Report report;
+  const sim::Outcome outcome = job.run([&](Rank& self) { return run_upa(self, choices, options, report); });
+  REQUIRE(sim::text_of(outcome) == "");
+  return report;
+}
+
+/// Of the row that was measured for this method and K.
+nlohmann::json details_of(const Report& report, const char* method, std::uint64_t delay_ns) {
+  for (const Row& row : report.tables().front().rows)
+    if (row.details.at("method") == method && row.details.at("delay_ns") == delay_ns) return row.details;
+  FAIL("no row of " << method << " with K = " << delay_ns << " ns");
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("upa: two nodes, short message: a fixed leader costs K / 6, the first of n to come K / ((n + 1) (n + 2))") {
+  // K is large beside the time of a message, which depends a little on who waits for whom.
+  constexpr std::uint64_t kDelayNs = 50'000'000;
+  for (const std::uint32_t mates : {4U, 8U}) {
+    CAPTURE(mates);
+    sim::SimJob job;
+    job.size = 2 * mates;
+    job.nodes = 2;
+    UpaWords words;
+    words.methods = {"pipelined", "competitive"};
+    words.delays = {"0", "50ms"};
+    words.iterations = 4000;
+    words.arrival_seed = 4;
+    const Report report = measure(job, words, 16);
+    for (const char* method : {"pipelined", "competitive"}) {
+      CAPTURE(method);
+      const bool competes = std::string(method) == "competitive";
+      const double extra = details_of(report, method, kDelayNs).at("reach_ns").get<double>() -
+                           details_of(report, method, 0).at("reach_ns").get<double>();
+      const double expected = competes ? 1.0 / (mates + 1) / (mates + 2) : 1.0 / 6;
+      CHECK(extra / kDelayNs == doctest::Approx(expected).epsilon(0.05));
+      const nlohmann::json late = details_of(report, method, kDelayNs);
+      CHECK(late.at("slowest_ns").get<double>() == doctest::Approx(late.at("model_ns").get<double>()).epsilon(0.05));
+    }
+  }
+}
+
+TEST_CASE("upa: the same seeds give the same figures, and every method brings the data") {
+  sim::SimJob job;
+  job.size = 12;
+  job.nodes = 4;
+  UpaWords words;
+  words.iterations = 5;
+  words.trees = {"binomial", "recursive_doubling", "ring"};
+  for (const char* arrival : {"uniform", "exponential", CORACLE_NETWORKS "/arrivals.txt"}) {
+    words.arrival = arrival;
+    const Report once = measure(job, words, 20'000);
+    CHECK(once.tables().front().rows.size() == 18);
+    CHECK(once.to_json() == measure(job, words, 20'000).to_json());
+    words.arrival_seed += 1;
+    CHECK(once.to_json() != measure(job, words, 20'000).to_json());
+  }
+}
+
+TEST_CASE("upa: leaders come as late as their delays say") {
+  sim::SimJob job;
+  job.size = 16;
+  job.nodes = 4;
+  UpaWords words;
+  words.iterations = 1500;
+  words.delays = {"10ms"};
+  words.methods = {"competitive"};
+  const Report report = measure(job, words, 64);
+  const auto& rows = report.tables().back().rows;
+  REQUIRE(rows.size() == 2);
+  for (const Row& row : rows) {
+    CAPTURE(row.name);
+    CHECK(row.value.median == doctest::Approx(row.limit.median).epsilon(0.05));
+    double sum = 0;
+    for (const double share : row.details.at("share")) sum += share;
+    CHECK(sum == doctest::Approx(1));
+  }
+  CHECK(rows[0].limit.median == doctest::Approx(5e6).epsilon(1e-3));
+  CHECK(rows[1].limit.median == doctest::Approx(2e6).epsilon(1e-3));
+}
