@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "apps/arrival_log.hpp"
 #include "apps/command_line.hpp"
 #include "apps/stencil/picture.hpp"
 #include "apps/stencil/tile.hpp"
@@ -22,6 +23,7 @@ struct Options {
   std::size_t steps = 2000;
   std::string picture = std::string("heat.") + best_picture_extension();
   bool verify = false;
+  std::string arrivals;  // where to write how late ranks come to the meeting after each step; empty: they don't meet
 };
 
 // Where neighbours put their edges: a place per side for even steps and one for odd ones. Two are enough: a neighbour
@@ -31,7 +33,7 @@ struct Mailbox {
   Remote<Signal> arrived;  // [side]: edges that have come, ever
 };
 
-Task<> warm_up(Rank& self, Tile& tile, std::size_t steps, std::size_t longest) {
+Task<> warm_up(Rank& self, Tile& tile, std::size_t steps, std::size_t longest, ArrivalLog* arrivals) {
   const auto place = [longest](std::size_t step, Side side) {
     return static_cast<std::ptrdiff_t>((step % 2 * kSides + side) * longest);
   };
@@ -58,6 +60,10 @@ Task<> warm_up(Rank& self, Tile& tile, std::size_t steps, std::size_t longest) {
     }
     tile.relax_rim();
     co_await self.nbi_done();  // `outgoing` may be written again
+    if (arrivals != nullptr) {
+      arrivals->note(self);
+      co_await self.world().barrier();
+    }
   }
   co_await self.world().barrier();  // nobody gives memory back that a neighbour still writes to
 }
@@ -110,7 +116,13 @@ Task<> heat(Rank& self, Options options) {
   if (self.id() == 0) check_size(options.size, grid);
   co_await self.world().barrier();
   Tile tile(options.size, grid, self.id());
-  co_await warm_up(self, tile, options.steps, grid.longest_edge(options.size));
+  constexpr std::size_t kStepsNoted = 500;
+  ArrivalLog arrivals(kStepsNoted);
+  const bool notes = !options.arrivals.empty() && options.steps > 0;
+  co_await warm_up(self, tile, options.steps, grid.longest_edge(options.size), notes ? &arrivals : nullptr);
+  if (notes)
+    co_await arrivals.write(self, options.arrivals,
+                            fmt::format("stencil --size {} on {} ranks", options.size, self.size()));
   const std::vector<float> plate = co_await collect(self, tile, options.size, grid);
   if (self.id() != 0) co_return;
 
@@ -131,6 +143,8 @@ int start(int argc, char** argv) {
       ->check(whole_number(1, 1 << 14));
   app.add_option("--steps", options.steps, "steps in time")->capture_default_str()->check(any_count());
   app.add_option("--output", options.picture, "picture to write, .png or .pgm")->capture_default_str();
+  app.add_option("--arrivals", options.arrivals,
+                 "meet after each step, and write how late each rank came to this file (see `coracle bench upa`)");
   app.add_flag("--verify", options.verify, "compare with the same computed by one rank alone");
   if (const std::optional<int> status = parse_command_line(app, argc, argv)) return leave(argc, argv, *status);
   return run(argc, argv, [&options](Rank& self) { return heat(self, options); });

@@ -52,6 +52,10 @@ def check_stencil(folder):
         expect(result.returncode == 0 and "bit for bit" in result.stdout, command, result, "a verified plate")
         pictures.add(picture.read_bytes() if picture.exists() else None)
         expect(len(pictures) == 1, command, result, "the picture of one rank")
+    trace = folder / "arrivals.txt"
+    command, result = run(3, "stencil", "--size", 48, "--steps", 4, "--output", picture, "--arrivals", trace)
+    lines = trace.read_text().splitlines() if trace.exists() else []
+    expect(lines[1:3] == ["unit = us", "ranks = 3"] and len(lines) == 7, command, result, "a trace of 4 steps")
     command, result = run(6, "stencil", "--size", 2)
     expect(result.returncode == 1 and "3 x 2 tiles" in result.stderr, command, result, "status 1 and the reason")
 

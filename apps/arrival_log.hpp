@@ -1,0 +1,33 @@
+// ArrivalLog: records how late each rank comes to a collective, iteration by iteration, as a trace that
+// `coracle bench upa --arrival FILE` reads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/rank.hpp"
+
+namespace coracle {
+
+/// For ranks that share a clock: those of one machine, or of `sim`.
+class ArrivalLog {
+ public:
+  /// `limit`: iterations that are kept, the first ones.
+  explicit ArrivalLog(std::size_t limit) : limit_(limit) {}
+
+  /// This rank comes to the collective of the next iteration.
+  void note(Rank& self) {
+    if (times_ns_.size() < limit_) times_ns_.push_back(self.loop().exact_now_ns());
+  }
+  /// Collective, after the same number of notes everywhere, which is at least one: rank 0 writes the file. Throws Error
+  /// when it can't. `program` is named in the file.
+  Task<> write(Rank& self, std::string path, std::string program) const;
+
+ private:
+  std::size_t limit_;
+  std::vector<std::uint64_t> times_ns_;
+};
+
+}  // namespace coracle
