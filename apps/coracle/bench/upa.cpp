@@ -162,6 +162,7 @@ class UpaReport {
     const bool known = what.delay_ns > 0 && balanced != balanced_.end() && model.known();
     Row time{what.name(), "ns", {summary.slowest, summary.fastest, summary.slowest}, "", {}, 0, std::nullopt, {}};
     time.details = details(what, summary);
+    if (what.delay_ns > 0 && model.known()) time.details["delays_cost_ns"] = delay * model.wait();
     if (known)
       set_limit(time, "K = 0, and what the delays cost on average", balanced->second.slowest + delay * model.wait());
     if (what.delay_ns == 0) set_limit(time, "one message, nominal", message_ns(what.bytes));

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
-#include <limits>
 #include <span>
 #include <utility>
 
@@ -17,9 +17,6 @@ namespace {
 
 struct Smaller {
   double operator()(double left, double right) const noexcept { return std::min(left, right); }
-};
-struct Larger {
-  double operator()(double left, double right) const noexcept { return std::max(left, right); }
 };
 
 void minimise(std::span<double> values, std::span<const double> others) {
@@ -80,29 +77,40 @@ std::size_t bin_of(double late, double delay_ns) {
   return std::min(UpaSummary::kBins - 1, static_cast<std::size_t>(place));
 }
 
-double mean_of(const std::vector<double>& values) {
+double mean_of(std::span<const double> values) {
   double sum = 0;
   for (const double value : values) sum += value;
   return sum / static_cast<double>(values.size());
 }
 
-std::vector<double> differences(const std::vector<double>& more, const std::vector<double>& less) {
-  std::vector<double> result(more.size());
-  std::transform(more.begin(), more.end(), less.begin(), result.begin(), std::minus<>());
-  return result;
-}
+/// The least over all ranks of several things at once, since each reduction costs a simulated job much real time; the
+/// most of what is negated.
+struct Extremes {
+  explicit Extremes(const UpaSamples& samples, double mean)
+      : iterations(samples.begun.size()), values(samples.released) {
+    for (const double time : samples.ended) values.push_back(-time);
+    values.insert(values.end(), {mean, -mean});
+  }
+  double released(std::size_t iteration) const { return values[iteration]; }
+  double last_ended(std::size_t iteration) const { return -values[iterations + iteration]; }
+  double fastest() const { return values[2 * iterations]; }
+  double slowest() const { return -values[2 * iterations + 1]; }
+
+  std::size_t iterations;
+  std::vector<double> values;
+};
 
 /// This node's part of the sums; called by its first rank only.
-Task<> add_node(Rank& self, const UpaSamples& samples, const std::vector<double>& root_begun, double delay_ns,
-                Sums& sums) {
+Task<> add_node(Rank& self, const UpaSamples& samples, const Extremes& extremes, const std::vector<double>& root_begun,
+                double delay_ns, Sums& sums) {
   const auto ranks = static_cast<std::uint32_t>(self.core().region().ranks_of(self.node()));
   const std::vector<double> times = co_await self.local<NodeTimes>().of_all(ranks);
   const std::size_t iterations = samples.begun.size();
   sums.nodes = 1;
   sums.other_nodes = self.node() == 0 ? 0 : 1;
   for (std::size_t i = 0; i < iterations; ++i) {
-    const double leader = samples.begun[i] - samples.released[i];
-    const double first = times[i] - samples.released[i];
+    const double leader = samples.begun[i] - extremes.released(i);
+    const double first = times[i] - extremes.released(i);
     sums.leader += leader;
     sums.first += first;
     ++sums.leader_bins[bin_of(leader, delay_ns)];
@@ -128,21 +136,21 @@ Task<UpaSummary> sum_up(Rank& self, UpaSamples samples, double delay_ns) {
   const std::uint32_t node_first = self.core().region().first_rank_of(self.node());
   co_await self.request(node_first, NodeTimes::on_times, std::as_bytes(std::span(times)));
 
-  co_await world.all_reduce(std::span(samples.released), Smaller());  // when the first was out
+  Extremes extremes(samples, mean);
+  co_await world.all_reduce(std::span(extremes.values), Smaller());
   std::vector<double> root_begun = samples.begun;
   co_await world.broadcast(root_begun, 0);
-  std::vector<double> last_ended = samples.ended;
-  co_await world.all_reduce(std::span(last_ended), Larger());
 
   Sums sums;
   sums.time = mean;
-  if (self.id() == node_first) co_await add_node(self, samples, root_begun, delay_ns, sums);
+  if (self.id() == node_first) co_await add_node(self, samples, extremes, root_begun, delay_ns, sums);
   co_await world.all_reduce(sums.values(), std::plus<>());
   UpaSummary summary;
-  summary.slowest = co_await world.all_reduce(mean, Larger());
-  summary.fastest = co_await world.all_reduce(mean, Smaller());
+  summary.slowest = extremes.slowest();
+  summary.fastest = extremes.fastest();
   summary.mean = sums.time / self.size();
-  summary.complete = mean_of(differences(last_ended, root_begun));
+  for (std::size_t i = 0; i < extremes.iterations; ++i)
+    summary.complete += (extremes.last_ended(i) - root_begun[i]) / iterations;
   if (sums.other_nodes > 0) summary.reach = sums.reach / (sums.other_nodes * iterations);
   summary.leader = lateness(sums.leader, sums.leader_bins, sums.nodes * iterations);
   summary.first = lateness(sums.first, sums.first_bins, sums.nodes * iterations);
