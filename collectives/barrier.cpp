@@ -1,7 +1,7 @@
 // Barrier, in two levels: the members of a node meet on their board; between the nodes their first members raise
 // signals along a tree.
 #include "runtime/board.hpp"
-#include "runtime/combinators.hpp"
+#include "runtime/error.hpp"
 #include "runtime/rank.hpp"
 #include "runtime/team.hpp"
 
@@ -14,6 +14,14 @@ constexpr std::uint32_t kFanIn = 8;
 constexpr std::uint32_t kMutualMax = 3;
 
 enum Stage : std::uint64_t { kCome = 1, kGo };
+
+Task<> release(Rank& rank, Remote<Signal> released) {
+  try {
+    co_await rank.raise(released);
+  } catch (const Error& error) {
+    if (error.code() != Errc::peer_lost) throw;  // who waits for that peer learns of it
+  }
+}
 
 Task<> meet_mutually(Round& round) {
   round.publish(kCome);
@@ -40,10 +48,9 @@ Task<> Team::meet_other_nodes() {
     check_whole("barrier");
     co_await wait(own_area().released, count);
   }
-  std::vector<Task<>> raises;
+  // Nobody waits here for their answers: the rank's service does.
   for (std::uint32_t child = first_child; child < last_child; ++child)
-    raises.push_back(as_task(rank_.raise(leader(child).as<Signal>() + 1)));
-  if (!raises.empty()) co_await when_all(std::move(raises));
+    rank_.service().spawn(release(rank_, leader(child).as<Signal>() + 1));
   leave_signals();
 }
 
