@@ -56,6 +56,7 @@ void Readiness::on_ready(Rank& rank, const Message& message) {
     self.told_.emplace(key, ready);
     return;
   }
+  self.sending_.try_emplace(key);  // from now on, not only when the asker runs again: a take-back may come before
   asker->second->ready = ready;
   asker->second->told.set();
   self.askers_.erase(asker);
@@ -80,7 +81,6 @@ Task<Ready> Readiness::ask(Team& team, std::uint64_t sequence, std::uint32_t nod
     askers_.erase(key);
     std::rethrow_exception(failure);
   }
-  sending_.try_emplace(key);
   co_return asker.ready;
 }
 
