@@ -26,6 +26,16 @@ Task<std::exception_ptr> caught(Task<> task) {
   co_return failure;
 }
 
+bool was_taken_back(const std::exception_ptr& failure) noexcept {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    return error.code() == Errc::out_of_segment;
+  } catch (...) {
+    return false;
+  }
+}
+
 Task<> all_of(std::vector<Task<>> tasks) {
   if (tasks.size() == 1)
     co_await tasks.front();
@@ -166,10 +176,14 @@ Task<> BroadcastBetween::send_to(std::span<const Send> sends) {
   }
   readiness_.done(team, broadcast_.sequence, node);
   if (failure) std::rethrow_exception(failure);
-  if (second) {
-    team.check_whole("broadcast");  // that is why, then
-    std::rethrow_exception(second);
+  if (!second) co_return;
+  team.check_whole("broadcast");  // that is why, then
+  if (was_taken_back(second)) {
+    // The receiver takes its memory back only when the team breaks: the news of that are on their way.
+    PeerEvent never(rank_.core(), "broadcast", ready.buffer.rank, team.watches());
+    co_await never;
   }
+  std::rethrow_exception(second);
 }
 
 Task<> BroadcastBetween::send_pieces(std::span<const Send> sends, Ready ready, std::vector<Handle>& on_the_way) {
