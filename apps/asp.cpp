@@ -11,6 +11,7 @@
 #include <memory>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "apps/asp/options.hpp"
 #include "apps/asp/progress.hpp"
@@ -18,6 +19,7 @@
 #include "apps/asp/results.hpp"
 #include "apps/asp/solver.hpp"
 #include "apps/command_line.hpp"
+#include "collectives/choice_words.hpp"
 
 namespace coracle::asp {
 namespace {
@@ -46,10 +48,10 @@ void describe_distances(const Graph& graph, const Summary& summary, std::size_t 
   }
 }
 
-void write_json(const Report& report, const std::string& path) {
+void write_file(const std::string& text, const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "we"), &std::fclose);
   if (!file) throw_errno(errno, fmt::format("can't create {}", path));
-  if (std::fputs(to_json(report).c_str(), file.get()) < 0 || std::fflush(file.get()) != 0) {
+  if (std::fputs(text.c_str(), file.get()) < 0 || std::fflush(file.get()) != 0) {
     throw_errno(errno, fmt::format("can't write {}", path));
   }
 }
@@ -66,7 +68,8 @@ Task<> shortest_paths(Rank& self, Options options) {
   OwnedRows rows({graph.vertices(), block, self.size()}, self.id(), graph);
 
   ProgressLine progress(options.shows_progress && leads);
-  Solver solver(self, rows, [&progress](std::size_t done, std::size_t all) { progress.show(done, all); });
+  Solver solver(self, rows, options.broadcast,
+                [&progress](std::size_t done, std::size_t all) { progress.show(done, all); });
   co_await self.world().barrier();
   const auto start = std::chrono::steady_clock::now();
   co_await solver.run();
@@ -78,6 +81,7 @@ Task<> shortest_paths(Rank& self, Options options) {
   const Verification verified = co_await verify(self, graph, rows, options.verified_sources, options.seed);
   const Summary summary = co_await summarise(self, rows);
   co_await gather_effort(self, solver.effort(), report);
+  const std::vector<double> arrivals_s = co_await gather_arrivals(self, solver.arrivals_s());
   if (!leads) co_return;
 
   report.graph = describe_graph(options);
@@ -87,12 +91,17 @@ Task<> shortest_paths(Rank& self, Options options) {
   report.ranks = self.size();
   report.placement = to_string(self.placement());
   report.block = block;
+  report.broadcast = options.broadcast ? to_words(*options.broadcast) : "direct";
+  std::vector<std::uint32_t> owners;
+  for (std::size_t i = 0; i < rows.layout().blocks(); ++i) owners.push_back(rows.layout().owner(i));
+  report.arrivals = arrivals_of(arrivals_s, owners, self.size());
   report.total_s = total.count();
   report.skipped_share = 1 - report.operations / std::pow(static_cast<double>(graph.vertices()), 3);
   report.kernel = best_min_plus_kernel().name;
   report.vector_limit = vector_limit(best_min_plus_kernel());
   fmt::print("{}", to_text(report, TextStyle::of_standard_output()));
-  if (!options.json_path.empty()) write_json(report, options.json_path);
+  if (!options.json_path.empty()) write_file(to_json(report), options.json_path);
+  if (!options.trace_path.empty()) write_file(arrival_trace(arrivals_s, self.size()), options.trace_path);
 }
 
 int start(int argc, char** argv) {

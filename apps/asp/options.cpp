@@ -9,16 +9,20 @@
 #include "apps/asp/min_plus.hpp"
 #include "apps/asp/random_graph.hpp"
 #include "apps/command_line.hpp"
+#include "collectives/choice_words.hpp"
+#include "runtime/error.hpp"
 
 namespace coracle::asp {
 namespace {
 
+constexpr const char* kDirect = "direct";
 constexpr const char* kDpkgStatus = "/var/lib/dpkg/status";
 
 // Options that stand for something else.
 struct Words {
   bool dpkg = false;
   std::string format;
+  std::string broadcast = kDirect;
 };
 
 void take_words(const Words& words, Options& options) {
@@ -26,6 +30,7 @@ void take_words(const Words& words, Options& options) {
                                                       {"mtx", GraphFormat::matrix_market},
                                                       {"edges", GraphFormat::edge_list},
                                                       {"dpkg", GraphFormat::dpkg}};
+  if (words.broadcast != kDirect) options.broadcast = parse_broadcast_choice(words.broadcast, "--broadcast");
   if (!words.format.empty()) options.format = formats.at(words.format);
   if (words.dpkg) {
     options.path = kDpkgStatus;
@@ -52,6 +57,28 @@ void add_graph_options(CLI::App& app, Options& options, Words& words) {
       ->check(any_count())
       ->capture_default_str();
   app.add_flag("--undirected", options.undirected, "take every arc in both directions");
+}
+
+void add_broadcast_options(CLI::App& app, Options& options, Words& words) {
+  app.add_option(
+         "--broadcast", words.broadcast,
+         "how pivots travel: direct (their owner puts them into all others' memory), or a broadcast: automatic, "
+         "or plain, pipelined or competitive, with binomial, recursive_doubling or ring, chunk=SIZE, depth=N, "
+         "fan_out=N: competitive,ring,chunk=64K")
+      ->type_name("WORDS")
+      ->check([](const std::string& text) -> std::string {
+        if (text == kDirect) return "";
+        try {
+          parse_broadcast_choice(text, "--broadcast");
+        } catch (const Error& error) {
+          return error.what();
+        }
+        return "";
+      })
+      ->capture_default_str();
+  app.add_option("--arrivals", options.trace_path,
+                 "write when each rank came to each broadcast, for `coracle bench upa`")
+      ->type_name("FILE");
 }
 
 void add_run_options(CLI::App& app, Options& options) {
@@ -82,6 +109,7 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   Words words;
   add_graph_options(app, options, words);
   add_run_options(app, options);
+  add_broadcast_options(app, options, words);
   if (const std::optional<int> status = parse_command_line(app, argc, argv)) return *status;
   take_words(words, options);
   return options;

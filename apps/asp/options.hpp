@@ -9,6 +9,7 @@
 
 #include "apps/asp/graph.hpp"
 #include "apps/asp/readers.hpp"
+#include "runtime/broadcast_choice.hpp"
 
 namespace coracle::asp {
 
@@ -24,6 +25,8 @@ struct Options {
   std::size_t top = 10;
   bool shows_progress = false;
   std::string json_path;
+  std::optional<BroadcastChoice> broadcast;  ///< How pivots travel; none: by puts of their owner to all others.
+  std::string trace_path;                    ///< Where to write when the ranks came to each broadcast; "": nowhere.
 };
 
 /// The options, or the exit status with which to leave; see parse_command_line.

@@ -126,6 +126,33 @@ void add_times(Page& page, const Report& report) {
   }
 }
 
+void add_arrivals(Page& page, const Report& report) {
+  const Arrivals& arrivals = report.arrivals;
+  if (arrivals.iterations.empty()) return;
+  page.line("");
+  page.line("  {}  {}", page.bold("arrival"),
+            page.faint(fmt::format("of the ranks at {} of pivots ({}), after the first",
+                                   plural(arrivals.iterations.size(), "block"), report.broadcast)));
+  page.line("  {:<12}{:>10}{:>30}", "mean, max", seconds(arrivals.mean_s), seconds(arrivals.max_s));
+  std::uint64_t all = 0;
+  for (const Arrivals::Bin& bin : arrivals.histogram) all += bin.count;
+  for (const Arrivals::Bin& bin : arrivals.histogram) {
+    if (bin.count == 0) continue;
+    const double share = static_cast<double>(bin.count) / static_cast<double>(all);
+    page.line("  {:<12}{:>8.1f} %  {}", "below " + seconds(bin.below_s), 100 * share, page.bar(share));
+  }
+}
+
+nlohmann::json to_object(const Arrivals& arrivals) {
+  nlohmann::json iterations = nlohmann::json::array();
+  for (const Arrivals::Iteration& iteration : arrivals.iterations)
+    iterations.push_back({{"mean_s", iteration.mean_s}, {"max_s", iteration.max_s}, {"root_s", iteration.root_s}});
+  nlohmann::json histogram = nlohmann::json::array();
+  for (const Arrivals::Bin& bin : arrivals.histogram)
+    histogram.push_back({{"below_s", bin.below_s}, {"count", bin.count}});
+  return {{"mean_s", arrivals.mean_s}, {"max_s", arrivals.max_s}, {"histogram", histogram}, {"iterations", iterations}};
+}
+
 nlohmann::json to_object(Spread spread) {
   return {{"min", spread.min}, {"mean", spread.mean}, {"max", spread.max}};
 }
@@ -164,6 +191,7 @@ std::string to_text(const Report& report, TextStyle style) {
   add_distances(page, report);
   add_central(page, report);
   add_times(page, report);
+  add_arrivals(page, report);
   return std::move(page).take();
 }
 
@@ -184,6 +212,8 @@ std::string to_json(const Report& report) {
       {"ranks", report.ranks},
       {"placement", report.placement},
       {"block", report.block},
+      {"broadcast", report.broadcast},
+      {"arrivals", to_object(report.arrivals)},
       {"computing_s", to_object(report.computing_s)},
       {"waiting_s", to_object(report.waiting_s)},
       {"total_s", report.total_s},

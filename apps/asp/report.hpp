@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "apps/asp/arrivals.hpp"
+
 namespace coracle::asp {
 
 /// Over ranks.
@@ -41,6 +43,8 @@ struct Report {
   std::size_t ranks = 1;
   std::string placement;
   std::size_t block = 0;  ///< pivots per pass
+  std::string broadcast;  ///< how pivots travelled
+  Arrivals arrivals;      ///< at the broadcast of each block of pivots
   Spread computing_s;
   Spread waiting_s;
   double total_s = 0;

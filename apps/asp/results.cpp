@@ -92,6 +92,17 @@ Task<Summary> summarise(Rank& self, const OwnedRows& rows) {
   co_return summary;
 }
 
+Task<std::vector<double>> gather_arrivals(Rank& self, const std::vector<double>& arrivals_s) {
+  const bool leads = self.id() == 0;
+  const std::size_t iterations = arrivals_s.size();
+  std::vector<double> by_rank(leads ? iterations * self.size() : 0);
+  co_await self.world().gather(std::span(arrivals_s), std::span(by_rank), 0);
+  std::vector<double> by_iteration(by_rank.size());
+  for (std::size_t i = 0; leads && i < by_rank.size(); ++i)
+    by_iteration[i % iterations * self.size() + i / iterations] = by_rank[i];
+  co_return by_iteration;
+}
+
 Task<> gather_effort(Rank& self, Effort effort, Report& report) {
   const std::vector<Effort> efforts = co_await self.world().gather_all(effort);
   std::vector<double> computing;

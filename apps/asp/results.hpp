@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "apps/asp/graph.hpp"
 #include "apps/asp/owned_rows.hpp"
@@ -29,6 +30,9 @@ Task<Verification> verify(Rank& self, const Graph& graph, const OwnedRows& rows,
 
 /// Collective. The summary of all rows; complete on rank 0 only.
 Task<Summary> summarise(Rank& self, const OwnedRows& rows);
+
+/// Collective. Of all ranks' arrivals, iteration by iteration, at rank 0; elsewhere nothing.
+Task<std::vector<double>> gather_arrivals(Rank& self, const std::vector<double>& arrivals_s);
 
 /// Collective. Fills the times and rates of `report`.
 Task<> gather_effort(Rank& self, Effort effort, Report& report);

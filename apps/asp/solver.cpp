@@ -16,39 +16,66 @@ double seconds(clockid_t clock) noexcept {
 
 }  // namespace
 
-Solver::Solver(Rank& self, OwnedRows& rows, std::function<void(std::size_t, std::size_t)> progress)
+Solver::Solver(Rank& self, OwnedRows& rows, std::optional<BroadcastChoice> broadcast,
+               std::function<void(std::size_t, std::size_t)> progress)
     : self_(self),
       rows_(rows),
       layout_(rows.layout()),
       stride_(row_stride(layout_.vertices)),
+      broadcast_(broadcast),
       progress_(std::move(progress)),
       pivots_(self.allocate<float>(kBuffers * layout_.block * stride_)),
       arrived_(self.allocate_signals(kBuffers)),
-      freed_(self.allocate_signals(1)) {}
+      freed_(self.allocate_signals(1)),
+      arrivals_s_(layout_.blocks(), -1) {}
 
 Task<> Solver::run() {
   const Mailbox mine{pivots_.remote(), arrived_.remote(), freed_.remote()};
   mailboxes_ = co_await self_.world().gather_all(mine);
+  co_await self_.world().barrier();
+  start_ns_ = self_.loop().exact_now_ns();
   const double start = seconds(CLOCK_MONOTONIC);
-  if (rows_.owns(0)) co_await make_block(0);
-  for (std::size_t block = 0; block < layout_.blocks(); ++block) {
-    co_await wait_for_block(block);
-    const bool makes_next = block + 1 < layout_.blocks() && rows_.owns(block + 1);
-    if (makes_next) {
-      // The others need these pivots next: they come before the rest of the work.
-      apply(block, block + 1);
-      co_await make_block(block + 1);
-    }
-    co_await apply_to_rest(block, makes_next);
-    co_await free_buffer(block);
-    progress_(block + 1, layout_.blocks());
-  }
+  co_await with_scope(solve_in, std::ref(*this));
   effort_.operations = min_plus_.operations();
   effort_.waiting_s = seconds(CLOCK_MONOTONIC) - start - effort_.computing_s;
 }
 
-Task<> Solver::make_block(std::size_t block) {
-  if (block >= kBuffers) {
+Task<> Solver::solve(Scope& scope) {
+  co_await begin_block(scope, 0);
+  for (std::size_t block = 0; block < layout_.blocks(); ++block) {
+    co_await wait_for_block(block);
+    const bool makes_next = block + 1 < layout_.blocks() && rows_.owns(block + 1);
+    // The others need these pivots next: they come before the rest of the work.
+    if (makes_next) apply(block, block + 1);
+    if (block + 1 < layout_.blocks()) co_await begin_block(scope, block + 1);
+    co_await apply_to_rest(block, makes_next);
+    if (!broadcast_) co_await free_buffer(block);
+    progress_(block + 1, layout_.blocks());
+  }
+  for (std::vector<Started<>>& broadcasts : broadcasts_) {
+    for (Started<>& broadcast : broadcasts) co_await broadcast.done();
+    broadcasts.clear();
+  }
+}
+
+Task<> Solver::begin_block(Scope& scope, std::size_t block) {
+  if (broadcast_) {
+    // The buffer held a block that this rank has done with, but whoever sent it may have to wait for late ranks.
+    std::vector<Started<>>& before = broadcasts_[block % kBuffers];
+    for (Started<>& broadcast : before) co_await broadcast.done();
+    before.clear();
+  }
+  if (rows_.owns(block)) {
+    co_await make_block(scope, block);
+  } else if (broadcast_) {
+    note_arrival(block);
+    for (std::size_t step = 0; step < layout_.row_count(block); ++step) start_broadcast(scope, block, step);
+  }
+}
+
+Task<> Solver::make_block(Scope& scope, std::size_t block) {
+  note_arrival(block);
+  if (!broadcast_ && block >= kBuffers) {
     // All others must have done with the block that lay in this buffer. None can be further: they need this block
     // first.
     freed_wanted_ += self_.size() - 1;
@@ -58,15 +85,29 @@ Task<> Solver::make_block(std::size_t block) {
   for (std::size_t step = 0; step < own.count; ++step) {
     compute(
         [&] { min_plus_.make_pivot(own, layout_.first_row(block), step, pivots_.data() + pivot_offset(block, 0)); });
-    send_pivot(block, step);
+    if (broadcast_)
+      start_broadcast(scope, block, step);
+    else
+      put_pivot(block, step);
   }
   compute([&] { min_plus_.finish_block(own, pivots(block)); });
-  co_await self_.nbi_done();
+  if (!broadcast_) co_await self_.nbi_done();
 }
 
-// Row k is broadcast at step k. Every rank writes to all others itself, beginning with its neighbour, so that not all
-// ranks write to the same one at a time.
-void Solver::send_pivot(std::size_t block, std::size_t step) {
+void Solver::note_arrival(std::size_t block) {
+  if (arrivals_s_[block] < 0) arrivals_s_[block] = static_cast<double>(self_.loop().exact_now_ns() - start_ns_) * 1e-9;
+}
+
+// Row k is broadcast at step k.
+void Solver::start_broadcast(Scope& scope, std::size_t block, std::size_t step) {
+  const std::span<float> pivot = pivots_.local().subspan(pivot_offset(block, step), stride_);
+  broadcasts_[block % kBuffers].push_back(
+      start(scope, self_.world().broadcast(pivot, layout_.owner(block), *broadcast_)));
+}
+
+// Every rank writes to all others itself, beginning with its neighbour, so that not all ranks write to the same one at
+// a time.
+void Solver::put_pivot(std::size_t block, std::size_t step) {
   const std::size_t offset = pivot_offset(block, step);
   const std::span<const float> pivot = pivots_.local().subspan(offset, stride_);
   for (std::uint32_t distance = 1; distance < self_.size(); ++distance) {
@@ -79,7 +120,12 @@ void Solver::send_pivot(std::size_t block, std::size_t step) {
 
 Task<> Solver::wait_for_block(std::size_t block) {
   if (rows_.owns(block)) co_return;
+  note_arrival(block);
   const std::size_t buffer = block % kBuffers;
+  if (broadcast_) {
+    for (Started<>& broadcast : broadcasts_[buffer]) co_await broadcast.done();
+    co_return;
+  }
   arrived_wanted_[buffer] += layout_.row_count(block);
   co_await self_.wait(arrived_[buffer], arrived_wanted_[buffer]);
 }

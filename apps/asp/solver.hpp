@@ -1,6 +1,7 @@
-// Floyd-Warshall on all ranks: each makes the pivots of its blocks and puts every one straight into the others' memory
-// as soon as it is final, while they still work on the block before. There is no barrier: only signals say that a pivot
-// has come, and that a buffer is free again.
+// Floyd-Warshall on all ranks: each makes the pivots of its blocks and gives every one to the others as soon as it is
+// final, while they still work on the block before. There is no barrier. Pivots travel in one of two ways: their owner
+// puts them straight into the others' memory, and only signals say that one has come, and that a buffer is free again;
+// or each is broadcast, all of a block at once, started a block ahead.
 #pragma once
 
 #include <coracle/coracle.hpp>
@@ -8,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "apps/asp/min_plus.hpp"
@@ -26,12 +28,17 @@ struct Effort {
 class Solver {
  public:
   /// `rows` and `self` must outlive the solver. `progress` is called with (blocks done, blocks) now and then.
-  Solver(Rank& self, OwnedRows& rows, std::function<void(std::size_t, std::size_t)> progress);
+  /// `broadcast`: how pivots are broadcast; none: they are put.
+  Solver(Rank& self, OwnedRows& rows, std::optional<BroadcastChoice> broadcast,
+         std::function<void(std::size_t, std::size_t)> progress);
 
   /// Collective: all ranks call it, with the same layout. Afterwards rows hold shortest distances. Once per solver.
   Task<> run();
 
   const Effort& effort() const noexcept { return effort_; }
+  /// By block, since run() began here: when this rank entered its broadcast; where pivots are put, when it began to
+  /// make them or to wait for them.
+  const std::vector<double>& arrivals_s() const noexcept { return arrivals_s_; }
 
  private:
   // Blocks of pivots that a rank can hold: the one that is applied, and the next, which comes meanwhile.
@@ -44,11 +51,16 @@ class Solver {
     Remote<Signal> freed;    // buffers that others have freed for this rank's blocks, ever
   };
 
-  Task<> make_block(std::size_t block);
+  Task<> solve(Scope& scope);
+  static Task<> solve_in(Scope& scope, Solver& solver) { return solver.solve(scope); }
+  Task<> begin_block(Scope& scope, std::size_t block);
+  Task<> make_block(Scope& scope, std::size_t block);
   Task<> wait_for_block(std::size_t block);
   Task<> apply_to_rest(std::size_t block, bool makes_next);
   Task<> free_buffer(std::size_t block);
-  void send_pivot(std::size_t block, std::size_t step);
+  void put_pivot(std::size_t block, std::size_t step);
+  void start_broadcast(Scope& scope, std::size_t block, std::size_t step);
+  void note_arrival(std::size_t block);
   void apply(std::size_t pivots, std::size_t block);
 
   template <class Work>
@@ -65,14 +77,18 @@ class Solver {
   OwnedRows& rows_;
   BlockLayout layout_;
   std::size_t stride_;
+  std::optional<BroadcastChoice> broadcast_;
   std::function<void(std::size_t, std::size_t)> progress_;
   MinPlusBlock min_plus_;
   Slab<float> pivots_;
   Slab<Signal> arrived_;
   Slab<Signal> freed_;
-  std::vector<Mailbox> mailboxes_;  // by rank
+  std::vector<Mailbox> mailboxes_;               // by rank
+  std::vector<Started<>> broadcasts_[kBuffers];  // of the block in this buffer, row by row
   std::uint64_t arrived_wanted_[kBuffers] = {};
   std::uint64_t freed_wanted_ = 0;
+  std::uint64_t start_ns_ = 0;
+  std::vector<double> arrivals_s_;
   Effort effort_;
 };
 

@@ -66,7 +66,7 @@ def asp_results(folder, ranks, nodes, *arguments):
     expect(result.returncode == 0, command, result, "status 0")
     found = json.loads(report.read_text()) if report.exists() else {}
     report.unlink(missing_ok=True)
-    for varying in ("ranks", "block", "computing_s", "waiting_s", "total_s", "kernel"):
+    for varying in ("ranks", "block", "broadcast", "arrivals", "computing_s", "waiting_s", "total_s", "kernel"):
         found.pop(varying, None)
     return command, result, found
 
@@ -82,6 +82,23 @@ def check_asp(folder):
             expect(found == expected and exact, command, result, f"what one rank finds, exactly: {expected}")
 
 
+def check_asp_broadcasts(folder):
+    graph = ("--random", 150, "--degree", 3, "--block", 16)
+    _, _, expected = asp_results(folder, 1, 1, *graph)
+    trace = folder / "trace"
+    for words in ("direct", "automatic", "plain", "pipelined,binomial,chunk=128", "competitive,ring,chunk=256,depth=2"):
+        for ranks, nodes in ((2, 1), (7, 1), (7, 4)):
+            command, result, found = asp_results(
+                folder, ranks, nodes, *graph, "--broadcast", words, "--arrivals", trace
+            )
+            expect(found == expected, command, result, f"what one rank finds: {expected}")
+            lines = trace.read_text().splitlines() if trace.exists() else []
+            trace.unlink(missing_ok=True)
+            delays = [[float(word) for word in line.split()] for line in lines[3:]]
+            good = len(delays) == 10 and all(len(line) == ranks and min(line) == 0 for line in delays)
+            expect(lines[1:3] == ["unit = us", f"ranks = {ranks}"] and good, command, result, "a trace of 10 blocks")
+
+
 def check_complaints(folder):
     cut = folder / "cut.gr"
     cut.write_text("p sp 3 2\na 1 2 3\n")
@@ -92,6 +109,7 @@ def check_complaints(folder):
         ((negative,), 1, 'negative.gr:2: the weight "-3" is negative'),
         ((folder / "missing.gr",), 1, "missing.gr: No such file or directory"),
         (("--dpkg", cut), 2, "Exactly 1 option from"),
+        (("--random", 9, "--broadcast", "fast"), 2, '"fast" is none of plain, pipelined, competitive'),
         (("--random", 9, "--block", 20), 2, "20 is no multiple of 16"),
     ):
         command, result = run(3, "asp", *words)
@@ -102,5 +120,6 @@ with tempfile.TemporaryDirectory() as name:
     check_hello()
     check_stencil(pathlib.Path(name))
     check_asp(pathlib.Path(name))
+    check_asp_broadcasts(pathlib.Path(name))
     check_complaints(pathlib.Path(name))
 sys.exit(1 if failures else 0)
