@@ -84,6 +84,7 @@ TEST_CASE("coracle bench: each benchmark prints its rows, and the same as JSON")
     tables_of("get", {"--place", placement});
     tables_of("idle", {"--place", placement, "-n", "3"});
     tables_of("spawn", {"--place", placement, "-n", "3"});
+    tables_of("tune", {"--place", placement, "-n", "3"});
   }
 }
 
@@ -91,7 +92,7 @@ TEST_CASE("coracle bench --nodes: puts, gets, messages, atomics and the start, b
   for (const std::string& placement : placements()) {
     CAPTURE(placement);
     const std::vector<std::string> options{"--nodes", "2", "--transport", "tcp", "--place", placement};
-    for (const char* benchmark : {"put", "get", "am", "atomics"}) {
+    for (const char* benchmark : {"put", "get", "am", "atomics", "tune"}) {
       const nlohmann::json tables = tables_of(benchmark, options);
       for (const auto& table : tables) {
         CHECK(table.at("title").get<std::string>().find("between nodes by tcp") != std::string::npos);

@@ -176,3 +176,24 @@ TEST_CASE("coracle run: --place thread says when a program does not use Coracle"
     CHECK(command.errors().find("does not use Coracle") != std::string::npos);
   }
 }
+
+TEST_CASE("coracle run: how collectives go is taken from the environment, and what can't be meant is refused") {
+  const std::vector<std::string> job{"run", "-v", "-n", "2", "--place", "thread", test_program("misbehave"), "nothing"};
+  Command good(job, {"CORACLE_BROADCAST=competitive,ring,chunk=64K", "CORACLE_ALL_REDUCE=ring", "CORACLE_TUNING="});
+  CHECK(good.wait() == 0);
+  CHECK_MESSAGE(good.errors().find("coracle: collectives: broadcast=competitive,ring,chunk=64K all_reduce=ring\n") !=
+                    std::string::npos,
+                good.errors());
+  for (const auto& [variable, text] :
+       {std::pair{"CORACLE_BROADCAST=fast", "CORACLE_BROADCAST: \"fast\" is none of plain, pipelined, competitive"},
+        std::pair{"CORACLE_SCAN=bruck", "CORACLE_SCAN: \"bruck\" is no way of scan; there are automatic, doubling"}}) {
+    Command bad(job, {variable});
+    CHECK(bad.wait() == 2);
+    CHECK_MESSAGE(bad.errors().find(text) != std::string::npos, bad.errors());
+  }
+  Command missing(job, {"CORACLE_TUNING=/nowhere/tuning"});
+  CHECK(missing.wait() == 0);
+  CHECK_MESSAGE(missing.errors().find("coracle: warning: CORACLE_TUNING names /nowhere/tuning, which holds nothing") !=
+                    std::string::npos,
+                missing.errors());
+}

@@ -12,7 +12,9 @@
 
 #include "apps/coracle/bench/job.hpp"
 #include "apps/coracle/bench/spawn_table.hpp"
+#include "apps/coracle/bench/tuned.hpp"
 #include "apps/coracle/commands.hpp"
+#include "apps/coracle/job_choices.hpp"
 #include "apps/coracle/machine.hpp"
 #include "apps/coracle/units.hpp"
 #include "runtime/error.hpp"
@@ -140,17 +142,39 @@ BenchOptions options_from(const BenchWords& words) {
   return options;
 }
 
-bench::Report run_benchmark(const Benchmark& benchmark, const BenchOptions& options, const BenchWords& words) {
+TuningQuery tuning_query_of(const bench::JobPlan& plan) {
+  JobOptions options;
+  options.shape.placement = plan.placement;
+  options.shape.size = plan.ranks;
+  options.shape.nodes = plan.nodes;
+  options.shape.network.transport = plan.transport;
+  return tuning_query(options);
+}
+
+/// `tuned`: gets what `tune` has found.
+bench::Report run_benchmark(const Benchmark& benchmark, const BenchOptions& options, const BenchWords& words,
+                            std::vector<TuningRecord>& tuned) {
   const bool quick = words.quick;
   const auto& ranks = options.ranks.empty() ? benchmark.ranks : options.ranks;
   if (benchmark.run == bench::bench_spawn && options.nodes > 1)
     return bench::node_spawn_table(ranks, options.nodes, options.placement, quick);
   if (benchmark.run == bench::bench_spawn) return bench::spawn_table(ranks, options.placement, quick);
   bench::Report report;
-  for (const std::uint32_t size : ranks)
-    report.merge(bench::run_job(benchmark, {options.placement.value_or(Placement::pvas), std::max(size, options.nodes),
-                                            options.nodes, options.transport, quick, options.choices,
-                                            words.network_file, static_cast<std::uint64_t>(words.seed), words.upa}));
+  for (const std::uint32_t size : ranks) {
+    const bench::JobPlan plan{options.placement.value_or(Placement::pvas),
+                              std::max(size, options.nodes),
+                              options.nodes,
+                              options.transport,
+                              quick,
+                              options.choices,
+                              words.network_file,
+                              static_cast<std::uint64_t>(words.seed),
+                              words.upa};
+    const bench::Report found = bench::run_job(benchmark, plan);
+    if (benchmark.run == bench::bench_tune && !quick)
+      tuned.push_back(bench::fitted_record(found, tuning_query_of(plan), plan.ranks));
+    report.merge(found);
+  }
   return report;
 }
 
@@ -201,8 +225,10 @@ int run_all(const BenchWords& words) {
   nlohmann::json result = description_of(look_at_machine(), words.quick);
   print_heading(result);
   for (const Benchmark* benchmark : options.benchmarks) {
-    const bench::Report report = run_benchmark(*benchmark, options, words);
+    std::vector<TuningRecord> tuned;
+    const bench::Report report = run_benchmark(*benchmark, options, words, tuned);
     report.print();
+    for (TuningRecord& record : tuned) bench::keep_record(std::move(record));
     std::fflush(stdout);
     result["benchmarks"][benchmark->name] = report.to_json();
   }
@@ -221,11 +247,13 @@ void add_bench_command(CLI::App& app, int& status) {
   for (const Benchmark& benchmark : bench::benchmarks())
     list += fmt::format("  {:<8} {}\n", benchmark.name, benchmark.help);
   command->add_option("NAME", words->names, "Which: " + names_of_all())->required();
-  command->add_option("-n,--ranks", words->ranks, "Ranks; several with commas (barrier, coll, spawn: a job for each)")
+  command
+      ->add_option("-n,--ranks", words->ranks,
+                   "Ranks; several with commas (barrier, coll, spawn, tune: a job for each)")
       ->delimiter(',');
   command->add_option("--place", words->placement,
                       "pvas, process or thread (default: pvas; spawn: pvas beside process); coll, upa: also sim");
-  command->add_option("--nodes", words->nodes, "put, get, am, atomics, spawn, coll, upa: nodes on this machine")
+  command->add_option("--nodes", words->nodes, "put, get, am, atomics, spawn, coll, upa, tune: nodes on this machine")
       ->capture_default_str();
   command->add_option("--transport", words->transport, "To other nodes: auto, tcp, verbs")->capture_default_str();
   command->add_option("--sizes", words->sizes, "coll, upa: sizes, with commas: 8,1K,1M")->delimiter(',');

@@ -22,6 +22,13 @@ std::span<const Benchmark> benchmarks() {
        16 * kMiB,
        bench_node_spawn},
       {"upa", "broadcasts to ranks that come at different times", bench_upa, {4}, 1, 0, bench_upa, true},
+      {"tune",
+       "what the choice of collectives must know; kept in a file",
+       bench_tune,
+       {2, 8},
+       2,
+       64 * kMiB,
+       bench_node_tune},
   };
   return all;
 }

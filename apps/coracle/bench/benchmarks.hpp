@@ -59,11 +59,13 @@ Task<> bench_coll(Bench& bench);
 Task<> bench_idle(Bench& bench);
 Task<> bench_spawn(Bench& bench);
 Task<> bench_upa(Bench& bench);
+Task<> bench_tune(Bench& bench);
 
 Task<> bench_node_put(Bench& bench);
 Task<> bench_node_get(Bench& bench);
 Task<> bench_node_am(Bench& bench);
 Task<> bench_node_atomics(Bench& bench);
 Task<> bench_node_spawn(Bench& bench);
+Task<> bench_node_tune(Bench& bench);
 
 }  // namespace coracle::bench

@@ -18,6 +18,7 @@
 #include <memory>
 
 #include "apps/coracle/commands.hpp"
+#include "apps/coracle/job_choices.hpp"
 #include "runtime/error.hpp"
 #include "runtime/launch/cores.hpp"
 #include "runtime/launch/head_launcher.hpp"
@@ -135,6 +136,7 @@ Report run_job(const Benchmark& benchmark, const JobPlan& plan) {
     const auto words = to_arguments(plan.upa);
     options.arguments.insert(options.arguments.end(), words.begin(), words.end());
   }
+  set_choices(options);
   const bool apart = plan.nodes > 1 && plan.placement != Placement::sim;
   const int status = apart ? HeadLauncher(options).run() : Launcher(options).run();
   if (status != 0)
