@@ -37,16 +37,17 @@ Task<> family(Rank& self) {
   auto part = co_await self.world().split(self.id() % 2, self.size() - self.id());
   std::uint64_t round = 0;
   for (const std::size_t elements : sizes) {
-    co_await each_kind(self.world(), elements, ++round);
-    co_await each_kind(*part, elements, ++round);
+    round += 2;
+    co_await each_kind(self.world(), elements, round);
+    co_await each_kind(*part, elements, round + 1);
   }
-  for (int i = 0; i < 5; ++i) {
-    co_await all_at_once(self.world(), ++round);
-    co_await all_at_once(*part, ++round);
+  for (; round < 50; round += 5) {
+    co_await all_at_once(self.world(), round);
+    co_await all_at_once(*part, round + 1);
   }
   // More rounds than a board has posts, without anything that all wait for.
-  for (int i = 0; i < 300; ++i)
-    co_await attempt(self.world(), {Kind::reduce, 2, static_cast<std::uint32_t>(i) % self.size(), ++round, false});
+  for (; round < 350; ++round)
+    co_await attempt(self.world(), {Kind::reduce, 2, static_cast<std::uint32_t>(round % self.size()), round, false});
 }
 
 }  // namespace coracle::conformance
