@@ -37,8 +37,9 @@ Task<> gather_on_node(Mates& mates, const TeamNodes& nodes, std::span<const std:
 Task<> lead(Mates* mates, Team& team, std::uint64_t sequence, std::span<std::byte> all, const Blocks& blocks) {
   const TeamNodes& nodes = team.nodes();
   const Packed packed(team, blocks);
-  const Scratch turned(packed.is_plain() ? 0 : all.size());
-  const std::span<std::byte> parts = packed.is_plain() ? all : turned.span();
+  const Scratch turned(packed.is_plain() || mates != nullptr ? 0 : all.size());
+  std::span<std::byte> parts = packed.is_plain() ? all : turned.span();
+  if (mates != nullptr && !packed.is_plain()) parts = mates->keep(all.size());
   const std::span<std::byte> own = packed.by_node().of(parts, nodes.own());
   const std::span<std::byte> mine = blocks.of(all, team.index());
   // For a lone member of its node this is no copy when `parts` is `all`.

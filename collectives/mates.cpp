@@ -122,15 +122,13 @@ Task<> Mates::take(std::uint32_t place, std::size_t offset, std::span<std::byte>
     co_return;
   }
   const bool copied = co_await round_.copy(place, offset, target);
-  if (!copied) team_.check_whole("collective");
-  CORACLE_ASSERT(copied, "rank {} took back what it lent", round_.board().rank_at(place));
+  if (!copied) co_await wait(place, kFailed);  // it took back what it lent: why, is about to be told
 }
 
 Task<> Mates::take_result(std::uint32_t place, std::size_t offset, std::span<std::byte> target) {
   // From the place of what is lent, so that a mate that fails can tell when nobody reads any more.
   const auto address_of = [](const std::byte* memory) { return reinterpret_cast<std::uintptr_t>(memory); };
   const std::byte* lent = round_.lent(place).address;
-  if (lent == nullptr) team_.check_whole("collective");
   const std::size_t away = address_of(round_.results(place)) - address_of(lent);  // modulo 2^64
   return take(place, away + offset, target);
 }
@@ -144,8 +142,7 @@ Task<> Mates::combine(std::uint32_t place, std::size_t offset, std::span<const s
   if (own.empty()) co_return;
   if (is_lent(place) && team_.rank().placement() != Placement::sim) {
     const std::byte* theirs = round_.begin_reading(place);
-    if (theirs == nullptr) team_.check_whole("collective");
-    CORACLE_ASSERT(theirs != nullptr, "rank {} took back what it lent", round_.board().rank_at(place));
+    if (theirs == nullptr) co_await wait(place, kFailed);  // as above
     combine_with(theirs + offset);
     round_.end_reading();
     co_return;

@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "collectives/reduction.hpp"
+#include "collectives/scratch.hpp"
 #include "runtime/board.hpp"
 #include "runtime/rank.hpp"
 #include "runtime/team.hpp"
@@ -27,6 +29,9 @@ class Mates {
   Round& round() noexcept { return round_; }
   std::uint32_t count() const noexcept { return round_.mates(); }
   std::uint32_t place() const noexcept { return round_.place(); }
+
+  /// Memory that lives as long as this: what a part lends must outlast the part's failure.
+  std::span<std::byte> keep(std::size_t bytes) { return kept_.emplace_back(bytes).span(); }
 
   /// Runs the collective's part of this member. When it fails, the mates that wait for this one are told, and nobody
   /// reads any more what it lends when the error is rethrown.
@@ -64,6 +69,7 @@ class Mates {
 
   Team& team_;
   Round round_;
+  std::vector<Scratch> kept_;
 };
 
 }  // namespace coracle

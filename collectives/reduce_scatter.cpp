@@ -40,7 +40,8 @@ Task<> reduce_two_levels(Mates* mates, Team& team, std::uint64_t sequence, std::
   const Packed packed(team, blocks);
   const bool leads = mates == nullptr || mates->place() == 0;
   const Scratch sum(leads ? values.size() : 0);
-  const Scratch part(leads ? packed.by_node().bytes(nodes.own()) : 0);
+  std::span<std::byte> part = mine;
+  if (leads && mates != nullptr) part = mates->keep(packed.by_node().bytes(nodes.own()));
   std::uint64_t stage = 0;
   if (mates == nullptr)
     std::copy(values.begin(), values.end(), sum.data());
@@ -49,17 +50,13 @@ Task<> reduce_two_levels(Mates* mates, Team& team, std::uint64_t sequence, std::
   else
     stage = co_await within::reduce_large(*mates, values, sum.span(), reduction);
   if (leads)
-    co_await between::reduce_scatter(Group::of_nodes(team, sequence), sum.span(), part.span(), packed.by_node(),
-                                     reduction);
-  if (mates == nullptr) {
-    std::copy(part.span().begin(), part.span().end(), mine.begin());
-    co_return;
-  }
+    co_await between::reduce_scatter(Group::of_nodes(team, sequence), sum.span(), part, packed.by_node(), reduction);
+  if (mates == nullptr) co_return;
   // The sums stay lent until all have theirs; what was given before is not needed any more.
   const std::size_t offset = packed.offset_in_node(nodes.own(), mates->place());
   if (leads) {
     std::copy_n(part.data() + offset, mine.size(), mine.data());
-    mates->lend(part.span(), stage + 2);
+    mates->lend(part, stage + 2);
     co_await mates->wait_for_all(stage + 2);
     co_return;
   }

@@ -59,29 +59,28 @@ Task<> scan_two_levels(Mates& mates, Team& team, std::uint64_t sequence, std::sp
   const TeamNodes& nodes = team.nodes();
   const std::uint32_t last = mates.count() - 1;
   const bool is_first = mates.place() == 0;
-  const Scratch sum(values.size());
+  const std::span<std::byte> sum = mates.keep(values.size());
   std::uint64_t stage = 1;
   if (values.size() <= kSmallBytes) {
     co_await scan_small(mates, values, before, reduction);
     if (mates.place() == last) reduction.combine(before.data(), values.data(), sum.data(), values.size());
   } else {
-    stage = co_await scan_large(mates, values, before, sum.span(), reduction);
+    stage = co_await scan_large(mates, values, before, sum, reduction);
   }
   if (nodes.count() == 1) co_return;
-  const Scratch others(values.size());  // those of earlier nodes
-  if (mates.place() == last)
-    co_await between::exclusive_scan(Group::of_last(team, sequence), sum.span(), others.span(), reduction);
+  const std::span<std::byte> others = mates.keep(values.size());  // those of earlier nodes
+  if (mates.place() == last) co_await between::exclusive_scan(Group::of_last(team, sequence), sum, others, reduction);
   if (nodes.own() == 0) co_return;
   if (mates.place() == last) {
-    mates.lend(others.span(), stage + 1);
+    mates.lend(others, stage + 1);
     co_await mates.wait_for_all(stage + 1);
   } else {
     co_await mates.wait(last, stage + 1);
-    co_await mates.take(last, 0, others.span());
+    co_await mates.take(last, 0, others);
     mates.round().publish(stage + 1);
   }
   if (is_first)
-    std::copy(others.span().begin(), others.span().end(), before.begin());
+    std::copy(others.begin(), others.end(), before.begin());
   else
     reduction.combine(others.data(), before.data(), before.data(), before.size());
 }

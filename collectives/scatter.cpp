@@ -34,15 +34,11 @@ Task<> lead(Mates* mates, Team& team, std::uint64_t sequence, std::span<const st
   const bool turns = team.index() == root && !packed.is_plain();
   const Scratch turned(turns ? all.size() : 0);
   if (turns) packed.pack(all, turned.span());
-  const Scratch part(packed.by_node().bytes(nodes.own()));
+  const std::span<std::byte> part = mates == nullptr ? mine : mates->keep(packed.by_node().bytes(nodes.own()));
   const Group group = Group::of_nodes(team, sequence, root);
   const std::span<const std::byte> source = turns ? turned.span() : all;
-  co_await between::scatter(group, source, part.span(), packed.by_node(), between::Known::everywhere,
-                            nodes.node_of(root));
-  if (mates == nullptr)
-    std::copy(part.span().begin(), part.span().end(), mine.begin());
-  else
-    co_await scatter_on_node(*mates, part.span(), mine, mates->place());
+  co_await between::scatter(group, source, part, packed.by_node(), between::Known::everywhere, nodes.node_of(root));
+  if (mates != nullptr) co_await scatter_on_node(*mates, part, mine, mates->place());
 }
 
 Task<> scatter_two_levels(Team& team, std::uint64_t sequence, std::span<const std::byte> all, std::span<std::byte> mine,

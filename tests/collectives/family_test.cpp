@@ -90,11 +90,12 @@ Task<> late_attempt(Team& team, Trial trial, std::uint64_t delay_ns) {
   co_await sleep_for(std::chrono::nanoseconds(delay_ns));
 }
 
-Task<> random_trials(Rank& self, std::uint64_t seed) {
+/// `parts`: also on parts of the job; a member that fails in the one team leaves the other alone.
+Task<> random_trials(Rank& self, std::uint64_t seed, int bursts, bool parts) {
   Random shared(seed);
   Random own(seed * 1000 + self.id());
   auto part = co_await self.world().split(static_cast<std::uint32_t>(self.id() * (seed % 5) % 3), self.id() * 5 % 7);
-  for (int burst = 0; burst < 4; ++burst) {
+  for (int burst = 0; burst < bursts; ++burst) {
     std::vector<Task<>> tasks;
     for (std::uint64_t left = 1 + shared.below(4); left > 0; --left) {
       const auto kind = Kind(shared.below(kKinds));
@@ -102,7 +103,7 @@ Task<> random_trials(Rank& self, std::uint64_t seed) {
       const std::uint64_t root = shared.next();
       const std::uint64_t round = shared.below(1000);
       const bool free_order = shared.below(2) == 0;
-      Team& team = shared.below(2) == 0 ? self.world() : *part;
+      Team& team = !parts || shared.below(2) == 0 ? self.world() : *part;
       tasks.push_back(late_attempt(team,
                                    {kind, elements, static_cast<std::uint32_t>(root % team.size()), round, free_order},
                                    own.below(20'000)));
@@ -123,11 +124,55 @@ TEST_CASE("collectives: random kinds, sizes, arrivals and teams, several in flig
     job.nodes = static_cast<std::uint32_t>(1 + random.below(5));
     job.size = job.nodes + static_cast<std::uint32_t>(random.below(2 * job.nodes + 2));
     job.seed = seed;
-    const Outcome outcome = job.run([seed](Rank& self) { return random_trials(self, seed); });
+    const Outcome outcome = job.run([seed](Rank& self) { return random_trials(self, seed, 4, true); });
     INFO("seed ", seed, ": ", job.size, " ranks on ", job.nodes, " nodes");
     CHECK(text_of(outcome) == "");
     if (outcome.error) break;
   }
+}
+
+namespace {
+
+struct Tally {
+  std::uint32_t done = 0;
+  std::uint32_t failed = 0;
+};
+
+Task<> until_lost(Rank& self, std::uint64_t seed, Tally& tally) {
+  try {
+    co_await random_trials(self, seed, 40, false);
+    ++tally.done;
+  } catch (const Error& error) {
+    if (error.code() != Errc::peer_lost) throw;
+    ++tally.failed;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("collectives: a rank dies in the middle: an error on all survivors and no hang, for 1,000 seeds") {
+  std::uint32_t failed = 0;
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    Random random(seed + 5'000'000);
+    SimJob job;
+    job.nodes = static_cast<std::uint32_t>(1 + random.below(4));
+    job.size = std::max(job.nodes + static_cast<std::uint32_t>(random.below(2 * job.nodes + 2)), 2U);
+    job.seed = seed;
+    job.survive = true;
+    Fault death{};
+    death.kind = Fault::Kind::kill;
+    death.first.number = static_cast<std::uint32_t>(random.below(job.size));
+    death.at_ns = 1000 + random.below(2'000'000);
+    job.faults = {death};
+    Tally tally;
+    const Outcome outcome = job.run([&](Rank& self) { return until_lost(self, seed, tally); });
+    INFO("seed ", seed, ": ", job.size, " ranks on ", job.nodes, " nodes, ", to_text(death));
+    REQUIRE(text_of(outcome) == "");
+    const bool nobody_noticed = tally.done == job.size;
+    CHECK((nobody_noticed || tally.done + tally.failed >= job.size - 1));
+    failed += tally.failed;
+  }
+  CHECK(failed > 1000);  // the deaths have to bite
 }
 
 TEST_CASE("collectives: members that give different sizes are told both") {
