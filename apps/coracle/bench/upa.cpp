@@ -74,13 +74,13 @@ void check_stamp(std::span<const std::byte> data, std::uint64_t iteration, const
 }
 
 Task<UpaSamples> measure(Bench& bench, Case what, std::span<std::byte> data, std::uint64_t iterations) {
-  constexpr std::uint64_t kWarmUps = 2;
+  const std::uint64_t warm_ups = bench.plan.quick ? 0 : 2;
   Rank& self = bench.self;
   BroadcastChoice choice = bench.upa->details;
   choice.method = what.method;
   choice.tree = what.tree;
   UpaSamples samples;
-  for (std::uint64_t i = 0; i < kWarmUps + iterations; ++i) {
+  for (std::uint64_t i = 0; i < warm_ups + iterations; ++i) {
     const double late = bench.upa->arrivals.delay(self.id(), i) * static_cast<double>(what.delay_ns);
     if (self.id() == kRoot) stamp(data, i);
     co_await self.world().barrier();
@@ -90,7 +90,7 @@ Task<UpaSamples> measure(Bench& bench, Case what, std::span<std::byte> data, std
     co_await self.world().broadcast(data, kRoot, choice);
     const double ended = now_ns(self);
     check_stamp(data, i, what);
-    if (i < kWarmUps) continue;
+    if (i < warm_ups) continue;
     samples.released.push_back(released);
     samples.begun.push_back(begun);
     samples.ended.push_back(ended);
