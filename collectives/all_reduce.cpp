@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "collectives/between/between.hpp"
+#include "collectives/blocks.hpp"
+#include "collectives/exchange_small.hpp"
 #include "collectives/mates.hpp"
 #include "collectives/reduce_within.hpp"
 
@@ -14,6 +16,8 @@ namespace {
 
 // Larger data is combined by all mates, each a slice; it takes one phase more, in which all wait for all.
 constexpr std::size_t kByLastBytesMax = 4096;
+// From here on results go without a room of their own: moving less is worth one more wait, where that costs little.
+constexpr std::size_t kInPlaceBytesMin = 512 * 1024;
 
 /// Small data: every mate gives its values. The last to come combines them, and goes on; where there are other nodes,
 /// the first member does, since it has to know them.
@@ -37,6 +41,48 @@ Task<> all_reduce_small(Mates& mates, const Group* nodes, std::span<std::byte> v
   mates.round().decide(mates.place() + 1);
 }
 
+/// Few mates look at each other's values. All combine them from the first to the last, so that all get the same bits.
+Task<> all_reduce_by_exchange(Team& team, std::span<std::byte> values, Reduction reduction) {
+  team.check_whole("all_reduce");
+  team.next_sequence();
+  ExchangeSmall exchange(team);
+  if (!exchange.begin(values)) co_await exchange.begin_later(values);
+  for (std::uint32_t mate = 0; mate < exchange.count(); ++mate) {
+    if (!exchange.has(mate)) co_await exchange.from(mate);
+    const std::byte* theirs = exchange.data_of(mate, values.size());
+    if (mate > 0)
+      reduction.combine(values.data(), theirs, values.data(), values.size());
+    else if (!values.empty())
+      std::memcpy(values.data(), theirs, values.size());
+  }
+}
+
+bool suits_exchange(const Team& team, std::size_t bytes, const Reduction& reduction) noexcept {
+  // What is posted is aligned to 8 bytes, and these may want more.
+  return ExchangeSmall::suits(team, bytes) && (reduction.element_bytes % 16 != 0 || bytes > Post::kInlineBytesMax);
+}
+
+/// Large data where waiting costs little: each mate combines its slice of all in its own values, from where the others
+/// copy it. The least that is moved; but all wait for all three times.
+Task<> all_reduce_in_place(Mates& mates, std::span<std::byte> values, const Reduction& reduction) {
+  mates.lend(values, 1);
+  co_await mates.wait_for_all(1);
+  for (std::uint32_t mate = 0; mate < mates.count(); ++mate)
+    if (mate != mates.place()) mates.check_bytes(mate, values.size());
+  const std::size_t element = reduction.element_bytes;
+  const Blocks slices = Blocks::divide(mates.count(), values.size() / element, element);
+  const std::span<std::byte> own = slices.of(values, mates.place());
+  co_await mates.combine_all(slices.offset(mates.place()), own, own.data(), reduction);
+  mates.round().publish(2);
+  co_await mates.wait_for_all(2);
+  for (std::uint32_t step = 1; step < mates.count(); ++step) {
+    const std::uint32_t mate = (mates.place() + step) % mates.count();
+    co_await mates.take(mate, slices.offset(mate), slices.of(values, mate));
+  }
+  mates.round().publish(3);
+  co_await mates.wait_for_all(3);
+}
+
 Task<> all_reduce_large(Mates& mates, const Group* nodes, std::span<std::byte> values, const Reduction& reduction) {
   const bool collects = nodes == nullptr || mates.place() == 0;
   const std::uint64_t stage =
@@ -46,11 +92,10 @@ Task<> all_reduce_large(Mates& mates, const Group* nodes, std::span<std::byte> v
   co_await within::spread(mates, values, 0, stage + 1, false);
 }
 
-}  // namespace
-
-Task<> all_reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction) {
+Task<> all_reduce_by_levels(Team& team, std::span<std::byte> values, Reduction reduction) {
   team.check_whole("all_reduce");
   if (team.size() == 1) co_return;
+  const bool crowded = !team.rank().loop().spins();
   const std::uint64_t sequence = team.next_sequence();
   const TeamNodes& nodes = team.nodes();
   const bool small = values.size() <= kByLastBytesMax;
@@ -65,9 +110,21 @@ Task<> all_reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduc
   }
   Mates mates(team);
   const Group* others = nodes.count() > 1 ? &group : nullptr;
+  if (others == nullptr && !crowded && values.size() >= kInPlaceBytesMin) {
+    co_await mates.run(all_reduce_in_place(mates, values, reduction));
+    co_return;
+  }
   Task<> part =
       small ? all_reduce_small(mates, others, values, reduction) : all_reduce_large(mates, others, values, reduction);
   co_await mates.run(std::move(part));
+}
+
+}  // namespace
+
+Task<> all_reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction) {
+  if (team.size() > 1 && suits_exchange(team, values.size(), reduction))
+    return all_reduce_by_exchange(team, values, reduction);
+  return all_reduce_by_levels(team, values, reduction);
 }
 
 }  // namespace coracle

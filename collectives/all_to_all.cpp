@@ -3,9 +3,11 @@
 #include "collectives/all_to_all.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "collectives/between/between.hpp"
+#include "collectives/exchange_small.hpp"
 #include "collectives/mates.hpp"
 #include "runtime/combinators.hpp"
 
@@ -34,10 +36,23 @@ Task<> exchange_on_node(Mates& mates, Team& team, std::span<const std::byte> sou
   co_await mates.wait_for_all(2);
 }
 
-}  // namespace
+/// Small data among few: a member's place on its board is its place in the team.
+Task<> all_to_all_by_exchange(Team& team, std::span<const std::byte> source, std::span<std::byte> target) {
+  team.check_whole("all_to_all");
+  team.next_sequence();
+  ExchangeSmall exchange(team);
+  if (!exchange.begin(source)) co_await exchange.begin_later(source);
+  const std::size_t bytes = source.size() / exchange.count();
+  for (std::uint32_t step = 0; step < exchange.count(); ++step) {
+    const std::uint32_t mate = (exchange.place() + step) % exchange.count();
+    if (!exchange.has(mate)) co_await exchange.from(mate);
+    const std::byte* theirs = exchange.data_of(mate, source.size());
+    if (bytes > 0) std::memcpy(target.data() + mate * bytes, theirs + exchange.place() * bytes, bytes);
+  }
+}
 
-Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks source_blocks,
-                        std::span<std::byte> target, Blocks target_blocks, bool same_size) {
+Task<> all_to_all_by_board(Team& team, std::span<const std::byte> source, Blocks source_blocks,
+                           std::span<std::byte> target, Blocks target_blocks, bool same_size) {
   check_blocks("all_to_all, source", source_blocks, team.size(), source.size());
   check_blocks("all_to_all, target", target_blocks, team.size(), target.size());
   check_block("all_to_all", source_blocks, team.index(), target_blocks.bytes(team.index()));
@@ -64,6 +79,15 @@ Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks so
   }
   Task<> others = between::all_to_all(group, source, source_blocks, target, target_blocks, false, &nodes);
   co_await when_all(std::move(guarded), std::move(others));
+}
+
+}  // namespace
+
+Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks source_blocks,
+                        std::span<std::byte> target, Blocks target_blocks, bool same_size) {
+  if (same_size && target.size() == source.size() && ExchangeSmall::suits(team, source.size()))
+    return all_to_all_by_exchange(team, source, target);
+  return all_to_all_by_board(team, source, std::move(source_blocks), target, std::move(target_blocks), same_size);
 }
 
 }  // namespace coracle
