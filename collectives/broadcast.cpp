@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -19,9 +20,16 @@ namespace coracle {
 namespace {
 
 // On one node: shorter ones are copied twice, through the arena, so that nobody has to wait for anybody. Waiting costs
-// little where every rank has a core, and a change of processes where not.
-constexpr std::size_t kStagedBytesMax = 1024;
-constexpr std::size_t kStagedBytesMaxCrowded = 16 * 1024;
+// little where every rank has a core, and turns of all others where not.
+std::size_t staged_bytes_max(const Team& team, const Board& board) noexcept {
+  constexpr std::size_t kBytes = 1024;
+  constexpr std::size_t kBytesCrowded = 64 * 1024;
+  constexpr std::size_t kBytesVeryCrowded = 1024 * 1024;
+  constexpr std::uint32_t kVeryCrowded = 12;
+  if (team.rank().loop().spins()) return kBytes;
+  const std::size_t wanted = board.mates() < kVeryCrowded ? kBytesCrowded : kBytesVeryCrowded;
+  return std::min<std::size_t>(wanted, board.arena_bytes() / 4);
+}
 
 [[noreturn]] void throw_sizes_differ(std::size_t here, std::size_t there, std::uint32_t rank) {
   throw Error(Errc::bad_input, fmt::format("a collective was called with {} bytes here and with {} bytes on rank {}: "
@@ -216,9 +224,7 @@ Task<> broadcast_over_nodes(Team& team, std::span<std::byte> data, std::uint32_t
 Task<> broadcast_bytes(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice) {
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   if (team.nodes().count() != 1 || team.size() == 1) return broadcast_over_nodes(team, data, root, choice);
-  const bool crowded = !team.rank().loop().spins();
-  if (data.size() <= (crowded ? kStagedBytesMaxCrowded : kStagedBytesMax))
-    return broadcast_short_on_node(team, data, root);
+  if (data.size() <= staged_bytes_max(team, team.board())) return broadcast_short_on_node(team, data, root);
   return broadcast_long_on_node(team, data, root, choice);
 }
 
