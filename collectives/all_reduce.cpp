@@ -19,6 +19,36 @@ constexpr std::size_t kByLastBytesMax = 4096;
 // From here on results go without a room of their own: moving less is worth one more wait, where that costs little.
 constexpr std::size_t kInPlaceBytesMin = 512 * 1024;
 
+/// A few words among the members of one node, each of which has a core: all combine all, in the same order, and nobody
+/// waits for a result. One coroutine, since it takes a few hundred nanoseconds.
+Task<> all_reduce_words(Team& team, std::span<std::byte> values, Reduction reduction) {
+  Mates mates(team);
+  Round& round = mates.round();
+  if (!round.is_open()) co_await round.open();
+  round.post(values, 1);
+  alignas(64) std::byte sum[Post::kInlineBytesMax];
+  alignas(64) std::byte next[Post::kInlineBytesMax];
+  for (std::uint32_t mate = 0; mate < mates.count(); ++mate) {
+    if (!round.has_posted(mate, 1)) co_await round.posted(mate, 1);
+    if (mates.bytes_of(mate) != values.size()) [[unlikely]] {
+      mates.fail();
+      mates.check_bytes(mate, values.size());
+    }
+    std::memcpy(mate == 0 ? sum : next, round.inline_data(mate).data(), values.size());
+    if (mate > 0) reduction.combine(sum, next, sum, values.size());
+  }
+  std::memcpy(values.data(), sum, values.size());
+}
+
+/// The same of more data between two.
+Task<> all_reduce_pair(Mates& mates, std::span<std::byte> values, const Reduction& reduction) {
+  const std::uint32_t other = 1 - mates.place();
+  co_await mates.give(values);
+  co_await mates.wait(other, 1);
+  mates.check_bytes(other, values.size());
+  co_await mates.combine(other, 0, values, values.data(), reduction);
+}
+
 /// Small data: every mate gives its values. The last to come combines them, and goes on; where there are other nodes,
 /// the first member does, since it has to know them.
 Task<> all_reduce_small(Mates& mates, const Group* nodes, std::span<std::byte> values, const Reduction& reduction) {
@@ -108,10 +138,20 @@ Task<> all_reduce_by_levels(Team& team, std::span<std::byte> values, Reduction r
     co_await between::all_reduce(group, values, reduction);
     co_return;
   }
+  if (nodes.count() == 1 && !values.empty() && values.size() <= Post::kInlineBytesMax &&
+      (team.size() == 2 || team.rank().loop().spins())) {
+    co_await all_reduce_words(team, values, reduction);
+    co_return;
+  }
   Mates mates(team);
   const Group* others = nodes.count() > 1 ? &group : nullptr;
   if (others == nullptr && !crowded && values.size() >= kInPlaceBytesMin) {
     co_await mates.run(all_reduce_in_place(mates, values, reduction));
+    co_return;
+  }
+  if (others == nullptr && small && mates.count() == 2) {
+    Task<> pair = all_reduce_pair(mates, values, reduction);
+    co_await mates.run(std::move(pair));
     co_return;
   }
   Task<> part =

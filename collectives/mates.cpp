@@ -41,12 +41,14 @@ Task<> Mates::run(Task<> part) {
     failure = std::current_exception();
   }
   if (!failure) co_return;
-  if (!by_loss) {  // of a loss all members hear by themselves
-    round_.publish(kFailed);
-    round_.decide(kFailed);
-  }
+  if (!by_loss) fail();  // of a loss all members hear by themselves
   co_await round_.withdraw();
   std::rethrow_exception(failure);
+}
+
+void Mates::fail() noexcept {
+  round_.publish(kFailed);
+  round_.decide(kFailed);
 }
 
 Task<std::byte*> Mates::give(std::span<const std::byte> data) {

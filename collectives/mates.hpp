@@ -37,6 +37,9 @@ class Mates {
   /// reads any more what it lends when the error is rethrown.
   Task<> run(Task<> part);
 
+  /// For parts that are not run(): tells the mates that wait for this member that it has failed.
+  void fail() noexcept;
+
   /// Posts a copy of `data`, at most given_bytes_max(): stage 1. Gives the copy's place, null when it is in the post.
   Task<std::byte*> give(std::span<const std::byte> data);
   /// What is lent may change only when all who copy from it have said so.
