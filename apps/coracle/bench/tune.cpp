@@ -55,7 +55,7 @@ class TuneInside {
     const auto data = co_await self_.world().gather_all(data_.remote());
     partner_ = signals[id() == 0 ? 1 : 0];
     raw_ = self_.reach(flags[0]);
-    source_ = self_.reach(data[0], kCopyBytes);
+    source_ = self_.reach(data[last()], kCopyBytes);
     if (raw_ == nullptr || source_ == nullptr)
       throw Error(Errc::unsupported, "tuning inside a node needs ranks that share memory");
     co_await words();
@@ -64,6 +64,8 @@ class TuneInside {
 
  private:
   std::uint32_t id() const noexcept { return self_.id(); }
+  /// Whose memory is copied: not rank 0, which keeps the time.
+  std::uint32_t last() const noexcept { return self_.size() - 1; }
   std::string title(const char* what) const {
     return fmt::format("{}, {} ranks, placement {}", what, self_.size(), to_string(self_.placement()));
   }
@@ -98,10 +100,10 @@ class TuneInside {
       }
     };
     const auto alone = contest.add_plain([=, this](std::uint64_t count) {
-      if (id() == 1) copy(count, source_);
+      if (id() == 0) copy(count, source_);
     });
     const auto all = contest.add_plain([=, this](std::uint64_t count) {
-      if (id() != 0) copy(count, source_);
+      if (id() != last()) copy(count, source_);
     });
     const auto limit = contest.add_plain([=, this](std::uint64_t count) {
       if (id() == 0) copy(count, data_.data());
