@@ -77,6 +77,7 @@ Task<> all_reduce_by_exchange(Team& team, std::span<std::byte> values, Reduction
   team.next_sequence();
   ExchangeSmall exchange(team);
   if (!exchange.begin(values)) co_await exchange.begin_later(values);
+  exchange.look_out();
   for (std::uint32_t mate = 0; mate < exchange.count(); ++mate) {
     if (!exchange.has(mate)) co_await exchange.from(mate);
     const std::byte* theirs = exchange.data_of(mate, values.size());
@@ -87,9 +88,11 @@ Task<> all_reduce_by_exchange(Team& team, std::span<std::byte> values, Reduction
   }
 }
 
-bool suits_exchange(const Team& team, std::size_t bytes, const Reduction& reduction) noexcept {
+bool suits_exchange(Team& team, std::size_t bytes, const Reduction& reduction) noexcept {
   // What is posted is aligned to 8 bytes, and these may want more.
-  return ExchangeSmall::suits(team, bytes) && (reduction.element_bytes % 16 != 0 || bytes > Post::kInlineBytesMax);
+  constexpr std::uint32_t kMatesMax = 4;  // among more, one had better combine for all
+  return bytes <= kByLastBytesMax && ExchangeSmall::suits(team, bytes, kMatesMax) &&
+         (reduction.element_bytes % 16 != 0 || bytes > Post::kInlineBytesMax);
 }
 
 /// Large data where waiting costs little: each mate combines its slice of all in its own values, from where the others

@@ -42,6 +42,7 @@ Task<> all_to_all_by_exchange(Team& team, std::span<const std::byte> source, std
   team.next_sequence();
   ExchangeSmall exchange(team);
   if (!exchange.begin(source)) co_await exchange.begin_later(source);
+  exchange.look_out();
   const std::size_t bytes = source.size() / exchange.count();
   for (std::uint32_t step = 0; step < exchange.count(); ++step) {
     const std::uint32_t mate = (exchange.place() + step) % exchange.count();
@@ -85,7 +86,8 @@ Task<> all_to_all_by_board(Team& team, std::span<const std::byte> source, Blocks
 
 Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks source_blocks,
                         std::span<std::byte> target, Blocks target_blocks, bool same_size) {
-  if (same_size && target.size() == source.size() && ExchangeSmall::suits(team, source.size()))
+  constexpr std::uint32_t kExchangingMax = 32;
+  if (same_size && target.size() == source.size() && ExchangeSmall::suits(team, source.size(), kExchangingMax))
     return all_to_all_by_exchange(team, source, target);
   return all_to_all_by_board(team, source, std::move(source_blocks), target, std::move(target_blocks), same_size);
 }

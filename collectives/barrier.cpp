@@ -67,14 +67,17 @@ Task<> Team::barrier() {
     co_await meet_mutually(round);
     co_return;
   }
-  const bool last = round.arrive() == round.mates() - 1;
+  const std::uint32_t missing = round.mates() - 1 - round.arrive();
+  const bool last = missing == 0;
   if (last) round.decide(alone ? kGo : kCome);
   if (!alone && round.place() == 0) {
     co_await round.decided(kCome);
     co_await meet_other_nodes();
     round.decide(kGo);
   }
-  if (!(alone && last)) co_await round.decided(kGo);
+  if (alone && last) co_return;
+  if (alone && missing == 1) round.look_out([&round] { return round.has_decided(kGo); });
+  co_await round.decided(kGo);
 }
 
 }  // namespace coracle

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "runtime/error.hpp"
@@ -16,12 +17,25 @@ constexpr std::uint32_t kLent = ~std::uint32_t{0};
 
 }  // namespace
 
-bool ExchangeSmall::suits(const Team& team, std::size_t bytes) noexcept {
-  constexpr std::uint32_t kMatesMax = 4;
+bool ExchangeSmall::suits(Team& team, std::size_t bytes, std::uint32_t mates_max) noexcept {
   constexpr std::size_t kBytesMax = 4096;
+  constexpr std::size_t kBytesMaxCrowded = 32 * 1024;  // waiting for mates to copy would cost turns of all others
+  const std::size_t wanted = team.rank().loop().spins() ? kBytesMax : kBytesMaxCrowded;
+  const std::size_t bytes_max = std::min<std::size_t>(wanted, team.board().arena_bytes() / 4);
   // In `sim` copies take time, which this does not account for.
-  return team.nodes().count() == 1 && team.size() <= kMatesMax && bytes <= kBytesMax &&
+  return team.nodes().count() == 1 && team.size() <= mates_max && bytes <= bytes_max &&
          team.rank().placement() != Placement::sim;
+}
+
+void ExchangeSmall::look_out() noexcept {
+  std::uint32_t missing = 0;
+  std::uint32_t last = 0;
+  for (std::uint32_t mate = 0; mate < count(); ++mate) {
+    if (has(mate)) continue;
+    ++missing;
+    last = mate;
+  }
+  if (missing == 1) round_.look_out([this, last] { return has(last); });
 }
 
 bool ExchangeSmall::begin(std::span<const std::byte> data) {

@@ -16,8 +16,8 @@ namespace coracle {
 /// they would cost more than what they do.
 class ExchangeSmall {
  public:
-  /// More would read too many cache lines each; the same everywhere.
-  static bool suits(const Team& team, std::size_t bytes) noexcept;
+  /// The same everywhere. `mates_max`: more would read too many cache lines each.
+  static bool suits(Team& team, std::size_t bytes, std::uint32_t mates_max) noexcept;
 
   explicit ExchangeSmall(Team& team) noexcept : round_(team.board()) {}
 
@@ -28,6 +28,8 @@ class ExchangeSmall {
   Round& round() noexcept { return round_; }
   std::uint32_t count() const noexcept { return round_.mates(); }
   std::uint32_t place() const noexcept { return round_.place(); }
+  /// After the beginning, before the first wait.
+  void look_out() noexcept;
   /// `if (!exchange.has(mate)) co_await exchange.from(mate);`
   bool has(std::uint32_t mate) noexcept { return round_.has_posted(mate, 1); }
   FlagWait from(std::uint32_t mate) noexcept { return round_.posted(mate, 1); }

@@ -60,6 +60,7 @@ Board::Board(Rank& rank, Team& team, bool of_world)
       place_(team.nodes().place_of(team.index())),
       of_world_(of_world),
       light_(rank.core().flag_waits().fences()),
+      crowded_(!rank.loop().spins() && rank.placement() != Placement::sim),
       ranks_(ranks_of_own_node(team)),
       parts_(mates_) {
   const JobRegion& region = rank.core().region();
@@ -320,6 +321,13 @@ std::uint32_t Round::elect() noexcept {
 
 void Round::decide(std::uint64_t stage) noexcept {
   board_.wake(ballot_.verdict.raise_to_at_least(value_of(stage)));
+}
+
+void Round::rest_shortly() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+  __builtin_ia32_pause();
+#endif
 }
 
 bool Round::anybody_reads() noexcept {

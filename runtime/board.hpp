@@ -59,6 +59,16 @@ class Board {
   void wake(std::uint64_t sleepers) noexcept;
   void raise(Flag& flag, std::uint64_t to) noexcept { wake(light_ ? flag.raise_lightly(to) : flag.raise(to)); }
   std::byte* stage(std::uint64_t number, std::size_t bytes) noexcept;
+  /// See Round::look_out: whether it is worth while, and whether it was.
+  bool may_look() noexcept { return crowded_ && (looks_skipped_ == 0 || --looks_skipped_ == 0); }
+  void looked(bool seen) noexcept {
+    constexpr std::uint32_t kVainMax = 8;
+    constexpr std::uint32_t kSkipped = 64;
+    vain_looks_ = seen ? 0 : vain_looks_ + 1;
+    if (vain_looks_ < kVainMax) return;
+    vain_looks_ = 0;
+    looks_skipped_ = kSkipped;
+  }
   std::uint64_t own_bit() const noexcept { return std::uint64_t{1} << place_ % 64; }
 
   /// Room in the arena that a round has taken.
@@ -74,6 +84,9 @@ class Board {
   const std::uint32_t place_;
   const bool of_world_;
   const bool light_;                  // raises, see Flag
+  const bool crowded_;                // ranks outnumber cores
+  std::uint32_t vain_looks_ = 0;      // since the last that was not
+  std::uint32_t looks_skipped_ = 0;   // so many still
   std::vector<std::uint32_t> ranks_;  // by place
   std::vector<BoardPart*> parts_;     // by place
   Slab<std::byte> memory_;            // of the own part, but for the world's
@@ -178,6 +191,18 @@ class [[nodiscard]] Round {
   }
   std::uint64_t verdict() noexcept { return ballot_.verdict.value.load(std::memory_order_seq_cst) - value_of(0); }
 
+  bool has_decided(std::uint64_t stage) noexcept { return ballot_.verdict.reached(value_of(stage)); }
+  /// Where ranks outnumber cores and only one mate is missing, that one may be about to come on another core: looks for
+  /// it for less time than leaving the core to others and coming back would take, unless that was in vain lately.
+  template <class Come>
+  void look_out(const Come& come) noexcept {
+    constexpr int kLooks = 30;
+    if (!board_.may_look()) return;
+    int look = 0;
+    for (; look < kLooks && !come(); ++look) rest_shortly();
+    board_.looked(look < kLooks);
+  }
+
   // --- its end ---
   /// Returns when no living mate copies from what this member has lent, which must no longer be lent there.
   Task<> nobody_reads();
@@ -189,6 +214,7 @@ class [[nodiscard]] Round {
   std::uint64_t value_of(std::uint64_t stage) const noexcept { return number_ << BoardPart::kStageBits | stage; }
   Post& post_of(std::uint32_t place) noexcept { return board_.part(place).posts[number_ % BoardPart::kRounds]; }
   bool anybody_reads() noexcept;
+  static void rest_shortly() noexcept;
 
   Board& board_;
   const std::uint64_t number_;

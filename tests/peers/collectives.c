@@ -13,6 +13,7 @@ enum { kBatchesMax = 15, kPage = 4096 };
 static const double kBatchNs = 5e6;   // a batch takes at least so long, or is a single operation
 static const double kFigureNs = 1e8;  // no more batches once a figure has taken so long
 static const double kWarmUpNs = 2e6;
+static const double kSettleNs = 2e8;
 
 static int rank;
 static int ranks;
@@ -135,6 +136,16 @@ static uint64_t* zeroed(uint64_t bytes) {
   return memory;
 }
 
+/// The kernel needs some time until it has spread ranks that outnumber the cores. Rank 0 keeps it.
+static void settle(void) {
+  const double begin = now_ns();
+  for (uint64_t go_on = 1; go_on != 0;) {
+    for (int i = 0; i < 10; ++i) MPI_Barrier(MPI_COMM_WORLD);
+    go_on = now_ns() - begin < kSettleNs ? 1 : 0;
+    MPI_Bcast(&go_on, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  }
+}
+
 int main(int argc, char** argv) {
   static const struct collective all[] = {{"broadcast", broadcasts, 0},
                                           {"all_reduce", all_reduces, 0},
@@ -150,6 +161,7 @@ int main(int argc, char** argv) {
     fprintf(stderr, "usage: collectives broadcast|all_reduce|all_to_all|barrier BYTES...\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
+  settle();
   for (int i = 2; i < argc; ++i) {
     const uint64_t bytes = strtoull(argv[i], NULL, 10);
     const uint64_t room = (bytes + 8) * (uint64_t)(collective->blocks ? ranks : 1);

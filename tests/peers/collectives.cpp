@@ -24,6 +24,7 @@ constexpr std::size_t kPage = 4096;
 constexpr double kBatchNs = 5e6;   // a batch takes at least so long, or is a single operation
 constexpr double kFigureNs = 1e8;  // no more batches once a figure has taken so long
 constexpr double kWarmUpNs = 2e6;
+constexpr double kSettleNs = 2e8;
 
 /// What `from` sends to `to` as word `word` of operation `number`.
 std::uint64_t word_of(std::uint64_t from, std::uint64_t to, std::uint64_t word, std::uint64_t number) {
@@ -170,7 +171,18 @@ const Collective* find(std::string_view name) {
   return found == std::end(kCollectives) ? nullptr : found;
 }
 
+/// The kernel needs some time until it has spread ranks that outnumber the cores. Rank 0 keeps it.
+Task<> settle(Rank& self) {
+  const double begin = now_ns();
+  for (std::uint64_t go_on = 1; go_on != 0;) {
+    for (int i = 0; i < 10; ++i) co_await self.world().barrier();
+    go_on = now_ns() - begin < kSettleNs ? 1 : 0;
+    co_await self.world().broadcast(std::span(&go_on, 1), 0);
+  }
+}
+
 Task<> measure_all(Rank& self, const Collective& collective, std::vector<std::uint64_t> sizes) {
+  co_await settle(self);
   for (const std::uint64_t bytes : sizes) {
     Loop loop(self, bytes, collective.blocks ? self.size() : 1);
     co_await loop.measure(collective.name, collective.run);
