@@ -105,7 +105,7 @@ Task<> BroadcastBetween::receive() {
                     broadcast_.data.size(), reachable(exposed), signals.remote().address()};
   readiness_.begin_receiving(team, broadcast_.sequence, receiving_);
   std::vector<Task<>> parts;
-  parts.push_back(Readiness::tell(team, ready, all_senders()));
+  parts.push_back(tell_senders(ready));
   parts.push_back(receive_pieces());
   parts.push_back(send_and_publish());
   const std::exception_ptr failure = co_await caught(all_of(std::move(parts)));
@@ -121,6 +121,25 @@ Task<> BroadcastBetween::receive() {
                 fmt::format("a collective was called with {} bytes here and with {} bytes on rank {}: all members "
                             "must give the same size",
                             broadcast_.data.size(), *receiving_.other_bytes, receiving_.other_rank));
+}
+
+/// All who may lead a node that sends here. But where the fixed leader leads this node, nothing speaks for late ones:
+/// of a single sending node the same one is told at first, and the others only when nothing comes. So the messages to
+/// many ranks don't stand in the way of the data.
+Task<> BroadcastBetween::tell_senders(Ready ready) {
+  Team& team = broadcast_.team;
+  std::vector<std::uint32_t> members = all_senders();
+  if (schedule_.sources.size() == 1 && members.size() > 1 && within_.round().place() == 0) {
+    constexpr double kPatience = 5;  // in latencies: there and back, and some for the data
+    const Transport& transport = rank_.core().transport_to(team.member(members.front()));
+    const std::chrono::nanoseconds patience(static_cast<std::int64_t>(kPatience * transport.traits().latency_ns));
+    std::vector<std::uint32_t> first(1, members.front());
+    co_await Readiness::tell(team, ready, std::move(first));
+    members.erase(members.begin());
+    static_cast<void>(co_await caught(with_timeout(patience, wait_until_here(1))));  // what has failed, others tell
+    if (here_ > 0 || team.broken()) co_return;
+  }
+  co_await Readiness::tell(team, ready, std::move(members));
 }
 
 Task<> BroadcastBetween::receive_pieces() {

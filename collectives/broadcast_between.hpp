@@ -46,6 +46,7 @@ class BroadcastBetween {
   using Send = BroadcastSchedule::Send;
 
   Task<> receive();
+  Task<> tell_senders(Ready ready);
   Task<> receive_pieces();
   Task<> send_and_publish();
   Task<> send_to(std::span<const Send> sends);
