@@ -74,7 +74,7 @@ Task<> all_reduce_small(Mates& mates, const Group* nodes, std::span<std::byte> v
 /// Few mates look at each other's values. All combine them from the first to the last, so that all get the same bits.
 Task<> all_reduce_by_exchange(Team& team, std::span<std::byte> values, Reduction reduction) {
   team.check_whole("all_reduce");
-  team.next_sequence();
+  const Participation participation(team);
   ExchangeSmall exchange(team);
   if (!exchange.begin(values)) co_await exchange.begin_later(values);
   exchange.look_out();
@@ -129,7 +129,8 @@ Task<> all_reduce_by_levels(Team& team, std::span<std::byte> values, Reduction r
   team.check_whole("all_reduce");
   if (team.size() == 1) co_return;
   const bool crowded = !team.rank().loop().spins();
-  const std::uint64_t sequence = team.next_sequence();
+  const Participation participation(team);
+  const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
   const bool small = values.size() <= kByLastBytesMax;
   if ((!reduction.commutative && !nodes.contiguous()) || (!small && !Mates::can_lend(team))) {

@@ -39,7 +39,7 @@ Task<> exchange_on_node(Mates& mates, Team& team, std::span<const std::byte> sou
 /// Small data among few: a member's place on its board is its place in the team.
 Task<> all_to_all_by_exchange(Team& team, std::span<const std::byte> source, std::span<std::byte> target) {
   team.check_whole("all_to_all");
-  team.next_sequence();
+  const Participation participation(team);
   ExchangeSmall exchange(team);
   if (!exchange.begin(source)) co_await exchange.begin_later(source);
   exchange.look_out();
@@ -58,7 +58,8 @@ Task<> all_to_all_by_board(Team& team, std::span<const std::byte> source, Blocks
   check_blocks("all_to_all, target", target_blocks, team.size(), target.size());
   check_block("all_to_all", source_blocks, team.index(), target_blocks.bytes(team.index()));
   team.check_whole("all_to_all");
-  const Group group(team, team.next_sequence());
+  const Participation participation(team);
+  const Group group(team, participation.sequence());
   const TeamNodes& nodes = team.nodes();
   const bool by_board = source.size() <= Mates::given_bytes_max(team) || Mates::can_lend(team);
   // Of blocks that differ, only their sender knows where they lie.

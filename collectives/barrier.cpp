@@ -56,6 +56,7 @@ Task<> Team::meet_other_nodes() {
 
 Task<> Team::barrier() {
   check_whole("barrier");
+  const Participation part(*this);
   const bool alone = nodes_.count() == 1;
   if (board_->mates() == 1) {
     if (!alone) co_await meet_other_nodes();

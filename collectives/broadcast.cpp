@@ -131,7 +131,7 @@ bool is_bad_input(const std::exception_ptr& failure) noexcept {
   }
 }
 
-Task<> broadcast_long(const Broadcast& broadcast) {
+Task<> broadcast_long(const Broadcast& broadcast, Participation& part) {
   Team& team = broadcast.team;
   const BroadcastSchedule schedule =
       make_broadcast_schedule(broadcast.choice.tree, team.nodes().count(), broadcast.own_node(), broadcast.data.size(),
@@ -147,19 +147,16 @@ Task<> broadcast_long(const Broadcast& broadcast) {
   }
   readiness.end(team, broadcast.sequence);
   if (!failure) co_return;
-  co_await within.withdraw(!team.broken() && is_bad_input(failure));
+  const bool all_will_know = !team.broken() && is_bad_input(failure);
+  if (all_will_know) part.all_will_know();
+  co_await within.withdraw(all_will_know);
   std::rethrow_exception(failure);
-}
-
-bool is_short(const Broadcast& broadcast) noexcept {
-  return broadcast.data.empty() ||
-         (broadcast.choice.method != BroadcastMethod::competitive && broadcast.choice.tree == BroadcastTree::binomial &&
-          broadcast.data.size() <= Mailbox::kWholeBytesMax);
 }
 
 /// The two of a team on one node: a member's place on its board is its place in the team.
 Task<> broadcast_short_on_node(Team& team, std::span<std::byte> data, std::uint32_t root) {
   team.check_whole("broadcast");
+  const Participation part(team);
   Round round(team.board());
   if (!round.is_open()) co_await round.open();
   if (data.size() > Post::kInlineBytesMax) {
@@ -192,6 +189,7 @@ Task<> lead_on_node(BroadcastWithin& within, std::uint32_t pieces) {
 Task<> broadcast_long_on_node(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice wanted) {
   team.check_whole("broadcast");
   const BroadcastChoice choice = choose_broadcast(team, data.size(), wanted);
+  Participation part(team);
   const std::vector<BroadcastSchedule::Piece> pieces = pieces_on_node(team, data.size(), choice);
   BroadcastWithin within(team.rank(), team.board(), data, pieces, choice.fan_out);
   std::exception_ptr failure;
@@ -205,18 +203,22 @@ Task<> broadcast_long_on_node(Team& team, std::span<std::byte> data, std::uint32
     failure = std::current_exception();
   }
   if (!failure) co_return;
-  co_await within.withdraw(!team.broken() && is_bad_input(failure));
+  const bool all_will_know = !team.broken() && is_bad_input(failure);
+  if (all_will_know) part.all_will_know();
+  co_await within.withdraw(all_will_know);
   std::rethrow_exception(failure);
 }
 
 Task<> broadcast_over_nodes(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice) {
   team.check_whole("broadcast");
   if (team.size() == 1) co_return;
-  const Broadcast broadcast{team, team.next_sequence(), root, data, choose_broadcast(team, data.size(), choice)};
-  if (is_short(broadcast))
+  const BroadcastChoice chosen = choose_broadcast(team, data.size(), choice);
+  Participation part(team);
+  const Broadcast broadcast{team, part.sequence(), root, data, chosen};
+  if (is_short_broadcast(team.nodes().count(), data.size(), chosen))
     co_await broadcast_short(broadcast);
   else
-    co_await broadcast_long(broadcast);
+    co_await broadcast_long(broadcast, part);
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ Task<> say_farewell(Rank& rank) {
   try {
     co_await rank.world().barrier();
   } catch (const Error& error) {
-    if (error.code() != Errc::peer_lost) throw;
+    if (error.code() != Errc::peer_lost && error.code() != Errc::given_up) throw;
     broken = true;
   }
   if (broken) co_await say_goodbye_to_each(rank);

@@ -75,7 +75,8 @@ Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::
   team.check_whole("gather");
   const Blocks blocks(team.size(), mine.size());
   if (team.index() == root) check_blocks("gather", blocks, team.size(), all.size());
-  const std::uint64_t sequence = team.next_sequence();
+  const Participation participation(team);
+  const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
   const bool by_board = mine.size() <= Mates::given_bytes_max(team) || Mates::can_lend(team);
   if (by_board && nodes.count() == 1 && team.size() > 1) {
@@ -97,7 +98,8 @@ Task<> gather_v_bytes(Team& team, std::span<const std::byte> mine, std::span<std
     check_blocks("gather_v", blocks, team.size(), all.size());
     check_block("gather_v", blocks, root, mine.size());
   }
-  const std::uint64_t sequence = team.next_sequence();
+  const Participation participation(team);
+  const std::uint64_t sequence = participation.sequence();
   if (team.nodes().count() == 1 && team.size() > 1 && Mates::can_lend(team)) {
     Mates mates(team);
     Task<> on_node = gather_on_node(mates, team.nodes(), mine, all, blocks, root);

@@ -86,7 +86,8 @@ Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<s
   check_blocks("gather_all", blocks, team.size(), all.size());
   check_block("gather_all", blocks, team.index(), mine.size());
   team.check_whole("gather_all");
-  const std::uint64_t sequence = team.next_sequence();
+  const Participation participation(team);
+  const std::uint64_t sequence = participation.sequence();
   const std::span<std::byte> own = blocks.of(all, team.index());
   if (own.data() != mine.data()) std::copy(mine.begin(), mine.end(), own.begin());
   if (team.size() == 1) co_return;

@@ -30,11 +30,17 @@ Task<> Mailbox::send(Team& team, std::uint32_t to, std::uint64_t tag, std::span<
     co_await rank_.request(peer, on_data, data, who, tag);
     co_return;
   }
-  PeerEvent taken(rank_.core(), "collective", peer);
+  // Cancelled, it must still wait, but the receiver may never come: members of a broken team send offers back.
+  const auto cancelled = [](void* of) {
+    auto* broken = static_cast<Team*>(of);
+    broken->rank().service().spawn(give_up(*broken));
+  };
+  PeerEvent taken(rank_.core(), "collective", peer, cancelled, &team);
   const Loan loan(rank_.core().lent(), data);
   co_await rank_.request(peer, on_offer, {}, who, tag, reinterpret_cast<std::uint64_t>(data.data()), data.size(),
                          reinterpret_cast<std::uint64_t>(&taken));
-  co_await taken;  // until then the receiver may read from `data`
+  co_await taken;                       // until then the receiver may read from `data`
+  if (team.broken()) co_await yield();  // it was cancelled, perhaps
   team.check_whole("collective");
 }
 
@@ -66,6 +72,11 @@ void Mailbox::broken(Team& team) {
       rank_.service().spawn(send_back(rank_, offer.sender, offer.sender_event));
   }
   std::erase_if(arrived_, of_team);
+}
+
+Task<> Mailbox::give_up(Team& team) {
+  co_await yield();  // not from inside the cancellation of other waits
+  team.give_up();
 }
 
 Task<> Mailbox::send_back(Rank& rank, std::uint32_t sender, std::uint64_t sender_event) {

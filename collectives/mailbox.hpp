@@ -61,6 +61,7 @@ class Mailbox final : private TeamObserver {
   static void on_offer(Rank& rank, const Message& message);
   static void on_taken(Rank& rank, const Message& message);
   void broken(Team& team) override;
+  static Task<> give_up(Team& team);
   static Task<> send_back(Rank& rank, std::uint32_t sender, std::uint64_t sender_event);
   static Key key_of(const Message& message) noexcept;
   void accept(const Key& key, Arrival arrival);

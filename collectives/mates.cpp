@@ -145,7 +145,12 @@ Task<> Mates::combine(std::uint32_t place, std::size_t offset, std::span<const s
   if (is_lent(place) && team_.rank().placement() != Placement::sim) {
     const std::byte* theirs = round_.begin_reading(place);
     if (theirs == nullptr) co_await wait(place, kFailed);  // as above
-    combine_with(theirs + offset);
+    try {
+      combine_with(theirs + offset);
+    } catch (...) {  // of the user's operation
+      round_.end_reading();
+      throw;
+    }
     round_.end_reading();
     co_return;
   }

@@ -39,7 +39,8 @@ Task<> reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   team.check_whole("reduce");
   if (team.size() == 1) co_return;
-  const std::uint64_t sequence = team.next_sequence();
+  const Participation participation(team);
+  const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
   if ((!reduction.commutative && !nodes.contiguous()) || (values.size() > kSmallBytes && !Mates::can_lend(team))) {
     co_await reduce_between(Group(team, sequence), values, reduction, root);

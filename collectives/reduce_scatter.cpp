@@ -72,7 +72,8 @@ Task<> reduce_scatter_bytes(Team& team, std::span<const std::byte> values, std::
   check_blocks("reduce_scatter", blocks, team.size(), values.size());
   check_block("reduce_scatter", blocks, team.index(), mine.size());
   team.check_whole("reduce_scatter");
-  const std::uint64_t sequence = team.next_sequence();
+  const Participation participation(team);
+  const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
   if (nodes.largest() == 1 || !nodes.contiguous() || !Mates::can_lend(team)) {
     co_await between::reduce_scatter(Group(team, sequence), values, mine, blocks, reduction);

@@ -87,7 +87,8 @@ Task<> scan_two_levels(Mates& mates, Team& team, std::uint64_t sequence, std::sp
 
 Task<> exclusive_scan(Team& team, std::span<const std::byte> values, std::span<std::byte> before,
                       const Reduction& reduction) {
-  const std::uint64_t sequence = team.next_sequence();
+  const Participation participation(team);
+  const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
   if (nodes.largest() == 1 || !nodes.contiguous() || !Mates::can_lend(team)) {
     co_await between::exclusive_scan(Group(team, sequence), values, before, reduction);

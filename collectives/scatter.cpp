@@ -62,7 +62,8 @@ Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::
   team.check_whole("scatter");
   const Blocks blocks(team.size(), mine.size());
   if (team.index() == root) check_blocks("scatter", blocks, team.size(), all.size());
-  const std::uint64_t sequence = team.next_sequence();
+  const Participation participation(team);
+  const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
   const bool by_board = blocks.total() <= Mates::given_bytes_max(team) || Mates::can_lend(team);
   if (by_board && nodes.count() == 1 && team.size() > 1) {
@@ -85,7 +86,8 @@ Task<> scatter_v_bytes(Team& team, std::span<const std::byte> all, Blocks blocks
     check_block("scatter_v", blocks, root, mine.size());
   }
   // Only the root knows where each member's block lies, so that it sends each its own.
-  const Group group(team, team.next_sequence());
+  const Participation participation(team);
+  const Group group(team, participation.sequence());
   co_await between::scatter(group, all, mine, blocks, between::Known::at_root, root);
 }
 

@@ -29,6 +29,8 @@ class Category final : public std::error_category {
         return "deadlock";
       case Errc::peer_lost:
         return "peer lost";
+      case Errc::given_up:
+        return "collective given up";
     }
     return fmt::format("unknown condition {}", value);
   }

@@ -19,6 +19,7 @@ enum class Errc {
   misaligned,          ///< An atomic's address is not a multiple of its size.
   deadlock,            ///< `sim`: nothing is left that could ever happen, but ranks still wait.
   peer_lost,  ///< The peer has died, hangs, or can't be reached any more: it stays lost for the rest of the job.
+  given_up,   ///< A member of the team has ended a collective early, by an error or a time limit: the team is broken.
 };
 
 const std::error_category& coracle_category() noexcept;

@@ -17,6 +17,13 @@ class PeerEvent final : public Waiter, private LossWatch {
   /// Cancellation does not end the wait: the peer holds this event's address until it has answered.
   PeerEvent(RankCore& core, const char* what, std::uint32_t peer) noexcept
       : PeerEvent(core, what, peer, core.peers().watches(), false) {}
+  /// For collectives: neither does it here, but `cancelled(context)` is told, once or more, from inside Scope::cancel.
+  /// It may not end any wait at once.
+  PeerEvent(RankCore& core, const char* what, std::uint32_t peer, void (*cancelled)(void*), void* context) noexcept
+      : PeerEvent(core, what, peer) {
+    cancelled_ = cancelled;
+    context_ = context;
+  }
   /// For collectives: ends with the loss of any member of a team, whose `watches` these are, and by cancellation.
   PeerEvent(RankCore& core, const char* what, std::uint32_t peer, LossWatches& watches) noexcept
       : PeerEvent(core, what, peer, watches, true) {}
@@ -33,6 +40,7 @@ class PeerEvent final : public Waiter, private LossWatch {
   bool await_suspend(std::coroutine_handle<Promise> self) {
     if (!suspend(self, interruptible_)) return false;
     watches_.add(*this);
+    if (cancelled_ != nullptr && self.promise().scope().cancelled()) cancelled_(context_);
     return true;
   }
   void await_resume() const {
@@ -59,6 +67,7 @@ class PeerEvent final : public Waiter, private LossWatch {
     complete();
   }
   void cancel(std::error_code reason) noexcept override {
+    if (cancelled_ != nullptr) cancelled_(context_);
     if (!interruptible_) return;
     leave();
     complete(reason);
@@ -66,6 +75,8 @@ class PeerEvent final : public Waiter, private LossWatch {
 
   RankCore& core_;
   LossWatches& watches_;
+  void (*cancelled_)(void*) = nullptr;
+  void* context_ = nullptr;
   std::uint32_t lost_;  // who is lost, once one is; until then the peer
   bool team_;
   bool interruptible_;

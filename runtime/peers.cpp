@@ -49,6 +49,10 @@ const Loss* Peers::find(std::uint32_t peer) const noexcept {
   return found == losses_.end() ? nullptr : &*found;
 }
 
+bool Peers::gave_up(std::uint32_t peer) const noexcept {
+  return std::find(gave_up_.begin(), gave_up_.end(), peer) != gave_up_.end();
+}
+
 bool Peers::note(Loss loss) {
   if (lost(loss.peer)) return false;
   losses_.push_back(std::move(loss));

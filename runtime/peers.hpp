@@ -13,8 +13,9 @@ namespace coracle {
 /// A peer that is lost, and why.
 struct Loss {
   enum class Kind : std::uint8_t {
-    fault,  ///< It died, hangs, can't be reached, or was left by its program with an error.
-    ended,  ///< Its program has ended as it should, after the job's farewell: no team is broken by that.
+    fault,    ///< It died, hangs, can't be reached, or was left by its program with an error.
+    ended,    ///< Its program has ended as it should, after the job's farewell: no team is broken by that.
+    gave_up,  ///< It lives, but has ended a collective early, which breaks that team and nothing else.
   };
   std::uint32_t peer;
   std::string reason;  ///< Such as "its connection was reset" or "silent for 10 s".
@@ -80,12 +81,17 @@ class Peers {
   /// False when it is known already.
   bool note(Loss loss);
 
+  /// For messages: a rank (this one, perhaps) that is not lost has given up a collective.
+  void note_gave_up(std::uint32_t peer) { gave_up_.push_back(peer); }
+  bool gave_up(std::uint32_t peer) const noexcept;
+
   LossWatches& watches() noexcept { return watches_; }
   /// Whether some wait would end with the loss of `peer`.
   bool awaited(std::uint32_t peer) const noexcept { return watches_.concerned(peer); }
 
  private:
   std::vector<Loss> losses_;
+  std::vector<std::uint32_t> gave_up_;
   LossWatches watches_;
 };
 

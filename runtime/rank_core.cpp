@@ -1,6 +1,8 @@
 // Signals, atomics and failures of operations on memory at hand.
 #include "runtime/rank_core.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "runtime/error.hpp"
@@ -101,6 +103,11 @@ std::string RankCore::describe_failure(std::error_code code, int peer, const Rem
 
 void RankCore::throw_lost(const char* what, std::uint32_t peer) const {
   const Loss* loss = peers_.find(peer);
+  if (loss == nullptr && peers_.gave_up(peer)) {
+    throw Error::of_operation(
+        Errc::given_up, what, static_cast<int>(id_), static_cast<int>(peer),
+        fmt::format("rank {} has ended a collective of this team early; its own error tells why", peer));
+  }
   throw Error::of_operation(Errc::peer_lost, what, static_cast<int>(id_), static_cast<int>(peer),
                             loss != nullptr ? loss->reason : "another member of the team has lost it");
 }

@@ -2,6 +2,7 @@
 #include "runtime/team.hpp"
 
 #include <algorithm>
+#include <exception>
 
 #include "runtime/board.hpp"
 #include "runtime/error.hpp"
@@ -89,10 +90,20 @@ void Team::lost(const Loss& loss) noexcept {
   if (loss.kind == Loss::Kind::fault && has(loss.peer)) break_by(loss);
 }
 
+void Team::give_up() noexcept {
+  break_by({rank_.id(), "", Loss::Kind::gave_up});
+}
+
+Participation::~Participation() {
+  // Coroutines are never resumed while an exception is on its way: it is this one's.
+  if (std::uncaught_exceptions() > 0 && !all_know_) team_.give_up();
+}
+
 void Team::break_by(const Loss& loss) {
   if (broken_) return;
   broken_ = true;
   lost_member_ = loss.peer;
+  if (loss.kind == Loss::Kind::gave_up) rank_.core().peers().note_gave_up(loss.peer);
   watches_.tell(loss);
   left_one_.set();
   left_one_.reset();
@@ -102,7 +113,7 @@ void Team::break_by(const Loss& loss) {
   constexpr std::uint32_t kAllToAll = 64;
   const auto tell = [&](std::uint32_t index) {
     if (index == index_ || rank_.lost(member(index))) return;
-    rank_.service().spawn(Teams::tell_member(rank_, member(index), identity_, lost_member_));
+    rank_.service().spawn(Teams::tell_member(rank_, member(index), identity_, {loss.peer, "", loss.kind}));
   };
   if (size_ <= kAllToAll) {
     for (std::uint32_t index = 0; index < size_; ++index) tell(index);
@@ -138,13 +149,14 @@ Team* Teams::find(std::uint32_t identity) const noexcept {
 
 void Teams::on_broken(Rank& rank, const Message& message) {
   Team* team = rank.local<Teams>().find(static_cast<std::uint32_t>(message.argument(0)));
-  if (team != nullptr) team->break_by({static_cast<std::uint32_t>(message.argument(1)), ""});
+  if (team != nullptr)
+    team->break_by({static_cast<std::uint32_t>(message.argument(1)), "", static_cast<Loss::Kind>(message.argument(2))});
 }
 
-Task<> Teams::tell_member(Rank& rank, std::uint32_t member, std::uint32_t identity, std::uint32_t lost) {
+Task<> Teams::tell_member(Rank& rank, std::uint32_t member, std::uint32_t identity, Loss loss) {
   co_await yield();  // not from inside the transport that has found the loss
   try {
-    co_await rank.request(member, on_broken, {}, identity, lost);
+    co_await rank.request(member, on_broken, {}, identity, loss.peer, static_cast<std::uint64_t>(loss.kind));
   } catch (const Error& error) {
     if (error.code() != Errc::peer_lost) throw;  // one more that is lost need not be told
   }

@@ -40,6 +40,10 @@ static_assert(sizeof(TeamArea) * TeamArea::kSlots <= TeamArea::kAllBytes);
 /// A team that has lost a member is broken: once any of them has lost another, the collectives in progress and all
 /// later ones fail with Errc::peer_lost at every member, whom the first to know tell. (One that is over here may have
 /// failed elsewhere.)
+///
+/// So is a team of which a member has ended a collective early: by a time limit, a cancellation, or an exception of its
+/// operation. The others wait for what it will never do, and its later collectives would be out of step with theirs:
+/// they all fail with Errc::given_up, which names that member; its own one has thrown what ended it.
 class Team final : private LossWatch {
  public:
   /// All ranks of the job.
@@ -141,8 +145,10 @@ class Team final : private LossWatch {
   /// Members with the same `color` form a new team, in the order of `key` (ties: of their place here). Collective.
   Task<std::unique_ptr<Team>> split(std::uint32_t color, std::uint32_t key);
 
-  /// For collectives: throws Error (peer_lost) when the team is broken.
+  /// For collectives: throws Error (peer_lost, given_up) when the team is broken.
   void check_whole(const char* what) const;
+  /// For collectives: this member has ended one early. Breaks the team, everywhere. See Participation.
+  void give_up() noexcept;
   /// For collectives: the identity of the part with this color, if the team is split now.
   std::uint32_t identity_of_part(std::uint32_t color) const noexcept;
   /// For collectives: the waits that end when the team breaks.
@@ -187,6 +193,24 @@ class Team final : private LossWatch {
   std::unique_ptr<Board> board_;
 };
 
+/// A member's part in one collective: the first thing in its coroutine. Takes its number, and breaks the team when the
+/// collective ends by an exception.
+class Participation {
+ public:
+  explicit Participation(Team& team) noexcept : team_(team), sequence_(team.next_sequence()) {}
+  ~Participation();
+  Participation(const Participation&) = delete;
+  Participation& operator=(const Participation&) = delete;
+  std::uint64_t sequence() const noexcept { return sequence_; }
+  /// The exception that is on its way comes to every member by itself.
+  void all_will_know() noexcept { all_know_ = true; }
+
+ private:
+  Team& team_;
+  std::uint64_t sequence_;
+  bool all_know_ = false;
+};
+
 /// Is told when a team breaks, to put an end to what it does for it. Must not start operations at once.
 class TeamObserver {
  public:
@@ -218,7 +242,7 @@ class Teams {
   friend class Team;
   /// Handler of what a member says that has found the team broken.
   static void on_broken(Rank& rank, const Message& message);
-  static Task<> tell_member(Rank& rank, std::uint32_t member, std::uint32_t identity, std::uint32_t lost);
+  static Task<> tell_member(Rank& rank, std::uint32_t member, std::uint32_t identity, Loss loss);
 
   struct Kept {
     Slab<std::byte> memory;

@@ -112,7 +112,7 @@ TEST_CASE("model: broadcasts take the predicted time in the simulator, within it
 }
 
 TEST_CASE("model: what is chosen is nearly as fast in the simulator as the best of all ways") {
-  constexpr double kMost = 1.35;
+  constexpr double kMost = 1.6;
   double worst = 1;
   for (const Case& at : kCases) {
     const CostModel model = even_model(at.shape);
