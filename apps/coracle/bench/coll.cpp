@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "apps/coracle/bench/benchmarks.hpp"
+#include "apps/coracle/bench/coll_choices.hpp"
 #include "apps/coracle/bench/raw_moves.hpp"
 #include "collectives/collectives.hpp"
 #include "runtime/error.hpp"
@@ -34,11 +35,13 @@ struct Collective {
   Task<> (*run)(Subject& subject);
   void (RawMoves::*limit)(std::size_t count);
   bool sized = true;
+  bool chosen = false;  ///< By the cost model, among ways that can be tried.
 };
 
 constexpr Collective kCollectives[] = {
     {"barrier", [](Subject& subject) { return subject.team.barrier(); }, &RawMoves::barrier, false},
-    {"broadcast", [](Subject& subject) { return subject.team.broadcast(subject.values(), 0); }, &RawMoves::broadcast},
+    {"broadcast", [](Subject& subject) { return subject.team.broadcast(subject.values(), 0); }, &RawMoves::broadcast,
+     true, true},
     {"reduce", [](Subject& subject) { return subject.team.reduce(subject.values(), std::plus<>(), 0); },
      &RawMoves::reduce},
     {"all_reduce", [](Subject& subject) { return subject.team.all_reduce(subject.values(), std::plus<>()); },
@@ -88,6 +91,7 @@ class Sweep {
           co_await simulated(*collective);
         else
           co_await measured(*collective, limited);
+        if (collective->chosen && self_.nodes() > 1) co_await compare_choices(bench_, subject_.values());
       }
     }
   }
