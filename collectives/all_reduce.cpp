@@ -89,9 +89,13 @@ Task<> all_reduce_by_exchange(Team& team, std::span<std::byte> values, Reduction
 }
 
 bool suits_exchange(Team& team, std::size_t bytes, const Reduction& reduction) noexcept {
+  // Each combines all: among many only as much as costs less than to wait for one who does it.
+  constexpr std::uint32_t kFew = 4;
+  constexpr std::uint32_t kMatesMax = 8;
+  constexpr std::size_t kCombinedBytesMax = 2 * 1024;
+  const std::size_t bytes_max = team.size() <= kFew ? kByLastBytesMax : kCombinedBytesMax / team.size();
   // What is posted is aligned to 8 bytes, and these may want more.
-  constexpr std::uint32_t kMatesMax = 4;  // among more, one had better combine for all
-  return bytes <= kByLastBytesMax && ExchangeSmall::suits(team, bytes, kMatesMax) &&
+  return bytes <= bytes_max && ExchangeSmall::suits(team, bytes, kMatesMax) &&
          (reduction.element_bytes % 16 != 0 || bytes > Post::kInlineBytesMax);
 }
 

@@ -14,11 +14,15 @@
 namespace coracle {
 namespace {
 
+// Where each rank has a core, or blocks are large: a copy that others then fetch from core to core costs more than to
+// wait until all have fetched what lies there.
+constexpr std::size_t kCopiedBytesMax = 2048;
+
 /// `target`, `blocks`: of the whole team.
 Task<> exchange_on_node(Mates& mates, Team& team, std::span<const std::byte> source, std::span<std::byte> target,
                         const Blocks& blocks) {
   const TeamNodes& nodes = team.nodes();
-  const bool small = source.size() <= mates.given_bytes_max();
+  const bool small = source.size() <= (Mates::can_lend(team) ? kCopiedBytesMax : mates.given_bytes_max());
   if (small)
     co_await mates.give(source);
   else
@@ -88,7 +92,8 @@ Task<> all_to_all_by_board(Team& team, std::span<const std::byte> source, Blocks
 Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks source_blocks,
                         std::span<std::byte> target, Blocks target_blocks, bool same_size) {
   constexpr std::uint32_t kExchangingMax = 32;
-  if (same_size && target.size() == source.size() && ExchangeSmall::suits(team, source.size(), kExchangingMax))
+  const bool quick = source.size() <= kCopiedBytesMax || !team.rank().loop().spins();
+  if (quick && same_size && target.size() == source.size() && ExchangeSmall::suits(team, source.size(), kExchangingMax))
     return all_to_all_by_exchange(team, source, target);
   return all_to_all_by_board(team, source, std::move(source_blocks), target, std::move(target_blocks), same_size);
 }

@@ -23,9 +23,9 @@ namespace {
 // little where every rank has a core, and turns of all others where not.
 std::size_t staged_bytes_max(const Team& team, const Board& board) noexcept {
   constexpr std::size_t kBytes = 1024;
-  constexpr std::size_t kBytesCrowded = 64 * 1024;
+  constexpr std::size_t kBytesCrowded = 16 * 1024;
   constexpr std::size_t kBytesVeryCrowded = 1024 * 1024;
-  constexpr std::uint32_t kVeryCrowded = 12;
+  constexpr std::uint32_t kVeryCrowded = 6;
   if (team.rank().loop().spins()) return kBytes;
   const std::size_t wanted = board.mates() < kVeryCrowded ? kBytesCrowded : kBytesVeryCrowded;
   return std::min<std::size_t>(wanted, board.arena_bytes() / 4);
