@@ -202,12 +202,14 @@ Task<std::byte*> Round::stage_when_free(std::size_t bytes) {
 
 void Round::post(std::span<const std::byte> data, std::uint64_t stage) noexcept {
   CORACLE_ASSERT(data.size() <= Post::kInlineBytesMax, "{} bytes inline", data.size());
+  posted_inline_ = true;
   own_post_.mark.store(static_cast<std::uint32_t>(data.size()), std::memory_order_relaxed);  // publish() orders it
   if (!data.empty()) std::memcpy(own_post_.inline_data(), data.data(), data.size());
   publish(stage);
 }
 
 void Round::lend(const void* address, std::size_t bytes, std::uint64_t stage, std::uint32_t mark) noexcept {
+  posted_inline_ = false;
   own_post_.mark.store(mark, std::memory_order_relaxed);  // the next store orders it
   // release: pairs with lent(), for who has read an earlier word of this round.
   own_post_.address.store(reinterpret_cast<std::uint64_t>(address), std::memory_order_release);
@@ -347,7 +349,8 @@ Task<> Round::nobody_reads() {
 }
 
 Task<> Round::withdraw() {
-  move_lent(nullptr);
+  // What is inline lies where the address would, and mates that have not failed yet may still take it.
+  if (!posted_inline_) move_lent(nullptr);
   co_await nobody_reads();
 }
 

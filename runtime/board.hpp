@@ -220,6 +220,7 @@ class [[nodiscard]] Round {
   const std::uint64_t number_;
   Post& own_post_;
   Ballot& ballot_;
+  bool posted_inline_ = false;
 };
 
 }  // namespace coracle
