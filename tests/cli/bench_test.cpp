@@ -189,7 +189,7 @@ TEST_CASE("coracle bench: what can't be measured is refused") {
       {{"bench", "put", "-n", "1"}, 2, "-n 1: put needs at least 2 ranks"},
       {{"bench", "loop", "-n", "0"}, 2, "-n 0: must be from 1"},
       {{"bench", "loop", "--place", "sim"}, 2, "virtual time"},
-      {{"bench", "loop", "--place", "moon"}, 2, "--place moon: must be pvas, process or thread"},
+      {{"bench", "loop", "--place", "moon"}, 2, "--place moon: must be pvas, process, thread or sim"},
       {{"bench", "loop", "--nodes", "2"}, 2, "--nodes 2: loop is about one node"},
       {{"bench", "put", "--nodes", "0"}, 2, "--nodes 0: must be from 1"},
       {{"bench", "put", "--nodes", "3", "-n", "2"}, 2, "--nodes 3: there are only 2 ranks"},
