@@ -32,7 +32,7 @@ class ExchangeSmall {
   void look_out() noexcept;
   /// `if (!exchange.has(mate)) co_await exchange.from(mate);`
   bool has(std::uint32_t mate) noexcept { return round_.has_posted(mate, 1); }
-  FlagWait from(std::uint32_t mate) noexcept { return round_.posted(mate, 1); }
+  FlagWait from(std::uint32_t mate) { return round_.posted(mate, 1); }
   /// What it has posted; throws Error (bad_input) if that is not `bytes`.
   const std::byte* data_of(std::uint32_t mate, std::size_t bytes);
 
