@@ -33,6 +33,7 @@ void write_trace(const std::string& path, const std::string& program, std::uint3
 
 Task<> ArrivalLog::write(Rank& self, std::string path, std::string program) const {
   std::vector<std::vector<std::uint64_t>> times_ns;
+  times_ns.reserve(times_ns_.size());
   for (const std::uint64_t mine : times_ns_) times_ns.push_back(co_await self.world().gather_all(mine));
   if (self.id() == 0) write_trace(path, program, self.size(), times_ns);
 }

@@ -69,7 +69,8 @@ Task<> Solver::begin_block(Scope& scope, std::size_t block) {
     co_await make_block(scope, block);
   } else if (broadcast_) {
     note_arrival(block);
-    for (std::size_t step = 0; step < layout_.row_count(block); ++step) start_broadcast(scope, block, step);
+    for (std::size_t step = 0; step < layout_.row_count(block); ++step)
+      start_broadcast(scope, block, step, *broadcast_);
   }
 }
 
@@ -86,7 +87,7 @@ Task<> Solver::make_block(Scope& scope, std::size_t block) {
     compute(
         [&] { min_plus_.make_pivot(own, layout_.first_row(block), step, pivots_.data() + pivot_offset(block, 0)); });
     if (broadcast_)
-      start_broadcast(scope, block, step);
+      start_broadcast(scope, block, step, *broadcast_);
     else
       put_pivot(block, step);
   }
@@ -99,10 +100,9 @@ void Solver::note_arrival(std::size_t block) {
 }
 
 // Row k is broadcast at step k.
-void Solver::start_broadcast(Scope& scope, std::size_t block, std::size_t step) {
+void Solver::start_broadcast(Scope& scope, std::size_t block, std::size_t step, const BroadcastChoice& choice) {
   const std::span<float> pivot = pivots_.local().subspan(pivot_offset(block, step), stride_);
-  broadcasts_[block % kBuffers].push_back(
-      start(scope, self_.world().broadcast(pivot, layout_.owner(block), *broadcast_)));
+  broadcasts_[block % kBuffers].push_back(start(scope, self_.world().broadcast(pivot, layout_.owner(block), choice)));
 }
 
 // Every rank writes to all others itself, beginning with its neighbour, so that not all ranks write to the same one at

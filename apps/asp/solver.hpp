@@ -59,7 +59,7 @@ class Solver {
   Task<> apply_to_rest(std::size_t block, bool makes_next);
   Task<> free_buffer(std::size_t block);
   void put_pivot(std::size_t block, std::size_t step);
-  void start_broadcast(Scope& scope, std::size_t block, std::size_t step);
+  void start_broadcast(Scope& scope, std::size_t block, std::size_t step, const BroadcastChoice& choice);
   void note_arrival(std::size_t block);
   void apply(std::size_t pivots, std::size_t block);
 

@@ -26,6 +26,10 @@ class WakeUp final : public Happening {
   std::uint32_t rank_;
 };
 
+void wake_later(World& world, std::uint32_t rank, std::uint64_t delay_ns) {
+  world.schedule().at(world.schedule().now_ns() + delay_ns, *new WakeUp(world, rank));  // owns itself
+}
+
 TransportTraits traits_of(const Link& link, const NetworkModel& model) noexcept {
   return {static_cast<double>(link.latency_ns + link.overhead_send_ns + link.overhead_receive_ns),
           link.bandwidth_bytes_per_ns,
@@ -46,8 +50,7 @@ SimTransport::SimTransport(World& world, Rank& rank) noexcept
       replies_(world.model().inbox_bytes) {}
 
 void SimTransport::wake(std::uint32_t peer) noexcept {
-  const std::uint64_t delay_ns = world_.wires().link(id(), peer).latency_ns + world_.jitter_ns();
-  world_.schedule().at(world_.schedule().now_ns() + delay_ns, *new WakeUp(world_, peer));  // owns itself
+  wake_later(world_, peer, world_.wires().link(id(), peer).latency_ns + world_.jitter_ns());
 }
 
 void SimTransport::forget_messages() noexcept {
