@@ -2,8 +2,6 @@
 // ahead without asking; what is long is taken from where it lies.
 #include "collectives/broadcast.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -13,6 +11,7 @@
 #include "collectives/broadcast_schedule.hpp"
 #include "collectives/broadcast_within.hpp"
 #include "collectives/mailbox.hpp"
+#include "collectives/sizes.hpp"
 #include "runtime/combinators.hpp"
 #include "runtime/error.hpp"
 
@@ -31,16 +30,13 @@ std::size_t staged_bytes_max(const Team& team, const Board& board) noexcept {
   return std::min<std::size_t>(wanted, board.arena_bytes() / 4);
 }
 
-[[noreturn]] void throw_sizes_differ(std::size_t here, std::size_t there, std::uint32_t rank) {
-  throw Error(Errc::bad_input, fmt::format("a collective was called with {} bytes here and with {} bytes on rank {}: "
-                                           "all members must give the same size",
-                                           here, there, rank));
+void check_size(Round& round, std::uint32_t leader, std::span<const std::byte> data) {
+  const std::size_t there = round.bytes_of(leader);
+  if (there != data.size()) throw_sizes_differ(data.size(), there, round.board().rank_at(leader));
 }
 
-void take_inline(Round& round, std::uint32_t leader, std::span<std::byte> data) {
-  const std::span<const std::byte> there = round.inline_data(leader);
-  if (there.size() != data.size()) throw_sizes_differ(data.size(), there.size(), round.board().rank_at(leader));
-  if (!data.empty()) std::memcpy(data.data(), there.data(), data.size());
+void take_staged(Round& round, std::uint32_t leader, std::span<std::byte> data) {
+  if (!data.empty()) std::memcpy(data.data(), round.staged(leader).data(), data.size());
 }
 
 /// Within a node, of short data: the leader posts it, or leaves it in its arena, and goes on. Nested coroutines would
@@ -62,12 +58,11 @@ Task<> pass_short(Round& round, std::uint32_t leader, std::span<std::byte> data)
     co_return;
   }
   co_await round.posted(leader, 1);
-  const std::span<const std::byte> there = whole ? round.inline_data(leader) : round.staged(leader);
-  if (there.size() != data.size()) throw_sizes_differ(data.size(), there.size(), round.board().rank_at(leader));
+  check_size(round, leader, data);
   if (!whole && !round.copies_at_once())
     co_await round.copy(leader, 0, data);
-  else if (!data.empty())
-    std::memcpy(data.data(), there.data(), data.size());
+  else
+    take_staged(round, leader, data);
 }
 
 /// Between the fixed leaders, of short data: messages along a binomial tree.
@@ -121,17 +116,7 @@ Task<> take_part(const Broadcast& broadcast, BroadcastWithin& within, const Broa
   co_await within.hand_over();
 }
 
-bool is_bad_input(const std::exception_ptr& failure) noexcept {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const Error& error) {
-    return error.code() == Errc::bad_input;
-  } catch (...) {
-    return false;
-  }
-}
-
-Task<> broadcast_long(const Broadcast& broadcast, Participation& part) {
+Task<> broadcast_long(const Broadcast& broadcast) {
   Team& team = broadcast.team;
   const BroadcastSchedule schedule =
       make_broadcast_schedule(broadcast.choice.tree, team.nodes().count(), broadcast.own_node(), broadcast.data.size(),
@@ -147,9 +132,7 @@ Task<> broadcast_long(const Broadcast& broadcast, Participation& part) {
   }
   readiness.end(team, broadcast.sequence);
   if (!failure) co_return;
-  const bool all_will_know = !team.broken() && is_bad_input(failure);
-  if (all_will_know) part.all_will_know();
-  co_await within.withdraw(all_will_know);
+  co_await within.withdraw();
   std::rethrow_exception(failure);
 }
 
@@ -165,7 +148,8 @@ Task<> broadcast_short_on_node(Team& team, std::span<std::byte> data, std::uint3
     round.post(data, 1);
   } else {
     co_await round.posted(root, 1);
-    take_inline(round, root, data);
+    check_size(round, root, data);
+    take_staged(round, root, data);
   }
 }
 
@@ -189,7 +173,7 @@ Task<> lead_on_node(BroadcastWithin& within, std::uint32_t pieces) {
 Task<> broadcast_long_on_node(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice wanted) {
   team.check_whole("broadcast");
   const BroadcastChoice choice = choose_broadcast(team, data.size(), wanted);
-  Participation part(team);
+  const Participation part(team);
   const std::vector<BroadcastSchedule::Piece> pieces = pieces_on_node(team, data.size(), choice);
   BroadcastWithin within(team.rank(), team.board(), data, pieces, choice.fan_out);
   std::exception_ptr failure;
@@ -203,9 +187,7 @@ Task<> broadcast_long_on_node(Team& team, std::span<std::byte> data, std::uint32
     failure = std::current_exception();
   }
   if (!failure) co_return;
-  const bool all_will_know = !team.broken() && is_bad_input(failure);
-  if (all_will_know) part.all_will_know();
-  co_await within.withdraw(all_will_know);
+  co_await within.withdraw();
   std::rethrow_exception(failure);
 }
 
@@ -213,12 +195,12 @@ Task<> broadcast_over_nodes(Team& team, std::span<std::byte> data, std::uint32_t
   team.check_whole("broadcast");
   if (team.size() == 1) co_return;
   const BroadcastChoice chosen = choose_broadcast(team, data.size(), choice);
-  Participation part(team);
+  const Participation part(team);
   const Broadcast broadcast{team, part.sequence(), root, data, chosen};
   if (is_short_broadcast(team.nodes().count(), data.size(), chosen))
     co_await broadcast_short(broadcast);
   else
-    co_await broadcast_long(broadcast, part);
+    co_await broadcast_long(broadcast);
 }
 
 }  // namespace

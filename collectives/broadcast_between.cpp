@@ -1,12 +1,9 @@
 // Receiving, and sending on.
 #include "collectives/broadcast_between.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <bit>
-#include <deque>
 
+#include "collectives/sizes.hpp"
 #include "runtime/combinators.hpp"
 #include "runtime/error.hpp"
 
@@ -117,10 +114,7 @@ Task<> BroadcastBetween::receive() {
   if (failure) std::rethrow_exception(failure);
   if (second) std::rethrow_exception(second);
   if (receiving_.other_bytes)
-    throw Error(Errc::bad_input,
-                fmt::format("a collective was called with {} bytes here and with {} bytes on rank {}: all members "
-                            "must give the same size",
-                            broadcast_.data.size(), *receiving_.other_bytes, receiving_.other_rank));
+    throw_sizes_differ(broadcast_.data.size(), *receiving_.other_bytes, receiving_.other_rank);
 }
 
 /// All who may lead a node that sends here. But where the fixed leader leads this node, nothing speaks for late ones:
@@ -131,8 +125,9 @@ Task<> BroadcastBetween::tell_senders(Ready ready) {
   std::vector<std::uint32_t> members = all_senders();
   if (schedule_.sources.size() == 1 && members.size() > 1 && within_.round().place() == 0) {
     constexpr double kPatience = 5;  // in latencies: there and back, and some for the data
-    const Transport& transport = rank_.core().transport_to(team.member(members.front()));
-    const std::chrono::nanoseconds patience(static_cast<std::int64_t>(kPatience * transport.traits().latency_ns));
+    const std::uint32_t likely = team.member(members.front());
+    const TransportTraits traits = rank_.core().transport_to(likely).traits_to(likely);
+    const std::chrono::nanoseconds patience(static_cast<std::int64_t>(kPatience * traits.latency_ns));
     std::vector<std::uint32_t> first(1, members.front());
     co_await Readiness::tell(team, ready, std::move(first));
     members.erase(members.begin());

@@ -1,11 +1,11 @@
 // The leader's and the others' part.
 #include "collectives/broadcast_within.hpp"
 
-#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
 
+#include "collectives/sizes.hpp"
 #include "runtime/error.hpp"
 #include "runtime/event.hpp"
 #include "runtime/rank.hpp"
@@ -17,8 +17,6 @@ namespace {
 constexpr std::uint64_t kDone = (std::uint64_t{1} << BoardPart::kStageBits) - 1;
 /// Mark of a leader that lends a window in its arena instead of its buffer.
 constexpr std::uint32_t kWindow = 1;
-/// Mark of a leader whose sizes don't fit those of others.
-constexpr std::uint32_t kRefused = 2;
 
 /// Where pieces lie in a window: the same for leader and mates.
 struct Window {
@@ -110,13 +108,10 @@ Task<> BroadcastWithin::hand_over() {
     if (mate != round_.place()) co_await round_.posted(mate, kDone);
 }
 
-void BroadcastWithin::check_size(std::uint32_t leader, std::uint64_t bytes) {
-  if (bytes == data_.size()) return;
-  round_.lend(nullptr, 0, kDone, kRefused);
-  throw Error(Errc::bad_input,
-              fmt::format("a collective was called with {} bytes here and with {} bytes on rank {}: all members must "
-                          "give the same size",
-                          data_.size(), bytes, round_.board().rank_at(leader)));
+/// Once it has posted. A leader that thinks the message short has not lent it.
+void BroadcastWithin::check_size(std::uint32_t leader) {
+  const std::size_t there = round_.bytes_of(leader);
+  if (there != data_.size()) throw_sizes_differ(data_.size(), there, round_.board().rank_at(leader));
 }
 
 Task<> BroadcastWithin::follow(std::uint32_t leader) {
@@ -126,10 +121,8 @@ Task<> BroadcastWithin::follow(std::uint32_t leader) {
     position = round_.arrive() + 1;
   }
   co_await round_.posted(leader, 1);
-  const Round::Lent lent = round_.lent(leader);
-  if (lent.address == nullptr) co_await given_up(leader);
-  check_size(leader, lent.bytes);
-  const bool is_window = lent.mark == kWindow;
+  check_size(leader);
+  const bool is_window = round_.lent(leader).mark == kWindow;
   lends_ = !is_window && relays() && round_.board().can_lend(data_.data(), data_.size());
   std::uint32_t source = leader;
   if (lends_) {
@@ -151,15 +144,6 @@ Task<> BroadcastWithin::follow(std::uint32_t leader) {
   round_.publish(kDone);
 }
 
-/// The leader has withdrawn what it lent: never returns.
-Task<> BroadcastWithin::given_up(std::uint32_t leader) {
-  if (round_.lent(leader).mark == kRefused)
-    throw Error(Errc::bad_input, fmt::format("rank {}, through which a broadcast comes to this node, was called with "
-                                             "another size than others were: all members must give the same size",
-                                             round_.board().rank_at(leader)));
-  co_await round_.decided(kDone);  // nobody decides it: the news that the team is broken are on their way
-}
-
 Task<> BroadcastWithin::copy_all(std::uint32_t leader, std::uint32_t source) {
   const auto count = static_cast<std::uint32_t>(pieces_.size());
   for (std::uint32_t from = 0; from < count;) {
@@ -168,7 +152,7 @@ Task<> BroadcastWithin::copy_all(std::uint32_t leader, std::uint32_t source) {
     const std::uint32_t copied = co_await copy_pieces(source, from, there);
     if (copied == from) {
       // It has gone, and left what it had with the leader, who waits for all or has it parked.
-      if (source == leader) co_await given_up(leader);
+      if (source == leader) co_await round_.decided(kDone);  // it failed: news of the broken team are on their way
       source = leader;
       continue;
     }
@@ -205,11 +189,6 @@ Task<> BroadcastWithin::wait_for_children(std::uint32_t position) {
     const std::uint32_t place = round_.arrived_as(child - 1);
     co_await round_.posted(place, whole());
   }
-}
-
-Task<> BroadcastWithin::withdraw(bool refused) {
-  round_.lend(nullptr, 0, kDone, refused ? kRefused : 0);
-  co_await round_.nobody_reads();
 }
 
 }  // namespace coracle

@@ -37,8 +37,8 @@ class BroadcastWithin {
   /// Returns when all of the message is here. Throws Error (bad_input) when the leader has another size.
   Task<> follow(std::uint32_t leader);
 
-  /// After a failure. `refused`: of the sizes; else the team breaks.
-  Task<> withdraw(bool refused);
+  /// After a failure, of which the members hear when their team breaks. Never throws.
+  Task<> withdraw() { return round_.withdraw(); }
 
  private:
   std::uint64_t whole() const noexcept { return pieces_.size() + 1; }  // stage: all pieces; 1: none
@@ -47,11 +47,10 @@ class BroadcastWithin {
   bool all_here() noexcept;
   Task<bool> all_have_come();
   Task<std::uint32_t> copy_pieces(std::uint32_t source, std::uint32_t from, std::uint32_t to);
-  Task<> given_up(std::uint32_t leader);
   Task<> copy_all(std::uint32_t leader, std::uint32_t source);
   Task<> wait_for_children(std::uint32_t position);
   Task<> make_room(std::uint32_t piece);
-  void check_size(std::uint32_t leader, std::uint64_t bytes);
+  void check_size(std::uint32_t leader);
 
   Rank& rank_;
   Round round_;

@@ -1,21 +1,13 @@
 // Posting and finding.
 #include "collectives/exchange_small.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/error.hpp"
+#include "collectives/sizes.hpp"
 #include "runtime/rank.hpp"
 
 namespace coracle {
-namespace {
-
-// As in Mates: where the size of what is inline stands otherwise.
-constexpr std::uint32_t kLent = ~std::uint32_t{0};
-
-}  // namespace
 
 bool ExchangeSmall::suits(Team& team, std::size_t bytes, std::uint32_t mates_max) noexcept {
   constexpr std::size_t kBytesMax = 4096;
@@ -59,17 +51,14 @@ Task<> ExchangeSmall::begin_later(std::span<const std::byte> data) {
 
 void ExchangeSmall::leave(std::byte* room, std::span<const std::byte> data) noexcept {
   std::memcpy(room, data.data(), data.size());
-  round_.lend(room, data.size(), 1, kLent);
+  round_.lend(room, data.size(), 1);
 }
 
 const std::byte* ExchangeSmall::data_of(std::uint32_t mate, std::size_t bytes) {
-  std::span<const std::byte> there = round_.inline_data(mate);
-  if (there.size() == kLent) there = round_.staged(mate);
-  if (there.size() == bytes) [[likely]]
-    return there.data();
-  throw Error(Errc::bad_input, fmt::format("a collective was called with {} bytes here and with {} bytes on rank {}: "
-                                           "all members must give the same size",
-                                           bytes, there.size(), round_.board().rank_at(mate)));
+  const std::span<const std::byte> there = round_.staged(mate);
+  if (there.size() != bytes) [[unlikely]]
+    throw_sizes_differ(bytes, there.size(), round_.board().rank_at(mate));
+  return there.data();
 }
 
 }  // namespace coracle

@@ -1,11 +1,10 @@
 // Matching of messages inside collectives.
 #include "collectives/mailbox.hpp"
 
-#include <fmt/format.h>
-
 #include <cstring>
 #include <utility>
 
+#include "collectives/sizes.hpp"
 #include "runtime/error.hpp"
 
 namespace coracle {
@@ -134,10 +133,7 @@ Task<> Mailbox::take(std::uint32_t sender_rank, const Arrival& arrival, std::spa
         Remote<std::byte>(RemoteAddress{arrival.offer.address, sender_rank, RemoteAddress::kWholeMemory}), data);
   }
   if (arrival.is_offer) co_await rank_.request(sender_rank, on_taken, {}, arrival.offer.sender_event);
-  if (bytes != data.size())
-    throw Error(Errc::bad_input, fmt::format("a collective was called with {} bytes here and with {} bytes on rank "
-                                             "{}: all members must give the same size",
-                                             data.size(), bytes, sender_rank));
+  if (bytes != data.size()) throw_sizes_differ(data.size(), bytes, sender_rank);
 }
 
 }  // namespace coracle

@@ -8,14 +8,13 @@
 #include <exception>
 
 #include "collectives/scratch.hpp"
+#include "collectives/sizes.hpp"
 #include "runtime/error.hpp"
 
 namespace coracle {
 namespace {
 
 constexpr std::size_t kGivenBytesMax = 64 * 1024;
-// A post's mark, where the size of what is inline stands otherwise.
-constexpr std::uint32_t kLent = ~std::uint32_t{0};
 constexpr std::uint64_t kFailed = std::uint64_t{1} << (BoardPart::kStageBits - 1);
 
 }  // namespace
@@ -67,7 +66,7 @@ Task<std::byte*> Mates::give(std::span<const std::byte> data) {
 }
 
 void Mates::lend(std::span<const std::byte> data, std::uint64_t stage) noexcept {
-  round_.lend(data.data(), data.size(), stage, kLent);
+  round_.lend(data.data(), data.size(), stage);
 }
 
 void Mates::check_alive(std::uint64_t stage, const char* who) {
@@ -100,26 +99,15 @@ Task<std::uint64_t> Mates::decision() {
   co_return verdict;
 }
 
-bool Mates::is_lent(std::uint32_t place) noexcept {
-  return round_.inline_data(place).size() == kLent;
-}
-
-std::size_t Mates::bytes_of(std::uint32_t place) noexcept {
-  return is_lent(place) ? round_.lent(place).bytes : round_.inline_data(place).size();
-}
-
 void Mates::check_bytes(std::uint32_t place, std::size_t bytes) {
-  const std::size_t there = bytes_of(place);
-  if (there == bytes) [[likely]]
-    return;
-  throw Error(Errc::bad_input, fmt::format("a collective was called with {} bytes here and with {} bytes on rank {}: "
-                                           "all members must give the same size",
-                                           bytes, there, round_.board().rank_at(place)));
+  const std::size_t there = round_.bytes_of(place);
+  if (there != bytes) [[unlikely]]
+    throw_sizes_differ(bytes, there, round_.board().rank_at(place));
 }
 
 Task<> Mates::take(std::uint32_t place, std::size_t offset, std::span<std::byte> target) {
   if (target.empty()) co_return;
-  if (!is_lent(place)) {
+  if (!round_.is_lent(place)) {
     std::memcpy(target.data(), round_.inline_data(place).data() + offset, target.size());
     co_return;
   }
@@ -128,11 +116,9 @@ Task<> Mates::take(std::uint32_t place, std::size_t offset, std::span<std::byte>
 }
 
 Task<> Mates::take_result(std::uint32_t place, std::size_t offset, std::span<std::byte> target) {
-  // From the place of what is lent, so that a mate that fails can tell when nobody reads any more.
-  const auto address_of = [](const std::byte* memory) { return reinterpret_cast<std::uintptr_t>(memory); };
-  const std::byte* lent = round_.lent(place).address;
-  const std::size_t away = address_of(round_.results(place)) - address_of(lent);  // modulo 2^64
-  return take(place, away + offset, target);
+  if (target.empty()) co_return;
+  const bool copied = co_await round_.copy_results(place, offset, target);
+  if (!copied) co_await wait(place, kFailed);  // as above
 }
 
 Task<> Mates::combine(std::uint32_t place, std::size_t offset, std::span<const std::byte> own, std::byte* result,
@@ -142,7 +128,7 @@ Task<> Mates::combine(std::uint32_t place, std::size_t offset, std::span<const s
     reduction.combine(before ? theirs : own.data(), before ? own.data() : theirs, result, own.size());
   };
   if (own.empty()) co_return;
-  if (is_lent(place) && team_.rank().placement() != Placement::sim) {
+  if (round_.is_lent(place) && team_.rank().placement() != Placement::sim) {
     const std::byte* theirs = round_.begin_reading(place);
     if (theirs == nullptr) co_await wait(place, kFailed);  // as above
     try {

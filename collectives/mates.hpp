@@ -52,7 +52,7 @@ class Mates {
   Task<std::uint64_t> decision();
 
   /// How much a mate has given or lends.
-  std::size_t bytes_of(std::uint32_t place) noexcept;
+  std::size_t bytes_of(std::uint32_t place) noexcept { return round_.bytes_of(place); }
   /// Throws Error (bad_input) if that is not `bytes`.
   void check_bytes(std::uint32_t place, std::size_t bytes);
   /// Copies out of what a mate has given or lends.
@@ -67,7 +67,6 @@ class Mates {
   Task<> combine_all(std::size_t offset, std::span<const std::byte> own, std::byte* result, const Reduction& reduction);
 
  private:
-  bool is_lent(std::uint32_t place) noexcept;
   void check_alive(std::uint64_t stage, const char* who);
 
   Team& team_;

@@ -202,18 +202,16 @@ Task<std::byte*> Round::stage_when_free(std::size_t bytes) {
 
 void Round::post(std::span<const std::byte> data, std::uint64_t stage) noexcept {
   CORACLE_ASSERT(data.size() <= Post::kInlineBytesMax, "{} bytes inline", data.size());
-  posted_inline_ = true;
   own_post_.mark.store(static_cast<std::uint32_t>(data.size()), std::memory_order_relaxed);  // publish() orders it
   if (!data.empty()) std::memcpy(own_post_.inline_data(), data.data(), data.size());
   publish(stage);
 }
 
 void Round::lend(const void* address, std::size_t bytes, std::uint64_t stage, std::uint32_t mark) noexcept {
-  posted_inline_ = false;
-  own_post_.mark.store(mark, std::memory_order_relaxed);  // the next store orders it
+  own_post_.bytes.store(bytes, std::memory_order_relaxed);  // the store of the address orders both
+  own_post_.mark.store(Post::kLent | mark, std::memory_order_relaxed);
   // release: pairs with lent(), for who has read an earlier word of this round.
   own_post_.address.store(reinterpret_cast<std::uint64_t>(address), std::memory_order_release);
-  own_post_.bytes = bytes;
   publish(stage);
 }
 
@@ -222,6 +220,8 @@ void Round::publish(std::uint64_t stage) noexcept {
 }
 
 void Round::move_lent(const void* address) noexcept {
+  // Also where this member has lent nothing yet, and its post is as an earlier round has left it.
+  if (address == nullptr) own_post_.mark.store(Post::kLent, std::memory_order_relaxed);  // the next store orders it
   // seq_cst: pairs with begin_reading(): a reader has marked itself before it loads the address.
   own_post_.address.store(reinterpret_cast<std::uint64_t>(address), std::memory_order_seq_cst);
 }
@@ -230,16 +230,19 @@ FlagWait Round::wait_for(Flag& flag, std::uint64_t stage, int peer) noexcept {
   return {board_.rank_.core(), flag, value_of(stage), board_.own_bit(), board_.team_.watches(), peer};
 }
 
-std::span<const std::byte> Round::inline_data(std::uint32_t place) noexcept {
-  Post& post = post_of(place);
-  return {post.inline_data(), post.mark.load(std::memory_order_relaxed)};  // posted() has ordered it
-}
-
 Round::Lent Round::lent(std::uint32_t place) noexcept {
   Post& post = post_of(place);
+  CORACLE_ASSERT(is_lent(place), "place {} has posted {} bytes inline", place, post.mark.load());
   // acquire, by seq_cst: what was written before the address is seen.
   const auto* address = reinterpret_cast<const std::byte*>(post.address.load(std::memory_order_seq_cst));
-  return {address, post.bytes, post.mark.load(std::memory_order_relaxed)};
+  return {address, post.bytes.load(std::memory_order_relaxed),
+          post.mark.load(std::memory_order_relaxed) & ~Post::kLent};
+}
+
+std::span<const std::byte> Round::staged(std::uint32_t place) noexcept {
+  if (!is_lent(place)) return inline_data(place);
+  const Lent memory = lent(place);
+  return {memory.address, memory.bytes};
 }
 
 bool Round::copies_at_once() const noexcept {
@@ -254,24 +257,41 @@ const std::byte* Round::begin_reading(std::uint32_t place) noexcept {
 }
 
 Task<bool> Round::copy(std::uint32_t place, std::size_t offset, std::span<std::byte> target) {
-  const std::byte* source = begin_reading(place);
-  if (source == nullptr) co_return false;
-  Rank& rank = board_.rank_;
-  if (rank.placement() != Placement::sim) {
-    std::memcpy(target.data(), source + offset, target.size());
-    end_reading();
-    co_return true;
-  }
+  const std::byte* lent = begin_reading(place);
+  if (lent == nullptr) co_return false;
+  if (copies_at_once())
+    std::memcpy(target.data(), lent + offset, target.size());
+  else
+    co_await copy_in_time(place, lent + offset, target);
+  end_reading();
+  co_return true;
+}
+
+Task<bool> Round::copy_results(std::uint32_t place, std::size_t offset, std::span<std::byte> target) {
+  // Also by begin_reading(), so that a mate that fails can tell when nobody reads any more.
+  if (begin_reading(place) == nullptr) co_return false;
+  const std::byte* results = post_of(place).results;
+  if (copies_at_once())
+    std::memcpy(target.data(), results + offset, target.size());
+  else
+    co_await copy_in_time(place, results + offset, target);
+  end_reading();
+  co_return true;
+}
+
+/// In `sim`.
+Task<> Round::copy_in_time(std::uint32_t place, const std::byte* source, std::span<std::byte> target) {
+  const auto address = reinterpret_cast<std::uint64_t>(source);
   std::exception_ptr failure;
   try {
-    const auto address = reinterpret_cast<std::uint64_t>(source + offset);
-    co_await rank.get(Remote<std::byte>({address, board_.rank_at(place), RemoteAddress::kWholeMemory}), target);
+    const Remote<std::byte> there({address, board_.rank_at(place), RemoteAddress::kWholeMemory});
+    co_await board_.rank_.get(there, target);
   } catch (...) {
     failure = std::current_exception();
   }
+  if (!failure) co_return;
   end_reading();
-  if (failure) std::rethrow_exception(failure);
-  co_return true;
+  std::rethrow_exception(failure);
 }
 
 Task<> Round::copy_own(std::span<const std::byte> source, std::byte* target) {
@@ -350,7 +370,7 @@ Task<> Round::nobody_reads() {
 
 Task<> Round::withdraw() {
   // What is inline lies where the address would, and mates that have not failed yet may still take it.
-  if (!posted_inline_) move_lent(nullptr);
+  if (is_lent(place())) move_lent(nullptr);
   co_await nobody_reads();
 }
 

@@ -150,25 +150,35 @@ class [[nodiscard]] Round {
   std::uint64_t stage_of(std::uint32_t place) noexcept {
     return post_of(place).flag.value.load(std::memory_order_seq_cst) - value_of(0);  // as in Flag::reached
   }
-  /// What a mate has posted inline.
-  std::span<const std::byte> inline_data(std::uint32_t place) noexcept;
+  // Of those who have posted:
+  bool is_lent(std::uint32_t place) noexcept {
+    return (post_of(place).mark.load(std::memory_order_relaxed) & Post::kLent) != 0;  // posted() has ordered it
+  }
+  /// How much a mate has posted inline, or lends.
+  std::size_t bytes_of(std::uint32_t place) noexcept {
+    Post& post = post_of(place);
+    const std::uint32_t mark = post.mark.load(std::memory_order_relaxed);  // posted() has ordered both
+    return (mark & Post::kLent) == 0 ? mark : post.bytes.load(std::memory_order_relaxed);
+  }
+  /// What a mate has posted inline (not is_lent()).
+  std::span<const std::byte> inline_data(std::uint32_t place) noexcept {
+    return {post_of(place).inline_data(), bytes_of(place)};
+  }
   struct Lent {
     const std::byte* address;  ///< Null: no longer lent.
     std::uint64_t bytes;
     std::uint32_t mark;
   };
+  /// Of one who is_lent().
   Lent lent(std::uint32_t place) noexcept;
-  /// What a mate has lent out of its arena, which stays to the end of this round.
-  std::span<const std::byte> staged(std::uint32_t place) noexcept {
-    const Lent memory = lent(place);
-    return {memory.address, memory.bytes};
-  }
+  /// What a mate has posted inline, or lent out of its arena: both stay to the end of this round.
+  std::span<const std::byte> staged(std::uint32_t place) noexcept;
   /// Whether a memcpy does what copy_own() does, or copy() from what is staged: not in `sim`.
   bool copies_at_once() const noexcept;
-  /// What a mate has said by lend_results().
-  const std::byte* results(std::uint32_t place) noexcept { return post_of(place).results; }
   /// Copies out of what a mate lends, which it has posted. False when it lends no longer. In `sim` it takes time.
   Task<bool> copy(std::uint32_t place, std::size_t offset, std::span<std::byte> target);
+  /// The same out of what it has said by lend_results(), beside what it lends.
+  Task<bool> copy_results(std::uint32_t place, std::size_t offset, std::span<std::byte> target);
   /// Copies within this member's memory, as a memcpy would; in `sim` that takes time, too.
   Task<> copy_own(std::span<const std::byte> source, std::byte* target);
   /// For who reads lent memory in place: true when it is still lent; until end_reading() it stays.
@@ -214,13 +224,13 @@ class [[nodiscard]] Round {
   std::uint64_t value_of(std::uint64_t stage) const noexcept { return number_ << BoardPart::kStageBits | stage; }
   Post& post_of(std::uint32_t place) noexcept { return board_.part(place).posts[number_ % BoardPart::kRounds]; }
   bool anybody_reads() noexcept;
+  Task<> copy_in_time(std::uint32_t place, const std::byte* source, std::span<std::byte> target);
   static void rest_shortly() noexcept;
 
   Board& board_;
   const std::uint64_t number_;
   Post& own_post_;
   Ballot& ballot_;
-  bool posted_inline_ = false;
 };
 
 }  // namespace coracle

@@ -17,15 +17,16 @@ struct alignas(64) Post {
   Flag flag;
   /// 1 + the place of the mate out of whose memory this member copies just now, in this round; 0: none.
   std::atomic<std::uint32_t> reading{0};
-  /// Bytes that are posted inline, or the mark of what is lent.
+  /// Bytes that are posted inline; or kLent and the mark of what is lent.
   std::atomic<std::uint32_t> mark{0};
   /// Memory that is lent: its address (0: no longer) and size; or a short message in their place.
   std::atomic<std::uint64_t> address{0};
-  std::uint64_t bytes = 0;
+  std::atomic<std::uint64_t> bytes{0};
   const std::byte* results = nullptr;  ///< See Round::lend_results().
   std::byte rest[16]{};
 
   static constexpr std::size_t kInlineBytesMax = 40;
+  static constexpr std::uint32_t kLent = 0x80000000;
   std::byte* inline_data() noexcept { return reinterpret_cast<std::byte*>(&address); }
 };
 static_assert(sizeof(Post) == 64);

@@ -96,7 +96,7 @@ void Team::give_up() noexcept {
 
 Participation::~Participation() {
   // Coroutines are never resumed while an exception is on its way: it is this one's.
-  if (std::uncaught_exceptions() > 0 && !all_know_) team_.give_up();
+  if (std::uncaught_exceptions() > 0) team_.give_up();
 }
 
 void Team::break_by(const Loss& loss) {

@@ -202,13 +202,10 @@ class Participation {
   Participation(const Participation&) = delete;
   Participation& operator=(const Participation&) = delete;
   std::uint64_t sequence() const noexcept { return sequence_; }
-  /// The exception that is on its way comes to every member by itself.
-  void all_will_know() noexcept { all_know_ = true; }
 
  private:
   Team& team_;
   std::uint64_t sequence_;
-  bool all_know_ = false;
 };
 
 /// Is told when a team breaks, to put an end to what it does for it. Must not start operations at once.
