@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/command.hpp"
+#include "tests/sanitized.hpp"
 
 namespace {
 
@@ -57,18 +58,8 @@ nlohmann::json tables_of(const std::string& benchmark, const std::vector<std::st
   return tables;
 }
 
-bool sanitized() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return true;
-#elif defined(__has_feature)
-  return __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-  return false;
-#endif
-}
-
 std::vector<std::string> placements() {
-  std::vector<std::string> all = sanitized() ? std::vector<std::string>{} : process_placements();
+  std::vector<std::string> all = test::kSanitized ? std::vector<std::string>{} : process_placements();
   all.push_back("thread");
   return all;
 }

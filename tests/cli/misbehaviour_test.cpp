@@ -9,6 +9,7 @@
 
 #include "runtime/pvas/address_space.hpp"
 #include "tests/cli/command.hpp"
+#include "tests/sanitized.hpp"
 
 namespace {
 
@@ -38,11 +39,6 @@ bool contains(const std::string& text, const std::string& part) {
 
 TEST_CASE("coracle run: a rank that crashes is named with its signal, its address and a backtrace") {
   // Sanitizers handle SIGSEGV and SIGFPE themselves.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  constexpr bool kSanitized = true;
-#else
-  constexpr bool kSanitized = false;
-#endif
   std::vector<Ending> endings{
       {"abort", 128 + SIGABRT, {"coracle: rank 2 (pid ", ") was killed by SIGABRT", "misbehave"}},
       {"assert", 128 + SIGABRT, {"assertion failed: what.empty(): this is assert", ") was killed by SIGABRT"}},
@@ -50,7 +46,7 @@ TEST_CASE("coracle run: a rank that crashes is named with its signal, its addres
        128 + SIGABRT,
        {"was killed by SIGABRT", "uncaught exception: std::runtime_error: thrown in a thread\n"}},
   };
-  if (!kSanitized) {
+  if (!test::kSanitized) {
     endings.push_back({"segv",
                        128 + SIGSEGV,
                        {"coracle: rank 2 (pid ", ") was killed by SIGSEGV (address 0x0, not mapped)", "misbehave"}});

@@ -8,6 +8,7 @@
 
 #include "runtime/combinators.hpp"
 #include "tests/collectives/trial.hpp"
+#include "tests/sanitized.hpp"
 #include "tests/sim/job.hpp"
 
 using namespace coracle;
@@ -117,7 +118,7 @@ Task<> random_trials(Rank& self, std::uint64_t seed, int bursts, bool parts) {
 
 TEST_CASE("collectives: random kinds, sizes, arrivals and teams, several in flight at once, for many seeds") {
   const char* text = std::getenv("CORACLE_COLLECTIVE_SEEDS");
-  const std::uint64_t seeds = text != nullptr ? std::strtoull(text, nullptr, 10) : 2000;
+  const std::uint64_t seeds = text != nullptr ? std::strtoull(text, nullptr, 10) : test::kSanitized ? 300 : 2000;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     Random random(seed);
     SimJob job;
@@ -152,7 +153,7 @@ Task<> until_lost(Rank& self, std::uint64_t seed, Tally& tally) {
 
 TEST_CASE("collectives: a rank dies in the middle: an error on all survivors and no hang, for 1,000 seeds") {
   std::uint32_t failed = 0;
-  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= (test::kSanitized ? 200 : 1000); ++seed) {
     Random random(seed + 5'000'000);
     SimJob job;
     job.nodes = static_cast<std::uint32_t>(1 + random.below(4));

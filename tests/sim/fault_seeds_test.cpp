@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "tests/sanitized.hpp"
 #include "tests/sim/job.hpp"
 
 using namespace coracle;
@@ -392,7 +393,7 @@ std::string run_seed(std::uint64_t seed, Totals& totals) {
 
 struct Seeds {
   std::uint64_t first = 1;
-  std::uint64_t count = 2000;
+  std::uint64_t count = test::kSanitized ? 500 : 2000;
 };
 Seeds seeds_to_run() {
   Seeds seeds;

@@ -38,7 +38,8 @@ void SimTransport::peer_lost(std::uint32_t peer) noexcept {
 }
 
 void SimTransport::die() noexcept {
-  while (!in_flight_.empty()) orphan(*in_flight_.back());
+  unfinished_.reserve(in_flight_.size());
+  for (; !in_flight_.empty(); orphan(*in_flight_.back())) unfinished_.push_back(in_flight_.back()->operation);
   for (std::uint32_t peer = 0; peer < world_.region().shape().size; ++peer) cut_off(peer);
 }
 

@@ -94,8 +94,9 @@ class SimTransport final : public Transport {
   World& world_;
   Rank& rank_;
   AddressMap memory_;
-  std::vector<Traveler*> in_flight_;  // that carry out operations
-  std::size_t waiting_replies_ = 0;   // of this rank, at their targets; until they are under way no request is taken
+  std::vector<Traveler*> in_flight_;    // that carry out operations
+  std::vector<Operation*> unfinished_;  // of a dead rank, which stays in memory with all that leads from it
+  std::size_t waiting_replies_ = 0;     // of this rank, at their targets; until they are under way no request is taken
   Inbox requests_;
   Inbox replies_;
   std::map<std::uint32_t, MessageWay> ways_;  // by peer
