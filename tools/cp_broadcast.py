@@ -14,11 +14,18 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-from xml.sax.saxutils import escape
+
+from svg_plot import curve, key, line, page, rectangle, save, scale, text, upright
 
 METHODS = {"competitive": "#0b5cad", "pipelined": "#c2571a", "plain": "#8a8a8a"}
-LABELS = {"competitive": "CP: competitive and pipelined", "pipelined": "P: pipelined, fixed leader", "plain": "plain, fixed leader"}
+LABELS = {
+    "competitive": "CP: competitive and pipelined",
+    "pipelined": "P: pipelined, fixed leader",
+    "plain": "plain, fixed leader",
+}
 TREES = {"binomial": "BT", "recursive_doubling": "RDAAS", "ring": "RingAAS"}
+TREES_OF_PARTS = {"bt": "binomial", "rdaas": "recursive_doubling", "ring": "ring"}
+PARTS = [*TREES_OF_PARTS, "large"]
 PAPER_SIZES = ["12K", "32K", "52K", "72K", "92K"]
 RING_SIZES = ["12K", "110K", "210K", "310K"]
 # The same for all methods and sizes, so that nothing but what is compared differs.
@@ -91,14 +98,6 @@ WIDTH, HEIGHT = 460, 300
 LEFT, RIGHT, TOP, BOTTOM = 62, 14, 34, 44
 
 
-def line(x1, y1, x2, y2, style='stroke="#dddddd"'):
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" {style}/>'
-
-
-def text(x, y, words, anchor="start", style=""):
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {style}>{escape(words)}</text>'
-
-
 def step_for(highest):
     """A round distance of grid lines, of which about five fit."""
     step = 1
@@ -110,58 +109,51 @@ def step_for(highest):
 class Panel:
     """Linear axes from zero, in a place of their own."""
 
-    def __init__(self, column, row, x_high, y_high, title):
+    def __init__(self, column, row, x_high, y_high, title, columns=1):
         self.left, self.top = column * WIDTH + LEFT, 60 + row * HEIGHT + TOP
+        self.width, self.height = columns * WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
         self.x_high, self.y_high, self.title = x_high, y_high * 1.06, title
-        self.width, self.height = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+        self.x = scale(0, self.x_high, self.left, self.left + self.width)
+        self.y = scale(0, self.y_high, self.top + self.height, self.top)
 
-    def x(self, value):
-        return self.left + value / self.x_high * self.width
-
-    def y(self, value):
-        return self.top + self.height - value / self.y_high * self.height
+    def levels(self, words):
+        """Grid lines of the axis upwards."""
+        step = step_for(self.y_high)
+        for number in range(int(self.y_high / step) + 1):
+            at = self.y(number * step)
+            yield line(self.left, at, self.left + self.width, at)
+            yield text(self.left - 6, at + 4, f"{number * step:g}", "end")
+        yield upright(self.left - 44, self.top + self.height / 2, words)
 
     def frame(self, x_step, x_words, y_words):
         yield text(self.left, self.top - 10, self.title, style='font-weight="bold"')
-        step = step_for(self.y_high)
-        for number in range(int(self.y_high / step) + 1):
-            yield line(self.left, self.y(number * step), self.left + self.width, self.y(number * step))
-            yield text(self.left - 6, self.y(number * step) + 4, f"{number * step:g}", "end")
+        yield from self.levels(y_words)
+        bottom = self.top + self.height
         for number in range(int(self.x_high / x_step) + 1):
-            yield line(self.x(number * x_step), self.top, self.x(number * x_step), self.top + self.height)
-            yield text(self.x(number * x_step), self.top + self.height + 16, f"{number * x_step:g}", "middle")
-        yield text(self.left + self.width / 2, self.top + self.height + 34, x_words, "middle")
-        middle = self.top + self.height / 2
-        yield text(self.left - 44, middle, y_words, "middle", f'transform="rotate(-90 {self.left - 44:.0f} {middle:.0f})"')
+            at = self.x(number * x_step)
+            yield line(at, self.top, at, bottom)
+            yield text(at, bottom + 16, f"{number * x_step:g}", "middle")
+        yield text(self.left + self.width / 2, bottom + 34, x_words, "middle")
 
-    def curve(self, points, colour, dashes="none", dots=True, width=2.0):
-        path = " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in points)
-        yield f'<polyline fill="none" stroke="{colour}" stroke-width="{width}" stroke-dasharray="{dashes}" points="{path}"/>'
-        for x, y in points if dots else []:
-            yield f'<circle cx="{self.x(x):.1f}" cy="{self.y(y):.1f}" r="3" fill="{colour}"/>'
+    def curve(self, points, colour, **style):
+        return curve(points, self.x, self.y, colour, **style)
+
+    def bar(self, x, width, value, colour):
+        top = self.y(value)
+        return rectangle(x, top, width, self.top + self.height - top, colour)
+
+    def legend(self, entries):
+        for number, (words, colour, dashes) in enumerate(entries):
+            yield from key(self.left + 8, self.top + 14 + 16 * number, words, colour, dashes=dashes)
 
 
-def document(columns, rows, title, subtitle, body, bottom=0):
-    yield (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {columns * WIDTH} {60 + rows * HEIGHT + bottom}" '
-           'font-family="sans-serif" font-size="12">')
-    yield '<rect width="100%" height="100%" fill="white"/>'
-    yield text(16, 24, title, style='font-size="17"')
-    yield text(16, 44, subtitle, style='fill="#555555"')
-    yield from body
-    yield "</svg>"
+def document(columns, rows, title, subtitle, body):
+    return page(columns * WIDTH, 60 + rows * HEIGHT, 16, title, subtitle, body)
 
 
 def points_of(entry, method, delay_ns, key):
     return [(row["bytes"] / 1024, row[key] / 1000) for row in entry["times"]
             if row["method"] == method and row["delay_ns"] == delay_ns and key in row]
-
-
-def legend(panel, entries):
-    for number, (words, colour, dashes) in enumerate(entries):
-        y = panel.top + 14 + 16 * number
-        yield line(panel.left + 8, y - 4, panel.left + 34, y - 4,
-                   f'stroke="{colour}" stroke-width="2" stroke-dasharray="{dashes}"')
-        yield text(panel.left + 40, y, words)
 
 
 def by_size(entries):
@@ -177,14 +169,15 @@ def by_size(entries):
             title = f"{what['nodes']} nodes x {what['mates']} ranks, " + ("K = 0" if column == 0 else "K = 0.5 ms")
             panel = Panel(column, row, x_high, y_high, title)
             yield from panel.frame(20 if x_high < 100 else 50, "size of the message (KiB)", "time (µs)")
-            for method, colour in reversed(METHODS.items()):  # CP lies on P where they are equal
+            for method, colour in reversed(METHODS.items()):
+                on_top = method == "pipelined" and not delay_ns  # CP lies on P where they are equal
                 if models:
-                    yield from panel.curve(models[method], colour, "3 4", dots=False)
-                yield from panel.curve(curves[method], colour, width=4.5 if method == "pipelined" else 2.0)
+                    yield from panel.curve(models[method], colour, dashes="3 4", radius=0)
+                yield from panel.curve(curves[method], colour, width=4.5 if on_top else 2.0)
             if row == 0:
                 names = [(LABELS[method], colour, "none") for method, colour in METHODS.items()]
                 names += [("K = 0 plus the delays' cost in closed form", "#555555", "3 4")] if column else []
-                yield from legend(panel, names)
+                yield from panel.legend(names)
 
 
 def leaders(entries):
@@ -192,49 +185,41 @@ def leaders(entries):
     for column, entry in enumerate(entries):
         what = entry["setting"]
         fixed, first = (group["share"] for group in entry["leaders"])
-        bins = len(fixed)
         panel = Panel(column, 0, 500, 100 * max(first), f"{what['nodes']} nodes x {what['mates']} ranks, K = 0.5 ms")
         yield from panel.frame(100, "after the barrier (µs)", "share of arrivals (%)")
-        width = panel.width / bins
-        for shares, colour, offset in ((fixed, METHODS["pipelined"], 0.08), (first, METHODS["competitive"], 0.5)):
+        width = panel.width / len(fixed)
+        for shares, method, offset in ((fixed, "pipelined", 0.08), (first, "competitive", 0.5)):
             for number, share in enumerate(shares):
-                y = panel.y(100 * share)
-                yield (f'<rect x="{panel.left + (number + offset) * width:.1f}" y="{y:.1f}" width="{width * 0.42:.1f}" '
-                       f'height="{panel.top + panel.height - y:.1f}" fill="{colour}"/>')
+                yield panel.bar(panel.left + (number + offset) * width, width * 0.42, 100 * share, METHODS[method])
         means = [group["mean_ns"] / 1000 for group in entry["leaders"]]
-        for number, (words, colour) in enumerate(((f"fixed leader, mean {means[0]:.0f} µs", METHODS["pipelined"]),
-                                                  (f"first to come, mean {means[1]:.0f} µs", METHODS["competitive"]))):
+        for number, (words, method) in enumerate(((f"fixed leader, mean {means[0]:.0f} µs", "pipelined"),
+                                                  (f"first to come, mean {means[1]:.0f} µs", "competitive"))):
             y = panel.top + 16 + 18 * number
-            yield f'<rect x="{panel.left + 150:.1f}" y="{y - 10:.1f}" width="12" height="12" fill="{colour}"/>'
+            yield rectangle(panel.left + 150, y - 10, 12, 12, METHODS[method])
             yield text(panel.left + 168, y, words)
 
 
 def bars(entries):
-    """One group per distribution: the three methods at K = 0.5 ms, mean over ranks and iterations."""
-    highest = max(row["mean_ns"] for entry in entries for row in entry["times"]) / 1000
-    panel = Panel(0, 0, len(entries), highest * 1.35, "")
-    panel.width = 2 * WIDTH - LEFT - RIGHT
-    step = step_for(panel.y_high)
-    for number in range(int(panel.y_high / step) + 1):
-        yield line(panel.left, panel.y(number * step), panel.left + panel.width, panel.y(number * step))
-        yield text(panel.left - 6, panel.y(number * step) + 4, f"{number * step:g}", "end")
-    for group, entry in enumerate(entries):
-        arrival = entry["setting"]["arrival"]
-        words = "recorded trace" if "/" in arrival else arrival
-        yield text(panel.x(group + 0.5), panel.top + panel.height + 18, f"{words}, {'K = 0 and 0.5 ms' if group == 0 else 'K = 0.5 ms'}", "middle")
-        rows = [row for delay_ns in (0, 500_000) for method in METHODS for row in entry["times"]
-                if row["method"] == method and row["delay_ns"] == delay_ns]
-        width = panel.width / len(entries) / (len(rows) + 2)
-        for number, row in enumerate(rows):
-            x = panel.x(group) + (number + (0.7 if row["delay_ns"] == 0 else 1.3)) * width
-            y = panel.y(row["mean_ns"] / 1000)
-            yield (f'<rect x="{x:.1f}" y="{y:.1f}" width="{width * 0.85:.1f}" '
-                   f'height="{panel.top + panel.height - y:.1f}" fill="{METHODS[row["method"]]}"/>')
-            yield text(x + width * 0.42, y - 5, f"{row['mean_ns'] / 1000:.0f}", "middle", 'font-size="10"')
-    names = [(LABELS[method], colour, "none") for method, colour in METHODS.items()]
-    yield from legend(panel, names)
-    middle = panel.top + panel.height / 2
-    yield text(panel.left - 48, middle, "time (µs)", "middle", f'transform="rotate(-90 {panel.left - 48:.0f} {middle:.0f})"')
+    """One group per distribution of delays: the three methods, mean over ranks and iterations."""
+    groups = []
+    for entry in entries:
+        for delay_ns in sorted({row["delay_ns"] for row in entry["times"]}):
+            rows = {row["method"]: row for row in entry["times"] if row["delay_ns"] == delay_ns}
+            arrival = entry["setting"]["arrival"] if delay_ns else "no"
+            groups.append((arrival, delay_ns, [rows[method] for method in METHODS]))
+    highest = max(row["mean_ns"] for _, _, rows in groups for row in rows) / 1000
+    panel = Panel(0, 0, len(groups), highest * 1.35, "", columns=2)
+    yield from panel.levels("time (µs)")
+    width = panel.width / len(groups) / 4
+    for number, (arrival, delay_ns, rows) in enumerate(groups):
+        words = f"{'recorded' if '/' in arrival else arrival} delays, K = {delay_ns / 1e6:g}{' ms' if delay_ns else ''}"
+        yield text(panel.x(number + 0.5), panel.top + panel.height + 18, words, "middle")
+        for place, row in enumerate(rows):
+            x = panel.x(number) + (place + 0.5) * width
+            time = row["mean_ns"] / 1000
+            yield panel.bar(x, width * 0.9, time, METHODS[row["method"]])
+            yield text(x + width * 0.45, panel.y(time) - 5, f"{time:.0f}", "middle", 'font-size="10"')
+    yield from panel.legend([(LABELS[method], colour, "none") for method, colour in METHODS.items()])
 
 
 SUBTITLE = "simulated DDR InfiniBand, 1.4 GB/s; mean over iterations of each rank, the slowest rank's"
@@ -242,24 +227,20 @@ SUBTITLE = "simulated DDR InfiniBand, 1.4 GB/s; mean over iterations of each ran
 
 def draw(source, folder):
     results = json.loads(source.read_text())
-    for part, tree in (("bt", "binomial"), ("rdaas", "recursive_doubling"), ("ring", "ring")):
-        entries = [entry for entry in results if entry["setting"]["part"] == part]
+    parts = {part: [entry for entry in results if entry["setting"]["part"] == part] for part in PARTS}
+    plots = {}
+    for part, tree in TREES_OF_PARTS.items():
+        title = f"Broadcast by {TREES[tree]} to ranks that come at different times"
+        plots[part] = parts[part], document(2, 2, title, SUBTITLE, by_size(parts[part]))
+    plots["leaders"] = parts["bt"], document(
+        2, 1, "When leaders come", "delays uniform in [0, K] after a barrier; over all nodes and iterations",
+        leaders(parts["bt"]))
+    plots["large"] = parts["large"], document(
+        2, 1, "65,536 ranks on 1,024 nodes: 16 KiB by BT",
+        "simulated DDR InfiniBand, 1.4 GB/s; mean over all ranks of the time in the broadcast", bars(parts["large"]))
+    for name, (entries, lines) in plots.items():
         if entries:
-            title = f"Broadcast by {TREES[tree]} to ranks that come at different times"
-            save(folder / f"cp-broadcast-{part}.svg", document(2, 2, title, SUBTITLE, by_size(entries)))
-    entries = [entry for entry in results if entry["setting"]["part"] == "bt"]
-    if entries:
-        save(folder / "cp-broadcast-leaders.svg", document(2, 1, "When leaders come",
-             "delays uniform in [0, K] after a barrier; over all nodes and iterations", leaders(entries)))
-    entries = [entry for entry in results if entry["setting"]["part"] == "large"]
-    if entries:
-        save(folder / "cp-broadcast-large.svg", document(2, 1, "65,536 ranks on 1,024 nodes: 16 KiB by BT",
-             "simulated DDR InfiniBand, 1.4 GB/s; mean over all ranks of the time in the broadcast", bars(entries)))
-
-
-def save(path, lines):
-    path.write_text("\n".join(lines) + "\n")
-    print(path)
+            save(folder / f"cp-broadcast-{name}.svg", lines)
 
 
 def table(source):

@@ -9,7 +9,8 @@ Needs nothing but Python."""
 import json
 import math
 import sys
-from xml.sax.saxutils import escape
+
+from svg_plot import curve, key, line, page, save, scale, size_text, text
 
 PANEL_WIDTH, PANEL_HEIGHT = 250, 190
 LEFT, TOP, GAP_X, GAP_Y, BOTTOM, RIGHT = 70, 100, 14, 30, 40, 20
@@ -26,22 +27,9 @@ class Axes:
 
     def __init__(self, left, top, sizes, times):
         self.left, self.top = left, top
-        self.x_low, self.x_high = math.log2(min(sizes)), math.log2(max(sizes))
-        self.y_low, self.y_high = math.floor(math.log10(min(times))), math.ceil(math.log10(max(times)))
-
-    def x(self, size):
-        return self.left + (math.log2(size) - self.x_low) / max(self.x_high - self.x_low, 1) * PANEL_WIDTH
-
-    def y(self, time):
-        share = (math.log10(time) - self.y_low) / max(self.y_high - self.y_low, 1)
-        return self.top + PANEL_HEIGHT * (1 - share)
-
-
-def size_text(size):
-    for unit, factor in (("MiB", 2**20), ("KiB", 2**10)):
-        if size >= factor:
-            return f"{size // factor} {unit}"
-    return f"{size} B"
+        self.powers = range(math.floor(math.log10(min(times))), math.ceil(math.log10(max(times))) + 1)
+        self.x = scale(min(sizes), max(sizes), left, left + PANEL_WIDTH, math.log2)
+        self.y = scale(10.0 ** self.powers[0], 10.0 ** self.powers[-1], top + PANEL_HEIGHT, top, math.log10)
 
 
 def time_text(microseconds):
@@ -51,16 +39,8 @@ def time_text(microseconds):
     return f"{microseconds * 1000:g} ns"
 
 
-def line(x1, y1, x2, y2, style='stroke="#dddddd"'):
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" {style}/>'
-
-
-def text(x, y, words, anchor="start", style=""):
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {style}>{escape(words)}</text>'
-
-
 def grid(axes, sizes, is_first, is_last):
-    for power in range(axes.y_low, axes.y_high + 1):
+    for power in axes.powers:
         at = axes.y(10.0**power)
         yield line(axes.left, at, axes.left + PANEL_WIDTH, at)
         if is_first:
@@ -70,13 +50,6 @@ def grid(axes, sizes, is_first, is_last):
         yield line(at, axes.top, at, axes.top + PANEL_HEIGHT)
         if is_last:
             yield text(at, axes.top + PANEL_HEIGHT + 16, size_text(size), "middle")
-
-
-def curve(axes, colour, points):
-    path = " ".join(f"{axes.x(size):.1f},{axes.y(time):.1f}" for size, time in points)
-    yield f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="{path}"/>'
-    for size, time in points:
-        yield f'<circle cx="{axes.x(size):.1f}" cy="{axes.y(time):.1f}" r="2.5" fill="{colour}"/>'
 
 
 def points_of(figures, program, collective, ranks):
@@ -97,7 +70,14 @@ def row(figures, collective, number, numbers_of_ranks, is_last):
         for program, (colour, _) in SERIES.items():
             points = points_of(figures, program, collective, ranks)
             if points:
-                yield from curve(axes, colour, points)
+                yield from curve(points, axes.x, axes.y, colour, radius=2.5)
+
+
+def plot(figures, collectives, numbers_of_ranks):
+    for number, (colour, name) in enumerate(SERIES.values()):
+        yield from key(LEFT + 110 * number, 72, name, colour, width=3, length=24)
+    for number, collective in enumerate(collectives):
+        yield from row(figures, collective, number, numbers_of_ranks, number + 1 == len(collectives))
 
 
 def draw(report):
@@ -106,18 +86,10 @@ def draw(report):
     collectives = [name for name in COLLECTIVES if any(figure["collective"] == name for figure in figures)]
     width = LEFT + len(numbers_of_ranks) * (PANEL_WIDTH + GAP_X) - GAP_X + RIGHT
     height = TOP + len(collectives) * (PANEL_HEIGHT + GAP_Y) - GAP_Y + BOTTOM
-    yield f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">'
-    yield f'<rect width="{width}" height="{height}" fill="white"/>'
-    yield text(LEFT, 28, "Collectives: time per operation by size", style='font-size="18"')
-    yield text(LEFT, 48, f'{report["processor"]}, {report["cores"]} cores; medians of rounds in alternation; '
-               "all_to_all: size per peer", style='fill="#555555"')
-    for number, (colour, name) in enumerate(SERIES.values()):
-        at = LEFT + 110 * number
-        yield line(at, 68, at + 24, 68, f'stroke="{colour}" stroke-width="3"')
-        yield text(at + 30, 72, name)
-    for number, collective in enumerate(collectives):
-        yield from row(figures, collective, number, numbers_of_ranks, number + 1 == len(collectives))
-    yield "</svg>"
+    subtitle = (f'{report["processor"]}, {report["cores"]} cores; medians of rounds in alternation; '
+                "all_to_all: size per peer")
+    return page(width, height, LEFT, "Collectives: time per operation by size", subtitle,
+                plot(figures, collectives, numbers_of_ranks))
 
 
 def main(arguments):
@@ -125,9 +97,7 @@ def main(arguments):
         print(__doc__, file=sys.stderr)
         return 2
     with open(arguments[0], encoding="utf-8") as file:
-        report = json.load(file)
-    with open(arguments[1], "w", encoding="utf-8") as file:
-        file.write("\n".join(draw(report)) + "\n")
+        save(arguments[1], draw(json.load(file)))
     return 0
 
 
