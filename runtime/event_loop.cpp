@@ -6,18 +6,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/cpu_pause.hpp"
 #include "runtime/io.hpp"
 #include "runtime/join.hpp"
 #include "runtime/task.hpp"
 
 namespace coracle {
 namespace {
-
-void cpu_pause() noexcept {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
 
 Task<> run_root(Task<> root, RootEnd& end) {
   try {

@@ -1,54 +1,26 @@
 // Waiting for flags.
 #include "runtime/flag.hpp"
 
-#include <algorithm>
-
+#include "runtime/cpu_pause.hpp"
 #include "runtime/rank_core.hpp"
 
 namespace coracle {
-namespace {
-
-void cpu_pause() noexcept {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-
-}  // namespace
 
 bool FlagWaits::poll() noexcept {
-  bool any = false;
-  for (std::size_t i = 0; i < waits_.size();) {
-    FlagWait* wait = waits_[i];
-    if (!wait->reached()) {
-      ++i;
-      continue;
-    }
-    waits_[i] = waits_.back();
-    waits_.pop_back();
-    wait->complete();
-    any = true;
-  }
+  const bool any = PolledWaits::poll();
   if (announces_) about_to_sleep();
-  if (waits_.empty()) loop_.remove_poller(*this);
   return any;
 }
 
 void FlagWaits::about_to_sleep() noexcept {
   // seq_cst: pairs with Flag::raise; the loop polls once more after this.
-  for (FlagWait* wait : waits_) wait->flag_.sleepers.fetch_or(wait->bit_, std::memory_order_seq_cst);
-  if (fence_ && !waits_.empty()) fence_->pass();
+  for (FlagWait* wait : waits()) wait->flag_.sleepers.fetch_or(wait->bit_, std::memory_order_seq_cst);
+  if (fence_ && !waits().empty()) fence_->pass();
 }
 
 void FlagWaits::add(FlagWait& wait) {
-  if (waits_.empty()) loop_.add_poller(*this);
-  waits_.push_back(&wait);
+  PolledWaits::add(wait);
   if (announces_) wait.flag_.sleepers.fetch_or(wait.bit_, std::memory_order_seq_cst);  // as above
-}
-
-void FlagWaits::remove(FlagWait& wait) noexcept {
-  std::erase(waits_, &wait);
-  if (waits_.empty()) loop_.remove_poller(*this);
 }
 
 bool FlagWait::glance() const noexcept {

@@ -5,11 +5,10 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
-#include "runtime/event_loop.hpp"
 #include "runtime/fence_of_all.hpp"
 #include "runtime/peers.hpp"
+#include "runtime/polled_waits.hpp"
 #include "runtime/waiter.hpp"
 
 namespace coracle {
@@ -62,16 +61,13 @@ struct Flag {
 
 class FlagWait;
 
-/// The flags that coroutines of this rank wait for, looked at in each turn of the loop; the loop's poller while there
-/// are any.
-class FlagWaits final : public Poller {
+/// The flags that coroutines of this rank wait for.
+class FlagWaits final : public PolledWaits<FlagWait> {
  public:
-  explicit FlagWaits(EventLoop& loop) noexcept : loop_(loop) {}
-  ~FlagWaits() override { loop_.remove_poller(*this); }
+  using PolledWaits::PolledWaits;
   bool poll() noexcept override;
   void about_to_sleep() noexcept override;
   void add(FlagWait& wait);
-  void remove(FlagWait& wait) noexcept;
   /// `sim`: the loop never sleeps, it is turned when it is woken; so waiters always count as sleepers.
   void always_announce() noexcept { announces_ = true; }
   /// Raisers may be light from now on; all ranks of the node do this, or none.
@@ -79,10 +75,8 @@ class FlagWaits final : public Poller {
   bool fences() const noexcept { return fence_.has_value(); }
 
  private:
-  EventLoop& loop_;
   bool announces_ = false;
   std::optional<FenceOfAll> fence_;
-  std::vector<FlagWait*> waits_;
 };
 
 /// Waits until a flag has reached a value; throws Error (peer_lost) when `watches` (of a team) tell of a loss before.
@@ -109,6 +103,7 @@ class [[nodiscard]] FlagWait final : public Waiter, private LossWatch {
 
  private:
   friend class FlagWaits;
+  friend class PolledWaits<FlagWait>;
   bool reached() const noexcept { return flag_.reached(at_least_); }
   bool glance() const noexcept;
   void begin();

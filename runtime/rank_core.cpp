@@ -3,34 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "runtime/error.hpp"
 #include "runtime/transfers.hpp"
 
 namespace coracle {
-
-bool SignalWaits::poll() noexcept {
-  bool any = false;
-  for (std::size_t i = 0; i < waits_.size();) {
-    SignalWait* wait = waits_[i];
-    if (!wait->reached()) {
-      ++i;
-      continue;
-    }
-    waits_[i] = waits_.back();
-    waits_.pop_back();
-    wait->complete();
-    any = true;
-  }
-  if (waits_.empty()) loop_.remove_poller(*this);
-  return any;
-}
-
-void SignalWaits::remove(SignalWait& wait) noexcept {
-  std::erase(waits_, &wait);
-  if (waits_.empty()) loop_.remove_poller(*this);
-}
 
 RankCore::RankCore(const JobRegion& region, std::uint32_t id, EventLoop& loop) noexcept
     : region_(region), id_(id), loop_(loop), addresses_(region, false, false), signal_waits_(loop), flag_waits_(loop) {

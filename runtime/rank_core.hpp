@@ -10,6 +10,7 @@
 #include "runtime/lent_memory.hpp"
 #include "runtime/operation.hpp"
 #include "runtime/peers.hpp"
+#include "runtime/polled_waits.hpp"
 #include "runtime/transport.hpp"
 
 namespace coracle {
@@ -17,23 +18,8 @@ namespace coracle {
 class RankCore;
 class SignalWait;
 
-/// The signals that coroutines of this rank wait for, looked at in each turn of the loop; the loop's poller while there
-/// are any.
-class SignalWaits final : public Poller {
- public:
-  explicit SignalWaits(EventLoop& loop) noexcept : loop_(loop) {}
-  ~SignalWaits() override { loop_.remove_poller(*this); }
-  bool poll() noexcept override;
-  void add(SignalWait& wait) {
-    if (waits_.empty()) loop_.add_poller(*this);
-    waits_.push_back(&wait);
-  }
-  void remove(SignalWait& wait) noexcept;
-
- private:
-  EventLoop& loop_;
-  std::vector<SignalWait*> waits_;
-};
+/// The signals that coroutines of this rank wait for.
+using SignalWaits = PolledWaits<SignalWait>;
 
 class RankCore {
  public:

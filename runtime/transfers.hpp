@@ -122,7 +122,7 @@ class [[nodiscard]] SignalWait : public Waiter {
   RankCore& core() const noexcept { return core_; }
 
  private:
-  friend class SignalWaits;
+  friend SignalWaits;
   void cancel(std::error_code reason) noexcept override {
     give_up();
     complete(reason);
