@@ -4,24 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "runtime/error.hpp"
+#include "runtime/failure.hpp"
 
 namespace coracle {
 namespace {
 
 void report_failed_service(const std::exception_ptr& error, void* rank) noexcept {
-  std::string text = "an exception that is not a std::exception";
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& caught) {
-    text = caught.what();
-  } catch (...) {  // NOLINT(bugprone-empty-catch): the text says it
-  }
-  std::fprintf(stderr, "coracle: rank %u: a task that served a peer failed: %s\n", static_cast<Rank*>(rank)->id(),
-               text.c_str());
+  report_failure(*static_cast<Rank*>(rank), "a task that served a peer failed", error);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Answers of calls.
 #include "runtime/rpc.hpp"
 
+#include "runtime/failure.hpp"
+
 namespace coracle::detail {
 namespace {
 
@@ -36,13 +38,7 @@ void answer_now(Rank& rank, const Message& message, bool failed, std::vector<std
 }
 
 std::vector<std::byte> describe_exception() {
-  std::string text = "an exception that is not a std::exception";
-  try {
-    throw;
-  } catch (const std::exception& error) {
-    text = error.what();
-  } catch (...) {
-  }
+  const std::string text = failure_text(std::current_exception());
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }

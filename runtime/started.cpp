@@ -1,28 +1,17 @@
 // The end of started tasks, and of their handles.
 #include "runtime/started.hpp"
 
-#include <cstdio>
-
+#include "runtime/failure.hpp"
 #include "runtime/rank.hpp"
 
 namespace coracle {
 namespace {
 
+constexpr const char* kLetGo = "a started task failed, and its handle was let go without done()";
+
 Task<> fail_with(std::exception_ptr error) {
   std::rethrow_exception(error);
   co_return;
-}
-
-void report(const Rank& rank, const std::exception_ptr& error) noexcept {
-  const char* text = "an exception that is not a std::exception";
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& caught) {
-    text = caught.what();  // `error` keeps it
-  } catch (...) {          // NOLINT(bugprone-empty-catch): the text says it
-  }
-  std::fprintf(stderr, "coracle: rank %u: a started task failed, and its handle was let go without done(): %s\n",
-               rank.id(), text);
 }
 
 }  // namespace
@@ -52,7 +41,7 @@ void StartedState::let_go(const Rank* rank) noexcept {
                  std::uncaught_exceptions() > 0 ? ", since an exception was on its way out" : "");
   let_go_ = true;
   if (!error_ || held_) return;  // hold() will pass it on
-  if (rank != nullptr) return report(*rank, take_error());
+  if (rank != nullptr) return report_failure(*rank, kLetGo, take_error());
   owner_.spawn(fail_with(take_error()));
 }
 

@@ -4,6 +4,8 @@
 
 #include <chrono>
 
+#include "tests/lone_rank.hpp"
+
 using namespace coracle;
 using namespace std::chrono_literals;
 
@@ -29,16 +31,10 @@ Task<> compute(Rank& self, std::uint64_t& took_ns, bool& others_ran) {
 }  // namespace
 
 TEST_CASE("busy_for: lasts as long as it should, and no other coroutine of the rank runs meanwhile") {
-  JobShape shape;
-  shape.segment_bytes = 1 << 20;
-  shape.inbox_bytes = transport_inbox_bytes(1);
-  const JobRegion region = JobRegion::create(shape, JobRegion::Backing::anonymous);
-  EventLoop loop;
-  Rank rank(region, 0, loop);
-  connect_transports(rank);
+  test::LoneRank rank;
   std::uint64_t took_ns = 0;
   bool others_ran = true;
-  loop.run(compute(rank, took_ns, others_ran));
+  rank.loop.run(compute(rank.self, took_ns, others_ran));
   CHECK(took_ns >= 2'000'000);
   CHECK(!others_ran);
 }

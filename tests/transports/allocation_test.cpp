@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/allocations.hpp"
+#include "tests/lone_rank.hpp"
 #include "transports/direct/direct.hpp"
 
 using namespace coracle;
@@ -43,15 +44,9 @@ Task<> many_times(Rank& self, std::uint64_t& allocations) {
 }  // namespace
 
 TEST_CASE("direct: puts, gets, atomics, signals, messages and barriers allocate nothing") {
-  JobShape shape;
-  shape.segment_bytes = 1 << 20;
-  shape.inbox_bytes = transport_inbox_bytes(1);
-  const JobRegion region = JobRegion::create(shape, JobRegion::Backing::anonymous);
-  EventLoop loop;
-  Rank rank(region, 0, loop);
-  connect_transports(rank);
+  test::LoneRank rank;
   std::uint64_t allocations = 1;
-  loop.run(many_times(rank, allocations));
+  rank.loop.run(many_times(rank.self, allocations));
   if (test::allocations_are_counted())
     CHECK(allocations == 0);
   else
