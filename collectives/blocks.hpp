@@ -18,7 +18,12 @@ class Blocks {
   /// `counts`: elements of each.
   Blocks(std::span<const std::size_t> counts, std::size_t element_bytes)
       : count_(static_cast<std::uint32_t>(counts.size())), offsets_(counts.size() + 1) {
-    for (std::size_t i = 0; i < counts.size(); ++i) offsets_[i + 1] = offsets_[i] + counts[i] * element_bytes;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      std::size_t bytes = 0;
+      const bool overflows = __builtin_mul_overflow(counts[i], element_bytes, &bytes) ||
+                             __builtin_add_overflow(offsets_[i], bytes, &offsets_[i + 1]);
+      CORACLE_ASSERT(!overflows, "the count at place {} is {}, which is more than any memory", i, counts[i]);
+    }
   }
   /// `elements` divided as evenly as can be.
   static Blocks divide(std::uint32_t count, std::size_t elements, std::size_t element_bytes) {

@@ -66,6 +66,9 @@ inline constexpr bool is_commutative<std::logical_and<T>> = true;
 template <class T>
 inline constexpr bool is_commutative<std::logical_or<T>> = true;
 
+/// Of an element that is reduced: several must fit into what the members of a node share.
+inline constexpr std::size_t kReducedBytesMax = 16 * 1024;
+
 /// Valid as long as the operation that it was made of.
 struct Reduction {
   using Combine = void (*)(const void* operation, const std::byte* left, const std::byte* right, std::byte* result,
@@ -112,6 +115,8 @@ template <class T, class Operation>
 Reduction reduction_of(const Operation& operation) noexcept {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
   static_assert(alignof(T) <= 64, "elements of collectives are aligned to a cache line at most");
+  static_assert(sizeof(T) <= kReducedBytesMax,
+                "elements of reductions have at most 16 KiB: reduce arrays of their parts");
   return {sizeof(T), detail::combine_elements<T, Operation>, &operation, is_commutative<Operation>};
 }
 

@@ -85,6 +85,27 @@ TEST_CASE("coracle run: a rank that ends while others wait for it ends the job")
   }
 }
 
+TEST_CASE("coracle run: arguments of collectives that do not fit each other end the job, with both numbers") {
+  for (const Ending& ending : {
+           Ending{"gather_all: size", 128 + SIGABRT, {"gather_all: a buffer of 32 bytes for blocks of 24 bytes"}},
+           Ending{"scatter: size", 128 + SIGABRT, {"scatter: a buffer of 32 bytes for blocks of 24 bytes"}},
+           Ending{"scatter: root", 128 + SIGABRT, {"root 3 of a team of 3"}},
+           Ending{"all_to_all: size", 128 + SIGABRT, {"all_to_all, target: a buffer of 32 bytes for blocks of 24"}},
+           Ending{"reduce_scatter: size", 128 + SIGABRT, {"reduce_scatter: a buffer of 32 bytes for blocks of 24"}},
+           Ending{"gather_all_v: counts", 128 + SIGABRT, {"gather_all: 2 counts for 3 members"}},
+           Ending{"gather_all_v: around",
+                  128 + SIGABRT,
+                  {"the count at place 1 is 18446744073709551615, which is more than any memory"}},
+           Ending{"gather_v: mine", 128 + SIGABRT, {"gather_v: a buffer of 16 bytes for a block of 8 bytes"}},
+       }) {
+    CAPTURE(ending.what);
+    Command command({"run", "-n", "3", "--place", "process", test_program("misbehave"), ending.what, "1"});
+    CHECK(command.wait() == ending.status);
+    for (const std::string& message : ending.messages)
+      CHECK_MESSAGE(contains(command.errors(), message), command.errors());
+  }
+}
+
 TEST_CASE("coracle run: threads that fail end the job too") {
   for (const Ending& ending : {Ending{"exit 7", 7, {"exited with status 7\n"}},
                                Ending{"exit 0", 1, {"ended before its coracle::run had returned"}},

@@ -189,3 +189,79 @@ TEST_CASE("collectives: members that give different sizes are told both") {
     CHECK(text.find("all members must give the same size") != std::string::npos);
   }
 }
+
+namespace {
+
+/// As large as elements of reductions may be.
+struct Page {
+  std::uint64_t words[kReducedBytesMax / sizeof(std::uint64_t)];
+
+  static Page of(std::uint64_t seed) {
+    Page page;
+    for (std::uint64_t& word : page.words) word = seed = seed * 6364136223846793005 + 1;
+    return page;
+  }
+  static Page sum(std::uint32_t begin, std::uint32_t end) {
+    Page page{};
+    for (std::uint32_t i = begin; i < end; ++i) page = page + of(i);
+    return page;
+  }
+  friend Page operator+(Page left, const Page& right) {
+    for (std::size_t i = 0; i < std::size(left.words); ++i) left.words[i] += right.words[i];
+    return left;
+  }
+  bool operator==(const Page&) const = default;
+};
+
+void require(bool right, const char* what) {
+  if (!right) throw std::runtime_error(what);
+}
+
+Task<> reduce_pages(Team& team) {
+  std::vector<Page> pages(team.size(), Page::of(team.index()));
+  const Page all = Page::sum(0, team.size());
+  co_await team.all_reduce(std::span(pages), std::plus<>());
+  require(pages == std::vector<Page>(team.size(), all), "all_reduce");
+  pages.assign(pages.size(), Page::of(team.index()));
+  co_await team.reduce(std::span(pages), std::plus<>(), 0);
+  require(team.index() > 0 || pages == std::vector<Page>(team.size(), all), "reduce");
+  pages.assign(pages.size(), Page::of(team.index()));
+  Page block{};
+  co_await team.reduce_scatter(pages, std::span(&block, 1), std::plus<>());
+  require(block == all, "reduce_scatter");
+  co_await team.scan(std::span(pages), std::plus<>());
+  require(pages == std::vector<Page>(team.size(), Page::sum(0, team.index() + 1)), "scan");
+}
+
+}  // namespace
+
+TEST_CASE("collectives: elements of the largest size that reductions take") {
+  for (const Shape& shape : {Shape{1, 1}, {2, 1}, {5, 1}, {3, 3}, {7, 3}}) {
+    run_on(shape, [](Rank& self) -> Task<> {
+      co_await reduce_pages(self.world());
+      auto half = co_await self.world().split(self.id() % 2, self.id());
+      co_await reduce_pages(*half);
+    });
+  }
+}
+
+TEST_CASE("collectives: of every kind, members that give different sizes get errors, and none waits for ever") {
+  for (const Shape& shape : {Shape{2, 1}, {5, 1}, {3, 3}, {5, 2}}) {
+    for (std::uint32_t kind = 0; kind < kKinds; ++kind) {
+      for (const std::size_t elements : {std::size_t{3}, std::size_t{3000}}) {
+        std::uint32_t failed = 0;
+        run_on(shape, [&](Rank& self) -> Task<> {
+          const Trial trial{Kind(kind), elements + self.id() % 2, 0, 2, false};
+          try {
+            co_await attempt(self.world(), trial);
+          } catch (const Error&) {
+            ++failed;
+          }
+        });
+        INFO(test::text_of({Kind(kind), elements, 0, 2, false}), ", ", shape.ranks, " ranks on ", shape.nodes,
+             " nodes");
+        CHECK(failed > 0);
+      }
+    }
+  }
+}

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 using namespace coracle;
 
@@ -47,6 +48,23 @@ Task<> fail_soon(int turns) {
   throw std::runtime_error("failed in the background");
 }
 
+/// Arguments that can't be meant; `what` names the collective.
+Task<> misuse(Team& team, const std::string& what) {
+  std::vector<double> values(4);
+  const std::span all(values);
+  const std::vector<std::size_t> around{0, ~std::size_t{0}, 2};  // 1 in all, if nobody looks
+  const std::vector<std::size_t> two{0, 4};
+  const std::vector<std::size_t> ones{1, 1, 1};
+  if (what == "gather_all: size") co_await team.gather_all(all.first(1), all);
+  if (what == "scatter: size") co_await team.scatter(all, all.first(1), team.index());
+  if (what == "scatter: root") co_await team.scatter(all.first(3), all.first(1), 3);
+  if (what == "all_to_all: size") co_await team.all_to_all(all.first(3), all);
+  if (what == "reduce_scatter: size") co_await team.reduce_scatter(all, all.first(1), std::plus<>());
+  if (what == "gather_all_v: counts") co_await team.gather_all_v(all.first(0), all, two);
+  if (what == "gather_all_v: around") co_await team.gather_all_v(all.first(0), all.first(1), around);
+  if (what == "gather_v: mine") co_await team.gather_v(all.first(2), all.first(3), ones, team.index());
+}
+
 std::string what_to_do;
 unsigned who = 0;
 
@@ -55,6 +73,7 @@ Task<> app(Rank& self) {
   if (what_to_do == "all abort") std::abort();
   if (self.id() == who) {
     misbehave(what_to_do);
+    co_await misuse(self.world(), what_to_do);
     if (what_to_do == "let go running") static_cast<void>(start(self, fail_soon(5)));
     if (what_to_do == "let go failed") static_cast<void>(start(self, fail_soon(0)));
     if (what_to_do == "sleep" || what_to_do == "stubborn") co_await sleep_for(std::chrono::hours(1));
