@@ -100,3 +100,18 @@ TEST_CASE("upa: leaders come as late as their delays say") {
   CHECK(rows[0].limit.median == doctest::Approx(5e6).epsilon(1e-3));
   CHECK(rows[1].limit.median == doctest::Approx(2e6).epsilon(1e-3));
 }
+
+TEST_CASE("upa: K = 0 is measured first, in whatever order it is given; nodes of different sizes have no closed form") {
+  UpaWords words;
+  words.iterations = 3;
+  words.delays = {"1ms", "0"};
+  for (const std::uint32_t ranks : {4U, 5U}) {
+    sim::SimJob job;
+    job.size = ranks;
+    job.nodes = 2;
+    const Report report = measure(job, words, 1000);
+    const bool even = ranks == 4;
+    CHECK(details_of(report, "competitive", 1'000'000).contains("model_ns") == even);
+    CHECK(report.tables().back().rows.back().limit_name.empty() == !even);
+  }
+}

@@ -161,7 +161,7 @@ class TuneBetween {
     const auto [bulk, large] = add_stream(contest, kCopyBytes);
     co_await contest.run();
     if (!bench_.keeps_time()) co_return;
-    const std::string title = pair_.title("What messages cost");
+    const std::string title = pair_.title(fmt::format("What messages cost, {} ranks", self_.size()));
     bench_.report.add(title, {kTuneLatency, "ns", scaled(contest.figure(there_and_back), 0.5), kSpinningName,
                               scaled(contest.figure(trips), 0.5), 0, std::nullopt});
     bench_.report.add(title, {kTuneGap, "ns", contest.figure(gap), "sockets: a stream, a write each",

@@ -102,10 +102,12 @@ Task<UpaSamples> measure(Bench& bench, Case what, std::span<std::byte> data, std
 class Model {
  public:
   Model(const Arrivals& arrivals, const Case& what, std::uint32_t nodes, std::uint32_t ranks)
-      : arrivals_(arrivals), what_(what), nodes_(nodes), mates_(ranks / nodes) {}
+      : arrivals_(arrivals), what_(what), nodes_(nodes), mates_(ranks / nodes), even_(ranks % nodes == 0) {}
 
+  /// Only nodes of the same size have a closed form.
   bool known() const noexcept {
-    return what_.method != BroadcastMethod::automatic && (what_.tree != BroadcastTree::automatic || nodes_ == 1);
+    return even_ && what_.method != BroadcastMethod::automatic &&
+           (what_.tree != BroadcastTree::automatic || nodes_ == 1);
   }
   /// Of the rank that waits longest.
   double wait() const {
@@ -142,6 +144,7 @@ class Model {
   const Case what_;
   std::uint32_t nodes_;
   std::uint32_t mates_;
+  bool even_;
 };
 
 /// Rank 0 writes it.
@@ -181,6 +184,7 @@ class UpaReport {
     if (what.delay_ns == 0 || !leaders_done_.emplace(what.delay_ns, true).second) return;
     const Rank& self = bench_.self;
     const auto delay = static_cast<double>(what.delay_ns);
+    // `competitors`: 0 when it is not the same number on every node.
     const auto row = [&](const char* who, const UpaSummary::Lateness& late, std::uint32_t competitors) {
       Row result{fmt::format("{}, K = {:g} us", who, delay / 1e3),
                  "ns",
@@ -190,13 +194,15 @@ class UpaReport {
                  0,
                  std::nullopt,
                  {}};
-      set_limit(result, competitors == 1 ? "mean of one delay" : fmt::format("mean of the least of {}", competitors),
-                delay * expected_first(bench_.upa->arrivals, competitors));
+      if (competitors > 0)
+        set_limit(result, competitors == 1 ? "mean of one delay" : fmt::format("mean of the least of {}", competitors),
+                  delay * expected_first(bench_.upa->arrivals, competitors));
       result.details = {{"delay_ns", delay}, {"mean_ns", late.mean}, {"share", late.share}};
       return result;
     };
     put(kLeaders, row("the node's first rank, a fixed leader", summary.leader, 1));
-    put(kLeaders, row("the first rank to come", summary.first, self.size() / self.nodes()));
+    const bool even = self.size() % self.nodes() == 0;
+    put(kLeaders, row("the first rank to come", summary.first, even ? self.size() / self.nodes() : 0));
   }
 
  private:

@@ -6,6 +6,7 @@
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 
 #include "apps/coracle/units.hpp"
 
@@ -118,6 +119,7 @@ UpaOptions upa_options(const UpaWords& words) {
                      Arrivals(words.arrival, static_cast<std::uint64_t>(words.arrival_seed)),
                      static_cast<std::uint64_t>(words.iterations)};
   for (const std::string& word : words.delays) options.delays_ns.push_back(delay_of(word));
+  std::sort(options.delays_ns.begin(), options.delays_ns.end());  // K = 0 is what the others stand beside
   for (const std::string& word : words.methods) options.methods.push_back(named("--methods", word, kMethods));
   for (const std::string& word : words.trees) options.trees.push_back(named("--trees", word, kTrees));
   return options;
