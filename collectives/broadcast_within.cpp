@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "collectives/sizes.hpp"
 #include "runtime/error.hpp"
@@ -17,6 +18,26 @@ namespace {
 constexpr std::uint64_t kDone = (std::uint64_t{1} << BoardPart::kStageBits) - 1;
 /// Mark of a leader that lends a window in its arena instead of its buffer.
 constexpr std::uint32_t kWindow = 1;
+/// Mark of a mate that lends its buffer so that the leader may write into it.
+constexpr std::uint32_t kShared = 2;
+
+/// What leader and mate take by turns when both copy: the mate from the front, the leader from the end, so that each
+/// finds what it had before in its own cache.
+struct SharedParts {
+  explicit SharedParts(std::size_t bytes) noexcept : count(static_cast<std::uint32_t>((bytes + kBytes - 1) / kBytes)) {}
+  template <class Byte>
+  std::span<Byte> of(std::span<Byte> whole, std::uint32_t number) const noexcept {
+    const std::size_t begin = number * kBytes;
+    return whole.subspan(begin, std::min(kBytes, whole.size() - begin));
+  }
+  static constexpr std::size_t kBytes = 32 * 1024;
+  std::uint32_t count;
+};
+constexpr std::size_t kSharedBytesMin = 4 * SharedParts::kBytes;
+
+void copy_bytes(std::span<const std::byte> source, std::span<std::byte> target) noexcept {
+  std::memcpy(target.data(), source.data(), source.size());
+}
 
 /// Where pieces lie in a window: the same for leader and mates.
 struct Window {
@@ -85,11 +106,51 @@ Task<bool> BroadcastWithin::all_have_come() {
   constexpr std::uint64_t kBytesPerNs = 5;
   const std::uint64_t copies = crowded ? round_.mates() : 2;
   const std::uint64_t until_ns = loop.exact_now_ns() + copies * data_.size() / kBytesPerNs;
+  const bool helps = shares();
   while (!all_here() && loop.exact_now_ns() < until_ns) {
+    if (helps) help_mates();
     if (crowded) ::sched_yield();
     co_await yield();
   }
   co_return all_here();
+}
+
+/// Both sides copy where each has a core, and the leader would only wait.
+bool BroadcastWithin::shares() noexcept {
+  return !relays() && data_.size() >= kSharedBytesMin && rank_.loop().spins() && round_.copies_at_once();
+}
+
+/// Writes to mates that have come what they have not copied yet, from the end on.
+void BroadcastWithin::help_mates() noexcept {
+  const SharedParts parts(data_.size());
+  for (std::uint32_t mate = 0; mate < round_.mates(); ++mate) {
+    if (mate == round_.place() || !round_.has_posted(mate, 1) || round_.has_posted(mate, kDone)) continue;
+    if (!round_.is_lent(mate) || round_.lent(mate).mark != kShared || round_.begin_reading(mate) == nullptr) continue;
+    const std::span target(const_cast<std::byte*>(round_.lent(mate).address), data_.size());
+    for (std::uint32_t last = parts.count; round_.claim(mate) < parts.count; round_.written(mate)) {
+      --last;
+      copy_bytes(parts.of(data_, last), parts.of(target, last));
+    }
+    round_.end_reading();
+  }
+}
+
+/// The other side: takes all parts that the leader, who has the whole message, does not take. False when that one lends
+/// its buffer no longer.
+Task<bool> BroadcastWithin::copy_with(std::uint32_t leader) {
+  const std::byte* address = round_.begin_reading(leader);
+  if (address == nullptr) co_return false;
+  const SharedParts parts(data_.size());
+  const std::span source(address, data_.size());
+  round_.lend_for_writing(data_.data(), data_.size(), 1, kShared);
+  std::uint32_t next = 0;
+  for (; round_.claim(round_.place()) < parts.count; ++next) copy_bytes(parts.of(source, next), parts.of(data_, next));
+  round_.end_reading();
+  while (round_.written_by_others() < parts.count - next) {
+    round_.check_whole();
+    co_await yield();
+  }
+  co_return true;
 }
 
 Task<> BroadcastWithin::hand_over() {
@@ -124,6 +185,13 @@ Task<> BroadcastWithin::follow(std::uint32_t leader) {
   check_size(leader);
   const bool is_window = round_.lent(leader).mark == kWindow;
   lends_ = !is_window && relays() && round_.board().can_lend(data_.data(), data_.size());
+  const bool whole_there = !is_window && round_.has_posted(leader, whole());
+  if (whole_there && shares() && round_.board().can_lend(data_.data(), data_.size())) {
+    const bool copied = co_await copy_with(leader);
+    if (!copied) co_await round_.decided(kDone);  // as in copy_all()
+    round_.publish(kDone);
+    co_return;
+  }
   std::uint32_t source = leader;
   if (lends_) {
     round_.lend(data_.data(), data_.size(), 1);

@@ -44,6 +44,9 @@ class BroadcastWithin {
   std::uint64_t whole() const noexcept { return pieces_.size() + 1; }  // stage: all pieces; 1: none
   /// Whether mates copy from each other; then a member's place in the order of arrival counts.
   bool relays() const noexcept { return fan_out_ + 1 < round_.mates(); }
+  bool shares() noexcept;
+  void help_mates() noexcept;
+  Task<bool> copy_with(std::uint32_t leader);
   bool all_here() noexcept;
   Task<bool> all_have_come();
   Task<std::uint32_t> copy_pieces(std::uint32_t source, std::uint32_t from, std::uint32_t to);

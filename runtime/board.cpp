@@ -215,6 +215,13 @@ void Round::lend(const void* address, std::size_t bytes, std::uint64_t stage, st
   publish(stage);
 }
 
+void Round::lend_for_writing(void* address, std::size_t bytes, std::uint64_t stage, std::uint32_t mark) noexcept {
+  // Nobody looks at them before the post says that it is of this round, which orders them.
+  own_post_.claimed.store(0, std::memory_order_relaxed);
+  own_post_.written.store(0, std::memory_order_relaxed);
+  lend(address, bytes, stage, mark);
+}
+
 void Round::publish(std::uint64_t stage) noexcept {
   board_.raise(own_post_.flag, value_of(stage));
 }

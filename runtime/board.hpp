@@ -128,6 +128,8 @@ class [[nodiscard]] Round {
   /// Beside what is lent, a place in the arena, which mates read as long as the round lives. Before the stage that
   /// tells of it.
   void lend_results(const std::byte* room) noexcept { own_post_.results = room; }
+  /// Lends memory for mates to write into, part by part; how it is cut, all must know. See claim().
+  void lend_for_writing(void* address, std::size_t bytes, std::uint64_t stage, std::uint32_t mark = 0) noexcept;
   void publish(std::uint64_t stage) noexcept;
   /// What is lent has another address from now on. Then nobody_reads() tells when the old one is free.
   void move_lent(const void* address) noexcept;
@@ -184,6 +186,21 @@ class [[nodiscard]] Round {
   /// For who reads lent memory in place: true when it is still lent; until end_reading() it stays.
   const std::byte* begin_reading(std::uint32_t place) noexcept;
   void end_reading() noexcept { own_post_.reading.store(0, std::memory_order_release); }  // pairs with nobody_reads()
+
+  // --- copied by both sides ---
+  /// Takes one more part of what a mate, or this member, has lent for writing: its number, beyond the last one when
+  /// none is left. Between begin_reading() and end_reading(), then a mate that fails can tell when nobody writes any
+  /// more.
+  std::uint32_t claim(std::uint32_t place) noexcept {
+    return post_of(place).claimed.fetch_add(1, std::memory_order_relaxed);  // what is copied, flags have ordered
+  }
+  /// This member has written a part that it has claimed of a mate.
+  void written(std::uint32_t place) noexcept {
+    post_of(place).written.fetch_add(1, std::memory_order_release);  // pairs with written_by_others()
+  }
+  std::uint32_t written_by_others() const noexcept { return own_post_.written.load(std::memory_order_acquire); }
+  /// What to ask now and then while waiting for them: throws Error (peer_lost) when the team is broken.
+  void check_whole() { board_.check_whole(); }
 
   // --- decided together ---
   /// Order of arrival at this node: 0, 1, ... Once per member. The last one's number is mates() - 1.

@@ -23,7 +23,10 @@ struct alignas(64) Post {
   std::atomic<std::uint64_t> address{0};
   std::atomic<std::uint64_t> bytes{0};
   const std::byte* results = nullptr;  ///< See Round::lend_results().
-  std::byte rest[16]{};
+  /// Of lent memory that mates may write into: parts that have been taken to write, and those that others have written.
+  std::atomic<std::uint32_t> claimed{0};
+  std::atomic<std::uint32_t> written{0};
+  std::byte rest[8]{};
 
   static constexpr std::size_t kInlineBytesMax = 40;
   static constexpr std::uint32_t kLent = 0x80000000;

@@ -139,9 +139,10 @@ Task<> atomics(Rank& self) {
   auto words = self.allocate<std::int32_t>(1);
   auto counter_places = co_await self.world().gather_all(counters.remote());
   auto word_places = co_await self.world().gather_all(words.remote());
-  constexpr std::uint64_t kRounds = 500;
+  // Of many at once few swaps meet what was there: their number grows with the square of the ranks.
+  const std::uint64_t rounds = self.size() <= 4 ? 500 : 100;
   std::uint64_t previous = 0;
-  for (std::uint64_t i = 0; i < kRounds; ++i) {
+  for (std::uint64_t i = 0; i < rounds; ++i) {
     const std::uint64_t old = co_await self.fetch_add(counter_places[0], 3);
     CHECK_HERE(i == 0 || old > previous);
     previous = old;
@@ -157,9 +158,9 @@ Task<> atomics(Rank& self) {
   const std::uint64_t sum = co_await self.get_value(counter_places[0]);
   const std::uint64_t swapped = co_await self.get_value(counter_places[0] + 1);
   const std::int32_t negative = co_await self.get_value(word_places[0]);
-  CHECK_HERE(sum == 3 * kRounds * self.size());
-  CHECK_HERE(swapped == 2 * kRounds * self.size());
-  CHECK_HERE(negative == -static_cast<std::int32_t>(kRounds * self.size()));
+  CHECK_HERE(sum == 3 * rounds * self.size());
+  CHECK_HERE(swapped == 2 * rounds * self.size());
+  CHECK_HERE(negative == -static_cast<std::int32_t>(rounds * self.size()));
 }
 
 Task<> errors(Rank& self) {

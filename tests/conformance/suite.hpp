@@ -19,6 +19,7 @@ Task<> atomics(Rank& self);
 Task<> messages(Rank& self);
 Task<> calls(Rank& self);
 Task<> collectives(Rank& self);
+Task<> broadcasts(Rank& self);
 Task<> family(Rank& self);
 Task<> errors(Rank& self);
 
