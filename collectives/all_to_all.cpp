@@ -18,6 +18,12 @@ namespace {
 // wait until all have fetched what lies there.
 constexpr std::size_t kCopiedBytesMax = 2048;
 
+/// What all mates read and write together would drive itself out of the cache that they share.
+Copying copying_of(std::uint32_t mates, std::size_t bytes_of_each) {
+  static const std::size_t cache_bytes = last_level_cache_bytes();
+  return 2 * mates * bytes_of_each >= cache_bytes / 2 ? Copying::past_caches : Copying::by_caches;
+}
+
 /// `target`, `blocks`: of the whole team.
 Task<> exchange_on_node(Mates& mates, Team& team, std::span<const std::byte> source, std::span<std::byte> target,
                         const Blocks& blocks) {
@@ -27,13 +33,14 @@ Task<> exchange_on_node(Mates& mates, Team& team, std::span<const std::byte> sou
     co_await mates.give(source);
   else
     mates.lend(source, 1);
+  const Copying how = copying_of(mates.count(), source.size());
   const auto own = blocks.of(source, team.index());
   std::copy(own.begin(), own.end(), blocks.of(target, team.index()).begin());
   for (std::uint32_t step = 1; step < mates.count(); ++step) {
     const std::uint32_t mate = (mates.place() + step) % mates.count();
     co_await mates.wait(mate, 1);
     mates.check_bytes(mate, source.size());
-    co_await mates.take(mate, blocks.offset(team.index()), blocks.of(target, nodes.member(nodes.own(), mate)));
+    co_await mates.take(mate, blocks.offset(team.index()), blocks.of(target, nodes.member(nodes.own(), mate)), how);
   }
   if (small) co_return;
   mates.round().publish(2);

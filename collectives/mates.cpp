@@ -105,13 +105,13 @@ void Mates::check_bytes(std::uint32_t place, std::size_t bytes) {
     throw_sizes_differ(bytes, there, round_.board().rank_at(place));
 }
 
-Task<> Mates::take(std::uint32_t place, std::size_t offset, std::span<std::byte> target) {
+Task<> Mates::take(std::uint32_t place, std::size_t offset, std::span<std::byte> target, Copying how) {
   if (target.empty()) co_return;
   if (!round_.is_lent(place)) {
     std::memcpy(target.data(), round_.inline_data(place).data() + offset, target.size());
     co_return;
   }
-  const bool copied = co_await round_.copy(place, offset, target);
+  const bool copied = co_await round_.copy(place, offset, target, how);
   if (!copied) co_await wait(place, kFailed);  // it took back what it lent: why, is about to be told
 }
 

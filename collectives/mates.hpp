@@ -56,7 +56,7 @@ class Mates {
   /// Throws Error (bad_input) if that is not `bytes`.
   void check_bytes(std::uint32_t place, std::size_t bytes);
   /// Copies out of what a mate has given or lends.
-  Task<> take(std::uint32_t place, std::size_t offset, std::span<std::byte> target);
+  Task<> take(std::uint32_t place, std::size_t offset, std::span<std::byte> target, Copying how = Copying::by_caches);
   /// Copies out of the results that a mate lends beside its data (Round::lend_results).
   Task<> take_result(std::uint32_t place, std::size_t offset, std::span<std::byte> target);
   /// result[i] = theirs[i] op own[i], or the other way where the mate comes after this member; `theirs` at `offset` of

@@ -263,10 +263,12 @@ const std::byte* Round::begin_reading(std::uint32_t place) noexcept {
   return memory.address;
 }
 
-Task<bool> Round::copy(std::uint32_t place, std::size_t offset, std::span<std::byte> target) {
+Task<bool> Round::copy(std::uint32_t place, std::size_t offset, std::span<std::byte> target, Copying how) {
   const std::byte* lent = begin_reading(place);
   if (lent == nullptr) co_return false;
-  if (copies_at_once())
+  if (copies_at_once() && how == Copying::past_caches)
+    streaming_copy({lent + offset, target.size()}, target.data());
+  else if (copies_at_once())
     std::memcpy(target.data(), lent + offset, target.size());
   else
     co_await copy_in_time(place, lent + offset, target);

@@ -14,6 +14,7 @@
 
 #include "runtime/board_part.hpp"
 #include "runtime/segment.hpp"
+#include "runtime/streaming_copy.hpp"
 #include "runtime/task.hpp"
 
 namespace coracle {
@@ -178,7 +179,8 @@ class [[nodiscard]] Round {
   /// Whether a memcpy does what copy_own() does, or copy() from what is staged: not in `sim`.
   bool copies_at_once() const noexcept;
   /// Copies out of what a mate lends, which it has posted. False when it lends no longer. In `sim` it takes time.
-  Task<bool> copy(std::uint32_t place, std::size_t offset, std::span<std::byte> target);
+  Task<bool> copy(std::uint32_t place, std::size_t offset, std::span<std::byte> target,
+                  Copying how = Copying::by_caches);
   /// The same out of what it has said by lend_results(), beside what it lends.
   Task<bool> copy_results(std::uint32_t place, std::size_t offset, std::span<std::byte> target);
   /// Copies within this member's memory, as a memcpy would; in `sim` that takes time, too.
