@@ -1,15 +1,21 @@
-// ArrivalLog: records how late each rank comes to a collective, iteration by iteration, as a trace that
-// `coracle bench upa --arrival FILE` reads.
+// How late each rank comes to a collective, iteration by iteration, as a trace that `coracle bench upa --arrival FILE`
+// reads; and ArrivalLog, which records it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/rank.hpp"
 
 namespace coracle {
+
+/// The trace: a line per iteration, with each rank's delay after the first. `times_s`: of each iteration one per rank;
+/// `program` is named in the trace.
+std::string arrival_trace(std::string_view program, std::span<const double> times_s, std::uint32_t ranks);
 
 /// For ranks that share a clock: those of one machine, or of `sim`.
 class ArrivalLog {

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "apps/arrival_log.hpp"
 #include "apps/asp/options.hpp"
 #include "apps/asp/progress.hpp"
 #include "apps/asp/report.hpp"
@@ -101,7 +102,7 @@ Task<> shortest_paths(Rank& self, Options options) {
   report.vector_limit = vector_limit(best_min_plus_kernel());
   fmt::print("{}", to_text(report, TextStyle::of_standard_output()));
   if (!options.json_path.empty()) write_file(to_json(report), options.json_path);
-  if (!options.trace_path.empty()) write_file(arrival_trace(arrivals_s, self.size()), options.trace_path);
+  if (!options.trace_path.empty()) write_file(arrival_trace("asp", arrivals_s, self.size()), options.trace_path);
 }
 
 int start(int argc, char** argv) {

@@ -1,11 +1,8 @@
 // Delays from times, and their distribution.
 #include "apps/asp/arrivals.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include "runtime/assert.hpp"
 
@@ -48,18 +45,6 @@ Arrivals arrivals_of(std::span<const double> times_s, std::span<const std::uint3
   for (std::size_t bin = 0; bin < counts.size(); ++bin)
     arrivals.histogram.push_back({std::ldexp(kFirstBin_s, static_cast<int>(bin)), counts[bin]});
   return arrivals;
-}
-
-std::string arrival_trace(std::span<const double> times_s, std::uint32_t ranks) {
-  std::string text = fmt::format("# Arrivals at the broadcasts of asp.\nunit = us\nranks = {}\n", ranks);
-  for (std::size_t i = 0; i < times_s.size(); i += ranks) {
-    const std::span<const double> times = times_s.subspan(i, ranks);
-    const double first = *std::min_element(times.begin(), times.end());
-    for (std::size_t rank = 0; rank < ranks; ++rank)
-      fmt::format_to(std::back_inserter(text), "{}{:.3f}", rank == 0 ? "" : " ", (times[rank] - first) * 1e6);
-    text += '\n';
-  }
-  return text;
 }
 
 }  // namespace coracle::asp

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace coracle::asp {
@@ -32,8 +31,5 @@ struct Arrivals {
 
 /// `times_s`: of each iteration one per rank; `roots`: one per iteration. Of one rank there is nothing to say.
 Arrivals arrivals_of(std::span<const double> times_s, std::span<const std::uint32_t> roots, std::uint32_t ranks);
-
-/// The same as a trace that `coracle bench upa` reads: a line per iteration, with each rank's delay.
-std::string arrival_trace(std::span<const double> times_s, std::uint32_t ranks);
 
 }  // namespace coracle::asp

@@ -8,6 +8,8 @@
 #include <ostream>
 #include <vector>
 
+#include "apps/arrival_log.hpp"
+
 namespace coracle::asp {
 
 TEST_CASE("arrivals: mean, maximum and the root's delay, after the first of each iteration") {
@@ -42,8 +44,9 @@ TEST_CASE("arrivals: of one rank there is nothing to say") {
 }
 
 TEST_CASE("arrivals: the trace has a line of delays per iteration") {
-  CHECK(arrival_trace(std::vector<double>{1, 1.0000015, 3, 2.5}, 2) ==
-        "# Arrivals at the broadcasts of asp.\nunit = us\nranks = 2\n0.000 1.500\n500000.000 0.000\n");
+  CHECK(arrival_trace("asp", std::vector<double>{1, 1.0000015, 3, 2.5}, 2) ==
+        "# How late each rank of asp came to the collective of each iteration, after the first of them.\n"
+        "unit = us\nranks = 2\n0.000 1.500\n500000.000 0.000\n");
 }
 
 }  // namespace coracle::asp
