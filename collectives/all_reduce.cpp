@@ -19,36 +19,6 @@ constexpr std::size_t kByLastBytesMax = 4096;
 // From here on results go without a room of their own: moving less is worth one more wait, where that costs little.
 constexpr std::size_t kInPlaceBytesMin = 512 * 1024;
 
-/// A few words among the members of one node, each of which has a core: all combine all, in the same order, and nobody
-/// waits for a result. One coroutine, since it takes a few hundred nanoseconds.
-Task<> all_reduce_words(Team& team, std::span<std::byte> values, Reduction reduction) {
-  Mates mates(team);
-  Round& round = mates.round();
-  if (!round.is_open()) co_await round.open();
-  round.post(values, 1);
-  alignas(64) std::byte sum[Post::kInlineBytesMax];
-  alignas(64) std::byte next[Post::kInlineBytesMax];
-  for (std::uint32_t mate = 0; mate < mates.count(); ++mate) {
-    if (!round.has_posted(mate, 1)) co_await round.posted(mate, 1);
-    if (mates.bytes_of(mate) != values.size()) [[unlikely]] {
-      mates.fail();
-      mates.check_bytes(mate, values.size());
-    }
-    std::memcpy(mate == 0 ? sum : next, round.inline_data(mate).data(), values.size());
-    if (mate > 0) reduction.combine(sum, next, sum, values.size());
-  }
-  std::memcpy(values.data(), sum, values.size());
-}
-
-/// The same of more data between two.
-Task<> all_reduce_pair(Mates& mates, std::span<std::byte> values, const Reduction& reduction) {
-  const std::uint32_t other = 1 - mates.place();
-  co_await mates.give(values);
-  co_await mates.wait(other, 1);
-  mates.check_bytes(other, values.size());
-  co_await mates.combine(other, 0, values, values.data(), reduction);
-}
-
 /// Small data: every mate gives its values. The last to come combines them, and goes on; where there are other nodes,
 /// the first member does, since it has to know them.
 Task<> all_reduce_small(Mates& mates, const Group* nodes, std::span<std::byte> values, const Reduction& reduction) {
@@ -78,9 +48,13 @@ Task<> all_reduce_by_exchange(Team& team, std::span<std::byte> values, Reduction
   ExchangeSmall exchange(team);
   if (!exchange.begin(values)) co_await exchange.begin_later(values);
   exchange.look_out();
+  // What is posted inline is aligned to 8 bytes, and some elements want more.
+  const bool aligns = values.size() <= Post::kInlineBytesMax && reduction.element_bytes % 16 == 0;
+  alignas(64) std::byte aligned[Post::kInlineBytesMax];
   for (std::uint32_t mate = 0; mate < exchange.count(); ++mate) {
     if (!exchange.has(mate)) co_await exchange.from(mate);
     const std::byte* theirs = exchange.data_of(mate, values.size());
+    if (aligns && mate > 0) theirs = static_cast<const std::byte*>(std::memcpy(aligned, theirs, values.size()));
     if (mate > 0)
       reduction.combine(values.data(), theirs, values.data(), values.size());
     else if (!values.empty())
@@ -88,15 +62,15 @@ Task<> all_reduce_by_exchange(Team& team, std::span<std::byte> values, Reduction
   }
 }
 
-bool suits_exchange(Team& team, std::size_t bytes, const Reduction& reduction) noexcept {
+bool suits_exchange(Team& team, std::size_t bytes) noexcept {
   // Each combines all: among many only as much as costs less than to wait for one who does it.
   constexpr std::uint32_t kFew = 4;
   constexpr std::uint32_t kMatesMax = 8;
   constexpr std::size_t kCombinedBytesMax = 2 * 1024;
   const std::size_t bytes_max = team.size() <= kFew ? kByLastBytesMax : kCombinedBytesMax / team.size();
-  // What is posted is aligned to 8 bytes, and these may want more.
-  return bytes <= bytes_max && ExchangeSmall::suits(team, bytes, kMatesMax) &&
-         (reduction.element_bytes % 16 != 0 || bytes > Post::kInlineBytesMax);
+  // A few words don't need one: where each rank has a core, to read what many have posted takes less than a wait.
+  const bool few_words = bytes <= Post::kInlineBytesMax && team.rank().loop().spins();
+  return bytes <= bytes_max && ExchangeSmall::suits(team, bytes, few_words ? team.size() : kMatesMax);
 }
 
 /// Large data where waiting costs little: each mate combines its slice of all in its own values, from where the others
@@ -146,20 +120,10 @@ Task<> all_reduce_by_levels(Team& team, std::span<std::byte> values, Reduction r
     co_await between::all_reduce(group, values, reduction);
     co_return;
   }
-  if (nodes.count() == 1 && !values.empty() && values.size() <= Post::kInlineBytesMax &&
-      (team.size() == 2 || team.rank().loop().spins())) {
-    co_await all_reduce_words(team, values, reduction);
-    co_return;
-  }
   Mates mates(team);
   const Group* others = nodes.count() > 1 ? &group : nullptr;
   if (others == nullptr && !crowded && values.size() >= kInPlaceBytesMin) {
     co_await mates.run(all_reduce_in_place(mates, values, reduction));
-    co_return;
-  }
-  if (others == nullptr && small && mates.count() == 2) {
-    Task<> pair = all_reduce_pair(mates, values, reduction);
-    co_await mates.run(std::move(pair));
     co_return;
   }
   Task<> part =
@@ -170,8 +134,7 @@ Task<> all_reduce_by_levels(Team& team, std::span<std::byte> values, Reduction r
 }  // namespace
 
 Task<> all_reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction) {
-  if (team.size() > 1 && suits_exchange(team, values.size(), reduction))
-    return all_reduce_by_exchange(team, values, reduction);
+  if (team.size() > 1 && suits_exchange(team, values.size())) return all_reduce_by_exchange(team, values, reduction);
   return all_reduce_by_levels(team, values, reduction);
 }
 
