@@ -103,7 +103,7 @@ Task<> all_reduce_large(Mates& mates, const Group* nodes, std::span<std::byte> v
   co_await within::spread(mates, values, 0, stage + 1, false);
 }
 
-Task<> all_reduce_by_levels(Team& team, std::span<std::byte> values, Reduction reduction) {
+Task<> all_reduce_by_levels(Team& team, std::span<std::byte> values, Reduction reduction, Algorithm algorithm) {
   team.check_whole("all_reduce");
   if (team.size() == 1) co_return;
   const bool crowded = !team.rank().loop().spins();
@@ -112,10 +112,10 @@ Task<> all_reduce_by_levels(Team& team, std::span<std::byte> values, Reduction r
   const TeamNodes& nodes = team.nodes();
   const bool small = values.size() <= kByLastBytesMax;
   if ((!reduction.commutative && !nodes.contiguous()) || (!small && !Mates::can_lend(team))) {
-    co_await between::all_reduce(Group(team, sequence), values, reduction);
+    co_await between::all_reduce(Group(team, sequence).choosing(algorithm), values, reduction);
     co_return;
   }
-  const Group group = Group::of_nodes(team, sequence);
+  const Group group = Group::of_nodes(team, sequence).choosing(algorithm);
   if (nodes.size_of(nodes.own()) == 1) {
     co_await between::all_reduce(group, values, reduction);
     co_return;
@@ -133,9 +133,9 @@ Task<> all_reduce_by_levels(Team& team, std::span<std::byte> values, Reduction r
 
 }  // namespace
 
-Task<> all_reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction) {
+Task<> all_reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, Algorithm algorithm) {
   if (team.size() > 1 && suits_exchange(team, values.size())) return all_reduce_by_exchange(team, values, reduction);
-  return all_reduce_by_levels(team, values, reduction);
+  return all_reduce_by_levels(team, values, reduction, algorithm);
 }
 
 }  // namespace coracle

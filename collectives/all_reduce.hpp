@@ -10,17 +10,17 @@
 namespace coracle {
 
 /// `values` in place; as long as a multiple of the element.
-Task<> all_reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction);
+Task<> all_reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, Algorithm algorithm);
 
 template <class T, class Operation>
-Task<> Team::all_reduce(std::span<T> values, Operation operation) {
-  co_await all_reduce_bytes(*this, std::as_writable_bytes(values), reduction_of<T>(operation));
+Task<> Team::all_reduce(std::span<T> values, Operation operation, Algorithm algorithm) {
+  co_await all_reduce_bytes(*this, std::as_writable_bytes(values), reduction_of<T>(operation), algorithm);
 }
 
 template <class T, class Operation>
   requires std::is_trivially_copyable_v<T>
-Task<T> Team::all_reduce(T value, Operation operation) {
-  co_await all_reduce_bytes(*this, std::as_writable_bytes(std::span(&value, 1)), reduction_of<T>(operation));
+Task<T> Team::all_reduce(T value, Operation operation, Algorithm algorithm) {
+  co_await all_reduce_bytes(*this, std::as_writable_bytes(std::span(&value, 1)), reduction_of<T>(operation), algorithm);
   co_return value;
 }
 

@@ -64,18 +64,18 @@ Task<> all_to_all_by_exchange(Team& team, std::span<const std::byte> source, std
 }
 
 Task<> all_to_all_by_board(Team& team, std::span<const std::byte> source, Blocks source_blocks,
-                           std::span<std::byte> target, Blocks target_blocks, bool same_size) {
+                           std::span<std::byte> target, Blocks target_blocks, bool same_size, Algorithm algorithm) {
   check_blocks("all_to_all, source", source_blocks, team.size(), source.size());
   check_blocks("all_to_all, target", target_blocks, team.size(), target.size());
   check_block("all_to_all", source_blocks, team.index(), target_blocks.bytes(team.index()));
   team.check_whole("all_to_all");
   const Participation participation(team);
-  const Group group(team, participation.sequence());
+  const Group group = Group(team, participation.sequence()).choosing(algorithm);
   const TeamNodes& nodes = team.nodes();
   const bool by_board = source.size() <= Mates::given_bytes_max(team) || Mates::can_lend(team);
   // Of blocks that differ, only their sender knows where they lie.
   if (!same_size || !by_board || nodes.largest() == 1 ||
-      (nodes.count() > 1 && between::is_all_to_all_small(group, source_blocks.bytes(0)))) {
+      (nodes.count() > 1 && between::forwards_all_to_all(group, source_blocks.bytes(0)))) {
     co_await between::all_to_all(group, source, source_blocks, target, target_blocks, same_size, nullptr);
     co_return;
   }
@@ -97,12 +97,13 @@ Task<> all_to_all_by_board(Team& team, std::span<const std::byte> source, Blocks
 }  // namespace
 
 Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks source_blocks,
-                        std::span<std::byte> target, Blocks target_blocks, bool same_size) {
+                        std::span<std::byte> target, Blocks target_blocks, bool same_size, Algorithm algorithm) {
   constexpr std::uint32_t kExchangingMax = 32;
   const bool quick = source.size() <= kCopiedBytesMax || !team.rank().loop().spins();
   if (quick && same_size && target.size() == source.size() && ExchangeSmall::suits(team, source.size(), kExchangingMax))
     return all_to_all_by_exchange(team, source, target);
-  return all_to_all_by_board(team, source, std::move(source_blocks), target, std::move(target_blocks), same_size);
+  return all_to_all_by_board(team, source, std::move(source_blocks), target, std::move(target_blocks), same_size,
+                             algorithm);
 }
 
 }  // namespace coracle

@@ -18,6 +18,7 @@ constexpr CostField kFields[] = {
     {"inside.bandwidth_bytes_per_ns", [](Costs& costs) -> double& { return costs.inside.bandwidth_bytes_per_ns; }, 1e-6,
      1e6},
     {"inside.readers", [](Costs& costs) -> double& { return costs.inside.readers; }, 1, 1e6},
+    {"inside.message_ns", [](Costs& costs) -> double& { return costs.inside.message_ns; }, 0, 1e9},
     {"between.latency_ns", [](Costs& costs) -> double& { return costs.between.latency_ns; }, 0, 1e9},
     {"between.overhead_ns", [](Costs& costs) -> double& { return costs.between.overhead_ns; }, 0, 1e9},
     {"between.gap_ns", [](Costs& costs) -> double& { return costs.between.gap_ns; }, 0, 1e9},
@@ -36,6 +37,10 @@ Costs Costs::of_transports(Rank& rank) {
   costs.inside.flag_ns = within.by_load_store ? within.overhead_ns : 2 * within.latency_ns;
   costs.inside.bandwidth_bytes_per_ns = within.bandwidth_bytes_per_ns;
   costs.inside.readers = within.readers;
+  // To be sent, matched and received; and where ranks share cores, each waits for its turn.
+  constexpr double kMailboxNs = 600;
+  constexpr double kTurnNs = 5000;
+  costs.inside.message_ns = within.latency_ns + kMailboxNs + (rank.loop().spins() ? 0 : kTurnNs);
   if (rank.nodes() == 1) return costs;
   const std::uint32_t stranger = rank.node() == 0 ? rank.size() - 1 : 0;
   const TransportTraits across = rank.core().transport_to(stranger).traits_to(stranger);

@@ -17,7 +17,8 @@ struct Costs {
     double latency_ns = 100;             ///< From a mate's word until who waits for it goes on.
     double flag_ns = 50;                 ///< What a word costs who says it, and who reads it.
     double bandwidth_bytes_per_ns = 10;  ///< Of one rank that copies.
-    double readers = 4;  ///< How many ranks copy from the same buffer at a time, before they share the bandwidth.
+    double readers = 4;       ///< How many ranks copy from the same buffer at a time, before they share the bandwidth.
+    double message_ns = 700;  ///< A message of a collective that goes by messages.
   };
   /// Ranks of two nodes, by puts.
   struct Between {

@@ -44,7 +44,7 @@ Task<> gather_part(Mates& mates, std::span<const std::byte> mine, std::span<std:
 }
 
 Task<> gather_two_levels(Team& team, std::uint64_t sequence, std::span<const std::byte> mine, std::span<std::byte> all,
-                         std::uint32_t root) {
+                         std::uint32_t root, Algorithm algorithm) {
   const TeamNodes& nodes = team.nodes();
   const Blocks blocks(team.size(), mine.size());
   const Packed packed(team, blocks);
@@ -60,7 +60,7 @@ Task<> gather_two_levels(Team& team, std::uint64_t sequence, std::span<const std
     std::copy(mine.begin(), mine.end(), part.data());
   }
   if (!leads) co_return;
-  const Group group = Group::of_nodes(team, sequence, root);
+  const Group group = Group::of_nodes(team, sequence, root).choosing(algorithm);
   const bool turns = team.index() == root && !packed.is_plain();
   const Scratch turned(turns ? all.size() : 0);
   co_await between::gather(group, part.span(), turns ? turned.span() : all, packed.by_node(),
@@ -70,7 +70,8 @@ Task<> gather_two_levels(Team& team, std::uint64_t sequence, std::span<const std
 
 }  // namespace
 
-Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, std::uint32_t root) {
+Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, std::uint32_t root,
+                    Algorithm algorithm) {
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   team.check_whole("gather");
   const Blocks blocks(team.size(), mine.size());
@@ -84,9 +85,10 @@ Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::
     Task<> on_node = gather_on_node(mates, nodes, mine, all, blocks, root);
     co_await mates.run(std::move(on_node));
   } else if (by_board && nodes.largest() > 1) {
-    co_await gather_two_levels(team, sequence, mine, all, root);
+    co_await gather_two_levels(team, sequence, mine, all, root, algorithm);
   } else {
-    co_await between::gather(Group(team, sequence), mine, all, blocks, between::Known::everywhere, root);
+    const Group group = Group(team, sequence).choosing(algorithm);
+    co_await between::gather(group, mine, all, blocks, between::Known::everywhere, root);
   }
 }
 

@@ -10,15 +10,17 @@
 namespace coracle {
 
 /// `all`: at the root. The same size of `mine` everywhere.
-Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, std::uint32_t root);
+Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, std::uint32_t root,
+                    Algorithm algorithm);
 /// `all`, `blocks`: at the root, whose blocks must be as long as what their members give.
 Task<> gather_v_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
                       std::uint32_t root);
 
 template <class T>
-Task<> Team::gather(std::span<const std::type_identity_t<T>> mine, std::span<T> all, std::uint32_t root) {
+Task<> Team::gather(std::span<const std::type_identity_t<T>> mine, std::span<T> all, std::uint32_t root,
+                    Algorithm algorithm) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
-  return gather_bytes(*this, std::as_bytes(mine), std::as_writable_bytes(all), root);
+  return gather_bytes(*this, std::as_bytes(mine), std::as_writable_bytes(all), root, algorithm);
 }
 
 template <class T>

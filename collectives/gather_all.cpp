@@ -34,7 +34,7 @@ Task<> gather_on_node(Mates& mates, const TeamNodes& nodes, std::span<const std:
 }
 
 /// Between the leaders, of which each has collected the blocks of its node, and back to the mates.
-Task<> lead(Mates* mates, Team& team, std::uint64_t sequence, std::span<std::byte> all, const Blocks& blocks) {
+Task<> lead(Mates* mates, Team& team, Group leaders, std::span<std::byte> all, const Blocks& blocks) {
   const TeamNodes& nodes = team.nodes();
   const Packed packed(team, blocks);
   const Scratch turned(packed.is_plain() || mates != nullptr ? 0 : all.size());
@@ -50,7 +50,7 @@ Task<> lead(Mates* mates, Team& team, std::uint64_t sequence, std::span<std::byt
     };
     co_await within::collect(*mates, place_of);
   }
-  co_await between::gather_all(Group::of_nodes(team, sequence), parts, packed.by_node());
+  co_await between::gather_all(leaders, parts, packed.by_node());
   if (mates != nullptr) co_await within::hand_out(*mates, parts);
   if (!packed.is_plain()) packed.unpack(parts, all);
 }
@@ -74,15 +74,16 @@ Task<> follow(Mates& mates, Team& team, std::span<const std::byte> mine, std::sp
 }
 
 /// Of a member with node-mates. Its own block is in its place.
-Task<> part_of(Mates& mates, Team& team, std::uint64_t sequence, std::span<std::byte> all, const Blocks& blocks) {
+Task<> part_of(Mates& mates, Team& team, Group leaders, std::span<std::byte> all, const Blocks& blocks) {
   const std::span<std::byte> own = blocks.of(all, team.index());
   if (team.nodes().count() == 1) return gather_on_node(mates, team.nodes(), own, all, blocks);
-  return mates.place() == 0 ? lead(&mates, team, sequence, all, blocks) : follow(mates, team, own, all, blocks);
+  return mates.place() == 0 ? lead(&mates, team, leaders, all, blocks) : follow(mates, team, own, all, blocks);
 }
 
 }  // namespace
 
-Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks) {
+Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
+                        Algorithm algorithm) {
   check_blocks("gather_all", blocks, team.size(), all.size());
   check_block("gather_all", blocks, team.index(), mine.size());
   team.check_whole("gather_all");
@@ -95,15 +96,16 @@ Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<s
   const bool on_node = nodes.count() == 1;
   const std::size_t most_given = on_node ? largest_of(blocks) : blocks.total();
   if (nodes.largest() == 1 || (most_given > Mates::given_bytes_max(team) && !Mates::can_lend(team))) {
-    co_await between::gather_all(Group(team, sequence), all, blocks);
+    co_await between::gather_all(Group(team, sequence).choosing(algorithm), all, blocks);
     co_return;
   }
+  const Group leaders = Group::of_nodes(team, sequence).choosing(algorithm);
   if (nodes.size_of(nodes.own()) == 1) {
-    co_await lead(nullptr, team, sequence, all, blocks);
+    co_await lead(nullptr, team, leaders, all, blocks);
     co_return;
   }
   Mates mates(team);
-  Task<> part = part_of(mates, team, sequence, all, blocks);
+  Task<> part = part_of(mates, team, leaders, all, blocks);
   co_await mates.run(std::move(part));
 }
 

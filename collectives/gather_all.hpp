@@ -11,19 +11,22 @@
 namespace coracle {
 
 /// `all`: a block for each member. `mine` may be this member's own block of it.
-Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks);
+Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
+                        Algorithm algorithm);
 
 template <class T>
-Task<> Team::gather_all(std::span<const std::type_identity_t<T>> mine, std::span<T> all) {
+Task<> Team::gather_all(std::span<const std::type_identity_t<T>> mine, std::span<T> all, Algorithm algorithm) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
-  return gather_all_bytes(*this, std::as_bytes(mine), std::as_writable_bytes(all), Blocks(size_, mine.size_bytes()));
+  return gather_all_bytes(*this, std::as_bytes(mine), std::as_writable_bytes(all), Blocks(size_, mine.size_bytes()),
+                          algorithm);
 }
 
 template <class T>
 Task<> Team::gather_all_v(std::span<const std::type_identity_t<T>> mine, std::span<T> all,
-                          std::span<const std::size_t> counts) {
+                          std::span<const std::size_t> counts, Algorithm algorithm) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
-  return gather_all_bytes(*this, std::as_bytes(mine), std::as_writable_bytes(all), Blocks(counts, sizeof(T)));
+  return gather_all_bytes(*this, std::as_bytes(mine), std::as_writable_bytes(all), Blocks(counts, sizeof(T)),
+                          algorithm);
 }
 
 template <class T>
@@ -32,7 +35,7 @@ Task<std::vector<T>> Team::gather_all(T value) {
   std::vector<T> all(size_);
   all[index_] = value;
   co_await gather_all_bytes(*this, std::as_bytes(std::span(&all[index_], 1)), std::as_writable_bytes(std::span(all)),
-                            Blocks(size_, sizeof(T)));
+                            Blocks(size_, sizeof(T)), Algorithm::automatic);
   co_return all;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collectives/costs.hpp"
+#include "runtime/algorithm.hpp"
 #include "runtime/broadcast_choice.hpp"
 
 namespace coracle {
@@ -32,17 +33,14 @@ enum class Collective : std::uint8_t {
 };
 inline constexpr std::size_t kCollectives = 8;
 
-/// In which way a collective goes between P participants, which have m bytes each (of a gather_all, a reduce_scatter
-/// and an all_to_all: m bytes for each participant).
-enum class Algorithm : std::uint8_t {
-  automatic,  ///< By the cost model.
-  linear,     ///< One after the other, at the root: P messages, nothing is forwarded.
-  binomial,   ///< A tree: log2 P steps.
-  doubling,   ///< Everyone exchanges all it has with a partner whose distance doubles: log2 P steps.
-  halving,    ///< Recursive halving, then doubling where everyone needs all: log2 P steps, but each byte moves twice.
-  ring,       ///< Neighbours only: P - 1 steps of m / P, or m, bytes.
-  bruck,      ///< log2 P steps, each with half of all blocks.
-  pairwise,   ///< P - 1 exchanges, each with another partner.
+/// What a collective other than broadcast does. `participants` send each other messages: one member of each node, or
+/// all members where nodes play no role. `bytes`: what each has; of a gather, gather_all, scatter, reduce_scatter and
+/// all_to_all, one block (of blocks that differ, the mean).
+struct Work {
+  std::size_t bytes = 0;
+  std::uint32_t participants = 1;
+  bool on_one_node = false;  ///< All of them.
+  bool operator==(const Work&) const = default;
 };
 
 /// Those that a collective has, the simplest first.
@@ -68,10 +66,10 @@ class CostModel {
   /// The fastest of them. A wish for recursive doubling becomes a ring where the nodes are no power of two.
   BroadcastChoice choose_broadcast(std::size_t bytes, TeamShape shape, const BroadcastChoice& wish = {}) const;
 
-  /// Between so many participants, each on a node of its own; `bytes` as Algorithm says.
-  double collective_ns(Collective collective, Algorithm algorithm, std::size_t bytes,
-                       std::uint32_t participants) const noexcept;
-  Algorithm choose(Collective collective, std::size_t bytes, std::uint32_t participants) const noexcept;
+  /// Of one of the other collectives, with `bytes` as Work says.
+  double collective_ns(Collective collective, Algorithm algorithm, const Work& work) const noexcept;
+  /// The fastest of its algorithms; of those that take equally long, the first.
+  Algorithm choose(Collective collective, const Work& work) const noexcept;
 
  private:
   struct Stream;

@@ -35,7 +35,8 @@ Task<> reduce_between(Group group, std::span<std::byte> values, const Reduction&
 
 }  // namespace
 
-Task<> reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, std::uint32_t root) {
+Task<> reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, std::uint32_t root,
+                    Algorithm algorithm) {
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   team.check_whole("reduce");
   if (team.size() == 1) co_return;
@@ -43,10 +44,10 @@ Task<> reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction
   const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
   if ((!reduction.commutative && !nodes.contiguous()) || (values.size() > kSmallBytes && !Mates::can_lend(team))) {
-    co_await reduce_between(Group(team, sequence), values, reduction, root);
+    co_await reduce_between(Group(team, sequence).choosing(algorithm), values, reduction, root);
     co_return;
   }
-  const Group group = Group::of_nodes(team, sequence, root);
+  const Group group = Group::of_nodes(team, sequence, root).choosing(algorithm);
   const std::uint32_t root_node = nodes.node_of(root);
   if (nodes.size_of(nodes.own()) == 1) {
     co_await reduce_between(group, values, reduction, root_node);

@@ -9,11 +9,12 @@
 namespace coracle {
 
 /// `values` of the root receives the result; elsewhere it is only read.
-Task<> reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, std::uint32_t root);
+Task<> reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, std::uint32_t root,
+                    Algorithm algorithm);
 
 template <class T, class Operation>
-Task<> Team::reduce(std::span<T> values, Operation operation, std::uint32_t root) {
-  co_await reduce_bytes(*this, std::as_writable_bytes(values), reduction_of<T>(operation), root);
+Task<> Team::reduce(std::span<T> values, Operation operation, std::uint32_t root, Algorithm algorithm) {
+  co_await reduce_bytes(*this, std::as_writable_bytes(values), reduction_of<T>(operation), root, algorithm);
 }
 
 }  // namespace coracle

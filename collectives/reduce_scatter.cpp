@@ -34,7 +34,7 @@ Task<> combine_on_node(Mates& mates, std::span<const std::byte> values, std::spa
   co_await mates.wait_for_all(2);
 }
 
-Task<> reduce_two_levels(Mates* mates, Team& team, std::uint64_t sequence, std::span<const std::byte> values,
+Task<> reduce_two_levels(Mates* mates, Team& team, Group leaders, std::span<const std::byte> values,
                          std::span<std::byte> mine, const Blocks& blocks, const Reduction& reduction) {
   const TeamNodes& nodes = team.nodes();
   const Packed packed(team, blocks);
@@ -49,8 +49,7 @@ Task<> reduce_two_levels(Mates* mates, Team& team, std::uint64_t sequence, std::
     co_await within::reduce_small(*mates, values, sum.span(), 0, reduction);
   else
     stage = co_await within::reduce_large(*mates, values, sum.span(), reduction);
-  if (leads)
-    co_await between::reduce_scatter(Group::of_nodes(team, sequence), sum.span(), part, packed.by_node(), reduction);
+  if (leads) co_await between::reduce_scatter(leaders, sum.span(), part, packed.by_node(), reduction);
   if (mates == nullptr) co_return;
   // The sums stay lent until all have theirs; what was given before is not needed any more.
   const std::size_t offset = packed.offset_in_node(nodes.own(), mates->place());
@@ -68,7 +67,7 @@ Task<> reduce_two_levels(Mates* mates, Team& team, std::uint64_t sequence, std::
 }  // namespace
 
 Task<> reduce_scatter_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> mine, Blocks blocks,
-                            Reduction reduction) {
+                            Reduction reduction, Algorithm algorithm) {
   check_blocks("reduce_scatter", blocks, team.size(), values.size());
   check_block("reduce_scatter", blocks, team.index(), mine.size());
   team.check_whole("reduce_scatter");
@@ -76,16 +75,17 @@ Task<> reduce_scatter_bytes(Team& team, std::span<const std::byte> values, std::
   const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
   if (nodes.largest() == 1 || !nodes.contiguous() || !Mates::can_lend(team)) {
-    co_await between::reduce_scatter(Group(team, sequence), values, mine, blocks, reduction);
+    co_await between::reduce_scatter(Group(team, sequence).choosing(algorithm), values, mine, blocks, reduction);
     co_return;
   }
+  const Group leaders = Group::of_nodes(team, sequence).choosing(algorithm);
   if (nodes.size_of(nodes.own()) == 1) {
-    co_await reduce_two_levels(nullptr, team, sequence, values, mine, blocks, reduction);
+    co_await reduce_two_levels(nullptr, team, leaders, values, mine, blocks, reduction);
     co_return;
   }
   Mates mates(team);
   Task<> part = nodes.count() == 1 ? combine_on_node(mates, values, mine, blocks, reduction)
-                                   : reduce_two_levels(&mates, team, sequence, values, mine, blocks, reduction);
+                                   : reduce_two_levels(&mates, team, leaders, values, mine, blocks, reduction);
   co_await mates.run(std::move(part));
 }
 

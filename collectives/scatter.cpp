@@ -26,7 +26,7 @@ Task<> scatter_on_node(Mates& mates, std::span<const std::byte> part, std::span<
 }
 
 /// The leader's part of its node from the root, and on to its mates.
-Task<> lead(Mates* mates, Team& team, std::uint64_t sequence, std::span<const std::byte> all, std::span<std::byte> mine,
+Task<> lead(Mates* mates, Team& team, Group group, std::span<const std::byte> all, std::span<std::byte> mine,
             std::uint32_t root) {
   const TeamNodes& nodes = team.nodes();
   const Blocks blocks(team.size(), mine.size());
@@ -35,29 +35,29 @@ Task<> lead(Mates* mates, Team& team, std::uint64_t sequence, std::span<const st
   const Scratch turned(turns ? all.size() : 0);
   if (turns) packed.pack(all, turned.span());
   const std::span<std::byte> part = mates == nullptr ? mine : mates->keep(packed.by_node().bytes(nodes.own()));
-  const Group group = Group::of_nodes(team, sequence, root);
   const std::span<const std::byte> source = turns ? turned.span() : all;
   co_await between::scatter(group, source, part, packed.by_node(), between::Known::everywhere, nodes.node_of(root));
   if (mates != nullptr) co_await scatter_on_node(*mates, part, mine, mates->place());
 }
 
-Task<> scatter_two_levels(Team& team, std::uint64_t sequence, std::span<const std::byte> all, std::span<std::byte> mine,
+Task<> scatter_two_levels(Team& team, Group group, std::span<const std::byte> all, std::span<std::byte> mine,
                           std::uint32_t root) {
   const TeamNodes& nodes = team.nodes();
   if (nodes.size_of(nodes.own()) == 1) {
-    co_await lead(nullptr, team, sequence, all, mine, root);
+    co_await lead(nullptr, team, group, all, mine, root);
     co_return;
   }
   const std::uint32_t leader = nodes.own() == nodes.node_of(root) ? nodes.place_of(root) : 0;
   Mates mates(team);
-  Task<> on_node = mates.place() == leader ? lead(&mates, team, sequence, all, mine, root)
-                                           : scatter_on_node(mates, {}, mine, leader);
+  Task<> on_node =
+      mates.place() == leader ? lead(&mates, team, group, all, mine, root) : scatter_on_node(mates, {}, mine, leader);
   co_await mates.run(std::move(on_node));
 }
 
 }  // namespace
 
-Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::byte> mine, std::uint32_t root) {
+Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::byte> mine, std::uint32_t root,
+                     Algorithm algorithm) {
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   team.check_whole("scatter");
   const Blocks blocks(team.size(), mine.size());
@@ -71,9 +71,10 @@ Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::
     Task<> on_node = scatter_on_node(mates, all, mine, nodes.place_of(root));
     co_await mates.run(std::move(on_node));
   } else if (by_board && nodes.largest() > 1) {
-    co_await scatter_two_levels(team, sequence, all, mine, root);
+    co_await scatter_two_levels(team, Group::of_nodes(team, sequence, root).choosing(algorithm), all, mine, root);
   } else {
-    co_await between::scatter(Group(team, sequence), all, mine, blocks, between::Known::everywhere, root);
+    const Group group = Group(team, sequence).choosing(algorithm);
+    co_await between::scatter(group, all, mine, blocks, between::Known::everywhere, root);
   }
 }
 

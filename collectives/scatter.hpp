@@ -10,15 +10,17 @@
 namespace coracle {
 
 /// `all`: at the root. The same size of `mine` everywhere.
-Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::byte> mine, std::uint32_t root);
+Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::byte> mine, std::uint32_t root,
+                     Algorithm algorithm);
 /// `all`, `blocks`: at the root, whose blocks must be as long as what their members expect.
 Task<> scatter_v_bytes(Team& team, std::span<const std::byte> all, Blocks blocks, std::span<std::byte> mine,
                        std::uint32_t root);
 
 template <class T>
-Task<> Team::scatter(std::span<const std::type_identity_t<T>> all, std::span<T> mine, std::uint32_t root) {
+Task<> Team::scatter(std::span<const std::type_identity_t<T>> all, std::span<T> mine, std::uint32_t root,
+                     Algorithm algorithm) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
-  return scatter_bytes(*this, std::as_bytes(all), std::as_writable_bytes(mine), root);
+  return scatter_bytes(*this, std::as_bytes(all), std::as_writable_bytes(mine), root, algorithm);
 }
 
 template <class T>

@@ -64,9 +64,9 @@ Parsed parse(const Costs& built_in, std::string_view text) {
 }
 
 /// Sizes are looked at in steps, four from each power of two to the next: the largest of a step stands for all.
-std::size_t step_of(std::size_t bytes) noexcept {
-  constexpr std::size_t kLeast = 256;
-  if (bytes <= kLeast) return kLeast;
+/// `least`: so much or less is one step.
+std::size_t step_of(std::size_t bytes, std::size_t least) noexcept {
+  if (bytes <= least) return least;
   const auto shift = static_cast<unsigned>(std::bit_width(bytes - 1)) - 3;
   return (((bytes - 1) >> shift) + 1) << shift;
 }
@@ -117,7 +117,7 @@ Tuning::Tuning(const Costs& built_in, std::string_view text) : model_(built_in),
 
 BroadcastChoice Tuning::broadcast(TeamShape shape, std::size_t bytes, const BroadcastChoice& choice) {
   const BroadcastChoice wish = overlay(choice, wishes_.broadcast);
-  const std::size_t step = step_of(bytes);
+  const std::size_t step = step_of(bytes, 256);
   // A multiplicative mix (Knuth), of which the upper bits are good.
   const std::uint64_t mixed =
       (step ^ std::uint64_t{shape.nodes} << 44 ^ std::uint64_t{shape.mates} << 54) * 0x9e3779b97f4a7c15ULL;
@@ -128,9 +128,19 @@ BroadcastChoice Tuning::broadcast(TeamShape shape, std::size_t bytes, const Broa
   return entry.choice;
 }
 
-Algorithm Tuning::algorithm(Collective collective, std::size_t bytes, std::uint32_t participants) const noexcept {
-  const Algorithm wish = wishes_.algorithms[static_cast<std::size_t>(collective)];
-  return wish != Algorithm::automatic ? wish : model_.choose(collective, bytes, participants);
+Algorithm Tuning::algorithm(Collective collective, const Work& work) noexcept {
+  const auto number = static_cast<std::size_t>(collective);
+  if (wishes_.algorithms[number] != Algorithm::automatic) return latest_[number] = wishes_.algorithms[number];
+  Work step = work;
+  step.bytes = step_of(work.bytes, 16);
+  const std::uint64_t mixed = (step.bytes ^ std::uint64_t{work.participants} << 42 ^ std::uint64_t{number} << 60 ^
+                               std::uint64_t{work.on_one_node} << 63) *
+                              0x9e3779b97f4a7c15ULL;
+  RememberedAlgorithm& entry = remembered_algorithms_[mixed >> 57];
+  static_assert(std::tuple_size_v<decltype(remembered_algorithms_)> == 128);
+  if (entry.algorithm == Algorithm::automatic || entry.collective != collective || entry.work != step)
+    entry = {step, collective, model_.choose(collective, step)};
+  return latest_[number] = entry.algorithm;
 }
 
 }  // namespace coracle

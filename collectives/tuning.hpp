@@ -44,8 +44,10 @@ class Tuning {
     return broadcast(TeamShape{nodes.count(), nodes.largest()}, bytes, choice);
   }
   BroadcastChoice broadcast(TeamShape shape, std::size_t bytes, const BroadcastChoice& choice = {});
-  /// `bytes` as Algorithm says; `participants`: nodes, or members where nodes play no role.
-  Algorithm algorithm(Collective collective, std::size_t bytes, std::uint32_t participants) const noexcept;
+  /// How the collective goes where the program says nothing.
+  Algorithm algorithm(Collective collective, const Work& work) noexcept;
+  /// What algorithm() has answered last, for reports; `automatic`: nothing yet.
+  Algorithm latest(Collective collective) const noexcept { return latest_[static_cast<std::size_t>(collective)]; }
 
  private:
   struct Remembered {
@@ -56,9 +58,18 @@ class Tuning {
     bool is_set = false;
   };
 
+  struct RememberedAlgorithm {
+    Work work;
+    Collective collective{};
+    Algorithm algorithm = Algorithm::automatic;
+  };
+
   CostModel model_;
   Wishes wishes_;
-  std::vector<Remembered> remembered_;  // a direct-mapped cache: the model looks at many candidates
+  // Direct-mapped caches: the model looks at many candidates, and is asked at the beginning of each collective.
+  std::vector<Remembered> remembered_;
+  std::array<RememberedAlgorithm, 128> remembered_algorithms_{};
+  std::array<Algorithm, kCollectives> latest_{};
 };
 
 }  // namespace coracle

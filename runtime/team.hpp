@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/algorithm.hpp"
 #include "runtime/broadcast_choice.hpp"
 #include "runtime/event.hpp"
 #include "runtime/peers.hpp"
@@ -35,7 +36,8 @@ struct TeamArea {
 static_assert(sizeof(TeamArea) * TeamArea::kSlots <= TeamArea::kAllBytes);
 
 /// Used by its own rank's thread. Every member must call the same collectives in the same order; several may be in
-/// flight at once (start them as tasks in that order). Buffers belong to the collective until it has returned.
+/// flight at once (start them as tasks in that order). Buffers belong to the collective until it has returned. `choice`
+/// and `algorithm`: how it goes, where that is not left to be chosen; the same everywhere.
 ///
 /// A team that has lost a member is broken: once any of them has lost another, the collectives in progress and all
 /// later ones fail with Errc::peer_lost at every member, whom the first to know tell. (One that is over here may have
@@ -72,7 +74,7 @@ class Team final : private LossWatch {
 
   /// Returns when every member has called it.
   Task<> barrier();
-  /// `data` of the member at `root` is copied into `data` of all others. The same size and choice everywhere.
+  /// `data` of the member at `root` is copied into `data` of all others. The same size everywhere.
   template <class T>
   Task<> broadcast(std::span<T> data, std::uint32_t root, BroadcastChoice choice = {});
   /// The same for a std::vector, std::array or the like.
@@ -82,24 +84,26 @@ class Team final : private LossWatch {
   /// Combines all members' values, element by element, by `operation(T, T) -> T`, which must be associative, in the
   /// team's order (but see commutative()). In place at `root`; elsewhere `values` is only read.
   template <class T, class Operation>
-  Task<> reduce(std::span<T> values, Operation operation, std::uint32_t root);
+  Task<> reduce(std::span<T> values, Operation operation, std::uint32_t root,
+                Algorithm algorithm = Algorithm::automatic);
   /// The same result, to the bit, everywhere, in place.
   template <class T, class Operation>
-  Task<> all_reduce(std::span<T> values, Operation operation);
+  Task<> all_reduce(std::span<T> values, Operation operation, Algorithm algorithm = Algorithm::automatic);
   template <class T, class Operation>
-  Task<> all_reduce(std::vector<T>& values, Operation operation) {
-    return all_reduce(std::span<T>(values), std::move(operation));
+  Task<> all_reduce(std::vector<T>& values, Operation operation, Algorithm algorithm = Algorithm::automatic) {
+    return all_reduce(std::span<T>(values), std::move(operation), algorithm);
   }
   template <class T, class Operation>
     requires std::is_trivially_copyable_v<T>
-  Task<T> all_reduce(T value, Operation operation);
+  Task<T> all_reduce(T value, Operation operation, Algorithm algorithm = Algorithm::automatic);
   /// Of `values`, a block of `mine.size()` elements for each member, the sum of each member's block comes into `mine`.
   template <class T, class Operation>
-  Task<> reduce_scatter(std::span<const std::type_identity_t<T>> values, std::span<T> mine, Operation operation);
+  Task<> reduce_scatter(std::span<const std::type_identity_t<T>> values, std::span<T> mine, Operation operation,
+                        Algorithm algorithm = Algorithm::automatic);
   /// With blocks of `counts` elements, the same everywhere.
   template <class T, class Operation>
   Task<> reduce_scatter_v(std::span<const std::type_identity_t<T>> values, std::span<const std::size_t> counts,
-                          std::span<T> mine, Operation operation);
+                          std::span<T> mine, Operation operation, Algorithm algorithm = Algorithm::automatic);
   /// Combines the values of all members up to this one, in place.
   template <class T, class Operation>
   Task<> scan(std::span<T> values, Operation operation);
@@ -112,31 +116,35 @@ class Team final : private LossWatch {
 
   /// `mine` of every member, in the team's order, into `all` of `root` (elsewhere empty).
   template <class T>
-  Task<> gather(std::span<const std::type_identity_t<T>> mine, std::span<T> all, std::uint32_t root);
+  Task<> gather(std::span<const std::type_identity_t<T>> mine, std::span<T> all, std::uint32_t root,
+                Algorithm algorithm = Algorithm::automatic);
   /// With blocks of `counts` elements (at the root; elsewhere empty).
   template <class T>
   Task<> gather_v(std::span<const std::type_identity_t<T>> mine, std::span<T> all, std::span<const std::size_t> counts,
                   std::uint32_t root);
   /// `mine` of every member into `all` of each. `mine` may be this member's own block of `all`.
   template <class T>
-  Task<> gather_all(std::span<const std::type_identity_t<T>> mine, std::span<T> all);
+  Task<> gather_all(std::span<const std::type_identity_t<T>> mine, std::span<T> all,
+                    Algorithm algorithm = Algorithm::automatic);
   /// With blocks of `counts` elements, the same everywhere.
   template <class T>
   Task<> gather_all_v(std::span<const std::type_identity_t<T>> mine, std::span<T> all,
-                      std::span<const std::size_t> counts);
+                      std::span<const std::size_t> counts, Algorithm algorithm = Algorithm::automatic);
   /// Every member's value, in the team's order.
   template <class T>
   Task<std::vector<T>> gather_all(T value);
   /// Of `all` of `root` (elsewhere empty), a block for each member, this member's block into `mine`.
   template <class T>
-  Task<> scatter(std::span<const std::type_identity_t<T>> all, std::span<T> mine, std::uint32_t root);
+  Task<> scatter(std::span<const std::type_identity_t<T>> all, std::span<T> mine, std::uint32_t root,
+                 Algorithm algorithm = Algorithm::automatic);
   /// With blocks of `counts` elements (at the root; elsewhere empty).
   template <class T>
   Task<> scatter_v(std::span<const std::type_identity_t<T>> all, std::span<const std::size_t> counts, std::span<T> mine,
                    std::uint32_t root);
   /// Of `source` and `target`, a block for each member: block i of `source` goes to member i, into its block for this.
   template <class T>
-  Task<> all_to_all(std::span<const std::type_identity_t<T>> source, std::span<T> target);
+  Task<> all_to_all(std::span<const std::type_identity_t<T>> source, std::span<T> target,
+                    Algorithm algorithm = Algorithm::automatic);
   /// With blocks of `source_counts` and `target_counts` elements: what each member sends must be what its receiver
   /// expects.
   template <class T>

@@ -13,10 +13,6 @@
 namespace coracle::between {
 namespace {
 
-constexpr std::size_t kSmallBytes = 16 * 1024;
-// Of blocks smaller than this, many steps with little data cost more than folding.
-constexpr std::size_t kRingBlockBytesMin = 16 * 1024;
-
 enum Phase : std::uint32_t { kFold, kUnfold, kToRoot, kFirstLane, kBlocks = 16, kRing = 32 };
 
 /// A power of two of places, the core, and the others, each of which is folded into the place before it.
@@ -170,7 +166,7 @@ Task<> reduce_lane(Group group, Core core, std::span<std::byte> values, Halves::
   if (group.place() == root) co_await collect(group, core, values, part, reduction.element_bytes);
 }
 
-Task<> reduce_large(Group group, std::span<std::byte> values, const Reduction& reduction, std::uint32_t root) {
+Task<> reduce_by_halving(Group group, std::span<std::byte> values, const Reduction& reduction, std::uint32_t root) {
   const Core core(group);
   co_await fold(group, core, values, reduction);
   const std::uint32_t lanes = lanes_for(values.size() / 2);
@@ -181,7 +177,7 @@ Task<> reduce_large(Group group, std::span<std::byte> values, const Reduction& r
 }
 
 /// Binomial, counted from the root if the order is free, else from place 0, which then sends the result to the root.
-Task<> reduce_small(Group group, std::span<std::byte> values, const Reduction& reduction, std::uint32_t root) {
+Task<> reduce_by_tree(Group group, std::span<std::byte> values, const Reduction& reduction, std::uint32_t root) {
   const std::uint32_t size = group.size();
   const std::uint32_t top = reduction.commutative ? root : 0;
   const std::uint32_t me = (group.place() + size - top) % size;
@@ -206,25 +202,21 @@ Task<> all_reduce_by_blocks(Group group, std::span<std::byte> values, const Redu
   const Blocks blocks = Blocks::divide(group.size(), values.size() / reduction.element_bytes, reduction.element_bytes);
   const std::span<std::byte> mine = blocks.of(values, group.place());
   const Scratch result(mine.size());
-  co_await reduce_scatter(group.phase(kBlocks), values, result.span(), blocks, reduction);
+  const Group summing = group.phase(kBlocks).choosing(Algorithm::pairwise);
+  co_await reduce_scatter(summing, values, result.span(), blocks, reduction);
   std::copy(result.span().begin(), result.span().end(), mine.begin());
-  co_await gather_all(group.phase(kRing), values, blocks);
+  co_await gather_all(group.phase(kRing).choosing(Algorithm::ring), values, blocks);
 }
 
-}  // namespace
-
-Task<> all_reduce(Group group, std::span<std::byte> values, const Reduction& reduction) {
+Task<> all_reduce_by_doubling(Group group, std::span<std::byte> values, const Reduction& reduction) {
   const Core core(group);
-  if (values.size() <= kSmallBytes) {
-    co_await fold(group, core, values, reduction);
-    if (!core.is_folded()) co_await double_whole(group, core, values, reduction);
-    co_await unfold(group, core, values);
-    co_return;
-  }
-  if (core.size() != group.size() && values.size() / group.size() >= kRingBlockBytesMin) {
-    co_await all_reduce_by_blocks(group, values, reduction);
-    co_return;
-  }
+  co_await fold(group, core, values, reduction);
+  if (!core.is_folded()) co_await double_whole(group, core, values, reduction);
+  co_await unfold(group, core, values);
+}
+
+Task<> all_reduce_by_halving(Group group, std::span<std::byte> values, const Reduction& reduction) {
+  const Core core(group);
   co_await fold(group, core, values, reduction);
   const std::uint32_t lanes = lanes_for(values.size() / 2);
   if (!core.is_folded()) {
@@ -236,9 +228,23 @@ Task<> all_reduce(Group group, std::span<std::byte> values, const Reduction& red
   co_await unfold(group, core, values);
 }
 
+}  // namespace
+
+Task<> all_reduce(Group group, std::span<std::byte> values, const Reduction& reduction) {
+  switch (group.algorithm(Collective::all_reduce, values.size())) {
+    case Algorithm::doubling:
+      return all_reduce_by_doubling(group, values, reduction);
+    case Algorithm::halving:
+      return all_reduce_by_halving(group, values, reduction);
+    default:
+      return all_reduce_by_blocks(group, values, reduction);
+  }
+}
+
 Task<> reduce(Group group, std::span<std::byte> values, const Reduction& reduction, std::uint32_t root) {
-  return values.size() <= kSmallBytes ? reduce_small(group, values, reduction, root)
-                                      : reduce_large(group, values, reduction, root);
+  return group.algorithm(Collective::reduce, values.size()) == Algorithm::binomial
+             ? reduce_by_tree(group, values, reduction, root)
+             : reduce_by_halving(group, values, reduction, root);
 }
 
 }  // namespace coracle::between

@@ -1,4 +1,4 @@
-// all_to_all among a group: Bruck's algorithm (see gather_all.cpp) for small blocks, else pair by pair.
+// all_to_all among a group: by Bruck's algorithm (see gather_all.cpp), or pair by pair.
 #include <algorithm>
 #include <vector>
 
@@ -9,8 +9,6 @@
 namespace coracle::between {
 namespace {
 
-constexpr std::size_t kSmallBlockBytes = 256;
-constexpr std::uint32_t kBruckMembersMin = 8;
 // Pairs at work at a time: the next one's request is under way while this one's data comes.
 constexpr std::uint32_t kPairs = 4;
 
@@ -59,14 +57,14 @@ Task<> pairs(Group group, std::uint32_t first, std::span<const std::byte> source
 
 }  // namespace
 
-bool is_all_to_all_small(const Group& group, std::size_t block_bytes) noexcept {
-  return block_bytes <= kSmallBlockBytes && group.size() >= kBruckMembersMin;
+bool forwards_all_to_all(const Group& group, std::size_t block_bytes) {
+  return group.algorithm(Collective::all_to_all, block_bytes) == Algorithm::bruck;
 }
 
 Task<> all_to_all(Group group, std::span<const std::byte> source, const Blocks& source_blocks,
                   std::span<std::byte> target, const Blocks& target_blocks, bool same_size, const TeamNodes* but_own) {
   const std::size_t block = source_blocks.bytes(0);
-  if (same_size && is_all_to_all_small(group, block)) {
+  if (same_size && forwards_all_to_all(group, block)) {
     co_await bruck(group, source, target, block);
     co_return;
   }

@@ -1,6 +1,6 @@
 // Collectives among a group, by messages: between the nodes of a team, or among all its members where nodes don't help.
-// Each is made for any number of places and keeps the order of non-commutative operations. Buffers belong to it until
-// it has returned; `reduction` and `blocks` must live as long.
+// In which way, the group says (Group::algorithm). Each is made for any number of places and keeps the order of
+// non-commutative operations. Buffers belong to it until it has returned; `reduction` and `blocks` must live as long.
 #pragma once
 
 #include <cstddef>
@@ -14,34 +14,35 @@
 
 namespace coracle::between {
 
-/// `values`, in place. Small: recursive doubling. Large: recursive halving, then doubling (Rabenseifner), or, where
-/// that would have to fold, each its block (see reduce_scatter), then a ring.
+/// `values`, in place. Recursive doubling; recursive halving, then doubling (Rabenseifner); or each its block (see
+/// reduce_scatter), then a ring, which needs no folding.
 Task<> all_reduce(Group group, std::span<std::byte> values, const Reduction& reduction);
-/// The result stands in `values` of `root`; those of others are overwritten. Small: binomial. Large: recursive halving,
-/// then each sends its part to `root`.
+/// The result stands in `values` of `root`; those of others are overwritten. Binomial; or recursive halving, and then
+/// each sends its part to `root`.
 Task<> reduce(Group group, std::span<std::byte> values, const Reduction& reduction, std::uint32_t root);
-/// Of `values`, which is one block for each place, this one's into `mine`. Each gets its own block of all others.
+/// Of `values`, which is one block for each place, this one's into `mine`. Pairwise: each gets its own block of all
+/// others. Doubling and halving: an all_reduce, of which each keeps its own block; fewer steps.
 Task<> reduce_scatter(Group group, std::span<const std::byte> values, std::span<std::byte> mine, const Blocks& blocks,
                       const Reduction& reduction);
 
 enum class Known : std::uint8_t { everywhere, at_root };
 
 /// `mine` of each into its block of `all` of `root`. `blocks`, `all`: at root; `blocks` elsewhere only where they are
-/// known everywhere. Then small ones go by a binomial tree, all others straight to the root.
+/// known everywhere. Then they may go by a binomial tree, else straight to the root.
 Task<> gather(Group group, std::span<const std::byte> mine, std::span<std::byte> all, const Blocks& blocks, Known known,
               std::uint32_t root);
 /// The way back.
 Task<> scatter(Group group, std::span<const std::byte> all, std::span<std::byte> mine, const Blocks& blocks,
                Known known, std::uint32_t root);
-/// Each place's block of `all`, where its own stands already. Small: Bruck's algorithm. Large: a ring.
+/// Each place's block of `all`, where its own stands already. Bruck's algorithm, or a ring.
 Task<> gather_all(Group group, std::span<std::byte> all, const Blocks& blocks);
 
-/// Block i of `source` into this place's block of `target` at i. Small blocks, all of the same size: Bruck's algorithm;
+/// Block i of `source` into this place's block of `target` at i. Blocks of the same size: perhaps by Bruck's algorithm;
 /// else pair by pair, where `but_own`, if not null, says who is left out: the members of the own node.
 Task<> all_to_all(Group group, std::span<const std::byte> source, const Blocks& source_blocks,
                   std::span<std::byte> target, const Blocks& target_blocks, bool same_size, const TeamNodes* but_own);
-/// Whether blocks of this size go by Bruck's algorithm.
-bool is_all_to_all_small(const Group& group, std::size_t block_bytes) noexcept;
+/// Whether blocks of this size go by Bruck's algorithm, over other places.
+bool forwards_all_to_all(const Group& group, std::size_t block_bytes);
 
 /// `before`: becomes the combination of `values` of all places before this one (untouched at place 0).
 Task<> exclusive_scan(Group group, std::span<const std::byte> values, std::span<std::byte> before,

@@ -10,12 +10,9 @@
 namespace coracle::between {
 namespace {
 
-// In a tree data goes over several hops; that pays only where the hops' number counts.
-constexpr std::size_t kTreeBytesMax = 64 * 1024;
-constexpr std::uint32_t kTreeMembersMin = 4;
-
-bool by_tree(const Group& group, const Blocks& blocks, Known known) {
-  return known == Known::everywhere && group.size() >= kTreeMembersMin && blocks.total() <= kTreeBytesMax;
+bool by_tree(const Group& group, Collective collective, const Blocks& blocks, Known known) {
+  return known == Known::everywhere &&
+         group.algorithm(collective, blocks.total() / group.size()) == Algorithm::binomial;
 }
 
 void copy(std::span<const std::byte> source, std::span<std::byte> target) {
@@ -106,7 +103,7 @@ Task<> scatter_by_tree(Group group, std::span<const std::byte> all, std::span<st
 
 Task<> gather(Group group, std::span<const std::byte> mine, std::span<std::byte> all, const Blocks& blocks, Known known,
               std::uint32_t root) {
-  if (by_tree(group, blocks, known)) {
+  if (by_tree(group, Collective::gather, blocks, known)) {
     co_await gather_by_tree(group, mine, all, blocks, root);
     co_return;
   }
@@ -123,7 +120,7 @@ Task<> gather(Group group, std::span<const std::byte> mine, std::span<std::byte>
 
 Task<> scatter(Group group, std::span<const std::byte> all, std::span<std::byte> mine, const Blocks& blocks,
                Known known, std::uint32_t root) {
-  if (by_tree(group, blocks, known)) {
+  if (by_tree(group, Collective::scatter, blocks, known)) {
     co_await scatter_by_tree(group, all, mine, blocks, root);
     co_return;
   }

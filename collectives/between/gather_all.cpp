@@ -9,8 +9,6 @@
 namespace coracle::between {
 namespace {
 
-constexpr std::size_t kSmallBytes = 64 * 1024;
-
 /// After the step of distance d this place has the blocks of the 2d places from itself on.
 Task<> bruck(Group group, std::span<std::byte> all, const Blocks& blocks) {
   const std::uint32_t size = group.size();
@@ -50,7 +48,7 @@ Task<> ring(Group group, std::span<std::byte> all, const Blocks& blocks, std::ui
 
 Task<> gather_all(Group group, std::span<std::byte> all, const Blocks& blocks) {
   if (group.size() == 1) co_return;
-  if (blocks.total() <= kSmallBytes) {
+  if (group.algorithm(Collective::gather_all, blocks.total() / group.size()) == Algorithm::bruck) {
     co_await bruck(group, all, blocks);
     co_return;
   }

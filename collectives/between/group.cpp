@@ -1,7 +1,11 @@
 // What the members of a group send each other, by way of the mailbox.
 #include "collectives/between/group.hpp"
 
+#include <algorithm>
+
 #include "collectives/mailbox.hpp"
+#include "collectives/tuning.hpp"
+#include "runtime/assert.hpp"
 #include "runtime/combinators.hpp"
 
 namespace coracle {
@@ -14,6 +18,17 @@ constexpr std::size_t kSentAtOnceBytes = 512;
 
 std::uint64_t Group::tag(std::uint32_t step) const noexcept {
   return tag_of(sequence_, first_step_ + step);
+}
+
+Algorithm Group::algorithm(Collective collective, std::size_t bytes) const {
+  if (wish_ == Algorithm::automatic) {
+    const Work work{bytes, size_, team_->nodes().count() == 1};
+    return team_->rank().local<Tuning>().algorithm(collective, work);
+  }
+  const std::span<const Algorithm> known = algorithms_of(collective);
+  CORACLE_ASSERT(std::find(known.begin(), known.end(), wish_) != known.end(), "{} is no way of {}", name_of(wish_),
+                 name_of(collective));
+  return wish_;
 }
 
 // Not coroutines: they hand on the mailbox's.

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include "collectives/model.hpp"
+#include "runtime/algorithm.hpp"
 #include "runtime/task.hpp"
 #include "runtime/team.hpp"
 
@@ -46,6 +48,16 @@ class Group {
     return other;
   }
 
+  /// The same where the caller wants the collective to go so.
+  Group choosing(Algorithm algorithm) const noexcept {
+    Group other = *this;
+    other.wish_ = algorithm;
+    return other;
+  }
+  /// How a collective with so many bytes (see Work) goes: as the caller wants, or the environment, or by the cost
+  /// model.
+  Algorithm algorithm(Collective collective, std::size_t bytes) const;
+
   std::uint32_t size() const noexcept { return size_; }
   std::uint32_t place() const noexcept { return place_; }
 
@@ -73,6 +85,7 @@ class Group {
   std::uint32_t place_;
   std::uint32_t first_step_ = 0;
   bool by_nodes_ = false;
+  Algorithm wish_ = Algorithm::automatic;
   std::uint32_t root_ = 0;
 };
 

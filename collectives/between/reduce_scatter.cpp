@@ -9,9 +9,6 @@
 namespace coracle::between {
 namespace {
 
-// Of smaller blocks, the fewer steps of all_reduce cost less than its larger messages.
-constexpr std::size_t kSmallBlockBytes = 4 * 1024;
-
 enum Phase : std::uint32_t { kFirstLane = 0, kAllReduce = 8 };
 
 /// Part of a block: the same part of every member's is combined.
@@ -52,10 +49,11 @@ Task<> combine_blocks(Group group, std::span<const std::byte> values, std::span<
 
 Task<> reduce_scatter(Group group, std::span<const std::byte> values, std::span<std::byte> mine, const Blocks& blocks,
                       const Reduction& reduction) {
-  if (group.size() > 2 && blocks.total() <= kSmallBlockBytes * group.size()) {
+  const Algorithm algorithm = group.algorithm(Collective::reduce_scatter, blocks.total() / group.size());
+  if (algorithm != Algorithm::pairwise) {
     const Scratch all(values.size());
     std::copy(values.begin(), values.end(), all.data());
-    co_await all_reduce(group.phase(kAllReduce), all.span(), reduction);
+    co_await all_reduce(group.phase(kAllReduce).choosing(algorithm), all.span(), reduction);
     const std::span<std::byte> result = blocks.of(all.span(), group.place());
     std::copy(result.begin(), result.end(), mine.begin());
     co_return;

@@ -118,8 +118,8 @@ TEST_CASE("tuning: the environment's wishes reach the ranks as words of the job"
   CHECK(words == "inside.latency_ns=77 broadcast=pipelined,chunk=4K all_reduce=ring");
   Tuning tuning(Costs{}, words);
   CHECK(tuning.model().costs().inside.latency_ns == 77);
-  CHECK(tuning.algorithm(Collective::all_reduce, 8, 4) == Algorithm::ring);
-  CHECK(tuning.algorithm(Collective::gather_all, 8, 4) != Algorithm::automatic);
+  CHECK(tuning.algorithm(Collective::all_reduce, {8, 4}) == Algorithm::ring);
+  CHECK(tuning.algorithm(Collective::gather_all, {8, 4}) != Algorithm::automatic);
 }
 
 TEST_CASE("tuning: the program's word comes first, then the environment's, then the model's") {
@@ -153,10 +153,27 @@ TEST_CASE("tuning: what is remembered is what the model says, and alike within a
   CHECK(tuning.broadcast({4, 2}, 1025) == tuning.broadcast({4, 2}, 1280));
 }
 
+TEST_CASE("tuning: of other collectives, too, and however many are asked for") {
+  constexpr std::uint64_t kSeed = 22;
+  CAPTURE(kSeed);
+  sim::Random random(kSeed);
+  Tuning tuning(Costs{}, "");
+  for (int round = 0; round < 5'000; ++round) {
+    const auto collective = static_cast<Collective>(random.below(kCollectives));
+    // Ends of steps, of which the model is asked itself.
+    const std::size_t bytes = std::size_t{16} << random.below(20);
+    const Work work{bytes, static_cast<std::uint32_t>(1 + random.below(40)), random.below(2) == 0};
+    const Algorithm algorithm = tuning.algorithm(collective, work);
+    CHECK(algorithm == tuning.model().choose(collective, work));
+    CHECK(tuning.latest(collective) == algorithm);
+  }
+  CHECK(tuning.algorithm(Collective::all_reduce, {33'000, 5}) == tuning.algorithm(Collective::all_reduce, {40'960, 5}));
+}
+
 TEST_CASE("tuning: words of a job that make no sense are refused") {
-  for (const char* words :
-       {"inside.latency=5", "inside.latency_ns=-5", "inside.latency_ns=nan", "inside.readers=0", "latency",
-        "broadcast=fast", "all_reduce=bruck", "between.bandwidth_bytes_per_ns=0", "inside.latency_ns=5ns"}) {
+  for (const char* words : {"inside.latency=5", "inside.latency_ns=-5", "inside.latency_ns=nan", "inside.readers=0",
+                            "latency", "broadcast=fast", "all_reduce=bruck", "scan=ring",
+                            "between.bandwidth_bytes_per_ns=0", "inside.latency_ns=5ns"}) {
     CAPTURE(words);
     CHECK_THROWS_AS(Tuning(Costs{}, words), Error);
   }

@@ -131,21 +131,72 @@ TEST_CASE("model: the other collectives have few steps for short vectors and lit
   const CostModel model(Costs{});
   for (const std::uint32_t participants : {2U, 3U, 16U, 100U}) {
     CAPTURE(participants);
-    CHECK(model.choose(Collective::all_reduce, 8, participants) == Algorithm::doubling);
+    const auto choice = [&model, participants](Collective collective, std::size_t bytes) {
+      return model.choose(collective, {bytes, participants});
+    };
+    CHECK(choice(Collective::all_reduce, 8) == Algorithm::doubling);
+    CHECK(choice(Collective::reduce, 8) == Algorithm::binomial);
+    CHECK(choice(Collective::gather_all, 8) == Algorithm::bruck);
+    CHECK(choice(Collective::gather, 64 << 20) == Algorithm::linear);
+    CHECK(choice(Collective::scatter, 64 << 20) == Algorithm::linear);
+    CHECK(choice(Collective::reduce_scatter, 64 << 20) == Algorithm::pairwise);
+    CHECK(choice(Collective::all_to_all, 64 << 20) == Algorithm::pairwise);
     if (participants == 2) continue;
-    CHECK(model.choose(Collective::all_reduce, 64 << 20, participants) != Algorithm::doubling);
-    CHECK(model.choose(Collective::reduce, 8, participants) == Algorithm::binomial);
-    CHECK(model.choose(Collective::reduce, 64 << 20, participants) == Algorithm::halving);
-    CHECK(model.choose(Collective::all_to_all, 64 << 20, participants) == Algorithm::pairwise);
+    CHECK(choice(Collective::all_reduce, 64 << 20) != Algorithm::doubling);
+    CHECK(choice(Collective::reduce, 64 << 20) == Algorithm::halving);
   }
-  CHECK(model.choose(Collective::all_to_all, 8, 100) == Algorithm::bruck);
+  CHECK(model.choose(Collective::all_to_all, {8, 100}) == Algorithm::bruck);
+  CHECK(model.choose(Collective::reduce_scatter, {8, 100}) == Algorithm::doubling);
+  CHECK(model.choose(Collective::reduce_scatter, {8, 2}) == Algorithm::pairwise);
+  CHECK(model.choose(Collective::scatter, {8, 100}) == Algorithm::binomial);
+}
+
+TEST_CASE("model: the times of the other collectives are those of their messages, one after the other") {
+  // 10 us for a message without data; above 8 KiB three to receive and four to exchange. 10 bytes per ns are copied, 5
+  // combined.
+  const CostModel model(simple_costs());
+  const auto ns = [&model](Collective collective, Algorithm algorithm, std::size_t bytes, std::uint32_t participants) {
+    return model.collective_ns(collective, algorithm, {bytes, participants});
+  };
+  CHECK(ns(Collective::all_reduce, Algorithm::doubling, 1'000, 1) == 0);
+  CHECK(ns(Collective::all_reduce, Algorithm::doubling, 1'000, 8) == doctest::Approx(3 * (10'000 + 1'000 + 200)));
+  // Folded at first, and unfolded at last.
+  CHECK(ns(Collective::all_reduce, Algorithm::doubling, 1'000, 15) == doctest::Approx(5 * 11'000 + 4 * 200));
+  CHECK(ns(Collective::all_reduce, Algorithm::halving, 80'000, 2) == doctest::Approx(2 * (40'000 + 40'000) + 8'000));
+  CHECK(ns(Collective::reduce, Algorithm::binomial, 20'000, 5) == doctest::Approx(3 * (30'000 + 20'000 + 4'000)));
+  CHECK(ns(Collective::reduce, Algorithm::binomial, 1'000, 5) == doctest::Approx(2 * 10'000 + 3 * (1'000 + 200)));
+  CHECK(ns(Collective::gather, Algorithm::linear, 1'000, 5) == doctest::Approx(11'000 + 3 * 2'000));
+  CHECK(ns(Collective::gather, Algorithm::binomial, 1'000, 4) == doctest::Approx(2 * 400 + 11'000 + 12'000));
+  CHECK(ns(Collective::all_to_all, Algorithm::pairwise, 1'000, 6) == doctest::Approx(2 * 10'000 + 5 * 2'000));
+  // In the steps of distance 1 and 2, of three places one block goes on.
+  CHECK(ns(Collective::all_to_all, Algorithm::bruck, 1'000, 3) == doctest::Approx(600 + 2 * (11'000 + 200)));
+  CHECK(ns(Collective::scan, Algorithm::doubling, 1'000, 6) == doctest::Approx(3 * (11'000 + 400)));
+}
+
+TEST_CASE("model: members of one node exchange messages at the cost of their node, not of the network") {
+  Costs costs = simple_costs();
+  const CostModel model(costs);
+  costs.between.latency_ns *= 10;
+  const CostModel slower(costs);
+  const Work work{1'000, 4, true};
+  const double ns = model.collective_ns(Collective::all_reduce, Algorithm::doubling, work);
+  CHECK(ns > 0);
+  CHECK(slower.collective_ns(Collective::all_reduce, Algorithm::doubling, work) == ns);
+}
+
+TEST_CASE("model: of the other collectives' algorithms none is predicted to be faster than the chosen one") {
+  const CostModel model(Costs{});
   for (std::size_t i = 0; i < kCollectives; ++i) {
     const auto collective = static_cast<Collective>(i);
-    for (std::size_t bytes = 0; bytes <= 64 << 20; bytes = bytes * 8 + 1) {
-      const Algorithm best = model.choose(collective, bytes, 12);
-      for (const Algorithm algorithm : algorithms_of(collective))
-        CHECK(model.collective_ns(collective, algorithm, bytes, 12) >=
-              model.collective_ns(collective, best, bytes, 12));
+    for (const bool on_one_node : {false, true}) {
+      for (std::size_t bytes = 0; bytes <= 64 << 20; bytes = bytes * 8 + 1) {
+        const Work work{bytes, 12, on_one_node};
+        const double best_ns = model.collective_ns(collective, model.choose(collective, work), work);
+        for (const Algorithm algorithm : algorithms_of(collective)) {
+          CAPTURE(bytes);
+          CHECK_MESSAGE(model.collective_ns(collective, algorithm, work) >= 0.9 * best_ns, name_of(algorithm));
+        }
+      }
     }
   }
 }

@@ -21,6 +21,7 @@ struct SimJob {
   FaultPlan faults;
   std::uint64_t silence_limit_ns = 1'000'000;
   bool survive = false;
+  std::string choices;  ///< How collectives go (job_words).
 
   JobShape shape() const {
     JobShape shape;
@@ -31,6 +32,7 @@ struct SimJob {
     shape.segment_bytes = segment_bytes;
     shape.network.silence_limit_ns = silence_limit_ns;
     shape.network.survive = survive;
+    choices.copy(shape.choices.data(), shape.choices.size() - 1);
     return shape;
   }
 
