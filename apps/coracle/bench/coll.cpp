@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "apps/coracle/bench/benchmarks.hpp"
 #include "apps/coracle/bench/coll_choices.hpp"
 #include "apps/coracle/bench/raw_moves.hpp"
 #include "collectives/collectives.hpp"
+#include "collectives/tuning.hpp"
+#include "runtime/assert.hpp"
 #include "runtime/error.hpp"
 
 namespace coracle::bench {
@@ -30,47 +33,72 @@ struct Subject {
   }
 };
 
+constexpr const char* kBroadcast = "broadcast";
+
 struct Collective {
   const char* name;
-  Task<> (*run)(Subject& subject);
+  Task<> (*run)(Subject& subject, Algorithm algorithm);
   void (RawMoves::*limit)(std::size_t count);
+  std::optional<coracle::Collective> kind = {};  ///< What the choice of its algorithm goes by; none: it has no choice.
   bool sized = true;
-  bool chosen = false;  ///< By the cost model, among ways that can be tried.
 };
 
+using Kind = coracle::Collective;
 constexpr Collective kCollectives[] = {
-    {"barrier", [](Subject& subject) { return subject.team.barrier(); }, &RawMoves::barrier, false},
-    {"broadcast", [](Subject& subject) { return subject.team.broadcast(subject.values(), 0); }, &RawMoves::broadcast,
-     true, true},
-    {"reduce", [](Subject& subject) { return subject.team.reduce(subject.values(), std::plus<>(), 0); },
-     &RawMoves::reduce},
-    {"all_reduce", [](Subject& subject) { return subject.team.all_reduce(subject.values(), std::plus<>()); },
-     &RawMoves::all_reduce},
+    {"barrier", [](Subject& subject, Algorithm) { return subject.team.barrier(); }, &RawMoves::barrier, {}, false},
+    {kBroadcast, [](Subject& subject, Algorithm) { return subject.team.broadcast(subject.values(), 0); },
+     &RawMoves::broadcast},
+    {"reduce",
+     [](Subject& subject, Algorithm algorithm) {
+       return subject.team.reduce(subject.values(), std::plus<>(), 0, algorithm);
+     },
+     &RawMoves::reduce, Kind::reduce},
+    {"all_reduce",
+     [](Subject& subject, Algorithm algorithm) {
+       return subject.team.all_reduce(subject.values(), std::plus<>(), algorithm);
+     },
+     &RawMoves::all_reduce, Kind::all_reduce},
     {"gather",
-     [](Subject& subject) { return subject.team.gather(subject.block(), subject.at_root(subject.blocks()), 0); },
-     &RawMoves::gather},
-    {"gather_all", [](Subject& subject) { return subject.team.gather_all(subject.block(), subject.blocks()); },
-     &RawMoves::gather_all},
+     [](Subject& subject, Algorithm algorithm) {
+       return subject.team.gather(subject.block(), subject.at_root(subject.blocks()), 0, algorithm);
+     },
+     &RawMoves::gather, Kind::gather},
+    {"gather_all",
+     [](Subject& subject, Algorithm algorithm) {
+       return subject.team.gather_all(subject.block(), subject.blocks(), algorithm);
+     },
+     &RawMoves::gather_all, Kind::gather_all},
     {"scatter",
-     [](Subject& subject) {
-       return subject.team.scatter(subject.at_root(subject.source_blocks()), subject.values(), 0);
+     [](Subject& subject, Algorithm algorithm) {
+       return subject.team.scatter(subject.at_root(subject.source_blocks()), subject.values(), 0, algorithm);
      },
-     &RawMoves::scatter},
+     &RawMoves::scatter, Kind::scatter},
     {"reduce_scatter",
-     [](Subject& subject) {
-       return subject.team.reduce_scatter(subject.source_blocks(), subject.values(), std::plus<>());
+     [](Subject& subject, Algorithm algorithm) {
+       return subject.team.reduce_scatter(subject.source_blocks(), subject.values(), std::plus<>(), algorithm);
      },
-     &RawMoves::reduce_scatter},
-    {"all_to_all", [](Subject& subject) { return subject.team.all_to_all(subject.source_blocks(), subject.blocks()); },
-     &RawMoves::all_to_all},
-    {"scan", [](Subject& subject) { return subject.team.scan(subject.values(), std::plus<>()); }, &RawMoves::scan},
+     &RawMoves::reduce_scatter, Kind::reduce_scatter},
+    {"all_to_all",
+     [](Subject& subject, Algorithm algorithm) {
+       return subject.team.all_to_all(subject.source_blocks(), subject.blocks(), algorithm);
+     },
+     &RawMoves::all_to_all, Kind::all_to_all},
+    {"scan", [](Subject& subject, Algorithm) { return subject.team.scan(subject.values(), std::plus<>()); },
+     &RawMoves::scan},
 };
 
 constexpr std::uint64_t kSizes[] = {8, 64, 1024, 4096, 16384, 65536, 262144, 1048576};
 
-Task<> repeat(const Collective& collective, Subject& subject, std::uint64_t count) {
-  for (; count != 0; --count) co_await collective.run(subject);
+Task<> repeat(const Collective& collective, Subject& subject, Algorithm algorithm, std::uint64_t count) {
+  for (; count != 0; --count) co_await collective.run(subject, algorithm);
 }
+
+/// One of the ways of a collective between nodes.
+struct Way {
+  Algorithm algorithm;
+  Figure figure;
+  std::optional<double> allocations;
+};
 
 /// Its times are those of the slowest rank: a batch ends when all have come to its end.
 class Sweep {
@@ -87,11 +115,13 @@ class Sweep {
     for (const Collective* collective : collectives) {
       for (const std::uint64_t bytes : collective->sized ? sizes : std::vector<std::uint64_t>{0}) {
         subject_.count = bytes / sizeof(double);
-        if (self_.placement() == Placement::sim)
+        if (self_.nodes() > 1 && collective->kind)
+          co_await compared(*collective);
+        else if (self_.placement() == Placement::sim)
           co_await simulated(*collective);
         else
           co_await measured(*collective, limited);
-        if (collective->chosen && self_.nodes() > 1) co_await compare_choices(bench_, subject_.values());
+        if (self_.nodes() > 1 && collective->name == kBroadcast) co_await compare_choices(bench_, subject_.values());
       }
     }
   }
@@ -99,7 +129,7 @@ class Sweep {
  private:
   Task<> measured(const Collective& collective, bool limited) {
     Contest contest(self_, bench_.plan);
-    const auto ours = contest.add([&](std::uint64_t count) { return batch(collective, count); });
+    const auto ours = add(contest, collective, Algorithm::automatic);
     std::optional<std::size_t> limit;
     if (limited) {
       limit = contest.add_plain([&](std::uint64_t count) {
@@ -118,22 +148,69 @@ class Sweep {
     bench_.report.add(title(collective), row);
   }
 
-  Task<> batch(const Collective& collective, std::uint64_t count) {
-    co_await repeat(collective, subject_, count);
+  std::size_t add(Contest& contest, const Collective& collective, Algorithm algorithm) {
+    return contest.add(
+        [this, &collective, algorithm](std::uint64_t count) { return batch(collective, algorithm, count); });
+  }
+
+  Task<> batch(const Collective& collective, Algorithm algorithm, std::uint64_t count) {
+    co_await repeat(collective, subject_, algorithm, count);
     co_await self_.world().barrier();
   }
 
   /// One after the other from a common start, in virtual time.
-  Task<> simulated(const Collective& collective) {
+  Task<Figure> simulate(const Collective& collective, Algorithm algorithm) {
     std::vector<double> samples;
     for (int i = 0; i < (bench_.plan.quick ? 1 : 5); ++i) {
       co_await self_.world().barrier();
       const std::uint64_t begin = self_.loop().exact_now_ns();
-      co_await collective.run(subject_);
+      co_await collective.run(subject_, algorithm);
       const auto taken = static_cast<double>(self_.loop().exact_now_ns() - begin);
-      samples.push_back(co_await self_.world().all_reduce(taken, [](double a, double b) { return std::max(a, b); }));
+      samples.push_back(co_await self_.world().all_reduce(taken, max_of));
     }
-    if (bench_.keeps_time()) bench_.report.add(title(collective), row_of(collective, figure_of(samples)));
+    co_return figure_of(samples);
+  }
+
+  Task<> simulated(const Collective& collective) {
+    const Figure figure = co_await simulate(collective, Algorithm::automatic);
+    if (bench_.keeps_time()) bench_.report.add(title(collective), row_of(collective, figure));
+  }
+
+  /// Between nodes, in all ways. The row is that of the chosen one, and the best is its limit.
+  Task<> compared(const Collective& collective) {
+    co_await collective.run(subject_, Algorithm::automatic);
+    const Algorithm chosen = self_.local<Tuning>().latest(*collective.kind);
+    std::vector<Way> ways;
+    Contest contest(self_, bench_.plan);
+    for (const Algorithm algorithm : algorithms_of(*collective.kind)) {
+      ways.push_back({algorithm, {}, {}});
+      if (self_.placement() == Placement::sim)
+        ways.back().figure = co_await simulate(collective, algorithm);
+      else
+        add(contest, collective, algorithm);
+    }
+    if (self_.placement() != Placement::sim) co_await contest.run();
+    if (!bench_.keeps_time()) co_return;
+    for (std::size_t i = 0; self_.placement() != Placement::sim && i < ways.size(); ++i)
+      ways[i] = {ways[i].algorithm, contest.figure(i), contest.allocations(i)};
+    bench_.report.add(title(collective), row_of(collective, ways, chosen));
+  }
+
+  Row row_of(const Collective& collective, const std::vector<Way>& ways, Algorithm chosen) const {
+    const auto of_chosen =
+        std::find_if(ways.begin(), ways.end(), [chosen](const Way& way) { return way.algorithm == chosen; });
+    CORACLE_ASSERT(of_chosen != ways.end(), "{} between nodes has gone without a choice", collective.name);
+    const auto best = std::min_element(ways.begin(), ways.end(), [](const Way& left, const Way& right) {
+      return left.figure.median < right.figure.median;
+    });
+    Row row = row_of(collective, of_chosen->figure);
+    row.allocations = of_chosen->allocations;
+    row.limit = best->figure;
+    row.limit_name = best == of_chosen
+                         ? fmt::format("the best way, {}", name_of(chosen))
+                         : fmt::format("the best way, {}; chosen: {}", name_of(best->algorithm), name_of(chosen));
+    for (const Way& way : ways) row.details[std::string(name_of(way.algorithm))] = way.figure.median;
+    return row;
   }
 
   Row row_of(const Collective& collective, const Figure& figure) const {
