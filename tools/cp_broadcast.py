@@ -43,8 +43,8 @@ def setting(part, nodes, mates, tree, sizes, iterations, arrival="uniform", dela
 SETTINGS = [
     setting("bt", 16, 4, "binomial", PAPER_SIZES, 1000),
     setting("bt", 16, 8, "binomial", PAPER_SIZES, 1000),
-    setting("rdaas", 16, 4, "recursive_doubling", PAPER_SIZES, 100),
-    setting("rdaas", 16, 8, "recursive_doubling", PAPER_SIZES, 100),
+    setting("rdaas", 16, 4, "recursive_doubling", PAPER_SIZES, 1000),
+    setting("rdaas", 16, 8, "recursive_doubling", PAPER_SIZES, 1000),
     setting("ring", 10, 4, "ring", RING_SIZES, 1000),
     setting("ring", 10, 8, "ring", RING_SIZES, 1000),
     setting("large", 1024, 64, "binomial", ["16K"], 2),
