@@ -98,15 +98,24 @@ Task<> broadcast_short(const Broadcast& broadcast) {
   if (round.mates() > 1) co_await pass_short(round, leader, broadcast.data);
 }
 
-std::uint32_t find_leader(const Broadcast& broadcast, Round& round) {
-  if (broadcast.on_root_node()) return broadcast.team.nodes().place_of(broadcast.root);
-  return broadcast.choice.method == BroadcastMethod::competitive ? round.elect() : 0;
+/// The place of who leads here. Of many ranks only some compete; the others wait until one of these has come.
+Task<std::uint32_t> find_leader(const Broadcast& broadcast, Round& round) {
+  if (broadcast.on_root_node()) co_return broadcast.team.nodes().place_of(broadcast.root);
+  if (broadcast.choice.method != BroadcastMethod::competitive) co_return 0;
+  const bool all_compete = round.mates() <= kCompetitorsMax;
+  if (!all_compete && round.place() >= kCompetitorsMax) {
+    if (!round.has_decided(1)) co_await round.decided(1);
+    co_return static_cast<std::uint32_t>(round.verdict() - 1);
+  }
+  const std::uint32_t leader = round.elect();
+  if (!all_compete && leader == round.place()) round.decide(leader + 1);
+  co_return leader;
 }
 
 /// The part of a leader or a mate, once it is known which.
 Task<> take_part(const Broadcast& broadcast, BroadcastWithin& within, const BroadcastSchedule& schedule) {
   if (!within.round().is_open()) co_await within.round().open();
-  const std::uint32_t leader = find_leader(broadcast, within.round());
+  const std::uint32_t leader = co_await find_leader(broadcast, within.round());
   if (leader != within.round().place()) {
     co_await within.follow(leader);
     co_return;

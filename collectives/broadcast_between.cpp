@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "collectives/broadcast_model.hpp"
 #include "collectives/sizes.hpp"
 #include "runtime/combinators.hpp"
 #include "runtime/error.hpp"
@@ -78,7 +79,7 @@ std::vector<std::uint32_t> BroadcastBetween::leaders(std::uint32_t node) const {
   const TeamNodes& nodes = broadcast_.team.nodes();
   const std::uint32_t number = broadcast_.of_team(node);
   const bool any = broadcast_.choice.method == BroadcastMethod::competitive;
-  std::vector<std::uint32_t> members(any ? nodes.size_of(number) : 1);
+  std::vector<std::uint32_t> members(any ? std::min(nodes.size_of(number), kCompetitorsMax) : 1);
   for (std::uint32_t place = 0; place < members.size(); ++place) members[place] = nodes.member(number, place);
   return members;
 }

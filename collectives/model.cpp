@@ -106,15 +106,15 @@ double CostModel::arrival_ns(const BroadcastChoice& choice, TeamShape shape) con
   if (shape.nodes <= 1) return 0;
   // How much later one leader comes than the one before it, on the mean, if it does, for arrivals that are uniform in
   // [0, K]: K / 6 for two of them, and K n / ((n + 1) (2 n + 1)) when each is the first of n.
-  const double first_of = choice.method == BroadcastMethod::competitive ? shape.mates : 1;
+  const bool competes = choice.method == BroadcastMethod::competitive;
+  const double first_of = competes ? std::min(shape.mates, kCompetitorsMax) : 1;
   const double hop_ns = costs_.arrival_spread_ns * first_of / ((first_of + 1) * (2 * first_of + 1));
   const double steps = steps_of(shape.nodes);
   const double hops = choice.tree == BroadcastTree::binomial             ? steps
                       : choice.tree == BroadcastTree::recursive_doubling ? 2 * steps
                                                                          : steps + (shape.nodes - 1);
-  // The first of several must tell all ranks of its sender's node where it receives: it doesn't know who leads there.
-  const bool asks_all = choice.method == BroadcastMethod::competitive;
-  return hops * hop_ns + (asks_all ? (shape.mates - 1) * costs_.between.overhead_ns : 0);
+  // Who leads must tell all who may lead its sender's node where it receives.
+  return hops * hop_ns + (first_of - 1) * costs_.between.overhead_ns;
 }
 
 double CostModel::broadcast_ns(const BroadcastChoice& choice, std::size_t bytes, TeamShape shape) const noexcept {

@@ -124,6 +124,8 @@ Plan plan_of(std::uint64_t seed) {
   plan.job.seed = seed;
   plan.job.nodes = 1 + static_cast<std::uint32_t>(random.below(6));
   plan.job.size = plan.job.nodes + static_cast<std::uint32_t>(random.below(plan.job.nodes * 4 + 1));
+  // More on a node than compete for leading it.
+  if (random.below(20) == 0) plan.job.size = plan.job.nodes * (9 + static_cast<std::uint32_t>(random.below(10)));
   plan.job.model.jitter_ns = std::uint64_t{1} << random.below(15);
   plan.job.model.reorder = random.below(4) != 0;
   plan.job.model.eager_bytes_max = 512 + random.below(8000);
