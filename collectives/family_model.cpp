@@ -28,11 +28,17 @@ class Messages {
   double exchange_ns(double bytes) const noexcept { return hops_ns(bytes) + wire_ns(bytes); }
   /// One of many exchanges in a row, each with what the one before has brought, from one neighbour to another.
   double relay_ns(double bytes, std::uint32_t places) const noexcept {
-    if (places == 2) return exchange_ns(bytes);
-    constexpr double kWaiting = 1.15;  // neighbours wait for each other, and not in pairs
-    constexpr double kMeeting = 1.3;   // messages of several lanes meet at the ports
-    const bool in_lanes = between::lanes_for(static_cast<std::size_t>(bytes)) > 1;
-    return kWaiting * hops_ns(bytes) + wire_ns(bytes) * (in_lanes ? kMeeting : 1);
+    const double waiting = places == 2 ? 1 : 1.15;  // neighbours wait for each other, and not in pairs
+    return waiting * hops_ns(bytes) + wire_ns(bytes) + meeting_ns(bytes, bytes, 0.3);
+  }
+  /// Of `whole` data that is halved, and halved again, this part.
+  double half_ns(double part, double whole) const noexcept {
+    return exchange_ns(part) + meeting_ns(part, whole / 2, 0.2);
+  }
+  /// What it takes longer because messages of several lanes, into which steps of so many bytes are divided, meet at the
+  /// ports.
+  double meeting_ns(double bytes, double step_bytes, double share) const noexcept {
+    return between::lanes_for(static_cast<std::size_t>(step_bytes)) > 1 ? share * wire_ns(bytes) : 0;
   }
   /// What one more beside another takes.
   double next_ns(double bytes) const noexcept {
@@ -83,7 +89,7 @@ double halve_ns(const Messages& messages, double m, std::uint32_t places) noexce
   double part = m;
   for (std::uint32_t left = core_of(places); left > 1; left /= 2) {
     part /= 2;
-    ns += messages.exchange_ns(part) + messages.combine_ns(part);
+    ns += messages.half_ns(part, m) + messages.combine_ns(part);
   }
   return ns;
 }
@@ -93,7 +99,7 @@ double halving_ns(const Messages& messages, double m, std::uint32_t places) noex
   double part = m;
   for (std::uint32_t left = core_of(places); left > 1; left /= 2) {
     part /= 2;
-    ns += messages.exchange_ns(part);
+    ns += messages.half_ns(part, m);
   }
   return ns;
 }
@@ -120,7 +126,8 @@ double reduce_ns(const Messages& messages, Algorithm algorithm, double m, std::u
   if (algorithm == Algorithm::binomial) return tree_ns(messages, m, places);
   const std::uint32_t core = core_of(places);
   const double part = m / core;
-  return halve_ns(messages, m, places) + messages.receive_ns(part) + (core - 2) * messages.next_ns(part);
+  return halve_ns(messages, m, places) + messages.receive_ns(part) + (core - 2) * messages.next_ns(part) +
+         messages.meeting_ns(m - part, m / 2, 0.2);
 }
 
 /// gather and scatter.
