@@ -13,6 +13,7 @@
 #include "apps/coracle/bench/benchmarks.hpp"
 #include "apps/coracle/bench/upa_options.hpp"
 #include "apps/coracle/bench/upa_samples.hpp"
+#include "collectives/broadcast_model.hpp"
 #include "collectives/collectives.hpp"
 #include "runtime/error.hpp"
 
@@ -125,7 +126,7 @@ class Model {
     for (const auto& [hops, nodes] : nodes_by_hops) sum += nodes * expected_reach(arrivals_, hops, competitors());
     return sum / (nodes_ - 1);
   }
-  std::uint32_t competitors() const noexcept { return competes() ? mates_ : 1; }
+  std::uint32_t competitors() const noexcept { return competes() ? std::min(mates_, kCompetitorsMax) : 1; }
 
  private:
   bool competes() const noexcept { return what_.method == BroadcastMethod::competitive; }
