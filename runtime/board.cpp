@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/cpu_pause.hpp"
 #include "runtime/error.hpp"
 #include "runtime/rank.hpp"
 
@@ -355,10 +356,8 @@ void Round::decide(std::uint64_t stage) noexcept {
 }
 
 void Round::rest_shortly() noexcept {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-  __builtin_ia32_pause();
-#endif
+  cpu_pause();
+  cpu_pause();
 }
 
 bool Round::anybody_reads() noexcept {

@@ -152,8 +152,9 @@ Task<> until_lost(Rank& self, std::uint64_t seed, Tally& tally) {
 }  // namespace
 
 TEST_CASE("collectives: a rank dies in the middle: an error on all survivors and no hang, for 1,000 seeds") {
+  constexpr std::uint32_t kSeeds = test::kSanitized ? 200 : 1000;
   std::uint32_t failed = 0;
-  for (std::uint64_t seed = 1; seed <= (test::kSanitized ? 200 : 1000); ++seed) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Random random(seed + 5'000'000);
     SimJob job;
     job.nodes = static_cast<std::uint32_t>(1 + random.below(4));
@@ -173,7 +174,7 @@ TEST_CASE("collectives: a rank dies in the middle: an error on all survivors and
     CHECK((nobody_noticed || tally.done + tally.failed >= job.size - 1));
     failed += tally.failed;
   }
-  CHECK(failed > 1000);  // the deaths have to bite
+  CHECK(failed > kSeeds);  // the deaths have to bite
 }
 
 TEST_CASE("collectives: members that give different sizes are told both") {

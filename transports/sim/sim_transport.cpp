@@ -54,6 +54,7 @@ void SimTransport::wake(std::uint32_t peer) noexcept {
 }
 
 void SimTransport::forget_messages() noexcept {
+  for (const Traveler* traveler : in_flight_) unfinished_.push_back(traveler->operation);
   for (auto& [peer, way] : ways_)
     for (Parcel* parcel : way.under_way)
       if (parcel->at_port()) delete parcel;

@@ -95,7 +95,7 @@ class SimTransport final : public Transport {
   Rank& rank_;
   AddressMap memory_;
   std::vector<Traveler*> in_flight_;    // that carry out operations
-  std::vector<Operation*> unfinished_;  // of a dead rank, which stays in memory with all that leads from it
+  std::vector<Operation*> unfinished_;  // of a rank that came to no end: it stays in memory, with all that it leads to
   std::size_t waiting_replies_ = 0;     // of this rank, at their targets; until they are under way no request is taken
   Inbox requests_;
   Inbox replies_;
