@@ -21,10 +21,17 @@ class Event {
   void reset() noexcept { set_ = false; }
   void set() noexcept {
     set_ = true;
+    // First come, first served: the list has the latest at its head.
+    Wait* longest = nullptr;
     for (Wait* wait = std::exchange(first_, nullptr); wait != nullptr;) {
-      Wait* next = wait->next_;
-      wait->complete();
+      Wait* next = std::exchange(wait->next_, longest);
+      longest = wait;
       wait = next;
+    }
+    while (longest != nullptr) {
+      Wait* next = longest->next_;
+      longest->complete();
+      longest = next;
     }
   }
 

@@ -82,6 +82,16 @@ Task<> look_at_waits(Scope& scope, Event& event, std::vector<std::string>& whats
   co_await yield();
 }
 
+Task<> note_waking(Event& event, int number, std::vector<int>& order) {
+  co_await event;
+  order.push_back(number);
+}
+Task<> wait_in_turn(Scope& scope, Event& event, std::vector<int>& order) {
+  for (int number = 0; number < 4; ++number) scope.spawn(note_waking(event, number, order));
+  co_await yield();
+  event.set();
+}
+
 }  // namespace
 
 TEST_CASE("scope: joins children that finish at once and later") {
@@ -117,4 +127,12 @@ TEST_CASE("scope: every live wait says what it awaits") {
   REQUIRE(whats.size() == 2);
   CHECK(whats[0] == "children");
   CHECK(whats[1] == "event");
+}
+
+TEST_CASE("event: those who wait are woken in the order in which they came") {
+  EventLoop loop;
+  Event event;
+  std::vector<int> order;
+  loop.run(with_scope(wait_in_turn, std::ref(event), std::ref(order)));
+  CHECK(order == std::vector<int>{0, 1, 2, 3});
 }

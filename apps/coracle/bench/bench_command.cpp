@@ -8,7 +8,9 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <fstream>
+#include <initializer_list>
 #include <memory>
+#include <string_view>
 
 #include "apps/coracle/bench/job.hpp"
 #include "apps/coracle/bench/spawn_table.hpp"
@@ -93,7 +95,18 @@ void set_nodes(const BenchWords& words, BenchOptions& options) {
     wrong(fmt::format("--transport {}: must be auto, tcp or verbs", words.transport));
 }
 
+/// An option that none of the chosen benchmarks reads would mislead who gave it.
+void check_read(const char* option, std::initializer_list<std::string_view> readers, const BenchOptions& options) {
+  const auto reads = [&](const Benchmark* each) {
+    return std::find(readers.begin(), readers.end(), each->name) != readers.end();
+  };
+  if (std::none_of(options.benchmarks.begin(), options.benchmarks.end(), reads))
+    wrong(fmt::format("{}: is only for {}", option, fmt::join(readers, " and ")));
+}
+
 void set_choices(const BenchWords& words, BenchOptions& options) {
+  if (!words.sizes.empty()) check_read("--sizes", {"coll", "upa"}, options);
+  if (!words.collectives.empty()) check_read("--only", {"coll"}, options);
   for (const std::string& size : words.sizes) {
     const auto bytes = parse_bytes(size);
     if (!bytes || *bytes == 0 || *bytes % 8 != 0 || *bytes > kSizeMax)
