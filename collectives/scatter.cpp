@@ -1,4 +1,5 @@
 // scatter in two levels: between nodes by one member of each, at the root's node the root; on each node by the board.
+// What is long goes from the root straight to each member, so that nobody waits for a late leader.
 #include "collectives/scatter.hpp"
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 
 #include "collectives/between/between.hpp"
 #include "collectives/gather_within.hpp"
+#include "collectives/mailbox.hpp"
 #include "collectives/mates.hpp"
 #include "collectives/packed.hpp"
 #include "collectives/scratch.hpp"
@@ -54,6 +56,15 @@ Task<> scatter_two_levels(Team& team, Group group, std::span<const std::byte> al
   co_await mates.run(std::move(on_node));
 }
 
+/// Whether each member gets its block from the root itself. With blocks that are offered and fetched, a message for
+/// each member takes hardly longer than one for each node, there is one copy less, and nobody who could be late leads.
+bool goes_straight(const Group& nodes, const Blocks& blocks) {
+  constexpr std::size_t kTwoLevelBytesMax = 16 * 1024;
+  static_assert(kTwoLevelBytesMax >= Mailbox::kWholeBytesMax);
+  return blocks.bytes(0) > kTwoLevelBytesMax &&
+         nodes.algorithm(Collective::scatter, blocks.total() / nodes.size()) == Algorithm::linear;
+}
+
 }  // namespace
 
 Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::byte> mine, std::uint32_t root,
@@ -70,12 +81,16 @@ Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::
     Mates mates(team);
     Task<> on_node = scatter_on_node(mates, all, mine, nodes.place_of(root));
     co_await mates.run(std::move(on_node));
-  } else if (by_board && nodes.largest() > 1) {
-    co_await scatter_two_levels(team, Group::of_nodes(team, sequence, root).choosing(algorithm), all, mine, root);
-  } else {
-    const Group group = Group(team, sequence).choosing(algorithm);
-    co_await between::scatter(group, all, mine, blocks, between::Known::everywhere, root);
+    co_return;
   }
+  const Group by_nodes = Group::of_nodes(team, sequence, root).choosing(algorithm);
+  if (by_board && nodes.largest() > 1 && !goes_straight(by_nodes, blocks)) {
+    co_await scatter_two_levels(team, by_nodes, all, mine, root);
+    co_return;
+  }
+  const Algorithm way = by_board && nodes.largest() > 1 ? Algorithm::linear : algorithm;
+  const Group group = Group(team, sequence).choosing(way);
+  co_await between::scatter(group, all, mine, blocks, between::Known::everywhere, root);
 }
 
 Task<> scatter_v_bytes(Team& team, std::span<const std::byte> all, Blocks blocks, std::span<std::byte> mine,
