@@ -125,8 +125,10 @@ void BroadcastWithin::help_mates() noexcept {
   const SharedParts parts(data_.size());
   for (std::uint32_t mate = 0; mate < round_.mates(); ++mate) {
     if (mate == round_.place() || !round_.has_posted(mate, 1) || round_.has_posted(mate, kDone)) continue;
-    if (!round_.is_lent(mate) || round_.lent(mate).mark != kShared || round_.begin_reading(mate) == nullptr) continue;
-    const std::span target(const_cast<std::byte*>(round_.lent(mate).address), data_.size());
+    if (!round_.is_lent(mate) || round_.lent(mate).mark != kShared) continue;
+    const std::byte* address = round_.begin_reading(mate);
+    if (address == nullptr) continue;  // it has failed
+    const std::span target(const_cast<std::byte*>(address), data_.size());
     for (std::uint32_t last = parts.count; round_.claim(mate) < parts.count; round_.written(mate)) {
       --last;
       copy_bytes(parts.of(data_, last), parts.of(target, last));
