@@ -116,7 +116,7 @@ class Sweep {
       for (const std::uint64_t bytes : collective->sized ? sizes : std::vector<std::uint64_t>{0}) {
         subject_.count = bytes / sizeof(double);
         if (self_.nodes() > 1 && collective->kind)
-          co_await compared(*collective);
+          co_await compared(*collective, *collective->kind);
         else if (self_.placement() == Placement::sim)
           co_await simulated(*collective);
         else
@@ -177,12 +177,12 @@ class Sweep {
   }
 
   /// Between nodes, in all ways. The row is that of the chosen one, and the best is its limit.
-  Task<> compared(const Collective& collective) {
+  Task<> compared(const Collective& collective, coracle::Collective kind) {
     co_await collective.run(subject_, Algorithm::automatic);
-    const Algorithm chosen = self_.local<Tuning>().latest(*collective.kind);
+    const Algorithm chosen = self_.local<Tuning>().latest(kind);
     std::vector<Way> ways;
     Contest contest(self_, bench_.plan);
-    for (const Algorithm algorithm : algorithms_of(*collective.kind)) {
+    for (const Algorithm algorithm : algorithms_of(kind)) {
       ways.push_back({algorithm, {}, {}});
       if (self_.placement() == Placement::sim)
         ways.back().figure = co_await simulate(collective, algorithm);
