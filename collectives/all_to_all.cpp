@@ -33,7 +33,7 @@ Task<> exchange_on_node(Mates& mates, Team& team, std::span<const std::byte> sou
     co_await mates.give(source);
   else
     mates.lend(source, 1);
-  const Copying how = copying_of(mates.count(), source.size());
+  const Copying how = small ? Copying::by_caches : copying_of(mates.count(), source.size());
   const auto own = blocks.of(source, team.index());
   std::copy(own.begin(), own.end(), blocks.of(target, team.index()).begin());
   for (std::uint32_t step = 1; step < mates.count(); ++step) {

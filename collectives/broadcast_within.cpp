@@ -148,10 +148,7 @@ Task<bool> BroadcastWithin::copy_with(std::uint32_t leader) {
   std::uint32_t next = 0;
   for (; round_.claim(round_.place()) < parts.count; ++next) copy_bytes(parts.of(source, next), parts.of(data_, next));
   round_.end_reading();
-  while (round_.written_by_others() < parts.count - next) {
-    round_.check_whole();
-    co_await yield();
-  }
+  co_await round_.written_by_mates(parts.count - next);
   co_return true;
 }
 

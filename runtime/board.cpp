@@ -228,8 +228,10 @@ void Round::publish(std::uint64_t stage) noexcept {
 }
 
 void Round::move_lent(const void* address) noexcept {
-  // Also where this member has lent nothing yet, and its post is as an earlier round has left it.
-  if (address == nullptr) own_post_.mark.store(Post::kLent, std::memory_order_relaxed);  // the next store orders it
+  // Where this member has lent nothing yet, its post may be as an earlier round has left it. The mark of what is lent
+  // stays: a mate may see the new mark with the old address.
+  if (address == nullptr && !is_lent(place()))
+    own_post_.mark.store(Post::kLent, std::memory_order_relaxed);  // the next store orders it
   // seq_cst: pairs with begin_reading(): a reader has marked itself before it loads the address.
   own_post_.address.store(reinterpret_cast<std::uint64_t>(address), std::memory_order_seq_cst);
 }
@@ -368,6 +370,17 @@ bool Round::anybody_reads() noexcept {
       return true;
   }
   return false;
+}
+
+Task<> Round::written_by_mates(std::uint32_t parts) {
+  // acquire: pairs with written().
+  const auto all_written = [&] { return own_post_.written.load(std::memory_order_acquire) >= parts; };
+  if (all_written()) co_return;
+  const Concern concern(board_.rank_, board_);
+  while (!all_written()) {
+    board_.check_whole();
+    co_await Breath();
+  }
 }
 
 Task<> Round::nobody_reads() {

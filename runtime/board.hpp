@@ -198,11 +198,11 @@ class [[nodiscard]] Round {
   }
   /// This member has written a part that it has claimed of a mate.
   void written(std::uint32_t place) noexcept {
-    post_of(place).written.fetch_add(1, std::memory_order_release);  // pairs with written_by_others()
+    post_of(place).written.fetch_add(1, std::memory_order_release);  // pairs with written_by_mates()
   }
-  std::uint32_t written_by_others() const noexcept { return own_post_.written.load(std::memory_order_acquire); }
-  /// What to ask now and then while waiting for them: throws Error (peer_lost) when the team is broken.
-  void check_whole() { board_.check_whole(); }
+  /// Until mates have written so many parts of what this member has lent. Throws Error (peer_lost) when the team
+  /// breaks.
+  Task<> written_by_mates(std::uint32_t parts);
 
   // --- decided together ---
   /// Order of arrival at this node: 0, 1, ... Once per member. The last one's number is mates() - 1.
