@@ -159,6 +159,7 @@ void NodeLauncher::start() {
   supervision.attendants = attendants();
   supervisor_ = std::make_unique<Supervisor>(share_->ranks().region(), signals_, std::move(supervision));
   share_->health().set_source(*supervisor_);
+  for (const Frame& frame : std::exchange(early_, {})) obey(frame);
   const auto refused = [this](const std::string& reason) {
     head_.send(FrameType::refused, encode(reason));
     supervisor_->abandon(1);
@@ -197,7 +198,7 @@ void NodeLauncher::obey(const Frame& frame) {
     return;
   }
   if (frame.type == FrameType::input && input_) return input_->push(frame.payload);
-  if (!supervisor_) return;  // to be ended before anything has started: the stream's end will follow
+  if (!supervisor_) return early_.push_back(frame);
   switch (frame.type) {
     case FrameType::end:
       return supervisor_->abandon(1);

@@ -53,6 +53,7 @@ class NodeLauncher final : private Attendant {
   std::unique_ptr<OutputForwarder> output_;
   std::unique_ptr<InputForwarder> input_;
   std::unique_ptr<Supervisor> supervisor_;
+  std::vector<Frame> early_;  ///< What came along with the directory, for the supervisor.
   bool told_bystander_ = false;
   bool watching_ = false;  ///< See FrameType::watch.
   bool reporting_ = false;

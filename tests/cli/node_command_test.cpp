@@ -1,0 +1,107 @@
+// `coracle node` as the head of a job sees it: frames go in, frames come out.
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "runtime/error.hpp"
+#include "runtime/launch/control_stream.hpp"
+#include "tests/cli/command.hpp"
+
+namespace {
+
+using coracle::ControlStream;
+using coracle::Frame;
+using coracle::FrameType;
+
+/// The launcher of a job of one rank, with this process at the head.
+class Node {
+ public:
+  Node() {
+    std::array<int, 2> ends{};
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
+    pid_ = ::fork();
+    REQUIRE(pid_ >= 0);
+    if (pid_ == 0) {
+      ::dup2(ends[1], STDIN_FILENO);
+      ::dup2(ends[1], STDOUT_FILENO);
+      ::execl(CORACLE_COMMAND, "coracle", "node", nullptr);
+      ::_exit(127);
+    }
+    ::close(ends[1]);
+    head_ = std::make_unique<ControlStream>(ends[0], ends[0]);
+  }
+  ~Node() {
+    head_.reset();
+    if (!soon([&] { return ::waitpid(pid_, nullptr, WNOHANG) == pid_; })) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+    }
+  }
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  /// All of it is there before the launcher sees any.
+  void send_at_once(const std::vector<Frame>& frames) {
+    ::kill(pid_, SIGSTOP);
+    for (const Frame& frame : frames) head_->send(frame.type, frame.payload);
+    ::kill(pid_, SIGCONT);
+  }
+  /// Whether a frame of that type comes.
+  bool says(FrameType type) {
+    return soon([&] {
+      while (std::optional<Frame> frame = head_->receive()) said_.insert_or_assign(frame->type, frame->payload);
+      return said_.count(type) > 0;
+    });
+  }
+  template <class T>
+  T said(FrameType type) {
+    return coracle::decode<T>(said_.at(type));
+  }
+
+ private:
+  pid_t pid_;
+  std::unique_ptr<ControlStream> head_;
+  std::map<FrameType, std::vector<std::byte>> said_;
+};
+
+Frame describe(std::string program, std::vector<std::string> arguments) {
+  coracle::NodeDescription description;
+  description.options.shape.placement = coracle::Placement::process;
+  description.options.program = std::move(program);
+  description.options.arguments = std::move(arguments);
+  return {FrameType::describe, encode(description)};
+}
+
+Frame directory(Node& node) {
+  coracle::JobDirectory directory;
+  directory.cards.push_back(node.said<coracle::NodeCard>(FrameType::card));
+  directory.ranks_on_machine = 1;
+  return {FrameType::directory, encode(directory)};
+}
+
+}  // namespace
+
+TEST_CASE("coracle node: what the head asks for along with the directory is obeyed") {
+  for (const FrameType how : {FrameType::end, FrameType::kill}) {
+    Node node;
+    node.send_at_once({describe("sleep", {"1000"})});
+    REQUIRE(node.says(FrameType::card));
+    node.send_at_once({directory(node), {how, {}}});
+    CHECK(node.says(FrameType::ended));
+  }
+  Node node;
+  node.send_at_once({describe("sleep", {"1000"})});
+  REQUIRE(node.says(FrameType::card));
+  node.send_at_once({directory(node), {FrameType::report, {}}});
+  CHECK(node.says(FrameType::reported));
+  node.send_at_once({{FrameType::end, {}}});
+  CHECK(node.says(FrameType::ended));
+}
