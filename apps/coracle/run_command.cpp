@@ -42,7 +42,8 @@ void add_options(CLI::App& run, RunWords& words) {
   run.add_option("--network", words.network, "sim: file with the network's model");
   run.add_option("--faults", words.faults,
                  "sim: what goes wrong, and when: a file, or `random` for what the seed decides");
-  run.add_option("--bind", words.binding, "core: one core per rank where there are enough; none")
+  run.add_option("--bind", words.binding,
+                 "core: one core per rank where there are enough; share: also where there are not; none")
       ->capture_default_str();
   run.add_flag("-v,--verbose", words.verbose, "Say what is started where");
 }

@@ -180,9 +180,14 @@ JobOptions job_options(const RunWords& words) {
   options.interface = words.interface;
   set_shell(words, options);
   if (!words.timeout.empty()) options.timeout = duration("--timeout", words.timeout);
-  if (words.binding != "core" && words.binding != "none")
-    wrong(fmt::format("--bind {}: must be core or none", words.binding));
-  options.binding = words.binding == "core" ? Binding::core : Binding::none;
+  if (words.binding == "core")
+    options.binding = Binding::core;
+  else if (words.binding == "share")
+    options.binding = Binding::share;
+  else if (words.binding == "none")
+    options.binding = Binding::none;
+  else
+    wrong(fmt::format("--bind {}: must be core, share or none", words.binding));
   options.verbose = words.verbose;
   options.notes = describe_transports(shape);
   set_program(words, options);

@@ -150,7 +150,7 @@ NodeDescription decode(std::span<const std::byte> bytes) {
   options.ranks_per_node = reader.read<std::vector<std::uint32_t>>();
   options.program = reader.read<std::string>();
   options.arguments = reader.read<std::vector<std::string>>();
-  options.binding = checked(reader.read<std::uint32_t>(), Binding::core, "binding");
+  options.binding = checked(reader.read<std::uint32_t>(), Binding::share, "binding");
   options.verbose = read_flag(reader);
   options.interface = reader.read<std::string>();
   description.node = reader.read<std::uint32_t>();

@@ -13,8 +13,9 @@ namespace coracle {
 
 /// Where ranks run.
 enum class Binding {
-  none,  ///< Wherever the kernel puts them.
-  core,  ///< One core each when there are enough cores; else as `none`.
+  none,   ///< Wherever the kernel puts them.
+  core,   ///< One core each when there are enough cores; else as `none`.
+  share,  ///< One core each; ranks that outnumber the cores share them by turns.
 };
 
 struct JobOptions {

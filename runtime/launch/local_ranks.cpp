@@ -132,9 +132,11 @@ SpawnOptions LocalRanks::describe(std::uint32_t rank) const {
   for (std::uint32_t each = rank; each < rank + held; ++each)
     if (region_.block(each).listen_fd >= 0) spawn.keep_fds.push_back(region_.block(each).listen_fd);
   // One process with all ranks of the machine needs no part of it.
-  const bool pin = options_.binding == Binding::core && share_.ranks > held && share_.ranks <= cores_.size();
+  const bool wanted =
+      options_.binding == Binding::share || (options_.binding == Binding::core && share_.ranks <= cores_.size());
+  const bool pin = wanted && share_.ranks > held && !cores_.empty();
   for (std::uint32_t i = 0; pin && i < held; ++i) {
-    const std::vector<int>& core = cores_[share_.first + rank - region_.first_rank() + i];
+    const std::vector<int>& core = cores_[(share_.first + rank - region_.first_rank() + i) % cores_.size()];
     spawn.cpus.insert(spawn.cpus.end(), core.begin(), core.end());
   }
   spawn.new_process_group = true;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "tests/cli/command.hpp"
@@ -165,6 +166,31 @@ TEST_CASE("coracle run: with enough cores every rank has one of its own, unless 
     std::istringstream more_words(free_to_move.output());
     more_words >> name >> first >> name >> second;
     CHECK(first == second);
+  }
+}
+
+TEST_CASE("coracle run: with --bind share ranks that outnumber the cores are spread over them evenly") {
+  cpu_set_t cpus;
+  REQUIRE(::sched_getaffinity(0, sizeof cpus, &cpus) == 0);
+  for (const std::string& placement : process_placements()) {
+    CAPTURE(placement);
+    const std::string ranks = std::to_string(2 * CPU_COUNT(&cpus));
+    Command command({"run", "--bind", "share", "-n", ranks, "--place", placement, "sh", "-c",
+                     "grep Cpus_allowed_list /proc/self/status"});
+    REQUIRE(command.wait() == 0);
+    std::map<std::string, int> ranks_on;
+    std::istringstream words(command.output());
+    for (std::string name, core; words >> name >> core;) ++ranks_on[core];
+    int most = 0;
+    int least = 2 * CPU_COUNT(&cpus);
+    for (const auto& [core, count] : ranks_on) {
+      most = std::max(most, count);
+      least = std::min(least, count);
+    }
+    // A core may have several of the processors that are counted here.
+    CHECK(most == least);
+    CHECK(most >= 2);
+    CHECK(most * static_cast<int>(ranks_on.size()) == 2 * CPU_COUNT(&cpus));
   }
 }
 

@@ -35,7 +35,7 @@ TEST_CASE("coracle: bad input is named in the message, and the exit status tells
       {{"run", "--timeout", "0s", "true"}, 2, "--timeout 0s: must be a time such as"},
       {{"run", "--segment", "-1G", "true"}, 2, "--segment -1G: must be a size such as"},
       {{"run", "--segment", "1X", "true"}, 2, "--segment 1X: must be a size such as"},
-      {{"run", "--bind", "ship", "true"}, 2, "--bind ship: must be core or none"},
+      {{"run", "--bind", "ship", "true"}, 2, "--bind ship: must be core, share or none"},
       {{"run", "--colour", "true"}, 2, "unknown option --colour"},
       {{"run", "--place", "process", "--network", "model", "true"}, 2, "--place sim"},
       {{"run", "--place", "sim", "--network", missing, "true"}, 1, "can't read the network model " + missing},
