@@ -1,9 +1,9 @@
 // Which ways of a broadcast are worth a thought, and the fastest of them.
 #include <algorithm>
 #include <bit>
-#include <limits>
 
 #include "collectives/model.hpp"
+#include "collectives/quickest.hpp"
 
 namespace coracle {
 namespace {
@@ -68,17 +68,10 @@ std::vector<BroadcastChoice> CostModel::broadcast_candidates(std::size_t bytes, 
 }
 
 BroadcastChoice CostModel::choose_broadcast(std::size_t bytes, TeamShape shape, const BroadcastChoice& wish) const {
-  // The first in the list is the best where nothing tells them apart: another must win by more than the model's noise.
+  // The first in the list is the best where nothing tells them apart.
   constexpr double kAdvantage = 0.98;
-  double least_ns = std::numeric_limits<double>::infinity();
-  BroadcastChoice best;
-  for (const BroadcastChoice& candidate : broadcast_candidates(bytes, shape, wish)) {
-    const double ns = broadcast_ns(candidate, bytes, shape);
-    if (ns >= least_ns * kAdvantage) continue;
-    least_ns = ns;
-    best = candidate;
-  }
-  return best;
+  return quickest(broadcast_candidates(bytes, shape, wish), kAdvantage,
+                  [&](const BroadcastChoice& candidate) { return broadcast_ns(candidate, bytes, shape); });
 }
 
 }  // namespace coracle

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 
 #include "collectives/between/lanes.hpp"
 #include "collectives/mailbox.hpp"
 #include "collectives/model.hpp"
+#include "collectives/quickest.hpp"
 
 namespace coracle {
 namespace {
@@ -199,17 +199,10 @@ double CostModel::collective_ns(Collective collective, Algorithm algorithm, cons
 }
 
 Algorithm CostModel::choose(Collective collective, const Work& work) const noexcept {
-  // The first in the list has the fewest steps: another must win by more than the model's noise.
+  // The first in the list has the fewest steps.
   constexpr double kAdvantage = 0.95;
-  double least_ns = std::numeric_limits<double>::infinity();
-  Algorithm best = Algorithm::automatic;
-  for (const Algorithm algorithm : algorithms_of(collective)) {
-    const double ns = collective_ns(collective, algorithm, work);
-    if (ns >= least_ns * kAdvantage) continue;
-    least_ns = ns;
-    best = algorithm;
-  }
-  return best;
+  return quickest(algorithms_of(collective), kAdvantage,
+                  [&](Algorithm algorithm) { return collective_ns(collective, algorithm, work); });
 }
 
 }  // namespace coracle

@@ -267,26 +267,25 @@ const std::byte* Round::begin_reading(std::uint32_t place) noexcept {
 }
 
 Task<bool> Round::copy(std::uint32_t place, std::size_t offset, std::span<std::byte> target, Copying how) {
-  const std::byte* lent = begin_reading(place);
-  if (lent == nullptr) co_return false;
-  if (copies_at_once() && how == Copying::past_caches)
-    streaming_copy({lent + offset, target.size()}, target.data());
-  else if (copies_at_once())
-    std::memcpy(target.data(), lent + offset, target.size());
-  else
-    co_await copy_in_time(place, lent + offset, target);
-  end_reading();
-  co_return true;
+  return copy_from(place, Source::lent, offset, target, how);
 }
 
 Task<bool> Round::copy_results(std::uint32_t place, std::size_t offset, std::span<std::byte> target) {
-  // Also by begin_reading(), so that a mate that fails can tell when nobody reads any more.
-  if (begin_reading(place) == nullptr) co_return false;
-  const std::byte* results = post_of(place).results;
-  if (copies_at_once())
-    std::memcpy(target.data(), results + offset, target.size());
+  return copy_from(place, Source::results, offset, target, Copying::by_caches);
+}
+
+Task<bool> Round::copy_from(std::uint32_t place, Source which, std::size_t offset, std::span<std::byte> target,
+                            Copying how) {
+  // Results too, so that a mate that fails can tell when nobody reads any more.
+  const std::byte* source = begin_reading(place);
+  if (source == nullptr) co_return false;
+  if (which == Source::results) source = post_of(place).results;
+  if (copies_at_once() && how == Copying::past_caches)
+    streaming_copy({source + offset, target.size()}, target.data());
+  else if (copies_at_once())
+    std::memcpy(target.data(), source + offset, target.size());
   else
-    co_await copy_in_time(place, results + offset, target);
+    co_await copy_in_time(place, source + offset, target);
   end_reading();
   co_return true;
 }

@@ -243,6 +243,8 @@ class [[nodiscard]] Round {
   std::uint64_t value_of(std::uint64_t stage) const noexcept { return number_ << BoardPart::kStageBits | stage; }
   Post& post_of(std::uint32_t place) noexcept { return board_.part(place).posts[number_ % BoardPart::kRounds]; }
   bool anybody_reads() noexcept;
+  enum class Source { lent, results };
+  Task<bool> copy_from(std::uint32_t place, Source which, std::size_t offset, std::span<std::byte> target, Copying how);
   Task<> copy_in_time(std::uint32_t place, const std::byte* source, std::span<std::byte> target);
   static void rest_shortly() noexcept;
 

@@ -46,7 +46,8 @@ void streaming_copy(std::span<const std::byte> source, std::byte* target) noexce
 std::size_t last_level_cache_bytes() {
   constexpr std::size_t kUsual = 32 << 20;
   std::size_t largest = 0;
-  // Not by sysconf, which in virtual machines tells of what all cores of the host have together.
+  // Not by sysconf, which in virtual machines tells of what all cores of the host have together, nor by hwloc, whose
+  // look at the whole machine takes each rank milliseconds.
   for (int index = 0; index < 8; ++index) {
     std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/size");
     std::size_t kilobytes = 0;
