@@ -14,10 +14,10 @@
 namespace coracle {
 namespace {
 
-/// Messages between two participants.
-class Messages {
+/// MessageCosts between two participants.
+class MessageCosts {
  public:
-  Messages(const Costs& costs, bool on_one_node) noexcept
+  MessageCosts(const Costs& costs, bool on_one_node) noexcept
       : cost_(on_one_node ? on_node(costs.inside) : costs.between) {}
 
   /// It stays with its sender until it is asked for.
@@ -74,7 +74,7 @@ std::uint32_t core_of(std::uint32_t places) noexcept {
   return std::bit_floor(places);
 }
 
-double doubling_ns(const Messages& messages, double m, std::uint32_t places) noexcept {
+double doubling_ns(const MessageCosts& messages, double m, std::uint32_t places) noexcept {
   const double steps = std::countr_zero(core_of(places));
   const std::uint32_t folded = places - core_of(places);
   double folding = folded > 0 ? messages.receive_ns(m) + messages.combine_ns(m) : 0;
@@ -84,7 +84,7 @@ double doubling_ns(const Messages& messages, double m, std::uint32_t places) noe
 }
 
 /// Without the unfolding.
-double halve_ns(const Messages& messages, double m, std::uint32_t places) noexcept {
+double halve_ns(const MessageCosts& messages, double m, std::uint32_t places) noexcept {
   double ns = core_of(places) == places ? 0 : messages.receive_ns(m) + messages.combine_ns(m);
   double part = m;
   for (std::uint32_t left = core_of(places); left > 1; left /= 2) {
@@ -94,7 +94,7 @@ double halve_ns(const Messages& messages, double m, std::uint32_t places) noexce
   return ns;
 }
 
-double halving_ns(const Messages& messages, double m, std::uint32_t places) noexcept {
+double halving_ns(const MessageCosts& messages, double m, std::uint32_t places) noexcept {
   double ns = halve_ns(messages, m, places) + (core_of(places) == places ? 0 : messages.receive_ns(m));
   double part = m;
   for (std::uint32_t left = core_of(places); left > 1; left /= 2) {
@@ -104,11 +104,11 @@ double halving_ns(const Messages& messages, double m, std::uint32_t places) noex
   return ns;
 }
 
-double pairwise_sums_ns(const Messages& messages, double block, std::uint32_t places) noexcept {
+double pairwise_sums_ns(const MessageCosts& messages, double block, std::uint32_t places) noexcept {
   return (places - 1) * (messages.relay_ns(block, places) + messages.combine_ns(block));
 }
 
-double all_reduce_ns(const Messages& messages, Algorithm algorithm, double m, std::uint32_t places) noexcept {
+double all_reduce_ns(const MessageCosts& messages, Algorithm algorithm, double m, std::uint32_t places) noexcept {
   if (algorithm == Algorithm::doubling) return doubling_ns(messages, m, places);
   if (algorithm == Algorithm::halving) return halving_ns(messages, m, places);
   return pairwise_sums_ns(messages, m / places, places) + (places - 1) * messages.relay_ns(m / places, places);
@@ -116,13 +116,13 @@ double all_reduce_ns(const Messages& messages, Algorithm algorithm, double m, st
 
 /// As many steps as the member has bits set in its number that has the most; the first one receives once more, which
 /// adds to that only where it has to ask for what is offered.
-double tree_ns(const Messages& messages, double m, std::uint32_t places) noexcept {
+double tree_ns(const MessageCosts& messages, double m, std::uint32_t places) noexcept {
   const double received = std::bit_width(places - 1);
   const double steps = messages.is_large(m) ? received : std::countr_zero(core_of(places));
   return steps * messages.receive_ns(m) + (received - steps) * messages.wire_ns(m) + received * messages.combine_ns(m);
 }
 
-double reduce_ns(const Messages& messages, Algorithm algorithm, double m, std::uint32_t places) noexcept {
+double reduce_ns(const MessageCosts& messages, Algorithm algorithm, double m, std::uint32_t places) noexcept {
   if (algorithm == Algorithm::binomial) return tree_ns(messages, m, places);
   const std::uint32_t core = core_of(places);
   const double part = m / core;
@@ -131,7 +131,7 @@ double reduce_ns(const Messages& messages, Algorithm algorithm, double m, std::u
 }
 
 /// gather and scatter.
-double rooted_ns(const Messages& messages, Algorithm algorithm, double block, std::uint32_t places) noexcept {
+double rooted_ns(const MessageCosts& messages, Algorithm algorithm, double block, std::uint32_t places) noexcept {
   if (algorithm == Algorithm::linear) return messages.receive_ns(block) + (places - 2) * messages.next_ns(block);
   double ns = 2 * messages.copy_ns(block * places);  // into the order of the tree
   for (std::uint32_t distance = 1; distance < places; distance *= 2) {
@@ -142,7 +142,7 @@ double rooted_ns(const Messages& messages, Algorithm algorithm, double block, st
   return ns;
 }
 
-double gather_all_ns(const Messages& messages, Algorithm algorithm, double block, std::uint32_t places) noexcept {
+double gather_all_ns(const MessageCosts& messages, Algorithm algorithm, double block, std::uint32_t places) noexcept {
   if (algorithm == Algorithm::ring) return (places - 1) * messages.relay_ns(block, places);
   double ns = messages.copy_ns(block * places);  // into the order of the team
   for (std::uint32_t distance = 1; distance < places; distance *= 2)
@@ -150,13 +150,14 @@ double gather_all_ns(const Messages& messages, Algorithm algorithm, double block
   return ns;
 }
 
-double reduce_scatter_ns(const Messages& messages, Algorithm algorithm, double block, std::uint32_t places) noexcept {
+double reduce_scatter_ns(const MessageCosts& messages, Algorithm algorithm, double block,
+                         std::uint32_t places) noexcept {
   if (algorithm == Algorithm::pairwise) return pairwise_sums_ns(messages, block, places);
   const double all = block * places;
   return 2 * messages.copy_ns(all) + all_reduce_ns(messages, algorithm, all, places);
 }
 
-double all_to_all_ns(const Messages& messages, Algorithm algorithm, double block, std::uint32_t places) noexcept {
+double all_to_all_ns(const MessageCosts& messages, Algorithm algorithm, double block, std::uint32_t places) noexcept {
   if (algorithm == Algorithm::pairwise) {
     constexpr double kPairs = 4;  // at work at a time (between/all_to_all.cpp)
     return std::ceil((places - 1) / kPairs) * messages.hops_ns(block) + (places - 1) * messages.next_ns(block);
@@ -176,7 +177,7 @@ double all_to_all_ns(const Messages& messages, Algorithm algorithm, double block
 double CostModel::collective_ns(Collective collective, Algorithm algorithm, const Work& work) const noexcept {
   const std::uint32_t places = work.participants;
   if (places <= 1) return 0;
-  const Messages messages(costs_, work.on_one_node);
+  const MessageCosts messages(costs_, work.on_one_node);
   const auto bytes = static_cast<double>(work.bytes);
   switch (collective) {
     case Collective::reduce:

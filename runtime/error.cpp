@@ -31,6 +31,8 @@ class Category final : public std::error_category {
         return "peer lost";
       case Errc::given_up:
         return "collective given up";
+      case Errc::truncated:
+        return "message longer than its buffer";
     }
     return fmt::format("unknown condition {}", value);
   }

@@ -20,6 +20,7 @@ enum class Errc {
   deadlock,            ///< `sim`: nothing is left that could ever happen, but ranks still wait.
   peer_lost,  ///< The peer has died, hangs, or can't be reached any more: it stays lost for the rest of the job.
   given_up,   ///< A member of the team has ended a collective early, by an error or a time limit: the team is broken.
+  truncated,  ///< A message is longer than the buffer it was received into.
 };
 
 const std::error_category& coracle_category() noexcept;

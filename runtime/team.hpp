@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <type_traits>
@@ -12,6 +13,7 @@
 #include "runtime/algorithm.hpp"
 #include "runtime/broadcast_choice.hpp"
 #include "runtime/event.hpp"
+#include "runtime/messages/envelope.hpp"
 #include "runtime/peers.hpp"
 #include "runtime/remote.hpp"
 #include "runtime/segment.hpp"
@@ -21,7 +23,11 @@
 namespace coracle {
 
 class Board;
+class MatchedMessage;
 class Message;
+class Messages;
+class PersistentRecv;
+class PersistentSend;
 class Rank;
 
 /// A team's signals, at the same offset of every member's segment, so that nobody has to ask for them.
@@ -153,6 +159,53 @@ class Team final : private LossWatch {
   /// Members with the same `color` form a new team, in the order of `key` (ties: of their place here). Collective.
   Task<std::unique_ptr<Team>> split(std::uint32_t color, std::uint32_t key);
 
+  // --- tagged messages (runtime/messages/) ---
+  //
+  // Matched by team, source and tag; any number may be in flight (start() makes them nonblocking). Of the messages from
+  // one member to another that a receive accepts, it gets the first that was sent; of the receives that accept a
+  // message, it goes to the first that was posted. They have nothing to do with collectives, nor does a team that is
+  // broken end them: only the loss of the member that they depend on does (Errc::peer_lost).
+
+  /// Sends `data` to the member at `to`. Returns when `data` may be reused: for short messages at once, else when it
+  /// has been received. `tag`: anything but kAnyTag. Cancelled, it is withdrawn, unless it is being received.
+  template <class T>
+  Task<> send(std::span<T> data, std::uint32_t to, std::uint64_t tag = 0);
+  template <std::ranges::contiguous_range Range>
+    requires(!std::ranges::view<Range>)
+  Task<> send(const Range& data, std::uint32_t to, std::uint64_t tag = 0);
+  template <class T>
+  Task<> send_value(T value, std::uint32_t to, std::uint64_t tag = 0);
+  /// Receives a message of the member at `from`, or kAnySource, with `tag`, or kAnyTag. The message may be shorter than
+  /// `buffer`; for one that is longer it throws Error (truncated), and that message is gone. From kAnySource, the loss
+  /// of any member is thrown once; receives that are called later wait for the others.
+  template <class T>
+  Task<Received> recv(std::span<T> buffer, std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
+  template <std::ranges::contiguous_range Range>
+    requires(!std::ranges::view<Range>)
+  Task<Received> recv(Range& buffer, std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
+  /// Throws Error (truncated) also when the message is shorter than a T.
+  template <class T>
+  Task<T> recv_value(std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
+  /// Both at the same time.
+  template <class T, class U>
+  Task<Received> send_recv(std::span<T> data, std::uint32_t to, std::uint64_t send_tag, std::span<U> buffer,
+                           std::uint32_t from, std::uint64_t recv_tag);
+  /// The message that a recv would get now, if there is one. It stays.
+  std::optional<Received> probe(std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
+  /// Waits until there is one.
+  Task<Received> wait_probe(std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
+  /// Takes the message that a recv would get now, if there is one, so that nobody else receives it.
+  std::optional<MatchedMessage> matched_probe(std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
+  /// For what is sent or received again and again: `data` and `buffer` stay the same.
+  template <class T>
+  PersistentSend prepare_send(std::span<T> data, std::uint32_t to, std::uint64_t tag = 0);
+  template <class T>
+  PersistentRecv prepare_recv(std::span<T> buffer, std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
+  /// For the library: what its rank has under way.
+  Messages& messages() noexcept;
+  /// Whether a rank is a member.
+  bool has(std::uint32_t rank) const noexcept;
+
   /// For collectives: throws Error (peer_lost, given_up) when the team is broken.
   void check_whole(const char* what) const;
   /// For collectives: this member has ended one early. Breaks the team, everywhere. See Participation.
@@ -180,7 +233,6 @@ class Team final : private LossWatch {
   friend class Teams;
   bool concerns(std::uint32_t peer) const noexcept override { return !watches_.empty() && has(peer); }
   void lost(const Loss& loss) noexcept override;
-  bool has(std::uint32_t peer) const noexcept;
   /// `loss`: as told here; of a peer that another member has lost.
   void break_by(const Loss& loss);
 

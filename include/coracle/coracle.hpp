@@ -9,6 +9,7 @@
 #include "runtime/event.hpp"
 #include "runtime/io.hpp"
 #include "runtime/join.hpp"
+#include "runtime/messages/send_recv.hpp"
 #include "runtime/rank.hpp"
 #include "runtime/rpc.hpp"
 #include "runtime/started.hpp"

@@ -12,11 +12,12 @@ using namespace coracle;
 namespace {
 
 Task<> suite(Rank& self) {
-  const conformance::Part parts[] = {{"transfers", conformance::transfers},     {"handles", conformance::handles},
-                                     {"signals", conformance::signals},         {"atomics", conformance::atomics},
-                                     {"messages", conformance::messages},       {"calls", conformance::calls},
-                                     {"collectives", conformance::collectives}, {"broadcasts", conformance::broadcasts},
-                                     {"family", conformance::family},           {"errors", conformance::errors}};
+  const conformance::Part parts[] = {{"transfers", conformance::transfers},   {"handles", conformance::handles},
+                                     {"signals", conformance::signals},       {"atomics", conformance::atomics},
+                                     {"messages", conformance::messages},     {"tagged messages", conformance::tagged},
+                                     {"calls", conformance::calls},           {"collectives", conformance::collectives},
+                                     {"broadcasts", conformance::broadcasts}, {"family", conformance::family},
+                                     {"errors", conformance::errors}};
   for (const auto& part : parts) {
     co_await part.run(self);
     co_await self.world().barrier();

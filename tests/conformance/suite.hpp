@@ -17,6 +17,7 @@ Task<> handles(Rank& self);
 Task<> signals(Rank& self);
 Task<> atomics(Rank& self);
 Task<> messages(Rank& self);
+Task<> tagged(Rank& self);
 Task<> calls(Rank& self);
 Task<> collectives(Rank& self);
 Task<> broadcasts(Rank& self);

@@ -1,0 +1,69 @@
+// Matcher: brings messages and receives of one rank together by the rules of MPI: a message goes to the receive that
+// was posted first of those that accept it, and a receive takes the message that came first of those that it accepts.
+// So of two messages of one sender that one receive would accept, the first sent is received first.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/messages/envelope.hpp"
+#include "runtime/messages/keyed_queues.hpp"
+
+namespace coracle {
+
+/// Knows nothing of what messages contain. Rank's thread only.
+class Matcher {
+ public:
+  /// How much of an envelope a receive leaves open: bit 0 its tag, bit 1 its source.
+  static constexpr std::size_t kKinds = 4;
+
+  /// A receive that waits. Lives with its owner.
+  struct Posted {
+    explicit Posted(const Envelope& of) noexcept : wanted(of), link(this) {}
+    Envelope wanted;
+    std::uint64_t order = 0;
+    QueueLink link;
+  };
+  /// A message that came before its receive. Lives with its owner.
+  struct Unexpected {
+    explicit Unexpected(const Envelope& of) noexcept
+        : envelope(of), links{QueueLink(this), QueueLink(this), QueueLink(this), QueueLink(this)} {}
+    Envelope envelope;
+    std::array<QueueLink, kKinds> links;
+    Unexpected* before = nullptr;  // in the order of their coming
+    Unexpected* after = nullptr;
+  };
+
+  void post(Posted& receive);
+  /// It waits no longer.
+  void withdraw(Posted& receive) noexcept;
+  /// For a message that has come: the receive that takes it, which waits no longer; or null.
+  Posted* match(const Envelope& envelope) noexcept;
+
+  /// Of a message that no receive has taken.
+  void keep(Unexpected& message);
+  void remove(Unexpected& message) noexcept;
+  /// The first that a receive accepts, or null. It stays. Not const: the first who leaves an envelope open in some way
+  /// has the messages sorted for that.
+  Unexpected* find(const Envelope& wanted);
+
+  std::size_t posted() const noexcept { return posted_; }
+  /// In the order of their coming, by `after`.
+  Unexpected* first() const noexcept { return first_; }
+
+ private:
+  void sort_for(std::size_t kind);
+
+  KeyedQueues receives_;
+  std::array<std::size_t, kKinds> receives_of_{};  // how many wait
+  std::size_t posted_ = 0;
+  std::uint64_t order_ = 0;
+  // Messages are in the queues of a kind only once a receive of that kind has asked: most programs have one kind.
+  std::array<KeyedQueues, kKinds> messages_;
+  std::array<bool, kKinds> sorted_{true, false, false, false};
+  Unexpected* first_ = nullptr;
+  Unexpected* last_ = nullptr;
+};
+
+}  // namespace coracle

@@ -1,0 +1,136 @@
+// Messages: tagged messages between the members of a team, by the rules of MPI: matched by team, source and tag, kept
+// in order for each pair of ranks, with wildcards at the receiver.
+//
+// Short ones are **eager**: they travel at once, straight into the buffer of a receive that is posted, else into memory
+// of the receiver's runtime, of which every sender has a limited room (Flow). Of all others only the place travels, and
+// the receiver copies from the sender's buffer (**rendezvous**): one copy, wherever the ranks share memory.
+//
+// Source: Shimada, Hori, Ishikawa: the rendezvous of Open MPI over PVAS (IPSJ 2015), in which the receiver copies once,
+// straight from the send buffer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "runtime/messages/flow.hpp"
+#include "runtime/messages/message_waits.hpp"
+#include "runtime/rank.hpp"
+
+namespace coracle {
+
+class MatchedMessage;
+
+/// One rank's. Its thread only. Places are those of the team; buffers belong to the operation until it has ended.
+class Messages {
+ public:
+  /// Longer messages wait at their sender, also where there is room at the receiver.
+  static constexpr std::size_t kEagerBytesMax = 8192;
+
+  explicit Messages(Rank& rank);
+  /// Tells standard error of messages that nobody has received.
+  ~Messages();
+  Messages(const Messages&) = delete;
+  Messages& operator=(const Messages&) = delete;
+
+  /// See Team::send.
+  Task<> send(Team& team, std::span<const std::byte> data, std::uint32_t to, std::uint64_t tag);
+  /// See Team::recv.
+  Task<Received> receive(Team& team, std::span<std::byte> buffer, std::uint32_t from, std::uint64_t tag);
+  /// See Team::probe.
+  std::optional<Received> probe(Team& team, std::uint32_t from, std::uint64_t tag);
+  /// See Team::wait_probe.
+  Task<Received> wait_probe(Team& team, std::uint32_t from, std::uint64_t tag);
+  /// See Team::matched_probe.
+  std::optional<MatchedMessage> matched_probe(Team& team, std::uint32_t from, std::uint64_t tag);
+  /// Receives a message that a matched probe has taken.
+  Task<Received> receive(UnexpectedMessage::Owner message, std::span<std::byte> buffer);
+  /// A message that a matched probe has taken will not be received: its sender goes on.
+  void drop(UnexpectedMessage::Owner message);
+
+  /// Messages that have come and are not received yet.
+  std::size_t unexpected() const noexcept { return unexpected_; }
+  Rank& rank() const noexcept { return rank_; }
+  /// For waits.
+  Matcher& matcher() noexcept { return matcher_; }
+  std::vector<ProbeWait*>& probes() noexcept { return probes_; }
+  /// For waits: a loss has ended one, of that source.
+  void told(const Team& team, std::uint32_t source, std::uint32_t rank);
+
+ private:
+  /// A message that waits at this rank, its sender, to be received.
+  struct Offered {
+    Offered(RankCore& core, std::uint32_t peer, Messages& of, std::uint64_t number) noexcept
+        : taken(core, "send", peer, cancelled, this), messages(of), serial(number) {}
+    /// From inside Scope::cancel, also more than once.
+    static void cancelled(void* offered);
+    PeerEvent taken;
+    Messages& messages;
+    std::uint64_t serial;
+    bool asked_back = false;
+    bool withdrawn = false;
+  };
+
+  static void on_data(Rank& rank, const Message& message);
+  static void on_offer(Rank& rank, const Message& message);
+  static void on_taken(Rank& rank, const Message& message);
+  static void on_withdraw(Rank& rank, const Message& message);
+  static void on_room(Rank& rank, const Message& message);
+
+  Task<> send_eagerly(Envelope envelope, std::span<const std::byte> data, std::uint32_t peer);
+  Task<> offer(Team& team, std::span<const std::byte> data, std::uint32_t peer, std::uint64_t tag);
+  Task<> take(Offer offer, std::uint32_t rank, std::span<std::byte> buffer);
+  Task<> say_taken(std::uint32_t peer, std::uint64_t serial);
+  Task<> ask_back(std::uint32_t peer, std::uint64_t serial);
+  Task<> tell_room(std::uint32_t peer);
+  void count_received(std::uint32_t peer, std::size_t bytes);
+
+  UnexpectedMessage* find(const Envelope& wanted) { return static_cast<UnexpectedMessage*>(matcher_.find(wanted)); }
+  void keep(UnexpectedMessage::Owner message);
+  UnexpectedMessage::Owner take_out(UnexpectedMessage& message) noexcept;
+  /// Throws Error (peer_lost) when no message can come.
+  void check_source(Team& team, std::uint32_t from, const char* what);
+
+  Rank& rank_;
+  Matcher matcher_;
+  Flow flow_;
+  std::vector<ProbeWait*> probes_;
+  std::size_t unexpected_ = 0;
+  std::uint64_t serial_ = 0;
+  std::unordered_map<std::uint64_t, Offered*> offered_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> told_losses_;  // team and rank, to receives of any source
+};
+
+/// For Team::recv_value.
+[[noreturn]] void throw_short_value(const Received& received, std::size_t bytes);
+
+/// A message that a matched probe has taken out, so that no other receive gets it. One that dies without having been
+/// received is dropped.
+class [[nodiscard]] MatchedMessage {
+ public:
+  /// For Messages.
+  MatchedMessage(Messages& messages, UnexpectedMessage::Owner message) noexcept
+      : messages_(&messages), message_(std::move(message)) {}
+  MatchedMessage(MatchedMessage&&) noexcept = default;
+  MatchedMessage& operator=(MatchedMessage&&) = delete;
+  ~MatchedMessage() {
+    if (message_) messages_->drop(std::move(message_));
+  }
+
+  Received info() const noexcept { return {message_->envelope.source, message_->envelope.tag, message_->bytes()}; }
+  /// Once. Throws Error (truncated) when `buffer` is too short: then the message is gone.
+  template <class T>
+  Task<Received> recv(std::span<T> buffer) {
+    CORACLE_ASSERT(message_ != nullptr, "a matched message was received twice");
+    return messages_->receive(std::move(message_), std::as_writable_bytes(buffer));
+  }
+
+ private:
+  Messages* messages_;
+  UnexpectedMessage::Owner message_;
+};
+
+}  // namespace coracle

@@ -1,0 +1,118 @@
+// Team's tagged messages, as declared in team.hpp, and messages that are sent or received many times.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "runtime/combinators.hpp"
+#include "runtime/messages/messages.hpp"
+#include "runtime/started.hpp"
+#include "runtime/team.hpp"
+
+namespace coracle {
+
+template <class T>
+Task<> Team::send(std::span<T> data, std::uint32_t to, std::uint64_t tag) {
+  static_assert(std::is_trivially_copyable_v<T>, "a message's elements travel as their bytes");
+  return messages().send(*this, std::as_bytes(data), to, tag);
+}
+
+template <std::ranges::contiguous_range Range>
+  requires(!std::ranges::view<Range>)
+Task<> Team::send(const Range& data, std::uint32_t to, std::uint64_t tag) {
+  return send(std::span(std::ranges::data(data), std::ranges::size(data)), to, tag);
+}
+
+template <class T>
+Task<> Team::send_value(T value, std::uint32_t to, std::uint64_t tag) {
+  co_await send(std::span<const T>(&value, 1), to, tag);
+}
+
+template <class T>
+Task<Received> Team::recv(std::span<T> buffer, std::uint32_t from, std::uint64_t tag) {
+  static_assert(std::is_trivially_copyable_v<T>, "a message's elements travel as their bytes");
+  return messages().receive(*this, std::as_writable_bytes(buffer), from, tag);
+}
+
+template <std::ranges::contiguous_range Range>
+  requires(!std::ranges::view<Range>)
+Task<Received> Team::recv(Range& buffer, std::uint32_t from, std::uint64_t tag) {
+  return recv(std::span(std::ranges::data(buffer), std::ranges::size(buffer)), from, tag);
+}
+
+template <class T>
+Task<T> Team::recv_value(std::uint32_t from, std::uint64_t tag) {
+  T value;
+  const Received received = co_await recv(std::span<T>(&value, 1), from, tag);
+  if (received.bytes != sizeof(T)) throw_short_value(received, sizeof(T));
+  co_return value;
+}
+
+template <class T, class U>
+Task<Received> Team::send_recv(std::span<T> data, std::uint32_t to, std::uint64_t send_tag, std::span<U> buffer,
+                               std::uint32_t from, std::uint64_t recv_tag) {
+  // Posted first, so that what comes meanwhile finds it.
+  const std::tuple<Received, std::monostate> both =
+      co_await when_all(recv(buffer, from, recv_tag), send(data, to, send_tag));
+  co_return std::get<0>(both);
+}
+
+/// A message that is sent, or received, many times alike: made once by Team::prepare_send or prepare_recv.
+///
+///     PersistentSend halo = team.prepare_send(std::span(edge), right, 7);
+///     for (...) { Started<> sent = halo.start(); compute(); co_await sent.done(); }
+class PersistentSend {
+ public:
+  PersistentSend(Team& team, std::span<const std::byte> data, std::uint32_t to, std::uint64_t tag) noexcept
+      : team_(team), data_(data), to_(to), tag_(tag) {}
+  Task<> run() { return team_.messages().send(team_, data_, to_, tag_); }
+  Started<> start() { return coracle::start(team_.rank(), run()); }
+
+ private:
+  Team& team_;
+  std::span<const std::byte> data_;
+  std::uint32_t to_;
+  std::uint64_t tag_;
+};
+
+class PersistentRecv {
+ public:
+  PersistentRecv(Team& team, std::span<std::byte> buffer, std::uint32_t from, std::uint64_t tag) noexcept
+      : team_(team), buffer_(buffer), from_(from), tag_(tag) {}
+  Task<Received> run() { return team_.messages().receive(team_, buffer_, from_, tag_); }
+  Started<Received> start() { return coracle::start(team_.rank(), run()); }
+
+ private:
+  Team& team_;
+  std::span<std::byte> buffer_;
+  std::uint32_t from_;
+  std::uint64_t tag_;
+};
+
+template <class T>
+PersistentSend Team::prepare_send(std::span<T> data, std::uint32_t to, std::uint64_t tag) {
+  return {*this, std::as_bytes(data), to, tag};
+}
+
+template <class T>
+PersistentRecv Team::prepare_recv(std::span<T> buffer, std::uint32_t from, std::uint64_t tag) {
+  return {*this, std::as_writable_bytes(buffer), from, tag};
+}
+
+inline std::optional<Received> Team::probe(std::uint32_t from, std::uint64_t tag) {
+  return messages().probe(*this, from, tag);
+}
+
+inline Task<Received> Team::wait_probe(std::uint32_t from, std::uint64_t tag) {
+  return messages().wait_probe(*this, from, tag);
+}
+
+inline std::optional<MatchedMessage> Team::matched_probe(std::uint32_t from, std::uint64_t tag) {
+  return messages().matched_probe(*this, from, tag);
+}
+
+}  // namespace coracle

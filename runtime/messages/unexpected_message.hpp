@@ -1,0 +1,66 @@
+// UnexpectedMessage: a message that came before its receive: short ones whole, of the others where they lie.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <span>
+
+#include "runtime/frame_pool.hpp"
+#include "runtime/messages/matcher.hpp"
+
+namespace coracle {
+
+/// A message that stays at its sender until it is received.
+struct Offer {
+  std::uint64_t address = 0;  ///< In the sender's memory.
+  std::uint64_t bytes = 0;
+  std::uint64_t serial = 0;  ///< The sender's number for it.
+};
+
+/// One allocation, payload and all. Rank's thread only.
+class UnexpectedMessage final : public Matcher::Unexpected {
+ public:
+  struct Delete {
+    void operator()(UnexpectedMessage* message) const noexcept {
+      const std::size_t bytes = sizeof(UnexpectedMessage) + (message->is_offer_ ? 0 : message->bytes_);
+      message->~UnexpectedMessage();
+      FramePool::release(message, bytes);
+    }
+  };
+  using Owner = std::unique_ptr<UnexpectedMessage, Delete>;
+
+  static Owner with(const Envelope& envelope, std::uint32_t rank, std::span<const std::byte> payload) {
+    void* memory = FramePool::allocate(sizeof(UnexpectedMessage) + payload.size());
+    auto* message = new (memory) UnexpectedMessage(envelope, rank, payload.size());
+    if (!payload.empty()) std::memcpy(static_cast<void*>(message + 1), payload.data(), payload.size());
+    return Owner(message);
+  }
+  static Owner with(const Envelope& envelope, std::uint32_t rank, const Offer& offer) {
+    auto* message = new (FramePool::allocate(sizeof(UnexpectedMessage))) UnexpectedMessage(envelope, rank, offer.bytes);
+    message->is_offer_ = true;
+    message->offer_ = offer;
+    return Owner(message);
+  }
+
+  /// The sender.
+  std::uint32_t rank() const noexcept { return rank_; }
+  std::size_t bytes() const noexcept { return bytes_; }
+  bool is_offer() const noexcept { return is_offer_; }
+  const Offer& offer() const noexcept { return offer_; }
+  /// Of one that is none.
+  std::span<const std::byte> payload() const noexcept { return {reinterpret_cast<const std::byte*>(this + 1), bytes_}; }
+
+ private:
+  UnexpectedMessage(const Envelope& of, std::uint32_t rank, std::size_t bytes) noexcept
+      : Unexpected(of), rank_(rank), bytes_(bytes) {}
+  ~UnexpectedMessage() = default;
+
+  std::uint32_t rank_;
+  bool is_offer_ = false;
+  std::size_t bytes_;
+  Offer offer_;
+};
+
+}  // namespace coracle

@@ -1,0 +1,56 @@
+// Tagged messages: traffic of all sizes and kinds of receives, then sizes around each change of protocol.
+#include <cstring>
+#include <vector>
+
+#include "tests/conformance/suite.hpp"
+#include "tests/messages/traffic.hpp"
+
+namespace coracle::conformance {
+namespace {
+
+/// To the right and from the left, with the receive now before and now after the message.
+Task<> shift(Rank& self, std::size_t bytes, std::uint64_t round) {
+  Team& team = self.world();
+  const std::uint32_t right = (team.index() + 1) % team.size();
+  const std::uint32_t left = (team.index() + team.size() - 1) % team.size();
+  std::vector<std::byte> mine(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) mine[i] = pattern(team.index(), i, round);
+  std::vector<std::byte> theirs(bytes);
+  if (round % 2 == 0) {
+    const Received received = co_await team.send_recv(std::span(mine), right, round, std::span(theirs), left, round);
+    CHECK_HERE(received.bytes == bytes);
+  } else {
+    Started<> sent = start(self, team.send(mine, right, round));
+    const Received there = co_await team.wait_probe(left);
+    CHECK_HERE(there.bytes == bytes);
+    CHECK_HERE(there.tag == round);
+    const Received received = co_await team.recv(theirs, kAnySource, round);
+    CHECK_HERE(received.source == left);
+    co_await sent.done();
+  }
+  bool whole = true;
+  for (std::size_t i = 0; i < bytes; ++i) whole = whole && theirs[i] == pattern(left, i, round);
+  CHECK_HERE(whole);
+}
+
+}  // namespace
+
+Task<> tagged(Rank& self) {
+  std::uint64_t round = 0;
+  for (const std::size_t bytes : {0, 1, 24, 25, 512, 513, 8191, 8192, 8193, 65'536, 1'000'001}) {
+    for (int repeat = 0; repeat < 4; ++repeat) {
+      co_await shift(self, bytes, ++round);
+      co_await self.world().barrier();
+    }
+  }
+  const std::uint64_t seeds = self.size() > 8 ? 3 : 20;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    test::TrafficOptions options;
+    options.seed = seed;
+    options.sleeps = seed % 2 == 0;
+    co_await test::run_traffic(self.world(), options);
+    co_await self.world().barrier();
+  }
+}
+
+}  // namespace coracle::conformance

@@ -1,0 +1,85 @@
+// Tagged messages from and to ranks that die.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "tests/sim/job.hpp"
+
+using namespace coracle;
+using namespace coracle::sim;
+using namespace std::chrono_literals;
+
+namespace {
+
+SimJob job_with(const char* faults, std::uint32_t size) {
+  SimJob job;
+  job.size = size;
+  job.nodes = 1;
+  job.survive = true;
+  job.faults = parse_faults(faults, "test", job.shape());
+  return job;
+}
+
+/// The text of what the task throws, or "".
+template <class T>
+Task<std::string> error_of(Task<T> task) {
+  std::string text;
+  try {
+    co_await task;
+  } catch (const Error& error) {
+    text = error.what();
+  }
+  co_return text;
+}
+
+}  // namespace
+
+TEST_CASE("messages: who waits for a rank that dies gets an error; who waits for anybody, once") {
+  const SimJob job = job_with("1 ms kill rank 2", 3);
+  const Outcome outcome = job.run([](Rank& self) -> Task<> {
+    Team& team = self.world();
+    int value = 0;
+    const std::span<int> buffer(&value, 1);
+    if (self.id() == 2) co_await sleep_for(10ms);
+    if (self.id() == 1) {
+      // A send that nobody takes.
+      const std::vector<std::byte> data(50'000);
+      const std::string error = co_await error_of(team.send(data, 2, 1));
+      EXPECT(error == "send on rank 1 with rank 2 failed: peer lost (it was killed by the fault plan)");
+      co_await team.send_value(11, 0, 1);
+      co_return;
+    }
+    Started<Received> other = start(self, team.recv(buffer, 2, 5));
+    const std::string anybody = co_await error_of(team.recv(buffer, kAnySource, 6));
+    EXPECT(anybody == "receive on rank 0 with rank 2 failed: peer lost (it was killed by the fault plan)");
+    const std::string waited = co_await error_of([](Started<Received>& of) -> Task<> { co_await of.done(); }(other));
+    EXPECT(waited == anybody);
+    const std::string probed = co_await error_of(team.wait_probe(2));
+    EXPECT(probed == "probe on rank 0 with rank 2 failed: peer lost (it was killed by the fault plan)");
+    const std::string sent = co_await error_of(team.send_value(1, 2));
+    EXPECT(sent.find("peer lost") != std::string::npos);
+    co_await team.recv(buffer, kAnySource, 1);  // the loss has been told: it waits for the others
+    EXPECT(value == 11);
+  });
+  CHECK(text_of(outcome) == "");
+}
+
+TEST_CASE("messages: a loss that nobody waited for is told to the next receive of any source") {
+  const SimJob job = job_with("1 ms kill rank 2", 3);
+  const Outcome outcome = job.run([](Rank& self) -> Task<> {
+    Team& team = self.world();
+    if (self.id() == 1) co_await team.send_value(11, 0, 1);
+    co_await sleep_for(5ms);
+    if (self.id() != 0) co_return;
+    co_await self.more_lost(0);
+    EXPECT(co_await team.recv_value<int>(kAnySource, 1) == 11);  // was there already
+    const std::string error = co_await error_of(team.recv_value<int>());
+    EXPECT(error == "receive on rank 0 with rank 2 failed: peer lost (it was killed by the fault plan)");
+    const std::string late = co_await error_of(with_timeout(1ms, team.recv_value<int>()));
+    EXPECT(late.find("peer lost") == std::string::npos);
+    EXPECT(late != "");
+  });
+  CHECK(text_of(outcome) == "");
+}

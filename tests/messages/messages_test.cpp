@@ -1,0 +1,260 @@
+// Tagged messages in simulated jobs: order and matching for thousands of seeds, and what happens at the edges: no room,
+// cancellation, buffers that are too short, ranks that die.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "tests/messages/traffic.hpp"
+#include "tests/sanitized.hpp"
+#include "tests/sim/job.hpp"
+
+using namespace coracle;
+using namespace coracle::sim;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// All members of the world, and at the same time those of one half, whose tags and places are the same.
+Task<> traffic_of(Rank& self, std::uint64_t seed) {
+  Team& world = self.world();
+  coracle::test::TrafficOptions options;
+  options.seed = seed;
+  if (seed % 4 != 0) {
+    co_await run_traffic(world, options);
+    co_return;
+  }
+  options.messages = 4;
+  const std::unique_ptr<Team> half = co_await world.split(self.id() % 2, seed % 3 == 0 ? self.size() - self.id() : 0);
+  std::vector<Task<>> parts;
+  parts.push_back(run_traffic(world, options));
+  options.seed = seed + 1;
+  parts.push_back(run_traffic(*half, options));
+  co_await when_all(std::move(parts));
+  co_await world.barrier();
+}
+
+SimJob job_of(std::uint64_t seed) {
+  SimJob job;
+  job.size = 1 + static_cast<std::uint32_t>(seed % 6);
+  job.nodes = 1 + static_cast<std::uint32_t>(seed / 6 % std::min<std::uint64_t>(job.size, 3));
+  job.seed = seed;
+  return job;
+}
+
+/// Of one seed and program; "" or what went wrong.
+std::string run(const App& program, std::uint32_t size = 2, std::uint32_t nodes = 2, std::uint64_t seed = 1) {
+  SimJob job;
+  job.size = size;
+  job.nodes = nodes;
+  job.seed = seed;
+  return text_of(job.run(program));
+}
+
+std::vector<std::byte> filled(std::size_t bytes, int with) {
+  return std::vector<std::byte>(bytes, static_cast<std::byte>(with));
+}
+
+/// The text of what the task throws, or "".
+template <class T>
+Task<std::string> error_of(Task<T> task) {
+  std::string text;
+  try {
+    co_await task;
+  } catch (const Error& error) {
+    text = error.what();
+  }
+  co_return text;
+}
+
+}  // namespace
+
+TEST_CASE("messages: order and matching hold for thousands of seeds") {
+  const char* chosen = std::getenv("CORACLE_TEST_SEED");
+  const std::uint64_t first = chosen != nullptr ? std::strtoull(chosen, nullptr, 10) : 1;
+  const std::uint64_t count = chosen != nullptr ? 1 : ::test::kSanitized ? 150 : 2000;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    const Outcome outcome = job_of(seed).run([seed](Rank& self) { return traffic_of(self, seed); });
+    if (outcome.error) FAIL(text_of(outcome), "\nrepeat it with CORACLE_TEST_SEED=", seed);
+  }
+}
+
+TEST_CASE("messages: a sender that is ahead waits when its room at the receiver is used up") {
+  CHECK(run([](Rank& self) -> Task<> {
+          constexpr int kMessages = 1200;
+          const std::vector<std::byte> data = filled(4000, 7);
+          if (self.id() == 0) {
+            bool over = false;
+            const auto flood = [](Team& team, const std::vector<std::byte>& what, bool& done) -> Task<> {
+              for (int i = 0; i < kMessages; ++i) co_await team.send(what, 1, static_cast<std::uint64_t>(i));
+              done = true;
+            };
+            Started<> sends = start(self, flood(self.world(), data, over));
+            co_await sleep_for(50ms);
+            EXPECT(!over);
+            co_await self.world().send_value(0, 1, 1 << 20);
+            co_await sends.done();
+            co_return;
+          }
+          co_await self.world().recv_value<int>(0, 1 << 20);
+          // Not all of them, though there has been time for that.
+          EXPECT(self.world().messages().unexpected() * data.size() < (1 << 20) + 2 * data.size());
+          EXPECT(self.world().messages().unexpected() > 200);
+          std::vector<std::byte> buffer(4000);
+          for (int i = kMessages; i-- > 0;) {
+            // From the last to the first it would wait for what the sender has not sent yet.
+            const int tag = kMessages - 1 - i;
+            const Received received = co_await self.world().recv(buffer, 0, static_cast<std::uint64_t>(tag));
+            EXPECT(received.bytes == data.size());
+            EXPECT(buffer == data);
+          }
+        }) == "");
+}
+
+TEST_CASE("messages: a receive that is cancelled leaves the message to the next") {
+  CHECK(run([](Rank& self) -> Task<> {
+          Team& team = self.world();
+          if (self.id() == 0) {
+            co_await sleep_for(5ms);
+            co_await team.send_value(1, 1, 3);
+            co_await team.send(filled(100'000, 2), 1, 3);
+            co_return;
+          }
+          std::vector<std::byte> buffer(100'000);
+          const std::string error = co_await error_of(with_timeout(1ms, team.recv(buffer, 0, 3)));
+          EXPECT(error != "");
+          EXPECT(co_await team.recv_value<int>(kAnySource, 3) == 1);
+          co_await team.recv(buffer);
+          EXPECT(buffer == filled(100'000, 2));
+        }) == "");
+}
+
+TEST_CASE("messages: a long send that is cancelled is taken back, unless it is being received") {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    INFO("seed ", seed);
+    CHECK(run(
+              [seed](Rank& self) -> Task<> {
+                Team& team = self.world();
+                if (self.id() == 0) {
+                  const std::vector<std::byte> data = filled(50'000, 1);
+                  const std::string error = co_await error_of(with_timeout(1ms, team.send(data, 1, 1)));
+                  co_await team.send_value(error == "" ? 1 : 0, 1, 2);
+                  co_return;
+                }
+                // About when it is taken back, or much later.
+                co_await sleep_for(seed % 10 == 0 ? 5ms : std::chrono::nanoseconds(950'000 + seed * 500));
+                std::vector<std::byte> buffer(50'000);
+                const std::string error = co_await error_of(with_timeout(10ms, team.recv(buffer, 0, 1)));
+                const int sent = co_await team.recv_value<int>(0, 2);
+                EXPECT(sent == (error == "" ? 1 : 0));
+                if (sent == 1) EXPECT(buffer == filled(50'000, 1));
+                if (seed % 10 == 0) EXPECT(sent == 0);
+                EXPECT(!team.probe());
+              },
+              2, 1 + static_cast<std::uint32_t>(seed % 2), seed) == "");
+  }
+}
+
+TEST_CASE("messages: one that is longer than its buffer is an error there, and over for its sender") {
+  for (const std::size_t bytes : {std::size_t{100}, std::size_t{5000}, std::size_t{100'000}}) {
+    for (const bool late : {false, true}) {
+      CHECK(run([bytes, late](Rank& self) -> Task<> {
+              Team& team = self.world();
+              if (self.id() == 0) {
+                co_await team.send(filled(bytes, 1), 1, 9);
+                co_await team.send_value(5, 1, 9);
+                co_return;
+              }
+              if (late) co_await sleep_for(5ms);
+              std::vector<std::byte> buffer(99);
+              const std::string error = co_await error_of(team.recv(buffer, 0, 9));
+              EXPECT(error == "a message of " + std::to_string(bytes) +
+                                  " bytes from rank 0 with tag 9 was received into a buffer of 99 bytes (probe for its "
+                                  "size first, or receive into a longer one)");
+              EXPECT(buffer == filled(99, 0));
+              EXPECT(co_await team.recv_value<int>(0, 9) == 5);
+            }) == "");
+    }
+  }
+}
+
+TEST_CASE("messages: a value of another size is an error") {
+  CHECK(run([](Rank& self) -> Task<> {
+          if (self.id() == 0) {
+            co_await self.world().send_value(short{1}, 1, 4);
+            co_return;
+          }
+          const std::string error = co_await error_of(self.world().recv_value<int>(0, 4));
+          EXPECT(error == "a message of 2 bytes from member 0 with tag 4 was received as a value of 4 bytes");
+        }) == "");
+}
+
+TEST_CASE("messages: probes tell what a receive would get, and a matched one keeps it from all others") {
+  for (const std::size_t bytes : {std::size_t{10}, std::size_t{20'000}}) {
+    CHECK(run([bytes](Rank& self) -> Task<> {
+            Team& team = self.world();
+            if (self.id() == 0) {
+              std::vector<Task<>> sends;
+              for (int i = 1; i <= 3; ++i)
+                sends.push_back([](Team& of, std::size_t size, int number) -> Task<> {
+                  co_await of.send(filled(size, number), 1, static_cast<std::uint64_t>(number));
+                }(team, bytes, i));
+              co_await when_all(std::move(sends));
+              co_return;
+            }
+            EXPECT(!team.probe());
+            EXPECT(!team.matched_probe(0, 2));
+            const Received second = co_await team.wait_probe(kAnySource, 2);
+            EXPECT(second.bytes == bytes);
+            co_await team.wait_probe(0, 3);
+            EXPECT(team.probe()->tag == 1);
+            EXPECT(!team.probe(1));
+            std::optional<MatchedMessage> matched = team.matched_probe(0, 2);
+            EXPECT(matched.has_value());
+            EXPECT(matched->info().bytes == bytes);
+            EXPECT(!team.probe(0, 2));
+            { const std::optional<MatchedMessage> dropped = team.matched_probe(kAnySource, 3); }
+            std::vector<std::byte> buffer(bytes);
+            co_await matched->recv(std::span(buffer));
+            EXPECT(buffer == filled(bytes, 2));
+            co_await team.recv(buffer);
+            EXPECT(buffer == filled(bytes, 1));
+            EXPECT(!team.probe());
+          }) == "");
+  }
+}
+
+TEST_CASE("messages: to oneself, both ways at once, and by what was prepared") {
+  CHECK(run(
+            [](Rank& self) -> Task<> {
+              Team& team = self.world();
+              const std::uint32_t right = (team.index() + 1) % team.size();
+              const std::uint32_t left = (team.index() + team.size() - 1) % team.size();
+              for (const std::size_t count : {1, 3000, 50'000}) {
+                std::vector<int> mine(count);
+                std::iota(mine.begin(), mine.end(), static_cast<int>(team.index()));
+                std::vector<int> theirs(count);
+                co_await team.send_recv(std::span(mine), right, 5, std::span(theirs), left, 5);
+                EXPECT(theirs.front() == static_cast<int>(left));
+                EXPECT(theirs.back() == static_cast<int>(left + count - 1));
+                co_await team.send_recv(std::span(mine), team.index(), 6, std::span(theirs), kAnySource, 6);
+                EXPECT(theirs == mine);
+                PersistentSend send = team.prepare_send(std::span(mine), right, 8);
+                PersistentRecv receive = team.prepare_recv(std::span(theirs), left, 8);
+                for (int round = 0; round < 3; ++round) {
+                  Started<Received> received = receive.start();
+                  Started<> sent = send.start();
+                  const Received what = co_await received.done();
+                  co_await sent.done();
+                  EXPECT(what.count<int>() == count);
+                  EXPECT(theirs.back() == static_cast<int>(left + count - 1) + round);
+                  mine.back() += 1;
+                  co_await team.barrier();
+                }
+              }
+            },
+            3, 2) == "");
+}
