@@ -114,6 +114,29 @@ TEST_CASE("messages: a sender that is ahead waits when its room at the receiver 
         }) == "");
 }
 
+TEST_CASE("messages: a receiver that keeps up gives its senders their room back") {
+  CHECK(run([](Rank& self) -> Task<> {
+          constexpr int kMessages = 1200;
+          Team& team = self.world();
+          std::vector<std::byte> data(4000);
+          for (int i = 0; i < kMessages; ++i) {
+            if (self.id() == 0)
+              co_await team.send(data, 1);
+            else
+              co_await team.recv(data, 0);
+            if (i % 20 == 0) co_await team.barrier();
+          }
+          if (self.id() == 0) {
+            co_await with_timeout(1ms, team.send(data, 1));  // nobody receives it yet
+            co_await team.send_value(1, 1, 1);
+            co_return;
+          }
+          co_await team.recv_value<int>(0, 1);
+          co_await sleep_for(5ms);
+          co_await team.recv(data, 0);
+        }) == "");
+}
+
 TEST_CASE("messages: a receive that is cancelled leaves the message to the next") {
   CHECK(run([](Rank& self) -> Task<> {
           Team& team = self.world();
