@@ -12,7 +12,7 @@
 #include <utility>
 #include <variant>
 
-#include "runtime/join.hpp"
+#include "runtime/combinators.hpp"
 #include "runtime/waiter.hpp"
 
 namespace coracle {
@@ -164,6 +164,15 @@ Started<T> start(Rank& rank, Task<T> task) {
 template <class T>
 Started<T> start(Scope& scope, Task<T> task) {
   return Started<T>(scope, nullptr, std::move(task));
+}
+/// Operations, such as `team.send(...)`, too.
+template <Operationlike A>
+auto start(Rank& rank, A operation) {
+  return start(rank, as_task(std::move(operation)));
+}
+template <Operationlike A>
+auto start(Scope& scope, A operation) {
+  return start(scope, as_task(std::move(operation)));
 }
 
 }  // namespace coracle

@@ -29,6 +29,8 @@ class Messages;
 class PersistentRecv;
 class PersistentSend;
 class Rank;
+class Receive;
+class Send;
 
 /// A team's signals, at the same offset of every member's segment, so that nobody has to ask for them.
 struct TeamArea {
@@ -169,20 +171,20 @@ class Team final : private LossWatch {
   /// Sends `data` to the member at `to`. Returns when `data` may be reused: for short messages at once, else when it
   /// has been received. `tag`: anything but kAnyTag. Cancelled, it is withdrawn, unless it is being received.
   template <class T>
-  Task<> send(std::span<T> data, std::uint32_t to, std::uint64_t tag = 0);
+  Send send(std::span<T> data, std::uint32_t to, std::uint64_t tag = 0);
   template <std::ranges::contiguous_range Range>
     requires(!std::ranges::view<Range>)
-  Task<> send(const Range& data, std::uint32_t to, std::uint64_t tag = 0);
+  Send send(const Range& data, std::uint32_t to, std::uint64_t tag = 0);
   template <class T>
   Task<> send_value(T value, std::uint32_t to, std::uint64_t tag = 0);
   /// Receives a message of the member at `from`, or kAnySource, with `tag`, or kAnyTag. The message may be shorter than
   /// `buffer`; for one that is longer it throws Error (truncated), and that message is gone. From kAnySource, the loss
   /// of any member is thrown once; receives that are called later wait for the others.
   template <class T>
-  Task<Received> recv(std::span<T> buffer, std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
+  Receive recv(std::span<T> buffer, std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
   template <std::ranges::contiguous_range Range>
     requires(!std::ranges::view<Range>)
-  Task<Received> recv(Range& buffer, std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
+  Receive recv(Range& buffer, std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
   /// Throws Error (truncated) also when the message is shorter than a T.
   template <class T>
   Task<T> recv_value(std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);

@@ -21,6 +21,7 @@ class Matcher {
   /// A receive that waits. Lives with its owner.
   struct Posted {
     explicit Posted(const Envelope& of) noexcept : wanted(of), link(this) {}
+    Posted(Posted&& other) noexcept : Posted(other.wanted) {}  // one that is not posted
     Envelope wanted;
     std::uint64_t order = 0;
     QueueLink link;

@@ -46,12 +46,38 @@ void MessageWait::cancel(std::error_code reason) noexcept {
   complete(reason);
 }
 
-void PostedReceive::enter() {
+bool Receive::await_ready() noexcept {
+  if (UnexpectedMessage::Owner there = messages().take_out_first(wanted); there) {
+    if (there->is_offer()) {
+      accept(there->envelope, there->rank(), there->offer());
+      return false;
+    }
+    copy(there->envelope, there->rank(), there->payload());
+    messages().count_received(there->rank(), there->bytes());
+    return true;
+  }
+  const std::optional<std::uint32_t> lost = messages().lost_source(team(), wanted.source);
+  if (lost) fail(*lost);
+  return lost.has_value();
+}
+
+Received Receive::await_resume() const {
+  MessageWait::await_resume();
+  if (error_) std::rethrow_exception(error_);
+  if (received_.bytes > buffer_.size()) throw_truncated(received_, rank_, buffer_.size());
+  return received_;
+}
+
+void Receive::enter() {
   messages().matcher().post(*this);
 }
 
-void PostedReceive::retire() noexcept {
+void Receive::retire() noexcept {
   messages().matcher().withdraw(*this);
+}
+
+void Receive::take() noexcept {
+  messages().rank().service().spawn(messages().take_for(*this, offer_, rank_, buffer_));
 }
 
 void ProbeWait::enter() {

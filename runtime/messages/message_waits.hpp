@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstring>
+#include <exception>
 #include <span>
+#include <utility>
 
 #include "runtime/messages/unexpected_message.hpp"
 #include "runtime/peers.hpp"
@@ -28,7 +30,14 @@ class MessageWait : public Waiter, private LossWatch {
   void await_resume() const;
 
  protected:
+  void cancel(std::error_code reason) noexcept override;
+  /// It can't begin, since a rank is lost.
+  void fail(std::uint32_t lost) noexcept {
+    is_lost_ = true;
+    lost_ = lost;
+  }
   MessageWait(Messages& messages, Team& team, std::uint32_t source, const char* what) noexcept;
+  MessageWait(MessageWait&&) noexcept = default;
   ~MessageWait() = default;
 
   /// The wait is over.
@@ -36,7 +45,9 @@ class MessageWait : public Waiter, private LossWatch {
     leave();
     complete();
   }
+  using LossWatch::leave;
   Messages& messages() const noexcept { return messages_; }
+  Team& team() const noexcept { return team_; }
 
  private:
   /// Enters, or leaves, the list of those who are told of messages.
@@ -46,7 +57,6 @@ class MessageWait : public Waiter, private LossWatch {
   void begin();
   bool concerns(std::uint32_t peer) const noexcept override;
   void lost(const Loss& loss) noexcept override;
-  void cancel(std::error_code reason) noexcept override;
 
   Messages& messages_;
   Team& team_;
@@ -55,45 +65,75 @@ class MessageWait : public Waiter, private LossWatch {
   std::uint32_t lost_ = 0;
 };
 
-/// A receive that has been posted.
-class PostedReceive final : public MessageWait, public Matcher::Posted {
+/// What `co_await team.recv(...)` awaits.
+class [[nodiscard]] Receive final : public MessageWait, public Matcher::Posted {
  public:
-  PostedReceive(Messages& messages, Team& team, const Envelope& envelope, std::span<std::byte> buffer) noexcept
+  Receive(Messages& messages, Team& team, const Envelope& envelope, std::span<std::byte> buffer) noexcept
       : MessageWait(messages, team, envelope.source, "receive"), Posted(envelope), buffer_(buffer) {}
+
+  /// True when a message was there and has been copied, or none can come.
+  bool await_ready() noexcept;
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> self) {
+    if (state_ == State::open) return MessageWait::await_suspend(self);
+    suspend(self, false);  // the buffer belongs to the transfer until that has ended
+    take();
+    return true;
+  }
+  Received await_resume() const;
 
   /// For the handlers: a message has come, which the matcher has given to this. What is longer than the buffer is not
   /// copied.
   void deliver(const Envelope& envelope, std::uint32_t rank, std::span<const std::byte> payload) noexcept {
-    if (!payload.empty() && payload.size() <= buffer_.size())
-      std::memcpy(buffer_.data(), payload.data(), payload.size());
-    note(envelope, rank, payload.size());
-  }
-  void deliver(const Envelope& envelope, std::uint32_t rank, const Offer& offer) noexcept {
-    is_offer_ = true;
-    offer_ = offer;
-    note(envelope, rank, offer.bytes);
-  }
-
-  /// Afterwards.
-  const Received& received() const noexcept { return received_; }
-  std::uint32_t rank() const noexcept { return rank_; }
-  bool is_offer() const noexcept { return is_offer_; }
-  const Offer& offer() const noexcept { return offer_; }
-
- private:
-  void enter() override;
-  void retire() noexcept override;
-  void note(const Envelope& envelope, std::uint32_t rank, std::size_t bytes) noexcept {
-    received_ = {envelope.source, envelope.tag, bytes};
-    rank_ = rank;
+    copy(envelope, rank, payload);
     end();
   }
+  void deliver(const Envelope& envelope, std::uint32_t rank, const Offer& offer) noexcept {
+    accept(envelope, rank, offer);
+    leave();
+    take();
+  }
+  /// For Messages::take: the buffer is filled, or `error` tells why it is not.
+  void taken(std::exception_ptr error) noexcept {
+    error_ = std::move(error);
+    complete();
+  }
+
+ private:
+  enum class State : std::uint8_t {
+    open,     ///< It waits for a message.
+    offered,  ///< It has one, which is with its sender still.
+    over,
+  };
+
+  void enter() override;
+  void retire() noexcept override;
+  void cancel(std::error_code reason) noexcept override {
+    if (state_ == State::open) MessageWait::cancel(reason);
+  }
+  void copy(const Envelope& envelope, std::uint32_t rank, std::span<const std::byte> payload) noexcept {
+    if (!payload.empty() && payload.size() <= buffer_.size())
+      std::memcpy(buffer_.data(), payload.data(), payload.size());
+    note(State::over, envelope, rank, payload.size());
+  }
+  void accept(const Envelope& envelope, std::uint32_t rank, const Offer& offer) noexcept {
+    offer_ = offer;
+    note(State::offered, envelope, rank, offer.bytes);
+  }
+  void note(State state, const Envelope& envelope, std::uint32_t rank, std::size_t bytes) noexcept {
+    state_ = state;
+    received_ = {envelope.source, envelope.tag, bytes};
+    rank_ = rank;
+  }
+  /// Has the message fetched.
+  void take() noexcept;
 
   std::span<std::byte> buffer_;
-  Received received_{};
-  std::uint32_t rank_ = 0;
-  bool is_offer_ = false;
+  State state_ = State::open;
+  std::uint32_t rank_;  // of the sender, once a message is there
+  Received received_;
   Offer offer_;
+  std::exception_ptr error_;
 };
 
 /// A probe that waits: ends when a message is there that it accepts, which others may have taken by the time it goes

@@ -30,20 +30,18 @@ Envelope envelope_of(const Message& message) noexcept {
   return {static_cast<std::uint32_t>(packed >> 32), static_cast<std::uint32_t>(packed), message.argument(1)};
 }
 
-void check_fits(const Received& received, std::uint32_t rank, std::size_t buffer_bytes) {
-  if (received.bytes <= buffer_bytes) [[likely]]
-    return;
-  throw Error(Errc::truncated,
-              fmt::format("a message of {} bytes from rank {} with tag {} was received into a buffer of {} bytes "
-                          "(probe for its size first, or receive into a longer one)",
-                          received.bytes, rank, received.tag, buffer_bytes));
-}
-
 void check_place(const Team& team, std::uint32_t place, const char* what) {
   CORACLE_ASSERT(place < team.size(), "{}: there is no member {} in a team of {}", what, place, team.size());
 }
 
 }  // namespace
+
+void throw_truncated(const Received& received, std::uint32_t rank, std::size_t bytes) {
+  throw Error(Errc::truncated,
+              fmt::format("a message of {} bytes from rank {} with tag {} was received into a buffer of {} bytes "
+                          "(probe for its size first, or receive into a longer one)",
+                          received.bytes, rank, received.tag, bytes));
+}
 
 void throw_short_value(const Received& received, std::size_t bytes) {
   throw Error(Errc::truncated,
@@ -74,26 +72,31 @@ Messages::~Messages() {
 
 // --- sending ---
 
-Task<> Messages::send(Team& team, std::span<const std::byte> data, std::uint32_t to, std::uint64_t tag) {
+Send Messages::send(Team& team, std::span<const std::byte> data, std::uint32_t to, std::uint64_t tag) {
   check_place(team, to, "send");
   CORACLE_ASSERT(tag != kAnyTag, "send: kAnyTag is for receives");
-  const std::uint32_t peer = team.member(to);
-  if (data.size() > kEagerBytesMax || !flow_.take_room(peer, data.size())) return offer(team, data, peer, tag);
-  return send_eagerly({team.identity(), team.index(), tag}, data, peer);
+  const Envelope envelope{team.identity(), team.index(), tag};
+  return {*this, envelope, rank_.request(team.member(to), on_data, data, pack(envelope), tag)};
 }
 
-Task<> Messages::send_eagerly(Envelope envelope, std::span<const std::byte> data, std::uint32_t peer) {
-  co_await rank_.request(peer, on_data, data, pack(envelope), envelope.tag);
+bool Send::await_ready() noexcept {
+  const auto peer = static_cast<std::uint32_t>(request_.peer());
+  if (messages_.may_go_at_once(peer, request_.bytes)) [[likely]]
+    return request_.await_ready();
+  const std::span data(static_cast<const std::byte*>(request_.local), request_.bytes);
+  offer_.emplace(messages_.offer(envelope_, data, peer));
+  offer_->awaited_at(request_.where());
+  return false;
 }
 
-Task<> Messages::offer(Team& team, std::span<const std::byte> data, std::uint32_t peer, std::uint64_t tag) {
+Task<> Messages::offer(Envelope envelope, std::span<const std::byte> data, std::uint32_t peer) {
   const std::uint64_t serial = ++serial_;
   Offered offered(rank_.core(), peer, *this, serial);
   const Loan loan(rank_.core().lent(), data);
   offered_.emplace(serial, &offered);
   std::exception_ptr failure;
   try {
-    co_await rank_.request(peer, on_offer, {}, pack({team.identity(), team.index(), tag}), tag,
+    co_await rank_.request(peer, on_offer, {}, pack(envelope), envelope.tag,
                            reinterpret_cast<std::uint64_t>(data.data()), data.size(), serial);
     co_await offered.taken;
   } catch (...) {
@@ -146,7 +149,7 @@ void Messages::on_data(Rank& rank, const Message& message) {
   auto& messages = rank.local<Messages>();
   const Envelope envelope = envelope_of(message);
   if (Matcher::Posted* receive = messages.matcher_.match(envelope); receive != nullptr) {
-    static_cast<PostedReceive*>(receive)->deliver(envelope, message.source(), message.payload());
+    static_cast<Receive*>(receive)->deliver(envelope, message.source(), message.payload());
     messages.count_received(message.source(), message.payload().size());
     return;
   }
@@ -158,7 +161,7 @@ void Messages::on_offer(Rank& rank, const Message& message) {
   const Envelope envelope = envelope_of(message);
   const Offer offer{message.argument(2), message.argument(3), message.argument(4)};
   if (Matcher::Posted* receive = messages.matcher_.match(envelope); receive != nullptr)
-    static_cast<PostedReceive*>(receive)->deliver(envelope, message.source(), offer);
+    static_cast<Receive*>(receive)->deliver(envelope, message.source(), offer);
   else
     messages.keep(UnexpectedMessage::with(envelope, message.source(), offer));
 }
@@ -180,6 +183,11 @@ UnexpectedMessage::Owner Messages::take_out(UnexpectedMessage& message) noexcept
   return UnexpectedMessage::Owner(&message);
 }
 
+UnexpectedMessage::Owner Messages::take_out_first(const Envelope& wanted) {
+  UnexpectedMessage* there = find(wanted);
+  return there != nullptr ? take_out(*there) : nullptr;
+}
+
 void Messages::count_received(std::uint32_t peer, std::size_t bytes) {
   if (flow_.receive(peer, bytes)) [[unlikely]]
     rank_.service().spawn(tell_room(peer));
@@ -192,40 +200,39 @@ Task<> Messages::tell_room(std::uint32_t peer) {
 
 // --- receiving ---
 
-void Messages::check_source(Team& team, std::uint32_t from, const char* what) {
+std::optional<std::uint32_t> Messages::lost_source(Team& team, std::uint32_t from) {
   if (!rank_.core().peers().any_lost()) [[likely]]
-    return;
-  if (from != kAnySource) {
-    if (rank_.lost(team.member(from))) rank_.core().throw_lost(what, team.member(from));
-    return;
-  }
+    return std::nullopt;
+  if (from != kAnySource) return rank_.lost(team.member(from)) ? std::optional(team.member(from)) : std::nullopt;
   // Who receives from anybody hears once of each loss, and can then go on with those who live.
   for (const Loss& loss : rank_.losses()) {
-    const std::pair told(team.identity(), loss.peer);
-    if (!team.has(loss.peer) || std::find(told_losses_.begin(), told_losses_.end(), told) != told_losses_.end())
+    const std::pair of_loss(team.identity(), loss.peer);
+    if (!team.has(loss.peer) || std::find(told_losses_.begin(), told_losses_.end(), of_loss) != told_losses_.end())
       continue;
-    told_losses_.push_back(told);
-    rank_.core().throw_lost(what, loss.peer);
+    told_losses_.push_back(of_loss);
+    return loss.peer;
   }
+  return std::nullopt;
 }
 
 void Messages::told(const Team& team, std::uint32_t source, std::uint32_t rank) {
   if (source == kAnySource) told_losses_.emplace_back(team.identity(), rank);
 }
 
-Task<Received> Messages::receive(Team& team, std::span<std::byte> buffer, std::uint32_t from, std::uint64_t tag) {
+Receive Messages::receive(Team& team, std::span<std::byte> buffer, std::uint32_t from, std::uint64_t tag) noexcept {
   if (from != kAnySource) check_place(team, from, "recv");
-  const Envelope wanted{team.identity(), from, tag};
-  if (UnexpectedMessage* there = find(wanted); there != nullptr) {
-    const Received received = co_await receive(take_out(*there), buffer);
-    co_return received;
+  return {*this, team, {team.identity(), from, tag}, buffer};
+}
+
+Task<> Messages::take_for(Receive& receive, Offer offer, std::uint32_t rank, std::span<std::byte> buffer) {
+  std::exception_ptr failure;
+  try {
+    co_await yield();  // not from inside a handler: it may be a long copy
+    co_await take(offer, rank, buffer);
+  } catch (...) {
+    failure = std::current_exception();
   }
-  check_source(team, from, "receive");
-  PostedReceive posted(*this, team, wanted, buffer);
-  co_await posted;
-  if (posted.is_offer()) co_await take(posted.offer(), posted.rank(), buffer);
-  check_fits(posted.received(), posted.rank(), buffer.size());
-  co_return posted.received();
+  receive.taken(std::move(failure));
 }
 
 Task<Received> Messages::receive(UnexpectedMessage::Owner message, std::span<std::byte> buffer) {
@@ -237,7 +244,7 @@ Task<Received> Messages::receive(UnexpectedMessage::Owner message, std::span<std
       std::memcpy(buffer.data(), message->payload().data(), received.bytes);
     count_received(message->rank(), received.bytes);
   }
-  check_fits(received, message->rank(), buffer.size());
+  if (received.bytes > buffer.size()) throw_truncated(received, message->rank(), buffer.size());
   co_return received;
 }
 
@@ -283,7 +290,7 @@ std::optional<Received> Messages::probe(Team& team, std::uint32_t from, std::uin
 Task<Received> Messages::wait_probe(Team& team, std::uint32_t from, std::uint64_t tag) {
   for (;;) {
     if (const std::optional<Received> there = probe(team, from, tag)) co_return *there;
-    check_source(team, from, "probe");
+    if (const std::optional<std::uint32_t> lost = lost_source(team, from)) rank_.core().throw_lost("probe", *lost);
     ProbeWait wait(*this, team, {team.identity(), from, tag});
     co_await wait;
   }

@@ -18,6 +18,7 @@
 
 #include "runtime/messages/flow.hpp"
 #include "runtime/messages/message_waits.hpp"
+#include "runtime/messages/send.hpp"
 #include "runtime/rank.hpp"
 
 namespace coracle {
@@ -37,9 +38,9 @@ class Messages {
   Messages& operator=(const Messages&) = delete;
 
   /// See Team::send.
-  Task<> send(Team& team, std::span<const std::byte> data, std::uint32_t to, std::uint64_t tag);
+  Send send(Team& team, std::span<const std::byte> data, std::uint32_t to, std::uint64_t tag);
   /// See Team::recv.
-  Task<Received> receive(Team& team, std::span<std::byte> buffer, std::uint32_t from, std::uint64_t tag);
+  Receive receive(Team& team, std::span<std::byte> buffer, std::uint32_t from, std::uint64_t tag) noexcept;
   /// See Team::probe.
   std::optional<Received> probe(Team& team, std::uint32_t from, std::uint64_t tag);
   /// See Team::wait_probe.
@@ -54,11 +55,25 @@ class Messages {
   /// Messages that have come and are not received yet.
   std::size_t unexpected() const noexcept { return unexpected_; }
   Rank& rank() const noexcept { return rank_; }
-  /// For waits.
+  // --- for sends and waits ---
   Matcher& matcher() noexcept { return matcher_; }
   std::vector<ProbeWait*>& probes() noexcept { return probes_; }
-  /// For waits: a loss has ended one, of that source.
+  /// A loss has ended a wait for that source.
   void told(const Team& team, std::uint32_t source, std::uint32_t rank);
+  /// Why no message can come, or have come, of that source: the rank that is lost.
+  std::optional<std::uint32_t> lost_source(Team& team, std::uint32_t from);
+  /// The first message that a receive accepts, taken out, or null.
+  UnexpectedMessage::Owner take_out_first(const Envelope& wanted);
+  /// A message that came eagerly has been received.
+  void count_received(std::uint32_t peer, std::size_t bytes);
+  /// Whether a message can go at once; takes its room.
+  bool may_go_at_once(std::uint32_t peer, std::size_t bytes) {
+    return bytes <= kEagerBytesMax && flow_.take_room(peer, bytes);
+  }
+  /// Has the receiver fetch the message; done when it has.
+  Task<> offer(Envelope envelope, std::span<const std::byte> data, std::uint32_t peer);
+  /// Fetches a message for a receive.
+  Task<> take_for(Receive& receive, Offer offer, std::uint32_t rank, std::span<std::byte> buffer);
 
  private:
   /// A message that waits at this rank, its sender, to be received.
@@ -80,19 +95,14 @@ class Messages {
   static void on_withdraw(Rank& rank, const Message& message);
   static void on_room(Rank& rank, const Message& message);
 
-  Task<> send_eagerly(Envelope envelope, std::span<const std::byte> data, std::uint32_t peer);
-  Task<> offer(Team& team, std::span<const std::byte> data, std::uint32_t peer, std::uint64_t tag);
   Task<> take(Offer offer, std::uint32_t rank, std::span<std::byte> buffer);
   Task<> say_taken(std::uint32_t peer, std::uint64_t serial);
   Task<> ask_back(std::uint32_t peer, std::uint64_t serial);
   Task<> tell_room(std::uint32_t peer);
-  void count_received(std::uint32_t peer, std::size_t bytes);
 
   UnexpectedMessage* find(const Envelope& wanted) { return static_cast<UnexpectedMessage*>(matcher_.find(wanted)); }
   void keep(UnexpectedMessage::Owner message);
   UnexpectedMessage::Owner take_out(UnexpectedMessage& message) noexcept;
-  /// Throws Error (peer_lost) when no message can come.
-  void check_source(Team& team, std::uint32_t from, const char* what);
 
   Rank& rank_;
   Matcher matcher_;
@@ -104,6 +114,8 @@ class Messages {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> told_losses_;  // team and rank, to receives of any source
 };
 
+/// For receives: the message does not fit into `bytes`.
+[[noreturn]] void throw_truncated(const Received& received, std::uint32_t rank, std::size_t bytes);
 /// For Team::recv_value.
 [[noreturn]] void throw_short_value(const Received& received, std::size_t bytes);
 

@@ -16,14 +16,14 @@
 namespace coracle {
 
 template <class T>
-Task<> Team::send(std::span<T> data, std::uint32_t to, std::uint64_t tag) {
+Send Team::send(std::span<T> data, std::uint32_t to, std::uint64_t tag) {
   static_assert(std::is_trivially_copyable_v<T>, "a message's elements travel as their bytes");
   return messages().send(*this, std::as_bytes(data), to, tag);
 }
 
 template <std::ranges::contiguous_range Range>
   requires(!std::ranges::view<Range>)
-Task<> Team::send(const Range& data, std::uint32_t to, std::uint64_t tag) {
+Send Team::send(const Range& data, std::uint32_t to, std::uint64_t tag) {
   return send(std::span(std::ranges::data(data), std::ranges::size(data)), to, tag);
 }
 
@@ -33,14 +33,14 @@ Task<> Team::send_value(T value, std::uint32_t to, std::uint64_t tag) {
 }
 
 template <class T>
-Task<Received> Team::recv(std::span<T> buffer, std::uint32_t from, std::uint64_t tag) {
+Receive Team::recv(std::span<T> buffer, std::uint32_t from, std::uint64_t tag) {
   static_assert(std::is_trivially_copyable_v<T>, "a message's elements travel as their bytes");
   return messages().receive(*this, std::as_writable_bytes(buffer), from, tag);
 }
 
 template <std::ranges::contiguous_range Range>
   requires(!std::ranges::view<Range>)
-Task<Received> Team::recv(Range& buffer, std::uint32_t from, std::uint64_t tag) {
+Receive Team::recv(Range& buffer, std::uint32_t from, std::uint64_t tag) {
   return recv(std::span(std::ranges::data(buffer), std::ranges::size(buffer)), from, tag);
 }
 
@@ -69,7 +69,7 @@ class PersistentSend {
  public:
   PersistentSend(Team& team, std::span<const std::byte> data, std::uint32_t to, std::uint64_t tag) noexcept
       : team_(team), data_(data), to_(to), tag_(tag) {}
-  Task<> run() { return team_.messages().send(team_, data_, to_, tag_); }
+  Send run() { return team_.messages().send(team_, data_, to_, tag_); }
   Started<> start() { return coracle::start(team_.rank(), run()); }
 
  private:
@@ -83,7 +83,7 @@ class PersistentRecv {
  public:
   PersistentRecv(Team& team, std::span<std::byte> buffer, std::uint32_t from, std::uint64_t tag) noexcept
       : team_(team), buffer_(buffer), from_(from), tag_(tag) {}
-  Task<Received> run() { return team_.messages().receive(team_, buffer_, from_, tag_); }
+  Receive run() { return team_.messages().receive(team_, buffer_, from_, tag_); }
   Started<Received> start() { return coracle::start(team_.rank(), run()); }
 
  private:

@@ -23,8 +23,8 @@ SimJob job_with(const char* faults, std::uint32_t size) {
 }
 
 /// The text of what the task throws, or "".
-template <class T>
-Task<std::string> error_of(Task<T> task) {
+template <class Awaitable>
+Task<std::string> error_of(Awaitable task) {
   std::string text;
   try {
     co_await task;

@@ -114,7 +114,7 @@ TEST_CASE("matcher: gives what lists that are looked through from the front woul
     Trial trial(seed);
     // Now more messages come than receives, now fewer.
     for (int step = 0; step < 600; ++step) {
-      const std::uint64_t bias = 3 + step / 150 % 2 * 3;
+      const std::uint64_t bias = step / 150 % 2 == 0 ? 3 : 6;
       const std::uint64_t what = trial.random.below(10);
       if (what == 9)
         trial.receive_is_cancelled();

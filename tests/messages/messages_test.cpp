@@ -59,8 +59,8 @@ std::vector<std::byte> filled(std::size_t bytes, int with) {
 }
 
 /// The text of what the task throws, or "".
-template <class T>
-Task<std::string> error_of(Task<T> task) {
+template <class Awaitable>
+Task<std::string> error_of(Awaitable task) {
   std::string text;
   try {
     co_await task;
@@ -256,7 +256,7 @@ TEST_CASE("messages: to oneself, both ways at once, and by what was prepared") {
               Team& team = self.world();
               const std::uint32_t right = (team.index() + 1) % team.size();
               const std::uint32_t left = (team.index() + team.size() - 1) % team.size();
-              for (const std::size_t count : {1, 3000, 50'000}) {
+              for (const std::size_t count : {std::size_t{1}, std::size_t{3000}, std::size_t{50000}}) {
                 std::vector<int> mine(count);
                 std::iota(mine.begin(), mine.end(), static_cast<int>(team.index()));
                 std::vector<int> theirs(count);

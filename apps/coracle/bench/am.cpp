@@ -3,55 +3,12 @@
 
 #include "apps/coracle/bench/benchmarks.hpp"
 #include "apps/coracle/bench/messages.hpp"
-#include "apps/coracle/bench/raw.hpp"
-#include "collectives/collectives.hpp"
-#include "runtime/error.hpp"
+#include "apps/coracle/bench/raw_messages.hpp"
 
 namespace coracle::bench {
 namespace {
 
 constexpr std::uint32_t kPartner = 1;  // of rank 0
-
-/// The same batches of plain loads and stores.
-class RawMessages {
- public:
-  RawMessages(Rank& self, const Messages& messages)
-      : self_(self), messages_(messages), flag_(self.allocate<RawFlag>(1)), stream_(self.allocate<RawStream>(1)) {}
-
-  Task<> meet() {
-    const auto flags = co_await self_.world().gather_all(flag_.remote());
-    const auto streams = co_await self_.world().gather_all(stream_.remote());
-    their_out_ = self_.reach(messages_.their_out(), Messages::kLargest);
-    raw_flag_ = self_.reach(flags[0]);
-    raw_stream_ = self_.reach(streams[kPartner]);
-    if (their_out_ == nullptr || raw_flag_ == nullptr || raw_stream_ == nullptr)
-      throw Error(Errc::unsupported, "the limits of `coracle bench am` need ranks that share memory");
-  }
-
-  void ping_pong(std::size_t bytes, std::uint64_t count) const {
-    if (self_.id() <= kPartner)
-      raw_ping_pong(*raw_flag_, self_.id() == 0, their_out_, messages_.in().data(), bytes, count);
-  }
-  void stream(std::uint64_t count) {
-    if (self_.id() == 0) {
-      raw_stream_->send(streamed_, count);
-      spin_until([&] { return raw_stream_->received.load() == streamed_ + count; });
-    } else if (self_.id() == kPartner) {
-      static_cast<void>(opaque(raw_stream_->receive(streamed_, count)));
-    }
-    streamed_ += count;
-  }
-
- private:
-  Rank& self_;
-  const Messages& messages_;
-  Slab<RawFlag> flag_;
-  Slab<RawStream> stream_;
-  const std::byte* their_out_ = nullptr;
-  RawFlag* raw_flag_ = nullptr;
-  RawStream* raw_stream_ = nullptr;
-  std::uint64_t streamed_ = 0;
-};
 
 std::string title_of(Rank& self, const char* what) {
   return fmt::format("{}, placement {}", what, to_string(self.placement()));
@@ -117,14 +74,14 @@ Task<> bench_flood(Bench& bench, Messages& messages, RawMessages& plain) {
 Task<> bench_am(Bench& bench) {
   Messages messages(bench.self, kPartner);
   co_await messages.meet();
-  RawMessages plain(bench.self, messages);
+  RawMessages plain(bench.self, messages, kPartner);
   co_await plain.meet();
   co_await bench_latency(bench, messages, plain);
   co_await bench_flood(bench, messages, plain);
   const std::size_t largest = bench.plan.quick ? std::size_t{1} << 20 : Messages::kLargest;
-  for (const std::size_t bytes :
-       {std::size_t{8}, std::size_t{64}, std::size_t{1} << 10, std::size_t{4} << 10, std::size_t{8} << 10,
-        std::size_t{16} << 10, std::size_t{64} << 10, std::size_t{256} << 10, std::size_t{1} << 20, Messages::kLargest})
+  for (const std::size_t bytes : {std::size_t{8}, std::size_t{64}, std::size_t{1} << 10, std::size_t{4} << 10,
+                                  std::size_t{8} << 10, std::size_t{16} << 10, std::size_t{64} << 10,
+                                  std::size_t{256} << 10, std::size_t{1} << 20, std::size_t{8} << 20})
     if (bytes <= largest) co_await bench_size(bench, messages, plain, bytes);
 }
 

@@ -105,7 +105,7 @@ void check_read(const char* option, std::initializer_list<std::string_view> read
 }
 
 void set_choices(const BenchWords& words, BenchOptions& options) {
-  if (!words.sizes.empty()) check_read("--sizes", {"coll", "upa"}, options);
+  if (!words.sizes.empty()) check_read("--sizes", {"coll", "pingpong", "upa"}, options);
   if (!words.collectives.empty()) check_read("--only", {"coll"}, options);
   for (const std::string& size : words.sizes) {
     const auto bytes = parse_bytes(size);
@@ -269,7 +269,7 @@ void add_bench_command(CLI::App& app, int& status) {
   command->add_option("--nodes", words->nodes, "put, get, am, atomics, spawn, coll, upa, tune: nodes on this machine")
       ->capture_default_str();
   command->add_option("--transport", words->transport, "To other nodes: auto, tcp, verbs")->capture_default_str();
-  command->add_option("--sizes", words->sizes, "coll, upa: sizes, with commas: 8,1K,1M")->delimiter(',');
+  command->add_option("--sizes", words->sizes, "coll, pingpong, upa: sizes, with commas: 8,1K,1M")->delimiter(',');
   command->add_option("--only", words->collectives, "coll: only these collectives, with commas")->delimiter(',');
   command->add_flag("--quick", words->quick, "Few and short batches: only shows that it works");
   command->add_option("--json", words->json_file, "Also write the figures to this file");

@@ -10,6 +10,8 @@ std::span<const Benchmark> benchmarks() {
       {"put", "puts from 8 B to 64 MiB beside memcpy", bench_put, {2}, 2, 256 * kMiB, bench_node_put},
       {"get", "gets from 8 B to 64 MiB beside memcpy", bench_get, {2}, 2, 256 * kMiB, bench_node_get},
       {"am", "active messages beside the hand-over of a cache line", bench_am, {2}, 2, 64 * kMiB, bench_node_am},
+      {"pingpong", "tagged messages from 8 B to 16 MiB beside a flag and one copy", bench_pingpong, {2}, 2, 128 * kMiB},
+      {"matching", "tagged messages among thousands that wait", bench_matching, {2}, 2, 64 * kMiB},
       {"atomics", "remote atomics beside the processor's own", bench_atomics, {2}, 2, 64 * kMiB, bench_node_atomics},
       {"barrier", "barriers beside one counter", bench_barrier, {2, 4, 8, 16}, 1, 64 * kMiB},
       {"coll", "every collective beside flags and copies", bench_coll, {2, 4, 8, 16}, 1, 1024 * kMiB, bench_coll, true},

@@ -53,6 +53,8 @@ Task<> bench_loop(Bench& bench);
 Task<> bench_put(Bench& bench);
 Task<> bench_get(Bench& bench);
 Task<> bench_am(Bench& bench);
+Task<> bench_pingpong(Bench& bench);
+Task<> bench_matching(Bench& bench);
 Task<> bench_atomics(Bench& bench);
 Task<> bench_barrier(Bench& bench);
 Task<> bench_coll(Bench& bench);

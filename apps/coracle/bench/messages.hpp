@@ -28,7 +28,7 @@ struct Mail {
 /// rank at a time.
 class Messages {
  public:
-  static constexpr std::size_t kLargest = std::size_t{8} << 20;
+  static constexpr std::size_t kLargest = std::size_t{16} << 20;
 
   Messages(Rank& self, std::uint32_t partner);
   /// Collective; before the first batch.

@@ -1,0 +1,56 @@
+// `coracle bench pingpong`: tagged messages between ranks 0 and 1 by size, beside a flag and one copy.
+#include <fmt/format.h>
+
+#include "apps/coracle/bench/benchmarks.hpp"
+#include "apps/coracle/bench/raw_messages.hpp"
+#include "runtime/messages/send_recv.hpp"
+
+namespace coracle::bench {
+namespace {
+
+constexpr std::uint32_t kPartner = 1;  // of rank 0
+
+/// One after the other sends, into a buffer that the receiver has at hand.
+Task<> round_trips(Rank& self, const Messages& buffers, std::size_t bytes, std::uint64_t count) {
+  if (self.id() > kPartner) co_return;
+  Team& team = self.world();
+  const std::span<std::byte> out = buffers.out().first(bytes);
+  const std::span<std::byte> in = buffers.in().first(bytes);
+  const std::uint32_t peer = kPartner - self.id();
+  for (; count != 0; --count) {
+    if (self.id() == 0) co_await team.send(out, peer);
+    co_await team.recv(in, peer, 0);
+    if (self.id() != 0) co_await team.send(out, peer);
+  }
+}
+
+Task<> bench_size(Bench& bench, const Messages& buffers, const RawMessages& plain, std::size_t bytes) {
+  Contest contest(bench.self, bench.plan);
+  const auto tagged =
+      contest.add([&, bytes](std::uint64_t count) { return round_trips(bench.self, buffers, bytes, count); });
+  const auto raw = contest.add_plain([&, bytes](std::uint64_t count) { plain.ping_pong(bytes, count); });
+  co_await contest.run();
+  if (!bench.keeps_time()) co_return;
+  const std::string title =
+      fmt::format("Tagged messages, half a round trip by size, placement {}", to_string(bench.self.placement()));
+  bench.report.add(
+      title, {size_text(static_cast<double>(bytes)), "ns", scaled(contest.figure(tagged), 0.5), "flag and one copy",
+              scaled(contest.figure(raw), 0.5), static_cast<double>(bytes), contest.allocations(tagged)});
+}
+
+}  // namespace
+
+Task<> bench_pingpong(Bench& bench) {
+  Messages buffers(bench.self, kPartner);
+  co_await buffers.meet();
+  RawMessages plain(bench.self, buffers, kPartner);
+  co_await plain.meet();
+  std::vector<std::uint64_t> sizes = bench.choices.sizes;
+  if (sizes.empty()) {
+    sizes = {8, 64, 512, 1024, 4096, 8192, 16'384, 65'536, 262'144, 1 << 20};
+    if (!bench.plan.quick) sizes.insert(sizes.end(), {4 << 20, 16 << 20});
+  }
+  for (const std::uint64_t bytes : sizes) co_await bench_size(bench, buffers, plain, bytes);
+}
+
+}  // namespace coracle::bench
