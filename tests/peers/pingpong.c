@@ -1,11 +1,11 @@
-// Ping-pong over MPI, as `coracle bench am` does it: two ranks, buffers of their own for sending and receiving, half a
+// Ping-pong over MPI, as `coracle bench pingpong` does it: two ranks, buffers of their own for sending and receiving, half a
 // round trip. Prints "bytes nanoseconds" per size: the median of batches. For tests/peers/compare-messages.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { kBatches = 20, kLargest = 65536 };
+enum { kBatches = 20, kLargest = 16 << 20 };
 static const double kBatchSeconds = 1e-3;
 
 static char outgoing[kLargest];
@@ -29,7 +29,7 @@ static double round_trips(int rank, int bytes, long count) {
 
 /// Round trips that take a batch's time; the same number on both ranks.
 static long calibrate(int rank, int bytes) {
-  for (long count = 16;; count *= 2) {
+  for (long count = 1;; count *= 2) {
     int enough = round_trips(rank, bytes, count) >= kBatchSeconds;
     MPI_Bcast(&enough, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (enough) return count;
@@ -42,7 +42,8 @@ static int by_size(const void* left, const void* right) {
 }
 
 int main(int argc, char** argv) {
-  static const int sizes[] = {8, 64, 1024, 4096, 8192, 16384, 65536};
+  static const int sizes[] = {8,     64,     512,     1024,    4096,    8192,
+                              16384, 65536, 262144, 1 << 20, 4 << 20, 16 << 20};
   MPI_Init(&argc, &argv);
   int rank = 0;
   int ranks = 0;

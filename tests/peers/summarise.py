@@ -1,26 +1,22 @@
 #!/usr/bin/env python3
-"""Helper of compare-messages. `rows FILE`: "NAME BYTES NANOSECONDS" from the JSON of `coracle bench am`. `table FILE`:
-the table of all such lines, medians by name and size, and how many times longer the fastest peer takes than Coracle."""
+"""Helper of compare-messages. `rows FILE`: "NAME BYTES NANOSECONDS" from the JSON of `coracle bench pingpong`. `table
+FILE`: the table of all such lines, medians by name and size, and how many times longer the peers take than Coracle."""
 
 import collections
 import json
 import statistics
 import sys
 
-OURS = {"request": "request", "long request": "long", "request and reply": "reply"}
+OURS = "Coracle"
 LIMIT = "limit"
 
 
 def print_rows(path):
     with open(path, encoding="utf-8") as file:
-        tables = json.load(file)["benchmarks"]["am"]
+        tables = json.load(file)["benchmarks"]["pingpong"]
     for row in (row for table in tables for row in table["rows"]):
-        kind, _, size = row["name"].partition(", ")
-        if kind not in OURS or not size[:1].isdigit():
-            continue
-        if kind == "request":
-            print(LIMIT, int(row["bytes"]), row["limit"]["median"])
-        print(OURS[kind], int(row["bytes"]), row["median"])
+        print(LIMIT, int(row["bytes"]), row["limit"]["median"])
+        print(OURS, int(row["bytes"]), row["median"])
 
 
 def print_table(path):
@@ -32,16 +28,17 @@ def print_table(path):
             samples[name, int(size)].append(float(value))
             if name not in names:
                 names.append(name)
-    peers = [name for name in names if name not in OURS.values() and name != LIMIT]
-    columns = [LIMIT, *OURS.values(), *peers]
-    print(f"{'bytes':>8}" + "".join(f"{name.replace('_', ' '):>10}" for name in columns) + "  fastest peer / request")
-    sizes = {size for name, size in samples if name in peers} or {size for _, size in samples}
-    for size in sorted(sizes):
+    peers = [name for name in names if name not in (OURS, LIMIT)]
+    columns = [LIMIT, OURS, *peers]
+    titles = [*columns, *(f"x {name}" for name in peers)]
+    print(f"{'bytes':>9}" + "".join(f"{title.replace('_', ' '):>12}" for title in titles))
+    for size in sorted({size for _, size in samples}):
         medians = {name: statistics.median(samples[name, size]) for name in columns if samples.get((name, size))}
-        cells = (f"{medians[name]:>10.0f}" if name in medians else f"{'-':>10}" for name in columns)
-        fastest = min((medians[name] for name in peers if name in medians), default=None)
-        ratio = f"{fastest / medians['request']:>10.2f}" if fastest and "request" in medians else ""
-        print(f"{size:>8}" + "".join(cells) + ratio)
+        cells = [f"{medians[name]:,.0f}" if name in medians else "-" for name in columns]
+        for name in peers:
+            known = name in medians and OURS in medians
+            cells.append(f"{medians[name] / medians[OURS]:.2f}" if known else "-")
+        print(f"{size:>9}" + "".join(f"{cell:>12}" for cell in cells))
 
 
 def main():
