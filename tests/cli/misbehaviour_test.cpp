@@ -138,6 +138,17 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("coracle run: messages that nobody has received are told of when the program ends") {
+  for (const char* placement : {"process", "thread"}) {
+    Command command({"run", "-n", "2", "--place", placement, test_program("misbehave"), "unreceived", "1"});
+    CHECK(command.wait() == 0);
+    CHECK_MESSAGE(contains(command.errors(),
+                           "coracle: rank 0: 3 messages were not received; the first came from rank 1, with tag 7 and "
+                           "4 bytes\n"),
+                  command.errors());
+  }
+}
+
 TEST_CASE("coracle run: many ranks that crash at once are told of once") {
   for (const std::string& placement : process_placements()) {
     CAPTURE(placement);

@@ -76,6 +76,9 @@ Task<> app(Rank& self) {
     co_await misuse(self.world(), what_to_do);
     if (what_to_do == "let go running") static_cast<void>(start(self, fail_soon(5)));
     if (what_to_do == "let go failed") static_cast<void>(start(self, fail_soon(0)));
+    if (what_to_do == "unreceived") {
+      for (int i = 0; i < 3; ++i) co_await self.world().send_value(i, 0, 7);
+    }
     if (what_to_do == "sleep" || what_to_do == "stubborn") co_await sleep_for(std::chrono::hours(1));
   }
   co_await self.world().barrier();
