@@ -91,13 +91,14 @@ bool Send::await_ready() noexcept {
 
 Task<> Messages::offer(Envelope envelope, std::span<const std::byte> data, std::uint32_t peer) {
   const std::uint64_t serial = ++serial_;
-  Offered offered(rank_.core(), peer, *this, serial);
+  Offered offered(rank_.core(), peer, *this, serial, data);
   const Loan loan(rank_.core().lent(), data);
   offered_.emplace(serial, &offered);
   std::exception_ptr failure;
   try {
-    co_await rank_.request(peer, on_offer, {}, pack(envelope), envelope.tag,
-                           reinterpret_cast<std::uint64_t>(data.data()), data.size(), serial);
+    const Offer offer{reinterpret_cast<std::uint64_t>(data.data()), data.size(), serial,
+                      cooperates(peer, data.size()) ? &offered.shared : nullptr};
+    co_await rank_.request(peer, on_offer, std::as_bytes(std::span(&offer, 1)), pack(envelope), envelope.tag);
     co_await offered.taken;
   } catch (...) {
     failure = std::current_exception();
@@ -159,7 +160,8 @@ void Messages::on_data(Rank& rank, const Message& message) {
 void Messages::on_offer(Rank& rank, const Message& message) {
   auto& messages = rank.local<Messages>();
   const Envelope envelope = envelope_of(message);
-  const Offer offer{message.argument(2), message.argument(3), message.argument(4)};
+  Offer offer;
+  std::memcpy(&offer, message.payload().data(), sizeof offer);
   if (Matcher::Posted* receive = messages.matcher_.match(envelope); receive != nullptr)
     static_cast<Receive*>(receive)->deliver(envelope, message.source(), offer);
   else
@@ -228,7 +230,10 @@ Task<> Messages::take_for(Receive& receive, Offer offer, std::uint32_t rank, std
   std::exception_ptr failure;
   try {
     co_await yield();  // not from inside a handler: it may be a long copy
-    co_await take(offer, rank, buffer);
+    if (offer.shared != nullptr && offer.bytes <= buffer.size() && rank_.loop().spins())
+      co_await take_together(offer, rank, buffer);
+    else
+      co_await take(offer, rank, buffer);
   } catch (...) {
     failure = std::current_exception();
   }
@@ -261,6 +266,43 @@ Task<> Messages::take(Offer offer, std::uint32_t rank, std::span<std::byte> buff
   }
   if (!rank_.lost(rank)) co_await say_taken(rank, offer.serial);
   if (failure) std::rethrow_exception(failure);
+}
+
+bool Messages::cooperates(std::uint32_t peer, std::size_t bytes) const noexcept {
+  // Measured: from here on the help is worth the message that asks for it.
+  constexpr std::size_t kBytesMin = 256 * 1024;
+  const bool shares_addresses = rank_.placement() == Placement::pvas || rank_.placement() == Placement::thread;
+  return bytes >= kBytesMin && shares_addresses && peer != rank_.id() && rank_.node_of(peer) == rank_.node() &&
+         rank_.loop().spins();  // else a core is short for both
+}
+
+/// With the sender's help, if it comes.
+Task<> Messages::take_together(Offer offer, std::uint32_t rank, std::span<std::byte> buffer) {
+  co_await rank_.request(rank, on_help, {}, offer.serial, reinterpret_cast<std::uint64_t>(buffer.data()));
+  SharedCopy& shared = *offer.shared;
+  while (shared.copy_first(buffer.data())) {
+  }
+  // Until then the sender writes to the buffer.
+  while (!shared.complete() && !rank_.lost(rank)) co_await yield();
+  if (!shared.complete()) rank_.core().throw_lost("receive", rank);
+  co_await say_taken(rank, offer.serial);
+}
+
+void Messages::on_help(Rank& rank, const Message& message) {
+  auto* target = reinterpret_cast<std::byte*>(message.argument(1));
+  rank.service().spawn(rank.local<Messages>().help(message.argument(0), target));
+}
+
+Task<> Messages::help(std::uint64_t serial, std::byte* target) {
+  // The loop turns now and then: the receiver may have ended with it meanwhile, and others want something, too.
+  constexpr int kChunksAtOnce = 8;
+  for (;;) {
+    co_await yield();
+    const auto found = offered_.find(serial);
+    if (found == offered_.end()) co_return;
+    for (int chunk = 0; chunk < kChunksAtOnce; ++chunk)
+      if (!found->second->shared.copy_last(target)) co_return;
+  }
 }
 
 Task<> Messages::say_taken(std::uint32_t peer, std::uint64_t serial) {

@@ -3,7 +3,8 @@
 //
 // Short ones are **eager**: they travel at once, straight into the buffer of a receive that is posted, else into memory
 // of the receiver's runtime, of which every sender has a limited room (Flow). Of all others only the place travels, and
-// the receiver copies from the sender's buffer (**rendezvous**): one copy, wherever the ranks share memory.
+// the receiver copies from the sender's buffer (**rendezvous**): one copy, wherever the ranks share memory. Of a long
+// one in an address space that both share the sender copies a part (SharedCopy).
 //
 // Source: Shimada, Hori, Ishikawa: the rendezvous of Open MPI over PVAS (IPSJ 2015), in which the receiver copies once,
 // straight from the send buffer.
@@ -78,13 +79,15 @@ class Messages {
  private:
   /// A message that waits at this rank, its sender, to be received.
   struct Offered {
-    Offered(RankCore& core, std::uint32_t peer, Messages& of, std::uint64_t number) noexcept
-        : taken(core, "send", peer, cancelled, this), messages(of), serial(number) {}
+    Offered(RankCore& core, std::uint32_t peer, Messages& of, std::uint64_t number,
+            std::span<const std::byte> data) noexcept
+        : taken(core, "send", peer, cancelled, this), messages(of), serial(number), shared(data) {}
     /// From inside Scope::cancel, also more than once.
     static void cancelled(void* offered);
     PeerEvent taken;
     Messages& messages;
     std::uint64_t serial;
+    SharedCopy shared;
     bool asked_back = false;
     bool withdrawn = false;
   };
@@ -92,10 +95,15 @@ class Messages {
   static void on_data(Rank& rank, const Message& message);
   static void on_offer(Rank& rank, const Message& message);
   static void on_taken(Rank& rank, const Message& message);
+  static void on_help(Rank& rank, const Message& message);
   static void on_withdraw(Rank& rank, const Message& message);
   static void on_room(Rank& rank, const Message& message);
 
   Task<> take(Offer offer, std::uint32_t rank, std::span<std::byte> buffer);
+  Task<> take_together(Offer offer, std::uint32_t rank, std::span<std::byte> buffer);
+  Task<> help(std::uint64_t serial, std::byte* target);
+  /// Whether this rank and `peer` can copy a message together.
+  bool cooperates(std::uint32_t peer, std::size_t bytes) const noexcept;
   Task<> say_taken(std::uint32_t peer, std::uint64_t serial);
   Task<> ask_back(std::uint32_t peer, std::uint64_t serial);
   Task<> tell_room(std::uint32_t peer);

@@ -9,6 +9,7 @@
 
 #include "runtime/frame_pool.hpp"
 #include "runtime/messages/matcher.hpp"
+#include "runtime/messages/shared_copy.hpp"
 
 namespace coracle {
 
@@ -16,7 +17,8 @@ namespace coracle {
 struct Offer {
   std::uint64_t address = 0;  ///< In the sender's memory.
   std::uint64_t bytes = 0;
-  std::uint64_t serial = 0;  ///< The sender's number for it.
+  std::uint64_t serial = 0;      ///< The sender's number for it.
+  SharedCopy* shared = nullptr;  ///< At the sender, if it helps to copy and its memory is plain memory here.
 };
 
 /// One allocation, payload and all. Rank's thread only.

@@ -37,9 +37,11 @@ Task<> shift(Rank& self, std::size_t bytes, std::uint64_t round) {
 
 Task<> tagged(Rank& self) {
   std::uint64_t round = 0;
-  for (const std::size_t bytes : {0, 1, 24, 25, 512, 513, 8191, 8192, 8193, 65'536, 1'000'001}) {
+  constexpr std::size_t kSizes[] = {0, 1, 24, 25, 512, 513, 8191, 8192, 8193, 65'536, 1'000'001, 4'194'304};
+  for (const std::size_t bytes : kSizes) {
     for (int repeat = 0; repeat < 4; ++repeat) {
-      co_await shift(self, bytes, ++round);
+      ++round;
+      co_await shift(self, bytes, round);
       co_await self.world().barrier();
     }
   }

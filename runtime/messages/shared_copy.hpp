@@ -1,0 +1,70 @@
+// SharedCopy: one copy that both sides of a message make at the same time, the receiver from its beginning and the
+// sender from its end, chunk by chunk, so that each does what it finds time for: a side that comes late, or never,
+// costs the other only its help.
+//
+// Source: the cooperative copy of Shimada, Hori and Ishikawa (IPSJ 2016), in which each side copies one half.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace coracle {
+
+/// Of one message. It lies with its sender, until the receiver has said that it needs it no more.
+class SharedCopy {
+ public:
+  static constexpr std::size_t kChunkBytes = 32 * 1024;
+
+  explicit SharedCopy(std::span<const std::byte> source) noexcept
+      : source_(source), chunks_((source.size() + kChunkBytes - 1) / kChunkBytes) {}
+  SharedCopy(const SharedCopy&) = delete;
+  SharedCopy& operator=(const SharedCopy&) = delete;
+
+  /// Receiver: copies the next chunk of its own. False when none is left.
+  bool copy_first(std::byte* target) noexcept {
+    // relaxed: who has a chunk is decided by this word alone; the sender's buffer was filled before its message came.
+    const Claims claims = unpack(claims_.fetch_add(1, std::memory_order_relaxed));
+    if (claims.first + claims.last >= chunks_) return false;
+    copy(claims.first, target);
+    ++copied_first_;
+    return true;
+  }
+  /// Sender: the same from the end; `target`: of the whole.
+  bool copy_last(std::byte* target) noexcept {
+    const Claims claims = unpack(claims_.fetch_add(kLast, std::memory_order_relaxed));  // as above
+    if (claims.first + claims.last >= chunks_) return false;
+    copy(chunks_ - 1 - claims.last, target);
+    copied_last_.fetch_add(1, std::memory_order_release);  // pairs with the load in complete()
+    return true;
+  }
+  /// Receiver, once copy_first() has found nothing left: whether the sender has ended its part.
+  bool complete() const noexcept {
+    return copied_first_ + copied_last_.load(std::memory_order_acquire) == chunks_;  // pairs with copy_last()
+  }
+
+ private:
+  /// Chunks that each side has taken, or wanted to take.
+  struct Claims {
+    std::uint64_t first;
+    std::uint64_t last;
+  };
+  static constexpr std::uint64_t kLast = std::uint64_t{1} << 32;
+  static Claims unpack(std::uint64_t claims) noexcept { return {claims % kLast, claims / kLast}; }
+
+  void copy(std::uint64_t chunk, std::byte* target) const noexcept {
+    const std::size_t offset = chunk * kChunkBytes;
+    std::memcpy(target + offset, source_.data() + offset, std::min(kChunkBytes, source_.size() - offset));
+  }
+
+  const std::span<const std::byte> source_;
+  const std::uint64_t chunks_;
+  std::uint64_t copied_first_ = 0;  // the receiver's
+  alignas(64) std::atomic<std::uint64_t> claims_{0};
+  std::atomic<std::uint64_t> copied_last_{0};
+};
+
+}  // namespace coracle
