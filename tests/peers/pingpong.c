@@ -1,5 +1,5 @@
-// Ping-pong over MPI, as `coracle bench pingpong` does it: two ranks, buffers of their own for sending and receiving, half a
-// round trip. Prints "bytes nanoseconds" per size: the median of batches. For tests/peers/compare-messages.
+// Ping-pong over MPI, as `coracle bench pingpong` does it: two ranks, buffers of their own for sending and receiving,
+// half a round trip. Prints "bytes nanoseconds" per size: the median of batches. For tests/peers/compare-messages.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,8 +42,7 @@ static int by_size(const void* left, const void* right) {
 }
 
 int main(int argc, char** argv) {
-  static const int sizes[] = {8,     64,     512,     1024,    4096,    8192,
-                              16384, 65536, 262144, 1 << 20, 4 << 20, 16 << 20};
+  static const int sizes[] = {8, 64, 512, 1024, 4096, 8192, 16384, 65536, 262144, 1 << 20, 4 << 20, 16 << 20};
   MPI_Init(&argc, &argv);
   int rank = 0;
   int ranks = 0;
