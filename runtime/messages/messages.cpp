@@ -123,7 +123,8 @@ Task<> Messages::ask_back(std::uint32_t peer, std::uint64_t serial) {
 void Messages::on_taken(Rank& rank, const Message& message) {
   auto& offered = rank.local<Messages>().offered_;
   const auto found = offered.find(message.argument(0));
-  if (found == offered.end()) return;  // it has ended by itself
+  // One that has ended by itself is not there any more.
+  if (found == offered.end() || found->second->taken.peer() != static_cast<int>(message.source())) return;
   found->second->withdrawn = message.argument(1) != 0;
   found->second->taken.set();
 }
@@ -161,7 +162,10 @@ void Messages::on_offer(Rank& rank, const Message& message) {
   auto& messages = rank.local<Messages>();
   const Envelope envelope = envelope_of(message);
   Offer offer;
+  CORACLE_ASSERT(message.payload().size() == sizeof offer, "an offer of {} bytes from rank {}",
+                 message.payload().size(), message.source());
   std::memcpy(&offer, message.payload().data(), sizeof offer);
+  if (!messages.cooperates(message.source(), offer.bytes)) offer.shared = nullptr;
   if (Matcher::Posted* receive = messages.matcher_.match(envelope); receive != nullptr)
     static_cast<Receive*>(receive)->deliver(envelope, message.source(), offer);
   else
@@ -230,7 +234,7 @@ Task<> Messages::take_for(Receive& receive, Offer offer, std::uint32_t rank, std
   std::exception_ptr failure;
   try {
     co_await yield();  // not from inside a handler: it may be a long copy
-    if (offer.shared != nullptr && offer.bytes <= buffer.size() && rank_.loop().spins())
+    if (offer.shared != nullptr && offer.bytes <= buffer.size())
       co_await take_together(offer, rank, buffer);
     else
       co_await take(offer, rank, buffer);
@@ -289,8 +293,10 @@ Task<> Messages::take_together(Offer offer, std::uint32_t rank, std::span<std::b
 }
 
 void Messages::on_help(Rank& rank, const Message& message) {
-  auto* target = reinterpret_cast<std::byte*>(message.argument(1));
-  rank.service().spawn(rank.local<Messages>().help(message.argument(0), target));
+  auto& messages = rank.local<Messages>();
+  const auto found = messages.offered_.find(message.argument(0));
+  if (found == messages.offered_.end() || found->second->taken.peer() != static_cast<int>(message.source())) return;
+  rank.service().spawn(messages.help(message.argument(0), reinterpret_cast<std::byte*>(message.argument(1))));
 }
 
 Task<> Messages::help(std::uint64_t serial, std::byte* target) {
