@@ -75,7 +75,7 @@ Task<std::string> error_of(Awaitable task) {
 TEST_CASE("messages: order and matching hold for thousands of seeds") {
   const char* chosen = std::getenv("CORACLE_TEST_SEED");
   const std::uint64_t first = chosen != nullptr ? std::strtoull(chosen, nullptr, 10) : 1;
-  const std::uint64_t count = chosen != nullptr ? 1 : ::test::kSanitized ? 150 : 2000;
+  const std::uint64_t count = chosen != nullptr ? 1 : ::test::kSanitized ? 500 : 2000;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const Outcome outcome = job_of(seed).run([seed](Rank& self) { return traffic_of(self, seed); });
     if (outcome.error) FAIL(text_of(outcome), "\nrepeat it with CORACLE_TEST_SEED=", seed);
