@@ -1,0 +1,172 @@
+// Two cursors side by side: each step takes as many blocks as the groups of both allow to one kernel.
+#include "runtime/layout/copy.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/assert.hpp"
+#include "runtime/layout/block_kernels.hpp"
+#include "runtime/layout/cursor.hpp"
+
+namespace coracle {
+namespace {
+
+using layouts::Cursor;
+using layouts::Group;
+using layouts::Places;
+
+std::uint64_t bytes_of(const Layout& layout, std::uint64_t count) {
+  std::uint64_t bytes = 0;
+  const bool fits = !__builtin_mul_overflow(layout.size(), count, &bytes) && bytes >> 63 == 0;
+  CORACLE_ASSERT(fits, "{} repetitions of {} bytes are more than 2^63 bytes", count, layout.size());
+  return bytes;
+}
+
+std::int64_t as_signed(std::uint64_t value) {
+  return static_cast<std::int64_t>(value);
+}
+std::uint64_t as_unsigned(std::int64_t value) {
+  return static_cast<std::uint64_t>(value);
+}
+
+/// A group as pieces of `bytes` each, its blocks or parts of its first one: as rows of `count`.
+struct Pieces {
+  std::int64_t count;
+  std::int64_t rows;
+  Places places;
+};
+
+Pieces pieces_of(const Group& group, std::uint64_t bytes) {
+  if (group.starts != nullptr || group.block_bytes != bytes)
+    return {as_signed(group.block_bytes / bytes), 1, {as_signed(bytes), 0, nullptr}};
+  return {group.count, group.rows, {group.stride, group.row_stride, group.offsets}};
+}
+
+/// Where the first piece lies, or that from which its offsets count.
+std::int64_t origin_of(const Group& group, const Pieces& pieces) {
+  return group.offset + (group.offsets != nullptr && pieces.places.offsets == nullptr ? group.offsets[0] : 0);
+}
+
+/// Makes `wide` rows of `count` pieces each, out of its first row.
+void fold(Pieces& wide, std::int64_t count) {
+  wide.rows = wide.count / count;
+  wide.places.row_stride = count * wide.places.stride;
+  wide.count = count;
+}
+
+/// The two sides in rows of equal length; where that takes the first row of one of them, its rest comes later.
+void match(Pieces& first, Pieces& second, std::uint64_t pieces_max) {
+  const std::int64_t most = as_signed(std::min<std::uint64_t>(pieces_max, INT64_MAX));
+  std::int64_t count = std::min({first.count, second.count, most});
+  for (Pieces* side : {&first, &second}) {
+    if (side->count == count) continue;
+    if (side->places.offsets == nullptr && side->count >= 2 * count)
+      fold(*side, count);
+    else
+      side->rows = 1;
+    side->count = count;
+  }
+  first.rows = second.rows = std::min({first.rows, second.rows, most / count});
+}
+
+void advance(Cursor& cursor, std::uint64_t piece_bytes, std::int64_t pieces) {
+  const Group& group = cursor.group();
+  if (group.starts == nullptr && group.block_bytes == piece_bytes)
+    cursor.advance_blocks(pieces);
+  else
+    cursor.advance_bytes(piece_bytes * as_unsigned(pieces));
+}
+
+struct Walk {
+  std::byte* target_origin;
+  const std::byte* source_origin;
+  Cursor target;
+  Cursor source;
+  std::uint64_t left;
+
+  /// Unequal blocks of one side that all fit the other side's block: gives false when there are none.
+  template <bool Gathers>
+  bool move_unequal();
+  void move_equal();
+  void run();
+};
+
+template <bool Gathers>
+bool Walk::move_unequal() {
+  Cursor& listed = Gathers ? source : target;
+  Cursor& whole = Gathers ? target : source;
+  if (listed.group().starts == nullptr) return false;
+  const Group& group = listed.group();
+  const std::uint64_t room = std::min(whole.group().block_bytes, left);
+  std::int64_t count = group.count;
+  if (group.starts[count] - group.starts[0] > room)
+    count = std::upper_bound(group.starts, group.starts + count + 1, group.starts[0] + room) - group.starts - 1;
+  if (count == 0) return false;
+  const std::uint64_t bytes = group.starts[count] - group.starts[0];
+  const Group& other = whole.group();
+  const std::int64_t place = other.offset + (other.offsets != nullptr ? other.offsets[0] : 0);
+  if constexpr (Gathers)
+    layouts::gather_unequal(target_origin + place, source_origin + group.offset, group.offsets, group.starts, count);
+  else
+    layouts::scatter_unequal(target_origin + group.offset, source_origin + place, group.offsets, group.starts, count);
+  listed.advance_blocks(count);
+  whole.advance_bytes(bytes);
+  left -= bytes;
+  return true;
+}
+
+void Walk::move_equal() {
+  const Group& to_group = target.group();
+  const Group& from_group = source.group();
+  const std::uint64_t bytes = std::min({to_group.block_bytes, from_group.block_bytes, left});
+  Pieces to = pieces_of(to_group, bytes);
+  Pieces from = pieces_of(from_group, bytes);
+  match(to, from, left / bytes);
+  layouts::move_blocks(target_origin + origin_of(to_group, to), to.places, source_origin + origin_of(from_group, from),
+                       from.places, bytes, to.count, to.rows);
+  const std::int64_t pieces = to.count * to.rows;
+  advance(target, bytes, pieces);
+  advance(source, bytes, pieces);
+  left -= bytes * as_unsigned(pieces);
+}
+
+void Walk::run() {
+  while (left > 0)
+    if (!move_unequal<true>() && !move_unequal<false>()) move_equal();
+}
+
+}  // namespace
+
+std::uint64_t pack(const ScatteredSource& source, std::uint64_t position, std::span<std::byte> room) {
+  const std::uint64_t all = bytes_of(source.layout, source.count);
+  CORACLE_ASSERT(position <= all, "pack from byte {} of {}", position, all);
+  const std::uint64_t bytes = std::min<std::uint64_t>(all - position, room.size());
+  if (bytes == 0) return 0;
+  Walk{room.data(), static_cast<const std::byte*>(source.origin), Cursor(bytes),
+       Cursor(source.layout, source.count, position), bytes}
+      .run();
+  return bytes;
+}
+
+std::uint64_t unpack(std::span<const std::byte> packed, std::uint64_t position, const ScatteredTarget& target) {
+  const std::uint64_t all = bytes_of(target.layout, target.count);
+  CORACLE_ASSERT(position <= all, "unpack at byte {} of {}", position, all);
+  const std::uint64_t bytes = std::min<std::uint64_t>(all - position, packed.size());
+  if (bytes == 0) return 0;
+  Walk{static_cast<std::byte*>(target.origin), packed.data(), Cursor(target.layout, target.count, position),
+       Cursor(bytes), bytes}
+      .run();
+  return bytes;
+}
+
+void copy(const ScatteredTarget& target, const ScatteredSource& source, std::uint64_t position, std::uint64_t bytes) {
+  for (const std::uint64_t all : {bytes_of(target.layout, target.count), bytes_of(source.layout, source.count)})
+    CORACLE_ASSERT(position <= all && bytes <= all - position, "copy of {} bytes from {} on, of {}", bytes, position,
+                   all);
+  if (bytes == 0) return;
+  Walk{static_cast<std::byte*>(target.origin), static_cast<const std::byte*>(source.origin),
+       Cursor(target.layout, target.count, position), Cursor(source.layout, source.count, position), bytes}
+      .run();
+}
+
+}  // namespace coracle

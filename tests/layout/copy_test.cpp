@@ -1,0 +1,101 @@
+// Packing and copying by cases worth naming; random_test.cpp goes through the rest.
+#include "runtime/layout/copy.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <numeric>
+
+#include "runtime/layout/cursor.hpp"
+#include "tests/allocations.hpp"
+
+namespace coracle {
+namespace {
+
+template <class T>
+std::vector<T> numbers(std::size_t count) {
+  std::vector<T> values(count);
+  std::iota(values.begin(), values.end(), T{0});
+  return values;
+}
+
+std::span<std::byte> room_of(std::vector<double>& values) {
+  return std::as_writable_bytes(std::span(values));
+}
+
+const Layout kDouble = Layout::of<double>();
+
+}  // namespace
+
+TEST_CASE("copies: a transposition is one copy between two layouts") {
+  constexpr std::int64_t kRows = 37;
+  constexpr std::int64_t kColumns = 53;
+  const std::vector<double> source = numbers<double>(kRows * kColumns);
+  std::vector<double> target(kRows * kColumns, -1);
+  const Layout column = kDouble.vector(kRows, 1, kColumns).resized(0, 8);
+  copy({target.data(), Layout::bytes(kRows * kColumns * 8)}, {source.data(), column, kColumns}, 0,
+       kRows * kColumns * 8);
+  for (std::size_t i = 0; i < kRows; ++i)
+    for (std::size_t j = 0; j < kColumns; ++j) REQUIRE(target[j * kRows + i] == source[i * kColumns + j]);
+  std::vector<double> back(kRows * kColumns, -1);
+  CHECK(unpack(room_of(target), 0, {back.data(), column, kColumns}) == kRows * kColumns * 8);
+  CHECK(back == source);
+}
+
+TEST_CASE("copies: from a position on, as much as there is room for") {
+  const std::vector<double> source = numbers<double>(100);
+  const Layout layout = kDouble.vector(10, 2, 5);
+  std::vector<double> packed(25, -1);
+  CHECK(pack({source.data(), layout, 2}, 0, room_of(packed).first(56)) == 56);
+  CHECK(packed[6] == 15);
+  CHECK(packed[7] == -1);
+  CHECK(pack({source.data(), layout, 2}, 16 * 8, room_of(packed)) == 24 * 8);
+  CHECK(packed[0] == 40);
+  CHECK(packed[23] == 47 + 45 + 1);
+  CHECK(packed[24] == -1);
+  CHECK(pack({source.data(), layout, 2}, 40 * 8, room_of(packed)) == 0);
+  CHECK(pack({nullptr, Layout(), 9}, 0, room_of(packed)) == 0);
+}
+
+TEST_CASE("copies: what overlaps is packed as often as it is named") {
+  const std::vector<double> source = numbers<double>(4);
+  std::vector<double> packed(6, -1);
+  CHECK(pack({source.data(), kDouble.vector(3, 2, 1)}, 0, room_of(packed)) == 48);
+  CHECK(packed == std::vector<double>{0, 1, 1, 2, 2, 3});
+  CHECK(pack({source.data(), kDouble.vector(6, 1, 0)}, 0, room_of(packed)) == 48);
+  CHECK(packed == std::vector<double>(6, 0));
+}
+
+TEST_CASE("copies: nothing is allocated") {
+  const std::vector<double> source = numbers<double>(1000);
+  std::vector<double> target(1000, -1);
+  const Layout list = kDouble.indexed_block(1, {3, 9, 1, 70, 40, 2, 8});
+  const Layout mixed = Layout::structure({{1, 0, list}, {1, 800, kDouble.vector(4, 2, 3)}});
+  const Layout stride = kDouble.vector(15, 1, 2);
+  const std::uint64_t before = test::allocation_count();
+  copy({target.data(), stride}, {source.data(), mixed}, 0, 15 * 8);
+  const Layout shared = mixed;
+  CHECK(test::allocation_count() == before);
+  CHECK(target[2 * 7] == 100);
+  CHECK(shared == mixed);
+}
+
+TEST_CASE("cursors: groups are as large as can be") {
+  const auto group_at = [](const Layout& layout, std::uint64_t count, std::uint64_t position) {
+    return layouts::Cursor(layout, count, position).group();
+  };
+  CHECK(group_at(Layout::bytes(100), 7, 0).block_bytes == 700);
+  CHECK(group_at(kDouble.resized(0, 24), 7, 0).count == 7);
+  const layouts::Group rows = group_at(kDouble.vector(5, 1, 4).resized(0, 1000), 3, 0);
+  CHECK(rows.count == 5);
+  CHECK(rows.rows == 3);
+  CHECK(rows.row_stride == 1000);
+  CHECK(group_at(kDouble.vector(5, 1, 4).resized(0, 160), 3, 0).count == 15);
+  const layouts::Group rest = group_at(kDouble.vector(5, 1, 4).resized(0, 1000), 3, 48 + 4);
+  CHECK(rest.count == 1);
+  CHECK(rest.block_bytes == 4);
+  CHECK(rest.offset == 1036);
+  CHECK(layouts::Cursor(kDouble, 3, 24).at_end());
+}
+
+}  // namespace coracle
