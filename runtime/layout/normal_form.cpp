@@ -125,6 +125,24 @@ void join_neighbours(std::vector<Placed>& parts) {
   parts = std::move(joined);
 }
 
+/// Makes a stride of neighbours that are alike and a constant step apart.
+void join_alike(std::vector<Placed>& parts) {
+  std::vector<Placed> joined;
+  for (std::size_t i = 0; i < parts.size();) {
+    std::size_t end = i + 1;
+    std::int64_t step = 0;
+    std::int64_t here = 0;
+    for (; end < parts.size() && alike(parts[end].node.get(), parts[i].node.get()); ++end) {
+      if (__builtin_sub_overflow(parts[end].offset, parts[end - 1].offset, &here)) break;
+      if (end == i + 1) step = here;
+      if (here != step) break;
+    }
+    joined.push_back(repeat(parts[i], static_cast<std::int64_t>(end - i), step));
+    i = end;
+  }
+  parts = std::move(joined);
+}
+
 }  // namespace
 
 Placed repeat(const Placed& what, std::int64_t count, std::int64_t stride) {
@@ -182,6 +200,7 @@ Placed sequence(std::vector<Placed> parts) {
   for (const Placed& part : parts) flatten(part, flat);
   if (all_runs(flat)) return join_runs(flat);
   join_neighbours(flat);
+  join_alike(flat);
   return flat.size() == 1 ? flat.front() : make_sequence(flat);
 }
 
