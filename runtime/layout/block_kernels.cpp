@@ -2,6 +2,7 @@
 #include "runtime/layout/block_kernels.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 namespace coracle::layouts {
@@ -51,6 +52,9 @@ struct Long {
 };
 
 constexpr std::uint64_t kShortMax = 128;
+constexpr std::int64_t kLine = 64;
+/// Fewer lines are still in the cache when the next row comes.
+constexpr std::int64_t kFarBlocksMin = 64;
 
 /// Calls `visit` with the way for blocks of this length.
 template <class Visit>
@@ -89,42 +93,90 @@ struct Extents {
   std::int64_t rows;
 };
 
+// What comes by value stays in registers: a store through std::byte* might change anything that lies in memory.
+
 template <class Way>
-void move_strided(std::byte* target, const Places& to, const std::byte* source, const Places& from,
-                  const Extents& all) noexcept {
-  for (std::int64_t row = 0; row < all.rows; ++row, target += to.row_stride, source += from.row_stride) {
-    std::byte* write = target;
-    const std::byte* read = source;
+void row_strided(std::byte* target, std::int64_t to, const std::byte* source, std::int64_t from, std::int64_t count,
+                 std::uint64_t bytes) noexcept {
+#pragma GCC unroll 4
+  for (std::int64_t i = 0; i < count; ++i, target += to, source += from) Way::move(target, source, bytes);
+}
+
+template <class Way, class Offset>
+void row_gathered(std::byte* target, std::int64_t to, const std::byte* source, const Offset* offsets,
+                  std::int64_t count, std::uint64_t bytes) noexcept {
+#pragma GCC unroll 4
+  for (std::int64_t i = 0; i < count; ++i, target += to) Way::move(target, source + offsets[i], bytes);
+}
+
+template <class Way, class Offset>
+void row_scattered(std::byte* target, const Offset* offsets, const std::byte* source, std::int64_t from,
+                   std::int64_t count, std::uint64_t bytes) noexcept {
+#pragma GCC unroll 4
+  for (std::int64_t i = 0; i < count; ++i, source += from) Way::move(target + offsets[i], source, bytes);
+}
+
+template <class Way, class Offset>
+void row_listed(std::byte* target, const Offset* to, const std::byte* source, const Offset* from, std::int64_t count,
+                std::uint64_t bytes) noexcept {
+#pragma GCC unroll 4
+  for (std::int64_t i = 0; i < count; ++i) Way::move(target + to[i], source + from[i], bytes);
+}
+
+template <class Way>
+void move_row(std::byte* target, const Places& to, const std::byte* source, const Places& from,
+              const Extents& all) noexcept {
+  const std::int64_t count = all.count;
+  const std::uint64_t bytes = all.bytes;
+  if (to.offsets == nullptr && from.offsets == nullptr)
+    row_strided<Way>(target, to.stride, source, from.stride, count, bytes);
+  else if (to.offsets == nullptr && from.narrow != nullptr)
+    row_gathered<Way>(target, to.stride, source, from.narrow, count, bytes);
+  else if (to.offsets == nullptr)
+    row_gathered<Way>(target, to.stride, source, from.offsets, count, bytes);
+  else if (from.offsets == nullptr && to.narrow != nullptr)
+    row_scattered<Way>(target, to.narrow, source, from.stride, count, bytes);
+  else if (from.offsets == nullptr)
+    row_scattered<Way>(target, to.offsets, source, from.stride, count, bytes);
+  else if (to.narrow != nullptr && from.narrow != nullptr)
+    row_listed<Way>(target, to.narrow, source, from.narrow, count, bytes);
+  else
+    row_listed<Way>(target, to.offsets, source, from.offsets, count, bytes);
+}
+
+/// Whether rows lie so near each other that a row of far blocks touches cache lines which the next one needs too, and
+/// would find gone again: a transposition.
+bool shares_lines(const Places& places, const Extents& all) noexcept {
+  const bool far_blocks = std::abs(places.stride) >= kLine && all.count >= kFarBlocksMin;
+  return places.offsets == nullptr && far_blocks && places.row_stride != 0 && 2 * std::abs(places.row_stride) <= kLine;
+}
+
+/// Takes as many rows together as one line of the side `shared` has blocks of, from its beginning to its end.
+template <class Way>
+void move_tiles(std::byte* target, const Places& to, const std::byte* source, const Places& from, const Extents& all,
+                const std::byte* shared, std::int64_t apart) noexcept {
+  const auto in_line = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(shared) % kLine);
+  const std::int64_t rows_per_line = kLine / std::abs(apart);
+  const std::int64_t ahead = apart > 0 ? kLine - in_line : in_line + 1;
+  std::int64_t rows = std::clamp<std::int64_t>((ahead + std::abs(apart) - 1) / std::abs(apart), 1, rows_per_line);
+  for (std::int64_t row = 0; row < all.rows; row += rows, rows = rows_per_line) {
+    rows = std::min(rows, all.rows - row);
+    std::byte* write = target + row * to.row_stride;
+    const std::byte* read = source + row * from.row_stride;
     for (std::int64_t i = 0; i < all.count; ++i, write += to.stride, read += from.stride)
-      Way::move(write, read, all.bytes);
+      row_strided<Way>(write, to.row_stride, read, from.row_stride, rows, all.bytes);
   }
 }
 
 template <class Way>
-void gather(std::byte* target, const Places& to, const std::byte* source, const Places& from,
-            const Extents& all) noexcept {
-  for (std::int64_t row = 0; row < all.rows; ++row, target += to.row_stride, source += from.row_stride) {
-    std::byte* write = target;
-    for (std::int64_t i = 0; i < all.count; ++i, write += to.stride)
-      Way::move(write, source + from.offsets[i], all.bytes);
+void move_rows(std::byte* target, const Places& to, const std::byte* source, const Places& from,
+               const Extents& all) noexcept {
+  if (all.rows > 1 && to.offsets == nullptr && from.offsets == nullptr) {
+    if (shares_lines(from, all)) return move_tiles<Way>(target, to, source, from, all, source, from.row_stride);
+    if (shares_lines(to, all)) return move_tiles<Way>(target, to, source, from, all, target, to.row_stride);
   }
-}
-
-template <class Way>
-void scatter(std::byte* target, const Places& to, const std::byte* source, const Places& from,
-             const Extents& all) noexcept {
-  for (std::int64_t row = 0; row < all.rows; ++row, target += to.row_stride, source += from.row_stride) {
-    const std::byte* read = source;
-    for (std::int64_t i = 0; i < all.count; ++i, read += from.stride)
-      Way::move(target + to.offsets[i], read, all.bytes);
-  }
-}
-
-template <class Way>
-void move_listed(std::byte* target, const Places& to, const std::byte* source, const Places& from,
-                 const Extents& all) noexcept {
   for (std::int64_t row = 0; row < all.rows; ++row, target += to.row_stride, source += from.row_stride)
-    for (std::int64_t i = 0; i < all.count; ++i) Way::move(target + to.offsets[i], source + from.offsets[i], all.bytes);
+    move_row<Way>(target, to, source, from, all);
 }
 
 void move_one(std::byte* target, const std::byte* source, std::uint64_t bytes) noexcept {
@@ -136,15 +188,7 @@ void move_one(std::byte* target, const std::byte* source, std::uint64_t bytes) n
 void move_blocks(std::byte* target, const Places& to, const std::byte* source, const Places& from,
                  std::uint64_t block_bytes, std::int64_t count, std::int64_t rows) noexcept {
   const Extents all{block_bytes, count, rows};
-  with_way(block_bytes, [&](auto way) {
-    using Way = decltype(way);
-    if (to.offsets == nullptr)
-      from.offsets == nullptr ? move_strided<Way>(target, to, source, from, all)
-                              : gather<Way>(target, to, source, from, all);
-    else
-      from.offsets == nullptr ? scatter<Way>(target, to, source, from, all)
-                              : move_listed<Way>(target, to, source, from, all);
-  });
+  with_way(block_bytes, [&](auto way) { move_rows<decltype(way)>(target, to, source, from, all); });
 }
 
 void gather_unequal(std::byte* target, const std::byte* source, const std::int64_t* offsets,

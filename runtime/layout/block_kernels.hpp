@@ -12,6 +12,7 @@ struct Places {
   std::int64_t stride = 0;
   std::int64_t row_stride = 0;
   const std::int64_t* offsets = nullptr;
+  const std::int32_t* narrow = nullptr;  ///< The same as `offsets`, or null.
 };
 
 /// Moves rows x count blocks of `block_bytes`, in packed order or not. Memory of the two sides must be apart.

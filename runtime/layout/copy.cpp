@@ -29,7 +29,8 @@ std::uint64_t as_unsigned(std::int64_t value) {
   return static_cast<std::uint64_t>(value);
 }
 
-/// A group as pieces of `bytes` each, its blocks or parts of its first one: as rows of `count`.
+/// A group as pieces of `bytes` each, as rows of `count`: its blocks, or parts of them, or of the first one only if
+/// they are unequal or can't be divided.
 struct Pieces {
   std::int64_t count;
   std::int64_t rows;
@@ -37,9 +38,11 @@ struct Pieces {
 };
 
 Pieces pieces_of(const Group& group, std::uint64_t bytes) {
-  if (group.starts != nullptr || group.block_bytes != bytes)
-    return {as_signed(group.block_bytes / bytes), 1, {as_signed(bytes), 0, nullptr}};
-  return {group.count, group.rows, {group.stride, group.row_stride, group.offsets}};
+  if (group.starts == nullptr && group.block_bytes == bytes)
+    return {group.count, group.rows, {group.stride, group.row_stride, group.offsets, group.narrow}};
+  const bool divisible = group.offsets == nullptr && group.count > 1 && group.block_bytes % bytes == 0;
+  const std::int64_t in_block = as_signed(group.block_bytes / bytes);
+  return {in_block, divisible ? group.count : 1, {as_signed(bytes), divisible ? group.stride : 0, nullptr, nullptr}};
 }
 
 /// Where the first piece lies, or that from which its offsets count.
@@ -69,13 +72,32 @@ void match(Pieces& first, Pieces& second, std::uint64_t pieces_max) {
   first.rows = second.rows = std::min({first.rows, second.rows, most / count});
 }
 
-void advance(Cursor& cursor, std::uint64_t piece_bytes, std::int64_t pieces) {
+void advance(Cursor& cursor, std::uint64_t bytes) {
   const Group& group = cursor.group();
-  if (group.starts == nullptr && group.block_bytes == piece_bytes)
-    cursor.advance_blocks(pieces);
+  if (bytes >= group.block_bytes)
+    cursor.advance_blocks(as_signed(bytes / group.block_bytes));
   else
-    cursor.advance_bytes(piece_bytes * as_unsigned(pieces));
+    cursor.advance_bytes(bytes);
 }
+
+/// The most that one kernel can move of what both groups begin with.
+struct Step {
+  std::uint64_t piece_bytes;
+  Pieces to;
+  Pieces from;
+
+  Step(const Group& to_group, const Group& from_group, std::uint64_t left)
+      : piece_bytes(std::min({to_group.block_bytes, from_group.block_bytes, left})),
+        to(pieces_of(to_group, piece_bytes)),
+        from(pieces_of(from_group, piece_bytes)) {
+    match(to, from, left / piece_bytes);
+  }
+  std::uint64_t bytes() const { return piece_bytes * as_unsigned(to.count * to.rows); }
+  void run(std::byte* target, const Group& to_group, const std::byte* source, const Group& from_group) const {
+    layouts::move_blocks(target + origin_of(to_group, to), to.places, source + origin_of(from_group, from), from.places,
+                         piece_bytes, to.count, to.rows);
+  }
+};
 
 struct Walk {
   std::byte* target_origin;
@@ -116,23 +138,33 @@ bool Walk::move_unequal() {
 }
 
 void Walk::move_equal() {
-  const Group& to_group = target.group();
-  const Group& from_group = source.group();
-  const std::uint64_t bytes = std::min({to_group.block_bytes, from_group.block_bytes, left});
-  Pieces to = pieces_of(to_group, bytes);
-  Pieces from = pieces_of(from_group, bytes);
-  match(to, from, left / bytes);
-  layouts::move_blocks(target_origin + origin_of(to_group, to), to.places, source_origin + origin_of(from_group, from),
-                       from.places, bytes, to.count, to.rows);
-  const std::int64_t pieces = to.count * to.rows;
-  advance(target, bytes, pieces);
-  advance(source, bytes, pieces);
-  left -= bytes * as_unsigned(pieces);
+  const Step step(target.group(), source.group(), left);
+  step.run(target_origin, target.group(), source_origin, source.group());
+  const std::uint64_t bytes = step.bytes();
+  advance(target, bytes);
+  advance(source, bytes);
+  left -= bytes;
 }
 
 void Walk::run() {
   while (left > 0)
     if (!move_unequal<true>() && !move_unequal<false>()) move_equal();
+}
+
+Group run_of(std::uint64_t bytes) {
+  Group group;
+  group.block_bytes = bytes;
+  group.count = 1;
+  return group;
+}
+
+/// Without cursors, if one step does it all; else does nothing and gives false.
+bool move_at_once(std::byte* target, const Group& to, const std::byte* source, const Group& from, std::uint64_t bytes) {
+  if (to.starts != nullptr || from.starts != nullptr) return false;
+  const Step step(to, from, bytes);
+  if (step.bytes() != bytes) return false;
+  step.run(target, to, source, from);
+  return true;
 }
 
 }  // namespace
@@ -142,9 +174,13 @@ std::uint64_t pack(const ScatteredSource& source, std::uint64_t position, std::s
   CORACLE_ASSERT(position <= all, "pack from byte {} of {}", position, all);
   const std::uint64_t bytes = std::min<std::uint64_t>(all - position, room.size());
   if (bytes == 0) return 0;
-  Walk{room.data(), static_cast<const std::byte*>(source.origin), Cursor(bytes),
-       Cursor(source.layout, source.count, position), bytes}
-      .run();
+  auto* const target = room.data();
+  const auto* const origin = static_cast<const std::byte*>(source.origin);
+  Group group;
+  if (bytes == all && layouts::is_one_group(source.layout, source.count, group) &&
+      move_at_once(target, run_of(bytes), origin, group, bytes))
+    return bytes;
+  Walk{target, origin, Cursor(bytes), Cursor(source.layout, source.count, position), bytes}.run();
   return bytes;
 }
 
@@ -153,9 +189,12 @@ std::uint64_t unpack(std::span<const std::byte> packed, std::uint64_t position, 
   CORACLE_ASSERT(position <= all, "unpack at byte {} of {}", position, all);
   const std::uint64_t bytes = std::min<std::uint64_t>(all - position, packed.size());
   if (bytes == 0) return 0;
-  Walk{static_cast<std::byte*>(target.origin), packed.data(), Cursor(target.layout, target.count, position),
-       Cursor(bytes), bytes}
-      .run();
+  auto* const origin = static_cast<std::byte*>(target.origin);
+  Group group;
+  if (bytes == all && layouts::is_one_group(target.layout, target.count, group) &&
+      move_at_once(origin, group, packed.data(), run_of(bytes), bytes))
+    return bytes;
+  Walk{origin, packed.data(), Cursor(target.layout, target.count, position), Cursor(bytes), bytes}.run();
   return bytes;
 }
 
@@ -164,6 +203,13 @@ void copy(const ScatteredTarget& target, const ScatteredSource& source, std::uin
     CORACLE_ASSERT(position <= all && bytes <= all - position, "copy of {} bytes from {} on, of {}", bytes, position,
                    all);
   if (bytes == 0) return;
+  Group to;
+  Group from;
+  if (position == 0 && layouts::is_one_group(target.layout, target.count, to) &&
+      layouts::is_one_group(source.layout, source.count, from) &&
+      move_at_once(static_cast<std::byte*>(target.origin), to, static_cast<const std::byte*>(source.origin), from,
+                   bytes))
+    return;
   Walk{static_cast<std::byte*>(target.origin), static_cast<const std::byte*>(source.origin),
        Cursor(target.layout, target.count, position), Cursor(source.layout, source.count, position), bytes}
       .run();

@@ -19,6 +19,7 @@ bool as_row(const Node& node, std::int64_t base, Group& leaf) noexcept {
   leaf.rows = 1;
   leaf.row_stride = 0;
   leaf.offsets = node.kind == Kind::list || node.kind == Kind::blocks ? node.offsets.data() : nullptr;
+  leaf.narrow = node.narrow.empty() ? nullptr : node.narrow.data();
   leaf.starts = node.kind == Kind::blocks ? node.starts.data() : nullptr;
   return true;
 }
@@ -55,6 +56,11 @@ bool repeat_leaf(Group& leaf, std::int64_t repetitions, std::int64_t extent) noe
 }
 
 }  // namespace
+
+bool is_one_group(const Layout& layout, std::uint64_t count, Group& group) noexcept {
+  return layout.node() != nullptr && as_rows(*layout.node(), layout.first_byte(), group) &&
+         (count == 1 || repeat_leaf(group, static_cast<std::int64_t>(count), layout.extent()));
+}
 
 Cursor::Cursor(const Layout& layout, std::uint64_t count, std::uint64_t position)
     : root_(layout.node()),
@@ -172,6 +178,7 @@ void Cursor::refresh() noexcept {
     group_.starts += column_;
     group_.block_bytes = group_.starts[1] - group_.starts[0];
   }
+  if (leaf_.narrow != nullptr) group_.narrow += column_;
   if (leaf_.offsets != nullptr)
     group_.offsets += column_;
   else
@@ -182,6 +189,7 @@ void Cursor::refresh() noexcept {
     group_.block_bytes -= byte_;
     group_.count = group_.rows = 1;
     group_.offsets = nullptr;
+    group_.narrow = nullptr;
     group_.starts = nullptr;
     return;
   }

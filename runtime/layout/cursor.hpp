@@ -19,8 +19,12 @@ struct Group {
   std::int64_t rows = 1;          ///< At least 1.
   std::int64_t row_stride = 0;
   const std::int64_t* offsets = nullptr;  ///< Of the blocks, from the beginning of their row.
+  const std::int32_t* narrow = nullptr;   ///< The same as `offsets`, or null.
   const std::uint64_t* starts = nullptr;
 };
+
+/// Whether `count` repetitions of a layout, at least 1, are one group; then gives it. For who needs no cursor.
+bool is_one_group(const Layout& layout, std::uint64_t count, Group& group) noexcept;
 
 /// Allocates nothing; may not outlive the layout.
 class Cursor {

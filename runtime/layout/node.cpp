@@ -98,6 +98,9 @@ Placed make_list(NodePointer child, std::vector<std::int64_t> offsets) {
   node.shortest = child->shortest;
   node.longest = child->longest;
   node.lines = lines_within(node, multiply_sizes(child->lines, node.count));
+  constexpr std::int64_t kNarrowMax = std::numeric_limits<std::int32_t>::max();
+  if (child->kind == Kind::run && *lowest >= -kNarrowMax && *highest <= kNarrowMax)
+    node.narrow.assign(offsets.begin(), offsets.end());
   node.offsets = std::move(offsets);
   node.child = std::move(child);
   return {first, std::make_shared<const Node>(std::move(node))};

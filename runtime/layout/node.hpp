@@ -45,6 +45,7 @@ struct Node {
   std::int64_t stride = 0;
   NodePointer child;                  ///< Of strided, list.
   std::vector<std::int64_t> offsets;  ///< Of list, blocks, sequence; the first is 0.
+  std::vector<std::int32_t> narrow;   ///< The same where they fit, of lists of runs: half as much to read. Else empty.
   std::vector<std::uint64_t> starts;  ///< Of blocks, sequence: where each begins in packed order; one more for the end.
   std::vector<NodePointer> parts;     ///< Of sequence.
 };
