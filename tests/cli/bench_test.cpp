@@ -73,6 +73,7 @@ TEST_CASE("coracle bench: each benchmark prints its rows, and the same as JSON")
     tables_of("am", {"--place", placement});
     tables_of("atomics", {"--place", placement});
     tables_of("get", {"--place", placement});
+    CHECK(tables_of("pack", {"--place", placement}).size() == 5);
     tables_of("idle", {"--place", placement, "-n", "3"});
     tables_of("spawn", {"--place", placement, "-n", "3"});
     tables_of("tune", {"--place", placement, "-n", "3"});

@@ -58,6 +58,7 @@ Task<> bench_matching(Bench& bench);
 Task<> bench_atomics(Bench& bench);
 Task<> bench_barrier(Bench& bench);
 Task<> bench_coll(Bench& bench);
+Task<> bench_pack(Bench& bench);
 Task<> bench_idle(Bench& bench);
 Task<> bench_spawn(Bench& bench);
 Task<> bench_upa(Bench& bench);
