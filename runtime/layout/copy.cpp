@@ -2,7 +2,7 @@
 #include "runtime/layout/copy.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <type_traits>
 
 #include "runtime/assert.hpp"
 #include "runtime/layout/block_kernels.hpp"
@@ -151,20 +151,119 @@ void Walk::run() {
     if (!move_unequal<true>() && !move_unequal<false>()) move_equal();
 }
 
-Group run_of(std::uint64_t bytes) {
-  Group group;
-  group.block_bytes = bytes;
-  group.count = 1;
-  return group;
-}
-
 /// Without cursors, if one step does it all; else does nothing and gives false.
-bool move_at_once(std::byte* target, const Group& to, const std::byte* source, const Group& from, std::uint64_t bytes) {
-  if (to.starts != nullptr || from.starts != nullptr) return false;
+bool move_at_once(const ScatteredTarget& target, const ScatteredSource& source, std::uint64_t bytes) {
+  Group to;
+  Group from;
+  if (!layouts::is_one_group(target.layout, target.count, to) ||
+      !layouts::is_one_group(source.layout, source.count, from) || to.starts != nullptr || from.starts != nullptr)
+    return false;
   const Step step(to, from, bytes);
   if (step.bytes() != bytes) return false;
-  step.run(target, to, source, from);
+  step.run(static_cast<std::byte*>(target.origin), to, static_cast<const std::byte*>(source.origin), from);
   return true;
+}
+
+/// Between scattered memory and a run of packed bytes: only one side has groups.
+template <bool Packs>
+class Stream {
+ public:
+  using Scattered = std::conditional_t<Packs, const std::byte, std::byte>;
+  using Packed = std::conditional_t<Packs, std::byte, const std::byte>;
+
+  Stream(Scattered* origin, Packed* packed, std::uint64_t bytes) : origin_(origin), packed_(packed), left_(bytes) {}
+
+  void run(Cursor& cursor) {
+    while (left_ > 0) {
+      const Group& group = cursor.group();
+      if (group.starts != nullptr)
+        move_unequal(group, cursor);
+      else
+        move_equal(group, cursor);
+    }
+  }
+  /// Gives false, and does nothing, if there is more in the group.
+  bool run(const Group& group) {
+    const std::uint64_t row_bytes = group.block_bytes * as_unsigned(group.count);
+    if (row_bytes * as_unsigned(group.rows) > left_) return false;
+    move(group, group.block_bytes, group.count, group.rows);
+    return true;
+  }
+
+ private:
+  void move(const Group& group, std::uint64_t block_bytes, std::int64_t count, std::int64_t rows) {
+    const std::int64_t row_bytes = as_signed(block_bytes) * count;
+    const Places scattered{group.stride, group.row_stride, group.offsets, group.narrow};
+    const Places packed{as_signed(block_bytes), row_bytes, nullptr, nullptr};
+    if constexpr (Packs)
+      layouts::move_blocks(packed_, packed, origin_ + group.offset, scattered, block_bytes, count, rows);
+    else
+      layouts::move_blocks(origin_ + group.offset, scattered, packed_, packed, block_bytes, count, rows);
+    packed_ += row_bytes * rows;
+    left_ -= as_unsigned(row_bytes * rows);
+  }
+
+  /// As much of the group as there is room for: all, or whole rows, or blocks of the first, or a part of its first
+  /// block.
+  void move_equal(const Group& group, Cursor& cursor) {
+    if (run(group)) return cursor.advance_group();
+    const std::uint64_t row_bytes = group.block_bytes * as_unsigned(group.count);
+    std::int64_t count = group.count;
+    std::int64_t rows = as_signed(left_ / row_bytes);
+    if (rows == 0) {
+      rows = 1;
+      count = as_signed(left_ / group.block_bytes);
+    }
+    if (count == 0) {
+      const std::uint64_t bytes = left_;
+      move(group, bytes, 1, 1);
+      return cursor.advance_bytes(bytes);
+    }
+    move(group, group.block_bytes, count, rows);
+    cursor.advance_blocks(count * rows);
+  }
+
+  void move_unequal(const Group& group, Cursor& cursor) {
+    std::int64_t count = group.count;
+    if (group.starts[count] - group.starts[0] > left_)
+      count = std::upper_bound(group.starts, group.starts + count + 1, group.starts[0] + left_) - group.starts - 1;
+    if (count == 0) {
+      const std::uint64_t bytes = left_;
+      move(group, bytes, 1, 1);
+      return cursor.advance_bytes(bytes);
+    }
+    const std::uint64_t bytes = group.starts[count] - group.starts[0];
+    if constexpr (Packs)
+      layouts::gather_unequal(packed_, origin_ + group.offset, group.offsets, group.starts, count);
+    else
+      layouts::scatter_unequal(origin_ + group.offset, packed_, group.offsets, group.starts, count);
+    packed_ += bytes;
+    left_ -= bytes;
+    cursor.advance_blocks(count);
+  }
+
+  Scattered* origin_;
+  Packed* packed_;
+  std::uint64_t left_;
+};
+
+template <bool Packs, class Origin, class Packed>
+void stream(Origin* origin, const Layout& layout, std::uint64_t count, std::uint64_t position, Packed* packed,
+            std::uint64_t bytes) {
+  if (layout.is_contiguous()) {
+    auto* const run = origin + layout.first_byte() + as_signed(position);
+    if constexpr (Packs)
+      layouts::move_run(packed, run, bytes);
+    else
+      layouts::move_run(run, packed, bytes);
+    return;
+  }
+  Stream<Packs> stream(origin, packed, bytes);
+  Group group;
+  if (position == 0 && layouts::is_one_group(layout, count, group) && group.starts == nullptr && stream.run(group))
+    return;
+  Cursor cursor(layout, count, position);
+  stream.run(cursor);
 }
 
 }  // namespace
@@ -173,14 +272,9 @@ std::uint64_t pack(const ScatteredSource& source, std::uint64_t position, std::s
   const std::uint64_t all = bytes_of(source.layout, source.count);
   CORACLE_ASSERT(position <= all, "pack from byte {} of {}", position, all);
   const std::uint64_t bytes = std::min<std::uint64_t>(all - position, room.size());
-  if (bytes == 0) return 0;
-  auto* const target = room.data();
-  const auto* const origin = static_cast<const std::byte*>(source.origin);
-  Group group;
-  if (bytes == all && layouts::is_one_group(source.layout, source.count, group) &&
-      move_at_once(target, run_of(bytes), origin, group, bytes))
-    return bytes;
-  Walk{target, origin, Cursor(bytes), Cursor(source.layout, source.count, position), bytes}.run();
+  if (bytes > 0)
+    stream<true>(static_cast<const std::byte*>(source.origin), source.layout, source.count, position, room.data(),
+                 bytes);
   return bytes;
 }
 
@@ -188,13 +282,8 @@ std::uint64_t unpack(std::span<const std::byte> packed, std::uint64_t position, 
   const std::uint64_t all = bytes_of(target.layout, target.count);
   CORACLE_ASSERT(position <= all, "unpack at byte {} of {}", position, all);
   const std::uint64_t bytes = std::min<std::uint64_t>(all - position, packed.size());
-  if (bytes == 0) return 0;
-  auto* const origin = static_cast<std::byte*>(target.origin);
-  Group group;
-  if (bytes == all && layouts::is_one_group(target.layout, target.count, group) &&
-      move_at_once(origin, group, packed.data(), run_of(bytes), bytes))
-    return bytes;
-  Walk{origin, packed.data(), Cursor(target.layout, target.count, position), Cursor(bytes), bytes}.run();
+  if (bytes > 0)
+    stream<false>(static_cast<std::byte*>(target.origin), target.layout, target.count, position, packed.data(), bytes);
   return bytes;
 }
 
@@ -203,15 +292,16 @@ void copy(const ScatteredTarget& target, const ScatteredSource& source, std::uin
     CORACLE_ASSERT(position <= all && bytes <= all - position, "copy of {} bytes from {} on, of {}", bytes, position,
                    all);
   if (bytes == 0) return;
-  Group to;
-  Group from;
-  if (position == 0 && layouts::is_one_group(target.layout, target.count, to) &&
-      layouts::is_one_group(source.layout, source.count, from) &&
-      move_at_once(static_cast<std::byte*>(target.origin), to, static_cast<const std::byte*>(source.origin), from,
-                   bytes))
-    return;
-  Walk{static_cast<std::byte*>(target.origin), static_cast<const std::byte*>(source.origin),
-       Cursor(target.layout, target.count, position), Cursor(source.layout, source.count, position), bytes}
+  auto* const to = static_cast<std::byte*>(target.origin);
+  const auto* const from = static_cast<const std::byte*>(source.origin);
+  if (target.layout.is_contiguous())
+    return stream<true>(from, source.layout, source.count, position,
+                        to + target.layout.first_byte() + as_signed(position), bytes);
+  if (source.layout.is_contiguous())
+    return stream<false>(to, target.layout, target.count, position,
+                         from + source.layout.first_byte() + as_signed(position), bytes);
+  if (position == 0 && move_at_once(target, source, bytes)) return;
+  Walk{to, from, Cursor(target.layout, target.count, position), Cursor(source.layout, source.count, position), bytes}
       .run();
 }
 

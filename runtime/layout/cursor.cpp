@@ -76,12 +76,6 @@ Cursor::Cursor(const Layout& layout, std::uint64_t count, std::uint64_t position
     start_repeated(position);
 }
 
-Cursor::Cursor(std::uint64_t bytes) noexcept {
-  leaf_.block_bytes = bytes;
-  leaf_.count = 1;
-  refresh();
-}
-
 void Cursor::start_repeated(std::uint64_t position) noexcept {
   if (as_rows(*root_, first_, leaf_) && repeat_leaf(leaf_, repetitions_, extent_)) return enter_leaf(position);
   const auto index = static_cast<std::int64_t>(position / root_->size);
@@ -163,6 +157,11 @@ void Cursor::advance_blocks(std::int64_t blocks) noexcept {
     if (row_ >= leaf_.rows) return leave_leaf();
   }
   refresh();
+}
+
+void Cursor::advance_group() noexcept {
+  if (row_ + group_.rows == leaf_.rows && column_ + group_.count == leaf_.count) return leave_leaf();
+  advance_blocks(group_.rows * group_.count);
 }
 
 void Cursor::advance_bytes(std::uint64_t bytes) noexcept {

@@ -34,14 +34,13 @@ class Cursor {
   /// halving where parts are unequal.
   Cursor(const Layout& layout, std::uint64_t count, std::uint64_t position);
 
-  /// Over one run of `bytes`, at least 1, from offset 0 on.
-  explicit Cursor(std::uint64_t bytes) noexcept;
-
   bool at_end() const noexcept { return group_.count == 0; }
   /// What comes next; count is 0 at the end. After an advance into a block its rest is a group of its own.
   const Group& group() const noexcept { return group_; }
   /// Over this many whole blocks of group().
   void advance_blocks(std::int64_t blocks) noexcept;
+  /// Over all of group().
+  void advance_group() noexcept;
   /// By at most the first block of group().
   void advance_bytes(std::uint64_t bytes) noexcept;
 
