@@ -13,7 +13,7 @@ bool as_row(const Node& node, std::int64_t base, Group& leaf) noexcept {
   if ((node.kind == Kind::strided || node.kind == Kind::list) && node.child->kind != Kind::run) return false;
   if (node.kind == Kind::sequence) return false;
   leaf.offset = base;
-  leaf.block_bytes = node.longest;
+  leaf.block_bytes = node.kind == Kind::blocks ? node.starts[1] : node.longest;
   leaf.count = node.count;
   leaf.stride = node.stride;
   leaf.rows = 1;
@@ -108,20 +108,20 @@ void Cursor::descend(const Node* node, std::int64_t base, std::uint64_t position
 void Cursor::enter_leaf(std::uint64_t position) noexcept {
   row_ = column_ = 0;
   byte_ = 0;
-  if (position != 0) {
-    const auto count = static_cast<std::uint64_t>(leaf_.count);
-    const std::uint64_t row_bytes = leaf_.starts != nullptr ? leaf_.starts[count] : leaf_.block_bytes * count;
-    row_ = static_cast<std::int64_t>(position / row_bytes);
-    position %= row_bytes;
-    if (leaf_.starts != nullptr) {
-      column_ = std::upper_bound(leaf_.starts, leaf_.starts + count, position) - leaf_.starts - 1;
-      byte_ = position - leaf_.starts[column_];
-    } else {
-      column_ = static_cast<std::int64_t>(position / leaf_.block_bytes);
-      byte_ = position % leaf_.block_bytes;
-    }
+  at_leaf_start_ = position == 0;
+  if (at_leaf_start_) return;
+  const auto count = static_cast<std::uint64_t>(leaf_.count);
+  const std::uint64_t row_bytes = leaf_.starts != nullptr ? leaf_.starts[count] : leaf_.block_bytes * count;
+  row_ = static_cast<std::int64_t>(position / row_bytes);
+  position %= row_bytes;
+  if (leaf_.starts != nullptr) {
+    column_ = std::upper_bound(leaf_.starts, leaf_.starts + count, position) - leaf_.starts - 1;
+    byte_ = position - leaf_.starts[column_];
+  } else {
+    column_ = static_cast<std::int64_t>(position / leaf_.block_bytes);
+    byte_ = position % leaf_.block_bytes;
   }
-  refresh();
+  set_rest();
 }
 
 /// To the leaf after this one.
@@ -140,7 +140,8 @@ void Cursor::leave_leaf() noexcept {
     return descend(next, frame.base + (node->kind == Kind::strided ? frame.index * node->stride : node->offsets[index]),
                    0);
   }
-  group_ = Group{};
+  leaf_.count = 0;
+  at_leaf_start_ = true;
 }
 
 void Cursor::advance_blocks(std::int64_t blocks) noexcept {
@@ -156,44 +157,45 @@ void Cursor::advance_blocks(std::int64_t blocks) noexcept {
     }
     if (row_ >= leaf_.rows) return leave_leaf();
   }
-  refresh();
+  set_rest();
 }
 
 void Cursor::advance_group() noexcept {
-  if (row_ + group_.rows == leaf_.rows && column_ + group_.count == leaf_.count) return leave_leaf();
-  advance_blocks(group_.rows * group_.count);
+  if (at_leaf_start_) return leave_leaf();
+  advance_blocks(rest_.rows * rest_.count);
 }
 
 void Cursor::advance_bytes(std::uint64_t bytes) noexcept {
-  if (bytes == group_.block_bytes) return advance_blocks(1);
+  if (bytes == group().block_bytes) return advance_blocks(1);
   byte_ += bytes;
-  refresh();
+  set_rest();
 }
 
-void Cursor::refresh() noexcept {
-  group_ = leaf_;
-  group_.offset += row_ * leaf_.row_stride;
+void Cursor::set_rest() noexcept {
+  at_leaf_start_ = false;
+  rest_ = leaf_;
+  rest_.offset += row_ * leaf_.row_stride;
   if (leaf_.starts != nullptr) {
-    group_.starts += column_;
-    group_.block_bytes = group_.starts[1] - group_.starts[0];
+    rest_.starts += column_;
+    rest_.block_bytes = rest_.starts[1] - rest_.starts[0];
   }
-  if (leaf_.narrow != nullptr) group_.narrow += column_;
+  if (leaf_.narrow != nullptr) rest_.narrow += column_;
   if (leaf_.offsets != nullptr)
-    group_.offsets += column_;
+    rest_.offsets += column_;
   else
-    group_.offset += column_ * leaf_.stride;
+    rest_.offset += column_ * leaf_.stride;
   if (byte_ != 0) {
-    if (leaf_.offsets != nullptr) group_.offset += *group_.offsets;
-    group_.offset += static_cast<std::int64_t>(byte_);
-    group_.block_bytes -= byte_;
-    group_.count = group_.rows = 1;
-    group_.offsets = nullptr;
-    group_.narrow = nullptr;
-    group_.starts = nullptr;
+    if (leaf_.offsets != nullptr) rest_.offset += *rest_.offsets;
+    rest_.offset += static_cast<std::int64_t>(byte_);
+    rest_.block_bytes -= byte_;
+    rest_.count = rest_.rows = 1;
+    rest_.offsets = nullptr;
+    rest_.narrow = nullptr;
+    rest_.starts = nullptr;
     return;
   }
-  group_.count = leaf_.count - column_;
-  group_.rows = column_ == 0 ? leaf_.rows - row_ : 1;
+  rest_.count = leaf_.count - column_;
+  rest_.rows = column_ == 0 ? leaf_.rows - row_ : 1;
 }
 
 }  // namespace coracle::layouts

@@ -34,9 +34,9 @@ class Cursor {
   /// halving where parts are unequal.
   Cursor(const Layout& layout, std::uint64_t count, std::uint64_t position);
 
-  bool at_end() const noexcept { return group_.count == 0; }
+  bool at_end() const noexcept { return group().count == 0; }
   /// What comes next; count is 0 at the end. After an advance into a block its rest is a group of its own.
-  const Group& group() const noexcept { return group_; }
+  const Group& group() const noexcept { return at_leaf_start_ ? leaf_ : rest_; }
   /// Over this many whole blocks of group().
   void advance_blocks(std::int64_t blocks) noexcept;
   /// Over all of group().
@@ -56,17 +56,20 @@ class Cursor {
   void descend(const Node* node, std::int64_t base, std::uint64_t position) noexcept;
   void enter_leaf(std::uint64_t position) noexcept;
   void leave_leaf() noexcept;
-  void refresh() noexcept;
+  void set_rest() noexcept;
 
   const Node* root_ = nullptr;
   std::int64_t first_ = 0;
   std::int64_t repetitions_ = 1;
   std::int64_t extent_ = 0;
-  Group leaf_;  // The whole of what the innermost node describes; group_ is what remains of it.
+  // The whole of what the innermost node describes, and what remains of it once anything is behind: not before, since
+  // copying what has just been written field by field stalls the processor.
+  Group leaf_;
+  Group rest_;
+  bool at_leaf_start_ = true;
   std::int64_t row_ = 0;
   std::int64_t column_ = 0;
   std::uint64_t byte_ = 0;  // Of the block at row_ and column_, already behind.
-  Group group_;
   int depth_ = 0;
   std::array<Frame, kDepthMax + 1> frames_;
 };
