@@ -14,25 +14,28 @@ namespace {
 using layouts::Kind;
 using layouts::Node;
 
-/// Entries of lists that describe() shows.
+/// Entries of lists, and levels, that describe() shows.
 constexpr std::size_t kShown = 4;
+constexpr int kLevelsShown = 5;
 
-std::string text_of(const Node& node);
+std::string text_of(const Node& node, int levels);
 
-std::string list_text(const Node& node) {
+std::string list_text(const Node& node, int levels) {
   std::string text;
   for (std::size_t i = 0; i < std::min(node.offsets.size(), kShown); ++i) {
     if (i > 0) text += ", ";
     if (node.kind == Kind::blocks) text += fmt::format("{} B at ", node.starts[i + 1] - node.starts[i]);
-    if (node.kind == Kind::sequence) text += fmt::format("({}) at ", text_of(*node.parts[i]));
+    if (node.kind == Kind::sequence) text += fmt::format("({}) at ", text_of(*node.parts[i], levels));
     text += fmt::format("{}", node.offsets[i]);
   }
   return text + (node.offsets.size() > kShown ? ", ..." : "");
 }
 
-std::string text_of(const Node& node) {
+std::string text_of(const Node& node, int levels) {
+  if (levels == 0) return "...";
   const auto inner = [&] {
-    return node.child->kind == Kind::run ? text_of(*node.child) : fmt::format("({})", text_of(*node.child));
+    return node.child->kind == Kind::run ? text_of(*node.child, levels - 1)
+                                         : fmt::format("({})", text_of(*node.child, levels - 1));
   };
   switch (node.kind) {
     case Kind::run:
@@ -40,11 +43,11 @@ std::string text_of(const Node& node) {
     case Kind::strided:
       return fmt::format("{} x {} every {} B", node.count, inner(), node.stride);
     case Kind::list:
-      return fmt::format("{} x {} at {}", node.count, inner(), list_text(node));
+      return fmt::format("{} x {} at {}", node.count, inner(), list_text(node, levels - 1));
     case Kind::blocks:
-      return fmt::format("{} blocks: {}", node.count, list_text(node));
+      return fmt::format("{} blocks: {}", node.count, list_text(node, levels - 1));
     case Kind::sequence:
-      return fmt::format("{} parts: {}", node.count, list_text(node));
+      return fmt::format("{} parts: {}", node.count, list_text(node, levels - 1));
   }
   return {};
 }
@@ -115,7 +118,7 @@ bool operator==(const Layout& first, const Layout& second) noexcept {
 
 std::string Layout::describe() const {
   if (node_ == nullptr) return "no bytes";
-  std::string text = text_of(*node_);
+  std::string text = text_of(*node_, kLevelsShown);
   if (first_ != 0) text += fmt::format(", from {}", first_);
   if (extent() != true_extent() || lower_ != true_lower_bound())
     text += fmt::format("; lower bound {}, extent {}", lower_, extent());

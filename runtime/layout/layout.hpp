@@ -103,6 +103,13 @@ class Layout {
   /// The canonical form as text, for people: "8 x 24 B every 64 B".
   std::string describe() const;
 
+  /// Bytes from which decode() makes an equal layout, in another address space too; about as many as its lists have
+  /// entries.
+  std::vector<std::byte> encode() const;
+  /// Throws Error (bad_input) for bytes that are no layout: cut, continued, out of range, too deep. Needs memory in
+  /// proportion to the input. What a peer sent must still be compared with the memory it may reach: see footprint().
+  static Layout decode(std::span<const std::byte> bytes);
+
   /// For cursors; null without bytes. Lives as long as the layout.
   const layouts::Node* node() const noexcept { return node_.get(); }
 
