@@ -10,6 +10,7 @@
 #include "runtime/io.hpp"
 #include "runtime/join.hpp"
 #include "runtime/messages/send_recv.hpp"
+#include "runtime/layout/copy.hpp"
 #include "runtime/rank.hpp"
 #include "runtime/rpc.hpp"
 #include "runtime/started.hpp"

@@ -74,7 +74,14 @@ TEST_CASE("DDTBench: sixteen patterns with the benchmark's sizes") {
 }
 
 TEST_CASE("DDTBench: layouts do what the loops do") {
-  for (const DdtPattern& pattern : bench::ddt_patterns()) check(pattern);
+  constexpr std::size_t kBytesMax = 64 << 20;  // the largest grid has the same shapes as the smaller ones
+  int checked = 0;
+  for (const DdtPattern& pattern : bench::ddt_patterns()) {
+    if (pattern.send.buffer_bytes > kBytesMax) continue;
+    check(pattern);
+    ++checked;
+  }
+  CHECK(checked > 60);
 }
 
 TEST_CASE("DDTBench: vectors and subarrays of WRF have one form") {

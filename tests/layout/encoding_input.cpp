@@ -12,7 +12,7 @@
 namespace coracle::test {
 namespace {
 
-constexpr std::int64_t kMemory = 1 << 16;
+constexpr std::int64_t kMemory = 1 << 14;
 constexpr std::uint64_t kPackedMax = 1 << 12;
 
 /// Packs the beginning and the end, where the layout lies within some memory.

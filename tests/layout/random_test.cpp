@@ -18,7 +18,7 @@ using test::Dice;
 using test::Typemap;
 
 constexpr int kLevels = 4;
-constexpr int kRounds = ::test::kSanitized ? 1500 : 4000;
+constexpr int kRounds = ::test::kSanitized ? 1000 : 4000;
 constexpr std::int64_t kGuard = 64;
 
 /// Repetitions of a described layout in memory of their own, with guards around.
