@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 namespace coracle::layouts {
 namespace {
@@ -55,6 +56,9 @@ constexpr std::uint64_t kShortMax = 128;
 constexpr std::int64_t kLine = 64;
 /// Fewer lines are still in the cache when the next row comes.
 constexpr std::int64_t kFarBlocksMin = 64;
+constexpr std::uint64_t kPage = 4096;
+/// Fewer blocks are not worth a buffer.
+constexpr std::int64_t kBufferedMin = 16;
 
 /// Calls `visit` with the way for blocks of this length.
 template <class Visit>
@@ -144,6 +148,35 @@ void move_row(std::byte* target, const Places& to, const std::byte* source, cons
     row_listed<Way>(target, to.offsets, source, from.offsets, count, bytes);
 }
 
+/// Whether loads follow stores to the same place of another page: the processor takes them for the same memory at first
+/// and waits. It is so where both sides begin at the same place of a page, and their step is near a multiple of a page
+/// or of a large part of it.
+bool loads_wait_for_stores(const std::byte* target, const Places& to, const std::byte* source, const Places& from,
+                           const Extents& all) noexcept {
+  if (to.offsets != nullptr || from.offsets != nullptr || to.stride != from.stride) return false;
+  if (std::abs(to.stride) < kLine || all.bytes > kShortMax || all.count < kBufferedMin) return false;
+  const auto apart = reinterpret_cast<std::uintptr_t>(source) - reinterpret_cast<std::uintptr_t>(target);
+  for (std::uint64_t ahead = 1; ahead <= 4; ++ahead) {
+    const std::uint64_t place = (apart + ahead * static_cast<std::uint64_t>(from.stride)) % kPage;
+    if (std::min(place, kPage - place) < all.bytes) return true;
+  }
+  return false;
+}
+
+/// By way of a buffer: loads and stores apart.
+template <class Way>
+void row_buffered(std::byte* target, std::int64_t to, const std::byte* source, std::int64_t from, std::int64_t count,
+                  std::uint64_t bytes) noexcept {
+  std::byte buffer[1024];
+  const auto step = static_cast<std::int64_t>(bytes);
+  const std::int64_t most = std::ssize(buffer) / step;
+  for (std::int64_t done = 0; done < count; done += most) {
+    const std::int64_t now = std::min(most, count - done);
+    row_strided<Way>(buffer, step, source + done * from, from, now, bytes);
+    row_strided<Way>(target + done * to, to, buffer, step, now, bytes);
+  }
+}
+
 /// Whether rows lie so near each other that a row of far blocks touches cache lines which the next one needs too, and
 /// would find gone again: a transposition.
 bool shares_lines(const Places& places, const Extents& all) noexcept {
@@ -175,8 +208,12 @@ void move_rows(std::byte* target, const Places& to, const std::byte* source, con
     if (shares_lines(from, all)) return move_tiles<Way>(target, to, source, from, all, source, from.row_stride);
     if (shares_lines(to, all)) return move_tiles<Way>(target, to, source, from, all, target, to.row_stride);
   }
+  const bool buffered = loads_wait_for_stores(target, to, source, from, all);
   for (std::int64_t row = 0; row < all.rows; ++row, target += to.row_stride, source += from.row_stride)
-    move_row<Way>(target, to, source, from, all);
+    if (buffered)
+      row_buffered<Way>(target, to.stride, source, from.stride, all.count, all.bytes);
+    else
+      move_row<Way>(target, to, source, from, all);
 }
 
 void move_one(std::byte* target, const std::byte* source, std::uint64_t bytes) noexcept {

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <cstring>
+#include <algorithm>
 #include <numeric>
 
 #include "runtime/layout/cursor.hpp"
@@ -40,6 +40,36 @@ TEST_CASE("copies: a transposition is one copy between two layouts") {
   std::vector<double> back(kRows * kColumns, -1);
   CHECK(unpack(room_of(target), 0, {back.data(), column, kColumns}) == kRows * kColumns * 8);
   CHECK(back == source);
+}
+
+TEST_CASE("copies: between the same places of pages, where loads and stores go apart") {
+  constexpr std::size_t kPage = 4096;
+  constexpr std::int64_t kCount = 100;
+  for (const std::int64_t bytes : {8, 12, 40, 128, 200}) {
+    for (const std::int64_t stride : {4096, 2048, 4112, -4096}) {
+      CAPTURE(bytes);
+      CAPTURE(stride);
+      const Layout layout = Layout::bytes(bytes).hvector(kCount, 1, stride);
+      const std::size_t reach = 4112 * kCount;
+      std::vector<std::byte> source(2 * reach + kPage);
+      std::vector<std::byte> target(source.size(), std::byte{0xee});
+      for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i * 13 + i / 251);
+      const auto middle = [&](std::vector<std::byte>& memory) {
+        const auto place = reinterpret_cast<std::uintptr_t>(memory.data()) + reach;
+        return memory.data() + reach + (kPage - place % kPage) % kPage;
+      };
+      std::vector<std::byte> expected = target;
+      const std::uint64_t skipped = static_cast<std::uint64_t>(bytes) / 2;
+      for (std::int64_t i = 0; i < kCount; ++i)
+        for (std::int64_t j = i == 0 ? bytes / 2 : 0; j < bytes; ++j)
+          expected[static_cast<std::size_t>(middle(target) - target.data() + i * stride + j)] =
+              middle(source)[i * stride + j];
+      copy({middle(target), layout}, {middle(source), layout}, skipped, layout.size() - skipped);
+      CHECK(target == expected);
+      copy({middle(target), layout}, {middle(source), layout}, 0, layout.size());
+      CHECK(std::equal(middle(target), middle(target) + skipped, middle(source)));
+    }
+  }
 }
 
 TEST_CASE("copies: from a position on, as much as there is room for") {
