@@ -20,7 +20,7 @@ void move_blocks(std::byte* target, const Places& target_places, const std::byte
                  std::uint64_t block_bytes, std::int64_t count, std::int64_t rows) noexcept;
 
 /// A memcpy of any length, in pieces. For lengths from some KB to some MB the C library's takes the processor's string
-/// moves (rep movsb), which on AMD's processors fall to a tenth of their speed where the target lies a few bytes
+/// moves (rep movsb), which on AMD's processors become many times slower where the target lies a few bytes
 /// further into its page than the source; pieces of 1 KiB never do, and cost nothing measurable elsewhere.
 void move_run(std::byte* target, const std::byte* source, std::uint64_t bytes) noexcept;
 
