@@ -3,6 +3,7 @@
 // waits, until the peer receives them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
@@ -30,15 +31,22 @@ class Flow {
   /// Sender: `peer` has received so many bytes of this rank by now.
   void received_by(std::uint32_t peer, std::uint64_t bytes) { sent_to(peer).received_bytes = bytes; }
 
-  /// Receiver: a message of `peer` has been received. True when it is time to tell the peer of received_from().
+  // Receiver. Both are true when it is time to tell the peer of received_from(): when that gives back half of the room
+  // that what lies here unreceived leaves to it; so it can use up nearly all of its window.
+
+  /// A message of `peer` has come.
+  bool arrive(std::uint32_t peer, std::size_t bytes) {
+    Taken& taken = taken_from(peer);
+    taken.arrived_bytes += bytes + kMessageBytes;
+    return must_tell(taken);
+  }
+  /// One that has come has been received.
   bool receive(std::uint32_t peer, std::size_t bytes) {
     Taken& taken = taken_from(peer);
-    taken.bytes += bytes + kMessageBytes;
-    if (taken.bytes - taken.told_bytes < window_bytes_ / 2) return false;
-    taken.told_bytes = taken.bytes;
-    return true;
+    taken.received_bytes += bytes + kMessageBytes;
+    return must_tell(taken);
   }
-  std::uint64_t received_from(std::uint32_t peer) { return taken_from(peer).bytes; }
+  std::uint64_t received_from(std::uint32_t peer) { return taken_from(peer).received_bytes; }
 
  private:
   struct Sent {
@@ -46,7 +54,8 @@ class Flow {
     std::uint64_t received_bytes = 0;
   };
   struct Taken {
-    std::uint64_t bytes = 0;
+    std::uint64_t arrived_bytes = 0;
+    std::uint64_t received_bytes = 0;
     std::uint64_t told_bytes = 0;
   };
   /// With the latest peer at hand. Only peers that there are messages of take memory: a simulated job has many.
@@ -63,6 +72,13 @@ class Flow {
     Account* latest = nullptr;
     std::uint32_t latest_peer = 0;
   };
+  bool must_tell(Taken& taken) const noexcept {
+    const std::uint64_t untold = taken.received_bytes - taken.told_bytes;
+    const std::uint64_t unreceived = std::min<std::uint64_t>(taken.arrived_bytes - taken.received_bytes, window_bytes_);
+    if (untold == 0 || untold < (window_bytes_ - unreceived) / 2) return false;
+    taken.told_bytes = taken.received_bytes;
+    return true;
+  }
   Sent& sent_to(std::uint32_t peer) { return sent_.of(peer); }
   Taken& taken_from(std::uint32_t peer) { return taken_.of(peer); }
 

@@ -150,6 +150,8 @@ void Messages::on_room(Rank& rank, const Message& message) {
 void Messages::on_data(Rank& rank, const Message& message) {
   auto& messages = rank.local<Messages>();
   const Envelope envelope = envelope_of(message);
+  if (messages.flow_.arrive(message.source(), message.payload().size())) [[unlikely]]
+    rank.service().spawn(messages.tell_room(message.source()));
   if (Matcher::Posted* receive = messages.matcher_.match(envelope); receive != nullptr) {
     static_cast<Receive*>(receive)->deliver(envelope, message.source(), message.payload());
     messages.count_received(message.source(), message.payload().size());
