@@ -77,10 +77,11 @@ Task<> app(Rank& self) {
     if (what_to_do == "let go running") static_cast<void>(start(self, fail_soon(5)));
     if (what_to_do == "let go failed") static_cast<void>(start(self, fail_soon(0)));
     if (what_to_do == "unreceived") {
-      for (int i = 0; i < 3; ++i) co_await self.world().send_value(i, 0, 7);
+      for (const std::uint64_t tag : {7U, 7U, 8U}) co_await self.world().send_value(1, 0, tag);
     }
     if (what_to_do == "sleep" || what_to_do == "stubborn") co_await sleep_for(std::chrono::hours(1));
   }
+  if (what_to_do == "unreceived" && self.id() == 0) co_await self.world().wait_probe(who, 8);
   co_await self.world().barrier();
   if (self.id() == who) std::puts("the barrier is done");
 }
