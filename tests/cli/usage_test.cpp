@@ -48,7 +48,7 @@ TEST_CASE("coracle: bad input is named in the message, and the exit status tells
       {{"info", "--everything"}, 2, "--everything"},
       {{"bench", "put", "--place", "sim"}, 2, "--place sim: in its virtual time put has no meaning"},
       {{"bench", "coll", "--sizes", "8,12"}, 2, "--sizes 12: must be a multiple of 8 bytes"},
-      {{"bench", "barrier", "--sizes", "8"}, 2, "--sizes: is only for coll and upa"},
+      {{"bench", "barrier", "--sizes", "8"}, 2, "--sizes: is only for coll, pingpong, upa"},
       {{"bench", "upa", "--only", "scan"}, 2, "--only: is only for coll"},
       {{"bench", "coll", "--only", "cast"}, 2, "--only cast: no such collective; there are barrier, broadcast"},
   };

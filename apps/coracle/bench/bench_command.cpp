@@ -101,7 +101,7 @@ void check_read(const char* option, std::initializer_list<std::string_view> read
     return std::find(readers.begin(), readers.end(), each->name) != readers.end();
   };
   if (std::none_of(options.benchmarks.begin(), options.benchmarks.end(), reads))
-    wrong(fmt::format("{}: is only for {}", option, fmt::join(readers, " and ")));
+    wrong(fmt::format("{}: is only for {}", option, fmt::join(readers, ", ")));
 }
 
 void set_choices(const BenchWords& words, BenchOptions& options) {
