@@ -193,6 +193,7 @@ Placed sequence(std::vector<Placed> parts) {
   if (std::all_of(parts.begin(), parts.end(),
                   [&](const Placed& part) { return alike(part.node.get(), first.get()); })) {
     std::vector<std::int64_t> offsets;
+    offsets.reserve(parts.size());
     for (const Placed& part : parts) offsets.push_back(part.offset);
     return repeat_at({0, first}, std::move(offsets));
   }

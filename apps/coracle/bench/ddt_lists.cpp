@@ -110,6 +110,7 @@ struct Points {
 
   Layout layout() const {
     std::vector<LayoutField> fields;
+    fields.reserve(parts.size());
     for (const Part& part : parts)
       fields.push_back({1, static_cast<std::int64_t>(4 * part.first),
                         Layout::of<float>().contiguous(Floats).indexed_block(1, wide(part.picked))});
