@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "tests/messages/error_of.hpp"
 #include "tests/sim/job.hpp"
 
 using namespace coracle;
+using coracle::test::error_of;
 using namespace coracle::sim;
 using namespace std::chrono_literals;
 
@@ -20,18 +22,6 @@ SimJob job_with(const char* faults, std::uint32_t size) {
   job.survive = true;
   job.faults = parse_faults(faults, "test", job.shape());
   return job;
-}
-
-/// The text of what the task throws, or "".
-template <class Awaitable>
-Task<std::string> error_of(Awaitable task) {
-  std::string text;
-  try {
-    co_await task;
-  } catch (const Error& error) {
-    text = error.what();
-  }
-  co_return text;
 }
 
 }  // namespace

@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/messages/error_of.hpp"
 #include "tests/messages/traffic.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/sim/job.hpp"
 
 using namespace coracle;
+using coracle::test::error_of;
 using namespace coracle::sim;
 using namespace std::chrono_literals;
 
@@ -56,18 +58,6 @@ std::string run(const App& program, std::uint32_t size = 2, std::uint32_t nodes 
 
 std::vector<std::byte> filled(std::size_t bytes, int with) {
   return std::vector<std::byte>(bytes, static_cast<std::byte>(with));
-}
-
-/// The text of what the task throws, or "".
-template <class Awaitable>
-Task<std::string> error_of(Awaitable task) {
-  std::string text;
-  try {
-    co_await task;
-  } catch (const Error& error) {
-    text = error.what();
-  }
-  co_return text;
 }
 
 }  // namespace
