@@ -123,4 +123,15 @@ class [[nodiscard]] yield {
   Scope* scope_ = nullptr;
 };
 
+/// As yield(), but goes on when the scope was cancelled: for what must be brought to its end.
+class [[nodiscard]] turn {
+ public:
+  bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> self) noexcept {
+    self.promise().loop().ready(self);
+  }
+  void await_resume() const noexcept {}
+};
+
 }  // namespace coracle

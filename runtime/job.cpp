@@ -64,7 +64,12 @@ JobHeader layout(JobShape shape, const NodePart& part) {
   header.inboxes_offset = header.blocks_offset + header.ranks * sizeof(RankBlock);
   header.boards_offset = header.inboxes_offset + header.ranks * shape.inbox_bytes;
   header.board_bytes = round_up(BoardPart::bytes_for(largest_node(header, shape, part), BoardPart::kArenaBytes), kPage);
-  header.segments_offset = round_up(header.boards_offset + header.ranks * header.board_bytes, kHugePage);
+  std::uint64_t end = header.boards_offset + header.ranks * header.board_bytes;
+  if (shape.placement == Placement::process) {
+    header.stages_offset = end;
+    end += header.ranks * JobRegion::kStageBytes;
+  }
+  header.segments_offset = round_up(end, kHugePage);
   header.region_bytes = header.segments_offset + header.ranks * shape.segment_bytes;
   return header;
 }

@@ -4,7 +4,7 @@
 // may be passed between them. (`sim` has all nodes in one region.)
 //
 //     [JobHeader][first rank x nodes + 1][NodeRecord x nodes][port x size]
-//     [RankBlock x local][inbox x local][board x local][segment x local]
+//     [RankBlock x local][inbox x local][board x local][stage x local][segment x local]
 #pragma once
 
 #include <array>
@@ -19,6 +19,7 @@
 #include "runtime/directory.hpp"
 #include "runtime/doorbell.hpp"
 #include "runtime/event_loop.hpp"
+#include "runtime/messages/message_way.hpp"
 
 namespace coracle {
 
@@ -40,6 +41,7 @@ struct JobShape {
   std::array<char, 256> network_file{};      ///< `sim`: path of the network model, or "".
   std::array<char, 256> faults{};            ///< `sim`: path of a fault plan, "random", or "".
   std::array<char, 1024> choices{};          ///< How collectives go, in words of the layer that has them; or "".
+  MessageOptions messages;
   IdlePolicy idle;
   NetworkOptions network;
   JobKey key;
@@ -86,7 +88,7 @@ struct alignas(4096) RankBlock {
 struct JobHeader {
   static constexpr std::uint64_t kMagic = 0x436f7261636c6531;  // "Coracle1"
   /// Raised with every change of layout: launcher and program must have been built from the same version.
-  static constexpr std::uint32_t kVersion = 6;
+  static constexpr std::uint32_t kVersion = 7;
 
   std::uint64_t magic = kMagic;
   std::uint32_t version = kVersion;
@@ -103,13 +105,17 @@ struct JobHeader {
   std::uint64_t blocks_offset = 0;
   std::uint64_t inboxes_offset = 0;
   std::uint64_t boards_offset = 0;
-  std::uint64_t board_bytes = 0;  ///< Of each rank's part in the world's board (board.hpp).
+  std::uint64_t board_bytes = 0;    ///< Of each rank's part in the world's board (board.hpp).
+  std::uint64_t stages_offset = 0;  ///< Where ranks are processes of their own; else 0.
   std::uint64_t segments_offset = 0;
 };
 
 /// A view of the region, and its owner when it was mapped by this object.
 class JobRegion {
  public:
+  /// Of each rank, for messages that are copied twice (Stage).
+  static constexpr std::uint64_t kStageBytes = 256 * 1024;
+
   /// Where the memory comes from.
   enum class Backing {
     anonymous,  ///< Shared by all of this address space: `pvas`, and programs started without the launcher.
@@ -144,6 +150,11 @@ class JobRegion {
   }
   std::byte* board(std::uint32_t rank) const noexcept {
     return base_ + header().boards_offset + local_index(rank) * header().board_bytes;
+  }
+  /// Stage::kBytes, or null.
+  std::byte* stage(std::uint32_t rank) const noexcept {
+    if (header().stages_offset == 0 || !is_local(rank)) return nullptr;
+    return base_ + header().stages_offset + local_index(rank) * kStageBytes;
   }
   std::byte* segment(std::uint32_t rank) const noexcept {
     return base_ + header().segments_offset + local_index(rank) * shape().segment_bytes;

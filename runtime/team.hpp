@@ -13,6 +13,7 @@
 #include "runtime/algorithm.hpp"
 #include "runtime/broadcast_choice.hpp"
 #include "runtime/event.hpp"
+#include "runtime/layout/copy.hpp"
 #include "runtime/messages/envelope.hpp"
 #include "runtime/peers.hpp"
 #include "runtime/remote.hpp"
@@ -175,6 +176,8 @@ class Team final : private LossWatch {
   template <std::ranges::contiguous_range Range>
     requires(!std::ranges::view<Range>)
   Send send(const Range& data, std::uint32_t to, std::uint64_t tag = 0);
+  /// What is scattered. The layout must live until it returns.
+  Send send(const ScatteredSource& source, std::uint32_t to, std::uint64_t tag = 0);
   template <class T>
   Task<> send_value(T value, std::uint32_t to, std::uint64_t tag = 0);
   /// Receives a message of the member at `from`, or kAnySource, with `tag`, or kAnyTag. The message may be shorter than
@@ -185,12 +188,17 @@ class Team final : private LossWatch {
   template <std::ranges::contiguous_range Range>
     requires(!std::ranges::view<Range>)
   Receive recv(Range& buffer, std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
+  /// Into what is scattered, however the sender's bytes lie: in the packed order of both layouts. A message that is
+  /// shorter fills the beginning of it.
+  Receive recv(const ScatteredTarget& target, std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
   /// Throws Error (truncated) also when the message is shorter than a T.
   template <class T>
   Task<T> recv_value(std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
   /// Both at the same time.
   template <class T, class U>
   Task<Received> send_recv(std::span<T> data, std::uint32_t to, std::uint64_t send_tag, std::span<U> buffer,
+                           std::uint32_t from, std::uint64_t recv_tag);
+  Task<Received> send_recv(ScatteredSource source, std::uint32_t to, std::uint64_t send_tag, ScatteredTarget target,
                            std::uint32_t from, std::uint64_t recv_tag);
   /// The message that a recv would get now, if there is one. It stays.
   std::optional<Received> probe(std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
@@ -201,8 +209,11 @@ class Team final : private LossWatch {
   /// For what is sent or received again and again: `data` and `buffer` stay the same.
   template <class T>
   PersistentSend prepare_send(std::span<T> data, std::uint32_t to, std::uint64_t tag = 0);
+  PersistentSend prepare_send(const ScatteredSource& source, std::uint32_t to, std::uint64_t tag = 0);
   template <class T>
   PersistentRecv prepare_recv(std::span<T> buffer, std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
+  PersistentRecv prepare_recv(const ScatteredTarget& target, std::uint32_t from = kAnySource,
+                              std::uint64_t tag = kAnyTag);
   /// For the library: what its rank has under way.
   Messages& messages() noexcept;
   /// Whether a rank is a member.

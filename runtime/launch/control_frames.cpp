@@ -57,6 +57,9 @@ void write_shape(WireWriter& writer, const JobShape& shape) {
   writer.write(shape.inbox_bytes);
   writer.write(shape.seed);
   writer.write(shape.choices);
+  write_enum(writer, shape.messages.way);
+  writer.write(shape.messages.eager_bytes);
+  writer.write(shape.messages.unexpected_bytes);
   write_network(writer, shape.network);
   writer.write(shape.key);
 }
@@ -71,6 +74,9 @@ JobShape read_shape(WireReader& reader) {
   shape.seed = reader.read<std::uint64_t>();
   shape.choices = reader.read<std::array<char, 1024>>();
   shape.choices.back() = '\0';
+  shape.messages.way = checked(reader.read<std::uint32_t>(), MessageWay::cma, "way of messages");
+  shape.messages.eager_bytes = reader.read<std::uint32_t>();
+  shape.messages.unexpected_bytes = reader.read<std::uint64_t>();
   shape.network = read_network(reader);
   shape.key = reader.read<JobKey>();
   return shape;

@@ -52,7 +52,7 @@ bool Receive::await_ready() noexcept {
       accept(there->envelope, there->rank(), there->offer());
       return false;
     }
-    copy(there->envelope, there->rank(), there->payload());
+    copy(there->envelope, there->rank(), MessageSource(there->payload()));
     messages().count_received(there->rank(), there->bytes());
     return true;
   }
@@ -64,7 +64,7 @@ bool Receive::await_ready() noexcept {
 Received Receive::await_resume() const {
   MessageWait::await_resume();
   if (error_) std::rethrow_exception(error_);
-  if (received_.bytes > buffer_.size()) throw_truncated(received_, rank_, buffer_.size());
+  if (received_.bytes > target_.bytes()) throw_truncated(received_, rank_, target_.bytes());
   return received_;
 }
 
@@ -77,7 +77,7 @@ void Receive::retire() noexcept {
 }
 
 void Receive::take() noexcept {
-  messages().rank().service().spawn(messages().take_for(*this, offer_, rank_, buffer_));
+  messages().rank().service().spawn(messages().take_for(*this, offer_, rank_, target_));
 }
 
 void ProbeWait::enter() {

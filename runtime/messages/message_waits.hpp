@@ -1,9 +1,7 @@
 // The waits of receives and probes for a message that has not come yet.
 #pragma once
 
-#include <cstring>
 #include <exception>
-#include <span>
 #include <utility>
 
 #include "runtime/messages/unexpected_message.hpp"
@@ -68,23 +66,23 @@ class MessageWait : public Waiter, private LossWatch {
 /// What `co_await team.recv(...)` awaits.
 class [[nodiscard]] Receive final : public MessageWait, public Matcher::Posted {
  public:
-  Receive(Messages& messages, Team& team, const Envelope& envelope, std::span<std::byte> buffer) noexcept
-      : MessageWait(messages, team, envelope.source, "receive"), Posted(envelope), buffer_(buffer) {}
+  Receive(Messages& messages, Team& team, const Envelope& envelope, const MessageTarget& target) noexcept
+      : MessageWait(messages, team, envelope.source, "receive"), Posted(envelope), target_(target) {}
 
   /// True when a message was there and has been copied, or none can come.
   bool await_ready() noexcept;
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> self) {
     if (state_ == State::open) return MessageWait::await_suspend(self);
-    suspend(self, false);  // the buffer belongs to the transfer until that has ended
+    suspend(self, false);  // the target belongs to the transfer until that has ended
     take();
     return true;
   }
   Received await_resume() const;
 
-  /// For the handlers: a message has come, which the matcher has given to this. What is longer than the buffer is not
+  /// For the handlers: a message has come, which the matcher has given to this. What is longer than the target is not
   /// copied.
-  void deliver(const Envelope& envelope, std::uint32_t rank, std::span<const std::byte> payload) noexcept {
+  void deliver(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) noexcept {
     copy(envelope, rank, payload);
     end();
   }
@@ -93,7 +91,7 @@ class [[nodiscard]] Receive final : public MessageWait, public Matcher::Posted {
     leave();
     take();
   }
-  /// For Messages::take: the buffer is filled, or `error` tells why it is not.
+  /// For Messages::take_for: the target is filled, or `error` tells why it is not.
   void taken(std::exception_ptr error) noexcept {
     error_ = std::move(error);
     complete();
@@ -111,10 +109,9 @@ class [[nodiscard]] Receive final : public MessageWait, public Matcher::Posted {
   void cancel(std::error_code reason) noexcept override {
     if (state_ == State::open) MessageWait::cancel(reason);
   }
-  void copy(const Envelope& envelope, std::uint32_t rank, std::span<const std::byte> payload) noexcept {
-    if (!payload.empty() && payload.size() <= buffer_.size())
-      std::memcpy(buffer_.data(), payload.data(), payload.size());
-    note(State::over, envelope, rank, payload.size());
+  void copy(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) noexcept {
+    if (payload.bytes() <= target_.bytes()) copy_part(target_, payload, 0, payload.bytes());
+    note(State::over, envelope, rank, payload.bytes());
   }
   void accept(const Envelope& envelope, std::uint32_t rank, const Offer& offer) noexcept {
     offer_ = offer;
@@ -128,7 +125,7 @@ class [[nodiscard]] Receive final : public MessageWait, public Matcher::Posted {
   /// Has the message fetched.
   void take() noexcept;
 
-  std::span<std::byte> buffer_;
+  MessageTarget target_;
   State state_ = State::open;
   std::uint32_t rank_;  // of the sender, once a message is there
   Received received_;

@@ -3,8 +3,8 @@
 //
 // Short ones are **eager**: they travel at once, straight into the buffer of a receive that is posted, else into memory
 // of the receiver's runtime, of which every sender has a limited room (Flow). Of all others only the place travels, and
-// the receiver copies from the sender's buffer (**rendezvous**): one copy, wherever the ranks share memory. Of a long
-// one in an address space that both share the sender copies a part (SharedCopy).
+// the receiver copies from the sender's buffer (**rendezvous**): one copy, wherever the ranks share memory, also from
+// one layout straight to another. See Rendezvous for the ways.
 //
 // Source: Shimada, Hori, Ishikawa: the rendezvous of Open MPI over PVAS (IPSJ 2015), in which the receiver copies once,
 // straight from the send buffer.
@@ -19,6 +19,7 @@
 
 #include "runtime/messages/flow.hpp"
 #include "runtime/messages/message_waits.hpp"
+#include "runtime/messages/rendezvous.hpp"
 #include "runtime/messages/send.hpp"
 #include "runtime/rank.hpp"
 
@@ -29,8 +30,8 @@ class MatchedMessage;
 /// One rank's. Its thread only. Places are those of the team; buffers belong to the operation until it has ended.
 class Messages {
  public:
-  /// Longer messages wait at their sender, also where there is room at the receiver.
-  static constexpr std::size_t kEagerBytesMax = 8192;
+  /// Scattered bytes up to this are packed by their sender; of more, within an address space, only the place travels.
+  static constexpr std::size_t kPackedBytesMax = 512;
 
   explicit Messages(Rank& rank);
   /// Tells standard error of messages that nobody has received.
@@ -39,9 +40,9 @@ class Messages {
   Messages& operator=(const Messages&) = delete;
 
   /// See Team::send.
-  Send send(Team& team, std::span<const std::byte> data, std::uint32_t to, std::uint64_t tag);
+  Send send(Team& team, const MessageSource& source, std::uint32_t to, std::uint64_t tag);
   /// See Team::recv.
-  Receive receive(Team& team, std::span<std::byte> buffer, std::uint32_t from, std::uint64_t tag) noexcept;
+  Receive receive(Team& team, const MessageTarget& target, std::uint32_t from, std::uint64_t tag) noexcept;
   /// See Team::probe.
   std::optional<Received> probe(Team& team, std::uint32_t from, std::uint64_t tag);
   /// See Team::wait_probe.
@@ -49,12 +50,14 @@ class Messages {
   /// See Team::matched_probe.
   std::optional<MatchedMessage> matched_probe(Team& team, std::uint32_t from, std::uint64_t tag);
   /// Receives a message that a matched probe has taken.
-  Task<Received> receive(UnexpectedMessage::Owner message, std::span<std::byte> buffer);
+  Task<Received> receive(UnexpectedMessage::Owner message, MessageTarget target);
   /// A message that a matched probe has taken will not be received: its sender goes on.
   void drop(UnexpectedMessage::Owner message);
 
   /// Messages that have come and are not received yet.
   std::size_t unexpected() const noexcept { return unexpected_; }
+  /// From now on messages that this rank receives come by `way`, where that can be, however short; for measurements.
+  void fix_way(MessageWay way) noexcept;
   Rank& rank() const noexcept { return rank_; }
   // --- for sends and waits ---
   Matcher& matcher() noexcept { return matcher_; }
@@ -69,43 +72,23 @@ class Messages {
   void count_received(std::uint32_t peer, std::size_t bytes);
   /// Whether a message can go at once; takes its room.
   bool may_go_at_once(std::uint32_t peer, std::size_t bytes) {
-    return bytes <= kEagerBytesMax && flow_.take_room(peer, bytes);
+    return bytes <= eager_bytes_ && flow_.take_room(peer, bytes);
   }
-  /// Has the receiver fetch the message; done when it has.
-  Task<> offer(Envelope envelope, std::span<const std::byte> data, std::uint32_t peer);
+  /// Whether a message that goes at once must be packed or copied first: since it is scattered, or since the receiver
+  /// would have to ask the kernel for it.
+  bool needs_buffer(std::uint32_t peer, const MessageSource& source) const noexcept;
   /// Fetches a message for a receive.
-  Task<> take_for(Receive& receive, Offer offer, std::uint32_t rank, std::span<std::byte> buffer);
+  Task<> take_for(Receive& receive, Offer offer, std::uint32_t rank, const MessageTarget& target);
+  Rendezvous& rendezvous() noexcept { return rendezvous_; }
+  // --- for Rendezvous ---
+  static void on_offer(Rank& rank, const Message& message);
+  static void on_withdraw(Rank& rank, const Message& message);
 
  private:
-  /// A message that waits at this rank, its sender, to be received.
-  struct Offered {
-    Offered(RankCore& core, std::uint32_t peer, Messages& of, std::uint64_t number,
-            std::span<const std::byte> data) noexcept
-        : taken(core, "send", peer, cancelled, this), messages(of), serial(number), shared(data) {}
-    /// From inside Scope::cancel, also more than once.
-    static void cancelled(void* offered);
-    PeerEvent taken;
-    Messages& messages;
-    std::uint64_t serial;
-    SharedCopy shared;
-    bool asked_back = false;
-    bool withdrawn = false;
-  };
-
   static void on_data(Rank& rank, const Message& message);
-  static void on_offer(Rank& rank, const Message& message);
-  static void on_taken(Rank& rank, const Message& message);
-  static void on_help(Rank& rank, const Message& message);
-  static void on_withdraw(Rank& rank, const Message& message);
   static void on_room(Rank& rank, const Message& message);
 
-  Task<> take(Offer offer, std::uint32_t rank, std::span<std::byte> buffer);
-  Task<> take_together(Offer offer, std::uint32_t rank, std::span<std::byte> buffer);
-  Task<> help(std::uint64_t serial, std::byte* target);
-  /// Whether this rank and `peer` can copy a message together.
-  bool cooperates(std::uint32_t peer, std::size_t bytes) const noexcept;
-  Task<> say_taken(std::uint32_t peer, std::uint64_t serial);
-  Task<> ask_back(std::uint32_t peer, std::uint64_t serial);
+  void arrive(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload);
   Task<> tell_room(std::uint32_t peer);
 
   UnexpectedMessage* find(const Envelope& wanted) { return static_cast<UnexpectedMessage*>(matcher_.find(wanted)); }
@@ -115,12 +98,20 @@ class Messages {
   Rank& rank_;
   Matcher matcher_;
   Flow flow_;
+  Rendezvous rendezvous_;
+  std::size_t eager_bytes_;
   std::vector<ProbeWait*> probes_;
   std::size_t unexpected_ = 0;
-  std::uint64_t serial_ = 0;
-  std::unordered_map<std::uint64_t, Offered*> offered_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> told_losses_;  // team and rank, to receives of any source
 };
+
+inline bool Send::await_ready() {
+  const auto peer = static_cast<std::uint32_t>(request_.peer());
+  const bool at_once = messages_.may_go_at_once(peer, source_.bytes());
+  if (at_once && !messages_.needs_buffer(peer, source_)) [[likely]]
+    return request_.await_ready();
+  return begin(peer, at_once);
+}
 
 /// For receives: the message does not fit into `bytes`.
 [[noreturn]] void throw_truncated(const Received& received, std::uint32_t rank, std::size_t bytes);
@@ -144,11 +135,16 @@ class [[nodiscard]] MatchedMessage {
   /// Once. Throws Error (truncated) when `buffer` is too short: then the message is gone.
   template <class T>
   Task<Received> recv(std::span<T> buffer) {
-    CORACLE_ASSERT(message_ != nullptr, "a matched message was received twice");
-    return messages_->receive(std::move(message_), std::as_writable_bytes(buffer));
+    return recv(MessageTarget(std::as_writable_bytes(buffer)));
   }
+  Task<Received> recv(const ScatteredTarget& target) { return recv(MessageTarget(target)); }
 
  private:
+  Task<Received> recv(const MessageTarget& target) {
+    CORACLE_ASSERT(message_ != nullptr, "a matched message was received twice");
+    return messages_->receive(std::move(message_), target);
+  }
+
   Messages* messages_;
   UnexpectedMessage::Owner message_;
 };

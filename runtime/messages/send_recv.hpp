@@ -18,13 +18,17 @@ namespace coracle {
 template <class T>
 Send Team::send(std::span<T> data, std::uint32_t to, std::uint64_t tag) {
   static_assert(std::is_trivially_copyable_v<T>, "a message's elements travel as their bytes");
-  return messages().send(*this, std::as_bytes(data), to, tag);
+  return messages().send(*this, MessageSource(std::as_bytes(data)), to, tag);
 }
 
 template <std::ranges::contiguous_range Range>
   requires(!std::ranges::view<Range>)
 Send Team::send(const Range& data, std::uint32_t to, std::uint64_t tag) {
   return send(std::span(std::ranges::data(data), std::ranges::size(data)), to, tag);
+}
+
+inline Send Team::send(const ScatteredSource& source, std::uint32_t to, std::uint64_t tag) {
+  return messages().send(*this, MessageSource(source), to, tag);
 }
 
 template <class T>
@@ -35,13 +39,17 @@ Task<> Team::send_value(T value, std::uint32_t to, std::uint64_t tag) {
 template <class T>
 Receive Team::recv(std::span<T> buffer, std::uint32_t from, std::uint64_t tag) {
   static_assert(std::is_trivially_copyable_v<T>, "a message's elements travel as their bytes");
-  return messages().receive(*this, std::as_writable_bytes(buffer), from, tag);
+  return messages().receive(*this, MessageTarget(std::as_writable_bytes(buffer)), from, tag);
 }
 
 template <std::ranges::contiguous_range Range>
   requires(!std::ranges::view<Range>)
 Receive Team::recv(Range& buffer, std::uint32_t from, std::uint64_t tag) {
   return recv(std::span(std::ranges::data(buffer), std::ranges::size(buffer)), from, tag);
+}
+
+inline Receive Team::recv(const ScatteredTarget& target, std::uint32_t from, std::uint64_t tag) {
+  return messages().receive(*this, MessageTarget(target), from, tag);
 }
 
 template <class T>
@@ -67,40 +75,55 @@ Task<Received> Team::send_recv(std::span<T> data, std::uint32_t to, std::uint64_
 ///     for (...) { Started<> sent = halo.start(); compute(); co_await sent.done(); }
 class PersistentSend {
  public:
-  PersistentSend(Team& team, std::span<const std::byte> data, std::uint32_t to, std::uint64_t tag) noexcept
-      : team_(team), data_(data), to_(to), tag_(tag) {}
-  Send run() { return team_.messages().send(team_, data_, to_, tag_); }
+  PersistentSend(Team& team, const MessageSource& source, std::uint32_t to, std::uint64_t tag) noexcept
+      : team_(team), source_(source), to_(to), tag_(tag) {}
+  Send run() { return team_.messages().send(team_, source_, to_, tag_); }
   Started<> start() { return coracle::start(team_.rank(), run()); }
 
  private:
   Team& team_;
-  std::span<const std::byte> data_;
+  MessageSource source_;
   std::uint32_t to_;
   std::uint64_t tag_;
 };
 
 class PersistentRecv {
  public:
-  PersistentRecv(Team& team, std::span<std::byte> buffer, std::uint32_t from, std::uint64_t tag) noexcept
-      : team_(team), buffer_(buffer), from_(from), tag_(tag) {}
-  Receive run() { return team_.messages().receive(team_, buffer_, from_, tag_); }
+  PersistentRecv(Team& team, const MessageTarget& target, std::uint32_t from, std::uint64_t tag) noexcept
+      : team_(team), target_(target), from_(from), tag_(tag) {}
+  Receive run() { return team_.messages().receive(team_, target_, from_, tag_); }
   Started<Received> start() { return coracle::start(team_.rank(), run()); }
 
  private:
   Team& team_;
-  std::span<std::byte> buffer_;
+  MessageTarget target_;
   std::uint32_t from_;
   std::uint64_t tag_;
 };
 
 template <class T>
 PersistentSend Team::prepare_send(std::span<T> data, std::uint32_t to, std::uint64_t tag) {
-  return {*this, std::as_bytes(data), to, tag};
+  return {*this, MessageSource(std::as_bytes(data)), to, tag};
+}
+
+inline PersistentSend Team::prepare_send(const ScatteredSource& source, std::uint32_t to, std::uint64_t tag) {
+  return {*this, MessageSource(source), to, tag};
 }
 
 template <class T>
 PersistentRecv Team::prepare_recv(std::span<T> buffer, std::uint32_t from, std::uint64_t tag) {
-  return {*this, std::as_writable_bytes(buffer), from, tag};
+  return {*this, MessageTarget(std::as_writable_bytes(buffer)), from, tag};
+}
+
+inline PersistentRecv Team::prepare_recv(const ScatteredTarget& target, std::uint32_t from, std::uint64_t tag) {
+  return {*this, MessageTarget(target), from, tag};
+}
+
+inline Task<Received> Team::send_recv(ScatteredSource source, std::uint32_t to, std::uint64_t send_tag,
+                                      ScatteredTarget target, std::uint32_t from, std::uint64_t recv_tag) {
+  const std::tuple<Received, std::monostate> both =
+      co_await when_all(recv(target, from, recv_tag), send(source, to, send_tag));
+  co_return std::get<0>(both);
 }
 
 inline std::optional<Received> Team::probe(std::uint32_t from, std::uint64_t tag) {

@@ -9,8 +9,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <span>
+
+#include "runtime/messages/message_memory.hpp"
 
 namespace coracle {
 
@@ -19,13 +19,15 @@ class SharedCopy {
  public:
   static constexpr std::size_t kChunkBytes = 32 * 1024;
 
-  explicit SharedCopy(std::span<const std::byte> source) noexcept
-      : source_(source), chunks_((source.size() + kChunkBytes - 1) / kChunkBytes) {}
+  explicit SharedCopy(const MessageSource& source) noexcept
+      : source_(source), chunks_((source.bytes() + kChunkBytes - 1) / kChunkBytes) {}
   SharedCopy(const SharedCopy&) = delete;
   SharedCopy& operator=(const SharedCopy&) = delete;
 
-  /// Receiver: copies the next chunk of its own. False when none is left.
-  bool copy_first(std::byte* target) noexcept {
+  const MessageSource& source() const noexcept { return source_; }
+
+  /// Receiver: copies the next chunk of its own to `target`, which has room for the whole. False when none is left.
+  bool copy_first(const MessageTarget& target) noexcept {
     // relaxed: who has a chunk is decided by this word alone; the sender's buffer was filled before its message came.
     const Claims claims = unpack(claims_.fetch_add(1, std::memory_order_relaxed));
     if (claims.first + claims.last >= chunks_) return false;
@@ -33,8 +35,8 @@ class SharedCopy {
     ++copied_first_;
     return true;
   }
-  /// Sender: the same from the end; `target`: of the whole.
-  bool copy_last(std::byte* target) noexcept {
+  /// Sender: the same from the end.
+  bool copy_last(const MessageTarget& target) noexcept {
     const Claims claims = unpack(claims_.fetch_add(kLast, std::memory_order_relaxed));  // as above
     if (claims.first + claims.last >= chunks_) return false;
     copy(chunks_ - 1 - claims.last, target);
@@ -55,12 +57,12 @@ class SharedCopy {
   static constexpr std::uint64_t kLast = std::uint64_t{1} << 32;
   static Claims unpack(std::uint64_t claims) noexcept { return {claims % kLast, claims / kLast}; }
 
-  void copy(std::uint64_t chunk, std::byte* target) const noexcept {
-    const std::size_t offset = chunk * kChunkBytes;
-    std::memcpy(target + offset, source_.data() + offset, std::min(kChunkBytes, source_.size() - offset));
+  void copy(std::uint64_t chunk, const MessageTarget& target) const noexcept {
+    const std::size_t position = chunk * kChunkBytes;
+    copy_part(target, source_, position, std::min(kChunkBytes, source_.bytes() - position));
   }
 
-  const std::span<const std::byte> source_;
+  const MessageSource source_;
   const std::uint64_t chunks_;
   std::uint64_t copied_first_ = 0;  // the receiver's
   alignas(64) std::atomic<std::uint64_t> claims_{0};

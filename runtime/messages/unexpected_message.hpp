@@ -2,24 +2,15 @@
 #pragma once
 
 #include <cstddef>
-#include <cstring>
 #include <memory>
 #include <new>
 #include <span>
 
 #include "runtime/frame_pool.hpp"
 #include "runtime/messages/matcher.hpp"
-#include "runtime/messages/shared_copy.hpp"
+#include "runtime/messages/offer.hpp"
 
 namespace coracle {
-
-/// A message that stays at its sender until it is received.
-struct Offer {
-  std::uint64_t address = 0;  ///< In the sender's memory.
-  std::uint64_t bytes = 0;
-  std::uint64_t serial = 0;      ///< The sender's number for it.
-  SharedCopy* shared = nullptr;  ///< At the sender, if it helps to copy and its memory is plain memory here.
-};
 
 /// One allocation, payload and all. Rank's thread only.
 class UnexpectedMessage final : public Matcher::Unexpected {
@@ -33,10 +24,10 @@ class UnexpectedMessage final : public Matcher::Unexpected {
   };
   using Owner = std::unique_ptr<UnexpectedMessage, Delete>;
 
-  static Owner with(const Envelope& envelope, std::uint32_t rank, std::span<const std::byte> payload) {
-    void* memory = FramePool::allocate(sizeof(UnexpectedMessage) + payload.size());
-    auto* message = new (memory) UnexpectedMessage(envelope, rank, payload.size());
-    if (!payload.empty()) std::memcpy(static_cast<void*>(message + 1), payload.data(), payload.size());
+  static Owner with(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) {
+    void* memory = FramePool::allocate(sizeof(UnexpectedMessage) + payload.bytes());
+    auto* message = new (memory) UnexpectedMessage(envelope, rank, payload.bytes());
+    read_part(payload, 0, {reinterpret_cast<std::byte*>(message + 1), payload.bytes()});
     return Owner(message);
   }
   static Owner with(const Envelope& envelope, std::uint32_t rank, const Offer& offer) {

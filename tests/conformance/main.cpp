@@ -12,11 +12,17 @@ using namespace coracle;
 namespace {
 
 Task<> suite(Rank& self) {
-  const conformance::Part parts[] = {{"transfers", conformance::transfers},   {"handles", conformance::handles},
-                                     {"signals", conformance::signals},       {"atomics", conformance::atomics},
-                                     {"messages", conformance::messages},     {"tagged messages", conformance::tagged},
-                                     {"calls", conformance::calls},           {"collectives", conformance::collectives},
-                                     {"broadcasts", conformance::broadcasts}, {"family", conformance::family},
+  const conformance::Part parts[] = {{"transfers", conformance::transfers},
+                                     {"handles", conformance::handles},
+                                     {"signals", conformance::signals},
+                                     {"atomics", conformance::atomics},
+                                     {"messages", conformance::messages},
+                                     {"tagged messages", conformance::tagged},
+                                     {"scattered messages", conformance::scattered},
+                                     {"calls", conformance::calls},
+                                     {"collectives", conformance::collectives},
+                                     {"broadcasts", conformance::broadcasts},
+                                     {"family", conformance::family},
                                      {"errors", conformance::errors}};
   for (const auto& part : parts) {
     co_await part.run(self);

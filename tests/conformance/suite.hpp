@@ -18,6 +18,7 @@ Task<> signals(Rank& self);
 Task<> atomics(Rank& self);
 Task<> messages(Rank& self);
 Task<> tagged(Rank& self);
+Task<> scattered(Rank& self);
 Task<> calls(Rank& self);
 Task<> collectives(Rank& self);
 Task<> broadcasts(Rank& self);

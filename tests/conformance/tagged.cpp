@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "tests/conformance/suite.hpp"
+#include "tests/messages/scattered_traffic.hpp"
 #include "tests/messages/traffic.hpp"
 
 namespace coracle::conformance {
@@ -34,6 +35,28 @@ Task<> shift(Rank& self, std::size_t bytes, std::uint64_t round) {
 }
 
 }  // namespace
+
+Task<> scattered(Rank& self) {
+  const bool many = self.size() > 8;
+  std::uint64_t seed = 0;
+  for (const MessageWay way :
+       {MessageWay::automatic, MessageWay::one_sided, MessageWay::cooperative, MessageWay::shm, MessageWay::cma}) {
+    self.world().messages().fix_way(way);
+    for (int repeat = 0; repeat < (many ? 1 : 5); ++repeat) {
+      test::ScatteredOptions options;
+      options.seed = ++seed;
+      options.messages = many ? 1 : 3;
+      options.bytes_max = repeat == 0 && !many ? 600'000 : 20'000;
+      options.sleeps = repeat % 2 == 0;
+      co_await self.world().barrier();
+      co_await test::run_scattered(self.world(), options);
+    }
+    for (const std::size_t bytes : {std::size_t{600}, std::size_t{9000}, std::size_t{300'001}})
+      co_await shift(self, bytes, 1000 + seed);
+    co_await self.world().barrier();
+  }
+  self.world().messages().fix_way(MessageWay::automatic);
+}
 
 Task<> tagged(Rank& self) {
   std::uint64_t round = 0;

@@ -7,41 +7,19 @@
 #include <cstring>
 
 #include "runtime/layout/copy.hpp"
-#include "tests/layout/random_layout.hpp"
+#include "tests/layout/area.hpp"
 #include "tests/sanitized.hpp"
 
 namespace coracle {
 namespace {
 
-using test::Described;
+using test::Area;
 using test::Dice;
 using test::Typemap;
 
 constexpr int kLevels = 4;
 constexpr int kRounds = ::test::kSanitized ? 1000 : 4000;
-constexpr std::int64_t kGuard = 64;
-
-/// Repetitions of a described layout in memory of their own, with guards around.
-struct Area {
-  Described what;
-  std::uint64_t count;
-  Typemap all;
-  std::vector<std::byte> memory;
-
-  Area(Dice& dice, Described described, bool random_bytes)
-      : what(std::move(described)),
-        count(static_cast<std::uint64_t>(dice.between(dice.one_in(10) ? 0 : 1, 3))),
-        all(what.map.repeated(static_cast<std::int64_t>(count))),
-        memory(static_cast<std::size_t>(all.true_upper_bound() - all.true_lower_bound() + 2 * kGuard),
-               std::byte{0xee}) {
-    if (random_bytes) dice.fill(memory);
-  }
-  std::byte* origin() { return memory.data() + kGuard - all.true_lower_bound(); }
-  std::byte& at(std::uint64_t position) { return origin()[all.bytes[position]]; }
-  std::uint64_t bytes() const { return all.bytes.size(); }
-  ScatteredSource source() { return {origin(), what.layout, count}; }
-  ScatteredTarget target() { return {origin(), what.layout, count}; }
-};
+constexpr std::int64_t kGuard = Area::kGuard;
 
 bool queries_agree(const Layout& layout, const Typemap& map) {
   const LayoutShape shape = layout.shape();

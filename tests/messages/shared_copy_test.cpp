@@ -12,6 +12,8 @@
 
 #include "transports/sim/random.hpp"
 
+using coracle::MessageSource;
+using coracle::MessageTarget;
 using coracle::SharedCopy;
 using coracle::sim::Random;
 
@@ -31,16 +33,17 @@ TEST_CASE("shared copy: one side alone copies all") {
     for (const bool from_first : {true, false}) {
       const std::vector<std::byte> source = numbered(bytes, 1);
       std::vector<std::byte> target(bytes + 1, std::byte{0xEE});
-      SharedCopy shared(source);
+      SharedCopy shared{MessageSource(source)};
+      const MessageTarget whole(std::span<std::byte>(target.data(), bytes));
       CHECK_FALSE(shared.complete());
       if (from_first)
-        while (shared.copy_first(target.data())) {
+        while (shared.copy_first(whole)) {
         }
       else
-        while (shared.copy_last(target.data())) {
+        while (shared.copy_last(whole)) {
         }
-      CHECK_FALSE(shared.copy_first(target.data()));
-      CHECK_FALSE(shared.copy_last(target.data()));
+      CHECK_FALSE(shared.copy_first(whole));
+      CHECK_FALSE(shared.copy_last(whole));
       CHECK(shared.complete());
       CHECK(std::equal(source.begin(), source.end(), target.begin()));
       CHECK(target.back() == std::byte{0xEE});
@@ -55,14 +58,15 @@ TEST_CASE("shared copy: two sides at once copy all, and the receiver knows when 
     const std::size_t bytes = 1 + random.below(20 * SharedCopy::kChunkBytes);
     const std::vector<std::byte> source = numbered(bytes, seed);
     std::vector<std::byte> target(bytes + 1, std::byte{0xEE});
-    SharedCopy shared(source);
+    SharedCopy shared{MessageSource(source)};
+    const MessageTarget whole(std::span<std::byte>(target.data(), bytes));
     const std::chrono::microseconds lateness(random.below(4) * 30);
     std::thread sender([&] {
       if (lateness.count() > 0) std::this_thread::sleep_for(lateness);
-      while (shared.copy_last(target.data())) {
+      while (shared.copy_last(whole)) {
       }
     });
-    while (shared.copy_first(target.data())) {
+    while (shared.copy_first(whole)) {
     }
     while (!shared.complete()) std::this_thread::yield();
     // Before the sender is known to have gone: it must not write any more.

@@ -1,0 +1,78 @@
+// MessageMemory: what a message is sent from or received into: bytes one after another, or scattered by a layout. All
+// positions are those of the packed order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+
+#include "runtime/layout/copy.hpp"
+
+namespace coracle {
+
+/// Refers to the memory and to the layout.
+template <class Byte>
+class MessageMemory {
+ public:
+  using Scattered = std::conditional_t<std::is_const_v<Byte>, ScatteredSource, ScatteredTarget>;
+
+  explicit MessageMemory(std::span<Byte> bytes) noexcept : origin_(bytes.data()), bytes_(bytes.size()) {}
+  /// Throws Error (bad_input) when it is 2^63 bytes or more. What lies in one piece counts as bytes.
+  explicit MessageMemory(const Scattered& scattered)
+      : origin_(static_cast<Byte*>(scattered.origin)),
+        bytes_(scattered.layout.packed_bytes(scattered.count)),
+        layout_(&scattered.layout),
+        count_(scattered.count) {
+    if (!layout_->is_contiguous() && !(count_ == 1 && layout_->block_count() <= 1)) return;
+    origin_ += layout_->first_byte();
+    layout_ = nullptr;
+  }
+
+  std::size_t bytes() const noexcept { return bytes_; }
+  bool is_scattered() const noexcept { return layout_ != nullptr; }
+  /// Of what is not scattered.
+  std::span<Byte> span() const noexcept { return {origin_, bytes_}; }
+  /// Of what is.
+  Scattered scattered() const noexcept { return {origin_, *layout_, count_}; }
+  Byte* origin() const noexcept { return origin_; }
+
+ private:
+  Byte* origin_;
+  std::size_t bytes_;
+  const Layout* layout_ = nullptr;
+  std::uint64_t count_ = 0;
+};
+
+using MessageSource = MessageMemory<const std::byte>;
+using MessageTarget = MessageMemory<std::byte>;
+
+/// Fills `room` from byte `position` on; there are so many.
+inline void read_part(const MessageSource& source, std::uint64_t position, std::span<std::byte> room) {
+  if (source.is_scattered())
+    pack(source.scattered(), position, room);
+  else if (!room.empty())
+    std::memcpy(room.data(), source.span().data() + position, room.size());
+}
+
+/// Writes `data` at byte `position`; there is room for it.
+inline void write_part(const MessageTarget& target, std::uint64_t position, std::span<const std::byte> data) {
+  if (target.is_scattered())
+    unpack(data, position, target.scattered());
+  else if (!data.empty())
+    std::memcpy(target.span().data() + position, data.data(), data.size());
+}
+
+/// Copies `bytes` from byte `position` on, which both sides have, without anything between.
+inline void copy_part(const MessageTarget& target, const MessageSource& source, std::uint64_t position,
+                      std::uint64_t bytes) {
+  if (!target.is_scattered())
+    read_part(source, position, target.span().subspan(position, bytes));
+  else if (!source.is_scattered())
+    write_part(target, position, source.span().subspan(position, bytes));
+  else
+    copy(target.scattered(), source.scattered(), position, bytes);
+}
+
+}  // namespace coracle

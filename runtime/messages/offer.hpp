@@ -1,0 +1,22 @@
+// Offer: what travels of a message that stays with its sender until it is received.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/messages/shared_copy.hpp"
+
+namespace coracle {
+
+struct Offer {
+  std::uint64_t bytes = 0;
+  std::uint64_t serial = 0;      ///< The sender's number for it.
+  std::uint64_t address = 0;     ///< In the sender's memory: of its bytes, or of a layout's origin.
+  SharedCopy* shared = nullptr;  ///< At the sender, where its memory is plain memory here.
+  // Of what is scattered, where the memory is not:
+  std::uint64_t count = 0;           ///< Repetitions of the layout; 0: it lies in one piece.
+  std::uint64_t layout_address = 0;  ///< Of the layout, encoded.
+  std::uint32_t layout_bytes = 0;    ///< 0: the sender gives none away; it sends pieces.
+  bool at_once = false;              ///< It has its room at the receiver, as short messages have.
+};
+
+}  // namespace coracle

@@ -1,0 +1,176 @@
+// The sender's side of rendezvous, and what both sides have in common.
+#include "runtime/messages/rendezvous.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "runtime/error.hpp"
+#include "runtime/messages/messages.hpp"
+#include "runtime/rank.hpp"
+
+namespace coracle {
+namespace {
+
+std::uint64_t pack(const Envelope& envelope) noexcept {
+  return std::uint64_t{envelope.team} << 32 | envelope.source;
+}
+
+/// Bytes of a piece: so that the receiver copies one while the sender packs the next.
+std::size_t piece_bytes(std::size_t bytes) noexcept {
+  constexpr std::size_t kLeast = 4096;
+  return std::clamp(bytes / 4 / kLeast * kLeast, kLeast, Stage::kSlotBytes);
+}
+
+}  // namespace
+
+Rendezvous::Rendezvous(Rank& rank)
+    : rank_(rank), stage_(rank.core().region().stage(rank.id())), way_(rank.core().region().shape().messages.way) {}
+
+Rendezvous::~Rendezvous() {
+  CORACLE_ASSERT(offered_.empty() && arriving_.empty(), "a rank ended while {} sends wait", offered_.size());
+}
+
+bool Rendezvous::is_beside(std::uint32_t peer) const noexcept {
+  return rank_.placement() != Placement::sim && rank_.node_of(peer) == rank_.node();
+}
+
+bool Rendezvous::shares_addresses(std::uint32_t peer) const noexcept {
+  return is_beside(peer) && rank_.placement() != Placement::process;
+}
+
+Task<> Rendezvous::offer(Envelope envelope, MessageSource source, std::uint32_t peer, bool at_once) {
+  const std::uint64_t serial = ++serial_;
+  Offered offered(rank_.core(), peer, *this, serial, source);
+  // What is scattered goes to other nodes in pieces, which this rank sends.
+  const Loan loan(rank_.core().lent(), source.is_scattered() ? std::span<const std::byte>() : source.span());
+  std::vector<std::byte> layout;
+  Offer offer = describe(offered, peer, layout);
+  offer.at_once = at_once;
+  offered_.emplace(serial, &offered);
+  std::exception_ptr failure;
+  try {
+    co_await rank_.request(peer, Messages::on_offer, std::as_bytes(std::span(&offer, 1)), pack(envelope), envelope.tag);
+    co_await offered.taken;
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  offered_.erase(serial);
+  if (failure) std::rethrow_exception(failure);
+  if (offered.withdrawn) co_await yield();  // throws: it was cancelled
+}
+
+Offer Rendezvous::describe(Offered& offered, std::uint32_t peer, std::vector<std::byte>& layout) const {
+  // Measured: of shorter blocks the kernel copies fewer in the time than two copies by hand take.
+  constexpr std::size_t kKernelBlockBytes = 2048;
+  const MessageSource& source = offered.shared.source();
+  Offer offer;
+  offer.bytes = source.bytes();
+  offer.serial = offered.serial;
+  offer.address = reinterpret_cast<std::uint64_t>(source.origin());
+  if (shares_addresses(peer)) offer.shared = &offered.shared;
+  if (!source.is_scattered()) return offer;
+  const ScatteredSource scattered = source.scattered();
+  offer.count = scattered.count;
+  if (offer.shared != nullptr || !is_beside(peer)) return offer;
+  if (way_ == MessageWay::cma || (way_ == MessageWay::automatic &&
+                                  scattered.layout.size() / scattered.layout.block_count() >= kKernelBlockBytes)) {
+    layout = scattered.layout.encode();
+    offer.layout_address = reinterpret_cast<std::uint64_t>(layout.data());
+    offer.layout_bytes = static_cast<std::uint32_t>(layout.size());
+  }
+  return offer;
+}
+
+void Rendezvous::Offered::cancelled(void* offered) {
+  auto& mine = *static_cast<Offered*>(offered);
+  if (std::exchange(mine.asked_back, true)) return;
+  Rendezvous& owner = mine.owner;
+  owner.rank_.service().spawn(owner.ask_back(static_cast<std::uint32_t>(mine.taken.peer()), mine.serial));
+}
+
+Task<> Rendezvous::ask_back(std::uint32_t peer, std::uint64_t serial) {
+  co_await yield();  // not from inside the cancellation
+  if (offered_.contains(serial)) co_await rank_.request(peer, Messages::on_withdraw, {}, serial);
+}
+
+Rendezvous::Offered* Rendezvous::find(std::uint64_t serial, std::uint32_t peer) noexcept {
+  const auto found = offered_.find(serial);
+  // One that has ended by itself is not there any more.
+  if (found == offered_.end() || found->second->taken.peer() != static_cast<int>(peer)) return nullptr;
+  return found->second;
+}
+
+void Rendezvous::on_taken(Rank& rank, const Message& message) {
+  Offered* offered = rank.local<Messages>().rendezvous().find(message.argument(0), message.source());
+  if (offered == nullptr) return;
+  offered->withdrawn = message.argument(1) != 0;
+  offered->taken.set();
+}
+
+void Rendezvous::answer(const Message& message, std::uint64_t serial, bool withdrawn) {
+  message.reply(on_taken, {}, {serial, withdrawn ? std::uint64_t{1} : 0});
+}
+
+// --- with the sender's help ---
+
+void Rendezvous::on_help(Rank& rank, const Message& message) {
+  Rendezvous& mine = rank.local<Messages>().rendezvous();
+  if (mine.find(message.argument(0), message.source()) == nullptr) return;
+  const auto* target = reinterpret_cast<const MessageTarget*>(message.argument(1));
+  rank.service().spawn(mine.help(message.argument(0), target));
+}
+
+Task<> Rendezvous::help(std::uint64_t serial, const MessageTarget* target) {
+  // The loop turns now and then: the receiver may have ended with it meanwhile, and others want something, too.
+  constexpr int kChunksAtOnce = 8;
+  for (;;) {
+    co_await yield();
+    const auto found = offered_.find(serial);
+    if (found == offered_.end()) co_return;
+    for (int chunk = 0; chunk < kChunksAtOnce; ++chunk)
+      if (!found->second->shared.copy_last(*target)) co_return;
+  }
+}
+
+// --- in pieces ---
+
+void Rendezvous::on_pull(Rank& rank, const Message& message) {
+  // Each packs while another's piece is being read.
+  constexpr int kSendersMax = 3;
+  Rendezvous& mine = rank.local<Messages>().rendezvous();
+  Offered* offered = mine.find(message.argument(0), message.source());
+  if (offered == nullptr) return;
+  const std::size_t bytes = offered->shared.source().bytes();
+  const std::size_t pieces = (bytes + piece_bytes(bytes) - 1) / piece_bytes(bytes);
+  offered->senders = static_cast<int>(std::min<std::size_t>(pieces, kSendersMax));
+  const int senders = offered->senders;
+  for (int sender = 0; sender < senders; ++sender)
+    rank.service().spawn(mine.send_pieces(message.argument(0), message.source(), message.argument(1)));
+}
+
+Task<> Rendezvous::send_pieces(std::uint64_t serial, std::uint32_t peer, std::uint64_t arriving) {
+  co_await yield();  // not from inside a handler
+  const StageSlot slot = co_await stage_.take();
+  try {
+    // After every wait the message may be gone, with its receiver.
+    for (;;) {
+      Offered* offered = find(serial, peer);
+      if (offered == nullptr) co_return;
+      const MessageSource& source = offered->shared.source();
+      const std::uint64_t position = offered->next_piece;
+      if (position == source.bytes()) {
+        if (--offered->senders == 0) offered->taken.set();
+        co_return;
+      }
+      const std::span piece(slot.data(), std::min(piece_bytes(source.bytes()), source.bytes() - position));
+      offered->next_piece += piece.size();
+      read_part(source, position, piece);
+      co_await rank_.request(peer, on_piece, piece, arriving, position);
+    }
+  } catch (const Error& error) {
+    if (error.code() != Errc::peer_lost) throw;  // then the send has ended, too
+  }
+}
+
+}  // namespace coracle

@@ -1,0 +1,105 @@
+// Rendezvous: how a message that stays with its sender until it is received gets to its receiver: by one copy that the
+// receiver makes, or both make together, or the kernel; or in pieces, which the sender packs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <system_error>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/message.hpp"
+#include "runtime/messages/envelope.hpp"
+#include "runtime/messages/message_way.hpp"
+#include "runtime/messages/offer.hpp"
+#include "runtime/messages/stage.hpp"
+#include "runtime/peer_event.hpp"
+#include "runtime/task.hpp"
+
+namespace coracle {
+
+class Rank;
+
+/// One rank's. Its thread only.
+class Rendezvous {
+ public:
+  explicit Rendezvous(Rank& rank);
+  ~Rendezvous();
+  Rendezvous(const Rendezvous&) = delete;
+  Rendezvous& operator=(const Rendezvous&) = delete;
+
+  /// Sender: done when the message has been received. `at_once`: the receiver keeps it if nobody waits for it.
+  Task<> offer(Envelope envelope, MessageSource source, std::uint32_t peer, bool at_once);
+  /// Receiver, in answer to an offer, or to a wish to have one back, from the handler: it is over.
+  static void answer(const Message& message, std::uint64_t serial, bool withdrawn);
+  /// Receiver: fills `target` if the message fits, and lets it go.
+  Task<> take(Offer offer, std::uint32_t peer, const MessageTarget& target);
+  /// Receiver: the sender may forget it.
+  Task<> say_taken(std::uint32_t peer, std::uint64_t serial);
+
+  /// Whether `peer` is another rank whose memory is plain memory here.
+  bool shares_addresses(std::uint32_t peer) const noexcept;
+  Stage& stage() noexcept { return stage_; }
+  MessageWay way() const noexcept { return way_; }
+  void fix_way(MessageWay way) noexcept { way_ = way; }
+
+ private:
+  /// A message of this rank that waits to be received.
+  struct Offered {
+    Offered(RankCore& core, std::uint32_t peer, Rendezvous& of, std::uint64_t number,
+            const MessageSource& source) noexcept
+        : taken(core, "send", peer, cancelled, this), owner(of), serial(number), shared(source) {}
+    /// From inside Scope::cancel, also more than once.
+    static void cancelled(void* offered);
+    PeerEvent taken;
+    Rendezvous& owner;
+    std::uint64_t serial;
+    SharedCopy shared;
+    std::uint64_t next_piece = 0;  // where it begins
+    int senders = 0;               // of pieces
+    bool asked_back = false;
+    bool withdrawn = false;
+  };
+  /// A message that comes in pieces.
+  struct Arriving {
+    Arriving(RankCore& core, std::uint32_t peer, const MessageTarget& to, std::uint64_t all) noexcept
+        : whole(core, "receive", peer), target(to), missing(all) {}
+    PeerEvent whole;
+    const MessageTarget& target;
+    std::uint64_t missing;  // bytes
+  };
+
+  static void on_taken(Rank& rank, const Message& message);
+  static void on_help(Rank& rank, const Message& message);
+  static void on_pull(Rank& rank, const Message& message);
+  static void on_piece(Rank& rank, const Message& message);
+
+  Offer describe(Offered& offered, std::uint32_t peer, std::vector<std::byte>& layout) const;
+  Task<> ask_back(std::uint32_t peer, std::uint64_t serial);
+  Offered* find(std::uint64_t serial, std::uint32_t peer) noexcept;
+  Task<> help(std::uint64_t serial, const MessageTarget* target);
+  Task<> send_pieces(std::uint64_t serial, std::uint32_t peer, std::uint64_t arriving);
+
+  /// How an offer is taken.
+  enum class Means { alone, together, kernel, get, pieces };
+  Means means_for(const Offer& offer, std::uint32_t peer, const MessageTarget& target) const noexcept;
+  Means best_means(const Offer& offer, std::uint32_t peer, const MessageTarget& target) const noexcept;
+  bool is_beside(std::uint32_t peer) const noexcept;
+  Task<> fetch(Means means, Offer offer, std::uint32_t peer, const MessageTarget& target);
+  Task<> copy_alone(Offer offer, const MessageTarget& target);
+  Task<> copy_together(Offer offer, std::uint32_t peer, const MessageTarget& target);
+  Task<> copy_by_kernel(Offer offer, std::uint32_t peer, const MessageTarget& target);
+  Task<> get_whole(Offer offer, std::uint32_t peer, const MessageTarget& target);
+  Task<> pull(Offer offer, std::uint32_t peer, const MessageTarget& target);
+
+  Rank& rank_;
+  Stage stage_;
+  MessageWay way_;
+  bool kernel_refuses_ = false;  // to read the memory of other processes
+  std::uint64_t serial_ = 0;
+  std::uint64_t arrivals_ = 0;
+  std::unordered_map<std::uint64_t, Offered*> offered_;
+  std::unordered_map<std::uint64_t, Arriving*> arriving_;
+};
+
+}  // namespace coracle

@@ -1,0 +1,185 @@
+// The receiver's side of rendezvous: which way a message is taken, and how.
+#include <algorithm>
+#include <cerrno>
+#include <exception>
+
+#include "runtime/error.hpp"
+#include "runtime/messages/messages.hpp"
+#include "runtime/messages/process_copy.hpp"
+#include "runtime/messages/rendezvous.hpp"
+#include "runtime/rank.hpp"
+
+namespace coracle {
+namespace {
+
+/// Whether the kernel does not let processes read each other's memory here.
+bool is_refused(const std::error_code& error) noexcept {
+  return error.category() == std::generic_category() && (error.value() == EPERM || error.value() == ENOSYS);
+}
+
+}  // namespace
+
+Task<> Rendezvous::take(Offer offer, std::uint32_t peer, const MessageTarget& target) {
+  std::exception_ptr failure;
+  Means means = Means::alone;
+  if (offer.bytes > 0 && offer.bytes <= target.bytes()) {
+    bool refused = false;
+    means = means_for(offer, peer, target);
+    try {
+      co_await fetch(means, offer, peer, target);
+    } catch (const Error& error) {
+      refused = way_ != MessageWay::cma && is_refused(error.code());
+      if (!refused) failure = std::current_exception();
+    }
+    if (refused) {
+      kernel_refuses_ = true;
+      means = Means::pieces;
+      co_await pull(offer, peer, target);  // fails only with its sender
+    }
+  }
+  // Who has sent all pieces knows by itself.
+  if (means != Means::pieces && !rank_.lost(peer)) co_await say_taken(peer, offer.serial);
+  if (failure) std::rethrow_exception(failure);
+}
+
+Task<> Rendezvous::say_taken(std::uint32_t peer, std::uint64_t serial) {
+  try {
+    co_await rank_.request(peer, on_taken, {}, serial, 0);
+  } catch (const Error& error) {
+    if (error.code() != Errc::peer_lost) throw;  // then it waits no longer
+  }
+}
+
+// --- the choice ---
+
+Rendezvous::Means Rendezvous::means_for(const Offer& offer, std::uint32_t peer,
+                                        const MessageTarget& target) const noexcept {
+  const bool beside = is_beside(peer);
+  const bool is_known = offer.shared != nullptr || offer.count == 0 || offer.layout_bytes > 0;
+  switch (way_) {
+    case MessageWay::automatic:
+      break;
+    case MessageWay::one_sided:
+      if (offer.shared != nullptr) return Means::alone;
+      break;
+    case MessageWay::cooperative:
+      if (offer.shared != nullptr && peer != rank_.id()) return Means::together;
+      break;
+    case MessageWay::shm:
+      if (beside) return Means::pieces;
+      break;
+    case MessageWay::cma:
+      if (beside && is_known) return Means::kernel;
+      break;
+  }
+  return best_means(offer, peer, target);
+}
+
+Rendezvous::Means Rendezvous::best_means(const Offer& offer, std::uint32_t peer,
+                                         const MessageTarget& target) const noexcept {
+  if (offer.shared != nullptr) {
+    // Measured: from here on the help is worth the message that asks for it.
+    constexpr std::size_t kHelpBytesMin = 256 * 1024;
+    // Without a core for each both are no faster than one.
+    const bool helps = offer.bytes >= kHelpBytesMin && peer != rank_.id() && rank_.loop().spins();
+    return helps ? Means::together : Means::alone;
+  }
+  // Memory in the job's region is reached without the kernel.
+  const RemoteAddress there{offer.address, peer, RemoteAddress::kWholeMemory};
+  const bool is_near = rank_.core().addresses().reach(there, offer.bytes) != nullptr;
+  if (offer.count == 0 && !target.is_scattered() && (is_near || !kernel_refuses_)) return Means::get;
+  if (is_beside(peer) && !kernel_refuses_ && (offer.count == 0 || offer.layout_bytes > 0)) return Means::kernel;
+  return Means::pieces;
+}
+
+Task<> Rendezvous::fetch(Means means, Offer offer, std::uint32_t peer, const MessageTarget& target) {
+  switch (means) {
+    case Means::alone:
+      return copy_alone(offer, target);
+    case Means::together:
+      return copy_together(offer, peer, target);
+    case Means::kernel:
+      return copy_by_kernel(offer, peer, target);
+    case Means::get:
+      return get_whole(offer, peer, target);
+    case Means::pieces:
+      break;
+  }
+  return pull(offer, peer, target);
+}
+
+// --- the ways ---
+
+Task<> Rendezvous::copy_alone(Offer offer, const MessageTarget& target) {
+  constexpr std::uint64_t kAtOnce = 1 << 20;  // then others get their turn
+  for (std::uint64_t position = 0; position < offer.bytes; position += kAtOnce) {
+    if (position > 0) co_await turn();
+    copy_part(target, offer.shared->source(), position, std::min(kAtOnce, offer.bytes - position));
+  }
+}
+
+Task<> Rendezvous::copy_together(Offer offer, std::uint32_t peer, const MessageTarget& target) {
+  co_await rank_.request(peer, on_help, {}, offer.serial, reinterpret_cast<std::uint64_t>(&target));
+  SharedCopy& shared = *offer.shared;
+  while (shared.copy_first(target)) {
+  }
+  // Until then the sender writes to the buffer.
+  while (!shared.complete() && !rank_.lost(peer)) co_await turn();
+  if (!shared.complete()) rank_.core().throw_lost("receive", peer);
+}
+
+Task<> Rendezvous::copy_by_kernel(Offer offer, std::uint32_t peer, const MessageTarget& target) {
+  std::vector<std::byte> encoded(offer.layout_bytes);
+  if (!encoded.empty()) {
+    const Remote<std::byte> there(RemoteAddress{offer.layout_address, peer, RemoteAddress::kWholeMemory});
+    co_await rank_.get(there, std::span(encoded));
+  }
+  const Layout layout = encoded.empty() ? Layout() : Layout::decode(encoded);
+  const auto* origin = reinterpret_cast<const std::byte*>(offer.address);
+  const MessageSource source = offer.shared != nullptr ? offer.shared->source()
+                               : offer.count > 0       ? MessageSource(ScatteredSource{origin, layout, offer.count})
+                                                       : MessageSource(std::span(origin, offer.bytes));
+  // relaxed: the peer's first message came after it had stored its pid.
+  const pid_t pid = rank_.core().region().block(peer).pid.load(std::memory_order_relaxed);
+  const std::error_code error = copy_from_process(pid, target, source, offer.bytes);
+  if (!error) co_return;
+  throw Error::of_operation(error, "receive", static_cast<int>(rank_.id()), static_cast<int>(peer),
+                            "the kernel does not copy from the sender's process; --intranode shm does without");
+}
+
+Task<> Rendezvous::get_whole(Offer offer, std::uint32_t peer, const MessageTarget& target) {
+  const Remote<std::byte> there(RemoteAddress{offer.address, peer, RemoteAddress::kWholeMemory});
+  co_await rank_.get(there, target.span().first(offer.bytes));
+}
+
+Task<> Rendezvous::pull(Offer offer, std::uint32_t peer, const MessageTarget& target) {
+  Arriving arriving(rank_.core(), peer, target, offer.bytes);
+  const std::uint64_t number = ++arrivals_;
+  arriving_.emplace(number, &arriving);
+  std::exception_ptr failure;
+  try {
+    co_await rank_.request(peer, on_pull, {}, offer.serial, number);
+    co_await arriving.whole;
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  arriving_.erase(number);
+  if (failure) std::rethrow_exception(failure);
+}
+
+void Rendezvous::on_piece(Rank& rank, const Message& message) {
+  Rendezvous& mine = rank.local<Messages>().rendezvous();
+  const auto found = mine.arriving_.find(message.argument(0));
+  CORACLE_ASSERT(found != mine.arriving_.end(), "a piece from rank {} of a message that nobody receives",
+                 message.source());
+  Arriving& arriving = *found->second;
+  const std::span<const std::byte> piece = message.payload();
+  CORACLE_ASSERT(piece.size() <= arriving.missing && message.argument(1) + piece.size() <= arriving.target.bytes(),
+                 "a piece of {} bytes from rank {}, of which {} are missing", piece.size(), message.source(),
+                 arriving.missing);
+  write_part(arriving.target, message.argument(1), piece);
+  arriving.missing -= piece.size();
+  if (arriving.missing == 0) arriving.whole.set();
+}
+
+}  // namespace coracle
