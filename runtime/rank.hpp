@@ -63,6 +63,8 @@ class Rank {
   T& local() {
     return locals_.get<T>(*this);
   }
+  /// The tagged messages of this rank; for the library.
+  Messages& messages() { return messages_ != nullptr ? *messages_ : make_messages(); }
   Endpoint endpoint(std::uint32_t peer) const noexcept { return {peer, node_of(peer), core_.transport_to(peer)}; }
   RankCore& core() noexcept { return core_; }
   /// A place in this rank's own segment as a pointer.
@@ -244,6 +246,7 @@ class Rank {
   std::uint64_t allocate_bytes(std::size_t bytes);
   std::uint32_t expose_bytes(void* address, std::size_t bytes);
   void conceal(std::uint32_t segment) noexcept;
+  Messages& make_messages();
 
   const JobRegion& region_;
   RankCore core_;
@@ -254,6 +257,7 @@ class Rank {
   std::unique_ptr<OperationGroup> region_group_;
   OperationGroup* implicit_ = &default_group_;
   std::unique_ptr<Team> world_;
+  Messages* messages_ = nullptr;  // in locals_, at hand
   RankLocals locals_;
 };
 

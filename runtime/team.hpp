@@ -215,7 +215,7 @@ class Team final : private LossWatch {
   PersistentRecv prepare_recv(const ScatteredTarget& target, std::uint32_t from = kAnySource,
                               std::uint64_t tag = kAnyTag);
   /// For the library: what its rank has under way.
-  Messages& messages() noexcept;
+  Messages& messages();
   /// Whether a rank is a member.
   bool has(std::uint32_t rank) const noexcept;
 

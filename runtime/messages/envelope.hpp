@@ -17,6 +17,8 @@ struct Envelope {
   std::uint32_t source;  ///< The sender's place in the team.
   std::uint64_t tag;
   bool operator==(const Envelope&) const = default;
+  /// Team and source in one word, as they travel.
+  std::uint64_t place() const noexcept { return std::uint64_t{team} << 32 | source; }
 };
 
 /// What has been received, or stands to be.

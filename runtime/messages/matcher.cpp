@@ -20,22 +20,25 @@ Envelope opened(Envelope envelope, std::size_t kind) noexcept {
 
 }  // namespace
 
-void Matcher::post(Posted& receive) {
+void Matcher::post_beside_others(Posted& receive) {
+  if (only_ != nullptr) append(*std::exchange(only_, nullptr));
+  append(receive);
+}
+
+void Matcher::append(Posted& receive) {
   receive.order = ++order_;
   receives_.append(receive.wanted, receive.link);
   ++receives_of_[kind_of(receive.wanted)];
-  ++posted_;
 }
 
-void Matcher::withdraw(Posted& receive) noexcept {
+void Matcher::remove(Posted& receive) noexcept {
   receives_.remove(receive.wanted, receive.link);
   --receives_of_[kind_of(receive.wanted)];
-  --posted_;
 }
 
-Matcher::Posted* Matcher::match(const Envelope& envelope) noexcept {
+Matcher::Posted* Matcher::match_many(const Envelope& envelope) noexcept {
   Posted* earliest = nullptr;
-  for (std::size_t kind = 0; kind < kKinds && posted_ > 0; ++kind) {
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
     if (receives_of_[kind] == 0) continue;
     const QueueLink* link = receives_.front(opened(envelope, kind));
     if (link == nullptr) continue;
@@ -62,8 +65,7 @@ void Matcher::remove(Unexpected& message) noexcept {
     if (sorted_[kind]) messages_[kind].remove(opened(message.envelope, kind), message.links[kind]);
 }
 
-Matcher::Unexpected* Matcher::find(const Envelope& wanted) {
-  if (first_ == nullptr) return nullptr;
+Matcher::Unexpected* Matcher::find_among_many(const Envelope& wanted) {
   const std::size_t kind = kind_of(wanted);
   if (!sorted_[kind]) sort_for(kind);
   const QueueLink* link = messages_[kind].front(wanted);

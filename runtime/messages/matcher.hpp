@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "runtime/messages/envelope.hpp"
 #include "runtime/messages/keyed_queues.hpp"
@@ -36,26 +37,52 @@ class Matcher {
     Unexpected* after = nullptr;
   };
 
-  void post(Posted& receive);
+  void post(Posted& receive) {
+    if (posted_++ == 0) [[likely]]
+      only_ = &receive;
+    else
+      post_beside_others(receive);
+  }
   /// It waits no longer.
-  void withdraw(Posted& receive) noexcept;
+  void withdraw(Posted& receive) noexcept {
+    --posted_;
+    if (only_ != nullptr)
+      only_ = nullptr;
+    else
+      remove(receive);
+  }
   /// For a message that has come: the receive that takes it, which waits no longer; or null.
-  Posted* match(const Envelope& envelope) noexcept;
+  Posted* match(const Envelope& envelope) noexcept {
+    if (only_ == nullptr) return posted_ == 0 ? nullptr : match_many(envelope);
+    if (!accepts(only_->wanted, envelope)) return nullptr;
+    posted_ = 0;
+    return std::exchange(only_, nullptr);
+  }
+  static bool accepts(const Envelope& wanted, const Envelope& envelope) noexcept {
+    return wanted.team == envelope.team && (wanted.source == envelope.source || wanted.source == kAnySource) &&
+           (wanted.tag == envelope.tag || wanted.tag == kAnyTag);
+  }
 
   /// Of a message that no receive has taken.
   void keep(Unexpected& message);
   void remove(Unexpected& message) noexcept;
   /// The first that a receive accepts, or null. It stays. Not const: the first who leaves an envelope open in some way
   /// has the messages sorted for that.
-  Unexpected* find(const Envelope& wanted);
+  Unexpected* find(const Envelope& wanted) { return first_ == nullptr ? nullptr : find_among_many(wanted); }
 
   std::size_t posted() const noexcept { return posted_; }
   /// In the order of their coming, by `after`.
   Unexpected* first() const noexcept { return first_; }
 
  private:
+  void post_beside_others(Posted& receive);
+  void append(Posted& receive);
+  void remove(Posted& receive) noexcept;
+  Posted* match_many(const Envelope& envelope) noexcept;
+  Unexpected* find_among_many(const Envelope& wanted);
   void sort_for(std::size_t kind);
 
+  Posted* only_ = nullptr;  // the one receive that waits, kept out of the table; null when there are more
   KeyedQueues receives_;
   std::array<std::size_t, kKinds> receives_of_{};  // how many wait
   std::size_t posted_ = 0;

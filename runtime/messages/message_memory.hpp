@@ -48,20 +48,28 @@ class MessageMemory {
 using MessageSource = MessageMemory<const std::byte>;
 using MessageTarget = MessageMemory<std::byte>;
 
+/// memcpy for what is often one word: without a call.
+inline void copy_run(std::byte* target, const std::byte* source, std::size_t bytes) noexcept {
+  if (bytes == sizeof(std::uint64_t))
+    std::memcpy(target, source, sizeof(std::uint64_t));
+  else if (bytes > 0)
+    std::memcpy(target, source, bytes);
+}
+
 /// Fills `room` from byte `position` on; there are so many.
 inline void read_part(const MessageSource& source, std::uint64_t position, std::span<std::byte> room) {
   if (source.is_scattered())
     pack(source.scattered(), position, room);
-  else if (!room.empty())
-    std::memcpy(room.data(), source.span().data() + position, room.size());
+  else
+    copy_run(room.data(), source.span().data() + position, room.size());
 }
 
 /// Writes `data` at byte `position`; there is room for it.
 inline void write_part(const MessageTarget& target, std::uint64_t position, std::span<const std::byte> data) {
   if (target.is_scattered())
     unpack(data, position, target.scattered());
-  else if (!data.empty())
-    std::memcpy(target.span().data() + position, data.data(), data.size());
+  else
+    copy_run(target.span().data() + position, data.data(), data.size());
 }
 
 /// Copies `bytes` from byte `position` on, which both sides have, without anything between.

@@ -140,10 +140,7 @@ class ProbeWait final : public MessageWait {
   ProbeWait(Messages& messages, Team& team, const Envelope& envelope) noexcept
       : MessageWait(messages, team, envelope.source, "probe"), wanted_(envelope) {}
 
-  bool accepts(const Envelope& envelope) const noexcept {
-    return envelope.team == wanted_.team && (wanted_.source == kAnySource || wanted_.source == envelope.source) &&
-           (wanted_.tag == kAnyTag || wanted_.tag == envelope.tag);
-  }
+  bool accepts(const Envelope& envelope) const noexcept { return Matcher::accepts(wanted_, envelope); }
   void message_is_there() noexcept { end(); }
 
  private:

@@ -22,17 +22,9 @@ std::size_t window_bytes(Rank& rank) noexcept {
   return std::clamp(options.unexpected_bytes / rank.size(), kWindowBytesMin, kWindowBytesMax);
 }
 
-std::uint64_t pack(const Envelope& envelope) noexcept {
-  return std::uint64_t{envelope.team} << 32 | envelope.source;
-}
-
 Envelope envelope_of(const Message& message) noexcept {
   const std::uint64_t packed = message.argument(0);
   return {static_cast<std::uint32_t>(packed >> 32), static_cast<std::uint32_t>(packed), message.argument(1)};
-}
-
-void check_place(const Team& team, std::uint32_t place, const char* what) {
-  CORACLE_ASSERT(place < team.size(), "{}: there is no member {} in a team of {}", what, place, team.size());
 }
 
 }  // namespace
@@ -51,15 +43,21 @@ void throw_short_value(const Received& received, std::size_t bytes) {
                           received.bytes, received.source, received.tag, bytes));
 }
 
-Messages& Team::messages() noexcept {
-  return rank_.local<Messages>();
+Messages& Rank::make_messages() {
+  messages_ = &local<Messages>();
+  return *messages_;
 }
 
 Messages::Messages(Rank& rank)
     : rank_(rank),
       flow_(window_bytes(rank)),
       rendezvous_(rank),
-      eager_bytes_(rank.core().region().shape().messages.eager_bytes) {}
+      data_handler_(HandlerId::of(on_data)),
+      has_processes_(rank.placement() == Placement::process),
+      eager_bytes_(rank.core().region().shape().messages.eager_bytes) {
+  if (!data_handler_.valid())
+    throw Error(Errc::bad_handler, "tagged messages need the library in the main program, not in a shared library");
+}
 
 Messages::~Messages() {
   CORACLE_ASSERT(matcher_.posted() == 0, "a rank ended while {} receives wait", matcher_.posted());
@@ -76,17 +74,7 @@ Messages::~Messages() {
 
 // --- sending ---
 
-Send Messages::send(Team& team, const MessageSource& source, std::uint32_t to, std::uint64_t tag) {
-  check_place(team, to, "send");
-  CORACLE_ASSERT(tag != kAnyTag, "send: kAnyTag is for receives");
-  const Envelope envelope{team.identity(), team.index(), tag};
-  const std::span data = source.is_scattered() ? std::span<const std::byte>() : source.span();
-  return {*this, envelope, source, rank_.request(team.member(to), on_data, data, pack(envelope), tag)};
-}
-
-bool Messages::needs_buffer(std::uint32_t peer, const MessageSource& source) const noexcept {
-  if (source.is_scattered()) return true;
-  if (rank_.placement() != Placement::process || source.bytes() <= kPackedBytesMax) return false;
+bool Messages::needs_copy(std::uint32_t peer, const MessageSource& source) const noexcept {
   const JobRegion& region = rank_.core().region();
   return region.is_local(peer) && !region.contains(source.origin(), source.bytes());
 }
@@ -98,21 +86,22 @@ void Messages::fix_way(MessageWay way) noexcept {
 
 bool Send::begin(std::uint32_t peer, bool at_once) {
   const std::size_t bytes = source_.bytes();
+  detour_ = std::make_unique<Detour>();
   const bool by_place =
       source_.is_scattered() && bytes > Messages::kPackedBytesMax && messages_.rendezvous().shares_addresses(peer);
   if (!at_once || by_place) {
-    offer_.emplace(messages_.rendezvous().offer(envelope_, source_, peer, at_once));
-    offer_->awaited_at(request_.where());
+    detour_->offer.emplace(messages_.rendezvous().offer(envelope_, source_, peer, at_once));
+    detour_->offer->awaited_at(request_.where());
     return false;
   }
   std::byte* buffer = nullptr;
   if (bytes <= Stage::kSlotBytes) {
-    slot_.emplace(messages_.rendezvous().stage().try_take());
-    buffer = slot_->data();
+    detour_->slot.emplace(messages_.rendezvous().stage().try_take());
+    buffer = detour_->slot->data();
   }
   if (buffer == nullptr) {
-    heap_.resize(bytes);
-    buffer = heap_.data();
+    detour_->heap.resize(bytes);
+    buffer = detour_->heap.data();
   }
   read_part(source_, 0, {buffer, bytes});
   request_.local = buffer;
@@ -121,13 +110,13 @@ bool Send::begin(std::uint32_t peer, bool at_once) {
 }
 
 void Messages::on_room(Rank& rank, const Message& message) {
-  rank.local<Messages>().flow_.received_by(message.source(), message.argument(0));
+  rank.messages().flow_.received_by(message.source(), message.argument(0));
 }
 
 // --- arriving ---
 
 void Messages::on_data(Rank& rank, const Message& message) {
-  rank.local<Messages>().arrive(envelope_of(message), message.source(), MessageSource(message.payload()));
+  rank.messages().arrive(envelope_of(message), message.source(), MessageSource(message.payload()));
 }
 
 void Messages::arrive(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) {
@@ -142,7 +131,7 @@ void Messages::arrive(const Envelope& envelope, std::uint32_t rank, const Messag
 }
 
 void Messages::on_offer(Rank& rank, const Message& message) {
-  auto& messages = rank.local<Messages>();
+  auto& messages = rank.messages();
   const Envelope envelope = envelope_of(message);
   Offer offer;
   CORACLE_ASSERT(message.payload().size() == sizeof offer, "an offer of {} bytes from rank {}",
@@ -159,7 +148,7 @@ void Messages::on_offer(Rank& rank, const Message& message) {
 }
 
 void Messages::on_withdraw(Rank& rank, const Message& message) {
-  auto& messages = rank.local<Messages>();
+  auto& messages = rank.messages();
   const std::uint64_t serial = message.argument(0);
   for (auto* each = messages.matcher_.first(); each != nullptr; each = each->after) {
     auto& kept = static_cast<UnexpectedMessage&>(*each);
@@ -204,9 +193,7 @@ Task<> Messages::tell_room(std::uint32_t peer) {
 
 // --- receiving ---
 
-std::optional<std::uint32_t> Messages::lost_source(Team& team, std::uint32_t from) {
-  if (!rank_.core().peers().any_lost()) [[likely]]
-    return std::nullopt;
+std::optional<std::uint32_t> Messages::lost_source_of(Team& team, std::uint32_t from) {
   if (from != kAnySource) return rank_.lost(team.member(from)) ? std::optional(team.member(from)) : std::nullopt;
   // Who receives from anybody hears once of each loss, and can then go on with those who live.
   for (const Loss& loss : rank_.losses()) {
@@ -221,11 +208,6 @@ std::optional<std::uint32_t> Messages::lost_source(Team& team, std::uint32_t fro
 
 void Messages::told(const Team& team, std::uint32_t source, std::uint32_t rank) {
   if (source == kAnySource) told_losses_.emplace_back(team.identity(), rank);
-}
-
-Receive Messages::receive(Team& team, const MessageTarget& target, std::uint32_t from, std::uint64_t tag) noexcept {
-  if (from != kAnySource) check_place(team, from, "recv");
-  return {*this, team, {team.identity(), from, tag}, target};
 }
 
 Task<> Messages::take_for(Receive& receive, Offer offer, std::uint32_t rank, const MessageTarget& target) {
@@ -261,7 +243,7 @@ void Messages::drop(UnexpectedMessage::Owner message) {
 // --- probing ---
 
 std::optional<Received> Messages::probe(Team& team, std::uint32_t from, std::uint64_t tag) {
-  if (from != kAnySource) check_place(team, from, "probe");
+  if (from != kAnySource) check_member(team, from, "probe");
   const UnexpectedMessage* there = find({team.identity(), from, tag});
   if (there == nullptr) return std::nullopt;
   return Received{there->envelope.source, there->envelope.tag, there->bytes()};
@@ -277,7 +259,7 @@ Task<Received> Messages::wait_probe(Team& team, std::uint32_t from, std::uint64_
 }
 
 std::optional<MatchedMessage> Messages::matched_probe(Team& team, std::uint32_t from, std::uint64_t tag) {
-  if (from != kAnySource) check_place(team, from, "matched_probe");
+  if (from != kAnySource) check_member(team, from, "matched_probe");
   UnexpectedMessage* there = find({team.identity(), from, tag});
   if (there == nullptr) return std::nullopt;
   return MatchedMessage(*this, take_out(*there));

@@ -40,9 +40,16 @@ class Messages {
   Messages& operator=(const Messages&) = delete;
 
   /// See Team::send.
-  Send send(Team& team, const MessageSource& source, std::uint32_t to, std::uint64_t tag);
+  Send send(Team& team, const MessageSource& source, std::uint32_t to, std::uint64_t tag) {
+    check_member(team, to, "send");
+    CORACLE_ASSERT(tag != kAnyTag, "send: kAnyTag is for receives");
+    return {*this, {team.identity(), team.index(), tag}, source, rank_.core(), team.member(to)};
+  }
   /// See Team::recv.
-  Receive receive(Team& team, const MessageTarget& target, std::uint32_t from, std::uint64_t tag) noexcept;
+  Receive receive(Team& team, const MessageTarget& target, std::uint32_t from, std::uint64_t tag) noexcept {
+    if (from != kAnySource) check_member(team, from, "recv");
+    return {*this, team, {team.identity(), from, tag}, target};
+  }
   /// See Team::probe.
   std::optional<Received> probe(Team& team, std::uint32_t from, std::uint64_t tag);
   /// See Team::wait_probe.
@@ -65,7 +72,11 @@ class Messages {
   /// A loss has ended a wait for that source.
   void told(const Team& team, std::uint32_t source, std::uint32_t rank);
   /// Why no message can come, or have come, of that source: the rank that is lost.
-  std::optional<std::uint32_t> lost_source(Team& team, std::uint32_t from);
+  std::optional<std::uint32_t> lost_source(Team& team, std::uint32_t from) {
+    if (!rank_.core().peers().any_lost()) [[likely]]
+      return std::nullopt;
+    return lost_source_of(team, from);
+  }
   /// The first message that a receive accepts, taken out, or null.
   UnexpectedMessage::Owner take_out_first(const Envelope& wanted);
   /// A message that came eagerly has been received.
@@ -76,7 +87,11 @@ class Messages {
   }
   /// Whether a message that goes at once must be packed or copied first: since it is scattered, or since the receiver
   /// would have to ask the kernel for it.
-  bool needs_buffer(std::uint32_t peer, const MessageSource& source) const noexcept;
+  bool needs_buffer(std::uint32_t peer, const MessageSource& source) const noexcept {
+    if (source.is_scattered()) return true;
+    return has_processes_ && source.bytes() > kPackedBytesMax && needs_copy(peer, source);
+  }
+  HandlerId data_handler() const noexcept { return data_handler_; }
   /// Fetches a message for a receive.
   Task<> take_for(Receive& receive, Offer offer, std::uint32_t rank, const MessageTarget& target);
   Rendezvous& rendezvous() noexcept { return rendezvous_; }
@@ -88,6 +103,11 @@ class Messages {
   static void on_data(Rank& rank, const Message& message);
   static void on_room(Rank& rank, const Message& message);
 
+  static void check_member(const Team& team, std::uint32_t place, const char* what) {
+    CORACLE_ASSERT(place < team.size(), "{}: there is no member {} in a team of {}", what, place, team.size());
+  }
+  std::optional<std::uint32_t> lost_source_of(Team& team, std::uint32_t from);
+  bool needs_copy(std::uint32_t peer, const MessageSource& source) const noexcept;
   void arrive(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload);
   Task<> tell_room(std::uint32_t peer);
 
@@ -99,11 +119,28 @@ class Messages {
   Matcher matcher_;
   Flow flow_;
   Rendezvous rendezvous_;
+  HandlerId data_handler_;
+  bool has_processes_;  // each rank is one
   std::size_t eager_bytes_;
   std::vector<ProbeWait*> probes_;
   std::size_t unexpected_ = 0;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> told_losses_;  // team and rank, to receives of any source
 };
+
+inline Send::Send(Messages& messages, const Envelope& envelope, const MessageSource& source, RankCore& core,
+                  std::uint32_t peer)
+    : messages_(messages), envelope_(envelope), source_(source), request_(core, peer) {
+  request_.local = const_cast<std::byte*>(source.origin());
+  request_.bytes = source.bytes();
+  request_.header.handler = messages.data_handler();
+  request_.header.argument_count = 2;
+  request_.header.arguments[0] = envelope.place();
+  request_.header.arguments[1] = envelope.tag;
+}
+
+inline Messages& Team::messages() {
+  return rank_.messages();
+}
 
 inline bool Send::await_ready() {
   const auto peer = static_cast<std::uint32_t>(request_.peer());

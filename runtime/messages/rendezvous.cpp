@@ -12,10 +12,6 @@
 namespace coracle {
 namespace {
 
-std::uint64_t pack(const Envelope& envelope) noexcept {
-  return std::uint64_t{envelope.team} << 32 | envelope.source;
-}
-
 /// Bytes of a piece: so that the receiver copies one while the sender packs the next.
 std::size_t piece_bytes(std::size_t bytes) noexcept {
   constexpr std::size_t kLeast = 4096;
@@ -50,7 +46,8 @@ Task<> Rendezvous::offer(Envelope envelope, MessageSource source, std::uint32_t 
   offered_.emplace(serial, &offered);
   std::exception_ptr failure;
   try {
-    co_await rank_.request(peer, Messages::on_offer, std::as_bytes(std::span(&offer, 1)), pack(envelope), envelope.tag);
+    co_await rank_.request(peer, Messages::on_offer, std::as_bytes(std::span(&offer, 1)), envelope.place(),
+                           envelope.tag);
     co_await offered.taken;
   } catch (...) {
     failure = std::current_exception();
@@ -102,7 +99,7 @@ Rendezvous::Offered* Rendezvous::find(std::uint64_t serial, std::uint32_t peer) 
 }
 
 void Rendezvous::on_taken(Rank& rank, const Message& message) {
-  Offered* offered = rank.local<Messages>().rendezvous().find(message.argument(0), message.source());
+  Offered* offered = rank.messages().rendezvous().find(message.argument(0), message.source());
   if (offered == nullptr) return;
   offered->withdrawn = message.argument(1) != 0;
   offered->taken.set();
@@ -115,7 +112,7 @@ void Rendezvous::answer(const Message& message, std::uint64_t serial, bool withd
 // --- with the sender's help ---
 
 void Rendezvous::on_help(Rank& rank, const Message& message) {
-  Rendezvous& mine = rank.local<Messages>().rendezvous();
+  Rendezvous& mine = rank.messages().rendezvous();
   if (mine.find(message.argument(0), message.source()) == nullptr) return;
   const auto* target = reinterpret_cast<const MessageTarget*>(message.argument(1));
   rank.service().spawn(mine.help(message.argument(0), target));
@@ -138,7 +135,7 @@ Task<> Rendezvous::help(std::uint64_t serial, const MessageTarget* target) {
 void Rendezvous::on_pull(Rank& rank, const Message& message) {
   // Each packs while another's piece is being read.
   constexpr int kSendersMax = 3;
-  Rendezvous& mine = rank.local<Messages>().rendezvous();
+  Rendezvous& mine = rank.messages().rendezvous();
   Offered* offered = mine.find(message.argument(0), message.source());
   if (offered == nullptr) return;
   const std::size_t bytes = offered->shared.source().bytes();

@@ -168,7 +168,7 @@ Task<> Rendezvous::pull(Offer offer, std::uint32_t peer, const MessageTarget& ta
 }
 
 void Rendezvous::on_piece(Rank& rank, const Message& message) {
-  Rendezvous& mine = rank.local<Messages>().rendezvous();
+  Rendezvous& mine = rank.messages().rendezvous();
   const auto found = mine.arriving_.find(message.argument(0));
   CORACLE_ASSERT(found != mine.arriving_.end(), "a piece from rank {} of a message that nobody receives",
                  message.source());

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <source_location>
-#include <utility>
 #include <vector>
 
 #include "runtime/messages/envelope.hpp"
@@ -21,26 +21,31 @@ class Messages;
 /// It begins when it is awaited.
 class [[nodiscard]] Send {
  public:
-  /// `request`: the message, as it goes if it may go at once.
-  Send(Messages& messages, const Envelope& envelope, const MessageSource& source, Request&& request) noexcept
-      : messages_(messages), envelope_(envelope), source_(source), request_(std::move(request)) {}
+  Send(Messages& messages, const Envelope& envelope, const MessageSource& source, RankCore& core, std::uint32_t peer);
 
   void awaited_at(const std::source_location& where) noexcept { request_.awaited_at(where); }
   bool await_ready();
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> self) {
-    if (offer_) return offer_->await_suspend(self);
+    if (detour_ && detour_->offer) return detour_->offer->await_suspend(self);
     request_.await_suspend(self);
     return true;
   }
   void await_resume() {
-    if (offer_)
-      offer_->await_resume();
+    if (detour_ && detour_->offer)
+      detour_->offer->await_resume();
     else
       request_.await_resume();
   }
 
  private:
+  /// Of a message that does not go at once, or not as it lies.
+  struct Detour {
+    std::optional<Task<>> offer;
+    // Where it is packed:
+    std::optional<StageSlot> slot;
+    std::vector<std::byte> heap;
+  };
   /// What does not go as it lies.
   bool begin(std::uint32_t peer, bool at_once);
 
@@ -48,10 +53,7 @@ class [[nodiscard]] Send {
   Envelope envelope_;
   MessageSource source_;
   Request request_;
-  std::optional<Task<>> offer_;  // of one that may not
-  // Of one that is packed first:
-  std::optional<StageSlot> slot_;
-  std::vector<std::byte> heap_;
+  std::unique_ptr<Detour> detour_;
 };
 
 }  // namespace coracle

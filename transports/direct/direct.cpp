@@ -46,6 +46,7 @@ bool write(Ring& ring, Kind kind, std::uint32_t source, const MessageHeader& hea
     std::memcpy(body, &header.arguments[i], sizeof(std::uint64_t));
   copy_short(body, payload.data(), payload.size());
   Ring::publish(*slot, lines);
+  ring.foresee(*slot, lines);
   return true;
 }
 
