@@ -30,9 +30,8 @@ void add_options_of_nodes(CLI::App& run, RunWords& words) {
 void add_options(CLI::App& run, RunWords& words) {
   run.add_option("-n,--ranks", words.ranks, "Ranks (default: one per usable core)");
   run.add_option("--place", words.placement,
-                 "What a rank is: pvas (a process inside one shared address space), process, thread, or sim (simulated "
-                 "network, virtual time)")
-      ->capture_default_str();
+                 "What a rank is: pvas (a process inside one shared address space; the default), process, thread, or "
+                 "sim (simulated network, virtual time)");
   add_options_of_nodes(run, words);
   run.add_option("--segment", words.segment, "Memory of each rank that others may reach; taken when touched")
       ->capture_default_str();
@@ -42,6 +41,15 @@ void add_options(CLI::App& run, RunWords& words) {
   run.add_option("--network", words.network, "sim: file with the network's model");
   run.add_option("--faults", words.faults,
                  "sim: what goes wrong, and when: a file, or `random` for what the seed decides");
+  run.add_option("--intranode", words.intranode,
+                 "How messages go inside a node: auto; pvas (one copy between addresses that ranks share); or, for "
+                 "processes, shm (two copies, through shared memory) or cma (one copy by the kernel)")
+      ->capture_default_str();
+  run.add_option("--eager", words.eager, "Messages up to this are sent before they are asked for")
+      ->capture_default_str();
+  run.add_option("--unexpected", words.unexpected,
+                 "Room of each rank for messages that nobody has asked for; shared out to its senders")
+      ->capture_default_str();
   run.add_option("--bind", words.binding,
                  "core: one core per rank where there are enough; share: also where there are not; none")
       ->capture_default_str();

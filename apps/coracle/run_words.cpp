@@ -115,6 +115,35 @@ void set_size(const RunWords& words, JobOptions& options) {
   shape.inbox_bytes = transport_inbox_bytes(most);
 }
 
+/// Where the ranks run, and how their messages go there.
+void set_placement(const RunWords& words, JobShape& shape) {
+  const bool by_processes = words.intranode == "shm" || words.intranode == "cma";
+  if (by_processes)
+    shape.messages.way = words.intranode == "shm" ? MessageWay::shm : MessageWay::cma;
+  else if (words.intranode != "auto" && words.intranode != "pvas")
+    wrong(fmt::format("--intranode {}: must be auto, pvas, shm or cma", words.intranode));
+  const std::string fitting = by_processes ? "process" : "pvas";
+  const auto placement = parse_placement(words.placement.empty() ? fitting : words.placement);
+  if (!placement) wrong(fmt::format("--place {}: must be pvas, process, thread or sim", words.placement));
+  if (words.intranode == "pvas" && *placement != Placement::pvas)
+    wrong(fmt::format("--intranode pvas: the ranks of --place {} share no address space", words.placement));
+  if (by_processes && *placement == Placement::sim)
+    wrong(fmt::format("--intranode {}: --place sim has a network of its own", words.intranode));
+  shape.placement = *placement;
+}
+
+std::uint64_t bytes_up_to(const char* option, const std::string& word, std::uint64_t most) {
+  const auto bytes = parse_bytes(word);
+  if (!bytes || *bytes > most)
+    wrong(fmt::format("{} {}: must be a size from 1 to {} bytes, such as 64K", option, word, most));
+  return *bytes;
+}
+
+void set_messages(const RunWords& words, MessageOptions& messages) {
+  messages.eager_bytes = static_cast<std::uint32_t>(bytes_up_to("--eager", words.eager, 1 << 20));
+  messages.unexpected_bytes = bytes_up_to("--unexpected", words.unexpected, std::uint64_t{1} << 40);
+}
+
 void set_program(const RunWords& words, JobOptions& options) {
   if (words.command.empty()) wrong("the program to run is missing");
   if (words.command.front().substr(0, 1) == "-")
@@ -166,14 +195,13 @@ std::optional<std::vector<HostWord>> parse_hosts(std::string_view text) {
 JobOptions job_options(const RunWords& words) {
   JobOptions options;
   JobShape& shape = options.shape;
-  const auto placement = parse_placement(words.placement);
-  if (!placement) wrong(fmt::format("--place {}: must be pvas, process, thread or sim", words.placement));
-  shape.placement = *placement;
+  set_placement(words, shape);
   set_size(words, options);
   const auto segment = parse_bytes(words.segment);
   if (!segment) wrong(fmt::format("--segment {}: must be a size such as 64M or 1G", words.segment));
   shape.segment_bytes = *segment;
   shape.seed = words.seed;
+  set_messages(words, shape.messages);
   set_model(words.network, shape);
   set_faults(words.faults, shape);
   shape.network = network_options(words);

@@ -13,7 +13,10 @@ namespace coracle {
 
 struct RunWords {
   std::optional<std::int64_t> ranks;
-  std::string placement = "pvas";
+  std::string placement;  ///< Empty: as `intranode` needs it.
+  std::string intranode = "auto";
+  std::string eager = "8K";
+  std::string unexpected = "64M";
   std::optional<std::int64_t> nodes;
   std::string hosts;
   std::string shell;

@@ -23,7 +23,7 @@ class DirectTransport final : public Transport {
   /// Messages up to this are copied into the inbox; larger ones wait until their handler has run.
   /// Measured: from here on the copy into the inbox and out of cache lines that change hands costs more than letting
   /// the handler read the sender's buffer.
-  static constexpr std::size_t kEagerBytesMax = 512;
+  static constexpr std::size_t kEagerBytesMax = 256;
   static constexpr std::size_t kReplyBytesMax = 8192;  // replies are copied always: their makers don't wait
 
   explicit DirectTransport(Rank& rank) noexcept;
