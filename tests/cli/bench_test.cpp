@@ -146,6 +146,27 @@ void check_ways(const nlohmann::json& row) {
 
 }  // namespace
 
+TEST_CASE("coracle bench ddt: the patterns and ways asked for, each beside the others") {
+  for (const std::string& placement : placements()) {
+    CAPTURE(placement);
+    const nlohmann::json tables = tables_of("ddt", {"--place", placement, "--only", "NAS_MG_x,LAMMPS_atomic", "--ways",
+                                                    "by-library,by-hand", "--bytes-max", "11K", "--rounds", "2"});
+    REQUIRE(tables.size() == 2);
+    const nlohmann::json& rows = tables.at(0).at("rows");
+    std::vector<std::string> names;
+    for (const auto& row : rows) {
+      names.push_back(row.at("name"));
+      CHECK(row.at("details").at("way") == "by-library");
+      CHECK(row.at("others").size() == 1);
+      CHECK(row.at("others").at("by-hand").at("median").get<double>() > 0);
+      CHECK(row.at("details").at("send").at("bytes") == row.at("bytes"));
+    }
+    CHECK(names == std::vector<std::string>{"NAS_MG_x 34x18x18, 2048 B", "LAMMPS_atomic 145of2157, 6960 B",
+                                            "LAMMPS_atomic 114of1217, 5472 B"});
+    CHECK(tables.at(1).at("title") == "Over all patterns and sizes");
+  }
+}
+
 TEST_CASE("coracle bench coll: a table for each collective, a row for each number of ranks and each size") {
   std::vector<std::vector<std::string>> ways{{"--place", "sim", "-n", "4", "--nodes", "2"}};
   for (const std::string& placement : placements()) {

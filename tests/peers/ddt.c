@@ -15,14 +15,14 @@ static const double kBatchNs = 1e6;  // a batch takes at least so long, or is a 
 
 /// How a message goes.
 enum way { kDatatype, kByHand, kByLibrary, kContiguous, kWays };
-static const char* const kWayNames[kWays] = {"datatype", "by_hand", "by_library", "contiguous"};
+static const char* const kWayNames[kWays] = {"datatype", "by-hand", "by-library", "contiguous"};
 
 static int rank;
 static int wanted[kWays];
 static int batches = 20;
 static size_t bytes_max = SIZE_MAX;
 static unsigned char* buffer;
-static unsigned char* packed;  // what by_hand and by_library send
+static unsigned char* packed;  // what by-hand and by-library send
 static unsigned char* taken;   // and receive
 
 static void* pages(size_t bytes) {
@@ -187,7 +187,7 @@ static void wrong(const char* what, const char* word) {
   if (rank == 0)
     fprintf(stderr,
             "ddt: %s: %s\nusage: ddt [--ways LIST] [--batches N] [--bytes-max N] PATTERN...\n"
-            "ways, with commas: datatype (default), by_hand, by_library, contiguous\n",
+            "ways, with commas: datatype (default), by-hand, by-library, contiguous\n",
             word, what);
   MPI_Abort(MPI_COMM_WORLD, 2);
 }

@@ -37,11 +37,12 @@ struct BenchWords {
   std::int64_t nodes = 1;
   std::string transport = "auto";
   std::vector<std::string> sizes;
-  std::vector<std::string> collectives;
+  std::vector<std::string> only;
   std::string json_file;
   std::string network_file;
   std::int64_t seed = 1;
   bench::UpaWords upa;
+  bench::DdtWords ddt;
   bool quick = false;
 };
 
@@ -52,6 +53,7 @@ struct BenchOptions {
   std::uint32_t nodes = 1;
   RemoteTransport transport = RemoteTransport::automatic;
   bench::Choices choices;
+  bench::DdtWords ddt;
 };
 
 [[noreturn]] void wrong(const std::string& what) {
@@ -104,27 +106,52 @@ void check_read(const char* option, std::initializer_list<std::string_view> read
     wrong(fmt::format("{}: is only for {}", option, fmt::join(readers, ", ")));
 }
 
+bool measures(const BenchOptions& options, Task<> (*run)(bench::Bench& bench)) {
+  return std::any_of(options.benchmarks.begin(), options.benchmarks.end(),
+                     [run](const Benchmark* each) { return each->run == run; });
+}
+
+/// `--only` names collectives or patterns: each name must mean something to one of the chosen benchmarks.
+void set_only(const BenchWords& words, BenchOptions& options) {
+  if (words.only.empty()) return;
+  check_read("--only", {"coll", "ddt"}, options);
+  std::vector<std::string> known;
+  const auto take = [&](Task<> (*run)(bench::Bench& bench), const std::vector<std::string>& names,
+                        std::vector<std::string>& chosen) {
+    if (!measures(options, run)) return;
+    known.insert(known.end(), names.begin(), names.end());
+    for (const std::string& name : words.only)
+      if (std::find(names.begin(), names.end(), name) != names.end()) chosen.push_back(name);
+  };
+  take(bench::bench_coll, bench::collective_names(), options.choices.collectives);
+  take(bench::bench_ddt, bench::ddt_pattern_names(), options.ddt.patterns);
+  for (const std::string& name : words.only)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      wrong(fmt::format("--only {}: there are {}", name, fmt::join(known, ", ")));
+}
+
+void set_ddt(const BenchWords& words, BenchOptions& options) {
+  const bool asked = !words.ddt.ways.empty() || !words.ddt.bytes_max.empty() || words.ddt.rounds != 0;
+  if (asked) check_read("--ways, --bytes-max, --rounds", {"ddt"}, options);
+  options.ddt.ways = words.ddt.ways;
+  options.ddt.bytes_max = words.ddt.bytes_max;
+  options.ddt.rounds = words.ddt.rounds;
+  static_cast<void>(bench::ddt_options(options.ddt));  // says what is wrong with them
+}
+
 void set_choices(const BenchWords& words, BenchOptions& options) {
   if (!words.sizes.empty()) check_read("--sizes", {"coll", "pingpong", "upa"}, options);
-  if (!words.collectives.empty()) check_read("--only", {"coll"}, options);
+  set_only(words, options);
   for (const std::string& size : words.sizes) {
     const auto bytes = parse_bytes(size);
     if (!bytes || *bytes == 0 || *bytes % 8 != 0 || *bytes > kSizeMax)
       wrong(fmt::format("--sizes {}: must be a multiple of 8 bytes, at most 8M", size));
     options.choices.sizes.push_back(*bytes);
   }
-  const std::vector<std::string> known = bench::collective_names();
-  for (const std::string& name : words.collectives) {
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      wrong(fmt::format("--only {}: no such collective; there are {}", name, fmt::join(known, ", ")));
-    options.choices.collectives.push_back(name);
-  }
 }
 
 void check_upa(const BenchWords& words, const BenchOptions& options) {
-  const bool measures_upa = std::any_of(options.benchmarks.begin(), options.benchmarks.end(),
-                                        [](const Benchmark* each) { return each->run == bench::bench_upa; });
-  if (measures_upa) static_cast<void>(bench::upa_options(words.upa));
+  if (measures(options, bench::bench_upa)) static_cast<void>(bench::upa_options(words.upa));
   const bool in_sim = words.placement == to_string(Placement::sim);
   if (words.network_file.empty()) return;
   if (!in_sim) wrong("--network: only the simulated network of --place sim reads a model");
@@ -145,6 +172,7 @@ BenchOptions options_from(const BenchWords& words) {
         wrong(fmt::format("-n {}: {} needs at least {} ranks", ranks, benchmark->name, benchmark->ranks_min));
   set_nodes(words, options);
   set_choices(words, options);
+  set_ddt(words, options);
   check_upa(words, options);
   if (words.placement.empty()) return options;
   options.placement = parse_placement(words.placement);
@@ -182,7 +210,8 @@ bench::Report run_benchmark(const Benchmark& benchmark, const BenchOptions& opti
                               options.choices,
                               words.network_file,
                               static_cast<std::uint64_t>(words.seed),
-                              words.upa};
+                              words.upa,
+                              options.ddt};
     const bench::Report found = bench::run_job(benchmark, plan);
     if (benchmark.run == bench::bench_tune && !quick)
       tuned.push_back(bench::fitted_record(found, tuning_query_of(plan), plan.ranks));
@@ -270,12 +299,14 @@ void add_bench_command(CLI::App& app, int& status) {
       ->capture_default_str();
   command->add_option("--transport", words->transport, "To other nodes: auto, tcp, verbs")->capture_default_str();
   command->add_option("--sizes", words->sizes, "coll, pingpong, upa: sizes, with commas: 8,1K,1M")->delimiter(',');
-  command->add_option("--only", words->collectives, "coll: only these collectives, with commas")->delimiter(',');
+  command->add_option("--only", words->only, "coll, ddt: only these collectives or patterns, with commas")
+      ->delimiter(',');
   command->add_flag("--quick", words->quick, "Few and short batches: only shows that it works");
   command->add_option("--json", words->json_file, "Also write the figures to this file");
   command->add_option("--network", words->network_file, "sim: file with the network's model");
   command->add_option("--seed", words->seed, "sim: repeats a schedule")->capture_default_str();
   bench::add_upa_options(*command, words->upa);
+  bench::add_ddt_options(*command, words->ddt);
   command->footer(list);
   command->callback([words, &status] { status = run_all(*words); });
 }

@@ -16,6 +16,7 @@ std::span<const Benchmark> benchmarks() {
       {"barrier", "barriers beside one counter", bench_barrier, {2, 4, 8, 16}, 1, 64 * kMiB},
       {"coll", "every collective beside flags and copies", bench_coll, {2, 4, 8, 16}, 1, 1024 * kMiB, bench_coll, true},
       {"pack", "DDTBench's patterns by layouts beside loops by hand", bench_pack, {1}, 1, 64 * kMiB},
+      {"ddt", "DDTBench's patterns between two ranks, by every way", bench_ddt, {2}, 2, 64 * kMiB},
       {"idle", "CPU time of ranks that wait", bench_idle, {16}, 2, 64 * kMiB},
       {"spawn",
        "start, page tables and memory of ranks, pvas beside process",

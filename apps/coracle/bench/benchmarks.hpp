@@ -18,6 +18,7 @@ struct Choices {
   std::vector<std::string> collectives;  ///< `coll`: only these.
 };
 struct UpaOptions;
+struct DdtOptions;
 
 /// What a rank's part of a benchmark gets.
 struct Bench {
@@ -27,6 +28,7 @@ struct Bench {
   std::uint64_t started_ns;         ///< CLOCK_MONOTONIC when the command began to start this job.
   Report report;                    ///< Rank 0 fills it.
   const UpaOptions* upa = nullptr;  ///< Of `upa` only.
+  const DdtOptions* ddt = nullptr;  ///< Of `ddt` only.
 
   bool keeps_time() const noexcept { return self.id() == 0; }
 };
@@ -46,6 +48,8 @@ struct Benchmark {
 std::span<const Benchmark> benchmarks();
 /// Of `coll`.
 std::vector<std::string> collective_names();
+/// Of `ddt`.
+std::vector<std::string> ddt_pattern_names();
 /// Null when there is none of that name.
 const Benchmark* find_benchmark(const std::string& name);
 
@@ -59,6 +63,7 @@ Task<> bench_atomics(Bench& bench);
 Task<> bench_barrier(Bench& bench);
 Task<> bench_coll(Bench& bench);
 Task<> bench_pack(Bench& bench);
+Task<> bench_ddt(Bench& bench);
 Task<> bench_idle(Bench& bench);
 Task<> bench_spawn(Bench& bench);
 Task<> bench_upa(Bench& bench);

@@ -37,6 +37,8 @@ struct RankWords {
   Choices choices;
   UpaWords upa;
   std::optional<UpaOptions> upa_options;
+  DdtWords ddt;
+  std::optional<DdtOptions> ddt_options;
 };
 
 /// A file without a name, which is gone with this process; ranks open it by its path.
@@ -90,7 +92,8 @@ Task<> run_rank(Rank& self, const RankWords& words) {
   if (benchmark->run != bench_spawn) pin(self);
   const bool between_nodes = self.nodes() > 1;
   const UpaOptions* upa = words.upa_options ? &*words.upa_options : nullptr;
-  Bench bench{self, plan_of(between_nodes, words.quick), words.choices, words.started_ns, {}, upa};
+  const DdtOptions* ddt = words.ddt_options ? &*words.ddt_options : nullptr;
+  Bench bench{self, plan_of(between_nodes, words.quick), words.choices, words.started_ns, {}, upa, ddt};
   co_await (between_nodes ? benchmark->run_between_nodes : benchmark->run)(bench);
   if (self.id() != 0) co_return;
   std::ofstream file(words.report, std::ios::trunc);
@@ -136,6 +139,10 @@ Report run_job(const Benchmark& benchmark, const JobPlan& plan) {
     const auto words = to_arguments(plan.upa);
     options.arguments.insert(options.arguments.end(), words.begin(), words.end());
   }
+  if (benchmark.run == bench_ddt) {
+    const auto words = to_arguments(plan.ddt);
+    options.arguments.insert(options.arguments.end(), words.begin(), words.end());
+  }
   set_choices(options);
   const bool apart = plan.nodes > 1 && plan.placement != Placement::sim;
   const int status = apart ? HeadLauncher(options).run() : Launcher(options).run();
@@ -158,8 +165,11 @@ void add_bench_rank_command(CLI::App& app, int& status) {
   command->add_option("--size", words->choices.sizes);
   command->add_option("--collective", words->choices.collectives);
   bench::add_upa_options(*command, words->upa);
+  command->add_option("--pattern", words->ddt.patterns);
+  bench::add_ddt_options(*command, words->ddt);
   command->callback([words, &status] {
     if (words->benchmark == "upa") words->upa_options = bench::upa_options(words->upa);
+    if (words->benchmark == "ddt") words->ddt_options = bench::ddt_options(words->ddt);
     status = run(0, nullptr, [words](Rank& self) { return bench::run_rank(self, *words); });
   });
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "apps/coracle/bench/benchmarks.hpp"
+#include "apps/coracle/bench/ddt_options.hpp"
 #include "apps/coracle/bench/upa_options.hpp"
 #include "runtime/job.hpp"
 
@@ -21,6 +22,7 @@ struct JobPlan {
   std::string network_file = {};  ///< `sim`: of the model; empty: the built-in one.
   std::uint64_t seed = 1;         ///< `sim`: of the schedule.
   UpaWords upa = {};              ///< Of `upa` only.
+  DdtWords ddt = {};              ///< Of `ddt` only.
 };
 
 /// Throws Error when the job fails, after its ranks have said why.

@@ -24,6 +24,7 @@ nlohmann::json json_of(const Row& row) {
   if (row.bytes > 0) json["bytes"] = row.bytes;
   if (row.allocations) json["allocations"] = *row.allocations;
   if (!row.details.is_null()) json["details"] = row.details;
+  for (const OtherWay& other : row.others) json["others"][other.name] = json_of(other.value);
   if (!row.limit_name.empty()) {
     json["limit"] = json_of(row.limit);
     json["limit"]["name"] = row.limit_name;
@@ -40,6 +41,8 @@ Row row_from(const nlohmann::json& json) {
   row.bytes = json.value("bytes", 0.0);
   if (json.contains("allocations")) row.allocations = json["allocations"].get<double>();
   if (json.contains("details")) row.details = json["details"];
+  if (json.contains("others"))
+    for (const auto& [name, figure] : json["others"].items()) row.others.push_back({name, figure_from(figure)});
   if (json.contains("limit")) {
     row.limit_name = json["limit"].at("name").get<std::string>();
     row.limit = figure_from(json["limit"]);

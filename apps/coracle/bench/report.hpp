@@ -11,6 +11,12 @@
 
 namespace coracle::bench {
 
+/// Another way of doing what a row tells of.
+struct OtherWay {
+  std::string name;
+  Figure value;
+};
+
 struct Row {
   std::string name;
   std::string unit = "ns";  ///< Of `value` and `limit`.
@@ -20,6 +26,7 @@ struct Row {
   double bytes = 0;                   ///< Moved by one operation; 0: none. Then bandwidths are shown.
   std::optional<double> allocations;  ///< Calls of operator new per operation, all ranks together.
   nlohmann::json details = nullptr;   ///< Null, or an object for programs that read the report.
+  std::vector<OtherWay> others = {};  ///< In the unit of `value`; a column for each.
 };
 
 struct Table {

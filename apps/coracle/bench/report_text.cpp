@@ -2,7 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <string>
+#include <vector>
 
 #include "apps/coracle/bench/report.hpp"
 
@@ -11,10 +12,20 @@ namespace {
 
 enum Column : std::size_t { name, median, range, bandwidth, limit, ratio, limit_bandwidth, allocations, limit_name };
 constexpr std::size_t kColumns = limit_name + 1;
-using Cells = std::array<std::string, kColumns>;
+/// Those, and then one for each other way of the table's rows.
+using Cells = std::vector<std::string>;
 
-Cells header() {
-  Cells cells;
+/// In the order in which the rows name them.
+std::vector<std::string> other_ways(const Table& table) {
+  std::vector<std::string> ways;
+  for (const Row& row : table.rows)
+    for (const OtherWay& other : row.others)
+      if (std::find(ways.begin(), ways.end(), other.name) == ways.end()) ways.push_back(other.name);
+  return ways;
+}
+
+Cells header(const std::vector<std::string>& ways) {
+  Cells cells(kColumns);
   cells[median] = "median";
   cells[range] = "fastest .. slowest";
   cells[bandwidth] = "GB/s";
@@ -23,6 +34,7 @@ Cells header() {
   cells[limit_bandwidth] = "limit GB/s";
   cells[allocations] = "allocations";
   cells[limit_name] = "the limit is";
+  cells.insert(cells.end(), ways.begin(), ways.end());
   return cells;
 }
 
@@ -37,8 +49,12 @@ std::string allocations_text(double per_operation) {
   return fmt::format("{:.3g}", per_operation);
 }
 
-Cells cells_of(const Row& row) {
-  Cells cells;
+Cells cells_of(const Row& row, const std::vector<std::string>& ways) {
+  Cells cells(kColumns + ways.size());
+  for (const OtherWay& other : row.others) {
+    const auto way = std::find(ways.begin(), ways.end(), other.name) - ways.begin();
+    cells[kColumns + static_cast<std::size_t>(way)] = text_of(other.value.median, row.unit);
+  }
   cells[name] = row.name;
   cells[median] = text_of(row.value.median, row.unit);
   if (row.value.min != row.value.max)
@@ -54,12 +70,14 @@ Cells cells_of(const Row& row) {
 }
 
 void print_table(const Table& table) {
-  std::vector<Cells> lines{header()};
-  for (const Row& row : table.rows) lines.push_back(cells_of(row));
-  std::array<std::size_t, kColumns> widths{};
-  std::array<bool, kColumns> used{};
+  const std::vector<std::string> ways = other_ways(table);
+  std::vector<Cells> lines{header(ways)};
+  for (const Row& row : table.rows) lines.push_back(cells_of(row, ways));
+  const std::size_t columns = kColumns + ways.size();
+  std::vector<std::size_t> widths(columns);
+  std::vector<bool> used(columns);
   for (std::size_t line = 0; line < lines.size(); ++line) {
-    for (std::size_t column = 0; column < kColumns; ++column) {
+    for (std::size_t column = 0; column < columns; ++column) {
       widths[column] = std::max(widths[column], lines[line][column].size());
       if (line > 0 && !lines[line][column].empty()) used[column] = true;
     }
@@ -67,7 +85,7 @@ void print_table(const Table& table) {
   fmt::print("\n{}\n", table.title);
   for (const Cells& line : lines) {
     std::string text;
-    for (std::size_t column = 0; column < kColumns; ++column) {
+    for (std::size_t column = 0; column < columns; ++column) {
       if (!used[column]) continue;
       const bool words = column == name || column == limit_name;
       text += words ? fmt::format("  {:<{}}", line[column], widths[column])

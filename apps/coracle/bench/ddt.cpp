@@ -1,0 +1,179 @@
+// `coracle bench ddt`: the patterns of DDTBench between two ranks, by every way that a message can go, and packed by
+// hand.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "apps/coracle/bench/benchmarks.hpp"
+#include "apps/coracle/bench/ddt_exchange.hpp"
+
+namespace coracle::bench {
+namespace {
+
+/// Of --quick: larger buffers take longer to be made than to be sent.
+constexpr std::size_t kQuickBytesMax = 32 << 20;
+
+/// What one way of a pattern takes.
+struct Found {
+  DdtWay way;
+  Figure figure;
+  double allocations;
+};
+
+/// Not the library's own choice, and not without it.
+bool is_fixed(DdtWay) {
+  return false;
+}
+
+/// The library's choice, or what the user has asked for in its place.
+const Found& chosen_of(const std::vector<Found>& found) {
+  return found.front();
+}
+
+const Found* best_of(const std::vector<Found>& found) {
+  const Found* best = nullptr;
+  for (const Found& each : found)
+    if (is_fixed(each.way) && (best == nullptr || each.figure.median < best->figure.median)) best = &each;
+  return best;
+}
+
+const Found* find(const std::vector<Found>& found, DdtWay way) {
+  const auto place = std::find_if(found.begin(), found.end(), [way](const Found& each) { return each.way == way; });
+  return place == found.end() ? nullptr : &*place;
+}
+
+/// For programs that compare a side with a datatype of MPI.
+nlohmann::json json_of(const DdtSide& side, const DdtMemory& buffer, std::uint64_t bytes) {
+  const Footprint footprint = side.layout.footprint(side.count);
+  return {{"bytes", side.layout.packed_bytes(side.count)},
+          {"low", footprint.low},
+          {"high", footprint.high},
+          {"blocks", side.layout.shape(side.count).blocks},
+          {"fingerprint", fmt::format("{:016x}", fingerprint(side, buffer, bytes))}};
+}
+
+/// How many times longer something takes than something else, over all patterns.
+class Ratios {
+ public:
+  explicit Ratios(std::string what) : what_(std::move(what)) {}
+
+  void add(const std::string& pattern, const Figure& more, const Figure& less) {
+    const double ratio = more.median / less.median;
+    logarithms_ += std::log(ratio);
+    ++count_;
+    if (ratio > most_) most_ = ratio, most_of_ = pattern;
+    if (ratio < least_) least_ = ratio, least_of_ = pattern;
+  }
+  void report(Report& report) const {
+    if (count_ == 0) return;
+    add_row(report, "geometric mean", std::exp(logarithms_ / count_));
+    add_row(report, fmt::format("most, of {}", most_of_), most_);
+    add_row(report, fmt::format("least, of {}", least_of_), least_);
+  }
+
+ private:
+  void add_row(Report& report, const std::string& which, double ratio) const {
+    report.add("Over all patterns and sizes",
+               {fmt::format("{}: {}", what_, which), "x", {ratio, ratio, ratio}, "", {}, 0, {}});
+  }
+
+  std::string what_;
+  double logarithms_ = 0;
+  double most_ = 0;
+  double least_ = 1e300;
+  std::string most_of_, least_of_;
+  int count_ = 0;
+};
+
+class Ddt {
+ public:
+  Ddt(Bench& bench, const DdtOptions& options) : bench_(bench), options_(options) {
+    if (options.rounds != 0) bench.plan.batches = options.rounds;
+  }
+
+  Task<> run() {
+    for (const DdtPattern& pattern : ddt_patterns()) {
+      if (!is_wanted(pattern)) continue;
+      DdtExchange exchange(bench_.self, pattern);
+      const std::vector<Found> found = co_await measure(exchange);
+      if (bench_.keeps_time()) report(pattern, exchange, found);
+    }
+    if (!bench_.keeps_time()) co_return;
+    beside_best_.report(bench_.report);
+    by_hand_.report(bench_.report);
+  }
+
+ private:
+  bool is_wanted(const DdtPattern& pattern) const {
+    const auto& names = options_.patterns;
+    if (!names.empty() && std::find(names.begin(), names.end(), pattern.name) == names.end()) return false;
+    return pattern.bytes <= options_.bytes_max && (!bench_.plan.quick || pattern.send.buffer_bytes <= kQuickBytesMax);
+  }
+
+  /// Half round trips, on rank 0.
+  Task<std::vector<Found>> measure(DdtExchange& exchange) {
+    Contest contest(bench_.self, bench_.plan);
+    for (const DdtWay way : options_.ways) {
+      co_await exchange.check(way);
+      contest.add([&exchange, way](std::uint64_t count) { return exchange.round_trips(way, count); });
+    }
+    co_await contest.run();
+    std::vector<Found> found;
+    for (std::size_t i = 0; bench_.keeps_time() && i < options_.ways.size(); ++i)
+      found.push_back({options_.ways[i], scaled(contest.figure(i), 0.5), contest.allocations(i) / 2});
+    co_return found;
+  }
+
+  void report(const DdtPattern& pattern, const DdtExchange& exchange, const std::vector<Found>& found) {
+    const Found& chosen = chosen_of(found);
+    const Found* best = best_of(found);
+    const Found* by_hand = find(found, DdtWay::by_hand);
+    const std::string name = fmt::format("{} {}, {} B", pattern.name, pattern.size, pattern.bytes);
+    Row row;
+    row.name = name;
+    row.value = chosen.figure;
+    row.bytes = static_cast<double>(pattern.bytes);
+    row.allocations = chosen.allocations;
+    if (best != nullptr && best != &chosen) {
+      row.limit_name = fmt::format("the best way, {}", to_string(best->way));
+      row.limit = best->figure;
+      beside_best_.add(name, chosen.figure, best->figure);
+    }
+    if (by_hand != nullptr && by_hand != &chosen) by_hand_.add(name, by_hand->figure, chosen.figure);
+    for (const Found& each : found)
+      if (&each != &chosen) row.others.push_back({to_string(each.way), each.figure});
+    row.details = {{"pattern", pattern.name},
+                   {"size", pattern.size},
+                   {"bytes", pattern.bytes},
+                   {"way", to_string(chosen.way)},
+                   {"send", json_of(pattern.send, exchange.buffer(), pattern.bytes)},
+                   {"receive", json_of(pattern.receive, exchange.buffer(), pattern.bytes)}};
+    bench_.report.add(fmt::format("DDTBench's patterns, half a round trip, {}, placement {}", to_string(chosen.way),
+                                  to_string(bench_.self.placement())),
+                      row);
+  }
+
+  Bench& bench_;
+  const DdtOptions& options_;
+  Ratios beside_best_{"chosen / best way"};
+  Ratios by_hand_{"by hand / chosen"};
+};
+
+}  // namespace
+
+std::vector<std::string> ddt_pattern_names() {
+  std::vector<std::string> names;
+  for (const DdtPattern& pattern : ddt_patterns())
+    if (std::find(names.begin(), names.end(), pattern.name) == names.end()) names.push_back(pattern.name);
+  return names;
+}
+
+Task<> bench_ddt(Bench& bench) {
+  static const DdtOptions all = ddt_options({});
+  Ddt ddt(bench, bench.ddt != nullptr ? *bench.ddt : all);
+  co_await ddt.run();
+}
+
+}  // namespace coracle::bench

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Helper of compare-datatypes. `rows FILE`: a line of JSON per size and way, as tests/peers/ddt.c prints them, from the
+JSON of `coracle bench ddt`. `table FIGURES [JSON]`: the table (Markdown, µs) of all such lines, medians over rounds, and
+how many times longer the peers take; JSON gets the same figures. Ends with status 3 when a peer was faster, and refuses
+figures of programs whose patterns differ in any byte or in their order."""
+
+import collections
+import json
+import math
+import os
+import platform
+import statistics
+import sys
+
+OURS = "coracle"
+PEERS = {"openmpi": "Open MPI", "mpich": "MPICH"}
+CHOSEN = {OURS: "by-library"}  # the peers' way is "datatype"
+BY_HAND = "by-hand"
+SHAPE = ("bytes", "low", "high", "fingerprint")
+DIGITS = 3
+
+
+def print_rows(path):
+    with open(path, encoding="utf-8") as file:
+        tables = json.load(file)["benchmarks"]["ddt"]
+    for row in (row for table in tables for row in table["rows"] if "details" in row):
+        details = row["details"]
+        ways = {details["way"]: row, **row.get("others", {})}
+        for way, figure in ways.items():
+            print(json.dumps({**details, "way": way, "median_ns": figure["median"], "min_ns": figure["min"],
+                              "max_ns": figure["max"]}))
+
+
+def check_shape(known, line):
+    """`known`: {(pattern, size): (program, shape)}."""
+    key = line["pattern"], line["size"]
+    shape = {side: {name: line[side][name] for name in SHAPE} for side in ("send", "receive")}
+    program, first = known.setdefault(key, (line["program"], shape))
+    if shape != first:
+        sys.exit(f"{' '.join(key)} is not the same pattern: {program} has {first}, {line['program']} has {shape}")
+
+
+def read_figures(path):
+    """Returns {(pattern, size): {program: {way: [nanoseconds]}}}, in the order of the file, and {(pattern, size): bytes
+    and blocks}."""
+    figures = collections.defaultdict(lambda: collections.defaultdict(lambda: collections.defaultdict(list)))
+    facts = collections.defaultdict(dict)
+    known = {}
+    with open(path, encoding="utf-8") as file:
+        for line in map(json.loads, file):
+            check_shape(known, line)
+            key = line["pattern"], line["size"]
+            facts[key]["bytes"] = line["bytes"]
+            if "blocks" in line["send"]:
+                facts[key]["blocks"] = [line["send"]["blocks"], line["receive"]["blocks"]]
+            figures[key][line["program"]][line["way"]].append(line["median_ns"])
+    return figures, facts
+
+
+def figure_of(values):
+    return {"median_ns": statistics.median(values), "min_ns": min(values), "max_ns": max(values),
+            "rounds": len(values)}
+
+
+def entry_of(key, programs, facts):
+    entry = {"pattern": key[0], "size": key[1], **facts}
+    for program, ways in programs.items():
+        chosen = CHOSEN.get(program, "datatype")
+        entry[program] = {**figure_of(ways[chosen]), BY_HAND: figure_of(ways[BY_HAND])}
+    ours = entry[OURS]["median_ns"]
+    entry["ratios"] = {peer: entry[peer]["median_ns"] / ours for peer in PEERS if peer in entry}
+    entry["by_hand_ratio"] = entry[OURS][BY_HAND]["median_ns"] / ours
+    return entry
+
+
+def geometric_mean(values):
+    return math.exp(statistics.fmean(map(math.log, values)))
+
+
+def summary_of(entries):
+    """For each peer, the faster of all, and our own loops by hand."""
+    columns = {peer: [entry["ratios"][peer] for entry in entries] for peer in PEERS if peer in entries[0]}
+    if columns:
+        columns["fastest"] = [min(entry["ratios"].values()) for entry in entries]
+    columns[BY_HAND] = [entry["by_hand_ratio"] for entry in entries]
+    return {name: {"geometric_mean": geometric_mean(ratios), "least": min(ratios), "most": max(ratios),
+                   "missed": sum(ratio <= 1 for ratio in ratios), "figures": len(ratios)}
+            for name, ratios in columns.items()}
+
+
+def processor():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def microseconds(nanoseconds):
+    value = nanoseconds / 1000
+    return f"{value:,.0f}" if value >= 10**(DIGITS - 1) else f"{value:.{DIGITS}g}"
+
+
+def table_rows(entries):
+    """Cells of a table of all figures; `entries` as in the JSON."""
+    peers = [peer for peer in PEERS if peer in entries[0]]
+    yield ["pattern", "size", "bytes", "blocks", "Coracle", *(PEERS[peer] for peer in peers),
+           *(f"{PEERS[peer]} / Coracle" for peer in peers), "Coracle by hand",
+           *(f"{PEERS[peer]} by hand" for peer in peers)]
+    for entry in entries:
+        programs = [OURS, *peers]
+        blocks = sorted(set(entry.get("blocks", [])))
+        yield [entry["pattern"], entry["size"], f"{entry['bytes']:,}", " to ".join(f"{block:,}" for block in blocks),
+               *(microseconds(entry[program]["median_ns"]) for program in programs),
+               *(f"{entry['ratios'][peer]:.2f}" for peer in peers),
+               *(microseconds(entry[program][BY_HAND]["median_ns"]) for program in programs)]
+
+
+def summary_rows(summary):
+    yield ["", "geometric mean", "least", "most", "not faster"]
+    names = {**PEERS, "fastest": "the fastest of them", BY_HAND: "Coracle by hand"}
+    for name, found in summary.items():
+        yield [f"{names[name]} / Coracle", f"{found['geometric_mean']:.2f}", f"{found['least']:.2f}",
+               f"{found['most']:.2f}", f"{found['missed']} of {found['figures']}"]
+
+
+def markdown(rows):
+    rows = list(rows)
+    rows.insert(1, ["---"] * len(rows[0]))
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def print_table(source, target):
+    figures, facts = read_figures(source)
+    entries = [entry_of(key, programs, facts[key]) for key, programs in figures.items()]
+    summary = summary_of(entries)
+    load = os.getloadavg()[0]
+    print(f"µs, half a round trip, medians of rounds; {processor()}, {os.cpu_count()} cores, load average {load:.1f}\n")
+    print(markdown(table_rows(entries)))
+    print(f"\n{markdown(summary_rows(summary))}")
+    if target:
+        result = {"processor": processor(), "cores": os.cpu_count(), "kernel": platform.release(), "load_average": load,
+                  "summary": summary, "figures": entries}
+        with open(target, "w", encoding="utf-8") as file:
+            json.dump(result, file, indent=1)
+            file.write("\n")
+    return 3 if any(ratio <= 1 for entry in entries for ratio in entry["ratios"].values()) else 0
+
+
+def main(arguments):
+    if len(arguments) == 2 and arguments[0] == "rows":
+        print_rows(arguments[1])
+        return 0
+    if len(arguments) in (2, 3) and arguments[0] == "table":
+        return print_table(arguments[1], arguments[2] if len(arguments) == 3 else None)
+    print(__doc__, file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
