@@ -150,15 +150,18 @@ TEST_CASE("coracle bench ddt: the patterns and ways asked for, each beside the o
   for (const std::string& placement : placements()) {
     CAPTURE(placement);
     const nlohmann::json tables = tables_of("ddt", {"--place", placement, "--only", "NAS_MG_x,LAMMPS_atomic", "--ways",
-                                                    "by-library,by-hand", "--bytes-max", "11K", "--rounds", "2"});
+                                                    "automatic,shm,by-hand", "--bytes-max", "11K", "--rounds", "2"});
     REQUIRE(tables.size() == 2);
     const nlohmann::json& rows = tables.at(0).at("rows");
     std::vector<std::string> names;
     for (const auto& row : rows) {
       names.push_back(row.at("name"));
-      CHECK(row.at("details").at("way") == "by-library");
-      CHECK(row.at("others").size() == 1);
-      CHECK(row.at("others").at("by-hand").at("median").get<double>() > 0);
+      CHECK(row.at("details").at("way") == "automatic");
+      REQUIRE(row.at("others").size() == 2);
+      CHECK(row.at("others").at(0).at("name") == "shm");
+      CHECK(row.at("others").at(1).at("name") == "by-hand");
+      for (const auto& other : row.at("others"))
+        CHECK(row.at("limit").at("median").get<double>() <= other.at("median").get<double>());
       CHECK(row.at("details").at("send").at("bytes") == row.at("bytes"));
     }
     CHECK(names == std::vector<std::string>{"NAS_MG_x 34x18x18, 2048 B", "LAMMPS_atomic 145of2157, 6960 B",

@@ -14,7 +14,7 @@ import sys
 
 OURS = "coracle"
 PEERS = {"openmpi": "Open MPI", "mpich": "MPICH"}
-CHOSEN = {OURS: "by-library"}  # the peers' way is "datatype"
+CHOSEN = {OURS: "automatic"}  # the peers' way is "datatype"
 BY_HAND = "by-hand"
 SHAPE = ("bytes", "low", "high", "fingerprint")
 DIGITS = 3
@@ -25,7 +25,7 @@ def print_rows(path):
         tables = json.load(file)["benchmarks"]["ddt"]
     for row in (row for table in tables for row in table["rows"] if "details" in row):
         details = row["details"]
-        ways = {details["way"]: row, **row.get("others", {})}
+        ways = {details["way"]: row, **{other["name"]: other for other in row.get("others", [])}}
         for way, figure in ways.items():
             print(json.dumps({**details, "way": way, "median_ns": figure["median"], "min_ns": figure["min"],
                               "max_ns": figure["max"]}))

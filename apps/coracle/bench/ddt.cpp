@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <utility>
 
 #include "apps/coracle/bench/benchmarks.hpp"
 #include "apps/coracle/bench/ddt_exchange.hpp"
+#include "runtime/error.hpp"
 
 namespace coracle::bench {
 namespace {
@@ -22,26 +23,18 @@ struct Found {
   double allocations;
 };
 
-/// Not the library's own choice, and not without it.
-bool is_fixed(DdtWay) {
-  return false;
+/// Not the library's own choice, and not packed beforehand.
+bool is_fixed(DdtWay way) {
+  return message_way(way).value_or(MessageWay::automatic) != MessageWay::automatic;
 }
 
-/// The library's choice, or what the user has asked for in its place.
-const Found& chosen_of(const std::vector<Found>& found) {
-  return found.front();
-}
-
-const Found* best_of(const std::vector<Found>& found) {
+/// Of those that are `such`, but for the first; null where there are none.
+template <class Such>
+const Found* best_of(const std::vector<Found>& found, Such such) {
   const Found* best = nullptr;
-  for (const Found& each : found)
-    if (is_fixed(each.way) && (best == nullptr || each.figure.median < best->figure.median)) best = &each;
+  for (std::size_t i = 1; i < found.size(); ++i)
+    if (such(found[i].way) && (best == nullptr || found[i].figure.median < best->figure.median)) best = &found[i];
   return best;
-}
-
-const Found* find(const std::vector<Found>& found, DdtWay way) {
-  const auto place = std::find_if(found.begin(), found.end(), [way](const Found& each) { return each.way == way; });
-  return place == found.end() ? nullptr : &*place;
 }
 
 /// For programs that compare a side with a datatype of MPI.
@@ -89,8 +82,9 @@ class Ratios {
 
 class Ddt {
  public:
-  Ddt(Bench& bench, const DdtOptions& options) : bench_(bench), options_(options) {
+  Ddt(Bench& bench, const DdtOptions& options) : bench_(bench), options_(options), wished_(options.ways) {
     if (options.rounds != 0) bench.plan.batches = options.rounds;
+    if (wished_.empty()) wished_.assign(std::begin(kDdtWays), std::end(kDdtWays));
   }
 
   Task<> run() {
@@ -101,6 +95,7 @@ class Ddt {
       if (bench_.keeps_time()) report(pattern, exchange, found);
     }
     if (!bench_.keeps_time()) co_return;
+    beside_fixed_.report(bench_.report);
     beside_best_.report(bench_.report);
     by_hand_.report(bench_.report);
   }
@@ -115,33 +110,40 @@ class Ddt {
   /// Half round trips, on rank 0.
   Task<std::vector<Found>> measure(DdtExchange& exchange) {
     Contest contest(bench_.self, bench_.plan);
-    for (const DdtWay way : options_.ways) {
-      co_await exchange.check(way);
+    std::vector<DdtWay> ways;
+    for (const DdtWay way : wished_) {
+      const bool works = co_await exchange.check(way);
+      if (!works && !options_.ways.empty())
+        throw Error(Errc::unsupported, fmt::format("--ways {}: can't be between these ranks", to_string(way)));
+      if (!works) continue;
+      ways.push_back(way);
       contest.add([&exchange, way](std::uint64_t count) { return exchange.round_trips(way, count); });
     }
     co_await contest.run();
     std::vector<Found> found;
-    for (std::size_t i = 0; bench_.keeps_time() && i < options_.ways.size(); ++i)
-      found.push_back({options_.ways[i], scaled(contest.figure(i), 0.5), contest.allocations(i) / 2});
+    for (std::size_t i = 0; bench_.keeps_time() && i < ways.size(); ++i)
+      found.push_back({ways[i], scaled(contest.figure(i), 0.5), contest.allocations(i) / 2});
     co_return found;
   }
 
   void report(const DdtPattern& pattern, const DdtExchange& exchange, const std::vector<Found>& found) {
-    const Found& chosen = chosen_of(found);
-    const Found* best = best_of(found);
-    const Found* by_hand = find(found, DdtWay::by_hand);
+    const Found& chosen = found.front();  // the library's choice, unless the user has asked for others
+    const Found* best = best_of(found, [](DdtWay) { return true; });
+    const Found* best_fixed = best_of(found, is_fixed);
+    const Found* by_hand = best_of(found, [](DdtWay way) { return way == DdtWay::by_hand; });
     const std::string name = fmt::format("{} {}, {} B", pattern.name, pattern.size, pattern.bytes);
     Row row;
     row.name = name;
     row.value = chosen.figure;
     row.bytes = static_cast<double>(pattern.bytes);
     row.allocations = chosen.allocations;
-    if (best != nullptr && best != &chosen) {
-      row.limit_name = fmt::format("the best way, {}", to_string(best->way));
+    if (best != nullptr) {
+      row.limit_name = fmt::format("the best other, {}", to_string(best->way));
       row.limit = best->figure;
       beside_best_.add(name, chosen.figure, best->figure);
     }
-    if (by_hand != nullptr && by_hand != &chosen) by_hand_.add(name, by_hand->figure, chosen.figure);
+    if (best_fixed != nullptr) beside_fixed_.add(name, chosen.figure, best_fixed->figure);
+    if (by_hand != nullptr) by_hand_.add(name, by_hand->figure, chosen.figure);
     for (const Found& each : found)
       if (&each != &chosen) row.others.push_back({to_string(each.way), each.figure});
     row.details = {{"pattern", pattern.name},
@@ -157,7 +159,9 @@ class Ddt {
 
   Bench& bench_;
   const DdtOptions& options_;
-  Ratios beside_best_{"chosen / best way"};
+  std::vector<DdtWay> wished_;
+  Ratios beside_fixed_{"chosen / best way that can be fixed"};
+  Ratios beside_best_{"chosen / best of all others"};
   Ratios by_hand_{"by hand / chosen"};
 };
 

@@ -9,6 +9,7 @@
 
 #include "apps/coracle/bench/ddt_options.hpp"
 #include "apps/coracle/bench/ddt_patterns.hpp"
+#include "runtime/messages/messages.hpp"
 #include "runtime/rank.hpp"
 
 namespace coracle::bench {
@@ -44,16 +45,27 @@ class DdtExchange {
   DdtExchange(Rank& self, const DdtPattern& pattern);
 
   const DdtMemory& buffer() const noexcept { return buffer_; }
-  /// A message each way: throws Error unless every byte has come and none beside them has changed.
-  Task<> check(DdtWay way);
+  /// Collective: whether a message can go so between these ranks. Sends one in each direction: throws Error unless
+  /// every byte has come and none beside them has changed.
+  Task<bool> check(DdtWay way);
   /// `count` times there and back.
   Task<> round_trips(DdtWay way, std::uint64_t count);
 
  private:
   bool takes_part() const noexcept { return self_.id() < 2; }
   std::uint32_t peer() const noexcept { return 1 - self_.id(); }
-  Task<> send(DdtWay way);
-  Task<> receive(DdtWay way);
+  coracle::Messages& messages() const;
+  /// Takes effect on what this rank sends and receives from now on.
+  void prepare(DdtWay way);
+  Task<bool> check_both(DdtWay way);
+  void verify(DdtWay way, const DdtMemory& expected) const;
+  /// To be awaited at once.
+  Send send(DdtWay way);
+  /// To be awaited at once, and then finished.
+  Receive receive(DdtWay way);
+  void finish(DdtWay way);
+  ScatteredSource source() const { return {buffer_.data(), pattern_.send.layout, pattern_.send.count}; }
+  ScatteredTarget target() const { return {buffer_.data(), pattern_.receive.layout, pattern_.receive.count}; }
   void fill(std::uint32_t owner) const;
 
   Rank& self_;

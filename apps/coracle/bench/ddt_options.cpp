@@ -34,18 +34,33 @@ DdtWay way_of(const std::string& word) {
 
 }  // namespace
 
-const char* to_string(DdtWay way) noexcept {
+std::optional<MessageWay> message_way(DdtWay way) noexcept {
   switch (way) {
+    case DdtWay::automatic:
+      return MessageWay::automatic;
+    case DdtWay::one_sided:
+      return MessageWay::one_sided;
+    case DdtWay::cooperative:
+      return MessageWay::cooperative;
+    case DdtWay::shm:
+      return MessageWay::shm;
+    case DdtWay::cma:
+      return MessageWay::cma;
     case DdtWay::by_hand:
-      return "by-hand";
     case DdtWay::by_library:
-      return "by-library";
+      break;
   }
-  return "?";
+  return std::nullopt;
+}
+
+const char* to_string(DdtWay way) noexcept {
+  if (const auto of_library = message_way(way)) return to_string(*of_library);
+  return way == DdtWay::by_hand ? "by-hand" : "by-library";
 }
 
 void add_ddt_options(CLI::App& command, DdtWords& words) {
-  command.add_option("--ways", words.ways, fmt::format("With commas, of {} (default: all)", names_of_ways()))
+  command
+      .add_option("--ways", words.ways, fmt::format("With commas, of {} (default: all that can be)", names_of_ways()))
       ->delimiter(',')
       ->group("ddt");
   command.add_option("--bytes-max", words.bytes_max, "No larger messages: 64K")->group("ddt");
@@ -56,7 +71,6 @@ DdtOptions ddt_options(const DdtWords& words) {
   DdtOptions options;
   options.patterns = words.patterns;
   for (const std::string& word : words.ways) options.ways.push_back(way_of(word));
-  if (options.ways.empty()) options.ways.assign(std::begin(kDdtWays), std::end(kDdtWays));
   if (!words.bytes_max.empty()) {
     const auto bytes = parse_bytes(words.bytes_max);
     if (!bytes || *bytes == 0) wrong(fmt::format("--bytes-max {}: must be a size such as 64K", words.bytes_max));

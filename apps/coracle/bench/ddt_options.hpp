@@ -4,16 +4,23 @@
 #include <CLI/App.hpp>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/messages/message_way.hpp"
+
 namespace coracle::bench {
 
-/// How a message of a pattern goes: one that the library is told to take, or packed, sent in one piece, and unpacked.
-enum class DdtWay { by_hand, by_library };
+/// How a message of a pattern goes: by a way of the library's, or packed, sent in one piece, and unpacked.
+enum class DdtWay { automatic, one_sided, cooperative, shm, cma, by_hand, by_library };
 
-inline constexpr DdtWay kDdtWays[] = {DdtWay::by_hand, DdtWay::by_library};
+/// The library's own choice first.
+inline constexpr DdtWay kDdtWays[] = {DdtWay::automatic, DdtWay::one_sided, DdtWay::cooperative, DdtWay::shm,
+                                      DdtWay::cma,       DdtWay::by_hand,   DdtWay::by_library};
 
+/// The library's way that it is; none for what is packed beforehand.
+std::optional<MessageWay> message_way(DdtWay way) noexcept;
 const char* to_string(DdtWay way) noexcept;
 
 /// As the user wrote them.
@@ -26,7 +33,7 @@ struct DdtWords {
 
 struct DdtOptions {
   std::vector<std::string> patterns;
-  std::vector<DdtWay> ways;
+  std::vector<DdtWay> ways;  ///< Empty: all that can be.
   std::uint64_t bytes_max = std::numeric_limits<std::uint64_t>::max();
   int rounds = 0;
 };

@@ -24,7 +24,10 @@ nlohmann::json json_of(const Row& row) {
   if (row.bytes > 0) json["bytes"] = row.bytes;
   if (row.allocations) json["allocations"] = *row.allocations;
   if (!row.details.is_null()) json["details"] = row.details;
-  for (const OtherWay& other : row.others) json["others"][other.name] = json_of(other.value);
+  for (const OtherWay& other : row.others) {
+    json["others"].push_back(json_of(other.value));
+    json["others"].back()["name"] = other.name;
+  }
   if (!row.limit_name.empty()) {
     json["limit"] = json_of(row.limit);
     json["limit"]["name"] = row.limit_name;
@@ -42,7 +45,8 @@ Row row_from(const nlohmann::json& json) {
   if (json.contains("allocations")) row.allocations = json["allocations"].get<double>();
   if (json.contains("details")) row.details = json["details"];
   if (json.contains("others"))
-    for (const auto& [name, figure] : json["others"].items()) row.others.push_back({name, figure_from(figure)});
+    for (const nlohmann::json& other : json["others"])
+      row.others.push_back({other.at("name").get<std::string>(), figure_from(other)});
   if (json.contains("limit")) {
     row.limit_name = json["limit"].at("name").get<std::string>();
     row.limit = figure_from(json["limit"]);
