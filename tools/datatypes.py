@@ -56,7 +56,7 @@ def measure_peers():
 
 
 def run_ways():
-    """{(pattern, size): (bytes, {way: median})} of one run."""
+    """{(pattern, size): (bytes, {way: (median, least)})} of one run, and what it was made on."""
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         command = [ROOT / "build" / "apps" / "coracle", "bench", "ddt", "--json", file.name]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -64,7 +64,8 @@ def run_ways():
     found = {}
     for row in (row for table in description["benchmarks"]["ddt"] for row in table["rows"] if "details" in row):
         details = row["details"]
-        ways = {details["way"]: row["median"], **{other["name"]: other["median"] for other in row["others"]}}
+        figures = {details["way"]: row, **{other["name"]: other for other in row["others"]}}
+        ways = {name: (figure["median"], figure["min"]) for name, figure in figures.items()}
         found[details["pattern"], details["size"]] = details["bytes"], ways
     return description, found
 
@@ -77,10 +78,12 @@ def measure_ways():
         description, found = run_ways()
         for which, (size, ways) in found.items():
             sizes[which] = size
-            for way, nanoseconds in ways.items():
-                samples[which][way].append(nanoseconds)
+            for way, times in ways.items():
+                samples[which][way].append(times)
     figures = [{"pattern": which[0], "size": which[1], "bytes": sizes[which],
-                "ways": {way: round(statistics.median(values), 1) for way, values in ways.items()}}
+                "ways": {way: round(statistics.median(median for median, _ in times), 1)
+                         for way, times in ways.items()},
+                "fastest": {way: round(min(least for _, least in times), 1) for way, times in ways.items()}}
                for which, ways in samples.items()]
     result = {"processor": description["processor"], "cores": description["cores"], "kernel": description["kernel"],
               "compiler": description["compiler"], "load_average": os.getloadavg()[0], "runs": RUNS,
@@ -132,7 +135,11 @@ def time_text(microseconds_):
 
 def legend(names):
     for number, (colour, name, width) in enumerate(names):
-        yield from key(LEFT + 130 * number, 76, name, colour, width=width, length=24)
+        yield from key(LEFT + 130 * number, 76, name, colour, width=width, length=24, dashes=dashes_of(name))
+
+
+def dashes_of(way):
+    return "4 3" if way == BY_HAND else "none"
 
 
 def extent(patterns):
@@ -171,7 +178,7 @@ def ways_panel(number, pattern, figures, top):
         if points:
             chosen = way == AUTOMATIC
             yield from curve(points, panel.x, panel.y, COLOURS[way], width=3.0 if chosen else 1.5,
-                             dashes="4 3" if way == BY_HAND else "none", radius=3.0 if chosen else 2.0)
+                             dashes=dashes_of(way), radius=3.0 if chosen else 2.0)
 
 
 def draw_ways(report):
@@ -189,9 +196,9 @@ def draw_ways(report):
 # --- writing ---
 
 
-def best_fixed(figure):
-    """The name and time of the best way that the user can fix."""
-    return min(((way, figure["ways"][way]) for way in FIXED if way in figure["ways"]), key=lambda each: each[1])
+def best_of(times, among=FIXED):
+    """The name and time of the best of these ways; without more, of those that the user can fix."""
+    return min(((way, times[way]) for way in among if way in times), key=lambda each: each[1])
 
 
 def peers_table(report):
@@ -211,7 +218,7 @@ def ways_table(report):
     rows = [["pattern", "size", "bytes", *ways, "best fixed", "chosen / best"]]
     for pattern, figures in by_pattern(report["figures"]).items():
         for figure in figures:
-            best, nanoseconds = best_fixed(figure)
+            best, nanoseconds = best_of(figure["ways"])
             rows.append([pattern, figure["size"], f"{figure['bytes']:,}",
                          *(microseconds(figure["ways"][way]) if way in figure["ways"] else "–" for way in ways), best,
                          f"{figure['ways'][AUTOMATIC] / nanoseconds:.2f}"])
@@ -232,7 +239,11 @@ def ways_summary(report):
         if values:
             rows.append([what, *spread(values), str(len(values))])
 
-    add("chosen / best fixed way", [(figure["ways"][AUTOMATIC], best_fixed(figure)[1]) for figure in figures])
+    all_others = (*FIXED, BY_HAND, BY_LIBRARY)
+    for what, among in (("best fixed way", FIXED), ("best of all others", all_others)):
+        for batches, times in (("", "ways"), (", fastest batches", "fastest")):
+            add(f"chosen / {what}{batches}",
+                [(figure[times][AUTOMATIC], best_of(figure[times], among)[1]) for figure in figures])
     for way in (*FIXED, BY_HAND, BY_LIBRARY):
         add(f"{way} / chosen", [(figure["ways"][way], figure["ways"][AUTOMATIC]) for figure in figures
                                 if way in figure["ways"]])
@@ -253,8 +264,13 @@ def beside_paper(report):
     return markdown(rows)
 
 
-def put(document, name, words):
+def data_link(path):
+    return f"The data is in [data/{path.name}](data/{path.name})."
+
+
+def put(document, name, *paragraphs):
     """Replaces what stands between the marks of this name."""
+    words = "\n\n".join(paragraphs)
     marks = f"<!-- {name} -->", f"<!-- end of {name} -->"
     pattern = re.escape(marks[0]) + ".*?" + re.escape(marks[1])
     found, count = re.subn(pattern, lambda _: f"{marks[0]}\n{words}\n{marks[1]}", document, flags=re.DOTALL)
@@ -267,13 +283,15 @@ def write():
     document = DOCUMENT.read_text(encoding="utf-8")
     if PEERS_DATA.exists():
         report = load(PEERS_DATA)
-        document = put(document, "peers in short", markdown(summary_rows(report["summary"])))
-        document = put(document, "peers", peers_table(report))
+        document = put(document, "peers in short", markdown(summary_rows(report["summary"])),
+                       "![Time of a message by size, for each pattern](datatypes.svg)")
+        document = put(document, "peers", peers_table(report), data_link(PEERS_DATA))
     if WAYS_DATA.exists():
         report = load(WAYS_DATA)
-        document = put(document, "ways in short", ways_summary(report))
+        document = put(document, "ways in short", ways_summary(report),
+                       "![Time of a message by every way, divided by that through shared memory](datatypes-ways.svg)")
         document = put(document, "the paper", beside_paper(report))
-        document = put(document, "ways", ways_table(report))
+        document = put(document, "ways", ways_table(report), data_link(WAYS_DATA))
     DOCUMENT.write_text(document, encoding="utf-8")
 
 
