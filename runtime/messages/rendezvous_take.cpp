@@ -17,6 +17,14 @@ bool is_refused(const std::error_code& error) noexcept {
   return error.category() == std::generic_category() && (error.value() == EPERM || error.value() == ENOSYS);
 }
 
+/// About how long one core copies what is in its caches, on the machine of the measurements: by bytes, and by blocks.
+double copy_ns(const MessageSource& source, const MessageTarget& target) noexcept {
+  constexpr double kByteNs = 0.015;
+  constexpr double kBlockNs = 1;
+  return static_cast<double>(source.bytes()) * kByteNs +
+         static_cast<double>(std::max(source.blocks(), target.blocks())) * kBlockNs;
+}
+
 }  // namespace
 
 Task<> Rendezvous::take(Offer offer, std::uint32_t peer, const MessageTarget& target) {
@@ -79,10 +87,10 @@ Rendezvous::Means Rendezvous::best_means(const Offer& offer, std::uint32_t peer,
                                          const MessageTarget& target) const noexcept {
   if (offer.shared != nullptr) {
     // Measured: from here on the help is worth the message that asks for it.
-    constexpr std::size_t kHelpBytesMin = 256 * 1024;
+    constexpr double kHelpedFromNs = 3000;
     // Without a core for each both are no faster than one.
-    const bool helps = offer.bytes >= kHelpBytesMin && peer != rank_.id() && rank_.loop().spins();
-    return helps ? Means::together : Means::alone;
+    const bool can_help = peer != rank_.id() && rank_.loop().spins();
+    return can_help && copy_ns(offer.shared->source(), target) >= kHelpedFromNs ? Means::together : Means::alone;
   }
   // Memory in the job's region is reached without the kernel.
   const RemoteAddress there{offer.address, peer, RemoteAddress::kWholeMemory};

@@ -17,10 +17,12 @@ namespace coracle {
 /// Of one message. It lies with its sender, until the receiver has said that it needs it no more.
 class SharedCopy {
  public:
-  static constexpr std::size_t kChunkBytes = 32 * 1024;
+  static constexpr std::size_t kChunkBytesMax = 32 * 1024;
 
   explicit SharedCopy(const MessageSource& source) noexcept
-      : source_(source), chunks_((source.bytes() + kChunkBytes - 1) / kChunkBytes) {}
+      : source_(source),
+        chunk_bytes_(chunk_bytes(source.bytes())),
+        chunks_((source.bytes() + chunk_bytes_ - 1) / chunk_bytes_) {}
   SharedCopy(const SharedCopy&) = delete;
   SharedCopy& operator=(const SharedCopy&) = delete;
 
@@ -49,6 +51,13 @@ class SharedCopy {
   }
 
  private:
+  /// So many that no side waits long for the other's last one; not so small that taking them shows.
+  static constexpr std::size_t kChunkBytesMin = 1024;
+  static constexpr std::size_t kChunks = 16;
+  static constexpr std::size_t chunk_bytes(std::size_t bytes) noexcept {
+    return std::clamp(bytes / kChunks / kChunkBytesMin * kChunkBytesMin, kChunkBytesMin, kChunkBytesMax);
+  }
+
   /// Chunks that each side has taken, or wanted to take.
   struct Claims {
     std::uint64_t first;
@@ -58,11 +67,12 @@ class SharedCopy {
   static Claims unpack(std::uint64_t claims) noexcept { return {claims % kLast, claims / kLast}; }
 
   void copy(std::uint64_t chunk, const MessageTarget& target) const noexcept {
-    const std::size_t position = chunk * kChunkBytes;
-    copy_part(target, source_, position, std::min(kChunkBytes, source_.bytes() - position));
+    const std::size_t position = chunk * chunk_bytes_;
+    copy_part(target, source_, position, std::min(chunk_bytes_, source_.bytes() - position));
   }
 
   const MessageSource source_;
+  const std::size_t chunk_bytes_;
   const std::uint64_t chunks_;
   std::uint64_t copied_first_ = 0;  // the receiver's
   alignas(64) std::atomic<std::uint64_t> claims_{0};

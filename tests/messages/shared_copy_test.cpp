@@ -28,8 +28,9 @@ std::vector<std::byte> numbered(std::size_t bytes, std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("shared copy: one side alone copies all") {
-  for (const std::size_t bytes : {std::size_t{1}, SharedCopy::kChunkBytes - 1, SharedCopy::kChunkBytes,
-                                  SharedCopy::kChunkBytes + 1, 5 * SharedCopy::kChunkBytes + 77}) {
+  for (const std::size_t bytes :
+       {std::size_t{1}, std::size_t{5000}, SharedCopy::kChunkBytesMax - 1, SharedCopy::kChunkBytesMax,
+        SharedCopy::kChunkBytesMax + 1, 5 * SharedCopy::kChunkBytesMax + 77}) {
     for (const bool from_first : {true, false}) {
       const std::vector<std::byte> source = numbered(bytes, 1);
       std::vector<std::byte> target(bytes + 1, std::byte{0xEE});
@@ -55,7 +56,7 @@ TEST_CASE("shared copy: two sides at once copy all, and the receiver knows when 
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     CAPTURE(seed);
     Random random(seed);
-    const std::size_t bytes = 1 + random.below(20 * SharedCopy::kChunkBytes);
+    const std::size_t bytes = 1 + random.below(20 * SharedCopy::kChunkBytesMax);
     const std::vector<std::byte> source = numbered(bytes, seed);
     std::vector<std::byte> target(bytes + 1, std::byte{0xEE});
     SharedCopy shared{MessageSource(source)};
