@@ -37,6 +37,8 @@ class MessageMemory {
   /// Of what is.
   Scattered scattered() const noexcept { return {origin_, *layout_, count_}; }
   Byte* origin() const noexcept { return origin_; }
+  /// Stands for the layout; null where there is none.
+  const void* form() const noexcept { return layout_ == nullptr ? nullptr : layout_->node(); }
   /// Runs of bytes that it consists of.
   std::uint64_t blocks() const noexcept { return layout_ == nullptr ? 1 : layout_->block_count() * count_; }
 

@@ -85,26 +85,23 @@ void Messages::fix_way(MessageWay way) noexcept {
 }
 
 bool Send::begin(std::uint32_t peer, bool at_once) {
-  const std::size_t bytes = source_.bytes();
-  detour_ = std::make_unique<Detour>();
-  const bool by_place =
-      source_.is_scattered() && bytes > Messages::kPackedBytesMax && messages_.rendezvous().shares_addresses(peer);
-  if (!at_once || by_place) {
-    detour_->offer.emplace(messages_.rendezvous().offer(envelope_, source_, peer, at_once));
+  Rendezvous& rendezvous = messages_.rendezvous();
+  if (!at_once) {
+    detour_ = std::make_unique<Detour>();
+    detour_->offer.emplace(rendezvous.offer(envelope_, source_, peer));
     detour_->offer->awaited_at(request_.where());
     return false;
   }
-  std::byte* buffer = nullptr;
-  if (bytes <= Stage::kSlotBytes) {
-    detour_->slot.emplace(messages_.rendezvous().stage().try_take());
-    buffer = detour_->slot->data();
+  const std::size_t bytes = source_.bytes();
+  if (bytes <= Stage::kSlotBytes) slot_ = rendezvous.stage().try_take();
+  std::byte* packed = slot_.data();
+  if (!slot_) {
+    detour_ = std::make_unique<Detour>();
+    detour_->packed.resize(bytes);
+    packed = detour_->packed.data();
   }
-  if (buffer == nullptr) {
-    detour_->heap.resize(bytes);
-    buffer = detour_->heap.data();
-  }
-  read_part(source_, 0, {buffer, bytes});
-  request_.local = buffer;
+  read_part(source_, 0, {packed, bytes});
+  request_.local = packed;
   request_.bytes = bytes;
   return request_.await_ready();
 }
@@ -137,10 +134,6 @@ void Messages::on_offer(Rank& rank, const Message& message) {
   CORACLE_ASSERT(message.payload().size() == sizeof offer, "an offer of {} bytes from rank {}",
                  message.payload().size(), message.source());
   std::memcpy(&offer, message.payload().data(), sizeof offer);
-  if (offer.at_once && offer.shared != nullptr) {
-    messages.arrive(envelope, message.source(), offer.shared->source());
-    return Rendezvous::answer(message, offer.serial, false);
-  }
   if (Matcher::Posted* receive = messages.matcher_.match(envelope); receive != nullptr)
     static_cast<Receive*>(receive)->deliver(envelope, message.source(), offer);
   else
@@ -154,7 +147,7 @@ void Messages::on_withdraw(Rank& rank, const Message& message) {
     auto& kept = static_cast<UnexpectedMessage&>(*each);
     if (!kept.is_offer() || kept.rank() != message.source() || kept.offer().serial != serial) continue;
     messages.take_out(kept);
-    return Rendezvous::answer(message, serial, true);
+    return Rendezvous::give_back(message, serial);
   }
   // It is being received: its sender will hear of that.
 }

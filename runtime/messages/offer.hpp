@@ -16,7 +16,6 @@ struct Offer {
   std::uint64_t count = 0;           ///< Repetitions of the layout; 0: it lies in one piece.
   std::uint64_t layout_address = 0;  ///< Of the layout, encoded.
   std::uint32_t layout_bytes = 0;    ///< 0: the sender gives none away; it sends pieces.
-  bool at_once = false;              ///< It has its room at the receiver, as short messages have.
 };
 
 }  // namespace coracle

@@ -35,14 +35,13 @@ bool Rendezvous::shares_addresses(std::uint32_t peer) const noexcept {
   return is_beside(peer) && rank_.placement() != Placement::process;
 }
 
-Task<> Rendezvous::offer(Envelope envelope, MessageSource source, std::uint32_t peer, bool at_once) {
+Task<> Rendezvous::offer(Envelope envelope, MessageSource source, std::uint32_t peer) {
   const std::uint64_t serial = ++serial_;
   Offered offered(rank_.core(), peer, *this, serial, source);
   // What is scattered goes to other nodes in pieces, which this rank sends.
   const Loan loan(rank_.core().lent(), source.is_scattered() ? std::span<const std::byte>() : source.span());
   std::vector<std::byte> layout;
-  Offer offer = describe(offered, peer, layout);
-  offer.at_once = at_once;
+  const Offer offer = describe(offered, peer, layout);
   offered_.emplace(serial, &offered);
   std::exception_ptr failure;
   try {
@@ -105,8 +104,8 @@ void Rendezvous::on_taken(Rank& rank, const Message& message) {
   offered->taken.set();
 }
 
-void Rendezvous::answer(const Message& message, std::uint64_t serial, bool withdrawn) {
-  message.reply(on_taken, {}, {serial, withdrawn ? std::uint64_t{1} : 0});
+void Rendezvous::give_back(const Message& message, std::uint64_t serial) {
+  message.reply(on_taken, {}, {serial, 1});
 }
 
 // --- with the sender's help ---

@@ -2,14 +2,17 @@
 // receiver makes, or both make together, or the kernel; or in pieces, which the sender packs.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <system_error>
 #include <unordered_map>
 #include <vector>
 
 #include "runtime/message.hpp"
 #include "runtime/messages/envelope.hpp"
+#include "runtime/messages/experience.hpp"
 #include "runtime/messages/message_way.hpp"
 #include "runtime/messages/offer.hpp"
 #include "runtime/messages/stage.hpp"
@@ -28,10 +31,10 @@ class Rendezvous {
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
 
-  /// Sender: done when the message has been received. `at_once`: the receiver keeps it if nobody waits for it.
-  Task<> offer(Envelope envelope, MessageSource source, std::uint32_t peer, bool at_once);
-  /// Receiver, in answer to an offer, or to a wish to have one back, from the handler: it is over.
-  static void answer(const Message& message, std::uint64_t serial, bool withdrawn);
+  /// Sender: done when the message has been received.
+  Task<> offer(Envelope envelope, MessageSource source, std::uint32_t peer);
+  /// Receiver, in answer to a wish to have an offer back, from its handler.
+  static void give_back(const Message& message, std::uint64_t serial);
   /// Receiver: fills `target` if the message fits, and lets it go.
   Task<> take(Offer offer, std::uint32_t peer, const MessageTarget& target);
   /// Receiver: the sender may forget it.
@@ -81,9 +84,17 @@ class Rendezvous {
   Task<> send_pieces(std::uint64_t serial, std::uint32_t peer, std::uint64_t arriving);
 
   /// How an offer is taken.
-  enum class Means { alone, together, kernel, get, pieces };
-  Means means_for(const Offer& offer, std::uint32_t peer, const MessageTarget& target) const noexcept;
-  Means best_means(const Offer& offer, std::uint32_t peer, const MessageTarget& target) const noexcept;
+  enum class Means { alone, pieces, together, kernel, get };
+  /// Those that one can be taken by, always in the same order for messages of one kind.
+  struct Choice {
+    std::array<Means, Experience::kMeans> means;
+    std::size_t count;     // 1: there is none
+    std::size_t expected;  // to be the best
+  };
+  Choice choice(const Offer& offer, std::uint32_t peer, const MessageTarget& target) const noexcept;
+  Choice choice_between_processes(const Offer& offer, std::uint32_t peer, const MessageTarget& target) const noexcept;
+  std::optional<Means> fixed_means(const Offer& offer, std::uint32_t peer) const noexcept;
+  Task<> take_whole(Offer offer, std::uint32_t peer, const MessageTarget& target, Means& means);
   bool is_beside(std::uint32_t peer) const noexcept;
   Task<> fetch(Means means, Offer offer, std::uint32_t peer, const MessageTarget& target);
   Task<> copy_alone(Offer offer, const MessageTarget& target);
@@ -95,6 +106,7 @@ class Rendezvous {
   Rank& rank_;
   Stage stage_;
   MessageWay way_;
+  Experience experience_;
   bool kernel_refuses_ = false;  // to read the memory of other processes
   std::uint64_t serial_ = 0;
   std::uint64_t arrivals_ = 0;

@@ -17,12 +17,12 @@ bool is_refused(const std::error_code& error) noexcept {
   return error.category() == std::generic_category() && (error.value() == EPERM || error.value() == ENOSYS);
 }
 
-/// About how long one core copies what is in its caches, on the machine of the measurements: by bytes, and by blocks.
-double copy_ns(const MessageSource& source, const MessageTarget& target) noexcept {
-  constexpr double kByteNs = 0.015;
+/// About how long one core copies it, on the machine of the measurements: by bytes, since lines come from another
+/// core's cache, and by blocks.
+double copy_ns(std::uint64_t bytes, std::uint64_t blocks) noexcept {
+  constexpr double kByteNs = 0.08;
   constexpr double kBlockNs = 1;
-  return static_cast<double>(source.bytes()) * kByteNs +
-         static_cast<double>(std::max(source.blocks(), target.blocks())) * kBlockNs;
+  return static_cast<double>(bytes) * kByteNs + static_cast<double>(blocks) * kBlockNs;
 }
 
 }  // namespace
@@ -32,9 +32,8 @@ Task<> Rendezvous::take(Offer offer, std::uint32_t peer, const MessageTarget& ta
   Means means = Means::alone;
   if (offer.bytes > 0 && offer.bytes <= target.bytes()) {
     bool refused = false;
-    means = means_for(offer, peer, target);
     try {
-      co_await fetch(means, offer, peer, target);
+      co_await take_whole(offer, peer, target, means);
     } catch (const Error& error) {
       refused = way_ != MessageWay::cma && is_refused(error.code());
       if (!refused) failure = std::current_exception();
@@ -50,6 +49,28 @@ Task<> Rendezvous::take(Offer offer, std::uint32_t peer, const MessageTarget& ta
   if (failure) std::rethrow_exception(failure);
 }
 
+Task<> Rendezvous::take_whole(Offer offer, std::uint32_t peer, const MessageTarget& target, Means& means) {
+  // Of shorter ones looking at the clock would cost too much.
+  constexpr double kLearnedFromNs = 1500;
+  if (const std::optional<Means> fixed = fixed_means(offer, peer)) {
+    means = *fixed;
+    co_return co_await fetch(means, offer, peer, target);
+  }
+  const Choice all = choice(offer, peer, target);
+  const bool learns = all.count > 1 && copy_ns(offer.bytes, target.blocks()) >= kLearnedFromNs;
+  if (!learns) {
+    means = all.means[all.expected];
+    co_return co_await fetch(means, offer, peer, target);
+  }
+  const void* source = offer.shared != nullptr ? offer.shared->source().form() : nullptr;
+  const MessageKind kind{peer, offer.bytes, source, target.form()};
+  const std::size_t chosen = experience_.choose(kind, all.count, all.expected);
+  means = all.means[chosen];
+  const std::uint64_t start = rank_.loop().exact_now_ns();
+  co_await fetch(means, offer, peer, target);
+  experience_.learn(kind, chosen, static_cast<double>(rank_.loop().exact_now_ns() - start));
+}
+
 Task<> Rendezvous::say_taken(std::uint32_t peer, std::uint64_t serial) {
   try {
     co_await rank_.request(peer, on_taken, {}, serial, 0);
@@ -60,8 +81,7 @@ Task<> Rendezvous::say_taken(std::uint32_t peer, std::uint64_t serial) {
 
 // --- the choice ---
 
-Rendezvous::Means Rendezvous::means_for(const Offer& offer, std::uint32_t peer,
-                                        const MessageTarget& target) const noexcept {
+std::optional<Rendezvous::Means> Rendezvous::fixed_means(const Offer& offer, std::uint32_t peer) const noexcept {
   const bool beside = is_beside(peer);
   const bool is_known = offer.shared != nullptr || offer.count == 0 || offer.layout_bytes > 0;
   switch (way_) {
@@ -80,24 +100,34 @@ Rendezvous::Means Rendezvous::means_for(const Offer& offer, std::uint32_t peer,
       if (beside && is_known) return Means::kernel;
       break;
   }
-  return best_means(offer, peer, target);
+  return std::nullopt;
 }
 
-Rendezvous::Means Rendezvous::best_means(const Offer& offer, std::uint32_t peer,
-                                         const MessageTarget& target) const noexcept {
-  if (offer.shared != nullptr) {
-    // Measured: from here on the help is worth the message that asks for it.
-    constexpr double kHelpedFromNs = 3000;
-    // Without a core for each both are no faster than one.
-    const bool can_help = peer != rank_.id() && rank_.loop().spins();
-    return can_help && copy_ns(offer.shared->source(), target) >= kHelpedFromNs ? Means::together : Means::alone;
-  }
+Rendezvous::Choice Rendezvous::choice(const Offer& offer, std::uint32_t peer,
+                                      const MessageTarget& target) const noexcept {
+  if (offer.shared == nullptr) return choice_between_processes(offer, peer, target);
+  // Measured: from here on the help is worth the message that asks for it.
+  constexpr double kHelpedFromNs = 2500;
+  if (peer == rank_.id()) return {{Means::alone}, 1, 0};
+  // Without a core for each both together are no faster than one.
+  const bool can_help = rank_.loop().spins();
+  const double ns = copy_ns(offer.bytes, std::max(offer.shared->source().blocks(), target.blocks()));
+  const std::size_t expected = can_help && ns >= kHelpedFromNs ? 2 : 0;
+  return {{Means::alone, Means::pieces, Means::together}, can_help ? std::size_t{3} : 1, expected};
+}
+
+Rendezvous::Choice Rendezvous::choice_between_processes(const Offer& offer, std::uint32_t peer,
+                                                        const MessageTarget& target) const noexcept {
+  const bool beside = is_beside(peer);
   // Memory in the job's region is reached without the kernel.
   const RemoteAddress there{offer.address, peer, RemoteAddress::kWholeMemory};
-  const bool is_near = rank_.core().addresses().reach(there, offer.bytes) != nullptr;
-  if (offer.count == 0 && !target.is_scattered() && (is_near || !kernel_refuses_)) return Means::get;
-  if (is_beside(peer) && !kernel_refuses_ && (offer.count == 0 || offer.layout_bytes > 0)) return Means::kernel;
-  return Means::pieces;
+  const bool is_near = beside && rank_.core().addresses().reach(there, offer.bytes) != nullptr;
+  const bool is_plain = offer.count == 0 && !target.is_scattered();
+  if (is_plain && (is_near || !beside)) return {{Means::get}, 1, 0};
+  const bool is_known = offer.count == 0 || offer.layout_bytes > 0;
+  if (!beside || kernel_refuses_ || !is_known) return {{Means::pieces}, 1, 0};
+  const Means by_kernel = is_plain ? Means::get : Means::kernel;
+  return {{by_kernel, Means::pieces}, 2, 0};
 }
 
 Task<> Rendezvous::fetch(Means means, Offer offer, std::uint32_t peer, const MessageTarget& target) {

@@ -39,12 +39,10 @@ class [[nodiscard]] Send {
   }
 
  private:
-  /// Of a message that does not go at once, or not as it lies.
+  /// Of a message that does not go at once, and of one that is packed while all slots are taken.
   struct Detour {
     std::optional<Task<>> offer;
-    // Where it is packed:
-    std::optional<StageSlot> slot;
-    std::vector<std::byte> heap;
+    std::vector<std::byte> packed;  ///< Where there was no slot for it.
   };
   /// What does not go as it lies.
   bool begin(std::uint32_t peer, bool at_once);
@@ -53,6 +51,7 @@ class [[nodiscard]] Send {
   Envelope envelope_;
   MessageSource source_;
   Request request_;
+  StageSlot slot_;  // of one that is packed
   std::unique_ptr<Detour> detour_;
 };
 

@@ -21,7 +21,11 @@ class [[nodiscard]] StageSlot {
   StageSlot() = default;
   StageSlot(Stage& stage, std::byte* data) noexcept : stage_(&stage), data_(data) {}
   StageSlot(StageSlot&& other) noexcept : stage_(other.stage_), data_(std::exchange(other.data_, nullptr)) {}
-  StageSlot& operator=(StageSlot&&) = delete;
+  StageSlot& operator=(StageSlot&& other) noexcept {
+    std::swap(stage_, other.stage_);
+    std::swap(data_, other.data_);
+    return *this;
+  }
   ~StageSlot();
 
   explicit operator bool() const noexcept { return data_ != nullptr; }
