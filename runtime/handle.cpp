@@ -15,16 +15,20 @@ void OperationGroup::start(Operation& operation) {
     if (operation.failed()) note_failure(operation);
     return;
   }
+  core_.start(keep(operation));
+}
+
+Operation& OperationGroup::keep(const Operation& operation) {
   auto* kept = new (FramePool::allocate(sizeof(Operation)))
       Operation(operation.verb, operation.what(), static_cast<std::uint32_t>(operation.peer()));
   kept->local = operation.local;
   kept->bytes = operation.bytes;
   kept->remote = operation.remote;
-  kept->signal = operation.signal;
   kept->signal_add = operation.signal_add;
+  if (operation.signal_add > 0) kept->signal = operation.signal;
   kept->set_owner(this);
   ++pending_;
-  core_.start(*kept);
+  return *kept;
 }
 
 void OperationGroup::finished(Operation& operation) noexcept {

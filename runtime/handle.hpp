@@ -21,6 +21,8 @@ class OperationGroup final : public OperationOwner {
 
   /// Starts a copy of `operation`. Nothing is allocated when it finishes at once.
   void start(Operation& operation);
+  /// A copy of `operation` that counts as being in flight until somebody calls its finish().
+  Operation& keep(const Operation& operation);
   std::size_t pending() const noexcept { return pending_; }
 
   /// `co_await group.done();` throws the first failure since the last time.

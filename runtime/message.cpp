@@ -20,4 +20,8 @@ void Message::reply(Handler handler, std::span<const std::byte> payload,
   transport_.reply(source_, header, payload);
 }
 
+std::size_t Message::reply_bytes_max() const noexcept {
+  return transport_.reply_bytes_max();
+}
+
 }  // namespace coracle

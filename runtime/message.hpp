@@ -71,10 +71,14 @@ class Message {
   std::span<const std::byte> payload() const noexcept { return payload_; }
   std::uint64_t argument(std::size_t index) const noexcept { return header_.arguments[index]; }
   std::uint32_t argument_count() const noexcept { return header_.argument_count; }
+  std::span<const std::uint64_t> arguments() const noexcept {
+    return std::span(header_.arguments).first(header_.argument_count);
+  }
 
   /// Sends an answer to the source, at most once, of at most Transport::reply_bytes_max() payload, which is copied. The
   /// answer's handler must not reply.
   void reply(Handler handler, std::span<const std::byte> payload, std::initializer_list<std::uint64_t> arguments) const;
+  std::size_t reply_bytes_max() const noexcept;
 
  private:
   Transport& transport_;

@@ -16,6 +16,19 @@ void report_failed_service(const std::exception_ptr& error, void* rank) noexcept
   report_failure(*static_cast<Rank*>(rank), "a task that served a peer failed", error);
 }
 
+/// Has `operation` end as the transfer does.
+Task<> finish(Operation& operation, ScatteredTransfer transfer) {
+  std::error_code outcome;
+  try {
+    co_await transfer;
+  } catch (const Error& error) {
+    outcome = error.code();
+  } catch (const std::bad_alloc&) {
+    outcome = std::make_error_code(std::errc::not_enough_memory);
+  }
+  operation.finish(outcome);
+}
+
 }  // namespace
 
 Rank::Rank(const JobRegion& region, std::uint32_t id, EventLoop& loop)
@@ -104,6 +117,16 @@ Handle Rank::start_handle(Transfer operation) {
   Handle handle(core_);
   handle.group_->start(operation);
   return handle;
+}
+
+Handle Rank::start_nb(ScatteredTransfer transfer) {
+  Handle handle(core_);
+  service_.spawn(finish(handle.group_->keep(transfer.operation()), std::move(transfer)));
+  return handle;
+}
+
+void Rank::start_nbi(ScatteredTransfer transfer) {
+  service_.spawn(finish(implicit_->keep(transfer.operation()), std::move(transfer)));
 }
 
 void Rank::begin_access_region() {

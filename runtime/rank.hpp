@@ -16,6 +16,7 @@
 #include "runtime/rank_core.hpp"
 #include "runtime/rank_local.hpp"
 #include "runtime/remote.hpp"
+#include "runtime/scattered/transfer.hpp"
 #include "runtime/segment.hpp"
 #include "runtime/team.hpp"
 #include "runtime/transfers.hpp"
@@ -165,6 +166,61 @@ class Rank {
   Atomic<T> compare_swap(Remote<T> place, std::type_identity_t<T> expected, std::type_identity_t<T> desired) noexcept {
     return atomic<T>(Operation::Verb::compare_swap, "compare_swap", place, desired, expected);
   }
+
+  // --- transfers of scattered data, in every form of the contiguous ones ---
+  /// Copies `source` to `count` repetitions of `layout` whose origin is `target`; the two sides have equally many
+  /// bytes, in the packed orders of their layouts. All memory between the lowest and the highest byte must lie in the
+  /// segment, else it throws Error (out_of_segment) and nothing is written. Buffers and layouts are referred to, also
+  /// by the forms that are awaited later. Throws Error (bad_input) at once when bytes would lie 2^63 or more apart. A
+  /// target that is not reached by load and store takes part in it: its loop must turn.
+  template <class T>
+  ScatteredTransfer put(const ScatteredSource& source, Remote<T> target, const Layout& layout,
+                        std::uint64_t count = 1) {
+    const ScatteredTarget local{const_cast<void*>(source.origin), source.layout, source.count};
+    return {*this, Operation::Verb::put, local, target.address(), layout, count};
+  }
+  /// The same from there to here. No two bytes of the target may lie over each other.
+  template <class T>
+  ScatteredTransfer get(Remote<T> source, const Layout& layout, std::uint64_t count, const ScatteredTarget& target) {
+    return {*this, Operation::Verb::get, target, source.address(), layout, count};
+  }
+  /// `self.put_strided(tile, there, {.count = rows, .block = columns, .source_stride = 64, .target_stride = 1000})`
+  template <class T>
+  ScatteredTransfer put_strided(const std::type_identity_t<T>* source, Remote<T> target, const Strided& shape) {
+    return {*this, Operation::Verb::put, const_cast<T*>(source), target.address(), sizeof(T), shape};
+  }
+  template <class T>
+  ScatteredTransfer get_strided(Remote<T> source, std::type_identity_t<T>* target, const Strided& shape) {
+    return {*this, Operation::Verb::get, target, source.address(), sizeof(T), shape};
+  }
+  /// The bytes of all `sources`, one behind the other, to `targets` in the same way. These lie in one segment (or
+  /// exposed memory) of one rank. Neither list may be empty.
+  template <class T>
+  ScatteredTransfer put_ranges(const std::vector<std::span<const std::type_identity_t<T>>>& sources,
+                               const std::vector<RemoteRange<T>>& targets) {
+    CORACLE_ASSERT(!sources.empty() && !targets.empty(), "put of {} ranges to {}", sources.size(), targets.size());
+    return {*this,
+            Operation::Verb::put,
+            const_cast<T*>(sources.front().data()),
+            scattered::ranges_of(sources),
+            targets.front().place.address(),
+            scattered::ranges_of(targets)};
+  }
+  template <class T>
+  ScatteredTransfer get_ranges(const std::vector<RemoteRange<T>>& sources,
+                               const std::vector<std::span<std::type_identity_t<T>>>& targets) {
+    CORACLE_ASSERT(!sources.empty() && !targets.empty(), "get of {} ranges to {}", sources.size(), targets.size());
+    return {*this,
+            Operation::Verb::get,
+            targets.front().data(),
+            scattered::ranges_of(targets),
+            sources.front().place.address(),
+            scattered::ranges_of(sources)};
+  }
+  /// Starts any of these; awaited by the handle.
+  Handle start_nb(ScatteredTransfer transfer);
+  /// Starts any of these as an implicit operation.
+  void start_nbi(ScatteredTransfer transfer);
 
   // --- explicit handles: started now, awaited later ---
   template <class T>

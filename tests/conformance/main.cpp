@@ -23,6 +23,7 @@ Task<> suite(Rank& self) {
                                      {"collectives", conformance::collectives},
                                      {"broadcasts", conformance::broadcasts},
                                      {"family", conformance::family},
+                                     {"scattered transfers", conformance::scattered_transfers},
                                      {"errors", conformance::errors}};
   for (const auto& part : parts) {
     co_await part.run(self);

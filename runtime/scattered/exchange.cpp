@@ -1,0 +1,262 @@
+// The protocol. An opening is answered once: by done, by a refusal, or by the data that was asked for.
+#include "runtime/scattered/exchange.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+
+#include "runtime/error.hpp"
+#include "runtime/join.hpp"
+
+namespace coracle::scattered {
+namespace {
+
+/// A code that a peer may send; for anything else it must have a reason that we don't know.
+std::error_code refusal_of(std::uint64_t word) noexcept {
+  if (word == 0) return {};
+  return word == static_cast<std::uint64_t>(Errc::out_of_segment) ? Errc::out_of_segment : Errc::bad_input;
+}
+
+void refuse(const Message& message, Handler on_done, Errc reason) {
+  if (message.argument_count() == 0) return;
+  message.reply(on_done, {}, {message.argument(0), static_cast<std::uint64_t>(reason)});
+}
+
+std::uint32_t length_of(std::span<const std::byte> encoded) {
+  CORACLE_ASSERT(encoded.size() >> 32 == 0, "a layout of {} bytes; at most 4 GiB", encoded.size());
+  return static_cast<std::uint32_t>(encoded.size());
+}
+
+std::unique_ptr<std::byte[]> room_for(std::size_t bytes) {
+  return std::make_unique_for_overwrite<std::byte[]>(bytes);
+}
+
+Task<> send(Rank& rank, std::uint32_t peer, Handler handler, const std::array<std::uint64_t, Opening::kWords>& words,
+            std::span<const std::byte> payload) {
+  co_await rank.request(peer, handler, payload, words[0], words[1], words[2], words[3], words[4]);
+}
+
+}  // namespace
+
+Exchange::Exchange(Rank& rank) : rank_(rank) {
+  rank.core().peers().watches().add(*this);
+}
+
+Exchange::Asking::Asking(Exchange& of, const char* what, std::uint32_t peer)
+    : exchange(of), serial(++of.serial_), ended(of.rank_.core(), what, peer) {
+  of.asking_.emplace(serial, this);
+}
+
+// --- who asks ---
+
+Task<> Exchange::put(ScatteredSource source, RemoteAddress origin, const Layout& layout, std::uint64_t count,
+                     std::uint64_t bytes) {
+  Asking asking(*this, "put", origin.rank);
+  const std::vector<std::byte> encoded = layout.encode();
+  const std::size_t first = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, kPieceBytes));
+  const auto buffer = room_for(encoded.size() + first);
+  const std::span payload(buffer.get(), encoded.size() + first);
+  std::copy(encoded.begin(), encoded.end(), payload.begin());
+  pack(source, 0, payload.subspan(encoded.size()));
+  const Opening opening{asking.serial, origin, length_of(encoded), count, bytes};
+  bool lost = false;
+  try {
+    if (first == bytes) {
+      co_await send(rank_, origin.rank, on_put, opening.words(), payload);
+    } else {
+      Outgoing out{*this, origin.rank, on_piece, asking.serial, source, bytes, first, nullptr};
+      co_await with_scope(open_and_send, std::ref(out), std::span<const std::byte>(payload), std::cref(opening));
+    }
+  } catch (const Error& error) {
+    if (error.code() != Errc::peer_lost) throw;
+    lost = true;
+  }
+  if (lost) rank_.core().throw_lost("put", origin.rank);
+  co_await asking.ended;
+  if (asking.refused) throw_refused(asking, Extent::of(origin, layout, count));
+}
+
+Task<> Exchange::get(RemoteAddress origin, const Layout& layout, std::uint64_t count, ScatteredTarget target,
+                     std::uint64_t bytes) {
+  Asking asking(*this, "get", origin.rank);
+  asking.target = &target;
+  asking.bytes = asking.missing = bytes;
+  const std::vector<std::byte> encoded = layout.encode();
+  const Opening opening{asking.serial, origin, length_of(encoded), count, bytes};
+  bool lost = false;
+  try {
+    co_await send(rank_, origin.rank, on_get, opening.words(), encoded);
+  } catch (const Error& error) {
+    if (error.code() != Errc::peer_lost) throw;
+    lost = true;
+  }
+  if (lost) rank_.core().throw_lost("get", origin.rank);
+  co_await asking.ended;
+  if (asking.refused) throw_refused(asking, Extent::of(origin, layout, count));
+}
+
+Task<> Exchange::ask(std::uint32_t peer, bool put, std::array<std::uint64_t, Opening::kWords> words,
+                     std::span<const std::byte> payload) {
+  Asking asking(*this, put ? "put" : "get", peer);
+  words[0] = asking.serial;
+  co_await send(rank_, peer, put ? on_put : on_get, words, payload);
+  co_await asking.ended;
+  if (asking.refused) throw_refused(asking, {{words[1], peer, static_cast<std::uint32_t>(words[2] >> 32)}, 0, 0});
+}
+
+void Exchange::throw_refused(const Asking& asking, const Extent& extent) const {
+  const int peer = asking.ended.peer();
+  const auto bytes = static_cast<std::size_t>(extent.bytes);
+  const std::string detail = asking.refused == Errc::bad_input
+                                 ? "the peer can't make sense of it, or has no memory for it"
+                                 : rank_.core().describe_failure(asking.refused, peer, extent.low, bytes);
+  throw Error::of_operation(asking.refused, asking.ended.what(), static_cast<int>(rank_.id()), peer, detail);
+}
+
+/// The opening first: messages keep their order.
+Task<> Exchange::open_and_send(Scope& scope, Outgoing& out, std::span<const std::byte> payload,
+                               const Opening& opening) {
+  scope.spawn(send(out.exchange.rank_, out.peer, on_put, opening.words(), payload));
+  co_await send_pieces(scope, out);
+}
+
+Task<> Exchange::send_pieces(Scope& scope, Outgoing& out) {
+  for (std::size_t i = 0; i < kPiecesAtOnce && out.position < out.bytes; ++i) scope.spawn(send_some(out));
+  co_return;
+}
+
+Task<> Exchange::send_some(Outgoing& out) {
+  Exchange& exchange = out.exchange;
+  const auto buffer = room_for(kPieceBytes);
+  while (out.position < out.bytes) {
+    // The peer has refused the rest, or our memory has been withdrawn.
+    out.stopped |= out.extent == nullptr ? exchange.asking_.at(out.serial)->refused.value() != 0
+                                         : exchange.find(*out.extent, false) == nullptr;
+    if (out.stopped) co_return;
+    const std::uint64_t position = out.position;
+    out.position += pack(out.source, position, {buffer.get(), kPieceBytes});
+    const std::span<const std::byte> piece(buffer.get(), static_cast<std::size_t>(out.position - position));
+    co_await exchange.rank_.request(out.peer, out.handler, piece, out.serial, position);
+  }
+}
+
+Exchange::Asking* Exchange::find_asking(const Message& message) noexcept {
+  if (message.argument_count() != 2) return nullptr;
+  const auto found = asking_.find(message.argument(0));
+  if (found == asking_.end() || found->second->ended.peer() != static_cast<int>(message.source())) return nullptr;
+  return found->second;
+}
+
+void Exchange::on_done(Rank& rank, const Message& message) {
+  Asking* asking = rank.local<Exchange>().find_asking(message);
+  if (asking == nullptr) return;
+  asking->refused = refusal_of(message.argument(1));
+  // An end without the data is none.
+  if (asking->missing > 0 && !asking->refused) asking->refused = Errc::bad_input;
+  asking->ended.set();
+}
+
+void Exchange::on_data(Rank& rank, const Message& message) {
+  Asking* asking = rank.local<Exchange>().find_asking(message);
+  if (asking == nullptr || asking->target == nullptr || asking->missing == 0) return;
+  const std::span<const std::byte> data = message.payload();
+  const std::uint64_t position = message.argument(1);
+  if (position > asking->bytes || data.size() > asking->bytes - position || data.size() > asking->missing) {
+    asking->refused = Errc::bad_input;
+    asking->missing = 0;
+    return asking->ended.set();
+  }
+  unpack(data, position, *asking->target);
+  asking->missing -= data.size();
+  if (asking->missing == 0) asking->ended.set();
+}
+
+// --- who is asked ---
+
+std::byte* Exchange::find(const Extent& extent, bool to_write) const noexcept {
+  const RemoteAddress& low = extent.low;
+  const auto bytes = static_cast<std::size_t>(extent.bytes);
+  if (low.segment == RemoteAddress::kWholeMemory) {
+    const bool lent = !to_write && rank_.core().lent().covers(low.offset, extent.bytes);
+    return lent ? reinterpret_cast<std::byte*>(low.offset) : nullptr;
+  }
+  const AddressMap& addresses = rank_.core().addresses();
+  return addresses.check(low, bytes) ? nullptr : reinterpret_cast<std::byte*>(addresses.address_there(low));
+}
+
+void Exchange::on_put(Rank& rank, const Message& message) {
+  auto& exchange = rank.local<Exchange>();
+  try {
+    Asked asked = Asked::read(message.arguments(), message.payload(), rank.id());
+    std::byte* low = exchange.find(asked.extent, true);
+    if (low == nullptr) return refuse(message, on_done, Errc::out_of_segment);
+    unpack(asked.data, 0, {asked.extent.origin(low), asked.layout, asked.count});
+    const std::uint64_t missing = asked.bytes - asked.data.size();
+    if (missing == 0) return message.reply(on_done, {}, {asked.serial, 0});
+    asked.data = {};
+    exchange.incoming_.insert_or_assign({message.source(), asked.serial}, Incoming{std::move(asked), missing});
+  } catch (const std::exception&) {  // malformed, or beyond our memory
+    refuse(message, on_done, Errc::bad_input);
+  }
+}
+
+void Exchange::on_piece(Rank& rank, const Message& message) {
+  auto& exchange = rank.local<Exchange>();
+  if (message.argument_count() != 2) return;
+  const auto found = exchange.incoming_.find({message.source(), message.argument(0)});
+  if (found == exchange.incoming_.end()) return;  // it has been refused
+  auto& [asked, missing] = found->second;
+  const std::span<const std::byte> data = message.payload();
+  const std::uint64_t position = message.argument(1);
+  std::byte* low = exchange.find(asked.extent, true);
+  const bool fits = position <= asked.bytes && data.size() <= asked.bytes - position && data.size() <= missing;
+  if (low == nullptr || !fits) {
+    exchange.incoming_.erase(found);
+    return refuse(message, on_done, fits ? Errc::out_of_segment : Errc::bad_input);
+  }
+  unpack(data, position, {asked.extent.origin(low), asked.layout, asked.count});
+  missing -= data.size();
+  if (missing > 0) return;
+  exchange.incoming_.erase(found);
+  message.reply(on_done, {}, {message.argument(0), 0});
+}
+
+void Exchange::on_get(Rank& rank, const Message& message) {
+  auto& exchange = rank.local<Exchange>();
+  try {
+    Asked asked = Asked::read(message.arguments(), message.payload(), rank.id());
+    std::byte* low = exchange.find(asked.extent, false);
+    if (low == nullptr) return refuse(message, on_done, Errc::out_of_segment);
+    if (asked.bytes == 0) return message.reply(on_done, {}, {asked.serial, 0});
+    asked.data = {};
+    if (asked.bytes > message.reply_bytes_max())
+      return rank.service().spawn(exchange.serve_get(message.source(), std::move(asked)));
+    const auto bytes = static_cast<std::size_t>(asked.bytes);
+    const auto buffer = room_for(bytes);
+    pack({asked.extent.origin(low), asked.layout, asked.count}, 0, {buffer.get(), bytes});
+    message.reply(on_data, {buffer.get(), bytes}, {asked.serial, 0});
+  } catch (const std::exception&) {  // malformed, or beyond our memory
+    refuse(message, on_done, Errc::bad_input);
+  }
+}
+
+Task<> Exchange::serve_get(std::uint32_t peer, Asked asked) {
+  co_await yield();  // not from inside a handler
+  std::byte* low = find(asked.extent, false);
+  Outgoing out{*this,       peer, on_data,       asked.serial,  {nullptr, asked.layout, asked.count},
+               asked.bytes, 0,    &asked.extent, low == nullptr};
+  if (low != nullptr) out.source.origin = asked.extent.origin(low);
+  try {
+    if (!out.stopped) co_await with_scope(send_pieces, std::ref(out));
+    if (out.stopped)
+      co_await rank_.request(peer, on_done, {}, asked.serial, static_cast<std::uint64_t>(Errc::out_of_segment));
+  } catch (const Error& error) {
+    if (error.code() != Errc::peer_lost) throw;  // nobody is left who would want the data
+  }
+}
+
+void Exchange::lost(const Loss& loss) noexcept {
+  std::erase_if(incoming_, [&loss](const auto& entry) { return entry.first.first == loss.peer; });
+}
+
+}  // namespace coracle::scattered

@@ -1,0 +1,99 @@
+// Exchange: transfers between layouts of two ranks that do not reach each other's memory, by active messages. The first
+// one carries the encoded layout; data goes packed, in pieces, of which each is unpacked as it comes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "runtime/layout/copy.hpp"
+#include "runtime/peer_event.hpp"
+#include "runtime/rank.hpp"
+#include "runtime/scattered/request.hpp"
+
+namespace coracle::scattered {
+
+/// One rank's (`rank.local<Exchange>()`); its thread only.
+class Exchange final : private LossWatch {
+ public:
+  /// Data of one message. Several are on the way at a time, each with a buffer of its own.
+  static constexpr std::size_t kPieceBytes = 64 * 1024;
+  static constexpr std::size_t kPiecesAtOnce = 4;
+
+  explicit Exchange(Rank& rank);
+  ~Exchange() = default;
+
+  /// Both sides have `bytes`. The peer must exist. Done when the data is in the peer's memory, or in ours. What is
+  /// referred to must live until then. Throws Error (out_of_segment: the peer does not have that memory; peer_lost).
+  Task<> put(ScatteredSource source, RemoteAddress origin, const Layout& layout, std::uint64_t count,
+             std::uint64_t bytes);
+  Task<> get(RemoteAddress origin, const Layout& layout, std::uint64_t count, ScatteredTarget target,
+             std::uint64_t bytes);
+  /// For tests: asks `peer` by any words (but for the serial number) and any payload; throws what put and get would.
+  Task<> ask(std::uint32_t peer, bool put, std::array<std::uint64_t, Opening::kWords> words,
+             std::span<const std::byte> payload);
+  /// Puts of peers of which some data is still to come.
+  std::size_t incoming() const noexcept { return incoming_.size(); }
+  /// For tests: the serial number of the transfer that this rank has begun last.
+  std::uint64_t asked_last() const noexcept { return serial_; }
+  /// For tests: what else peers may send.
+  static void on_piece(Rank& rank, const Message& message);
+  static void on_data(Rank& rank, const Message& message);
+
+ private:
+  /// A transfer that this rank has asked for; it lives in the frame of put() or get().
+  struct Asking {
+    Asking(Exchange& of, const char* what, std::uint32_t peer);
+    ~Asking() { exchange.asking_.erase(serial); }
+    Asking(const Asking&) = delete;
+    Asking& operator=(const Asking&) = delete;
+    Exchange& exchange;
+    const std::uint64_t serial;
+    PeerEvent ended;
+    std::error_code refused;
+    const ScatteredTarget* target = nullptr;  // of a get
+    std::uint64_t missing = 0;                // of it, in bytes
+    std::uint64_t bytes = 0;
+  };
+  /// Data on its way to a peer.
+  struct Outgoing {
+    Exchange& exchange;
+    std::uint32_t peer;
+    Handler handler;
+    std::uint64_t serial;
+    ScatteredSource source;
+    std::uint64_t bytes;
+    std::uint64_t position;  // of what is to be sent next
+    const Extent* extent;    // of memory that may be withdrawn; or null
+    bool stopped = false;
+  };
+
+  static void on_put(Rank& rank, const Message& message);
+  static void on_get(Rank& rank, const Message& message);
+  static void on_done(Rank& rank, const Message& message);
+
+  static Task<> open_and_send(Scope& scope, Outgoing& out, std::span<const std::byte> payload, const Opening& opening);
+  static Task<> send_pieces(Scope& scope, Outgoing& out);
+  static Task<> send_some(Outgoing& out);
+  Task<> serve_get(std::uint32_t peer, Asked asked);
+  [[noreturn]] void throw_refused(const Asking& asking, const Extent& extent) const;
+
+  /// Where an extent of this rank's memory begins; null: it does not exist, or is not for peers.
+  std::byte* find(const Extent& extent, bool to_write) const noexcept;
+  Asking* find_asking(const Message& message) noexcept;
+  bool concerns(std::uint32_t) const noexcept override { return false; }  // nothing waits for it
+  void lost(const Loss& loss) noexcept override;
+
+  Rank& rank_;
+  std::uint64_t serial_ = 0;
+  std::unordered_map<std::uint64_t, Asking*> asking_;
+  struct Incoming {
+    Asked asked;
+    std::uint64_t missing;
+  };
+  std::map<std::pair<std::uint32_t, std::uint64_t>, Incoming> incoming_;  // by rank and serial number
+};
+
+}  // namespace coracle::scattered

@@ -1,0 +1,192 @@
+// Where a transfer of layouts goes, and the way through memory at hand.
+#include "runtime/scattered/transfer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/error.hpp"
+#include "runtime/event.hpp"
+#include "runtime/layout/block_kernels.hpp"
+#include "runtime/rank.hpp"
+#include "runtime/scattered/exchange.hpp"
+
+namespace coracle {
+namespace {
+
+/// Copied without a look at the loop: some hundred microseconds, even of short blocks.
+constexpr std::uint64_t kCopiedAtOnce = 1 << 20;
+
+const char* name_of(Operation::Verb verb) noexcept {
+  return verb == Operation::Verb::put ? "put" : "get";
+}
+
+}  // namespace
+
+ScatteredTransfer::ScatteredTransfer(Rank& rank, Operation::Verb verb, const ScatteredTarget& local,
+                                     const RemoteAddress& remote, const Layout& layout, std::uint64_t count)
+    : rank_(rank),
+      operation_(verb, name_of(verb), remote.rank),
+      local_layout_(&local.layout),
+      remote_layout_(&layout),
+      local_count_(local.count),
+      remote_count_(count),
+      origin_(remote),
+      bytes_(layout.packed_bytes(count)) {
+  const std::uint64_t local_bytes = local.layout.packed_bytes(local.count);
+  CORACLE_ASSERT(local_bytes == bytes_, "{}: {} bytes here and {} bytes at the peer", name_of(verb), local_bytes,
+                 bytes_);
+  const scattered::Extent extent = scattered::Extent::of(remote, layout, count);
+  operation_.local = local.origin;
+  take_extent(extent.low, extent.bytes);
+}
+
+ScatteredTransfer::ScatteredTransfer(Rank& rank, Operation::Verb verb, void* local, Layout local_layout,
+                                     const RemoteAddress& remote, Layout layout)
+    : ScatteredTransfer(rank, verb, {local, local_layout}, remote, layout, 1) {
+  own_.emplace(std::move(local_layout), std::move(layout));
+}
+
+ScatteredTransfer::ScatteredTransfer(Rank& rank, Operation::Verb verb, void* local, const RemoteAddress& remote,
+                                     std::size_t element_bytes, const Strided& shape)
+    : rank_(rank), operation_(verb, name_of(verb), remote.rank), origin_(remote) {
+  operation_.local = local;
+  if (describe_tile(element_bytes, shape)) return;
+  throw Error(Errc::bad_input, fmt::format("{}: {} blocks of {} elements of {} bytes lie 2^63 bytes or more apart",
+                                           name_of(verb), shape.count, shape.block, element_bytes));
+}
+
+/// False when it reaches over 2^63 bytes.
+bool ScatteredTransfer::describe_tile(std::size_t element_bytes, const Strided& shape) noexcept {
+  const bool is_put = operation_.verb == Operation::Verb::put;
+  Tile tile{};
+  std::int64_t last = 0;
+  std::int64_t high = 0;
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(shape.block, element_bytes, &tile.block_bytes) ||
+      __builtin_add_overflow(shape.count, 0, &tile.count) ||
+      __builtin_mul_overflow(tile.count, tile.block_bytes, &bytes))
+    return false;
+  const auto element = static_cast<std::int64_t>(element_bytes);
+  for (const bool is_remote : {false, true}) {
+    std::int64_t& stride = is_remote ? tile.remote_stride : tile.local_stride;
+    if (__builtin_mul_overflow(is_remote == is_put ? shape.target_stride : shape.source_stride, element, &stride) ||
+        __builtin_mul_overflow(std::max<std::int64_t>(tile.count - 1, 0), stride, &last) ||
+        __builtin_add_overflow(last < 0 ? -(last + 1) : last, tile.block_bytes, &high))
+      return false;
+  }
+  bytes_ = static_cast<std::uint64_t>(bytes);
+  tile_ = tile;
+  if (bytes == 0) last = 0;
+  RemoteAddress low = origin_;
+  low.offset += static_cast<std::uint64_t>(std::min<std::int64_t>(last, 0));
+  take_extent(low, bytes == 0 ? 0
+                              : static_cast<std::uint64_t>(last < 0 ? -last : last) +
+                                    static_cast<std::uint64_t>(tile.block_bytes));
+  return true;
+}
+
+void ScatteredTransfer::make_layouts() {
+  const Layout block = Layout::bytes(tile_->block_bytes);
+  own_.emplace(block.hvector(tile_->count, 1, tile_->local_stride),
+               block.hvector(tile_->count, 1, tile_->remote_stride));
+  tile_.reset();
+}
+
+void ScatteredTransfer::copy_tile() noexcept {
+  if (bytes_ == 0) return;
+  const layouts::Places here{tile_->local_stride, 0, nullptr, nullptr};
+  const layouts::Places there{tile_->remote_stride, 0, nullptr, nullptr};
+  auto* local = static_cast<std::byte*>(operation_.local);
+  const auto block_bytes = static_cast<std::uint64_t>(tile_->block_bytes);
+  if (operation_.verb == Operation::Verb::put)
+    layouts::move_blocks(remote_, there, local, here, block_bytes, tile_->count, 1);
+  else
+    layouts::move_blocks(local, here, remote_, there, block_bytes, tile_->count, 1);
+}
+
+bool ScatteredTransfer::await_ready() {
+  if (tile_ && bytes_ <= kCopiedAtOnce) {
+    failure_ = find_remote();
+    if (!failure_ && remote_ != nullptr) copy_tile();
+    if (failure_ || remote_ != nullptr) return true;
+  }
+  if (tile_) make_layouts();
+  if (own_) {  // only now do they lie where they will stay
+    local_layout_ = &own_->first;
+    remote_layout_ = &own_->second;
+  }
+  failure_ = find_remote();
+  if (failure_) return true;
+  if (remote_ != nullptr) {
+    copy_piece(0);
+    if (bytes_ <= kCopiedAtOnce) return true;
+  }
+  rest_.emplace(remote_ != nullptr ? copy_rest() : transfer());
+  rest_->awaited_at(where_);
+  return rest_->await_ready();
+}
+
+std::error_code ScatteredTransfer::find_remote() {
+  const RankCore& core = rank_.core();
+  const RemoteAddress& low = operation_.remote;
+  if (core.peers().lost(low.rank)) return Errc::peer_lost;
+  std::byte* found = core.addresses().reach(low, operation_.bytes);
+  if (found == nullptr) return check_remote();
+  const auto low_from = static_cast<std::int64_t>(low.offset - origin_.offset);
+  remote_ = scattered::Extent{low, operation_.bytes, low_from}.origin(found);
+  return {};
+}
+
+std::error_code ScatteredTransfer::check_remote() const noexcept {
+  const RemoteAddress& low = operation_.remote;
+  if (const std::error_code error = rank_.core().addresses().check(low, operation_.bytes)) return error;
+  // Segments of other nodes are as long as ours, so that nothing need be sent there to be refused.
+  const std::uint64_t room = rank_.core().region().shape().segment_bytes;
+  const bool is_out = low.offset > room || operation_.bytes > room - low.offset;
+  return low.segment == RemoteAddress::kOwnSegment && is_out ? Errc::out_of_segment : std::error_code();
+}
+
+void ScatteredTransfer::copy_piece(std::uint64_t position) noexcept {
+  const std::uint64_t bytes = std::min(bytes_ - position, kCopiedAtOnce);
+  const bool is_put = operation_.verb == Operation::Verb::put;
+  void* from = is_put ? operation_.local : remote_;
+  void* to = is_put ? remote_ : operation_.local;
+  const auto& [from_layout, from_count] =
+      is_put ? std::pair(local_layout_, local_count_) : std::pair(remote_layout_, remote_count_);
+  const auto& [to_layout, to_count] =
+      is_put ? std::pair(remote_layout_, remote_count_) : std::pair(local_layout_, local_count_);
+  copy({to, *to_layout, to_count}, {from, *from_layout, from_count}, position, bytes);
+}
+
+Task<> ScatteredTransfer::copy_rest() {
+  for (std::uint64_t position = kCopiedAtOnce; position < bytes_; position += kCopiedAtOnce) {
+    co_await yield();
+    failure_ = find_remote();  // it may have been withdrawn meanwhile
+    if (failure_) co_return;
+    copy_piece(position);
+  }
+}
+
+Task<> ScatteredTransfer::transfer() {
+  const LayoutShape here = local_layout_->shape(local_count_);
+  const LayoutShape there = remote_layout_->shape(remote_count_);
+  const TransportTraits traits = rank_.core().transport_to(origin_.rank).traits_to(origin_.rank);
+  // Only of segments do we know that all of it exists before anything has been written.
+  const bool is_known = origin_.segment == RemoteAddress::kOwnSegment && bytes_ > 0;
+  if (is_known && scattered::choose_way(traits, here, there) == scattered::Way::blocks)
+    return scattered::transfer_blocks(rank_, operation_.verb, local(), origin_, *remote_layout_, remote_count_);
+  auto& exchange = rank_.local<scattered::Exchange>();
+  if (operation_.verb == Operation::Verb::put)
+    return exchange.put({operation_.local, *local_layout_, local_count_}, origin_, *remote_layout_, remote_count_,
+                        bytes_);
+  return exchange.get(origin_, *remote_layout_, remote_count_, local(), bytes_);
+}
+
+void ScatteredTransfer::throw_failure() const {
+  const int peer = operation_.peer();
+  throw Error::of_operation(failure_, operation_.what(), static_cast<int>(rank_.id()), peer,
+                            rank_.core().describe_failure(failure_, peer, operation_.remote, operation_.bytes));
+}
+
+}  // namespace coracle
