@@ -74,6 +74,8 @@ TEST_CASE("coracle bench: each benchmark prints its rows, and the same as JSON")
     tables_of("atomics", {"--place", placement});
     tables_of("get", {"--place", placement});
     CHECK(tables_of("pack", {"--place", placement}).size() == 5);
+    CHECK(tables_of("vis", {"--place", placement}).size() == 2);
+    CHECK(tables_of("vis", {"--place", placement, "--nodes", "2", "-n", "3"}).at(1).at("rows").size() == 15);
     tables_of("idle", {"--place", placement, "-n", "3"});
     tables_of("spawn", {"--place", placement, "-n", "3"});
     tables_of("tune", {"--place", placement, "-n", "3"});

@@ -9,6 +9,7 @@ std::span<const Benchmark> benchmarks() {
       {"loop", "tasks, operations and the event loop", bench_loop, {1}, 1, 64 * kMiB},
       {"put", "puts from 8 B to 64 MiB beside memcpy", bench_put, {2}, 2, 256 * kMiB, bench_node_put},
       {"get", "gets from 8 B to 64 MiB beside memcpy", bench_get, {2}, 2, 256 * kMiB, bench_node_get},
+      {"vis", "strided puts and gets beside contiguous ones", bench_vis, {2}, 2, 64 * kMiB, bench_vis},
       {"am", "active messages beside the hand-over of a cache line", bench_am, {2}, 2, 64 * kMiB, bench_node_am},
       {"pingpong", "tagged messages from 8 B to 16 MiB beside a flag and one copy", bench_pingpong, {2}, 2, 128 * kMiB},
       {"matching", "tagged messages among thousands that wait", bench_matching, {2}, 2, 64 * kMiB},

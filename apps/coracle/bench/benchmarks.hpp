@@ -56,6 +56,7 @@ const Benchmark* find_benchmark(const std::string& name);
 Task<> bench_loop(Bench& bench);
 Task<> bench_put(Bench& bench);
 Task<> bench_get(Bench& bench);
+Task<> bench_vis(Bench& bench);
 Task<> bench_am(Bench& bench);
 Task<> bench_pingpong(Bench& bench);
 Task<> bench_matching(Bench& bench);
