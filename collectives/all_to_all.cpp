@@ -96,11 +96,15 @@ Task<> all_to_all_by_board(Team& team, std::span<const std::byte> source, Blocks
 
 }  // namespace
 
+bool exchanges_at_once(Team& team, std::size_t bytes) {
+  constexpr std::uint32_t kExchangingMax = 32;
+  const bool quick = bytes <= kCopiedBytesMax || !team.rank().loop().spins();
+  return quick && ExchangeSmall::suits(team, bytes, kExchangingMax);
+}
+
 Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks source_blocks,
                         std::span<std::byte> target, Blocks target_blocks, bool same_size, Algorithm algorithm) {
-  constexpr std::uint32_t kExchangingMax = 32;
-  const bool quick = source.size() <= kCopiedBytesMax || !team.rank().loop().spins();
-  if (quick && same_size && target.size() == source.size() && ExchangeSmall::suits(team, source.size(), kExchangingMax))
+  if (same_size && target.size() == source.size() && exchanges_at_once(team, source.size()))
     return all_to_all_by_exchange(team, source, target);
   return all_to_all_by_board(team, source, std::move(source_blocks), target, std::move(target_blocks), same_size,
                              algorithm);

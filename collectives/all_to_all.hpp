@@ -14,6 +14,9 @@ namespace coracle {
 Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks source_blocks,
                         std::span<std::byte> target, Blocks target_blocks, bool same_size, Algorithm algorithm);
 
+/// Whether `bytes` of each member, in blocks of the same size, go without anybody's waiting until others have read.
+bool exchanges_at_once(Team& team, std::size_t bytes);
+
 template <class T>
 Task<> Team::all_to_all(std::span<const std::type_identity_t<T>> source, std::span<T> target, Algorithm algorithm) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");

@@ -105,6 +105,12 @@ void Mates::check_bytes(std::uint32_t place, std::size_t bytes) {
     throw_sizes_differ(bytes, there, round_.board().rank_at(place));
 }
 
+Task<const std::byte*> Mates::begin_reading(std::uint32_t place) {
+  const std::byte* theirs = round_.begin_reading(place);
+  if (theirs == nullptr) co_await wait(place, kFailed);  // it took back what it lent: why, is about to be told
+  co_return theirs;
+}
+
 Task<> Mates::take(std::uint32_t place, std::size_t offset, std::span<std::byte> target, Copying how) {
   if (target.empty()) co_return;
   if (!round_.is_lent(place)) {
@@ -112,7 +118,7 @@ Task<> Mates::take(std::uint32_t place, std::size_t offset, std::span<std::byte>
     co_return;
   }
   const bool copied = co_await round_.copy(place, offset, target, how);
-  if (!copied) co_await wait(place, kFailed);  // it took back what it lent: why, is about to be told
+  if (!copied) co_await wait(place, kFailed);  // as above
 }
 
 Task<> Mates::take_result(std::uint32_t place, std::size_t offset, std::span<std::byte> target) {

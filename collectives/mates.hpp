@@ -55,6 +55,8 @@ class Mates {
   std::size_t bytes_of(std::uint32_t place) noexcept { return round_.bytes_of(place); }
   /// Throws Error (bad_input) if that is not `bytes`.
   void check_bytes(std::uint32_t place, std::size_t bytes);
+  /// What a mate lends, which stays there until Round::end_reading().
+  Task<const std::byte*> begin_reading(std::uint32_t place);
   /// Copies out of what a mate has given or lends.
   Task<> take(std::uint32_t place, std::size_t offset, std::span<std::byte> target, Copying how = Copying::by_caches);
   /// Copies out of the results that a mate lends beside its data (Round::lend_results).

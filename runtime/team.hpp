@@ -32,6 +32,8 @@ class PersistentSend;
 class Rank;
 class Receive;
 class Send;
+struct ScatteredSource;
+struct ScatteredTarget;
 
 /// A team's signals, at the same offset of every member's segment, so that nobody has to ask for them.
 struct TeamArea {
@@ -159,6 +161,13 @@ class Team final : private LossWatch {
   template <class T>
   Task<> all_to_all_v(std::span<const std::type_identity_t<T>> source, std::span<const std::size_t> source_counts,
                       std::span<T> target, std::span<const std::size_t> target_counts);
+  /// Block i of scattered memory goes to member i. `source` and `target` are the blocks for and of member 0, each of
+  /// `count` repetitions of its layout; each further one lies count * extent behind. All blocks of all members have the
+  /// same number of bytes; their layouts may differ. Layouts must live, and memory of the two sides be apart, until it
+  /// has returned. In one address space it goes straight from layout to layout.
+  Task<> all_to_all(ScatteredSource source, ScatteredTarget target);
+  /// The same with a block for each member: what each member sends must be what its receiver expects.
+  Task<> all_to_all_w(std::span<const ScatteredSource> sources, std::span<const ScatteredTarget> targets);
   /// Members with the same `color` form a new team, in the order of `key` (ties: of their place here). Collective.
   Task<std::unique_ptr<Team>> split(std::uint32_t color, std::uint32_t key);
 

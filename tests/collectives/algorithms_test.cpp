@@ -35,7 +35,7 @@ std::vector<Kind> kinds_of(Collective collective) {
     case Collective::reduce_scatter:
       return {Kind::reduce_scatter, Kind::reduce_scatter_v};
     case Collective::all_to_all:
-      return {Kind::all_to_all, Kind::all_to_all_v};
+      return {Kind::all_to_all, Kind::all_to_all_v, Kind::all_to_all_layouts, Kind::all_to_all_w};
     case Collective::scan:
       return {Kind::scan, Kind::exclusive_scan};
   }

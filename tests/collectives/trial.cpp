@@ -180,12 +180,52 @@ Task<> attempt_all_to_all(Team& team, Trial trial) {
   require(target, expected, trial, team);
 }
 
+/// A sender has gaps, a receiver the blocks of all as columns of a matrix.
+Task<> attempt_all_to_all_layouts(Team& team, Trial trial) {
+  const bool differ = trial.kind == Kind::all_to_all_w;
+  const std::vector<std::size_t> same(team.size(), trial.elements);
+  const std::vector<std::size_t> to = differ ? counts_to_all(trial, team, team.index()) : same;
+  const std::vector<std::size_t> from = differ ? counts_from_all(trial, team, team.index()) : same;
+  const std::size_t gap = 1 + team.index() % 3;
+  std::vector<Affine> source(sum_of(to) * gap);
+  std::vector<Affine> expected(*std::max_element(from.begin(), from.end()) * team.size(), Affine{7, 7});
+  std::vector<Affine> target = expected;
+  const Layout one = Layout::of<Affine>().resized(0, static_cast<std::int64_t>(gap * sizeof(Affine)));
+  const Layout element = Layout::of<Affine>();
+  std::vector<ScatteredSource> sources;
+  std::vector<ScatteredTarget> targets;
+  std::vector<Layout> columns;
+  columns.reserve(team.size());
+  Affine* place = source.data();
+  for (std::uint32_t member = 0; member < team.size(); ++member) {
+    const std::vector<Affine> sent = values(trial, team.index(), to[member], member * 100);
+    const std::vector<Affine> came = values(trial, member, from[member], team.index() * 100);
+    sources.push_back({place, one, to[member]});
+    for (const Affine& value : sent) {
+      *place = value;
+      place += gap;
+    }
+    columns.push_back(element.vector(static_cast<std::int64_t>(from[member]), 1, team.size())
+                          .resized(0, static_cast<std::int64_t>(sizeof(Affine))));
+    targets.push_back({target.data() + member, columns.back(), 1});
+    for (std::size_t i = 0; i < came.size(); ++i) expected[i * team.size() + member] = came[i];
+  }
+  if (differ)
+    co_await team.all_to_all_w(sources, targets);
+  else
+    co_await team.all_to_all(sources.front(), targets.front());
+  std::fill(source.begin(), source.end(), Affine{0, 0});  // ours again
+  require(target, expected, trial, team);
+}
+
 }  // namespace
 
 std::string text_of(const Trial& trial) {
   constexpr const char* kNames[kKinds] = {
-      "reduce",   "all_reduce", "reduce_scatter", "reduce_scatter_v", "scan",      "exclusive_scan", "gather",
-      "gather_v", "gather_all", "gather_all_v",   "scatter",          "scatter_v", "all_to_all",     "all_to_all_v"};
+      "reduce",         "all_reduce", "reduce_scatter", "reduce_scatter_v", "scan",
+      "exclusive_scan", "gather",     "gather_v",       "gather_all",       "gather_all_v",
+      "scatter",        "scatter_v",  "all_to_all",     "all_to_all_v",     "all_to_all of layouts",
+      "all_to_all_w"};
   return std::string(kNames[static_cast<std::uint32_t>(trial.kind)]) + " of " + std::to_string(trial.elements) +
          " elements, root " + std::to_string(trial.root) + ", round " + std::to_string(trial.round) +
          (trial.commutative ? ", commutative" : "");
@@ -214,6 +254,9 @@ Task<> attempt(Team& team, Trial trial) {
     case Kind::all_to_all:
     case Kind::all_to_all_v:
       return attempt_all_to_all(team, trial);
+    case Kind::all_to_all_layouts:
+    case Kind::all_to_all_w:
+      return attempt_all_to_all_layouts(team, trial);
   }
   throw std::logic_error("no such kind");
 }

@@ -23,8 +23,10 @@ enum class Kind : std::uint8_t {
   scatter_v,
   all_to_all,
   all_to_all_v,
+  all_to_all_layouts,
+  all_to_all_w,
 };
-inline constexpr std::uint32_t kKinds = 14;
+inline constexpr std::uint32_t kKinds = 16;
 
 struct Trial {
   Kind kind;

@@ -24,6 +24,7 @@ Task<> suite(Rank& self) {
                                      {"broadcasts", conformance::broadcasts},
                                      {"family", conformance::family},
                                      {"scattered transfers", conformance::scattered_transfers},
+                                     {"scattered blocks to all", conformance::exchanges},
                                      {"errors", conformance::errors}};
   for (const auto& part : parts) {
     co_await part.run(self);

@@ -24,6 +24,7 @@ Task<> collectives(Rank& self);
 Task<> broadcasts(Rank& self);
 Task<> family(Rank& self);
 Task<> scattered_transfers(Rank& self);
+Task<> exchanges(Rank& self);
 Task<> errors(Rank& self);
 
 /// Ends the job with a message when `condition` does not hold.

@@ -1,0 +1,143 @@
+// all_to_all of scattered blocks: in one address space each copies its blocks straight from its mates' layouts to its
+// own, with nothing between; elsewhere the blocks are packed, exchanged as bytes and unpacked.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "collectives/all_to_all.hpp"
+#include "collectives/mates.hpp"
+#include "collectives/scattered_blocks.hpp"
+#include "collectives/scratch.hpp"
+#include "collectives/sizes.hpp"
+#include "runtime/team.hpp"
+
+namespace coracle {
+namespace {
+
+/// While one reads what a mate lends.
+class Reading {
+ public:
+  explicit Reading(Round& round) noexcept : round_(round) {}
+  ~Reading() { round_.end_reading(); }
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+
+ private:
+  Round& round_;
+};
+
+/// In `sim` a copy takes as long as one of as many bytes in a row, out of this rank's memory.
+Task<> let_time_pass(Rank& rank, std::uint32_t owner, std::size_t bytes) {
+  const Scratch from(bytes);
+  const Scratch to(bytes);
+  std::memset(from.data(), 0, bytes);
+  const auto address = reinterpret_cast<std::uint64_t>(from.data());
+  co_await rank.get(Remote<std::byte>({address, owner, RemoteAddress::kWholeMemory}), to.span());
+}
+
+/// `target`: of the mate's block for this member.
+Task<> copy_from(Mates& mates, Team& team, std::uint32_t mate, ScatteredTarget target, std::size_t bytes) {
+  const auto* theirs = reinterpret_cast<const SourceBlocks*>(co_await mates.begin_reading(mate));
+  const Reading reading(mates.round());
+  const std::uint32_t owner = mates.round().board().rank_at(mate);
+  const std::size_t there = theirs->bytes_of(team.index());
+  if (there != bytes) throw_sizes_differ(bytes, there, owner);
+  if (!mates.round().copies_at_once()) co_await let_time_pass(team.rank(), owner, bytes);
+  copy(target, theirs->of(team.index()), 0, bytes);
+}
+
+/// Whoever has come is served before those who have not.
+Task<> copy_straight(Mates& mates, Team& team, const SourceBlocks& source, const TargetBlocks& target) {
+  const TeamNodes& nodes = team.nodes();
+  mates.lend({reinterpret_cast<const std::byte*>(&source), sizeof source}, 1);
+  copy(target.of(team.index()), source.of(team.index()), 0, source.bytes_of(team.index()));
+  std::vector<std::uint32_t> missing;
+  for (std::uint32_t step = 1; step < mates.count(); ++step) missing.push_back((mates.place() + step) % mates.count());
+  while (!missing.empty()) {
+    co_await mates.wait(missing.front(), 1);
+    std::size_t left = 0;
+    for (const std::uint32_t mate : missing) {
+      if (!mates.round().has_posted(mate, 1)) {
+        missing[left++] = mate;
+        continue;
+      }
+      co_await mates.wait(mate, 1);
+      const std::uint32_t member = nodes.member(nodes.own(), mate);
+      co_await copy_from(mates, team, mate, target.of(member), target.bytes_of(member));
+    }
+    missing.resize(left);
+  }
+  mates.round().publish(2);
+  co_await mates.wait_for_all(2);
+}
+
+template <class Scattered>
+Blocks packed_blocks(const ScatteredBlocks<Scattered>& blocks) {
+  if (blocks.alike()) return {blocks.members(), blocks.bytes_of(0)};
+  std::vector<std::size_t> bytes(blocks.members());
+  for (std::uint32_t member = 0; member < blocks.members(); ++member) bytes[member] = blocks.bytes_of(member);
+  return {bytes, 1};
+}
+
+/// Blocks that lie in a row anyhow are exchanged where they lie; of others `room` gets memory.
+template <class Byte, class Scattered>
+std::span<Byte> packed_memory(const ScatteredBlocks<Scattered>& blocks, std::size_t bytes,
+                              std::optional<Scratch>& room) {
+  if (blocks.alike() && blocks.first().layout.is_contiguous())
+    return {static_cast<Byte*>(blocks.first().origin) + blocks.first().layout.first_byte(), bytes};
+  return room.emplace(bytes).span();
+}
+
+Task<> copy_packed(Team& team, SourceBlocks source, TargetBlocks target) {
+  const Blocks sent = packed_blocks(source);
+  const Blocks received = packed_blocks(target);
+  std::optional<Scratch> packed;
+  std::optional<Scratch> unpacked;
+  const auto from = packed_memory<const std::byte>(source, sent.total(), packed);
+  const auto to = packed_memory<std::byte>(target, received.total(), unpacked);
+  if (packed)
+    for (std::uint32_t member = 0; member < team.size(); ++member)
+      pack(source.of(member), 0, sent.of(packed->span(), member));
+  co_await all_to_all_bytes(team, from, sent, to, received, source.alike(), Algorithm::automatic);
+  if (unpacked)
+    for (std::uint32_t member = 0; member < team.size(); ++member)
+      unpack(received.of(to, member), 0, target.of(member));
+}
+
+Task<> all_to_all_straight(Team& team, SourceBlocks source, TargetBlocks target) {
+  team.check_whole("all_to_all");
+  const Participation participation(team);
+  Mates mates(team);
+  Task<> part = copy_straight(mates, team, source, target);
+  co_await mates.run(std::move(part));
+}
+
+void check(const Team& team, const SourceBlocks& source, const TargetBlocks& target) {
+  CORACLE_ASSERT(source.members() == team.size() && target.members() == team.size(),
+                 "all_to_all: {} sources and {} targets for {} members", source.members(), target.members(),
+                 team.size());
+  const std::uint32_t own = team.index();
+  CORACLE_ASSERT(source.bytes_of(own) == target.bytes_of(own),
+                 "all_to_all: member {} sends itself a block of {} bytes, into one of {} bytes", own,
+                 source.bytes_of(own), target.bytes_of(own));
+}
+
+Task<> exchange(Team& team, SourceBlocks source, TargetBlocks target) {
+  check(team, source, target);
+  const bool shares_addresses = team.nodes().count() == 1 && Mates::can_lend(team);
+  const bool small = source.alike() && exchanges_at_once(team, source.bytes_of(0) * team.size());
+  return shares_addresses && !small ? all_to_all_straight(team, source, target) : copy_packed(team, source, target);
+}
+
+}  // namespace
+
+Task<> Team::all_to_all(ScatteredSource source, ScatteredTarget target) {
+  co_await exchange(*this, SourceBlocks(size_, source), TargetBlocks(size_, target));
+}
+
+Task<> Team::all_to_all_w(std::span<const ScatteredSource> sources, std::span<const ScatteredTarget> targets) {
+  return exchange(*this, SourceBlocks(sources), TargetBlocks(targets));
+}
+
+}  // namespace coracle
