@@ -4,7 +4,7 @@
 # To build and run.
 build_packages=(
   g++ meson ninja-build pkg-config
-  liburing-dev libfmt-dev libhwloc-dev libcli11-dev nlohmann-json3-dev doctest-dev libpng-dev
+  liburing-dev libfmt-dev libhwloc-dev libcli11-dev nlohmann-json3-dev doctest-dev libpng-dev libfftw3-dev
   libibverbs-dev libpmix-dev
 )
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Runs hello, stencil and asp under `coracle run` in one placement: the same results for any number of ranks and nodes,
+"""Runs hello, stencil, asp and fft2d under `coracle run` in one placement: the same results for any number of ranks and nodes,
 and the right status and words for wrong input.
 
-    run_apps.py FOLDER PLACEMENT      FOLDER holds coracle, hello, asp, stencil
+    run_apps.py FOLDER PLACEMENT      FOLDER holds coracle, hello, asp, stencil, and fft2d where FFTW is there
 """
 import json
 import pathlib
@@ -99,6 +99,54 @@ def check_asp_broadcasts(folder):
             expect(lines[1:3] == ["unit = us", f"ranks = {ranks}"] and good, command, result, "a trace of 10 blocks")
 
 
+def check_fft2d(folder):
+    report = folder / "fft2d.json"
+    # Sizes that all ranks divide, that none divides, and fewer rows than ranks.
+    for ranks, nodes in ((1, 1), (2, 1), (5, 1), (2, 2), (5, 3)):
+        for size in ("40", "37x53", "3x2"):
+            command, result = run(
+                ranks, "fft2d", "--size", size, "--repeat", 3, "--verify", "--json", report, nodes=nodes
+            )
+            found = json.loads(report.read_text()) if report.exists() else {}
+            report.unlink(missing_ok=True)
+            good = found.get("verified") and found["difference"] < 1e-12 and len(found["seconds"]) == 3
+            expect(result.returncode == 0 and good, command, result, "a verified transform")
+    command, result = run(2, "fft2d", "--size", "4x0")
+    expect(result.returncode == 2 and "neither N nor ROWSxCOLUMNS" in result.stderr, command, result, "status 2")
+
+
+def check_fft2d_pictures(folder):
+    # A black dot on white, wherever the ranks' strips begin: what it spreads to is the same from everywhere.
+    picture, out = folder / "dot.pgm", folder / "out.pnm"
+    samples = bytearray(b"\xff" * (30 * 20))
+    samples[7 * 30 + 4] = 0
+    picture.write_bytes(b"P5\n30 20\n255\n" + samples)
+    filtered = set()
+    for ranks, nodes in ((1, 1), (3, 1), (4, 2)):
+        command, result = run(ranks, "fft2d", "--image", picture, "--cutoff", 0.2, "--out", out, nodes=nodes)
+        expect(result.returncode == 0 and "as by one alone" in result.stdout, command, result, "a filtered picture")
+        filtered.add(out.read_bytes() if out.exists() else b"")
+        out.unlink(missing_ok=True)
+        spread = max(filtered)[-600:]
+        centre, beside = (spread + b"\xff" * 600)[7 * 30 + 4], (spread + b"\xff" * 600)[7 * 30 + 5]
+        expect(0 < centre < beside < 255, command, result, "a dot that has spread")
+    expect(len(filtered) == 1, command, result, "the picture of one rank")
+    colours = folder / "colours.ppm"
+    colours.write_text("P3 2 2 65535 0 1 2 3 4 5 6 7 8 9 10 65535")
+    command, result = run(2, "fft2d", "--image", colours, "--out", out)
+    expect(result.returncode == 0 and out.read_bytes().startswith(b"P6\n2 2\n65535\n"), command, result, "colours")
+    cut = folder / "cut.ppm"
+    cut.write_bytes(b"P6 2 2 255\n123")
+    for words, status, text in (
+        (("--image", cut, "--out", out), 1, "cut.ppm, byte 11: 3 bytes are left for 12 samples of 1 bytes; get"),
+        (("--image", cut), 2, "--image requires --out"),
+        (("--image", picture, "--out", out, "--cutoff", "much"), 2, "much is no number above 0"),
+        (("--image", picture, "--out", folder / "none" / "out.pgm"), 1, "can't create"),
+    ):
+        command, result = run(3, "fft2d", *words)
+        expect(result.returncode == status and result.stderr.count(text) == 1, command, result, f"{status}, once: {text}")
+
+
 def check_complaints(folder):
     cut = folder / "cut.gr"
     cut.write_text("p sp 3 2\na 1 2 3\n")
@@ -122,4 +170,7 @@ with tempfile.TemporaryDirectory() as name:
     check_asp(pathlib.Path(name))
     check_asp_broadcasts(pathlib.Path(name))
     check_complaints(pathlib.Path(name))
+    if (FOLDER / "fft2d").exists():
+        check_fft2d(pathlib.Path(name))
+        check_fft2d_pictures(pathlib.Path(name))
 sys.exit(1 if failures else 0)

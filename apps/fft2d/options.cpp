@@ -1,0 +1,85 @@
+// The command line of `fft2d`.
+#include "apps/fft2d/options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "apps/command_line.hpp"
+#include "apps/fft2d/pnm.hpp"
+
+namespace coracle::fft2d {
+namespace {
+
+/// "ROWSxCOLUMNS", or "N" for both.
+struct SizeWords {
+  std::string rows;
+  std::string columns;
+
+  explicit SizeWords(const std::string& text) {
+    const std::size_t cross = text.find('x');
+    rows = text.substr(0, cross);
+    columns = cross == std::string::npos ? rows : text.substr(cross + 1);
+  }
+};
+
+std::string check_size(const std::string& text) {
+  const SizeWords words(text);
+  std::string rows = words.rows;
+  std::string columns = words.columns;
+  const CLI::Validator side = whole_number(1, kPixelsMax);
+  if (side(rows).empty() && side(columns).empty()) return "";
+  return fmt::format("{} is neither N nor ROWSxCOLUMNS, with sides from 1 to {}", text, kPixelsMax);
+}
+
+std::string check_cutoff(const std::string& text) {
+  std::size_t used = 0;
+  double value = 0;
+  try {
+    value = std::stod(text, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  if (used > 0 && used == text.size() && value > 0 && value <= 1) return "";
+  return fmt::format("{} is no number above 0 and up to 1", text);
+}
+
+}  // namespace
+
+std::variant<Options, int> parse_options(int argc, char** argv) {
+  CLI::App app(
+      "2-D Fourier transforms over the ranks of a Coracle job, transposed by layouts; or a picture's low-pass "
+      "filter.",
+      "fft2d");
+  Options options;
+  std::string size = "1024";
+  auto* const size_option = app.add_option("--size", size, "elements of the grid: N, or ROWSxCOLUMNS")
+                                ->type_name("SIZE")
+                                ->check(check_size)
+                                ->capture_default_str();
+  auto* const repeat = app.add_option("--repeat", options.repetitions, "transforms to time")
+                           ->type_name("N")
+                           ->check(whole_number(1, 1'000'000))
+                           ->capture_default_str();
+  app.add_option("--seed", options.seed, "of the random numbers")->check(any_count())->capture_default_str();
+  app.add_flag("--verify", options.verify, "compare with a serial transform (always done up to 2^22 elements)");
+  app.add_option("--json", options.json_path, "write the results to a file too")->type_name("FILE");
+  auto* const image = app.add_option("--image", options.image, "filter this PGM or PPM instead")->type_name("FILE");
+  auto* const out =
+      app.add_option("--out", options.out, "with --image: where to write the filtered picture")->type_name("FILE");
+  auto* const cutoff =
+      app.add_option("--cutoff", options.cutoff, "with --image: what changes so often per pixel is halved")
+          ->type_name("FREQUENCY")
+          ->check(check_cutoff)
+          ->capture_default_str();
+  image->needs(out)->excludes(size_option)->excludes(repeat);
+  out->needs(image);
+  cutoff->needs(image);
+  if (const std::optional<int> status = parse_command_line(app, argc, argv)) return *status;
+  const SizeWords words(size);
+  options.rows = std::stoul(words.rows);
+  options.columns = std::stoul(words.columns);
+  return options;
+}
+
+}  // namespace coracle::fft2d
