@@ -1,4 +1,5 @@
-// `coracle bench pingpong`: tagged messages between ranks 0 and 1 by size, beside a flag and one copy.
+// `coracle bench pingpong`: tagged messages between ranks 0 and 1 by size, beside a flag and one copy, and
+// beside the same messages through shared memory (two copies).
 #include <fmt/format.h>
 
 #include "apps/coracle/bench/benchmarks.hpp"
@@ -11,9 +12,10 @@ namespace {
 constexpr std::uint32_t kPartner = 1;  // of rank 0
 
 /// One after the other sends, into a buffer that the receiver has at hand.
-Task<> round_trips(Rank& self, const Messages& buffers, std::size_t bytes, std::uint64_t count) {
+Task<> round_trips(Rank& self, const Messages& buffers, std::size_t bytes, MessageWay way, std::uint64_t count) {
   if (self.id() > kPartner) co_return;
   Team& team = self.world();
+  team.messages().fix_way(way);
   const std::span<std::byte> out = buffers.out().first(bytes);
   const std::span<std::byte> in = buffers.in().first(bytes);
   const std::uint32_t peer = kPartner - self.id();
@@ -26,16 +28,26 @@ Task<> round_trips(Rank& self, const Messages& buffers, std::size_t bytes, std::
 
 Task<> bench_size(Bench& bench, const Messages& buffers, const RawMessages& plain, std::size_t bytes) {
   Contest contest(bench.self, bench.plan);
-  const auto tagged =
-      contest.add([&, bytes](std::uint64_t count) { return round_trips(bench.self, buffers, bytes, count); });
+  const auto by = [&](MessageWay way) {
+    return contest.add(
+        [&, way, bytes](std::uint64_t count) { return round_trips(bench.self, buffers, bytes, way, count); });
+  };
+  const auto tagged = by(MessageWay::automatic);
+  const auto staged = by(MessageWay::shm);
   const auto raw = contest.add_plain([&, bytes](std::uint64_t count) { plain.ping_pong(bytes, count); });
   co_await contest.run();
   if (!bench.keeps_time()) co_return;
   const std::string title =
       fmt::format("Tagged messages, half a round trip by size, placement {}", to_string(bench.self.placement()));
-  bench.report.add(
-      title, {size_text(static_cast<double>(bytes)), "ns", scaled(contest.figure(tagged), 0.5), "flag and one copy",
-              scaled(contest.figure(raw), 0.5), static_cast<double>(bytes), contest.allocations(tagged)});
+  Row row{size_text(static_cast<double>(bytes)),
+          "ns",
+          scaled(contest.figure(tagged), 0.5),
+          "flag and one copy",
+          scaled(contest.figure(raw), 0.5),
+          static_cast<double>(bytes),
+          contest.allocations(tagged)};
+  row.others.push_back({"through shared memory", scaled(contest.figure(staged), 0.5)});
+  bench.report.add(title, row);
 }
 
 }  // namespace
