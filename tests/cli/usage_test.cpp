@@ -48,6 +48,7 @@ TEST_CASE("coracle: bad input is named in the message, and the exit status tells
       {{"info", "--everything"}, 2, "--everything"},
       {{"bench", "put", "--place", "sim"}, 2, "--place sim: in its virtual time put has no meaning"},
       {{"bench", "coll", "--sizes", "8,12"}, 2, "--sizes 12: must be a multiple of 8 bytes"},
+<<<<<<< HEAD
       {{"bench", "barrier", "--sizes", "8"}, 2, "--sizes: is only for coll, pingpong, upa"},
       {{"bench", "upa", "--only", "scan"}, 2, "--only: is only for coll, ddt"},
       {{"bench", "coll", "--only", "cast"}, 2, "--only cast: there are barrier, broadcast"},
@@ -56,6 +57,13 @@ TEST_CASE("coracle: bad input is named in the message, and the exit status tells
       {{"bench", "ddt", "--bytes-max", "0"}, 2, "--bytes-max 0: must be a size such as 64K"},
       {{"bench", "ddt", "--rounds", "-1"}, 2, "--rounds -1: must be from 1 to 10000"},
       {{"bench", "put", "--rounds", "3"}, 2, "--ways, --bytes-max, --rounds: is only for ddt"},
+=======
+      {{"bench", "barrier", "--sizes", "8"}, 2, "--sizes: is only for coll, pagetables, pingpong, upa"},
+      {{"bench", "barrier", "--rounds", "8"}, 2, "--rounds: is only for pagetables"},
+      {{"bench", "pagetables", "--rounds", "-1"}, 2, "--rounds -1: must be from 1 to 1000000"},
+      {{"bench", "upa", "--only", "scan"}, 2, "--only: is only for coll"},
+      {{"bench", "coll", "--only", "cast"}, 2, "--only cast: no such collective; there are barrier, broadcast"},
+>>>>>>> 5e4495b (Measure the page tables of all-to-all messages: coracle bench pagetables)
   };
   for (const Refusal& refusal : refusals) {
     Command command(refusal.arguments);

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "apps/coracle/bench/job.hpp"
+#include "apps/coracle/bench/pagetables_table.hpp"
 #include "apps/coracle/bench/spawn_table.hpp"
 #include "apps/coracle/bench/tuned.hpp"
 #include "apps/coracle/commands.hpp"
@@ -41,6 +42,7 @@ struct BenchWords {
   std::string json_file;
   std::string network_file;
   std::int64_t seed = 1;
+  std::int64_t rounds = 0;
   bench::UpaWords upa;
   bench::DdtWords ddt;
   bool quick = false;
@@ -140,8 +142,12 @@ void set_ddt(const BenchWords& words, BenchOptions& options) {
 }
 
 void set_choices(const BenchWords& words, BenchOptions& options) {
-  if (!words.sizes.empty()) check_read("--sizes", {"coll", "pingpong", "upa"}, options);
+  if (!words.sizes.empty()) check_read("--sizes", {"coll", "pagetables", "pingpong", "upa"}, options);
   set_only(words, options);
+  if (words.rounds != 0) check_read("--rounds", {"pagetables"}, options);
+  if (words.rounds < 0 || words.rounds > 1'000'000)
+    wrong(fmt::format("--rounds {}: must be from 1 to 1000000", words.rounds));
+  options.choices.rounds = static_cast<std::uint64_t>(words.rounds);
   for (const std::string& size : words.sizes) {
     const auto bytes = parse_bytes(size);
     if (!bytes || *bytes == 0 || *bytes % 8 != 0 || *bytes > kSizeMax)
@@ -200,6 +206,8 @@ bench::Report run_benchmark(const Benchmark& benchmark, const BenchOptions& opti
   if (benchmark.run == bench::bench_spawn && options.nodes > 1)
     return bench::node_spawn_table(ranks, options.nodes, options.placement, quick);
   if (benchmark.run == bench::bench_spawn) return bench::spawn_table(ranks, options.placement, quick);
+  if (benchmark.run == bench::bench_pagetables)
+    return bench::pagetables_table(ranks, options.placement, options.choices, quick);
   bench::Report report;
   for (const std::uint32_t size : ranks) {
     const bench::JobPlan plan{options.placement.value_or(Placement::pvas),
@@ -287,18 +295,22 @@ void add_bench_command(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("bench", "Measure the library on this machine, beside the machine's limits");
   std::string list;
   for (const Benchmark& benchmark : bench::benchmarks())
-    list += fmt::format("  {:<8} {}\n", benchmark.name, benchmark.help);
+    list += fmt::format("  {:<10} {}\n", benchmark.name, benchmark.help);
   command->add_option("NAME", words->names, "Which: " + names_of_all())->required();
   command
       ->add_option("-n,--ranks", words->ranks,
-                   "Ranks; several with commas (barrier, coll, spawn, tune: a job for each)")
+                   "Ranks; several with commas (barrier, coll, pagetables, spawn, tune: a job for each)")
       ->delimiter(',');
-  command->add_option("--place", words->placement,
-                      "pvas, process or thread (default: pvas; spawn: pvas beside process); coll, upa: also sim");
+  command->add_option(
+      "--place", words->placement,
+      "pvas, process or thread (default: pvas; pagetables, spawn: pvas beside process); coll, upa: also sim");
   command->add_option("--nodes", words->nodes, "put, get, am, atomics, spawn, coll, upa, tune: nodes on this machine")
       ->capture_default_str();
   command->add_option("--transport", words->transport, "To other nodes: auto, tcp, verbs")->capture_default_str();
-  command->add_option("--sizes", words->sizes, "coll, pingpong, upa: sizes, with commas: 8,1K,1M")->delimiter(',');
+  command->add_option("--sizes", words->sizes, "coll, pagetables, pingpong, upa: sizes, with commas: 8,1K,1M")
+      ->delimiter(',');
+  command->add_option("--rounds", words->rounds, "pagetables: how often all send to all (default 1000)")
+      ->type_name("N");
   command->add_option("--only", words->only, "coll, ddt: only these collectives or patterns, with commas")
       ->delimiter(',');
   command->add_flag("--quick", words->quick, "Few and short batches: only shows that it works");

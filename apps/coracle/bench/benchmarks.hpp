@@ -16,6 +16,7 @@ namespace coracle::bench {
 struct Choices {
   std::vector<std::uint64_t> sizes;      ///< Bytes.
   std::vector<std::string> collectives;  ///< `coll`: only these.
+  std::uint64_t rounds = 0;              ///< `pagetables`: so often all send to all.
 };
 struct UpaOptions;
 struct DdtOptions;
@@ -66,6 +67,7 @@ Task<> bench_coll(Bench& bench);
 Task<> bench_pack(Bench& bench);
 Task<> bench_ddt(Bench& bench);
 Task<> bench_idle(Bench& bench);
+Task<> bench_pagetables(Bench& bench);
 Task<> bench_spawn(Bench& bench);
 Task<> bench_upa(Bench& bench);
 Task<> bench_tune(Bench& bench);

@@ -110,6 +110,15 @@ std::uint64_t segment_bytes(const Benchmark& benchmark, const JobPlan& plan) {
   return longest + kBeside;
 }
 
+/// Of `pagetables`: processes send through buffers that both sides have mapped, as MPI's shared memory does, also what
+/// would be eager.
+void set_way_of_messages(JobOptions& options) {
+  constexpr std::uint32_t kInTheRing = 512;
+  if (options.shape.placement != Placement::process) return;
+  options.shape.messages.way = MessageWay::shm;
+  options.shape.messages.eager_bytes = kInTheRing;
+}
+
 }  // namespace
 
 Report run_job(const Benchmark& benchmark, const JobPlan& plan) {
@@ -135,6 +144,11 @@ Report run_job(const Benchmark& benchmark, const JobPlan& plan) {
     options.arguments.push_back("--collective");
     options.arguments.push_back(name);
   }
+  if (plan.choices.rounds != 0) {
+    options.arguments.push_back("--rounds");
+    options.arguments.push_back(std::to_string(plan.choices.rounds));
+  }
+  if (benchmark.run == bench_pagetables) set_way_of_messages(options);
   if (benchmark.run == bench_upa) {
     const auto words = to_arguments(plan.upa);
     options.arguments.insert(options.arguments.end(), words.begin(), words.end());
@@ -164,6 +178,7 @@ void add_bench_rank_command(CLI::App& app, int& status) {
   command->add_flag("--quick", words->quick);
   command->add_option("--size", words->choices.sizes);
   command->add_option("--collective", words->choices.collectives);
+  command->add_option("--rounds", words->choices.rounds);
   bench::add_upa_options(*command, words->upa);
   command->add_option("--pattern", words->ddt.patterns);
   bench::add_ddt_options(*command, words->ddt);
