@@ -148,7 +148,6 @@ void check_ways(const nlohmann::json& row) {
 
 }  // namespace
 
-<<<<<<< HEAD
 TEST_CASE("coracle bench ddt: the patterns and ways asked for, each beside the others") {
   for (const std::string& placement : placements()) {
     CAPTURE(placement);
@@ -171,7 +170,8 @@ TEST_CASE("coracle bench ddt: the patterns and ways asked for, each beside the o
                                             "LAMMPS_atomic 114of1217, 5472 B"});
     CHECK(tables.at(1).at("title") == "Over all patterns and sizes");
   }
-=======
+}
+
 TEST_CASE("coracle bench pagetables: what each placement takes, how it grows, and what one address space saves") {
   if (test::kSanitized || process_placements().size() < 2) return;
   const nlohmann::json tables = tables_of("pagetables", {"-n", "2,6", "--sizes", "2K", "--rounds", "3"});
@@ -184,7 +184,6 @@ TEST_CASE("coracle bench pagetables: what each placement takes, how it grows, an
   }
   CHECK(saved > 0);  // five address spaces
   CHECK(tables_of("pagetables", {"--place", "thread", "-n", "3"}).size() == 2);
->>>>>>> 5e4495b (Measure the page tables of all-to-all messages: coracle bench pagetables)
 }
 
 TEST_CASE("coracle bench coll: a table for each collective, a row for each number of ranks and each size") {

@@ -48,22 +48,16 @@ TEST_CASE("coracle: bad input is named in the message, and the exit status tells
       {{"info", "--everything"}, 2, "--everything"},
       {{"bench", "put", "--place", "sim"}, 2, "--place sim: in its virtual time put has no meaning"},
       {{"bench", "coll", "--sizes", "8,12"}, 2, "--sizes 12: must be a multiple of 8 bytes"},
-<<<<<<< HEAD
-      {{"bench", "barrier", "--sizes", "8"}, 2, "--sizes: is only for coll, pingpong, upa"},
+      {{"bench", "barrier", "--sizes", "8"}, 2, "--sizes: is only for coll, pagetables, pingpong, upa"},
       {{"bench", "upa", "--only", "scan"}, 2, "--only: is only for coll, ddt"},
       {{"bench", "coll", "--only", "cast"}, 2, "--only cast: there are barrier, broadcast"},
       {{"bench", "ddt", "--only", "WRF"}, 2, "--only WRF: there are WRF_x_vec, WRF_x_sa"},
       {{"bench", "ddt", "--ways", "by-sea"}, 2, "--ways by-sea: there are "},
       {{"bench", "ddt", "--bytes-max", "0"}, 2, "--bytes-max 0: must be a size such as 64K"},
+      {{"bench", "pagetables", "--rounds", "10001"}, 2, "--rounds 10001: must be from 1 to 10000"},
       {{"bench", "ddt", "--rounds", "-1"}, 2, "--rounds -1: must be from 1 to 10000"},
-      {{"bench", "put", "--rounds", "3"}, 2, "--ways, --bytes-max, --rounds: is only for ddt"},
-=======
-      {{"bench", "barrier", "--sizes", "8"}, 2, "--sizes: is only for coll, pagetables, pingpong, upa"},
-      {{"bench", "barrier", "--rounds", "8"}, 2, "--rounds: is only for pagetables"},
-      {{"bench", "pagetables", "--rounds", "-1"}, 2, "--rounds -1: must be from 1 to 1000000"},
-      {{"bench", "upa", "--only", "scan"}, 2, "--only: is only for coll"},
-      {{"bench", "coll", "--only", "cast"}, 2, "--only cast: no such collective; there are barrier, broadcast"},
->>>>>>> 5e4495b (Measure the page tables of all-to-all messages: coracle bench pagetables)
+      {{"bench", "put", "--rounds", "3"}, 2, "--rounds: is only for ddt, pagetables"},
+      {{"bench", "put", "--ways", "shm"}, 2, "--ways, --bytes-max: is only for ddt"},
   };
   for (const Refusal& refusal : refusals) {
     Command command(refusal.arguments);

@@ -42,7 +42,6 @@ struct BenchWords {
   std::string json_file;
   std::string network_file;
   std::int64_t seed = 1;
-  std::int64_t rounds = 0;
   bench::UpaWords upa;
   bench::DdtWords ddt;
   bool quick = false;
@@ -135,21 +134,19 @@ void set_only(const BenchWords& words, BenchOptions& options) {
 }
 
 void set_ddt(const BenchWords& words, BenchOptions& options) {
-  const bool asked = !words.ddt.ways.empty() || !words.ddt.bytes_max.empty() || words.ddt.rounds != 0;
-  if (asked) check_read("--ways, --bytes-max, --rounds", {"ddt"}, options);
+  const bool asked = !words.ddt.ways.empty() || !words.ddt.bytes_max.empty();
+  if (asked) check_read("--ways, --bytes-max", {"ddt"}, options);
+  if (words.ddt.rounds != 0) check_read("--rounds", {"ddt", "pagetables"}, options);
   options.ddt.ways = words.ddt.ways;
   options.ddt.bytes_max = words.ddt.bytes_max;
   options.ddt.rounds = words.ddt.rounds;
   static_cast<void>(bench::ddt_options(options.ddt));  // says what is wrong with them
+  options.choices.rounds = static_cast<std::uint64_t>(words.ddt.rounds);
 }
 
 void set_choices(const BenchWords& words, BenchOptions& options) {
   if (!words.sizes.empty()) check_read("--sizes", {"coll", "pagetables", "pingpong", "upa"}, options);
   set_only(words, options);
-  if (words.rounds != 0) check_read("--rounds", {"pagetables"}, options);
-  if (words.rounds < 0 || words.rounds > 1'000'000)
-    wrong(fmt::format("--rounds {}: must be from 1 to 1000000", words.rounds));
-  options.choices.rounds = static_cast<std::uint64_t>(words.rounds);
   for (const std::string& size : words.sizes) {
     const auto bytes = parse_bytes(size);
     if (!bytes || *bytes == 0 || *bytes % 8 != 0 || *bytes > kSizeMax)
@@ -311,8 +308,6 @@ void add_bench_command(CLI::App& app, int& status) {
   command->add_option("--transport", words->transport, "To other nodes: auto, tcp, verbs")->capture_default_str();
   command->add_option("--sizes", words->sizes, "coll, pagetables, pingpong, upa: sizes, with commas: 8,1K,1M")
       ->delimiter(',');
-  command->add_option("--rounds", words->rounds, "pagetables: how often all send to all (default 1000)")
-      ->type_name("N");
   command->add_option("--only", words->only, "coll, ddt: only these collectives or patterns, with commas")
       ->delimiter(',');
   command->add_flag("--quick", words->quick, "Few and short batches: only shows that it works");

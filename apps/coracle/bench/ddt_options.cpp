@@ -64,7 +64,11 @@ void add_ddt_options(CLI::App& command, DdtWords& words) {
       ->delimiter(',')
       ->group("ddt");
   command.add_option("--bytes-max", words.bytes_max, "No larger messages: 64K")->group("ddt");
-  command.add_option("--rounds", words.rounds, "Batches of each way, in turn (default: 20; --quick: 3)")->group("ddt");
+  command
+      .add_option("--rounds", words.rounds,
+                  "Batches of each way, in turn (default: 20; --quick: 3); pagetables: how often all send to all "
+                  "(default: 1000)")
+      ->group("ddt");
 }
 
 DdtOptions ddt_options(const DdtWords& words) {

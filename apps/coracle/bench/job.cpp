@@ -144,7 +144,7 @@ Report run_job(const Benchmark& benchmark, const JobPlan& plan) {
     options.arguments.push_back("--collective");
     options.arguments.push_back(name);
   }
-  if (plan.choices.rounds != 0) {
+  if (benchmark.run == bench_pagetables && plan.choices.rounds != 0) {
     options.arguments.push_back("--rounds");
     options.arguments.push_back(std::to_string(plan.choices.rounds));
   }
@@ -178,12 +178,12 @@ void add_bench_rank_command(CLI::App& app, int& status) {
   command->add_flag("--quick", words->quick);
   command->add_option("--size", words->choices.sizes);
   command->add_option("--collective", words->choices.collectives);
-  command->add_option("--rounds", words->choices.rounds);
   bench::add_upa_options(*command, words->upa);
   command->add_option("--pattern", words->ddt.patterns);
   bench::add_ddt_options(*command, words->ddt);
   command->callback([words, &status] {
     if (words->benchmark == "upa") words->upa_options = bench::upa_options(words->upa);
+    words->choices.rounds = static_cast<std::uint64_t>(words->ddt.rounds);
     if (words->benchmark == "ddt") words->ddt_options = bench::ddt_options(words->ddt);
     status = run(0, nullptr, [words](Rank& self) { return bench::run_rank(self, *words); });
   });
