@@ -59,7 +59,6 @@ Task<> Exchange::put(ScatteredSource source, RemoteAddress origin, const Layout&
   std::copy(encoded.begin(), encoded.end(), payload.begin());
   pack(source, 0, payload.subspan(encoded.size()));
   const Opening opening{asking.serial, origin, length_of(encoded), count, bytes};
-  bool lost = false;
   try {
     if (first == bytes) {
       co_await send(rank_, origin.rank, on_put, opening.words(), payload);
@@ -68,10 +67,8 @@ Task<> Exchange::put(ScatteredSource source, RemoteAddress origin, const Layout&
       co_await with_scope(open_and_send, std::ref(out), std::span<const std::byte>(payload), std::cref(opening));
     }
   } catch (const Error& error) {
-    if (error.code() != Errc::peer_lost) throw;
-    lost = true;
+    if (error.code() != Errc::peer_lost) throw;  // then the next line says so
   }
-  if (lost) rank_.core().throw_lost("put", origin.rank);
   co_await asking.ended;
   if (asking.refused) throw_refused(asking, Extent::of(origin, layout, count));
 }
@@ -83,14 +80,11 @@ Task<> Exchange::get(RemoteAddress origin, const Layout& layout, std::uint64_t c
   asking.bytes = asking.missing = bytes;
   const std::vector<std::byte> encoded = layout.encode();
   const Opening opening{asking.serial, origin, length_of(encoded), count, bytes};
-  bool lost = false;
   try {
     co_await send(rank_, origin.rank, on_get, opening.words(), encoded);
   } catch (const Error& error) {
-    if (error.code() != Errc::peer_lost) throw;
-    lost = true;
+    if (error.code() != Errc::peer_lost) throw;  // then the next line says so
   }
-  if (lost) rank_.core().throw_lost("get", origin.rank);
   co_await asking.ended;
   if (asking.refused) throw_refused(asking, Extent::of(origin, layout, count));
 }

@@ -108,7 +108,15 @@ Task<> refused(Rank& self) {
   const Remote<std::uint64_t> end(RemoteAddress{static_cast<std::uint64_t>(segment) + 8, right, 0});
   const Layout back = row.hindexed_block(1, {-16});
   co_await self.get(end, back, 1, {got, row, 1});
+  // Of long blocks, too, none is written when one of them has no place.
+  auto large = self.allocate<std::uint64_t>(5000);
+  const auto larges = co_await self.world().gather_all(large.remote());
+  const std::vector<std::uint64_t> ones(10'000, 1);
+  const Layout two_blocks = row.contiguous(5000).hindexed_block(1, {0, segment});
+  result = co_await as_result(self.put({ones.data(), row, ones.size()}, larges[right], two_blocks));
+  CHECK_HERE(result.code() == Errc::out_of_segment);
   co_await self.world().barrier();
+  for (const std::uint64_t number : large.local()) CHECK_HERE(number == 0);
   for (int i = 0; i < 4; ++i) CHECK_HERE(slab[static_cast<std::size_t>(i)] == 0);
 }
 
