@@ -69,7 +69,7 @@ class Stage {
 
   void make() {
     if (memory_ == nullptr) {
-      own_ = std::make_unique<std::byte[]>(kBytes);
+      own_ = std::make_unique_for_overwrite<std::byte[]>(kBytes);
       memory_ = own_.get();
     }
     free_.reserve(kSlots);
