@@ -18,12 +18,14 @@ Experience::Entry& Experience::entry_of(const MessageKind& kind) noexcept {
 std::size_t Experience::choose(const MessageKind& kind, std::size_t count, std::size_t expected) noexcept {
   Entry& entry = entry_of(kind);
   ++entry.uses;
+  if (entry.tries[expected] < kTries) return expected;
+  for (std::size_t means = 0; means < count; ++means)
+    if (entry.tries[means] == 0) return means;
   const auto first = entry.ns.begin();
   const auto best =
       static_cast<std::size_t>(std::min_element(first, first + static_cast<std::ptrdiff_t>(count)) - first);
-  if (entry.tries[expected] < kTries) return expected;
   for (std::size_t means = 0; means < count; ++means)
-    if (entry.tries[means] < kTries) return means;
+    if (entry.tries[means] < kTries && entry.ns[means] < kHopeless * entry.ns[best]) return means;
   if (entry.uses % kPatience == 0) return (best + 1 + entry.uses / kPatience % (count - 1)) % count;
   return best;
 }

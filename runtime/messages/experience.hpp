@@ -31,6 +31,8 @@ class Experience {
  private:
   /// Each means is tried so often before one is preferred: the first time finds cold caches.
   static constexpr std::uint32_t kTries = 3;
+  /// But once only if it has taken so many times as long as the best.
+  static constexpr double kHopeless = 2;
   /// So many messages go by before another means gets one more chance.
   static constexpr std::uint32_t kPatience = 200;
   static constexpr std::size_t kEntries = 128;
