@@ -37,16 +37,18 @@ Task<> shift(Rank& self, std::size_t bytes, std::uint64_t round) {
 }  // namespace
 
 Task<> scattered(Rank& self) {
-  const bool many = self.size() > 8;
+  // Between nodes the ways are one, over a slow cable in one of the tests.
+  const bool few = self.size() > 8 || self.nodes() > 1;
   std::uint64_t seed = 0;
   for (const MessageWay way :
-       {MessageWay::automatic, MessageWay::one_sided, MessageWay::cooperative, MessageWay::shm, MessageWay::cma}) {
+       {MessageWay::automatic, MessageWay::shm, MessageWay::cma, MessageWay::one_sided, MessageWay::cooperative}) {
+    if (self.nodes() > 1 && way != MessageWay::automatic && way != MessageWay::shm) break;
     self.world().messages().fix_way(way);
-    for (int repeat = 0; repeat < (many ? 1 : 5); ++repeat) {
+    for (int repeat = 0; repeat < (few ? 1 : 5); ++repeat) {
       test::ScatteredOptions options;
       options.seed = ++seed;
-      options.messages = many ? 1 : 3;
-      options.bytes_max = repeat == 0 && !many ? 600'000 : 20'000;
+      options.messages = few ? 1 : 3;
+      options.bytes_max = repeat == 0 && !few ? 600'000 : 20'000;
       options.sleeps = repeat % 2 == 0;
       co_await self.world().barrier();
       co_await test::run_scattered(self.world(), options);
