@@ -88,8 +88,7 @@ bool Send::begin(std::uint32_t peer, bool at_once) {
   Rendezvous& rendezvous = messages_.rendezvous();
   if (!at_once) {
     detour_ = std::make_unique<Detour>();
-    detour_->offer.emplace(rendezvous.offer(envelope_, source_, peer));
-    detour_->offer->awaited_at(request_.where());
+    detour_->offer.emplace(rendezvous.offer(envelope_, source_, peer)).awaited_at(request_.where());
     return false;
   }
   const std::size_t bytes = source_.bytes();

@@ -188,7 +188,8 @@ void Exchange::on_put(Rank& rank, const Message& message) {
     const std::uint64_t missing = asked.bytes - asked.data.size();
     if (missing == 0) return message.reply(on_done, {}, {asked.serial, 0});
     asked.data = {};
-    exchange.incoming_.insert_or_assign({message.source(), asked.serial}, Incoming{std::move(asked), missing});
+    const std::pair key(message.source(), asked.serial);
+    exchange.incoming_.insert_or_assign(key, Incoming{std::move(asked), missing});
   } catch (const std::exception&) {  // malformed, or beyond our memory
     refuse(message, on_done, Errc::bad_input);
   }

@@ -86,32 +86,33 @@ bool ScatteredTransfer::describe_tile(std::size_t element_bytes, const Strided& 
   return true;
 }
 
-void ScatteredTransfer::make_layouts() {
-  const Layout block = Layout::bytes(tile_->block_bytes);
-  own_.emplace(block.hvector(tile_->count, 1, tile_->local_stride),
-               block.hvector(tile_->count, 1, tile_->remote_stride));
-  tile_.reset();
+void ScatteredTransfer::make_layouts(const Tile& tile) {
+  const Layout block = Layout::bytes(tile.block_bytes);
+  own_.emplace(block.hvector(tile.count, 1, tile.local_stride), block.hvector(tile.count, 1, tile.remote_stride));
 }
 
-void ScatteredTransfer::copy_tile() noexcept {
+void ScatteredTransfer::copy_tile(const Tile& tile) noexcept {
   if (bytes_ == 0) return;
-  const layouts::Places here{tile_->local_stride, 0, nullptr, nullptr};
-  const layouts::Places there{tile_->remote_stride, 0, nullptr, nullptr};
+  const layouts::Places here{tile.local_stride, 0, nullptr, nullptr};
+  const layouts::Places there{tile.remote_stride, 0, nullptr, nullptr};
   auto* local = static_cast<std::byte*>(operation_.local);
-  const auto block_bytes = static_cast<std::uint64_t>(tile_->block_bytes);
+  const auto block_bytes = static_cast<std::uint64_t>(tile.block_bytes);
   if (operation_.verb == Operation::Verb::put)
-    layouts::move_blocks(remote_, there, local, here, block_bytes, tile_->count, 1);
+    layouts::move_blocks(remote_, there, local, here, block_bytes, tile.count, 1);
   else
-    layouts::move_blocks(local, here, remote_, there, block_bytes, tile_->count, 1);
+    layouts::move_blocks(local, here, remote_, there, block_bytes, tile.count, 1);
 }
 
 bool ScatteredTransfer::await_ready() {
   if (tile_ && bytes_ <= kCopiedAtOnce) {
     failure_ = find_remote();
-    if (!failure_ && remote_ != nullptr) copy_tile();
+    if (!failure_ && remote_ != nullptr) copy_tile(*tile_);
     if (failure_ || remote_ != nullptr) return true;
   }
-  if (tile_) make_layouts();
+  if (tile_) {
+    make_layouts(*tile_);
+    tile_.reset();
+  }
   if (own_) {  // only now do they lie where they will stay
     local_layout_ = &own_->first;
     remote_layout_ = &own_->second;

@@ -79,8 +79,8 @@ class [[nodiscard]] ScatteredTransfer {
     operation_.bytes = static_cast<std::size_t>(bytes);
   }
   bool describe_tile(std::size_t element_bytes, const Strided& shape) noexcept;
-  void make_layouts();
-  void copy_tile() noexcept;
+  void make_layouts(const Tile& tile);
+  void copy_tile(const Tile& tile) noexcept;
   std::error_code find_remote();
   std::error_code check_remote() const noexcept;
   void copy_piece(std::uint64_t position) noexcept;
