@@ -187,8 +187,9 @@ Task<> attempt_all_to_all_layouts(Team& team, Trial trial) {
   const std::vector<std::size_t> to = differ ? counts_to_all(trial, team, team.index()) : same;
   const std::vector<std::size_t> from = differ ? counts_from_all(trial, team, team.index()) : same;
   const std::size_t gap = 1 + team.index() % 3;
-  std::vector<Affine> source(sum_of(to) * gap);
-  std::vector<Affine> expected(*std::max_element(from.begin(), from.end()) * team.size(), Affine{7, 7});
+  // More than there is, so that there is a place for each member also when nothing is sent.
+  std::vector<Affine> source(sum_of(to) * gap + 1);
+  std::vector<Affine> expected((*std::max_element(from.begin(), from.end()) + 1) * team.size(), Affine{7, 7});
   std::vector<Affine> target = expected;
   const Layout one = Layout::of<Affine>().resized(0, static_cast<std::int64_t>(gap * sizeof(Affine)));
   const Layout element = Layout::of<Affine>();
