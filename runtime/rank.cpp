@@ -121,12 +121,14 @@ Handle Rank::start_handle(Transfer operation) {
 
 Handle Rank::start_nb(ScatteredTransfer transfer) {
   Handle handle(core_);
-  service_.spawn(finish(handle.group_->keep(transfer.operation()), std::move(transfer)));
+  Operation& kept = handle.group_->keep(transfer.operation());
+  service_.spawn(finish(kept, std::move(transfer)));
   return handle;
 }
 
 void Rank::start_nbi(ScatteredTransfer transfer) {
-  service_.spawn(finish(implicit_->keep(transfer.operation()), std::move(transfer)));
+  Operation& kept = implicit_->keep(transfer.operation());
+  service_.spawn(finish(kept, std::move(transfer)));
 }
 
 void Rank::begin_access_region() {
