@@ -6,11 +6,10 @@
 
 Takes the tables of `put`, or of `get` where the file has only these. Needs nothing but Python."""
 
-import json
 import math
 import sys
 
-from svg_plot import curve, key, line, page, save, scale, size_text, text
+from svg_plot import curve, key, line, main, page, scale, size_text, text
 
 WIDTH, HEIGHT = 900, 560
 LEFT, RIGHT, TOP, BOTTOM = 80, 30, 70, 60
@@ -86,14 +85,5 @@ def draw(report):
     return page(WIDTH, HEIGHT, LEFT, f"Bandwidth by size, {where}", subtitle, plot(list(series_of(tables))))
 
 
-def main(arguments):
-    if len(arguments) != 2:
-        print(__doc__, file=sys.stderr)
-        return 2
-    with open(arguments[0], encoding="utf-8") as file:
-        save(arguments[1], draw(json.load(file)))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(__doc__, draw, sys.argv[1:]))

@@ -6,11 +6,10 @@
 
 Needs nothing but Python."""
 
-import json
 import math
 import sys
 
-from svg_plot import curve, key, line, page, save, scale, size_text, text
+from svg_plot import curve, key, line, main, page, scale, size_text, text
 
 PANEL_WIDTH, PANEL_HEIGHT = 250, 190
 LEFT, TOP, GAP_X, GAP_Y, BOTTOM, RIGHT = 70, 100, 14, 30, 40, 20
@@ -92,14 +91,5 @@ def draw(report):
                 plot(figures, collectives, numbers_of_ranks))
 
 
-def main(arguments):
-    if len(arguments) != 2:
-        print(__doc__, file=sys.stderr)
-        return 2
-    with open(arguments[0], encoding="utf-8") as file:
-        save(arguments[1], draw(json.load(file)))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(__doc__, draw, sys.argv[1:]))

@@ -6,10 +6,9 @@
 
 Needs nothing but Python."""
 
-import json
 import sys
 
-from svg_plot import curve, key, line, page, save, scale, text
+from svg_plot import curve, key, line, main, page, scale, text
 
 WIDTH, HEIGHT = 900, 420
 TOP, BOTTOM, LEFT, GAP = 90, 60, 70, 80
@@ -77,14 +76,5 @@ def draw(report):
     return page(WIDTH, HEIGHT, LEFT, "Page tables of a job in which all send to all", subtitle, body)
 
 
-def main(arguments):
-    if len(arguments) != 2:
-        print(__doc__, file=sys.stderr)
-        return 2
-    with open(arguments[0], encoding="utf-8") as file:
-        save(arguments[1], draw(json.load(file)))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(__doc__, draw, sys.argv[1:]))

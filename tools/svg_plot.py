@@ -1,6 +1,8 @@
 """What the plots of docs/results are made of: marks, scales and the page around them, each as lines of SVG."""
 
+import json
 import pathlib
+import sys
 from xml.sax.saxutils import escape
 
 GRID = 'stroke="#dddddd"'
@@ -65,6 +67,16 @@ def page(width, height, left, title, subtitle, body):
     yield text(left, 46, subtitle, style='fill="#555555"')
     yield from body
     yield "</svg>"
+
+
+def main(usage, draw, arguments):
+    """Of a script that plots a report: `arguments` are the report's file and that of the picture."""
+    if len(arguments) != 2:
+        print(usage, file=sys.stderr)
+        return 2
+    with open(arguments[0], encoding="utf-8") as file:
+        save(arguments[1], draw(json.load(file)))
+    return 0
 
 
 def save(path, lines):

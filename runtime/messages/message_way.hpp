@@ -2,25 +2,17 @@
 // one node.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string_view>
 
 namespace coracle {
 
 enum class MessageWay : std::uint32_t {
-  automatic,    ///< The best for the message, by a model (see docs/design.md).
+  automatic,    ///< The quickest known for such a message (see docs/design.md).
   one_sided,    ///< The receiver copies straight from the sender's memory. Needs a shared address space.
   cooperative,  ///< Both copy, each a part. Needs a shared address space.
   shm,          ///< Piece by piece through a buffer that both share: two copies, made at the same time.
   cma,          ///< The kernel copies between the processes (process_vm_readv).
 };
-
-/// "automatic", "one-sided", "cooperative", "shm", "cma".
-const char* to_string(MessageWay way) noexcept;
-/// Of those words; nothing for another.
-std::optional<MessageWay> parse_message_way(std::string_view word) noexcept;
 
 /// What the launcher decides about a job's messages.
 struct MessageOptions {
@@ -29,7 +21,8 @@ struct MessageOptions {
 
   MessageWay way = MessageWay::automatic;          ///< Where it can't be, the message goes as with `automatic`.
   std::uint32_t eager_bytes = kEagerBytesDefault;  ///< Longer messages wait at their sender.
-  std::uint64_t unexpected_bytes = kUnexpectedBytesDefault;  ///< Room of all senders together at one receiver.
+  std::uint64_t unexpected_bytes = kUnexpectedBytesDefault;  ///< Room of all senders together at one receiver; no
+                                                             ///< sender gets more than a 64th.
 };
 
 }  // namespace coracle

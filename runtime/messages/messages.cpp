@@ -14,12 +14,12 @@ namespace coracle {
 namespace {
 
 constexpr std::uint64_t kWindowBytesMin = 4096;
-constexpr std::uint64_t kWindowBytesMax = 1 << 20;
+constexpr std::uint64_t kSharesMin = 64;  // in small jobs no sender needs all the room there is
 
-/// Of each sender; at least what its longest short message takes.
+/// Of each sender.
 std::size_t window_bytes(Rank& rank) noexcept {
   const MessageOptions& options = rank.core().region().shape().messages;
-  return std::clamp(options.unexpected_bytes / rank.size(), kWindowBytesMin, kWindowBytesMax);
+  return std::max(options.unexpected_bytes / std::max<std::uint64_t>(rank.size(), kSharesMin), kWindowBytesMin);
 }
 
 Envelope envelope_of(const Message& message) noexcept {

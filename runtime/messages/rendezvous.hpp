@@ -43,7 +43,6 @@ class Rendezvous {
   /// Whether `peer` is another rank whose memory is plain memory here.
   bool shares_addresses(std::uint32_t peer) const noexcept;
   Stage& stage() noexcept { return stage_; }
-  MessageWay way() const noexcept { return way_; }
   void fix_way(MessageWay way) noexcept { way_ = way; }
 
  private:

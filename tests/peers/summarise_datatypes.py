@@ -12,12 +12,13 @@ import platform
 import statistics
 import sys
 
+from summarise_collectives import microseconds, processor
+
 OURS = "coracle"
 PEERS = {"openmpi": "Open MPI", "mpich": "MPICH"}
 CHOSEN = {OURS: "automatic"}  # the peers' way is "datatype"
 BY_HAND = "by-hand"
 SHAPE = ("bytes", "low", "high", "fingerprint")
-DIGITS = 3
 
 
 def print_rows(path):
@@ -93,17 +94,6 @@ def summary_of(entries):
     return {name: {"geometric_mean": geometric_mean(ratios), "least": min(ratios), "most": max(ratios),
                    "missed": sum(ratio <= 1 for ratio in ratios), "figures": len(ratios)}
             for name, ratios in columns.items()}
-
-
-def processor():
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
-    return names[0] if names else platform.machine()
-
-
-def microseconds(nanoseconds):
-    value = nanoseconds / 1000
-    return f"{value:,.0f}" if value >= 10**(DIGITS - 1) else f"{value:.{DIGITS}g}"
 
 
 def table_rows(entries):
