@@ -54,8 +54,23 @@ std::optional<MessageWay> message_way(DdtWay way) noexcept {
 }
 
 const char* to_string(DdtWay way) noexcept {
-  if (const auto of_library = message_way(way)) return to_string(*of_library);
-  return way == DdtWay::by_hand ? "by-hand" : "by-library";
+  switch (way) {
+    case DdtWay::automatic:
+      return "auto";
+    case DdtWay::one_sided:
+      return "one-sided";
+    case DdtWay::cooperative:
+      return "cooperative";
+    case DdtWay::shm:
+      return "shm";
+    case DdtWay::cma:
+      return "cma";
+    case DdtWay::by_hand:
+      return "by-hand";
+    case DdtWay::by_library:
+      break;
+  }
+  return "by-library";
 }
 
 void add_ddt_options(CLI::App& command, DdtWords& words) {
