@@ -56,7 +56,7 @@ std::optional<MessageWay> message_way(DdtWay way) noexcept {
 const char* to_string(DdtWay way) noexcept {
   switch (way) {
     case DdtWay::automatic:
-      return "auto";
+      return "automatic";
     case DdtWay::one_sided:
       return "one-sided";
     case DdtWay::cooperative:
