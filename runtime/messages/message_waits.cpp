@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/messages/messages.hpp"
+#include "runtime/prefetch.hpp"
 
 namespace coracle {
 namespace {
@@ -70,6 +71,12 @@ Received Receive::await_resume() const {
 
 void Receive::enter() {
   messages().matcher().post(*this);
+  // Measured: shorter ones come through buffers of the sender's, so that nobody else has read these lines; of longer
+  // ones too many would be pushed out again.
+  constexpr std::size_t kFetchedAbove = 2048;
+  constexpr std::size_t kFetchedMax = 4096;
+  if (!target_.is_scattered() && target_.bytes() > kFetchedAbove && target_.bytes() <= kFetchedMax)
+    prefetch_for_writing(target_.span().data(), target_.bytes());
 }
 
 void Receive::retire() noexcept {

@@ -61,7 +61,8 @@ DirectTransport::DirectTransport(Rank& rank) noexcept
       blocks_(&region_.block(first_rank_)),
       own_(inbox_of(rank.id())),
       shares_memory_(rank.placement() != Placement::process),
-      survive_(region_.shape().network.survive) {
+      survive_(region_.shape().network.survive),
+      staged_(own_.staged.data()) {
   CORACLE_ASSERT(inbox_bytes_ >= inbox_bytes(region_.ranks()), "inboxes of {} bytes; the job's maker must ask for {}",
                  inbox_bytes_, inbox_bytes(region_.ranks()));
 }
@@ -106,8 +107,21 @@ bool DirectTransport::send(RequestOperation& request) noexcept {
     request.finish();
     return true;
   }
-  const Descriptor descriptor{payload.data(), payload.size(), &request};
-  if (!write(ring_of_peer, Kind::rendezvous, rank_.id(), request.header, std::as_bytes(std::span(&descriptor, 1))))
+  RequestOperation* copy = payload.size() <= StagedSends::kSlotBytes ? staged_.stage(request) : nullptr;
+  if (copy == nullptr) return send_by_address(request);
+  if (!send_by_address(*copy)) {
+    copy->finish();
+    return false;
+  }
+  request.finish();
+  return true;
+}
+
+bool DirectTransport::send_by_address(RequestOperation& request) noexcept {
+  const auto peer = static_cast<std::uint32_t>(request.peer());
+  const Descriptor descriptor{static_cast<const std::byte*>(request.local), request.bytes, &request};
+  if (!write(inbox_of(peer).requests, Kind::rendezvous, rank_.id(), request.header,
+             std::as_bytes(std::span(&descriptor, 1))))
     return false;
   if (survive_) lent_[peer].push(request);
   ring(peer);

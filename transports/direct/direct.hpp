@@ -15,14 +15,15 @@
 #include "runtime/rank.hpp"
 #include "runtime/transport.hpp"
 #include "transports/direct/inbox.hpp"
+#include "transports/direct/staged_sends.hpp"
 
 namespace coracle::direct {
 
 class DirectTransport final : public Transport {
  public:
-  /// Messages up to this are copied into the inbox; larger ones wait until their handler has run.
-  /// Measured: from here on the copy into the inbox and out of cache lines that change hands costs more than letting
-  /// the handler read the sender's buffer.
+  /// Messages up to this are copied into the inbox. Larger ones are read where they lie by their handler: in a staged
+  /// copy, or in their sender's buffer, and then the sender waits until it has run.
+  /// Measured: from here on the copy into the inbox and out of cache lines that change hands costs more than that.
   static constexpr std::size_t kEagerBytesMax = 256;
   static constexpr std::size_t kReplyBytesMax = 8192;  // replies are copied always: their makers don't wait
 
@@ -52,6 +53,7 @@ class DirectTransport final : public Transport {
   void ring(std::uint32_t peer) const noexcept { blocks_[peer - first_rank_].doorbell.ring(); }
   void transfer(Operation& operation) noexcept;
   bool send(RequestOperation& request) noexcept;
+  bool send_by_address(RequestOperation& request) noexcept;
   bool send_reply(std::uint32_t peer, Kind kind, const MessageHeader& header,
                   std::span<const std::byte> payload) noexcept;
   void starve(Ring& ring, std::uint32_t peer) const noexcept;
@@ -73,6 +75,7 @@ class DirectTransport final : public Transport {
   const bool shares_memory_;
   const bool survive_;        // the job goes on when a rank is lost
   std::uint32_t losses_ = 0;  // of the node, that this rank knows of
+  StagedSends staged_;
   std::size_t in_flight_ = 0;
   bool backlog_ = false;                             // something waits in one of the two below
   std::map<std::uint32_t, OperationQueue> waiting_;  // by peer: requests that found its ring full, in order

@@ -2,11 +2,13 @@
 // which are always consumed, so that two ranks with full request rings still free each other.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "transports/direct/ring.hpp"
+#include "transports/direct/staged_sends.hpp"
 
 namespace coracle::direct {
 
@@ -14,6 +16,7 @@ namespace coracle::direct {
 struct Inbox {
   Ring requests;
   Ring replies;
+  alignas(kLineBytes) std::array<std::byte, StagedSends::kBytes> staged;  ///< Of this rank's own requests.
 
   /// The bits of senders that found a ring full.
   std::atomic<std::uint64_t>* starving() noexcept { return reinterpret_cast<std::atomic<std::uint64_t>*>(this + 1); }

@@ -1,0 +1,74 @@
+// Copies of requests whose senders do not wait: each lies in a slot of its own until it has been taken.
+#include "transports/direct/staged_sends.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <set>
+#include <vector>
+
+using namespace coracle;
+using namespace coracle::direct;
+
+namespace {
+
+using Payload = std::array<std::byte, StagedSends::kSlotBytes>;
+
+Payload payload_of(std::size_t number) {
+  Payload payload;
+  for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = static_cast<std::byte>(i * 7 + i / 256 + number * 31);
+  return payload;
+}
+
+bool holds(const RequestOperation& copy, const Payload& payload) {
+  return copy.bytes == payload.size() &&
+         std::equal(payload.begin(), payload.end(), static_cast<const std::byte*>(copy.local));
+}
+
+}  // namespace
+
+TEST_CASE("staged requests keep their bytes until they are taken, and then make room for others") {
+  alignas(64) std::array<std::byte, StagedSends::kBytes> memory{};
+  StagedSends staged(memory.data());
+  std::vector<RequestOperation*> copies;
+  std::set<const void*> places;
+  for (std::size_t number = 0; number < StagedSends::kSlots; ++number) {
+    RequestOperation request(5);
+    Payload payload = payload_of(number);
+    request.local = payload.data();
+    request.bytes = payload.size();
+    request.header.argument_count = 1;
+    request.header.arguments[0] = number;
+    copies.push_back(staged.stage(request));
+    REQUIRE(copies.back() != nullptr);
+    payload.fill(std::byte{0xee});  // the sender goes on
+    places.insert(copies.back()->local);
+  }
+  CHECK(places.size() == StagedSends::kSlots);
+  for (std::size_t number = 0; number < copies.size(); ++number) {
+    const RequestOperation& copy = *copies[number];
+    CHECK(holds(copy, payload_of(number)));
+    CHECK(copy.peer() == 5);
+    CHECK(copy.header.arguments[0] == number);
+  }
+
+  RequestOperation another(6);
+  Payload payload = payload_of(99);
+  another.local = payload.data();
+  another.bytes = payload.size();
+  CHECK(staged.stage(another) == nullptr);
+
+  const void* freed = copies[1]->local;
+  copies[1]->finish();
+  RequestOperation* copy = staged.stage(another);
+  REQUIRE(copy != nullptr);
+  CHECK(copy->local == freed);
+  CHECK(copy->peer() == 6);
+  CHECK(holds(*copy, payload));
+  CHECK(holds(*copies[2], payload_of(2)));
+  // What a lost receiver leaves is free, too.
+  copies[0]->finish(std::make_error_code(std::errc::owner_dead));
+  CHECK(staged.stage(another) != nullptr);
+}

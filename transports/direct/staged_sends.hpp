@@ -1,0 +1,40 @@
+// StagedSends: copies of short requests in buffers that stay in the sender's cache. The receiver reads a request where
+// it lies; when that is a copy, the sender need not wait for it, and lines of the user's own buffer do not change
+// hands.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "runtime/message.hpp"
+
+namespace coracle::direct {
+
+/// Of one rank; its thread only.
+class StagedSends final : public OperationOwner {
+ public:
+  /// Measured, with buffers that are written to between messages: up to here the copy costs less than what it saves.
+  static constexpr std::size_t kSlotBytes = 2048;
+  static constexpr std::size_t kSlots = 4;
+  static constexpr std::size_t kBytes = kSlotBytes * kSlots;
+
+  /// `memory`: kBytes that peers can read even when this rank has ended.
+  explicit StagedSends(std::byte* memory) noexcept : memory_(memory) {}
+
+  /// A copy of `request` with its payload, of at most kSlotBytes, to be sent in its place; null when all slots are
+  /// taken. Its slot is free again when the copy has finished.
+  RequestOperation* stage(const RequestOperation& request) noexcept;
+
+ private:
+  struct Copy final : RequestOperation {
+    using RequestOperation::RequestOperation;
+  };
+  void finished(Operation& operation) noexcept override;
+
+  std::byte* memory_;
+  std::array<std::optional<Copy>, kSlots> copies_;
+};
+
+}  // namespace coracle::direct
