@@ -1,6 +1,7 @@
 // The patterns of DDTBench over MPI, as `coracle bench ddt` does them: rank 0 sends by the sending datatype, rank 1
 // receives by the receiving one and sends back in the same way, each out of and into its one buffer; half a round trip.
-// Prints a line of JSON per size and way: the median of batches. For tests/peers/compare-datatypes.
+// Prints a line of JSON per size and way: the median of batches, and how long a cache line took to change hands. For
+// tests/peers/compare-datatypes.
 #include <inttypes.h>
 #include <mpi.h>
 #include <stdint.h>
@@ -13,9 +14,9 @@
 enum { kBatchesMax = 100, kPage = 4096, kPiece = 1 << 16 };
 static const double kBatchNs = 1e6;  // a batch takes at least so long, or is a single round trip
 
-/// How a message goes.
-enum way { kDatatype, kByHand, kByLibrary, kContiguous, kWays };
-static const char* const kWayNames[kWays] = {"datatype", "by-hand", "by-library", "contiguous"};
+/// How a message goes. The last is none: it only tells the machine's state, and is measured with every pattern.
+enum way { kDatatype, kByHand, kByLibrary, kContiguous, kHandOver, kWays };
+static const char* const kWayNames[kHandOver] = {"datatype", "by-hand", "by-library", "contiguous"};
 
 static int rank;
 static int wanted[kWays];
@@ -105,13 +106,47 @@ static void check(const struct pattern* pattern, enum way way) {
   free(expected);
 }
 
+// --- the machine's state: how long a cache line takes to change hands ---
+
+static uint32_t* flag;  // both ranks' memory; 0 between batches
+static MPI_Win flag_window;
+
+static void open_flag(void) {
+  MPI_Aint bytes = 0;
+  int unit = 0;
+  void* own = NULL;
+  MPI_Win_allocate_shared(rank == 0 ? kPage : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &own, &flag_window);
+  MPI_Win_shared_query(flag_window, 0, &bytes, &unit, &flag);
+  if (rank == 0) memset(flag, 0, kPage);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void await_flag(uint32_t value) {
+  while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) != value) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+}
+
+static void hand_over(uint64_t count) {
+  for (; count != 0; --count) {
+    if (rank != 0) await_flag(1);
+    __atomic_store_n(flag, rank == 0, __ATOMIC_RELEASE);
+    if (rank == 0) await_flag(0);
+  }
+}
+
 // --- time ---
 
 /// Nanoseconds per half round trip; counts on rank 0.
 static double batch_ns(const struct pattern* pattern, enum way way, uint64_t count) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double begin = MPI_Wtime();
-  round_trips(pattern, way, count);
+  if (way == kHandOver)
+    hand_over(count);
+  else
+    round_trips(pattern, way, count);
   return (MPI_Wtime() - begin) * 1e9 / (2 * (double)count);
 }
 
@@ -148,12 +183,17 @@ static void print_side(const char* name, const struct pattern* pattern, MPI_Data
          (long)low, (long)(low + extent), fingerprint(pattern, type));
 }
 
-static void print_figure(const struct pattern* pattern, enum way way, double* samples) {
+static double median_of(double* samples) {
   qsort(samples, (size_t)batches, sizeof samples[0], by_size);
-  const double median = (samples[(batches - 1) / 2] + samples[batches / 2]) / 2;
+  return (samples[(batches - 1) / 2] + samples[batches / 2]) / 2;
+}
+
+static void print_figure(const struct pattern* pattern, enum way way, double* samples, double hand_over_ns) {
+  const double median = median_of(samples);
   printf("{\"pattern\": \"%s\", \"size\": \"%s\", \"bytes\": %zu, \"way\": \"%s\"", pattern->name, pattern->size,
          pattern->bytes, kWayNames[way]);
   printf(", \"median_ns\": %.1f, \"min_ns\": %.1f, \"max_ns\": %.1f", median, samples[0], samples[batches - 1]);
+  printf(", \"hand_over_ns\": %.1f", hand_over_ns);
   print_side("send", pattern, pattern->send);
   print_side("receive", pattern, pattern->receive);
   printf("}\n");
@@ -170,14 +210,15 @@ static void measure(const struct pattern* pattern) {
   taken = pages(pattern->bytes);
   for (int way = 0; way < kWays; ++way) {
     if (!wanted[way]) continue;
-    if (way != kContiguous) check(pattern, (enum way)way);
+    if (way != kContiguous && way != kHandOver) check(pattern, (enum way)way);
     counts[way] = calibrate(pattern, (enum way)way);
   }
   for (int batch = 0; batch < batches; ++batch)
     for (int way = 0; way < kWays; ++way)
       if (wanted[way]) samples[way][batch] = batch_ns(pattern, (enum way)way, counts[way]);
-  for (int way = 0; way < kWays; ++way)
-    if (wanted[way] && rank == 0) print_figure(pattern, (enum way)way, samples[way]);
+  const double hand_over_ns = median_of(samples[kHandOver]);
+  for (int way = 0; way < kHandOver; ++way)
+    if (wanted[way] && rank == 0) print_figure(pattern, (enum way)way, samples[way], hand_over_ns);
   free(taken);
   free(packed);
   free(buffer);
@@ -196,8 +237,8 @@ static void choose_ways(char* list) {
   memset(wanted, 0, sizeof wanted);
   for (char* word = strtok(list, ","); word != NULL; word = strtok(NULL, ",")) {
     int way = 0;
-    while (way < kWays && strcmp(word, kWayNames[way]) != 0) ++way;
-    if (way == kWays) wrong("no such way", word);
+    while (way < kHandOver && strcmp(word, kWayNames[way]) != 0) ++way;
+    if (way == kHandOver) wrong("no such way", word);
     wanted[way] = 1;
   }
 }
@@ -222,8 +263,11 @@ int main(int argc, char** argv) {
   }
   if (batches < 1 || batches > kBatchesMax) wrong("must be from 1 to 100", "--batches");
   if (next == argc) wrong("patterns are missing", "ddt");
+  wanted[kHandOver] = 1;
+  open_flag();
   for (; next < argc; ++next)
     if (for_each_size(argv[next], measure) == 0) wrong("no such pattern", argv[next]);
+  MPI_Win_free(&flag_window);
   MPI_Finalize();
   return 0;
 }

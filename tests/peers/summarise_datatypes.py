@@ -2,7 +2,11 @@
 """Helper of compare-datatypes. `rows FILE`: a line of JSON per size and way, as tests/peers/ddt.c prints them, from the
 JSON of `coracle bench ddt`. `table FIGURES [JSON]`: the table (Markdown, µs) of all such lines, medians over rounds, and
 how many times longer the peers take; JSON gets the same figures. Ends with status 3 when a peer was faster, and refuses
-figures of programs whose patterns differ in any byte or in their order."""
+figures of programs whose patterns differ in any byte or in their order.
+
+The machine is not always in the same state: its two cores may share a core, a cache or less of the host's, and may be
+moved when a program starts. Each run tells how long a cache line took to change hands, and only runs of one state are
+compared: of the one in which there are most runs of the program that has fewest."""
 
 import collections
 import json
@@ -26,9 +30,10 @@ def print_rows(path):
         tables = json.load(file)["benchmarks"]["ddt"]
     for row in (row for table in tables for row in table["rows"] if "details" in row):
         details = row["details"]
+        state = {"hand_over_ns": details.pop("hand_over_ns", None)}
         ways = {details["way"]: row, **{other["name"]: other for other in row.get("others", [])}}
         for way, figure in ways.items():
-            print(json.dumps({**details, "way": way, "median_ns": figure["median"], "min_ns": figure["min"],
+            print(json.dumps({**details, **state, "way": way, "median_ns": figure["median"], "min_ns": figure["min"],
                               "max_ns": figure["max"]}))
 
 
@@ -42,8 +47,8 @@ def check_shape(known, line):
 
 
 def read_figures(path):
-    """Returns {(pattern, size): {program: {way: [(median, least)]}}}, in the order of the file, and {(pattern, size): bytes
-    and blocks}."""
+    """Returns {(pattern, size): {program: {way: [(median, least, hand-over)]}}}, in the order of the file, and {(pattern,
+    size): bytes and blocks}."""
     figures = collections.defaultdict(lambda: collections.defaultdict(lambda: collections.defaultdict(list)))
     facts = collections.defaultdict(dict)
     known = {}
@@ -54,21 +59,45 @@ def read_figures(path):
             facts[key]["bytes"] = line["bytes"]
             if "blocks" in line["send"]:
                 facts[key]["blocks"] = [line["send"]["blocks"], line["receive"]["blocks"]]
-            figures[key][line["program"]][line["way"]].append((line["median_ns"], line["min_ns"]))
+            figures[key][line["program"]][line["way"]].append(
+                (line["median_ns"], line["min_ns"], line["hand_over_ns"]))
     return figures, facts
 
 
-def figure_of(rounds):
-    medians = [median for median, _ in rounds]
+def state_of(programs):
+    """The least and the greatest hand-over of the runs to compare; all where a program's runs tell none, or share no
+    state with the others'. States lie apart: within one, sorted, no hand-over is 1.4 times as long as the one before."""
+    chosen = {program: ways[CHOSEN.get(program, "datatype")] for program, ways in programs.items()}
+    times = sorted(time for runs in chosen.values() for *_, time in runs if time is not None)
+    if len(times) < sum(map(len, chosen.values())):
+        return None
+    states = [[times[0], times[0]]]
+    for time in times[1:]:
+        if time > 1.4 * states[-1][1]:
+            states.append([time, time])
+        states[-1][1] = time
+
+    def runs_in(state):
+        return [sum(state[0] <= time <= state[1] for *_, time in runs) for runs in chosen.values()]
+
+    best = max(states, key=lambda state: (min(runs_in(state)), sum(runs_in(state))))
+    return best if min(runs_in(best)) > 0 else None
+
+
+def figure_of(rounds, state):
+    rounds = [run for run in rounds if state is None or state[0] <= run[2] <= state[1]]
+    medians = [median for median, *_ in rounds]
     return {"median_ns": statistics.median(medians), "min_ns": min(medians), "max_ns": max(medians),
-            "fastest_batch_ns": min(least for _, least in rounds), "rounds": len(rounds)}
+            "fastest_batch_ns": min(least for _, least, _ in rounds), "rounds": len(rounds)}
 
 
 def entry_of(key, programs, facts):
     entry = {"pattern": key[0], "size": key[1], **facts}
+    state = state_of(programs)
+    entry["hand_over_ns"] = state
     for program, ways in programs.items():
         chosen = CHOSEN.get(program, "datatype")
-        entry[program] = {**figure_of(ways[chosen]), BY_HAND: figure_of(ways[BY_HAND])}
+        entry[program] = {**figure_of(ways[chosen], state), BY_HAND: figure_of(ways[BY_HAND], state)}
     ours = entry[OURS]["median_ns"]
     entry["ratios"] = {peer: entry[peer]["median_ns"] / ours for peer in PEERS if peer in entry}
     entry["by_hand_ratio"] = entry[OURS][BY_HAND]["median_ns"] / ours
@@ -134,6 +163,10 @@ def print_table(source, target):
     print(f"µs, half a round trip, medians of rounds; {processor()}, {os.cpu_count()} cores, load average {load:.1f}\n")
     print(markdown(table_rows(entries)))
     print(f"\n{markdown(summary_rows(summary))}")
+    runs = [min(entry[program]["rounds"] for program in (OURS, *PEERS) if program in entry) for entry in entries]
+    mixed = sum(entry["hand_over_ns"] is None for entry in entries)
+    print(f"\nCompared are runs of one state of the machine: {min(runs)} to {max(runs)} of each program and figure"
+          f"{f'; of {mixed} figures all, whatever their state' if mixed else ''}.")
     if target:
         result = {"processor": processor(), "cores": os.cpu_count(), "kernel": platform.release(), "load_average": load,
                   "summary": summary, "figures": entries}

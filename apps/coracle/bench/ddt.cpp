@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "apps/coracle/bench/benchmarks.hpp"
 #include "apps/coracle/bench/ddt_exchange.hpp"
+#include "apps/coracle/bench/raw.hpp"
+#include "collectives/collectives.hpp"
 #include "runtime/error.hpp"
 
 namespace coracle::bench {
@@ -22,6 +25,12 @@ struct Found {
   DdtWay way;
   Figure figure;
   double allocations;
+};
+
+/// All ways of a pattern, and the state in which the machine was meanwhile.
+struct Measured {
+  std::vector<Found> ways;
+  std::optional<Figure> hand_over;  ///< Of a cache line, half a round trip; none where ranks share no memory.
 };
 
 /// Not the library's own choice, and not packed beforehand.
@@ -89,11 +98,13 @@ class Ddt {
   }
 
   Task<> run() {
+    const auto flags = co_await bench_.self.world().gather_all(flag_.remote());
+    flag_of_first_ = bench_.self.reach(flags[0]);
     for (const DdtPattern& pattern : ddt_patterns()) {
       if (!is_wanted(pattern)) continue;
       DdtExchange exchange(bench_.self, pattern);
-      const std::vector<Found> found = co_await measure(exchange);
-      if (bench_.keeps_time()) report(pattern, exchange, found);
+      const Measured measured = co_await measure(exchange);
+      if (bench_.keeps_time()) report(pattern, exchange, measured);
     }
     if (!bench_.keeps_time()) co_return;
     beside_fixed_.report(bench_.report);
@@ -110,7 +121,7 @@ class Ddt {
   }
 
   /// Half round trips, on rank 0.
-  Task<std::vector<Found>> measure(DdtExchange& exchange) {
+  Task<Measured> measure(DdtExchange& exchange) {
     Contest contest(bench_.self, bench_.plan);
     std::vector<DdtWay> ways;
     for (const DdtWay way : wished_) {
@@ -121,14 +132,26 @@ class Ddt {
       ways.push_back(way);
       contest.add([&exchange, way](std::uint64_t count) { return exchange.round_trips(way, count); });
     }
+    std::size_t hand_over = 0;
+    if (knows_state())
+      hand_over = contest.add_plain([this](std::uint64_t count) {
+        if (bench_.self.id() < 2) raw_ping_pong(*flag_of_first_, bench_.self.id() == 0, nullptr, nullptr, 0, count);
+      });
     co_await contest.run();
-    std::vector<Found> found;
+    Measured measured;
     for (std::size_t i = 0; bench_.keeps_time() && i < ways.size(); ++i)
-      found.push_back({ways[i], scaled(contest.figure(i), 0.5), contest.allocations(i) / 2});
-    co_return found;
+      measured.ways.push_back({ways[i], scaled(contest.figure(i), 0.5), contest.allocations(i) / 2});
+    if (bench_.keeps_time() && knows_state()) measured.hand_over = scaled(contest.figure(hand_over), 0.5);
+    co_return measured;
   }
 
-  void report(const DdtPattern& pattern, const DdtExchange& exchange, const std::vector<Found>& found) {
+  /// The same on all ranks.
+  bool knows_state() const noexcept {
+    return bench_.self.nodes() == 1 && bench_.self.placement() != Placement::sim;
+  }
+
+  void report(const DdtPattern& pattern, const DdtExchange& exchange, const Measured& measured) {
+    const std::vector<Found>& found = measured.ways;
     const Found& chosen = found.front();  // the library's choice, unless the user has asked for others
     const Found* best = best_of(found, [](DdtWay) { return true; });
     const Found* best_fixed = best_of(found, is_fixed);
@@ -158,6 +181,7 @@ class Ddt {
                    {"way", to_string(chosen.way)},
                    {"send", json_of(pattern.send, exchange.buffer(), pattern.bytes)},
                    {"receive", json_of(pattern.receive, exchange.buffer(), pattern.bytes)}};
+    if (measured.hand_over) row.details["hand_over_ns"] = measured.hand_over->median;
     bench_.report.add(fmt::format("DDTBench's patterns, half a round trip, {}, placement {}", to_string(chosen.way),
                                   to_string(bench_.self.placement())),
                       row);
@@ -165,6 +189,8 @@ class Ddt {
 
   Bench& bench_;
   const DdtOptions& options_;
+  Slab<RawFlag> flag_{bench_.self.allocate<RawFlag>(1)};
+  RawFlag* flag_of_first_ = nullptr;  // null where it can't be reached
   std::vector<DdtWay> wished_;
   Ratios beside_fixed_{"chosen / best way that can be fixed"};
   Ratios beside_best_{"chosen / best of all others"};
