@@ -127,8 +127,8 @@ Task<> scattered_transfers(Rank& self) {
   const std::uint64_t seed = seeds[0];
   if (self.id() == 0)
     std::printf("scattered transfers: CORACLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  // Between nodes every round waits for several answers, over a slow cable in one of the tests.
-  const std::uint32_t rounds = self.nodes() > 1 ? 12 : self.size() > 4 ? 40 : 300;
+  // Every round waits for several answers.
+  const std::uint32_t rounds = is_brief() ? 12 : self.size() > 4 ? 40 : 300;
   co_await test::try_random_transfers(self, seed, rounds);
   co_await test::try_strided_transfers(self, seed, rounds);
   co_await test::try_matrix(self, 41, 37);

@@ -4,6 +4,7 @@
 #include <coracle/coracle.hpp>
 
 #include <cstdint>
+#include <cstdlib>
 
 namespace coracle::conformance {
 
@@ -26,6 +27,11 @@ Task<> family(Rank& self);
 Task<> scattered_transfers(Rank& self);
 Task<> exchanges(Rank& self);
 Task<> errors(Rank& self);
+
+/// Asked for by the tests whose network is slow or emulated: every kind of transfer once, not many times at random.
+inline bool is_brief() noexcept {
+  return std::getenv("CORACLE_CONFORMANCE_BRIEF") != nullptr;
+}
 
 /// Ends the job with a message when `condition` does not hold.
 void check(bool condition, Rank& self, const char* what, int line);

@@ -37,12 +37,11 @@ Task<> shift(Rank& self, std::size_t bytes, std::uint64_t round) {
 }  // namespace
 
 Task<> scattered(Rank& self) {
-  // Between nodes the ways are one, over a slow cable in one of the tests.
-  const bool few = self.size() > 8 || self.nodes() > 1;
+  const bool few = self.size() > 8 || is_brief();
   std::uint64_t seed = 0;
   for (const MessageWay way :
        {MessageWay::automatic, MessageWay::shm, MessageWay::cma, MessageWay::one_sided, MessageWay::cooperative}) {
-    if (self.nodes() > 1 && way != MessageWay::automatic && way != MessageWay::shm) break;
+    if (is_brief() && way != MessageWay::automatic && way != MessageWay::shm) break;
     self.world().messages().fix_way(way);
     for (int repeat = 0; repeat < (few ? 1 : 5); ++repeat) {
       test::ScatteredOptions options;
