@@ -11,6 +11,7 @@
 #include "runtime/messages/envelope.hpp"
 #include "runtime/messages/message_memory.hpp"
 #include "runtime/messages/stage.hpp"
+#include "runtime/prefetch.hpp"
 #include "runtime/task.hpp"
 #include "runtime/transfers.hpp"
 
@@ -32,10 +33,10 @@ class [[nodiscard]] Send {
     return true;
   }
   void await_resume() {
-    if (detour_ && detour_->offer)
-      detour_->offer->await_resume();
-    else
-      request_.await_resume();
+    if (detour_ && detour_->offer) return detour_->offer->await_resume();
+    // The receiver has read the slot; the next message to be packed there would have to wait for its lines.
+    if (slot_) prefetch_for_writing(slot_.data(), request_.bytes);
+    request_.await_resume();
   }
 
  private:
