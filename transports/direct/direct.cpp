@@ -108,8 +108,12 @@ bool DirectTransport::send(RequestOperation& request) noexcept {
     return true;
   }
   RequestOperation* copy = payload.size() <= StagedSends::kSlotBytes ? staged_.stage(request) : nullptr;
-  if (copy == nullptr) return send_by_address(request);
-  if (!send_by_address(*copy)) {
+  if (copy == nullptr) return send_by_address(request, Kind::rendezvous);
+  // Measured: answers to longer ones had better come before the next message, since fetching their lines takes time.
+  // Of a lost peer's answers the order tells which are missing.
+  constexpr std::size_t kUnhurriedBytesMax = 768;
+  const bool is_unhurried = payload.size() <= kUnhurriedBytesMax && !survive_;
+  if (!send_by_address(*copy, is_unhurried ? Kind::unhurried : Kind::rendezvous)) {
     copy->finish();
     return false;
   }
@@ -117,11 +121,10 @@ bool DirectTransport::send(RequestOperation& request) noexcept {
   return true;
 }
 
-bool DirectTransport::send_by_address(RequestOperation& request) noexcept {
+bool DirectTransport::send_by_address(RequestOperation& request, Kind kind) noexcept {
   const auto peer = static_cast<std::uint32_t>(request.peer());
   const Descriptor descriptor{static_cast<const std::byte*>(request.local), request.bytes, &request};
-  if (!write(inbox_of(peer).requests, Kind::rendezvous, rank_.id(), request.header,
-             std::as_bytes(std::span(&descriptor, 1))))
+  if (!write(inbox_of(peer).requests, kind, rank_.id(), request.header, std::as_bytes(std::span(&descriptor, 1))))
     return false;
   if (survive_) lent_[peer].push(request);
   ring(peer);
@@ -165,8 +168,12 @@ bool DirectTransport::poll() noexcept {
   // acquire: pairs with the launcher's addition after it has marked the rank.
   if (survive_ && region_.losses().load(std::memory_order_acquire) != losses_) [[unlikely]]
     find_lost();
-  if (!own_.replies.active() && !own_.requests.active() && !backlog_) [[likely]]
-    return false;
+  if (!own_.replies.active() && !own_.requests.active() && !backlog_) [[likely]] {
+    if (owed_count_ == 0) [[likely]]
+      return false;
+    say_owed();
+    return true;
+  }
   bool progress = backlog_ && retry();
   if (own_.replies.active()) progress |= poll_ring(own_.replies);
   // A request may make a reply: while old replies wait for room, no new requests are taken.
@@ -234,7 +241,8 @@ void DirectTransport::receive(Slot& slot) noexcept {
       rank_.deliver(header, Message(*this, slot.source, header, payload));
       break;
     case Kind::rendezvous:
-      receive_rendezvous(header, slot.source, payload);
+    case Kind::unhurried:
+      receive_rendezvous(header, slot.kind, slot.source, payload);
       break;
     case Kind::taken:
       --in_flight_;
@@ -249,7 +257,7 @@ void DirectTransport::receive(Slot& slot) noexcept {
   }
 }
 
-void DirectTransport::receive_rendezvous(const MessageHeader& header, std::uint32_t source,
+void DirectTransport::receive_rendezvous(const MessageHeader& header, Kind kind, std::uint32_t source,
                                          std::span<const std::byte> body) noexcept {
   Descriptor descriptor;
   std::memcpy(&descriptor, body.data(), sizeof descriptor);
@@ -262,12 +270,24 @@ void DirectTransport::receive_rendezvous(const MessageHeader& header, std::uint3
                               reinterpret_cast<std::uint64_t>(descriptor.address), copy);
     if (error == 0) rank_.deliver(header, Message(*this, source, header, copy));
   }
+  const auto operation = reinterpret_cast<std::uint64_t>(descriptor.operation);
+  if (kind != Kind::unhurried || error != 0) return say_taken(source, operation, error);
+  if (owed_count_ == owed_.size()) say_owed();
+  owed_[owed_count_++] = {source, operation};
+}
+
+void DirectTransport::say_taken(std::uint32_t peer, std::uint64_t operation, int error) noexcept {
   MessageHeader taken;
   taken.argument_count = 2;
-  taken.arguments = {reinterpret_cast<std::uint64_t>(descriptor.operation), static_cast<std::uint64_t>(error)};
-  if (waiting_replies_.empty() && send_reply(source, Kind::taken, taken, {})) return;
-  waiting_replies_.push_back({source, Kind::taken, taken, {}});
+  taken.arguments = {operation, static_cast<std::uint64_t>(error)};
+  if (waiting_replies_.empty() && send_reply(peer, Kind::taken, taken, {})) return;
+  waiting_replies_.push_back({peer, Kind::taken, taken, {}});
   backlog_ = true;
+}
+
+void DirectTransport::say_owed() noexcept {
+  for (std::size_t i = 0; i < owed_count_; ++i) say_taken(owed_[i].peer, owed_[i].operation, 0);
+  owed_count_ = 0;
 }
 
 bool DirectTransport::retry() noexcept {

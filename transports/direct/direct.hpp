@@ -5,6 +5,7 @@
 // which the receiver reads straight from the sender's buffer: no copy at all here, since the handler gets that buffer.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -53,7 +54,7 @@ class DirectTransport final : public Transport {
   void ring(std::uint32_t peer) const noexcept { blocks_[peer - first_rank_].doorbell.ring(); }
   void transfer(Operation& operation) noexcept;
   bool send(RequestOperation& request) noexcept;
-  bool send_by_address(RequestOperation& request) noexcept;
+  bool send_by_address(RequestOperation& request, Kind kind) noexcept;
   bool send_reply(std::uint32_t peer, Kind kind, const MessageHeader& header,
                   std::span<const std::byte> payload) noexcept;
   void starve(Ring& ring, std::uint32_t peer) const noexcept;
@@ -61,7 +62,10 @@ class DirectTransport final : public Transport {
 
   bool poll_ring(Ring& ring) noexcept;
   void receive(Slot& slot) noexcept;
-  void receive_rendezvous(const MessageHeader& header, std::uint32_t source, std::span<const std::byte> body) noexcept;
+  void receive_rendezvous(const MessageHeader& header, Kind kind, std::uint32_t source,
+                          std::span<const std::byte> body) noexcept;
+  void say_taken(std::uint32_t peer, std::uint64_t operation, int error) noexcept;
+  void say_owed() noexcept;
   bool retry() noexcept;
   void find_lost() noexcept;
 
@@ -76,6 +80,13 @@ class DirectTransport final : public Transport {
   const bool survive_;        // the job goes on when a rank is lost
   std::uint32_t losses_ = 0;  // of the node, that this rank knows of
   StagedSends staged_;
+  /// A staged message that has been read. Its sender is told when there is nothing more urgent to do.
+  struct Owed {
+    std::uint32_t peer;
+    std::uint64_t operation;
+  };
+  std::array<Owed, StagedSends::kSlots> owed_;
+  std::size_t owed_count_ = 0;
   std::size_t in_flight_ = 0;
   bool backlog_ = false;                             // something waits in one of the two below
   std::map<std::uint32_t, OperationQueue> waiting_;  // by peer: requests that found its ring full, in order

@@ -21,6 +21,7 @@ enum class Kind : std::uint8_t {
   padding,     ///< Skips to the start of the array.
   eager,       ///< Payload follows.
   rendezvous,  ///< Payload lies in the sender's memory; the receiver answers with `taken`.
+  unhurried,   ///< As rendezvous, but nobody waits for the answer.
   taken,       ///< The sender's operation is finished.
 };
 
