@@ -6,7 +6,8 @@ figures of programs whose patterns differ in any byte or in their order.
 
 The machine is not always in the same state: its two cores may share a core, a cache or less of the host's, and may be
 moved when a program starts. Each run tells how long a cache line took to change hands, and only runs of one state are
-compared: of the one in which there are most runs of the program that has fewest."""
+compared: of the one in which there are most runs of the program that has fewest. Where that is less than half of a
+program's runs, all are compared: medians of few would say less."""
 
 import collections
 import json
@@ -65,8 +66,8 @@ def read_figures(path):
 
 
 def state_of(programs):
-    """The least and the greatest hand-over of the runs to compare; all where a program's runs tell none, or share no
-    state with the others'. States lie apart: within one, sorted, no hand-over is 1.4 times as long as the one before."""
+    """The least and the greatest hand-over of the runs to compare; None: all are, since a program's runs tell none, or
+    less than half of them were in the state. States lie apart: within one, sorted, no hand-over is 1.4 times as long as the one before."""
     chosen = {program: ways[CHOSEN.get(program, "datatype")] for program, ways in programs.items()}
     times = sorted(time for runs in chosen.values() for *_, time in runs if time is not None)
     if len(times) < sum(map(len, chosen.values())):
@@ -81,7 +82,8 @@ def state_of(programs):
         return [sum(state[0] <= time <= state[1] for *_, time in runs) for runs in chosen.values()]
 
     best = max(states, key=lambda state: (min(runs_in(state)), sum(runs_in(state))))
-    return best if min(runs_in(best)) > 0 else None
+    is_common = all(2 * count >= len(runs) for count, runs in zip(runs_in(best), chosen.values()))
+    return best if is_common else None
 
 
 def figure_of(rounds, state):
