@@ -146,9 +146,7 @@ class Ddt {
   }
 
   /// The same on all ranks.
-  bool knows_state() const noexcept {
-    return bench_.self.nodes() == 1 && bench_.self.placement() != Placement::sim;
-  }
+  bool knows_state() const noexcept { return bench_.self.nodes() == 1 && bench_.self.placement() != Placement::sim; }
 
   void report(const DdtPattern& pattern, const DdtExchange& exchange, const Measured& measured) {
     const std::vector<Found>& found = measured.ways;
