@@ -33,6 +33,10 @@ class Category final : public std::error_category {
         return "collective given up";
       case Errc::truncated:
         return "message longer than its buffer";
+      case Errc::page_lost:
+        return "page lost with the node that had its only current copy";
+      case Errc::page_damaged:
+        return "page does not match its checksum";
     }
     return fmt::format("unknown condition {}", value);
   }

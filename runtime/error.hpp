@@ -21,6 +21,8 @@ enum class Errc {
   peer_lost,  ///< The peer has died, hangs, or can't be reached any more: it stays lost for the rest of the job.
   given_up,   ///< A member of the team has ended a collective early, by an error or a time limit: the team is broken.
   truncated,  ///< A message is longer than the buffer it was received into.
+  page_lost,  ///< The only current copy of a page of a paged segment was at a node that is lost.
+  page_damaged,  ///< A page read from its file does not match its checksum.
 };
 
 const std::error_category& coracle_category() noexcept;

@@ -1,0 +1,39 @@
+// PagedOptions: how a paged segment is laid out, cached and kept.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "storage/eviction.hpp"
+
+namespace coracle {
+
+/// How pages are spread over the homes. one: all at home 0 (the paper's experiments).
+enum class HomeSpread : std::uint8_t { cyclic, block, one };
+
+/// The same at every member of the team.
+struct PagedOptions {
+  /// Of the files: home h keeps its pages in "<path>.<h>". A folder that exists at every node, on a local SSD.
+  std::string path;
+  /// Of the whole segment. For open(): 0, or what it must be.
+  std::uint64_t bytes = 0;
+  /// A power of two, 4 KiB to 4 MiB. For open(): 0, or what it must be.
+  std::uint64_t page_bytes = 64 * 1024;
+  /// Of DRAM for cached pages, per cache: one per node where ranks share memory, else one per rank. Comes out of the
+  /// segment of the cache's rank (`coracle run --segment`).
+  std::uint64_t cache_bytes = 64ULL << 20;
+  /// One cache for each rank also where ranks of a node could share one.
+  bool cache_per_rank = false;
+  HomeSpread spread = HomeSpread::cyclic;
+  storage::EvictionKind eviction = storage::EvictionKind::arc;
+  /// Misses are served by peers that have the page, before the SSD. Off: each goes to the home's SSD (for comparison).
+  bool cooperative = true;
+  /// Pages read ahead of a sequential reader, at most; 0: none.
+  std::uint32_t read_ahead_pages = 8;
+  /// Dirty pages of a cache, at most, as a share of it: above, writers wait until some have been written home.
+  double dirty_share = 0.5;
+  /// Replaces files that exist already (create only).
+  bool replace = false;
+};
+
+}  // namespace coracle

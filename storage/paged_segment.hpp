@@ -1,0 +1,158 @@
+// PagedSegment: global memory larger than DRAM: its pages have homes in files on the nodes' SSDs and are cached in the
+// DRAM of all of them; one-sided access, awaited. After vGASNet (IPSJ HPC-160, 2017). docs/storage.md has the protocol.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/handle.hpp"
+#include "runtime/layout/layout.hpp"
+#include "runtime/scattered/transfer.hpp"
+#include "runtime/task.hpp"
+#include "runtime/team.hpp"
+#include "storage/paged_options.hpp"
+
+namespace coracle {
+
+namespace storage {
+class PageCache;
+}
+
+/// Counted since the segment was made or opened; of this rank's cache (shared by the ranks that share it).
+struct PagedCounts {
+  std::uint64_t hits = 0;        ///< Of this rank alone.
+  std::uint64_t misses = 0;      ///< Pages asked for, read-ahead included.
+  std::uint64_t from_peers = 0;  ///< Misses served by another cache's DRAM.
+  std::uint64_t ssd_reads = 0;   ///< Pages read from the file of this cache's home.
+  std::uint64_t ssd_writes = 0;  ///< Pages written to it.
+  std::uint64_t evictions = 0;
+  std::uint64_t dirty_evictions = 0;
+  std::uint64_t invalidations = 0;
+  std::uint64_t read_ahead = 0;
+};
+
+/// A page held in the cache for zero-copy access as long as this lives. Hold few and not for long: writers elsewhere
+/// wait for readers' pins, and everybody for a writer's.
+class [[nodiscard]] PinnedPage {
+ public:
+  PinnedPage(PinnedPage&& other) noexcept;
+  PinnedPage& operator=(PinnedPage&& other) noexcept;
+  ~PinnedPage();
+  std::span<const std::byte> bytes() const noexcept;
+  /// Only of a page pinned for writing.
+  std::span<std::byte> writable() const noexcept;
+
+ private:
+  friend class storage::PageCache;
+  PinnedPage(storage::PageCache& cache, std::uint32_t frame, bool writing) noexcept
+      : cache_(&cache), frame_(frame), writing_(writing) {}
+  void release() noexcept;
+  storage::PageCache* cache_ = nullptr;
+  std::uint32_t frame_ = 0;
+  bool writing_ = false;
+};
+
+/// The awaitable of get and put: done at once, without a suspension, where all pages are cached.
+class [[nodiscard]] PagedTransfer {
+ public:
+  PagedTransfer(storage::PageCache& cache, bool writing, std::uint64_t offset, std::byte* local,
+                std::size_t bytes) noexcept
+      : cache_(cache), local_(local), bytes_(bytes), offset_(offset), writing_(writing) {}
+  bool await_ready();
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> self) {
+    return rest_->await_suspend(self);  // NOLINT(bugprone-unchecked-optional-access): set by await_ready
+  }
+  void await_resume() {
+    if (rest_) rest_->await_resume();
+  }
+
+ private:
+  storage::PageCache& cache_;
+  std::byte* local_;
+  std::size_t bytes_;
+  std::uint64_t offset_;
+  std::optional<Task<>> rest_;
+  bool writing_;
+};
+
+/// All members of a team hold one each, made and closed together. Used by its rank's thread only. Bytes are addressed
+/// from 0 to bytes(). Rules for programs: what one rank puts, others see from the moment its put has returned; a get
+/// beside a put of the same bytes gives old or new bytes, in any mixture. Pages move between caches as a whole, one
+/// writer or many readers, so unrelated writes into one page cost transfers but lose nothing.
+///
+/// Errors, thrown at the await: out_of_segment; page_damaged (its checksum is wrong); page_lost (the only current copy
+/// was at a node that died); peer_lost (its home is gone); those of the file (no space, EIO, ...). Other pages go on.
+class PagedSegment {
+ public:
+  /// A new segment, all zero. Collective. Throws Error (bad_input, file exists, ...), the same kind at every member.
+  static Task<PagedSegment> create(Team& team, PagedOptions options);
+  /// What was flushed or checkpointed last, or the checkpoint `name`. Needs as many homes as it was made with.
+  /// Collective.
+  static Task<PagedSegment> open(Team& team, PagedOptions options, std::string checkpoint = {});
+  PagedSegment(PagedSegment&&) noexcept;
+  PagedSegment& operator=(PagedSegment&&) noexcept;
+  /// Of a segment that is not closed: its caches are dropped; what was not flushed is lost.
+  ~PagedSegment();
+
+  std::uint64_t bytes() const noexcept;
+  std::uint64_t page_bytes() const noexcept;
+  std::uint64_t pages() const noexcept;
+
+  /// Copies from the segment to `target`, or from `source` into it. The memory belongs to the transfer until it has
+  /// returned.
+  PagedTransfer get(std::uint64_t offset, std::span<std::byte> target);
+  PagedTransfer put(std::uint64_t offset, std::span<const std::byte> source);
+  /// Scattered: `count` repetitions of `layout` whose origin is at `offset` of the segment, against local memory.
+  Task<> get(std::uint64_t offset, const Layout& layout, std::uint64_t count, ScatteredTarget target);
+  Task<> put(ScatteredSource source, std::uint64_t offset, const Layout& layout, std::uint64_t count = 1);
+  /// Started now; awaited by wait(), or together by nbi_done(), which throws the first error of any.
+  class Handle;
+  Handle get_nb(std::uint64_t offset, std::span<std::byte> target);
+  Handle put_nb(std::uint64_t offset, std::span<const std::byte> source);
+  void get_nbi(std::uint64_t offset, std::span<std::byte> target);
+  void put_nbi(std::uint64_t offset, std::span<const std::byte> source);
+  Task<> nbi_done();
+
+  /// The page in the cache, to be read or written in place.
+  Task<PinnedPage> pin(std::uint64_t page, bool writing = false);
+  /// Asks for pages that will be read soon; never waits, never fails.
+  void prefetch(std::uint64_t offset, std::uint64_t bytes);
+  /// From now on this cache evicts so: EvictionKind::mru before loops over more than the cache.
+  void advise(storage::EvictionKind kind);
+
+  /// Every put of this rank (and of those that share its cache) that had returned before is on the device when it
+  /// returns. Not collective.
+  Task<> flush();
+  /// Everything put before by anybody becomes the checkpoint `name`, atomically over all homes. Collective.
+  Task<> checkpoint(std::string name);
+  /// Flushes, and closes the files. Collective.
+  Task<> close();
+
+  PagedCounts counts() const;
+
+ private:
+  struct State;
+  explicit PagedSegment(std::unique_ptr<State> state) noexcept;
+  std::unique_ptr<State> state_;
+};
+
+/// A started transfer; wait for it before its memory ends. Dropping it cancels nothing: the segment keeps it going.
+class [[nodiscard]] PagedSegment::Handle {
+ public:
+  Task<> wait();
+  bool done() const noexcept;
+
+ private:
+  friend class PagedSegment;
+  struct Started;
+  explicit Handle(std::shared_ptr<Started> started) noexcept : started_(std::move(started)) {}
+  std::shared_ptr<Started> started_;
+};
+
+}  // namespace coracle
