@@ -107,28 +107,10 @@ struct CacheActions {
   }
 };
 
-/// Rules that tests take away one by one, to see that the exploration of the protocol notices.
-enum class Rule : std::uint16_t {
-  nack_while_asking = 1U << 0,      ///< Who evicted and asks again refuses to forward, rather than waiting.
-  keep_until_put_ack = 1U << 1,     ///< A dirty copy stays until its put was acknowledged.
-  drop_stale_put = 1U << 2,         ///< The home takes a put from the present owner only.
-  wait_for_done = 1U << 3,          ///< The next transaction begins when the requester has what it asked for.
-  grant_after_acks = 1U << 4,       ///< And not before.
-  ask_for_copy = 1U << 5,           ///< A requester that has evicted silently is sent data, whatever the home thinks.
-  tell_lost_source = 1U << 6,       ///< A requester is told that its source died.
-  refuse_late_data = 1U << 7,       ///< Data of a source that was given up are not taken.
-  recall_from_dead = 1U << 8,       ///< Who was to send a dead requester its only copy is invalidated as well.
-  adopt_orphans = 1U << 9,          ///< A dead owner's content lives on in the sharers' copies.
-  lost_when_granted = 1U << 10,     ///< Who died with the right to write has written.
-  return_popped_sharer = 1U << 11,  ///< A sharer that was asked to forward is a sharer again after that.
-};
-
 /// One page at one cache. The default is a page that is not cached: messages for pages that a cache does not know are
 /// answered by a new one, which is forgotten again.
 class CachePage {
  public:
-  explicit CachePage(std::uint16_t without = 0) noexcept : without_(without) {}
-
   PageState state() const noexcept { return state_; }
   bool readable() const noexcept;
   bool writable() const noexcept { return state_ == PageState::M; }
@@ -146,8 +128,7 @@ class CachePage {
   CacheActions on_message(const PageMessage& message);
 
  private:
-  friend struct ProtocolState;  // of the tests: packs states
-  bool rule(Rule rule) const noexcept { return (without_ & static_cast<std::uint16_t>(rule)) == 0; }
+  friend struct ProtocolProbe;  // of the tests: packs states, and breaks rules to see that it is noticed
   void ask(CacheActions& actions, PageState next, PageMessage message);
   void want_read(CacheActions& actions, std::uint32_t number);
   void want_write(CacheActions& actions, std::uint32_t number, bool whole);
@@ -160,11 +141,10 @@ class CachePage {
   void after_put(CacheActions& actions, const PageMessage& message);
 
   PageState state_ = PageState::I;
-  bool has_data_ = false;  ///< IM: they came.
-  bool granted_ = false;   ///< IM
-  bool whole_ = false;     ///< IM, SM, OM: no data are needed.
-  bool keep_ = false;      ///< MIA
-  std::uint16_t without_;
+  bool has_data_ = false;           ///< IM: they came.
+  bool granted_ = false;            ///< IM
+  bool whole_ = false;              ///< IM, SM, OM: no data are needed.
+  bool keep_ = false;               ///< MIA
   std::uint32_t number_ = 0;        ///< Of what is asked for.
   std::uint32_t refused_step_ = 0;  ///< IS, IM: data of this step or before are late.
 };
@@ -187,8 +167,7 @@ using HomeActions = std::vector<HomeAction>;
 class HomePage {
  public:
   /// cooperative: misses of clean pages are served by caches that have them, before the SSD.
-  explicit HomePage(bool cooperative, std::uint16_t without = 0) noexcept
-      : cooperative_(cooperative), without_(without) {}
+  explicit HomePage(bool cooperative) noexcept : cooperative_(cooperative) {}
 
   /// Nothing is under way or waiting.
   bool idle() const noexcept { return phase_ == Phase::idle; }
@@ -207,7 +186,7 @@ class HomePage {
   void on_dead(Node node, HomeActions& actions);
 
  private:
-  friend struct ProtocolState;
+  friend struct ProtocolProbe;
   enum class Phase : std::uint8_t { idle, adopting, reading, writing, putting };
   /// Where the requester's data come from. unsure: from a node that died; the requester will say whether they came.
   enum class Supply : std::uint8_t { none, holder, ssd, ssd_sent, unsure, impossible };
@@ -215,7 +194,6 @@ class HomePage {
     Node from = kNobody;
     PageMessage message;
   };
-  bool rule(Rule rule) const noexcept { return (without_ & static_cast<std::uint16_t>(rule)) == 0; }
   Node requester() const noexcept { return current_.from; }
   static void send(HomeActions& actions, Node to, const PageMessage& message);
   PageMessage about_request(Verb verb) const noexcept;
@@ -223,21 +201,20 @@ class HomePage {
 
   void start_next(HomeActions& actions);
   void begin(HomeActions& actions);
-  void finish(HomeActions& actions);
+  void finish() noexcept;
   void adopt_next(HomeActions& actions);
   void begin_read(HomeActions& actions);
   void supply_read(HomeActions& actions);
   void begin_write(HomeActions& actions);
-  void invalidate_others(HomeActions& actions);
   void advance_write(HomeActions& actions);
   void begin_put(HomeActions& actions);
   void from_ssd(HomeActions& actions);
 
   void on_nack(Node from, const PageMessage& message, HomeActions& actions);
   void on_ack(Node from, HomeActions& actions);
-  void on_done(Node from, HomeActions& actions);
+  void on_done(Node from);
   void on_requester_dead(HomeActions& actions);
-  void on_source_dead(HomeActions& actions);
+  void on_source_dead(Node node, HomeActions& actions);
   bool remove_sharer(Node node) noexcept;
 
   Node owner_ = kNobody;
@@ -256,7 +233,6 @@ class HomePage {
   bool ssd_current_ = true;      ///< Writing: the SSD had the newest content before.
   bool orphaned_ = false;        ///< The owner died; sharers may have its content.
   bool lost_ = false;
-  std::uint16_t without_;
 };
 
 }  // namespace coracle::storage
