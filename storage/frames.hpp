@@ -13,21 +13,22 @@ namespace coracle::storage {
 class alignas(64) FrameHead {
  public:
   /// A pin for `page`, to read or to write; false when the frame does not hold it or not with that right. Any rank.
-  bool try_pin(std::uint64_t page, bool writing) noexcept {
+  /// `now`: as CacheSigns counts.
+  bool try_pin(std::uint64_t page, bool writing, std::uint32_t now) noexcept {
     const std::uint64_t one = writing ? kOneWriter : kOneReader;
     // acquire: pairs with allow(), so that the page's number and bytes from before it are seen.
     const std::uint64_t before = word_.fetch_add(one, std::memory_order_acquire);
     if ((before & (writing ? kMayWrite : kMayRead)) != 0 && page_.load(std::memory_order_relaxed) == page) [[likely]] {
-      if (used_.load(std::memory_order_relaxed) == 0) used_.store(1, std::memory_order_relaxed);
+      if (used_at_.load(std::memory_order_relaxed) != now) used_at_.store(now, std::memory_order_relaxed);
       return true;
     }
     word_.fetch_sub(one, std::memory_order_release);
     return false;
   }
   void unpin(bool writing) noexcept {
-    // release: what was read or written under the pin happened before it is seen to be gone, by readers() and
-    // writers().
-    word_.fetch_sub(writing ? kOneWriter : kOneReader, std::memory_order_release);
+    // What was read or written under the pin happened before it is seen to be gone, by readers() and writers().
+    // seq_cst: see CacheSigns::wants_unpins.
+    word_.fetch_sub(writing ? kOneWriter : kOneReader, std::memory_order_seq_cst);
   }
 
   // --- for the keeper ---
@@ -43,21 +44,21 @@ class alignas(64) FrameHead {
   }
   /// Pins whatever is allowed.
   void pin(bool writing) noexcept { word_.fetch_add(writing ? kOneWriter : kOneReader, std::memory_order_acquire); }
-  // acquire: pairs with unpin().
+  // seq_cst: pairs with unpin(), and see CacheSigns::wants_unpins.
   std::uint32_t writers() const noexcept {
-    return static_cast<std::uint32_t>(word_.load(std::memory_order_acquire) / kOneWriter & kCountMask);
+    return static_cast<std::uint32_t>(word_.load(std::memory_order_seq_cst) / kOneWriter & kCountMask);
   }
   std::uint32_t readers() const noexcept {
-    return static_cast<std::uint32_t>(word_.load(std::memory_order_acquire) & kCountMask);
+    return static_cast<std::uint32_t>(word_.load(std::memory_order_seq_cst) & kCountMask);
   }
   bool pinned() const noexcept {
-    return (word_.load(std::memory_order_acquire) & (kOneWriter * kCountMask | kCountMask)) != 0;
+    return (word_.load(std::memory_order_seq_cst) & (kOneWriter * kCountMask | kCountMask)) != 0;
   }
-  /// Whether it was pinned since the last call.
-  bool take_used() noexcept {
-    if (used_.load(std::memory_order_relaxed) == 0) return false;
-    used_.store(0, std::memory_order_relaxed);
-    return true;
+  /// When it was last pinned by try_pin(), since this was last asked; 0: not.
+  std::uint32_t take_used_at() noexcept {
+    const std::uint32_t at = used_at_.load(std::memory_order_relaxed);
+    if (at != 0) used_at_.store(0, std::memory_order_relaxed);
+    return at;
   }
 
  private:
@@ -69,7 +70,7 @@ class alignas(64) FrameHead {
 
   std::atomic<std::uint64_t> word_{0};
   std::atomic<std::uint64_t> page_{~std::uint64_t{0}};
-  std::atomic<std::uint32_t> used_{0};
+  std::atomic<std::uint32_t> used_at_{0};
 };
 
 /// What a cache has done, counted by its keeper and read by anybody.
@@ -89,6 +90,16 @@ struct alignas(64) CacheCounters {
   }
 };
 
+/// What those who use a cache look at, at every hit.
+struct alignas(64) CacheSigns {
+  /// Pages that were put into the cache: the time by which uses are told to be long ago or not. From 1 on.
+  std::atomic<std::uint32_t> insertions{1};
+  /// The keeper waits for pins to end: who unpins tells it. seq_cst, like unpin(), readers() and writers(): either who
+  /// unpins sees this set, or the keeper, which set it before it looked, sees the pin gone. (Who failed to pin goes to
+  /// the keeper anyway.)
+  std::atomic<std::uint32_t> wants_unpins{0};
+};
+
 /// A view of a cache's memory; the same at every rank that reaches it. Does not own it.
 class Frames {
  public:
@@ -103,19 +114,22 @@ class Frames {
 
   /// Bytes that a cache of this shape needs, at a multiple of kAlignment.
   static std::size_t bytes_needed(const Shape& shape) noexcept {
-    return memory_bytes(shape) + sizeof(CacheCounters) + shape.frames * sizeof(FrameHead) + shape.pages * sizeof(Place);
+    return memory_bytes(shape) + sizeof(CacheCounters) + sizeof(CacheSigns) + shape.frames * sizeof(FrameHead) +
+           shape.pages * sizeof(Place);
   }
   /// Of memory that the keeper has prepared by make().
   Frames(std::byte* memory, const Shape& shape) noexcept
       : memory_(memory),
         counters_(reinterpret_cast<CacheCounters*>(memory + memory_bytes(shape))),
-        heads_(reinterpret_cast<FrameHead*>(counters_ + 1)),
+        signs_(reinterpret_cast<CacheSigns*>(counters_ + 1)),
+        heads_(reinterpret_cast<FrameHead*>(signs_ + 1)),
         places_(reinterpret_cast<Place*>(heads_ + shape.frames)),
         shape_(shape) {}
   /// Prepares the memory, by the keeper. That of the pages is left as it is.
   static Frames make(std::byte* memory, const Shape& shape) noexcept {
     const Frames frames(memory, shape);
     new (frames.counters_) CacheCounters;
+    new (frames.signs_) CacheSigns;
     for (std::uint32_t i = 0; i < shape.frames; ++i) new (&frames.heads_[i]) FrameHead;
     for (std::uint64_t page = 0; page < shape.pages; ++page) new (&frames.places_[page]) Place{0};
     return frames;
@@ -123,6 +137,7 @@ class Frames {
 
   const Shape& shape() const noexcept { return shape_; }
   CacheCounters& counters() const noexcept { return *counters_; }
+  CacheSigns& signs() const noexcept { return *signs_; }
   std::byte* bytes_of(std::uint32_t frame) const noexcept { return memory_ + std::size_t{frame} * shape_.page_bytes; }
   FrameHead& head(std::uint32_t frame) const noexcept { return heads_[frame]; }
   /// Where `page` is, or was a moment ago; kNone: nowhere.
@@ -137,7 +152,9 @@ class Frames {
   /// A pinned frame with `page`, or kNone. Any rank.
   std::uint32_t try_pin(std::uint64_t page, bool writing) const noexcept {
     const std::uint32_t frame = find(page);
-    return frame != kNone && heads_[frame].try_pin(page, writing) ? frame : kNone;
+    if (frame == kNone) return kNone;
+    const std::uint32_t now = signs_->insertions.load(std::memory_order_relaxed);
+    return heads_[frame].try_pin(page, writing, now) ? frame : kNone;
   }
 
  private:
@@ -146,6 +163,7 @@ class Frames {
 
   std::byte* memory_;
   CacheCounters* counters_;
+  CacheSigns* signs_;
   FrameHead* heads_;
   Place* places_;
   Shape shape_;

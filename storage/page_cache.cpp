@@ -19,8 +19,14 @@
 namespace coracle::storage {
 namespace {
 
-constexpr std::uint64_t kWriting = 1;
-constexpr std::uint64_t kWhole = 2;
+Task<> send_unpinned(Rank& rank, std::uint32_t keeper, Handler handler, std::uint32_t segment) {
+  co_await rank.request(keeper, handler, {}, segment);
+}
+
+Task<> send_prefetch(Rank& rank, std::uint32_t keeper, Handler handler, std::uint32_t segment, std::uint64_t first,
+                     std::uint64_t count) {
+  co_await rank.request(keeper, handler, {}, segment, first, count);
+}
 
 }  // namespace
 
@@ -31,6 +37,7 @@ PageCache::PageCache(Rank& rank, const Shape& shape, const Frames& frames, Cache
       own_(own),
       read_ahead_(std::min(shape.read_ahead_pages, frames.shape().frames / 4)),
       implicit_(std::make_shared<Implicit>()),
+      keeper_reads_here_(rank.placement() == Placement::pvas || rank.placement() == Placement::thread),
       page_shift_(std::countr_zero(shape.page_bytes)) {}
 PageCache::~PageCache() = default;
 
@@ -55,7 +62,7 @@ std::size_t PageCache::copy_cached(bool writing, std::uint64_t offset, std::byte
       std::memcpy(place, local + done, part);
     else
       std::memcpy(local + done, place, part);
-    frames_.head(frame).unpin(writing);
+    release(frame, writing);
     ++hits_;
     done += part;
   }
@@ -90,8 +97,11 @@ Task<> PageCache::copy_page(bool writing, std::uint64_t offset, std::byte* local
   const std::uint64_t in_page = offset & (shape_.page_bytes - 1);
   const std::uint64_t page = offset >> page_shift_;
   const std::uint64_t page_end = std::min<std::uint64_t>((page + 1) << page_shift_, shape_.bytes);
-  const bool whole = writing && in_page == 0 && offset + bytes == page_end;
-  const std::uint32_t frame = co_await acquire(page, writing, whole);
+  if (writing && in_page == 0 && offset + bytes == page_end && (own_ != nullptr || keeper_reads_here_)) {
+    co_await write_whole(page, local);
+    co_return;
+  }
+  const std::uint32_t frame = co_await acquire(page, writing);
   std::byte* place = frames_.bytes_of(frame) + in_page;
   if (writing)
     std::memcpy(place, local, bytes);
@@ -132,11 +142,28 @@ void PageCache::read_ahead(std::uint64_t first, std::uint64_t last) noexcept {
 
 void PageCache::release(std::uint32_t frame, bool writing) noexcept {
   frames_.head(frame).unpin(writing);
+  if (frames_.signs().wants_unpins.load(std::memory_order_seq_cst) != 0) [[unlikely]]
+    tell_unpinned();
 }
 
-Task<std::uint32_t> PageCache::acquire(std::uint64_t page, bool writing, bool whole) {
-  if (own_ != nullptr) return own_->obtain(page, writing, whole);
-  return ask_keeper(page, writing, whole);
+void PageCache::tell_unpinned() noexcept {
+  if (own_ != nullptr) return own_->unpinned();
+  rank_.service().spawn(send_unpinned(rank_, shape_.keeper, serve_unpinned, shape_.segment));
+}
+
+Task<std::uint32_t> PageCache::acquire(std::uint64_t page, bool writing) {
+  if (own_ != nullptr) return own_->obtain(page, writing);
+  return ask_keeper(page, writing, nullptr);
+}
+
+/// Without fetching it.
+Task<> PageCache::write_whole(std::uint64_t page, const std::byte* source) {
+  std::uint32_t frame = Frames::kNone;
+  if (own_ != nullptr)
+    frame = co_await own_->obtain(page, true, source);
+  else
+    frame = co_await ask_keeper(page, true, source);
+  release(frame, true);
 }
 
 Task<PinnedPage> PageCache::pin(std::uint64_t page, bool writing) {
@@ -201,12 +228,10 @@ struct PageCache::Asked {
   std::string text;
 };
 
-Task<std::uint32_t> PageCache::ask_keeper(std::uint64_t page, bool writing, bool whole) {
-  const std::uint32_t cached = frames_.try_pin(page, writing);
-  if (cached != Frames::kNone) co_return cached;
+Task<std::uint32_t> PageCache::ask_keeper(std::uint64_t page, bool writing, const std::byte* whole) {
   Asked asked(rank_.core(), shape_.keeper);
-  co_await rank_.request(shape_.keeper, serve_acquire, {}, shape_.segment, page,
-                         (writing ? kWriting : 0) | (whole ? kWhole : 0), reinterpret_cast<std::uint64_t>(&asked));
+  co_await rank_.request(shape_.keeper, serve_acquire, {}, shape_.segment, page, writing ? 1 : 0,
+                         reinterpret_cast<std::uint64_t>(&asked), reinterpret_cast<std::uint64_t>(whole));
   co_await asked.answered;
   if (asked.frame != Frames::kNone) co_return asked.frame;
   const std::error_code code = asked.own_code ? make_error_code(static_cast<Errc>(asked.code))
@@ -215,20 +240,20 @@ Task<std::uint32_t> PageCache::ask_keeper(std::uint64_t page, bool writing, bool
 }
 
 void PageCache::serve_acquire(Rank& rank, const Message& message) {
-  rank.service().spawn(answer_acquire(rank, message.source(), message.argument(3),
-                                      static_cast<std::uint32_t>(message.argument(0)), message.argument(1),
-                                      message.argument(2)));
+  rank.service().spawn(answer_acquire(
+      rank, message.source(), message.argument(3), static_cast<std::uint32_t>(message.argument(0)), message.argument(1),
+      message.argument(2) != 0, reinterpret_cast<const std::byte*>(message.argument(4))));
 }
 
 Task<> PageCache::answer_acquire(Rank& rank, std::uint32_t asker, std::uint64_t cookie, std::uint32_t segment,
-                                 std::uint64_t page, std::uint64_t flags) {
+                                 std::uint64_t page, bool writing, const std::byte* whole) {
   std::uint32_t frame = Frames::kNone;
   std::error_code code;
   std::string text;
   try {
     CacheKeeper* keeper = rank.local<SegmentTable>().find(segment);
     if (keeper == nullptr) throw Error(make_error_code(std::errc::bad_file_descriptor), "the paged segment is closed");
-    frame = co_await keeper->obtain(page, (flags & kWriting) != 0, (flags & kWhole) != 0);
+    frame = co_await keeper->obtain(page, writing, whole);
   } catch (const Error& error) {
     code = error.code();
     text = error.what();
@@ -248,19 +273,15 @@ void PageCache::take_acquired(Rank&, const Message& message) {
   asked.answered.set();
 }
 
+void PageCache::serve_unpinned(Rank& rank, const Message& message) {
+  if (CacheKeeper* keeper = rank.local<SegmentTable>().find(static_cast<std::uint32_t>(message.argument(0))))
+    keeper->unpinned();
+}
+
 void PageCache::serve_prefetch(Rank& rank, const Message& message) {
   if (CacheKeeper* keeper = rank.local<SegmentTable>().find(static_cast<std::uint32_t>(message.argument(0))))
     keeper->prefetch(message.argument(1), message.argument(2));
 }
-
-namespace {
-
-Task<> send_prefetch(Rank& rank, std::uint32_t keeper, Handler handler, std::uint32_t segment, std::uint64_t first,
-                     std::uint64_t count) {
-  co_await rank.request(keeper, handler, {}, segment, first, count);
-}
-
-}  // namespace
 
 void PageCache::prefetch(std::uint64_t first, std::uint64_t count) noexcept {
   const std::uint64_t pages = frames_.shape().pages;

@@ -48,9 +48,8 @@ class PageCache {
   std::size_t copy_cached(bool writing, std::uint64_t offset, std::byte* local, std::size_t bytes) noexcept;
   /// Copies all of it. Throws Error (out_of_segment, and whatever a page's home reports).
   Task<> copy(bool writing, std::uint64_t offset, std::byte* local, std::size_t bytes);
-  /// A frame with the page, pinned; release() it. `whole`: all of the page will be written, so that its bytes now don't
-  /// matter.
-  Task<std::uint32_t> acquire(std::uint64_t page, bool writing, bool whole = false);
+  /// A frame with the page, pinned; release() it.
+  Task<std::uint32_t> acquire(std::uint64_t page, bool writing);
   void release(std::uint32_t frame, bool writing) noexcept;
   /// Asks for pages that will be read soon.
   void prefetch(std::uint64_t first, std::uint64_t count) noexcept;
@@ -68,11 +67,14 @@ class PageCache {
   struct Implicit;
   static void serve_acquire(Rank& rank, const Message& message);
   static Task<> answer_acquire(Rank& rank, std::uint32_t asker, std::uint64_t cookie, std::uint32_t segment,
-                               std::uint64_t page, std::uint64_t flags);
+                               std::uint64_t page, bool writing, const std::byte* whole);
   static void take_acquired(Rank& rank, const Message& message);
   static void serve_prefetch(Rank& rank, const Message& message);
+  static void serve_unpinned(Rank& rank, const Message& message);
+  void tell_unpinned() noexcept;
 
-  Task<std::uint32_t> ask_keeper(std::uint64_t page, bool writing, bool whole);
+  Task<std::uint32_t> ask_keeper(std::uint64_t page, bool writing, const std::byte* whole);
+  Task<> write_whole(std::uint64_t page, const std::byte* source);
   Task<> copy_page(bool writing, std::uint64_t offset, std::byte* local, std::size_t bytes);
   Task<> copy_pages(Copying& copying);
   Task<> help(Copying& copying);
@@ -87,6 +89,7 @@ class PageCache {
   ReadAhead read_ahead_;
   std::shared_ptr<Implicit> implicit_;
   std::uint64_t hits_ = 0;
+  bool keeper_reads_here_;  // all memory of this rank, not its segment alone
   int page_shift_;
 };
 

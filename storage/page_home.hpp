@@ -47,11 +47,13 @@ class PageHome {
     HomePage page;
     std::vector<std::pair<Node, std::uint32_t>> frames;  // of those who wait for data, where they want them
     std::uint32_t puts = 0;
+    std::uint32_t failed_puts = 0;
+    std::uint32_t settling = 0;
   };
 
   Entry& entry(std::uint64_t page);
-  void perform(std::uint64_t page, HomeActions& actions);
-  void send_from_ssd(std::uint64_t page, Node to, const PageMessage& message);
+  void perform(std::uint64_t page, const HomeActions& actions);
+  std::uint32_t frame_of(std::uint64_t page, Node requester);
   Task<> read(std::uint64_t page, Node requester, std::uint32_t frame);
   Task<> write(std::uint64_t page, Node owner, std::uint32_t frame);
   PageFailure note_failure(const Error& error);
@@ -62,7 +64,7 @@ class PageHome {
   PageMap map_;
   PageBuffers buffers_;
   std::unordered_map<std::uint64_t, Entry> entries_;
-  HomeActions actions_;  // of the message in hand
+  HomeActions spare_;  // so that messages need no allocation
   std::string last_failure_;
   bool cooperative_;
 };

@@ -29,8 +29,9 @@ constexpr std::uint32_t low(std::uint64_t word) noexcept {
 PageLetter::Words PageLetter::words(std::uint32_t segment) const noexcept {
   Words words{};
   words.kind = segment | std::uint64_t{static_cast<std::uint8_t>(message.verb)} << kVerbAt |
-               std::uint64_t{static_cast<std::uint8_t>(message.failure)} << kFailureAt | (message.has_copy ? kHasCopy : 0) |
-               (message.whole ? kWhole : 0) | (message.keep ? kKeep : 0) | (from_ssd ? kFromSsd : 0);
+               std::uint64_t{static_cast<std::uint8_t>(message.failure)} << kFailureAt |
+               (message.has_copy ? kHasCopy : 0) | (message.whole ? kWhole : 0) | (message.keep ? kKeep : 0) |
+               (from_ssd ? kFromSsd : 0);
   words.frame = both(message.requester, frame);
   words.numbers = both(message.number, message.step);
   return words;

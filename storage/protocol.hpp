@@ -152,7 +152,7 @@ class CachePage {
 /// Each in the order given.
 enum class HomeDeed : std::uint8_t {
   send,       ///< `message` to `to`.
-  read_ssd,   ///< Read the page, then say on_ssd_read().
+  read_ssd,   ///< Read the page, for `to`, then say on_ssd_read().
   send_ssd,   ///< What was read, with `message`, to `to`.
   write_ssd,  ///< Get the page from `to`, which keeps it so long, write it, then say on_ssd_written().
 };

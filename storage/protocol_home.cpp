@@ -141,7 +141,7 @@ void HomePage::from_ssd(HomeActions& actions) {
   supply_ = Supply::ssd;
   source_ = kNobody;
   ++step_;
-  actions.push_back({HomeDeed::read_ssd, kNobody, {}});
+  actions.push_back({HomeDeed::read_ssd, requester(), {}});
 }
 
 void HomePage::begin_write(HomeActions& actions) {

@@ -263,6 +263,7 @@ Task<SegmentParts> set_up(Team& team, PagedOptions options, Opening opening) {
     parts.keeper = std::make_shared<CacheKeeper>(rank, keeper_shape, options, frames, std::move(memory),
                                                  std::move(peers), std::move(store));
     table.add(parts.number, *parts.keeper);
+    parts.keeper->start();
   }
   const PageCache::Shape cache_shape{parts.number, facts.shape.segment_bytes, facts.shape.page_bytes,
                                      parts.keepers[keepers.own], options.read_ahead_pages};
