@@ -90,12 +90,10 @@ void CacheKeeper::perform(std::uint32_t frame, const CacheAction& action) {
       break;
     }
     case CacheDeed::became_readable:
-      head.allow(true, false);
-      serve_waiting(frame);
+      head.allow(true, false);  // and those who wait are served once `done` is on its way: see receive()
       break;
     case CacheDeed::became_writable:
       head.allow(true, true);
-      serve_waiting(frame);
       break;
     case CacheDeed::lost_write_right:
       head.allow(true, false);

@@ -59,7 +59,7 @@ struct PagedSegment::Handle::Started {
 };
 
 struct PagedSegment::State {
-  explicit State(storage::SegmentParts parts) : parts(std::move(parts)) {}
+  explicit State(storage::SegmentParts made) : parts(std::move(made)) {}
   ~State() { storage::drop(parts); }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
