@@ -113,6 +113,8 @@ void CacheKeeper::receive(const PageLetter& letter) {
   note_given_away(frame, letter.message);
   perform(frame, actions);
   if (slots_[frame].placed && slots_[frame].number == letter.page) serve_waiting(frame);
+  // Not before those who waited to write have it pinned, or it would be cleaned under their hands for ever.
+  if (dirty_count_ > dirty_max_ - dirty_max_ / 4) write_behind(dirty_max_ / 2);
 }
 
 /// A page that is not here, or not any more: the machine answers as one in state I does.

@@ -193,7 +193,6 @@ void CacheKeeper::count_dirty(std::uint32_t frame) {
   }
   ++dirty_count_;
   dirty_order_.push_back(frame);
-  if (dirty_count_ > dirty_max_ - dirty_max_ / 4) write_behind(dirty_max_ / 2);
 }
 
 void CacheKeeper::cleaning_ended(Slot& slot) noexcept {
