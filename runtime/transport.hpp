@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "runtime/event_loop.hpp"
@@ -20,6 +21,8 @@ struct TransportTraits {
   double overhead_ns = 0;       ///< What an operation costs the processor of who starts it; part of the latency.
   double gap_ns = 0;            ///< Least time between two operations.
   double readers = 1;           ///< How many ranks may copy from one of them before they share its bandwidth.
+  /// The payload of larger requests is read by its handler where the sender has it; of others it mostly gets a copy.
+  std::size_t copied_bytes_max = std::numeric_limits<std::size_t>::max();
 };
 
 /// Interface without state. All calls from the loop's thread, all noexcept: failures are outcomes of operations.

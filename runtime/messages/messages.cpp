@@ -54,7 +54,8 @@ Messages::Messages(Rank& rank)
       rendezvous_(rank),
       data_handler_(HandlerId::of(on_data)),
       has_processes_(rank.placement() == Placement::process),
-      eager_bytes_(rank.core().region().shape().messages.eager_bytes) {
+      eager_bytes_(rank.core().region().shape().messages.eager_bytes),
+      copied_bytes_max_(rank.core().transport().traits().copied_bytes_max) {
   if (!data_handler_.valid())
     throw Error(Errc::bad_handler, "tagged messages need the library in the main program, not in a shared library");
 }

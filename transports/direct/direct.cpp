@@ -68,7 +68,7 @@ DirectTransport::DirectTransport(Rank& rank) noexcept
 }
 
 TransportTraits DirectTransport::traits() const noexcept {
-  return {60, 10, kEagerBytesMax, true, 20, 20, 4};
+  return {60, 10, kEagerBytesMax, true, 20, 20, 4, StagedSends::kSlotBytes};
 }
 
 void DirectTransport::submit(Operation& operation) noexcept {
