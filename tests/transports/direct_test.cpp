@@ -170,3 +170,39 @@ TEST_CASE("direct: a receiver that owes several senders answers pays when it can
   node.poll_all();
   for (std::uint32_t sender = 1; sender < 4; ++sender) CHECK(node[sender].in_flight() == 0);
 }
+
+TEST_CASE("direct: requests that meet a full ring come whole and in order, those in staged slots, too") {
+  for (const std::size_t bytes : {kUnhurried, kUrgent}) {
+    CAPTURE(bytes);
+    Node node(3);
+    const auto small = submit(node[1], 0, kRingLines, 8);
+    CHECK(finished(small) == kRingLines);
+    const auto more = submit(node[1], 0, kSlots + 1, bytes, kRingLines);
+    const auto last = submit(node[1], 0, 1, 8, kRingLines + kSlots + 1);
+    CHECK(finished(more) + finished(last) == 0);  // back-pressure
+    // The slots are taken all the same: a message to another goes without one meanwhile.
+    const auto other = submit(node[1], 2, 1, bytes);
+    CHECK(finished(other) == 0);
+    for (int i = 0; i < 10; ++i) node[1].poll();
+    // What is in a slot is copied already: it does not change with the sender's buffer.
+    for (std::size_t i = 0; i < kSlots; ++i) std::ranges::fill(more[i]->payload, std::byte{0xdd});
+    node.poll_all();
+    CHECK(finished(more) + finished(last) == kSlots + 2);
+    CHECK(finished(other) == 1);
+    CHECK(check_whole(node.log_of(0), 1) == kRingLines + kSlots + 2);
+    CHECK(check_whole(node.log_of(2), 1) == 1);
+    CHECK(node[1].in_flight() == 0);
+  }
+}
+
+TEST_CASE("direct: requests to a peer that is lost before its ring has room fail, and their slots are free again") {
+  Node node(3);
+  const auto small = submit(node[1], 0, kRingLines, 8);
+  const auto more = submit(node[1], 0, kSlots + 1, kUrgent, kRingLines);
+  node[1].peer_lost(0);
+  for (const auto& each : more) CHECK(each->operation.outcome() == Errc::peer_lost);
+  CHECK(node[1].in_flight() == 0);
+  CHECK(finished(submit(node[1], 2, kSlots, kUrgent)) == kSlots);
+  node.poll_all();
+  CHECK(check_whole(node.log_of(2), 1) == kSlots);
+}

@@ -53,6 +53,7 @@ class DirectTransport final : public Transport {
   }
   void ring(std::uint32_t peer) const noexcept { blocks_[peer - first_rank_].doorbell.ring(); }
   void transfer(Operation& operation) noexcept;
+  void send_or_queue(RequestOperation& request) noexcept;
   bool send(RequestOperation& request) noexcept;
   bool send_by_address(RequestOperation& request, Kind kind) noexcept;
   bool send_reply(std::uint32_t peer, Kind kind, const MessageHeader& header,

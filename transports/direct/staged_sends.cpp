@@ -9,16 +9,14 @@
 
 namespace coracle::direct {
 
-RequestOperation* StagedSends::stage(const RequestOperation& request) noexcept {
+RequestOperation* StagedSends::stage(RequestOperation& request) noexcept {
   // The first that is free, so that few are used, and those stay warm.
   const auto copy = std::ranges::find_if(copies_, [](const auto& each) { return !each.has_value(); });
   if (copy == copies_.end()) return nullptr;
   std::byte* slot = memory_ + static_cast<std::size_t>(copy - copies_.begin()) * kSlotBytes;
   std::memcpy(slot, request.local, request.bytes);
-  copy->emplace(static_cast<std::uint32_t>(request.peer()));
-  (*copy)->header = request.header;
+  copy->emplace(request);
   (*copy)->local = slot;
-  (*copy)->bytes = request.bytes;
   (*copy)->set_owner(this);
   return &**copy;
 }
@@ -27,6 +25,8 @@ void StagedSends::finished(Operation& operation) noexcept {
   const auto* slot = static_cast<const std::byte*>(operation.local);
   // The receiver has read these lines; the next message would have to wait until it has given them up.
   prefetch_for_writing(slot, operation.bytes);
+  if (RequestOperation* unsent = static_cast<Copy&>(operation).original; unsent != nullptr) [[unlikely]]
+    unsent->finish(operation.outcome());
   copies_[static_cast<std::size_t>(slot - memory_) / kSlotBytes].reset();
 }
 
