@@ -35,6 +35,9 @@ class Transport : public Poller {
   /// Takes the operation: it finishes during the call, or later in poll(). Never refuses: when full it queues inside.
   /// The operation and its buffers must live until it has finished.
   virtual void submit(Operation& operation) noexcept = 0;
+  /// Where a caller that makes a payload of so many bytes can put it, so that it is not copied again: for the request
+  /// that is submitted next, with this as `local`. Null: nowhere, now or ever.
+  virtual std::byte* payload_room(std::size_t) noexcept { return nullptr; }
   /// Sends a reply from inside a handler; the payload is copied.
   virtual void reply(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept = 0;
   virtual std::size_t reply_bytes_max() const noexcept = 0;

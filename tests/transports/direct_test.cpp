@@ -206,3 +206,45 @@ TEST_CASE("direct: requests to a peer that is lost before its ring has room fail
   node.poll_all();
   CHECK(check_whole(node.log_of(2), 1) == kSlots);
 }
+
+TEST_CASE("direct: a payload that is made in the transport's room is read there") {
+  Node node(2);
+  CHECK(node[1].payload_room(DirectTransport::kEagerBytesMax) == nullptr);
+  CHECK(node[1].payload_room(StagedSends::kSlotBytes + 1) == nullptr);
+  std::vector<std::unique_ptr<Sent>> sent;
+  for (std::uint64_t number = 0; number < kSlots; ++number) {
+    sent.push_back(std::make_unique<Sent>(0, number, kUrgent));
+    RequestOperation& request = sent.back()->operation;
+    std::byte* room = node[1].payload_room(kUrgent);
+    REQUIRE(room != nullptr);
+    std::ranges::copy(sent.back()->payload, room);
+    request.local = room;
+    node[1].submit(request);
+    CHECK(request.finished());
+  }
+  CHECK(node[1].payload_room(kUrgent) == nullptr);
+  node[0].poll();
+  const auto& log = node.log_of(0);
+  CHECK(check_whole(log, 1) == kSlots);
+  for (std::size_t i = 0; i < log.size(); ++i) CHECK(log[i].place == sent[i]->operation.local);
+  node.poll_all();
+  CHECK(node[1].payload_room(kUrgent) == sent[0]->operation.local);
+}
+
+TEST_CASE("direct: a payload that is made in the transport's room stays there while the ring is full") {
+  Node node(2);
+  const auto small = submit(node[1], 0, kRingLines, 8);
+  Sent made(0, kRingLines, kUnhurried);
+  std::byte* room = node[1].payload_room(kUnhurried);
+  REQUIRE(room != nullptr);
+  std::ranges::copy(made.payload, room);
+  made.operation.local = room;
+  node[1].submit(made.operation);
+  CHECK_FALSE(made.finished());
+  CHECK(node[1].payload_room(kUnhurried) != room);
+  const auto next = submit(node[1], 0, 1, kUnhurried, kRingLines + 1);
+  node.poll_all();
+  CHECK(made.finished());
+  CHECK(finished(next) == 1);
+  CHECK(check_whole(node.log_of(0), 1) == kRingLines + 2);
+}

@@ -69,6 +69,7 @@ TEST_CASE("staged requests keep their bytes until they are taken, and then make 
   another.local = payload.data();
   another.bytes = payload.size();
   CHECK(!staged.has(another));
+  CHECK(staged.free_slot() == nullptr);
   CHECK(staged.stage(another) == nullptr);
 
   const void* freed = copies[1]->local;

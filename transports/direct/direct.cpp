@@ -77,8 +77,7 @@ void DirectTransport::submit(Operation& operation) noexcept {
   const auto peer = static_cast<std::uint32_t>(request.peer());
   if (peer >= rank_.size()) return request.finish(Errc::no_such_peer);
   ++in_flight_;
-  const bool is_short = request.bytes > kEagerBytesMax && request.bytes <= StagedSends::kSlotBytes;
-  RequestOperation* copy = is_short ? staged_.stage(request) : nullptr;
+  RequestOperation* copy = is_staged(request.bytes) ? staged_.stage(request) : nullptr;
   send_or_queue(copy != nullptr ? *copy : request);
 }
 

@@ -1,8 +1,7 @@
 // Taking and giving back of the slots.
 #include "transports/direct/staged_sends.hpp"
 
-#include <algorithm>
-#include <cstdint>
+#include <cstddef>
 #include <cstring>
 
 #include "runtime/prefetch.hpp"
@@ -10,15 +9,13 @@
 namespace coracle::direct {
 
 RequestOperation* StagedSends::stage(RequestOperation& request) noexcept {
-  // The first that is free, so that few are used, and those stay warm.
-  const auto copy = std::ranges::find_if(copies_, [](const auto& each) { return !each.has_value(); });
-  if (copy == copies_.end()) return nullptr;
-  std::byte* slot = memory_ + static_cast<std::size_t>(copy - copies_.begin()) * kSlotBytes;
-  std::memcpy(slot, request.local, request.bytes);
-  copy->emplace(request);
-  (*copy)->local = slot;
-  (*copy)->set_owner(this);
-  return &**copy;
+  std::byte* slot = free_slot();
+  if (slot == nullptr) return nullptr;
+  if (request.local != slot) std::memcpy(slot, request.local, request.bytes);
+  Copy& copy = copy_in(slot).emplace(request);
+  copy.local = slot;
+  copy.set_owner(this);
+  return &copy;
 }
 
 void StagedSends::finished(Operation& operation) noexcept {
@@ -27,7 +24,7 @@ void StagedSends::finished(Operation& operation) noexcept {
   prefetch_for_writing(slot, operation.bytes);
   if (RequestOperation* unsent = static_cast<Copy&>(operation).original; unsent != nullptr) [[unlikely]]
     unsent->finish(operation.outcome());
-  copies_[static_cast<std::size_t>(slot - memory_) / kSlotBytes].reset();
+  copy_in(slot).reset();
 }
 
 }  // namespace coracle::direct
