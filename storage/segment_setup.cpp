@@ -15,6 +15,7 @@
 #include "runtime/team.hpp"
 #include "storage/cache_keeper.hpp"
 #include "storage/meeting.hpp"
+#include "storage/model_store.hpp"
 #include "storage/page_cache.hpp"
 #include "storage/page_map.hpp"
 #include "storage/page_store.hpp"
@@ -54,7 +55,7 @@ Keepers keepers_of(const Team& team, bool shared) {
 }
 
 void check_options(const PagedOptions& options, bool creating) {
-  if (options.path.empty())
+  if (options.path.empty() && !options.model)
     throw Error(Errc::bad_input, "a paged segment needs a path for its files (PagedOptions::path)");
   const std::uint64_t page = options.page_bytes;
   const bool unset = page == 0 && !creating;
@@ -109,9 +110,13 @@ std::uint64_t epoch_of(const PageStore& store, const std::string& name) {
   return epoch;
 }
 
-Task<std::unique_ptr<PageStore>> open_home(Io& io, PagedOptions options, Opening opening, std::uint32_t home,
+Task<std::unique_ptr<PageStore>> open_home(EventLoop& loop, PagedOptions options, Opening opening, std::uint32_t home,
                                            std::uint32_t homes) {
   std::string path = file_of(options, home);
+  if (options.model && !opening.create)
+    throw Error(Errc::bad_input, "a paged segment on a modelled SSD has no file that could be opened");
+  if (options.model) co_return make_model_store(loop, *options.model, shape_of(options, home, homes));
+  Io& io = loop.io();
   if (opening.create) co_return co_await PageStore::create(io, path, shape_of(options, home, homes), options.replace);
   std::unique_ptr<PageStore> store = co_await PageStore::open(io, path);
   if (!opening.checkpoint.empty()) {
@@ -194,7 +199,7 @@ Task<Facts> open_homes(Team& team, PagedOptions options, Opening opening, Segmen
   facts.shape.homes = 0;
   std::optional<Error> failure;
   if (team.rank().id() == parts.keepers[own] && own < parts.homes) {
-    auto opened = co_await as_result(open_home(team.rank().loop().io(), options, opening, own, parts.homes));
+    auto opened = co_await as_result(open_home(team.rank().loop(), options, opening, own, parts.homes));
     if (opened.ok()) {
       store = std::move(opened.value());
       facts.shape = store->shape();

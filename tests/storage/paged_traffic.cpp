@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 #include <random>
 #include <stdexcept>
 
@@ -38,7 +40,12 @@ std::vector<Range> plan(const PagedTraffic& traffic, std::uint32_t rank, std::ui
 class Checker {
  public:
   Checker(Rank& self, const PagedTraffic& traffic, PagedSegment& segment)
-      : self_(self), traffic_(traffic), segment_(segment), words_(segment.bytes() / 8), versions_(words_), seen_(words_) {}
+      : self_(self),
+        traffic_(traffic),
+        segment_(segment),
+        words_(segment.bytes() / 8),
+        versions_(words_),
+        seen_(words_) {}
 
   Task<> phase(std::uint32_t number) {
     const std::vector<Range> ranges = plan(traffic_, self_.id(), number, words_);
@@ -116,7 +123,86 @@ class Checker {
   std::uint64_t next_ = 0;
 };
 
+/// Of a rank that knows what it put, and what it tried to.
+class MortalChecker {
+ public:
+  MortalChecker(Rank& self, const PagedTraffic& traffic, PagedSegment& segment, PagedDeaths& deaths)
+      : self_(self), traffic_(traffic), segment_(segment), deaths_(deaths), put_(segment.bytes() / 8), tried_(put_) {}
+
+  Task<> run() {
+    std::seed_seq seeds{traffic_.seed, std::uint64_t{self_.id()}};
+    std::mt19937_64 random(seeds);
+    const std::uint64_t words = put_.size();
+    for (std::uint32_t step = 0; step < 4 * traffic_.steps; ++step) {
+      const std::uint64_t word = random() % words / self_.size() * self_.size() + self_.id();
+      if (word < words) co_await put(word);
+      const std::uint64_t first = random() % words;
+      co_await get({first, std::min<std::uint64_t>(1 + random() % 300, words - first)});
+      if (random() % 8 == 0) co_await tolerate(segment_.flush());
+      co_await sleep_for(std::chrono::microseconds(random() % 100));
+    }
+  }
+
+ private:
+  Task<bool> tolerate(Task<> task) {
+    const Result<> result = co_await as_result(std::move(task));
+    if (result.ok()) co_return true;
+    ++deaths_.errors;
+    const std::error_code code = result.code();
+    if (code != make_error_code(Errc::peer_lost) && code != make_error_code(Errc::page_lost) &&
+        code != std::errc::io_error)  // a call to a home that died while it worked
+      throw std::runtime_error(result.error().what());
+    co_return false;
+  }
+
+  Task<> put(std::uint64_t word) {
+    const std::uint64_t version = std::max(put_[word], tried_[word]) + 1;
+    const std::uint64_t value = content(word, version);
+    tried_[word] = version;
+    const bool done = co_await tolerate(as_task(segment_.put(8 * word, std::as_bytes(std::span(&value, 1)))));
+    if (done) put_[word] = version;
+  }
+
+  Task<> get(Range range) {
+    Words values(range.count);
+    const bool done =
+        co_await tolerate(as_task(segment_.get(8 * range.first, std::as_writable_bytes(std::span(values)))));
+    if (!done) co_return;
+    for (std::uint64_t i = 0; i < range.count; ++i) {
+      const std::uint64_t word = range.first + i;
+      const std::uint64_t version = values[i] & 0xffffffff;
+      const bool mine = word % self_.size() == self_.id();
+      if (values[i] == content(word, version) && (!mine || (version >= put_[word] && version <= tried_[word])))
+        continue;
+      throw std::runtime_error(fmt::format("seed {}, rank {} of {}: word {} is {:#x}; put was {}, tried {}",
+                                           traffic_.seed, self_.id(), self_.size(), word, values[i], put_[word],
+                                           tried_[word]));
+    }
+  }
+
+  Rank& self_;
+  const PagedTraffic& traffic_;
+  PagedSegment& segment_;
+  PagedDeaths& deaths_;
+  Words put_;
+  Words tried_;
+};
+
 }  // namespace
+
+Task<> run_mortal_traffic(Rank& self, PagedTraffic traffic, PagedDeaths& deaths) {
+  std::optional<PagedSegment> segment;
+  try {
+    segment.emplace(co_await PagedSegment::create(self.world(), traffic.options));
+  } catch (const Error&) {
+    ++deaths.errors;  // somebody died before all had come
+    co_return;
+  }
+  MortalChecker checker(self, traffic, *segment, deaths);
+  co_await with_timeout(std::chrono::seconds(10), checker.run());
+  // Peers may still ask this rank: it may not go before they have ended, which nobody can tell now.
+  co_await sleep_for(std::chrono::seconds(20));
+}
 
 Task<> run_paged_traffic(Rank& self, PagedTraffic traffic) {
   PagedSegment segment = co_await PagedSegment::create(self.world(), traffic.options);
