@@ -1,5 +1,6 @@
-// FakeDisk: a device below a store that keeps its content in memory, finishes requests in any order, fails as it is told
-// and forgets at a crash what was not synced: of that, each sector of 512 bytes may have any of the versions since.
+// FakeDisk: a device below a store that keeps its content in memory, finishes requests in any order, fails as it is
+// told and forgets at a crash what was not synced: of that, each sector of 512 bytes may have any of the versions
+// since.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +16,12 @@ namespace coracle::test {
 
 /// How often things go wrong, each as a share of the requests.
 struct DiskFaults {
-  double read_error = 0;     ///< EIO
-  double write_error = 0;    ///< EIO or ENOSPC; some sectors may have been written
-  double sync_error = 0;     ///< EIO
+  double read_error = 0;   ///< EIO
+  double write_error = 0;  ///< EIO or ENOSPC; some sectors may have been written
+  double sync_error = 0;   ///< EIO
   double short_transfer = 0;
-  double bit_flip = 0;       ///< of what a read returns, not of what is there
-  double lost_sync = 0;      ///< the device says that it has synced, and has not
+  double bit_flip = 0;   ///< of what a read returns, not of what is there
+  double lost_sync = 0;  ///< the device says that it has synced, and has not
 };
 
 /// The Io of a loop, of files that are real only by their name, lock and length. One file.

@@ -61,7 +61,7 @@ TEST_CASE("store: a crash at any moment loses nothing that was flushed and harms
 TEST_CASE("store: the same while flushes and checkpoints are cancelled") {
   TrialPlan plan;
   plan.cancels = true;
-  run_seeds(600, plan);
+  run_seeds(400, plan);
 }
 
 TEST_CASE("store: the same on a device that fails and transfers less than it was asked to") {
@@ -71,13 +71,13 @@ TEST_CASE("store: the same on a device that fails and transfers less than it was
   plan.faults.write_error = 0.02;
   plan.faults.short_transfer = 0.1;
   plan.faults.bit_flip = 0.01;
-  run_seeds(600, plan);
+  run_seeds(400, plan);
 }
 
 TEST_CASE("store: the same where syncs fail") {
   TrialPlan plan;
   plan.faults.sync_error = 0.05;
-  run_seeds(600, plan);
+  run_seeds(400, plan);
 }
 
 TEST_CASE("store: a device that lies about its syncs is found out") {

@@ -16,8 +16,8 @@
 namespace coracle::test {
 
 struct TrialPlan {
-  DiskFaults faults;      ///< While a store is in use.
-  bool cancels = false;   ///< Flushes and checkpoints are cancelled at times.
+  DiskFaults faults;     ///< While a store is in use.
+  bool cancels = false;  ///< Flushes and checkpoints are cancelled at times.
   bool crashes = true;
 };
 
