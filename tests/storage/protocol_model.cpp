@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string_view>
 
 namespace coracle::storage {
@@ -116,7 +117,7 @@ void World::successors(const std::function<void(const World&, const Step&)>& vis
       step({"home receives from", node, cache.to_home.messages[0].verb},
            [node](World& next) { next.deliver_to_home(node); });
     if (cache.from_home.count > 0)
-      step({"cache receives", node, cache.from_home.messages[0].verb},
+      step({"cache receives", node, cache.from_home.messages[0].verb, true},
            [node](World& next) { next.deliver_to_cache(node); });
     if (cache.alive && deaths_left_ > 0)
       for (std::size_t kept = 0; kept <= cache.to_home.count; ++kept)
@@ -125,7 +126,7 @@ void World::successors(const std::function<void(const World&, const Step&)>& vis
       step({"death noticed:", node, Verb::read}, [node](World& next) { next.notice(node); });
   }
   for (std::size_t place = 0; place < data_.size(); ++place) {
-    step({"data arrive at", data_[place].message.requester, Verb::data},
+    step({"data arrive at", data_[place].message.requester, Verb::data, true},
          [place](World& next) { next.deliver_data(place); });
     if (data_[place].from != kNobody && !caches_[data_[place].from].alive)
       step({"data are lost to", data_[place].message.requester, Verb::data},
@@ -388,7 +389,8 @@ std::array<Node, kCaches> World::order() const {
     const auto found = std::find(sharers.begin(), sharers.end(), node);
     keys[node] = key << 3 | static_cast<std::uint64_t>(found - sharers.begin()) << 1 | (home_.owner() == node);
   }
-  std::array<Node, kCaches> nodes = {0, 1, 2};
+  std::array<Node, kCaches> nodes{};
+  std::iota(nodes.begin(), nodes.end(), Node{0});
   std::sort(nodes.begin(), nodes.end(), [&keys](Node a, Node b) { return keys[a] < keys[b]; });
   return nodes;
 }

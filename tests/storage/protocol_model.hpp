@@ -51,6 +51,7 @@ struct Step {
   const char* what = "";
   Node node = kNobody;
   Verb verb = Verb::read;
+  bool at_cache = false;  ///< A message or data came to a cache.
 };
 std::string to_string(const Step& step);
 
@@ -64,6 +65,7 @@ class World {
   std::uint64_t fingerprint() const;
   /// What is wrong with this state or the step to it; empty: nothing.
   const std::string& fault() const { return fault_; }
+  PageState state(Node node) const { return caches_[node].page.state(); }
   /// Nothing is on its way any more.
   bool quiescent() const;
 
