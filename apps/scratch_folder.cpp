@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "apps/agreement.hpp"
 
@@ -42,7 +43,8 @@ Task<> nothing() {
 Task<ScratchFolder> ScratchFolder::make(Team& team, std::string parent) {
   constexpr std::size_t kSuffix = std::string_view("coracle-XXXXXX").size();
   std::string path = parent + "/coracle-XXXXXX";
-  co_await agree_on(team, team.index() == 0 ? choose(parent, path) : nothing());
+  Task<> choosing = team.index() == 0 ? choose(parent, path) : nothing();
+  co_await agree_on(team, std::move(choosing));
   // Before anything can fail at another member, so that the folder goes with all of these.
   ScratchFolder folder(path);
   co_await team.broadcast(std::span(folder.path_).last(kSuffix), 0);

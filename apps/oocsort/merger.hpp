@@ -28,7 +28,7 @@ class Merger {
   void feed(std::size_t source, std::span<const std::byte> piece);
   /// Until `target`, of whole records, is full, a source is dry, or all have ended.
   Merged merge(std::span<std::byte> target);
-  bool done() const noexcept { return started_ && ended(tree_[0]); }
+  bool done() const noexcept { return started_ && !fed_ && ended(tree_[0]); }
 
  private:
   struct Head {

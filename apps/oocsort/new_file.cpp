@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <utility>
 
 #include "apps/agreement.hpp"
 
@@ -24,7 +25,8 @@ Task<> nothing() {
 
 Task<NewFile> NewFile::make(Team& team, std::string path, std::uint64_t bytes, bool replace) {
   NewFile made(std::move(path));
-  co_await agree_on(team, team.index() == 0 ? made.create(bytes, replace) : nothing());
+  Task<> creating = team.index() == 0 ? made.create(bytes, replace) : nothing();
+  co_await agree_on(team, std::move(creating));
   co_await agree_on(team, made.open(team));
   co_return made;
 }
@@ -54,7 +56,8 @@ Task<> NewFile::rename() {
 }
 
 Task<> NewFile::complete(Team& team) {
-  co_await agree_on(team, unfinished_ ? rename() : nothing());
+  Task<> renaming = unfinished_ ? rename() : nothing();
+  co_await agree_on(team, std::move(renaming));
 }
 
 NewFile::~NewFile() {
