@@ -18,6 +18,8 @@ class EdgeSource {
   virtual std::uint64_t edges() const noexcept = 0;
   /// Edges `first`, `first` + 1, ... into `target`. At any rank.
   virtual Task<> read(std::uint64_t first, std::span<Edge> target) = 0;
+  /// No more reads. Collective.
+  virtual Task<> close() { co_return; }
 };
 
 class KroneckerEdges final : public EdgeSource {
@@ -39,6 +41,7 @@ class StoredEdges final : public EdgeSource {
   StoredEdges(PagedArray<Edge> array, std::uint64_t edges) noexcept : array_(std::move(array)), edges_(edges) {}
   std::uint64_t edges() const noexcept override { return edges_; }
   Task<> read(std::uint64_t first, std::span<Edge> target) override { co_await array_.get(first, target); }
+  Task<> close() override { return array_.close(); }
 
  private:
   PagedArray<Edge> array_;
