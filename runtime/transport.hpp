@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "runtime/event_loop.hpp"
@@ -20,6 +21,8 @@ struct TransportTraits {
   double overhead_ns = 0;       ///< What an operation costs the processor of who starts it; part of the latency.
   double gap_ns = 0;            ///< Least time between two operations.
   double readers = 1;           ///< How many ranks may copy from one of them before they share its bandwidth.
+  /// The payload of larger requests is read by its handler where the sender has it; of others it mostly gets a copy.
+  std::size_t copied_bytes_max = std::numeric_limits<std::size_t>::max();
 };
 
 /// Interface without state. All calls from the loop's thread, all noexcept: failures are outcomes of operations.
@@ -32,6 +35,9 @@ class Transport : public Poller {
   /// Takes the operation: it finishes during the call, or later in poll(). Never refuses: when full it queues inside.
   /// The operation and its buffers must live until it has finished.
   virtual void submit(Operation& operation) noexcept = 0;
+  /// Where a caller that makes a payload of so many bytes can put it, so that it is not copied again: for the request
+  /// that is submitted next, with this as `local`. Null: nowhere, now or ever.
+  virtual std::byte* payload_room(std::size_t) noexcept { return nullptr; }
   /// Sends a reply from inside a handler; the payload is copied.
   virtual void reply(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept = 0;
   virtual std::size_t reply_bytes_max() const noexcept = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "storage/eviction.hpp"
@@ -10,6 +11,14 @@ namespace coracle {
 
 /// How pages are spread over the homes. one: all at home 0 (the paper's experiments).
 enum class HomeSpread : std::uint8_t { cyclic, block, one };
+
+/// An SSD that is only timed, for `sim`: its pages are in memory and last as long as the segment. It serves requests one
+/// after the other, as fast as its bandwidth; the latency comes on top of each.
+struct SsdModel {
+  double read_bytes_per_s = 510e6;  ///< Of vGASNet's paper, both.
+  double write_bytes_per_s = 400e6;
+  std::uint64_t latency_ns = 100'000;
+};
 
 /// The same at every member of the team.
 struct PagedOptions {
@@ -34,6 +43,8 @@ struct PagedOptions {
   double dirty_share = 0.5;
   /// Replaces files that exist already (create only).
   bool replace = false;
+  /// Instead of files (create only; the path is not used).
+  std::optional<SsdModel> model;
 };
 
 }  // namespace coracle

@@ -71,12 +71,13 @@ Received Receive::await_resume() const {
 
 void Receive::enter() {
   messages().matcher().post(*this);
-  // Measured: shorter ones come through buffers of the sender's, so that nobody else has read these lines; of longer
-  // ones too many would be pushed out again.
-  constexpr std::size_t kFetchedAbove = 2048;
+  // A buffer out of which messages are read by their receivers is mostly one into which others come: its lines are with
+  // those receivers. Of what is copied first, nobody else has them. Measured: of more than this too many are pushed out
+  // again.
   constexpr std::size_t kFetchedMax = 4096;
-  if (!target_.is_scattered() && target_.bytes() > kFetchedAbove && target_.bytes() <= kFetchedMax)
-    prefetch_for_writing(target_.span().data(), target_.bytes());
+  const std::size_t bytes = target_.bytes();
+  if (bytes <= kFetchedMax && bytes > messages().copied_bytes_max() && !target_.is_scattered())
+    prefetch_for_writing(target_.span().data(), bytes);
 }
 
 void Receive::retire() noexcept {

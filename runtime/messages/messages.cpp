@@ -54,7 +54,8 @@ Messages::Messages(Rank& rank)
       rendezvous_(rank),
       data_handler_(HandlerId::of(on_data)),
       has_processes_(rank.placement() == Placement::process),
-      eager_bytes_(rank.core().region().shape().messages.eager_bytes) {
+      eager_bytes_(rank.core().region().shape().messages.eager_bytes),
+      copied_bytes_max_(rank.core().transport().traits().copied_bytes_max) {
   if (!data_handler_.valid())
     throw Error(Errc::bad_handler, "tagged messages need the library in the main program, not in a shared library");
 }
@@ -92,9 +93,12 @@ bool Send::begin(std::uint32_t peer, bool at_once) {
     return false;
   }
   const std::size_t bytes = source_.bytes();
-  if (bytes <= Stage::kSlotBytes) slot_ = rendezvous.stage().try_take();
-  std::byte* packed = slot_.data();
-  if (!slot_) {
+  std::byte* packed = messages_.rank().core().transport_to(peer).payload_room(bytes);
+  if (packed == nullptr && bytes <= Stage::kSlotBytes) {
+    slot_ = rendezvous.stage().try_take();
+    packed = slot_.data();
+  }
+  if (packed == nullptr) {
     detour_ = std::make_unique<Detour>();
     detour_->packed.resize(bytes);
     packed = detour_->packed.data();

@@ -91,6 +91,8 @@ class Messages {
     if (source.is_scattered()) return true;
     return has_processes_ && source.bytes() > kPackedBytesMax && needs_copy(peer, source);
   }
+  /// See TransportTraits; of the transport to the ranks of this node.
+  std::size_t copied_bytes_max() const noexcept { return copied_bytes_max_; }
   HandlerId data_handler() const noexcept { return data_handler_; }
   /// Fetches a message for a receive.
   Task<> take_for(Receive& receive, Offer offer, std::uint32_t rank, const MessageTarget& target);
@@ -122,6 +124,7 @@ class Messages {
   HandlerId data_handler_;
   bool has_processes_;  // each rank is one
   std::size_t eager_bytes_;
+  const std::size_t copied_bytes_max_;
   std::vector<ProbeWait*> probes_;
   std::size_t unexpected_ = 0;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> told_losses_;  // team and rank, to receives of any source

@@ -52,7 +52,7 @@ class [[nodiscard]] Send {
   Envelope envelope_;
   MessageSource source_;
   Request request_;
-  StageSlot slot_;  // of one that is packed
+  StageSlot slot_;  // of one that is packed, unless the transport has room for it
   std::unique_ptr<Detour> detour_;
 };
 

@@ -4,10 +4,14 @@ JSON of `coracle bench ddt`. `table FIGURES [JSON]`: the table (Markdown, µs) o
 how many times longer the peers take; JSON gets the same figures. Ends with status 3 when a peer was faster, and refuses
 figures of programs whose patterns differ in any byte or in their order.
 
-The machine is not always in the same state: its two cores may share a core, a cache or less of the host's, and may be
-moved when a program starts. Each run tells how long a cache line took to change hands, and only runs of one state are
-compared: of the one in which there are most runs of the program that has fewest. Where that is less than half of a
-program's runs, all are compared: medians of few would say less."""
+The machine is not always in the same state: its two cores may share a core, a cache or less of the host's (a cache line
+then takes 30, 45 or 160 ns to change hands), and may be moved when a program starts. Each run tells how long a line took,
+and from that alone, in the same way for all programs, follows which runs of a figure are compared:
+1. Runs of one state: between whose hand-overs no factor is above STATE_WIDTH. Of all such sets the one with most runs of
+   the program that has fewest in it; it must be RUNS_MIN, and a third of the runs.
+2. Where no state has so many, like with like: as many sets as there can be of one run of each program, no factor above
+   STATE_WIDTH between them; so all programs have as many runs, and as many of each state. As many as in 1 are needed.
+3. Else all: the figure says little, and is counted as such."""
 
 import collections
 import json
@@ -23,6 +27,8 @@ OURS = "coracle"
 PEERS = {"openmpi": "Open MPI", "mpich": "MPICH"}
 CHOSEN = {OURS: "automatic"}  # the peers' way is "datatype"
 BY_HAND = "by-hand"
+STATE_WIDTH = 1.25
+RUNS_MIN = 3
 SHAPE = ("bytes", "low", "high", "fingerprint")
 
 
@@ -65,29 +71,49 @@ def read_figures(path):
     return figures, facts
 
 
-def state_of(programs):
-    """The least and the greatest hand-over of the runs to compare; None: all are, since a program's runs tell none, or
-    less than half of them were in the state. States lie apart: within one, sorted, no hand-over is 1.4 times as long as the one before."""
-    chosen = {program: ways[CHOSEN.get(program, "datatype")] for program, ways in programs.items()}
-    times = sorted(time for runs in chosen.values() for *_, time in runs if time is not None)
-    if len(times) < sum(map(len, chosen.values())):
-        return None
-    states = [[times[0], times[0]]]
-    for time in times[1:]:
-        if time > 1.4 * states[-1][1]:
-            states.append([time, time])
-        states[-1][1] = time
-
-    def runs_in(state):
-        return [sum(state[0] <= time <= state[1] for *_, time in runs) for runs in chosen.values()]
-
-    best = max(states, key=lambda state: (min(runs_in(state)), sum(runs_in(state))))
-    is_common = all(2 * count >= len(runs) for count, runs in zip(runs_in(best), chosen.values()))
-    return best if is_common else None
+def runs_of_one_state(times):
+    """`times`: {program: hand-over of each run}. Gives {program: the indexes of its runs} of 1 above, however few."""
+    states = []
+    for least in sorted(time for of_program in times.values() for time in of_program):
+        runs = {program: [index for index, time in enumerate(of_program) if least <= time <= STATE_WIDTH * least]
+                for program, of_program in times.items()}
+        counts = [len(indexes) for indexes in runs.values()]
+        states.append((min(counts), sum(counts), -least, runs))  # of two alike the one with the shorter hand-overs
+    return max(states, key=lambda state: state[:3])[3]
 
 
-def figure_of(rounds, state):
-    rounds = [run for run in rounds if state is None or state[0] <= run[2] <= state[1]]
+def runs_of_alike(times):
+    """The same for 2. Going up, no set of runs is missed: a run that is too short for one of the others' shortest is so for
+    all that are left of them."""
+    left = {program: sorted(range(len(of_program)), key=of_program.__getitem__, reverse=True)
+            for program, of_program in times.items()}
+    runs = {program: [] for program in times}
+    while all(left.values()):
+        shortest = {program: times[program][indexes[-1]] for program, indexes in left.items()}
+        if max(shortest.values()) <= STATE_WIDTH * min(shortest.values()):
+            for program, indexes in left.items():
+                runs[program].append(indexes.pop())
+        else:
+            left[min(shortest, key=shortest.get)].pop()
+    return runs
+
+
+def runs_to_compare(times):
+    """Gives {program: the indexes of its runs}, and why these: "one state", "alike" or "all"."""
+    all_runs = {program: list(range(len(of_program))) for program, of_program in times.items()}
+    if any(time is None for of_program in times.values() for time in of_program):
+        return all_runs, "all"
+    rounds = min(map(len, times.values()))
+    needed = min(max(RUNS_MIN, math.ceil(rounds / 3)), rounds)
+    for choose, why in ((runs_of_one_state, "one state"), (runs_of_alike, "alike")):
+        runs = choose(times)
+        if min(map(len, runs.values())) >= needed:
+            return runs, why
+    return all_runs, "all"
+
+
+def figure_of(rounds, indexes):
+    rounds = [rounds[index] for index in indexes]
     medians = [median for median, *_ in rounds]
     return {"median_ns": statistics.median(medians), "min_ns": min(medians), "max_ns": max(medians),
             "fastest_batch_ns": min(least for _, least, _ in rounds), "rounds": len(rounds)}
@@ -95,11 +121,13 @@ def figure_of(rounds, state):
 
 def entry_of(key, programs, facts):
     entry = {"pattern": key[0], "size": key[1], **facts}
-    state = state_of(programs)
-    entry["hand_over_ns"] = state
+    chosen = {program: ways[CHOSEN.get(program, "datatype")] for program, ways in programs.items()}
+    times = {program: [time for *_, time in rounds] for program, rounds in chosen.items()}
+    runs, entry["compared"] = runs_to_compare(times)
+    known = [times[program][index] for program, indexes in runs.items() for index in indexes]
+    entry["hand_over_ns"] = None if None in known else [min(known), max(known)]
     for program, ways in programs.items():
-        chosen = CHOSEN.get(program, "datatype")
-        entry[program] = {**figure_of(ways[chosen], state), BY_HAND: figure_of(ways[BY_HAND], state)}
+        entry[program] = {**figure_of(chosen[program], runs[program]), BY_HAND: figure_of(ways[BY_HAND], runs[program])}
     ours = entry[OURS]["median_ns"]
     entry["ratios"] = {peer: entry[peer]["median_ns"] / ours for peer in PEERS if peer in entry}
     entry["by_hand_ratio"] = entry[OURS][BY_HAND]["median_ns"] / ours
@@ -166,9 +194,9 @@ def print_table(source, target):
     print(markdown(table_rows(entries)))
     print(f"\n{markdown(summary_rows(summary))}")
     runs = [min(entry[program]["rounds"] for program in (OURS, *PEERS) if program in entry) for entry in entries]
-    mixed = sum(entry["hand_over_ns"] is None for entry in entries)
-    print(f"\nCompared are runs of one state of the machine: {min(runs)} to {max(runs)} of each program and figure"
-          f"{f'; of {mixed} figures all, whatever their state' if mixed else ''}.")
+    how = collections.Counter(entry["compared"] for entry in entries)
+    print(f"\nCompared are {min(runs)} to {max(runs)} runs of each program: of {how['one state']} figures those of one state "
+          f"of the machine, of {how['alike']} as many of each state, of {how['all']} all, whatever their state.")
     if target:
         result = {"processor": processor(), "cores": os.cpu_count(), "kernel": platform.release(), "load_average": load,
                   "summary": summary, "figures": entries}

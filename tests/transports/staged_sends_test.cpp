@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <deque>
 #include <set>
 #include <vector>
 
@@ -22,6 +23,10 @@ Payload payload_of(std::size_t number) {
   return payload;
 }
 
+struct Sent {
+  RequestOperation operation{5};
+};
+
 bool holds(const RequestOperation& copy, const Payload& payload) {
   return copy.bytes == payload.size() &&
          std::equal(payload.begin(), payload.end(), static_cast<const std::byte*>(copy.local));
@@ -34,8 +39,9 @@ TEST_CASE("staged requests keep their bytes until they are taken, and then make 
   StagedSends staged(memory.data());
   std::vector<RequestOperation*> copies;
   std::set<const void*> places;
+  std::deque<Sent> requests;
   for (std::size_t number = 0; number < StagedSends::kSlots; ++number) {
-    RequestOperation request(5);
+    RequestOperation& request = requests.emplace_back().operation;
     Payload payload = payload_of(number);
     request.local = payload.data();
     request.bytes = payload.size();
@@ -43,6 +49,9 @@ TEST_CASE("staged requests keep their bytes until they are taken, and then make 
     request.header.arguments[0] = number;
     copies.push_back(staged.stage(request));
     REQUIRE(copies.back() != nullptr);
+    CHECK(!request.finished());
+    staged.sent(*copies.back());
+    CHECK(request.finished());
     payload.fill(std::byte{0xee});  // the sender goes on
     places.insert(copies.back()->local);
   }
@@ -50,6 +59,7 @@ TEST_CASE("staged requests keep their bytes until they are taken, and then make 
   for (std::size_t number = 0; number < copies.size(); ++number) {
     const RequestOperation& copy = *copies[number];
     CHECK(holds(copy, payload_of(number)));
+    CHECK(staged.has(copy));
     CHECK(copy.peer() == 5);
     CHECK(copy.header.arguments[0] == number);
   }
@@ -58,6 +68,8 @@ TEST_CASE("staged requests keep their bytes until they are taken, and then make 
   Payload payload = payload_of(99);
   another.local = payload.data();
   another.bytes = payload.size();
+  CHECK(!staged.has(another));
+  CHECK(staged.free_slot() == nullptr);
   CHECK(staged.stage(another) == nullptr);
 
   const void* freed = copies[1]->local;
@@ -68,7 +80,17 @@ TEST_CASE("staged requests keep their bytes until they are taken, and then make 
   CHECK(copy->peer() == 6);
   CHECK(holds(*copy, payload));
   CHECK(holds(*copies[2], payload_of(2)));
-  // What a lost receiver leaves is free, too.
+  // What a lost receiver leaves is free, too; a request that it has not been sent ends in the same way.
+  CHECK(!another.finished());
+  copy->finish(std::make_error_code(std::errc::owner_dead));
+  CHECK(another.outcome() == std::errc::owner_dead);
   copies[0]->finish(std::make_error_code(std::errc::owner_dead));
-  CHECK(staged.stage(another) != nullptr);
+  CHECK(!requests[0].operation.failed());
+  RequestOperation last(6);
+  last.local = payload.data();
+  last.bytes = payload.size();
+  copy = staged.stage(last);
+  REQUIRE(copy != nullptr);
+  staged.sent(*copy);
+  copy->finish();
 }

@@ -68,7 +68,7 @@ DirectTransport::DirectTransport(Rank& rank) noexcept
 }
 
 TransportTraits DirectTransport::traits() const noexcept {
-  return {60, 10, kEagerBytesMax, true, 20, 20, 4};
+  return {60, 10, kEagerBytesMax, true, 20, 20, 4, StagedSends::kSlotBytes};
 }
 
 void DirectTransport::submit(Operation& operation) noexcept {
@@ -77,6 +77,12 @@ void DirectTransport::submit(Operation& operation) noexcept {
   const auto peer = static_cast<std::uint32_t>(request.peer());
   if (peer >= rank_.size()) return request.finish(Errc::no_such_peer);
   ++in_flight_;
+  RequestOperation* copy = is_staged(request.bytes) ? staged_.stage(request) : nullptr;
+  send_or_queue(copy != nullptr ? *copy : request);
+}
+
+void DirectTransport::send_or_queue(RequestOperation& request) noexcept {
+  const auto peer = static_cast<std::uint32_t>(request.peer());
   if ((!backlog_ || !waiting_.contains(peer)) && send(request)) return;
   waiting_[peer].push(request);
   backlog_ = true;
@@ -107,17 +113,13 @@ bool DirectTransport::send(RequestOperation& request) noexcept {
     request.finish();
     return true;
   }
-  RequestOperation* copy = payload.size() <= StagedSends::kSlotBytes ? staged_.stage(request) : nullptr;
-  if (copy == nullptr) return send_by_address(request, Kind::rendezvous);
+  if (!staged_.has(request)) return send_by_address(request, Kind::rendezvous);
   // Measured: answers to longer ones had better come before the next message, since fetching their lines takes time.
   // Of a lost peer's answers the order tells which are missing.
   constexpr std::size_t kUnhurriedBytesMax = 768;
   const bool is_unhurried = payload.size() <= kUnhurriedBytesMax && !survive_;
-  if (!send_by_address(*copy, is_unhurried ? Kind::unhurried : Kind::rendezvous)) {
-    copy->finish();
-    return false;
-  }
-  request.finish();
+  if (!send_by_address(request, is_unhurried ? Kind::unhurried : Kind::rendezvous)) return false;
+  staged_.sent(request);
   return true;
 }
 

@@ -33,6 +33,9 @@ class DirectTransport final : public Transport {
   const char* name() const noexcept override { return "direct"; }
   TransportTraits traits() const noexcept override;
   void submit(Operation& operation) noexcept override;
+  std::byte* payload_room(std::size_t bytes) noexcept override {
+    return is_staged(bytes) ? staged_.free_slot() : nullptr;
+  }
   void reply(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept override;
   std::size_t reply_bytes_max() const noexcept override { return kReplyBytesMax; }
   std::size_t in_flight() const noexcept override { return in_flight_; }
@@ -48,11 +51,15 @@ class DirectTransport final : public Transport {
     std::vector<std::byte> payload;
   };
 
+  static constexpr bool is_staged(std::size_t bytes) noexcept {
+    return bytes > kEagerBytesMax && bytes <= StagedSends::kSlotBytes;
+  }
   Inbox& inbox_of(std::uint32_t rank) const noexcept {
     return *reinterpret_cast<Inbox*>(inboxes_ + (rank - first_rank_) * inbox_bytes_);
   }
   void ring(std::uint32_t peer) const noexcept { blocks_[peer - first_rank_].doorbell.ring(); }
   void transfer(Operation& operation) noexcept;
+  void send_or_queue(RequestOperation& request) noexcept;
   bool send(RequestOperation& request) noexcept;
   bool send_by_address(RequestOperation& request, Kind kind) noexcept;
   bool send_reply(std::uint32_t peer, Kind kind, const MessageHeader& header,

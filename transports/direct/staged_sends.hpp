@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "runtime/message.hpp"
 
@@ -23,15 +24,37 @@ class StagedSends final : public OperationOwner {
   /// `memory`: kBytes that peers can read even when this rank has ended.
   explicit StagedSends(std::byte* memory) noexcept : memory_(memory) {}
 
+  /// The slot that stage() will take next, for a payload that is made there; null when all are taken.
+  std::byte* free_slot() const noexcept {
+    for (std::size_t slot = 0; slot < kSlots; ++slot)  // the first, so that few are used, and those stay warm
+      if (!copies_[slot]) return memory_ + slot * kSlotBytes;
+    return nullptr;
+  }
   /// A copy of `request` with its payload, of at most kSlotBytes, to be sent in its place; null when all slots are
-  /// taken. Its slot is free again when the copy has finished.
-  RequestOperation* stage(const RequestOperation& request) noexcept;
+  /// taken. A payload that lies in free_slot() is not copied. Its slot is free again when the copy has finished.
+  /// `request` finishes with sent(), or as the copy does when that is never sent.
+  RequestOperation* stage(RequestOperation& request) noexcept;
+  /// Whether `request` is one of the copies.
+  bool has(const RequestOperation& request) const noexcept {
+    const auto first = reinterpret_cast<std::uintptr_t>(copies_.data());
+    return reinterpret_cast<std::uintptr_t>(&request) - first < sizeof copies_;
+  }
+  /// The copy is with its receiver: finishes the request that it was made of.
+  void sent(RequestOperation& copy) noexcept { std::exchange(static_cast<Copy&>(copy).original, nullptr)->finish(); }
 
  private:
   struct Copy final : RequestOperation {
-    using RequestOperation::RequestOperation;
+    explicit Copy(RequestOperation& request) noexcept
+        : RequestOperation(static_cast<std::uint32_t>(request.peer())), original(&request) {
+      header = request.header;
+      bytes = request.bytes;
+    }
+    RequestOperation* original;  // null: sent
   };
   void finished(Operation& operation) noexcept override;
+  std::optional<Copy>& copy_in(const std::byte* slot) noexcept {
+    return copies_[static_cast<std::size_t>(slot - memory_) / kSlotBytes];
+  }
 
   std::byte* memory_;
   std::array<std::optional<Copy>, kSlots> copies_;

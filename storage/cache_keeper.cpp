@@ -1,0 +1,261 @@
+#include "storage/cache_keeper.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/combinators.hpp"
+#include "runtime/peer_event.hpp"
+#include "runtime/rank.hpp"
+#include "storage/segment_table.hpp"
+
+namespace coracle::storage {
+
+CacheKeeper::CacheKeeper(Rank& rank, const Shape& shape, const PagedOptions& options, const Frames& frames,
+                         Memory memory, std::vector<Peer> peers, std::unique_ptr<PageStore> store)
+    : rank_(rank),
+      shape_(shape),
+      path_(options.path),
+      frames_(frames),
+      memory_(std::move(memory)),
+      peers_(std::move(peers)),
+      slots_(frames.shape().frames),
+      eviction_kind_(options.eviction),
+      eviction_(make_eviction(options.eviction, frames.shape().frames)),
+      homes_touched_(shape.map.homes),
+      dirty_max_(std::max<std::size_t>(1, static_cast<std::size_t>(options.dirty_share * frames.shape().frames))),
+      epoch_(shape.epoch) {
+  if (store != nullptr) home_ = std::make_unique<PageHome>(*this, std::move(store), shape.map, options.cooperative);
+  free_.reserve(frames.shape().frames);
+  for (std::uint32_t frame = frames.shape().frames; frame > 0; --frame) free_.push_back(frame - 1);
+}
+
+CacheKeeper::~CacheKeeper() = default;
+
+void CacheKeeper::start() {
+  rank_.service().spawn(watch_losses(rank_, weak_from_this()));
+}
+
+// --- tasks of its own ---
+
+Task<> CacheKeeper::run(std::shared_ptr<CacheKeeper> self, Task<> task) {
+  co_await task;
+  --self->under_way_;
+  self->notify();
+}
+
+void CacheKeeper::spawn(Task<> task) {
+  ++under_way_;
+  rank_.service().spawn(run(shared_from_this(), std::move(task)));
+}
+
+void CacheKeeper::notify() noexcept {
+  changed_.set();
+  changed_.reset();
+}
+
+// --- letters ---
+
+void CacheKeeper::post(Node to, PageLetter letter) {
+  letter.from = shape_.own;
+  if (to == shape_.own) {
+    own_letters_.push_back(letter);
+    return;
+  }
+  if (stopped_) return;
+  spawn(send_letter(peers_[to].rank, letter));
+}
+
+Task<> CacheKeeper::send_letter(std::uint32_t to, PageLetter letter) {
+  const PageLetter::Words words = letter.words(shape_.segment);
+  try {
+    co_await rank_.request(to, receive_letter, {}, words.kind, letter.page, words.frame, words.numbers, letter.from);
+  } catch (const Error&) {
+    // The peer is lost, which lost() is told of, or this rank ends.
+  }
+}
+
+void CacheKeeper::deliver() {
+  if (delivering_) return;
+  delivering_ = true;
+  while (!own_letters_.empty()) {
+    const PageLetter letter = own_letters_.front();
+    own_letters_.pop_front();
+    receive(letter);
+  }
+  delivering_ = false;
+}
+
+void CacheKeeper::receive_letter(Rank& rank, const Message& message) {
+  CacheKeeper* keeper = rank.local<SegmentTable>().find(PageLetter::segment_of(message));
+  if (keeper == nullptr) return;  // closed here, while somebody goes on: that one's error is told there
+  keeper->receive(PageLetter::of(message));
+  keeper->deliver();
+}
+
+void CacheKeeper::receive(const PageLetter& letter) {
+  if (is_for_home(letter.message.verb)) {
+    if (home_ != nullptr) home_->receive(letter);
+    return;
+  }
+  const std::uint32_t frame = frames_.find(letter.page);
+  if (frame == Frames::kNone) return receive_for_unknown_page(letter);
+  Slot& slot = slots_[frame];
+  if (letter.message.verb == Verb::data) {
+    if (!slot.page.wants(letter.message)) return;
+    CacheCounters& counters = frames_.counters();
+    if (!letter.from_ssd) CacheCounters::add(counters.from_peers);
+  }
+  if (letter.message.verb == Verb::forward_shared || letter.message.verb == Verb::forward_exclusive)
+    forward_frame_ = letter.frame;
+  const CacheActions actions = slot.page.on_message(letter.message);
+  note_given_away(frame, letter.message);
+  perform(frame, actions);
+  if (slots_[frame].placed && slots_[frame].number == letter.page) serve_waiting(frame);
+  // Not before those who waited to write have it pinned, or it would be cleaned under their hands for ever.
+  if (dirty_count_ > dirty_max_ - dirty_max_ / 4) write_behind(dirty_max_ / 2);
+}
+
+/// A page that is not here, or not any more: the machine answers as one in state I does.
+void CacheKeeper::receive_for_unknown_page(const PageLetter& letter) {
+  CachePage unknown;
+  if (!unknown.expects(letter.message)) return;
+  for (const CacheAction& action : unknown.on_message(letter.message)) {
+    CORACLE_ASSERT(action.deed == CacheDeed::send_home, "a cache without a page was to do more than answer");
+    const bool leaving = std::find(leaving_.begin(), leaving_.end(), letter.page) != leaving_.end();
+    if (leaving)
+      spawn(answer_when_left(letter.page, action.message));
+    else
+      send_home(letter.page, action.message, 0);
+  }
+}
+
+Task<> CacheKeeper::answer_when_left(std::uint64_t page, PageMessage message) {
+  while (std::find(leaving_.begin(), leaving_.end(), page) != leaving_.end()) co_await uninterrupted(changed_);
+  send_home(page, message, 0);
+  deliver();
+}
+
+// --- hints ---
+
+void CacheKeeper::recall(Node node, std::uint64_t page) {
+  if (node != shape_.own) {
+    spawn(send_recall(peers_[node].rank, page));
+    return;
+  }
+  recalled(page);
+}
+
+Task<> CacheKeeper::send_recall(std::uint32_t to, std::uint64_t page) {
+  try {
+    co_await rank_.request(to, receive_recall, {}, shape_.segment, page);
+  } catch (const Error&) {
+    // As for letters.
+  }
+}
+
+void CacheKeeper::receive_recall(Rank& rank, const Message& message) {
+  CacheKeeper* keeper = rank.local<SegmentTable>().find(static_cast<std::uint32_t>(message.argument(0)));
+  if (keeper == nullptr) return;
+  keeper->recalled(message.argument(1));
+}
+
+void CacheKeeper::recalled(std::uint64_t page) {
+  const std::uint32_t frame = frames_.find(page);
+  if (frame != Frames::kNone) begin_clean(frame);
+  deliver();
+}
+
+// --- memory of others ---
+
+Remote<std::byte> CacheKeeper::remote_frame(Node node, std::uint32_t frame) const noexcept {
+  const std::size_t offset = std::size_t{frame} * frames_.shape().page_bytes;
+  return peers_[node].frames + static_cast<std::ptrdiff_t>(offset);
+}
+
+std::byte* CacheKeeper::reach_frame(Node node, std::uint32_t frame) const noexcept {
+  if (node == shape_.own) return frames_.bytes_of(frame);
+  return rank_.reach(remote_frame(node, frame), frames_.shape().page_bytes);
+}
+
+// --- pages for users ---
+
+Task<std::uint32_t> CacheKeeper::obtain(std::uint64_t page, bool writing, const std::byte* whole) {
+  const std::shared_ptr<CacheKeeper> self = shared_from_this();
+  if (frames_.signs().wants_unpins.load(std::memory_order_relaxed) != 0) notify();
+  for (;;) {
+    if (stopped_) throw Error(std::make_error_code(std::errc::bad_file_descriptor), "the paged segment is closed");
+    std::uint32_t frame = frames_.try_pin(page, writing);
+    if (frame != Frames::kNone) {
+      if (whole != nullptr) fill(frame, whole);
+      co_return frame;
+    }
+    if (writing && dirty_count_ >= dirty_max_) co_await wait_for_room_for_dirty();
+    frame = frames_.find(page);
+    if (frame == Frames::kNone) {
+      if (home_is_lost(page)) throw home_lost(page);
+      frame = co_await take_frame(page);
+      if (frames_.find(page) != Frames::kNone) {  // somebody else was quicker
+        free_frame(frame);
+        continue;
+      }
+      place(page, frame);
+    }
+    Waiting waiting;
+    waiting.writing = writing;
+    waiting.whole = whole;
+    wish(frame, waiting);
+    deliver();
+    co_await uninterrupted(waiting.done);
+    if (waiting.error) throw Error(*waiting.error);
+    if (waiting.frame != Frames::kNone) co_return waiting.frame;
+  }
+}
+
+void CacheKeeper::prefetch(std::uint64_t first, std::uint64_t count) noexcept {
+  const std::size_t ahead_max = std::max<std::size_t>(1, slots_.size() / 4);
+  for (std::uint64_t page = first; page < first + count && page < shape_.map.pages; ++page) {
+    if (stopped_ || ahead_ >= ahead_max) return;
+    if (frames_.find(page) != Frames::kNone || home_is_lost(page)) continue;
+    ++ahead_;
+    CacheCounters::add(frames_.counters().read_ahead);
+    spawn(fetch_ahead(page));
+  }
+}
+
+Task<> CacheKeeper::fetch_ahead(std::uint64_t page) {
+  try {
+    const std::uint32_t frame = co_await obtain(page, false);
+    frames_.head(frame).unpin(false);
+  } catch (const Error&) {
+    // Whoever wants the page will be told.
+  }
+  --ahead_;
+}
+
+void CacheKeeper::advise(EvictionKind kind) {
+  if (kind == eviction_kind_) return;
+  eviction_kind_ = kind;
+  eviction_ = make_eviction(kind, static_cast<std::uint32_t>(slots_.size()));
+  for (std::uint32_t frame = 0; frame < slots_.size(); ++frame)
+    if (slots_[frame].placed) eviction_->insert(frame, slots_[frame].number);
+}
+
+// --- the end ---
+
+Task<> CacheKeeper::close() {
+  const std::shared_ptr<CacheKeeper> self = shared_from_this();
+  while (under_way_ > 0) co_await uninterrupted(changed_);
+  stop();
+  if (home_ != nullptr) co_await home_->store().close();
+}
+
+void CacheKeeper::stop() noexcept {
+  if (std::exchange(stopped_, true)) return;
+  for (std::uint32_t frame = 0; frame < slots_.size(); ++frame)
+    fail_waiting(frame, Error(std::make_error_code(std::errc::operation_canceled), "the paged segment is closed"));
+  notify();
+}
+
+}  // namespace coracle::storage

@@ -1,0 +1,217 @@
+// CacheKeeper: fills and empties the frames of one cache, and speaks for it in the coherence protocol. It belongs to
+// one rank; those that share its memory find cached pages by themselves (PageCache) and come here for the rest.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/error.hpp"
+#include "runtime/event.hpp"
+#include "runtime/remote.hpp"
+#include "runtime/segment.hpp"
+#include "runtime/task.hpp"
+#include "storage/eviction.hpp"
+#include "storage/frames.hpp"
+#include "storage/page_home.hpp"
+#include "storage/page_letter.hpp"
+#include "storage/page_map.hpp"
+#include "storage/paged_options.hpp"
+#include "storage/protocol.hpp"
+
+namespace coracle {
+class Message;
+class Rank;
+}  // namespace coracle
+
+namespace coracle::storage {
+
+class PageStore;
+
+/// Used by its rank's thread. Tasks that are under way keep it alive.
+class CacheKeeper : public std::enable_shared_from_this<CacheKeeper> {
+ public:
+  struct Memory {
+    Slab<std::byte> slab;
+    std::byte* frames = nullptr;  ///< In it, aligned.
+  };
+  /// A cache of this segment.
+  struct Peer {
+    std::uint32_t rank = 0;
+    Remote<std::byte> frames;  ///< Its memory.
+  };
+  struct Shape {
+    std::uint32_t segment = 0;
+    Node own = 0;  ///< Which of the caches this is; the first `map.homes` of them have homes.
+    std::uint64_t bytes = 0;
+    PageMap map;
+    std::uint64_t epoch = 0;  ///< Of the last checkpoint.
+  };
+  /// `store`: of this cache's home, if it has one.
+  CacheKeeper(Rank& rank, const Shape& shape, const PagedOptions& options, const Frames& frames, Memory memory,
+              std::vector<Peer> peers, std::unique_ptr<PageStore> store);
+  ~CacheKeeper();
+  /// Once it is owned by a shared pointer.
+  void start();
+  CacheKeeper(const CacheKeeper&) = delete;
+  CacheKeeper& operator=(const CacheKeeper&) = delete;
+
+  /// A frame with the page, pinned to read or to write. `whole`, unless null: what all of it is to be, which is copied
+  /// there instead of being fetched. Throws Error.
+  Task<std::uint32_t> obtain(std::uint64_t page, bool writing, const std::byte* whole = nullptr);
+  void prefetch(std::uint64_t first, std::uint64_t count) noexcept;
+  void advise(EvictionKind kind);
+  /// A pin has ended that this may wait for.
+  void unpinned() noexcept { notify(); }
+
+  /// All pages that are dirty now are written home and stay as clean ones. Throws the first failure.
+  Task<> clean_all();
+  /// What was put through this cache before is durable when it returns.
+  Task<> flush();
+  Task<> make_checkpoint(std::string name);
+  void release_old_checkpoints() noexcept;
+  /// Waits for what is under way, and closes the file.
+  Task<> close();
+  /// Fails what waits. Nothing is sent any more.
+  void stop() noexcept;
+
+  // --- for its home ---
+  Rank& rank() const noexcept { return rank_; }
+  /// Null when this cache has none.
+  PageHome* home() noexcept { return home_.get(); }
+  Node own() const noexcept { return shape_.own; }
+  const Frames& frames() const noexcept { return frames_; }
+  const Peer& peer(Node node) const noexcept { return peers_[node]; }
+  std::shared_ptr<CacheKeeper> alive() noexcept { return shared_from_this(); }
+  /// Starts `task`, which must not throw; close() waits for it.
+  void spawn(Task<> task);
+  /// To a cache or a home; one of this rank gets it at the next deliver().
+  void post(Node to, PageLetter letter);
+  /// While it lives, this rank's letters to itself wait.
+  class Hold {
+   public:
+    explicit Hold(CacheKeeper& keeper) noexcept : keeper_(keeper), outer_(std::exchange(keeper.delivering_, true)) {}
+    ~Hold() { keeper_.delivering_ = outer_; }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+
+   private:
+    CacheKeeper& keeper_;
+    bool outer_;
+  };
+  /// Hands out the letters of this rank to itself, until none is left.
+  void deliver();
+  /// Where a frame of a cache is, when loads and stores reach it; else null.
+  std::byte* reach_frame(Node node, std::uint32_t frame) const noexcept;
+  Remote<std::byte> remote_frame(Node node, std::uint32_t frame) const noexcept;
+  /// Asks a cache to write a page home soon.
+  void recall(Node node, std::uint64_t page);
+
+ private:
+  /// A coroutine that waits for a page; in its frame.
+  struct Waiting {
+    bool writing = false;
+    const std::byte* whole = nullptr;
+    std::uint32_t frame = Frames::kNone;
+    std::optional<Error> error;
+    Event done;
+    Waiting* next = nullptr;
+  };
+  struct Slot {
+    CachePage page;
+    std::uint64_t number = 0;  // of the page in it; only while placed
+    Waiting* first = nullptr;
+    std::uint32_t inserted_at = 0;  // as CacheSigns counts
+    std::uint32_t cleanings = 0;    // puts that ended well
+    bool placed = false;
+    bool counted_dirty = false;
+    bool cleaning = false;  // its put is under way
+  };
+
+  static void receive_letter(Rank& rank, const Message& message);
+  static void receive_recall(Rank& rank, const Message& message);
+  Task<> send_letter(std::uint32_t to, PageLetter letter);
+  Task<> send_recall(std::uint32_t to, std::uint64_t page);
+  static Task<> run(std::shared_ptr<CacheKeeper> self, Task<> task);
+  void receive(const PageLetter& letter);
+  void receive_for_unknown_page(const PageLetter& letter);
+  Task<> answer_when_left(std::uint64_t page, PageMessage message);
+  void recalled(std::uint64_t page);
+
+  // cache_keeper_pages.cpp: what the protocol's actions mean
+  void wish(std::uint32_t frame, Waiting& waiting);
+  void serve_waiting(std::uint32_t frame);
+  void perform(std::uint32_t frame, const CacheActions& actions);
+  void perform(std::uint32_t frame, const CacheAction& action);
+  void send_home(std::uint64_t page, const PageMessage& message, std::uint32_t frame);
+  void send_when_unpinned(std::uint32_t frame, const PageMessage& message);
+  Task<> wait_and_send(std::uint32_t frame, std::uint64_t page, PageMessage message);
+  Task<> send_page(std::uint32_t frame, std::uint64_t page, Node to, std::uint32_t target, PageMessage message,
+                   bool exclusive);
+  Task<> wait_unpinned(std::uint32_t frame, std::uint32_t readers_left);
+  void count_dirty(std::uint32_t frame);
+  void cleaning_ended(Slot& slot) noexcept;
+  void note_given_away(std::uint32_t frame, const PageMessage& message);
+  void notify() noexcept;
+  void fill(std::uint32_t frame, const std::byte* whole) noexcept;
+  void fail_waiting(std::uint32_t frame, const Error& error);
+  Error error_of(std::uint64_t page, PageFailure failure) const;
+  Error home_lost(std::uint64_t page) const;
+  bool home_is_lost(std::uint64_t page) const noexcept;
+  static Task<> watch_losses(Rank& rank, std::weak_ptr<CacheKeeper> keeper);
+  void lost(Node node);
+
+  // cache_keeper_frames.cpp: room for pages
+  Task<std::uint32_t> take_frame(std::uint64_t page);
+  bool anything_moves() const noexcept;
+  std::uint32_t evict_clean(std::uint64_t page);
+  void place(std::uint64_t page, std::uint32_t frame);
+  void retire(std::uint32_t frame, bool evicted);
+  Task<> retire_when_unpinned(std::uint32_t frame);
+  void free_frame(std::uint32_t frame);
+  /// False when a writer has it pinned or nothing is to be done.
+  bool begin_clean(std::uint32_t frame);
+  void write_behind(std::size_t dirty_wanted);
+  Task<> wait_for_room_for_dirty();
+  Task<> fetch_ahead(std::uint64_t page);
+  Task<> flush_homes(const std::set<std::uint64_t>& elsewhere, std::vector<bool> homes);
+  Task<> settle(std::uint64_t page);
+  Task<> sync(Node home);
+
+  Rank& rank_;
+  Shape shape_;
+  std::string path_;
+  Frames frames_;
+  Memory memory_;
+  std::vector<Peer> peers_;
+  std::unique_ptr<PageHome> home_;
+  std::vector<Slot> slots_;
+  EvictionKind eviction_kind_;
+  std::unique_ptr<Eviction> eviction_;
+  std::vector<std::uint32_t> free_;
+  std::deque<std::uint32_t> dirty_order_;  // frames, as they became dirty; some are clean again
+  std::deque<PageLetter> own_letters_;
+  std::vector<std::uint64_t> leaving_;  // pages whose last pins here end before others may have them
+  std::set<std::uint64_t> given_away_;  // dirty pages that went to other caches since the last flush
+  std::vector<bool> homes_touched_;     // since the last flush
+  std::size_t dirty_count_ = 0;
+  std::size_t dirty_max_;
+  std::size_t cleaning_ = 0;  // puts under way
+  std::size_t under_way_ = 0;
+  std::size_t ahead_ = 0;
+  std::uint32_t last_number_ = 0;
+  std::optional<Error> put_failure_;  // the latest, until somebody was told
+  std::uint64_t put_failures_ = 0;
+  Event changed_;  // a frame became free, a put ended, a task ended: set and reset
+  std::uint64_t epoch_;
+  std::uint32_t forward_frame_ = 0;  // of the letter in hand: where its requester wants the data
+  bool delivering_ = false;
+  bool evicting_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace coracle::storage

@@ -1,0 +1,293 @@
+// Room for pages in a cache, and their way to their homes.
+#include <algorithm>
+#include <utility>
+
+#include "runtime/combinators.hpp"
+#include "runtime/rank.hpp"
+#include "runtime/rpc.hpp"
+#include "storage/cache_keeper.hpp"
+#include "storage/segment_table.hpp"
+
+namespace coracle::storage {
+namespace {
+
+constexpr std::size_t kCleaningMax = 64;
+
+}  // namespace
+
+void CacheKeeper::place(std::uint64_t page, std::uint32_t frame) {
+  Slot& slot = slots_[frame];
+  auto& insertions = frames_.signs().insertions;
+  slot.page = CachePage();
+  slot.number = page;
+  slot.placed = true;
+  slot.inserted_at = insertions.load(std::memory_order_relaxed);
+  insertions.store(std::max(slot.inserted_at + 1, 1U), std::memory_order_relaxed);
+  frames_.head(frame).take_used_at();
+  frames_.head(frame).set_page(page);
+  frames_.place(page, frame);
+  eviction_->insert(frame, page);
+}
+
+void CacheKeeper::free_frame(std::uint32_t frame) {
+  free_.push_back(frame);
+  notify();
+}
+
+/// The page is gone; the frame is free once nobody has it pinned any more. Whoever waited for the page asks again.
+void CacheKeeper::retire(std::uint32_t frame, bool evicted) {
+  Slot& slot = slots_[frame];
+  frames_.head(frame).allow(false, false);
+  frames_.place(slot.number, Frames::kNone);
+  slot.placed = false;
+  eviction_->remove(frame, evicted);
+  for (Waiting* waiting = std::exchange(slot.first, nullptr); waiting != nullptr;) {
+    Waiting* next = waiting->next;
+    waiting->done.set();
+    waiting = next;
+  }
+  if (frames_.head(frame).pinned())
+    spawn(retire_when_unpinned(frame));
+  else
+    free_frame(frame);
+}
+
+Task<> CacheKeeper::retire_when_unpinned(std::uint32_t frame) {
+  co_await wait_unpinned(frame, 0);
+  free_frame(frame);
+}
+
+/// Forgets the clean page that is needed least, and gives its frame; kNone when there is none that can go at once.
+std::uint32_t CacheKeeper::evict_clean(std::uint64_t page) {
+  const auto may_go = [this](std::uint32_t frame) {
+    return slots_[frame].placed && slots_[frame].page.state() == PageState::S && slots_[frame].first == nullptr &&
+           !frames_.head(frame).pinned();
+  };
+  // Uses soon after a page's coming are those of one scan, for policies that tell scans from the rest.
+  const std::size_t correlated = eviction_kind_ == EvictionKind::arc ? slots_.size() / 20 : 0;
+  for (std::size_t tries = 0; tries < 2 * slots_.size(); ++tries) {
+    const std::optional<std::uint32_t> victim = eviction_->victim(page, may_go);
+    if (!victim) return Frames::kNone;
+    FrameHead& head = frames_.head(*victim);
+    const std::uint32_t used_at = head.take_used_at();
+    if (used_at != 0 && eviction_kind_ != EvictionKind::mru && used_at - slots_[*victim].inserted_at > correlated) {
+      eviction_->hit(*victim);
+      continue;
+    }
+    head.allow(false, false);
+    if (head.pinned()) {
+      head.allow(true, false);
+      continue;
+    }
+    evicting_ = true;
+    perform(*victim, slots_[*victim].page.on_wish(Wish::evict, 0));
+    evicting_ = false;
+    CacheCounters::add(frames_.counters().evictions);
+    const std::uint32_t frame = free_.back();
+    free_.pop_back();
+    return frame;
+  }
+  return Frames::kNone;
+}
+
+/// Whether something is under way whose end will be told of by changed_.
+bool CacheKeeper::anything_moves() const noexcept {
+  return cleaning_ > 0 ||
+         std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.placed && slot.page.busy(); });
+}
+
+Task<std::uint32_t> CacheKeeper::take_frame(std::uint64_t page) {
+  auto& wanted = frames_.signs().wants_unpins;
+  bool asked = false;
+  for (;;) {
+    std::uint32_t frame = Frames::kNone;
+    if (!free_.empty()) {
+      frame = free_.back();
+      free_.pop_back();
+    } else {
+      frame = evict_clean(page);
+    }
+    if (frame != Frames::kNone || stopped_) {
+      if (asked) wanted.fetch_sub(1, std::memory_order_seq_cst);
+      if (frame == Frames::kNone)
+        throw Error(std::make_error_code(std::errc::operation_canceled), "the paged segment is closed");
+      co_return frame;
+    }
+    if (!asked) {
+      // Look once more with this set, so that no unpinning is missed.
+      wanted.fetch_add(1, std::memory_order_seq_cst);
+      asked = true;
+      continue;
+    }
+    const std::uint64_t failures = put_failures_;
+    write_behind(dirty_count_ - std::min<std::size_t>(dirty_count_, kCleaningMax / 8));
+    deliver();
+    co_await uninterrupted(changed_);
+    if (put_failures_ != failures && cleaning_ == 0) {
+      wanted.fetch_sub(1, std::memory_order_seq_cst);
+      throw Error(*put_failure_);
+    }
+  }
+}
+
+// --- dirty pages ---
+
+bool CacheKeeper::begin_clean(std::uint32_t frame) {
+  Slot& slot = slots_[frame];
+  const PageState state = slot.page.state();
+  if (!slot.placed || (state != PageState::O && state != PageState::M)) return false;
+  FrameHead& head = frames_.head(frame);
+  head.allow(true, false);
+  if (head.writers() > 0) {
+    head.allow(true, state == PageState::M);
+    return false;
+  }
+  slot.cleaning = true;
+  ++cleaning_;
+  CacheCounters::add(frames_.counters().dirty_evictions);
+  perform(frame, slot.page.on_wish(Wish::clean, ++last_number_));
+  return true;
+}
+
+/// Begins to write the longest dirty pages home until not more than `dirty_wanted` would be left.
+void CacheKeeper::write_behind(std::size_t dirty_wanted) {
+  for (std::size_t looked = dirty_order_.size(); looked > 0; --looked) {
+    if (cleaning_ >= kCleaningMax || dirty_count_ - cleaning_ <= dirty_wanted) return;
+    const std::uint32_t frame = dirty_order_.front();
+    dirty_order_.pop_front();
+    if (!slots_[frame].counted_dirty || slots_[frame].cleaning) continue;
+    if (!begin_clean(frame)) dirty_order_.push_back(frame);
+  }
+}
+
+Task<> CacheKeeper::wait_for_room_for_dirty() {
+  const std::uint64_t failures = put_failures_;
+  while (dirty_count_ >= dirty_max_ && !stopped_) {
+    write_behind(dirty_max_ / 2);
+    deliver();
+    if (cleaning_ == 0) co_return;  // all are pinned by writers, or on their way elsewhere
+    co_await uninterrupted(changed_);
+    if (put_failures_ != failures) throw Error(*put_failure_);
+  }
+}
+
+Task<> CacheKeeper::clean_all() {
+  const std::shared_ptr<CacheKeeper> self = shared_from_this();
+  struct Dirty {
+    std::uint64_t page;
+    std::uint32_t cleanings;
+  };
+  std::vector<Dirty> dirty;
+  for (const Slot& slot : slots_)
+    if (slot.placed && slot.counted_dirty) dirty.push_back({slot.number, slot.cleanings});
+  const std::uint64_t failures = put_failures_;
+  auto& wanted = frames_.signs().wants_unpins;
+  wanted.fetch_add(1, std::memory_order_seq_cst);  // writers' pins are waited for
+  while (!dirty.empty() && put_failures_ == failures && !stopped_) {
+    std::erase_if(dirty, [this](const Dirty& each) {
+      const std::uint32_t frame = frames_.find(each.page);
+      return frame == Frames::kNone || !slots_[frame].counted_dirty || slots_[frame].cleanings != each.cleanings;
+    });
+    for (const Dirty& each : dirty) {
+      if (cleaning_ >= kCleaningMax) break;
+      begin_clean(frames_.find(each.page));
+    }
+    deliver();
+    if (!dirty.empty() && put_failures_ == failures) co_await uninterrupted(changed_);
+  }
+  while (cleaning_ > 0) co_await uninterrupted(changed_);
+  wanted.fetch_sub(1, std::memory_order_seq_cst);
+  if (put_failures_ != failures) throw Error(*put_failure_);
+}
+
+// --- durability ---
+
+namespace {
+
+/// How a call to a home ended; codes don't travel with what a call throws.
+struct Outcome {
+  int code;
+  bool own;
+};
+
+using OutcomeAndText = std::pair<Outcome, std::string>;
+
+CacheKeeper* find_keeper(Rank& rank, std::uint32_t segment) {
+  return rank.local<SegmentTable>().find(segment);
+}
+
+Task<OutcomeAndText> outcome_of(Task<> task) {
+  const Result<> result = co_await as_result(std::move(task));
+  if (result.ok()) co_return OutcomeAndText{};
+  const std::error_code code = result.code();
+  co_return OutcomeAndText{{code.value(), code.category() == coracle_category()}, result.error().what()};
+}
+
+void throw_unless_ok(const OutcomeAndText& outcome) {
+  if (outcome.first.code == 0) return;
+  throw Error(outcome.first.own ? make_error_code(static_cast<Errc>(outcome.first.code))
+                                : std::error_code(outcome.first.code, std::generic_category()),
+              outcome.second);
+}
+
+Task<OutcomeAndText> settle_there(Rank& rank, std::uint32_t segment, std::uint64_t page) {
+  CacheKeeper* keeper = find_keeper(rank, segment);
+  if (keeper == nullptr || keeper->home() == nullptr) co_return OutcomeAndText{};
+  const auto alive = keeper->alive();
+  co_return co_await outcome_of(keeper->home()->settle(page));
+}
+
+Task<OutcomeAndText> sync_there(Rank& rank, std::uint32_t segment) {
+  CacheKeeper* keeper = find_keeper(rank, segment);
+  if (keeper == nullptr || keeper->home() == nullptr) co_return OutcomeAndText{};
+  const auto alive = keeper->alive();
+  co_return co_await outcome_of(keeper->home()->store().flush());
+}
+
+}  // namespace
+
+Task<> CacheKeeper::settle(std::uint64_t page) {
+  const std::uint32_t home = peers_[shape_.map.home_of(page)].rank;
+  throw_unless_ok(co_await rank_.call(home, settle_there, shape_.segment, page));
+}
+
+Task<> CacheKeeper::sync(Node home) {
+  throw_unless_ok(co_await rank_.call(peers_[home].rank, sync_there, shape_.segment));
+}
+
+Task<> CacheKeeper::flush() {
+  const std::shared_ptr<CacheKeeper> self = shared_from_this();
+  co_await clean_all();
+  const std::set<std::uint64_t> elsewhere = std::exchange(given_away_, {});
+  const std::vector<bool> homes = std::exchange(homes_touched_, std::vector<bool>(shape_.map.homes));
+  const Result<> result = co_await as_result(flush_homes(elsewhere, homes));
+  if (result.ok()) co_return;
+  given_away_.insert(elsewhere.begin(), elsewhere.end());  // the next flush tries all of it again
+  for (std::size_t i = 0; i < homes.size(); ++i)
+    if (homes[i]) homes_touched_[i] = true;
+  throw Error(result.error());
+}
+
+Task<> CacheKeeper::flush_homes(const std::set<std::uint64_t>& elsewhere, std::vector<bool> homes) {
+  for (const std::uint64_t page : elsewhere) {
+    co_await settle(page);
+    homes[shape_.map.home_of(page)] = true;
+  }
+  PromiseBase& own = co_await this_coroutine();
+  Scope scope(own.loop(), &own.scope());
+  for (Node home = 0; home < homes.size(); ++home)
+    if (homes[home]) scope.spawn(sync(home));
+  co_await scope.join();
+}
+
+Task<> CacheKeeper::make_checkpoint(std::string name) {
+  const std::shared_ptr<CacheKeeper> self = shared_from_this();
+  ++epoch_;
+  if (home_ != nullptr) co_await home_->store().checkpoint(std::move(name), epoch_);
+}
+
+void CacheKeeper::release_old_checkpoints() noexcept {
+  if (home_ != nullptr) home_->store().release_before(epoch_);
+}
+
+}  // namespace coracle::storage

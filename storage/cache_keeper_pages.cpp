@@ -1,0 +1,278 @@
+// What the actions of the protocol mean for the frames of a cache.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "runtime/combinators.hpp"
+#include "runtime/peer_event.hpp"
+#include "runtime/rank.hpp"
+#include "storage/cache_keeper.hpp"
+
+namespace coracle::storage {
+
+// --- wishes ---
+
+void CacheKeeper::wish(std::uint32_t frame, Waiting& waiting) {
+  Waiting** last = &slots_[frame].first;
+  while (*last != nullptr) last = &(*last)->next;
+  *last = &waiting;
+  serve_waiting(frame);
+}
+
+/// Gives the page to those who wait for it and may have it now; asks for the rest.
+void CacheKeeper::serve_waiting(std::uint32_t frame) {
+  Slot& slot = slots_[frame];
+  for (Waiting** link = &slot.first; *link != nullptr;) {
+    Waiting& waiting = **link;
+    const Wish wish = !waiting.writing ? Wish::read : waiting.whole != nullptr ? Wish::write_whole : Wish::write;
+    const bool unknown = slot.page.state() == PageState::I;
+    const CacheActions actions = slot.page.on_wish(wish, last_number_ + 1);
+    if (actions.ready) {
+      // Before anybody else has it: the frame may hold no page yet.
+      if (waiting.whole != nullptr) fill(frame, waiting.whole);
+      frames_.head(frame).pin(waiting.writing);
+      *link = waiting.next;
+      waiting.frame = frame;
+      waiting.done.set();
+      continue;
+    }
+    if (actions.count > 0) {
+      ++last_number_;
+      if (unknown) CacheCounters::add(frames_.counters().misses);
+      perform(frame, actions);
+    }
+    link = &waiting.next;
+  }
+}
+
+void CacheKeeper::fill(std::uint32_t frame, const std::byte* whole) noexcept {
+  const std::uint64_t offset = slots_[frame].number * frames_.shape().page_bytes;
+  std::memcpy(frames_.bytes_of(frame), whole,
+              std::min<std::uint64_t>(frames_.shape().page_bytes, shape_.bytes - offset));
+}
+
+void CacheKeeper::fail_waiting(std::uint32_t frame, const Error& error) {
+  for (Waiting* waiting = std::exchange(slots_[frame].first, nullptr); waiting != nullptr;) {
+    Waiting* next = waiting->next;
+    waiting->error.emplace(error);
+    waiting->done.set();
+    waiting = next;
+  }
+}
+
+// --- actions ---
+
+void CacheKeeper::perform(std::uint32_t frame, const CacheActions& actions) {
+  {
+    const Hold hold(*this);  // all of it before the next letter
+    for (const CacheAction& action : actions) perform(frame, action);
+  }
+  count_dirty(frame);
+}
+
+void CacheKeeper::perform(std::uint32_t frame, const CacheAction& action) {
+  Slot& slot = slots_[frame];
+  FrameHead& head = frames_.head(frame);
+  switch (action.deed) {
+    case CacheDeed::send_home:
+      if (action.message.verb == Verb::ack)
+        send_when_unpinned(frame, action.message);
+      else
+        send_home(slot.number, action.message, frame);
+      break;
+    case CacheDeed::send_data: {
+      head.pin(false);  // until it is sent
+      const bool exclusive = !slot.page.readable();
+      head.allow(!exclusive, slot.page.writable());  // before it is read
+      spawn(send_page(frame, slot.number, action.to, forward_frame_, action.message, exclusive));
+      break;
+    }
+    case CacheDeed::became_readable:
+      head.allow(true, false);  // and those who wait are served once `done` is on its way: see receive()
+      break;
+    case CacheDeed::became_writable:
+      head.allow(true, true);
+      break;
+    case CacheDeed::lost_write_right:
+      head.allow(true, false);
+      break;
+    case CacheDeed::lost_copy:
+      head.allow(false, false);
+      break;
+    case CacheDeed::dropped:
+      cleaning_ended(slot);
+      retire(frame, slot.page.state() == PageState::I && evicting_);
+      break;
+    case CacheDeed::cleaned:
+      ++slot.cleanings;
+      cleaning_ended(slot);
+      break;
+    case CacheDeed::put_failed:
+      ++put_failures_;
+      put_failure_.emplace(error_of(slot.number, action.message.failure));
+      cleaning_ended(slot);
+      dirty_order_.push_back(frame);
+      break;
+    case CacheDeed::failed:
+      fail_waiting(frame, error_of(slot.number, action.message.failure));
+      retire(frame, false);
+      break;
+  }
+}
+
+void CacheKeeper::send_home(std::uint64_t page, const PageMessage& message, std::uint32_t frame) {
+  const std::uint32_t home = shape_.map.home_of(page);
+  if (message.verb == Verb::put) homes_touched_[home] = true;
+  PageLetter letter;
+  letter.message = message;
+  letter.page = page;
+  letter.frame = frame;
+  post(home, letter);
+}
+
+/// Others may write once this has arrived: not before the last reader here has let go.
+void CacheKeeper::send_when_unpinned(std::uint32_t frame, const PageMessage& message) {
+  CacheCounters::add(frames_.counters().invalidations);
+  const std::uint64_t page = slots_[frame].number;
+  if (!frames_.head(frame).pinned()) return send_home(page, message, frame);
+  leaving_.push_back(page);
+  frames_.head(frame).pin(false);  // so that the frame stays this page's
+  spawn(wait_and_send(frame, page, message));
+}
+
+Task<> CacheKeeper::wait_and_send(std::uint32_t frame, std::uint64_t page, PageMessage message) {
+  co_await wait_unpinned(frame, 1);
+  frames_.head(frame).unpin(false);
+  send_home(page, message, frame);
+  leaving_.erase(std::find(leaving_.begin(), leaving_.end(), page));
+  notify();
+  deliver();
+}
+
+/// The frame is pinned for this.
+Task<> CacheKeeper::send_page(std::uint32_t frame, std::uint64_t page, Node to, std::uint32_t target,
+                              PageMessage message, bool exclusive) {
+  co_await wait_unpinned(frame, exclusive ? 1 : ~std::uint32_t{0});
+  PageLetter letter;
+  letter.message = message;
+  letter.page = page;
+  try {
+    const std::span<const std::byte> bytes(frames_.bytes_of(frame), frames_.shape().page_bytes);
+    if (to != shape_.own) co_await rank_.put(bytes, remote_frame(to, target));
+    post(to, letter);
+  } catch (const Error&) {
+    // The requester is lost; its home hears of that.
+  }
+  frames_.head(frame).unpin(false);
+  notify();
+  deliver();
+}
+
+/// Until no writer and at most `readers_left` readers have it pinned.
+Task<> CacheKeeper::wait_unpinned(std::uint32_t frame, std::uint32_t readers_left) {
+  const FrameHead& head = frames_.head(frame);
+  if (head.writers() == 0 && head.readers() <= readers_left) co_return;
+  auto& wanted = frames_.signs().wants_unpins;
+  wanted.fetch_add(1, std::memory_order_seq_cst);
+  while (head.writers() > 0 || head.readers() > readers_left) co_await uninterrupted(changed_);
+  wanted.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+// --- what is dirty ---
+
+void CacheKeeper::count_dirty(std::uint32_t frame) {
+  Slot& slot = slots_[frame];
+  const bool dirty = slot.placed && slot.page.dirty();
+  if (dirty == slot.counted_dirty) return;
+  slot.counted_dirty = dirty;
+  if (!dirty) {
+    --dirty_count_;
+    return notify();
+  }
+  ++dirty_count_;
+  dirty_order_.push_back(frame);
+}
+
+void CacheKeeper::cleaning_ended(Slot& slot) noexcept {
+  if (!std::exchange(slot.cleaning, false)) return;
+  --cleaning_;
+  notify();
+}
+
+/// A dirty page has gone on to another cache: flush() has to see to it there.
+void CacheKeeper::note_given_away(std::uint32_t frame, const PageMessage& message) {
+  const Slot& slot = slots_[frame];
+  const bool goes = message.verb == Verb::forward_exclusive || message.verb == Verb::invalidate;
+  if (goes && slot.counted_dirty && !slot.page.dirty()) given_away_.insert(slot.number);
+}
+
+// --- errors ---
+
+Error CacheKeeper::error_of(std::uint64_t page, PageFailure failure) const {
+  const std::uint32_t home = shape_.map.home_of(page);
+  const std::string where =
+      fmt::format("page {} of the paged segment {}.{} (home: rank {})", page, path_, home, peers_[home].rank);
+  switch (failure) {
+    case PageFailure::lost:
+      return {Errc::page_lost,
+              fmt::format("{}: lost with the node that had its only current copy; write the whole page "
+                          "anew, or open the last checkpoint",
+                          where)};
+    case PageFailure::damaged:
+      return {Errc::page_damaged,
+              fmt::format("{}: does not match its checksum; `coracle pages check` tells which do not", where)};
+    case PageFailure::no_space:
+      return {std::make_error_code(std::errc::no_space_on_device),
+              fmt::format("{}: no space left on its device; the page is still in the cache: make room there and flush "
+                          "again",
+                          where)};
+    default:
+      return {std::make_error_code(std::errc::io_error), fmt::format("{}: its file can't be read or written", where)};
+  }
+}
+
+bool CacheKeeper::home_is_lost(std::uint64_t page) const noexcept {
+  return rank_.lost(peers_[shape_.map.home_of(page)].rank);
+}
+
+Error CacheKeeper::home_lost(std::uint64_t page) const {
+  const std::uint32_t home = shape_.map.home_of(page);
+  return {Errc::peer_lost, fmt::format("page {} of the paged segment {}.{}: its home, rank {}, is lost", page, path_,
+                                       home, peers_[home].rank)};
+}
+
+Task<> CacheKeeper::watch_losses(Rank& rank, std::weak_ptr<CacheKeeper> keeper) {
+  std::size_t known = 0;
+  for (;;) {
+    const Result<std::size_t> now = co_await as_result(MoreLost(rank.core(), known));
+    const std::shared_ptr<CacheKeeper> self = keeper.lock();
+    if (!now.ok() || self == nullptr || self->stopped_) co_return;
+    for (; known < rank.losses().size(); ++known) {
+      const std::uint32_t peer = rank.losses()[known].peer;
+      for (Node node = 0; node < self->peers_.size(); ++node)
+        if (self->peers_[node].rank == peer) self->lost(node);
+    }
+  }
+}
+
+void CacheKeeper::lost(Node node) {
+  if (home_ != nullptr) home_->dead(node);
+  for (std::uint32_t frame = 0; frame < slots_.size(); ++frame) {
+    Slot& slot = slots_[frame];
+    if (!slot.placed || shape_.map.home_of(slot.number) != node) continue;
+    const bool readable = slot.page.readable() && !slot.page.busy();
+    fail_waiting(frame, home_lost(slot.number));
+    if (readable) continue;  // its readers may go on
+    cleaning_ended(slot);
+    frames_.head(frame).allow(false, false);
+    slot.page = CachePage();
+    count_dirty(frame);
+    retire(frame, false);
+  }
+  notify();
+  deliver();
+}
+
+}  // namespace coracle::storage

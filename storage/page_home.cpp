@@ -1,0 +1,166 @@
+#include "storage/page_home.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "runtime/combinators.hpp"
+#include "runtime/error.hpp"
+#include "runtime/event.hpp"
+#include "runtime/rank.hpp"
+#include "storage/cache_keeper.hpp"
+
+namespace coracle::storage {
+
+PageHome::PageHome(CacheKeeper& keeper, std::unique_ptr<PageStore> store, const PageMap& map, bool cooperative)
+    : keeper_(keeper),
+      store_(std::move(store)),
+      map_(map),
+      buffers_(store_->shape().page_bytes),
+      cooperative_(cooperative) {}
+PageHome::~PageHome() = default;
+
+PageHome::Entry& PageHome::entry(std::uint64_t page) {
+  return entries_.try_emplace(page, cooperative_).first->second;
+}
+
+void PageHome::forget_if_idle(std::uint64_t page) {
+  const auto found = entries_.find(page);
+  if (found != entries_.end() && found->second.page.forgettable() && found->second.settling == 0) entries_.erase(found);
+}
+
+void PageHome::receive(const PageLetter& letter) {
+  Entry& known = entry(letter.page);
+  const PageMessage& message = letter.message;
+  if (message.verb == Verb::read || message.verb == Verb::write || message.verb == Verb::put) {
+    std::erase_if(known.frames, [&](const auto& each) { return each.first == letter.from; });
+    known.frames.emplace_back(letter.from, letter.frame);
+  }
+  HomeActions actions = std::move(spare_);
+  actions.clear();
+  known.page.on_message(letter.from, message, actions);
+  perform(letter.page, actions);
+  spare_ = std::move(actions);
+  if (message.verb == Verb::done) forget_if_idle(letter.page);
+}
+
+void PageHome::dead(Node node) {
+  std::vector<std::uint64_t> pages;
+  pages.reserve(entries_.size());
+  for (const auto& [page, entry] : entries_) pages.push_back(page);
+  for (const std::uint64_t page : pages) {
+    HomeActions actions;
+    entry(page).page.on_dead(node, actions);
+    perform(page, actions);
+  }
+}
+
+void PageHome::perform(std::uint64_t page, const HomeActions& actions) {
+  const CacheKeeper::Hold hold(keeper_);
+  for (const HomeAction& action : actions) {
+    switch (action.deed) {
+      case HomeDeed::send:
+      case HomeDeed::send_ssd: {
+        PageLetter letter;
+        letter.message = action.message;
+        letter.page = page;
+        letter.from_ssd = action.deed == HomeDeed::send_ssd;
+        const bool forwards =
+            action.message.verb == Verb::forward_shared || action.message.verb == Verb::forward_exclusive;
+        if (forwards) letter.frame = frame_of(page, action.message.requester);
+        keeper_.post(action.to, letter);
+        break;
+      }
+      case HomeDeed::read_ssd:
+        keeper_.spawn(read(page, action.to, frame_of(page, action.to)));
+        break;
+      case HomeDeed::write_ssd:
+        keeper_.spawn(write(page, action.to, frame_of(page, action.to)));
+        break;
+    }
+  }
+}
+
+std::uint32_t PageHome::frame_of(std::uint64_t page, Node requester) {
+  for (const auto& [node, frame] : entry(page).frames)
+    if (node == requester) return frame;
+  CORACLE_ASSERT(false, "nobody knows where cache {} wants page {}", requester, page);
+  return 0;
+}
+
+/// Straight into the requester's frame, where loads and stores reach it.
+Task<> PageHome::read(std::uint64_t page, Node requester, std::uint32_t frame) {
+  PageFailure failure = PageFailure::none;
+  const std::size_t bytes = store_->shape().page_bytes;
+  try {
+    if (std::byte* target = keeper_.reach_frame(requester, frame)) {
+      co_await store_->read(map_.place_of(page), std::span(target, bytes));
+    } else {
+      const PageBuffers::Buffer buffer = buffers_.take();
+      co_await store_->read(map_.place_of(page), std::span(buffer.data(), bytes));
+      const std::span<const std::byte> read(buffer.data(), bytes);
+      const Result<> sent = co_await as_result(keeper_.rank().put(read, keeper_.remote_frame(requester, frame)));
+      static_cast<void>(sent);  // a requester that is lost: dead() is told of it
+    }
+    CacheCounters::add(keeper_.frames().counters().ssd_reads);
+  } catch (const Error& error) {
+    failure = note_failure(error);
+  }
+  HomeActions actions;
+  entry(page).page.on_ssd_read(failure, actions);
+  perform(page, actions);
+  keeper_.deliver();
+}
+
+Task<> PageHome::write(std::uint64_t page, Node owner, std::uint32_t frame) {
+  PageFailure failure = PageFailure::none;
+  const std::size_t bytes = store_->shape().page_bytes;
+  try {
+    if (const std::byte* source = keeper_.reach_frame(owner, frame)) {
+      co_await store_->write(map_.place_of(page), std::span(source, bytes));
+    } else {
+      const PageBuffers::Buffer buffer = buffers_.take();
+      co_await keeper_.rank().get(keeper_.remote_frame(owner, frame), std::span(buffer.data(), bytes));
+      co_await store_->write(map_.place_of(page), std::span<const std::byte>(buffer.data(), bytes));
+    }
+    CacheCounters::add(keeper_.frames().counters().ssd_writes);
+  } catch (const Error& error) {
+    failure = note_failure(error);
+  }
+  Entry& known = entry(page);
+  ++(failure == PageFailure::none ? known.puts : known.failed_puts);
+  HomeActions actions;
+  known.page.on_ssd_written(failure, actions);
+  perform(page, actions);
+  keeper_.deliver();
+}
+
+PageFailure PageHome::note_failure(const Error& error) {
+  last_failure_ = error.what();
+  if (error.code() == make_error_code(Errc::page_damaged)) return PageFailure::damaged;
+  if (error.code() == std::errc::no_space_on_device) return PageFailure::no_space;
+  return PageFailure::io;
+}
+
+Task<> PageHome::settle(std::uint64_t page) {
+  Entry& first = entry(page);
+  ++first.settling;
+  const std::uint32_t puts = first.puts;
+  const std::uint32_t failed = first.failed_puts;
+  while (entry(page).puts == puts && entry(page).failed_puts == failed && !entry(page).page.lost()) {
+    const Node owner = entry(page).page.owner();
+    if (owner == kNobody && entry(page).page.idle()) break;
+    if (owner != kNobody) keeper_.recall(owner, page);
+    // The owner may change, be busy with the page, or have a writer: ask again after a while.
+    co_await sleep_for(std::chrono::microseconds(200));
+  }
+  Entry& last = entry(page);
+  --last.settling;
+  const bool failed_since = last.failed_puts != failed;
+  const bool lost = last.page.lost();
+  forget_if_idle(page);
+  if (failed_since) throw Error(std::make_error_code(std::errc::io_error), last_failure_);
+  if (lost) throw Error(Errc::page_lost, "a page that was put before is lost with the node that had its only copy");
+}
+
+}  // namespace coracle::storage

@@ -1,0 +1,72 @@
+// PageHome: the pages of one home: the directory of who has them, and the file that has the rest.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "runtime/task.hpp"
+#include "storage/frames.hpp"
+#include "storage/page_buffers.hpp"
+#include "storage/page_letter.hpp"
+#include "storage/page_map.hpp"
+#include "storage/page_store.hpp"
+
+namespace coracle {
+class Error;
+}
+
+namespace coracle::storage {
+
+class CacheKeeper;
+
+/// Belongs to the keeper of its node's (or rank's) cache, and is used by that rank's thread.
+class PageHome {
+ public:
+  PageHome(CacheKeeper& keeper, std::unique_ptr<PageStore> store, const PageMap& map, bool cooperative);
+  ~PageHome();
+  PageHome(const PageHome&) = delete;
+  PageHome& operator=(const PageHome&) = delete;
+
+  PageStore& store() noexcept { return *store_; }
+  /// A request or an answer.
+  void receive(const PageLetter& letter);
+  /// That cache is no more.
+  void dead(Node node);
+  /// Returns when the SSD has what the page's owner had when it was called, if it had an owner.
+  Task<> settle(std::uint64_t page);
+  /// Of the latest failure of the file, for the words of an error; "" when there was none.
+  const std::string& last_failure() const noexcept { return last_failure_; }
+
+ private:
+  struct Entry {
+    explicit Entry(bool cooperative) : page(cooperative) {}
+    HomePage page;
+    std::vector<std::pair<Node, std::uint32_t>> frames;  // of those who wait for data, where they want them
+    std::uint32_t puts = 0;
+    std::uint32_t failed_puts = 0;
+    std::uint32_t settling = 0;
+  };
+
+  Entry& entry(std::uint64_t page);
+  void perform(std::uint64_t page, const HomeActions& actions);
+  std::uint32_t frame_of(std::uint64_t page, Node requester);
+  Task<> read(std::uint64_t page, Node requester, std::uint32_t frame);
+  Task<> write(std::uint64_t page, Node owner, std::uint32_t frame);
+  PageFailure note_failure(const Error& error);
+  void forget_if_idle(std::uint64_t page);
+
+  CacheKeeper& keeper_;
+  std::unique_ptr<PageStore> store_;
+  PageMap map_;
+  PageBuffers buffers_;
+  std::unordered_map<std::uint64_t, Entry> entries_;
+  HomeActions spare_;  // so that messages need no allocation
+  std::string last_failure_;
+  bool cooperative_;
+};
+
+}  // namespace coracle::storage

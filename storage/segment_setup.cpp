@@ -1,0 +1,377 @@
+#include "storage/segment_setup.hpp"
+
+#include <fmt/core.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <utility>
+
+#include "runtime/combinators.hpp"
+#include "runtime/error.hpp"
+#include "runtime/rank.hpp"
+#include "runtime/rpc.hpp"
+#include "runtime/team.hpp"
+#include "storage/cache_keeper.hpp"
+#include "storage/meeting.hpp"
+#include "storage/model_store.hpp"
+#include "storage/page_cache.hpp"
+#include "storage/page_map.hpp"
+#include "storage/page_store.hpp"
+#include "storage/paged_segment.hpp"
+#include "storage/segment_table.hpp"
+
+namespace coracle::storage {
+namespace {
+
+constexpr std::uint32_t kPageBytesMin = 4096;
+constexpr std::uint32_t kPageBytesMax = 4 << 20;
+constexpr std::uint32_t kFramesMin = 4;
+
+/// Whether one cache can serve all ranks of a node: they reach its frames by load and store.
+bool caches_are_shared(const Team& team, const PagedOptions& options) noexcept {
+  return !options.cache_per_rank && team.rank().placement() != Placement::sim;
+}
+
+/// The ranks that keep caches, the same at every member, and which of them serves this one.
+struct Keepers {
+  std::vector<std::uint32_t> ranks;
+  std::uint32_t own = 0;
+};
+
+Keepers keepers_of(const Team& team, bool shared) {
+  Keepers keepers;
+  if (!shared) {
+    for (std::uint32_t i = 0; i < team.size(); ++i) keepers.ranks.push_back(team.member(i));
+    keepers.own = team.index();
+    return keepers;
+  }
+  const TeamNodes& nodes = team.nodes();
+  for (std::uint32_t node = 0; node < nodes.count(); ++node)
+    keepers.ranks.push_back(team.member(nodes.member(node, 0)));
+  keepers.own = nodes.own();
+  return keepers;
+}
+
+void check_options(const PagedOptions& options, bool creating) {
+  if (options.path.empty() && !options.model)
+    throw Error(Errc::bad_input, "a paged segment needs a path for its files (PagedOptions::path)");
+  const std::uint64_t page = options.page_bytes;
+  const bool unset = page == 0 && !creating;
+  if (!unset && (!std::has_single_bit(page) || page < kPageBytesMin || page > kPageBytesMax))
+    throw Error(Errc::bad_input,
+                fmt::format("pages of {} bytes: their size must be a power of two from 4 KiB to 4 MiB", page));
+  if (creating && options.bytes == 0)
+    throw Error(Errc::bad_input, "a new paged segment needs a size (PagedOptions::bytes)");
+  if (!(options.dirty_share > 0 && options.dirty_share <= 1))
+    throw Error(Errc::bad_input,
+                fmt::format("a dirty share of {}: it must be above 0 and at most 1", options.dirty_share));
+}
+
+std::string file_of(const PagedOptions& options, std::uint32_t home) {
+  return fmt::format("{}.{}", options.path, home);
+}
+
+PageMap map_of(const StoreShape& shape) noexcept {
+  const std::uint64_t pages = (shape.segment_bytes + shape.page_bytes - 1) / shape.page_bytes;
+  return {pages, shape.homes, static_cast<HomeSpread>(shape.distribution)};
+}
+
+StoreShape shape_of(const PagedOptions& options, std::uint32_t home, std::uint32_t homes) noexcept {
+  StoreShape shape;
+  shape.page_bytes = static_cast<std::uint32_t>(options.page_bytes);
+  shape.home = home;
+  shape.homes = homes;
+  shape.segment_bytes = options.bytes;
+  shape.distribution = static_cast<std::uint32_t>(options.spread);
+  shape.pages = map_of(shape).pages_of(home);
+  return shape;
+}
+
+/// What is to be done with the files.
+struct Opening {
+  bool create;
+  std::string checkpoint;
+};
+
+/// Of the checkpoint with this name, the newest if there are several.
+std::uint64_t epoch_of(const PageStore& store, const std::string& name) {
+  std::uint64_t epoch = PageStore::kLatest;
+  std::string known;
+  for (const CheckpointInfo& each : store.checkpoints()) {
+    if (each.name == name) epoch = each.epoch;
+    known += (known.empty() ? "" : ", ") + each.name;
+  }
+  if (epoch == PageStore::kLatest)
+    throw Error(
+        std::make_error_code(std::errc::no_such_file_or_directory),
+        fmt::format("{} has no checkpoint '{}'; it has: {}", store.path(), name, known.empty() ? "none" : known));
+  return epoch;
+}
+
+Task<std::unique_ptr<PageStore>> open_home(EventLoop& loop, PagedOptions options, Opening opening, std::uint32_t home,
+                                           std::uint32_t homes) {
+  std::string path = file_of(options, home);
+  if (options.model && !opening.create)
+    throw Error(Errc::bad_input, "a paged segment on a modelled SSD has no file that could be opened");
+  if (options.model) co_return make_model_store(loop, *options.model, shape_of(options, home, homes));
+  Io& io = loop.io();
+  if (opening.create) co_return co_await PageStore::create(io, path, shape_of(options, home, homes), options.replace);
+  std::unique_ptr<PageStore> store = co_await PageStore::open(io, path);
+  if (!opening.checkpoint.empty()) {
+    const std::uint64_t epoch = epoch_of(*store, opening.checkpoint);
+    co_await store->close();
+    store = co_await PageStore::open(io, path, epoch);
+  }
+  co_return store;
+}
+
+/// What the homes' files say; members without a file say nothing.
+struct Facts {
+  StoreShape shape;
+  std::uint64_t epoch = 0;
+};
+
+void check_facts(const PagedOptions& options, const Facts& first, const Facts& facts, std::uint32_t homes,
+                 bool same_epoch) {
+  const StoreShape& shape = facts.shape;
+  if (shape.homes != homes)
+    throw Error(Errc::bad_input, fmt::format("{}.*: made with {} homes, but this team has {} caches: start as many "
+                                             "nodes (or ranks) as then",
+                                             options.path, shape.homes, homes));
+  const bool same = shape.page_bytes == first.shape.page_bytes && shape.segment_bytes == first.shape.segment_bytes &&
+                    shape.distribution == first.shape.distribution;
+  if (!same)
+    throw Error(Errc::bad_input, fmt::format("{}.{} does not belong to the same segment as {}.{}", options.path,
+                                             shape.home, options.path, first.shape.home));
+  if (same_epoch && facts.epoch != first.epoch)
+    throw Error(Errc::bad_input, fmt::format("{}.*: home {} has that checkpoint as number {}, home {} as number {}: it "
+                                             "was not completed",
+                                             options.path, shape.home, facts.epoch, first.shape.home, first.epoch));
+  if (options.page_bytes != 0 && options.page_bytes != shape.page_bytes)
+    throw Error(Errc::bad_input, fmt::format("{}.*: has pages of {} bytes, not of {}", options.path, shape.page_bytes,
+                                             options.page_bytes));
+  if (options.bytes != 0 && options.bytes != shape.segment_bytes)
+    throw Error(Errc::bad_input,
+                fmt::format("{}.*: has {} bytes, not {}", options.path, shape.segment_bytes, options.bytes));
+}
+
+/// The memory of a cache, aligned for huge pages.
+std::pair<Slab<std::byte>, std::byte*> allocate_frames(Rank& rank, const Frames::Shape& shape) {
+  const std::size_t bytes = Frames::bytes_needed(shape) + Frames::kAlignment;
+  try {
+    Slab<std::byte> slab = rank.allocate_raw(bytes);
+    const auto address = reinterpret_cast<std::uintptr_t>(slab.data());
+    auto* memory = reinterpret_cast<std::byte*>((address + Frames::kAlignment - 1) & ~(Frames::kAlignment - 1));
+    // Only a hint: where the kernel refuses, pages are small and reads somewhat slower.
+    madvise(memory, std::size_t{shape.frames} * shape.page_bytes, MADV_HUGEPAGE);
+    return {std::move(slab), memory};
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("a page cache of {} bytes on rank {} does not fit into the rank's segment; "
+                                          "start with a larger --segment, or ask for a smaller cache ({})",
+                                          bytes, rank.id(), error.what()));
+  }
+}
+
+template <class Work>
+std::optional<Error> failure_of(Work work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error;
+  }
+  return std::nullopt;
+}
+
+std::uint32_t frames_in(const PagedOptions& options, const StoreShape& shape, std::uint64_t pages) {
+  const std::uint64_t frames = options.cache_bytes / shape.page_bytes;
+  if (frames < kFramesMin)
+    throw Error(Errc::bad_input, fmt::format("a cache of {} bytes holds {} pages of {} bytes: it must hold at least {}",
+                                             options.cache_bytes, frames, shape.page_bytes, kFramesMin));
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(frames, std::max<std::uint64_t>(pages, kFramesMin)));
+}
+
+/// Opens this member's home, if it has one; all agree on what they have found.
+Task<Facts> open_homes(Team& team, PagedOptions options, Opening opening, SegmentParts& parts, std::uint32_t own,
+                       std::unique_ptr<PageStore>& store) {
+  Facts facts;
+  facts.shape.homes = 0;
+  std::optional<Error> failure;
+  if (team.rank().id() == parts.keepers[own] && own < parts.homes) {
+    auto opened = co_await as_result(open_home(team.rank().loop(), options, opening, own, parts.homes));
+    if (opened.ok()) {
+      store = std::move(opened.value());
+      facts.shape = store->shape();
+      const auto checkpoints = store->checkpoints();
+      facts.epoch = checkpoints.empty() ? 0 : checkpoints.back().epoch;
+    } else {
+      failure = opened.error();
+    }
+  }
+  co_await agree(team, failure);
+  const std::vector<Facts> all = co_await meet_with(team, facts);
+  const Facts* first = nullptr;
+  for (const Facts& each : all) {
+    if (each.shape.homes == 0) continue;
+    if (first == nullptr) first = &each;
+    check_facts(options, *first, each, parts.homes, !opening.checkpoint.empty());  // the same at every member
+  }
+  Facts result = *first;
+  for (const Facts& each : all) result.epoch = std::max(result.epoch, each.epoch);
+  co_return result;
+}
+
+Task<SegmentParts> set_up(Team& team, PagedOptions options, Opening opening) {
+  Rank& rank = team.rank();
+  SegmentParts parts;
+  parts.team = &team;
+  Keepers keepers = keepers_of(team, caches_are_shared(team, options));
+  parts.keepers = std::move(keepers.ranks);
+  const bool keeps = rank.id() == parts.keepers[keepers.own];
+  parts.homes = options.spread == HomeSpread::one ? 1 : static_cast<std::uint32_t>(parts.keepers.size());
+  co_await agree(team, failure_of([&] { check_options(options, opening.create); }));
+
+  auto& table = rank.local<SegmentTable>();
+  for (const std::uint32_t unused : co_await meet_with(team, table.unused()))
+    parts.number = std::max(parts.number, unused);
+  table.used(parts.number);
+
+  std::unique_ptr<PageStore> store;
+  const Facts facts = co_await open_homes(team, options, opening, parts, keepers.own, store);
+  const PageMap map = map_of(facts.shape);
+  Frames::Shape shape{0, facts.shape.page_bytes, map.pages};
+
+  CacheKeeper::Memory memory;
+  co_await agree(team, failure_of([&] {
+                   shape.frames = frames_in(options, facts.shape, map.pages);
+                   if (!keeps) return;
+                   std::tie(memory.slab, memory.frames) = allocate_frames(rank, shape);
+                   Frames::make(memory.frames, shape);
+                 }));
+  Remote<std::byte> place;
+  if (keeps) place = memory.slab.remote() + (memory.frames - memory.slab.data());
+  const std::vector<Remote<std::byte>> places = co_await meet_with(team, place);
+  std::vector<CacheKeeper::Peer> peers(parts.keepers.size());
+  for (std::uint32_t i = 0; i < team.size(); ++i) {
+    const auto found = std::find(parts.keepers.begin(), parts.keepers.end(), team.member(i));
+    if (found != parts.keepers.end())
+      peers[static_cast<std::size_t>(found - parts.keepers.begin())] = {team.member(i), places[i]};
+  }
+  const Remote<std::byte> own_place = peers[keepers.own].frames;
+  std::byte* reached = keeps ? memory.frames : rank.reach(own_place, Frames::bytes_needed(shape));
+  CORACLE_ASSERT(reached != nullptr, "rank {} does not reach the page cache of rank {}", rank.id(),
+                 parts.keepers[keepers.own]);
+  const Frames frames(reached, shape);
+  if (keeps) {
+    CacheKeeper::Shape keeper_shape{parts.number, keepers.own, facts.shape.segment_bytes, map, facts.epoch};
+    parts.keeper = std::make_shared<CacheKeeper>(rank, keeper_shape, options, frames, std::move(memory),
+                                                 std::move(peers), std::move(store));
+    table.add(parts.number, *parts.keeper);
+    parts.keeper->start();
+  }
+  const PageCache::Shape cache_shape{parts.number, facts.shape.segment_bytes, facts.shape.page_bytes,
+                                     parts.keepers[keepers.own], options.read_ahead_pages};
+  parts.cache = std::make_unique<PageCache>(rank, cache_shape, frames, parts.keeper.get());
+  co_await agree(team, std::nullopt);  // nobody asks before all can answer
+  co_return parts;
+}
+
+CacheKeeper& keeper_at(Rank& rank, std::uint32_t number) {
+  CacheKeeper* keeper = rank.local<SegmentTable>().find(number);
+  if (keeper == nullptr)
+    throw Error(std::make_error_code(std::errc::bad_file_descriptor), "the paged segment is closed");
+  return *keeper;
+}
+
+/// For a rank that shares another's cache.
+Task<> flush_there(Rank& rank, std::uint32_t number) {
+  co_await keeper_at(rank, number).flush();
+}
+
+void advise_there(Rank& rank, std::uint32_t number, EvictionKind kind) {
+  keeper_at(rank, number).advise(kind);
+}
+
+Task<> send_advice(Rank& rank, std::uint32_t keeper, std::uint32_t number, EvictionKind kind) {
+  co_await rank.call(keeper, advise_there, number, kind);
+}
+
+}  // namespace
+
+Task<SegmentParts> create_segment(Team& team, PagedOptions options) {
+  return set_up(team, std::move(options), {true, {}});
+}
+Task<SegmentParts> open_segment(Team& team, PagedOptions options, std::string checkpoint) {
+  return set_up(team, std::move(options), {false, std::move(checkpoint)});
+}
+
+Task<> flush(SegmentParts& parts) {
+  if (parts.keeper != nullptr)
+    co_await parts.keeper->flush();
+  else
+    co_await parts.team->rank().call(parts.cache->shape().keeper, flush_there, parts.number);
+}
+
+Task<> checkpoint(SegmentParts& parts, std::string name) {
+  Team& team = *parts.team;
+  std::optional<Error> failure;
+  if (parts.keeper != nullptr) {
+    const Result<> cleaned = co_await as_result(parts.keeper->clean_all());
+    if (!cleaned.ok()) failure = cleaned.error();
+  }
+  co_await agree(team, failure);  // now every page is at its home
+  if (parts.keeper != nullptr) {
+    const Result<> made = co_await as_result(parts.keeper->make_checkpoint(name));
+    if (!made.ok()) failure = made.error();
+  }
+  co_await agree(team, failure);  // now every home has it: the one before is needed no more
+  if (parts.keeper != nullptr) parts.keeper->release_old_checkpoints();
+}
+
+Task<> close(SegmentParts& parts) {
+  Team& team = *parts.team;
+  std::optional<Error> failure;
+  if (parts.keeper != nullptr) {
+    const Result<> flushed = co_await as_result(parts.keeper->flush());
+    if (!flushed.ok()) failure = flushed.error();
+  }
+  const Result<> agreed = co_await as_result(agree(team, failure));
+  if (parts.keeper != nullptr) {
+    const Result<> closed = co_await as_result(parts.keeper->close());
+    if (!closed.ok()) failure = closed.error();
+  }
+  agreed.value();
+  co_await agree(team, failure);
+  drop(parts);
+}
+
+void advise(SegmentParts& parts, EvictionKind kind) {
+  if (parts.keeper != nullptr) return parts.keeper->advise(kind);
+  Rank& rank = parts.team->rank();
+  rank.service().spawn(send_advice(rank, parts.cache->shape().keeper, parts.number, kind));
+}
+
+PagedCounts counts(const SegmentParts& parts) {
+  const CacheCounters& shared = parts.cache->frames().counters();
+  const auto read = [](const std::atomic<std::uint64_t>& count) { return count.load(std::memory_order_relaxed); };
+  PagedCounts counts;
+  counts.hits = parts.cache->hits();
+  counts.misses = read(shared.misses);
+  counts.from_peers = read(shared.from_peers);
+  counts.ssd_reads = read(shared.ssd_reads);
+  counts.ssd_writes = read(shared.ssd_writes);
+  counts.evictions = read(shared.evictions);
+  counts.dirty_evictions = read(shared.dirty_evictions);
+  counts.invalidations = read(shared.invalidations);
+  counts.read_ahead = read(shared.read_ahead);
+  return counts;
+}
+
+void drop(SegmentParts& parts) noexcept {
+  if (parts.keeper == nullptr) return;
+  parts.team->rank().local<SegmentTable>().remove(parts.number);
+  parts.keeper->stop();
+}
+
+}  // namespace coracle::storage

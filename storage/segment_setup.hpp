@@ -1,0 +1,44 @@
+// The making and ending of paged segments: who keeps caches, who has homes, and what all members do together.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/task.hpp"
+#include "storage/paged_options.hpp"
+
+namespace coracle {
+class Team;
+struct PagedCounts;
+}  // namespace coracle
+
+namespace coracle::storage {
+
+class CacheKeeper;
+class PageCache;
+
+/// What a member has of a segment.
+struct SegmentParts {
+  Team* team = nullptr;
+  std::uint32_t number = 0;
+  std::vector<std::uint32_t> keepers;  ///< Ranks; the first `homes` of them have homes.
+  std::uint32_t homes = 0;
+  std::shared_ptr<CacheKeeper> keeper;  ///< Of the members that keep a cache.
+  std::unique_ptr<PageCache> cache;
+};
+
+// As the functions of PagedSegment. Collective, but for flush, advise, counts and drop.
+
+Task<SegmentParts> create_segment(Team& team, PagedOptions options);
+Task<SegmentParts> open_segment(Team& team, PagedOptions options, std::string checkpoint);
+Task<> checkpoint(SegmentParts& parts, std::string name);
+Task<> close(SegmentParts& parts);
+Task<> flush(SegmentParts& parts);
+void advise(SegmentParts& parts, EvictionKind kind);
+PagedCounts counts(const SegmentParts& parts);
+/// Of what was not closed.
+void drop(SegmentParts& parts) noexcept;
+
+}  // namespace coracle::storage

@@ -1,0 +1,176 @@
+#include "storage/store_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "runtime/error.hpp"
+
+namespace coracle::storage {
+namespace {
+
+int flags_of(StoreFile::Use use) noexcept {
+  switch (use) {
+    case StoreFile::Use::create:
+      return O_RDWR | O_CREAT | O_CLOEXEC;
+    case StoreFile::Use::write:
+      return O_RDWR | O_CLOEXEC;
+    case StoreFile::Use::check:
+      return O_RDONLY | O_CLOEXEC;
+  }
+  return O_RDONLY;
+}
+
+std::string remedy_for(const std::error_code& code) {
+  if (code == std::errc::no_space_on_device) return "; make room on its file system, then try again";
+  if (code == std::errc::io_error) return "; the device is failing or full (see the kernel's log)";
+  if (code == std::errc::file_too_large)
+    return "; raise the limit of file sizes (ulimit -f) or use another file system";
+  if (code == std::errc::read_only_file_system) return "; the file system has become read-only (see the kernel's log)";
+  if (code == std::errc::permission_denied) return "; make it readable and writable for this user";
+  if (code == std::errc::no_such_file_or_directory) return "; name a file in a folder that exists";
+  return {};
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace
+
+StoreFile::StoreFile(Io& io, std::string path, Use use) : io_(&io), path_(std::move(path)) {
+  fd_ = ::open(path_.c_str(), flags_of(use) | O_DIRECT, 0666);
+  if (fd_ < 0 && errno == EINVAL) {
+    direct_ = false;
+    fd_ = ::open(path_.c_str(), flags_of(use), 0666);
+  }
+  const auto fail = [this](const char* what, int error) {
+    const std::error_code code(error, std::generic_category());
+    const std::string text = describe(what, code);
+    close();
+    throw Error(code, text);
+  };
+  if (fd_ < 0) fail(use == Use::create ? "creating" : "opening", errno);
+  struct stat status {};
+  if (::fstat(fd_, &status) != 0) fail("opening", errno);
+  if (!S_ISREG(status.st_mode)) {
+    close();
+    throw Error(Errc::bad_input, fmt::format("{} is not a file; a store needs one", path_));
+  }
+  if (::flock(fd_, (use == Use::check ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) fail("locking", errno);
+    close();
+    throw Error(std::make_error_code(std::errc::device_or_resource_busy),
+                fmt::format("{} is in use: another program, or this one, has it open; wait until it has ended", path_));
+  }
+  if (use == Use::create && ::ftruncate(fd_, 0) != 0) fail("emptying", errno);
+  bytes_ = use == Use::create ? 0 : static_cast<std::uint64_t>(status.st_size);
+}
+
+StoreFile::StoreFile(StoreFile&& other) noexcept
+    : io_(other.io_),
+      path_(std::move(other.path_)),
+      fd_(std::exchange(other.fd_, -1)),
+      direct_(other.direct_),
+      bytes_(other.bytes_) {}
+
+void StoreFile::close() noexcept {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+std::string StoreFile::describe(const std::string& what, std::error_code code) const {
+  return fmt::format("{} of {} failed: {}{}", what, path_, code.message(), remedy_for(code));
+}
+
+void StoreFile::grow(std::uint64_t bytes) {
+  if (bytes <= bytes_) return;
+  if (::ftruncate(fd_, static_cast<off_t>(bytes)) != 0) {
+    const std::error_code code(errno, std::generic_category());
+    throw Error(code, describe(fmt::format("growth to {} bytes", bytes), code));
+  }
+  bytes_ = bytes;
+}
+
+void StoreFile::reserve(std::uint64_t bytes) {
+  grow(bytes);
+  if (::fallocate(fd_, 0, 0, static_cast<off_t>(bytes)) == 0 || errno == EOPNOTSUPP || errno == ENOSYS) return;
+  const std::error_code code(errno, std::generic_category());
+  throw Error(code, describe(fmt::format("taking {} bytes for the tables", bytes), code));
+}
+
+void StoreFile::rename(std::string path, bool replace) {
+  // Linking refuses an existing name atomically, renaming replaces it atomically.
+  const bool there = replace ? ::rename(path_.c_str(), path.c_str()) == 0 : ::link(path_.c_str(), path.c_str()) == 0;
+  if (!there) {
+    const int error = errno;
+    if (error == EEXIST)
+      throw Error(std::error_code(error, std::generic_category()),
+                  fmt::format("{} exists already; remove it, or ask for it to be replaced", path));
+    throw_errno(error, fmt::format("{} can't be given its name {}", path_, path));
+  }
+  if (!replace) ::unlink(path_.c_str());
+  path_ = std::move(path);
+}
+
+Task<> StoreFile::read_all(std::byte* target, std::size_t bytes, std::uint64_t offset, const char* what) {
+  int tries = 0;
+  for (std::size_t done = 0; done < bytes;) {
+    std::size_t count = 0;
+    try {
+      count = co_await io_->read(fd_, target + done, bytes - done, offset + done);
+    } catch (const Error& error) {
+      throw Error(error.code(), describe(fmt::format("reading {}", what), error.code()));
+    }
+    const std::size_t next = progress(done + count);
+    if (next > done) tries = 0;
+    if (count == 0 || (next == done && ++tries > 3))
+      throw Error(std::make_error_code(std::errc::io_error),
+                  fmt::format("{} of {} ends after {} of {} bytes at {}: the file was cut short", what, path_,
+                              done + count, bytes, offset));
+    done = next;
+  }
+}
+
+Task<> StoreFile::write_all(const std::byte* source, std::size_t bytes, std::uint64_t offset, const char* what) {
+  int tries = 0;
+  for (std::size_t done = 0; done < bytes;) {
+    std::size_t count = 0;
+    try {
+      count = co_await io_->write(fd_, source + done, bytes - done, offset + done);
+    } catch (const Error& error) {
+      throw Error(error.code(), describe(fmt::format("writing {}", what), error.code()));
+    }
+    const std::size_t next = progress(done + count);
+    if (next > done) tries = 0;
+    if (next == done && ++tries > 3) {
+      const auto code = std::make_error_code(std::errc::io_error);
+      throw Error(code, describe(fmt::format("writing {} (only {} of {} bytes went)", what, done, bytes), code));
+    }
+    done = next;
+  }
+}
+
+Task<> StoreFile::sync() {
+  try {
+    co_await io_->sync(fd_);
+  } catch (const Error& error) {
+    throw Error(error.code(), describe("bringing what was written to the device", error.code()));
+  }
+}
+
+Task<> StoreFile::sync_name() {
+  const std::string folder = folder_of(path_);
+  StoreFile name(*this, ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (name.fd_ < 0) throw_errno(errno, fmt::format("the folder {} of a new store can't be opened", folder));
+  co_await name.sync();
+}
+
+}  // namespace coracle::storage

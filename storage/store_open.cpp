@@ -1,0 +1,159 @@
+// Making a store's file, and opening one.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <random>
+#include <utility>
+
+#include "runtime/error.hpp"
+#include "storage/file_store.hpp"
+
+namespace coracle::storage {
+namespace {
+
+constexpr std::uint64_t kLogBytesMin = 64 << 10;
+constexpr std::uint64_t kLogBytesMax = 4 << 20;
+
+Superblock describe_new(const StoreShape& shape) {
+  Superblock superblock{shape, 0, kLogBytesMin};
+  std::random_device device;
+  superblock.file_id = std::uint64_t{device()} << 32 | device();
+  // About as long as a table: then writing a new one when the log is full costs no more than the log has.
+  superblock.log_bytes = std::clamp(StorePlan(superblock).table_bytes, kLogBytesMin, kLogBytesMax);
+  return superblock;
+}
+
+void refuse_bad(const StoreShape& shape, const std::string& path) {
+  const bool pages_fit = shape.pages <= kPagesMax && shape.page_bytes >= kPageBytesMin &&
+                         shape.page_bytes <= kPageBytesMax && std::has_single_bit(shape.page_bytes);
+  if (pages_fit && shape.homes > 0 && shape.home < shape.homes) return;
+  throw Error(
+      Errc::bad_input,
+      fmt::format("{} can't hold {} pages of {} bytes as home {} of {}: pages are powers of two from {} to {} bytes",
+                  path, shape.pages, shape.page_bytes, shape.home, shape.homes, kPageBytesMin, kPageBytesMax));
+}
+
+/// Removes a file that is not finished.
+class Unfinished {
+ public:
+  explicit Unfinished(std::string path) : path_(std::move(path)) {}
+  Unfinished(const Unfinished&) = delete;
+  Unfinished& operator=(const Unfinished&) = delete;
+  ~Unfinished() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  void finished() noexcept { path_.clear(); }
+
+ private:
+  std::string path_;
+};
+
+/// Throws unless `path` is free, or a file that is not in use and may be replaced.
+void check_name(Io& io, const std::string& path, bool replace) {
+  if (::access(path.c_str(), F_OK) != 0) return;
+  if (!replace)
+    throw Error(std::make_error_code(std::errc::file_exists),
+                fmt::format("{} exists already; remove it, or ask for it to be replaced", path));
+  const StoreFile unused(io, path, StoreFile::Use::write);
+}
+
+}  // namespace
+
+Task<std::unique_ptr<PageStore>> PageStore::create(Io& io, std::string path, StoreShape shape, bool replace) {
+  refuse_bad(shape, path);
+  check_name(io, path, replace);
+  // Under another name until it is whole, so that nobody finds half a store.
+  StoreFile file(io, path + ".new", StoreFile::Use::create);
+  Unfinished unfinished(file.path());
+  const Superblock superblock = describe_new(shape);
+  const StorePlan plan(superblock);
+  file.reserve(plan.data_at);
+  AlignedBuffer head(StorePlan::log_at());
+  for (unsigned copy = 0; copy < 2; ++copy)
+    write_superblock(BlockSpan(head.data() + StorePlan::superblock_at(copy), kBlockBytes), superblock);
+  LoadedManifest first;
+  first.manifest.sequence = 1;
+  write_manifest(BlockSpan(head.data() + StorePlan::manifest_at(0), kBlockBytes), plan.file_id, first.manifest);
+  co_await file.write_all(head.data(), head.size(), 0, "the superblock");
+  co_await file.sync();
+  file.rename(path, replace);
+  unfinished.finished();
+  co_await file.sync_name();
+  auto store = std::make_unique<FileStore>(std::move(file), superblock, std::move(first));
+  co_await store->load(kLatest);
+  co_return store;
+}
+
+Task<std::unique_ptr<PageStore>> PageStore::open(Io& io, std::string path, std::uint64_t epoch) {
+  StoreFile file(io, std::move(path), StoreFile::Use::write);
+  const Superblock superblock = co_await load_superblock(file);
+  // What a killed process has written may be in the kernel's or the device's hands still. What is read from here on is
+  // taken as durable.
+  co_await file.sync();
+  LoadedManifest loaded = co_await load_manifest(file, StorePlan(superblock));
+  auto store = std::make_unique<FileStore>(std::move(file), superblock, std::move(loaded));
+  co_await store->load(epoch);
+  co_return store;
+}
+
+Task<> FileStore::load(std::uint64_t epoch) {
+  // Who goes back to a checkpoint must get it also where what came after it is damaged.
+  std::vector<StoreFault> given_up;
+  const Faults faults(path(), epoch == kLatest ? nullptr : &given_up);
+  if (epoch == kLatest && mark_found_.generation > manifest_.base.generation)
+    faults.found("its newest manifest is lost, and with it what was flushed last; its checkpoints can be opened");
+  std::vector<PageEntry> latest = co_await load_table(file_, plan_, manifest_.base, "the page table", faults);
+  const LoadedManifest loaded{manifest_, manifest_which_, mark_found_};
+  log_end_ = co_await replay_log(file_, plan_, loaded, latest, faults);
+  add_slots(latest, slots_.of(SlotUse::flushed), "the page table", faults);
+  co_await load_checkpoints(epoch);
+  if (newest_epoch_ != kLatest) co_return;
+  table_ = std::move(latest);
+  slots_.of(SlotUse::present) = slots_.of(SlotUse::flushed);
+  if (log_end_.discarded) co_await erase_log_end();
+}
+
+/// Their tables, for the slots that they need; and that of `epoch` as the present state.
+Task<> FileStore::load_checkpoints(std::uint64_t epoch) {
+  std::vector<KeptCheckpoint> whole;
+  for (const KeptCheckpoint& each : std::vector<KeptCheckpoint>(manifest_.checkpoints)) {
+    std::vector<StoreFault> damage;
+    const std::string name = fmt::format("checkpoint \"{}\" (epoch {})", each.info.name, each.info.epoch);
+    const Faults faults(path(), each.info.epoch == epoch ? nullptr : &damage);
+    std::vector<PageEntry> table = co_await load_table(file_, plan_, each.table, name, faults);
+    BitSet slots(slots_.slots());
+    add_slots(table, slots, name, faults);
+    if (!damage.empty()) continue;  // it is lost, and says so when it is asked for or checked
+    whole.push_back(each);
+    if (each.info.epoch > epoch) {
+      slots_.of(SlotUse::flushed).add_all(slots);
+      continue;
+    }
+    std::swap(slots_.of(SlotUse::previous), slots_.of(SlotUse::last));
+    slots_.of(SlotUse::last) = std::move(slots);
+    if (each.info.epoch != epoch) continue;
+    newest_epoch_ = epoch;
+    table_ = std::move(table);
+    slots_.of(SlotUse::present) = slots_.of(SlotUse::last);
+    rebase_ = manifest_.base != each.table || log_end_.sequence != 0;
+  }
+  manifest_.checkpoints = std::move(whole);
+  if (epoch == kLatest || newest_epoch_ == epoch) co_return;
+  std::string there;
+  for (const KeptCheckpoint& each : manifest_.checkpoints) there += fmt::format(" {}", each.info.epoch);
+  throw Error(Errc::bad_input, fmt::format("{} has no checkpoint of epoch {} (it has:{})", path(), epoch,
+                                           there.empty() ? " none" : there));
+}
+
+/// Else a later flush that is torn might leave room for this one to be taken for whole.
+Task<> FileStore::erase_log_end() {
+  const AlignedBuffer nothing(kBlockBytes);
+  co_await file_.write_all(nothing.data(), nothing.size(), StorePlan::log_at() + log_end_.sequence * kBlockBytes,
+                           "the log");
+  co_await sync();
+}
+
+}  // namespace coracle::storage

@@ -1,0 +1,23 @@
+#include "storage/store_page_io.hpp"
+
+#include "runtime/error.hpp"
+#include "runtime/scope.hpp"
+#include "storage/checksum.hpp"
+
+namespace coracle::storage {
+
+Task<bool> page_matches(StoreFile& file, const StorePlan& plan, PageEntry entry, std::span<std::byte> buffer) {
+  PromiseBase& self = co_await this_coroutine();
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    try {
+      co_await file.read_all(buffer.data(), buffer.size(), plan.slot_at(entry.slot()), "a page");
+    } catch (const Error&) {
+      if (self.scope().cancelled()) throw;
+      continue;
+    }
+    if (checksum(buffer.data(), buffer.size()) == entry.checksum) co_return true;
+  }
+  co_return false;
+}
+
+}  // namespace coracle::storage

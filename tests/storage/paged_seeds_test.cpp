@@ -1,0 +1,99 @@
+// The protocol of pages as it runs, for thousands of seeds: jobs of random shape with tiny caches on modelled SSDs,
+// while messages take their random times; and the same while ranks die. CORACLE_PAGE_SEEDS=FIRST:COUNT chooses the
+// seeds.
+#include <doctest/doctest.h>
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/sanitized.hpp"
+#include "tests/sim/job.hpp"
+#include "tests/storage/paged_traffic.hpp"
+
+using namespace coracle;
+using namespace coracle::sim;
+
+namespace {
+
+struct Seeds {
+  std::uint64_t first = 1;
+  std::uint64_t count;
+};
+
+Seeds seeds_to_run(std::uint64_t usual) {
+  Seeds seeds{1, ::test::kSanitized ? usual / 10 : usual};
+  if (const char* wanted = std::getenv("CORACLE_PAGE_SEEDS")) {
+    char* rest = nullptr;
+    seeds.first = std::strtoull(wanted, &rest, 10);
+    seeds.count = *rest == ':' ? std::strtoull(rest + 1, nullptr, 10) : 1;
+  }
+  return seeds;
+}
+
+/// Tiny, so that everything happens to every page.
+coracle::test::PagedTraffic traffic_of(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  coracle::test::PagedTraffic traffic;
+  traffic.seed = seed;
+  traffic.phases = 2;
+  traffic.steps = 8;
+  traffic.at_once = 1 + random() % 4;
+  traffic.durably = random() % 2 == 0;
+  PagedOptions& options = traffic.options;
+  options.page_bytes = 4096;
+  options.bytes = 4096 * (1 + random() % 9) + 8 * (random() % 100);
+  options.cache_bytes = 4096 * (4 + random() % 4);
+  options.spread = static_cast<HomeSpread>(random() % 3);
+  options.eviction = static_cast<storage::EvictionKind>(random() % 3);
+  options.cooperative = random() % 4 != 0;
+  options.read_ahead_pages = static_cast<std::uint32_t>(random() % 3);
+  options.model = SsdModel{1e9, 1e9, random() % 2 == 0 ? 1'000ULL : 100'000ULL};
+  return traffic;
+}
+
+SimJob job_of(std::uint64_t seed) {
+  SimJob job;
+  job.size = static_cast<std::uint32_t>(2 + seed % 4);
+  job.nodes = static_cast<std::uint32_t>(1 + seed / 4 % job.size);
+  job.seed = seed;
+  job.segment_bytes = 4 << 20;
+  job.model.jitter_ns = 20'000;
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("paged segments keep every word under random delays") {
+  const Seeds seeds = seeds_to_run(1000);
+  for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+    const SimJob job = job_of(seed);
+    const Outcome outcome =
+        job.run([seed](Rank& self) { return coracle::test::run_paged_traffic(self, traffic_of(seed)); });
+    REQUIRE_MESSAGE(text_of(outcome) == "", "seed ", seed, ": ", text_of(outcome));
+  }
+}
+
+TEST_CASE("paged segments return what was put or an error while ranks die") {
+  const Seeds seeds = seeds_to_run(1000);
+  std::uint64_t errors = 0;
+  for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+    SimJob job = job_of(seed);
+    std::mt19937_64 random(seed ^ 0xdead);
+    job.survive = true;
+    job.nodes = job.size;
+    std::string plan;
+    for (std::uint64_t deaths = 1 + random() % (job.size - 1); deaths > 0; --deaths)
+      plan += fmt::format("{} us kill rank {}\n", 100 + random() % 3000, random() % job.size);
+    job.faults = parse_faults(plan, "test", job.shape());
+    coracle::test::PagedDeaths deaths;
+    const Outcome outcome = job.run(
+        [seed, &deaths](Rank& self) { return coracle::test::run_mortal_traffic(self, traffic_of(seed), deaths); });
+    REQUIRE_MESSAGE(text_of(outcome) == "", "seed ", seed, ": ", text_of(outcome));
+    errors += deaths.errors;
+  }
+  MESSAGE("errors told: ", errors);
+  CHECK(errors > 0);
+}

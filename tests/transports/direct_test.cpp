@@ -1,0 +1,250 @@
+// Requests through inboxes: whose sender goes on when, while receivers are busy and rings full. All ranks in one
+// thread, each of which polls when the test says so.
+#include "transports/direct/direct.hpp"
+
+#include <doctest/doctest.h>
+#include <coracle/coracle.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "transports/connect.hpp"
+
+using namespace coracle;
+using namespace coracle::direct;
+
+namespace {
+
+/// What has come to a rank, in order.
+struct Log {
+  explicit Log(Rank&) {}
+  struct Entry {
+    std::uint32_t source;
+    std::uint64_t number;
+    const std::byte* place;
+    std::vector<std::byte> payload;
+  };
+  std::vector<Entry> entries;
+};
+
+void on_request(Rank& rank, const Message& message) {
+  const auto payload = message.payload();
+  rank.local<Log>().entries.push_back(
+      {message.source(), message.argument(0), payload.data(), {payload.begin(), payload.end()}});
+}
+
+struct Node {
+  explicit Node(std::uint32_t ranks) : region(JobRegion::create(shape(ranks), JobRegion::Backing::anonymous)) {
+    for (std::uint32_t id = 0; id < ranks; ++id) members.push_back(std::make_unique<Member>(region, id));
+  }
+  static JobShape shape(std::uint32_t ranks) {
+    JobShape shape;
+    shape.size = ranks;
+    shape.segment_bytes = 1 << 20;
+    shape.inbox_bytes = transport_inbox_bytes(ranks);
+    return shape;
+  }
+  struct Member {
+    Member(const JobRegion& region, std::uint32_t id) : self(region, id, loop), transport(self) {}
+    EventLoop loop;
+    Rank self;
+    DirectTransport transport;
+  };
+  DirectTransport& operator[](std::uint32_t rank) { return members[rank]->transport; }
+  std::vector<Log::Entry>& log_of(std::uint32_t rank) { return members[rank]->self.local<Log>().entries; }
+  /// Until nothing is left to be done. Some things are done only by a rank that has found nothing else to do before.
+  void poll_all() {
+    constexpr int kIdleTurns = 4;
+    for (int idle = 0; idle < kIdleTurns; ++idle)
+      for (auto& member : members)
+        if (member->transport.poll()) idle = -1;
+  }
+
+  const JobRegion region;
+  std::vector<std::unique_ptr<Member>> members;
+};
+
+/// A request with its payload, which tells its number.
+struct Sent {
+  Sent(std::uint32_t peer, std::uint64_t number, std::size_t bytes) : operation(peer), payload(content(number, bytes)) {
+    operation.header.handler = HandlerId::of(on_request);
+    operation.header.argument_count = 1;
+    operation.header.arguments[0] = number;
+    operation.local = payload.data();
+    operation.bytes = bytes;
+  }
+  static std::vector<std::byte> content(std::uint64_t number, std::size_t bytes) {
+    std::vector<std::byte> payload(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) payload[i] = static_cast<std::byte>(number * 37 + i * 11 + i / 256);
+    return payload;
+  }
+  bool finished() const { return operation.finished(); }
+
+  RequestOperation operation;
+  std::vector<std::byte> payload;
+};
+
+/// Has `count` requests of `bytes` sent, whose numbers begin with `first`.
+std::vector<std::unique_ptr<Sent>> submit(DirectTransport& from, std::uint32_t peer, std::size_t count,
+                                          std::size_t bytes, std::uint64_t first = 0) {
+  std::vector<std::unique_ptr<Sent>> sent;
+  for (std::uint64_t number = first; number < first + count; ++number) {
+    sent.push_back(std::make_unique<Sent>(peer, number, bytes));
+    from.submit(sent.back()->operation);
+    // Who has finished may use its buffer for something else.
+    if (sent.back()->finished()) std::ranges::fill(sent.back()->payload, std::byte{0xee});
+  }
+  return sent;
+}
+
+std::ptrdiff_t finished(const std::vector<std::unique_ptr<Sent>>& requests) {
+  return std::ranges::count_if(requests, [](const auto& each) { return each->finished(); });
+}
+
+/// All that has come of `source` is whole, and numbered from 0 on; gives their number.
+std::size_t check_whole(const std::vector<Log::Entry>& entries, std::uint32_t source) {
+  std::uint64_t next = 0;
+  for (const Log::Entry& entry : entries) {
+    if (entry.source != source) continue;
+    CHECK(entry.number == next);
+    CHECK(entry.payload == Sent::content(next, entry.payload.size()));
+    ++next;
+  }
+  return next;
+}
+
+constexpr std::size_t kUnhurried = 512;  // bytes of which the receiver's answer is not urgent
+constexpr std::size_t kUrgent = 2000;
+constexpr auto kSlots = StagedSends::kSlots;
+
+}  // namespace
+
+TEST_CASE("direct: a sender whose staged slots are with a busy receiver waits for it and for nothing else") {
+  for (const std::size_t bytes : {kUnhurried, kUrgent}) {
+    CAPTURE(bytes);
+    Node node(2);
+    const auto sent = submit(node[1], 0, kSlots + 2, bytes);
+    CHECK(finished(sent) == kSlots);
+    CHECK_FALSE(node[1].poll());
+    node[0].poll();  // takes them all, without a moment of leisure
+    CHECK(check_whole(node.log_of(0), 1) == kSlots + 2);
+    // Of those that somebody waits for it tells at once.
+    node[1].poll();
+    CHECK(finished(sent) == kSlots + 2);
+    CHECK(node[1].in_flight() == (bytes == kUnhurried ? kSlots : 0));
+    // As long as it says nothing of the others their slots are taken, and the next wait for it, too.
+    if (bytes == kUnhurried) {
+      const auto more = submit(node[1], 0, 1, bytes, kSlots + 2);
+      CHECK(finished(more) == 0);
+      node[0].poll();
+      node[1].poll();
+      CHECK(finished(more) == 1);
+      CHECK(node[1].in_flight() == kSlots);
+    }
+    node.poll_all();
+    CHECK(node[1].in_flight() == 0);
+    CHECK(finished(submit(node[1], 0, kSlots, bytes, kSlots + 3)) == kSlots);
+    node.poll_all();
+    CHECK(node[1].in_flight() == 0);
+  }
+}
+
+TEST_CASE("direct: a receiver that owes several senders answers pays when it can't note more") {
+  Node node(4);
+  std::vector<std::vector<std::unique_ptr<Sent>>> sent;
+  for (std::uint32_t sender = 1; sender < 4; ++sender) {
+    sent.push_back(submit(node[sender], 0, kSlots, kUnhurried));
+    CHECK(finished(sent.back()) == kSlots);
+  }
+  node[0].poll();
+  std::size_t left = 0;
+  for (std::uint32_t sender = 1; sender < 4; ++sender) {
+    CHECK(check_whole(node.log_of(0), sender) == kSlots);
+    node[sender].poll();
+    left += node[sender].in_flight();
+  }
+  CHECK(left == kSlots);  // what it can note
+  node.poll_all();
+  for (std::uint32_t sender = 1; sender < 4; ++sender) CHECK(node[sender].in_flight() == 0);
+}
+
+TEST_CASE("direct: requests that meet a full ring come whole and in order, those in staged slots, too") {
+  for (const std::size_t bytes : {kUnhurried, kUrgent}) {
+    CAPTURE(bytes);
+    Node node(3);
+    const auto small = submit(node[1], 0, kRingLines, 8);
+    CHECK(finished(small) == kRingLines);
+    const auto more = submit(node[1], 0, kSlots + 1, bytes, kRingLines);
+    const auto last = submit(node[1], 0, 1, 8, kRingLines + kSlots + 1);
+    CHECK(finished(more) + finished(last) == 0);  // back-pressure
+    // The slots are taken all the same: a message to another goes without one meanwhile.
+    const auto other = submit(node[1], 2, 1, bytes);
+    CHECK(finished(other) == 0);
+    for (int i = 0; i < 10; ++i) node[1].poll();
+    // What is in a slot is copied already: it does not change with the sender's buffer.
+    for (std::size_t i = 0; i < kSlots; ++i) std::ranges::fill(more[i]->payload, std::byte{0xdd});
+    node.poll_all();
+    CHECK(finished(more) + finished(last) == kSlots + 2);
+    CHECK(finished(other) == 1);
+    CHECK(check_whole(node.log_of(0), 1) == kRingLines + kSlots + 2);
+    CHECK(check_whole(node.log_of(2), 1) == 1);
+    CHECK(node[1].in_flight() == 0);
+  }
+}
+
+TEST_CASE("direct: requests to a peer that is lost before its ring has room fail, and their slots are free again") {
+  Node node(3);
+  const auto small = submit(node[1], 0, kRingLines, 8);
+  const auto more = submit(node[1], 0, kSlots + 1, kUrgent, kRingLines);
+  node[1].peer_lost(0);
+  for (const auto& each : more) CHECK(each->operation.outcome() == Errc::peer_lost);
+  CHECK(node[1].in_flight() == 0);
+  CHECK(finished(submit(node[1], 2, kSlots, kUrgent)) == kSlots);
+  node.poll_all();
+  CHECK(check_whole(node.log_of(2), 1) == kSlots);
+}
+
+TEST_CASE("direct: a payload that is made in the transport's room is read there") {
+  Node node(2);
+  CHECK(node[1].payload_room(DirectTransport::kEagerBytesMax) == nullptr);
+  CHECK(node[1].payload_room(StagedSends::kSlotBytes + 1) == nullptr);
+  std::vector<std::unique_ptr<Sent>> sent;
+  for (std::uint64_t number = 0; number < kSlots; ++number) {
+    sent.push_back(std::make_unique<Sent>(0, number, kUrgent));
+    RequestOperation& request = sent.back()->operation;
+    std::byte* room = node[1].payload_room(kUrgent);
+    REQUIRE(room != nullptr);
+    std::ranges::copy(sent.back()->payload, room);
+    request.local = room;
+    node[1].submit(request);
+    CHECK(request.finished());
+  }
+  CHECK(node[1].payload_room(kUrgent) == nullptr);
+  node[0].poll();
+  const auto& log = node.log_of(0);
+  CHECK(check_whole(log, 1) == kSlots);
+  for (std::size_t i = 0; i < log.size(); ++i) CHECK(log[i].place == sent[i]->operation.local);
+  node.poll_all();
+  CHECK(node[1].payload_room(kUrgent) == sent[0]->operation.local);
+}
+
+TEST_CASE("direct: a payload that is made in the transport's room stays there while the ring is full") {
+  Node node(2);
+  const auto small = submit(node[1], 0, kRingLines, 8);
+  Sent made(0, kRingLines, kUnhurried);
+  std::byte* room = node[1].payload_room(kUnhurried);
+  REQUIRE(room != nullptr);
+  std::ranges::copy(made.payload, room);
+  made.operation.local = room;
+  node[1].submit(made.operation);
+  CHECK_FALSE(made.finished());
+  CHECK(node[1].payload_room(kUnhurried) != room);
+  const auto next = submit(node[1], 0, 1, kUnhurried, kRingLines + 1);
+  node.poll_all();
+  CHECK(made.finished());
+  CHECK(finished(next) == 1);
+  CHECK(check_whole(node.log_of(0), 1) == kRingLines + 2);
+}
