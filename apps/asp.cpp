@@ -15,11 +15,11 @@
 
 #include "apps/arrival_log.hpp"
 #include "apps/asp/options.hpp"
-#include "apps/asp/progress.hpp"
 #include "apps/asp/report.hpp"
 #include "apps/asp/results.hpp"
 #include "apps/asp/solver.hpp"
 #include "apps/command_line.hpp"
+#include "apps/progress.hpp"
 #include "collectives/choice_words.hpp"
 
 namespace coracle::asp {

@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 #include <coracle/coracle.hpp>
 
+#include <bit>
 #include <charconv>
 #include <cstdio>
 #include <sstream>
 #include <string>
+
+#include "apps/coracle/units.hpp"
 
 namespace coracle {
 
@@ -43,6 +46,28 @@ CLI::Validator whole_number(std::size_t low, std::size_t high) {
             return fits ? std::string() : fmt::format("{} is no whole number from {}", text, range);
           },
           ""};
+}
+
+CLI::Validator byte_size(std::uint64_t low, std::uint64_t high) {
+  return {[low, high](std::string& text) {
+            const std::optional<std::uint64_t> bytes = parse_bytes(text);
+            if (bytes && *bytes >= low && *bytes <= high) return std::string();
+            return fmt::format("{} is no size from {} to {} bytes, such as 64K, 1.5M or 1G", text, low, high);
+          },
+          ""};
+}
+
+CLI::Validator page_size() {
+  return {[](std::string& text) {
+            const std::optional<std::uint64_t> bytes = parse_bytes(text);
+            if (bytes && std::has_single_bit(*bytes) && *bytes >= 4096 && *bytes <= 4 << 20) return std::string();
+            return fmt::format("{} is no power of two from 4K to 4M", text);
+          },
+          ""};
+}
+
+std::uint64_t bytes_of(const std::string& size) {
+  return parse_bytes(size).value();  // NOLINT(bugprone-unchecked-optional-access): checked before, or it throws
 }
 
 CLI::Validator any_count() {

@@ -3,7 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <string>
 
 namespace coracle {
 
@@ -17,6 +19,13 @@ int leave(int argc, char** argv, int status);
 
 /// Checks for a whole number from `low` to `high`.
 CLI::Validator whole_number(std::size_t low, std::size_t high);
+
+/// Checks for a size such as 64K, 1.5M or 1G, from `low` to `high` bytes.
+CLI::Validator byte_size(std::uint64_t low, std::uint64_t high);
+/// Checks for one that a paged segment's pages may have.
+CLI::Validator page_size();
+/// Of text that has been checked.
+std::uint64_t bytes_of(const std::string& size);
 
 /// From 0 to 2^53, more than which none of the applications could use.
 CLI::Validator any_count();

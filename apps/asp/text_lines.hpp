@@ -17,8 +17,9 @@ std::string load_text(const std::string& path);
 
 class TextLines {
  public:
-  /// `name` is the file's name for messages. `text` must outlive this object.
-  TextLines(std::string name, std::string_view text) : name_(std::move(name)), rest_(text), size_(text.size()) {}
+  /// `name` is the file's name for messages. `text` must outlive this object. `before`: lines of the file before it.
+  TextLines(std::string name, std::string_view text, std::size_t before = 0)
+      : name_(std::move(name)), rest_(text), size_(text.size()), number_(before) {}
 
   /// Goes to the next line; false behind the last. Fails on bytes that no text has.
   bool next();
@@ -58,7 +59,7 @@ class TextLines {
   std::size_t size_;
   std::string_view line_;
   std::string_view unread_;  // of the current line
-  std::size_t number_ = 0;
+  std::size_t number_;
   bool line_was_ended_ = true;
 };
 

@@ -1,12 +1,12 @@
 // Draws the line anew over itself.
-#include "apps/asp/progress.hpp"
+#include "apps/progress.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdio>
 
-namespace coracle::asp {
+namespace coracle {
 
 using Clock = std::chrono::steady_clock;
 
@@ -16,14 +16,15 @@ ProgressLine::ProgressLine(bool is_wanted)
 void ProgressLine::show(std::size_t done, std::size_t all) {
   constexpr std::size_t kWidth = 40;
   constexpr auto kPause = std::chrono::milliseconds(100);
-  if (!is_shown_ || Clock::now() < next_) return;
+  if (!is_shown_ || done == 0 || Clock::now() < next_) return;
   next_ = Clock::now() + kPause;
   is_dirty_ = true;
-  const std::size_t filled = done * kWidth / all;
+  const std::size_t filled = all == 0 ? kWidth : done * kWidth / all;
   const double elapsed_s = std::chrono::duration<double>(Clock::now() - start_).count();
   const double left_s = elapsed_s / static_cast<double>(done) * static_cast<double>(all - done);
   const std::string bar = std::string(filled, '#') + std::string(kWidth - filled, '.');
-  fmt::print(stderr, "\r  [{}] {:>3} %  {:.1f} s, {:.1f} s to go \x1b[K", bar, done * 100 / all, elapsed_s, left_s);
+  fmt::print(stderr, "\r  [{}] {:>3} %  {:.1f} s, {:.1f} s to go \x1b[K", bar, all == 0 ? 100 : done * 100 / all,
+             elapsed_s, left_s);
   std::fflush(stderr);
 }
 
@@ -32,4 +33,4 @@ void ProgressLine::clear() {
   is_dirty_ = false;
 }
 
-}  // namespace coracle::asp
+}  // namespace coracle

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-namespace coracle::asp {
+namespace coracle {
 
 /// Prints to standard error, and only where that is a terminal.
 class ProgressLine {
@@ -28,4 +28,4 @@ class ProgressLine {
   std::chrono::steady_clock::time_point next_;
 };
 
-}  // namespace coracle::asp
+}  // namespace coracle

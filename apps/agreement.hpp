@@ -1,0 +1,29 @@
+// What fails at one rank ends the program at all: each leaves its work by an exception, so that files and folders are
+// gone everywhere before the failure is told, once, and ends the job.
+#pragma once
+
+#include <coracle/coracle.hpp>
+
+#include <exception>
+
+namespace coracle {
+
+/// Thrown by agree(): `error` at the first member that has failed, null at all others.
+struct Agreed {
+  std::exception_ptr error;
+};
+
+/// Collective. Throws Agreed at every member when any of them has an `error`.
+Task<> agree(Team& team, std::exception_ptr error);
+
+/// The same after each round of something: also whether any member has `more` to do.
+Task<bool> agree_on_more(Team& team, std::exception_ptr error, bool more);
+
+/// Runs `work`, in which members don't wait for one another, and agrees on how it ended. Collective.
+Task<> agree_on(Team& team, Task<> work);
+
+/// Runs a rank's whole program, and waits for all others where it has ended by agreement; then the failure is thrown at
+/// the rank that had it.
+Task<> run_agreed(Rank& self, Task<> program);
+
+}  // namespace coracle

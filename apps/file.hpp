@@ -1,0 +1,43 @@
+// A file of an application: opened here, read and written by the rank's loop.
+#pragma once
+
+#include <coracle/coracle.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace coracle {
+
+/// Closed with this object; nothing may be in flight then. Throws Error with the path from every function.
+class File {
+ public:
+  static File open(const std::string& path);
+  /// For writing and reading. An existing file is refused unless `replace`, which empties it.
+  static File create(const std::string& path, bool replace);
+  /// One that exists, for writing and reading.
+  static File open_to_write(const std::string& path);
+  File(File&& other) noexcept;
+  File& operator=(File&&) = delete;
+  ~File();
+
+  const std::string& path() const noexcept { return path_; }
+  int descriptor() const noexcept { return descriptor_; }
+  std::uint64_t bytes() const;
+  /// Takes the space for `bytes`, so that what does not fit fails now, where the file system can.
+  void reserve(std::uint64_t bytes) const;
+
+ private:
+  File(std::string path, int flags);
+  std::string path_;
+  int descriptor_;
+};
+
+/// All of it; throws Error where the file ends before. `file` and `target` belong to it until it has returned.
+Task<> read_fully(Io& io, const File& file, std::uint64_t offset, std::byte* target, std::size_t bytes);
+Task<> write_fully(Io& io, const File& file, std::uint64_t offset, const std::byte* source, std::size_t bytes);
+
+/// A file written at once, for reports.
+void write_text(const std::string& text, const std::string& path);
+
+}  // namespace coracle

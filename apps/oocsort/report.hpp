@@ -1,0 +1,34 @@
+// What `oocsort` tells in the end.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace coracle::oocsort {
+
+struct Report {
+  std::uint64_t records = 0;
+  std::uint64_t record_bytes = 0;
+  std::uint32_t ranks = 1;
+  std::uint32_t nodes = 1;
+  std::string placement;
+  std::uint64_t memory = 0;  ///< Per rank.
+  std::uint64_t runs = 0;
+  std::uint64_t page_bytes = 0;
+  double making_s = 0;  ///< Of the runs.
+  double merging_s = 0;
+  std::optional<double> verifying_s{};  ///< When it was verified.
+  std::uint64_t checksum = 0;           ///< Of the records, if verified.
+  std::uint64_t ssd_reads = 0;          ///< Pages of the segment.
+  std::uint64_t ssd_writes = 0;
+  std::uint64_t from_peers = 0;
+
+  double bytes() const noexcept { return static_cast<double>(records) * static_cast<double>(record_bytes); }
+  double total_s() const noexcept { return making_s + merging_s; }
+};
+
+std::string to_text(const Report& report);
+std::string to_json(const Report& report);
+
+}  // namespace coracle::oocsort

@@ -1,0 +1,61 @@
+// The second half of a sort: each rank merges its part of all runs into its part of the output.
+#pragma once
+
+#include <coracle/coracle.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "apps/file.hpp"
+#include "apps/oocsort/merger.hpp"
+#include "apps/oocsort/outflow.hpp"
+#include "apps/oocsort/plan.hpp"
+#include "apps/oocsort/splitters.hpp"
+#include "storage/paged_segment.hpp"
+
+namespace coracle::oocsort {
+
+/// For each run, how many of its records come before `splitter`. The runs of all ranks must have been written.
+Task<std::vector<std::uint64_t>> places_of(const Plan& plan, PagedSegment& segment, const Samples& samples,
+                                           Splitter splitter);
+
+class RunMerger {
+ public:
+  /// Of each run the records from `begins` to `ends`. Everything must outlive it. `progress` is told of records that
+  /// have been merged.
+  RunMerger(Rank& self, const Plan& plan, PagedSegment& segment, std::span<const std::uint64_t> begins,
+            std::span<const std::uint64_t> ends, const File& output, std::function<void(std::uint64_t)> progress);
+
+  /// Once. Writes the records to `first`, counted in records of the output.
+  Task<> merge(std::uint64_t first);
+
+ private:
+  /// A run's part. One piece is merged while the next is read, so that a page is read once.
+  struct Source {
+    std::uint64_t next;  ///< Bytes of the segment, not yet asked for.
+    std::uint64_t end;
+    std::size_t reading_bytes = 0;
+    std::optional<Started<>> reading{};  ///< Into the half that is not merged.
+    bool half = false;                   ///< Which of the two is being read.
+  };
+  static Task<> merge_in(Scope& scope, RunMerger& merger) { return merger.merge_all(scope); }
+  Task<> merge_all(Scope& scope);
+  std::byte* half_of(std::size_t source, bool half) noexcept;
+  void start_read(Scope& scope, std::size_t source);
+  /// The next records of a source, and the read of those behind them is under way; empty at its end.
+  Task<std::span<const std::byte>> next_piece(Scope& scope, std::size_t source);
+
+  const Plan& plan_;
+  PagedSegment& segment_;
+  std::function<void(std::uint64_t)> progress_;
+  std::vector<Source> sources_;
+  std::size_t piece_bytes_;
+  std::vector<std::byte> pieces_;
+  Outflow out_;
+};
+
+}  // namespace coracle::oocsort
