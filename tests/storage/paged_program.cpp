@@ -5,6 +5,7 @@
 #include <exception>
 #include <string>
 
+#include "tests/sanitized.hpp"
 #include "tests/storage/paged_traffic.hpp"
 
 using namespace coracle;
@@ -34,6 +35,7 @@ Task<> traffic_of_all_kinds(Rank& self, Arguments arguments) {
       traffic.options.replace = true;
       traffic.reopen = spread == HomeSpread::cyclic;
       traffic.durably = spread == HomeSpread::one;
+      traffic.races = per_rank || !::test::kSanitized;
       ++traffic.seed;
       co_await test::run_paged_traffic(self, traffic);
     }
