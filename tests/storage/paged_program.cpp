@@ -19,7 +19,7 @@ struct Arguments {
 
 Task<> traffic_of_all_kinds(Rank& self, Arguments arguments) {
   using storage::EvictionKind;
-  test::PagedTraffic traffic;
+  coracle::test::PagedTraffic traffic;
   traffic.seed = arguments.seed;
   for (const bool per_rank : {false, true}) {
     for (const HomeSpread spread : {HomeSpread::cyclic, HomeSpread::block, HomeSpread::one}) {
@@ -37,7 +37,7 @@ Task<> traffic_of_all_kinds(Rank& self, Arguments arguments) {
       traffic.durably = spread == HomeSpread::one;
       traffic.races = per_rank || !::test::kSanitized;
       ++traffic.seed;
-      co_await test::run_paged_traffic(self, traffic);
+      co_await coracle::test::run_paged_traffic(self, traffic);
     }
   }
 }
