@@ -132,7 +132,8 @@ void CacheKeeper::receive_for_unknown_page(const PageLetter& letter) {
 }
 
 Task<> CacheKeeper::answer_when_left(std::uint64_t page, PageMessage message) {
-  while (std::find(leaving_.begin(), leaving_.end(), page) != leaving_.end()) co_await uninterrupted(changed_);
+  while (!stopped_ && std::find(leaving_.begin(), leaving_.end(), page) != leaving_.end())
+    co_await uninterrupted(changed_);
   send_home(page, message, 0);
   deliver();
 }

@@ -172,7 +172,7 @@ class CacheKeeper : public std::enable_shared_from_this<CacheKeeper> {
   bool anything_moves() const noexcept;
   std::uint32_t evict_clean(std::uint64_t page);
   void place(std::uint64_t page, std::uint32_t frame);
-  void retire(std::uint32_t frame, bool evicted);
+  void retire(std::uint32_t frame, bool evicted, bool reusable = true);
   Task<> retire_when_unpinned(std::uint32_t frame);
   void free_frame(std::uint32_t frame);
   /// False when a writer has it pinned or nothing is to be done.

@@ -34,8 +34,9 @@ void CacheKeeper::free_frame(std::uint32_t frame) {
   notify();
 }
 
-/// The page is gone; the frame is free once nobody has it pinned any more. Whoever waited for the page asks again.
-void CacheKeeper::retire(std::uint32_t frame, bool evicted) {
+/// The page is gone; the frame, if it can be used again, is free once nobody has it pinned any more. Whoever waited for
+/// the page asks again.
+void CacheKeeper::retire(std::uint32_t frame, bool evicted, bool reusable) {
   Slot& slot = slots_[frame];
   frames_.head(frame).allow(false, false);
   frames_.place(slot.number, Frames::kNone);
@@ -46,6 +47,7 @@ void CacheKeeper::retire(std::uint32_t frame, bool evicted) {
     waiting->done.set();
     waiting = next;
   }
+  if (!reusable) return;
   if (frames_.head(frame).pinned())
     spawn(retire_when_unpinned(frame));
   else

@@ -176,7 +176,7 @@ Task<> CacheKeeper::wait_unpinned(std::uint32_t frame, std::uint32_t readers_lef
   if (head.writers() == 0 && head.readers() <= readers_left) co_return;
   auto& wanted = frames_.signs().wants_unpins;
   wanted.fetch_add(1, std::memory_order_seq_cst);
-  while (head.writers() > 0 || head.readers() > readers_left) co_await uninterrupted(changed_);
+  while (!stopped_ && (head.writers() > 0 || head.readers() > readers_left)) co_await uninterrupted(changed_);
   wanted.fetch_sub(1, std::memory_order_seq_cst);
 }
 
@@ -268,10 +268,9 @@ void CacheKeeper::lost(Node node) {
     // The home may have told somebody to send data, which may still come: then nothing else may lie in the frame.
     const PageState state = slot.page.state();
     const bool data_may_come = state == PageState::IS || state == PageState::IM;
-    if (data_may_come) frames_.head(frame).pin(false);
     cleaning_ended(slot);
     slot.page = CachePage();
-    retire(frame, false);
+    retire(frame, false, !data_may_come);
     count_dirty(frame);
   }
   notify();

@@ -22,6 +22,7 @@ class RecencyEviction final : public Eviction {
   }
 
   void hit(std::uint32_t slot) noexcept override {
+    CORACLE_ASSERT(present_[slot], "slot {} is empty", slot);
     lists_.unlink(slot);
     lists_.push_front(0, slot);
   }

@@ -55,6 +55,7 @@ void ArcEviction::forget_oldest() noexcept {
 
 void ArcEviction::hit(std::uint32_t slot) noexcept {
   const Slot& used = slots_[slot];
+  CORACLE_ASSERT(used.list != kNowhere, "slot {} is empty", slot);
   if (used.list == kOnce && insertions_ - used.inserted <= capacity_ / 20) return;
   take_out(slot);
   place(slot, kOften);

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -194,7 +195,7 @@ std::uint32_t frames_in(const PagedOptions& options, const StoreShape& shape, st
 
 /// Opens this member's home, if it has one; all agree on what they have found.
 Task<Facts> open_homes(Team& team, PagedOptions options, Opening opening, SegmentParts& parts, std::uint32_t own,
-                       std::unique_ptr<PageStore>& store) {
+                       std::unique_ptr<PageStore>& store, std::string& created) {
   Facts facts;
   facts.shape.homes = 0;
   std::optional<Error> failure;
@@ -202,6 +203,7 @@ Task<Facts> open_homes(Team& team, PagedOptions options, Opening opening, Segmen
     auto opened = co_await as_result(open_home(team.rank().loop(), options, opening, own, parts.homes));
     if (opened.ok()) {
       store = std::move(opened.value());
+      if (opening.create) created = store->path();
       facts.shape = store->shape();
       const auto checkpoints = store->checkpoints();
       facts.epoch = checkpoints.empty() ? 0 : checkpoints.back().epoch;
@@ -222,26 +224,26 @@ Task<Facts> open_homes(Team& team, PagedOptions options, Opening opening, Segmen
   co_return result;
 }
 
-Task<SegmentParts> set_up(Team& team, PagedOptions options, Opening opening) {
+/// Where the caches' memories are, by their numbers.
+Task<std::vector<CacheKeeper::Peer>> meet_peers(Team& team, std::vector<std::uint32_t> keepers,
+                                                Remote<std::byte> mine) {
+  const std::vector<Remote<std::byte>> places = co_await meet_with(team, mine);
+  std::vector<CacheKeeper::Peer> peers(keepers.size());
+  for (std::uint32_t i = 0; i < team.size(); ++i) {
+    const auto found = std::find(keepers.begin(), keepers.end(), team.member(i));
+    if (found != keepers.end()) peers[static_cast<std::size_t>(found - keepers.begin())] = {team.member(i), places[i]};
+  }
+  co_return peers;
+}
+
+/// Makes the cache and the way to it, once the homes are open.
+Task<> make_caches(SegmentParts& parts, const PagedOptions& options, const Facts& facts, std::uint32_t own,
+                   std::unique_ptr<PageStore> store) {
+  Team& team = *parts.team;
   Rank& rank = team.rank();
-  SegmentParts parts;
-  parts.team = &team;
-  Keepers keepers = keepers_of(team, caches_are_shared(team, options));
-  parts.keepers = std::move(keepers.ranks);
-  const bool keeps = rank.id() == parts.keepers[keepers.own];
-  parts.homes = options.spread == HomeSpread::one ? 1 : static_cast<std::uint32_t>(parts.keepers.size());
-  co_await agree(team, failure_of([&] { check_options(options, opening.create); }));
-
-  auto& table = rank.local<SegmentTable>();
-  for (const std::uint32_t unused : co_await meet_with(team, table.unused()))
-    parts.number = std::max(parts.number, unused);
-  table.used(parts.number);
-
-  std::unique_ptr<PageStore> store;
-  const Facts facts = co_await open_homes(team, options, opening, parts, keepers.own, store);
+  const bool keeps = rank.id() == parts.keepers[own];
   const PageMap map = map_of(facts.shape);
   Frames::Shape shape{0, facts.shape.page_bytes, map.pages};
-
   CacheKeeper::Memory memory;
   co_await agree(team, failure_of([&] {
                    shape.frames = frames_in(options, facts.shape, map.pages);
@@ -251,29 +253,51 @@ Task<SegmentParts> set_up(Team& team, PagedOptions options, Opening opening) {
                  }));
   Remote<std::byte> place;
   if (keeps) place = memory.slab.remote() + (memory.frames - memory.slab.data());
-  const std::vector<Remote<std::byte>> places = co_await meet_with(team, place);
-  std::vector<CacheKeeper::Peer> peers(parts.keepers.size());
-  for (std::uint32_t i = 0; i < team.size(); ++i) {
-    const auto found = std::find(parts.keepers.begin(), parts.keepers.end(), team.member(i));
-    if (found != parts.keepers.end())
-      peers[static_cast<std::size_t>(found - parts.keepers.begin())] = {team.member(i), places[i]};
-  }
-  const Remote<std::byte> own_place = peers[keepers.own].frames;
-  std::byte* reached = keeps ? memory.frames : rank.reach(own_place, Frames::bytes_needed(shape));
-  CORACLE_ASSERT(reached != nullptr, "rank {} does not reach the page cache of rank {}", rank.id(),
-                 parts.keepers[keepers.own]);
+  std::vector<CacheKeeper::Peer> peers = co_await meet_peers(team, parts.keepers, place);
+  std::byte* reached = keeps ? memory.frames : rank.reach(peers[own].frames, Frames::bytes_needed(shape));
+  CORACLE_ASSERT(reached != nullptr, "rank {} does not reach the page cache of rank {}", rank.id(), parts.keepers[own]);
   const Frames frames(reached, shape);
   if (keeps) {
-    CacheKeeper::Shape keeper_shape{parts.number, keepers.own, facts.shape.segment_bytes, map, facts.epoch};
+    const CacheKeeper::Shape keeper_shape{parts.number, own, facts.shape.segment_bytes, map, facts.epoch};
     parts.keeper = std::make_shared<CacheKeeper>(rank, keeper_shape, options, frames, std::move(memory),
                                                  std::move(peers), std::move(store));
-    table.add(parts.number, *parts.keeper);
+    rank.local<SegmentTable>().add(parts.number, *parts.keeper);
     parts.keeper->start();
   }
   const PageCache::Shape cache_shape{parts.number, facts.shape.segment_bytes, facts.shape.page_bytes,
-                                     parts.keepers[keepers.own], options.read_ahead_pages};
+                                     parts.keepers[own], options.read_ahead_pages};
   parts.cache = std::make_unique<PageCache>(rank, cache_shape, frames, parts.keeper.get());
   co_await agree(team, std::nullopt);  // nobody asks before all can answer
+}
+
+/// Opens the homes and makes the caches. `created`: the file that this member has made.
+Task<> fill(SegmentParts& parts, const PagedOptions& options, Opening opening, std::uint32_t own,
+            std::string& created) {
+  Team& team = *parts.team;
+  co_await agree(team, failure_of([&] { check_options(options, opening.create); }));
+  auto& table = team.rank().local<SegmentTable>();
+  for (const std::uint32_t unused : co_await meet_with(team, table.unused()))
+    parts.number = std::max(parts.number, unused);
+  table.used(parts.number);
+  std::unique_ptr<PageStore> store;
+  const Facts facts = co_await open_homes(team, options, opening, parts, own, store, created);
+  co_await make_caches(parts, options, facts, own, std::move(store));
+}
+
+Task<SegmentParts> set_up(Team& team, PagedOptions options, Opening opening) {
+  SegmentParts parts;
+  parts.team = &team;
+  Keepers keepers = keepers_of(team, caches_are_shared(team, options));
+  parts.keepers = std::move(keepers.ranks);
+  parts.homes = options.spread == HomeSpread::one ? 1 : static_cast<std::uint32_t>(parts.keepers.size());
+  std::string created;
+  const Result<> filled = co_await as_result(fill(parts, options, opening, keepers.own, created));
+  if (!filled.ok()) {
+    // A segment that was not made leaves nothing behind.
+    drop(parts);
+    if (!created.empty()) ::unlink(created.c_str());
+    throw Error(filled.error());
+  }
   co_return parts;
 }
 

@@ -36,6 +36,11 @@ struct Job {
   template <class Body>
   void run(Body body) {
     loop.run(body(self, *this));
+    loop.run(end(self));
+  }
+  static Task<> end(Rank& self) {
+    self.service().cancel();
+    CHECK(co_await join_quietly(self.service()) == nullptr);
   }
 
   apps_test::TemporaryFolder folder;

@@ -327,6 +327,7 @@ void World::check_quiescent() {
   }
   if (home_.lost()) {
     if (!died_) complain("lost, but nobody has died");
+    if (home_.owner() != kNobody || !home_.sharers().empty()) complain("lost, but somebody has it");
   } else if (home_.owner() == kNobody) {
     if (!ssd_newest_) complain("a write is lost");
   } else if (const Cache& owner = caches_[home_.owner()]; !owner.alive || !owner.page.dirty() || !owner.newest) {
