@@ -89,9 +89,52 @@ void CacheKeeper::deliver() {
 
 void CacheKeeper::receive_letter(Rank& rank, const Message& message) {
   CacheKeeper* keeper = rank.local<SegmentTable>().find(PageLetter::segment_of(message));
-  if (keeper == nullptr) return;  // closed here, while somebody goes on: that one's error is told there
+  if (keeper == nullptr) return answer_for_closed(rank, message);
   keeper->receive(PageLetter::of(message));
   keeper->deliver();
+}
+
+namespace {
+
+Task<> send_answer(Rank& rank, std::uint32_t to, Handler handler, std::uint32_t segment, PageLetter letter) {
+  const PageLetter::Words words = letter.words(segment);
+  co_await rank.request(to, handler, {}, words.kind, letter.page, words.frame, words.numbers, letter.from);
+}
+
+/// A closed home fails what it is asked; a closed cache has no pages. Nothing where it need not say anything.
+std::optional<PageMessage> answer_of_closed(const PageMessage& asked) {
+  PageMessage answer;
+  switch (asked.verb) {
+    case Verb::read:
+    case Verb::write:
+    case Verb::put:
+      answer.verb = asked.verb == Verb::put ? Verb::put_ack : Verb::failed;
+      answer.number = asked.number;
+      answer.keep = asked.keep;
+      answer.failure = PageFailure::closed;
+      return answer;
+    default:
+      break;
+  }
+  CachePage unknown;
+  if (is_for_home(asked.verb) || !unknown.expects(asked)) return std::nullopt;
+  const CacheActions actions = unknown.on_message(asked);
+  if (actions.count == 0) return std::nullopt;
+  return actions.begin()->message;
+}
+
+}  // namespace
+
+/// So that a peer that goes on, after an error here that it has not heard of, does not wait for ever.
+void CacheKeeper::answer_for_closed(Rank& rank, const Message& message) {
+  const std::uint32_t segment = PageLetter::segment_of(message);
+  const std::optional<std::uint32_t> own = rank.local<SegmentTable>().own_in_closed(segment);
+  PageLetter letter = PageLetter::of(message);
+  const std::optional<PageMessage> answer = answer_of_closed(letter.message);
+  if (!own || !answer) return;
+  letter.message = *answer;
+  letter.from = *own;
+  rank.service().spawn(send_answer(rank, message.source(), receive_letter, segment, letter));
 }
 
 void CacheKeeper::receive(const PageLetter& letter) {
@@ -102,6 +145,10 @@ void CacheKeeper::receive(const PageLetter& letter) {
   const std::uint32_t frame = frames_.find(letter.page);
   if (frame == Frames::kNone) return receive_for_unknown_page(letter);
   Slot& slot = slots_[frame];
+  if (letter.message.failure == PageFailure::closed) {
+    give_up_page(frame, error_of(letter.page, PageFailure::closed));
+    return;
+  }
   if (letter.message.verb == Verb::data) {
     if (!slot.page.wants(letter.message)) return;
     CacheCounters& counters = frames_.counters();

@@ -141,6 +141,7 @@ class CacheKeeper : public std::enable_shared_from_this<CacheKeeper> {
   static Task<> run(std::shared_ptr<CacheKeeper> self, Task<> task);
   void receive(const PageLetter& letter);
   void receive_for_unknown_page(const PageLetter& letter);
+  static void answer_for_closed(Rank& rank, const Message& message);
   Task<> answer_when_left(std::uint64_t page, PageMessage message);
   void recalled(std::uint64_t page);
 
@@ -166,6 +167,7 @@ class CacheKeeper : public std::enable_shared_from_this<CacheKeeper> {
   bool home_is_lost(std::uint64_t page) const noexcept;
   static Task<> watch_losses(Rank& rank, std::weak_ptr<CacheKeeper> keeper);
   void lost(Node node);
+  void give_up_page(std::uint32_t frame, const Error& error);
 
   // cache_keeper_frames.cpp: room for pages
   Task<std::uint32_t> take_frame(std::uint64_t page);

@@ -228,6 +228,9 @@ Error CacheKeeper::error_of(std::uint64_t page, PageFailure failure) const {
               fmt::format("{}: no space left on its device; the page is still in the cache: make room there and flush "
                           "again",
                           where)};
+    case PageFailure::closed:
+      return {std::make_error_code(std::errc::bad_file_descriptor),
+              fmt::format("{}: its home has closed the segment, or could not make it", where)};
     default:
       return {std::make_error_code(std::errc::io_error), fmt::format("{}: its file can't be read or written", where)};
   }
@@ -241,6 +244,22 @@ Error CacheKeeper::home_lost(std::uint64_t page) const {
   const std::uint32_t home = shape_.map.home_of(page);
   return {Errc::peer_lost, fmt::format("page {} of the paged segment {}.{}: its home, rank {}, is lost", page, path_,
                                        home, peers_[home].rank)};
+}
+
+/// Its home is gone.
+void CacheKeeper::give_up_page(std::uint32_t frame, const Error& error) {
+  Slot& slot = slots_[frame];
+  fail_waiting(frame, error);
+  const PageState state = slot.page.state();
+  if (state == PageState::S) return;                  // its readers may go on
+  if (slot.page.dirty()) lost_dirty_.emplace(error);  // told by the next flush
+  // The home may have told somebody to send data, which may still come: then nothing else may lie in the frame.
+  const bool data_may_come = state == PageState::IS || state == PageState::IM;
+  cleaning_ended(slot);
+  slot.page = CachePage();
+  retire(frame, false, !data_may_come);
+  count_dirty(frame);
+  notify();
 }
 
 Task<> CacheKeeper::watch_losses(Rank& rank, std::weak_ptr<CacheKeeper> keeper) {
@@ -260,18 +279,8 @@ Task<> CacheKeeper::watch_losses(Rank& rank, std::weak_ptr<CacheKeeper> keeper) 
 void CacheKeeper::lost(Node node) {
   if (home_ != nullptr) home_->dead(node);
   for (std::uint32_t frame = 0; frame < slots_.size(); ++frame) {
-    Slot& slot = slots_[frame];
-    if (!slot.placed || shape_.map.home_of(slot.number) != node) continue;
-    fail_waiting(frame, home_lost(slot.number));
-    if (slot.page.state() == PageState::S) continue;                     // its readers may go on
-    if (slot.page.dirty()) lost_dirty_.emplace(home_lost(slot.number));  // told by the next flush
-    // The home may have told somebody to send data, which may still come: then nothing else may lie in the frame.
-    const PageState state = slot.page.state();
-    const bool data_may_come = state == PageState::IS || state == PageState::IM;
-    cleaning_ended(slot);
-    slot.page = CachePage();
-    retire(frame, false, !data_may_come);
-    count_dirty(frame);
+    const Slot& slot = slots_[frame];
+    if (slot.placed && shape_.map.home_of(slot.number) == node) give_up_page(frame, home_lost(slot.number));
   }
   notify();
   deliver();

@@ -55,6 +55,7 @@ enum class PageFailure : std::uint8_t {
   damaged,  ///< The SSD's copy does not match its checksum.
   no_space,
   io,
+  closed,  ///< The home has closed the segment. Not the protocol's: it ends all that is under way at that home.
 };
 
 /// All there is in a message but for the page itself. `number` is the request's, given by the requester and told to

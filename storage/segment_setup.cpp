@@ -203,7 +203,7 @@ Task<Facts> open_homes(Team& team, PagedOptions options, Opening opening, Segmen
     auto opened = co_await as_result(open_home(team.rank().loop(), options, opening, own, parts.homes));
     if (opened.ok()) {
       store = std::move(opened.value());
-      if (opening.create) created = store->path();
+      if (opening.create && !options.model) created = store->path();
       facts.shape = store->shape();
       const auto checkpoints = store->checkpoints();
       facts.epoch = checkpoints.empty() ? 0 : checkpoints.back().epoch;
@@ -289,6 +289,7 @@ Task<SegmentParts> set_up(Team& team, PagedOptions options, Opening opening) {
   parts.team = &team;
   Keepers keepers = keepers_of(team, caches_are_shared(team, options));
   parts.keepers = std::move(keepers.ranks);
+  parts.own = keepers.own;
   parts.homes = options.spread == HomeSpread::one ? 1 : static_cast<std::uint32_t>(parts.keepers.size());
   std::string created;
   const Result<> filled = co_await as_result(fill(parts, options, opening, keepers.own, created));
@@ -394,9 +395,11 @@ PagedCounts counts(const SegmentParts& parts) {
 }
 
 void drop(SegmentParts& parts) noexcept {
-  if (parts.keeper == nullptr) return;
-  parts.team->rank().local<SegmentTable>().remove(parts.number);
-  parts.keeper->stop();
+  Rank& rank = parts.team->rank();
+  if (parts.number == 0 || rank.id() != parts.keepers[parts.own]) return;
+  rank.local<SegmentTable>().close(parts.number, parts.own);
+  parts.number = 0;
+  if (parts.keeper != nullptr) parts.keeper->stop();
 }
 
 }  // namespace coracle::storage

@@ -25,6 +25,7 @@ struct SegmentParts {
   std::uint32_t number = 0;
   std::vector<std::uint32_t> keepers;  ///< Ranks; the first `homes` of them have homes.
   std::uint32_t homes = 0;
+  std::uint32_t own = 0;                ///< Which of the caches serves this member.
   std::shared_ptr<CacheKeeper> keeper;  ///< Of the members that keep a cache.
   std::unique_ptr<PageCache> cache;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -24,8 +25,16 @@ class SegmentTable {
     return nullptr;
   }
   void add(std::uint32_t segment, CacheKeeper& keeper) { keepers_.emplace_back(segment, &keeper); }
-  void remove(std::uint32_t segment) noexcept {
+  /// From now on peers are told that it is closed here; `own`: the number of this rank's cache in it.
+  void close(std::uint32_t segment, std::uint32_t own) {
     std::erase_if(keepers_, [=](const auto& each) { return each.first == segment; });
+    closed_.emplace_back(segment, own);
+  }
+  /// The number of this rank's cache in a segment that is closed here.
+  std::optional<std::uint32_t> own_in_closed(std::uint32_t segment) const noexcept {
+    for (const auto& [number, own] : closed_)
+      if (number == segment) return own;
+    return std::nullopt;
   }
   /// A number that this rank has not used; the members of a team take the greatest of theirs.
   std::uint32_t unused() const noexcept { return next_; }
@@ -33,6 +42,7 @@ class SegmentTable {
 
  private:
   std::vector<std::pair<std::uint32_t, CacheKeeper*>> keepers_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> closed_;
   std::uint32_t next_ = 1;
 };
 

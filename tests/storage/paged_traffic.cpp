@@ -161,7 +161,8 @@ class MortalChecker {
     ++deaths_.errors;
     const std::error_code code = result.code();
     if (code != make_error_code(Errc::peer_lost) && code != make_error_code(Errc::page_lost) &&
-        code != std::errc::io_error)  // a call to a home that died while it worked
+        code != std::errc::bad_file_descriptor &&  // the segment could not be made everywhere
+        code != std::errc::io_error)               // a call to a home that died while it worked
       throw std::runtime_error(result.error().what());
     co_return false;
   }
