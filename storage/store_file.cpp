@@ -74,8 +74,9 @@ Task<> StoreFile::lock() {
     const std::error_code code(errno, std::generic_category());
     if (code != std::errc::operation_would_block) throw Error(code, describe("locking", code));
     if (waited > kLockWait)
-      throw Error(std::make_error_code(std::errc::device_or_resource_busy),
-                  fmt::format("{} is in use: another program, or this one, has it open; wait until it has ended", path_));
+      throw Error(
+          std::make_error_code(std::errc::device_or_resource_busy),
+          fmt::format("{} is in use: another program, or this one, has it open; wait until it has ended", path_));
     co_await sleep_for(pause);
     waited += pause;
   }
