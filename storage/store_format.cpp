@@ -87,11 +87,6 @@ bool sealed(ConstBlockSpan block, std::uint64_t seed) noexcept {
   return FieldReader(block, 0).get<std::uint64_t>() == checksum(block.data() + 8, kBlockBytes - 8, seed);
 }
 
-std::uint64_t table_seed(std::uint64_t file_id, std::uint64_t generation, std::uint64_t index) noexcept {
-  const std::array<std::uint64_t, 3> words{little(file_id), little(generation), little(index)};
-  return checksum(reinterpret_cast<const std::byte*>(words.data()), sizeof(words));
-}
-
 std::string complaint(const Superblock& superblock) {
   const StoreShape& shape = superblock.shape;
   if (!std::has_single_bit(shape.page_bytes) || shape.page_bytes < kPageBytesMin || shape.page_bytes > kPageBytesMax)
@@ -115,6 +110,11 @@ StorePlan::StorePlan(const Superblock& superblock) noexcept
       table_blocks((pages + kEntriesPerBlock - 1) / kEntriesPerBlock),
       table_bytes(table_blocks * kBlockBytes),
       data_at((table_at(kTablePlaces) + page_bytes - 1) / page_bytes * page_bytes) {}
+
+std::uint64_t table_seed(std::uint64_t file_id, std::uint64_t generation, std::uint64_t index) noexcept {
+  const std::array<std::uint64_t, 3> words{little(file_id), little(generation), little(index)};
+  return checksum(reinterpret_cast<const std::byte*>(words.data()), sizeof(words));
+}
 
 void write_superblock(BlockSpan block, const Superblock& superblock) {
   FieldWriter to(block);

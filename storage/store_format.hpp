@@ -98,6 +98,8 @@ std::optional<DurableMark> read_mark(ConstBlockSpan block, std::uint64_t file_id
 
 /// A block of a page table: kEntriesPerBlock entries, and nothing else but the seal and the generation.
 inline constexpr std::size_t kEntriesPerBlock = 255;
+/// What its seal is seeded with.
+std::uint64_t table_seed(std::uint64_t file_id, std::uint64_t generation, std::uint64_t index) noexcept;
 void write_table_block(BlockSpan block, std::uint64_t file_id, std::uint64_t generation, std::uint64_t index,
                        std::span<const PageEntry> entries);
 /// False when the block is not that one.

@@ -5,7 +5,7 @@
 build_packages=(
   g++ meson ninja-build pkg-config
   liburing-dev libfmt-dev libhwloc-dev libcli11-dev nlohmann-json3-dev doctest-dev libpng-dev libfftw3-dev
-  libibverbs-dev libpmix-dev
+  libibverbs-dev libpmix-dev libxxhash-dev
 )
 
 # To check: the second compiler and its sanitizers, the formatter, the linter, what the install test builds with, and the

@@ -39,7 +39,9 @@ std::string bytes_text(std::uint64_t bytes) {
 void print(const std::string& path, const storage::StoreReport& report) {
   const storage::StoreShape& shape = report.shape;
   fmt::print("{}: {}\n", path,
-             report.faults.empty() ? "whole" : fmt::format("DAMAGED, {} faults", report.faults.size()));
+             report.faults.empty()
+                 ? "whole"
+                 : fmt::format("DAMAGED, {} fault{}", report.faults.size(), report.faults.size() == 1 ? "" : "s"));
   fmt::print("  home {} of {}: {} pages of {}, of which {} hold something; {} places are free\n", shape.home,
              shape.homes, shape.pages, bytes_text(shape.page_bytes), report.pages_written, report.slots_free);
   fmt::print("  {} pages read and compared with their checksums\n", report.pages_checked);
