@@ -60,6 +60,7 @@ Task<Report> Traversal::run() {
   co_await agree_on(self_.world(), std::move(loading));
   report_.edges = input_->source->edges();
   co_await agree_on(self_.world(), input_->source->close());
+  input_->source.reset();
 
   const PagedCounts before = graph_->targets().segment().counts();
   Search search(self_, *graph_);
