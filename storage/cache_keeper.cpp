@@ -192,9 +192,9 @@ Task<std::uint32_t> CacheKeeper::obtain(std::uint64_t page, bool writing, const 
       co_return frame;
     }
     if (writing && dirty_count_ >= dirty_max_) co_await wait_for_room_for_dirty();
+    if (home_is_lost(page)) throw home_lost(page);
     frame = frames_.find(page);
     if (frame == Frames::kNone) {
-      if (home_is_lost(page)) throw home_lost(page);
       frame = co_await take_frame(page);
       if (frames_.find(page) != Frames::kNone) {  // somebody else was quicker
         free_frame(frame);
@@ -244,10 +244,15 @@ void CacheKeeper::advise(EvictionKind kind) {
 
 // --- the end ---
 
-Task<> CacheKeeper::close() {
+Task<> CacheKeeper::quiesce() {
   const std::shared_ptr<CacheKeeper> self = shared_from_this();
   while (under_way_ > 0) co_await uninterrupted(changed_);
+}
+
+Task<> CacheKeeper::close() {
+  const std::shared_ptr<CacheKeeper> self = shared_from_this();
   stop();
+  while (under_way_ > 0) co_await uninterrupted(changed_);
   if (home_ != nullptr) co_await home_->store().close();
 }
 

@@ -74,7 +74,9 @@ class CacheKeeper : public std::enable_shared_from_this<CacheKeeper> {
   Task<> flush();
   Task<> make_checkpoint(std::string name);
   void release_old_checkpoints() noexcept;
-  /// Waits for what is under way, and closes the file.
+  /// Waits for what is under way.
+  Task<> quiesce();
+  /// Once all caches are quiet: closes the file.
   Task<> close();
   /// Fails what waits. Nothing is sent any more.
   void stop() noexcept;
@@ -206,7 +208,8 @@ class CacheKeeper : public std::enable_shared_from_this<CacheKeeper> {
   std::uint32_t last_number_ = 0;
   std::optional<Error> put_failure_;  // the latest, until somebody was told
   std::uint64_t put_failures_ = 0;
-  Event changed_;  // a frame became free, a put ended, a task ended: set and reset
+  std::optional<Error> lost_dirty_;  // pages that were dirty when their home was lost, until somebody was told
+  Event changed_;                    // a frame became free, a put ended, a task ended: set and reset
   std::uint64_t epoch_;
   std::uint32_t forward_frame_ = 0;  // of the letter in hand: where its requester wants the data
   bool delivering_ = false;

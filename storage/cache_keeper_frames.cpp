@@ -122,7 +122,7 @@ Task<std::uint32_t> CacheKeeper::take_frame(std::uint64_t page) {
     const std::uint64_t failures = put_failures_;
     write_behind(dirty_count_ - std::min<std::size_t>(dirty_count_, kCleaningMax / 8));
     deliver();
-    co_await uninterrupted(changed_);
+    if (put_failures_ == failures) co_await uninterrupted(changed_);
     if (put_failures_ != failures && cleaning_ == 0) {
       wanted.fetch_sub(1, std::memory_order_seq_cst);
       throw Error(*put_failure_);
@@ -136,6 +136,7 @@ bool CacheKeeper::begin_clean(std::uint32_t frame) {
   Slot& slot = slots_[frame];
   const PageState state = slot.page.state();
   if (!slot.placed || (state != PageState::O && state != PageState::M)) return false;
+  if (home_is_lost(slot.number)) return false;  // and lost() will come to it
   FrameHead& head = frames_.head(frame);
   head.allow(true, false);
   if (head.writers() > 0) {
@@ -198,6 +199,7 @@ Task<> CacheKeeper::clean_all() {
   while (cleaning_ > 0) co_await uninterrupted(changed_);
   wanted.fetch_sub(1, std::memory_order_seq_cst);
   if (put_failures_ != failures) throw Error(*put_failure_);
+  if (lost_dirty_) throw Error(*std::exchange(lost_dirty_, std::nullopt));
 }
 
 // --- durability ---

@@ -262,14 +262,17 @@ void CacheKeeper::lost(Node node) {
   for (std::uint32_t frame = 0; frame < slots_.size(); ++frame) {
     Slot& slot = slots_[frame];
     if (!slot.placed || shape_.map.home_of(slot.number) != node) continue;
-    const bool readable = slot.page.readable() && !slot.page.busy();
     fail_waiting(frame, home_lost(slot.number));
-    if (readable) continue;  // its readers may go on
+    if (slot.page.state() == PageState::S) continue;                     // its readers may go on
+    if (slot.page.dirty()) lost_dirty_.emplace(home_lost(slot.number));  // told by the next flush
+    // The home may have told somebody to send data, which may still come: then nothing else may lie in the frame.
+    const PageState state = slot.page.state();
+    const bool data_may_come = state == PageState::IS || state == PageState::IM;
+    if (data_may_come) frames_.head(frame).pin(false);
     cleaning_ended(slot);
-    frames_.head(frame).allow(false, false);
     slot.page = CachePage();
-    count_dirty(frame);
     retire(frame, false);
+    count_dirty(frame);
   }
   notify();
   deliver();

@@ -92,6 +92,7 @@ std::uint32_t PageHome::frame_of(std::uint64_t page, Node requester) {
 Task<> PageHome::read(std::uint64_t page, Node requester, std::uint32_t frame) {
   PageFailure failure = PageFailure::none;
   const std::size_t bytes = store_->shape().page_bytes;
+  const bool from_device = !store_->empty(map_.place_of(page));
   try {
     if (std::byte* target = keeper_.reach_frame(requester, frame)) {
       co_await store_->read(map_.place_of(page), std::span(target, bytes));
@@ -102,7 +103,7 @@ Task<> PageHome::read(std::uint64_t page, Node requester, std::uint32_t frame) {
       const Result<> sent = co_await as_result(keeper_.rank().put(read, keeper_.remote_frame(requester, frame)));
       static_cast<void>(sent);  // a requester that is lost: dead() is told of it
     }
-    CacheCounters::add(keeper_.frames().counters().ssd_reads);
+    if (from_device) CacheCounters::add(keeper_.frames().counters().ssd_reads);
   } catch (const Error& error) {
     failure = note_failure(error);
   }

@@ -12,8 +12,8 @@ namespace coracle {
 /// How pages are spread over the homes. one: all at home 0 (the paper's experiments).
 enum class HomeSpread : std::uint8_t { cyclic, block, one };
 
-/// An SSD that is only timed, for `sim`: its pages are in memory and last as long as the segment. It serves requests one
-/// after the other, as fast as its bandwidth; the latency comes on top of each.
+/// An SSD that is only timed, for `sim`: its pages are in memory and last as long as the segment. It serves requests
+/// one after the other, as fast as its bandwidth; the latency comes on top of each.
 struct SsdModel {
   double read_bytes_per_s = 510e6;  ///< Of vGASNet's paper, both.
   double write_bytes_per_s = 400e6;

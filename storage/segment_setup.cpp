@@ -335,6 +335,7 @@ Task<> close(SegmentParts& parts) {
   if (parts.keeper != nullptr) {
     const Result<> flushed = co_await as_result(parts.keeper->flush());
     if (!flushed.ok()) failure = flushed.error();
+    co_await parts.keeper->quiesce();  // what it has asked of others must be answered before they go
   }
   const Result<> agreed = co_await as_result(agree(team, failure));
   if (parts.keeper != nullptr) {

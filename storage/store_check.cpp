@@ -103,6 +103,7 @@ Task<> check_pages(StoreFile& file, const StorePlan& plan, const State& state, c
 
 Task<StoreReport> check_store(Io& io, std::string path) {
   StoreFile file(io, std::move(path), StoreFile::Use::check);
+  co_await file.lock();
   const Superblock superblock = co_await load_superblock(file);
   const StorePlan plan(superblock);
   StoreReport report;

@@ -7,12 +7,16 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include "runtime/error.hpp"
+#include "runtime/event.hpp"
 
 namespace coracle::storage {
 namespace {
+
+constexpr std::chrono::seconds kLockWait{2};
 
 int flags_of(StoreFile::Use use) noexcept {
   switch (use) {
@@ -45,39 +49,51 @@ std::string folder_of(const std::string& path) {
 
 }  // namespace
 
-StoreFile::StoreFile(Io& io, std::string path, Use use) : io_(&io), path_(std::move(path)) {
+StoreFile::StoreFile(Io& io, std::string path, Use use) : io_(&io), path_(std::move(path)), use_(use) {
   fd_ = ::open(path_.c_str(), flags_of(use) | O_DIRECT, 0666);
   if (fd_ < 0 && errno == EINVAL) {
     direct_ = false;
     fd_ = ::open(path_.c_str(), flags_of(use), 0666);
   }
-  const auto fail = [this](const char* what, int error) {
-    const std::error_code code(error, std::generic_category());
-    const std::string text = describe(what, code);
+  struct stat status {};
+  if (fd_ < 0 || ::fstat(fd_, &status) != 0) {
+    const std::error_code code(errno, std::generic_category());
+    const std::string text = describe(use == Use::create ? "creation" : "opening", code);
     close();
     throw Error(code, text);
-  };
-  if (fd_ < 0) fail(use == Use::create ? "creating" : "opening", errno);
+  }
+  if (S_ISREG(status.st_mode)) return;
+  close();
+  throw Error(Errc::bad_input, fmt::format("{} is not a file; a store needs one", path_));
+}
+
+Task<> StoreFile::lock() {
+  std::chrono::milliseconds waited{0};
+  for (std::chrono::milliseconds pause{1}; ::flock(fd_, (use_ == Use::check ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0;
+       pause *= 2) {
+    const std::error_code code(errno, std::generic_category());
+    if (code != std::errc::operation_would_block) throw Error(code, describe("locking", code));
+    if (waited > kLockWait)
+      throw Error(
+          std::make_error_code(std::errc::device_or_resource_busy),
+          fmt::format("{} is in use: another program, or this one, has it open; wait until it has ended", path_));
+    co_await sleep_for(pause);
+    waited += pause;
+  }
   struct stat status {};
-  if (::fstat(fd_, &status) != 0) fail("opening", errno);
-  if (!S_ISREG(status.st_mode)) {
-    close();
-    throw Error(Errc::bad_input, fmt::format("{} is not a file; a store needs one", path_));
+  const bool emptied = use_ != Use::create || ::ftruncate(fd_, 0) == 0;
+  if (!emptied || ::fstat(fd_, &status) != 0) {
+    const std::error_code code(errno, std::generic_category());
+    throw Error(code, describe("emptying", code));
   }
-  if (::flock(fd_, (use == Use::check ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) fail("locking", errno);
-    close();
-    throw Error(std::make_error_code(std::errc::device_or_resource_busy),
-                fmt::format("{} is in use: another program, or this one, has it open; wait until it has ended", path_));
-  }
-  if (use == Use::create && ::ftruncate(fd_, 0) != 0) fail("emptying", errno);
-  bytes_ = use == Use::create ? 0 : static_cast<std::uint64_t>(status.st_size);
+  bytes_ = static_cast<std::uint64_t>(status.st_size);
 }
 
 StoreFile::StoreFile(StoreFile&& other) noexcept
     : io_(other.io_),
       path_(std::move(other.path_)),
       fd_(std::exchange(other.fd_, -1)),
+      use_(other.use_),
       direct_(other.direct_),
       bytes_(other.bytes_) {}
 

@@ -16,9 +16,11 @@ class StoreFile {
  public:
   enum class Use : std::uint8_t { create, write, check };
 
-  /// Locked against other users (any number may check at once). `create`: emptied if it is there. O_DIRECT where the
-  /// file system takes it. Throws Error.
+  /// O_DIRECT where the file system takes it. Throws Error.
   StoreFile(Io& io, std::string path, Use use);
+  /// First of all: locks it against other users (any number may check at once), and empties it for `create`. Waits two
+  /// seconds at most: what a killed process had in flight keeps its lock until it has landed. Throws Error.
+  Task<> lock();
   StoreFile(StoreFile&& other) noexcept;
   StoreFile(const StoreFile&) = delete;
   StoreFile& operator=(const StoreFile&) = delete;
@@ -58,6 +60,7 @@ class StoreFile {
   Io* io_;
   std::string path_;
   int fd_ = -1;
+  Use use_ = Use::write;
   bool direct_ = true;
   std::uint64_t bytes_ = 0;
 };

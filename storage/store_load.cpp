@@ -31,6 +31,7 @@ Task<bool> all_match(StoreFile& file, const StorePlan& plan, std::vector<LogEntr
   for (std::size_t i = 0; match && i < entries.size(); ++i) {
     const PageEntry entry = entries[i].entry;
     if (entry.empty()) continue;
+    // It may lie beyond the end: then the file's growth was lost too.
     match = co_await page_matches(file, plan, entry, buffer.span());
   }
   co_return match;
@@ -39,6 +40,8 @@ Task<bool> all_match(StoreFile& file, const StorePlan& plan, std::vector<LogEntr
 /// Whether the last flush in the log counts: one that was under way at a crash may have its log on the device and not
 /// its pages. Then what its pages replaced is all still there, since nothing frees that before the flush has returned.
 Task<bool> counts(StoreFile& file, const StorePlan& plan, const LogGroup& group, const std::vector<PageEntry>& before) {
+  for (const LogEntry& each : group.entries)
+    if (each.page >= plan.pages || each.entry.empty()) co_return true;  // no store has written that: a fault
   const bool pages_there = co_await all_match(file, plan, group.entries);
   if (pages_there) co_return true;
   std::vector<LogEntry> replaced;
@@ -164,13 +167,13 @@ Task<LogEnd> replay_log(StoreFile& file, const StorePlan& plan, const LoadedMani
   LogText text = parse_log(log.span(), plan, generation);
   for (std::size_t i = 0; i < text.groups.size(); ++i) {
     LogGroup& group = text.groups[i];
-    keep_possible(group, plan, plan.slots_in(file.bytes()), faults);
     // A flush begins only after the one before has returned.
     const bool followed = i + 1 < text.groups.size() || text.unfinished;
     const bool marked = loaded.mark.generation == generation && loaded.mark.sequence > group.sequence;
     bool valid = followed || marked || group.synced;
     if (!valid) valid = co_await counts(file, plan, group, table);
     if (!valid) co_return LogEnd{group.sequence, group.seal_before, true};
+    keep_possible(group, plan, plan.slots_in(file.bytes()), faults);
     take_over(group, table);
   }
   co_return text.end;

@@ -52,21 +52,23 @@ class Unfinished {
 };
 
 /// Throws unless `path` is free, or a file that is not in use and may be replaced.
-void check_name(Io& io, const std::string& path, bool replace) {
-  if (::access(path.c_str(), F_OK) != 0) return;
+Task<> check_name(Io& io, std::string path, bool replace) {
+  if (::access(path.c_str(), F_OK) != 0) co_return;
   if (!replace)
     throw Error(std::make_error_code(std::errc::file_exists),
                 fmt::format("{} exists already; remove it, or ask for it to be replaced", path));
-  const StoreFile unused(io, path, StoreFile::Use::write);
+  StoreFile unused(io, path, StoreFile::Use::write);
+  co_await unused.lock();
 }
 
 }  // namespace
 
 Task<std::unique_ptr<PageStore>> PageStore::create(Io& io, std::string path, StoreShape shape, bool replace) {
   refuse_bad(shape, path);
-  check_name(io, path, replace);
+  co_await check_name(io, path, replace);
   // Under another name until it is whole, so that nobody finds half a store.
   StoreFile file(io, path + ".new", StoreFile::Use::create);
+  co_await file.lock();
   Unfinished unfinished(file.path());
   const Superblock superblock = describe_new(shape);
   const StorePlan plan(superblock);
@@ -89,6 +91,7 @@ Task<std::unique_ptr<PageStore>> PageStore::create(Io& io, std::string path, Sto
 
 Task<std::unique_ptr<PageStore>> PageStore::open(Io& io, std::string path, std::uint64_t epoch) {
   StoreFile file(io, std::move(path), StoreFile::Use::write);
+  co_await file.lock();
   const Superblock superblock = co_await load_superblock(file);
   // What a killed process has written may be in the kernel's or the device's hands still. What is read from here on is
   // taken as durable.

@@ -9,6 +9,7 @@ namespace coracle {
 void add_run_command(CLI::App& app, int& status);
 void add_info_command(CLI::App& app, int& status);
 void add_bench_command(CLI::App& app, int& status);
+void add_pages_command(CLI::App& app, int& status);
 /// Not shown: what `coracle run` starts on every node of several.
 void add_node_command(CLI::App& app, int& status);
 /// Not shown: what `coracle bench` starts.

@@ -14,6 +14,8 @@
 #include "runtime/rank.hpp"
 #include "runtime/rpc.hpp"
 #include "runtime/started.hpp"
+#include "storage/paged_array.hpp"
+#include "storage/paged_segment.hpp"
 #include "transports/connect.hpp"
 #include "transports/sim/simulate.hpp"
 

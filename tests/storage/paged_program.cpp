@@ -5,6 +5,7 @@
 #include <exception>
 #include <string>
 
+#include "tests/sanitized.hpp"
 #include "tests/storage/paged_traffic.hpp"
 
 using namespace coracle;
@@ -18,7 +19,7 @@ struct Arguments {
 
 Task<> traffic_of_all_kinds(Rank& self, Arguments arguments) {
   using storage::EvictionKind;
-  test::PagedTraffic traffic;
+  coracle::test::PagedTraffic traffic;
   traffic.seed = arguments.seed;
   for (const bool per_rank : {false, true}) {
     for (const HomeSpread spread : {HomeSpread::cyclic, HomeSpread::block, HomeSpread::one}) {
@@ -34,8 +35,9 @@ Task<> traffic_of_all_kinds(Rank& self, Arguments arguments) {
       traffic.options.replace = true;
       traffic.reopen = spread == HomeSpread::cyclic;
       traffic.durably = spread == HomeSpread::one;
+      traffic.races = per_rank || !::test::kSanitized;
       ++traffic.seed;
-      co_await test::run_paged_traffic(self, traffic);
+      co_await coracle::test::run_paged_traffic(self, traffic);
     }
   }
 }

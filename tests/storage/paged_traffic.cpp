@@ -77,9 +77,20 @@ class Checker {
         co_await segment_.put(8 * word, std::as_bytes(std::span(&value, 1)));
       }
       const std::uint64_t first = random_() % words_;
-      co_await read({first, std::min<std::uint64_t>(1 + random_() % 700, words_ - first)}, worker);
+      const std::uint64_t count = std::min<std::uint64_t>(1 + random_() % 700, words_ - first);
+      if (traffic_.races)
+        co_await read({first, count}, worker);
+      else
+        co_await read_own(first, worker);
       if (traffic_.durably && random_() % 16 == 0) co_await segment_.flush();
     }
+  }
+
+  /// The worker's own word next to `word`, if there is one.
+  Task<> read_own(std::uint64_t word, std::uint32_t worker) {
+    const std::uint64_t own = word / self_.size() / traffic_.at_once * traffic_.at_once + worker;
+    const std::uint64_t place = own * self_.size() + self_.id();
+    if (place < words_) co_await read({place, 1}, worker);
   }
 
   Task<> read(Range range, std::uint32_t worker) {

@@ -19,6 +19,9 @@ struct PagedTraffic {
   std::uint32_t at_once = 4;  ///< Transfers of a rank that are under way together.
   bool reopen = false;        ///< Closes and opens the segment between phases.
   bool durably = false;       ///< Flushes at random.
+  /// Reads everybody's words while they are being put. Off for ThreadSanitizer where ranks share a cache: that is a
+  /// race of the program's, which may read any mixture.
+  bool races = true;
 };
 
 /// Words of 8 bytes belong to the ranks in turn, so that pages are shared as falsely as can be; each rank writes its
