@@ -50,7 +50,10 @@ void add_run_options(CLI::App& app, Options& options, Words& words) {
       ->capture_default_str();
   app.add_flag("--verify", options.verify,
                "compare with a search in the memory of rank 0, which must hold the whole graph");
-  app.add_option("--cache", words.cache, "of the paged arcs, in the memory of each node or rank")
+  app.add_option("--cache", words.cache,
+                 "of the paged arcs, for each node (in sim: for each rank), from the segment of its first rank; while "
+                 "the graph is "
+                 "built, of two more arrays, too")
       ->type_name("SIZE")
       ->check(byte_size(256 << 10, std::uint64_t{1} << 46))
       ->capture_default_str();

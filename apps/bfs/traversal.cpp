@@ -58,6 +58,9 @@ Task<Report> Traversal::run() {
   const std::vector<Vertex> roots = co_await choose_roots();
   Task<> loading = options_.verify && self_.id() == 0 ? load_into_memory() : nothing();
   co_await agree_on(self_.world(), std::move(loading));
+  report_.edges = input_->source->edges();
+  co_await agree_on(self_.world(), input_->source->close());
+  input_->source.reset();
 
   const PagedCounts before = graph_->targets().segment().counts();
   Search search(self_, *graph_);
@@ -68,10 +71,8 @@ Task<Report> Traversal::run() {
   progress_.clear();
   co_await sum_counts(before);
   co_await agree_on(self_.world(), graph_->targets().close());
-  co_await agree_on(self_.world(), input_->source->close());
   report_.graph = describe_graph(options_);
   report_.vertices = input_->vertices;
-  report_.edges = input_->source->edges();
   report_.arcs = graph_->arcs();
   report_.ranks = self_.size();
   report_.nodes = self_.nodes();
@@ -176,10 +177,11 @@ Task<> Traversal::check(Vertex root, const std::vector<std::uint32_t>& levels, c
   co_return;
 }
 
-// The ranks that share a cache count its pages together, but each its own hits.
+// The ranks of a node share a cache, but in sim: they count its pages together, and each its own hits.
 Task<> Traversal::sum_counts(PagedCounts before) {
   const PagedCounts after = graph_->targets().segment().counts();
-  const bool speaks = self_.id() == 0 || self_.node() != self_.node_of(self_.id() - 1);
+  const bool speaks =
+      self_.id() == 0 || self_.node() != self_.node_of(self_.id() - 1) || self_.placement() == Placement::sim;
   const std::uint64_t counted = speaks ? 1 : 0;
   std::vector<std::uint64_t> sums = {after.hits - before.hits, counted * (after.misses - before.misses),
                                      counted * (after.ssd_reads - before.ssd_reads),

@@ -37,7 +37,8 @@ void add_record_options(CLI::App& app, Options& options, Words& words) {
 }
 
 void add_run_options(CLI::App& app, Options& options, Words& words) {
-  app.add_option("--memory", words.memory, "of each rank, for buffers and for its cache of pages")
+  app.add_option("--memory", words.memory,
+                 "of each rank, for buffers and, a quarter, for its cache of pages, which is part of its segment")
       ->type_name("SIZE")
       ->check(byte_size(kMemoryMin, std::uint64_t{1} << 46))
       ->capture_default_str();

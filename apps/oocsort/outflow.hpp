@@ -6,13 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <vector>
 
 namespace coracle::oocsort {
 
-/// Must outlive the scope in which its writes run.
+/// Must outlive the scope in which its writes run: there, too, goes what they fail with.
 class Outflow {
  public:
   /// Writes bytes to an offset; the bytes stay until it has returned.
@@ -25,8 +24,7 @@ class Outflow {
 
   /// From here on records go to `offset`. Not while any are left to write.
   void begin(std::uint64_t offset) noexcept { offset_ = offset; }
-  /// Where to write the next records: room for one or more. Waits while all buffers are in flight; throws what a write
-  /// has failed with.
+  /// Where to write the next records: room for one or more. Waits while all buffers are in flight.
   Task<std::span<std::byte>> room(Scope& scope);
   /// So much of it has been written, in whole records.
   void filled(std::size_t bytes) noexcept { fill_ += bytes; }
@@ -36,13 +34,13 @@ class Outflow {
  private:
   Task<> advance(Scope& scope);
   void start_write(Scope& scope, std::size_t bytes);
-  Task<> wait_for(std::size_t buffer);
+  Task<> write_piece(std::size_t buffer, std::uint64_t offset, std::size_t bytes);
 
   std::size_t record_bytes_;
   std::size_t write_bytes_;
   Write write_;
   std::vector<std::byte> buffers_[kBuffers];
-  std::optional<Started<>> under_way_[kBuffers];
+  Event free_[kBuffers];  // no write of this buffer is under way
   std::size_t current_ = 0;
   std::size_t fill_ = 0;
   std::uint64_t offset_ = 0;

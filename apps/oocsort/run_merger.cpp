@@ -54,7 +54,7 @@ RunMerger::RunMerger(Rank& self, const Plan& plan, PagedSegment& segment, std::s
   for (std::size_t run = 0; run < plan.runs.size(); ++run) {
     if (begins[run] == ends[run]) continue;
     const std::uint64_t base = plan.runs[run].offset;
-    sources_.push_back({base + begins[run] * plan.shape.bytes, base + ends[run] * plan.shape.bytes});
+    sources_.emplace_back(base + begins[run] * plan.shape.bytes, base + ends[run] * plan.shape.bytes);
   }
   pieces_.resize(2 * sources_.size() * piece_bytes_);
 }
@@ -70,23 +70,27 @@ std::byte* RunMerger::half_of(std::size_t source, bool half) noexcept {
 
 void RunMerger::start_read(Scope& scope, std::size_t number) {
   Source& source = sources_[number];
-  const std::uint64_t run_offset = source.next % plan_.page_bytes;
+  const std::uint64_t page_offset = source.next % plan_.page_bytes;
   // Up to the page's border, so that the pieces after this one begin at one.
-  const std::size_t to_border = run_offset < piece_bytes_ ? piece_bytes_ - run_offset : piece_bytes_;
+  const std::size_t to_border = page_offset < piece_bytes_ ? piece_bytes_ - page_offset : piece_bytes_;
   const bool fits = to_border % plan_.shape.bytes == 0 && plan_.page_bytes % plan_.shape.bytes == 0;
   source.reading_bytes = std::min<std::uint64_t>(fits ? to_border : piece_bytes_, source.end - source.next);
   if (source.reading_bytes == 0) return;
-  const std::span<std::byte> target(half_of(number, source.half), source.reading_bytes);
-  source.reading.emplace(start(scope, as_task(segment_.get(source.next, target))));
+  source.has_come.reset();
   source.next += source.reading_bytes;
+  scope.spawn(read(number, source.next - source.reading_bytes));
+}
+
+Task<> RunMerger::read(std::size_t number, std::uint64_t offset) {
+  Source& source = sources_[number];
+  const std::span<std::byte> target(half_of(number, source.half), source.reading_bytes);
+  co_await segment_.get(offset, target);
+  source.has_come.set();
 }
 
 Task<std::span<const std::byte>> RunMerger::next_piece(Scope& scope, std::size_t number) {
   Source& source = sources_[number];
-  if (source.reading) {
-    co_await source.reading->done();
-    source.reading.reset();
-  }
+  if (source.reading_bytes > 0) co_await source.has_come;
   const std::span<const std::byte> piece(half_of(number, source.half), source.reading_bytes);
   source.half = !source.half;
   start_read(scope, number);

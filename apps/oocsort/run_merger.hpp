@@ -5,8 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,23 +36,25 @@ class RunMerger {
  private:
   /// A run's part. One piece is merged while the next is read, so that a page is read once.
   struct Source {
-    std::uint64_t next;  ///< Bytes of the segment, not yet asked for.
+    Source(std::uint64_t first, std::uint64_t last) noexcept : next(first), end(last) {}
+    std::uint64_t next;  // bytes of the segment, not yet asked for
     std::uint64_t end;
     std::size_t reading_bytes = 0;
-    std::optional<Started<>> reading{};  ///< Into the half that is not merged.
-    bool half = false;                   ///< Which of the two is being read.
+    Event has_come;
+    bool half = false;  // which of the two is being read
   };
   static Task<> merge_in(Scope& scope, RunMerger& merger) { return merger.merge_all(scope); }
   Task<> merge_all(Scope& scope);
   std::byte* half_of(std::size_t source, bool half) noexcept;
   void start_read(Scope& scope, std::size_t source);
+  Task<> read(std::size_t source, std::uint64_t offset);
   /// The next records of a source, and the read of those behind them is under way; empty at its end.
   Task<std::span<const std::byte>> next_piece(Scope& scope, std::size_t source);
 
   const Plan& plan_;
   PagedSegment& segment_;
   std::function<void(std::uint64_t)> progress_;
-  std::vector<Source> sources_;
+  std::deque<Source> sources_;
   std::size_t piece_bytes_;
   std::vector<std::byte> pieces_;
   Outflow out_;

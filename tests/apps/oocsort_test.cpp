@@ -227,9 +227,9 @@ TEST_CASE("plan: all records are in runs; runs are in their rank's pages; memory
 TEST_CASE("plan: too little memory is refused and what is named is enough") {
   const RecordShape shape{16, 8, KeyOrder::little};
   const std::uint64_t records = 500'000'000;
-  CHECK_THROWS_WITH_AS(make_plan(shape, records, 4, 1 << 20, 0), doctest::Contains("allow 13M or more"), Error);
-  CHECK_THROWS_AS(make_plan(shape, records, 4, 4 << 20, 0), Error);
-  CHECK(make_plan(shape, records, 4, 13 << 20, 0).page_bytes == 4096);
+  CHECK_THROWS_WITH_AS(make_plan(shape, records, 4, 1 << 20, 0), doctest::Contains("allow 22M or more"), Error);
+  CHECK_THROWS_AS(make_plan(shape, records, 4, 16 << 20, 0), Error);
+  CHECK(make_plan(shape, records, 4, 22 << 20, 0).page_bytes == 4096);
   CHECK_THROWS_WITH_AS(make_plan(shape, 1000, 1, 1 << 20, 1 << 20), doctest::Contains("allow 64M"), Error);
 }
 

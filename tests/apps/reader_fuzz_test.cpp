@@ -1,11 +1,16 @@
 // Whatever the bytes, a reader makes a graph or says what is wrong: thousands of mutations of valid texts.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <ostream>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "apps/asp/random_graph.hpp"
+#include "apps/bfs/readers.hpp"
 #include "runtime/error.hpp"
 #include "tests/apps/reader_seeds.hpp"
 
@@ -85,7 +90,63 @@ bool reads_or_complains(const test::ReaderSeed& seed, const std::string& text) {
   }
 }
 
+constexpr std::string_view kSynsets =
+    "  1 licence\n"
+    "00000010 03 n 02 dog 0 domestic_dog 0 002 @ 00000030 n 0000 + 00000020 a 0101 | gloss 1 2 3\n"
+    "00000020 00 s 01 doggish 0 001 \\ 00000010 n 0000 | gloss\n"
+    "00000030 03 n 01 animal 0 000 | gloss\n";
+constexpr std::string_view kEdges = "# comment\na b\nb c 2.5\r\n\n% another\nlonger-name a\nc c\n";
+
+/// What is read, or the complaint.
+std::string read_edges(std::string_view text, SplitMix64 random) {
+  std::string found;
+  bfs::Names names;
+  bfs::EdgeListReader reader("edges", names,
+                             [&found](bfs::Edge edge) { found += fmt::format("{} {}\n", edge.from, edge.to); });
+  try {
+    while (!text.empty()) {
+      const std::size_t piece = std::min<std::size_t>(text.size(), 1 + random.below(20));
+      reader.feed(text.substr(0, piece));
+      text.remove_prefix(piece);
+    }
+    reader.finish();
+  } catch (const Error& error) {
+    return error.code() == Errc::bad_input ? error.what() : "";
+  }
+  return found;
+}
+
+bool reads_synsets_or_complains(std::string_view text) {
+  std::unordered_map<std::uint64_t, bfs::Vertex> synsets;
+  std::vector<std::string> names;
+  bool good = true;
+  try {
+    bfs::read_wordnet("data", text, synsets, names,
+                      [&](bfs::Edge edge) { good = good && edge.from < names.size() && edge.to < names.size(); });
+  } catch (const Error& error) {
+    return error.code() == Errc::bad_input && std::string_view(error.what()).starts_with("data:");
+  }
+  return good && names.size() == synsets.size();
+}
+
 }  // namespace
+
+TEST_CASE("readers: mutated lists of edges and synsets are read or refused and pieces make no difference") {
+  for (std::uint64_t round = 1; round <= kRounds; ++round) {
+    CAPTURE(round);
+    SplitMix64 random(round);
+    std::string edges(kEdges);
+    std::string synsets(kSynsets);
+    for (std::uint64_t i = 0, count = 1 + random.below(6); i < count; ++i) {
+      mutate_once(edges, random);
+      mutate_once(synsets, random);
+    }
+    const std::string found = read_edges(edges, SplitMix64(round));
+    CHECK(!found.empty());
+    CHECK(found == read_edges(edges, SplitMix64(round + 1)));
+    CHECK(reads_synsets_or_complains(synsets));
+  }
+}
 
 TEST_CASE("readers: thousands of mutated texts of every format never crash them") {
   for (const test::ReaderSeed& seed : test::kReaderSeeds) {
