@@ -146,7 +146,7 @@ void CacheKeeper::receive(const PageLetter& letter) {
   if (frame == Frames::kNone) return receive_for_unknown_page(letter);
   Slot& slot = slots_[frame];
   if (letter.message.failure == PageFailure::closed) {
-    give_up_page(frame, error_of(letter.page, PageFailure::closed));
+    give_up_page(frame, error_of(letter.page, PageFailure::closed), false);
     return;
   }
   if (letter.message.verb == Verb::data) {

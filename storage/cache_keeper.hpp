@@ -167,7 +167,7 @@ class CacheKeeper : public std::enable_shared_from_this<CacheKeeper> {
   bool home_is_lost(std::uint64_t page) const noexcept;
   static Task<> watch_losses(Rank& rank, std::weak_ptr<CacheKeeper> keeper);
   void lost(Node node);
-  void give_up_page(std::uint32_t frame, const Error& error);
+  void give_up_page(std::uint32_t frame, const Error& error, bool data_may_come);
 
   // cache_keeper_frames.cpp: room for pages
   Task<std::uint32_t> take_frame(std::uint64_t page);
@@ -207,6 +207,7 @@ class CacheKeeper : public std::enable_shared_from_this<CacheKeeper> {
   std::size_t cleaning_ = 0;  // puts under way
   std::size_t under_way_ = 0;
   std::size_t ahead_ = 0;
+  std::size_t unusable_ = 0;  // frames that data may still come into from who should not send any more
   std::uint32_t last_number_ = 0;
   std::optional<Error> put_failure_;  // the latest, until somebody was told
   std::uint64_t put_failures_ = 0;

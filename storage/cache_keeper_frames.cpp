@@ -47,7 +47,10 @@ void CacheKeeper::retire(std::uint32_t frame, bool evicted, bool reusable) {
     waiting->done.set();
     waiting = next;
   }
-  if (!reusable) return;
+  if (!reusable) {
+    ++unusable_;
+    return;
+  }
   if (frames_.head(frame).pinned())
     spawn(retire_when_unpinned(frame));
   else
@@ -120,6 +123,10 @@ Task<std::uint32_t> CacheKeeper::take_frame(std::uint64_t page) {
       wanted.fetch_add(1, std::memory_order_seq_cst);
       asked = true;
       continue;
+    }
+    if (unusable_ == slots_.size()) {
+      wanted.fetch_sub(1, std::memory_order_seq_cst);
+      throw Error(Errc::peer_lost, "no frame of the page cache can be used any more: too many homes were lost");
     }
     const std::uint64_t failures = put_failures_;
     write_behind(dirty_count_ - std::min<std::size_t>(dirty_count_, kCleaningMax / 8));

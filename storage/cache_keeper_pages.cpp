@@ -247,14 +247,11 @@ Error CacheKeeper::home_lost(std::uint64_t page) const {
 }
 
 /// Its home is gone.
-void CacheKeeper::give_up_page(std::uint32_t frame, const Error& error) {
+void CacheKeeper::give_up_page(std::uint32_t frame, const Error& error, bool data_may_come) {
   Slot& slot = slots_[frame];
   fail_waiting(frame, error);
-  const PageState state = slot.page.state();
-  if (state == PageState::S) return;                  // its readers may go on
+  if (slot.page.state() == PageState::S) return;      // its readers may go on
   if (slot.page.dirty()) lost_dirty_.emplace(error);  // told by the next flush
-  // The home may have told somebody to send data, which may still come: then nothing else may lie in the frame.
-  const bool data_may_come = state == PageState::IS || state == PageState::IM;
   cleaning_ended(slot);
   slot.page = CachePage();
   retire(frame, false, !data_may_come);
@@ -280,7 +277,10 @@ void CacheKeeper::lost(Node node) {
   if (home_ != nullptr) home_->dead(node);
   for (std::uint32_t frame = 0; frame < slots_.size(); ++frame) {
     const Slot& slot = slots_[frame];
-    if (slot.placed && shape_.map.home_of(slot.number) == node) give_up_page(frame, home_lost(slot.number));
+    if (!slot.placed || shape_.map.home_of(slot.number) != node) continue;
+    // It may have told somebody to send data, which may still come: then nothing else may lie in the frame.
+    const PageState state = slot.page.state();
+    give_up_page(frame, home_lost(slot.number), state == PageState::IS || state == PageState::IM);
   }
   notify();
   deliver();

@@ -92,9 +92,10 @@ Task<> send_answer(Rank& rank, std::uint32_t to, std::uint64_t cookie, const std
   co_await rank.request(to, take_answer, packed, cookie);
 }
 
-Task<> ask_and_wait(Rank& rank, std::uint32_t first, const std::vector<std::byte>& mine, Meetings::Key key,
+Task<> ask_and_wait(Team& team, std::uint32_t first, const std::vector<std::byte>& mine, Meetings::Key key,
                     std::uint32_t index, std::uint64_t number, Waiting& waiting) {
-  co_await rank.request(first, take_arrival, mine, key.first, key.second, index, number);
+  co_await team.rank().request(first, take_arrival, mine, key.first, key.second, index, number);
+  team.check_whole("paged segment");  // it may have broken meanwhile
   co_await waiting.come;
 }
 
@@ -130,14 +131,15 @@ Task<All> receive_all(Team& team, Meetings::Key key, std::vector<std::byte> mine
 Task<All> meet(Team& team, std::vector<std::byte> mine) {
   team.check_whole("paged segment");
   Rank& rank = team.rank();
-  const Meetings::Key key{team.identity(), team.next_sequence()};
+  const Participation participation(team);
+  const Meetings::Key key{team.identity(), participation.sequence()};
   if (team.index() == 0) co_return co_await receive_all(team, key, std::move(mine));
   const std::uint32_t first = team.member(0);
   Waiting waiting(rank.core(), first, team.watches());
   auto& waitings = rank.local<Waitings>();
   const std::uint64_t number = waitings.next++;
   waitings.of[number] = &waiting;
-  const Result<> come = co_await as_result(ask_and_wait(rank, first, mine, key, team.index(), number, waiting));
+  const Result<> come = co_await as_result(ask_and_wait(team, first, mine, key, team.index(), number, waiting));
   waitings.of.erase(number);
   come.value();
   co_return unpack(waiting.answer, team.size());

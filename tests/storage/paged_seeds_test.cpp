@@ -67,7 +67,7 @@ SimJob job_of(std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("paged segments keep every word under random delays") {
-  const Seeds seeds = seeds_to_run(1000);
+  const Seeds seeds = seeds_to_run(2500);
   for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
     const SimJob job = job_of(seed);
     const Outcome outcome =
@@ -77,7 +77,7 @@ TEST_CASE("paged segments keep every word under random delays") {
 }
 
 TEST_CASE("paged segments return what was put or an error while ranks die") {
-  const Seeds seeds = seeds_to_run(1000);
+  const Seeds seeds = seeds_to_run(2500);
   std::uint64_t errors = 0;
   for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
     SimJob job = job_of(seed);
