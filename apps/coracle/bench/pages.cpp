@@ -34,8 +34,10 @@ PagedOptions paged_options(const Bench& bench, std::uint64_t bytes, std::uint64_
   return options;
 }
 
-Task<> write_pages(Rank& self, PagedSegment& segment, std::uint32_t by) {
-  if (self.id() == by) {
+namespace {
+
+Task<> write_pages(Rank& self, PagedSegment& segment) {
+  if (self.id() == 0) {
     constexpr std::size_t kAtOnce = 4 << 20;
     const HugeBuffer data(kAtOnce);
     std::fill_n(data.data(), kAtOnce, std::byte{0x5a});
@@ -47,6 +49,18 @@ Task<> write_pages(Rank& self, PagedSegment& segment, std::uint32_t by) {
     co_await segment.flush();
   }
   co_await self.world().barrier();
+}
+
+}  // namespace
+
+Task<PagedSegment> written_segment(Rank& self, PagedOptions options) {
+  {
+    PagedSegment segment = co_await PagedSegment::create(self.world(), options);
+    co_await write_pages(self, segment);
+    co_await segment.close();
+  }
+  PagedSegment segment = co_await PagedSegment::open(self.world(), options);
+  co_return segment;
 }
 
 PagedCounts since(const PagedCounts& before, const PagedCounts& now) {

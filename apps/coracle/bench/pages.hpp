@@ -38,8 +38,8 @@ class PageWalk {
 /// Of a segment of its own in the job's folder, with all defaults but what is said. Replaces the last one's file.
 PagedOptions paged_options(const Bench& bench, std::uint64_t bytes, std::uint64_t page_bytes,
                            std::uint64_t cache_bytes);
-/// By puts of whole pages, flushed: every page has been written once. Rank `by` of the team writes; collective.
-Task<> write_pages(Rank& self, PagedSegment& segment, std::uint32_t by = 0);
+/// A new segment in which every page has been written once, by rank 0, and none is cached. Collective.
+Task<PagedSegment> written_segment(Rank& self, PagedOptions options);
 /// Of what the segment's cache has done between two moments.
 PagedCounts since(const PagedCounts& before, const PagedCounts& now);
 /// Of all members' caches together; collective.
