@@ -69,9 +69,8 @@ class Hits {
 
 Task<> bench_page_hits(Bench& bench) {
   constexpr std::uint64_t kBytes = 16 * kPageBytes;
-  PagedSegment segment =
-      co_await PagedSegment::create(bench.self.world(), paged_options(bench, kBytes, kPageBytes, 2 * kBytes));
-  co_await write_pages(bench.self, segment);
+  const PagedOptions options = paged_options(bench, kBytes, kPageBytes, 2 * kBytes);
+  PagedSegment segment = co_await written_segment(bench.self, options);
   {
     Hits hits(bench, segment);
     for (const bool writing : {false, true})

@@ -139,8 +139,7 @@ Task<> bench_page_misses(Bench& bench) {
     PagedOptions options =
         paged_options(bench, sizes.file_bytes, page_bytes, std::max<std::uint64_t>(sizes.cache_bytes, 4 * page_bytes));
     options.read_ahead_pages = depth_of(page_bytes);
-    PagedSegment segment = co_await PagedSegment::create(bench.self.world(), options);
-    co_await write_pages(bench.self, segment);
+    PagedSegment segment = co_await written_segment(bench.self, options);
     {
       Misses misses(bench, segment);
       if (page_bytes == kSmallPage)

@@ -157,8 +157,7 @@ Task<Reading> read_together(Bench& bench, std::uint64_t bytes, std::uint64_t cac
   options.cache_per_rank = true;
   options.cooperative = cooperative;
   options.read_ahead_pages = 0;
-  PagedSegment segment = co_await PagedSegment::create(self.world(), options);
-  co_await write_pages(self, segment);
+  PagedSegment segment = co_await written_segment(self, options);
   segment.advise(storage::EvictionKind::lru);
   const PagedCounts before = segment.counts();
   co_await self.world().barrier();
@@ -184,8 +183,7 @@ Task<> bench_page_peers(Bench& bench) {
     options.spread = HomeSpread::one;
     options.read_ahead_pages = 0;
     options.eviction = storage::EvictionKind::lru;
-    PagedSegment segment = co_await PagedSegment::create(bench.self.world(), options);
-    co_await write_pages(bench.self, segment, kReader);
+    PagedSegment segment = co_await written_segment(bench.self, options);
     {
       Peers peers(bench, segment, frames);
       co_await peers.run();
