@@ -166,7 +166,6 @@ class CacheKeeper : public std::enable_shared_from_this<CacheKeeper> {
   void lost(Node node);
 
   // cache_keeper_frames.cpp: room for pages
-  std::uint32_t take_frame_now(std::uint64_t page);
   Task<std::uint32_t> take_frame(std::uint64_t page);
   bool anything_moves() const noexcept;
   std::uint32_t evict_clean(std::uint64_t page);
