@@ -3,11 +3,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/command.hpp"
 #include "tests/sanitized.hpp"
+#include "tests/storage/temporary_folder.hpp"
 
 namespace {
 
@@ -231,6 +234,85 @@ TEST_CASE("coracle bench put: sizes from 8 B to 64 MiB, and no put allocates") {
     CHECK(least == 8);
     CHECK(most == 64 << 20);
   }
+}
+
+namespace {
+
+/// How often each part stands in the rows' details; and the last row of each.
+struct Parts {
+  std::map<std::string, int> rows;
+  std::map<std::string, nlohmann::json> last;
+};
+
+Parts parts_of(const nlohmann::json& tables) {
+  Parts parts;
+  for (const auto& table : tables)
+    for (const auto& row : table.at("rows")) {
+      if (!row.contains("details")) continue;
+      const auto part = row.at("details").at("part").get<std::string>();
+      ++parts.rows[part];
+      parts.last[part] = row;
+    }
+  return parts;
+}
+
+/// Of `coracle bench pages`, on small files in a folder of their own, which is empty again afterwards.
+Parts pages_parts(std::vector<std::string> options) {
+  const coracle::test::TemporaryFolder folder;
+  const std::string path = std::filesystem::path(folder.file("x")).parent_path();
+  options.insert(options.end(), {"--path", path, "--file-bytes", "16M", "--cache-bytes", "8M"});
+  const nlohmann::json tables = tables_of("pages", options);
+  CHECK(std::filesystem::is_empty(path));
+  return parts_of(tables);
+}
+
+}  // namespace
+
+TEST_CASE("coracle bench pages: hits and misses; other caches; and what cooperation saves") {
+  for (const std::string& placement : placements()) {
+    CAPTURE(placement);
+    Parts one = pages_parts({"--place", placement, "-n", "1"});
+    CHECK(one.rows == std::map<std::string, int>{{"hits", 8}, {"above memcpy", 8}, {"misses", 3 + 4 * 2}});
+    CHECK(one.last["misses"].at("limit").at("name") == "io_uring, O_DIRECT, depth 4");
+    CHECK(one.last["misses"].at("details").at("counts").at("ssd_reads").get<int>() > 0);
+    for (const char* nodes : {"1", "2"}) {
+      Parts two = pages_parts({"--place", placement, "-n", "2", "--nodes", nodes});
+      CHECK(two.rows == std::map<std::string, int>{{"peers", 6 * 2}});
+      const nlohmann::json& details = two.last["peers"].at("details");
+      CHECK(details.at("peer").at("from_peers") == details.at("peer").at("operations"));
+      CHECK(details.at("peer").at("ssd_reads") == 0);
+      CHECK(details.at("file").at("ssd_reads") == details.at("file").at("operations"));
+    }
+    Parts four = pages_parts({"--place", placement, "-n", "4"});
+    CHECK(four.rows == std::map<std::string, int>{{"cooperation", 2}});
+    CHECK(four.last["cooperation"].at("ratio").get<double>() < 1);
+  }
+}
+
+TEST_CASE("coracle bench pages: the paper's experiments in virtual time") {
+  const nlohmann::json tables =
+      tables_of("pages", {"--place", "sim", "-n", "1,3", "--network", CORACLE_NETWORKS "/fdr-infiniband.txt"});
+  REQUIRE(tables.size() == 9);
+  for (const auto& table : tables) {
+    REQUIRE(table.at("rows").size() == 2);
+    CHECK(table.at("rows").at(1).at("name") == "3 nodes");
+  }
+  const Parts parts = parts_of(tables);
+  CHECK(parts.rows == std::map<std::string, int>{{"sequential", 8}, {"random", 8}, {"false sharing", 2}});
+  CHECK(tables ==
+        tables_of("pages", {"--place", "sim", "-n", "1,3", "--network", CORACLE_NETWORKS "/fdr-infiniband.txt"}));
+}
+
+TEST_CASE("coracle bench pages: sizes and folders that can't be are refused") {
+  const auto complaint = [](std::vector<std::string> options) {
+    options.insert(options.begin(), {"bench", "pages", "--quick", "-n", "1"});
+    Command command(options);
+    CHECK(command.wait() != 0);
+    return command.errors();
+  };
+  CHECK(complaint({"--file-bytes", "1M"}).find("--file-bytes 1M: must be a multiple of 4M") != std::string::npos);
+  CHECK(complaint({"--cache-bytes", "200M"}).find("--cache-bytes 200M: must be") != std::string::npos);
+  CHECK(complaint({"--path", "/does/not/exist"}).find("/does/not/exist") != std::string::npos);
 }
 
 TEST_CASE("coracle bench: what can't be measured is refused") {

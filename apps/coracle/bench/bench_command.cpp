@@ -44,6 +44,7 @@ struct BenchWords {
   std::int64_t seed = 1;
   bench::UpaWords upa;
   bench::DdtWords ddt;
+  bench::PagesWords pages;
   bool quick = false;
 };
 
@@ -155,6 +156,14 @@ void set_choices(const BenchWords& words, BenchOptions& options) {
   }
 }
 
+void check_pages(const BenchWords& words, const BenchOptions& options) {
+  const bench::PagesWords usual;
+  const bench::PagesWords& asked = words.pages;
+  if (!asked.path.empty() || asked.file_bytes != usual.file_bytes || asked.cache_bytes != usual.cache_bytes)
+    check_read("--path, --file-bytes, --cache-bytes", {"pages"}, options);
+  if (measures(options, bench::bench_pages)) static_cast<void>(bench::pages_options(asked));
+}
+
 void check_upa(const BenchWords& words, const BenchOptions& options) {
   if (measures(options, bench::bench_upa)) static_cast<void>(bench::upa_options(words.upa));
   const bool in_sim = words.placement == to_string(Placement::sim);
@@ -179,6 +188,7 @@ BenchOptions options_from(const BenchWords& words) {
   set_choices(words, options);
   set_ddt(words, options);
   check_upa(words, options);
+  check_pages(words, options);
   if (words.placement.empty()) return options;
   options.placement = parse_placement(words.placement);
   if (!options.placement) wrong(fmt::format("--place {}: must be pvas, process, thread or sim", words.placement));
@@ -197,11 +207,28 @@ TuningQuery tuning_query_of(const bench::JobPlan& plan) {
   return tuning_query(options);
 }
 
+bool is_in_sim(const BenchOptions& options) {
+  return options.placement == Placement::sim;
+}
+
+/// A job for each.
+std::vector<std::uint32_t> ranks_of(const Benchmark& benchmark, const BenchOptions& options) {
+  if (!options.ranks.empty()) return options.ranks;
+  if (benchmark.run != bench::bench_pages) return benchmark.ranks;
+  if (is_in_sim(options)) return {1, 2, 4, 8, 16, 32};
+  return options.nodes > 1 ? std::vector<std::uint32_t>{options.nodes} : benchmark.ranks;
+}
+
+/// In `pages` each simulated rank is a node.
+std::uint32_t nodes_of(const Benchmark& benchmark, const BenchOptions& options, std::uint32_t ranks) {
+  return benchmark.run == bench::bench_pages && is_in_sim(options) ? ranks : options.nodes;
+}
+
 /// `tuned`: gets what `tune` has found.
 bench::Report run_benchmark(const Benchmark& benchmark, const BenchOptions& options, const BenchWords& words,
                             std::vector<TuningRecord>& tuned) {
   const bool quick = words.quick;
-  const auto& ranks = options.ranks.empty() ? benchmark.ranks : options.ranks;
+  const auto ranks = ranks_of(benchmark, options);
   if (benchmark.run == bench::bench_spawn && options.nodes > 1)
     return bench::node_spawn_table(ranks, options.nodes, options.placement, quick);
   if (benchmark.run == bench::bench_spawn) return bench::spawn_table(ranks, options.placement, quick);
@@ -211,14 +238,15 @@ bench::Report run_benchmark(const Benchmark& benchmark, const BenchOptions& opti
   for (const std::uint32_t size : ranks) {
     const bench::JobPlan plan{options.placement.value_or(Placement::pvas),
                               std::max(size, options.nodes),
-                              options.nodes,
+                              nodes_of(benchmark, options, size),
                               options.transport,
                               quick,
                               options.choices,
                               words.network_file,
                               static_cast<std::uint64_t>(words.seed),
                               words.upa,
-                              options.ddt};
+                              options.ddt,
+                              words.pages};
     const bench::Report found = bench::run_job(benchmark, plan);
     if (benchmark.run == bench::bench_tune && !quick)
       tuned.push_back(bench::fitted_record(found, tuning_query_of(plan), plan.ranks));
@@ -298,12 +326,14 @@ void add_bench_command(CLI::App& app, int& status) {
   command->add_option("NAME", words->names, "Which: " + names_of_all() + " (but pagetables)")->required();
   command
       ->add_option("-n,--ranks", words->ranks,
-                   "Ranks; several with commas (barrier, coll, pagetables, spawn, tune: a job for each)")
+                   "Ranks; several with commas (barrier, coll, pages, pagetables, spawn, tune: a job for each)")
       ->delimiter(',');
   command->add_option(
       "--place", words->placement,
-      "pvas, process or thread (default: pvas; pagetables, spawn: pvas beside process); coll, upa: also sim");
-  command->add_option("--nodes", words->nodes, "put, get, am, atomics, spawn, coll, upa, tune: nodes on this machine")
+      "pvas, process or thread (default: pvas; pagetables, spawn: pvas beside process); coll, pages, upa: also sim");
+  command
+      ->add_option("--nodes", words->nodes,
+                   "put, get, am, atomics, spawn, coll, pages, upa, tune: nodes on this machine")
       ->capture_default_str();
   command->add_option("--transport", words->transport, "To other nodes: auto, tcp, verbs")->capture_default_str();
   command->add_option("--sizes", words->sizes, "coll, pagetables, pingpong, upa: sizes, with commas: 8,1K,1M")
@@ -316,6 +346,7 @@ void add_bench_command(CLI::App& app, int& status) {
   command->add_option("--seed", words->seed, "sim: repeats a schedule")->capture_default_str();
   bench::add_upa_options(*command, words->upa);
   bench::add_ddt_options(*command, words->ddt);
+  bench::add_pages_options(*command, words->pages);
   command->footer(list);
   command->callback([words, &status] { status = run_all(*words); });
 }

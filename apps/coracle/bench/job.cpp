@@ -39,6 +39,8 @@ struct RankWords {
   std::optional<UpaOptions> upa_options;
   DdtWords ddt;
   std::optional<DdtOptions> ddt_options;
+  PagesWords pages;
+  std::optional<PagesOptions> pages_options;
 };
 
 /// A file without a name, which is gone with this process; ranks open it by its path.
@@ -93,7 +95,8 @@ Task<> run_rank(Rank& self, const RankWords& words) {
   const bool between_nodes = self.nodes() > 1;
   const UpaOptions* upa = words.upa_options ? &*words.upa_options : nullptr;
   const DdtOptions* ddt = words.ddt_options ? &*words.ddt_options : nullptr;
-  Bench bench{self, plan_of(between_nodes, words.quick), words.choices, words.started_ns, {}, upa, ddt};
+  const PagesOptions* pages = words.pages_options ? &*words.pages_options : nullptr;
+  Bench bench{self, plan_of(between_nodes, words.quick), words.choices, words.started_ns, {}, upa, ddt, pages};
   co_await (between_nodes ? benchmark->run_between_nodes : benchmark->run)(bench);
   if (self.id() != 0) co_return;
   std::ofstream file(words.report, std::ios::trunc);
@@ -101,10 +104,20 @@ Task<> run_rank(Rank& self, const RankWords& words) {
   if (!file) throw Error(Errc::bad_input, fmt::format("can't write the report to {}", words.report));
 }
 
+/// Room for a cache and what is beside it.
+std::uint64_t pages_segment_bytes(const JobPlan& plan) {
+  constexpr std::uint64_t kBeside = 16 << 20;
+  constexpr std::uint64_t kCacheInSim = 16 << 20;
+  constexpr std::uint64_t kLargePages = 32 << 20;  // 8 of the largest
+  if (plan.placement == Placement::sim) return kBeside + kCacheInSim;
+  return kBeside + std::max(kLargePages, pages_options(plan.pages).cache_bytes);
+}
+
 /// Room for the longest message, where that is all that is needed.
 std::uint64_t segment_bytes(const Benchmark& benchmark, const JobPlan& plan) {
   constexpr std::uint64_t kBeside = 1 << 20;
   if (benchmark.segment_bytes != 0) return benchmark.segment_bytes;
+  if (benchmark.run == bench_pages) return pages_segment_bytes(plan);
   std::uint64_t longest = *std::max_element(std::begin(kUpaSizes), std::end(kUpaSizes));
   for (const std::uint64_t bytes : plan.choices.sizes) longest = std::max(longest, bytes);
   return longest + kBeside;
@@ -157,6 +170,13 @@ Report run_job(const Benchmark& benchmark, const JobPlan& plan) {
     const auto words = to_arguments(plan.ddt);
     options.arguments.insert(options.arguments.end(), words.begin(), words.end());
   }
+  std::optional<PagesFolder> folder;  // gone however the job ends
+  if (benchmark.run == bench_pages) {
+    PagesWords words = plan.pages;
+    if (plan.placement != Placement::sim) words.path = folder.emplace(words.path).path();
+    const auto arguments = to_arguments(words);
+    options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
+  }
   set_choices(options);
   const bool apart = plan.nodes > 1 && plan.placement != Placement::sim;
   const int status = apart ? HeadLauncher(options).run() : Launcher(options).run();
@@ -181,9 +201,11 @@ void add_bench_rank_command(CLI::App& app, int& status) {
   bench::add_upa_options(*command, words->upa);
   command->add_option("--pattern", words->ddt.patterns);
   bench::add_ddt_options(*command, words->ddt);
+  bench::add_pages_options(*command, words->pages);
   command->callback([words, &status] {
     if (words->benchmark == "upa") words->upa_options = bench::upa_options(words->upa);
     words->choices.rounds = static_cast<std::uint64_t>(words->ddt.rounds);
+    if (words->benchmark == "pages") words->pages_options = bench::pages_options(words->pages);
     if (words->benchmark == "ddt") words->ddt_options = bench::ddt_options(words->ddt);
     status = run(0, nullptr, [words](Rank& self) { return bench::run_rank(self, *words); });
   });

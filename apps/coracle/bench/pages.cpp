@@ -1,0 +1,109 @@
+// `coracle bench pages`: paged segments beside memcpy, plain io_uring, and themselves without cooperation. What is
+// measured follows from the number of ranks.
+#include "apps/coracle/bench/pages.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <random>
+
+#include "apps/coracle/bench/raw_reads.hpp"
+#include "collectives/collectives.hpp"
+
+namespace coracle::bench {
+
+PageWalk::PageWalk(std::uint64_t first, std::uint64_t pages, bool random, std::uint64_t seed) : order_(pages) {
+  std::iota(order_.begin(), order_.end(), first);
+  if (random) std::shuffle(order_.begin(), order_.end(), std::mt19937_64(seed));
+}
+
+std::uint64_t PageWalk::next() {
+  const std::uint64_t page = order_[at_];
+  at_ = at_ + 1 == order_.size() ? 0 : at_ + 1;
+  return page;
+}
+
+PagedOptions paged_options(const Bench& bench, std::uint64_t bytes, std::uint64_t page_bytes,
+                           std::uint64_t cache_bytes) {
+  PagedOptions options;
+  options.path = bench.pages->path + "/pages";
+  options.bytes = bytes;
+  options.page_bytes = page_bytes;
+  options.cache_bytes = cache_bytes;
+  options.replace = true;
+  return options;
+}
+
+namespace {
+
+Task<> write_pages(Rank& self, PagedSegment& segment) {
+  if (self.id() == 0) {
+    constexpr std::size_t kAtOnce = 4 << 20;
+    const HugeBuffer data(kAtOnce);
+    std::fill_n(data.data(), kAtOnce, std::byte{0x5a});
+    for (std::uint64_t offset = 0; offset < segment.bytes(); offset += kAtOnce) {
+      const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(kAtOnce, segment.bytes() - offset));
+      const std::span<const std::byte> source(data.data(), bytes);
+      co_await segment.put(offset, source);
+    }
+    co_await segment.flush();
+  }
+  co_await self.world().barrier();
+}
+
+}  // namespace
+
+Task<PagedSegment> written_segment(Rank& self, PagedOptions options) {
+  {
+    PagedSegment segment = co_await PagedSegment::create(self.world(), options);
+    co_await write_pages(self, segment);
+    co_await segment.close();
+  }
+  PagedSegment segment = co_await PagedSegment::open(self.world(), options);
+  co_return segment;
+}
+
+PagedCounts since(const PagedCounts& before, const PagedCounts& now) {
+  PagedCounts counts;
+  counts.hits = now.hits - before.hits;
+  counts.misses = now.misses - before.misses;
+  counts.from_peers = now.from_peers - before.from_peers;
+  counts.ssd_reads = now.ssd_reads - before.ssd_reads;
+  counts.ssd_writes = now.ssd_writes - before.ssd_writes;
+  counts.evictions = now.evictions - before.evictions;
+  counts.dirty_evictions = now.dirty_evictions - before.dirty_evictions;
+  counts.invalidations = now.invalidations - before.invalidations;
+  counts.read_ahead = now.read_ahead - before.read_ahead;
+  return counts;
+}
+
+Task<PagedCounts> sum_of(Team& team, PagedCounts mine) {
+  std::vector<std::uint64_t> numbers{mine.hits,       mine.misses,    mine.from_peers,      mine.ssd_reads,
+                                     mine.ssd_writes, mine.evictions, mine.dirty_evictions, mine.invalidations,
+                                     mine.read_ahead};
+  co_await team.all_reduce(numbers, std::plus<>());
+  co_return PagedCounts{numbers[0], numbers[1], numbers[2], numbers[3], numbers[4],
+                        numbers[5], numbers[6], numbers[7], numbers[8]};
+}
+
+nlohmann::json json_of(const PagedCounts& counts, std::uint64_t operations) {
+  return {{"operations", operations},      {"hits", counts.hits},
+          {"misses", counts.misses},       {"from_peers", counts.from_peers},
+          {"ssd_reads", counts.ssd_reads}, {"ssd_writes", counts.ssd_writes},
+          {"evictions", counts.evictions}, {"read_ahead", counts.read_ahead}};
+}
+
+Task<> bench_pages(Bench& bench) {
+  if (bench.self.placement() == Placement::sim) {
+    co_await bench_page_scaling(bench);
+  } else if (bench.self.size() == 1) {
+    co_await bench_page_hits(bench);
+    co_await bench_page_misses(bench);
+  } else if (bench.self.size() == 2) {
+    co_await bench_page_peers(bench);
+  } else {
+    co_await bench_page_cooperation(bench);
+  }
+}
+
+}  // namespace coracle::bench

@@ -1,0 +1,49 @@
+// What the parts of `coracle bench pages` share.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "apps/coracle/bench/benchmarks.hpp"
+#include "apps/coracle/bench/pages_options.hpp"
+#include "storage/paged_segment.hpp"
+
+namespace coracle::bench {
+
+// Each part runs on every rank of a job.
+/// One rank: gets and puts of cached pages.
+Task<> bench_page_hits(Bench& bench);
+/// One rank: pages that are read from the file.
+Task<> bench_page_misses(Bench& bench);
+/// Two ranks with a cache each: the other's DRAM beside the file.
+Task<> bench_page_peers(Bench& bench);
+/// Several ranks, or nodes, that read the same data.
+Task<> bench_page_cooperation(Bench& bench);
+/// In virtual time, on a modelled SSD: the paper's figures 5 to 7.
+Task<> bench_page_scaling(Bench& bench);
+
+/// Pages in an order in which a page comes again only after all others: no cache smaller than the file has it then.
+class PageWalk {
+ public:
+  /// `random`: jumps about; the same for the same seed.
+  PageWalk(std::uint64_t first, std::uint64_t pages, bool random, std::uint64_t seed = 1);
+  std::uint64_t next();
+
+ private:
+  std::vector<std::uint64_t> order_;
+  std::size_t at_ = 0;
+};
+
+/// Of a segment of its own in the job's folder, with all defaults but what is said. Replaces the last one's file.
+PagedOptions paged_options(const Bench& bench, std::uint64_t bytes, std::uint64_t page_bytes,
+                           std::uint64_t cache_bytes);
+/// A new segment in which every page has been written once, by rank 0, and none is cached. Collective.
+Task<PagedSegment> written_segment(Rank& self, PagedOptions options);
+/// Of what the segment's cache has done between two moments.
+PagedCounts since(const PagedCounts& before, const PagedCounts& now);
+/// Of all members' caches together; collective.
+Task<PagedCounts> sum_of(Team& team, PagedCounts mine);
+nlohmann::json json_of(const PagedCounts& counts, std::uint64_t operations);
+
+}  // namespace coracle::bench

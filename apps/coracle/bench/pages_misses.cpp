@@ -1,0 +1,153 @@
+// Pages that come from the file, beside plain reads of the same file by io_uring and O_DIRECT.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "apps/coracle/bench/pages.hpp"
+#include "apps/coracle/bench/raw_reads.hpp"
+#include "runtime/join.hpp"
+#include "runtime/scope.hpp"
+
+namespace coracle::bench {
+namespace {
+
+constexpr std::uint64_t kSmallPage = 4096;
+constexpr std::uint64_t kPages[] = {kSmallPage, 64 << 10, 1 << 20, 4 << 20};
+constexpr std::uint64_t kDepths[] = {1, 8, 32};
+constexpr std::size_t kChunk = 4 << 20;  // of a sequential reader's gets
+
+/// As many reads as are worth having under way.
+unsigned depth_of(std::uint64_t page_bytes) {
+  return static_cast<unsigned>(std::clamp<std::uint64_t>((8 << 20) / page_bytes, 4, 32));
+}
+
+/// One file of pages of one size, which this rank alone reads.
+class Misses {
+ public:
+  Misses(Bench& bench, PagedSegment& segment)
+      : bench_(bench), segment_(segment), file_(bench.pages->path + "/pages.0"), page_bytes_(segment.page_bytes()) {}
+
+  Task<> random(std::uint64_t depth) {
+    PageWalk walk(0, segment_.pages(), true);
+    PageWalk raw_walk = plain_walk(true);
+    RawReads raw(file_, page_bytes_, static_cast<unsigned>(depth));
+    Contest contest(bench_.self, bench_.plan);
+    const std::uint64_t count = bench_.plan.quick ? 2 * depth : 128 * std::min<std::uint64_t>(4 + depth, 32);
+    fixed(contest, contest.add([&](std::uint64_t n) { return read_random(walk, depth, n); }), count);
+    fixed(contest, contest.add_plain([&](std::uint64_t n) { raw.read(n, [&] { return raw_walk.next(); }); }), count);
+    const PagedCounts before = segment_.counts();
+    co_await contest.run();
+    add("Pages: random misses of 4 KiB", fmt::format("get, {} at a time", depth), contest, 0, 1, before, depth);
+  }
+
+  Task<> sequential() {
+    PageWalk walk(0, segment_.pages(), false);
+    for (std::uint64_t i = 0; i < segment_.pages() / 2; ++i) walk.next();  // so that neither finds what the other read
+    PageWalk raw_walk = plain_walk(false);
+    const unsigned depth = depth_of(page_bytes_);
+    RawReads raw(file_, page_bytes_, depth);
+    Contest contest(bench_.self, bench_.plan);
+    const std::uint64_t count = std::max<std::uint64_t>(kChunk / page_bytes_, batch_bytes() / page_bytes_);
+    fixed(contest, contest.add([&](std::uint64_t n) { return read_on(n); }), count);
+    fixed(contest, contest.add([&](std::uint64_t n) { return pin_on(walk, n); }), count);
+    fixed(contest, contest.add_plain([&](std::uint64_t n) { raw.read(n, [&] { return raw_walk.next(); }); }), count);
+    const PagedCounts before = segment_.counts();
+    co_await contest.run();
+    const std::string size = size_text(static_cast<double>(page_bytes_));
+    const char* title = "Pages: sequential misses, each page";
+    add(title, fmt::format("get of 4 MiB, pages of {}", size), contest, 0, 2, before, depth);
+    add(title, fmt::format("pin, pages of {}", size), contest, 1, 2, before, depth);
+  }
+
+ private:
+  std::uint64_t batch_bytes() const noexcept {
+    if (bench_.plan.quick) return kChunk;
+    return page_bytes_ == kSmallPage ? 4 * kChunk : 16 * kChunk;
+  }
+  static void fixed(Contest& contest, std::size_t contender, std::uint64_t count) {
+    contest.fix_count(contender, count);
+  }
+  /// Not the file's head, which has holes.
+  PageWalk plain_walk(bool random) const {
+    const std::uint64_t pages = segment_.pages();
+    const std::uint64_t first = std::max<std::uint64_t>(pages / 32, 1);
+    return {first, pages - first, random, 2};
+  }
+
+  Task<> read_random(PageWalk& walk, std::uint64_t depth, std::uint64_t count) {
+    std::uint64_t left = count;
+    if (depth == 1) {
+      co_await read_random_pages(walk, 0, left);
+      co_return;
+    }
+    PromiseBase& own = co_await this_coroutine();
+    Scope scope(own.loop(), &own.scope());
+    for (std::uint64_t i = 0; i < depth; ++i) scope.spawn(read_random_pages(walk, i, left));
+    co_await scope.join();
+  }
+  Task<> read_random_pages(PageWalk& walk, std::uint64_t place, std::uint64_t& left) {
+    const std::span<std::byte> target(own_.data() + place * page_bytes_, page_bytes_);
+    while (left > 0) {
+      --left;
+      co_await segment_.get(walk.next() * page_bytes_, target);
+    }
+  }
+  Task<> read_on(std::uint64_t count) {
+    for (std::uint64_t bytes = count * page_bytes_; bytes > 0;) {
+      const auto part = static_cast<std::size_t>(std::min<std::uint64_t>({bytes, kChunk, segment_.bytes() - at_}));
+      const std::span<std::byte> target(own_.data(), part);
+      co_await segment_.get(at_, target);
+      at_ = at_ + part == segment_.bytes() ? 0 : at_ + part;
+      bytes -= part;
+    }
+  }
+  Task<> pin_on(PageWalk& walk, std::uint64_t count) {
+    for (; count > 0; --count) {
+      const PinnedPage page = co_await segment_.pin(walk.next());
+      static_cast<void>(opaque(page.bytes().data()));
+    }
+  }
+
+  void add(const char* title, std::string name, const Contest& contest, std::size_t ours, std::size_t limit,
+           const PagedCounts& before, std::uint64_t depth) {
+    Row row{std::move(name),          "ns",
+            contest.figure(ours),     fmt::format("io_uring, O_DIRECT, depth {}", depth),
+            contest.figure(limit),    static_cast<double>(page_bytes_),
+            contest.allocations(ours)};
+    row.details = {{"part", "misses"},
+                   {"page_bytes", page_bytes_},
+                   {"depth", depth},
+                   {"of_limit", row.limit.median / row.value.median},
+                   {"counts", json_of(since(before, segment_.counts()), 0)}};
+    bench_.report.add(title, std::move(row));
+  }
+
+  Bench& bench_;
+  PagedSegment& segment_;
+  std::string file_;
+  std::uint64_t page_bytes_;
+  std::uint64_t at_ = 0;  // of the sequential reader
+  HugeBuffer own_{kChunk};
+};
+
+}  // namespace
+
+Task<> bench_page_misses(Bench& bench) {
+  for (const std::uint64_t page_bytes : kPages) {
+    const PagesOptions& sizes = *bench.pages;
+    // Of small caches a quarter is read ahead at most; there must be some pages in it.
+    PagedOptions options =
+        paged_options(bench, sizes.file_bytes, page_bytes, std::max<std::uint64_t>(sizes.cache_bytes, 4 * page_bytes));
+    options.read_ahead_pages = depth_of(page_bytes);
+    PagedSegment segment = co_await written_segment(bench.self, options);
+    {
+      Misses misses(bench, segment);
+      if (page_bytes == kSmallPage)
+        for (const std::uint64_t depth : kDepths) co_await misses.random(depth);
+      co_await misses.sequential();
+    }
+    co_await segment.close();
+  }
+}
+
+}  // namespace coracle::bench
