@@ -213,6 +213,7 @@ Task<> WindowPages::reserve() {
     }
     try {
       co_await evict(victim);
+      ++counts_.evicted;
     } catch (...) {
       // Its stores are kept; perhaps another page can go.
       if (++failures > resident_max_) throw;
