@@ -352,17 +352,18 @@ struct SignalsCaught {
   struct sigaction segv_before;
 };
 
-/// Flips a bit of whichever page of the file begins with these bytes.
+/// Changes a byte of every copy of the page that begins with this word, twice.
 bool damage(const std::string& path, std::uint64_t first_word) {
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   Words page(kWords);
+  bool found = false;
   for (std::streamoff at = 0; file.seekg(at) && file.read(reinterpret_cast<char*>(page.data()), kPage); at += kPage) {
     if (page[0] != first_word || page[1] != first_word) continue;
     file.seekp(at + 100);
-    file.put('x');
-    return true;
+    file.put('!');
+    found = true;
   }
-  return false;
+  return found;
 }
 
 Task<> page_damaged(Rank& self) {
