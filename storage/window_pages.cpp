@@ -127,12 +127,19 @@ Task<> WindowPages::fetch(std::uint64_t number) {
 
 void WindowPages::install(std::uint64_t number, std::span<const std::byte> bytes) {
   Page& page = pages_.at(number);
-  check(faults_.fill(offset_of(number), bytes.data(), page_bytes_, !page.store_waits), "filling", number);
+  const bool protect = !page.store_waits;
+  if (!protect) {
+    make_dirty(page, bytes);
+    // Others may be writing to the cached page: window and copy must be of the same moment.
+    if (!whole_pages_) bytes = {page.before.get(), page_bytes_};
+  }
+  const int error = faults_.fill(offset_of(number), bytes.data(), page_bytes_, protect);
+  if (error != 0) page.state = State::fetching;
+  check(error, "filling", number);
   ++counts_.fetched;
   if (!page.wanted) ++counts_.read_ahead;
   page.used = evicted_[number % evicted_.size()] == number;  // it came back soon: it is in use
-  page.state = State::clean;
-  if (page.store_waits) make_dirty(number, page, bytes);
+  if (protect) page.state = State::clean;
   enqueue(number, page);
 }
 
@@ -154,19 +161,18 @@ void WindowPages::refuse(std::uint64_t number, const std::exception_ptr& error) 
 
 // --- stores ---
 
-/// `bytes`: what the page holds before any store.
-void WindowPages::make_dirty(std::uint64_t number, Page& page, std::span<const std::byte> bytes) {
+/// `bytes`: what the page holds before any store, all of it.
+void WindowPages::make_dirty(Page& page, std::span<const std::byte> bytes) {
   if (!whole_pages_) {
-    const std::size_t count = bytes_of(number).size();
-    page.before = std::make_unique_for_overwrite<std::byte[]>(count);
-    std::memcpy(page.before.get(), bytes.data(), count);
+    page.before = std::make_unique_for_overwrite<std::byte[]>(page_bytes_);
+    std::memcpy(page.before.get(), bytes.data(), page_bytes_);
   }
   page.store_waits = false;
   page.state = State::dirty;
 }
 
 void WindowPages::allow_stores(std::uint64_t number, Page& page) {
-  make_dirty(number, page, bytes_of(number));
+  make_dirty(page, {faults_.data() + offset_of(number), page_bytes_});
   const int error = faults_.unprotect(offset_of(number), page_bytes_);
   CORACLE_ASSERT(error == 0, "the kernel does not unprotect page {} of a window: error {}", number, error);
 }

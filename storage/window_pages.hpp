@@ -71,7 +71,7 @@ class WindowPages {
   /// Of a dirty page, which is in state cleaning afterwards and protected. Throws Error; it is dirty then.
   Task<> write_back(std::uint64_t number);
   Task<> write_changed(std::uint64_t number);
-  void make_dirty(std::uint64_t number, Page& page, std::span<const std::byte> bytes);
+  void make_dirty(Page& page, std::span<const std::byte> bytes);
   void allow_stores(std::uint64_t number, Page& page);
   void drop(std::uint64_t number);
   void enqueue(std::uint64_t number, Page& page);
