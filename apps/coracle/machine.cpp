@@ -18,6 +18,7 @@
 #include "runtime/launch/cores.hpp"
 #include "runtime/launch/pmix_client.hpp"
 #include "runtime/pvas/address_space.hpp"
+#include "storage/userfault.hpp"
 #include "transports/verbs/support.hpp"
 
 namespace coracle {
@@ -76,6 +77,12 @@ Ability uring() {
   return {support.name, false, support.reason + "; epoll and threads are used instead", support.remedy};
 }
 
+Ability windows() {
+  const IoSupport support = storage::probe_userfaultfd();
+  if (support.available) return {support.name, true, "loads and stores on paged segments", ""};
+  return {support.name, false, support.reason + "; paged segments are reached by get and put only", support.remedy};
+}
+
 Ability map_count() {
   const std::string text = first_line_of("/proc/sys/vm/max_map_count");
   const long maps = text.empty() ? 65530 : std::stol(text);
@@ -131,7 +138,7 @@ Machine look_at_machine() {
                         process_placement(),
                         {"thread", true, "all ranks in one process", ""},
                         {"sim", true, "all ranks in one thread, simulated network, virtual time", ""}};
-  machine.input_output = {uring(), {"epoll", true, "for descriptors, with a few threads for files", ""}};
+  machine.input_output = {uring(), {"epoll", true, "for descriptors, with a few threads for files", ""}, windows()};
   machine.limits = {
       map_count(),
       limit("locked memory (ulimit -l)", RLIMIT_MEMLOCK, 8 << 20, 1 << 10, " KiB",

@@ -101,7 +101,7 @@ TEST_CASE("coracle info: tells of every placement, to people and to programs") {
   Command people({"info"});
   CHECK(people.wait() == 0);
   for (const char* word :
-       {"kernel", "usable cores", "pvas", "process", "thread", "sim", "io_uring", "vm.max_map_count"})
+       {"kernel", "usable cores", "pvas", "process", "thread", "sim", "io_uring", "userfaultfd", "vm.max_map_count"})
     CHECK_MESSAGE(people.output().find(word) != std::string::npos, word);
   Command programs({"info", "--json"});
   CHECK(programs.wait() == 0);

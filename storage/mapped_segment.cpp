@@ -1,0 +1,126 @@
+#include "storage/mapped_segment.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "runtime/assert.hpp"
+#include "runtime/error.hpp"
+#include "runtime/event.hpp"
+#include "runtime/io.hpp"
+#include "runtime/join.hpp"
+#include "runtime/rank.hpp"
+#include "storage/fault_watch.hpp"
+#include "storage/paged_segment.hpp"
+#include "storage/window_pages.hpp"
+
+namespace coracle {
+namespace {
+
+std::size_t window_bytes(const PagedSegment& segment) {
+  const auto kernel_page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  if (segment.page_bytes() < kernel_page)
+    throw Error(Errc::unsupported, fmt::format("loads and stores on a paged segment with pages of {} bytes: those of "
+                                               "the kernel have {}; make it with pages as large as these",
+                                               segment.page_bytes(), kernel_page));
+  return segment.pages() * segment.page_bytes();
+}
+
+}  // namespace
+
+/// Shared with the coroutine that serves the faults.
+struct MappedSegment::State {
+  State(Rank& rank, PagedSegment& paged, const MappedOptions& options)
+      : self(rank),
+        segment(paged),
+        scope(rank.loop(), &rank.service()),
+        faults(window_bytes(paged)),
+        pages(rank, paged, faults, scope, options),
+        watch(faults, paged.page_bytes(), rank.id()),
+        threads(rank.loop()) {}
+
+  Rank& self;
+  PagedSegment& segment;
+  Scope scope;
+  storage::Userfault faults;
+  storage::WindowPages pages;
+  storage::FaultWatch watch;
+  storage::HelperThreads threads;
+  Event ended;
+};
+
+MappedSegment::MappedSegment(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}
+MappedSegment::MappedSegment(MappedSegment&&) noexcept = default;
+
+MappedSegment::~MappedSegment() {
+  if (!state_) return;
+  CORACLE_ASSERT(state_->threads.running() == 0, "the window of a mapped segment ended while {} functions run on it",
+                 state_->threads.running());
+  state_->scope.cancel();
+}
+
+Task<MappedSegment> MappedSegment::map(Rank& self, PagedSegment& segment, MappedOptions options) {
+  if (self.placement() == Placement::sim)
+    throw Error(Errc::unsupported,
+                "loads and stores on a paged segment: a simulated rank has no threads of its own; "
+                "use get and put, or another placement");
+  auto state = std::make_shared<State>(self, segment, options);
+  self.service().spawn(live(state));
+  MappedSegment mapped(std::move(state));
+  co_return mapped;
+}
+
+/// Until the scope is cancelled.
+Task<> MappedSegment::live(std::shared_ptr<State> state) {
+  state->scope.spawn(serve_faults(*state));
+  co_await join_quietly(state->scope);
+  state->ended.set();
+}
+
+Task<> MappedSegment::serve_faults(State& state) {
+  std::array<storage::Userfault::Fault, 64> faults;  // NOLINT(cppcoreguidelines-pro-type-member-init): take() fills it
+  for (;;) {
+    const std::size_t count = state.faults.take(faults);
+    if (count == 0) {
+      co_await state.self.loop().io().wait_readable(state.faults.fd());
+      continue;
+    }
+    state.watch.alive();
+    state.pages.serve({faults.data(), count});
+    co_await yield();
+  }
+}
+
+std::byte* MappedSegment::data() const noexcept {
+  return state_->faults.data();
+}
+std::uint64_t MappedSegment::bytes() const noexcept {
+  return state_->segment.bytes();
+}
+storage::HelperThreads& MappedSegment::threads() noexcept {
+  return state_->threads;
+}
+MappedCounts MappedSegment::counts() const noexcept {
+  return state_->pages.counts();
+}
+
+Task<> MappedSegment::sync() {
+  co_await state_->pages.drop_all();
+}
+
+Task<> MappedSegment::flush() {
+  co_await state_->pages.clean_all();
+  co_await state_->segment.flush();
+}
+
+Task<> MappedSegment::unmap() {
+  CORACLE_ASSERT(state_->threads.running() == 0, "a mapped segment was unmapped while {} functions run on it",
+                 state_->threads.running());
+  co_await state_->pages.drop_all();
+  const std::shared_ptr<State> state = std::move(state_);
+  state->scope.cancel();
+  co_await uninterrupted(state->ended);
+}
+
+}  // namespace coracle

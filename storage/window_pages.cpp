@@ -1,0 +1,360 @@
+#include "storage/window_pages.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "runtime/combinators.hpp"
+#include "runtime/error.hpp"
+#include "runtime/failure.hpp"
+#include "runtime/rank.hpp"
+#include "storage/paged_segment.hpp"
+
+namespace coracle::storage {
+namespace {
+
+constexpr std::uint64_t kNone = ~std::uint64_t{0};
+constexpr std::size_t kPagesMin = 4;
+
+void check(int error, const char* what, std::uint64_t page) {
+  if (error != 0) throw_errno(error, fmt::format("{} page {} in the window of a mapped segment", what, page));
+}
+
+/// Copies the bytes that differ between `before` and `now` to `target`.
+void copy_changed(const std::byte* before, std::span<const std::byte> now, std::byte* target) noexcept {
+  constexpr std::size_t kBlock = 64;
+  for (std::size_t start = 0; start < now.size(); start += kBlock) {
+    const std::size_t end = std::min(start + kBlock, now.size());
+    if (std::memcmp(before + start, now.data() + start, end - start) == 0) continue;
+    for (std::size_t i = start; i < end; ++i)
+      if (before[i] != now[i]) target[i] = now[i];
+  }
+}
+
+}  // namespace
+
+WindowPages::WindowPages(Rank& rank, PagedSegment& segment, Userfault& faults, Scope& scope,
+                         const MappedOptions& options)
+    : rank_(rank),
+      segment_(segment),
+      faults_(faults),
+      scope_(scope),
+      page_bytes_(segment.page_bytes()),
+      resident_max_(std::max<std::size_t>(options.window_bytes / page_bytes_, kPagesMin)),
+      whole_pages_(options.whole_pages),
+      evicted_(std::bit_ceil(std::min<std::size_t>(resident_max_, segment.pages())), kNone),
+      streams_(std::min<std::uint32_t>(options.read_ahead_pages, static_cast<std::uint32_t>(resident_max_ / 4))) {}
+
+std::span<std::byte> WindowPages::bytes_of(std::uint64_t number) const noexcept {
+  const std::size_t offset = offset_of(number);
+  return {faults_.data() + offset, std::min<std::size_t>(page_bytes_, segment_.bytes() - offset)};
+}
+
+// --- faults ---
+
+void WindowPages::serve(std::span<const Userfault::Fault> faults) {
+  counts_.faults += faults.size();
+  for (const Userfault::Fault& fault : faults) serve_one(fault);
+}
+
+/// What was reported may be old: each report ends with the thread looking again, sooner or later.
+void WindowPages::serve_one(const Userfault::Fault& fault) {
+  const std::uint64_t number = fault.offset / page_bytes_;
+  const auto found = pages_.find(number);
+  if (found == pages_.end()) {
+    if (fault.present) return faults_.wake(offset_of(number), page_bytes_);  // evicted since then
+    return serve_missing(number, fault.writing);
+  }
+  Page& page = found->second;
+  page.wanted = true;
+  switch (page.state) {
+    case State::fetching:
+      page.store_waits |= fault.writing;
+      return;
+    case State::cleaning:
+      if (!fault.writing) break;
+      page.store_waits = true;
+      return;
+    case State::clean:
+      if (!fault.writing) break;
+      page.used = true;
+      return allow_stores(number, page);
+    case State::dirty:
+    case State::refused:
+      break;
+  }
+  faults_.wake(offset_of(number), page_bytes_);
+}
+
+void WindowPages::serve_missing(std::uint64_t page, bool writing) {
+  begin_fetch(page, true, writing);
+  const std::uint64_t ahead = streams_.fault(page);
+  const std::uint64_t end = std::min(page + 1 + ahead, segment_.pages());
+  for (std::uint64_t next = page + 1; next < end; ++next)
+    if (!pages_.contains(next)) begin_fetch(next, false, false);
+}
+
+void WindowPages::begin_fetch(std::uint64_t number, bool wanted, bool writing) {
+  Page& page = pages_[number];
+  page.wanted = wanted;
+  page.store_waits = writing;
+  scope_.spawn(fetch(number));
+}
+
+Task<> WindowPages::fetch(std::uint64_t number) {
+  std::exception_ptr error;
+  bool reserved = false;
+  try {
+    co_await reserve();
+    reserved = true;
+    const PinnedPage pinned = co_await segment_.pin(number);
+    install(number, pinned.bytes());
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (error) {
+    if (reserved) --resident_;
+    refuse(number, error);
+  }
+  changed();
+}
+
+void WindowPages::install(std::uint64_t number, std::span<const std::byte> bytes) {
+  Page& page = pages_.at(number);
+  const bool protect = !page.store_waits;
+  if (!protect) {
+    make_dirty(page, bytes);
+    // Others may be writing to the cached page: window and copy must be of the same moment.
+    if (!whole_pages_) bytes = {page.before.get(), page_bytes_};
+  }
+  const int error = faults_.fill(offset_of(number), bytes.data(), page_bytes_, protect);
+  if (error != 0) page.state = State::fetching;
+  check(error, "filling", number);
+  ++counts_.fetched;
+  if (!page.wanted) ++counts_.read_ahead;
+  page.used = evicted_[number % evicted_.size()] == number;  // it came back soon: it is in use
+  if (protect) page.state = State::clean;
+  enqueue(number, page);
+}
+
+void WindowPages::refuse(std::uint64_t number, const std::exception_ptr& error) {
+  Page& page = pages_.at(number);
+  if (!page.wanted || scope_.cancelled()) {
+    pages_.erase(number);
+    return faults_.wake(offset_of(number), page_bytes_);
+  }
+  ++counts_.refused;
+  page.state = State::refused;
+  const std::string what = fmt::format(
+      "page {} of a mapped segment can't be had; whoever touches its window at bytes {} to {} gets a signal", number,
+      offset_of(number), offset_of(number) + page_bytes_);
+  report_failure(rank_, what.c_str(), error);
+  const int refused = faults_.refuse(offset_of(number), page_bytes_);
+  CORACLE_ASSERT(refused == 0, "the kernel can't refuse a page of a window (error {}): its users would hang", refused);
+}
+
+// --- stores ---
+
+/// `bytes`: what the page holds before any store, all of it.
+void WindowPages::make_dirty(Page& page, std::span<const std::byte> bytes) {
+  if (!whole_pages_) {
+    page.before = std::make_unique_for_overwrite<std::byte[]>(page_bytes_);
+    std::memcpy(page.before.get(), bytes.data(), page_bytes_);
+  }
+  page.store_waits = false;
+  page.state = State::dirty;
+}
+
+void WindowPages::allow_stores(std::uint64_t number, Page& page) {
+  make_dirty(page, {faults_.data() + offset_of(number), page_bytes_});
+  const int error = faults_.unprotect(offset_of(number), page_bytes_);
+  CORACLE_ASSERT(error == 0, "the kernel does not unprotect page {} of a window: error {}", number, error);
+}
+
+/// Nothing of it is seen to change between the protection and the end of the put.
+Task<> WindowPages::write_back(std::uint64_t number) {
+  check(faults_.protect(offset_of(number), page_bytes_), "protecting", number);
+  pages_.at(number).state = State::cleaning;
+  std::exception_ptr error;
+  try {
+    if (whole_pages_)
+      co_await segment_.put(offset_of(number), bytes_of(number));
+    else
+      co_await write_changed(number);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  Page& page = pages_.at(number);
+  if (error) {
+    page.state = State::dirty;
+    page.store_waits = false;
+    faults_.unprotect(offset_of(number), page_bytes_);
+    changed();
+    std::rethrow_exception(error);
+  }
+  ++counts_.written_back;
+  page.before.reset();
+}
+
+Task<> WindowPages::write_changed(std::uint64_t number) {
+  const PinnedPage pinned = co_await segment_.pin(number, true);
+  copy_changed(pages_.at(number).before.get(), bytes_of(number), pinned.writable().data());
+}
+
+// --- eviction ---
+
+Task<> WindowPages::reserve() {
+  std::size_t failures = 0;
+  while (resident_ >= resident_max_) {
+    std::uint64_t victim = kNone;
+    if (!find_victim(victim)) {
+      co_await changed_;
+      continue;
+    }
+    try {
+      co_await evict(victim);
+      ++counts_.evicted;
+    } catch (...) {
+      // Its stores are kept; perhaps another page can go.
+      if (++failures > resident_max_) throw;
+    }
+  }
+  ++resident_;
+}
+
+bool WindowPages::find_victim(std::uint64_t& number) {
+  for (std::size_t left = 2 * queue_.size(); left > 0 && !queue_.empty(); --left) {
+    number = queue_.front();
+    queue_.pop_front();
+    const auto found = pages_.find(number);
+    if (found == pages_.end() || !found->second.queued) continue;
+    Page& page = found->second;
+    page.queued = false;
+    const bool movable = page.state == State::clean || page.state == State::dirty;
+    if (movable && !page.used) return true;
+    page.used = false;
+    if (movable || page.state == State::cleaning) enqueue(number, page);
+  }
+  return false;
+}
+
+Task<> WindowPages::evict(std::uint64_t number) {
+  std::exception_ptr error;
+  if (pages_.at(number).state == State::dirty) {
+    try {
+      co_await write_back(number);
+    } catch (...) {
+      error = std::current_exception();
+    }
+  }
+  if (error) {
+    enqueue(number, pages_.at(number));
+    std::rethrow_exception(error);
+  }
+  evicted_[number % evicted_.size()] = number;
+  drop(number);
+}
+
+void WindowPages::enqueue(std::uint64_t number, Page& page) {
+  if (page.queued) return;
+  page.queued = true;
+  queue_.push_back(number);
+}
+
+/// Of a page that is present and not dirty, or refused. Whoever waits to store looks again, and finds it missing.
+void WindowPages::drop(std::uint64_t number) {
+  const auto page = pages_.find(number);
+  if (page->second.state == State::refused) {
+    faults_.allow(offset_of(number), page_bytes_);
+  } else {
+    faults_.drop(offset_of(number), page_bytes_);
+    --resident_;
+  }
+  pages_.erase(page);
+  faults_.wake(offset_of(number), page_bytes_);
+  changed();
+}
+
+void WindowPages::changed() noexcept {
+  changed_.set();
+  changed_.reset();
+}
+
+// --- all of them ---
+
+struct WindowPages::Sweep {
+  std::vector<std::uint64_t> numbers;
+  bool dropping;
+  std::exception_ptr error;
+};
+
+Task<> WindowPages::clean_all() {
+  return sweep(false);
+}
+Task<> WindowPages::drop_all() {
+  return sweep(true);
+}
+
+Task<> WindowPages::sweep(bool dropping) {
+  constexpr std::size_t kAtOnce = 16;
+  Sweep all{{}, dropping, nullptr};
+  for (const auto& [number, page] : pages_)
+    if (dropping || page.state == State::dirty || page.state == State::cleaning) all.numbers.push_back(number);
+  std::sort(all.numbers.begin(), all.numbers.end(), std::greater<>());
+  PromiseBase& self = co_await this_coroutine();
+  Scope scope(self.loop(), &self.scope());
+  for (std::size_t i = 0; i < kAtOnce && !all.numbers.empty(); ++i) scope.spawn(sweep_some(all));
+  co_await scope.join();
+  if (dropping) tidy_queue();
+  if (all.error) std::rethrow_exception(all.error);
+}
+
+/// Without this, entries of pages that have gone would pile up where nothing is ever evicted.
+void WindowPages::tidy_queue() {
+  std::erase_if(queue_, [this](std::uint64_t number) {
+    const auto found = pages_.find(number);
+    return found == pages_.end() || !std::exchange(found->second.queued, false);
+  });
+  for (const std::uint64_t number : queue_) pages_.at(number).queued = true;
+}
+
+Task<> WindowPages::sweep_some(Sweep& sweep) {
+  while (!sweep.numbers.empty()) {
+    const std::uint64_t number = sweep.numbers.back();
+    sweep.numbers.pop_back();
+    try {
+      co_await sweep_one(number, sweep.dropping);
+    } catch (...) {
+      if (!sweep.error) sweep.error = std::current_exception();
+    }
+  }
+}
+
+Task<> WindowPages::sweep_one(std::uint64_t number, bool dropping) {
+  auto found = pages_.find(number);
+  while (found != pages_.end() && (found->second.state == State::fetching || found->second.state == State::cleaning)) {
+    co_await changed_;
+    found = pages_.find(number);
+  }
+  if (found == pages_.end()) co_return;
+  const State state = found->second.state;
+  if (dropping && state == State::refused) {
+    drop(number);
+  } else if (dropping) {
+    co_await evict(number);
+  } else if (state == State::dirty) {
+    co_await write_back(number);
+    Page& page = pages_.at(number);
+    page.state = State::clean;
+    if (page.store_waits) allow_stores(number, page);
+    changed();
+  }
+}
+
+}  // namespace coracle::storage
