@@ -243,7 +243,8 @@ Task<std::uint32_t> CacheKeeper::obtain(std::uint64_t page, bool writing, const 
     if (home_is_lost(page)) throw home_lost(page);
     frame = frames_.find(page);
     if (frame == Frames::kNone) {
-      frame = co_await take_frame(page);
+      frame = take_frame_now(page);
+      if (frame == Frames::kNone) frame = co_await take_frame(page);
       if (frames_.find(page) != Frames::kNone) {  // somebody else was quicker
         free_frame(frame);
         continue;

@@ -170,8 +170,8 @@ class CacheKeeper : public std::enable_shared_from_this<CacheKeeper> {
   void give_up_page(std::uint32_t frame, const Error& error, bool data_may_come);
 
   // cache_keeper_frames.cpp: room for pages
+  std::uint32_t take_frame_now(std::uint64_t page);
   Task<std::uint32_t> take_frame(std::uint64_t page);
-  bool anything_moves() const noexcept;
   std::uint32_t evict_clean(std::uint64_t page);
   void place(std::uint64_t page, std::uint32_t frame);
   void retire(std::uint32_t frame, bool evicted, bool reusable = true);

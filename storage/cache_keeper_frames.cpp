@@ -95,23 +95,19 @@ std::uint32_t CacheKeeper::evict_clean(std::uint64_t page) {
   return Frames::kNone;
 }
 
-/// Whether something is under way whose end will be told of by changed_.
-bool CacheKeeper::anything_moves() const noexcept {
-  return cleaning_ > 0 ||
-         std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.placed && slot.page.busy(); });
+/// Without waiting; kNone when none can be had so.
+std::uint32_t CacheKeeper::take_frame_now(std::uint64_t page) {
+  if (free_.empty()) return evict_clean(page);
+  const std::uint32_t frame = free_.back();
+  free_.pop_back();
+  return frame;
 }
 
 Task<std::uint32_t> CacheKeeper::take_frame(std::uint64_t page) {
   auto& wanted = frames_.signs().wants_unpins;
   bool asked = false;
   for (;;) {
-    std::uint32_t frame = Frames::kNone;
-    if (!free_.empty()) {
-      frame = free_.back();
-      free_.pop_back();
-    } else {
-      frame = evict_clean(page);
-    }
+    const std::uint32_t frame = take_frame_now(page);
     if (frame != Frames::kNone || stopped_) {
       if (asked) wanted.fetch_sub(1, std::memory_order_seq_cst);
       if (frame == Frames::kNone)

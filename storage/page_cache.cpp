@@ -79,16 +79,20 @@ struct PageCache::Copying {
   std::size_t begun = 0;
 };
 
+/// What lies in one page needs no coroutine around that page's.
 Task<> PageCache::copy(bool writing, std::uint64_t offset, std::byte* local, std::size_t bytes) {
-  check_range(offset, bytes, writing ? "put" : "get");
-  if (bytes == 0) co_return;
+  const bool inside = offset <= shape_.bytes && bytes <= shape_.bytes - offset;
   const std::uint64_t first = offset >> page_shift_;
   const std::uint64_t last = (offset + bytes - 1) >> page_shift_;
+  if (!inside || bytes == 0 || first != last) return copy_range(writing, offset, local, bytes);
   if (!writing) read_ahead(first, last);
-  if (first == last) {
-    co_await copy_page(writing, offset, local, bytes);
-    co_return;
-  }
+  return copy_page(writing, offset, local, bytes);
+}
+
+Task<> PageCache::copy_range(bool writing, std::uint64_t offset, std::byte* local, std::size_t bytes) {
+  check_range(offset, bytes, writing ? "put" : "get");
+  if (bytes == 0) co_return;
+  if (!writing) read_ahead(offset >> page_shift_, (offset + bytes - 1) >> page_shift_);
   Copying copying{writing, offset, local, bytes};
   co_await copy_pages(copying);
 }

@@ -75,6 +75,7 @@ class PageCache {
 
   Task<std::uint32_t> ask_keeper(std::uint64_t page, bool writing, const std::byte* whole);
   Task<> write_whole(std::uint64_t page, const std::byte* source);
+  Task<> copy_range(bool writing, std::uint64_t offset, std::byte* local, std::size_t bytes);
   Task<> copy_page(bool writing, std::uint64_t offset, std::byte* local, std::size_t bytes);
   Task<> copy_pages(Copying& copying);
   Task<> help(Copying& copying);

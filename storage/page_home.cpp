@@ -107,9 +107,11 @@ Task<> PageHome::read(std::uint64_t page, Node requester, std::uint32_t frame) {
   } catch (const Error& error) {
     failure = note_failure(error);
   }
-  HomeActions actions;
+  HomeActions actions = std::move(spare_);
+  actions.clear();
   entry(page).page.on_ssd_read(failure, actions);
   perform(page, actions);
+  spare_ = std::move(actions);
   keeper_.deliver();
 }
 
