@@ -245,7 +245,7 @@ Task<std::uint32_t> CacheKeeper::obtain(std::uint64_t page, bool writing, const 
     if (frame == Frames::kNone) {
       frame = take_frame_now(page);
       if (frame == Frames::kNone) frame = co_await take_frame(page);
-      if (frames_.find(page) != Frames::kNone) {  // somebody else was quicker
+      if (frames_.find(page) != Frames::kNone || home_is_lost(page)) {  // meanwhile
         free_frame(frame);
         continue;
       }
