@@ -233,19 +233,20 @@ Task<std::uint32_t> CacheKeeper::obtain(std::uint64_t page, bool writing, const 
   const std::shared_ptr<CacheKeeper> self = shared_from_this();
   if (frames_.signs().wants_unpins.load(std::memory_order_relaxed) != 0) notify();
   for (;;) {
-    if (stopped_) throw Error(std::make_error_code(std::errc::bad_file_descriptor), "the paged segment is closed");
+    if (stopped_) throw closed_error();
     std::uint32_t frame = frames_.try_pin(page, writing);
     if (frame != Frames::kNone) {
       if (whole != nullptr) fill(frame, whole);
       co_return frame;
     }
     if (writing && dirty_count_ >= dirty_max_) co_await wait_for_room_for_dirty();
+    if (stopped_) throw closed_error();
     if (home_is_lost(page)) throw home_lost(page);
     frame = frames_.find(page);
     if (frame == Frames::kNone) {
       frame = take_frame_now(page);
       if (frame == Frames::kNone) frame = co_await take_frame(page);
-      if (frames_.find(page) != Frames::kNone || home_is_lost(page)) {  // meanwhile
+      if (stopped_ || frames_.find(page) != Frames::kNone || home_is_lost(page)) {  // meanwhile
         free_frame(frame);
         continue;
       }

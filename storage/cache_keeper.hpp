@@ -81,6 +81,8 @@ class CacheKeeper : public std::enable_shared_from_this<CacheKeeper> {
   /// Fails what waits. Nothing is sent any more.
   void stop() noexcept;
 
+  bool stopped() const noexcept { return stopped_; }
+
   // --- for its home ---
   Rank& rank() const noexcept { return rank_; }
   /// Null when this cache has none.
@@ -131,7 +133,9 @@ class CacheKeeper : public std::enable_shared_from_this<CacheKeeper> {
     std::uint32_t cleanings = 0;    // puts that ended well
     bool placed = false;
     bool counted_dirty = false;
-    bool cleaning = false;  // its put is under way
+    bool cleaning = false;       // its put is under way
+    bool in_order = false;       // in dirty_order_
+    std::uint32_t own_pins = 0;  // of readers, the keeper's own
   };
 
   static void receive_letter(Rank& rank, const Message& message);
@@ -155,13 +159,21 @@ class CacheKeeper : public std::enable_shared_from_this<CacheKeeper> {
   Task<> wait_and_send(std::uint32_t frame, std::uint64_t page, PageMessage message);
   Task<> send_page(std::uint32_t frame, std::uint64_t page, Node to, std::uint32_t target, PageMessage message,
                    bool exclusive);
-  Task<> wait_unpinned(std::uint32_t frame, std::uint32_t readers_left);
+  /// Which pins are waited for.
+  enum class Others { writers, all, and_own };
+  Task<> wait_unpinned(std::uint32_t frame, Others others);
   void count_dirty(std::uint32_t frame);
+  void note_dirty_order(std::uint32_t frame);
+  void pin_own(std::uint32_t frame) noexcept;
+  void unpin_own(std::uint32_t frame) noexcept;
+  void left(std::uint64_t page);
+  static Error closed_error();
   void cleaning_ended(Slot& slot) noexcept;
   void note_given_away(std::uint32_t frame, const PageMessage& message);
   void notify() noexcept;
   void fill(std::uint32_t frame, const std::byte* whole) noexcept;
-  void fail_waiting(std::uint32_t frame, const Error& error);
+  void fail_waiting(std::uint32_t frame, const Error& error, bool also_whole = true);
+  void fill_for_whole(std::uint32_t frame) noexcept;
   Error error_of(std::uint64_t page, PageFailure failure) const;
   Error home_lost(std::uint64_t page) const;
   bool home_is_lost(std::uint64_t page) const noexcept;
@@ -182,7 +194,7 @@ class CacheKeeper : public std::enable_shared_from_this<CacheKeeper> {
   void write_behind(std::size_t dirty_wanted);
   Task<> wait_for_room_for_dirty();
   Task<> fetch_ahead(std::uint64_t page);
-  Task<> flush_homes(const std::set<std::uint64_t>& elsewhere, std::vector<bool> homes);
+  Task<> flush_alone();
   Task<> settle(std::uint64_t page);
   Task<> sync(Node home);
 
@@ -217,6 +229,7 @@ class CacheKeeper : public std::enable_shared_from_this<CacheKeeper> {
   std::uint32_t forward_frame_ = 0;  // of the letter in hand: where its requester wants the data
   bool delivering_ = false;
   bool evicting_ = false;
+  bool flushing_ = false;
   bool stopped_ = false;
 };
 

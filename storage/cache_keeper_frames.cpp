@@ -58,7 +58,7 @@ void CacheKeeper::retire(std::uint32_t frame, bool evicted, bool reusable) {
 }
 
 Task<> CacheKeeper::retire_when_unpinned(std::uint32_t frame) {
-  co_await wait_unpinned(frame, 0);
+  co_await wait_unpinned(frame, Others::and_own);
   free_frame(frame);
 }
 
@@ -88,6 +88,7 @@ std::uint32_t CacheKeeper::evict_clean(std::uint64_t page) {
     perform(*victim, slots_[*victim].page.on_wish(Wish::evict, 0));
     evicting_ = false;
     CacheCounters::add(frames_.counters().evictions);
+    if (free_.empty()) continue;  // a pin that is about to fail: the frame comes later
     const std::uint32_t frame = free_.back();
     free_.pop_back();
     return frame;
@@ -106,12 +107,12 @@ std::uint32_t CacheKeeper::take_frame_now(std::uint64_t page) {
 Task<std::uint32_t> CacheKeeper::take_frame(std::uint64_t page) {
   auto& wanted = frames_.signs().wants_unpins;
   bool asked = false;
+  const std::uint64_t failures = put_failures_;
   for (;;) {
     const std::uint32_t frame = take_frame_now(page);
     if (frame != Frames::kNone || stopped_) {
       if (asked) wanted.fetch_sub(1, std::memory_order_seq_cst);
-      if (frame == Frames::kNone)
-        throw Error(std::make_error_code(std::errc::operation_canceled), "the paged segment is closed");
+      if (frame == Frames::kNone) throw closed_error();
       co_return frame;
     }
     if (!asked) {
@@ -124,11 +125,10 @@ Task<std::uint32_t> CacheKeeper::take_frame(std::uint64_t page) {
       wanted.fetch_sub(1, std::memory_order_seq_cst);
       throw Error(Errc::peer_lost, "no frame of the page cache can be used any more: too many homes were lost");
     }
-    const std::uint64_t failures = put_failures_;
     write_behind(dirty_count_ - std::min<std::size_t>(dirty_count_, kCleaningMax / 8));
     deliver();
     if (put_failures_ == failures) co_await uninterrupted(changed_);
-    if (put_failures_ != failures && cleaning_ == 0) {
+    if (put_failures_ != failures) {
       wanted.fetch_sub(1, std::memory_order_seq_cst);
       throw Error(*put_failure_);
     }
@@ -158,11 +158,12 @@ bool CacheKeeper::begin_clean(std::uint32_t frame) {
 /// Begins to write the longest dirty pages home until not more than `dirty_wanted` would be left.
 void CacheKeeper::write_behind(std::size_t dirty_wanted) {
   for (std::size_t looked = dirty_order_.size(); looked > 0; --looked) {
-    if (cleaning_ >= kCleaningMax || dirty_count_ - cleaning_ <= dirty_wanted) return;
+    if (cleaning_ >= kCleaningMax || dirty_count_ <= dirty_wanted + cleaning_) return;
     const std::uint32_t frame = dirty_order_.front();
     dirty_order_.pop_front();
+    slots_[frame].in_order = false;
     if (!slots_[frame].counted_dirty || slots_[frame].cleaning) continue;
-    if (!begin_clean(frame)) dirty_order_.push_back(frame);
+    if (!begin_clean(frame)) note_dirty_order(frame);
   }
 }
 
@@ -201,8 +202,9 @@ Task<> CacheKeeper::clean_all() {
     deliver();
     if (!dirty.empty() && put_failures_ == failures) co_await uninterrupted(changed_);
   }
-  while (cleaning_ > 0) co_await uninterrupted(changed_);
+  while (cleaning_ > 0 && !stopped_) co_await uninterrupted(changed_);
   wanted.fetch_sub(1, std::memory_order_seq_cst);
+  if (stopped_) throw closed_error();
   if (put_failures_ != failures) throw Error(*put_failure_);
   if (lost_dirty_) throw Error(*std::exchange(lost_dirty_, std::nullopt));
 }
@@ -248,7 +250,7 @@ Task<OutcomeAndText> sync_there(Rank& rank, std::uint32_t segment) {
   CacheKeeper* keeper = find_keeper(rank, segment);
   if (keeper == nullptr || keeper->home() == nullptr) co_return OutcomeAndText{};
   const auto alive = keeper->alive();
-  co_return co_await outcome_of(keeper->home()->store().flush());
+  co_return co_await outcome_of(keeper->home()->flush());
 }
 
 }  // namespace
@@ -264,33 +266,47 @@ Task<> CacheKeeper::sync(Node home) {
 
 Task<> CacheKeeper::flush() {
   const std::shared_ptr<CacheKeeper> self = shared_from_this();
-  co_await clean_all();
-  const std::set<std::uint64_t> elsewhere = std::exchange(given_away_, {});
-  const std::vector<bool> homes = std::exchange(homes_touched_, std::vector<bool>(shape_.map.homes));
-  const Result<> result = co_await as_result(flush_homes(elsewhere, homes));
-  if (result.ok()) co_return;
-  given_away_.insert(elsewhere.begin(), elsewhere.end());  // the next flush tries all of it again
-  for (std::size_t i = 0; i < homes.size(); ++i)
-    if (homes[i]) homes_touched_[i] = true;
-  throw Error(result.error());
+  // One after the other: what an earlier one has taken from the lists is durable only when that one has ended.
+  while (flushing_) co_await uninterrupted(changed_);
+  flushing_ = true;
+  const Result<> result = co_await as_result(flush_alone());
+  flushing_ = false;
+  notify();
+  if (!result.ok()) throw Error(result.error());
 }
 
-Task<> CacheKeeper::flush_homes(const std::set<std::uint64_t>& elsewhere, std::vector<bool> homes) {
+Task<> CacheKeeper::flush_alone() {
+  co_await clean_all();
+  const std::set<std::uint64_t> elsewhere = std::exchange(given_away_, {});
+  std::vector<bool> homes = std::exchange(homes_touched_, std::vector<bool>(shape_.map.homes));
+  std::optional<Error> first;
+  // What failed is tried again by the next flush, unless it is gone for good.
+  const auto failed = [&first](const Error& error) {
+    if (!first) first.emplace(error);
+    return error.code() != make_error_code(Errc::page_lost) && error.code() != make_error_code(Errc::peer_lost);
+  };
   for (const std::uint64_t page : elsewhere) {
-    co_await settle(page);
+    const Result<> settled = co_await as_result(settle(page));
+    if (!settled.ok() && failed(settled.error())) given_away_.insert(page);
     homes[shape_.map.home_of(page)] = true;
   }
-  PromiseBase& own = co_await this_coroutine();
-  Scope scope(own.loop(), &own.scope());
-  for (Node home = 0; home < homes.size(); ++home)
-    if (homes[home]) scope.spawn(sync(home));
-  co_await scope.join();
+  std::vector<Task<Result<>>> syncs;
+  std::vector<Node> synced;
+  for (Node home = 0; home < homes.size(); ++home) {
+    if (!homes[home]) continue;
+    syncs.push_back(as_result(sync(home)));
+    synced.push_back(home);
+  }
+  const std::vector<Result<>> results = co_await when_all(std::move(syncs));
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (!results[i].ok() && failed(results[i].error())) homes_touched_[synced[i]] = true;
+  if (first) throw Error(*first);
 }
 
 Task<> CacheKeeper::make_checkpoint(std::string name) {
   const std::shared_ptr<CacheKeeper> self = shared_from_this();
   ++epoch_;
-  if (home_ != nullptr) co_await home_->store().checkpoint(std::move(name), epoch_);
+  if (home_ != nullptr) co_await home_->checkpoint(std::move(name), epoch_);
 }
 
 void CacheKeeper::release_old_checkpoints() noexcept {

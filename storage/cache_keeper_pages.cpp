@@ -30,7 +30,6 @@ void CacheKeeper::serve_waiting(std::uint32_t frame) {
     const bool unknown = slot.page.state() == PageState::I;
     const CacheActions actions = slot.page.on_wish(wish, last_number_ + 1);
     if (actions.ready) {
-      // Before anybody else has it: the frame may hold no page yet.
       if (waiting.whole != nullptr) fill(frame, waiting.whole);
       frames_.head(frame).pin(waiting.writing);
       *link = waiting.next;
@@ -53,12 +52,26 @@ void CacheKeeper::fill(std::uint32_t frame, const std::byte* whole) noexcept {
               std::min<std::uint64_t>(frames_.shape().page_bytes, shape_.bytes - offset));
 }
 
-void CacheKeeper::fail_waiting(std::uint32_t frame, const Error& error) {
-  for (Waiting* waiting = std::exchange(slots_[frame].first, nullptr); waiting != nullptr;) {
-    Waiting* next = waiting->next;
-    waiting->error.emplace(error);
-    waiting->done.set();
-    waiting = next;
+/// Before anybody else may see it: a page that was granted without data, to be written as a whole, is still another's
+/// in this frame.
+void CacheKeeper::fill_for_whole(std::uint32_t frame) noexcept {
+  for (Waiting* waiting = slots_[frame].first; waiting != nullptr; waiting = waiting->next) {
+    if (waiting->whole == nullptr) continue;
+    fill(frame, std::exchange(waiting->whole, nullptr));
+    return;
+  }
+}
+
+void CacheKeeper::fail_waiting(std::uint32_t frame, const Error& error, bool also_whole) {
+  for (Waiting** link = &slots_[frame].first; *link != nullptr;) {
+    Waiting& waiting = **link;
+    if (waiting.whole != nullptr && !also_whole) {
+      link = &waiting.next;
+      continue;
+    }
+    *link = waiting.next;
+    waiting.error.emplace(error);
+    waiting.done.set();
   }
 }
 
@@ -83,9 +96,10 @@ void CacheKeeper::perform(std::uint32_t frame, const CacheAction& action) {
         send_home(slot.number, action.message, frame);
       break;
     case CacheDeed::send_data: {
-      head.pin(false);  // until it is sent
+      pin_own(frame);  // until it is sent
       const bool exclusive = !slot.page.readable();
       head.allow(!exclusive, slot.page.writable());  // before it is read
+      if (exclusive) leaving_.push_back(slot.number);
       spawn(send_page(frame, slot.number, action.to, forward_frame_, action.message, exclusive));
       break;
     }
@@ -93,6 +107,7 @@ void CacheKeeper::perform(std::uint32_t frame, const CacheAction& action) {
       head.allow(true, false);  // and those who wait are served once `done` is on its way: see receive()
       break;
     case CacheDeed::became_writable:
+      fill_for_whole(frame);
       head.allow(true, true);
       break;
     case CacheDeed::lost_write_right:
@@ -113,10 +128,11 @@ void CacheKeeper::perform(std::uint32_t frame, const CacheAction& action) {
       ++put_failures_;
       put_failure_.emplace(error_of(slot.number, action.message.failure));
       cleaning_ended(slot);
-      dirty_order_.push_back(frame);
+      note_dirty_order(frame);
       break;
     case CacheDeed::failed:
-      fail_waiting(frame, error_of(slot.number, action.message.failure));
+      // Who writes the whole of a lost page mends it: he asks again.
+      fail_waiting(frame, error_of(slot.number, action.message.failure), action.message.failure != PageFailure::lost);
       retire(frame, false);
       break;
   }
@@ -138,23 +154,27 @@ void CacheKeeper::send_when_unpinned(std::uint32_t frame, const PageMessage& mes
   const std::uint64_t page = slots_[frame].number;
   if (!frames_.head(frame).pinned()) return send_home(page, message, frame);
   leaving_.push_back(page);
-  frames_.head(frame).pin(false);  // so that the frame stays this page's
+  pin_own(frame);  // so that the frame stays this page's
   spawn(wait_and_send(frame, page, message));
 }
 
-Task<> CacheKeeper::wait_and_send(std::uint32_t frame, std::uint64_t page, PageMessage message) {
-  co_await wait_unpinned(frame, 1);
-  frames_.head(frame).unpin(false);
-  send_home(page, message, frame);
+void CacheKeeper::left(std::uint64_t page) {
   leaving_.erase(std::find(leaving_.begin(), leaving_.end(), page));
+}
+
+Task<> CacheKeeper::wait_and_send(std::uint32_t frame, std::uint64_t page, PageMessage message) {
+  co_await wait_unpinned(frame, Others::all);
+  unpin_own(frame);
+  send_home(page, message, frame);
+  left(page);
   notify();
   deliver();
 }
 
-/// The frame is pinned for this.
+/// The frame is pinned for this, and the page is leaving if `exclusive`.
 Task<> CacheKeeper::send_page(std::uint32_t frame, std::uint64_t page, Node to, std::uint32_t target,
                               PageMessage message, bool exclusive) {
-  co_await wait_unpinned(frame, exclusive ? 1 : ~std::uint32_t{0});
+  co_await wait_unpinned(frame, exclusive ? Others::all : Others::writers);
   PageLetter letter;
   letter.message = message;
   letter.page = page;
@@ -165,18 +185,34 @@ Task<> CacheKeeper::send_page(std::uint32_t frame, std::uint64_t page, Node to, 
   } catch (const Error&) {
     // The requester is lost; its home hears of that.
   }
-  frames_.head(frame).unpin(false);
+  unpin_own(frame);
+  if (exclusive) left(page);
   notify();
   deliver();
 }
 
-/// Until no writer and at most `readers_left` readers have it pinned.
-Task<> CacheKeeper::wait_unpinned(std::uint32_t frame, std::uint32_t readers_left) {
-  const FrameHead& head = frames_.head(frame);
-  if (head.writers() == 0 && head.readers() <= readers_left) co_return;
+void CacheKeeper::pin_own(std::uint32_t frame) noexcept {
+  ++slots_[frame].own_pins;
+  frames_.head(frame).pin(false);
+}
+
+void CacheKeeper::unpin_own(std::uint32_t frame) noexcept {
+  --slots_[frame].own_pins;
+  frames_.head(frame).unpin(false);
+}
+
+/// Until nobody but the keeper itself has it pinned, or not for writing, or the keeper neither.
+Task<> CacheKeeper::wait_unpinned(std::uint32_t frame, Others others) {
+  const auto pinned = [this, frame, others] {
+    const FrameHead& head = frames_.head(frame);
+    if (head.writers() > 0) return true;
+    if (others == Others::writers) return false;
+    return head.readers() > (others == Others::and_own ? 0 : slots_[frame].own_pins);
+  };
+  if (!pinned()) co_return;
   auto& wanted = frames_.signs().wants_unpins;
   wanted.fetch_add(1, std::memory_order_seq_cst);
-  while (!stopped_ && (head.writers() > 0 || head.readers() > readers_left)) co_await uninterrupted(changed_);
+  while (!stopped_ && pinned()) co_await uninterrupted(changed_);
   wanted.fetch_sub(1, std::memory_order_seq_cst);
 }
 
@@ -192,6 +228,11 @@ void CacheKeeper::count_dirty(std::uint32_t frame) {
     return notify();
   }
   ++dirty_count_;
+  note_dirty_order(frame);
+}
+
+void CacheKeeper::note_dirty_order(std::uint32_t frame) {
+  if (std::exchange(slots_[frame].in_order, true)) return;
   dirty_order_.push_back(frame);
 }
 
@@ -209,6 +250,10 @@ void CacheKeeper::note_given_away(std::uint32_t frame, const PageMessage& messag
 }
 
 // --- errors ---
+
+Error CacheKeeper::closed_error() {
+  return {std::make_error_code(std::errc::bad_file_descriptor), "the paged segment is closed"};
+}
 
 Error CacheKeeper::error_of(std::uint64_t page, PageFailure failure) const {
   const std::uint32_t home = shape_.map.home_of(page);

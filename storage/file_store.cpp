@@ -53,7 +53,7 @@ FileStore::FileStore(StoreFile file, const Superblock& superblock, LoadedManifes
       manifest_which_(loaded.which),
       mark_found_(loaded.mark),
       sequence_(manifest_.sequence),
-      generation_(manifest_.base.generation),
+      generation_(std::max(manifest_.base.generation, loaded.mark.generation)),
       incarnation_(random_word()),
       changed_(plan_.pages),
       changing_(plan_.pages) {

@@ -105,6 +105,7 @@ class FileStore final : public PageStore {
   const std::uint64_t incarnation_;       // of this opening, for the names of groups
   std::uint64_t released_before_ = 0;     // checkpoints of smaller epochs go with the next manifest,
   std::uint64_t newest_epoch_ = kLatest;  // and so do those of greater ones
+  bool log_doubt_ = false;                // the log may hold blocks of a flush that did not succeed
   bool doubt_ = false;                    // the other manifest's place may hold one that is not manifest_
   bool rebase_ = false;                   // the present state is an older checkpoint, to which the log does not lead
   std::error_code broken_;

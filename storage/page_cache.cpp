@@ -124,6 +124,10 @@ Task<> PageCache::copy_pages(Copying& copying) {
   Scope scope(self.loop(), &self.scope());
   for (std::size_t i = 0; i < helpers && copying.begun < copying.bytes; ++i) scope.spawn(help(copying));
   co_await scope.join();
+  if (copying.begun < copying.bytes)
+    throw Error(self.scope().cancelled(),
+                fmt::format("{} on rank {}: cancelled after {} of {} bytes", copying.writing ? "put" : "get",
+                            rank_.id(), copying.begun, copying.bytes));
 }
 
 Task<> PageCache::help(Copying& copying) {
@@ -264,8 +268,14 @@ Task<> PageCache::answer_acquire(Rank& rank, std::uint32_t asker, std::uint64_t 
   }
   const bool own_code = code.category() == coracle_category();
   const std::span<const char> bytes(text);
-  co_await rank.request(asker, take_acquired, std::as_bytes(bytes), cookie, frame,
-                        static_cast<std::uint64_t>(code.value()), own_code ? 1 : 0);
+  const Result<> told = co_await as_result(rank.request(asker, take_acquired, std::as_bytes(bytes), cookie, frame,
+                                                        static_cast<std::uint64_t>(code.value()), own_code ? 1 : 0));
+  if (told.ok() || frame == Frames::kNone) co_return;
+  // The asker is lost, and will not let go of it.
+  CacheKeeper* keeper = rank.local<SegmentTable>().find(segment);
+  if (keeper == nullptr) co_return;
+  keeper->frames().head(frame).unpin(writing);
+  keeper->unpinned();
 }
 
 void PageCache::take_acquired(Rank&, const Message& message) {

@@ -92,6 +92,8 @@ std::uint32_t PageHome::frame_of(std::uint64_t page, Node requester) {
 Task<> PageHome::read(std::uint64_t page, Node requester, std::uint32_t frame) {
   PageFailure failure = PageFailure::none;
   const std::size_t bytes = store_->shape().page_bytes;
+  while (checkpointing_) co_await uninterrupted(gate_);
+  ++transfers_;
   const bool from_device = !store_->empty(map_.place_of(page));
   try {
     if (std::byte* target = keeper_.reach_frame(requester, frame)) {
@@ -107,6 +109,7 @@ Task<> PageHome::read(std::uint64_t page, Node requester, std::uint32_t frame) {
   } catch (const Error& error) {
     failure = note_failure(error);
   }
+  transfer_ended();
   HomeActions actions = std::move(spare_);
   actions.clear();
   entry(page).page.on_ssd_read(failure, actions);
@@ -115,7 +118,35 @@ Task<> PageHome::read(std::uint64_t page, Node requester, std::uint32_t frame) {
   keeper_.deliver();
 }
 
+void PageHome::transfer_ended() noexcept {
+  --transfers_;
+  if (!checkpointing_) return;
+  gate_.set();
+  gate_.reset();
+}
+
+Task<> PageHome::flush() {
+  while (checkpointing_) co_await uninterrupted(gate_);
+  ++transfers_;
+  const Result<> flushed = co_await as_result(store_->flush());
+  transfer_ended();
+  if (!flushed.ok()) throw Error(flushed.error());
+}
+
+Task<> PageHome::checkpoint(std::string name, std::uint64_t epoch) {
+  while (checkpointing_) co_await uninterrupted(gate_);
+  checkpointing_ = true;
+  while (transfers_ > 0) co_await uninterrupted(gate_);
+  const Result<> made = co_await as_result(store_->checkpoint(std::move(name), epoch));
+  checkpointing_ = false;
+  gate_.set();
+  gate_.reset();
+  if (!made.ok()) throw Error(made.error());
+}
+
 Task<> PageHome::write(std::uint64_t page, Node owner, std::uint32_t frame) {
+  while (checkpointing_) co_await uninterrupted(gate_);
+  ++transfers_;
   PageFailure failure = PageFailure::none;
   const std::size_t bytes = store_->shape().page_bytes;
   try {
@@ -130,6 +161,7 @@ Task<> PageHome::write(std::uint64_t page, Node owner, std::uint32_t frame) {
   } catch (const Error& error) {
     failure = note_failure(error);
   }
+  transfer_ended();
   Entry& known = entry(page);
   ++(failure == PageFailure::none ? known.puts : known.failed_puts);
   HomeActions actions;
@@ -150,7 +182,8 @@ Task<> PageHome::settle(std::uint64_t page) {
   ++first.settling;
   const std::uint32_t puts = first.puts;
   const std::uint32_t failed = first.failed_puts;
-  while (entry(page).puts == puts && entry(page).failed_puts == failed && !entry(page).page.lost()) {
+  while (!keeper_.stopped() && entry(page).puts == puts && entry(page).failed_puts == failed &&
+         !entry(page).page.lost()) {
     const Node owner = entry(page).page.owner();
     if (owner == kNobody && entry(page).page.idle()) break;
     if (owner != kNobody) keeper_.recall(owner, page);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/event.hpp"
 #include "runtime/task.hpp"
 #include "storage/frames.hpp"
 #include "storage/page_buffers.hpp"
@@ -36,6 +37,10 @@ class PageHome {
   void receive(const PageLetter& letter);
   /// That cache is no more.
   void dead(Node node);
+  /// What was written before is durable when it returns.
+  Task<> flush();
+  /// As the store's, while reads and writes wait.
+  Task<> checkpoint(std::string name, std::uint64_t epoch);
   /// Returns when the SSD has what the page's owner had when it was called, if it had an owner.
   Task<> settle(std::uint64_t page);
   /// Of the latest failure of the file, for the words of an error; "" when there was none.
@@ -57,6 +62,7 @@ class PageHome {
   Task<> read(std::uint64_t page, Node requester, std::uint32_t frame);
   Task<> write(std::uint64_t page, Node owner, std::uint32_t frame);
   PageFailure note_failure(const Error& error);
+  void transfer_ended() noexcept;
   void forget_if_idle(std::uint64_t page);
 
   CacheKeeper& keeper_;
@@ -66,6 +72,9 @@ class PageHome {
   std::unordered_map<std::uint64_t, Entry> entries_;
   HomeActions spare_;  // so that messages need no allocation
   std::string last_failure_;
+  std::size_t transfers_ = 0;  // of the file, under way
+  bool checkpointing_ = false;
+  Event gate_;  // a transfer, or a checkpoint, has ended: set and reset
   bool cooperative_;
 };
 

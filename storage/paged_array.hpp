@@ -16,6 +16,7 @@ class PagedArray {
  public:
   static_assert(std::is_trivially_copyable_v<T>, "pages hold bytes");
   static Task<PagedArray> create(Team& team, PagedOptions options, std::uint64_t count) {
+    if (count > ~std::uint64_t{0} / sizeof(T)) throw Error(Errc::bad_input, "a paged array of 2^64 bytes or more");
     options.bytes = count * sizeof(T);
     PagedArray array(co_await PagedSegment::create(team, std::move(options)));
     co_return array;
@@ -30,10 +31,10 @@ class PagedArray {
   PagedSegment& segment() noexcept { return segment_; }
 
   PagedTransfer get(std::uint64_t index, std::span<T> target) {
-    return segment_.get(index * sizeof(T), std::as_writable_bytes(target));
+    return segment_.get(place(index), std::as_writable_bytes(target));
   }
   PagedTransfer put(std::uint64_t index, std::span<const T> source) {
-    return segment_.put(index * sizeof(T), std::as_bytes(source));
+    return segment_.put(place(index), std::as_bytes(source));
   }
   Task<T> get(std::uint64_t index) {
     T value;
@@ -72,6 +73,10 @@ class PagedArray {
   Task<> close() { co_await segment_.close(); }
 
  private:
+  /// Beyond the segment's end, without wrapping around, for elements that it has not.
+  static std::uint64_t place(std::uint64_t index) noexcept {
+    return index > ~std::uint64_t{0} / sizeof(T) ? ~std::uint64_t{0} : index * sizeof(T);
+  }
   PagedSegment segment_;
 };
 

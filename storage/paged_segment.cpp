@@ -166,7 +166,7 @@ void PagedSegment::prefetch(std::uint64_t offset, std::uint64_t bytes) {
   storage::PageCache& cache = state_->cache();
   if (bytes == 0 || offset >= cache.shape().bytes) return;
   const std::uint64_t first = offset / cache.shape().page_bytes;
-  const std::uint64_t end = std::min(offset + bytes, cache.shape().bytes);
+  const std::uint64_t end = offset + std::min(bytes, cache.shape().bytes - offset);
   cache.prefetch(first, (end - 1) / cache.shape().page_bytes - first + 1);
 }
 

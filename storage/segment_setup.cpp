@@ -340,6 +340,7 @@ Task<> flush(SegmentParts& parts) {
 
 Task<> checkpoint(SegmentParts& parts, std::string name) {
   Team& team = *parts.team;
+  co_await agree(team, std::nullopt);  // what anybody has put before he came here is in it
   std::optional<Error> failure;
   if (parts.keeper != nullptr) {
     const Result<> cleaned = co_await as_result(parts.keeper->clean_all());
@@ -357,18 +358,21 @@ Task<> checkpoint(SegmentParts& parts, std::string name) {
 Task<> close(SegmentParts& parts) {
   Team& team = *parts.team;
   std::optional<Error> failure;
+  const Result<> come = co_await as_result(agree(team, std::nullopt));  // nobody puts any more
   if (parts.keeper != nullptr) {
     const Result<> flushed = co_await as_result(parts.keeper->flush());
     if (!flushed.ok()) failure = flushed.error();
     co_await parts.keeper->quiesce();  // what it has asked of others must be answered before they go
   }
-  const Result<> agreed = co_await as_result(agree(team, failure));
+  Result<> agreed = come;
+  if (come.ok()) agreed = co_await as_result(agree(team, failure));
   if (parts.keeper != nullptr) {
     const Result<> closed = co_await as_result(parts.keeper->close());
     if (!closed.ok()) failure = closed.error();
   }
   agreed.value();
   co_await agree(team, failure);
+  parts.closed = true;
   drop(parts);
 }
 
@@ -397,7 +401,7 @@ PagedCounts counts(const SegmentParts& parts) {
 void drop(SegmentParts& parts) noexcept {
   Rank& rank = parts.team->rank();
   if (parts.number == 0 || rank.id() != parts.keepers[parts.own]) return;
-  rank.local<SegmentTable>().close(parts.number, parts.own);
+  rank.local<SegmentTable>().close(parts.number, parts.own, parts.closed ? nullptr : parts.keeper);
   parts.number = 0;
   if (parts.keeper != nullptr) parts.keeper->stop();
 }

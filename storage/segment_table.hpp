@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -25,10 +26,12 @@ class SegmentTable {
     return nullptr;
   }
   void add(std::uint32_t segment, CacheKeeper& keeper) { keepers_.emplace_back(segment, &keeper); }
-  /// From now on peers are told that it is closed here; `own`: the number of this rank's cache in it.
-  void close(std::uint32_t segment, std::uint32_t own) {
+  /// From now on peers are told that it is closed here; `own`: the number of this rank's cache in it. `abandoned`: its
+  /// keeper, where it was not closed by all: others may still write to its memory, which stays until the rank ends.
+  void close(std::uint32_t segment, std::uint32_t own, std::shared_ptr<CacheKeeper> abandoned) {
     std::erase_if(keepers_, [=](const auto& each) { return each.first == segment; });
     closed_.emplace_back(segment, own);
+    if (abandoned != nullptr) abandoned_.push_back(std::move(abandoned));
   }
   /// The number of this rank's cache in a segment that is closed here.
   std::optional<std::uint32_t> own_in_closed(std::uint32_t segment) const noexcept {
@@ -43,6 +46,7 @@ class SegmentTable {
  private:
   std::vector<std::pair<std::uint32_t, CacheKeeper*>> keepers_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> closed_;
+  std::vector<std::shared_ptr<CacheKeeper>> abandoned_;
   std::uint32_t next_ = 1;
 };
 

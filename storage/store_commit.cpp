@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/combinators.hpp"
 #include "runtime/error.hpp"
 #include "storage/file_store.hpp"
 
@@ -53,7 +54,9 @@ class FileStore::Attempt {
     if (!succeeded_) {
       store_.changed_.add_all(store_.changing_);
       store_.changes_ = store_.changed_.count();
-      if (store_.doubt_) store_.slots_.of(SlotUse::flushed).add_all(store_.slots_.of(SlotUse::flushing));
+      // What may be in the file as a whole flush must be found whole by open().
+      if (store_.doubt_ || store_.log_doubt_)
+        store_.slots_.of(SlotUse::flushed).add_all(store_.slots_.of(SlotUse::flushing));
     }
     store_.changing_.clear();
     store_.slots_.of(SlotUse::flushing).clear();
@@ -63,6 +66,7 @@ class FileStore::Attempt {
   void succeeded() noexcept {
     std::swap(store_.slots_.of(SlotUse::flushed), store_.slots_.of(SlotUse::flushing));
     store_.commits_done_ = number_;
+    store_.log_doubt_ = false;
     succeeded_ = true;
   }
 
@@ -137,7 +141,8 @@ Task<> FileStore::commit(const CheckpointInfo* wish) {
     co_await commit_to_log(attempt.changes());
   }
   attempt.succeeded();  // at once after the sync: what it made durable must not be overwritten
-  co_await put_mark();
+  // Only a hint, and what was committed is durable: without it, open() compares pages.
+  static_cast<void>(co_await as_result(put_mark()));
 }
 
 AlignedBuffer FileStore::log_blocks(std::uint64_t changes, bool synced, LogEnd& end) const {
@@ -171,6 +176,7 @@ Task<> FileStore::commit_to_log(std::uint64_t changes) {
     next.checkpoints.erase(next.checkpoints.begin());
     co_await put_manifest(next);
   }
+  log_doubt_ = true;
   co_await file_.write_all(blocks.data(), blocks.size(), StorePlan::log_at() + log_end_.sequence * kBlockBytes,
                            "the log");
   co_await sync();

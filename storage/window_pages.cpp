@@ -221,7 +221,8 @@ Task<> WindowPages::reserve() {
       co_await evict(victim);
       ++counts_.evicted;
     } catch (...) {
-      // Its stores are kept; perhaps another page can go.
+      // Its stores are kept; perhaps another page can go. Not when this window ends: the segment may be gone then.
+      if (scope_.cancelled()) throw;
       if (++failures > resident_max_) throw;
     }
   }

@@ -277,7 +277,7 @@ TEST_CASE("coracle bench pages: hits and misses; other caches; and what cooperat
     CHECK(one.last["misses"].at("details").at("counts").at("ssd_reads").get<int>() > 0);
     for (const char* nodes : {"1", "2"}) {
       Parts two = pages_parts({"--place", placement, "-n", "2", "--nodes", nodes});
-      CHECK(two.rows == std::map<std::string, int>{{"peers", 6 * 2}});
+      CHECK(two.rows == std::map<std::string, int>{{"peers", 4 * 2}});
       const nlohmann::json& details = two.last["peers"].at("details");
       CHECK(details.at("peer").at("from_peers") == details.at("peer").at("operations"));
       CHECK(details.at("peer").at("ssd_reads") == 0);

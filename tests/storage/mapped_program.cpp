@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "runtime/thread_sanitizer.hpp"
 #include "storage/mapped_segment.hpp"
 #include "storage/paged_segment.hpp"
 
@@ -66,6 +67,11 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "skipped: {}\n", support.reason);
     return 77;
   }
+#ifdef CORACLE_THREAD_SANITIZER
+  fmt::print(stderr,
+             "skipped: ThreadSanitizer can't see that write protection orders stores before the loop's reads\n");
+  return 77;
+#endif
   const std::string folder = argv[1];
   return coracle::run(argc, argv, [folder](Rank& self) { return stripes(self, folder); });
 }

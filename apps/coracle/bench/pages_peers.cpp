@@ -175,6 +175,7 @@ Task<Reading> read_together(Bench& bench, std::uint64_t bytes, std::uint64_t cac
 
 Task<> bench_page_peers(Bench& bench) {
   for (const std::uint64_t page_bytes : kPages) {
+    if (bench.plan.quick && page_bytes > 256 << 10) break;
     // Enough of them to be measured, and no more: all is read many times over.
     const std::uint64_t most = bench.plan.quick ? 8 : 512;
     const std::uint64_t frames = std::clamp<std::uint64_t>(bench.pages->cache_bytes / page_bytes, 8, most);
@@ -199,6 +200,7 @@ Task<> bench_page_cooperation(Bench& bench) {
     const Reading alone = co_await read_together(bench, bytes, cache_bytes, false);
     const Reading together = co_await read_together(bench, bytes, cache_bytes, true);
     if (!bench.keeps_time()) continue;
+    const std::uint64_t gets = bytes / (64 << 10) * bench.self.size();
     const std::string name = fmt::format("{} of data, caches of {}", size_text(static_cast<double>(bytes)),
                                          size_text(static_cast<double>(cache_bytes)));
     const auto figure = [](double value) { return Figure{value, value, value}; };
@@ -206,8 +208,8 @@ Task<> bench_page_cooperation(Bench& bench) {
     Row row{name, "reads", reads(together), "without cooperation", reads(alone), 0, {}};
     row.details = {{"part", "cooperation"},
                    {"data_per_cache", caches},
-                   {"with", json_of(together.counts, bytes)},
-                   {"without", json_of(alone.counts, bytes)}};
+                   {"with", json_of(together.counts, gets)},
+                   {"without", json_of(alone.counts, gets)}};
     const std::string title = "all read the same, pages of 64 KiB; " + where(bench.self);
     bench.report.add("Pages: reads of the files when " + title, std::move(row));
     bench.report.add("Pages: time when " + title,
