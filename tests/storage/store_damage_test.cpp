@@ -83,7 +83,7 @@ TEST_CASE_FIXTURE(Fixture, "store: a damaged page is told by its number and no o
   const auto failure = failure_of(loop, read_page(*store, 5));
   CHECK(failure.code == Errc::page_damaged);
   mentions(failure.text, "page 5 of " + path);
-  for (const std::uint64_t page : {0, 4, 6}) CHECK(failure_of(loop, read_page(*store, page)).text == "");
+  for (const std::uint64_t page : {0U, 4U, 6U}) CHECK(failure_of(loop, read_page(*store, page)).text == "");
   loop.run(store->close());
   const StoreReport found = report();
   REQUIRE(found.faults.size() >= 1);
