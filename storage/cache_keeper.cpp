@@ -31,7 +31,9 @@ CacheKeeper::CacheKeeper(Rank& rank, const Shape& shape, const PagedOptions& opt
   for (std::uint32_t frame = frames.shape().frames; frame > 0; --frame) free_.push_back(frame - 1);
 }
 
-CacheKeeper::~CacheKeeper() = default;
+CacheKeeper::~CacheKeeper() {
+  if (!closed_) rank_.local<SegmentTable>().abandon(std::move(memory_.slab));
+}
 
 void CacheKeeper::start() {
   rank_.service().spawn(watch_losses(rank_, weak_from_this()));
@@ -303,6 +305,7 @@ Task<> CacheKeeper::close() {
   const std::shared_ptr<CacheKeeper> self = shared_from_this();
   stop();
   while (under_way_ > 0) co_await uninterrupted(changed_);
+  closed_ = true;
   if (home_ != nullptr) co_await home_->store().close();
 }
 

@@ -231,6 +231,7 @@ class CacheKeeper : public std::enable_shared_from_this<CacheKeeper> {
   bool evicting_ = false;
   bool flushing_ = false;
   bool stopped_ = false;
+  bool closed_ = false;
 };
 
 }  // namespace coracle::storage

@@ -372,7 +372,6 @@ Task<> close(SegmentParts& parts) {
   }
   agreed.value();
   co_await agree(team, failure);
-  parts.closed = true;
   drop(parts);
 }
 
@@ -401,7 +400,7 @@ PagedCounts counts(const SegmentParts& parts) {
 void drop(SegmentParts& parts) noexcept {
   Rank& rank = parts.team->rank();
   if (parts.number == 0 || rank.id() != parts.keepers[parts.own]) return;
-  rank.local<SegmentTable>().close(parts.number, parts.own, parts.closed ? nullptr : parts.keeper);
+  rank.local<SegmentTable>().close(parts.number, parts.own);
   parts.number = 0;
   if (parts.keeper != nullptr) parts.keeper->stop();
 }

@@ -28,7 +28,6 @@ struct SegmentParts {
   std::uint32_t own = 0;                ///< Which of the caches serves this member.
   std::shared_ptr<CacheKeeper> keeper;  ///< Of the members that keep a cache.
   std::unique_ptr<PageCache> cache;
-  bool closed = false;
 };
 
 // As the functions of PagedSegment. Collective, but for flush, advise, counts and drop.

@@ -1,11 +1,13 @@
 // SegmentTable: the paged segments whose caches this rank keeps, by their numbers, for messages that name them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include "runtime/segment.hpp"
 
 namespace coracle {
 class Rank;
@@ -26,13 +28,14 @@ class SegmentTable {
     return nullptr;
   }
   void add(std::uint32_t segment, CacheKeeper& keeper) { keepers_.emplace_back(segment, &keeper); }
-  /// From now on peers are told that it is closed here; `own`: the number of this rank's cache in it. `abandoned`: its
-  /// keeper, where it was not closed by all: others may still write to its memory, which stays until the rank ends.
-  void close(std::uint32_t segment, std::uint32_t own, std::shared_ptr<CacheKeeper> abandoned) {
+  /// From now on peers are told that it is closed here; `own`: the number of this rank's cache in it.
+  void close(std::uint32_t segment, std::uint32_t own) {
     std::erase_if(keepers_, [=](const auto& each) { return each.first == segment; });
     closed_.emplace_back(segment, own);
-    if (abandoned != nullptr) abandoned_.push_back(std::move(abandoned));
   }
+  /// The frames of a cache that was not closed by all: others may still write to them, so they stay until the rank
+  /// ends.
+  void abandon(Slab<std::byte> frames) { abandoned_.push_back(std::move(frames)); }
   /// The number of this rank's cache in a segment that is closed here.
   std::optional<std::uint32_t> own_in_closed(std::uint32_t segment) const noexcept {
     for (const auto& [number, own] : closed_)
@@ -46,7 +49,7 @@ class SegmentTable {
  private:
   std::vector<std::pair<std::uint32_t, CacheKeeper*>> keepers_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> closed_;
-  std::vector<std::shared_ptr<CacheKeeper>> abandoned_;
+  std::vector<Slab<std::byte>> abandoned_;
   std::uint32_t next_ = 1;
 };
 
