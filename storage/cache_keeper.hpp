@@ -168,6 +168,8 @@ class CacheKeeper : public std::enable_shared_from_this<CacheKeeper> {
   void unpin_own(std::uint32_t frame) noexcept;
   void left(std::uint64_t page);
   static Error closed_error();
+  /// The latest; only after one.
+  Error put_failure() const { return put_failure_ ? *put_failure_ : closed_error(); }
   void cleaning_ended(Slot& slot) noexcept;
   void note_given_away(std::uint32_t frame, const PageMessage& message);
   void notify() noexcept;

@@ -130,7 +130,7 @@ Task<std::uint32_t> CacheKeeper::take_frame(std::uint64_t page) {
     if (put_failures_ == failures) co_await uninterrupted(changed_);
     if (put_failures_ != failures) {
       wanted.fetch_sub(1, std::memory_order_seq_cst);
-      throw Error(*put_failure_);
+      throw put_failure();
     }
   }
 }
@@ -174,7 +174,7 @@ Task<> CacheKeeper::wait_for_room_for_dirty() {
     deliver();
     if (cleaning_ == 0) co_return;  // all are pinned by writers, or on their way elsewhere
     co_await uninterrupted(changed_);
-    if (put_failures_ != failures) throw Error(*put_failure_);
+    if (put_failures_ != failures) throw put_failure();
   }
 }
 
@@ -205,8 +205,12 @@ Task<> CacheKeeper::clean_all() {
   while (cleaning_ > 0 && !stopped_) co_await uninterrupted(changed_);
   wanted.fetch_sub(1, std::memory_order_seq_cst);
   if (stopped_) throw closed_error();
-  if (put_failures_ != failures) throw Error(*put_failure_);
-  if (lost_dirty_) throw Error(*std::exchange(lost_dirty_, std::nullopt));
+  if (put_failures_ != failures) throw put_failure();
+  if (lost_dirty_) {
+    const Error told = *lost_dirty_;
+    lost_dirty_.reset();
+    throw Error(told);
+  }
 }
 
 // --- durability ---
