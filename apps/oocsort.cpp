@@ -19,8 +19,7 @@
 namespace coracle::oocsort {
 namespace {
 
-Task<> generate(Rank& self, const Options& options) {
-  const std::uint64_t count = *options.generated;
+Task<> generate(Rank& self, const Options& options, std::uint64_t count) {
   NewFile file = co_await NewFile::make(self.world(), options.output, count * options.shape.bytes, options.force);
   const std::uint64_t first = first_of(count, self.size(), self.id());
   const std::uint64_t end = first_of(count, self.size(), self.id() + 1);
@@ -44,7 +43,7 @@ int start(int argc, char** argv) {
   if (const int* const status = std::get_if<int>(&parsed)) return leave(argc, argv, *status);
   const Options& options = std::get<Options>(parsed);
   return run(argc, argv, [&options](Rank& self) {
-    return run_agreed(self, options.generated ? generate(self, options) : sort(self, options));
+    return run_agreed(self, options.generated ? generate(self, options, *options.generated) : sort(self, options));
   });
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
-#include <optional>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -23,7 +23,7 @@ Task<> nothing() {
 
 /// What rank 0 knows of a text.
 struct Text {
-  std::optional<File> file;
+  std::unique_ptr<File> file;
   std::vector<Edge> edges;  // that have not gone to the array yet
   std::vector<std::string> names;
   std::uint64_t room = 0;  // edges that there may be at most
@@ -32,7 +32,7 @@ struct Text {
 
 Task<> open_text(const Options& options, Text& text) {
   if (options.wordnet.empty()) {
-    text.file.emplace(File::open(options.path));
+    text.file = std::make_unique<File>(File::open(options.path));
     text.room = text.file->bytes() / 4 + 1;  // no edge takes less than "a b\n"
   } else {
     text.names = read_wordnet_folder(options.wordnet, [&text](Edge edge) { text.edges.push_back(edge); });
@@ -41,8 +41,8 @@ Task<> open_text(const Options& options, Text& text) {
   co_return;
 }
 
-Task<> make_array(Team& team, PagedOptions options, std::uint64_t room, std::optional<PagedArray<Edge>>& array) {
-  array.emplace(co_await PagedArray<Edge>::create(team, std::move(options), room));
+Task<> make_array(Team& team, PagedOptions options, std::uint64_t room, std::unique_ptr<PagedArray<Edge>>& array) {
+  array = std::make_unique<PagedArray<Edge>>(co_await PagedArray<Edge>::create(team, std::move(options), room));
 }
 
 Task<> store(PagedArray<Edge>& array, Text& text) {
@@ -83,7 +83,7 @@ Task<Input> load_text(Rank& self, const Options& options, const ScratchFolder& f
   paged.path = folder.file("edges");
   paged.page_bytes = options.page_bytes;
   paged.cache_bytes = options.cache_bytes;
-  std::optional<PagedArray<Edge>> array;
+  std::unique_ptr<PagedArray<Edge>> array;
   co_await agree_on(world, make_array(world, std::move(paged), room, array));
   folder.forget_files();
   Task<> reading = leads ? read_text(self.loop().io(), *array, text) : nothing();

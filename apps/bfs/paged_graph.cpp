@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
+#include <memory>
 #include <utility>
 
 #include "apps/agreement.hpp"
@@ -53,7 +53,7 @@ class Builder {
   }
 
   std::uint64_t arcs = 0;
-  std::optional<PagedArray<Vertex>> targets;
+  std::unique_ptr<PagedArray<Vertex>> targets;
   std::vector<std::uint64_t> take_first_arc() noexcept { return std::move(first_arc_); }
   const Ownership& ownership() const noexcept { return ownership_; }
 
@@ -121,8 +121,9 @@ class Builder {
 
   Task<> make_arrays() {
     const std::uint64_t room = std::max<std::uint64_t>(arcs, 1);
-    targets.emplace(co_await PagedArray<Vertex>::create(self_.world(), paged("targets"), room));
-    staged_.emplace(co_await PagedArray<Edge>::create(self_.world(), paged("arcs"), room));
+    targets = std::make_unique<PagedArray<Vertex>>(
+        co_await PagedArray<Vertex>::create(self_.world(), paged("targets"), room));
+    staged_ = std::make_unique<PagedArray<Edge>>(co_await PagedArray<Edge>::create(self_.world(), paged("arcs"), room));
     folder_.forget_files();
   }
 
@@ -184,7 +185,7 @@ class Builder {
   std::vector<std::uint64_t> next_;  // by part: where its next staged arc goes
   std::vector<std::vector<Edge>> buffers_;
   std::uint64_t buffered_ = 1;  // arcs
-  std::optional<PagedArray<Edge>> staged_;
+  std::unique_ptr<PagedArray<Edge>> staged_;
   std::vector<Edge> edges_;
   std::vector<std::vector<Edge>> outgoing_;
   std::vector<Edge> incoming_;

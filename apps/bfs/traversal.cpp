@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -46,21 +47,22 @@ Traversal::Traversal(Rank& self, const Options& options)
 Task<Report> Traversal::run() {
   const ScratchFolder folder = co_await ScratchFolder::make(self_.world(), options_.scratch);
   std::uint64_t began_ns = self_.loop().exact_now_ns();
-  input_.emplace(co_await load(self_, options_, folder));
+  input_ = co_await load(self_, options_, folder);
   report_.loading_s = lap(self_, began_ns);
   GraphOptions built;
   built.directed = options_.directed;
   built.memory = options_.memory;
   built.cache_bytes = options_.cache_bytes;
   built.page_bytes = options_.page_bytes;
-  graph_.emplace(co_await PagedGraph::build(self_, *input_->source, input_->vertices, built, folder));
+  graph_ =
+      std::make_unique<PagedGraph>(co_await PagedGraph::build(self_, *input_.source, input_.vertices, built, folder));
   report_.building_s = lap(self_, began_ns);
   const std::vector<Vertex> roots = co_await choose_roots();
   Task<> loading = options_.verify && self_.id() == 0 ? load_into_memory() : nothing();
   co_await agree_on(self_.world(), std::move(loading));
-  report_.edges = input_->source->edges();
-  co_await agree_on(self_.world(), input_->source->close());
-  input_->source.reset();
+  report_.edges = input_.source->edges();
+  co_await agree_on(self_.world(), input_.source->close());
+  input_.source.reset();
 
   const PagedCounts before = graph_->targets().segment().counts();
   Search search(self_, *graph_);
@@ -72,7 +74,7 @@ Task<Report> Traversal::run() {
   co_await sum_counts(before);
   co_await agree_on(self_.world(), graph_->targets().close());
   report_.graph = describe_graph(options_);
-  report_.vertices = input_->vertices;
+  report_.vertices = input_.vertices;
   report_.arcs = graph_->arcs();
   report_.ranks = self_.size();
   report_.nodes = self_.nodes();
@@ -98,11 +100,11 @@ Task<std::vector<Vertex>> Traversal::choose_roots() {
 }
 
 Task<> Traversal::find_root(Vertex& root) {
-  root = input_->find(options_.root);
+  root = input_.find(options_.root);
   if (root == kNoVertex)
     throw Error(Errc::bad_input,
                 fmt::format("--root {}: there is no such vertex in {}; give one of its {}", options_.root,
-                            describe_graph(options_), input_->names.empty() ? "numbers, which count from 0" : "names"));
+                            describe_graph(options_), input_.names.empty() ? "numbers, which count from 0" : "names"));
   co_return;
 }
 
@@ -118,7 +120,7 @@ Task<std::vector<Vertex>> Traversal::draw_roots() {
     std::vector<Vertex> candidates;
     std::vector<std::uint32_t> usable;
     for (std::size_t i = 0; i < kBatch; ++i) {
-      const std::uint64_t vertex = random.below(input_->vertices);
+      const std::uint64_t vertex = random.below(input_.vertices);
       candidates.push_back(static_cast<Vertex>(vertex));
       usable.push_back(vertex >= first && vertex < end && graph_->degree(vertex - first) > 0 ? 1 : 0);
     }
@@ -150,7 +152,7 @@ Task<> Traversal::search_from(Search& search, Vertex root) {
   }
   std::vector<std::uint64_t> sums = {reached, arcs, digest};
   co_await self_.world().all_reduce(sums, std::plus<>{});
-  found.root = self_.id() == 0 ? input_->name(root) : "";
+  found.root = self_.id() == 0 ? input_.name(root) : "";
   found.reached = sums[0];
   found.edges = options_.directed ? sums[1] : sums[1] / 2;
   found.digest = sums[2];
@@ -160,9 +162,9 @@ Task<> Traversal::search_from(Search& search, Vertex root) {
 }
 
 Task<> Traversal::load_into_memory() {
-  std::vector<Edge> edges(input_->source->edges());
-  co_await input_->source->read(0, std::span(edges));
-  in_memory_.emplace(input_->vertices, edges, options_.directed);
+  std::vector<Edge> edges(input_.source->edges());
+  co_await input_.source->read(0, std::span(edges));
+  in_memory_ = std::make_unique<MemoryGraph>(input_.vertices, edges, options_.directed);
 }
 
 Task<> Traversal::verify(Search& search, Vertex root) {

@@ -4,7 +4,7 @@
 #include <coracle/coracle.hpp>
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "apps/bfs/input.hpp"
@@ -37,9 +37,9 @@ class Traversal {
   Rank& self_;
   const Options& options_;
   ProgressLine progress_;
-  std::optional<Input> input_;
-  std::optional<PagedGraph> graph_;
-  std::optional<MemoryGraph> in_memory_;  // at rank 0, to verify
+  Input input_;
+  std::unique_ptr<PagedGraph> graph_;
+  std::unique_ptr<MemoryGraph> in_memory_;  // at rank 0, to verify
   Report report_;
 };
 

@@ -55,7 +55,10 @@ Merged Merger::merge(std::span<std::byte> target) {
     tree_[0] = heads_.size() == 1 ? 0 : build(1);
     started_ = true;
   }
-  if (fed_) replay(*std::exchange(fed_, std::nullopt));
+  if (fed_) {
+    replay(*fed_);
+    fed_.reset();
+  }
   Merged merged;
   while (merged.bytes < target.size()) {
     const std::uint32_t winner = tree_[0];

@@ -36,7 +36,7 @@ Task<> NewFile::create(std::uint64_t bytes, bool replace) {
     throw Error(std::make_error_code(std::errc::file_exists),
                 fmt::format("{} exists already; choose another name, or replace it by --force", path_));
   const std::string name = part_name(path_, static_cast<std::uint64_t>(::getpid()));
-  file_.emplace(File::create(name, false));
+  file_ = std::make_unique<File>(File::create(name, false));
   unfinished_ = name;
   file_->reserve(bytes);
   co_return;
@@ -45,10 +45,11 @@ Task<> NewFile::create(std::uint64_t bytes, bool replace) {
 Task<> NewFile::open(Team& team) {
   auto number = static_cast<std::uint64_t>(::getpid());
   co_await team.broadcast(std::span(&number, 1), 0);
-  if (!file_) file_.emplace(File::open_to_write(part_name(path_, number)));
+  if (!file_) file_ = std::make_unique<File>(File::open_to_write(part_name(path_, number)));
 }
 
 Task<> NewFile::rename() {
+  if (!unfinished_) co_return;
   if (std::rename(unfinished_->c_str(), path_.c_str()) != 0)
     throw_errno(errno, fmt::format("can't rename {} to {}", *unfinished_, path_));
   unfinished_.reset();
@@ -56,8 +57,7 @@ Task<> NewFile::rename() {
 }
 
 Task<> NewFile::complete(Team& team) {
-  Task<> renaming = unfinished_ ? rename() : nothing();
-  co_await agree_on(team, std::move(renaming));
+  co_await agree_on(team, rename());
 }
 
 NewFile::~NewFile() {

@@ -4,6 +4,7 @@
 #include <coracle/coracle.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -33,7 +34,7 @@ class NewFile {
 
   std::string path_;
   std::optional<std::string> unfinished_;  // at the member that made it, until it has its name
-  std::optional<File> file_;
+  std::unique_ptr<File> file_;
 };
 
 }  // namespace coracle::oocsort

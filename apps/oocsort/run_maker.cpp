@@ -2,7 +2,7 @@
 #include "apps/oocsort/run_maker.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <memory>
 #include <utility>
 
 #include "apps/in_flight.hpp"
@@ -42,12 +42,12 @@ Task<> RunMaker::make_runs(bool wants_checksum) {
 }
 
 Task<> RunMaker::make(Scope& scope) {
-  std::optional<Started<>> next;
-  if (runs_ > 0) next.emplace(start(scope, read(0)));
+  std::unique_ptr<Started<>> next;
+  if (runs_ > 0) next = std::make_unique<Started<>>(start(scope, read(0)));
   for (std::uint64_t run = 0; run < runs_; ++run) {
     co_await next->done();
     next.reset();
-    if (run + 1 < runs_) next.emplace(start(scope, read(run + 1)));
+    if (run + 1 < runs_) next = std::make_unique<Started<>>(start(scope, read(run + 1)));
     if (wants_checksum_) checksum_ += checksum(buffer_of(run), plan_.shape.bytes);
     co_await sort_blocks(buffer_of(run));
     co_await write(scope, run);

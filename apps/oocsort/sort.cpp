@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include "apps/agreement.hpp"
@@ -28,7 +29,7 @@ Task<Report> Sort::run() {
 }
 
 Task<> Sort::open_input() {
-  input_.emplace(File::open(options_.input));
+  input_ = std::make_unique<File>(File::open(options_.input));
   const std::uint64_t bytes = input_->bytes();
   if (bytes % options_.shape.bytes != 0)
     throw Error(Errc::bad_input,
@@ -42,7 +43,7 @@ Task<> Sort::open_input() {
 Task<> Sort::sort_through_segment(const File& output) {
   std::uint64_t began_ns = self_.loop().exact_now_ns();
   const ScratchFolder folder = co_await ScratchFolder::make(self_.world(), options_.scratch);
-  std::optional<PagedSegment> segment;
+  std::unique_ptr<PagedSegment> segment;
   co_await agree_on(self_.world(), make_segment(folder, segment));
   folder.forget_files();
   const Samples samples = co_await make_runs(*segment);
@@ -52,7 +53,7 @@ Task<> Sort::sort_through_segment(const File& output) {
   report_.merging_s = lap(began_ns);
 }
 
-Task<> Sort::make_segment(const ScratchFolder& folder, std::optional<PagedSegment>& segment) {
+Task<> Sort::make_segment(const ScratchFolder& folder, std::unique_ptr<PagedSegment>& segment) {
   PagedOptions paged;
   paged.path = folder.file("runs");
   paged.bytes = plan_.region_bytes * plan_.ranks;
@@ -61,7 +62,7 @@ Task<> Sort::make_segment(const ScratchFolder& folder, std::optional<PagedSegmen
   paged.cache_per_rank = true;  // no page is wanted by two
   paged.spread = HomeSpread::block;
   paged.read_ahead_pages = 0;  // every run's next piece is asked for while the one before is merged
-  segment.emplace(co_await PagedSegment::create(self_.world(), std::move(paged)));
+  segment = std::make_unique<PagedSegment>(co_await PagedSegment::create(self_.world(), std::move(paged)));
 }
 
 Task<Samples> Sort::make_runs(PagedSegment& segment) {

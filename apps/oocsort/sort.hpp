@@ -4,7 +4,7 @@
 #include <coracle/coracle.hpp>
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "apps/file.hpp"
@@ -29,7 +29,7 @@ class Sort {
  private:
   Task<> open_input();
   Task<> sort_through_segment(const File& output);
-  Task<> make_segment(const ScratchFolder& folder, std::optional<PagedSegment>& segment);
+  Task<> make_segment(const ScratchFolder& folder, std::unique_ptr<PagedSegment>& segment);
   Task<Samples> make_runs(PagedSegment& segment);
   Task<> merge(PagedSegment& segment, const Samples& samples, const File& output);
   Task<> find_places(PagedSegment& segment, const Samples& samples, std::vector<std::uint64_t>& places);
@@ -43,7 +43,7 @@ class Sort {
   Rank& self_;
   const Options& options_;
   Plan plan_;
-  std::optional<File> input_;
+  std::unique_ptr<File> input_;
   ProgressLine progress_;
   std::uint64_t done_ = 0;
   std::uint64_t input_checksum_ = 0;

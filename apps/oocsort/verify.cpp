@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -45,14 +45,16 @@ void check_piece(const Reading& reading, std::span<const std::byte> records, std
 Task<> check_all(Scope& scope, Reading& reading, std::uint64_t& sum) {
   const std::size_t bytes = reading.plan.shape.bytes;
   std::size_t half = 0;
-  std::optional<Started<>> coming;
-  if (reading.next < reading.end) coming.emplace(start(scope, read_piece(reading, half, reading.next)));
+  std::unique_ptr<Started<>> coming;
+  if (reading.next < reading.end)
+    coming = std::make_unique<Started<>>(start(scope, read_piece(reading, half, reading.next)));
   while (reading.next < reading.end) {
     const std::uint64_t first = reading.next;
     co_await coming->done();
     coming.reset();
     reading.next = std::min(first + reading.piece, reading.end);
-    if (reading.next < reading.end) coming.emplace(start(scope, read_piece(reading, 1 - half, reading.next)));
+    if (reading.next < reading.end)
+      coming = std::make_unique<Started<>>(start(scope, read_piece(reading, 1 - half, reading.next)));
     const std::span<const std::byte> records(reading.halves[half]);
     check_piece(reading, records, first > 0 ? first - 1 : 0);
     sum += checksum(first > 0 ? records.subspan(bytes) : records, bytes);
