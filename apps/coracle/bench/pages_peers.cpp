@@ -50,7 +50,7 @@ class Peers {
     const int rounds = bench_.plan.quick ? 2 : 12;
     for (int round = -1; round < rounds; ++round) {  // the first warms up
       for (const std::uint64_t at_once : {std::uint64_t{1}, depth()}) {
-        if (bench_.self.id() == kPeer) co_await read(kept_, 1, frames_ / 2);
+        if (bench_.self.id() == kPeer) co_await read(kept_, 1, kept_pages());
         co_await bench_.self.world().barrier();
         if (bench_.self.id() == kReader) co_await time_both(at_once, round >= 0);
         co_await bench_.self.world().barrier();
@@ -70,19 +70,21 @@ class Peers {
   };
 
   std::uint64_t depth() const noexcept { return depth_of(segment_.page_bytes()); }
+  std::uint64_t kept_pages() const noexcept { return frames_ / 2; }
+  std::uint64_t other_pages() const noexcept { return frames_ + frames_ / 2; }  // read in between
 
   Task<> time_both(std::uint64_t at_once, bool counts) {
     Samples& samples = samples_[at_once == 1 ? 0 : 1];
     const PagedCounts before = segment_.counts();
     const double begun = now_ns();
-    co_await read(kept_, at_once, frames_ / 2);
+    co_await read(kept_, at_once, kept_pages());
     const double between = now_ns();
     const PagedCounts at_half = segment_.counts();
-    co_await read(others_, at_once, frames_ + frames_ / 2);
+    co_await read(others_, at_once, other_pages());
     const double ended = now_ns();
     if (!counts) co_return;
-    samples.peer.push_back((between - begun) / static_cast<double>(frames_ / 2));
-    samples.file.push_back((ended - between) / static_cast<double>(frames_ + frames_ / 2));
+    samples.peer.push_back((between - begun) / static_cast<double>(kept_pages()));
+    samples.file.push_back((ended - between) / static_cast<double>(other_pages()));
     samples.of_peer = since(before, at_half);
     samples.of_file = since(at_half, segment_.counts());
   }
@@ -119,8 +121,8 @@ class Peers {
                    {"at_once", at_once},
                    {"nodes", bench_.self.nodes()},
                    {"faster", row.limit.median / row.value.median},
-                   {"peer", json_of(samples.of_peer, frames_ / 2)},
-                   {"file", json_of(samples.of_file, frames_ + frames_ / 2)}};
+                   {"peer", json_of(samples.of_peer, kept_pages())},
+                   {"file", json_of(samples.of_file, other_pages())}};
     bench_.report.add("Pages: a miss served by the other's cache; " + where(bench_.self), std::move(row));
   }
 
