@@ -45,6 +45,7 @@ Task<bool> counts(StoreFile& file, const StorePlan& plan, const LogGroup& group,
   const bool pages_there = co_await all_match(file, plan, group.entries);
   if (pages_there) co_return true;
   std::vector<LogEntry> replaced;
+  replaced.reserve(group.entries.size());
   for (const LogEntry& each : group.entries) replaced.push_back({each.page, before[each.page]});
   const bool replaced_there = co_await all_match(file, plan, std::move(replaced));
   co_return !replaced_there;
