@@ -9,6 +9,7 @@
 namespace coracle::oocsort {
 
 void BlockSorter::sort(std::span<std::byte> records) {
+  if (records.empty()) return;
   const std::size_t count = records.size() / shape_.bytes;
   entries_.resize(count);
   for (std::size_t i = 0; i < count; ++i)
