@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "runtime/error.hpp"
+#include "runtime/event.hpp"
+#include "runtime/event_loop.hpp"
 #include "storage/checksum.hpp"
 
 namespace coracle::storage {
@@ -102,6 +104,18 @@ void FileStore::add_slots_to_file() {
   slots_.widen(more);
 }
 
+/// Devices tend to complete many reads at once, and are idle then. What these lead to (the next reads) must reach the
+/// device before their checksums are computed: so not in this turn of the loop, and only some bytes' in each.
+Task<> FileStore::turn_to_verify(std::size_t bytes) {
+  constexpr std::size_t kBytesPerTurn = 64 << 10;
+  const EventLoop& loop = (co_await this_coroutine()).loop();
+  do {
+    co_await turn();
+    if (std::exchange(verify_turn_, loop.turns()) != loop.turns()) verified_bytes_ = 0;
+  } while (verified_bytes_ >= kBytesPerTurn);
+  verified_bytes_ += bytes;
+}
+
 Task<> FileStore::read(std::uint64_t page, std::span<std::byte> target) {
   const Call call(*this);
   check_call(page, target.data(), target.size());
@@ -122,6 +136,8 @@ Task<> FileStore::read(std::uint64_t page, std::span<std::byte> target) {
       }
       done = advanced(done, count, "reading", page);
     }
+    tell_arrived(target.data());
+    co_await turn_to_verify(target.size());
     if (checksum(target.data(), target.size()) == entry.checksum) co_return;
   }
   throw Error(Errc::page_damaged,

@@ -84,6 +84,7 @@ class FileStore final : public PageStore {
   void adopt(Manifest next) noexcept;
   Task<> settle();
   Task<> sync();
+  Task<> turn_to_verify(std::size_t bytes);
   Task<> put_mark();
   bool release_due() const noexcept;
   std::uint32_t free_place() const noexcept;
@@ -118,6 +119,9 @@ class FileStore final : public PageStore {
   Event committed_;
   std::uint64_t commits_begun_ = 0;
   std::uint64_t commits_done_ = 0;
+
+  std::uint32_t verify_turn_ = 0;  // the turn of the loop in which
+  std::size_t verified_bytes_ = 0;  // these were verified
 
   std::size_t calls_ = 0;
   bool closing_ = false;

@@ -136,6 +136,8 @@ class Frames {
   }
 
   const Shape& shape() const noexcept { return shape_; }
+  /// Of all pages' bytes, from bytes_of(0) on.
+  std::size_t memory_bytes() const noexcept { return memory_bytes(shape_); }
   CacheCounters& counters() const noexcept { return *counters_; }
   CacheSigns& signs() const noexcept { return *signs_; }
   std::byte* bytes_of(std::uint32_t frame) const noexcept { return memory_ + std::size_t{frame} * shape_.page_bytes; }

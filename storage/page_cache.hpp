@@ -30,7 +30,7 @@ class PageCache {
     std::uint64_t bytes = 0;
     std::uint32_t page_bytes = 0;
     std::uint32_t keeper = 0;  ///< Rank.
-    std::uint32_t read_ahead_pages = 0;
+    std::optional<std::uint32_t> read_ahead_pages;  ///< As PagedOptions.
   };
   /// `own`: the keeper, when that is this rank; else null. It must outlive this.
   PageCache(Rank& rank, const Shape& shape, const Frames& frames, CacheKeeper* own);
@@ -79,6 +79,8 @@ class PageCache {
   Task<> copy_page(bool writing, std::uint64_t offset, std::byte* local, std::size_t bytes);
   Task<> copy_pages(Copying& copying);
   Task<> help(Copying& copying);
+  std::size_t copy_hits(bool writing, bool goes_ahead, std::uint64_t offset, std::byte* local,
+                        std::size_t bytes) noexcept;
   void read_ahead(std::uint64_t first, std::uint64_t last) noexcept;
   Task<> finish_implicit(std::shared_ptr<Implicit> implicit, bool writing, std::uint64_t offset, std::byte* local,
                          std::size_t bytes);

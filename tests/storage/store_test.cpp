@@ -1,12 +1,15 @@
 // PageStore on real files: what is written is read, survives closing, and errors say what and where.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <vector>
 
 #include "runtime/combinators.hpp"
 #include "runtime/join.hpp"
+#include "runtime/scope.hpp"
 #include "storage/aligned_buffer.hpp"
 #include "storage/checksum.hpp"
 #include "storage/page_store.hpp"
@@ -149,6 +152,57 @@ TEST_CASE_TEMPLATE("store: pages survive closing after a flush", BackEnd, Uring,
     with.loop.run(first_life(with.io(), folder.file("home.1"), shape));
     with.loop.run(second_life(with.io(), folder.file("home.1"), shape));
   }
+}
+
+namespace {
+
+/// What is verified when.
+struct Arrivals final : ReadObserver {
+  void arrived(const std::byte* target) noexcept override { targets.push_back(target); }
+  std::vector<const std::byte*> targets;
+};
+
+Task<> read_and_note(EventLoop& loop, PageStore& store, const Arrivals& arrivals, std::uint64_t page,
+                     std::span<std::byte> target, std::vector<std::uint32_t>& turns) {
+  co_await store.read(page, target);
+  CHECK(std::ranges::count(arrivals.targets, target.data()) == 1);
+  turns.push_back(loop.turns());
+}
+
+Task<> read_all_and_note(Scope& scope, EventLoop& loop, PageStore& store, const Arrivals& arrivals,
+                         AlignedBuffer& buffer, std::vector<std::uint32_t>& turns) {
+  const std::size_t bytes = store.shape().page_bytes;
+  for (std::uint64_t page = 0; page < store.shape().pages; ++page)
+    scope.spawn(read_and_note(loop, store, arrivals, page, buffer.span().subspan(page * bytes, bytes), turns));
+  co_return;
+}
+
+Task<> pages_come_over_many_turns(EventLoop& loop, std::string path) {
+  constexpr std::uint64_t kPages = 24;
+  std::unique_ptr<PageStore> store = co_await PageStore::create(loop.io(), path, shape_of(64 << 10, kPages));
+  for (std::uint64_t page = 0; page < kPages; ++page) co_await put(*store, page, page + 1);
+  Arrivals arrivals;
+  store->observe(&arrivals);
+  AlignedBuffer buffer(kPages * (64 << 10));
+  std::vector<std::uint32_t> turns;
+  co_await with_scope(read_all_and_note, std::ref(loop), std::ref(*store), std::cref(arrivals), std::ref(buffer),
+                      std::ref(turns));
+  CHECK(arrivals.targets.size() == kPages);
+  // However they came: no two of these pages were verified in one turn, so that others could run between.
+  std::ranges::sort(turns);
+  CHECK(std::ranges::adjacent_find(turns) == turns.end());
+  store->observe(nullptr);
+  co_await store->close();
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("store: reads are told of before they are verified, and verified over many turns", BackEnd, Uring,
+                   Epoll) {
+  if (!coracle::test::can_run<BackEnd>()) return;
+  const TemporaryFolder folder;
+  LoopWith<BackEnd> with;
+  with.loop.run(pages_come_over_many_turns(with.loop, folder.file("pages")));
 }
 
 TEST_CASE("store: the last two checkpoints can be gone back to and the first flush after makes that last") {

@@ -108,7 +108,7 @@ Task<> run_rank(Rank& self, const RankWords& words) {
 std::uint64_t pages_segment_bytes(const JobPlan& plan) {
   constexpr std::uint64_t kBeside = 16 << 20;
   constexpr std::uint64_t kCacheInSim = 16 << 20;
-  constexpr std::uint64_t kLargePages = 32 << 20;  // 8 of the largest
+  constexpr std::uint64_t kLargePages = 64 << 20;  // 16 of the largest
   if (plan.placement == Placement::sim) return kBeside + kCacheInSim;
   return kBeside + std::max(kLargePages, pages_options(plan.pages).cache_bytes);
 }
