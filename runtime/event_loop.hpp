@@ -97,8 +97,6 @@ class EventLoop {
   std::uint64_t now_ns() const noexcept { return now_ns_; }
   std::uint64_t exact_now_ns() { return now_ns_ = clock_.now_ns(); }
 
-  /// Turns so far: who does long work can tell whether the pollers have been asked since.
-  std::uint32_t turns() const noexcept { return turns_; }
   TimerQueue& timers() noexcept { return timers_; }
   Scope& root_scope() noexcept { return *root_scope_; }
   Doorbell& doorbell() noexcept { return *doorbell_; }

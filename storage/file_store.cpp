@@ -10,7 +10,6 @@
 
 #include "runtime/error.hpp"
 #include "runtime/event.hpp"
-#include "runtime/event_loop.hpp"
 #include "storage/checksum.hpp"
 
 namespace coracle::storage {
@@ -108,12 +107,16 @@ void FileStore::add_slots_to_file() {
 /// device before their checksums are computed: so not in this turn of the loop, and only some bytes' in each.
 Task<> FileStore::turn_to_verify(std::size_t bytes) {
   constexpr std::size_t kBytesPerTurn = 64 << 10;
-  const EventLoop& loop = (co_await this_coroutine()).loop();
-  do {
+  const std::uint64_t place = arrived_++;
+  // Whoever waits is queued again in each turn, in the same order.
+  do co_await turn();
+  while (place != verified_);
+  if (verified_bytes_ >= kBytesPerTurn) {
+    verified_bytes_ = 0;
     co_await turn();
-    if (std::exchange(verify_turn_, loop.turns()) != loop.turns()) verified_bytes_ = 0;
-  } while (verified_bytes_ >= kBytesPerTurn);
+  }
   verified_bytes_ += bytes;
+  ++verified_;
 }
 
 Task<> FileStore::read(std::uint64_t page, std::span<std::byte> target) {

@@ -120,8 +120,9 @@ class FileStore final : public PageStore {
   std::uint64_t commits_begun_ = 0;
   std::uint64_t commits_done_ = 0;
 
-  std::uint32_t verify_turn_ = 0;  // the turn of the loop in which
-  std::size_t verified_bytes_ = 0;  // these were verified
+  std::uint64_t arrived_ = 0;       // reads that came from the device,
+  std::uint64_t verified_ = 0;      // and those whose turn to be verified has come
+  std::size_t verified_bytes_ = 0;  // in one turn of the loop
 
   std::size_t calls_ = 0;
   bool closing_ = false;

@@ -88,7 +88,8 @@ Task<> through_kept_memory(Io& io, int fd) {
   constexpr std::size_t kBlock = 64 << 10;
   std::mt19937 random(5);
   Bytes memory(kBytes);
-  const bool kept = io.keep_memory(memory.data(), memory.size());
+  auto* const begin = reinterpret_cast<std::byte*>(memory.data());
+  const bool kept = io.keep_memory(begin, kBytes);
   const Bytes content = random_bytes(random, 3 * kBlock);
   co_await write_all(io, fd, content, 0);
   const std::uint64_t before = io.pinned_transfers();
@@ -107,15 +108,15 @@ Task<> through_kept_memory(Io& io, int fd) {
   CHECK(std::equal(content.begin(), content.begin() + kBlock, memory.begin() + (16 << 20) - kBlock / 2));
   Bytes elsewhere(kBlock);
   CHECK(co_await io.read(fd, elsewhere.data(), kBlock, 0) == kBlock);
-  io.forget_memory(memory.data());
+  io.forget_memory(begin);
   CHECK(co_await io.read(fd, memory.data(), kBlock, 0) == kBlock);
   CHECK(std::equal(memory.begin(), memory.begin() + kBlock, content.begin()));
   CHECK(io.pinned_transfers() - before == pinned);
   // The same again, where the first has left its places.
-  CHECK(io.keep_memory(memory.data(), memory.size()) == kept);
+  CHECK(io.keep_memory(begin, kBytes) == kept);
   CHECK(co_await io.read(fd, memory.data(), kBlock, kBlock) == kBlock);
   CHECK(io.pinned_transfers() - before == pinned + (kept ? 1 : 0));
-  io.forget_memory(memory.data());
+  io.forget_memory(begin);
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ TEST_CASE("reading ahead: several sequences are told apart and share the limit")
     CHECK(reader.surprised <= 3);
     reader.furthest = 0;
   }
-  for (int i = 0; i < 400; ++i) readers[i % 4].read(ahead);
+  for (std::size_t i = 0; i < 400; ++i) readers[i % 4].read(ahead);
   for (const Reader& reader : readers) together += reader.furthest;
   CHECK(together <= 32);
   CHECK(together >= 16);

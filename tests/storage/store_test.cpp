@@ -162,19 +162,35 @@ struct Arrivals final : ReadObserver {
   std::vector<const std::byte*> targets;
 };
 
-Task<> read_and_note(EventLoop& loop, PageStore& store, const Arrivals& arrivals, std::uint64_t page,
-                     std::span<std::byte> target, std::vector<std::uint32_t>& turns) {
-  co_await store.read(page, target);
-  CHECK(std::ranges::count(arrivals.targets, target.data()) == 1);
-  turns.push_back(loop.turns());
+Task<> count_turns(std::uint32_t& turns, const bool& stop) {
+  while (!stop) {
+    ++turns;
+    co_await turn();
+  }
 }
 
-Task<> read_all_and_note(Scope& scope, EventLoop& loop, PageStore& store, const Arrivals& arrivals,
-                         AlignedBuffer& buffer, std::vector<std::uint32_t>& turns) {
+Task<> read_and_note(PageStore& store, const Arrivals& arrivals, std::uint64_t page, std::span<std::byte> target,
+                     const std::uint32_t& turn, std::vector<std::uint32_t>& turns) {
+  co_await store.read(page, target);
+  CHECK(std::ranges::count(arrivals.targets, target.data()) == 1);
+  turns.push_back(turn);
+}
+
+Task<> read_all_and_note(Scope& scope, PageStore& store, const Arrivals& arrivals, AlignedBuffer& buffer,
+                         std::vector<std::uint32_t>& turns) {
+  PromiseBase& self = co_await this_coroutine();
   const std::size_t bytes = store.shape().page_bytes;
-  for (std::uint64_t page = 0; page < store.shape().pages; ++page)
-    scope.spawn(read_and_note(loop, store, arrivals, page, buffer.span().subspan(page * bytes, bytes), turns));
-  co_return;
+  std::uint32_t turn = 0;
+  bool stop = false;
+  scope.spawn(count_turns(turn, stop));
+  {
+    Scope reads(self.loop(), &scope);
+    for (std::uint64_t page = 0; page < store.shape().pages; ++page)
+      reads.spawn(read_and_note(store, arrivals, page, buffer.span().subspan(page * bytes, bytes), turn, turns));
+    co_await reads.join();
+  }
+  stop = true;
+  co_await scope.join();
 }
 
 Task<> pages_come_over_many_turns(EventLoop& loop, std::string path) {
@@ -185,8 +201,7 @@ Task<> pages_come_over_many_turns(EventLoop& loop, std::string path) {
   store->observe(&arrivals);
   AlignedBuffer buffer(kPages * (64 << 10));
   std::vector<std::uint32_t> turns;
-  co_await with_scope(read_all_and_note, std::ref(loop), std::ref(*store), std::cref(arrivals), std::ref(buffer),
-                      std::ref(turns));
+  co_await with_scope(read_all_and_note, std::ref(*store), std::cref(arrivals), std::ref(buffer), std::ref(turns));
   CHECK(arrivals.targets.size() == kPages);
   // However they came: no two of these pages were verified in one turn, so that others could run between.
   std::ranges::sort(turns);
