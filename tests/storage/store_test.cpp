@@ -190,7 +190,8 @@ Task<> read_all_and_note(Scope& scope, PageStore& store, const Arrivals& arrival
     co_await reads.join();
   }
   stop = true;
-  co_await scope.join();
+  co_await coracle::turn();  // in which it is seen, while it lives
+  co_await coracle::turn();
 }
 
 Task<> pages_come_over_many_turns(EventLoop& loop, std::string path) {
