@@ -24,8 +24,7 @@ CacheKeeper::CacheKeeper(Rank& rank, const Shape& shape, const PagedOptions& opt
       eviction_kind_(options.eviction),
       eviction_(make_eviction(options.eviction, frames.shape().frames)),
       homes_touched_(shape.map.homes),
-      dirty_max_(std::max<std::size_t>(1, static_cast<std::size_t>(options.dirty_share * frames.shape().frames))),
-      epoch_(shape.epoch) {
+      dirty_max_(std::max<std::size_t>(1, static_cast<std::size_t>(options.dirty_share * frames.shape().frames))) {
   if (store != nullptr) home_ = std::make_unique<PageHome>(*this, std::move(store), shape.map, options.cooperative);
   free_.reserve(frames.shape().frames);
   for (std::uint32_t frame = frames.shape().frames; frame > 0; --frame) free_.push_back(frame - 1);

@@ -49,7 +49,6 @@ class CacheKeeper : public std::enable_shared_from_this<CacheKeeper> {
     Node own = 0;  ///< Which of the caches this is; the first `map.homes` of them have homes.
     std::uint64_t bytes = 0;
     PageMap map;
-    std::uint64_t epoch = 0;  ///< Of the last checkpoint.
   };
   /// `store`: of this cache's home, if it has one.
   CacheKeeper(Rank& rank, const Shape& shape, const PagedOptions& options, const Frames& frames, Memory memory,
@@ -72,8 +71,6 @@ class CacheKeeper : public std::enable_shared_from_this<CacheKeeper> {
   Task<> clean_all();
   /// What was put through this cache before is durable when it returns.
   Task<> flush();
-  Task<> make_checkpoint(std::string name);
-  void release_old_checkpoints() noexcept;
   /// Waits for what is under way.
   Task<> quiesce();
   /// Once all caches are quiet: closes the file.
@@ -227,7 +224,6 @@ class CacheKeeper : public std::enable_shared_from_this<CacheKeeper> {
   std::uint64_t put_failures_ = 0;
   std::optional<Error> lost_dirty_;  // pages that were dirty when their home was lost, until somebody was told
   Event changed_;                    // a frame became free, a put ended, a task ended: set and reset
-  std::uint64_t epoch_;
   std::uint32_t forward_frame_ = 0;  // of the letter in hand: where its requester wants the data
   bool delivering_ = false;
   bool evicting_ = false;

@@ -55,6 +55,7 @@ FileStore::FileStore(StoreFile file, const Superblock& superblock, LoadedManifes
       sequence_(manifest_.sequence),
       generation_(std::max(manifest_.base.generation, loaded.mark.generation)),
       incarnation_(random_word()),
+      back_(manifest_.back),
       changed_(plan_.pages),
       changing_(plan_.pages) {
   slots_.widen(plan_.slots_in(file_.bytes()));

@@ -121,10 +121,8 @@ Task<StoreReport> check_store(Io& io, std::string path) {
   const BitSet latest_slots = used;
   for (const KeptCheckpoint& each : std::vector<KeptCheckpoint>(loaded.manifest.checkpoints)) {
     report.checkpoints.push_back(each.info);
-    State state{fmt::format("checkpoint \"{}\" (epoch {})", each.info.name, each.info.epoch), {}};
-    state.table = co_await load_table(file, plan, each.table, state.name, faults);
-    BitSet own(plan.slots_in(file.bytes()));
-    add_slots(state.table, own, state.name, faults);
+    CheckpointTable table = co_await load_checkpoint(file, plan, each, faults);
+    const State state{name_of(each.info), std::move(table.entries)};
     compare(state, latest, used, latest_slots, faults);
     co_await check_pages(file, plan, state, &latest, report);
   }

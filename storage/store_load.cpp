@@ -137,6 +137,19 @@ Task<std::vector<PageEntry>> load_table(StoreFile& file, const StorePlan& plan, 
   co_return table;
 }
 
+std::string name_of(const CheckpointInfo& checkpoint) {
+  return fmt::format("checkpoint \"{}\" (epoch {})", checkpoint.name, checkpoint.epoch);
+}
+
+Task<CheckpointTable> load_checkpoint(StoreFile& file, const StorePlan& plan, KeptCheckpoint checkpoint,
+                                      Faults faults) {
+  const std::string name = name_of(checkpoint.info);
+  CheckpointTable table{{}, BitSet(plan.slots_in(file.bytes()))};
+  table.entries = co_await load_table(file, plan, checkpoint.table, name, faults);
+  add_slots(table.entries, table.slots, name, faults);
+  co_return table;
+}
+
 LogText parse_log(std::span<const std::byte> log, const StorePlan& plan, std::uint64_t generation) {
   LogText text;
   text.end.seal = first_log_seal(plan.file_id, generation);

@@ -40,6 +40,15 @@ Task<LoadedManifest> load_manifest(StoreFile& file, const StorePlan& plan);
 Task<std::vector<PageEntry>> load_table(StoreFile& file, const StorePlan& plan, TablePlace place, std::string name,
                                         Faults faults);
 
+/// The state that a checkpoint has kept, and the slots that it needs.
+struct CheckpointTable {
+  std::vector<PageEntry> entries;
+  BitSet slots;
+};
+/// "checkpoint "one" (epoch 1)", for errors.
+std::string name_of(const CheckpointInfo& checkpoint);
+Task<CheckpointTable> load_checkpoint(StoreFile& file, const StorePlan& plan, KeptCheckpoint checkpoint, Faults faults);
+
 /// One flush as the log has it.
 struct LogGroup {
   std::uint64_t sequence = 0;     ///< Of its first block.

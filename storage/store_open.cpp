@@ -102,6 +102,23 @@ Task<std::unique_ptr<PageStore>> PageStore::open(Io& io, std::string path, std::
   co_return store;
 }
 
+Task<StoreSummary> PageStore::look(Io& io, std::string path) {
+  StoreFile file(io, std::move(path), StoreFile::Use::write);
+  co_await file.lock();
+  const Superblock superblock = co_await load_superblock(file);
+  co_await file.sync();  // as open()
+  const StorePlan plan(superblock);
+  const LoadedManifest loaded = co_await load_manifest(file, plan);
+  StoreSummary summary{superblock.shape, loaded.manifest.back, {}};
+  for (const KeptCheckpoint& each : std::vector<KeptCheckpoint>(loaded.manifest.checkpoints)) {
+    std::vector<StoreFault> damage;
+    const Faults faults(file.path(), &damage);
+    const CheckpointTable unused = co_await load_checkpoint(file, plan, each, faults);
+    if (damage.empty()) summary.checkpoints.push_back(each.info);
+  }
+  co_return summary;
+}
+
 Task<> FileStore::load(std::uint64_t epoch) {
   // Who goes back to a checkpoint must get it also where what came after it is damaged.
   std::vector<StoreFault> given_up;
@@ -124,22 +141,19 @@ Task<> FileStore::load_checkpoints(std::uint64_t epoch) {
   std::vector<KeptCheckpoint> whole;
   for (const KeptCheckpoint& each : std::vector<KeptCheckpoint>(manifest_.checkpoints)) {
     std::vector<StoreFault> damage;
-    const std::string name = fmt::format("checkpoint \"{}\" (epoch {})", each.info.name, each.info.epoch);
     const Faults faults(path(), each.info.epoch == epoch ? nullptr : &damage);
-    std::vector<PageEntry> table = co_await load_table(file_, plan_, each.table, name, faults);
-    BitSet slots(slots_.slots());
-    add_slots(table, slots, name, faults);
+    CheckpointTable table = co_await load_checkpoint(file_, plan_, each, faults);
     if (!damage.empty()) continue;  // it is lost, and says so when it is asked for or checked
     whole.push_back(each);
     if (each.info.epoch > epoch) {
-      slots_.of(SlotUse::flushed).add_all(slots);
+      slots_.of(SlotUse::flushed).add_all(table.slots);
       continue;
     }
     std::swap(slots_.of(SlotUse::previous), slots_.of(SlotUse::last));
-    slots_.of(SlotUse::last) = std::move(slots);
+    slots_.of(SlotUse::last) = std::move(table.slots);
     if (each.info.epoch != epoch) continue;
     newest_epoch_ = epoch;
-    table_ = std::move(table);
+    table_ = std::move(table.entries);
     slots_.of(SlotUse::present) = slots_.of(SlotUse::last);
     rebase_ = manifest_.base != each.table || log_end_.sequence != 0;
   }
