@@ -56,10 +56,10 @@ Facts facts_of(const StoreSummary& summary, const std::string& name) {
   facts.shape = summary.shape;
   facts.back = summary.back;
   facts.epochs.home = true;
+  facts.epochs.last = summary.last_epoch;
   for (const CheckpointInfo& each : summary.checkpoints) {
     facts.named[facts.epochs.count] = each.name == name;
     facts.epochs.epochs[facts.epochs.count++] = each.epoch;
-    facts.epochs.last = each.epoch;
   }
   return facts;
 }

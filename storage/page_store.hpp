@@ -44,6 +44,7 @@ struct WentBack {
 struct StoreSummary {
   StoreShape shape;
   WentBack back;
+  std::uint64_t last_epoch = 0;             ///< The greatest that it ever had.
   std::vector<CheckpointInfo> checkpoints;  ///< Those that it has whole, oldest first.
 };
 

@@ -209,7 +209,10 @@ Task<> FileStore::commit_to_table(const CheckpointInfo* wish) {
   // Of two, only the older one is sure to be at all homes, or to be what some of them have: the newer one goes.
   const bool replaces = wish != nullptr && next.checkpoints.size() == 2;
   if (replaces) next.checkpoints.pop_back();
-  if (wish != nullptr) next.checkpoints.push_back({*wish, target});
+  if (wish != nullptr) {
+    next.checkpoints.push_back({*wish, target});
+    next.last_epoch = std::max(next.last_epoch, wish->epoch);
+  }
   const std::size_t count = next.checkpoints.size();
   co_await put_manifest(next);
   co_await sync();

@@ -176,6 +176,7 @@ void write_manifest(BlockSpan block, std::uint64_t file_id, const Manifest& mani
   }
   to.put(manifest.back.times);
   to.put(manifest.back.epoch);
+  to.put(manifest.last_epoch);
   to.seal(file_id);
 }
 
@@ -199,6 +200,9 @@ std::optional<Manifest> read_manifest(ConstBlockSpan block, std::uint64_t file_i
   }
   manifest.back.times = from.get<std::uint64_t>();
   manifest.back.epoch = from.get<std::uint64_t>();
+  manifest.last_epoch = from.get<std::uint64_t>();
+  for (const KeptCheckpoint& each : manifest.checkpoints)
+    manifest.last_epoch = std::max(manifest.last_epoch, each.info.epoch);
   if (count == 2 && manifest.checkpoints[0].info.epoch >= manifest.checkpoints[1].info.epoch) return {};
   return manifest;
 }

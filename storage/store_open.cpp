@@ -109,7 +109,7 @@ Task<StoreSummary> PageStore::look(Io& io, std::string path) {
   co_await file.sync();  // as open()
   const StorePlan plan(superblock);
   const LoadedManifest loaded = co_await load_manifest(file, plan);
-  StoreSummary summary{superblock.shape, loaded.manifest.back, {}};
+  StoreSummary summary{superblock.shape, loaded.manifest.back, loaded.manifest.last_epoch, {}};
   for (const KeptCheckpoint& each : std::vector<KeptCheckpoint>(loaded.manifest.checkpoints)) {
     std::vector<StoreFault> damage;
     const Faults faults(file.path(), &damage);
