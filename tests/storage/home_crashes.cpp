@@ -105,14 +105,18 @@ void HomeCrashes::one_job(bool first) {
   for (std::uint32_t rank = 0; rank < homes_; ++rank)
     if (crash == Crash::all_ranks || (crash == Crash::one_rank && rank == seed_ % homes_))
       plan += fmt::format("{} us kill rank {}\n", at_us, rank);
+  mourning_ = crash == Crash::one_rank;
   if (!plan.empty()) job.faults = sim::parse_faults(plan, "test", job.shape());
   if (crash == Crash::one_disk) disks_[seed_ % homes_]->crash_after = 1 + random_() % (20 * homes_);
-  const sim::Outcome outcome = job.run([this](Rank& self) { return live(self); });
+  const sim::Outcome outcome = job.run([this](Rank& self) { return live(self); },
+                                       [&](sim::World&, const sim::Outcome&) {
+                                         if (crash == Crash::none) return;
+                                         for (auto& disk : disks_) disk->die();  // what is in flight is still there
+                                       });
   if (outcome.error) wrong(sim::text_of(outcome));
   close_files_in(folder_.file(""));
   if (crash != Crash::none) ++crashes_;
   for (std::uint32_t home = 0; home < homes_; ++home) {
-    if (crash != Crash::none) disks_[home]->die();
     disks_[home]->power_on(folder_.file(fmt::format("pages.{}", home)));
   }
   if (wrong_.empty()) look_at_files();
@@ -130,11 +134,13 @@ Task<> HomeCrashes::live(Rank& self) {
     else
       segment.emplace(co_await PagedSegment::open(self.world(), options(false), name));
     co_await use(self, *segment);
+    // With a dead member nobody can tell when the others have ended, who may still ask this home.
+    if (mourning_) co_await sleep_for(std::chrono::milliseconds(100));
     co_await segment->close();
   } catch (const Error& error) {
     if (error.code() == Errc::page_damaged || error.code() == Errc::bad_input) wrong(error.what());
   }
-  // Others may still ask this rank: it may not go before they have ended, which nobody can tell now.
+  // Others may still ask this rank: its segment may not go before they have ended, which nobody can tell now.
   co_await sleep_for(std::chrono::seconds(1));
   self.loop().remove_poller(disk);
 }
