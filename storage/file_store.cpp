@@ -136,6 +136,7 @@ Task<> FileStore::write(std::uint64_t page, std::span<const std::byte> source) {
   check_call(page, source.data(), source.size());
   throw_if_broken();
   Claim claim(*this);
+  file_.check_limit(plan_.slot_at(claim.slot() + 1));
   const PageEntry entry{claim.slot() + 1, checksum(source.data(), source.size())};
   const std::uint64_t offset = plan_.slot_at(claim.slot());
   for (std::size_t done = 0; done < source.size();) {

@@ -43,9 +43,9 @@ struct WentBack {
 /// What a file says of itself.
 struct StoreSummary {
   StoreShape shape;
-  WentBack back;
-  std::uint64_t last_epoch = 0;             ///< The greatest that it ever had.
   std::vector<CheckpointInfo> checkpoints;  ///< Those that it has whole, oldest first.
+  WentBack back;
+  std::uint64_t last_epoch = 0;  ///< The greatest that any checkpoint in it ever had.
 };
 
 /// Of one loop; any number of calls may be in flight at once, but not two writes of one page, nor a read beside a write

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <new>
 #include <utility>
 
 #include "runtime/error.hpp"
@@ -99,12 +100,7 @@ Task<> check_pages(StoreFile& file, const StorePlan& plan, const State& state, c
   co_await with_scope(start, std::ref(check));
 }
 
-}  // namespace
-
-Task<StoreReport> check_store(Io& io, std::string path) {
-  StoreFile file(io, std::move(path), StoreFile::Use::check);
-  co_await file.lock();
-  const Superblock superblock = co_await load_superblock(file);
+Task<StoreReport> check_file(StoreFile& file, const Superblock& superblock) {
   const StorePlan plan(superblock);
   StoreReport report;
   report.shape = superblock.shape;
@@ -128,6 +124,19 @@ Task<StoreReport> check_store(Io& io, std::string path) {
   }
   report.slots_free = plan.slots_in(file.bytes()) - used.count();
   co_return report;
+}
+
+}  // namespace
+
+Task<StoreReport> check_store(Io& io, std::string path) {
+  StoreFile file(io, std::move(path), StoreFile::Use::check);
+  co_await file.lock();
+  const Superblock superblock = co_await load_superblock(file);
+  try {
+    co_return co_await check_file(file, superblock);
+  } catch (const std::bad_alloc&) {
+    throw too_large(file.path(), file.bytes(), superblock);
+  }
 }
 
 }  // namespace coracle::storage

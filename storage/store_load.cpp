@@ -95,6 +95,15 @@ Task<Superblock> load_superblock(StoreFile& file) {
   co_return *superblock;
 }
 
+Error too_large(const std::string& path, std::uint64_t file_bytes, const Superblock& superblock) {
+  const std::uint64_t pages = superblock.shape.pages;
+  return {
+      std::make_error_code(std::errc::not_enough_memory),
+      fmt::format("{} says that it has {} pages and room for {}: their tables need some {} MiB of memory each, which "
+                  "is not there; the file is damaged, or its node needs more memory",
+                  path, pages, StorePlan(superblock).slots_in(file_bytes), (pages * sizeof(PageEntry) >> 20) + 1)};
+}
+
 Task<LoadedManifest> load_manifest(StoreFile& file, const StorePlan& plan) {
   AlignedBuffer blocks(3 * kBlockBytes);
   co_await file.read_all(blocks.data(), blocks.size(), StorePlan::manifest_at(0), "the manifests");

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/error.hpp"
 #include "runtime/task.hpp"
 #include "storage/slot_map.hpp"
 #include "storage/store_file.hpp"
@@ -27,6 +28,9 @@ class Faults {
 
 /// Throws Error when the file is no store.
 Task<Superblock> load_superblock(StoreFile& file);
+
+/// For when memory is not enough for its tables.
+Error too_large(const std::string& path, std::uint64_t file_bytes, const Superblock& superblock);
 
 struct LoadedManifest {
   Manifest manifest;
