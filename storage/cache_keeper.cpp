@@ -147,7 +147,8 @@ void CacheKeeper::receive(const PageLetter& letter) {
   if (frame == Frames::kNone) return receive_for_unknown_page(letter);
   Slot& slot = slots_[frame];
   if (letter.message.failure == PageFailure::closed) {
-    give_up_page(frame, error_of(letter.page, PageFailure::closed), false);
+    const bool data_may_come = letter.message.verb == Verb::failed && letter.message.keep;
+    give_up_page(frame, error_of(letter.page, PageFailure::closed), data_may_come);
     return;
   }
   if (letter.message.verb == Verb::data) {
@@ -309,7 +310,9 @@ Task<> CacheKeeper::close() {
 }
 
 void CacheKeeper::stop() noexcept {
-  if (std::exchange(stopped_, true)) return;
+  if (stopped_) return;
+  if (home_ != nullptr) home_->refuse_all();
+  stopped_ = true;
   for (std::uint32_t frame = 0; frame < slots_.size(); ++frame)
     fail_waiting(frame, Error(std::make_error_code(std::errc::operation_canceled), "the paged segment is closed"));
   notify();

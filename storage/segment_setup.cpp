@@ -251,6 +251,8 @@ Task<> close(SegmentParts& parts) {
   Result<> agreed = come;
   if (come.ok()) agreed = co_await as_result(agree(team, failure));
   if (parts.keeper != nullptr) {
+    // Where a member is lost, others may still ask: they are told from now on, and those that wait by stop().
+    team.rank().local<SegmentTable>().close(parts.number, parts.own);
     const Result<> closed = co_await as_result(parts.keeper->close());
     if (!closed.ok()) failure = closed.error();
   }

@@ -105,7 +105,6 @@ void HomeCrashes::one_job(bool first) {
   for (std::uint32_t rank = 0; rank < homes_; ++rank)
     if (crash == Crash::all_ranks || (crash == Crash::one_rank && rank == seed_ % homes_))
       plan += fmt::format("{} us kill rank {}\n", at_us, rank);
-  mourning_ = crash == Crash::one_rank;
   if (!plan.empty()) job.faults = sim::parse_faults(plan, "test", job.shape());
   if (crash == Crash::one_disk) disks_[seed_ % homes_]->crash_after = 1 + random_() % (20 * homes_);
   const sim::Outcome outcome = job.run([this](Rank& self) { return live(self); },
@@ -134,8 +133,6 @@ Task<> HomeCrashes::live(Rank& self) {
     else
       segment.emplace(co_await PagedSegment::open(self.world(), options(false), name));
     co_await use(self, *segment);
-    // With a dead member nobody can tell when the others have ended, who may still ask this home.
-    if (mourning_) co_await sleep_for(std::chrono::milliseconds(100));
     co_await segment->close();
   } catch (const Error& error) {
     if (error.code() == Errc::page_damaged || error.code() == Errc::bad_input) wrong(error.what());

@@ -67,7 +67,6 @@ class HomeCrashes {
   std::uint64_t wanted_ = 0;  // by name: what it must be
   bool told_ = false;         // it has been opened by name
   bool readable_ = false;
-  bool mourning_ = false;  // one of its ranks dies
   State present_;
 
   std::uint64_t crashes_ = 0;
