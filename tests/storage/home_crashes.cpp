@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -155,10 +157,10 @@ Task<> HomeCrashes::use(Rank& self, PagedSegment& segment) {
   co_await self.world().barrier();
   if (!readable_) co_return;  // the disk has gone
   for (std::uint64_t number = first; number < first + attempts; ++number) {
-    if (number > number_) attempt(number, self.size());
+    if (number > number_) attempt(number);
     for (std::uint64_t page = self.id(); page < pages_; page += self.size())
       if (writes(number, page)) co_await put_page(segment, page, number);  // without fetching it: no disk can fail it
-    if (random() % 3 == 0) co_await as_result(segment.flush());
+    if (random() % 3 == 0) static_cast<void>(co_await as_result(segment.flush()));
     if (!create_ && random() % 3 == 0) spoil(*disks_[self.id()]);
     const Result<> made = co_await as_result(segment.checkpoint(kName));
     if (made.ok())
@@ -183,7 +185,7 @@ bool HomeCrashes::writes(std::uint64_t number, std::uint64_t page) const {
   return page < homes_ || (number * 0x9e3779b97f4a7c15 ^ page * 0xbf58476d1ce4e5b9 ^ seed_) % 3 == 0;
 }
 
-void HomeCrashes::attempt(std::uint64_t number, std::uint64_t) {
+void HomeCrashes::attempt(std::uint64_t number) {
   number_ = number;
   for (std::uint64_t page = 0; page < pages_; ++page)
     if (writes(number, page)) present_[page] = number;

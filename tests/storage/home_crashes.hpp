@@ -36,7 +36,7 @@ class HomeCrashes {
   Task<> use(Rank& self, PagedSegment& segment);
   Task<> read_all(PagedSegment& segment, State& state);
   void opened(const State& state);
-  void attempt(std::uint64_t number, std::uint64_t size);
+  void attempt(std::uint64_t number);
   bool writes(std::uint64_t number, std::uint64_t page) const;
   void spoil(FakeDisk& disk);
   PagedOptions options(bool create) const;
