@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <memory>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "apps/arrival_log.hpp"
@@ -18,7 +17,7 @@
 #include "apps/asp/report.hpp"
 #include "apps/asp/results.hpp"
 #include "apps/asp/solver.hpp"
-#include "apps/command_line.hpp"
+#include "apps/program.hpp"
 #include "apps/progress.hpp"
 #include "collectives/choice_words.hpp"
 
@@ -105,16 +104,9 @@ Task<> shortest_paths(Rank& self, Options options) {
   if (!options.trace_path.empty()) write_file(arrival_trace("asp", arrivals_s, self.size()), options.trace_path);
 }
 
-int start(int argc, char** argv) {
-  const std::variant<Options, int> parsed = parse_options(argc, argv);
-  if (const int* const status = std::get_if<int>(&parsed)) return leave(argc, argv, *status);
-  const Options& options = std::get<Options>(parsed);
-  return run(argc, argv, [&options](Rank& self) { return shortest_paths(self, options); });
-}
-
 }  // namespace
 }  // namespace coracle::asp
 
 int main(int argc, char** argv) {
-  return coracle::asp::start(argc, argv);
+  return coracle::start(argc, argv, coracle::asp::parse_options(argc, argv), coracle::asp::shortest_paths);
 }

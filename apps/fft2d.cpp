@@ -10,15 +10,14 @@
 #include <cstdio>
 #include <memory>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include "apps/command_line.hpp"
 #include "apps/fft2d/low_pass.hpp"
 #include "apps/fft2d/options.hpp"
 #include "apps/fft2d/pnm.hpp"
 #include "apps/fft2d/report.hpp"
 #include "apps/fft2d/transform.hpp"
+#include "apps/program.hpp"
 
 namespace coracle::fft2d {
 namespace {
@@ -175,18 +174,13 @@ Task<> filter_picture(Rank& self, Options options) {
              compares ? ", as by one alone" : "", options.out);
 }
 
-int start(int argc, char** argv) {
-  const std::variant<Options, int> parsed = parse_options(argc, argv);
-  if (const int* const status = std::get_if<int>(&parsed)) return leave(argc, argv, *status);
-  const Options& options = std::get<Options>(parsed);
-  return run(argc, argv, [&options](Rank& self) {
-    return options.image.empty() ? transform_grid(self, options) : filter_picture(self, options);
-  });
+Task<> run_all(Rank& self, const Options& options) {
+  return options.image.empty() ? transform_grid(self, options) : filter_picture(self, options);
 }
 
 }  // namespace
 }  // namespace coracle::fft2d
 
 int main(int argc, char** argv) {
-  return coracle::fft2d::start(argc, argv);
+  return coracle::start(argc, argv, coracle::fft2d::parse_options(argc, argv), coracle::fft2d::run_all);
 }

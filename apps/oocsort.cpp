@@ -4,17 +4,15 @@
 #include <coracle/coracle.hpp>
 
 #include <cstdint>
-#include <variant>
 
 #include "apps/agreement.hpp"
-#include "apps/command_line.hpp"
-#include "apps/file.hpp"
 #include "apps/oocsort/generate.hpp"
 #include "apps/oocsort/new_file.hpp"
 #include "apps/oocsort/options.hpp"
 #include "apps/oocsort/plan.hpp"
 #include "apps/oocsort/report.hpp"
 #include "apps/oocsort/sort.hpp"
+#include "apps/program.hpp"
 
 namespace coracle::oocsort {
 namespace {
@@ -32,24 +30,16 @@ Task<> generate(Rank& self, const Options& options, std::uint64_t count) {
 
 Task<> sort(Rank& self, const Options& options) {
   Sort sorting(self, options);
-  const Report report = co_await sorting.run();
-  if (self.id() != 0) co_return;
-  if (!options.quiet) fmt::print("{}", to_text(report));
-  if (!options.json_path.empty()) write_text(to_json(report), options.json_path);
+  tell(self, co_await sorting.run(), options);
 }
 
-int start(int argc, char** argv) {
-  const std::variant<Options, int> parsed = parse_options(argc, argv);
-  if (const int* const status = std::get_if<int>(&parsed)) return leave(argc, argv, *status);
-  const Options& options = std::get<Options>(parsed);
-  return run(argc, argv, [&options](Rank& self) {
-    return run_agreed(self, options.generated ? generate(self, options, *options.generated) : sort(self, options));
-  });
+Task<> run_all(Rank& self, const Options& options) {
+  return run_agreed(self, options.generated ? generate(self, options, *options.generated) : sort(self, options));
 }
 
 }  // namespace
 }  // namespace coracle::oocsort
 
 int main(int argc, char** argv) {
-  return coracle::oocsort::start(argc, argv);
+  return coracle::start(argc, argv, coracle::oocsort::parse_options(argc, argv), coracle::oocsort::run_all);
 }

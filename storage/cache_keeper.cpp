@@ -27,8 +27,7 @@ CacheKeeper::CacheKeeper(Rank& rank, const Shape& shape, const PagedOptions& opt
       eviction_(make_eviction(options.eviction, frames.shape().frames)),
       ahead_max_(std::max(1U, read_ahead_pages(options.read_ahead_pages, frames.shape()) / 2)),
       homes_touched_(shape.map.homes),
-      dirty_max_(std::max<std::size_t>(1, static_cast<std::size_t>(options.dirty_share * frames.shape().frames))),
-      epoch_(shape.epoch) {
+      dirty_max_(std::max<std::size_t>(1, static_cast<std::size_t>(options.dirty_share * frames.shape().frames))) {
   if (store != nullptr) {
     store->observe(this);
     if (!options.model) kept_for_io_ = rank.loop().io().keep_memory(memory_.frames, frames.memory_bytes());
@@ -156,7 +155,8 @@ void CacheKeeper::receive(const PageLetter& letter) {
   if (frame == Frames::kNone) return receive_for_unknown_page(letter);
   Slot& slot = slots_[frame];
   if (letter.message.failure == PageFailure::closed) {
-    give_up_page(frame, error_of(letter.page, PageFailure::closed), false);
+    const bool data_may_come = letter.message.verb == Verb::failed && letter.message.keep;
+    give_up_page(frame, error_of(letter.page, PageFailure::closed), data_may_come);
     return;
   }
   if (letter.message.verb == Verb::data) {
@@ -347,7 +347,9 @@ void CacheKeeper::forget_memory() noexcept {
 }
 
 void CacheKeeper::stop() noexcept {
-  if (std::exchange(stopped_, true)) return;
+  if (stopped_) return;
+  if (home_ != nullptr) home_->refuse_all();
+  stopped_ = true;
   for (std::uint32_t frame = 0; frame < slots_.size(); ++frame)
     fail_waiting(frame, Error(std::make_error_code(std::errc::operation_canceled), "the paged segment is closed"));
   notify();

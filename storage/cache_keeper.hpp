@@ -48,7 +48,6 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
     Node own = 0;  ///< Which of the caches this is; the first `map.homes` of them have homes.
     std::uint64_t bytes = 0;
     PageMap map;
-    std::uint64_t epoch = 0;  ///< Of the last checkpoint.
   };
   /// `store`: of this cache's home, if it has one.
   CacheKeeper(Rank& rank, const Shape& shape, const PagedOptions& options, const Frames& frames, Memory memory,
@@ -71,8 +70,6 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
   Task<> clean_all();
   /// What was put through this cache before is durable when it returns.
   Task<> flush();
-  Task<> make_checkpoint(std::string name);
-  void release_old_checkpoints() noexcept;
   /// Waits for what is under way.
   Task<> quiesce();
   /// Once all caches are quiet: closes the file.
@@ -232,7 +229,6 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
   std::uint64_t put_failures_ = 0;
   std::optional<Error> lost_dirty_;  // pages that were dirty when their home was lost, until somebody was told
   Event changed_;                    // a frame became free, a put ended, a task ended: set and reset
-  std::uint64_t epoch_;
   std::uint32_t forward_frame_ = 0;  // of the letter in hand: where its requester wants the data
   bool kept_for_io_ = false;  // the frames, by the loop's Io
   bool delivering_ = false;

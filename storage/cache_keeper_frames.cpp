@@ -307,14 +307,4 @@ Task<> CacheKeeper::flush_alone() {
   if (first) throw Error(*first);
 }
 
-Task<> CacheKeeper::make_checkpoint(std::string name) {
-  const std::shared_ptr<CacheKeeper> self = shared_from_this();
-  ++epoch_;
-  if (home_ != nullptr) co_await home_->checkpoint(std::move(name), epoch_);
-}
-
-void CacheKeeper::release_old_checkpoints() noexcept {
-  if (home_ != nullptr) home_->store().release_before(epoch_);
-}
-
 }  // namespace coracle::storage

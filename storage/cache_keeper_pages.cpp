@@ -259,6 +259,8 @@ Error CacheKeeper::error_of(std::uint64_t page, PageFailure failure) const {
   const std::uint32_t home = shape_.map.home_of(page);
   const std::string where =
       fmt::format("page {} of the paged segment {}.{} (home: rank {})", page, path_, home, peers_[home].rank);
+  // Only who has the home knows more.
+  const std::string told = home == shape_.own && home_ != nullptr ? fmt::format(" ({})", home_->last_failure()) : "";
   switch (failure) {
     case PageFailure::lost:
       return {Errc::page_lost,
@@ -267,17 +269,18 @@ Error CacheKeeper::error_of(std::uint64_t page, PageFailure failure) const {
                           where)};
     case PageFailure::damaged:
       return {Errc::page_damaged,
-              fmt::format("{}: does not match its checksum; `coracle pages check` tells which do not", where)};
+              fmt::format("{}: does not match its checksum; `coracle pages check` tells which do not{}", where, told)};
     case PageFailure::no_space:
       return {std::make_error_code(std::errc::no_space_on_device),
               fmt::format("{}: no space left on its device; the page is still in the cache: make room there and flush "
-                          "again",
-                          where)};
+                          "again{}",
+                          where, told)};
     case PageFailure::closed:
       return {std::make_error_code(std::errc::bad_file_descriptor),
               fmt::format("{}: its home has closed the segment, or could not make it", where)};
     default:
-      return {std::make_error_code(std::errc::io_error), fmt::format("{}: its file can't be read or written", where)};
+      return {std::make_error_code(std::errc::io_error),
+              fmt::format("{}: its file can't be read or written{}", where, told)};
   }
 }
 

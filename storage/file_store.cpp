@@ -56,6 +56,7 @@ FileStore::FileStore(StoreFile file, const Superblock& superblock, LoadedManifes
       sequence_(manifest_.sequence),
       generation_(std::max(manifest_.base.generation, loaded.mark.generation)),
       incarnation_(random_word()),
+      back_(manifest_.back),
       changed_(plan_.pages),
       changing_(plan_.pages) {
   slots_.widen(plan_.slots_in(file_.bytes()));
@@ -154,6 +155,7 @@ Task<> FileStore::write(std::uint64_t page, std::span<const std::byte> source) {
   check_call(page, source.data(), source.size());
   throw_if_broken();
   Claim claim(*this);
+  file_.check_limit(plan_.slot_at(claim.slot() + 1));
   const PageEntry entry{claim.slot() + 1, checksum(source.data(), source.size())};
   const std::uint64_t offset = plan_.slot_at(claim.slot());
   for (std::size_t done = 0; done < source.size();) {

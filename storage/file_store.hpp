@@ -41,7 +41,8 @@ class FileStore final : public PageStore {
   Task<> flush() override;
   std::vector<CheckpointInfo> checkpoints() const override;
   Task<> checkpoint(std::string name, std::uint64_t epoch) override;
-  void release_before(std::uint64_t epoch) noexcept override;
+  Task<> go_back(std::uint64_t times) override;
+  void confirm(std::uint64_t epoch) noexcept override;
   Task<> close() override;
 
  private:
@@ -77,6 +78,7 @@ class FileStore final : public PageStore {
 
   /// One commit of everything changed so far, as a checkpoint if one is wished for.
   Task<> commit(const CheckpointInfo* wish);
+  Manifest kept() const;
   Task<> commit_to_log(std::uint64_t changes);
   Task<> commit_to_table(const CheckpointInfo* wish);
   Task<> save_table(TablePlace target);
@@ -86,7 +88,6 @@ class FileStore final : public PageStore {
   Task<> sync();
   Task<> turn_to_verify(std::size_t bytes);
   Task<> put_mark();
-  bool release_due() const noexcept;
   std::uint32_t free_place() const noexcept;
   AlignedBuffer log_blocks(std::uint64_t changes, bool synced, LogEnd& end) const;
 
@@ -104,8 +105,9 @@ class FileStore final : public PageStore {
   std::uint64_t generation_;  // the same of tables
   LogEnd log_end_;
   const std::uint64_t incarnation_;       // of this opening, for the names of groups
-  std::uint64_t released_before_ = 0;     // checkpoints of smaller epochs go with the next manifest,
+  std::uint64_t confirmed_ = 0;           // checkpoints of smaller epochs go with the next manifest,
   std::uint64_t newest_epoch_ = kLatest;  // and so do those of greater ones
+  WentBack back_;                         // for the next table
   bool log_doubt_ = false;                // the log may hold blocks of a flush that did not succeed
   bool doubt_ = false;                    // the other manifest's place may hold one that is not manifest_
   bool rebase_ = false;                   // the present state is an older checkpoint, to which the log does not lead

@@ -39,9 +39,11 @@ class ModelStore final : public PageStore {
   std::vector<CheckpointInfo> checkpoints() const override { return checkpoints_; }
   Task<> checkpoint(std::string name, std::uint64_t epoch) override {
     co_await serve(model_.write_bytes_per_s, 0);
+    if (checkpoints_.size() == 2) checkpoints_.pop_back();
     checkpoints_.push_back({std::move(name), epoch});
   }
-  void release_before(std::uint64_t epoch) noexcept override {
+  Task<> go_back(std::uint64_t) override { co_return; }
+  void confirm(std::uint64_t epoch) noexcept override {
     std::erase_if(checkpoints_, [epoch](const CheckpointInfo& each) { return each.epoch < epoch; });
   }
   Task<> close() override { co_return; }

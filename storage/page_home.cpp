@@ -55,6 +55,15 @@ void PageHome::dead(Node node) {
   }
 }
 
+void PageHome::refuse_all() {
+  for (auto& [page, entry] : entries_) {
+    HomeActions actions;
+    entry.page.on_closed(actions);
+    std::erase_if(actions, [this](const HomeAction& action) { return action.to == keeper_.own(); });
+    perform(page, actions);
+  }
+}
+
 void PageHome::perform(std::uint64_t page, const HomeActions& actions) {
   const CacheKeeper::Hold hold(keeper_);
   for (const HomeAction& action : actions) {

@@ -37,6 +37,8 @@ class PageHome {
   void receive(const PageLetter& letter);
   /// That cache is no more.
   void dead(Node node);
+  /// Tells all caches but its own that wait for a page that nothing will come.
+  void refuse_all();
   /// What was written before is durable when it returns.
   Task<> flush();
   /// As the store's, while reads and writes wait.

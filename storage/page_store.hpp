@@ -44,6 +44,20 @@ class ReadObserver {
   ~ReadObserver() = default;
 };
 
+/// How often a segment has gone back to a checkpoint, and to which epoch the last time.
+struct WentBack {
+  std::uint64_t times = 0;
+  std::uint64_t epoch = 0;
+};
+
+/// What a file says of itself.
+struct StoreSummary {
+  StoreShape shape;
+  std::vector<CheckpointInfo> checkpoints;  ///< Those that it has whole, oldest first.
+  WentBack back;
+  std::uint64_t last_epoch = 0;  ///< The greatest that any checkpoint in it ever had.
+};
+
 /// Of one loop; any number of calls may be in flight at once, but not two writes of one page, nor a read beside a write
 /// of the same page, and nothing beside checkpoint(). Buffers: `page_bytes`, at a multiple of 4096, belonging to the
 /// call until it has returned. Errors: Error with the errno and the file's name, the page and what was tried (full,
@@ -60,6 +74,8 @@ class PageStore {
   /// checkpoint of that epoch, if the file still has it.
   static Task<std::unique_ptr<PageStore>> open(Io& io, std::string path, std::uint64_t epoch = kLatest);
   static constexpr std::uint64_t kLatest = ~std::uint64_t{0};
+  /// What can be opened there, also where what was flushed last is damaged. Changes nothing.
+  static Task<StoreSummary> look(Io& io, std::string path);
 
   virtual const StoreShape& shape() const noexcept = 0;
   virtual const std::string& path() const noexcept = 0;
@@ -76,15 +92,19 @@ class PageStore {
   /// Every write that had returned before it was called is durable when it returns. Concurrent calls share one sync.
   virtual Task<> flush() = 0;
 
-  /// The checkpoints that this file has whole, oldest first: at most two (the last, and the one before until it is
-  /// released).
+  /// The checkpoints that this file has whole, oldest first: at most two (the last that was confirmed, and one that is
+  /// not).
   virtual std::vector<CheckpointInfo> checkpoints() const = 0;
   /// Everything written so far becomes the checkpoint `name` of `epoch` (greater than any before), durably and
-  /// atomically: after a crash at any moment the file has either it or the state before, and in any case the checkpoint
-  /// before.
+  /// atomically: after a crash at any moment the file has either it or the state before. It takes the place of a newer
+  /// one of two that was not confirmed; the older one stays in any case.
   virtual Task<> checkpoint(std::string name, std::uint64_t epoch) = 0;
-  /// All homes have checkpoint `epoch`: older ones are no longer needed, their space may be used again.
-  virtual void release_before(std::uint64_t epoch) noexcept = 0;
+  /// Of a store that was opened at a checkpoint: makes that last, durably; what came later is gone. `times`: the
+  /// segment's number of this. Without it, the first flush or checkpoint does so, under the number of before.
+  virtual Task<> go_back(std::uint64_t times) = 0;
+  /// All homes have checkpoint `epoch`: older ones are no longer needed, their space may be used again. Not written to
+  /// the file: who opens it compares the homes' checkpoints anew.
+  virtual void confirm(std::uint64_t epoch) noexcept = 0;
   /// Waits for what is in flight and closes the file. Does not flush.
   virtual Task<> close() = 0;
 

@@ -92,8 +92,8 @@ class PagedSegment {
  public:
   /// A new segment, all zero. Collective. Throws Error (bad_input, file exists, ...), the same kind at every member.
   static Task<PagedSegment> create(Team& team, PagedOptions options);
-  /// What was flushed or checkpointed last, or the checkpoint `name`. Needs as many homes as it was made with.
-  /// Collective.
+  /// What was flushed or checkpointed last; or, with `checkpoint`, the last one of that name that all homes have: the
+  /// segment goes back to it, and what came later is given up. Needs as many homes as it was made with. Collective.
   static Task<PagedSegment> open(Team& team, PagedOptions options, std::string checkpoint = {});
   PagedSegment(PagedSegment&&) noexcept;
   PagedSegment& operator=(PagedSegment&&) noexcept;

@@ -65,7 +65,7 @@ struct PageMessage {
   Verb verb = Verb::read;
   bool has_copy = false;                    ///< write: the requester had a copy when it asked.
   bool whole = false;                       ///< write, invalidate: the whole page will be written, no data are needed.
-  bool keep = false;                        ///< put, put_ack: the cache keeps its copy, clean.
+  bool keep = false;                        ///< put, put_ack: the cache keeps its copy, clean. failed: see on_closed.
   PageFailure failure = PageFailure::none;  ///< failed, put_ack.
   Node requester = kNobody;                 ///< forward_*, data.
   std::uint32_t number = 0;
@@ -185,6 +185,8 @@ class HomePage {
   void on_ssd_written(PageFailure failure, HomeActions& actions);
   /// After this, nothing of that node may come any more.
   void on_dead(Node node, HomeActions& actions);
+  /// The home goes: whoever waits for it is told that it is closed, in messages with `keep` where data may still come.
+  void on_closed(HomeActions& actions);
 
  private:
   friend struct ProtocolProbe;

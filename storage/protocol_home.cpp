@@ -94,6 +94,20 @@ void HomePage::fail(HomeActions& actions, PageFailure failure) {
   finish();
 }
 
+void HomePage::on_closed(HomeActions& actions) {
+  const auto refuse = [&actions](const Request& request, bool data_may_come) {
+    PageMessage message;
+    message.verb = request.message.verb == Verb::put ? Verb::put_ack : Verb::failed;
+    message.number = request.message.number;
+    message.keep = message.verb == Verb::failed && data_may_come;
+    message.failure = PageFailure::closed;
+    send(actions, request.from, message);
+  };
+  if (phase_ != Phase::idle && current_.from != kNobody && !requester_dead_) refuse(current_, true);
+  for (const Request& each : waiting_) refuse(each, false);
+  waiting_.clear();
+}
+
 bool HomePage::remove_sharer(Node node) noexcept {
   return std::erase(sharers_, node) > 0;
 }

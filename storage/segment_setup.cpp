@@ -15,8 +15,8 @@
 #include "runtime/rpc.hpp"
 #include "runtime/team.hpp"
 #include "storage/cache_keeper.hpp"
+#include "storage/home_files.hpp"
 #include "storage/meeting.hpp"
-#include "storage/model_store.hpp"
 #include "storage/page_cache.hpp"
 #include "storage/page_map.hpp"
 #include "storage/page_store.hpp"
@@ -70,94 +70,6 @@ void check_options(const PagedOptions& options, bool creating) {
                 fmt::format("a dirty share of {}: it must be above 0 and at most 1", options.dirty_share));
 }
 
-std::string file_of(const PagedOptions& options, std::uint32_t home) {
-  return fmt::format("{}.{}", options.path, home);
-}
-
-PageMap map_of(const StoreShape& shape) noexcept {
-  const std::uint64_t pages = (shape.segment_bytes + shape.page_bytes - 1) / shape.page_bytes;
-  return {pages, shape.homes, static_cast<HomeSpread>(shape.distribution)};
-}
-
-StoreShape shape_of(const PagedOptions& options, std::uint32_t home, std::uint32_t homes) noexcept {
-  StoreShape shape;
-  shape.page_bytes = static_cast<std::uint32_t>(options.page_bytes);
-  shape.home = home;
-  shape.homes = homes;
-  shape.segment_bytes = options.bytes;
-  shape.distribution = static_cast<std::uint32_t>(options.spread);
-  shape.pages = map_of(shape).pages_of(home);
-  return shape;
-}
-
-/// What is to be done with the files.
-struct Opening {
-  bool create;
-  std::string checkpoint;
-};
-
-/// Of the checkpoint with this name, the newest if there are several.
-std::uint64_t epoch_of(const PageStore& store, const std::string& name) {
-  std::uint64_t epoch = PageStore::kLatest;
-  std::string known;
-  for (const CheckpointInfo& each : store.checkpoints()) {
-    if (each.name == name) epoch = each.epoch;
-    known += (known.empty() ? "" : ", ") + each.name;
-  }
-  if (epoch == PageStore::kLatest)
-    throw Error(
-        std::make_error_code(std::errc::no_such_file_or_directory),
-        fmt::format("{} has no checkpoint '{}'; it has: {}", store.path(), name, known.empty() ? "none" : known));
-  return epoch;
-}
-
-Task<std::unique_ptr<PageStore>> open_home(EventLoop& loop, PagedOptions options, Opening opening, std::uint32_t home,
-                                           std::uint32_t homes) {
-  std::string path = file_of(options, home);
-  if (options.model && !opening.create)
-    throw Error(Errc::bad_input, "a paged segment on a modelled SSD has no file that could be opened");
-  if (options.model) co_return make_model_store(loop, *options.model, shape_of(options, home, homes));
-  Io& io = loop.io();
-  if (opening.create) co_return co_await PageStore::create(io, path, shape_of(options, home, homes), options.replace);
-  std::unique_ptr<PageStore> store = co_await PageStore::open(io, path);
-  if (!opening.checkpoint.empty()) {
-    const std::uint64_t epoch = epoch_of(*store, opening.checkpoint);
-    co_await store->close();
-    store = co_await PageStore::open(io, path, epoch);
-  }
-  co_return store;
-}
-
-/// What the homes' files say; members without a file say nothing.
-struct Facts {
-  StoreShape shape;
-  std::uint64_t epoch = 0;
-};
-
-void check_facts(const PagedOptions& options, const Facts& first, const Facts& facts, std::uint32_t homes,
-                 bool same_epoch) {
-  const StoreShape& shape = facts.shape;
-  if (shape.homes != homes)
-    throw Error(Errc::bad_input, fmt::format("{}.*: made with {} homes, but this team has {} caches: start as many "
-                                             "nodes (or ranks) as then",
-                                             options.path, shape.homes, homes));
-  const bool same = shape.page_bytes == first.shape.page_bytes && shape.segment_bytes == first.shape.segment_bytes &&
-                    shape.distribution == first.shape.distribution;
-  if (!same)
-    throw Error(Errc::bad_input, fmt::format("{}.{} does not belong to the same segment as {}.{}", options.path,
-                                             shape.home, options.path, first.shape.home));
-  if (same_epoch && facts.epoch != first.epoch)
-    throw Error(Errc::bad_input, fmt::format("{}.*: home {} has that checkpoint as number {}, home {} as number {}: it "
-                                             "was not completed",
-                                             options.path, shape.home, facts.epoch, first.shape.home, first.epoch));
-  if (options.page_bytes != 0 && options.page_bytes != shape.page_bytes)
-    throw Error(Errc::bad_input, fmt::format("{}.*: has pages of {} bytes, not of {}", options.path, shape.page_bytes,
-                                             options.page_bytes));
-  if (options.bytes != 0 && options.bytes != shape.segment_bytes)
-    throw Error(Errc::bad_input,
-                fmt::format("{}.*: has {} bytes, not {}", options.path, shape.segment_bytes, options.bytes));
-}
-
 /// The memory of a cache, aligned for huge pages.
 std::pair<Slab<std::byte>, std::byte*> allocate_frames(Rank& rank, const Frames::Shape& shape) {
   const std::size_t bytes = Frames::bytes_needed(shape) + Frames::kAlignment;
@@ -193,37 +105,6 @@ std::uint32_t frames_in(const PagedOptions& options, const StoreShape& shape, st
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(frames, std::max<std::uint64_t>(pages, kFramesMin)));
 }
 
-/// Opens this member's home, if it has one; all agree on what they have found.
-Task<Facts> open_homes(Team& team, PagedOptions options, Opening opening, SegmentParts& parts, std::uint32_t own,
-                       std::unique_ptr<PageStore>& store, std::string& created) {
-  Facts facts;
-  facts.shape.homes = 0;
-  std::optional<Error> failure;
-  if (team.rank().id() == parts.keepers[own] && own < parts.homes) {
-    auto opened = co_await as_result(open_home(team.rank().loop(), options, opening, own, parts.homes));
-    if (opened.ok()) {
-      store = std::move(opened.value());
-      if (opening.create && !options.model) created = store->path();
-      facts.shape = store->shape();
-      const auto checkpoints = store->checkpoints();
-      facts.epoch = checkpoints.empty() ? 0 : checkpoints.back().epoch;
-    } else {
-      failure = opened.error();
-    }
-  }
-  co_await agree(team, failure);
-  const std::vector<Facts> all = co_await meet_with(team, facts);
-  const Facts* first = nullptr;
-  for (const Facts& each : all) {
-    if (each.shape.homes == 0) continue;
-    if (first == nullptr) first = &each;
-    check_facts(options, *first, each, parts.homes, !opening.checkpoint.empty());  // the same at every member
-  }
-  Facts result = *first;
-  for (const Facts& each : all) result.epoch = std::max(result.epoch, each.epoch);
-  co_return result;
-}
-
 /// Where the caches' memories are, by their numbers.
 Task<std::vector<CacheKeeper::Peer>> meet_peers(Team& team, std::vector<std::uint32_t> keepers,
                                                 Remote<std::byte> mine) {
@@ -237,16 +118,16 @@ Task<std::vector<CacheKeeper::Peer>> meet_peers(Team& team, std::vector<std::uin
 }
 
 /// Makes the cache and the way to it, once the homes are open.
-Task<> make_caches(SegmentParts& parts, const PagedOptions& options, const Facts& facts, std::uint32_t own,
+Task<> make_caches(SegmentParts& parts, const PagedOptions& options, const StoreShape& file, std::uint32_t own,
                    std::unique_ptr<PageStore> store) {
   Team& team = *parts.team;
   Rank& rank = team.rank();
   const bool keeps = rank.id() == parts.keepers[own];
-  const PageMap map = map_of(facts.shape);
-  Frames::Shape shape{0, facts.shape.page_bytes, map.pages};
+  const PageMap map = map_of(file);
+  Frames::Shape shape{0, file.page_bytes, map.pages};
   CacheKeeper::Memory memory;
   co_await agree(team, failure_of([&] {
-                   shape.frames = frames_in(options, facts.shape, map.pages);
+                   shape.frames = frames_in(options, file, map.pages);
                    if (!keeps) return;
                    std::tie(memory.slab, memory.frames) = allocate_frames(rank, shape);
                    Frames::make(memory.frames, shape);
@@ -258,30 +139,30 @@ Task<> make_caches(SegmentParts& parts, const PagedOptions& options, const Facts
   CORACLE_ASSERT(reached != nullptr, "rank {} does not reach the page cache of rank {}", rank.id(), parts.keepers[own]);
   const Frames frames(reached, shape);
   if (keeps) {
-    const CacheKeeper::Shape keeper_shape{parts.number, own, facts.shape.segment_bytes, map, facts.epoch};
+    const CacheKeeper::Shape keeper_shape{parts.number, own, file.segment_bytes, map};
     parts.keeper = std::make_shared<CacheKeeper>(rank, keeper_shape, options, frames, std::move(memory),
                                                  std::move(peers), std::move(store));
     rank.local<SegmentTable>().add(parts.number, *parts.keeper);
     parts.keeper->start();
   }
-  const PageCache::Shape cache_shape{parts.number, facts.shape.segment_bytes, facts.shape.page_bytes,
-                                     parts.keepers[own], options.read_ahead_pages};
+  const PageCache::Shape cache_shape{parts.number, file.segment_bytes, file.page_bytes, parts.keepers[own],
+                                     options.read_ahead_pages};
   parts.cache = std::make_unique<PageCache>(rank, cache_shape, frames, parts.keeper.get());
   co_await agree(team, std::nullopt);  // nobody asks before all can answer
 }
 
-/// Opens the homes and makes the caches. `created`: the file that this member has made.
-Task<> fill(SegmentParts& parts, const PagedOptions& options, Opening opening, std::uint32_t own,
-            std::string& created) {
+/// Opens the homes and makes the caches.
+Task<> fill(SegmentParts& parts, const PagedOptions& options, Opening opening, std::uint32_t own, OpenedHomes& homes) {
   Team& team = *parts.team;
   co_await agree(team, failure_of([&] { check_options(options, opening.create); }));
   auto& table = team.rank().local<SegmentTable>();
   for (const std::uint32_t unused : co_await meet_with(team, table.unused()))
     parts.number = std::max(parts.number, unused);
   table.used(parts.number);
-  std::unique_ptr<PageStore> store;
-  const Facts facts = co_await open_homes(team, options, opening, parts, own, store, created);
-  co_await make_caches(parts, options, facts, own, std::move(store));
+  const HomeSeat seat{team.rank().id() == parts.keepers[own] && own < parts.homes, own, parts.homes};
+  co_await open_homes(team, options, opening, seat, homes);
+  parts.epoch = homes.epoch;
+  co_await make_caches(parts, options, homes.shape, own, std::move(homes.store));
 }
 
 Task<SegmentParts> set_up(Team& team, PagedOptions options, Opening opening) {
@@ -291,12 +172,12 @@ Task<SegmentParts> set_up(Team& team, PagedOptions options, Opening opening) {
   parts.keepers = std::move(keepers.ranks);
   parts.own = keepers.own;
   parts.homes = options.spread == HomeSpread::one ? 1 : static_cast<std::uint32_t>(parts.keepers.size());
-  std::string created;
-  const Result<> filled = co_await as_result(fill(parts, options, opening, keepers.own, created));
+  OpenedHomes homes;
+  const Result<> filled = co_await as_result(fill(parts, options, opening, keepers.own, homes));
   if (!filled.ok()) {
     // A segment that was not made leaves nothing behind.
     drop(parts);
-    if (!created.empty()) ::unlink(created.c_str());
+    if (!homes.created.empty()) ::unlink(homes.created.c_str());
     throw Error(filled.error());
   }
   co_return parts;
@@ -340,19 +221,22 @@ Task<> flush(SegmentParts& parts) {
 
 Task<> checkpoint(SegmentParts& parts, std::string name) {
   Team& team = *parts.team;
-  co_await agree(team, std::nullopt);  // what anybody has put before he came here is in it
+  PageHome* const home = parts.keeper != nullptr ? parts.keeper->home() : nullptr;
+  // What anybody has put before he came here is in it. And what all homes have is confirmed before any of them may
+  // write over what it takes to be not: a member that was cancelled may not have heard the end of the last one.
+  parts.epoch = co_await next_epoch(team, home != nullptr ? &home->store() : nullptr, parts.epoch);
   std::optional<Error> failure;
   if (parts.keeper != nullptr) {
     const Result<> cleaned = co_await as_result(parts.keeper->clean_all());
     if (!cleaned.ok()) failure = cleaned.error();
   }
   co_await agree(team, failure);  // now every page is at its home
-  if (parts.keeper != nullptr) {
-    const Result<> made = co_await as_result(parts.keeper->make_checkpoint(name));
+  if (home != nullptr) {
+    const Result<> made = co_await as_result(home->checkpoint(name, parts.epoch));
     if (!made.ok()) failure = made.error();
   }
   co_await agree(team, failure);  // now every home has it: the one before is needed no more
-  if (parts.keeper != nullptr) parts.keeper->release_old_checkpoints();
+  if (home != nullptr) home->store().confirm(parts.epoch);
 }
 
 Task<> close(SegmentParts& parts) {
@@ -367,6 +251,8 @@ Task<> close(SegmentParts& parts) {
   Result<> agreed = come;
   if (come.ok()) agreed = co_await as_result(agree(team, failure));
   if (parts.keeper != nullptr) {
+    // Where a member is lost, others may still ask: they are told from now on, and those that wait by stop().
+    team.rank().local<SegmentTable>().close(parts.number, parts.own);
     const Result<> closed = co_await as_result(parts.keeper->close());
     if (!closed.ok()) failure = closed.error();
   }

@@ -28,6 +28,7 @@ struct SegmentParts {
   std::uint32_t own = 0;                ///< Which of the caches serves this member.
   std::shared_ptr<CacheKeeper> keeper;  ///< Of the members that keep a cache.
   std::unique_ptr<PageCache> cache;
+  std::uint64_t epoch = 0;  ///< The greatest that any checkpoint was given, or was to get.
 };
 
 // As the functions of PagedSegment. Collective, but for flush, advise, counts and drop.

@@ -30,6 +30,7 @@ class SegmentTable {
   void add(std::uint32_t segment, CacheKeeper& keeper) { keepers_.emplace_back(segment, &keeper); }
   /// From now on peers are told that it is closed here; `own`: the number of this rank's cache in it.
   void close(std::uint32_t segment, std::uint32_t own) {
+    if (own_in_closed(segment)) return;
     std::erase_if(keepers_, [=](const auto& each) { return each.first == segment; });
     closed_.emplace_back(segment, own);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <new>
 #include <utility>
 
 #include "runtime/error.hpp"
@@ -99,12 +100,7 @@ Task<> check_pages(StoreFile& file, const StorePlan& plan, const State& state, c
   co_await with_scope(start, std::ref(check));
 }
 
-}  // namespace
-
-Task<StoreReport> check_store(Io& io, std::string path) {
-  StoreFile file(io, std::move(path), StoreFile::Use::check);
-  co_await file.lock();
-  const Superblock superblock = co_await load_superblock(file);
+Task<StoreReport> check_file(StoreFile& file, const Superblock& superblock) {
   const StorePlan plan(superblock);
   StoreReport report;
   report.shape = superblock.shape;
@@ -121,15 +117,26 @@ Task<StoreReport> check_store(Io& io, std::string path) {
   const BitSet latest_slots = used;
   for (const KeptCheckpoint& each : std::vector<KeptCheckpoint>(loaded.manifest.checkpoints)) {
     report.checkpoints.push_back(each.info);
-    State state{fmt::format("checkpoint \"{}\" (epoch {})", each.info.name, each.info.epoch), {}};
-    state.table = co_await load_table(file, plan, each.table, state.name, faults);
-    BitSet own(plan.slots_in(file.bytes()));
-    add_slots(state.table, own, state.name, faults);
+    CheckpointTable table = co_await load_checkpoint(file, plan, each, faults);
+    const State state{name_of(each.info), std::move(table.entries)};
     compare(state, latest, used, latest_slots, faults);
     co_await check_pages(file, plan, state, &latest, report);
   }
   report.slots_free = plan.slots_in(file.bytes()) - used.count();
   co_return report;
+}
+
+}  // namespace
+
+Task<StoreReport> check_store(Io& io, std::string path) {
+  StoreFile file(io, std::move(path), StoreFile::Use::check);
+  co_await file.lock();
+  const Superblock superblock = co_await load_superblock(file);
+  try {
+    co_return co_await check_file(file, superblock);
+  } catch (const std::bad_alloc&) {
+    throw too_large(file.path(), file.bytes(), superblock);
+  }
 }
 
 }  // namespace coracle::storage

@@ -111,23 +111,38 @@ Task<> FileStore::checkpoint(std::string name, std::uint64_t epoch) {
   co_await commit(&wish);
 }
 
+Task<> FileStore::go_back(std::uint64_t times) {
+  const Call call(*this);
+  CORACLE_ASSERT(newest_epoch_ != kLatest, "{} was not opened at a checkpoint", path());
+  while (committing_) co_await committed_;
+  throw_if_broken();
+  const Turn turn(*this);
+  back_ = {times, newest_epoch_};
+  rebase_ = true;
+  co_await commit(nullptr);
+}
+
 std::vector<CheckpointInfo> FileStore::checkpoints() const {
   std::vector<CheckpointInfo> found;
   for (const KeptCheckpoint& each : manifest_.checkpoints)
-    if (each.info.epoch >= released_before_ && each.info.epoch <= newest_epoch_) found.push_back(each.info);
+    if (each.info.epoch >= confirmed_ && each.info.epoch <= newest_epoch_) found.push_back(each.info);
   return found;
 }
 
-/// Their slots are free only when the file no longer names them: at the next flush or checkpoint.
-void FileStore::release_before(std::uint64_t epoch) noexcept {
+/// The slots of older ones are free only when the file no longer names them: at the next flush or checkpoint.
+void FileStore::confirm(std::uint64_t epoch) noexcept {
   for (const KeptCheckpoint& each : manifest_.checkpoints)
-    // The last one stays: it is what the segment goes back to.
-    if (each.info.epoch <= std::min(epoch, newest_epoch_))
-      released_before_ = std::max(released_before_, each.info.epoch);
+    // One that is here stays: it is what the segment goes back to.
+    if (each.info.epoch <= std::min(epoch, newest_epoch_)) confirmed_ = std::max(confirmed_, each.info.epoch);
 }
 
-bool FileStore::release_due() const noexcept {
-  return manifest_.checkpoints.size() == 2 && manifest_.checkpoints.front().info.epoch < released_before_;
+/// The manifest, without the checkpoints that are needed no more.
+Manifest FileStore::kept() const {
+  Manifest kept = manifest_;
+  std::erase_if(kept.checkpoints, [this](const KeptCheckpoint& each) {
+    return each.info.epoch > newest_epoch_ || each.info.epoch < confirmed_;
+  });
+  return kept;
 }
 
 Task<> FileStore::commit(const CheckpointInfo* wish) {
@@ -170,12 +185,9 @@ Task<> FileStore::commit_to_log(std::uint64_t changes) {
   LogEnd end = log_end_;
   const AlignedBuffer blocks = log_blocks(changes, synced, end);
   if (synced) co_await sync();
-  const bool release = release_due();
-  Manifest next = manifest_;
-  if (release) {
-    next.checkpoints.erase(next.checkpoints.begin());
-    co_await put_manifest(next);
-  }
+  Manifest next = kept();
+  const bool release = next.checkpoints.size() < manifest_.checkpoints.size();
+  if (release) co_await put_manifest(next);
   log_doubt_ = true;
   co_await file_.write_all(blocks.data(), blocks.size(), StorePlan::log_at() + log_end_.sequence * kBlockBytes,
                            "the log");
@@ -191,13 +203,17 @@ Task<> FileStore::commit_to_table(const CheckpointInfo* wish) {
   const TablePlace target{++generation_, free_place()};
   co_await save_table(target);
   co_await sync();
-  Manifest next = manifest_;
+  Manifest next = kept();
   next.base = target;
-  std::erase_if(next.checkpoints, [this](const KeptCheckpoint& each) { return each.info.epoch > newest_epoch_; });
-  if (release_due()) next.checkpoints.erase(next.checkpoints.begin());
-  if (wish != nullptr) next.checkpoints.push_back({*wish, target});
-  if (next.checkpoints.size() > 2) next.checkpoints.erase(next.checkpoints.begin());
-  const std::size_t kept = next.checkpoints.size();
+  next.back = back_;
+  // Of two, only the older one is sure to be at all homes, or to be what some of them have: the newer one goes.
+  const bool replaces = wish != nullptr && next.checkpoints.size() == 2;
+  if (replaces) next.checkpoints.pop_back();
+  if (wish != nullptr) {
+    next.checkpoints.push_back({*wish, target});
+    next.last_epoch = std::max(next.last_epoch, wish->epoch);
+  }
+  const std::size_t count = next.checkpoints.size();
   co_await put_manifest(next);
   co_await sync();
   adopt(std::move(next));
@@ -205,10 +221,10 @@ Task<> FileStore::commit_to_table(const CheckpointInfo* wish) {
   rebase_ = false;
   newest_epoch_ = kLatest;
   if (wish != nullptr) {
-    std::swap(slots_.of(SlotUse::previous), slots_.of(SlotUse::last));
+    if (!replaces) std::swap(slots_.of(SlotUse::previous), slots_.of(SlotUse::last));
     slots_.of(SlotUse::last) = slots_.of(SlotUse::flushing);
   }
-  if (kept < 2) slots_.of(SlotUse::previous).clear();
+  if (count < 2) slots_.of(SlotUse::previous).clear();
 }
 
 /// The table as it is when each part is written: other writes go on meanwhile. Newer entries than those of the commit

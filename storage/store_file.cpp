@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <utility>
 
 #include "runtime/error.hpp"
@@ -41,6 +43,16 @@ std::string remedy_for(const std::error_code& code) {
   return {};
 }
 
+/// Throws Error unless it is a regular file.
+void refuse_special(const std::string& path, mode_t mode) {
+  if (S_ISREG(mode)) return;
+  const char* what = "a device";
+  if (S_ISDIR(mode)) what = "a folder";
+  if (S_ISFIFO(mode)) what = "a pipe";
+  if (S_ISSOCK(mode)) what = "a socket";
+  throw Error(Errc::bad_input, fmt::format("{} is not a file but {}; a page store is a regular file", path, what));
+}
+
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
@@ -50,21 +62,33 @@ std::string folder_of(const std::string& path) {
 }  // namespace
 
 StoreFile::StoreFile(Io& io, std::string path, Use use) : io_(&io), path_(std::move(path)), use_(use) {
-  fd_ = ::open(path_.c_str(), flags_of(use) | O_DIRECT, 0666);
+  struct stat status {};
+  // Asked before it is opened: opening alone may do something to a device.
+  if (::stat(path_.c_str(), &status) == 0) refuse_special(path_, status.st_mode);
+  // O_NONBLOCK: for what has taken its place since.
+  fd_ = ::open(path_.c_str(), flags_of(use) | O_NONBLOCK | O_DIRECT, 0666);
   if (fd_ < 0 && errno == EINVAL) {
     direct_ = false;
-    fd_ = ::open(path_.c_str(), flags_of(use), 0666);
+    fd_ = ::open(path_.c_str(), flags_of(use) | O_NONBLOCK, 0666);
   }
-  struct stat status {};
   if (fd_ < 0 || ::fstat(fd_, &status) != 0) {
     const std::error_code code(errno, std::generic_category());
     const std::string text = describe(use == Use::create ? "creation" : "opening", code);
     close();
-    throw Error(code, text);
+    const bool interrupted =
+        code == std::errc::no_such_file_or_directory && ::access((path_ + kUnfinished).c_str(), F_OK) == 0;
+    throw Error(code, interrupted ? fmt::format("{}; {}{} is there: its creation was interrupted, create it again",
+                                                text, path_, kUnfinished)
+                                  : text);
   }
-  if (S_ISREG(status.st_mode)) return;
-  close();
-  throw Error(Errc::bad_input, fmt::format("{} is not a file; a store needs one", path_));
+  try {
+    refuse_special(path_, status.st_mode);
+  } catch (...) {
+    close();
+    throw;
+  }
+  // As it was: io_uring would not wait for such a file.
+  ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) & ~O_NONBLOCK);
 }
 
 Task<> StoreFile::lock() {
@@ -81,12 +105,26 @@ Task<> StoreFile::lock() {
     waited += pause;
   }
   struct stat status {};
-  const bool emptied = use_ != Use::create || ::ftruncate(fd_, 0) == 0;
-  if (!emptied || ::fstat(fd_, &status) != 0) {
+  if (::fstat(fd_, &status) != 0) {
+    const std::error_code code(errno, std::generic_category());
+    throw Error(code, describe("looking at the size", code));
+  }
+  bytes_ = static_cast<std::uint64_t>(status.st_size);
+}
+
+bool StoreFile::has_its_name(bool alone) const noexcept {
+  struct stat named {};
+  struct stat own {};
+  if (::stat(path_.c_str(), &named) != 0 || ::fstat(fd_, &own) != 0) return false;
+  return named.st_ino == own.st_ino && named.st_dev == own.st_dev && (!alone || own.st_nlink == 1);
+}
+
+void StoreFile::empty() {
+  if (::ftruncate(fd_, 0) != 0) {
     const std::error_code code(errno, std::generic_category());
     throw Error(code, describe("emptying", code));
   }
-  bytes_ = static_cast<std::uint64_t>(status.st_size);
+  bytes_ = 0;
 }
 
 StoreFile::StoreFile(StoreFile&& other) noexcept
@@ -108,11 +146,20 @@ std::string StoreFile::describe(const std::string& what, std::error_code code) c
 
 void StoreFile::grow(std::uint64_t bytes) {
   if (bytes <= bytes_) return;
+  check_limit(bytes);
   if (::ftruncate(fd_, static_cast<off_t>(bytes)) != 0) {
     const std::error_code code(errno, std::generic_category());
     throw Error(code, describe(fmt::format("growth to {} bytes", bytes), code));
   }
   bytes_ = bytes;
+}
+
+void StoreFile::check_limit(std::uint64_t end) const {
+  // By asking, not by ignoring SIGXFSZ: what that does is the whole process's matter.
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur) return;
+  const std::error_code code = std::make_error_code(std::errc::file_too_large);
+  throw Error(code, describe(fmt::format("writing up to byte {}", end), code));
 }
 
 void StoreFile::reserve(std::uint64_t bytes) {
@@ -123,8 +170,13 @@ void StoreFile::reserve(std::uint64_t bytes) {
 }
 
 void StoreFile::rename(std::string path, bool replace) {
-  // Linking refuses an existing name atomically, renaming replaces it atomically.
-  const bool there = replace ? ::rename(path_.c_str(), path.c_str()) == 0 : ::link(path_.c_str(), path.c_str()) == 0;
+  bool there = ::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, path.c_str(), replace ? 0 : RENAME_NOREPLACE) == 0;
+  if (!there && (errno == EINVAL || errno == ENOSYS)) {
+    // Not this file system: linking refuses an existing name too. A crash in between leaves the file with two names,
+    // which has_its_name(true) tells.
+    there = ::link(path_.c_str(), path.c_str()) == 0;
+    if (there) ::unlink(path_.c_str());
+  }
   if (!there) {
     const int error = errno;
     if (error == EEXIST)
@@ -132,7 +184,6 @@ void StoreFile::rename(std::string path, bool replace) {
                   fmt::format("{} exists already; remove it, or ask for it to be replaced", path));
     throw_errno(error, fmt::format("{} can't be given its name {}", path_, path));
   }
-  if (!replace) ::unlink(path_.c_str());
   path_ = std::move(path);
 }
 
@@ -156,6 +207,7 @@ Task<> StoreFile::read_all(std::byte* target, std::size_t bytes, std::uint64_t o
 }
 
 Task<> StoreFile::write_all(const std::byte* source, std::size_t bytes, std::uint64_t offset, const char* what) {
+  check_limit(offset + bytes);
   int tries = 0;
   for (std::size_t done = 0; done < bytes;) {
     std::size_t count = 0;

@@ -11,16 +11,23 @@
 
 namespace coracle::storage {
 
+/// What a file is called while it is not yet a whole store: its path and this.
+inline constexpr const char* kUnfinished = ".new";
+
 /// Movable until the first transfer. Closes (and thereby unlocks) when it ends.
 class StoreFile {
  public:
   enum class Use : std::uint8_t { create, write, check };
 
-  /// O_DIRECT where the file system takes it. Throws Error.
+  /// O_DIRECT where the file system takes it. Never waits; throws Error, also for what is no regular file.
   StoreFile(Io& io, std::string path, Use use);
-  /// First of all: locks it against other users (any number may check at once), and empties it for `create`. Waits two
-  /// seconds at most: what a killed process had in flight keeps its lock until it has landed. Throws Error.
+  /// First of all: locks it against other users (any number may check at once). Waits two seconds at most: what a
+  /// killed process had in flight keeps its lock until it has landed. Throws Error.
   Task<> lock();
+  /// Whether path() names this file, and (`alone`) no other name does.
+  bool has_its_name(bool alone) const noexcept;
+  /// Of a locked file. Throws Error.
+  void empty();
   StoreFile(StoreFile&& other) noexcept;
   StoreFile(const StoreFile&) = delete;
   StoreFile& operator=(const StoreFile&) = delete;
@@ -35,6 +42,8 @@ class StoreFile {
 
   /// Makes the file longer; what is added is zero and takes no space yet. Throws Error.
   void grow(std::uint64_t bytes);
+  /// Throws Error (EFBIG) where the process may not write up to `end`: it would be killed for trying.
+  void check_limit(std::uint64_t end) const;
   /// Takes space for the first `bytes`, where the file system can. Throws Error when there is none.
   void reserve(std::uint64_t bytes);
   /// Gives a file that was created under path() its final name. An existing one is refused unless `replace`.

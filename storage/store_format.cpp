@@ -174,6 +174,9 @@ void write_manifest(BlockSpan block, std::uint64_t file_id, const Manifest& mani
     to.put(each.table.place);
     to.put_text(each.info.name);
   }
+  to.put(manifest.back.times);
+  to.put(manifest.back.epoch);
+  to.put(manifest.last_epoch);
   to.seal(file_id);
 }
 
@@ -195,6 +198,11 @@ std::optional<Manifest> read_manifest(ConstBlockSpan block, std::uint64_t file_i
     if (each.table.place >= kTablePlaces) return {};
     manifest.checkpoints.push_back(std::move(each));
   }
+  manifest.back.times = from.get<std::uint64_t>();
+  manifest.back.epoch = from.get<std::uint64_t>();
+  manifest.last_epoch = from.get<std::uint64_t>();
+  for (const KeptCheckpoint& each : manifest.checkpoints)
+    manifest.last_epoch = std::max(manifest.last_epoch, each.info.epoch);
   if (count == 2 && manifest.checkpoints[0].info.epoch >= manifest.checkpoints[1].info.epoch) return {};
   return manifest;
 }

@@ -81,6 +81,8 @@ struct Manifest {
   std::uint64_t sequence = 0;
   TablePlace base;                          ///< The table that the log goes on from.
   std::vector<KeptCheckpoint> checkpoints;  ///< At most two, oldest first.
+  WentBack back;
+  std::uint64_t last_epoch = 0;  ///< The greatest that any checkpoint here has had: never given again.
 };
 /// Log blocks of that generation before `sequence` are on the device. A hint: it is not synced itself.
 struct DurableMark {

@@ -95,6 +95,15 @@ Task<Superblock> load_superblock(StoreFile& file) {
   co_return *superblock;
 }
 
+Error too_large(const std::string& path, std::uint64_t file_bytes, const Superblock& superblock) {
+  const std::uint64_t pages = superblock.shape.pages;
+  return {
+      std::make_error_code(std::errc::not_enough_memory),
+      fmt::format("{} says that it has {} pages and room for {}: their tables need some {} MiB of memory each, which "
+                  "is not there; the file is damaged, or its node needs more memory",
+                  path, pages, StorePlan(superblock).slots_in(file_bytes), (pages * sizeof(PageEntry) >> 20) + 1)};
+}
+
 Task<LoadedManifest> load_manifest(StoreFile& file, const StorePlan& plan) {
   AlignedBuffer blocks(3 * kBlockBytes);
   co_await file.read_all(blocks.data(), blocks.size(), StorePlan::manifest_at(0), "the manifests");
@@ -134,6 +143,19 @@ Task<std::vector<PageEntry>> load_table(StoreFile& file, const StorePlan& plan, 
       keep_possible(entries, page, plan.slots_in(file.bytes()), name, faults);
     }
   }
+  co_return table;
+}
+
+std::string name_of(const CheckpointInfo& checkpoint) {
+  return fmt::format("checkpoint \"{}\" (epoch {})", checkpoint.name, checkpoint.epoch);
+}
+
+Task<CheckpointTable> load_checkpoint(StoreFile& file, const StorePlan& plan, KeptCheckpoint checkpoint,
+                                      Faults faults) {
+  const std::string name = name_of(checkpoint.info);
+  CheckpointTable table{{}, BitSet(plan.slots_in(file.bytes()))};
+  table.entries = co_await load_table(file, plan, checkpoint.table, name, faults);
+  add_slots(table.entries, table.slots, name, faults);
   co_return table;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/error.hpp"
 #include "runtime/task.hpp"
 #include "storage/slot_map.hpp"
 #include "storage/store_file.hpp"
@@ -28,6 +29,9 @@ class Faults {
 /// Throws Error when the file is no store.
 Task<Superblock> load_superblock(StoreFile& file);
 
+/// For when memory is not enough for its tables.
+Error too_large(const std::string& path, std::uint64_t file_bytes, const Superblock& superblock);
+
 struct LoadedManifest {
   Manifest manifest;
   unsigned which = 0;  ///< Of the two places.
@@ -39,6 +43,15 @@ Task<LoadedManifest> load_manifest(StoreFile& file, const StorePlan& plan);
 /// A page table as it was written. Entries that can't be true are faults, and empty.
 Task<std::vector<PageEntry>> load_table(StoreFile& file, const StorePlan& plan, TablePlace place, std::string name,
                                         Faults faults);
+
+/// The state that a checkpoint has kept, and the slots that it needs.
+struct CheckpointTable {
+  std::vector<PageEntry> entries;
+  BitSet slots;
+};
+/// "checkpoint "one" (epoch 1)", for errors.
+std::string name_of(const CheckpointInfo& checkpoint);
+Task<CheckpointTable> load_checkpoint(StoreFile& file, const StorePlan& plan, KeptCheckpoint checkpoint, Faults faults);
 
 /// One flush as the log has it.
 struct LogGroup {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 #include <random>
 #include <utility>
 
@@ -51,6 +52,26 @@ class Unfinished {
   std::string path_;
 };
 
+/// An empty, locked file of that name, whatever an interrupted creation may have left under it.
+Task<StoreFile> make_unfinished(Io& io, std::string path) {
+  constexpr int kTries = 10;
+  for (int i = 0; i < kTries; ++i) {
+    StoreFile file(io, path, StoreFile::Use::create);
+    // A crash between the store's getting its name and its losing this one: the file belongs to whoever has it now.
+    if (file.has_its_name(false) && !file.has_its_name(true)) {
+      ::unlink(path.c_str());
+      continue;
+    }
+    co_await file.lock();
+    // Another program may have made it a whole store meanwhile.
+    if (!file.has_its_name(true)) continue;
+    file.empty();
+    co_return file;
+  }
+  throw Error(std::make_error_code(std::errc::device_or_resource_busy),
+              fmt::format("{} comes and goes: other programs are creating the same store", path));
+}
+
 /// Throws unless `path` is free, or a file that is not in use and may be replaced.
 Task<> check_name(Io& io, std::string path, bool replace) {
   if (::access(path.c_str(), F_OK) != 0) co_return;
@@ -61,14 +82,26 @@ Task<> check_name(Io& io, std::string path, bool replace) {
   co_await unused.lock();
 }
 
+Task<StoreSummary> summarise(StoreFile& file, const Superblock& superblock) {
+  const StorePlan plan(superblock);
+  const LoadedManifest loaded = co_await load_manifest(file, plan);
+  StoreSummary summary{superblock.shape, {}, loaded.manifest.back, loaded.manifest.last_epoch};
+  for (const KeptCheckpoint& each : std::vector<KeptCheckpoint>(loaded.manifest.checkpoints)) {
+    std::vector<StoreFault> damage;
+    const Faults faults(file.path(), &damage);
+    const CheckpointTable unused = co_await load_checkpoint(file, plan, each, faults);
+    if (damage.empty()) summary.checkpoints.push_back(each.info);
+  }
+  co_return summary;
+}
+
 }  // namespace
 
 Task<std::unique_ptr<PageStore>> PageStore::create(Io& io, std::string path, StoreShape shape, bool replace) {
   refuse_bad(shape, path);
   co_await check_name(io, path, replace);
   // Under another name until it is whole, so that nobody finds half a store.
-  StoreFile file(io, path + ".new", StoreFile::Use::create);
-  co_await file.lock();
+  StoreFile file = co_await make_unfinished(io, path + kUnfinished);
   Unfinished unfinished(file.path());
   const Superblock superblock = describe_new(shape);
   const StorePlan plan(superblock);
@@ -90,16 +123,33 @@ Task<std::unique_ptr<PageStore>> PageStore::create(Io& io, std::string path, Sto
 }
 
 Task<std::unique_ptr<PageStore>> PageStore::open(Io& io, std::string path, std::uint64_t epoch) {
-  StoreFile file(io, std::move(path), StoreFile::Use::write);
+  StoreFile file(io, path, StoreFile::Use::write);
   co_await file.lock();
   const Superblock superblock = co_await load_superblock(file);
   // What a killed process has written may be in the kernel's or the device's hands still. What is read from here on is
   // taken as durable.
   co_await file.sync();
   LoadedManifest loaded = co_await load_manifest(file, StorePlan(superblock));
-  auto store = std::make_unique<FileStore>(std::move(file), superblock, std::move(loaded));
-  co_await store->load(epoch);
-  co_return store;
+  const std::uint64_t bytes = file.bytes();
+  try {
+    auto store = std::make_unique<FileStore>(std::move(file), superblock, std::move(loaded));
+    co_await store->load(epoch);
+    co_return store;
+  } catch (const std::bad_alloc&) {
+    throw too_large(path, bytes, superblock);
+  }
+}
+
+Task<StoreSummary> PageStore::look(Io& io, std::string path) {
+  StoreFile file(io, std::move(path), StoreFile::Use::write);
+  co_await file.lock();
+  const Superblock superblock = co_await load_superblock(file);
+  co_await file.sync();  // as open()
+  try {
+    co_return co_await summarise(file, superblock);
+  } catch (const std::bad_alloc&) {
+    throw too_large(file.path(), file.bytes(), superblock);
+  }
 }
 
 Task<> FileStore::load(std::uint64_t epoch) {
@@ -124,22 +174,19 @@ Task<> FileStore::load_checkpoints(std::uint64_t epoch) {
   std::vector<KeptCheckpoint> whole;
   for (const KeptCheckpoint& each : std::vector<KeptCheckpoint>(manifest_.checkpoints)) {
     std::vector<StoreFault> damage;
-    const std::string name = fmt::format("checkpoint \"{}\" (epoch {})", each.info.name, each.info.epoch);
     const Faults faults(path(), each.info.epoch == epoch ? nullptr : &damage);
-    std::vector<PageEntry> table = co_await load_table(file_, plan_, each.table, name, faults);
-    BitSet slots(slots_.slots());
-    add_slots(table, slots, name, faults);
+    CheckpointTable table = co_await load_checkpoint(file_, plan_, each, faults);
     if (!damage.empty()) continue;  // it is lost, and says so when it is asked for or checked
     whole.push_back(each);
     if (each.info.epoch > epoch) {
-      slots_.of(SlotUse::flushed).add_all(slots);
+      slots_.of(SlotUse::flushed).add_all(table.slots);
       continue;
     }
     std::swap(slots_.of(SlotUse::previous), slots_.of(SlotUse::last));
-    slots_.of(SlotUse::last) = std::move(slots);
+    slots_.of(SlotUse::last) = std::move(table.slots);
     if (each.info.epoch != epoch) continue;
     newest_epoch_ = epoch;
-    table_ = std::move(table);
+    table_ = std::move(table.entries);
     slots_.of(SlotUse::present) = slots_.of(SlotUse::last);
     rebase_ = manifest_.base != each.table || log_end_.sequence != 0;
   }

@@ -15,6 +15,7 @@
 #include "apps/bfs/search.hpp"
 #include "apps/bfs/verify.hpp"
 #include "runtime/error.hpp"
+#include "tests/apps/parse_words.hpp"
 
 namespace coracle::bfs {
 namespace {
@@ -46,16 +47,11 @@ Read read_synsets(std::string_view text) {
 }
 
 std::variant<Options, int> parse(std::vector<std::string> words) {
-  words.insert(words.begin(), "bfs");
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  return parse_options(static_cast<int>(words.size()), pointers.data());
+  return apps_test::parse_words(parse_options, std::move(words));
 }
 
 int status_of(std::vector<std::string> words) {
-  const auto parsed = parse(std::move(words));
-  return std::holds_alternative<int>(parsed) ? std::get<int>(parsed) : -1;
+  return apps_test::status_of_words(parse_options, std::move(words));
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "apps/oocsort/splitters.hpp"
 #include "apps/split_mix.hpp"
 #include "runtime/error.hpp"
+#include "tests/apps/parse_words.hpp"
 #include "tests/lone_rank.hpp"
 
 namespace coracle::oocsort {
@@ -64,16 +65,11 @@ Bytes sorted_plainly(const RecordShape& shape, const Bytes& records) {
 }
 
 std::variant<Options, int> parse(std::vector<std::string> words) {
-  words.insert(words.begin(), "oocsort");
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  return parse_options(static_cast<int>(words.size()), pointers.data());
+  return apps_test::parse_words(parse_options, std::move(words));
 }
 
 int status_of(std::vector<std::string> words) {
-  const auto parsed = parse(std::move(words));
-  return std::holds_alternative<int>(parsed) ? std::get<int>(parsed) : -1;
+  return apps_test::status_of_words(parse_options, std::move(words));
 }
 
 }  // namespace

@@ -8,22 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "tests/apps/parse_words.hpp"
+
 namespace coracle::asp {
 namespace {
 
 std::variant<Options, int> parse(std::initializer_list<const char*> arguments) {
-  std::vector<std::string> words = {"asp"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<char*> pointers;
-  pointers.reserve(words.size() + 1);
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  return parse_options(static_cast<int>(words.size()), pointers.data());
+  return apps_test::parse_words(parse_options, {arguments.begin(), arguments.end()});
 }
 
 int status_of(std::initializer_list<const char*> arguments) {
-  const auto parsed = parse(arguments);
-  return std::holds_alternative<int>(parsed) ? std::get<int>(parsed) : -1;
+  return apps_test::status_of_words(parse_options, {arguments.begin(), arguments.end()});
 }
 
 }  // namespace

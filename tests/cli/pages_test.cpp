@@ -1,5 +1,6 @@
 // `coracle pages check` on files that are whole, damaged, or none.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include "tests/cli/command.hpp"
 #include "tests/storage/store_image.hpp"
@@ -35,4 +36,16 @@ TEST_CASE("coracle pages check: tells whole files from damaged ones") {
   CHECK(none.wait() == 2);
   CHECK(none.output().find("DAMAGED") != std::string::npos);
   CHECK(none.errors().find("No such file or directory") != std::string::npos);
+}
+
+TEST_CASE("coracle pages check: what is no file is refused at once") {
+  const coracle::test::TemporaryFolder folder;
+  const std::string pipe = folder.file("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  Command check({"pages", "check", pipe, folder.file(""), "/dev/zero"});
+  CHECK(check.wait() == 2);
+  CHECK(check.output().empty());
+  for (const std::string& words : {pipe + " is not a file but a pipe", folder.file("") + " is not a file but a folder",
+                                   std::string("/dev/zero is not a file but a device")})
+    CHECK(check.errors().find(words) != std::string::npos);
 }

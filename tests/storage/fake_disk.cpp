@@ -16,6 +16,11 @@ std::uint64_t length_of(int fd) noexcept {
   return ::fstat(fd, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
+/// Counts down to that one.
+bool comes(std::uint64_t& left) noexcept {
+  return left > 0 && --left == 0;
+}
+
 }  // namespace
 
 void FakeDisk::submit(IoRequest& request) noexcept {
@@ -75,7 +80,7 @@ std::int64_t FakeDisk::read(IoRequest& request) noexcept {
 }
 
 std::int64_t FakeDisk::write(IoRequest& request) noexcept {
-  if (happens(faults.write_error)) {
+  if (happens(faults.write_error) || comes(fail_write_after)) {
     write_some(request, 0.5);
     return random_() % 2 == 0 ? -EIO : -ENOSPC;
   }
@@ -88,7 +93,7 @@ std::int64_t FakeDisk::write(IoRequest& request) noexcept {
 }
 
 std::int64_t FakeDisk::sync(const Queued& queued) noexcept {
-  if (happens(faults.sync_error)) return -EIO;
+  if (happens(faults.sync_error) || comes(fail_sync_after)) return -EIO;
   ++syncs_;
   if (happens(faults.lost_sync)) return 0;
   synced_length_ = std::max(synced_length_, length_of(queued.request->fd()));
@@ -135,6 +140,11 @@ void FakeDisk::fail_power() noexcept {
   }
 }
 
+void FakeDisk::die() noexcept {
+  if (!crashed_) fail_power();
+  queue_.clear();
+}
+
 void FakeDisk::power_on(const std::string& path) {
   if (!queue_.empty()) throw std::logic_error("requests are still in flight");
   versions_.clear();
@@ -144,7 +154,7 @@ void FakeDisk::power_on(const std::string& path) {
   }
   seen_ = durable_;
   crashed_ = false;
-  crash_after = 0;
+  crash_after = fail_write_after = fail_sync_after = 0;
   faults = {};
 }
 

@@ -35,6 +35,11 @@ class FakeDisk final : public Io {
   /// The power fails with that request from now; what comes later fails. 0: never.
   std::uint64_t crash_after = 0;
   bool crashed() const noexcept { return crashed_; }
+  /// The write, or the sync, with that number from now fails. 0: none does.
+  std::uint64_t fail_write_after = 0;
+  std::uint64_t fail_sync_after = 0;
+  /// The power fails now, and whoever waits for requests is no more.
+  void die() noexcept;
   /// After a crash: the device as it comes up again. `path`: the file, whose length may go back too.
   void power_on(const std::string& path);
   std::uint64_t syncs() const noexcept { return syncs_; }

@@ -4,8 +4,11 @@
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -96,4 +99,48 @@ TEST_CASE("paged segments return what was put or an error while ranks die") {
   }
   MESSAGE("errors told: ", errors);
   CHECK(errors > 0);
+}
+
+namespace {
+
+Task<> put_word(PagedSegment& segment) {
+  const std::uint64_t word = 1;
+  co_await segment.put(0, std::as_bytes(std::span(&word, 1)));
+}
+
+/// Rank 2 wants to write a page that rank 1 has pinned to read; meanwhile its home, rank 0, goes.
+Task<> lose_home(Rank& self, PagedOptions options, std::string& told) {
+  std::optional<PagedSegment> segment = co_await PagedSegment::create(self.world(), options);
+  std::optional<PinnedPage> pinned;
+  if (self.id() == 1) pinned.emplace(co_await segment->pin(0));
+  co_await self.world().barrier();
+  if (self.id() == 0) {
+    co_await sleep_for(std::chrono::milliseconds(1));
+    segment.reset();
+  } else if (self.id() == 1) {
+    co_await sleep_for(std::chrono::milliseconds(2));
+    pinned.reset();
+  } else {
+    const Result<> put = co_await as_result(put_word(*segment));
+    told = put.ok() ? "" : put.error().what();
+  }
+  co_await sleep_for(std::chrono::milliseconds(5));
+}
+
+}  // namespace
+
+TEST_CASE("who waits for a page when its home closes is told") {
+  PagedOptions options;
+  options.bytes = 4096;
+  options.page_bytes = 4096;
+  options.cache_bytes = 4 * 4096;
+  options.spread = HomeSpread::one;
+  options.model = SsdModel{1e9, 1e9, 1'000};
+  SimJob job;
+  job.size = job.nodes = 3;
+  job.segment_bytes = 4 << 20;
+  std::string told;
+  const Outcome outcome = job.run([&](Rank& self) { return lose_home(self, options, told); });
+  CHECK(text_of(outcome) == "");
+  CHECK(told.find("its home has closed the segment") != std::string::npos);
 }

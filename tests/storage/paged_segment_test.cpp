@@ -12,6 +12,7 @@
 
 #include "storage/paged_array.hpp"
 #include "tests/apps/temporary_folder.hpp"
+#include "tests/storage/store_image.hpp"
 
 using namespace coracle;
 
@@ -215,6 +216,28 @@ TEST_CASE("checkpoints are found by name and later puts are not in them") {
     CHECK(two[0] == 1);
     co_await named.close();
     CHECK(has(co_await words_of(open_only(self, in.options(0), "three")), "has no checkpoint 'three'; it has: one"));
+  });
+}
+
+TEST_CASE("a page that can't be read tells what its home's file says") {
+  Job job;
+  job.run([](Rank& self, Job& in) -> Task<> {
+    const PagedOptions options = in.options(4096);
+    {
+      PagedSegment segment = co_await PagedSegment::create(self.world(), options);
+      const std::vector<std::uint32_t> values = counted(1024, 1);
+      co_await segment.put(0, std::as_bytes(std::span(values)));
+      co_await segment.close();
+    }
+    const std::string path = options.path + ".0";
+    coracle::test::StoreImage image(path);
+    image.flip(image.plan.slot_at(image.latest_slot(0)));
+    image.save();
+    PagedSegment segment = co_await PagedSegment::open(self.world(), in.options(0));
+    std::uint32_t value = 0;
+    const std::string words = co_await words_of(as_task(segment.get(0, std::as_writable_bytes(std::span(&value, 1)))));
+    CHECK(has(words, "(page 0 of " + path + " does not match its checksum, read twice"));
+    co_await segment.close();
   });
 }
 

@@ -2,8 +2,13 @@
 // to other pages.
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -142,6 +147,44 @@ TEST_CASE_FIXTURE(Fixture, "store: a page that rots after its flush has returned
   loop.run(store->close());
 }
 
+namespace {
+
+Task<> first_byte(PageStore& store, std::uint64_t page, int& value) {
+  AlignedBuffer buffer(store.shape().page_bytes);
+  co_await store.read(page, buffer.span());
+  value = std::to_integer<int>(buffer.span()[0]);
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "store: a flush that one opening has taken for unfinished never comes back") {
+  int value = 0;
+  const StoreImage before(path);
+  loop.run(open_store(loop.io(), path, PageStore::kLatest, store));
+  loop.run(write_page(*store, 3));
+  loop.run(store->flush());
+  loop.run(store->close());
+  // As a crash leaves it: the log is there, and nothing says that the flush had returned. The page can't be read well.
+  StoreImage image(path);
+  const auto mark = std::span(before.bytes).subspan(StorePlan::mark_at(), kBlockBytes);
+  std::copy(mark.begin(), mark.end(), image.bytes.begin() + StorePlan::mark_at());
+  const std::uint64_t place = image.plan.slot_at(image.latest_slot(3)) + 8;
+  image.flip(place);
+  image.save();
+  CHECK(open_error() == "");
+  loop.run(first_byte(*store, 3, value));
+  CHECK(value == 2);
+  loop.run(store->close());
+  // What was read once stays, also when the device gives the page whole after all.
+  StoreImage well(path);
+  well.flip(place);
+  well.save();
+  CHECK(open_error() == "");
+  loop.run(first_byte(*store, 3, value));
+  CHECK(value == 2);
+  loop.run(store->close());
+}
+
 TEST_CASE_FIXTURE(Fixture, "store: files that are none or in use or there already are refused with the reason") {
   CHECK(open_error() == "");
   std::unique_ptr<PageStore> second;
@@ -153,7 +196,16 @@ TEST_CASE_FIXTURE(Fixture, "store: files that are none or in use or there alread
   mentions(failure_of(loop, create_store(loop.io(), path, shape, true, second)).text, "is in use");
   mentions(failure_of(loop, open_store(loop.io(), folder.file("none"), PageStore::kLatest, second)).text,
            "No such file or directory");
-  mentions(failure_of(loop, open_store(loop.io(), "/dev/null", PageStore::kLatest, second)).text, "is not a file");
+  mentions(failure_of(loop, open_store(loop.io(), "/dev/null", PageStore::kLatest, second)).text,
+           "/dev/null is not a file but a device");
+  REQUIRE(::mkfifo(folder.file("pipe").c_str(), 0600) == 0);
+  for (const char* name : {"pipe", ""}) {
+    const std::string odd = folder.file(name);
+    const std::string words = odd + " is not a file but " + (*name == 'p' ? "a pipe" : "a folder");
+    mentions(failure_of(loop, open_store(loop.io(), odd, PageStore::kLatest, second)).text, words);
+    mentions(failure_of(loop, check(loop.io(), odd, unused)).text, words);
+    mentions(failure_of(loop, create_store(loop.io(), odd, shape, true, second)).text, words);
+  }
   loop.run(store->close());
   mentions(open_error(77), "has no checkpoint of epoch 77 (it has:");
   CHECK(code == Errc::bad_input);
@@ -171,6 +223,111 @@ TEST_CASE_FIXTURE(Fixture, "store: a file that was cut short is told from one th
   REQUIRE(::truncate(path.c_str(), 40'000) == 0);
   mentions(open_error(), "was cut short");
   CHECK(code == Errc::page_damaged);
+}
+
+TEST_CASE_FIXTURE(Fixture, "store: a file that claims more pages than memory can name is refused in words") {
+  Superblock superblock{StoreShape{.page_bytes = 4096, .pages = kPagesMax}, 1, 64 << 10};
+  std::vector<std::byte> head(StorePlan::log_at());
+  write_superblock(BlockSpan(head.data(), kBlockBytes), superblock);
+  const Manifest manifest{1, {1, 0}, {}, {}, 0};
+  write_manifest(BlockSpan(head.data() + StorePlan::manifest_at(0), kBlockBytes), superblock.file_id, manifest);
+  {
+    const test::Fd file(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+    REQUIRE(::write(file, head.data(), head.size()) == static_cast<ssize_t>(head.size()));
+    // Some file systems have no files that large.
+    if (::ftruncate(file, static_cast<off_t>(StorePlan(superblock).data_at)) != 0) return;
+  }
+  StoreReport unused;
+  mentions(failure_of(loop, check(loop.io(), path, unused)).text, "their tables need some 16777217 MiB");
+  mentions(open_error(), "their tables need some 16777217 MiB");
+}
+
+namespace {
+
+void expect_whole(Fixture& fixture, const std::string& path) {
+  StoreReport found;
+  fixture.loop.run(check(fixture.loop.io(), path, found));
+  CHECK(found.faults.empty());
+  CHECK(found.pages_written == 28);
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "store: creation harms no store that an interrupted one has left a second name") {
+  const std::string fresh = folder.file("fresh.0");
+  const std::string moved = folder.file("moved.0");
+  const StoreShape shape{.page_bytes = 4096, .pages = 10};
+  // As a crash between the two names leaves it, and somebody who then moves the store away.
+  REQUIRE(::link(path.c_str(), (fresh + ".new").c_str()) == 0);
+  std::filesystem::rename(path, moved);
+  CHECK(failure_of(loop, create_store(loop.io(), fresh, shape, false, store)).text == "");
+  loop.run(store->close());
+  expect_whole(*this, moved);
+  CHECK(!std::filesystem::exists(fresh + ".new"));
+  // Also while that one is in use.
+  REQUIRE(::link(moved.c_str(), (fresh + ".new").c_str()) == 0);
+  std::unique_ptr<PageStore> used;
+  loop.run(open_store(loop.io(), moved, PageStore::kLatest, used));
+  CHECK(failure_of(loop, create_store(loop.io(), fresh, shape, true, store)).text == "");
+  loop.run(store->close());
+  loop.run(used->close());
+  expect_whole(*this, moved);
+}
+
+TEST_CASE_FIXTURE(Fixture, "store: what an interrupted creation has left is told of and used up by the next") {
+  const std::string fresh = folder.file("fresh.0");
+  { const test::Fd file(::open((fresh + ".new").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)); }
+  mentions(failure_of(loop, open_store(loop.io(), fresh, PageStore::kLatest, store)).text,
+           fresh + ".new is there: its creation was interrupted");
+  const StoreShape shape{.page_bytes = 4096, .pages = 10};
+  CHECK(failure_of(loop, create_store(loop.io(), fresh, shape, false, store)).text == "");
+  loop.run(store->close());
+  CHECK(!std::filesystem::exists(fresh + ".new"));
+}
+
+namespace {
+
+/// In a process that may not write beyond `limit`: 0 when all went as it should.
+int write_under_limit(const std::string& path, rlim_t limit) {
+  EventLoop loop;
+  std::unique_ptr<PageStore> store;
+  loop.run(create_store(loop.io(), path, StoreShape{.page_bytes = 65536, .pages = 4000}, false, store));
+  for (std::uint64_t page = 0; page < 10; ++page) loop.run(write_page(*store, page));
+  loop.run(store->flush());
+  const rlimit wanted{limit, RLIM_INFINITY};
+  if (::setrlimit(RLIMIT_FSIZE, &wanted) != 0) return 2;
+  std::uint64_t page = 0;
+  test::Failure failure;
+  for (; page < 4000 && !failure.code; ++page) failure = failure_of(loop, write_page(*store, page));
+  const bool told = failure.code == std::errc::file_too_large && failure.text.find("ulimit -f") != std::string::npos &&
+                    failure.text.find(path) != std::string::npos;
+  if (!told) return 3;
+  if (!failure_of(loop, read_page(*store, 5)).text.empty()) return 4;
+  loop.run(store->close());
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("store: a limit of file sizes is an error and does not kill the process") {
+  for (const rlim_t limit : {rlim_t{8} << 20, rlim_t{64} << 10}) {
+    const TemporaryFolder folder;
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      int status = 5;
+      try {
+        status = write_under_limit(folder.file("home.0"), limit);
+      } catch (const std::exception& error) {
+        std::fprintf(stderr, "the child under a limit: %s\n", error.what());
+      }
+      ::_exit(status);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+  }
 }
 
 TEST_CASE("store: a full device fails the write alone and says what to do") {

@@ -95,7 +95,7 @@ Task<> work_until_killed(Child& child, std::string path, std::uint64_t epoch) {
     child.say(Word::checkpointing, ++epoch);
     co_await child.store->checkpoint("kept", epoch);
     child.say(Word::checkpointed, epoch);
-    if (child.random() % 2 == 0) child.store->release_before(epoch);
+    if (child.random() % 2 == 0) child.store->confirm(epoch);
   }
 }
 

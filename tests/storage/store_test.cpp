@@ -100,6 +100,7 @@ Task<> checkpoints(Io& io, std::string path) {
     co_await store->checkpoint("number " + std::to_string(epoch), epoch);
     CHECK(store->checkpoints().back().epoch == epoch);
     CHECK(store->checkpoints().size() == std::min<std::size_t>(epoch, 2));
+    if (epoch < 5) store->confirm(epoch);
   }
   co_await put(*store, 7, 77);
   co_await store->flush();
@@ -138,6 +139,44 @@ Task<> checkpoints(Io& io, std::string path) {
   report = co_await check_store(io, path);
   CHECK(report.faults.empty());
   CHECK(report.checkpoints[1].name == "another 5");
+}
+
+std::vector<std::uint64_t> epochs_of(const PageStore& store) {
+  std::vector<std::uint64_t> epochs;
+  for (const CheckpointInfo& each : store.checkpoints()) epochs.push_back(each.epoch);
+  return epochs;
+}
+
+using Epochs = std::vector<std::uint64_t>;
+
+Task<> unconfirmed_checkpoints(Io& io, std::string path) {
+  auto store = co_await PageStore::create(io, path, shape_of(4096, 40));
+  for (std::uint64_t epoch = 1; epoch <= 6; ++epoch) {
+    for (std::uint64_t page = 0; page < 40; ++page) co_await put(*store, page, epoch * 100 + page);
+    co_await store->checkpoint("kept", epoch);
+    if (epoch == 2) store->confirm(2);
+    CHECK(epochs_of(*store) == (epoch == 1 ? Epochs{1} : epoch == 2 ? Epochs{2} : Epochs{2, epoch}));
+    if (epoch != 4) continue;
+    co_await store->close();
+    store = co_await PageStore::open(io, path);
+    CHECK(epochs_of(*store) == Epochs{2, 4});
+  }
+  co_await store->close();
+  StoreSummary summary = co_await PageStore::look(io, path);
+  CHECK(summary.checkpoints.size() == 2);
+  CHECK(summary.checkpoints[0].epoch == 2);
+  store = co_await PageStore::open(io, path, 2);
+  for (std::uint64_t page = 0; page < 40; ++page) co_await expect(*store, page, 200 + page);
+  co_await store->go_back(7);
+  CHECK(epochs_of(*store) == Epochs{2});
+  co_await store->close();
+  summary = co_await PageStore::look(io, path);
+  CHECK(summary.checkpoints.size() == 1);
+  CHECK(summary.back.times == 7);
+  CHECK(summary.back.epoch == 2);
+  store = co_await PageStore::open(io, path);
+  for (std::uint64_t page = 0; page < 40; ++page) co_await expect(*store, page, 200 + page);
+  co_await store->close();
 }
 
 }  // namespace
@@ -219,6 +258,12 @@ TEST_CASE_TEMPLATE("store: reads are told of before they are verified, and verif
   const TemporaryFolder folder;
   LoopWith<BackEnd> with;
   with.loop.run(pages_come_over_many_turns(with.loop, folder.file("pages")));
+}
+
+TEST_CASE("store: a checkpoint that was not confirmed is the one that the next replaces") {
+  LoopWith<Epoll> with;
+  const TemporaryFolder folder;
+  with.loop.run(unconfirmed_checkpoints(with.io(), folder.file("home.1")));
 }
 
 TEST_CASE("store: the last two checkpoints can be gone back to and the first flush after makes that last") {

@@ -1,6 +1,7 @@
 #include "tests/storage/store_trial.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -171,26 +172,25 @@ Task<> StoreTrial::checkpoint() {
     co_return;
   }
   const auto result = co_await as_result(store_->checkpoint(fmt::format("number {}", epoch), epoch));
-  const auto listed = store_->checkpoints();
   if (!result) {
-    remember(listed);  // it may be there all the same
+    remember(store_->checkpoints());  // it may be there all the same
     co_return;
   }
-  if (listed.empty() || listed.back().epoch != epoch) wrong("a completed checkpoint is not listed");
-  if (completed_ && (listed.size() != 2 || listed.front().epoch != *completed_)) wrong("the one before it is not");
-  remember(listed);
+  // It has taken the place of the newer one of two, and never that of the older one.
+  std::vector<std::uint64_t> wanted = kept_;
+  if (wanted.size() == 2) wanted.pop_back();
+  wanted.push_back(epoch);
+  remember(store_->checkpoints());
+  if (kept_ != wanted)
+    wrong(fmt::format("after checkpoint {}, checkpoints {} are listed", epoch, fmt::join(kept_, " ")));
   for (PageModel& each : pages_) each.floor = each.present;
-  if (random_() % 2 == 0) {
-    store_->release_before(epoch);
-    before_that_.reset();
-  }
+  if (random_() % 2 == 0) store_->confirm(kept_[random_() % kept_.size()]);
+  remember(store_->checkpoints());
 }
 
 void StoreTrial::remember(const std::vector<storage::CheckpointInfo>& listed) {
-  completed_.reset();
-  before_that_.reset();
-  if (!listed.empty()) completed_ = listed.back().epoch;
-  if (listed.size() == 2) before_that_ = listed.front().epoch;
+  kept_.clear();
+  for (const storage::CheckpointInfo& each : listed) kept_.push_back(each.epoch);
 }
 
 Task<> StoreTrial::after() {
@@ -202,10 +202,10 @@ Task<> StoreTrial::after() {
     return std::any_of(report.checkpoints.begin(), report.checkpoints.end(),
                        [&](const storage::CheckpointInfo& each) { return each.epoch == epoch; });
   };
-  if (completed_ && !listed(*completed_)) wrong(fmt::format("checkpoint {} is gone", *completed_));
-  const bool replaced = completed_ && !report.checkpoints.empty() && report.checkpoints.back().epoch > *completed_;
-  if (before_that_ && !replaced && !listed(*before_that_))
-    wrong(fmt::format("checkpoint {}, which nobody has released, is gone", *before_that_));
+  if (!kept_.empty() && !listed(kept_.front())) wrong(fmt::format("checkpoint {} is gone", kept_.front()));
+  const bool replaced = kept_.size() == 2 && report.checkpoints.back().epoch > kept_.back();
+  if (!kept_.empty() && !replaced && !listed(kept_.back()))
+    wrong(fmt::format("checkpoint {}, which none has replaced, is gone", kept_.back()));
   for (const storage::CheckpointInfo& each : report.checkpoints) co_await check_checkpoint(each.epoch);
   if (!wrong_.empty()) co_return;
   remember(report.checkpoints);
@@ -220,8 +220,7 @@ Task<> StoreTrial::after() {
     }
     const auto result = co_await as_result(store_->flush());
     if (!result) wrong("the flush after going back failed");
-    completed_ = epoch;
-    before_that_.reset();
+    kept_ = {epoch};
     std::erase_if(whole_, [&](const auto& each) { return each.first > epoch; });
     for (PageModel& each : pages_) each.floor = each.present;
   }

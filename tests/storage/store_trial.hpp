@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -67,9 +66,8 @@ class StoreTrial {
   std::unique_ptr<storage::PageStore> store_;
 
   std::vector<PageModel> pages_;
-  std::map<std::uint64_t, Numbers> whole_;    // checkpoints that must be there when they are listed
-  std::optional<std::uint64_t> completed_;    // the last that returned
-  std::optional<std::uint64_t> before_that_;  // the one that must be there beside it
+  std::map<std::uint64_t, Numbers> whole_;  // checkpoints that must be there when they are listed
+  std::vector<std::uint64_t> kept_;         // those that were listed last, oldest first
   std::uint64_t next_number_ = 1;
   std::uint64_t epoch_ = 0;
   bool broken_ = false;
