@@ -163,7 +163,8 @@ void check_pages(const BenchWords& words, const BenchOptions& options) {
   if (!asked.path.empty()) check_read("--path", {"pages", "mapped"}, options);
   if (asked.file_bytes != usual.file_bytes || asked.cache_bytes != usual.cache_bytes)
     check_read("--file-bytes, --cache-bytes", {"pages"}, options);
-  if (words.mapped.memory_bytes != bench::MappedWords().memory_bytes) check_read("--memory-bytes", {"mapped"}, options);
+  if (words.mapped.memory_bytes != bench::MappedWords().memory_bytes || !words.mapped.rival.empty())
+    check_read("--memory-bytes, --rival", {"mapped"}, options);
   if (measures(options, bench::bench_mapped)) static_cast<void>(bench::mapped_options(words.mapped, asked.path));
   if (measures(options, bench::bench_pages)) static_cast<void>(bench::pages_options(asked));
 }

@@ -185,7 +185,7 @@ Report run_job(const Benchmark& benchmark, const JobPlan& plan) {
   if (benchmark.run == bench_mapped) {
     PagesWords words = plan.pages;
     words.path = folder.emplace(words.path).path();
-    groups.emplace(mapped_options(plan.mapped, words.path).memory_bytes);
+    groups.emplace(mapped_options(plan.mapped, words.path).memory_bytes, !plan.mapped.rival.empty());
     for (const auto& arguments : {to_arguments(words), to_arguments(groups->tell(plan.mapped))})
       options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
   }

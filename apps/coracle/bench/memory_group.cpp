@@ -120,8 +120,8 @@ MemoryGroup::~MemoryGroup() {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
 
-void MemoryGroup::enter(const std::string& folder) {
-  put_word(folder + "/cgroup.procs", std::to_string(::getpid()));
+void MemoryGroup::enter(const std::string& folder, pid_t process) {
+  put_word(folder + "/cgroup.procs", std::to_string(process));
 }
 
 std::uint64_t MemoryGroup::peak(const std::string& folder) {
@@ -134,12 +134,12 @@ std::uint64_t MemoryGroup::peak(const std::string& folder) {
 }
 
 MemoryGroup::Stay::Stay(const MemoryGroup& group) : before_(find_hierarchy().own) {
-  enter(group.folder());
+  enter(group.folder(), ::getpid());
 }
 
 MemoryGroup::Stay::~Stay() {
   try {
-    enter(before_);
+    enter(before_, ::getpid());
   } catch (const Error&) {
     // Then the group stays until this process has ended, and the next one removes it.
   }

@@ -2,8 +2,9 @@
 // 2).
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
-#include <optional>
 #include <string>
 
 namespace coracle::bench {
@@ -21,9 +22,8 @@ class MemoryGroup {
   /// A folder, by which other processes can enter.
   const std::string& folder() const noexcept { return folder_; }
 
-  /// This process, with all its threads, counts in the group in this folder from now on, for memory that it does not
-  /// have yet. Throws Error.
-  static void enter(const std::string& folder);
+  /// The process counts in the group in this folder from now on, for memory that it does not have yet. Throws Error.
+  static void enter(const std::string& folder, pid_t process);
   /// The most that has been counted at once, in bytes. Throws Error.
   static std::uint64_t peak(const std::string& folder);
 
