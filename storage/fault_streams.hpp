@@ -1,4 +1,4 @@
-// FaultStreams: which faults go through a window in order, and how many pages to fetch behind one.
+// FaultStreams: which faults go through a window in order, and which pages to fetch ahead of them.
 #pragma once
 
 #include <algorithm>
@@ -7,32 +7,38 @@
 
 namespace coracle::storage {
 
-/// Pages that were fetched ahead cause no fault, so a stream is known by the fault right behind them. Several streams
-/// at a time, for several threads.
+/// Pages that are there cause no fault, so a stream is known by faults at the pages that were fetched ahead for it and
+/// are still on their way, or right behind them. Several streams at a time, for several threads.
 class FaultStreams {
  public:
   /// At most `pages_max` ahead; 0: never.
   explicit FaultStreams(std::uint32_t pages_max) noexcept : pages_max_(pages_max) {}
 
-  /// How many pages after `page`, which was missing, to fetch with it: twice as many each time, up to the limit.
-  std::uint32_t fault(std::uint64_t page) noexcept {
+  struct Pages {
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
+  };
+  /// Somebody waits for `page`; gives the pages to fetch now: twice as far ahead each time, up to the limit.
+  Pages fault(std::uint64_t page) noexcept {
     ++time_;
-    const auto known =
-        std::find_if(streams_.begin(), streams_.end(), [page](const Stream& each) { return each.next == page; });
+    const auto known = std::find_if(streams_.begin(), streams_.end(), [page](const Stream& each) {
+      return page <= each.end && each.end - page <= each.distance;
+    });
     if (known == streams_.end()) {
       const auto older = [](const Stream& one, const Stream& other) { return one.used_at < other.used_at; };
       *std::min_element(streams_.begin(), streams_.end(), older) = {page + 1, 0, time_};
-      return 0;
+      return {};
     }
     known->distance = std::min(std::max(2 * known->distance, 2U), pages_max_);
-    known->next = page + 1 + known->distance;
     known->used_at = time_;
-    return known->distance;
+    const std::uint64_t first = std::max(known->end, page + 1);
+    known->end = std::max(known->end, page + 1 + known->distance);
+    return {first, known->end - first};
   }
 
  private:
   struct Stream {
-    std::uint64_t next = ~std::uint64_t{0};
+    std::uint64_t end = ~std::uint64_t{0};  ///< All before has been asked for.
     std::uint32_t distance = 0;
     std::uint64_t used_at = 0;
   };

@@ -35,7 +35,8 @@ struct MappedSegment::State {
       : self(rank),
         segment(paged),
         scope(rank.loop(), &rank.service()),
-        faults(window_bytes(paged)),
+        faults(window_bytes(paged), storage::Userfault::Refusal::poison,
+               storage::HugeStage::bytes_beside(paged.page_bytes())),
         pages(rank, paged, faults, scope, options),
         watch(faults, paged.page_bytes(), rank.id()),
         threads(rank.loop()) {}

@@ -26,6 +26,17 @@ struct PoisonArguments {
 };
 constexpr unsigned long kPoison = _IOWR(UFFDIO, 0x08, PoisonArguments);
 constexpr std::uint64_t kFeaturePoison = 1 << 14;
+// Of Linux 6.8.
+struct MoveArguments {
+  __u64 target;
+  __u64 source;
+  __u64 bytes;
+  __u64 mode;
+  __s64 moved;
+};
+constexpr unsigned long kMove = _IOWR(UFFDIO, 0x05, MoveArguments);
+constexpr std::uint64_t kMoveWithoutWaking = 1;
+constexpr std::uint64_t kFeatureMove = 1 << 16;
 
 constexpr std::uint64_t kFeaturesNeeded = UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_THREAD_ID;
 
@@ -65,7 +76,7 @@ Opened open_userfaultfd(bool poison) noexcept {
     opened.error = EOPNOTSUPP;
     return opened;
   }
-  const std::uint64_t extra = poison ? opened.features & kFeaturePoison : 0;
+  const std::uint64_t extra = opened.features & (kFeatureMove | (poison ? kFeaturePoison : 0));
   Opened again = open_with(kFeaturesNeeded | extra);
   again.features = kFeaturesNeeded | extra;
   return again;
@@ -100,13 +111,26 @@ uffdio_range range_of(const std::byte* data, std::size_t offset, std::size_t byt
   return {reinterpret_cast<std::uint64_t>(data) + offset, bytes};
 }
 
+constexpr std::size_t kHugePage = 2 << 20;
+
+constexpr std::size_t whole_huge_pages(std::size_t bytes) noexcept {
+  return (bytes + kHugePage - 1) / kHugePage * kHugePage;
+}
+
+/// At a multiple of a huge page.
 std::byte* reserve(std::size_t bytes) {
-  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const std::size_t more = bytes + kHugePage;
+  void* memory = ::mmap(nullptr, more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     throw_errno(errno, fmt::format("mmap of {} bytes for a window (see `ulimit -v` and vm.max_map_count)", bytes));
+  auto* start = static_cast<std::byte*>(memory);
+  const std::size_t before = (kHugePage - reinterpret_cast<std::uintptr_t>(start) % kHugePage) % kHugePage;
+  if (before > 0) ::munmap(start, before);
+  if (kHugePage > before) ::munmap(start + before + bytes, kHugePage - before);
+  start += before;
   // A forked child would find no one to serve its faults.
-  ::madvise(memory, bytes, MADV_DONTFORK);
-  return static_cast<std::byte*>(memory);
+  ::madvise(start, bytes, MADV_DONTFORK);
+  return start;
 }
 
 }  // namespace
@@ -117,7 +141,8 @@ IoSupport probe_userfaultfd() {
   return support_of(opened);
 }
 
-Userfault::Userfault(std::size_t bytes, Refusal refusal) : bytes_(bytes) {
+Userfault::Userfault(std::size_t bytes, Refusal refusal, std::size_t beside)
+    : bytes_(bytes), beside_(beside), reserved_(whole_huge_pages(bytes) + beside) {
   const Opened opened = open_userfaultfd(refusal == Refusal::poison);
   if (opened.error != 0) {
     const IoSupport support = support_of(opened);
@@ -126,24 +151,25 @@ Userfault::Userfault(std::size_t bytes, Refusal refusal) : bytes_(bytes) {
   }
   fd_ = opened.fd;
   poisons_ = (opened.features & kFeaturePoison) != 0;
+  moves_ = (opened.features & kFeatureMove) != 0;
   try {
-    data_ = reserve(bytes);
+    data_ = reserve(reserved_);
     uffdio_register request{};
-    request.range = range_of(data_, 0, bytes);
+    request.range = range_of(data_, 0, reserved_);
     request.mode = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP;
     if (::ioctl(fd_, UFFDIO_REGISTER, &request) != 0)
       throw Error(Errc::unsupported, fmt::format("loads and stores on a paged segment: the kernel does not report "
                                                  "faults and first stores of a window of {} bytes: {}",
                                                  bytes, std::error_code(errno, std::generic_category()).message()));
   } catch (...) {
-    if (data_ != nullptr) ::munmap(data_, bytes_);
+    if (data_ != nullptr) ::munmap(data_, reserved_);
     ::close(fd_);
     throw;
   }
 }
 
 Userfault::~Userfault() {
-  ::munmap(data_, bytes_);
+  ::munmap(data_, reserved_);
   ::close(fd_);
 }
 
@@ -181,6 +207,34 @@ int Userfault::fill(std::size_t offset, const std::byte* source, std::size_t byt
     if (request.copy > 0) done += static_cast<std::size_t>(request.copy);
   }
   return 0;
+}
+
+int Userfault::move(std::byte* target, std::byte* source, std::size_t bytes) noexcept {
+  // Pages that are busy for a moment (reclaim, migration) are worth another try.
+  constexpr int kTries = 100;
+  std::size_t done = 0;
+  int error = 0;
+  for (int tries = 0; done < bytes && tries < kTries; ++tries) {
+    MoveArguments request{reinterpret_cast<std::uint64_t>(target) + done,
+                          reinterpret_cast<std::uint64_t>(source) + done, bytes - done, kMoveWithoutWaking, 0};
+    error = ::ioctl(fd_, kMove, &request) == 0 ? 0 : errno;
+    if (error == 0) return 0;
+    if (error != EAGAIN && error != EBUSY) break;
+    if (request.moved > 0) done += static_cast<std::size_t>(request.moved);
+  }
+  if (done == bytes) return 0;
+  ::madvise(target, bytes, MADV_DONTNEED);
+  return error;
+}
+
+int Userfault::move_in(std::size_t offset, std::byte* source, std::size_t bytes) noexcept {
+  return move(data_ + offset, source, bytes);
+}
+
+int Userfault::move_out(std::size_t offset, std::byte* target, std::size_t bytes) noexcept {
+  const int error = move(target, data_ + offset, bytes);
+  if (error != 0) drop(offset, bytes);
+  return error;
 }
 
 int Userfault::protect(std::size_t offset, std::size_t bytes) noexcept {

@@ -49,7 +49,8 @@ WindowPages::WindowPages(Rank& rank, PagedSegment& segment, Userfault& faults, S
       resident_max_(std::max<std::size_t>(options.window_bytes / page_bytes_, kPagesMin)),
       whole_pages_(options.whole_pages),
       evicted_(std::bit_ceil(std::min<std::size_t>(resident_max_, segment.pages())), kNone),
-      streams_(std::min<std::uint32_t>(options.read_ahead_pages, static_cast<std::uint32_t>(resident_max_ / 4))) {}
+      streams_(std::min<std::uint32_t>(options.read_ahead_pages, static_cast<std::uint32_t>(resident_max_ / 4))),
+      stage_(faults, page_bytes_) {}
 
 std::span<std::byte> WindowPages::bytes_of(std::uint64_t number) const noexcept {
   const std::size_t offset = offset_of(number);
@@ -76,7 +77,7 @@ void WindowPages::serve_one(const Userfault::Fault& fault) {
   switch (page.state) {
     case State::fetching:
       page.store_waits |= fault.writing;
-      return;
+      return fetch_ahead(number);
     case State::cleaning:
       if (!fault.writing) break;
       page.store_waits = true;
@@ -94,9 +95,14 @@ void WindowPages::serve_one(const Userfault::Fault& fault) {
 
 void WindowPages::serve_missing(std::uint64_t page, bool writing) {
   begin_fetch(page, true, writing);
-  const std::uint64_t ahead = streams_.fault(page);
-  const std::uint64_t end = std::min(page + 1 + ahead, segment_.pages());
-  for (std::uint64_t next = page + 1; next < end; ++next)
+  fetch_ahead(page);
+}
+
+/// Somebody waits for `page`.
+void WindowPages::fetch_ahead(std::uint64_t page) {
+  const FaultStreams::Pages ahead = streams_.fault(page);
+  const std::uint64_t end = std::min(ahead.first + ahead.count, segment_.pages());
+  for (std::uint64_t next = ahead.first; next < end; ++next)
     if (!pages_.contains(next)) begin_fetch(next, false, false);
 }
 
@@ -114,7 +120,7 @@ Task<> WindowPages::fetch(std::uint64_t number) {
     co_await reserve();
     reserved = true;
     const PinnedPage pinned = co_await segment_.pin(number);
-    install(number, pinned.bytes());
+    install(number, pinned);
   } catch (...) {
     error = std::current_exception();
   }
@@ -125,22 +131,46 @@ Task<> WindowPages::fetch(std::uint64_t number) {
   changed();
 }
 
-void WindowPages::install(std::uint64_t number, std::span<const std::byte> bytes) {
+void WindowPages::install(std::uint64_t number, const PinnedPage& pinned) {
   Page& page = pages_.at(number);
-  const bool protect = !page.store_waits;
-  if (!protect) {
+  std::span<const std::byte> bytes = pinned.bytes();
+  bool frozen = pinned.frozen();
+  page.state = State::clean;
+  if (page.store_waits) {
     make_dirty(page, bytes);
     // Others may be writing to the cached page: window and copy must be of the same moment.
     if (!whole_pages_) bytes = {page.before.get(), page_bytes_};
+    frozen = true;
   }
-  const int error = faults_.fill(offset_of(number), bytes.data(), page_bytes_, protect);
+  const int error = fill(number, page, bytes, frozen);
   if (error != 0) page.state = State::fetching;
   check(error, "filling", number);
   ++counts_.fetched;
   if (!page.wanted) ++counts_.read_ahead;
   page.used = evicted_[number % evicted_.size()] == number;  // it came back soon: it is in use
-  if (protect) page.state = State::clean;
   enqueue(number, page);
+}
+
+/// Of a clean or dirty page; the clean one may become dirty.
+int WindowPages::fill(std::uint64_t number, Page& page, std::span<const std::byte> bytes, bool frozen) {
+  const std::size_t offset = offset_of(number);
+  const bool protect = page.state == State::clean;
+  if (!stage_.usable() || !frozen || stage_.fill(offset, bytes.data()) != 0)
+    return faults_.fill(offset, bytes.data(), page_bytes_, protect);
+  if (protect) {
+    const int error = faults_.protect(offset, page_bytes_);
+    if (error != 0) {
+      faults_.drop(offset, page_bytes_);
+      return error;
+    }
+    // What is moved comes without protection: a thread that ran may have stored before.
+    if (std::memcmp(faults_.data() + offset, bytes.data(), page_bytes_) != 0) {
+      make_dirty(page, bytes);
+      return faults_.unprotect(offset, page_bytes_);  // wakes, too
+    }
+  }
+  faults_.wake(offset, page_bytes_);
+  return 0;
 }
 
 void WindowPages::refuse(std::uint64_t number, const std::exception_ptr& error) {
@@ -274,7 +304,10 @@ void WindowPages::drop(std::uint64_t number) {
   if (page->second.state == State::refused) {
     faults_.allow(offset_of(number), page_bytes_);
   } else {
-    faults_.drop(offset_of(number), page_bytes_);
+    if (stage_.usable())
+      stage_.take_out(offset_of(number));
+    else
+      faults_.drop(offset_of(number), page_bytes_);
     --resident_;
   }
   pages_.erase(page);

@@ -16,6 +16,7 @@
 #include "runtime/scope.hpp"
 #include "runtime/task.hpp"
 #include "storage/fault_streams.hpp"
+#include "storage/huge_stage.hpp"
 #include "storage/mapped_options.hpp"
 #include "storage/userfault.hpp"
 
@@ -59,9 +60,11 @@ class WindowPages {
 
   void serve_one(const Userfault::Fault& fault);
   void serve_missing(std::uint64_t page, bool writing);
+  void fetch_ahead(std::uint64_t page);
   void begin_fetch(std::uint64_t number, bool wanted, bool writing);
   Task<> fetch(std::uint64_t number);
-  void install(std::uint64_t number, std::span<const std::byte> bytes);
+  void install(std::uint64_t number, const PinnedPage& pinned);
+  int fill(std::uint64_t number, Page& page, std::span<const std::byte> bytes, bool frozen);
   void refuse(std::uint64_t number, const std::exception_ptr& error);
   /// Waits until one more page may be in the window; it counts from then on.
   Task<> reserve();
@@ -98,6 +101,7 @@ class WindowPages {
   std::deque<std::uint64_t> queue_;     ///< For eviction, oldest first; also entries of pages that have gone.
   std::vector<std::uint64_t> evicted_;  ///< The latest, each at its number modulo the size.
   FaultStreams streams_;
+  HugeStage stage_;
   Event changed_;
   MappedCounts counts_;
 };
