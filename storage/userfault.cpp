@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -111,6 +112,8 @@ uffdio_range range_of(const std::byte* data, std::size_t offset, std::size_t byt
   return {reinterpret_cast<std::uint64_t>(data) + offset, bytes};
 }
 
+constexpr int kSelf = -10000;  // PIDFD_SELF_THREAD
+
 constexpr std::size_t kHugePage = 2 << 20;
 
 constexpr std::size_t whole_huge_pages(std::size_t bytes) noexcept {
@@ -161,6 +164,9 @@ Userfault::Userfault(std::size_t bytes, Refusal refusal, std::size_t beside)
       throw Error(Errc::unsupported, fmt::format("loads and stores on a paged segment: the kernel does not report "
                                                  "faults and first stores of a window of {} bytes: {}",
                                                  bytes, std::error_code(errno, std::generic_category()).message()));
+    // Else a thread that waits for a page makes a table for small ones there, and a huge page that is moved in is
+    // split.
+    if (moves_ && beside > 0) ::madvise(data_, reserved_, MADV_HUGEPAGE);
   } catch (...) {
     if (data_ != nullptr) ::munmap(data_, reserved_);
     ::close(fd_);
@@ -254,6 +260,20 @@ void Userfault::wake(std::size_t offset, std::size_t bytes) noexcept {
 
 void Userfault::drop(std::size_t offset, std::size_t bytes) noexcept {
   ::madvise(data_ + offset, bytes, MADV_DONTNEED);
+}
+
+void Userfault::drop_all(std::span<const std::size_t> offsets, std::size_t bytes_each) noexcept {
+  constexpr std::size_t kAtOnce = 32;
+  std::array<iovec, kAtOnce> ranges{};
+  while (!offsets.empty()) {
+    const std::size_t count = std::min(offsets.size(), kAtOnce);
+    for (std::size_t i = 0; i < count; ++i) ranges[i] = {data_ + offsets[i], bytes_each};
+    // Of several at once, before Linux 6.14, only other processes could be told.
+    const auto done = ::syscall(SYS_process_madvise, kSelf, ranges.data(), count, MADV_DONTNEED, 0);
+    if (done != static_cast<long>(count * bytes_each))
+      for (std::size_t i = 0; i < count; ++i) drop(offsets[i], bytes_each);
+    offsets = offsets.subspan(count);
+  }
 }
 
 int Userfault::refuse(std::size_t offset, std::size_t bytes) noexcept {

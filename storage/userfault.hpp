@@ -62,6 +62,7 @@ class Userfault {
   void wake(std::size_t offset, std::size_t bytes) noexcept;
   /// The pages are missing again. Does not wake.
   void drop(std::size_t offset, std::size_t bytes) noexcept;
+  void drop_all(std::span<const std::size_t> offsets, std::size_t bytes_each) noexcept;
   /// From now on a signal is the answer to whoever touches these missing pages, and to those who wait for them. Until
   /// allow(). Any thread.
   int refuse(std::size_t offset, std::size_t bytes) noexcept;

@@ -8,6 +8,8 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -22,7 +24,9 @@
 #include <vector>
 
 #include "runtime/thread_sanitizer.hpp"
+#include "storage/fault_streams.hpp"
 #include "storage/paged_segment.hpp"
+#include "tests/allocations.hpp"
 #include "tests/lone_rank.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/storage/temporary_folder.hpp"
@@ -78,19 +82,22 @@ bool available() {
   return support.available;
 }
 
-PagedOptions options_of(const TemporaryFolder& folder, std::uint64_t bytes) {
+constexpr std::size_t kMiddlePage = 64 << 10;
+constexpr std::size_t kHugePage = 2 << 20;
+
+PagedOptions options_of(const TemporaryFolder& folder, std::uint64_t bytes, std::size_t page_bytes = kPage) {
   PagedOptions options;
   options.path = folder.file("mapped");
   options.bytes = bytes;
-  options.page_bytes = kPage;
-  options.cache_bytes = 16 * kPage;
+  options.page_bytes = page_bytes;
+  options.cache_bytes = (page_bytes == kHugePage ? 4 : 16) * page_bytes;
   options.replace = true;
   return options;
 }
 
-MappedOptions window_of(std::size_t pages, bool whole_pages = false) {
+MappedOptions window_of(std::size_t pages, bool whole_pages = false, std::size_t page_bytes = kPage) {
   MappedOptions options;
-  options.window_bytes = pages * kPage;
+  options.window_bytes = pages * page_bytes;
   options.whole_pages = whole_pages;
   return options;
 }
@@ -101,9 +108,9 @@ std::span<std::byte> bytes_of(Words& words) {
 
 /// Runs `body(rank, segment, window)` on a new segment of so many words.
 template <class Body>
-Task<> with_window(Rank& self, std::uint64_t words, MappedOptions mapped, Body body) {
+Task<> with_window(Rank& self, std::uint64_t words, MappedOptions mapped, Body body, std::size_t page_bytes) {
   const TemporaryFolder folder;
-  PagedSegment segment = co_await PagedSegment::create(self.world(), options_of(folder, words * 8));
+  PagedSegment segment = co_await PagedSegment::create(self.world(), options_of(folder, words * 8, page_bytes));
   MappedSegment window = co_await MappedSegment::map(self, segment, mapped);
   co_await body(self, segment, window);
   co_await window.unmap();
@@ -111,10 +118,10 @@ Task<> with_window(Rank& self, std::uint64_t words, MappedOptions mapped, Body b
 }
 
 template <class Body>
-void run_with_window(std::uint64_t words, MappedOptions mapped, Body body) {
+void run_with_window(std::uint64_t words, MappedOptions mapped, Body body, std::size_t page_bytes = kPage) {
   if (!available()) return;
   Job job;
-  job.run(with_window(job.self, words, mapped, body));
+  job.run(with_window(job.self, words, mapped, body, page_bytes));
 }
 
 Task<Words> content_of(PagedSegment& segment) {
@@ -213,6 +220,30 @@ Task<> loads_only(Rank&, PagedSegment& segment, MappedSegment& window) {
   CHECK(window.counts().fetched >= 2 * segment.pages() - 8);
 }
 
+/// A store, too, may be what comes first to a page that was read ahead.
+Task<> every_kind_in_order(Rank&, PagedSegment& segment, MappedSegment& window) {
+  Words words(segment.bytes() / 8);
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = i * 7 + 1;
+  const auto source = bytes_of(words);
+  co_await segment.put(0, source);
+  const auto view = window.as<std::uint64_t>();
+  for (std::size_t step : {std::size_t{1}, std::size_t{511}, std::size_t{513}}) {
+    const std::size_t wrong = co_await window.run([view, step, &words] {
+      std::size_t different = 0;
+      for (std::size_t i = 0; i < view.size(); i += step) {
+        if (i % 3 == 0) view[i] = ++words[i];
+        different += view[i] != words[i] ? 1 : 0;
+      }
+      return different;
+    });
+    CHECK(wrong == 0);
+  }
+  CHECK(window.counts().read_ahead > 0);
+  co_await window.sync();
+  const Words seen = co_await content_of(segment);
+  CHECK(seen == words);
+}
+
 Task<> stores_only(Rank&, PagedSegment& segment, MappedSegment& window) {
   const auto view = window.as<std::uint64_t>();
   co_await window.run([view] {
@@ -245,35 +276,36 @@ Task<> stores_before_unmapping(Rank& self, MappedOptions mapped) {
 constexpr std::size_t kCounters = 40;
 
 /// Every page has a counter that all threads raise together, and one of each thread's own.
-void raise_counters(std::span<std::uint64_t> words, unsigned thread, std::size_t rounds) {
+void raise_counters(std::span<std::uint64_t> words, std::size_t page_words, unsigned thread, std::size_t rounds) {
   std::mt19937 random(thread + 1);
   for (std::size_t i = 0; i < rounds; ++i) {
-    const std::size_t page = random() % kCounters;
-    std::atomic_ref(words[page * kWords]).fetch_add(1);
-    words[page * kWords + 64 + thread] += 1;
+    const std::size_t page = random() % (words.size() / page_words) * page_words;
+    std::atomic_ref(words[page]).fetch_add(1);
+    words[page + 64 + thread] += 1;
   }
 }
 
-Task<> raise_on_thread(MappedSegment& window, unsigned thread, std::size_t rounds) {
+Task<> raise_on_thread(MappedSegment& window, std::size_t page_words, unsigned thread, std::size_t rounds) {
   const auto view = window.as<std::uint64_t>();
-  co_await window.run([view, thread, rounds] { raise_counters(view, thread, rounds); });
+  co_await window.run([view, page_words, thread, rounds] { raise_counters(view, page_words, thread, rounds); });
 }
 
-Task<> raise_on_threads(Scope& scope, MappedSegment& window, std::size_t rounds) {
-  for (unsigned i = 0; i < 4; ++i) scope.spawn(raise_on_thread(window, i, rounds));
+Task<> raise_on_threads(Scope& scope, MappedSegment& window, std::size_t page_words, std::size_t rounds) {
+  for (unsigned i = 0; i < 4; ++i) scope.spawn(raise_on_thread(window, page_words, i, rounds));
   co_return;
 }
 
 Task<> counters_evicted(Rank&, PagedSegment& segment, MappedSegment& window) {
-  const std::size_t rounds = ::test::kSanitized ? 500 : 3000;
-  co_await with_scope(raise_on_threads, std::ref(window), rounds);
-  CHECK(window.counts().evicted > rounds);
+  const std::size_t page_words = segment.page_bytes() / 8;
+  const std::size_t rounds = ::test::kSanitized ? 500 : segment.page_bytes() == kPage ? 3000 : 1000;
+  co_await with_scope(raise_on_threads, std::ref(window), page_words, rounds);
+  CHECK(window.counts().evicted > rounds / 2);
   co_await window.sync();
   const Words seen = co_await content_of(segment);
   std::uint64_t shared = 0, own = 0;
-  for (std::size_t page = 0; page < kCounters; ++page) {
-    shared += seen[page * kWords];
-    for (unsigned thread = 0; thread < 4; ++thread) own += seen[page * kWords + 64 + thread];
+  for (std::size_t page = 0; page < seen.size(); page += page_words) {
+    shared += seen[page];
+    for (unsigned thread = 0; thread < 4; ++thread) own += seen[page + 64 + thread];
   }
   CHECK(shared == 4 * rounds);
   CHECK(own == 4 * rounds);
@@ -337,6 +369,11 @@ int signal_of_load(const std::byte* place) {
     const volatile std::byte* watched = place;
     static_cast<void>(*watched);
   }
+  return signal;
+}
+int signal_of_store(std::byte* place) {
+  const int signal = sigsetjmp(jump, 1);
+  if (signal == 0) *static_cast<volatile std::byte*>(place) = std::byte{9};
   return signal;
 }
 
@@ -440,18 +477,77 @@ Task<> not_written_back(Rank& self) {
   co_await segment.close();
 }
 
-Task<> loop_touches(Rank&, PagedSegment&, MappedSegment& window) {
+/// And afterwards the page is as it was, for the others.
+Task<> loop_touches(Rank&, PagedSegment& segment, MappedSegment& window) {
   const SignalsCaught caught;
-  const int signal = signal_of_load(window.data() + 3 * kPage);
-  CHECK((signal == SIGBUS || signal == SIGSEGV));
+  const auto view = window.as<std::uint64_t>();
+  CHECK(signal_of_load(window.data() + 3 * kPage) == SIGBUS);
+  std::uint64_t loaded = co_await window.run([view] { return view[3 * kWords] + view[4 * kWords]; });
+  CHECK(loaded == 0);
+  CHECK(signal_of_store(window.data() + 4 * kPage) == SIGBUS);
+  co_await window.run([view] { view[3 * kWords] = view[4 * kWords] = 5; });
   co_await window.sync();
+  CHECK(signal_of_store(window.data() + 4 * kPage) == SIGBUS);
+  loaded = co_await window.run([view] { return view[3 * kWords] + view[4 * kWords]; });
+  CHECK(loaded == 10);
+  const Words seen = co_await content_of(segment);
+  CHECK(seen[4 * kWords] == 5);
 }
 
-bool forbid_userfaultfd() {
-  std::array<sock_filter, 4> filter{{
+/// The copy that is made of a page before its first store finds no memory.
+Task<> no_memory_for_stores(Rank&, PagedSegment&, MappedSegment& window) {
+  const SignalsCaught caught;
+  const auto view = window.as<std::uint64_t>();
+  constexpr std::size_t kPageWords = kMiddlePage / 8;
+  std::byte* present = window.data() + 2 * kMiddlePage;
+  std::byte* missing = window.data() + 3 * kMiddlePage;
+  co_await window.run([view] { return view[2 * kPageWords]; });
+  {
+    const coracle::test::AllocationsFail fail(kMiddlePage);
+    for (std::byte* place : {present, missing}) {
+      const int signal = co_await window.run([place] { return signal_of_store(place); });
+      CHECK((signal == SIGBUS || signal == SIGSEGV));
+    }
+    const std::uint64_t other = co_await window.run([view] { return view[5 * kPageWords]; });
+    CHECK(other == 0);
+  }
+  CHECK(window.counts().refused == 2);
+  co_await window.sync();
+  for (std::byte* place : {present, missing}) {
+    const int signal = co_await window.run([place] { return signal_of_store(place); });
+    CHECK(signal == 0);
+  }
+}
+
+/// The descriptor by which the kernel reports faults; -1: none.
+int find_userfaultfd() {
+  for (int fd = 3; fd < 1024; ++fd) {
+    std::array<char, 64> name{};
+    const std::string link = "/proc/self/fd/" + std::to_string(fd);
+    if (::readlink(link.c_str(), name.data(), name.size() - 1) > 0 &&
+        std::string(name.data()) == "anon_inode:[userfaultfd]")
+      return fd;
+  }
+  return -1;
+}
+
+Task<> descriptor_is_lost(Rank&, PagedSegment&, MappedSegment& window) {
+  co_await window.run([] {
+    const int fd = find_userfaultfd();
+    REQUIRE(::dup(fd) >= 0);  // else the kernel would let the window go
+    ::close(fd);
+  });
+  const auto view = window.as<std::uint64_t>();
+  co_await window.run([view] { return view[0]; });
+}
+
+/// Of this thread and those that it makes.
+bool forbid(std::uint32_t call, std::uint32_t or_call, std::uint32_t error) {
+  std::array<sock_filter, 5> filter{{
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_userfaultfd, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, or_call, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   }};
   const sock_fprog program{filter.size(), filter.data()};
@@ -494,6 +590,17 @@ TEST_CASE("window: unmapping writes what was stored") {
   }
 }
 
+TEST_CASE("window: pages of every size read ahead and moved hold what was put and stored") {
+  run_with_window(64 * kMiddlePage / 8 + 3, window_of(20, false, kMiddlePage), every_kind_in_order, kMiddlePage);
+  run_with_window(16 * kHugePage / 8 + 3, window_of(8, false, kHugePage), every_kind_in_order, kHugePage);
+  run_with_window(16 * kHugePage / 8, window_of(8, true, kHugePage), every_kind_in_order, kHugePage);
+}
+
+TEST_CASE("window: no store is lost to evictions of huge pages") {
+  run_with_window(6 * kHugePage / 8, window_of(4, false, kHugePage), counters_evicted, kHugePage);
+  run_with_window(6 * kHugePage / 8, window_of(4, true, kHugePage), counters_evicted, kHugePage);
+}
+
 TEST_CASE("window: no store is lost to thousands of evictions") {
   run_with_window(kCounters * kWords, window_of(4), counters_evicted);
   run_with_window(kCounters * kWords, window_of(4, true), counters_evicted);
@@ -527,6 +634,60 @@ TEST_CASE("window: a loop that touches its own window gets a signal instead of h
   run_with_window(8 * kWords, window_of(4), loop_touches);
 }
 
+TEST_CASE("window: without memory for a page's copy those who store to it get a signal and others go on") {
+  if (!coracle::test::allocations_are_counted()) {
+    MESSAGE("SKIPPED: sanitizers have an operator new of their own");
+    return;
+  }
+  run_with_window(8 * kMiddlePage / 8, window_of(6, false, kMiddlePage), no_memory_for_stores, kMiddlePage);
+}
+
+TEST_CASE("window: a rank whose faults can't be reported any more ends instead of hanging") {
+  if (!available()) return;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGABRT, SIG_DFL);
+    ::alarm(20);
+    run_with_window(8 * kWords, window_of(4), descriptor_is_lost);
+    ::_exit(0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGABRT);
+}
+
+TEST_CASE("window: where no thread can be had the reason is told") {
+  if (!available()) return;
+  std::error_code code;
+  std::string text;
+  std::thread([&] {  // the filter ends with the thread
+    Job job;
+    if (forbid(SYS_clone, SYS_clone3, EAGAIN)) job.run(refused(job.self, code, text));
+  })
+      .join();
+  CHECK(code == std::errc::resource_unavailable_try_again);
+  CHECK(text.find("ulimit -u") != std::string::npos);
+}
+
+TEST_CASE("window: readers in order are told from others and have batches fetched ahead") {
+  struct Step {
+    std::uint64_t page, first, count;
+  };
+  // From 102 on marks, which end a batch each; 104 and 9 are none.
+  constexpr Step kSteps[] = {{100, 0, 0}, {7, 0, 0},     {101, 102, 1}, {102, 103, 2}, {103, 105, 4}, {104, 0, 0},
+                             {9, 0, 0},   {105, 109, 4}, {8, 9, 1},     {109, 113, 4}, {117, 118, 4}, {200, 0, 0}};
+  storage::FaultStreams streams(8);
+  for (const Step& step : kSteps) {
+    CAPTURE(step.page);
+    const storage::FaultStreams::Pages pages = streams.fault(step.page);
+    CHECK(pages.count == step.count);
+    if (step.count > 0) CHECK(pages.first == step.first);
+  }
+  storage::FaultStreams never(0);
+  for (std::uint64_t page = 0; page < 8; ++page) CHECK(never.fault(page).count == 0);
+}
+
 TEST_CASE("window: pages are refused also where the kernel can't poison them") {
   if (!available()) return;
   const SignalsCaught caught;
@@ -549,7 +710,7 @@ TEST_CASE("window: where the kernel refuses userfaultfd the reason is told") {
   std::string text;
   IoSupport support{"", true, "", ""};
   std::thread([&] {  // the filter ends with the thread
-    if (!forbid_userfaultfd()) return;
+    if (!forbid(SYS_userfaultfd, SYS_userfaultfd, EPERM)) return;
     support = storage::probe_userfaultfd();
     Job job;
     job.run(refused(job.self, code, text));
