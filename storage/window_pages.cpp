@@ -26,7 +26,7 @@ constexpr std::uint64_t kNone = ~std::uint64_t{0};
 constexpr std::size_t kPagesMin = 4;
 constexpr std::size_t kLargePage = 512 << 10;
 constexpr std::size_t kBytesRead = 4 << 20;  // at the same time
-constexpr std::size_t kPagesRead = 3;        // or so many, if they are larger
+constexpr std::size_t kPagesRead = 2;        // or so many, if they are larger
 constexpr std::size_t kSpareMax = 32;
 
 void check(int error, const char* what, std::uint64_t page) {
@@ -198,14 +198,18 @@ class WindowPages::Reading {
   WindowPages& pages_;
 };
 
-/// Few large pages at a time: a device that shares itself among all would bring them all at once, and do nothing while
-/// they are copied.
+/// Few large pages at a time: a device that brings all that it was asked for at once does nothing while they are
+/// copied.
 Task<> WindowPages::read_and_install(std::uint64_t number) {
   while (reading_ >= reading_max_) co_await read_;
   std::optional<Reading> reading(std::in_place, *this);
   const PinnedPage pinned = co_await segment_.pin(number);
   reading.reset();
-  if (page_bytes_ >= kLargePage) co_await yield();  // the next read begins before this one is copied
+  if (page_bytes_ >= kLargePage) {
+    // The next read is asked for in the loop's next turn, and sent with the one after that: not after this copy.
+    co_await yield();
+    co_await yield();
+  }
   install(number, pinned);
 }
 
