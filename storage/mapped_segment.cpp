@@ -40,7 +40,7 @@ struct MappedSegment::State {
                storage::HugeStage::bytes_beside(paged.page_bytes())),
         pages(rank, paged, faults, scope, options),
         watch(faults, rank.id()),
-        threads(rank.loop()) {}
+        threads(rank.loop(), options.one_core) {}
 
   Rank& self;
   PagedSegment& segment;

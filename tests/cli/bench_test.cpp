@@ -353,6 +353,7 @@ TEST_CASE("coracle bench mapped: gets and windows beside mmap in as much memory"
       MESSAGE("SKIPPED: no window: " << details.at("why_no_window").get<std::string>());
     } else {
       CHECK(found.rows["random window"] == 2);
+      CHECK(found.rows["random window, one core"] == 2);
       CHECK(found.rows["sequential window"] == 4);
     }
     if (details.contains("why_not_limited")) {

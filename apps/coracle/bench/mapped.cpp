@@ -182,21 +182,27 @@ class MappedBench {
     const PagedOptions options = paged(page_bytes, cache_bytes(page_bytes));
     PagedSegment segment = co_await PagedSegment::open(bench_.self.world(), options);
     {
-      std::optional<MappedSegment> window;
-      if (window_.available) {
-        MappedOptions mapped;
-        mapped.window_bytes = options_.memory_bytes - std::min(options.cache_bytes, options_.memory_bytes / 2);
-        window.emplace(co_await MappedSegment::map(bench_.self, segment, mapped));
-      }
       const std::unique_ptr<ReaderProcess> beside = rival(page_bytes);
-      if (page_bytes == kNumberedPage && window) co_await random_loads(*window, beside.get());
+      MappedOptions mapped;
+      mapped.window_bytes = options_.memory_bytes - std::min(options.cache_bytes, options_.memory_bytes / 2);
+      std::optional<MappedSegment> window;
+      if (page_bytes == kNumberedPage && window_.available) {
+        mapped.one_core = true;
+        window.emplace(co_await MappedSegment::map(bench_.self, segment, mapped));
+        co_await random_loads(*window, "window, one core", beside.get());
+        co_await window->unmap();
+        mapped.one_core = false;
+      }
+      window.reset();
+      if (window_.available) window.emplace(co_await MappedSegment::map(bench_.self, segment, mapped));
+      if (page_bytes == kNumberedPage && window) co_await random_loads(*window, "window", beside.get());
       co_await in_order(segment, window, beside.get());
       if (window) co_await window->unmap();
     }
     co_await segment.close();
   }
 
-  Task<> random_loads(MappedSegment& window, ReaderProcess* beside) {
+  Task<> random_loads(MappedSegment& window, const char* name, ReaderProcess* beside) {
     const Loads loads(window, pages_);
     warm_up(*mmap_);
     if (beside != nullptr) warm_up(*beside);
@@ -212,7 +218,7 @@ class MappedBench {
       co_await contest.run();
       others_.clear();
       if (other) others_.push_back({kRival, contest.figure(*other)});
-      Way way{"window", threads, 4096, {}};
+      Way way{name, threads, 4096, {}};
       way.window = true;
       add(way, contest.figure(own), threads, contest.figure(mmap));
     }
