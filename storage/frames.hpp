@@ -54,6 +54,10 @@ class alignas(64) FrameHead {
   bool pinned() const noexcept {
     return (word_.load(std::memory_order_seq_cst) & (kOneWriter * kCountMask | kCountMask)) != 0;
   }
+  /// Somebody writes to it, or may begin to at any time.
+  bool may_change() const noexcept {
+    return (word_.load(std::memory_order_seq_cst) & (kMayWrite | kOneWriter * kCountMask)) != 0;
+  }
   /// When it was last pinned by try_pin(), since this was last asked; 0: not.
   std::uint32_t take_used_at() noexcept {
     const std::uint32_t at = used_at_.load(std::memory_order_relaxed);

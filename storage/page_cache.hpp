@@ -51,6 +51,8 @@ class PageCache {
   /// A frame with the page, pinned; release() it.
   Task<std::uint32_t> acquire(std::uint64_t page, bool writing);
   void release(std::uint32_t frame, bool writing) noexcept;
+  /// Nobody writes to a pinned frame before the caller suspends: only this thread could allow it.
+  bool frozen(std::uint32_t frame) const noexcept { return own_ != nullptr && !frames_.head(frame).may_change(); }
   /// Asks for pages that will be read soon.
   void prefetch(std::uint64_t first, std::uint64_t count) noexcept;
   /// Starts a copy that nobody awaits by itself.
