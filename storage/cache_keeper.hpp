@@ -216,9 +216,9 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
   std::deque<std::uint64_t> ahead_wanted_;  // pages to be read ahead,
   std::vector<std::uint64_t> ahead_;        // and those of them that are on their way
   std::size_t ahead_max_;                   // of these
-  std::vector<std::uint64_t> leaving_;  // pages whose last pins here end before others may have them
-  std::set<std::uint64_t> given_away_;  // dirty pages that went to other caches since the last flush
-  std::vector<bool> homes_touched_;     // since the last flush
+  std::vector<std::uint64_t> leaving_;      // pages whose last pins here end before others may have them
+  std::set<std::uint64_t> given_away_;      // dirty pages that went to other caches since the last flush
+  std::vector<bool> homes_touched_;         // since the last flush
   std::size_t dirty_count_ = 0;
   std::size_t dirty_max_;
   std::size_t cleaning_ = 0;  // puts under way
@@ -230,7 +230,7 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
   std::optional<Error> lost_dirty_;  // pages that were dirty when their home was lost, until somebody was told
   Event changed_;                    // a frame became free, a put ended, a task ended: set and reset
   std::uint32_t forward_frame_ = 0;  // of the letter in hand: where its requester wants the data
-  bool kept_for_io_ = false;  // the frames, by the loop's Io
+  bool kept_for_io_ = false;         // the frames, by the loop's Io
   bool delivering_ = false;
   bool evicting_ = false;
   bool flushing_ = false;

@@ -29,7 +29,7 @@ class PageCache {
     std::uint32_t segment = 0;  ///< Its number, the same at every rank.
     std::uint64_t bytes = 0;
     std::uint32_t page_bytes = 0;
-    std::uint32_t keeper = 0;  ///< Rank.
+    std::uint32_t keeper = 0;                       ///< Rank.
     std::optional<std::uint32_t> read_ahead_pages;  ///< As PagedOptions.
   };
   /// `own`: the keeper, when that is this rank; else null. It must outlive this.
