@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "runtime/combinators.hpp"
@@ -76,6 +77,22 @@ void CacheKeeper::post(Node to, PageLetter letter) {
   spawn(send_letter(peers_[to].rank, letter));
 }
 
+void CacheKeeper::post(Node to, PageLetter letter, PageBuffers::Buffer page) {
+  if (stopped_) return;
+  letter.from = shape_.own;
+  spawn(send_letter_and_page(peers_[to].rank, letter, std::move(page)));
+}
+
+Task<> CacheKeeper::send_letter_and_page(std::uint32_t to, PageLetter letter, PageBuffers::Buffer page) {
+  const PageLetter::Words words = letter.words(shape_.segment);
+  const std::span<const std::byte> bytes(page.data(), frames_.shape().page_bytes);
+  try {
+    co_await rank_.request(to, receive_letter, bytes, words.kind, letter.page, words.frame, words.numbers, letter.from);
+  } catch (const Error&) {
+    // As for letters.
+  }
+}
+
 Task<> CacheKeeper::send_letter(std::uint32_t to, PageLetter letter) {
   const PageLetter::Words words = letter.words(shape_.segment);
   try {
@@ -99,7 +116,7 @@ void CacheKeeper::deliver() {
 void CacheKeeper::receive_letter(Rank& rank, const Message& message) {
   CacheKeeper* keeper = rank.local<SegmentTable>().find(PageLetter::segment_of(message));
   if (keeper == nullptr) return answer_for_closed(rank, message);
-  keeper->receive(PageLetter::of(message));
+  keeper->receive(PageLetter::of(message), message.payload());
   keeper->deliver();
 }
 
@@ -146,7 +163,7 @@ void CacheKeeper::answer_for_closed(Rank& rank, const Message& message) {
   rank.service().spawn(send_answer(rank, message.source(), receive_letter, segment, letter));
 }
 
-void CacheKeeper::receive(const PageLetter& letter) {
+void CacheKeeper::receive(const PageLetter& letter, std::span<const std::byte> page) {
   if (is_for_home(letter.message.verb)) {
     if (home_ != nullptr) home_->receive(letter);
     return;
@@ -161,6 +178,7 @@ void CacheKeeper::receive(const PageLetter& letter) {
   }
   if (letter.message.verb == Verb::data) {
     if (!slot.page.wants(letter.message)) return;
+    if (page.size() == frames_.shape().page_bytes) std::memcpy(frames_.bytes_of(frame), page.data(), page.size());
     CacheCounters& counters = frames_.counters();
     if (!letter.from_ssd) CacheCounters::add(counters.from_peers);
   }

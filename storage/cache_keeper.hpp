@@ -91,6 +91,12 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
   void spawn(Task<> task);
   /// To a cache or a home; one of this rank gets it at the next deliver().
   void post(Node to, PageLetter letter);
+  /// With the page, to a cache of another rank.
+  void post(Node to, PageLetter letter, PageBuffers::Buffer page);
+  /// Whether a page for this frame goes with its letter.
+  bool goes_with_letter(Node to, std::uint32_t frame) const noexcept {
+    return frames_.shape().page_bytes <= PageLetter::kPageBytesMax && reach_frame(to, frame) == nullptr;
+  }
   /// While it lives, this rank's letters to itself wait.
   class Hold {
    public:
@@ -137,9 +143,11 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
   static void receive_letter(Rank& rank, const Message& message);
   static void receive_recall(Rank& rank, const Message& message);
   Task<> send_letter(std::uint32_t to, PageLetter letter);
+  Task<> send_letter_and_page(std::uint32_t to, PageLetter letter, PageBuffers::Buffer page);
   Task<> send_recall(std::uint32_t to, std::uint64_t page);
   static Task<> run(std::shared_ptr<CacheKeeper> self, Task<> task);
-  void receive(const PageLetter& letter);
+  /// `page`: what came with it, if anything did.
+  void receive(const PageLetter& letter, std::span<const std::byte> page = {});
   void receive_for_unknown_page(const PageLetter& letter);
   static void answer_for_closed(Rank& rank, const Message& message);
   Task<> answer_when_left(std::uint64_t page, PageMessage message);

@@ -77,7 +77,10 @@ void PageHome::perform(std::uint64_t page, const HomeActions& actions) {
         const bool forwards =
             action.message.verb == Verb::forward_shared || action.message.verb == Verb::forward_exclusive;
         if (forwards) letter.frame = frame_of(page, action.message.requester);
-        keeper_.post(action.to, letter);
+        if (letter.from_ssd && with_letter_ != nullptr)
+          keeper_.post(action.to, letter, std::move(*std::exchange(with_letter_, nullptr)));
+        else
+          keeper_.post(action.to, letter);
         break;
       }
       case HomeDeed::read_ssd:
@@ -99,30 +102,44 @@ std::uint32_t PageHome::frame_of(std::uint64_t page, Node requester) {
 
 /// Straight into the requester's frame, where loads and stores reach it.
 Task<> PageHome::read(std::uint64_t page, Node requester, std::uint32_t frame) {
-  PageFailure failure = PageFailure::none;
-  const std::size_t bytes = store_->shape().page_bytes;
   while (checkpointing_) co_await uninterrupted(gate_);
-  ++transfers_;
+  if (std::byte* target = keeper_.reach_frame(requester, frame)) {
+    const PageFailure failure = co_await read_to(page, target);
+    answer_read(page, failure);
+    co_return;
+  }
+  PageBuffers::Buffer buffer = buffers_.take();
+  const PageFailure failure = co_await read_to(page, buffer.data());
+  const bool with_letter = keeper_.goes_with_letter(requester, frame);
+  if (failure == PageFailure::none && !with_letter) {
+    const std::span<const std::byte> read(buffer.data(), store_->shape().page_bytes);
+    const Result<> sent = co_await as_result(keeper_.rank().put(read, keeper_.remote_frame(requester, frame)));
+    static_cast<void>(sent);  // a requester that is lost: dead() is told of it
+  }
+  if (with_letter) with_letter_ = &buffer;
+  answer_read(page, failure);
+}
+
+Task<PageFailure> PageHome::read_to(std::uint64_t page, std::byte* target) {
+  PageFailure failure = PageFailure::none;
   const bool from_device = !store_->empty(map_.place_of(page));
+  ++transfers_;
   try {
-    if (std::byte* target = keeper_.reach_frame(requester, frame)) {
-      co_await store_->read(map_.place_of(page), std::span(target, bytes));
-    } else {
-      const PageBuffers::Buffer buffer = buffers_.take();
-      co_await store_->read(map_.place_of(page), std::span(buffer.data(), bytes));
-      const std::span<const std::byte> read(buffer.data(), bytes);
-      const Result<> sent = co_await as_result(keeper_.rank().put(read, keeper_.remote_frame(requester, frame)));
-      static_cast<void>(sent);  // a requester that is lost: dead() is told of it
-    }
+    co_await store_->read(map_.place_of(page), std::span(target, store_->shape().page_bytes));
     if (from_device) CacheCounters::add(keeper_.frames().counters().ssd_reads);
   } catch (const Error& error) {
     failure = note_failure(error);
   }
   transfer_ended();
+  co_return failure;
+}
+
+void PageHome::answer_read(std::uint64_t page, PageFailure failure) {
   HomeActions actions = std::move(spare_);
   actions.clear();
   entry(page).page.on_ssd_read(failure, actions);
   perform(page, actions);
+  with_letter_ = nullptr;
   spare_ = std::move(actions);
   keeper_.deliver();
 }

@@ -62,6 +62,8 @@ class PageHome {
   void perform(std::uint64_t page, const HomeActions& actions);
   std::uint32_t frame_of(std::uint64_t page, Node requester);
   Task<> read(std::uint64_t page, Node requester, std::uint32_t frame);
+  Task<PageFailure> read_to(std::uint64_t page, std::byte* target);
+  void answer_read(std::uint64_t page, PageFailure failure);
   Task<> write(std::uint64_t page, Node owner, std::uint32_t frame);
   PageFailure note_failure(const Error& error);
   void transfer_ended() noexcept;
@@ -72,7 +74,8 @@ class PageHome {
   PageMap map_;
   PageBuffers buffers_;
   std::unordered_map<std::uint64_t, Entry> entries_;
-  HomeActions spare_;  // so that messages need no allocation
+  PageBuffers::Buffer* with_letter_ = nullptr;  // the page that the next letter with data takes along
+  HomeActions spare_;                           // so that messages need no allocation
   std::string last_failure_;
   std::size_t transfers_ = 0;  // of the file, under way
   bool checkpointing_ = false;

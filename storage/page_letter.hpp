@@ -1,6 +1,7 @@
 // PageLetter: a message of the coherence protocol as it travels between the ranks that keep caches.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "storage/protocol.hpp"
@@ -12,6 +13,10 @@ class Message;
 namespace coracle::storage {
 
 struct PageLetter {
+  /// Pages of up to so many bytes go with the letter that says that they come, where no load or store reaches: one
+  /// message, and not a put, its answer, and a message. Larger ones would be copied once more.
+  static constexpr std::size_t kPageBytesMax = 16 << 10;
+
   PageMessage message;
   std::uint64_t page = 0;
   Node from = kNobody;
