@@ -93,6 +93,8 @@ class Io : public Poller {
   /// Takes the request, without limit: when the kernel's queue is full it waits inside. It may reach the kernel as late
   /// as the next poll() or sleep(), many in one system call; the loop calls one of them after every turn.
   virtual void submit(IoRequest& request) noexcept = 0;
+  /// Hands what was submitted to the kernel now: for who keeps the loop busy for long after it.
+  virtual void hand_over() noexcept {}
   /// Asks a submitted request to end early. What is under way drains: it finishes with ECANCELED or with its result,
   /// and until then its buffer is in use.
   virtual void stop(IoRequest& request) noexcept = 0;
@@ -103,6 +105,13 @@ class Io : public Poller {
   /// Sleeps until a completion, a ring of the loop's doorbell (which must have been announced with kOnEventFd), or the
   /// timeout.
   virtual void sleep(std::optional<std::uint64_t> timeout_ns) noexcept = 0;
+  /// Transfers from and to this memory will be many: the kernel may keep it pinned (io_uring's registered buffers),
+  /// which spares it looking up the pages each time. It must stay mapped as it is until forget_memory(). False where
+  /// nothing comes of it, which changes no transfer's result.
+  virtual bool keep_memory(std::byte* /*begin*/, std::size_t /*bytes*/) { return false; }
+  virtual void forget_memory(const std::byte* /*begin*/) noexcept {}
+  /// Transfers so far that went from or to memory which was pinned.
+  virtual std::uint64_t pinned_transfers() const noexcept { return 0; }
   /// The ring itself; null where there is none.
   virtual UringPort* uring() noexcept { return nullptr; }
 };

@@ -12,6 +12,7 @@
 #include "runtime/io_list.hpp"
 #include "runtime/loop_event_fd.hpp"
 #include "runtime/thread_sanitizer.hpp"
+#include "runtime/uring_memory.hpp"
 #include "runtime/uring_port.hpp"
 
 namespace coracle {
@@ -19,6 +20,9 @@ namespace {
 
 constexpr unsigned kRequestsPerSubmit = 256;
 constexpr unsigned kCompletionsHeld = 1024;  // beyond these the kernel keeps them in a list of its own
+// So many transfers go to the kernel at once when it has none: devices that end all their requests together would else
+// have nothing to do until the end of a turn. (Not fewer: each time costs a system call and wakes the device.)
+constexpr std::size_t kTransfersForIdleDevice = 4;
 
 // user_data of what is not a request; a request's is its address.
 constexpr std::uint64_t kCancellation = 0;
@@ -66,15 +70,33 @@ bool is_transfer(const IoRequest& request) noexcept {
   return request.verb() == IoRequest::Verb::read || request.verb() == IoRequest::Verb::write;
 }
 
+/// Rather than for a pipe or socket.
+bool is_for_device(const IoRequest& request) noexcept {
+  return is_transfer(request) && request.offset() != kNoOffset;
+}
+
 void prepare_poll(io_uring_sqe& entry, const IoRequest& request) noexcept {
   const bool out = request.verb() == IoRequest::Verb::wait_writable || request.verb() == IoRequest::Verb::write;
   io_uring_prep_poll_add(&entry, request.fd(), out ? POLLOUT : POLLIN | POLLRDHUP);
 }
 
-void prepare(io_uring_sqe& entry, IoRequest& request) noexcept {
-  // As the system call does: a longer transfer is cut short.
-  constexpr std::size_t kTransferBytesMax = 0x7ffff000;
-  const auto bytes = static_cast<unsigned>(std::min(request.bytes(), kTransferBytesMax));
+// As the system calls do: a longer transfer is cut short.
+constexpr std::size_t kTransferBytesMax = 0x7ffff000;
+
+unsigned length_of(const IoRequest& request) noexcept {
+  return static_cast<unsigned>(std::min(request.bytes(), kTransferBytesMax));
+}
+
+/// `index`: of the registered buffer that the request's lies in.
+void prepare_fixed(io_uring_sqe& entry, const IoRequest& request, int index) noexcept {
+  if (request.verb() == IoRequest::Verb::read)
+    io_uring_prep_read_fixed(&entry, request.fd(), request.buffer(), length_of(request), request.offset(), index);
+  else
+    io_uring_prep_write_fixed(&entry, request.fd(), request.buffer(), length_of(request), request.offset(), index);
+}
+
+void prepare(io_uring_sqe& entry, const IoRequest& request) noexcept {
+  const unsigned bytes = length_of(request);
   switch (request.verb()) {
     case IoRequest::Verb::read:
       io_uring_prep_read(&entry, request.fd(), request.buffer(), bytes, request.offset());
@@ -106,9 +128,14 @@ class UringIo final : public Io, public UringPort {
   void wake_on(int fd) override;
   void forget(int fd) noexcept override;
   void submit(IoRequest& request) noexcept override;
+  void hand_over() noexcept override { flush(); }
   void stop(IoRequest& request) noexcept override;
   bool poll() noexcept override;
   void sleep(std::optional<std::uint64_t> timeout_ns) noexcept override;
+
+  bool keep_memory(std::byte* begin, std::size_t bytes) override { return memory_.add(ring_, begin, bytes); }
+  void forget_memory(const std::byte* begin) noexcept override { memory_.remove(ring_, begin); }
+  std::uint64_t pinned_transfers() const noexcept override { return pinned_transfers_; }
 
   UringPort* uring() noexcept override { return this; }
   io_uring_sqe* entry(UringSink* sink) noexcept override;
@@ -120,6 +147,7 @@ class UringIo final : public Io, public UringPort {
   bool take(IoRequest& request) noexcept;
   bool cancel(IoRequest& request) noexcept;
   void queue(IoRequest& request) noexcept;
+  void forget(const IoRequest& request) noexcept;
   void flush() noexcept;
   bool arm_doorbell() noexcept;
   bool arm_wakes() noexcept;
@@ -137,6 +165,10 @@ class UringIo final : public Io, public UringPort {
   bool opened_ = false;
   bool doorbell_armed_ = false;
   std::size_t in_flight_ = 0;
+  std::size_t transfers_ = 0;        // in flight, of those for a device
+  std::size_t fresh_transfers_ = 0;  // of these, since the last flush
+  std::uint64_t pinned_transfers_ = 0;
+  UringMemory memory_;
   IoList waiting_;  // not in the ring: it was full
   IoList stops_;    // in the kernel, and their cancellations found the ring full
   std::vector<Wake> wakes_;
@@ -165,7 +197,14 @@ bool UringIo::take(IoRequest& request) noexcept {
     prepare_poll(*entry, request);
     request.note().stage = kAwaitsReady;
   } else {
-    prepare(*entry, request);
+    const int index =
+        is_for_device(request) ? memory_.find(ring_, request.buffer(), request.bytes()) : UringMemory::kNone;
+    if (index != UringMemory::kNone) {
+      prepare_fixed(*entry, request, index);
+      ++pinned_transfers_;
+    } else {
+      prepare(*entry, request);
+    }
     request.note().stage = kTaken;
   }
   io_uring_sqe_set_data64(entry, reinterpret_cast<std::uintptr_t>(&request));
@@ -193,13 +232,21 @@ void UringIo::submit(IoRequest& request) noexcept {
   ++in_flight_;
   request.note().result = 0;
   queue(request);
+  if (!is_for_device(request)) return;
+  ++transfers_;
+  if (++fresh_transfers_ == kTransfersForIdleDevice && fresh_transfers_ == transfers_) flush();
+}
+
+void UringIo::forget(const IoRequest& request) noexcept {
+  --in_flight_;
+  if (is_for_device(request)) --transfers_;
 }
 
 void UringIo::stop(IoRequest& request) noexcept {
   switch (request.note().stage) {
     case kQueued:
       waiting_.remove(request);
-      --in_flight_;
+      forget(request);
       request.finish(-ECANCELED);
       break;
     case kTaken:
@@ -239,6 +286,7 @@ void UringIo::flush() noexcept {
   for (;;) {
     while (!stops_.empty() && cancel(stops_.front())) stops_.pop_front();
     while (!waiting_.empty() && take(waiting_.front())) waiting_.pop_front();
+    fresh_transfers_ = 0;
     if (io_uring_sq_ready(&ring_) == 0) return;
     const int submitted = io_uring_submit(&ring_);
     CORACLE_ASSERT(submitted != -EEXIST, "the I/O of an event loop is used by two threads");
@@ -299,7 +347,7 @@ void UringIo::completed(IoRequest& request, int result) noexcept {
       result = -ECANCELED;
     }
   }
-  --in_flight_;
+  forget(request);
   request.finish(is_transfer(request) ? result : std::min(result, 0));
 }
 

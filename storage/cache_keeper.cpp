@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "runtime/combinators.hpp"
+#include "runtime/io.hpp"
 #include "runtime/peer_event.hpp"
 #include "runtime/rank.hpp"
+#include "storage/read_ahead.hpp"
 #include "storage/segment_table.hpp"
 
 namespace coracle::storage {
@@ -23,14 +25,20 @@ CacheKeeper::CacheKeeper(Rank& rank, const Shape& shape, const PagedOptions& opt
       slots_(frames.shape().frames),
       eviction_kind_(options.eviction),
       eviction_(make_eviction(options.eviction, frames.shape().frames)),
+      ahead_max_(std::max(1U, read_ahead_pages(options.read_ahead_pages, frames.shape()) / 2)),
       homes_touched_(shape.map.homes),
       dirty_max_(std::max<std::size_t>(1, static_cast<std::size_t>(options.dirty_share * frames.shape().frames))) {
+  if (store != nullptr) {
+    store->observe(this);
+    if (!options.model) kept_for_io_ = rank.loop().io().keep_memory(memory_.frames, frames.memory_bytes());
+  }
   if (store != nullptr) home_ = std::make_unique<PageHome>(*this, std::move(store), shape.map, options.cooperative);
   free_.reserve(frames.shape().frames);
   for (std::uint32_t frame = frames.shape().frames; frame > 0; --frame) free_.push_back(frame - 1);
 }
 
 CacheKeeper::~CacheKeeper() {
+  forget_memory();
   if (!closed_) rank_.local<SegmentTable>().abandon(std::move(memory_.slab));
 }
 
@@ -266,14 +274,38 @@ Task<std::uint32_t> CacheKeeper::obtain(std::uint64_t page, bool writing, const 
 }
 
 void CacheKeeper::prefetch(std::uint64_t first, std::uint64_t count) noexcept {
-  const std::size_t ahead_max = std::max<std::size_t>(1, slots_.size() / 4);
+  if (stopped_) return;
   for (std::uint64_t page = first; page < first + count && page < shape_.map.pages; ++page) {
-    if (stopped_ || ahead_ >= ahead_max) return;
+    // The oldest are those that somebody who has turned elsewhere does not need any more.
+    if (ahead_wanted_.size() >= std::max<std::size_t>(1, slots_.size() / 2)) ahead_wanted_.pop_front();
+    ahead_wanted_.push_back(page);
+  }
+  fetch_wanted();
+}
+
+/// As many as may be on their way. The rest follows as these arrive, so that the device always has some to read.
+void CacheKeeper::fetch_wanted() noexcept {
+  while (!stopped_ && !ahead_wanted_.empty() && ahead_.size() < ahead_max_) {
+    const std::uint64_t page = ahead_wanted_.front();
+    ahead_wanted_.pop_front();
     if (frames_.find(page) != Frames::kNone || home_is_lost(page)) continue;
-    ++ahead_;
+    ahead_.push_back(page);
     CacheCounters::add(frames_.counters().read_ahead);
     spawn(fetch_ahead(page));
   }
+}
+
+void CacheKeeper::arrived(const std::byte* target) noexcept {
+  const auto offset = static_cast<std::size_t>(target - frames_.bytes_of(0));
+  if (target < frames_.bytes_of(0) || offset >= frames_.memory_bytes()) return;
+  ahead_arrived(slots_[offset / frames_.shape().page_bytes].number);
+}
+
+void CacheKeeper::ahead_arrived(std::uint64_t page) noexcept {
+  const auto found = std::find(ahead_.begin(), ahead_.end(), page);
+  if (found == ahead_.end()) return;
+  ahead_.erase(found);
+  fetch_wanted();
 }
 
 Task<> CacheKeeper::fetch_ahead(std::uint64_t page) {
@@ -283,7 +315,7 @@ Task<> CacheKeeper::fetch_ahead(std::uint64_t page) {
   } catch (const Error&) {
     // Whoever wants the page will be told.
   }
-  --ahead_;
+  ahead_arrived(page);
 }
 
 void CacheKeeper::advise(EvictionKind kind) {
@@ -307,6 +339,11 @@ Task<> CacheKeeper::close() {
   while (under_way_ > 0) co_await uninterrupted(changed_);
   closed_ = true;
   if (home_ != nullptr) co_await home_->store().close();
+  forget_memory();
+}
+
+void CacheKeeper::forget_memory() noexcept {
+  if (std::exchange(kept_for_io_, false)) rank_.loop().io().forget_memory(memory_.frames);
 }
 
 void CacheKeeper::stop() noexcept {

@@ -20,6 +20,7 @@
 #include "storage/page_home.hpp"
 #include "storage/page_letter.hpp"
 #include "storage/page_map.hpp"
+#include "storage/page_store.hpp"
 #include "storage/paged_options.hpp"
 #include "storage/protocol.hpp"
 
@@ -30,10 +31,8 @@ class Rank;
 
 namespace coracle::storage {
 
-class PageStore;
-
 /// Used by its rank's thread. Tasks that are under way keep it alive.
-class CacheKeeper : public std::enable_shared_from_this<CacheKeeper> {
+class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, private ReadObserver {
  public:
   struct Memory {
     Slab<std::byte> slab;
@@ -192,6 +191,10 @@ class CacheKeeper : public std::enable_shared_from_this<CacheKeeper> {
   bool begin_clean(std::uint32_t frame);
   void write_behind(std::size_t dirty_wanted);
   Task<> wait_for_room_for_dirty();
+  void forget_memory() noexcept;
+  void fetch_wanted() noexcept;
+  void arrived(const std::byte* target) noexcept override;
+  void ahead_arrived(std::uint64_t page) noexcept;
   Task<> fetch_ahead(std::uint64_t page);
   Task<> flush_alone();
   Task<> settle(std::uint64_t page);
@@ -210,14 +213,16 @@ class CacheKeeper : public std::enable_shared_from_this<CacheKeeper> {
   std::vector<std::uint32_t> free_;
   std::deque<std::uint32_t> dirty_order_;  // frames, as they became dirty; some are clean again
   std::deque<PageLetter> own_letters_;
-  std::vector<std::uint64_t> leaving_;  // pages whose last pins here end before others may have them
-  std::set<std::uint64_t> given_away_;  // dirty pages that went to other caches since the last flush
-  std::vector<bool> homes_touched_;     // since the last flush
+  std::deque<std::uint64_t> ahead_wanted_;  // pages to be read ahead,
+  std::vector<std::uint64_t> ahead_;        // and those of them that are on their way
+  std::size_t ahead_max_;                   // of these
+  std::vector<std::uint64_t> leaving_;      // pages whose last pins here end before others may have them
+  std::set<std::uint64_t> given_away_;      // dirty pages that went to other caches since the last flush
+  std::vector<bool> homes_touched_;         // since the last flush
   std::size_t dirty_count_ = 0;
   std::size_t dirty_max_;
   std::size_t cleaning_ = 0;  // puts under way
   std::size_t under_way_ = 0;
-  std::size_t ahead_ = 0;
   std::size_t unusable_ = 0;  // frames that data may still come into from who should not send any more
   std::uint32_t last_number_ = 0;
   std::optional<Error> put_failure_;  // the latest, until somebody was told
@@ -225,6 +230,7 @@ class CacheKeeper : public std::enable_shared_from_this<CacheKeeper> {
   std::optional<Error> lost_dirty_;  // pages that were dirty when their home was lost, until somebody was told
   Event changed_;                    // a frame became free, a put ended, a task ended: set and reset
   std::uint32_t forward_frame_ = 0;  // of the letter in hand: where its requester wants the data
+  bool kept_for_io_ = false;         // the frames, by the loop's Io
   bool delivering_ = false;
   bool evicting_ = false;
   bool flushing_ = false;

@@ -1,5 +1,6 @@
 #include "storage/fault_watch.hpp"
 
+#include <fmt/core.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -8,22 +9,29 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <system_error>
+
+#include "runtime/error.hpp"
 
 namespace coracle::storage {
 
-FaultWatch::FaultWatch(Userfault& faults, std::size_t granule, std::uint32_t rank)
-    : faults_(faults), granule_(granule), rank_(rank), loop_thread_(static_cast<std::uint32_t>(::gettid())) {
+FaultWatch::FaultWatch(Userfault& faults, std::uint32_t rank)
+    : faults_(faults), rank_(rank), loop_thread_(static_cast<std::uint32_t>(::gettid())) {
   // Signals are for the loop's thread.
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::error_code failed;
   try {
     thread_ = std::thread(&FaultWatch::watch, this);
-  } catch (...) {
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
+  } catch (const std::system_error& error) {
+    failed = error.code();
   }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!failed) return;
+  throw Error(failed, fmt::format("loads and stores on a paged segment need a thread that watches over them, and rank "
+                                  "{} gets none: {}; see `ulimit -u` and the container's limit on processes",
+                                  rank, failed.message()));
 }
 
 FaultWatch::~FaultWatch() {
@@ -54,18 +62,17 @@ void FaultWatch::watch() noexcept {
 void FaultWatch::look_at_stuck() noexcept {
   std::array<Userfault::Fault, 64> stuck;  // NOLINT(cppcoreguidelines-pro-type-member-init): take() fills it
   const std::size_t count = faults_.take(stuck);
+  const auto kernel_page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t start = stuck[i].offset / granule_ * granule_;
     if (stuck[i].thread == loop_thread_) {
       std::fprintf(stderr,
                    "coracle: rank %u: its event loop has touched byte %zu of the window of a mapped segment, and would "
-                   "wait for itself for ever: do such loads and stores in `co_await window.run(function)`. It gets a "
-                   "signal instead\n",
+                   "wait for itself for ever: do such loads and stores in `co_await window.run(function)`. It gets "
+                   "SIGBUS instead\n",
                    rank_, stuck[i].offset);
-      if (stuck[i].present) faults_.drop(start, granule_);
-      if (faults_.refuse(start, granule_) == 0) continue;
+      if (::tgkill(::getpid(), static_cast<pid_t>(loop_thread_), SIGBUS) == 0) continue;
     }
-    faults_.wake(start, granule_);
+    faults_.wake(stuck[i].offset / kernel_page * kernel_page, kernel_page);
   }
 }
 

@@ -15,11 +15,12 @@
 namespace coracle::storage {
 
 /// A thread that looks four times a second for faults that have not been taken for as long. One of the loop's own
-/// thread is explained on standard error and answered by a signal; the others are reported again.
+/// thread is explained on standard error and answered by SIGBUS, which that thread gets where it waits; the others are
+/// reported again.
 class FaultWatch {
  public:
-  /// Made by the loop's thread. `granule`: bytes that are fetched together. Throws std::system_error.
-  FaultWatch(Userfault& faults, std::size_t granule, std::uint32_t rank);
+  /// Made by the loop's thread. Throws Error when the system gives no thread.
+  FaultWatch(Userfault& faults, std::uint32_t rank);
   ~FaultWatch();
   FaultWatch(const FaultWatch&) = delete;
   FaultWatch& operator=(const FaultWatch&) = delete;
@@ -32,7 +33,6 @@ class FaultWatch {
   void look_at_stuck() noexcept;
 
   Userfault& faults_;
-  std::size_t granule_;
   std::uint32_t rank_;
   std::uint32_t loop_thread_;
   std::atomic<std::uint64_t> taken_{0};

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/error.hpp"
+#include "runtime/event.hpp"
 #include "storage/checksum.hpp"
 
 namespace coracle::storage {
@@ -103,6 +104,22 @@ void FileStore::add_slots_to_file() {
   slots_.widen(more);
 }
 
+/// Devices tend to complete many reads at once, and are idle then. What these lead to (the next reads) must reach the
+/// device before their checksums are computed: so not in this turn of the loop, and only some bytes' in each.
+Task<> FileStore::turn_to_verify(std::size_t bytes) {
+  constexpr std::size_t kBytesPerTurn = 64 << 10;
+  const std::uint64_t place = arrived_++;
+  // Whoever waits is queued again in each turn, in the same order.
+  do co_await turn();
+  while (place != verified_);
+  if (verified_bytes_ >= kBytesPerTurn) {
+    verified_bytes_ = 0;
+    co_await turn();
+  }
+  verified_bytes_ += bytes;
+  ++verified_;
+}
+
 Task<> FileStore::read(std::uint64_t page, std::span<std::byte> target) {
   const Call call(*this);
   check_call(page, target.data(), target.size());
@@ -123,6 +140,8 @@ Task<> FileStore::read(std::uint64_t page, std::span<std::byte> target) {
       }
       done = advanced(done, count, "reading", page);
     }
+    tell_arrived(target.data());
+    co_await turn_to_verify(target.size());
     if (checksum(target.data(), target.size()) == entry.checksum) co_return;
   }
   throw Error(Errc::page_damaged,

@@ -86,6 +86,7 @@ class FileStore final : public PageStore {
   void adopt(Manifest next) noexcept;
   Task<> settle();
   Task<> sync();
+  Task<> turn_to_verify(std::size_t bytes);
   Task<> put_mark();
   std::uint32_t free_place() const noexcept;
   AlignedBuffer log_blocks(std::uint64_t changes, bool synced, LogEnd& end) const;
@@ -120,6 +121,10 @@ class FileStore final : public PageStore {
   Event committed_;
   std::uint64_t commits_begun_ = 0;
   std::uint64_t commits_done_ = 0;
+
+  std::uint64_t arrived_ = 0;       // reads that came from the device,
+  std::uint64_t verified_ = 0;      // and those whose turn to be verified has come
+  std::size_t verified_bytes_ = 0;  // in one turn of the loop
 
   std::size_t calls_ = 0;
   bool closing_ = false;

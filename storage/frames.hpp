@@ -54,6 +54,10 @@ class alignas(64) FrameHead {
   bool pinned() const noexcept {
     return (word_.load(std::memory_order_seq_cst) & (kOneWriter * kCountMask | kCountMask)) != 0;
   }
+  /// Somebody writes to it, or may begin to at any time.
+  bool may_change() const noexcept {
+    return (word_.load(std::memory_order_seq_cst) & (kMayWrite | kOneWriter * kCountMask)) != 0;
+  }
   /// When it was last pinned by try_pin(), since this was last asked; 0: not.
   std::uint32_t take_used_at() noexcept {
     const std::uint32_t at = used_at_.load(std::memory_order_relaxed);
@@ -136,6 +140,8 @@ class Frames {
   }
 
   const Shape& shape() const noexcept { return shape_; }
+  /// Of all pages' bytes, from bytes_of(0) on.
+  std::size_t memory_bytes() const noexcept { return memory_bytes(shape_); }
   CacheCounters& counters() const noexcept { return *counters_; }
   CacheSigns& signs() const noexcept { return *signs_; }
   std::byte* bytes_of(std::uint32_t frame) const noexcept { return memory_ + std::size_t{frame} * shape_.page_bytes; }

@@ -11,7 +11,7 @@
 
 namespace coracle::storage {
 
-HelperThreads::HelperThreads(EventLoop& loop) : loop_(loop) {
+HelperThreads::HelperThreads(EventLoop& loop, bool one_core) : loop_(loop), one_core_(one_core) {
   loop_.add_poller(*this);
 }
 
@@ -26,14 +26,33 @@ HelperThreads::~HelperThreads() {
   for (std::thread& thread : threads_) thread.join();
 }
 
+/// What fails here only costs time.
+void HelperThreads::gather() noexcept {
+  const int core = ::sched_getcpu();
+  if (!one_core_ || core < 0 || ::sched_getaffinity(0, sizeof usual_cores_, &usual_cores_) != 0) return;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(core), &one);
+  gathered_ = ::sched_setaffinity(0, sizeof one, &one) == 0;  // new threads inherit it
+  for (std::thread& thread : threads_) ::pthread_setaffinity_np(thread.native_handle(), sizeof one, &one);
+}
+
+void HelperThreads::part() noexcept {
+  if (std::exchange(gathered_, false)) ::sched_setaffinity(0, sizeof usual_cores_, &usual_cores_);
+}
+
 bool HelperThreads::submit(Run& run) noexcept {
+  if (running_ == 0) gather();
   bool busy;
   {
     const std::lock_guard lock(mutex_);
     busy = queued_ + 1 > idle_;
   }
   // Before it is queued, so that it can be refused; idle threads get no other work meanwhile.
-  if (busy && !add_thread()) return false;
+  if (busy && !add_thread()) {
+    if (running_ == 0) part();
+    return false;
+  }
   {
     const std::lock_guard lock(mutex_);
     run.next_ = std::exchange(queue_, &run);
@@ -95,6 +114,7 @@ bool HelperThreads::poll() noexcept {
     run->complete();
     run = next;
   }
+  if (running_ == 0) part();
   return true;
 }
 

@@ -2,6 +2,8 @@
 // awaited by it.
 #pragma once
 
+#include <sched.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -17,7 +19,8 @@ namespace coracle::storage {
 /// Made, used and ended by the loop's thread.
 class HelperThreads final : private Poller {
  public:
-  explicit HelperThreads(EventLoop& loop);
+  /// `one_core`: while any run, the loop's thread and they stay on the core where that is.
+  explicit HelperThreads(EventLoop& loop, bool one_core = false);
   /// Nothing may be running.
   ~HelperThreads() override;
   HelperThreads(const HelperThreads&) = delete;
@@ -35,10 +38,15 @@ class HelperThreads final : private Poller {
   bool submit(Run& run) noexcept;
   bool add_thread() noexcept;
   void serve() noexcept;
+  void gather() noexcept;
+  void part() noexcept;
 
   EventLoop& loop_;
-  std::size_t running_ = 0;  // loop's thread only, as the next
+  const bool one_core_;
+  std::size_t running_ = 0;  // loop's thread only, as the next ones
   std::vector<std::thread> threads_;
+  cpu_set_t usual_cores_{};  // of the loop's thread, while it is kept on one
+  bool gathered_ = false;
   std::mutex mutex_;
   std::condition_variable work_;
   Run* queue_ = nullptr;  // newest first

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "runtime/assert.hpp"
+#include "runtime/combinators.hpp"
 #include "runtime/error.hpp"
 #include "runtime/event.hpp"
 #include "runtime/io.hpp"
@@ -35,10 +36,11 @@ struct MappedSegment::State {
       : self(rank),
         segment(paged),
         scope(rank.loop(), &rank.service()),
-        faults(window_bytes(paged)),
+        faults(window_bytes(paged), storage::Userfault::Refusal::poison,
+               storage::HugeStage::bytes_beside(paged.page_bytes())),
         pages(rank, paged, faults, scope, options),
-        watch(faults, paged.page_bytes(), rank.id()),
-        threads(rank.loop()) {}
+        watch(faults, rank.id()),
+        threads(rank.loop(), options.one_core) {}
 
   Rank& self;
   PagedSegment& segment;
@@ -83,8 +85,13 @@ Task<> MappedSegment::serve_faults(State& state) {
   for (;;) {
     const std::size_t count = state.faults.take(faults);
     if (count == 0) {
-      co_await state.self.loop().io().wait_readable(state.faults.fd());
-      continue;
+      const Result<std::size_t> readable = co_await as_result(state.self.loop().io().wait_readable(state.faults.fd()));
+      if (readable.ok()) continue;
+      CORACLE_ASSERT(state.scope.cancelled(),
+                     "rank {}: the page faults of a mapped segment can't be served any more, and its users would wait "
+                     "for ever: {}",
+                     state.self.id(), readable.error().what());
+      throw Error(readable.error());
     }
     state.watch.alive();
     state.pages.serve({faults.data(), count});

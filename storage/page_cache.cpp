@@ -10,6 +10,7 @@
 
 #include "runtime/combinators.hpp"
 #include "runtime/error.hpp"
+#include "runtime/io.hpp"
 #include "runtime/peer_event.hpp"
 #include "runtime/rank.hpp"
 #include "storage/cache_keeper.hpp"
@@ -35,7 +36,7 @@ PageCache::PageCache(Rank& rank, const Shape& shape, const Frames& frames, Cache
       shape_(shape),
       frames_(frames),
       own_(own),
-      read_ahead_(std::min(shape.read_ahead_pages, frames.shape().frames / 4)),
+      read_ahead_(read_ahead_pages(shape.read_ahead_pages, frames.shape())),
       implicit_(std::make_shared<Implicit>()),
       keeper_reads_here_(rank.placement() == Placement::pvas || rank.placement() == Placement::thread),
       page_shift_(std::countr_zero(shape.page_bytes)) {}
@@ -49,12 +50,19 @@ void PageCache::check_range(std::uint64_t offset, std::uint64_t bytes, const cha
 }
 
 std::size_t PageCache::copy_cached(bool writing, std::uint64_t offset, std::byte* local, std::size_t bytes) noexcept {
+  return copy_hits(writing, !writing, offset, local, bytes);
+}
+
+/// `goes_ahead`: pages behind these may be read ahead.
+std::size_t PageCache::copy_hits(bool writing, bool goes_ahead, std::uint64_t offset, std::byte* local,
+                                 std::size_t bytes) noexcept {
   if (offset > shape_.bytes || bytes > shape_.bytes - offset) return 0;
   std::size_t done = 0;
   while (done < bytes) {
     const std::uint64_t page = (offset + done) >> page_shift_;
     const std::uint32_t frame = frames_.try_pin(page, writing);
     if (frame == Frames::kNone) break;
+    if (goes_ahead) read_ahead(page, page);  // before the copy, so that both go on at the same time
     const std::uint64_t in_page = (offset + done) & (shape_.page_bytes - 1);
     const std::size_t part = std::min<std::size_t>(bytes - done, shape_.page_bytes - in_page);
     std::byte* place = frames_.bytes_of(frame) + in_page;
@@ -66,7 +74,6 @@ std::size_t PageCache::copy_cached(bool writing, std::uint64_t offset, std::byte
     ++hits_;
     done += part;
   }
-  if (!writing && done > 0) read_ahead(offset >> page_shift_, (offset + done - 1) >> page_shift_);
   return done;
 }
 
@@ -138,7 +145,7 @@ Task<> PageCache::help(Copying& copying) {
     const std::uint64_t in_page = offset & (shape_.page_bytes - 1);
     const std::size_t part = std::min<std::size_t>(copying.bytes - copying.begun, shape_.page_bytes - in_page);
     copying.begun += part;
-    if (copy_cached(copying.writing, offset, local, part) != part)
+    if (copy_hits(copying.writing, false, offset, local, part) != part)
       co_await copy_page(copying.writing, offset, local, part);
   }
 }
@@ -301,7 +308,11 @@ void PageCache::prefetch(std::uint64_t first, std::uint64_t count) noexcept {
   const std::uint64_t pages = frames_.shape().pages;
   if (first >= pages) return;
   count = std::min(count, pages - first);
-  if (own_ != nullptr) return own_->prefetch(first, count);
+  if (own_ != nullptr) {
+    own_->prefetch(first, count);
+    if (rank_.loop().io_in_flight()) rank_.loop().io().hand_over();  // what comes next may be a long copy
+    return;
+  }
   while (count > 0 && frames_.find(first) != Frames::kNone) {
     ++first;
     --count;

@@ -29,8 +29,8 @@ class PageCache {
     std::uint32_t segment = 0;  ///< Its number, the same at every rank.
     std::uint64_t bytes = 0;
     std::uint32_t page_bytes = 0;
-    std::uint32_t keeper = 0;  ///< Rank.
-    std::uint32_t read_ahead_pages = 0;
+    std::uint32_t keeper = 0;                       ///< Rank.
+    std::optional<std::uint32_t> read_ahead_pages;  ///< As PagedOptions.
   };
   /// `own`: the keeper, when that is this rank; else null. It must outlive this.
   PageCache(Rank& rank, const Shape& shape, const Frames& frames, CacheKeeper* own);
@@ -51,6 +51,8 @@ class PageCache {
   /// A frame with the page, pinned; release() it.
   Task<std::uint32_t> acquire(std::uint64_t page, bool writing);
   void release(std::uint32_t frame, bool writing) noexcept;
+  /// Nobody writes to a pinned frame before the caller suspends: only this thread could allow it.
+  bool frozen(std::uint32_t frame) const noexcept { return own_ != nullptr && !frames_.head(frame).may_change(); }
   /// Asks for pages that will be read soon.
   void prefetch(std::uint64_t first, std::uint64_t count) noexcept;
   /// Starts a copy that nobody awaits by itself.
@@ -79,6 +81,8 @@ class PageCache {
   Task<> copy_page(bool writing, std::uint64_t offset, std::byte* local, std::size_t bytes);
   Task<> copy_pages(Copying& copying);
   Task<> help(Copying& copying);
+  std::size_t copy_hits(bool writing, bool goes_ahead, std::uint64_t offset, std::byte* local,
+                        std::size_t bytes) noexcept;
   void read_ahead(std::uint64_t first, std::uint64_t last) noexcept;
   Task<> finish_implicit(std::shared_ptr<Implicit> implicit, bool writing, std::uint64_t offset, std::byte* local,
                          std::size_t bytes);

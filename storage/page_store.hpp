@@ -34,6 +34,16 @@ struct CheckpointInfo {
   std::uint64_t epoch = 0;  ///< Grows with each checkpoint; the same at all homes of a segment.
 };
 
+/// Is told of reads as they come from the device, so that the next can be asked for before what has come is verified.
+class ReadObserver {
+ public:
+  /// The bytes are at `target`, and not yet verified.
+  virtual void arrived(const std::byte* target) noexcept = 0;
+
+ protected:
+  ~ReadObserver() = default;
+};
+
 /// How often a segment has gone back to a checkpoint, and to which epoch the last time.
 struct WentBack {
   std::uint64_t times = 0;
@@ -75,6 +85,8 @@ class PageStore {
   virtual bool empty(std::uint64_t page) const noexcept = 0;
 
   virtual Task<> read(std::uint64_t page, std::span<std::byte> target) = 0;
+  /// From now on told of reads, where the store has a device; null: nobody. It must outlive the reads.
+  void observe(ReadObserver* observer) noexcept { observer_ = observer; }
   /// Complete in the device's hands when it returns, but durable only after flush().
   virtual Task<> write(std::uint64_t page, std::span<const std::byte> source) = 0;
   /// Every write that had returned before it was called is durable when it returns. Concurrent calls share one sync.
@@ -95,6 +107,14 @@ class PageStore {
   virtual void confirm(std::uint64_t epoch) noexcept = 0;
   /// Waits for what is in flight and closes the file. Does not flush.
   virtual Task<> close() = 0;
+
+ protected:
+  void tell_arrived(const std::byte* target) const noexcept {
+    if (observer_ != nullptr) observer_->arrived(target);
+  }
+
+ private:
+  ReadObserver* observer_ = nullptr;
 };
 
 /// One thing wrong with a file.

@@ -35,6 +35,9 @@ void PinnedPage::release() noexcept {
 std::span<const std::byte> PinnedPage::bytes() const noexcept {
   return {cache_->frames().bytes_of(frame_), cache_->shape().page_bytes};
 }
+bool PinnedPage::frozen() const noexcept {
+  return cache_->frozen(frame_);
+}
 std::span<std::byte> PinnedPage::writable() const noexcept {
   CORACLE_ASSERT(writing_, "a page pinned for reading was to be written: pin(page, true)");
   return {cache_->frames().bytes_of(frame_), cache_->shape().page_bytes};

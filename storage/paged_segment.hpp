@@ -44,6 +44,8 @@ class [[nodiscard]] PinnedPage {
   PinnedPage& operator=(PinnedPage&& other) noexcept;
   ~PinnedPage();
   std::span<const std::byte> bytes() const noexcept;
+  /// Nobody writes to it before the caller suspends. False: perhaps somebody does.
+  bool frozen() const noexcept;
   /// Only of a page pinned for writing.
   std::span<std::byte> writable() const noexcept;
 

@@ -21,8 +21,9 @@ class Userfault {
     inaccessible  ///< SIGSEGV.
   };
 
-  /// Reserves `bytes` of addresses; no memory is taken. Throws Error (unsupported, with reason and remedy; ENOMEM).
-  explicit Userfault(std::size_t bytes, Refusal refusal = Refusal::poison);
+  /// Reserves `bytes` of addresses, and `beside` more for pages that are taken out; no memory is taken. Both begin at a
+  /// huge page. Throws Error (unsupported, with reason and remedy; ENOMEM).
+  explicit Userfault(std::size_t bytes, Refusal refusal = Refusal::poison, std::size_t beside = 0);
   /// Unmaps the window; nobody may touch it any more.
   ~Userfault();
   Userfault(const Userfault&) = delete;
@@ -31,6 +32,10 @@ class Userfault {
   int fd() const noexcept { return fd_; }
   std::byte* data() const noexcept { return data_; }
   std::size_t bytes() const noexcept { return bytes_; }
+  /// Whoever touches it where nothing was moved to waits for ever.
+  std::byte* beside() const noexcept { return data_ + (reserved_ - beside_); }
+  /// Whether the kernel moves pages (6.8).
+  bool moves() const noexcept { return moves_; }
 
   struct Fault {
     std::size_t offset;
@@ -43,6 +48,12 @@ class Userfault {
   /// Fills missing pages from `source`, protected against stores or not, and lets those who wait for them go on. After
   /// an error none of them is there.
   int fill(std::size_t offset, const std::byte* source, std::size_t bytes, bool protect) noexcept;
+  /// Moves the memory of `source`, private and anonymous, to missing pages, which leaves none there. Does not wake.
+  /// Stores succeed there at once. After an error none of the pages is there, and `source` has lost some of its memory.
+  int move_in(std::size_t offset, std::byte* source, std::size_t bytes) noexcept;
+  /// Moves pages of the window to a place in beside() without memory; they are missing then. After an error they are
+  /// missing too, and nothing is at that place.
+  int move_out(std::size_t offset, std::byte* target, std::size_t bytes) noexcept;
   /// Protects present pages against stores: when it returns, no store is under way.
   int protect(std::size_t offset, std::size_t bytes) noexcept;
   /// Allows stores, and lets those who wait go on.
@@ -51,16 +62,23 @@ class Userfault {
   void wake(std::size_t offset, std::size_t bytes) noexcept;
   /// The pages are missing again. Does not wake.
   void drop(std::size_t offset, std::size_t bytes) noexcept;
+  void drop_all(std::span<const std::size_t> offsets, std::size_t bytes_each) noexcept;
   /// From now on a signal is the answer to whoever touches these missing pages, and to those who wait for them. Until
   /// allow(). Any thread.
   int refuse(std::size_t offset, std::size_t bytes) noexcept;
   void allow(std::size_t offset, std::size_t bytes) noexcept;
 
  private:
+  /// All of it, or else nothing remains at the target.
+  int move(std::byte* target, std::byte* source, std::size_t bytes) noexcept;
+
   int fd_ = -1;
   std::byte* data_ = nullptr;
   std::size_t bytes_;
+  std::size_t beside_;
+  std::size_t reserved_;
   bool poisons_ = false;
+  bool moves_ = false;
 };
 
 }  // namespace coracle::storage

@@ -1,11 +1,14 @@
 #include "storage/window_pages.hpp"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <functional>
+#include <new>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -21,6 +24,10 @@ namespace {
 
 constexpr std::uint64_t kNone = ~std::uint64_t{0};
 constexpr std::size_t kPagesMin = 4;
+constexpr std::size_t kLargePage = 512 << 10;
+constexpr std::size_t kBytesRead = 4 << 20;  // at the same time
+constexpr std::size_t kPagesRead = 2;        // or so many, if they are larger
+constexpr std::size_t kSpareMax = 32;
 
 void check(int error, const char* what, std::uint64_t page) {
   if (error != 0) throw_errno(error, fmt::format("{} page {} in the window of a mapped segment", what, page));
@@ -46,10 +53,16 @@ WindowPages::WindowPages(Rank& rank, PagedSegment& segment, Userfault& faults, S
       faults_(faults),
       scope_(scope),
       page_bytes_(segment.page_bytes()),
+      head_bytes_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))),
       resident_max_(std::max<std::size_t>(options.window_bytes / page_bytes_, kPagesMin)),
+      spare_(std::min(resident_max_ / 16, kSpareMax)),
+      reading_max_(std::max(kBytesRead / page_bytes_, kPagesRead)),
       whole_pages_(options.whole_pages),
       evicted_(std::bit_ceil(std::min<std::size_t>(resident_max_, segment.pages())), kNone),
-      streams_(std::min<std::uint32_t>(options.read_ahead_pages, static_cast<std::uint32_t>(resident_max_ / 4))) {}
+      streams_(std::min<std::uint32_t>(options.read_ahead_pages, static_cast<std::uint32_t>(resident_max_ / 4))),
+      stage_(faults, page_bytes_) {
+  leaving_.reserve(spare_);
+}
 
 std::span<std::byte> WindowPages::bytes_of(std::uint64_t number) const noexcept {
   const std::size_t offset = offset_of(number);
@@ -60,7 +73,25 @@ std::span<std::byte> WindowPages::bytes_of(std::uint64_t number) const noexcept 
 
 void WindowPages::serve(std::span<const Userfault::Fault> faults) {
   counts_.faults += faults.size();
-  for (const Userfault::Fault& fault : faults) serve_one(fault);
+  for (const Userfault::Fault& fault : faults) {
+    try {
+      serve_one(fault);
+    } catch (...) {
+      give_up(fault, std::current_exception());
+    }
+  }
+}
+
+/// Its thread must not wait for ever. Without memory even for this the program ends.
+void WindowPages::give_up(const Userfault::Fault& fault, const std::exception_ptr& error) noexcept {
+  const std::uint64_t number = fault.offset / page_bytes_;
+  Page& page = pages_[number];
+  page.wanted = true;
+  if (page.state == State::clean) {
+    faults_.drop(offset_of(number), page_bytes_);
+    --resident_;
+  }
+  refuse(number, error);
 }
 
 /// What was reported may be old: each report ends with the thread looking again, sooner or later.
@@ -69,20 +100,28 @@ void WindowPages::serve_one(const Userfault::Fault& fault) {
   const auto found = pages_.find(number);
   if (found == pages_.end()) {
     if (fault.present) return faults_.wake(offset_of(number), page_bytes_);  // evicted since then
-    return serve_missing(number, fault.writing);
+    begin_fetch(number, fault.writing ? Reason::store : Reason::load);
+    return fetch_ahead(number);
   }
   Page& page = found->second;
   page.wanted = true;
+  const bool on_its_way = page.state == State::fetching || page.head != nullptr;
+  if (page.head && !bring_head(number, page)) return;
+  serve_known(number, page, fault.writing);
+  if (on_its_way) fetch_ahead(number);
+}
+
+void WindowPages::serve_known(std::uint64_t number, Page& page, bool writing) {
   switch (page.state) {
     case State::fetching:
-      page.store_waits |= fault.writing;
+      page.store_waits |= writing;
       return;
     case State::cleaning:
-      if (!fault.writing) break;
+      if (!writing) break;
       page.store_waits = true;
       return;
     case State::clean:
-      if (!fault.writing) break;
+      if (!writing) break;
       page.used = true;
       return allow_stores(number, page);
     case State::dirty:
@@ -92,19 +131,37 @@ void WindowPages::serve_one(const Userfault::Fault& fault) {
   faults_.wake(offset_of(number), page_bytes_);
 }
 
-void WindowPages::serve_missing(std::uint64_t page, bool writing) {
-  begin_fetch(page, true, writing);
-  const std::uint64_t ahead = streams_.fault(page);
-  const std::uint64_t end = std::min(page + 1 + ahead, segment_.pages());
-  for (std::uint64_t next = page + 1; next < end; ++next)
-    if (!pages_.contains(next)) begin_fetch(next, false, false);
+/// Somebody has come to `page`, and had to wait.
+void WindowPages::fetch_ahead(std::uint64_t page) {
+  const FaultStreams::Pages ahead = streams_.fault(page);
+  const std::uint64_t end = std::min(ahead.first + ahead.count, segment_.pages());
+  try {
+    for (std::uint64_t next = ahead.first; next < end; ++next)
+      if (!pages_.contains(next)) begin_fetch(next, next == ahead.first ? Reason::mark : Reason::ahead);
+  } catch (const std::bad_alloc&) {
+    // Nobody has asked for these yet.
+  }
 }
 
-void WindowPages::begin_fetch(std::uint64_t number, bool wanted, bool writing) {
+/// Somebody has come to a mark: now its first bytes come, too. False: it is missing as a whole again.
+bool WindowPages::bring_head(std::uint64_t number, Page& page) {
+  const std::unique_ptr<std::byte[]> head = std::move(page.head);
+  if (faults_.fill(offset_of(number), head.get(), head_bytes_, true) == 0) return true;
+  drop(number);
+  return false;
+}
+
+void WindowPages::begin_fetch(std::uint64_t number, Reason reason) {
   Page& page = pages_[number];
-  page.wanted = wanted;
-  page.store_waits = writing;
-  scope_.spawn(fetch(number));
+  page.wanted = reason == Reason::load || reason == Reason::store;
+  page.store_waits = reason == Reason::store;
+  page.mark = reason == Reason::mark;
+  try {
+    scope_.spawn(fetch(number));
+  } catch (...) {
+    pages_.erase(number);
+    throw;
+  }
 }
 
 Task<> WindowPages::fetch(std::uint64_t number) {
@@ -113,8 +170,7 @@ Task<> WindowPages::fetch(std::uint64_t number) {
   try {
     co_await reserve();
     reserved = true;
-    const PinnedPage pinned = co_await segment_.pin(number);
-    install(number, pinned.bytes());
+    co_await read_and_install(number);
   } catch (...) {
     error = std::current_exception();
   }
@@ -123,24 +179,92 @@ Task<> WindowPages::fetch(std::uint64_t number) {
     refuse(number, error);
   }
   changed();
+  make_room();
 }
 
-void WindowPages::install(std::uint64_t number, std::span<const std::byte> bytes) {
+/// A page that is being read.
+class WindowPages::Reading {
+ public:
+  explicit Reading(WindowPages& pages) noexcept : pages_(pages) { ++pages_.reading_; }
+  ~Reading() {
+    --pages_.reading_;
+    pages_.read_.set();
+    pages_.read_.reset();
+  }
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+
+ private:
+  WindowPages& pages_;
+};
+
+/// Few large pages at a time: a device that brings all that it was asked for at once does nothing while they are
+/// copied.
+Task<> WindowPages::read_and_install(std::uint64_t number) {
+  while (reading_ >= reading_max_) co_await read_;
+  std::optional<Reading> reading(std::in_place, *this);
+  const PinnedPage pinned = co_await segment_.pin(number);
+  reading.reset();
+  if (page_bytes_ >= kLargePage) {
+    // The next read is asked for in the loop's next turn, and sent with the one after that: not after this copy.
+    co_await yield();
+    co_await yield();
+  }
+  install(number, pinned);
+}
+
+void WindowPages::install(std::uint64_t number, const PinnedPage& pinned) {
   Page& page = pages_.at(number);
-  const bool protect = !page.store_waits;
-  if (!protect) {
+  std::span<const std::byte> bytes = pinned.bytes();
+  bool frozen = pinned.frozen();
+  page.state = State::clean;
+  if (page.store_waits) {
     make_dirty(page, bytes);
     // Others may be writing to the cached page: window and copy must be of the same moment.
     if (!whole_pages_) bytes = {page.before.get(), page_bytes_};
+    frozen = true;
   }
-  const int error = faults_.fill(offset_of(number), bytes.data(), page_bytes_, protect);
+  const int error = fill(number, page, bytes, frozen);
   if (error != 0) page.state = State::fetching;
   check(error, "filling", number);
   ++counts_.fetched;
   if (!page.wanted) ++counts_.read_ahead;
   page.used = evicted_[number % evicted_.size()] == number;  // it came back soon: it is in use
-  if (protect) page.state = State::clean;
   enqueue(number, page);
+}
+
+/// Of a clean or dirty page; the clean one may become dirty.
+int WindowPages::fill(std::uint64_t number, Page& page, std::span<const std::byte> bytes, bool frozen) {
+  const std::size_t offset = offset_of(number);
+  const bool protect = page.state == State::clean;
+  if (page.mark && !page.wanted) return fill_behind_head(number, page, bytes);
+  if (!stage_.usable() || !frozen || stage_.fill(offset, bytes.data()) != 0)
+    return faults_.fill(offset, bytes.data(), page_bytes_, protect);
+  page.moved = true;
+  if (protect) {
+    const int error = faults_.protect(offset, page_bytes_);
+    if (error != 0) {
+      faults_.drop(offset, page_bytes_);
+      return error;
+    }
+    // What is moved comes without protection: a thread that ran may have stored before.
+    if (std::memcmp(faults_.data() + offset, bytes.data(), page_bytes_) != 0) {
+      make_dirty(page, bytes);
+      return faults_.unprotect(offset, page_bytes_);  // wakes, too
+    }
+  }
+  faults_.wake(offset, page_bytes_);
+  return 0;
+}
+
+int WindowPages::fill_behind_head(std::uint64_t number, Page& page, std::span<const std::byte> bytes) {
+  page.head = std::make_unique_for_overwrite<std::byte[]>(head_bytes_);
+  std::memcpy(page.head.get(), bytes.data(), head_bytes_);
+  if (page_bytes_ == head_bytes_) return 0;
+  const int error =
+      faults_.fill(offset_of(number) + head_bytes_, bytes.data() + head_bytes_, page_bytes_ - head_bytes_, true);
+  if (error != 0) page.head.reset();
+  return error;
 }
 
 void WindowPages::refuse(std::uint64_t number, const std::exception_ptr& error) {
@@ -229,6 +353,31 @@ Task<> WindowPages::reserve() {
   ++resident_;
 }
 
+/// Before it is needed, and many at once: taking a page away interrupts all threads that run.
+void WindowPages::make_room() {
+  if (spare_ < 2 || resident_ + 1 < resident_max_ || !leaving_.empty()) return;
+  std::uint64_t victim = kNone;
+  while (leaving_.size() < spare_ && find_victim(victim)) {
+    Page& page = pages_.at(victim);
+    if (page.state == State::dirty) {
+      page.queued = true;
+      queue_.push_front(victim);
+      break;
+    }
+    evicted_[victim % evicted_.size()] = victim;
+    if (page.moved)
+      stage_.take_out(offset_of(victim));
+    else
+      leaving_.push_back(offset_of(victim));
+    pages_.erase(victim);
+    --resident_;
+    ++counts_.evicted;
+  }
+  faults_.drop_all(leaving_, page_bytes_);
+  leaving_.clear();
+  changed();
+}
+
 bool WindowPages::find_victim(std::uint64_t& number) {
   for (std::size_t left = 2 * queue_.size(); left > 0 && !queue_.empty(); --left) {
     number = queue_.front();
@@ -274,7 +423,10 @@ void WindowPages::drop(std::uint64_t number) {
   if (page->second.state == State::refused) {
     faults_.allow(offset_of(number), page_bytes_);
   } else {
-    faults_.drop(offset_of(number), page_bytes_);
+    if (page->second.moved)
+      stage_.take_out(offset_of(number));
+    else
+      faults_.drop(offset_of(number), page_bytes_);
     --resident_;
   }
   pages_.erase(page);

@@ -16,6 +16,7 @@
 #include "runtime/scope.hpp"
 #include "runtime/task.hpp"
 #include "storage/fault_streams.hpp"
+#include "storage/huge_stage.hpp"
 #include "storage/mapped_options.hpp"
 #include "storage/userfault.hpp"
 
@@ -34,7 +35,7 @@ class WindowPages {
   WindowPages(const WindowPages&) = delete;
   WindowPages& operator=(const WindowPages&) = delete;
 
-  /// Serves what take() gave.
+  /// Serves what take() gave. What can't be served gives its threads a signal, as a page that can't be read.
   void serve(std::span<const Userfault::Fault> faults);
   /// Writes all stores back to the segment; afterwards pages are there, as far as they were. Throws the first Error,
   /// after it has tried all; what could not be written stays.
@@ -52,19 +53,32 @@ class WindowPages {
     bool store_waits = false;             ///< While it is fetched or cleaned.
     bool queued = false;                  ///< It has an entry in queue_.
     bool used = false;                    ///< It is not to go when its turn comes, but at the next.
+    bool mark = false;                    ///< Whoever comes to it is to be noticed.
+    bool moved = false;                   ///< Its memory is the stage's.
     std::unique_ptr<std::byte[]> before;  ///< What a dirty page held before the first store.
+    std::unique_ptr<std::byte[]> head;    ///< Of a mark, clean: its first bytes, which are not in the window yet.
   };
   using Pages = std::unordered_map<std::uint64_t, Page>;
   struct Sweep;
+  class Reading;
 
   void serve_one(const Userfault::Fault& fault);
+  void give_up(const Userfault::Fault& fault, const std::exception_ptr& error) noexcept;
+  void serve_known(std::uint64_t number, Page& page, bool writing);
   void serve_missing(std::uint64_t page, bool writing);
-  void begin_fetch(std::uint64_t number, bool wanted, bool writing);
+  void fetch_ahead(std::uint64_t page);
+  enum class Reason { load, store, ahead, mark };
+  void begin_fetch(std::uint64_t number, Reason reason);
   Task<> fetch(std::uint64_t number);
-  void install(std::uint64_t number, std::span<const std::byte> bytes);
+  void install(std::uint64_t number, const PinnedPage& pinned);
+  int fill(std::uint64_t number, Page& page, std::span<const std::byte> bytes, bool frozen);
+  int fill_behind_head(std::uint64_t number, Page& page, std::span<const std::byte> bytes);
+  bool bring_head(std::uint64_t number, Page& page);
   void refuse(std::uint64_t number, const std::exception_ptr& error);
+  Task<> read_and_install(std::uint64_t number);
   /// Waits until one more page may be in the window; it counts from then on.
   Task<> reserve();
+  void make_room();
   bool find_victim(std::uint64_t& number);
   /// Of a clean or dirty page. Throws Error; it is dirty then.
   Task<> evict(std::uint64_t number);
@@ -91,13 +105,20 @@ class WindowPages {
   Userfault& faults_;
   Scope& scope_;
   std::size_t page_bytes_;
+  std::size_t head_bytes_;  ///< Of the smallest piece that can be missing.
   std::size_t resident_max_;
+  std::size_t spare_;        ///< Pages that go together, where they need not be written back.
+  std::size_t reading_max_;  ///< Pages that are read at the same time.
   bool whole_pages_;
   std::size_t resident_ = 0;  ///< Present, or room reserved.
+  std::size_t reading_ = 0;
+  Event read_;  ///< A page has been read: set and reset.
   Pages pages_;
   std::deque<std::uint64_t> queue_;     ///< For eviction, oldest first; also entries of pages that have gone.
   std::vector<std::uint64_t> evicted_;  ///< The latest, each at its number modulo the size.
   FaultStreams streams_;
+  HugeStage stage_;
+  std::vector<std::size_t> leaving_;  ///< Offsets, of make_room().
   Event changed_;
   MappedCounts counts_;
 };

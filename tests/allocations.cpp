@@ -11,6 +11,7 @@ namespace coracle::test {
 namespace {
 
 std::atomic<std::uint64_t> count{0};  // relaxed everywhere: a plain statistic
+std::atomic<std::size_t> failing_from{~std::size_t{0}};
 
 }  // namespace
 
@@ -21,9 +22,17 @@ bool allocations_are_counted() noexcept {
   return CORACLE_PLAIN_FRAMES == 0;
 }
 
+AllocationsFail::AllocationsFail(std::size_t bytes) noexcept {
+  failing_from = bytes;
+}
+AllocationsFail::~AllocationsFail() {
+  failing_from = ~std::size_t{0};
+}
+
 #if !CORACLE_PLAIN_FRAMES
 static void* counted(std::size_t bytes) {
   count.fetch_add(1, std::memory_order_relaxed);
+  if (bytes >= failing_from.load(std::memory_order_relaxed)) throw std::bad_alloc();
   if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
   throw std::bad_alloc();
 }

@@ -14,5 +14,7 @@ void add_pages_command(CLI::App& app, int& status);
 void add_node_command(CLI::App& app, int& status);
 /// Not shown: what `coracle bench` starts.
 void add_bench_rank_command(CLI::App& app, int& status);
+/// Not shown: what `coracle bench mapped` starts.
+void add_bench_mmap_command(CLI::App& app, int& status);
 
 }  // namespace coracle

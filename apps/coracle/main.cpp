@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
   coracle::add_bench_command(app, status);
   coracle::add_pages_command(app, status);
   coracle::add_bench_rank_command(app, status);
+  coracle::add_bench_mmap_command(app, status);
   coracle::add_node_command(app, status);
   const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {

@@ -315,6 +315,76 @@ TEST_CASE("coracle bench pages: sizes and folders that can't be are refused") {
   CHECK(complaint({"--path", "/does/not/exist"}).find("/does/not/exist") != std::string::npos);
 }
 
+namespace {
+
+struct MappedRows {
+  std::map<std::string, int> rows;  ///< By part and way.
+  nlohmann::json all = nlohmann::json::array();
+};
+
+MappedRows mapped_rows(std::vector<std::string> options) {
+  const coracle::test::TemporaryFolder folder;
+  const std::string path = std::filesystem::path(folder.file("x")).parent_path();
+  options.insert(options.end(), {"--path", path, "--memory-bytes", "16M"});
+  MappedRows found;
+  for (const auto& table : tables_of("mapped", options)) {
+    for (const auto& row : table.at("rows")) {
+      const auto& details = row.at("details");
+      std::string kind = details.at("part").get<std::string>();
+      if (details.contains("way")) kind.append(" ").append(details.at("way").get<std::string>());
+      ++found.rows[kind];
+      found.all.push_back(row);
+    }
+  }
+  CHECK(std::filesystem::is_empty(path));
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("coracle bench mapped: gets and windows beside mmap in as much memory") {
+  for (const std::string& placement : placements()) {
+    CAPTURE(placement);
+    MappedRows found = mapped_rows({"--place", placement});
+    const auto& details = found.all.at(0).at("details");
+    CHECK(found.rows["random get"] == 3);
+    CHECK(found.rows["sequential get of 4 MiB"] == 4);
+    if (details.contains("why_no_window")) {
+      MESSAGE("SKIPPED: no window: " << details.at("why_no_window").get<std::string>());
+    } else {
+      CHECK(found.rows["random window"] == 2);
+      CHECK(found.rows["random window, one core"] == 2);
+      CHECK(found.rows["sequential window"] == 4);
+    }
+    if (details.contains("why_not_limited")) {
+      MESSAGE("SKIPPED: " << details.at("why_not_limited").get<std::string>());
+      CHECK(found.rows["memory"] == 0);
+      continue;
+    }
+    CHECK(found.rows["memory"] == 2);
+    for (const auto& row : found.all) {
+      if (row.at("details").at("part") != "memory") continue;
+      CHECK(row.at("median").get<double>() > 0);
+      CHECK(row.at("median").get<double>() <= row.at("limit").at("median").get<double>());
+    }
+  }
+}
+
+TEST_CASE("coracle bench mapped: what makes no sense is refused") {
+  const auto complaint = [](std::vector<std::string> options) {
+    options.insert(options.begin(), {"bench", "mapped", "--quick"});
+    Command command(options);
+    CHECK(command.wait() != 0);
+    return command.errors();
+  };
+  CHECK(complaint({"--memory-bytes", "1M"}).find("--memory-bytes 1M: must be a multiple of 4M") != std::string::npos);
+  CHECK(complaint({"-n", "2"}).find("is about one rank") != std::string::npos);
+  const std::string no_rival = complaint({"--memory-bytes", "16M", "--rival", "/does/not/exist"});
+  CHECK(no_rival.find("can't start /does/not/exist") != std::string::npos);
+  const std::string ended = complaint({"--memory-bytes", "16M", "--rival", "/bin/true"});
+  CHECK(ended.find("the process /bin/true that reads a file has ended") != std::string::npos);
+}
+
 TEST_CASE("coracle bench: what can't be measured is refused") {
   struct Refusal {
     std::vector<std::string> arguments;

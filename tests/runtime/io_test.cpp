@@ -80,6 +80,54 @@ TEST_CASE_TEMPLATE("io: more requests than the ring holds are in flight at once"
   CHECK(with.io().in_flight() == 0);
 }
 
+namespace {
+
+/// What of `transfers` went from or to pinned memory, and what should have.
+Task<> through_kept_memory(Io& io, int fd) {
+  constexpr std::size_t kBytes = 40 << 20;  // in several pieces
+  constexpr std::size_t kBlock = 64 << 10;
+  std::mt19937 random(5);
+  Bytes memory(kBytes);
+  auto* const begin = reinterpret_cast<std::byte*>(memory.data());
+  const bool kept = io.keep_memory(begin, kBytes);
+  const Bytes content = random_bytes(random, 3 * kBlock);
+  co_await write_all(io, fd, content, 0);
+  const std::uint64_t before = io.pinned_transfers();
+  std::uint64_t transfers = 0;
+  for (std::size_t offset = 0; offset + kBlock <= kBytes; offset += 4 << 20) {
+    CHECK(co_await io.read(fd, memory.data() + offset, kBlock, kBlock) == kBlock);
+    CHECK(std::equal(memory.begin() + static_cast<std::ptrdiff_t>(offset),
+                     memory.begin() + static_cast<std::ptrdiff_t>(offset + kBlock), content.begin() + kBlock));
+    CHECK(co_await io.write(fd, memory.data() + offset, kBlock, 3 * kBlock + offset) == kBlock);
+    transfers += 2;
+  }
+  const std::uint64_t pinned = io.pinned_transfers() - before;
+  CHECK(pinned == (kept ? transfers : 0));
+  // Over the end of a piece, and beyond the memory: as ever.
+  CHECK(co_await io.read(fd, memory.data() + (16 << 20) - kBlock / 2, kBlock, 0) == kBlock);
+  CHECK(std::equal(content.begin(), content.begin() + kBlock, memory.begin() + (16 << 20) - kBlock / 2));
+  Bytes elsewhere(kBlock);
+  CHECK(co_await io.read(fd, elsewhere.data(), kBlock, 0) == kBlock);
+  io.forget_memory(begin);
+  CHECK(co_await io.read(fd, memory.data(), kBlock, 0) == kBlock);
+  CHECK(std::equal(memory.begin(), memory.begin() + kBlock, content.begin()));
+  CHECK(io.pinned_transfers() - before == pinned);
+  // The same again, where the first has left its places.
+  CHECK(io.keep_memory(begin, kBytes) == kept);
+  CHECK(co_await io.read(fd, memory.data(), kBlock, kBlock) == kBlock);
+  CHECK(io.pinned_transfers() - before == pinned + (kept ? 1 : 0));
+  io.forget_memory(begin);
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("io: memory that is kept for transfers is read and written as any other", BackEnd, Uring, Epoll) {
+  if (!can_run<BackEnd>()) return;
+  const Fd fd = temporary_file();
+  LoopWith<BackEnd> with;
+  with.loop.run(through_kept_memory(with.io(), fd));
+}
+
 TEST_CASE_TEMPLATE("io: a read is short at the end of the file, and nothing beyond it", BackEnd, Uring, Epoll) {
   if (!can_run<BackEnd>()) return;
   LoopWith<BackEnd> with;

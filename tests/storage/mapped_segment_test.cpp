@@ -2,127 +2,26 @@
 #include "storage/mapped_segment.hpp"
 
 #include <doctest/doctest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 
-#include <array>
+#include <sched.h>
+
 #include <atomic>
-#include <cerrno>
 #include <cstddef>
-#include <cstring>
-#include <fstream>
 #include <functional>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "runtime/thread_sanitizer.hpp"
+#include "storage/fault_streams.hpp"
 #include "storage/paged_segment.hpp"
-#include "tests/lone_rank.hpp"
 #include "tests/sanitized.hpp"
-#include "tests/storage/temporary_folder.hpp"
+#include "tests/storage/mapped_job.hpp"
 
 using namespace coracle;
-using coracle::test::LoneRank;
-using coracle::test::TemporaryFolder;
+using namespace coracle::test;
 
 namespace {
-
-constexpr std::size_t kPage = 4096;
-constexpr std::size_t kWords = kPage / 8;
-using Words = std::vector<std::uint64_t>;
-
-/// A job of one rank with room for a cache.
-struct Job {
-  Job() { connect_transports(self); }
-  static JobShape shape() {
-    JobShape shape = LoneRank::shape();
-    shape.segment_bytes = 16 << 20;
-    return shape;
-  }
-  /// As a program's end: what serves peers ends, too.
-  static Task<> whole(Rank& self, Task<> body) {
-    const std::exception_ptr error = co_await as_exception(std::move(body));
-    self.service().cancel();
-    co_await join_quietly(self.service());
-    if (error) std::rethrow_exception(error);
-  }
-  static Task<std::exception_ptr> as_exception(Task<> body) {
-    std::exception_ptr error;
-    try {
-      co_await body;
-    } catch (...) {
-      error = std::current_exception();
-    }
-    co_return error;
-  }
-  void run(Task<> body) { loop.run(whole(self, std::move(body))); }
-
-  const JobRegion region = JobRegion::create(shape(), JobRegion::Backing::anonymous);
-  EventLoop loop;
-  Rank self{region, 0, loop};
-};
-
-bool available() {
-#ifdef CORACLE_THREAD_SANITIZER
-  MESSAGE("SKIPPED: ThreadSanitizer can't see that write protection orders a thread's stores before the loop's reads");
-  return false;
-#endif
-  const IoSupport support = storage::probe_userfaultfd();
-  if (!support.available) MESSAGE("SKIPPED: " << support.reason);
-  return support.available;
-}
-
-PagedOptions options_of(const TemporaryFolder& folder, std::uint64_t bytes) {
-  PagedOptions options;
-  options.path = folder.file("mapped");
-  options.bytes = bytes;
-  options.page_bytes = kPage;
-  options.cache_bytes = 16 * kPage;
-  options.replace = true;
-  return options;
-}
-
-MappedOptions window_of(std::size_t pages, bool whole_pages = false) {
-  MappedOptions options;
-  options.window_bytes = pages * kPage;
-  options.whole_pages = whole_pages;
-  return options;
-}
-
-std::span<std::byte> bytes_of(Words& words) {
-  return std::as_writable_bytes(std::span(words));
-}
-
-/// Runs `body(rank, segment, window)` on a new segment of so many words.
-template <class Body>
-Task<> with_window(Rank& self, std::uint64_t words, MappedOptions mapped, Body body) {
-  const TemporaryFolder folder;
-  PagedSegment segment = co_await PagedSegment::create(self.world(), options_of(folder, words * 8));
-  MappedSegment window = co_await MappedSegment::map(self, segment, mapped);
-  co_await body(self, segment, window);
-  co_await window.unmap();
-  co_await segment.close();
-}
-
-template <class Body>
-void run_with_window(std::uint64_t words, MappedOptions mapped, Body body) {
-  if (!available()) return;
-  Job job;
-  job.run(with_window(job.self, words, mapped, body));
-}
-
-Task<Words> content_of(PagedSegment& segment) {
-  Words words(segment.bytes() / 8);
-  const auto target = bytes_of(words);
-  co_await segment.get(0, target);
-  co_return words;
-}
 
 // --- random traffic ---
 
@@ -213,6 +112,30 @@ Task<> loads_only(Rank&, PagedSegment& segment, MappedSegment& window) {
   CHECK(window.counts().fetched >= 2 * segment.pages() - 8);
 }
 
+/// A store, too, may be what comes first to a page that was read ahead.
+Task<> every_kind_in_order(Rank&, PagedSegment& segment, MappedSegment& window) {
+  Words words(segment.bytes() / 8);
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = i * 7 + 1;
+  const auto source = bytes_of(words);
+  co_await segment.put(0, source);
+  const auto view = window.as<std::uint64_t>();
+  for (std::size_t step : {std::size_t{1}, std::size_t{511}, std::size_t{513}}) {
+    const std::size_t wrong = co_await window.run([view, step, &words] {
+      std::size_t different = 0;
+      for (std::size_t i = 0; i < view.size(); i += step) {
+        if (i % 3 == 0) view[i] = ++words[i];
+        different += view[i] != words[i] ? 1 : 0;
+      }
+      return different;
+    });
+    CHECK(wrong == 0);
+  }
+  CHECK(window.counts().read_ahead > 0);
+  co_await window.sync();
+  const Words seen = co_await content_of(segment);
+  CHECK(seen == words);
+}
+
 Task<> stores_only(Rank&, PagedSegment& segment, MappedSegment& window) {
   const auto view = window.as<std::uint64_t>();
   co_await window.run([view] {
@@ -245,35 +168,36 @@ Task<> stores_before_unmapping(Rank& self, MappedOptions mapped) {
 constexpr std::size_t kCounters = 40;
 
 /// Every page has a counter that all threads raise together, and one of each thread's own.
-void raise_counters(std::span<std::uint64_t> words, unsigned thread, std::size_t rounds) {
+void raise_counters(std::span<std::uint64_t> words, std::size_t page_words, unsigned thread, std::size_t rounds) {
   std::mt19937 random(thread + 1);
   for (std::size_t i = 0; i < rounds; ++i) {
-    const std::size_t page = random() % kCounters;
-    std::atomic_ref(words[page * kWords]).fetch_add(1);
-    words[page * kWords + 64 + thread] += 1;
+    const std::size_t page = random() % (words.size() / page_words) * page_words;
+    std::atomic_ref(words[page]).fetch_add(1);
+    words[page + 64 + thread] += 1;
   }
 }
 
-Task<> raise_on_thread(MappedSegment& window, unsigned thread, std::size_t rounds) {
+Task<> raise_on_thread(MappedSegment& window, std::size_t page_words, unsigned thread, std::size_t rounds) {
   const auto view = window.as<std::uint64_t>();
-  co_await window.run([view, thread, rounds] { raise_counters(view, thread, rounds); });
+  co_await window.run([view, page_words, thread, rounds] { raise_counters(view, page_words, thread, rounds); });
 }
 
-Task<> raise_on_threads(Scope& scope, MappedSegment& window, std::size_t rounds) {
-  for (unsigned i = 0; i < 4; ++i) scope.spawn(raise_on_thread(window, i, rounds));
+Task<> raise_on_threads(Scope& scope, MappedSegment& window, std::size_t page_words, std::size_t rounds) {
+  for (unsigned i = 0; i < 4; ++i) scope.spawn(raise_on_thread(window, page_words, i, rounds));
   co_return;
 }
 
 Task<> counters_evicted(Rank&, PagedSegment& segment, MappedSegment& window) {
-  const std::size_t rounds = ::test::kSanitized ? 500 : 3000;
-  co_await with_scope(raise_on_threads, std::ref(window), rounds);
-  CHECK(window.counts().evicted > rounds);
+  const std::size_t page_words = segment.page_bytes() / 8;
+  const std::size_t rounds = ::test::kSanitized ? 500 : segment.page_bytes() == kPage ? 3000 : 1000;
+  co_await with_scope(raise_on_threads, std::ref(window), page_words, rounds);
+  CHECK(window.counts().evicted > rounds / 2);
   co_await window.sync();
   const Words seen = co_await content_of(segment);
   std::uint64_t shared = 0, own = 0;
-  for (std::size_t page = 0; page < kCounters; ++page) {
-    shared += seen[page * kWords];
-    for (unsigned thread = 0; thread < 4; ++thread) own += seen[page * kWords + 64 + thread];
+  for (std::size_t page = 0; page < seen.size(); page += page_words) {
+    shared += seen[page];
+    for (unsigned thread = 0; thread < 4; ++thread) own += seen[page + 64 + thread];
   }
   CHECK(shared == 4 * rounds);
   CHECK(own == 4 * rounds);
@@ -309,6 +233,42 @@ Task<> flushed(Rank&, PagedSegment& segment, MappedSegment& window) {
   CHECK(window.counts().written_back == 3);
 }
 
+/// The cores that this thread may use, and where it is.
+struct Cores {
+  Cores() : here(::sched_getcpu()) {
+    cpu_set_t set;
+    ::sched_getaffinity(0, sizeof set, &set);
+    count = CPU_COUNT(&set);
+  }
+  int here;
+  int count;
+};
+
+Task<> see_cores(MappedSegment& window, std::vector<Cores>& seen) {
+  const auto view = window.as<std::uint64_t>();
+  Cores cores = co_await window.run([view] {
+    for (std::size_t i = 0; i < view.size(); i += kWords) ++view[i];
+    return Cores();
+  });
+  seen.push_back(cores);
+}
+
+Task<> see_cores_twice(Scope& scope, MappedSegment& window, std::vector<Cores>& seen) {
+  for (int i = 0; i < 2; ++i) scope.spawn(see_cores(window, seen));
+  co_return;
+}
+
+Task<> on_one_core(Rank&, PagedSegment&, MappedSegment& window) {
+  for (int pass = 0; pass < 2; ++pass) {
+    std::vector<Cores> seen;
+    co_await with_scope(see_cores_twice, std::ref(window), std::ref(seen));
+    REQUIRE(seen.size() == 2);
+    CHECK(seen[0].count == 1);
+    CHECK(seen[1].count == 1);
+    CHECK(seen[0].here == seen[1].here);
+  }
+}
+
 Task<> functions(Rank&, PagedSegment&, MappedSegment& window) {
   const auto here = std::this_thread::get_id();
   const bool elsewhere = co_await window.run([here] { return std::this_thread::get_id() != here; });
@@ -320,154 +280,6 @@ Task<> functions(Rank&, PagedSegment&, MappedSegment& window) {
     thrown = error.what();
   }
   CHECK(thrown == "of the function");
-}
-
-// --- pages that can't be had ---
-
-thread_local sigjmp_buf jump;  // NOLINT: of the test's own signal handler
-
-void leap(int signal) {
-  ::siglongjmp(jump, signal);
-}
-
-/// The signal that loading this byte gives; 0: none.
-int signal_of_load(const std::byte* place) {
-  const int signal = sigsetjmp(jump, 1);
-  if (signal == 0) {
-    const volatile std::byte* watched = place;
-    static_cast<void>(*watched);
-  }
-  return signal;
-}
-
-struct SignalsCaught {
-  SignalsCaught() {
-    struct sigaction action {};
-    action.sa_handler = leap;
-    ::sigaction(SIGBUS, &action, &bus_before);
-    ::sigaction(SIGSEGV, &action, &segv_before);
-  }
-  SignalsCaught(const SignalsCaught&) = delete;
-  SignalsCaught& operator=(const SignalsCaught&) = delete;
-  ~SignalsCaught() {
-    ::sigaction(SIGBUS, &bus_before, nullptr);
-    ::sigaction(SIGSEGV, &segv_before, nullptr);
-  }
-  struct sigaction bus_before;
-  struct sigaction segv_before;
-};
-
-/// Changes a byte of every copy of the page that begins with this word, twice.
-bool damage(const std::string& path, std::uint64_t first_word) {
-  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  Words page(kWords);
-  bool found = false;
-  for (std::streamoff at = 0; file.seekg(at) && file.read(reinterpret_cast<char*>(page.data()), kPage); at += kPage) {
-    if (page[0] != first_word || page[1] != first_word) continue;
-    file.seekp(at + 100);
-    file.put('!');
-    found = true;
-  }
-  return found;
-}
-
-Task<> page_damaged(Rank& self) {
-  const SignalsCaught caught;
-  const TemporaryFolder folder;
-  const PagedOptions options = options_of(folder, 20 * kPage);
-  PagedSegment segment = co_await PagedSegment::create(self.world(), options);
-  Words words(20 * kWords);
-  for (std::size_t i = 0; i < words.size(); ++i) words[i] = 0x1234567800000000 + i / kWords;
-  const auto source = bytes_of(words);
-  co_await segment.put(0, source);
-  co_await segment.close();
-  REQUIRE(damage(options.path + ".0", words[7 * kWords]));
-
-  segment = co_await PagedSegment::open(self.world(), options);
-  MappedSegment window = co_await MappedSegment::map(self, segment, window_of(8));
-  const std::byte* bad = window.data() + 7 * kPage + 50;
-  const int signal = co_await window.run([bad] { return signal_of_load(bad); });
-  CHECK((signal == SIGBUS || signal == SIGSEGV));
-  CHECK(window.counts().refused == 1);
-  const auto view = window.as<const std::uint64_t>();
-  const std::uint64_t next = co_await window.run([view] { return view[8 * kWords]; });
-  CHECK(next == words[8 * kWords]);
-  const std::span<const std::byte> whole(source.data() + 7 * kPage, kPage);
-  co_await segment.put(7 * kPage, whole);
-  const int still = co_await window.run([bad] { return signal_of_load(bad); });
-  CHECK(still == signal);
-  co_await window.sync();
-  const std::uint64_t mended = co_await window.run([view] { return view[7 * kWords]; });
-  CHECK(mended == words[7 * kWords]);
-  co_await window.unmap();
-  co_await segment.close();
-}
-
-/// The stores of a page that can't be written back wait in the window until it can.
-Task<> not_written_back(Rank& self) {
-  const TemporaryFolder folder;
-  const PagedOptions options = options_of(folder, 80 * kPage);
-  PagedSegment segment = co_await PagedSegment::create(self.world(), options);
-  Words words(80 * kWords);
-  for (std::size_t i = 0; i < words.size(); ++i) words[i] = 0x1234567800000000 + i / kWords;
-  const auto source = bytes_of(words);
-  co_await segment.put(0, source);
-  co_await segment.close();
-  segment = co_await PagedSegment::open(self.world(), options);
-  MappedSegment window = co_await MappedSegment::map(self, segment, window_of(4));
-  const auto view = window.as<std::uint64_t>();
-  co_await window.run([view] { view[7 * kWords + 300] = 99; });
-  REQUIRE(damage(options.path + ".0", words[7 * kWords]));
-  for (int pass = 0; pass < 3; ++pass)  // page 7 leaves the cache
-    co_await segment.get(20 * kPage, bytes_of(words).subspan(20 * kPage));
-
-  const Result<> synced = co_await as_result(window.sync());
-  CHECK(synced.code() == make_error_code(Errc::page_damaged));
-  const std::uint64_t sum = co_await window.run([view] {  // through the whole window, which evicts others instead
-    std::uint64_t all = 0;
-    for (std::size_t page = 20; page < 80; ++page) all += view[page * kWords] & 0xffff;
-    return all;
-  });
-  CHECK(sum == 60 * (20 + 79) / 2);
-  const std::uint64_t kept = co_await window.run([view] { return view[7 * kWords + 300]; });
-  CHECK(kept == 99);
-  const std::span<const std::byte> whole(source.data() + 7 * kPage, kPage);
-  co_await segment.put(7 * kPage, whole);
-  co_await window.unmap();
-  std::uint64_t seen = 0;
-  co_await segment.get((7 * kWords + 300) * 8, std::as_writable_bytes(std::span(&seen, 1)));
-  CHECK(seen == 99);
-  co_await segment.close();
-}
-
-Task<> loop_touches(Rank&, PagedSegment&, MappedSegment& window) {
-  const SignalsCaught caught;
-  const int signal = signal_of_load(window.data() + 3 * kPage);
-  CHECK((signal == SIGBUS || signal == SIGSEGV));
-  co_await window.sync();
-}
-
-bool forbid_userfaultfd() {
-  std::array<sock_filter, 4> filter{{
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_userfaultfd, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  }};
-  const sock_fprog program{filter.size(), filter.data()};
-  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
-Task<> refused(Rank& self, std::error_code& code, std::string& text) {
-  const TemporaryFolder folder;
-  PagedSegment segment = co_await PagedSegment::create(self.world(), options_of(folder, kPage));
-  try {
-    const MappedSegment window = co_await MappedSegment::map(self, segment);
-  } catch (const Error& error) {
-    code = error.code();
-    text = error.what();
-  }
-  co_await segment.close();
 }
 
 }  // namespace
@@ -494,6 +306,17 @@ TEST_CASE("window: unmapping writes what was stored") {
   }
 }
 
+TEST_CASE("window: pages of every size read ahead and moved hold what was put and stored") {
+  run_with_window(64 * kMiddlePage / 8 + 3, window_of(20, false, kMiddlePage), every_kind_in_order, kMiddlePage);
+  run_with_window(16 * kHugePage / 8 + 3, window_of(8, false, kHugePage), every_kind_in_order, kHugePage);
+  run_with_window(16 * kHugePage / 8, window_of(8, true, kHugePage), every_kind_in_order, kHugePage);
+}
+
+TEST_CASE("window: no store is lost to evictions of huge pages") {
+  run_with_window(6 * kHugePage / 8, window_of(4, false, kHugePage), counters_evicted, kHugePage);
+  run_with_window(6 * kHugePage / 8, window_of(4, true, kHugePage), counters_evicted, kHugePage);
+}
+
 TEST_CASE("window: no store is lost to thousands of evictions") {
   run_with_window(kCounters * kWords, window_of(4), counters_evicted);
   run_with_window(kCounters * kWords, window_of(4, true), counters_evicted);
@@ -507,57 +330,34 @@ TEST_CASE("window: a flush writes each time and keeps the pages") {
   run_with_window(kWords, window_of(4), flushed);
 }
 
+TEST_CASE("window: functions share a core with the loop if asked and leave it free afterwards") {
+  MappedOptions options = window_of(4);
+  options.one_core = true;
+  cpu_set_t before, after;
+  ::sched_getaffinity(0, sizeof before, &before);
+  run_with_window(50 * kWords, options, on_one_core);
+  ::sched_getaffinity(0, sizeof after, &after);
+  CHECK(CPU_EQUAL(&before, &after));
+}
+
 TEST_CASE("window: functions run on other threads and their exceptions come back") {
   run_with_window(kWords, window_of(4), functions);
 }
 
-TEST_CASE("window: a damaged page gives a signal to whoever touches it and spares the others") {
-  if (!available()) return;
-  Job job;
-  job.run(page_damaged(job.self));
-}
-
-TEST_CASE("window: stores that can't be written back stay and are written later") {
-  if (!available()) return;
-  Job job;
-  job.run(not_written_back(job.self));
-}
-
-TEST_CASE("window: a loop that touches its own window gets a signal instead of hanging") {
-  run_with_window(8 * kWords, window_of(4), loop_touches);
-}
-
-TEST_CASE("window: pages are refused also where the kernel can't poison them") {
-  if (!available()) return;
-  const SignalsCaught caught;
-  using storage::Userfault;
-  for (const auto refusal : {Userfault::Refusal::poison, Userfault::Refusal::inaccessible}) {
-    Userfault faults(4 * kPage, refusal);
-    const std::vector<std::byte> ones(kPage, std::byte{1});
-    CHECK(faults.refuse(kPage, kPage) == 0);
-    CHECK(faults.fill(0, ones.data(), kPage, true) == 0);
-    CHECK(signal_of_load(faults.data() + kPage) != 0);
-    CHECK(signal_of_load(faults.data()) == 0);
-    faults.allow(kPage, kPage);
-    CHECK(faults.fill(kPage, ones.data(), kPage, false) == 0);
-    CHECK(signal_of_load(faults.data() + kPage) == 0);
+TEST_CASE("window: readers in order are told from others and have batches fetched ahead") {
+  struct Step {
+    std::uint64_t page, first, count;
+  };
+  // From 102 on marks, which end a batch each; 104 and 9 are none.
+  constexpr Step kSteps[] = {{100, 0, 0}, {7, 0, 0},     {101, 102, 1}, {102, 103, 2}, {103, 105, 4}, {104, 0, 0},
+                             {9, 0, 0},   {105, 109, 4}, {8, 9, 1},     {109, 113, 4}, {117, 118, 4}, {200, 0, 0}};
+  storage::FaultStreams streams(8);
+  for (const Step& step : kSteps) {
+    CAPTURE(step.page);
+    const storage::FaultStreams::Pages pages = streams.fault(step.page);
+    CHECK(pages.count == step.count);
+    if (step.count > 0) CHECK(pages.first == step.first);
   }
-}
-
-TEST_CASE("window: where the kernel refuses userfaultfd the reason is told") {
-  std::error_code code;
-  std::string text;
-  IoSupport support{"", true, "", ""};
-  std::thread([&] {  // the filter ends with the thread
-    if (!forbid_userfaultfd()) return;
-    support = storage::probe_userfaultfd();
-    Job job;
-    job.run(refused(job.self, code, text));
-  })
-      .join();
-  CHECK(!support.available);
-  CHECK(code == make_error_code(Errc::unsupported));
-  CHECK(!support.remedy.empty());
-  CHECK(text.find(support.reason) != std::string::npos);
-  CHECK(text.find(support.remedy) != std::string::npos);
+  storage::FaultStreams never(0);
+  for (std::uint64_t page = 0; page < 8; ++page) CHECK(never.fault(page).count == 0);
 }

@@ -1,12 +1,15 @@
 // PageStore on real files: what is written is read, survives closing, and errors say what and where.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <vector>
 
 #include "runtime/combinators.hpp"
 #include "runtime/join.hpp"
+#include "runtime/scope.hpp"
 #include "storage/aligned_buffer.hpp"
 #include "storage/checksum.hpp"
 #include "storage/page_store.hpp"
@@ -188,6 +191,73 @@ TEST_CASE_TEMPLATE("store: pages survive closing after a flush", BackEnd, Uring,
     with.loop.run(first_life(with.io(), folder.file("home.1"), shape));
     with.loop.run(second_life(with.io(), folder.file("home.1"), shape));
   }
+}
+
+namespace {
+
+/// What is verified when.
+struct Arrivals final : ReadObserver {
+  void arrived(const std::byte* target) noexcept override { targets.push_back(target); }
+  std::vector<const std::byte*> targets;
+};
+
+Task<> count_turns(std::uint32_t& turns, const bool& stop) {
+  while (!stop) {
+    ++turns;
+    co_await turn();
+  }
+}
+
+Task<> read_and_note(PageStore& store, const Arrivals& arrivals, std::uint64_t page, std::span<std::byte> target,
+                     const std::uint32_t& turn, std::vector<std::uint32_t>& turns) {
+  co_await store.read(page, target);
+  CHECK(std::ranges::count(arrivals.targets, target.data()) == 1);
+  turns.push_back(turn);
+}
+
+Task<> read_all_and_note(Scope& scope, PageStore& store, const Arrivals& arrivals, AlignedBuffer& buffer,
+                         std::vector<std::uint32_t>& turns) {
+  PromiseBase& self = co_await this_coroutine();
+  const std::size_t bytes = store.shape().page_bytes;
+  std::uint32_t turn = 0;
+  bool stop = false;
+  scope.spawn(count_turns(turn, stop));
+  {
+    Scope reads(self.loop(), &scope);
+    for (std::uint64_t page = 0; page < store.shape().pages; ++page)
+      reads.spawn(read_and_note(store, arrivals, page, buffer.span().subspan(page * bytes, bytes), turn, turns));
+    co_await reads.join();
+  }
+  stop = true;
+  co_await coracle::turn();  // in which it is seen, while it lives
+  co_await coracle::turn();
+}
+
+Task<> pages_come_over_many_turns(EventLoop& loop, std::string path) {
+  constexpr std::uint64_t kPages = 24;
+  std::unique_ptr<PageStore> store = co_await PageStore::create(loop.io(), path, shape_of(64 << 10, kPages));
+  for (std::uint64_t page = 0; page < kPages; ++page) co_await put(*store, page, page + 1);
+  Arrivals arrivals;
+  store->observe(&arrivals);
+  AlignedBuffer buffer(kPages * (64 << 10));
+  std::vector<std::uint32_t> turns;
+  co_await with_scope(read_all_and_note, std::ref(*store), std::cref(arrivals), std::ref(buffer), std::ref(turns));
+  CHECK(arrivals.targets.size() == kPages);
+  // However they came: no two of these pages were verified in one turn, so that others could run between.
+  std::ranges::sort(turns);
+  CHECK(std::ranges::adjacent_find(turns) == turns.end());
+  store->observe(nullptr);
+  co_await store->close();
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("store: reads are told of before they are verified, and verified over many turns", BackEnd, Uring,
+                   Epoll) {
+  if (!coracle::test::can_run<BackEnd>()) return;
+  const TemporaryFolder folder;
+  LoopWith<BackEnd> with;
+  with.loop.run(pages_come_over_many_turns(with.loop, folder.file("pages")));
 }
 
 TEST_CASE("store: a checkpoint that was not confirmed is the one that the next replaces") {

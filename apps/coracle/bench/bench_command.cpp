@@ -45,6 +45,7 @@ struct BenchWords {
   bench::UpaWords upa;
   bench::DdtWords ddt;
   bench::PagesWords pages;
+  bench::MappedWords mapped;
   bool quick = false;
 };
 
@@ -159,8 +160,12 @@ void set_choices(const BenchWords& words, BenchOptions& options) {
 void check_pages(const BenchWords& words, const BenchOptions& options) {
   const bench::PagesWords usual;
   const bench::PagesWords& asked = words.pages;
-  if (!asked.path.empty() || asked.file_bytes != usual.file_bytes || asked.cache_bytes != usual.cache_bytes)
-    check_read("--path, --file-bytes, --cache-bytes", {"pages"}, options);
+  if (!asked.path.empty()) check_read("--path", {"pages", "mapped"}, options);
+  if (asked.file_bytes != usual.file_bytes || asked.cache_bytes != usual.cache_bytes)
+    check_read("--file-bytes, --cache-bytes", {"pages"}, options);
+  if (words.mapped.memory_bytes != bench::MappedWords().memory_bytes || !words.mapped.rival.empty())
+    check_read("--memory-bytes, --rival", {"mapped"}, options);
+  if (measures(options, bench::bench_mapped)) static_cast<void>(bench::mapped_options(words.mapped, asked.path));
   if (measures(options, bench::bench_pages)) static_cast<void>(bench::pages_options(asked));
 }
 
@@ -246,7 +251,8 @@ bench::Report run_benchmark(const Benchmark& benchmark, const BenchOptions& opti
                               static_cast<std::uint64_t>(words.seed),
                               words.upa,
                               options.ddt,
-                              words.pages};
+                              words.pages,
+                              words.mapped};
     const bench::Report found = bench::run_job(benchmark, plan);
     if (benchmark.run == bench::bench_tune && !quick)
       tuned.push_back(bench::fitted_record(found, tuning_query_of(plan), plan.ranks));
@@ -347,6 +353,7 @@ void add_bench_command(CLI::App& app, int& status) {
   bench::add_upa_options(*command, words->upa);
   bench::add_ddt_options(*command, words->ddt);
   bench::add_pages_options(*command, words->pages);
+  bench::add_mapped_options(*command, words->mapped);
   command->footer(list);
   command->callback([words, &status] { status = run_all(*words); });
 }

@@ -41,6 +41,7 @@ std::span<const Benchmark> benchmarks() {
        0,
        bench_pages,
        true},
+      {"mapped", "memory on SSD by gets and by ordinary loads, beside mmap in as much memory", bench_mapped, {1}, 1, 0},
       {"tune",
        "what the choice of collectives must know; kept in a file",
        bench_tune,

@@ -21,17 +21,19 @@ struct Choices {
 struct UpaOptions;
 struct DdtOptions;
 struct PagesOptions;
+struct MappedBenchOptions;
 
 /// What a rank's part of a benchmark gets.
 struct Bench {
   Rank& self;
   Plan plan;
   Choices choices;
-  std::uint64_t started_ns;             ///< CLOCK_MONOTONIC when the command began to start this job.
-  Report report;                        ///< Rank 0 fills it.
-  const UpaOptions* upa = nullptr;      ///< Of `upa` only.
-  const DdtOptions* ddt = nullptr;      ///< Of `ddt` only.
-  const PagesOptions* pages = nullptr;  ///< Of `pages` only.
+  std::uint64_t started_ns;                    ///< CLOCK_MONOTONIC when the command began to start this job.
+  Report report;                               ///< Rank 0 fills it.
+  const UpaOptions* upa = nullptr;             ///< Of `upa` only.
+  const DdtOptions* ddt = nullptr;             ///< Of `ddt` only.
+  const PagesOptions* pages = nullptr;         ///< Of `pages` only.
+  const MappedBenchOptions* mapped = nullptr;  ///< Of `mapped` only.
 
   bool keeps_time() const noexcept { return self.id() == 0; }
 };
@@ -74,6 +76,7 @@ Task<> bench_spawn(Bench& bench);
 Task<> bench_upa(Bench& bench);
 Task<> bench_tune(Bench& bench);
 Task<> bench_pages(Bench& bench);
+Task<> bench_mapped(Bench& bench);
 
 Task<> bench_node_put(Bench& bench);
 Task<> bench_node_get(Bench& bench);

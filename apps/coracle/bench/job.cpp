@@ -41,6 +41,8 @@ struct RankWords {
   std::optional<DdtOptions> ddt_options;
   PagesWords pages;
   std::optional<PagesOptions> pages_options;
+  MappedWords mapped;
+  std::optional<MappedBenchOptions> mapped_options;
 };
 
 /// A file without a name, which is gone with this process; ranks open it by its path.
@@ -91,12 +93,13 @@ Plan plan_of(bool between_nodes, bool quick) {
 Task<> run_rank(Rank& self, const RankWords& words) {
   const Benchmark* benchmark = find_benchmark(words.benchmark);
   if (benchmark == nullptr) throw Error(Errc::bad_input, fmt::format("no benchmark is named {}", words.benchmark));
-  if (benchmark->run != bench_spawn) pin(self);
+  if (benchmark->run != bench_spawn && benchmark->run != bench_mapped) pin(self);
   const bool between_nodes = self.nodes() > 1;
   const UpaOptions* upa = words.upa_options ? &*words.upa_options : nullptr;
   const DdtOptions* ddt = words.ddt_options ? &*words.ddt_options : nullptr;
   const PagesOptions* pages = words.pages_options ? &*words.pages_options : nullptr;
-  Bench bench{self, plan_of(between_nodes, words.quick), words.choices, words.started_ns, {}, upa, ddt, pages};
+  const MappedBenchOptions* mapped = words.mapped_options ? &*words.mapped_options : nullptr;
+  Bench bench{self, plan_of(between_nodes, words.quick), words.choices, words.started_ns, {}, upa, ddt, pages, mapped};
   co_await (between_nodes ? benchmark->run_between_nodes : benchmark->run)(bench);
   if (self.id() != 0) co_return;
   std::ofstream file(words.report, std::ios::trunc);
@@ -108,9 +111,15 @@ Task<> run_rank(Rank& self, const RankWords& words) {
 std::uint64_t pages_segment_bytes(const JobPlan& plan) {
   constexpr std::uint64_t kBeside = 16 << 20;
   constexpr std::uint64_t kCacheInSim = 16 << 20;
-  constexpr std::uint64_t kLargePages = 32 << 20;  // 8 of the largest
+  constexpr std::uint64_t kLargePages = 64 << 20;  // 16 of the largest
   if (plan.placement == Placement::sim) return kBeside + kCacheInSim;
   return kBeside + std::max(kLargePages, pages_options(plan.pages).cache_bytes);
+}
+
+/// Room for a cache of all the memory, or of 8 of the largest pages.
+std::uint64_t mapped_segment_bytes(const JobPlan& plan) {
+  constexpr std::uint64_t kBeside = 16 << 20;
+  return kBeside + mapped_options(plan.mapped, "").memory_bytes * 9 / 8;
 }
 
 /// Room for the longest message, where that is all that is needed.
@@ -118,6 +127,7 @@ std::uint64_t segment_bytes(const Benchmark& benchmark, const JobPlan& plan) {
   constexpr std::uint64_t kBeside = 1 << 20;
   if (benchmark.segment_bytes != 0) return benchmark.segment_bytes;
   if (benchmark.run == bench_pages) return pages_segment_bytes(plan);
+  if (benchmark.run == bench_mapped) return mapped_segment_bytes(plan);
   std::uint64_t longest = *std::max_element(std::begin(kUpaSizes), std::end(kUpaSizes));
   for (const std::uint64_t bytes : plan.choices.sizes) longest = std::max(longest, bytes);
   return longest + kBeside;
@@ -171,6 +181,14 @@ Report run_job(const Benchmark& benchmark, const JobPlan& plan) {
     options.arguments.insert(options.arguments.end(), words.begin(), words.end());
   }
   std::optional<PagesFolder> folder;  // gone however the job ends
+  std::optional<MappedGroups> groups;
+  if (benchmark.run == bench_mapped) {
+    PagesWords words = plan.pages;
+    words.path = folder.emplace(words.path).path();
+    groups.emplace(mapped_options(plan.mapped, words.path).memory_bytes, !plan.mapped.rival.empty());
+    for (const auto& arguments : {to_arguments(words), to_arguments(groups->tell(plan.mapped))})
+      options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
+  }
   if (benchmark.run == bench_pages) {
     PagesWords words = plan.pages;
     if (plan.placement != Placement::sim) words.path = folder.emplace(words.path).path();
@@ -202,10 +220,12 @@ void add_bench_rank_command(CLI::App& app, int& status) {
   command->add_option("--pattern", words->ddt.patterns);
   bench::add_ddt_options(*command, words->ddt);
   bench::add_pages_options(*command, words->pages);
+  bench::add_mapped_rank_options(*command, words->mapped);
   command->callback([words, &status] {
     if (words->benchmark == "upa") words->upa_options = bench::upa_options(words->upa);
     words->choices.rounds = static_cast<std::uint64_t>(words->ddt.rounds);
     if (words->benchmark == "pages") words->pages_options = bench::pages_options(words->pages);
+    if (words->benchmark == "mapped") words->mapped_options = bench::mapped_options(words->mapped, words->pages.path);
     if (words->benchmark == "ddt") words->ddt_options = bench::ddt_options(words->ddt);
     status = run(0, nullptr, [words](Rank& self) { return bench::run_rank(self, *words); });
   });

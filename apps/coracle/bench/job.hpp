@@ -7,6 +7,7 @@
 
 #include "apps/coracle/bench/benchmarks.hpp"
 #include "apps/coracle/bench/ddt_options.hpp"
+#include "apps/coracle/bench/mapped_options.hpp"
 #include "apps/coracle/bench/pages_options.hpp"
 #include "apps/coracle/bench/upa_options.hpp"
 #include "runtime/job.hpp"
@@ -24,7 +25,8 @@ struct JobPlan {
   std::uint64_t seed = 1;         ///< `sim`: of the schedule.
   UpaWords upa = {};              ///< Of `upa` only.
   DdtWords ddt = {};              ///< Of `ddt` only.
-  PagesWords pages = {};          ///< Of `pages` only.
+  PagesWords pages = {};          ///< Of `pages`; of `mapped` the path.
+  MappedWords mapped = {};        ///< Of `mapped` only.
 };
 
 /// Throws Error when the job fails, after its ranks have said why.

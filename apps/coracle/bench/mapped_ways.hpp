@@ -1,0 +1,49 @@
+// The ways of reading a file of numbered pages that `coracle bench mapped` compares: awaited gets, and ordinary loads
+// through a window.
+#pragma once
+
+#include <cstdint>
+
+#include "apps/coracle/bench/numbered_pages.hpp"
+#include "apps/coracle/bench/raw_reads.hpp"
+#include "storage/mapped_segment.hpp"
+#include "storage/paged_segment.hpp"
+
+namespace coracle::bench {
+
+/// Of a sequential reader's gets, and of what is written at once.
+inline constexpr std::size_t kMappedChunk = 4 << 20;
+
+/// Every page that is read is checked; a wrong one throws Error.
+class Gets {
+ public:
+  explicit Gets(PagedSegment& segment) : segment_(segment) {}
+  /// `count` pages, `depth` gets at a time, at most 64.
+  Task<> random(std::uint64_t depth, std::uint64_t count, std::uint64_t seed);
+  /// In chunks; goes on where it was, at the end from the start.
+  Task<> in_order(std::uint64_t count);
+
+ private:
+  Task<> random_one(std::uint64_t place, std::uint64_t count, std::uint64_t seed);
+
+  PagedSegment& segment_;
+  std::uint64_t at_ = 0;  // bytes
+  HugeBuffer buffer_{kMappedChunk};
+};
+
+class Loads {
+ public:
+  Loads(MappedSegment& window, std::uint64_t pages) noexcept : window_(window), pages_(pages) {}
+  /// `count` pages by so many threads together.
+  Task<> random(std::uint64_t threads, std::uint64_t count, std::uint64_t seed) const;
+  /// From page `first` on, by one thread.
+  Task<> in_order(std::uint64_t first, std::uint64_t count) const;
+
+ private:
+  Task<> load(LoadPlan plan) const;
+
+  MappedSegment& window_;
+  std::uint64_t pages_;
+};
+
+}  // namespace coracle::bench

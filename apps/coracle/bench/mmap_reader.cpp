@@ -1,0 +1,75 @@
+// The hidden command `bench-mmap`: reads a file by mmap when told to.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <array>
+#include <cerrno>
+#include <memory>
+
+#include "apps/coracle/bench/reader_protocol.hpp"
+#include "apps/coracle/commands.hpp"
+#include "runtime/error.hpp"
+
+namespace coracle {
+namespace {
+
+/// Mapped twice: as it is, and with MADV_RANDOM. The process ends with it.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    struct stat found {};
+    if (fd_ < 0 || ::fstat(fd_, &found) != 0) throw_errno(errno, fmt::format("can't open {}", path));
+    bytes_ = static_cast<std::size_t>(found.st_size);
+    for (std::byte*& way : ways_) {
+      void* mapped = ::mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, fd_, 0);
+      if (mapped == MAP_FAILED) throw_errno(errno, fmt::format("can't map {}", path));
+      way = static_cast<std::byte*>(mapped);
+    }
+    ::madvise(ways_[1], bytes_, MADV_RANDOM);
+  }
+
+  /// From these mappings and from the page cache.
+  void drop() noexcept {
+    for (std::byte* way : ways_) ::madvise(way, bytes_, MADV_DONTNEED);
+    ::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);
+  }
+  const std::byte* data(bool random_advice) const noexcept { return ways_[random_advice ? 1 : 0]; }
+
+ private:
+  int fd_;
+  std::size_t bytes_ = 0;
+  std::array<std::byte*, 2> ways_{};
+};
+
+int read_by_mmap(const std::string& path, bool cold) {
+  MappedFile file(path);
+  file.drop();
+  for (bench::ReaderRequest request{}; bench::receive(0, request);) {
+    if (cold) file.drop();
+    if (!bench::send(0, bench::load_on_threads(file.data(request.random_advice != 0), request))) return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_bench_mmap_command(CLI::App& app, int& status) {
+  struct Words {
+    std::string file;
+    bool cold = false;
+  };
+  auto words = std::make_shared<Words>();
+  CLI::App* command = app.add_subcommand("bench-mmap", "Reads a file by mmap; started by `coracle bench mapped`");
+  command->group("");  // not shown
+  command->add_option("file", words->file)->required();
+  command->add_flag("--cold", words->cold);
+  command->callback([words, &status] { status = read_by_mmap(words->file, words->cold); });
+}
+
+}  // namespace coracle
