@@ -136,7 +136,11 @@ StoreFile::StoreFile(StoreFile&& other) noexcept
       bytes_(other.bytes_) {}
 
 void StoreFile::close() noexcept {
-  if (fd_ >= 0) ::close(fd_);
+  if (fd_ < 0) return;
+  // io_uring may keep a finished request, and the file with it, until this thread enters the kernel's ring again:
+  // whoever opens the file next would wait for a lock that nobody holds.
+  ::flock(fd_, LOCK_UN);
+  ::close(fd_);
   fd_ = -1;
 }
 

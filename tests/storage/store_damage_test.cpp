@@ -1,86 +1,20 @@
 // What a store says of files that are damaged, foreign, in use, or on devices that fail: the right error, and no harm
 // to other pages.
 #include <doctest/doctest.h>
-#include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <functional>
 
-#include "runtime/combinators.hpp"
-#include "storage/aligned_buffer.hpp"
 #include "storage/store_format.hpp"
-#include "tests/runtime/io_fixture.hpp"
 #include "tests/storage/fake_disk.hpp"
-#include "tests/storage/store_image.hpp"
-#include "tests/storage/temporary_folder.hpp"
+#include "tests/storage/store_fixture.hpp"
 
 using namespace coracle;
 using namespace coracle::storage;
-using coracle::test::failure_of;
-using coracle::test::FakeDisk;
-using coracle::test::StoreImage;
-using coracle::test::TemporaryFolder;
+using namespace coracle::test;
 
-namespace {
-
-bool mentions(const std::string& text, const std::string& part) {
-  CAPTURE(text);
-  CAPTURE(part);
-  const bool there = text.find(part) != std::string::npos;
-  CHECK(there);
-  return there;
-}
-
-Task<> read_page(PageStore& store, std::uint64_t page) {
-  AlignedBuffer buffer(store.shape().page_bytes);
-  co_await store.read(page, buffer.span());
-}
-Task<> write_page(PageStore& store, std::uint64_t page) {
-  AlignedBuffer buffer(store.shape().page_bytes);
-  std::memset(buffer.data(), static_cast<int>(page + 1), buffer.size());
-  co_await store.write(page, buffer.span());
-}
-Task<> open_store(Io& io, std::string path, std::uint64_t epoch, std::unique_ptr<PageStore>& store) {
-  store = co_await PageStore::open(io, path, epoch);
-}
-Task<> create_store(Io& io, std::string path, StoreShape shape, bool replace, std::unique_ptr<PageStore>& store) {
-  store = co_await PageStore::create(io, path, shape, replace);
-}
-Task<> check(Io& io, std::string path, StoreReport& report) {
-  report = co_await check_store(io, path);
-}
-
-struct Fixture {
-  Fixture() { StoreImage::make(loop, path); }
-  std::string open_error(std::uint64_t epoch = PageStore::kLatest) {
-    store.reset();
-    const auto failure = failure_of(loop, open_store(loop.io(), path, epoch, store));
-    code = failure.code;
-    return failure.text;
-  }
-  StoreReport report() {
-    StoreReport found;
-    loop.run(check(loop.io(), path, found));
-    return found;
-  }
-
-  EventLoop loop;
-  TemporaryFolder folder;
-  std::string path = folder.file("home.0");
-  std::unique_ptr<PageStore> store;
-  std::error_code code;
-};
-
-}  // namespace
-
-TEST_CASE_FIXTURE(Fixture, "store: a damaged page is told by its number and no other page is affected") {
+TEST_CASE_FIXTURE(StoreFixture, "store: a damaged page is told by its number and no other page is affected") {
   StoreImage image(path);
   image.flip(image.plan.slot_at(image.latest_slot(5)) + 1000);
   image.save();
@@ -101,7 +35,7 @@ TEST_CASE_FIXTURE(Fixture, "store: a damaged page is told by its number and no o
   loop.run(store->close());
 }
 
-TEST_CASE_FIXTURE(Fixture, "store: one copy of the superblock is enough and the check tells of the other") {
+TEST_CASE_FIXTURE(StoreFixture, "store: one copy of the superblock is enough and the check tells of the other") {
   StoreImage image(path);
   image.flip(StorePlan::superblock_at(0) + 100);
   image.save();
@@ -111,7 +45,7 @@ TEST_CASE_FIXTURE(Fixture, "store: one copy of the superblock is enough and the 
   mentions(report().faults[0].what, "copy 0 of the superblock");
 }
 
-TEST_CASE_FIXTURE(Fixture, "store: with its page table damaged the checkpoints can still be gone back to") {
+TEST_CASE_FIXTURE(StoreFixture, "store: with its page table damaged the checkpoints can still be gone back to") {
   StoreImage image(path);
   REQUIRE(image.manifest().base != image.manifest().checkpoints[0].table);
   image.flip(image.plan.table_at(image.manifest().base.place) + 200);
@@ -126,7 +60,7 @@ TEST_CASE_FIXTURE(Fixture, "store: with its page table damaged the checkpoints c
   CHECK(report().faults.empty());
 }
 
-TEST_CASE_FIXTURE(Fixture, "store: a lost newest manifest is not taken for an older state") {
+TEST_CASE_FIXTURE(StoreFixture, "store: a lost newest manifest is not taken for an older state") {
   StoreImage image(path);
   image.flip(StorePlan::manifest_at(image.manifest_which()) + 50);
   image.save();
@@ -134,7 +68,8 @@ TEST_CASE_FIXTURE(Fixture, "store: a lost newest manifest is not taken for an ol
   mentions(report().faults.front().what, "newest manifest is lost");
 }
 
-TEST_CASE_FIXTURE(Fixture, "store: a page that rots after its flush has returned is an error and not an older page") {
+TEST_CASE_FIXTURE(StoreFixture,
+                  "store: a page that rots after its flush has returned is an error and not an older page") {
   loop.run(open_store(loop.io(), path, PageStore::kLatest, store));
   loop.run(write_page(*store, 3));
   loop.run(store->flush());
@@ -157,7 +92,7 @@ Task<> first_byte(PageStore& store, std::uint64_t page, int& value) {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "store: a flush that one opening has taken for unfinished never comes back") {
+TEST_CASE_FIXTURE(StoreFixture, "store: a flush that one opening has taken for unfinished never comes back") {
   int value = 0;
   const StoreImage before(path);
   loop.run(open_store(loop.io(), path, PageStore::kLatest, store));
@@ -185,7 +120,7 @@ TEST_CASE_FIXTURE(Fixture, "store: a flush that one opening has taken for unfini
   loop.run(store->close());
 }
 
-TEST_CASE_FIXTURE(Fixture, "store: files that are none or in use or there already are refused with the reason") {
+TEST_CASE_FIXTURE(StoreFixture, "store: files that are none or in use or there already are refused with the reason") {
   CHECK(open_error() == "");
   std::unique_ptr<PageStore> second;
   mentions(failure_of(loop, open_store(loop.io(), path, PageStore::kLatest, second)).text, "is in use");
@@ -219,115 +154,10 @@ TEST_CASE_FIXTURE(Fixture, "store: files that are none or in use or there alread
   mentions(open_error(), "is not a page store: it does not begin as one");
 }
 
-TEST_CASE_FIXTURE(Fixture, "store: a file that was cut short is told from one that is none") {
+TEST_CASE_FIXTURE(StoreFixture, "store: a file that was cut short is told from one that is none") {
   REQUIRE(::truncate(path.c_str(), 40'000) == 0);
   mentions(open_error(), "was cut short");
   CHECK(code == Errc::page_damaged);
-}
-
-TEST_CASE_FIXTURE(Fixture, "store: a file that claims more pages than memory can name is refused in words") {
-  Superblock superblock{StoreShape{.page_bytes = 4096, .pages = kPagesMax}, 1, 64 << 10};
-  std::vector<std::byte> head(StorePlan::log_at());
-  write_superblock(BlockSpan(head.data(), kBlockBytes), superblock);
-  const Manifest manifest{1, {1, 0}, {}, {}, 0};
-  write_manifest(BlockSpan(head.data() + StorePlan::manifest_at(0), kBlockBytes), superblock.file_id, manifest);
-  {
-    const test::Fd file(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
-    REQUIRE(::write(file, head.data(), head.size()) == static_cast<ssize_t>(head.size()));
-    // Some file systems have no files that large.
-    if (::ftruncate(file, static_cast<off_t>(StorePlan(superblock).data_at)) != 0) return;
-  }
-  StoreReport unused;
-  mentions(failure_of(loop, check(loop.io(), path, unused)).text, "their tables need some 16777217 MiB");
-  mentions(open_error(), "their tables need some 16777217 MiB");
-}
-
-namespace {
-
-void expect_whole(Fixture& fixture, const std::string& path) {
-  StoreReport found;
-  fixture.loop.run(check(fixture.loop.io(), path, found));
-  CHECK(found.faults.empty());
-  CHECK(found.pages_written == 28);
-}
-
-}  // namespace
-
-TEST_CASE_FIXTURE(Fixture, "store: creation harms no store that an interrupted one has left a second name") {
-  const std::string fresh = folder.file("fresh.0");
-  const std::string moved = folder.file("moved.0");
-  const StoreShape shape{.page_bytes = 4096, .pages = 10};
-  // As a crash between the two names leaves it, and somebody who then moves the store away.
-  REQUIRE(::link(path.c_str(), (fresh + ".new").c_str()) == 0);
-  std::filesystem::rename(path, moved);
-  CHECK(failure_of(loop, create_store(loop.io(), fresh, shape, false, store)).text == "");
-  loop.run(store->close());
-  expect_whole(*this, moved);
-  CHECK(!std::filesystem::exists(fresh + ".new"));
-  // Also while that one is in use.
-  REQUIRE(::link(moved.c_str(), (fresh + ".new").c_str()) == 0);
-  std::unique_ptr<PageStore> used;
-  loop.run(open_store(loop.io(), moved, PageStore::kLatest, used));
-  CHECK(failure_of(loop, create_store(loop.io(), fresh, shape, true, store)).text == "");
-  loop.run(store->close());
-  loop.run(used->close());
-  expect_whole(*this, moved);
-}
-
-TEST_CASE_FIXTURE(Fixture, "store: what an interrupted creation has left is told of and used up by the next") {
-  const std::string fresh = folder.file("fresh.0");
-  { const test::Fd file(::open((fresh + ".new").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)); }
-  mentions(failure_of(loop, open_store(loop.io(), fresh, PageStore::kLatest, store)).text,
-           fresh + ".new is there: its creation was interrupted");
-  const StoreShape shape{.page_bytes = 4096, .pages = 10};
-  CHECK(failure_of(loop, create_store(loop.io(), fresh, shape, false, store)).text == "");
-  loop.run(store->close());
-  CHECK(!std::filesystem::exists(fresh + ".new"));
-}
-
-namespace {
-
-/// In a process that may not write beyond `limit`: 0 when all went as it should.
-int write_under_limit(const std::string& path, rlim_t limit) {
-  EventLoop loop;
-  std::unique_ptr<PageStore> store;
-  loop.run(create_store(loop.io(), path, StoreShape{.page_bytes = 65536, .pages = 4000}, false, store));
-  for (std::uint64_t page = 0; page < 10; ++page) loop.run(write_page(*store, page));
-  loop.run(store->flush());
-  const rlimit wanted{limit, RLIM_INFINITY};
-  if (::setrlimit(RLIMIT_FSIZE, &wanted) != 0) return 2;
-  std::uint64_t page = 0;
-  test::Failure failure;
-  for (; page < 4000 && !failure.code; ++page) failure = failure_of(loop, write_page(*store, page));
-  const bool told = failure.code == std::errc::file_too_large && failure.text.find("ulimit -f") != std::string::npos &&
-                    failure.text.find(path) != std::string::npos;
-  if (!told) return 3;
-  if (!failure_of(loop, read_page(*store, 5)).text.empty()) return 4;
-  loop.run(store->close());
-  return 0;
-}
-
-}  // namespace
-
-TEST_CASE("store: a limit of file sizes is an error and does not kill the process") {
-  for (const rlim_t limit : {rlim_t{8} << 20, rlim_t{64} << 10}) {
-    const TemporaryFolder folder;
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-      int status = 5;
-      try {
-        status = write_under_limit(folder.file("home.0"), limit);
-      } catch (const std::exception& error) {
-        std::fprintf(stderr, "the child under a limit: %s\n", error.what());
-      }
-      ::_exit(status);
-    }
-    int status = 0;
-    REQUIRE(::waitpid(child, &status, 0) == child);
-    REQUIRE(WIFEXITED(status));
-    CHECK(WEXITSTATUS(status) == 0);
-  }
 }
 
 TEST_CASE("store: a full device fails the write alone and says what to do") {

@@ -1,0 +1,162 @@
+// A store's file where it can't be had: made anew over what a crash has left, larger than memory has room for, beyond
+// the process's limit of file sizes.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <vector>
+
+#include "storage/store_format.hpp"
+#include "tests/sanitized.hpp"
+#include "tests/storage/store_fixture.hpp"
+
+using namespace coracle;
+using namespace coracle::storage;
+using namespace coracle::test;
+
+namespace {
+
+/// Calls `body` in a process of its own, which gives its status.
+template <class Body>
+int status_of_child(Body body) {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    int status = 100;
+    try {
+      status = body();
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "the child: %s\n", error.what());
+    }
+    ::_exit(status);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+/// A store of so many pages, of which nothing was ever written.
+void make_sparse(const std::string& path, std::uint64_t pages) {
+  const Superblock superblock{StoreShape{.page_bytes = 4096, .pages = pages}, 1, 64 << 10};
+  std::vector<std::byte> head(StorePlan::log_at());
+  write_superblock(BlockSpan(head.data(), kBlockBytes), superblock);
+  const Manifest manifest{1, {}, {}, {}, 0};
+  write_manifest(BlockSpan(head.data() + StorePlan::manifest_at(0), kBlockBytes), superblock.file_id, manifest);
+  const coracle::test::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  REQUIRE(::write(file, head.data(), head.size()) == static_cast<ssize_t>(head.size()));
+  REQUIRE(::ftruncate(file, static_cast<off_t>(StorePlan(superblock).data_at)) == 0);
+}
+
+/// 0 when checking and opening say in words that memory is not enough.
+int use_without_memory(const std::string& path) {
+  EventLoop loop;
+  const rlimit limit{1 << 30, 1 << 30};
+  if (::setrlimit(RLIMIT_AS, &limit) != 0) return 1;
+  StoreReport unused;
+  std::unique_ptr<PageStore> store;
+  for (const auto& failure : {failure_of(loop, check(loop.io(), path, unused)),
+                              failure_of(loop, open_store(loop.io(), path, PageStore::kLatest, store))})
+    if (failure.code != std::errc::not_enough_memory || failure.text.find("some 4097 MiB") == std::string::npos)
+      return 2;
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("store: a file that claims more pages than memory has room for is refused in words") {
+  if (::test::kSanitized) return;  // their memory has no limit
+  const TemporaryFolder folder;
+  make_sparse(folder.file("home.0"), std::uint64_t{1} << 28);
+  CHECK(status_of_child([&] { return use_without_memory(folder.file("home.0")); }) == 0);
+}
+
+namespace {
+
+void expect_whole(StoreFixture& fixture, const std::string& path) {
+  StoreReport found;
+  fixture.loop.run(check(fixture.loop.io(), path, found));
+  CHECK(found.faults.empty());
+  CHECK(found.pages_written == 28);
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(StoreFixture, "store: creation harms no store that an interrupted one has left a second name") {
+  const std::string fresh = folder.file("fresh.0");
+  const std::string moved = folder.file("moved.0");
+  const StoreShape shape{.page_bytes = 4096, .pages = 10};
+  // As a crash between the two names leaves it, and somebody who then moves the store away.
+  REQUIRE(::link(path.c_str(), (fresh + ".new").c_str()) == 0);
+  std::filesystem::rename(path, moved);
+  CHECK(failure_of(loop, create_store(loop.io(), fresh, shape, false, store)).text == "");
+  loop.run(store->close());
+  expect_whole(*this, moved);
+  CHECK(!std::filesystem::exists(fresh + ".new"));
+  // Also while that one is in use.
+  REQUIRE(::link(moved.c_str(), (fresh + ".new").c_str()) == 0);
+  std::unique_ptr<PageStore> used;
+  loop.run(open_store(loop.io(), moved, PageStore::kLatest, used));
+  CHECK(failure_of(loop, create_store(loop.io(), fresh, shape, true, store)).text == "");
+  loop.run(store->close());
+  loop.run(used->close());
+  expect_whole(*this, moved);
+}
+
+TEST_CASE_FIXTURE(StoreFixture, "store: what an interrupted creation has left is told of and used up by the next") {
+  const std::string fresh = folder.file("fresh.0");
+  { const coracle::test::Fd file(::open((fresh + ".new").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)); }
+  mentions(failure_of(loop, open_store(loop.io(), fresh, PageStore::kLatest, store)).text,
+           fresh + ".new is there: its creation was interrupted");
+  const StoreShape shape{.page_bytes = 4096, .pages = 10};
+  CHECK(failure_of(loop, create_store(loop.io(), fresh, shape, false, store)).text == "");
+  loop.run(store->close());
+  CHECK(!std::filesystem::exists(fresh + ".new"));
+}
+
+namespace {
+
+/// In a process that may not write beyond `limit`: 0 when all went as it should.
+int write_under_limit(const std::string& path, rlim_t limit) {
+  EventLoop loop;
+  std::unique_ptr<PageStore> store;
+  loop.run(create_store(loop.io(), path, StoreShape{.page_bytes = 65536, .pages = 4000}, false, store));
+  for (std::uint64_t page = 0; page < 10; ++page) loop.run(write_page(*store, page));
+  loop.run(store->flush());
+  const rlimit wanted{limit, RLIM_INFINITY};
+  if (::setrlimit(RLIMIT_FSIZE, &wanted) != 0) return 2;
+  std::uint64_t page = 0;
+  coracle::test::Failure failure;
+  for (; page < 4000 && !failure.code; ++page) failure = failure_of(loop, write_page(*store, page));
+  const bool told = failure.code == std::errc::file_too_large && failure.text.find("ulimit -f") != std::string::npos &&
+                    failure.text.find(path) != std::string::npos;
+  if (!told) return 3;
+  if (!failure_of(loop, read_page(*store, 5)).text.empty()) return 4;
+  loop.run(store->close());
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("store: a limit of file sizes is an error and does not kill the process") {
+  for (const rlim_t limit : {rlim_t{8} << 20, rlim_t{64} << 10}) {
+    const TemporaryFolder folder;
+    CHECK(status_of_child([&] { return write_under_limit(folder.file("home.0"), limit); }) == 0);
+  }
+}
+
+TEST_CASE_FIXTURE(StoreFixture, "store: a file that was closed can be opened again at once") {
+  const StoreImage image(path);
+  for (int round = 0; round < (::test::kSanitized ? 20 : 100); ++round) {
+    CAPTURE(round);
+    image.save();  // through the kernel's cache, so that the first read has to wait for it in a thread of the kernel
+    StoreReport unused;
+    REQUIRE(failure_of(loop, check(loop.io(), path, unused)).text == "");
+    REQUIRE(failure_of(loop, look(loop.io(), path)).text == "");
+    REQUIRE(open_error() == "");
+    loop.run(store->close());
+  }
+}
