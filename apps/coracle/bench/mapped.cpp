@@ -122,7 +122,7 @@ class MappedBench {
   void start_mmap() {
     std::vector<std::string> words{std::filesystem::read_symlink("/proc/self/exe").string(), "bench-mmap", plain_};
     if (!limited()) words.emplace_back("--cold");
-    mmap_.emplace(std::move(words), options_.mmap_group);
+    mmap_ = std::make_unique<ReaderProcess>(std::move(words), options_.mmap_group);
   }
   /// Null when there is none.
   std::unique_ptr<ReaderProcess> rival(std::uint64_t page_bytes) const {
@@ -305,7 +305,7 @@ class MappedBench {
   std::string plain_;
   IoSupport window_;
   std::uint64_t seed_ = 1;
-  std::optional<ReaderProcess> mmap_;
+  std::unique_ptr<ReaderProcess> mmap_;
   std::vector<OtherWay> others_;  // of the rows that come next
 };
 
