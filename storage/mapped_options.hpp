@@ -13,7 +13,7 @@ struct MappedOptions {
   /// Pages are written back as a whole. Saves a copy of each page at its first store; but what other ranks have written
   /// meanwhile to other bytes of the page is lost. Off: only bytes that have changed are written.
   bool whole_pages = false;
-  /// While functions run in the window, they and the rank's loop share a core: a fault is then a switch between
+  /// While functions run in the window, they share a core with the rank's loop: a fault is then a switch between
   /// threads, and not the wake-up of another core. For one thread that goes through the window at random.
   bool one_core = false;
 };

@@ -102,6 +102,7 @@ Task<std::invoke_result_t<Function&>> MappedSegment::run(Function function) {
   Call call{function, {}, nullptr};
   co_await threads().run(&Call::make, &call);
   if (call.error) std::rethrow_exception(call.error);
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): set where there was no error
   if constexpr (!std::is_void_v<Result>) co_return std::move(*call.result);
 }
 

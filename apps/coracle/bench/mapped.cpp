@@ -86,6 +86,7 @@ class MappedBench {
       fmt::print(stderr, "coracle bench mapped: no window: {}; {}\n", window_.reason, window_.remedy);
     co_await write_plain_file(bench_.self, plain_, options_.file_bytes());
     start_mmap();
+    warm_up(*mmap_, pages_);
     for (const std::uint64_t page_bytes : kPageBytes) {
       co_await write_segment(bench_.self, paged(page_bytes, cache_bytes(page_bytes)));
       co_await with_window(page_bytes);
@@ -121,7 +122,7 @@ class MappedBench {
   void start_mmap() {
     std::vector<std::string> words{std::filesystem::read_symlink("/proc/self/exe").string(), "bench-mmap", plain_};
     if (!limited()) words.emplace_back("--cold");
-    mmap_.emplace(std::move(words), options_.mmap_group);
+    mmap_ = std::make_unique<ReaderProcess>(std::move(words), options_.mmap_group);
   }
   /// Null when there is none.
   std::unique_ptr<ReaderProcess> rival(std::uint64_t page_bytes) const {
@@ -146,9 +147,10 @@ class MappedBench {
     contest.fix_count(contender, pages);
     return contender;
   }
-  /// What a batch begins with must be what a long run begins with: full memory.
-  void warm_up(ReaderProcess& reader) {
-    if (!bench_.plan.quick) reader.run({0, 1, {pages_, in_memory() * 5 / 4, seed_++, false}});
+  /// What a batch begins with must be what a long run begins with: full memory. And disks may have caches of their own:
+  /// at first, everything is read once.
+  void warm_up(ReaderProcess& reader, std::uint64_t pages) const {
+    if (!bench_.plan.quick) reader.run({0, 1, {pages_, pages, 0, false}});
   }
 
   // --- the parts ---
@@ -158,8 +160,8 @@ class MappedBench {
     PagedSegment segment = co_await PagedSegment::open(bench_.self.world(), options);
     {
       Gets gets(segment);
-      warm_up(*mmap_);
-      if (!bench_.plan.quick) co_await gets.in_order(in_memory());
+      warm_up(*mmap_, in_memory() * 5 / 4);
+      if (!bench_.plan.quick) co_await gets.in_order(pages_);
       Contest contest(bench_.self, bench_.plan);
       const auto many = contest.add([&](std::uint64_t n) { return gets.random(kDepth, n, seed_ += 100); });
       const auto one = contest.add([&](std::uint64_t n) { return gets.random(1, n, seed_ += 100); });
@@ -204,8 +206,8 @@ class MappedBench {
 
   Task<> random_loads(MappedSegment& window, const char* name, ReaderProcess* beside) {
     const Loads loads(window, pages_);
-    warm_up(*mmap_);
-    if (beside != nullptr) warm_up(*beside);
+    warm_up(*mmap_, in_memory() * 5 / 4);
+    if (beside != nullptr) warm_up(*beside, in_memory() * 5 / 4);
     if (!bench_.plan.quick) co_await loads.in_order(0, in_memory());
     for (const std::uint64_t threads : {std::uint64_t{1}, kReaders}) {
       const std::uint64_t pages = threads == 1 ? 2000 : 8000;
@@ -228,6 +230,7 @@ class MappedBench {
     std::optional<Loads> loads;
     if (window) loads.emplace(*window, pages_);
     Gets gets(segment);
+    if (!bench_.plan.quick && segment.page_bytes() > kNumberedPage) co_await gets.in_order(pages_);
     Contest contest(bench_.self, bench_.plan);
     const std::uint64_t pages = bench_.plan.quick ? 2 * kMappedChunk / kNumberedPage : in_memory();
     std::uint64_t at = pages_ / 3, mmap_at = 0, rival_at = 0;
@@ -302,7 +305,7 @@ class MappedBench {
   std::string plain_;
   IoSupport window_;
   std::uint64_t seed_ = 1;
-  std::optional<ReaderProcess> mmap_;
+  std::unique_ptr<ReaderProcess> mmap_;
   std::vector<OtherWay> others_;  // of the rows that come next
 };
 
