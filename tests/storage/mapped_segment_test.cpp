@@ -4,7 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <sched.h>
+#include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <functional>
@@ -203,6 +205,41 @@ Task<> counters_evicted(Rank&, PagedSegment& segment, MappedSegment& window) {
   CHECK(own == 4 * rounds);
 }
 
+/// Stores as soon as the page is there and may be stored to, without asking for either: by system calls, which fail
+/// until then. Whether it could before it was told to stop.
+bool store_at_once(std::uint64_t& word, std::uint64_t value, const std::atomic<bool>& stop) {
+  std::array<int, 2> ends{};
+  if (::pipe(ends.data()) != 0) return false;
+  bool stored = ::write(ends[1], &value, sizeof value) != sizeof value;
+  while (!stored && !stop) stored = ::read(ends[0], &word, sizeof word) == sizeof word;
+  for (const int end : ends) ::close(end);
+  return stored;
+}
+
+/// A huge page that is moved in is not protected at first.
+Task<> stores_between(Rank&, PagedSegment& segment, MappedSegment& window) {
+  const std::size_t page_words = segment.page_bytes() / 8;
+  const auto view = window.as<std::uint64_t>();
+  std::size_t hits = 0, lost = 0;
+  for (std::uint64_t round = 1; round <= 200; ++round) {
+    const std::size_t page = round % segment.pages() * page_words;
+    std::atomic<bool> stop = false;
+    bool stored = false;
+    std::thread storer([&] { stored = store_at_once(view[page + 9], round, stop); });
+    co_await sleep_for(std::chrono::milliseconds(2));  // it tries now
+    co_await window.run([view, page] { return view[page]; });
+    stop = true;
+    storer.join();
+    co_await window.sync();
+    std::uint64_t seen = 0;
+    co_await segment.get((page + 9) * 8, std::as_writable_bytes(std::span(&seen, 1)));
+    hits += stored ? 1 : 0;
+    lost += stored && seen != round ? 1 : 0;
+  }
+  MESSAGE(hits << " of 200 stores came between");
+  CHECK(lost == 0);
+}
+
 // --- coherence ---
 
 Task<> synchronised(Rank&, PagedSegment& segment, MappedSegment& window) {
@@ -315,6 +352,11 @@ TEST_CASE("window: pages of every size read ahead and moved hold what was put an
 TEST_CASE("window: no store is lost to evictions of huge pages") {
   run_with_window(6 * kHugePage / 8, window_of(4, false, kHugePage), counters_evicted, kHugePage);
   run_with_window(6 * kHugePage / 8, window_of(4, true, kHugePage), counters_evicted, kHugePage);
+}
+
+TEST_CASE("window: no store is lost that comes before a moved page is protected") {
+  run_with_window(6 * kHugePage / 8, window_of(4, false, kHugePage), stores_between, kHugePage);
+  run_with_window(6 * kHugePage / 8, window_of(4, true, kHugePage), stores_between, kHugePage);
 }
 
 TEST_CASE("window: no store is lost to thousands of evictions") {
