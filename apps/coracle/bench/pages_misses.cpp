@@ -143,9 +143,10 @@ class Misses {
 Task<> bench_page_misses(Bench& bench) {
   for (const std::uint64_t page_bytes : kPages) {
     const PagesOptions& sizes = *bench.pages;
-    // Of small caches half is read ahead at most; there must be some pages in it.
-    PagedOptions options =
-        paged_options(bench, sizes.file_bytes, page_bytes, std::max<std::uint64_t>(sizes.cache_bytes, 16 * page_bytes));
+    // Half of a cache is read ahead at most; there must be some pages in it. And the file must not fit.
+    const std::uint64_t cache_bytes =
+        std::min(std::max<std::uint64_t>(sizes.cache_bytes, 16 * page_bytes), sizes.file_bytes / 2);
+    PagedOptions options = paged_options(bench, sizes.file_bytes, page_bytes, cache_bytes);
     options.eviction = storage::EvictionKind::lru;  // arc would find a part of a file that is read again and again
     PagedSegment segment = co_await written_segment(bench.self, options);
     {
