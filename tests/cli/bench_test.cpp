@@ -260,7 +260,7 @@ Parts parts_of(const nlohmann::json& tables) {
 Parts pages_parts(std::vector<std::string> options) {
   const coracle::test::TemporaryFolder folder;
   const std::string path = std::filesystem::path(folder.file("x")).parent_path();
-  options.insert(options.end(), {"--path", path, "--file-bytes", "16M", "--cache-bytes", "8M"});
+  options.insert(options.end(), {"--path", path, "--file-bytes", "32M", "--cache-bytes", "8M"});
   const nlohmann::json tables = tables_of("pages", options);
   CHECK(std::filesystem::is_empty(path));
   return parts_of(tables);

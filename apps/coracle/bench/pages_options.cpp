@@ -16,7 +16,7 @@ namespace coracle::bench {
 namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
-constexpr std::uint64_t kFileBytesMin = 16 * kMiB;
+constexpr std::uint64_t kFileBytesMin = 32 * kMiB;
 constexpr std::uint64_t kFileBytesMax = 64 * 1024 * kMiB;
 constexpr std::uint64_t kCacheBytesMin = 8 * kMiB;
 constexpr std::uint64_t kLargestPage = 4 * kMiB;
