@@ -84,19 +84,13 @@ void CacheKeeper::post(Node to, PageLetter letter, PageBuffers::Buffer page) {
 }
 
 Task<> CacheKeeper::send_letter_and_page(std::uint32_t to, PageLetter letter, PageBuffers::Buffer page) {
-  const PageLetter::Words words = letter.words(shape_.segment);
-  const std::span<const std::byte> bytes(page.data(), frames_.shape().page_bytes);
-  try {
-    co_await rank_.request(to, receive_letter, bytes, words.kind, letter.page, words.frame, words.numbers, letter.from);
-  } catch (const Error&) {
-    // As for letters.
-  }
+  co_await send_letter(to, letter, std::span(page.data(), frames_.shape().page_bytes));
 }
 
-Task<> CacheKeeper::send_letter(std::uint32_t to, PageLetter letter) {
+Task<> CacheKeeper::send_letter(std::uint32_t to, PageLetter letter, std::span<const std::byte> page) {
   const PageLetter::Words words = letter.words(shape_.segment);
   try {
-    co_await rank_.request(to, receive_letter, {}, words.kind, letter.page, words.frame, words.numbers, letter.from);
+    co_await rank_.request(to, receive_letter, page, words.kind, letter.page, words.frame, words.numbers, letter.from);
   } catch (const Error&) {
     // The peer is lost, which lost() is told of, or this rank ends.
   }

@@ -142,7 +142,8 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
 
   static void receive_letter(Rank& rank, const Message& message);
   static void receive_recall(Rank& rank, const Message& message);
-  Task<> send_letter(std::uint32_t to, PageLetter letter);
+  /// `page`: what goes with it; it must live until then.
+  Task<> send_letter(std::uint32_t to, PageLetter letter, std::span<const std::byte> page = {});
   Task<> send_letter_and_page(std::uint32_t to, PageLetter letter, PageBuffers::Buffer page);
   Task<> send_recall(std::uint32_t to, std::uint64_t page);
   static Task<> run(std::shared_ptr<CacheKeeper> self, Task<> task);

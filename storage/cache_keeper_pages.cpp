@@ -182,9 +182,7 @@ Task<> CacheKeeper::send_page(std::uint32_t frame, std::uint64_t page, Node to, 
     const std::span<const std::byte> bytes(frames_.bytes_of(frame), frames_.shape().page_bytes);
     if (to != shape_.own && goes_with_letter(to, target)) {
       letter.from = shape_.own;
-      const PageLetter::Words words = letter.words(shape_.segment);
-      co_await rank_.request(peers_[to].rank, receive_letter, bytes, words.kind, letter.page, words.frame,
-                             words.numbers, letter.from);
+      co_await send_letter(peers_[to].rank, letter, bytes);
     } else {
       if (to != shape_.own) co_await rank_.put(bytes, remote_frame(to, target));
       post(to, letter);

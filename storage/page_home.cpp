@@ -64,7 +64,7 @@ void PageHome::refuse_all() {
   }
 }
 
-void PageHome::perform(std::uint64_t page, const HomeActions& actions) {
+void PageHome::perform(std::uint64_t page, const HomeActions& actions, PageBuffers::Buffer* with_letter) {
   const CacheKeeper::Hold hold(keeper_);
   for (const HomeAction& action : actions) {
     switch (action.deed) {
@@ -77,8 +77,8 @@ void PageHome::perform(std::uint64_t page, const HomeActions& actions) {
         const bool forwards =
             action.message.verb == Verb::forward_shared || action.message.verb == Verb::forward_exclusive;
         if (forwards) letter.frame = frame_of(page, action.message.requester);
-        if (letter.from_ssd && with_letter_ != nullptr)
-          keeper_.post(action.to, letter, std::move(*std::exchange(with_letter_, nullptr)));
+        if (letter.from_ssd && with_letter != nullptr)
+          keeper_.post(action.to, letter, std::move(*std::exchange(with_letter, nullptr)));
         else
           keeper_.post(action.to, letter);
         break;
@@ -116,8 +116,7 @@ Task<> PageHome::read(std::uint64_t page, Node requester, std::uint32_t frame) {
     const Result<> sent = co_await as_result(keeper_.rank().put(read, keeper_.remote_frame(requester, frame)));
     static_cast<void>(sent);  // a requester that is lost: dead() is told of it
   }
-  if (with_letter) with_letter_ = &buffer;
-  answer_read(page, failure);
+  answer_read(page, failure, with_letter ? &buffer : nullptr);
 }
 
 Task<PageFailure> PageHome::read_to(std::uint64_t page, std::byte* target) {
@@ -134,12 +133,11 @@ Task<PageFailure> PageHome::read_to(std::uint64_t page, std::byte* target) {
   co_return failure;
 }
 
-void PageHome::answer_read(std::uint64_t page, PageFailure failure) {
+void PageHome::answer_read(std::uint64_t page, PageFailure failure, PageBuffers::Buffer* with_letter) {
   HomeActions actions = std::move(spare_);
   actions.clear();
   entry(page).page.on_ssd_read(failure, actions);
-  perform(page, actions);
-  with_letter_ = nullptr;
+  perform(page, actions, with_letter);
   spare_ = std::move(actions);
   keeper_.deliver();
 }

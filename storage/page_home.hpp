@@ -59,11 +59,12 @@ class PageHome {
   };
 
   Entry& entry(std::uint64_t page);
-  void perform(std::uint64_t page, const HomeActions& actions);
+  /// `with_letter`: the page that a letter with data from the SSD takes along; null: it was put before.
+  void perform(std::uint64_t page, const HomeActions& actions, PageBuffers::Buffer* with_letter = nullptr);
   std::uint32_t frame_of(std::uint64_t page, Node requester);
   Task<> read(std::uint64_t page, Node requester, std::uint32_t frame);
   Task<PageFailure> read_to(std::uint64_t page, std::byte* target);
-  void answer_read(std::uint64_t page, PageFailure failure);
+  void answer_read(std::uint64_t page, PageFailure failure, PageBuffers::Buffer* with_letter = nullptr);
   Task<> write(std::uint64_t page, Node owner, std::uint32_t frame);
   PageFailure note_failure(const Error& error);
   void transfer_ended() noexcept;
@@ -74,8 +75,7 @@ class PageHome {
   PageMap map_;
   PageBuffers buffers_;
   std::unordered_map<std::uint64_t, Entry> entries_;
-  PageBuffers::Buffer* with_letter_ = nullptr;  // the page that the next letter with data takes along
-  HomeActions spare_;                           // so that messages need no allocation
+  HomeActions spare_;  // so that messages need no allocation
   std::string last_failure_;
   std::size_t transfers_ = 0;  // of the file, under way
   bool checkpointing_ = false;

@@ -65,7 +65,6 @@ class WindowPages {
   void serve_one(const Userfault::Fault& fault);
   void give_up(const Userfault::Fault& fault, const std::exception_ptr& error) noexcept;
   void serve_known(std::uint64_t number, Page& page, bool writing);
-  void serve_missing(std::uint64_t page, bool writing);
   void fetch_ahead(std::uint64_t page);
   enum class Reason { load, store, ahead, mark };
   void begin_fetch(std::uint64_t number, Reason reason);

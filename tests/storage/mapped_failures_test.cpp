@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <fstream>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -79,19 +80,30 @@ bool damage(const std::string& path, std::uint64_t first_word) {
   return found;
 }
 
+/// Pages full of one word each, unlike what else a file holds.
+Words numbered_pages(std::size_t count) {
+  Words words(count * kWords);
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = 0x1234567800000000 + i / kWords;
+  return words;
+}
+
+/// A new segment that holds these bytes, and is closed again.
+Task<> write_segment(Rank& self, const PagedOptions& options, std::span<const std::byte> bytes) {
+  PagedSegment segment = co_await PagedSegment::create(self.world(), options);
+  co_await segment.put(0, bytes);
+  co_await segment.close();
+}
+
 Task<> page_damaged(Rank& self) {
   const SignalsCaught caught;
   const TemporaryFolder folder;
   const PagedOptions options = options_of(folder, 20 * kPage);
-  PagedSegment segment = co_await PagedSegment::create(self.world(), options);
-  Words words(20 * kWords);
-  for (std::size_t i = 0; i < words.size(); ++i) words[i] = 0x1234567800000000 + i / kWords;
+  Words words = numbered_pages(20);
   const auto source = bytes_of(words);
-  co_await segment.put(0, source);
-  co_await segment.close();
+  co_await write_segment(self, options, source);
   REQUIRE(damage(options.path + ".0", words[7 * kWords]));
 
-  segment = co_await PagedSegment::open(self.world(), options);
+  PagedSegment segment = co_await PagedSegment::open(self.world(), options);
   MappedSegment window = co_await MappedSegment::map(self, segment, window_of(8));
   const std::byte* bad = window.data() + 7 * kPage + 50;
   const int signal = co_await window.run([bad] { return signal_of_load(bad); });
@@ -115,13 +127,10 @@ Task<> page_damaged(Rank& self) {
 Task<> not_written_back(Rank& self) {
   const TemporaryFolder folder;
   const PagedOptions options = options_of(folder, 80 * kPage);
-  PagedSegment segment = co_await PagedSegment::create(self.world(), options);
-  Words words(80 * kWords);
-  for (std::size_t i = 0; i < words.size(); ++i) words[i] = 0x1234567800000000 + i / kWords;
+  Words words = numbered_pages(80);
   const auto source = bytes_of(words);
-  co_await segment.put(0, source);
-  co_await segment.close();
-  segment = co_await PagedSegment::open(self.world(), options);
+  co_await write_segment(self, options, source);
+  PagedSegment segment = co_await PagedSegment::open(self.world(), options);
   MappedSegment window = co_await MappedSegment::map(self, segment, window_of(4));
   const auto view = window.as<std::uint64_t>();
   co_await window.run([view] { view[7 * kWords + 300] = 99; });

@@ -113,7 +113,6 @@ class MappedBench {
     options.page_bytes = page_bytes;
     options.cache_bytes = cache_bytes;
     options.replace = true;
-    options.read_ahead_pages = static_cast<std::uint32_t>(std::clamp<std::uint64_t>((8 << 20) / page_bytes, 4, 32));
     return options;
   }
 
@@ -191,21 +190,21 @@ class MappedBench {
       if (page_bytes == kNumberedPage && window_.available) {
         mapped.one_core = true;
         window.emplace(co_await MappedSegment::map(bench_.self, segment, mapped));
-        co_await random_loads(*window, "window, one core", beside.get());
+        co_await random_loads(*window, segment, "window, one core", beside.get());
         co_await window->unmap();
         mapped.one_core = false;
       }
       window.reset();
       if (window_.available) window.emplace(co_await MappedSegment::map(bench_.self, segment, mapped));
-      if (page_bytes == kNumberedPage && window) co_await random_loads(*window, "window", beside.get());
+      if (page_bytes == kNumberedPage && window) co_await random_loads(*window, segment, "window", beside.get());
       co_await in_order(segment, window, beside.get());
       if (window) co_await window->unmap();
     }
     co_await segment.close();
   }
 
-  Task<> random_loads(MappedSegment& window, const char* name, ReaderProcess* beside) {
-    const Loads loads(window, pages_);
+  Task<> random_loads(MappedSegment& window, PagedSegment& segment, const char* name, ReaderProcess* beside) {
+    const Loads loads(window, segment, pages_);
     warm_up(*mmap_, in_memory() * 5 / 4);
     if (beside != nullptr) warm_up(*beside, in_memory() * 5 / 4);
     if (!bench_.plan.quick) co_await loads.in_order(0, in_memory());
@@ -228,7 +227,7 @@ class MappedBench {
 
   Task<> in_order(PagedSegment& segment, std::optional<MappedSegment>& window, ReaderProcess* beside) {
     std::optional<Loads> loads;
-    if (window) loads.emplace(*window, pages_);
+    if (window) loads.emplace(*window, segment, pages_);
     Gets gets(segment);
     if (!bench_.plan.quick && segment.page_bytes() > kNumberedPage) co_await gets.in_order(pages_);
     Contest contest(bench_.self, bench_.plan);

@@ -1,12 +1,10 @@
 // From words to what is measured, and back.
 #include "apps/coracle/bench/mapped_options.hpp"
 
-#include <fmt/format.h>
-
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
-#include "apps/coracle/units.hpp"
+#include "apps/coracle/bench/pages_options.hpp"
 #include "runtime/error.hpp"
 
 namespace coracle::bench {
@@ -15,7 +13,6 @@ namespace {
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kMemoryMin = 16 * kMiB;
 constexpr std::uint64_t kMemoryMax = 16 * 1024 * kMiB;
-constexpr std::uint64_t kMultiple = 4 * kMiB;
 
 }  // namespace
 
@@ -40,11 +37,8 @@ void add_mapped_rank_options(CLI::App& command, MappedWords& words) {
 }
 
 MappedBenchOptions mapped_options(const MappedWords& words, const std::string& path) {
-  const auto bytes = parse_bytes(words.memory_bytes);
-  if (!bytes || *bytes < kMemoryMin || *bytes > kMemoryMax || *bytes % kMultiple != 0)
-    throw CLI::ValidationError(fmt::format("--memory-bytes {}: must be a multiple of 4M, from {}M to {}M",
-                                           words.memory_bytes, kMemoryMin / kMiB, kMemoryMax / kMiB));
-  return {path, *bytes, words.rival, words.own_group, words.mmap_group, words.rival_group, words.no_group};
+  const std::uint64_t bytes = whole_pages("--memory-bytes", words.memory_bytes, kMemoryMin, kMemoryMax);
+  return {path, bytes, words.rival, words.own_group, words.mmap_group, words.rival_group, words.no_group};
 }
 
 std::vector<std::string> to_arguments(const MappedWords& words) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "apps/coracle/bench/pages.hpp"
 #include "runtime/error.hpp"
 #include "runtime/join.hpp"
 #include "runtime/scope.hpp"
@@ -49,6 +50,7 @@ Task<> Gets::in_order(std::uint64_t count) {
     bytes -= part;
   }
   check(wrong, "get");
+  co_await finish_reading_ahead(segment_);
 }
 
 Task<> Loads::random(std::uint64_t threads, std::uint64_t count, std::uint64_t seed) const {
@@ -60,7 +62,8 @@ Task<> Loads::random(std::uint64_t threads, std::uint64_t count, std::uint64_t s
 }
 
 Task<> Loads::in_order(std::uint64_t first, std::uint64_t count) const {
-  return load({pages_, count, first % pages_, false});
+  co_await load({pages_, count, first % pages_, false});
+  co_await finish_reading_ahead(segment_);
 }
 
 Task<> Loads::load(LoadPlan plan) const {

@@ -33,7 +33,8 @@ class Gets {
 
 class Loads {
  public:
-  Loads(MappedSegment& window, std::uint64_t pages) noexcept : window_(window), pages_(pages) {}
+  Loads(MappedSegment& window, PagedSegment& segment, std::uint64_t pages) noexcept
+      : window_(window), segment_(segment), pages_(pages) {}
   /// `count` pages by so many threads together.
   Task<> random(std::uint64_t threads, std::uint64_t count, std::uint64_t seed) const;
   /// From page `first` on, by one thread.
@@ -43,6 +44,7 @@ class Loads {
   Task<> load(LoadPlan plan) const;
 
   MappedSegment& window_;
+  PagedSegment& segment_;
   std::uint64_t pages_;
 };
 

@@ -3,12 +3,15 @@
 #include "apps/coracle/bench/pages.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <numeric>
 #include <random>
 
 #include "apps/coracle/bench/raw_reads.hpp"
 #include "collectives/collectives.hpp"
+#include "runtime/error.hpp"
+#include "runtime/event.hpp"
 
 namespace coracle::bench {
 
@@ -61,6 +64,21 @@ Task<PagedSegment> written_segment(Rank& self, PagedOptions options) {
   }
   PagedSegment segment = co_await PagedSegment::open(self.world(), options);
   co_return segment;
+}
+
+Task<> finish_reading_ahead(PagedSegment& segment) {
+  constexpr auto kPatience = std::chrono::seconds(10);
+  constexpr int kTurns = 32;  // without a new request: whoever reads ahead asks for more as pages come
+  const auto begin = std::chrono::steady_clock::now();
+  std::uint64_t asked = 0;
+  for (int turns = 0; turns < kTurns; ++turns) {
+    const PagedCounts counts = segment.counts();
+    if (counts.misses != asked || counts.ssd_reads < counts.misses) turns = 0;
+    asked = counts.misses;
+    co_await yield();
+    if (std::chrono::steady_clock::now() - begin > kPatience)
+      throw Error(std::make_error_code(std::errc::io_error), "pages that were read ahead have not come: see dmesg");
+  }
 }
 
 PagedCounts since(const PagedCounts& before, const PagedCounts& now) {

@@ -40,6 +40,10 @@ PagedOptions paged_options(const Bench& bench, std::uint64_t bytes, std::uint64_
                            std::uint64_t cache_bytes);
 /// A new segment in which every page has been written once, by rank 0, and none is cached. Collective.
 Task<PagedSegment> written_segment(Rank& self, PagedOptions options);
+/// Until nothing is on its way to the cache: so that each batch reads as many pages as it is measured by, and none
+/// while others are measured. Of a segment that was written whole and that this rank alone reads.
+Task<> finish_reading_ahead(PagedSegment& segment);
+
 /// Of what the segment's cache has done between two moments.
 PagedCounts since(const PagedCounts& before, const PagedCounts& now);
 /// Of all members' caches together; collective.

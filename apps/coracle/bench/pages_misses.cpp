@@ -5,7 +5,6 @@
 
 #include "apps/coracle/bench/pages.hpp"
 #include "apps/coracle/bench/raw_reads.hpp"
-#include "runtime/event.hpp"
 #include "runtime/join.hpp"
 #include "runtime/scope.hpp"
 
@@ -102,18 +101,14 @@ class Misses {
       at_ = at_ + part == segment_.bytes() ? 0 : at_ + part;
       bytes -= part;
     }
-    co_await finish_reading_ahead();
+    co_await finish_reading_ahead(segment_);
   }
   Task<> pin_on(PageWalk& walk, std::uint64_t count) {
     for (; count > 0; --count) {
       const PinnedPage page = co_await segment_.pin(walk.next());
       static_cast<void>(opaque(page.bytes().data()));
     }
-    co_await finish_reading_ahead();
-  }
-  /// So that each batch reads as many pages as it is measured by, and none while the limit is measured.
-  Task<> finish_reading_ahead() {
-    while (segment_.counts().ssd_reads < segment_.counts().misses) co_await yield();
+    co_await finish_reading_ahead(segment_);
   }
 
   void add(const char* title, std::string name, const Contest& contest, std::size_t ours, std::size_t limit,

@@ -21,15 +21,15 @@ constexpr std::uint64_t kFileBytesMax = 64 * 1024 * kMiB;
 constexpr std::uint64_t kCacheBytesMin = 8 * kMiB;
 constexpr std::uint64_t kLargestPage = 4 * kMiB;
 
-std::uint64_t bytes_of(const char* option, const std::string& word, std::uint64_t least, std::uint64_t most) {
+}  // namespace
+
+std::uint64_t whole_pages(const char* option, const std::string& word, std::uint64_t least, std::uint64_t most) {
   const auto bytes = parse_bytes(word);
   if (!bytes || *bytes < least || *bytes > most || *bytes % kLargestPage != 0)
     throw CLI::ValidationError(
         fmt::format("{} {}: must be a multiple of 4M, from {}M to {}M", option, word, least / kMiB, most / kMiB));
   return *bytes;
 }
-
-}  // namespace
 
 void add_pages_options(CLI::App& command, PagesWords& words) {
   command.add_option("--path", words.path, "Folder on the SSD to measure (default: that of temporary files)")
@@ -45,8 +45,8 @@ void add_pages_options(CLI::App& command, PagesWords& words) {
 PagesOptions pages_options(const PagesWords& words) {
   PagesOptions options;
   options.path = words.path;
-  options.file_bytes = bytes_of("--file-bytes", words.file_bytes, kFileBytesMin, kFileBytesMax);
-  options.cache_bytes = bytes_of("--cache-bytes", words.cache_bytes, kCacheBytesMin, options.file_bytes / 2);
+  options.file_bytes = whole_pages("--file-bytes", words.file_bytes, kFileBytesMin, kFileBytesMax);
+  options.cache_bytes = whole_pages("--cache-bytes", words.cache_bytes, kCacheBytesMin, options.file_bytes / 2);
   return options;
 }
 

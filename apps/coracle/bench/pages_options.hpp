@@ -24,6 +24,8 @@ struct PagesOptions {
 
 /// Adds the options to a command; `words` must outlive it.
 void add_pages_options(CLI::App& command, PagesWords& words);
+/// The bytes that `word` says, for an option that takes whole pages of every size. Throws CLI::ValidationError.
+std::uint64_t whole_pages(const char* option, const std::string& word, std::uint64_t least, std::uint64_t most);
 /// Throws CLI::ValidationError for words that mean nothing.
 PagesOptions pages_options(const PagesWords& words);
 /// As arguments of another command with the same options.
