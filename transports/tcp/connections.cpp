@@ -68,6 +68,7 @@ void Incoming::raise_signal(std::byte* place, std::uint64_t add) noexcept {
 }
 
 void Incoming::on_message(const MessageHeader& header, std::span<const std::byte> payload) noexcept {
+  transport_.count_message();
   rank_.deliver(header, Message(transport_, peer_, header, payload));
 }
 

@@ -43,7 +43,8 @@ class Outgoing final : private InitiatorUser {
   /// The kernel has let go of all buffers.
   bool idle() const noexcept { return !stream_ || stream_->idle(); }
 
-  std::uint64_t last_use = 0;  ///< In submissions of the transport.
+  std::uint64_t last_use = 0;           ///< In submissions of the transport.
+  std::uint64_t last_message_turn = 0;  ///< Of the transport, when a message was submitted.
 
  private:
   void on_reply(const MessageHeader& header, std::span<const std::byte> payload) noexcept override;

@@ -60,7 +60,13 @@ void TcpTransport::submit(Operation& operation) noexcept {
   if (entry.outgoing->channel().has_left()) return entry.held.push(operation);
   const bool message = operation.verb == Operation::Verb::request;  // which may be gone after the next line
   entry.outgoing->submit(operation);
-  if (message && ++messages_this_turn_ <= kMessagesAtOnce) entry.outgoing->send_now();
+  if (message && leaves_at_once(*entry.outgoing)) entry.outgoing->send_now();
+}
+
+bool TcpTransport::leaves_at_once(Outgoing& outgoing) noexcept {
+  if (polling_) return false;
+  const bool first = std::exchange(outgoing.last_message_turn, turns_) != turns_;
+  return (first || came_this_turn_ < 2) && ++left_this_turn_ <= kMessagesAtOnce;
 }
 
 void TcpTransport::reply(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept {
@@ -163,10 +169,13 @@ void TcpTransport::limit_connections() {
 }
 
 bool TcpTransport::poll() noexcept {
-  messages_this_turn_ = 0;
+  ++turns_;
+  came_this_turn_ = left_this_turn_ = 0;
+  polling_ = true;
   // First what has come: the answers to it leave in this turn.
   bool progress = rank_.loop().io().poll();
   if (driver_) progress |= driver_->poll();
+  polling_ = false;
   if (attention_) [[unlikely]] {
     attention_ = false;
     look_after_all();

@@ -35,6 +35,9 @@ class TcpTransport final : public Transport, public ChannelWatcher {
   void peer_lost(std::uint32_t peer) noexcept override;
   bool leave() noexcept override;
 
+  /// A message of a peer has come.
+  void count_message() noexcept { ++came_this_turn_; }
+
   /// "io_uring" or "readiness".
   const char* driver_name() const noexcept { return driver_ ? "io_uring" : "readiness"; }
   /// Connections that are open now, and that were ever made by this rank.
@@ -54,7 +57,10 @@ class TcpTransport final : public Transport, public ChannelWatcher {
 
  private:
   /// A rank may send a message and then compute: what it sends first in a turn goes out at once, what follows gathers.
+  /// But after a turn in which several messages came together, only the first to each peer: those that answer gather
+  /// too, or each would cost a system call here and there.
   static constexpr std::uint32_t kMessagesAtOnce = 8;
+  bool leaves_at_once(Outgoing& outgoing) noexcept;
 
   struct Peer {
     std::unique_ptr<Outgoing> outgoing;
@@ -89,7 +95,10 @@ class TcpTransport final : public Transport, public ChannelWatcher {
   std::uint64_t submissions_ = 0;
   std::uint64_t connections_made_ = 0;
   std::size_t open_outgoing_ = 0;
-  std::uint32_t messages_this_turn_ = 0;
+  std::uint64_t turns_ = 0;
+  std::uint32_t came_this_turn_ = 0;  // messages
+  std::uint32_t left_this_turn_ = 0;
+  bool polling_ = false;  // what is submitted meanwhile leaves when all that came has been looked at
   std::uint32_t next_stranger_ = 0;
   bool attention_ = false;
   bool leaving_ = false;

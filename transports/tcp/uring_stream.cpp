@@ -57,7 +57,7 @@ UringDriver::UringDriver(UringPort& port, std::uint32_t spins) : port_(port), ma
   }
   buffer_ring_ = static_cast<io_uring_buf_ring*>(memory);
   io_uring_buf_ring_init(buffer_ring_);
-  asked_bytes_.resize(kBufferBytes);
+  asked_bytes_.resize(kAskedBytes);
   asked_.reserve(kAskedMax);
   buffers_.reset(new std::byte[kBuffers * kBufferBytes]);  // touched when used
   for (unsigned id = 0; id < kBuffers; ++id)

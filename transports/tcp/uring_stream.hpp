@@ -46,6 +46,8 @@ class UringDriver {
   static constexpr std::uint32_t kVainTurnsMax = 200;
   /// So many streams at most: each costs a system call a turn. (Two ranks that ask each other have two.)
   static constexpr std::size_t kAskedMax = 4;
+  /// Of one such call: what has come together is taken together, and its answers leave together.
+  static constexpr std::size_t kAskedBytes = 64 * 1024;
 
   UringDriver(UringPort& port, std::uint32_t spins);
   bool flush() noexcept;
