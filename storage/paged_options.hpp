@@ -37,7 +37,7 @@ struct PagedOptions {
   storage::EvictionKind eviction = storage::EvictionKind::arc;
   /// Misses are served by peers that have the page, before the SSD. Off: each goes to the home's SSD (for comparison).
   bool cooperative = true;
-  /// Pages read ahead of a sequential reader, at most; half of them are on their way at once. 0: none. Unset: 16 MiB,
+  /// Pages read ahead of a sequential reader, at most; half of them are on their way at once. 0: none. Unset: 32 MiB,
   /// from 4 to 128 pages. Never more than half of the cache.
   std::optional<std::uint32_t> read_ahead_pages;
   /// Dirty pages of a cache, at most, as a share of it: above, writers wait until some have been written home.

@@ -13,7 +13,7 @@ namespace coracle::storage {
 
 /// How far to read ahead in such a cache (see PagedOptions::read_ahead_pages).
 inline std::uint32_t read_ahead_pages(std::optional<std::uint32_t> wished, const Frames::Shape& cache) noexcept {
-  constexpr std::uint32_t kBytes = 16 << 20;
+  constexpr std::uint32_t kBytes = 32 << 20;
   const std::uint32_t usual = std::clamp(kBytes / cache.page_bytes, 4U, 128U);
   return std::min(wished.value_or(usual), cache.frames / 2);
 }
@@ -47,9 +47,14 @@ class ReadAhead {
     std::uint32_t distance = 0;  // 0: not yet known to be one
   };
   static constexpr std::size_t kSequences = 8;
-  static constexpr std::uint64_t kForgetAfter = 64;  // reads elsewhere
+  // In reads elsewhere: when another may have a sequence's place; and when it is taken to have ended, which is soon: one
+  // that begins where it ended (a loop over the same pages) must not share with it for long.
+  static constexpr std::uint64_t kForgetAfter = 64;
+  static constexpr std::uint64_t kEndedAfter = kSequences;
 
-  bool active(const Sequence& each) const noexcept { return each.distance > 0 && each.used_at + kForgetAfter > now_; }
+  bool used_within(std::uint64_t reads, const Sequence& each) const noexcept {
+    return each.distance > 0 && each.used_at + reads > now_;
+  }
 
   Pages follow(std::uint64_t first, std::uint64_t last) noexcept {
     ++now_;
@@ -58,7 +63,8 @@ class ReadAhead {
     if (latest_ == sequences_.end()) {
       // Single reads take each other's places, rather than that of a sequence that goes on.
       const auto less_needed = [this](const Sequence& one, const Sequence& other) {
-        return active(one) != active(other) ? active(other) : one.used_at < other.used_at;
+        const bool needed = used_within(kForgetAfter, other);
+        return used_within(kForgetAfter, one) != needed ? needed : one.used_at < other.used_at;
       };
       latest_ = std::min_element(sequences_.begin(), sequences_.end(), less_needed);
       *latest_ = {last + 1, last + 1, now_, 0};
@@ -71,9 +77,9 @@ class ReadAhead {
   }
   /// Of the pages that may be ahead, one sequence's.
   std::uint32_t share() const noexcept {
-    const auto others =
-        std::count_if(sequences_.begin(), sequences_.end(), [this](const Sequence& each) { return active(each); });
-    return std::max(pages_max_ / static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(others, 1)), 1U);
+    const auto going_on = std::count_if(sequences_.begin(), sequences_.end(),
+                                        [this](const Sequence& each) { return used_within(kEndedAfter, each); });
+    return std::max(pages_max_ / static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(going_on, 1)), 1U);
   }
   static Pages ahead_of(Sequence& sequence) noexcept {
     sequence.asked = std::max(sequence.asked, sequence.next);

@@ -77,8 +77,11 @@ std::pair<Slab<std::byte>, std::byte*> allocate_frames(Rank& rank, const Frames:
     Slab<std::byte> slab = rank.allocate_raw(bytes);
     const auto address = reinterpret_cast<std::uintptr_t>(slab.data());
     auto* memory = reinterpret_cast<std::byte*>((address + Frames::kAlignment - 1) & ~(Frames::kAlignment - 1));
-    // Only a hint: where the kernel refuses, pages are small and reads somewhat slower.
-    madvise(memory, std::size_t{shape.frames} * shape.page_bytes, MADV_HUGEPAGE);
+    // Only hints: where the kernel refuses, pages are small and reads somewhat slower. What was used for something else
+    // before is small pages until it is given back; one of them in a registered buffer lets the kernel split all of it.
+    const std::size_t frame_bytes = std::size_t{shape.frames} * shape.page_bytes;
+    madvise(memory, frame_bytes, MADV_DONTNEED);
+    madvise(memory, frame_bytes, MADV_HUGEPAGE);
     return {std::move(slab), memory};
   } catch (const Error& error) {
     throw Error(error.code(), fmt::format("a page cache of {} bytes on rank {} does not fit into the rank's segment; "

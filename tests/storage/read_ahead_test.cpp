@@ -92,6 +92,17 @@ TEST_CASE("reading ahead: several sequences are told apart and share the limit")
   CHECK(readers[0].furthest == 32);
 }
 
+TEST_CASE("reading ahead: who begins anew where he began before soon has all of the limit to himself") {
+  ReadAhead ahead(16);
+  for (int round = 0; round < 10; ++round) {
+    Reader reader{0};
+    for (int i = 0; i < 12; ++i) reader.read(ahead);
+    CHECK(reader.furthest == 16);
+    for (int i = 0; i < 20; ++i) reader.read(ahead);
+    CHECK(reader.surprised <= 2);
+  }
+}
+
 TEST_CASE("reading ahead: none where none is wished") {
   ReadAhead ahead(0);
   for (std::uint64_t page = 0; page < 10; ++page) CHECK(ahead.reads(page, page).count == 0);
@@ -99,8 +110,8 @@ TEST_CASE("reading ahead: none where none is wished") {
 
 TEST_CASE("reading ahead: how far follows from the page and never takes more than half of the cache") {
   CHECK(read_ahead_pages({}, Frames::Shape{100'000, 4096, 1}) == 128);
-  CHECK(read_ahead_pages({}, Frames::Shape{10'000, 256 << 10, 1}) == 64);
-  CHECK(read_ahead_pages({}, Frames::Shape{1000, 4 << 20, 1}) == 4);
+  CHECK(read_ahead_pages({}, Frames::Shape{10'000, 512 << 10, 1}) == 64);
+  CHECK(read_ahead_pages({}, Frames::Shape{1000, 4 << 20, 1}) == 8);
   CHECK(read_ahead_pages({}, Frames::Shape{4, 4 << 20, 1}) == 2);
   CHECK(read_ahead_pages(100, Frames::Shape{64, 4096, 1}) == 32);
   CHECK(read_ahead_pages(0, Frames::Shape{64, 4096, 1}) == 0);

@@ -85,11 +85,19 @@ Task<> Contest::run() {
   for (Contender& contender : contenders_) co_await sum_up(contender);
 }
 
+Figure Contest::of_pairs(std::size_t first, std::size_t second, double (*join)(double first, double second)) const {
+  std::vector<double> joined;
+  for (std::size_t i = 0; i < contenders_[first].samples.size(); ++i)
+    joined.push_back(join(contenders_[first].samples[i], contenders_[second].samples[i]));
+  return figure_of(std::move(joined));
+}
+
 Figure Contest::difference(std::size_t more, std::size_t less) const {
-  std::vector<double> differences;
-  for (std::size_t i = 0; i < contenders_[more].samples.size(); ++i)
-    differences.push_back(contenders_[more].samples[i] - contenders_[less].samples[i]);
-  return figure_of(std::move(differences));
+  return of_pairs(more, less, [](double first, double second) { return first - second; });
+}
+
+Figure Contest::ratio(std::size_t of, std::size_t to) const {
+  return of_pairs(of, to, [](double first, double second) { return first / second; });
 }
 
 }  // namespace coracle::bench

@@ -57,6 +57,8 @@ class Contest {
   Figure figure(std::size_t contender) const { return figure_of(contenders_[contender].samples); }
   /// Median of the differences of the batches of two contenders, which were measured one after the other.
   Figure difference(std::size_t more, std::size_t less) const;
+  /// Likewise of the ratios of their times, which a machine whose mood changes leaves as they are.
+  Figure ratio(std::size_t of, std::size_t to) const;
   /// Allocations per operation of all ranks, in the measured batches; rank 0 only.
   double allocations(std::size_t contender) const noexcept { return contenders_[contender].allocations; }
 
@@ -75,6 +77,7 @@ class Contest {
   Task<double> fastest_of_three(Contender& contender, std::uint64_t count);
   Task<> calibrate(Contender& contender);
   Task<> sum_up(Contender& contender);
+  Figure of_pairs(std::size_t first, std::size_t second, double (*join)(double first, double second)) const;
 
   Rank& self_;
   Plan plan_;
