@@ -2,9 +2,13 @@
 #include "storage/paged_segment.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
+#include <array>
 #include <coracle/coracle.hpp>
 #include <cstdint>
+#include <cstring>
 #include <numeric>
 #include <random>
 #include <string>
@@ -238,6 +242,26 @@ TEST_CASE("a page that can't be read tells what its home's file says") {
     const std::string words = co_await words_of(as_task(segment.get(0, std::as_writable_bytes(std::span(&value, 1)))));
     CHECK(has(words, "(page 0 of " + path + " does not match its checksum, read twice"));
     co_await segment.close();
+  });
+}
+
+TEST_CASE("frames begin as memory that nobody has touched, so that huge pages can be had for all of them") {
+  Job job;
+  job.run([](Rank& self, Job& here) -> Task<> {
+    constexpr std::size_t kBytes = 16 << 20;
+    {
+      const Slab<std::byte> before = self.allocate<std::byte>(kBytes);
+      std::memset(before.data(), 1, kBytes);
+    }
+    PagedSegment segment = co_await PagedSegment::create(self.world(), here.options(kBytes, kBytes / 4096 / 2));
+    const PinnedPage page = co_await segment.pin(0);
+    const auto address = reinterpret_cast<std::uintptr_t>(page.bytes().data());
+    auto* frames = reinterpret_cast<std::byte*>(address / (2 << 20) * (2 << 20));
+    std::array<unsigned char, (2 << 20) / 4096> touched{};
+    REQUIRE(::mincore(frames + (4 << 20), 2 << 20, touched.data()) == 0);
+    const auto count =
+        std::count_if(touched.begin(), touched.end(), [](unsigned char each) { return (each & 1) != 0; });
+    CHECK(count == 0);
   });
 }
 
