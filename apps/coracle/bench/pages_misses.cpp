@@ -63,12 +63,12 @@ class Misses {
  private:
   std::uint64_t batch_bytes() const noexcept {
     if (bench_.plan.quick) return kChunk;
-    return page_bytes_ == kSmallPage ? 4 * kChunk : 16 * kChunk;
+    return page_bytes_ == kSmallPage ? 4 * kChunk : 32 * kChunk;
   }
   /// Disks change their mood more than processors do.
   Plan many_batches() const noexcept {
     Plan plan = bench_.plan;
-    if (!plan.quick) plan.batches *= 3;
+    if (!plan.quick) plan.batches *= 2;
     return plan;
   }
   static void fixed(Contest& contest, std::size_t contender, std::uint64_t count) {
