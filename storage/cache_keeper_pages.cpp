@@ -109,6 +109,7 @@ void CacheKeeper::perform(std::uint32_t frame, const CacheAction& action) {
     case CacheDeed::became_writable:
       fill_for_whole(frame);
       head.allow(true, true);
+      if (last_copies_ != nullptr) last_copies_->became_only(frame);
       break;
     case CacheDeed::lost_write_right:
       head.allow(true, false);
@@ -328,6 +329,7 @@ Task<> CacheKeeper::watch_losses(Rank& rank, std::weak_ptr<CacheKeeper> keeper) 
 
 void CacheKeeper::lost(Node node) {
   if (home_ != nullptr) home_->dead(node);
+  if (last_copies_ != nullptr) last_copies_->lost();
   for (std::uint32_t frame = 0; frame < slots_.size(); ++frame) {
     const Slot& slot = slots_[frame];
     if (!slot.placed || shape_.map.home_of(slot.number) != node) continue;

@@ -53,6 +53,7 @@ coracle::test::PagedTraffic traffic_of(std::uint64_t seed) {
   options.eviction = static_cast<storage::EvictionKind>(random() % 3);
   options.cooperative = random() % 4 != 0;
   options.read_ahead_pages = static_cast<std::uint32_t>(random() % 3);
+  options.chances = static_cast<std::uint32_t>(random() % 4);
   options.model = SsdModel{1e9, 1e9, random() % 2 == 0 ? 1'000ULL : 100'000ULL};
   return traffic;
 }
