@@ -10,13 +10,12 @@
 namespace coracle::storage {
 namespace {
 
-/// A cache without a miss of its own for so long is idle, and so is a page that was not used for so long.
+/// A cache without a miss of its own for so long is idle, and so is a page that was not used for so long. So who has
+/// declined is not asked before that has passed.
 constexpr std::uint64_t kQuietNs = 1'000'000'000;
 /// After a refusal no page is handed on for a while, twice as long each time.
 constexpr std::uint64_t kRestMinNs = 10'000'000;
 constexpr std::uint64_t kRestMaxNs = 1'000'000'000;
-/// Who has declined is not asked for so long.
-constexpr std::uint64_t kBusyNs = 100'000'000;
 /// An answer that has not come by then does not come any more.
 constexpr std::uint64_t kPatienceNs = 100'000'000;
 constexpr std::size_t kReserveMax = 16;
@@ -95,7 +94,7 @@ void LastCopies::handle(const LastCopyHint& hint) {
   if (ended_) return;
   switch (hint.kind) {
     case Kind::declined:
-      if (keeper_.home() != nullptr) busy_until_ns_[hint.from] = now_ns() + kBusyNs;
+      if (keeper_.home() != nullptr) busy_until_ns_[hint.from] = now_ns() + kQuietNs;
       pass_on(hint);
       break;
     case Kind::leaving:
