@@ -61,12 +61,20 @@ Task<> read_marks(PagedSegment& segment, std::uint64_t first, std::uint64_t end)
   for (std::uint64_t page = first; page < end; ++page) co_await read_mark(segment, page);
 }
 
-/// By one rank, so that the others' caches are empty.
-Task<> fill(Rank& self, PagedSegment& segment, std::uint32_t writer) {
-  if (self.id() == writer) {
+/// By rank 0, so that the others' caches are empty.
+Task<> fill(Rank& self, PagedSegment& segment) {
+  if (self.id() == 0) {
     for (std::uint64_t page = 0; page < segment.pages(); ++page) co_await put_mark(segment, page);
     co_await segment.flush();
   }
+  co_await self.world().barrier();
+}
+
+/// By all: each has a part of them then, and needs none of it any more.
+Task<> fill_together(Rank& self, PagedSegment& segment) {
+  for (std::uint64_t page = self.id(); page < segment.pages(); page += self.size()) co_await put_mark(segment, page);
+  co_await segment.flush();
+  co_await sleep_for(1100ms);
   co_await self.world().barrier();
 }
 
@@ -85,7 +93,7 @@ struct Reads {
 
 Task<> one_reads(Rank& self, PagedOptions options, Reads& reads) {
   PagedSegment segment = co_await PagedSegment::create(self.world(), options);
-  co_await fill(self, segment, 0);
+  co_await fill(self, segment);
   for (int pass = 0; pass < 4; ++pass) {
     const std::uint64_t before = co_await ssd_reads(self, segment);
     if (self.id() == 0) co_await read_marks(segment, 0, segment.pages());
@@ -156,28 +164,30 @@ struct Way {
   bool uses = false;         ///< Rank 1 reads it when it has come there.
 };
 
-/// Makes all but one rank busy: page 0 has come to `holder`, where others come in for it; `next` is idle.
+/// `holder` has page 0 and reads others, until that has to go; the next rank is idle, and only that. `read`: up to
+/// where a rank has read its own pages.
 Task<> push_on(Rank& self, PagedSegment& segment, std::uint32_t holder, std::uint64_t& read) {
   co_await sleep_for(1100ms);
   co_await self.world().barrier();
-  if (self.id() != holder && self.id() != holder + 1) co_await read_own(self, segment, read++, 1);
+  const bool busy = self.id() != holder && self.id() != holder + 1;
+  if (busy) co_await read_own(self, segment, read, 1);
+  read += busy ? 1 : 0;
   co_await self.world().barrier();
   if (self.id() == holder) {
     for (int others = 0; others < 24; ++others) {
       co_await sleep_for(30ms);
-      co_await read_own(self, segment, read++, 1);
+      co_await read_own(self, segment, read, 1);
+      ++read;
     }
   }
   co_await self.world().barrier();
 }
 
-/// Gives how many pages the SSDs had to read for page 0 in the end.
+/// Gives how many pages the SSDs had to read when another rank wanted page 0 in the end.
 Task<> go_way(Rank& self, PagedOptions options, Way way, std::uint64_t& ssd) {
   PagedSegment segment = co_await PagedSegment::create(self.world(), options);
-  for (std::uint64_t i = 0; i < kOwnPages; ++i) co_await put_mark(segment, own_page(self, i));
-  if (self.id() == 0) co_await put_mark(segment, 0);
-  co_await segment.flush();
-  co_await self.world().barrier();
+  co_await fill_together(self, segment);
+  if (self.id() == 0) co_await read_mark(segment, 0);
   std::uint64_t read = kSmall / 2;
   co_await read_own(self, segment, 0, read);
   for (std::uint32_t holder = 0; holder < way.pushes; ++holder) {
@@ -187,7 +197,6 @@ Task<> go_way(Rank& self, PagedOptions options, Way way, std::uint64_t& ssd) {
       read += kSmall;
     }
     co_await push_on(self, segment, holder, read);
-    if (way.chances == 2 && way.pushes == 2) { const auto c = segment.counts(); fmt::print("after {}: rank {} offered {} handed {} in {} evictions {} misses {}\n", holder, self.id(), c.offered, c.handed_on, c.taken_in, c.evictions, c.misses); }
   }
   co_await self.world().barrier();
   const std::uint64_t before = co_await ssd_reads(self, segment);
@@ -208,16 +217,101 @@ std::uint64_t ssd_reads_after(Way way) {
   return ssd;
 }
 
+// --- who has it ---
+
+constexpr std::uint64_t kShared = 8;
+
+/// Ranks 0 and 1 have the same pages, and then need the room, 0 first. Gives what the SSDs had to read when all had to.
+Task<> drop_shared(Rank& self, PagedOptions options, std::uint64_t& ssd) {
+  PagedSegment segment = co_await PagedSegment::create(self.world(), options);
+  co_await fill_together(self, segment);
+  for (const std::uint32_t reader : {0U, 1U}) {
+    if (self.id() == reader) co_await read_marks(segment, 0, kShared);
+    co_await self.world().barrier();
+  }
+  for (const std::uint32_t reader : {0U, 1U}) {
+    const std::uint64_t others = kShared + reader * 2 * kSmall;
+    if (self.id() == reader) co_await read_marks(segment, others, others + 2 * kSmall);
+    co_await self.world().barrier();
+  }
+  const std::uint64_t before = co_await ssd_reads(self, segment);
+  if (self.id() == 3) co_await read_marks(segment, 0, kShared);
+  co_await self.world().barrier();
+  const std::uint64_t after = co_await ssd_reads(self, segment);
+  if (self.id() == 0) ssd = after - before;
+  co_await segment.close();
+}
+
+// --- whose page goes ---
+
+struct Host {
+  std::uint64_t taken_in = 0;
+  std::uint64_t misses_beside_guests = 0;
+  std::uint64_t misses_after_guests = 0;
+};
+
+/// Rank 1 uses half a cache of pages again and again, without a miss; rank 0 has more than it can hold. Then rank 1
+/// reads others in its turn.
+Task<> be_host(Rank& self, PagedOptions options, Host& host) {
+  PagedSegment segment = co_await PagedSegment::create(self.world(), options);
+  co_await fill_together(self, segment);
+  constexpr std::uint64_t kOwn = kSmall / 2;
+  for (int times = 0; times < 3; ++times) {
+    if (self.id() == 1) co_await read_marks(segment, 0, kOwn);
+    co_await sleep_for(600ms);
+  }
+  co_await self.world().barrier();
+  if (self.id() == 0) co_await read_marks(segment, kOwn, kOwn + 4 * kSmall);
+  co_await self.world().barrier();
+  if (self.id() == 1) {
+    const PagedCounts before = segment.counts();
+    co_await read_marks(segment, 0, kOwn);
+    const PagedCounts beside = segment.counts();
+    co_await read_marks(segment, kOwn + 4 * kSmall, segment.pages());
+    const PagedCounts alone = segment.counts();
+    co_await read_marks(segment, 0, kOwn);
+    host = {before.taken_in, beside.misses - before.misses, segment.counts().misses - alone.misses};
+  }
+  co_await self.world().barrier();
+  co_await segment.close();
+}
+
+// --- who dies ---
+
+/// Rank 0 reads on and on, while rank 3 dies.
+Task<> read_while_one_dies(Rank& self, PagedOptions options, std::vector<std::uint64_t>& misses_of_ssd) {
+  PagedSegment segment = co_await PagedSegment::create(self.world(), options);
+  co_await fill(self, segment);
+  for (int pass = 0; self.id() == 0 && pass < 6; ++pass) {
+    const PagedCounts before = segment.counts();
+    co_await read_marks(segment, 0, segment.pages());
+    const PagedCounts after = segment.counts();
+    misses_of_ssd.push_back(after.misses - before.misses - (after.from_peers - before.from_peers));
+  }
+  co_await sleep_for(1s);
+}
+
 }  // namespace
 
 TEST_CASE("last copies: one reader has the memory of idle peers") {
-  for (const auto kind : {storage::EvictionKind::lru, storage::EvictionKind::arc, storage::EvictionKind::mru}) {
-    for (const std::uint32_t chances : {0U, 1U, 2U}) {
-      PagedOptions options = options_of(3 * kFrames, chances);
-      options.eviction = kind;
-      const Reads reads = reads_of_one(options);
-      fmt::print("{} {}: {} {} {} {}; offered {} handed {} misses {} from peers {}\n", to_string(kind), chances, reads.of_ssd[0], reads.of_ssd[1],
-                 reads.of_ssd[2], reads.of_ssd[3], reads.counts.offered, reads.counts.handed_on, reads.counts.misses, reads.counts.from_peers);
+  for (const auto kind : {storage::EvictionKind::lru, storage::EvictionKind::arc}) {
+    for (const HomeSpread spread : {HomeSpread::cyclic, HomeSpread::one}) {
+      for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        CAPTURE(seed);
+        CAPTURE(to_string(kind));
+        PagedOptions options = options_of(3 * kFrames, 0);
+        options.eviction = kind;
+        options.spread = spread;
+        const Reads without = reads_of_one(options, seed);
+        options.chances = 2;
+        const Reads with = reads_of_one(options, seed);
+        CHECK(without.counts.offered == 0);
+        CHECK(with.of_ssd[1] < without.of_ssd[1] / 4);
+        CHECK(with.of_ssd[2] < without.of_ssd[2] / 8);
+        CHECK(with.counts.handed_on > 2 * kFrames);
+        // Pages that came from peers, and are still there, are not offered again.
+        CHECK(with.counts.offered < 2 * 3 * kFrames);
+      }
     }
   }
 }
@@ -225,22 +319,102 @@ TEST_CASE("last copies: one reader has the memory of idle peers") {
 TEST_CASE("last copies: where all are busy nobody pays for hints") {
   for (const bool random : {false, true}) {
     for (const auto kind : {storage::EvictionKind::lru, storage::EvictionKind::arc}) {
-      for (const std::uint32_t chances : {0U, 2U}) {
-        PagedOptions options = options_of(6 * kFrames, chances);
-        options.eviction = kind;
-        const PagedCounts counts = counts_of_all(options, random);
-        fmt::print("{} {} {}: ssd {} offered {} handed {} evictions {}\n", random, to_string(kind), chances,
-                   counts.ssd_reads, counts.offered, counts.handed_on, counts.evictions);
-      }
+      PagedOptions options = options_of(6 * kFrames, 0);
+      options.eviction = kind;
+      const PagedCounts without = counts_of_all(options, random);
+      options.chances = 2;
+      const PagedCounts with = counts_of_all(options, random);
+      CAPTURE(random);
+      CAPTURE(to_string(kind));
+      CHECK(with.offered < with.evictions / 100);
+      CHECK(with.handed_on <= with.offered);
+      CHECK(with.ssd_reads < without.ssd_reads + without.ssd_reads / 50);
     }
   }
 }
 
 TEST_CASE("last copies: a page is handed on as often as it has chances") {
-  for (const std::uint32_t chances : {0U, 1U, 2U, 3U})
+  for (const std::uint32_t chances : {0U, 1U, 2U, 3U}) {
     for (std::uint32_t pushes = 0; pushes <= 4; ++pushes) {
-      const std::uint64_t ssd = ssd_reads_after({chances, pushes, false});
-      fmt::print("chances {} pushes {}: {}\n", chances, pushes, ssd);
+      CAPTURE(chances);
+      CAPTURE(pushes);
+      CHECK(ssd_reads_after({chances, pushes, false}) == (pushes <= chances ? 0 : 1));
     }
-  for (std::uint32_t pushes = 1; pushes <= 3; ++pushes) fmt::print("used: pushes {}: {}\n", pushes, ssd_reads_after({1, pushes, true}));
+  }
+}
+
+TEST_CASE("last copies: a use gives a page its chances back") {
+  CHECK(ssd_reads_after({1, 1, true}) == 0);
+  CHECK(ssd_reads_after({1, 2, true}) == 0);
+  CHECK(ssd_reads_after({1, 3, true}) == 1);
+}
+
+TEST_CASE("last copies: the last of two copies is handed on") {
+  PagedOptions options = options_of(kShared + 4 * kSmall, 1, kSmall);
+  options.eviction = storage::EvictionKind::lru;
+  options.read_ahead_pages = 0;
+  std::uint64_t ssd = 99;
+  const Outcome outcome = job_of(4).run([&](Rank& self) { return drop_shared(self, options, ssd); });
+  CHECK_MESSAGE(text_of(outcome) == "", text_of(outcome));
+  CHECK(ssd == 0);
+}
+
+TEST_CASE("last copies: guests go before a host's own pages") {
+  PagedOptions options = options_of(5 * kSmall, 1, kSmall);  // the last half of a cache for rank 1
+  options.eviction = storage::EvictionKind::lru;
+  options.read_ahead_pages = 0;
+  Host host;
+  const Outcome outcome = job_of(4).run([&](Rank& self) { return be_host(self, options, host); });
+  CHECK_MESSAGE(text_of(outcome) == "", text_of(outcome));
+  CHECK(host.taken_in > kSmall / 2);  // more than had room at once
+  CHECK(host.misses_beside_guests == 0);
+  CHECK(host.misses_after_guests == 0);
+}
+
+TEST_CASE("last copies: hints that die with a rank stop nothing") {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    CAPTURE(seed);
+    PagedOptions options = options_of(2 * kFrames, 2);
+    options.spread = HomeSpread::one;
+    SimJob job = job_of(4, seed);
+    job.survive = true;
+    job.faults = parse_faults(fmt::format("{} us kill rank 3\n", 25'000 + 100 * seed), "test", job.shape());
+    std::vector<std::uint64_t> ssd;
+    const Outcome outcome = job.run([&](Rank& self) { return read_while_one_dies(self, options, ssd); });
+    REQUIRE_MESSAGE(text_of(outcome) == "", text_of(outcome));
+    REQUIRE(ssd.size() == 6);
+    CHECK(ssd[0] > kFrames / 4);
+    CHECK(ssd[5] < kFrames / 8);
+  }
+}
+
+TEST_CASE("last copies: of what comes from a peer only what a cache can have sent is a hint") {
+  using storage::LastCopyHint;
+  LastCopyHint hint;
+  hint.kind = LastCopyHint::Kind::declined;
+  hint.chances = 3;
+  hint.asked = 2;
+  hint.page = 1'000'000'000'007;
+  hint.leaves = 5;
+  hint.from = 6;
+  const LastCopyHint::Words words = hint.words(77);
+  CHECK(LastCopyHint::segment_of(words.kind) == 77);
+  const auto back = LastCopyHint::of(words, hint.page + 1, 7);
+  REQUIRE(back.has_value());
+  CHECK(back->kind == hint.kind);
+  CHECK(back->chances == 3);
+  CHECK(back->asked == 2);
+  CHECK(back->page == hint.page);
+  CHECK(back->leaves == 5);
+  CHECK(back->from == 6);
+  CHECK(!LastCopyHint::of(words, hint.page, 7));
+  CHECK(!LastCopyHint::of(words, hint.page + 1, 6));
+  CHECK(!LastCopyHint::of({words.kind | 0x700000000, words.page, words.nodes}, hint.page + 1, 7));
+  for (const std::uint8_t chances : {std::uint8_t{0}, std::uint8_t{16}}) {
+    hint.chances = chances;
+    CHECK(!LastCopyHint::of(hint.words(77), hint.page + 1, 7));
+  }
+  hint.chances = 1;
+  hint.leaves = 7;
+  CHECK(!LastCopyHint::of(hint.words(77), hint.page + 1, 7));
 }

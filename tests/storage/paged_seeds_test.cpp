@@ -78,8 +78,7 @@ TEST_CASE("paged segments keep every word under random delays") {
     const SimJob job = job_of(seed);
     coracle::test::PagedTraffic traffic = traffic_of(seed);
     traffic.taken_in = &taken_in;
-    const Outcome outcome =
-        job.run([&traffic](Rank& self) { return coracle::test::run_paged_traffic(self, traffic); });
+    const Outcome outcome = job.run([&traffic](Rank& self) { return coracle::test::run_paged_traffic(self, traffic); });
     REQUIRE_MESSAGE(text_of(outcome) == "", "seed ", seed, ": ", text_of(outcome));
   }
   MESSAGE("pages taken in for others: ", taken_in);
