@@ -329,7 +329,6 @@ Task<> CacheKeeper::watch_losses(Rank& rank, std::weak_ptr<CacheKeeper> keeper) 
 
 void CacheKeeper::lost(Node node) {
   if (home_ != nullptr) home_->dead(node);
-  if (last_copies_ != nullptr) last_copies_->lost();
   for (std::uint32_t frame = 0; frame < slots_.size(); ++frame) {
     const Slot& slot = slots_[frame];
     if (!slot.placed || shape_.map.home_of(slot.number) != node) continue;

@@ -16,6 +16,8 @@ constexpr std::uint64_t kQuietNs = 1'000'000'000;
 /// After a refusal no page is handed on for a while, twice as long each time.
 constexpr std::uint64_t kRestMinNs = 10'000'000;
 constexpr std::uint64_t kRestMaxNs = 1'000'000'000;
+/// Who has not answered for so long (he is dead, or computes) is not asked until he does.
+constexpr std::uint64_t kSlowNs = 10'000'000;
 /// An answer that has not come by then does not come any more.
 constexpr std::uint64_t kPatienceNs = 100'000'000;
 constexpr std::size_t kReserveMax = 16;
@@ -57,7 +59,7 @@ LastCopies::LastCopies(CacheKeeper& keeper, std::uint32_t chances)
       lists_(keeper.frames().shape().frames, 2),
       chances_(chances),
       reserve_(std::clamp<std::size_t>(keeper.frames().shape().frames / 8, 1, kReserveMax)),
-      busy_until_ns_(keeper.home() != nullptr ? keeper.nodes() : 0) {}
+      peers_(keeper.home() != nullptr ? keeper.nodes() : 0) {}
 
 std::uint64_t LastCopies::now_ns() const noexcept {
   return keeper_.rank().loop().now_ns();
@@ -92,23 +94,16 @@ void LastCopies::receive(Rank& rank, const Message& message) {
 
 void LastCopies::handle(const LastCopyHint& hint) {
   if (ended_) return;
-  switch (hint.kind) {
-    case Kind::declined:
-      if (keeper_.home() != nullptr) busy_until_ns_[hint.from] = now_ns() + kQuietNs;
-      pass_on(hint);
-      break;
-    case Kind::leaving:
-      pass_on(hint);
-      break;
-    case Kind::asked:
-      asked(hint);
-      break;
-    case Kind::taken:
-    case Kind::had:
-    case Kind::refused:
-      answered(hint);
-      break;
+  if (hint.kind == Kind::asked) return asked(hint);
+  if (keeper_.home_of(hint.page) != keeper_.own()) return answered(hint);
+  if (hint.kind == Kind::leaving) return pass_on(hint);
+  peers_[hint.from].asked_ns = 0;
+  if (hint.kind == Kind::declined) {
+    peers_[hint.from].busy_until_ns = now_ns() + kQuietNs;
+    return pass_on(hint);
   }
+  if (hint.leaves == keeper_.own()) return answered(hint);
+  post(hint.leaves, hint);
 }
 
 // --- the frames ---
@@ -145,11 +140,6 @@ void LastCopies::missed() noexcept {
 /// It has been of use: other guests go before it.
 void LastCopies::sent_to_peer(std::uint32_t frame) noexcept {
   if (copies_[frame].list == kGuests) enlist(frame, kGuests);
-}
-
-void LastCopies::lost() noexcept {
-  for (std::uint32_t frame = lists_.back(kHeld); frame != NumberLists::kEnd; frame = lists_.back(kHeld))
-    enlist(frame, copies_[frame].guest ? kGuests : kNone);
 }
 
 std::optional<std::uint32_t> LastCopies::oldest_guest() noexcept {
@@ -207,7 +197,7 @@ void LastCopies::rest() noexcept {
 }
 
 void LastCopies::answered(const LastCopyHint& hint) {
-  if (hint.leaves != keeper_.own()) return;
+  if (hint.leaves != keeper_.own() || hint.kind < Kind::taken) return;
   // One for all hints that were on their way.
   if (hint.kind == Kind::refused && now_ns() >= rests_until_ns_) rest();
   if (hint.kind == Kind::taken) rest_ns_ = rests_until_ns_ = 0;
@@ -223,7 +213,6 @@ void LastCopies::answered(const LastCopyHint& hint) {
 // --- of the page's home ---
 
 void LastCopies::pass_on(LastCopyHint hint) {
-  if (keeper_.home() == nullptr || keeper_.home_of(hint.page) != keeper_.own()) return;
   const HomePage* page = keeper_.home()->known(hint.page);
   // An owner has what the others have, and who is about to get it will have it.
   const bool alone = page != nullptr && page->idle() && page->owner() == kNobody;
@@ -234,6 +223,7 @@ void LastCopies::pass_on(LastCopyHint hint) {
   }
   hint.kind = Kind::asked;
   ++hint.asked;
+  if (peers_[to].asked_ns == 0) peers_[to].asked_ns = now_ns();
   post(to, hint);
 }
 
@@ -247,12 +237,12 @@ Node LastCopies::whom_to_ask(const LastCopyHint& hint, const HomePage& page) {
 }
 
 Node LastCopies::next_idle(Node leaves) {
-  const auto nodes = static_cast<Node>(busy_until_ns_.size());
-  for (Node tries = 0; tries < nodes; ++tries) {
+  const std::uint64_t now = now_ns();
+  for (std::size_t tries = 0; tries < peers_.size(); ++tries) {
     const Node node = next_;
-    next_ = (next_ + 1) % nodes;
-    if (node == leaves || now_ns() < busy_until_ns_[node] || keeper_.rank().lost(keeper_.peer(node).rank)) continue;
-    return node;
+    next_ = (next_ + 1) % static_cast<Node>(peers_.size());
+    const bool slow = peers_[node].asked_ns != 0 && now > peers_[node].asked_ns + kSlowNs;
+    if (node != leaves && !slow && now >= peers_[node].busy_until_ns) return node;
   }
   return kNobody;
 }
@@ -265,7 +255,7 @@ void LastCopies::asked(LastCopyHint hint) {
   if (frame != Frames::kNone && !held(frame)) {
     copies_[frame].elsewhere = false;
     hint.kind = Kind::had;
-    return post(hint.leaves, hint);
+    return post(keeper_.home_of(hint.page), hint);
   }
   if (frame != Frames::kNone || !make_room_for_guest(hint.page)) {
     hint.kind = Kind::declined;
@@ -294,7 +284,7 @@ Task<> LastCopies::take_in(LastCopyHint hint, std::uint32_t frame) {
   const bool came = co_await keeper_.fetch_guest(frame);
   if (came) CacheCounters::add(keeper_.frames().counters().taken_in);
   hint.kind = came ? Kind::taken : Kind::had;
-  post(hint.leaves, hint);
+  post(keeper_.home_of(hint.page), hint);
 }
 
 }  // namespace coracle::storage

@@ -23,9 +23,9 @@ class CacheKeeper;
 
 /// What caches and homes tell each other about a page that is to leave a cache.
 struct LastCopyHint {
-  /// leaving: from the cache to the page's home. asked: from the home to a cache that may take it in. declined: that
-  /// cache to the home. To the cache that the page is to leave: taken, another has taken it in; had, others have it
-  /// anyway; refused, nobody is idle.
+  /// leaving: from the cache to the page's home. asked: from the home to a cache that may take it in. That one's
+  /// answers: declined; taken, it has taken the page in; had, it has it anyway. The home passes these two on to the
+  /// cache that the page is to leave, or says refused: nobody is idle.
   enum class Kind : std::uint8_t { leaving, asked, declined, taken, had, refused };
   static constexpr std::size_t kKinds = 6;
 
@@ -70,8 +70,6 @@ class LastCopies {
   void sent_to_peer(std::uint32_t frame) noexcept;
   /// All other copies are gone.
   void became_only(std::uint32_t frame) noexcept { copies_[frame].elsewhere = false; }
-  /// A rank is lost: answers may not come.
-  void lost() noexcept;
   /// From now on no page is handed on or taken in.
   void end() noexcept { ended_ = true; }
 
@@ -99,6 +97,7 @@ class LastCopies {
 
   static void receive(Rank& rank, const Message& message);
   void handle(const LastCopyHint& hint);
+  void handle_answer(const LastCopyHint& hint);
   void post(Node to, LastCopyHint hint);
   Task<> send(std::uint32_t to, LastCopyHint hint);
   void enlist(std::uint32_t frame, List list) noexcept;
@@ -122,9 +121,14 @@ class LastCopies {
   std::uint64_t missed_ns_ = 0;  // the last time; 0: never
   std::uint64_t rest_ns_ = 0;    // after the last refusal; 0: the last answer was none
   std::uint64_t rests_until_ns_ = 0;
-  std::vector<std::uint64_t> busy_until_ns_;  // of the home's: by cache
-  Node next_ = 0;                             // likewise: who is asked next
   bool ended_ = false;
+  // Of the home's.
+  struct Peer {
+    std::uint64_t busy_until_ns = 0;
+    std::uint64_t asked_ns = 0;  // the first time since its last answer; 0: nothing
+  };
+  std::vector<Peer> peers_;
+  Node next_ = 0;  // who is asked next
 };
 
 }  // namespace coracle::storage

@@ -276,6 +276,44 @@ Task<> be_host(Rank& self, PagedOptions options, Host& host) {
   co_await segment.close();
 }
 
+// --- who does not answer ---
+
+/// Ranks 1 to 10 miss a page every now and then, rank 11 none; rank 0 reads others all the time.
+Task<> look_for_idle(Rank& self, PagedOptions options, PagedCounts& counts) {
+  PagedSegment segment = co_await PagedSegment::create(self.world(), options);
+  co_await fill_together(self, segment);
+  const PagedCounts before = segment.counts();
+  for (std::uint64_t i = 0; i < 40 && self.id() + 1 < self.size(); ++i) {
+    if (self.id() == 0 || i % 10 == 0) co_await read_own(self, segment, i, 1);
+    co_await sleep_for(20ms);
+  }
+  if (self.id() == 0) {
+    counts.offered = segment.counts().offered - before.offered;
+    counts.handed_on = segment.counts().handed_on - before.handed_on;
+  }
+  co_await self.world().barrier();
+  co_await segment.close();
+}
+
+/// Rank 0 reads on and on, while rank 3, idle too, computes and does not hear what it is asked. Gives what rank 0 has
+/// not got from peers in the last pass before that ends.
+Task<> read_beside_deaf(Rank& self, PagedOptions options, std::uint64_t& ssd) {
+  PagedSegment segment = co_await PagedSegment::create(self.world(), options);
+  co_await self.world().barrier();
+  if (self.id() == 3) co_await self.busy_for(2s);
+  if (self.id() == 0) {
+    for (std::uint64_t page = 0; page < segment.pages(); ++page) co_await put_mark(segment, page);
+    while (self.loop().now_ns() < 1'800'000'000) {
+      const PagedCounts before = segment.counts();
+      co_await read_marks(segment, 0, segment.pages());
+      const PagedCounts after = segment.counts();
+      ssd = after.misses - before.misses - (after.from_peers - before.from_peers);
+    }
+  }
+  co_await self.world().barrier();
+  co_await segment.close();
+}
+
 // --- who dies ---
 
 /// Rank 0 reads on and on, while rank 3 dies.
@@ -369,6 +407,24 @@ TEST_CASE("last copies: guests go before a host's own pages") {
   CHECK(host.taken_in > kSmall / 2);  // more than had room at once
   CHECK(host.misses_beside_guests == 0);
   CHECK(host.misses_after_guests == 0);
+}
+
+TEST_CASE("last copies: the one idle cache among many is found") {
+  PagedOptions options = options_of(1 + 12 * kOwnPages, 1, kSmall);
+  options.read_ahead_pages = 0;
+  PagedCounts counts;
+  const Outcome outcome = job_of(12).run([&](Rank& self) { return look_for_idle(self, options, counts); });
+  CHECK_MESSAGE(text_of(outcome) == "", text_of(outcome));
+  fmt::print("offered {} handed on {}\n", counts.offered, counts.handed_on);
+}
+
+TEST_CASE("last copies: who does not answer is in nobody's way") {
+  PagedOptions options = options_of(2 * kFrames, 1);
+  options.spread = HomeSpread::one;
+  std::uint64_t ssd = 99;
+  const Outcome outcome = job_of(4).run([&](Rank& self) { return read_beside_deaf(self, options, ssd); });
+  CHECK_MESSAGE(text_of(outcome) == "", text_of(outcome));
+  fmt::print("ssd {}\n", ssd);
 }
 
 TEST_CASE("last copies: hints that die with a rank stop nothing") {
