@@ -214,8 +214,9 @@ void LastCopies::answered(const LastCopyHint& hint) {
 
 void LastCopies::pass_on(LastCopyHint hint) {
   const HomePage* page = keeper_.home()->known(hint.page);
-  // An owner has what the others have, and who is about to get it will have it.
-  const bool alone = page != nullptr && page->idle() && page->owner() == kNobody;
+  // An owner has what the others have; who is about to get the page will have it; and who is not listed has it no more.
+  const bool alone = page != nullptr && page->idle() && page->owner() == kNobody &&
+                     std::find(page->sharers().begin(), page->sharers().end(), hint.leaves) != page->sharers().end();
   const Node to = alone ? whom_to_ask(hint, *page) : kNobody;
   if (to == kNobody) {
     hint.kind = alone ? Kind::refused : Kind::had;
@@ -231,20 +232,22 @@ void LastCopies::pass_on(LastCopyHint hint) {
 Node LastCopies::whom_to_ask(const LastCopyHint& hint, const HomePage& page) {
   if (hint.asked >= kAskedMax) return kNobody;
   std::size_t others = 0;
-  for (auto sharer = page.sharers().rbegin(); sharer != page.sharers().rend(); ++sharer)
-    if (*sharer != hint.leaves && others++ == hint.asked && others <= kSharersAskedMax) return *sharer;
+  for (auto sharer = page.sharers().rbegin(); sharer != page.sharers().rend() && others < kSharersAskedMax; ++sharer)
+    if (*sharer != hint.leaves && !slow(*sharer) && others++ == hint.asked) return *sharer;
   return next_idle(hint.leaves);
 }
 
 Node LastCopies::next_idle(Node leaves) {
-  const std::uint64_t now = now_ns();
   for (std::size_t tries = 0; tries < peers_.size(); ++tries) {
     const Node node = next_;
     next_ = (next_ + 1) % static_cast<Node>(peers_.size());
-    const bool slow = peers_[node].asked_ns != 0 && now > peers_[node].asked_ns + kSlowNs;
-    if (node != leaves && !slow && now >= peers_[node].busy_until_ns) return node;
+    if (node != leaves && !slow(node) && now_ns() >= peers_[node].busy_until_ns) return node;
   }
   return kNobody;
+}
+
+bool LastCopies::slow(Node node) const noexcept {
+  return peers_[node].asked_ns != 0 && now_ns() > peers_[node].asked_ns + kSlowNs;
 }
 
 // --- of a peer's cache ---

@@ -107,6 +107,7 @@ class LastCopies {
   void pass_on(LastCopyHint hint);
   Node whom_to_ask(const LastCopyHint& hint, const HomePage& page);
   Node next_idle(Node leaves);
+  bool slow(Node node) const noexcept;
   void asked(LastCopyHint hint);
   bool make_room_for_guest(std::uint64_t page);
   Task<> take_in(LastCopyHint hint, std::uint32_t frame);

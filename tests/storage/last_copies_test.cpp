@@ -340,20 +340,27 @@ struct Unanswered {
   std::uint64_t misses = 99;  ///< of pages that were used while the hint was on its way
 };
 
-/// Rank 0 has four frames, with two pages pinned; the hint for the next to go comes to rank 1, which does not hear it.
+/// Rank 0 has four frames, with two pages pinned; the hint for page 3 comes to rank 1, which does not hear it.
 Task<> hold_one(Rank& self, PagedOptions options, Unanswered& seen, bool needs_room) {
   PagedSegment segment = co_await PagedSegment::create(self.world(), options);
+  for (const std::uint32_t writer : {1U, 0U}) {  // so that rank 1 has no room for rank 0's pages
+    const std::uint64_t half = segment.pages() / 2;
+    for (std::uint64_t i = 0; self.id() == writer && i < half; ++i) co_await put_mark(segment, writer * half + i);
+    co_await segment.flush();
+    co_await self.world().barrier();
+  }
+  co_await sleep_for(1100ms);
   co_await self.world().barrier();
   if (self.id() == 1) {
     co_await self.busy_for(50ms);
     seen.rank_1_hears = true;
   } else {
-    for (std::uint64_t page = 0; page < segment.pages(); ++page) co_await put_mark(segment, page);
-    co_await segment.flush();
+    co_await read_marks(segment, 4, 6);
+    const std::uint64_t offered = segment.counts().offered;
     const PinnedPage first = co_await segment.pin(0);
     const PinnedPage second = co_await segment.pin(1);
     co_await read_marks(segment, 2, 5);
-    EXPECT(segment.counts().offered == 1);  // page 3
+    EXPECT(segment.counts().offered == offered + 1);  // page 3
     if (needs_room) {
       const PinnedPage third = co_await segment.pin(4);
       co_await read_mark(segment, 5);
@@ -371,7 +378,7 @@ Task<> hold_one(Rank& self, PagedOptions options, Unanswered& seen, bool needs_r
 }
 
 Unanswered hint_unanswered(bool needs_room) {
-  PagedOptions options = options_of(6, 1, 4);
+  PagedOptions options = options_of(12, 1, 4);
   options.spread = HomeSpread::one;
   options.eviction = storage::EvictionKind::lru;
   options.read_ahead_pages = 0;
