@@ -48,12 +48,12 @@ std::uint64_t mark_of(std::uint64_t page) {
 
 Task<> put_mark(PagedSegment& segment, std::uint64_t page) {
   const std::uint64_t mark = mark_of(page);
-  co_await segment.put(page * kPage, std::as_bytes(std::span(&mark, 1)));
+  co_await segment.put(page * segment.page_bytes(), std::as_bytes(std::span(&mark, 1)));
 }
 
 Task<> read_mark(PagedSegment& segment, std::uint64_t page) {
   std::uint64_t mark = 0;
-  co_await segment.get(page * kPage, std::as_writable_bytes(std::span(&mark, 1)));
+  co_await segment.get(page * segment.page_bytes(), std::as_writable_bytes(std::span(&mark, 1)));
   EXPECT(mark == mark_of(page));
 }
 
@@ -317,7 +317,7 @@ Task<> look_for_idle(Rank& self, PagedOptions options, PagedCounts& counts) {
 
 /// Rank 0 reads on and on, while rank 3, idle too, computes and does not hear what it is asked. Gives what rank 0 has
 /// not got from peers in the last pass before that ends.
-Task<> read_beside_deaf(Rank& self, PagedOptions options, std::uint64_t& ssd) {
+Task<> read_beside_deaf(Rank& self, PagedOptions options, std::uint64_t& ssd, PagedCounts& counts) {
   PagedSegment segment = co_await PagedSegment::create(self.world(), options);
   co_await self.world().barrier();
   if (self.id() == 3) co_await self.busy_for(2s);
@@ -329,6 +329,7 @@ Task<> read_beside_deaf(Rank& self, PagedOptions options, std::uint64_t& ssd) {
       const PagedCounts after = segment.counts();
       ssd = after.misses - before.misses - (after.from_peers - before.from_peers);
     }
+    counts = segment.counts();
   }
   co_await self.world().barrier();
   co_await segment.close();
@@ -386,6 +387,19 @@ Unanswered hint_unanswered(bool needs_room) {
   const Outcome outcome = job_of(2).run([&](Rank& self) { return hold_one(self, options, seen, needs_room); });
   CHECK_MESSAGE(text_of(outcome) == "", text_of(outcome));
   return seen;
+}
+
+// --- who closes ---
+
+/// One segment after the other, whose caches lie in the same memory.
+Task<> close_early(Rank& self, PagedOptions options) {
+  for (int round = 0; round < 6; ++round) {
+    PagedSegment segment = co_await PagedSegment::create(self.world(), options);
+    co_await fill(self, segment);
+    if (self.id() == 0) co_await read_marks(segment, 0, segment.pages() / 2);
+    if (self.id() == 0) segment.prefetch(segment.bytes() / 2, segment.bytes() / 2);
+    co_await segment.close();
+  }
 }
 
 // --- who dies ---
@@ -515,9 +529,25 @@ TEST_CASE("last copies: who does not answer is in nobody's way") {
   PagedOptions options = options_of(2 * kFrames, 1);
   options.spread = HomeSpread::one;
   std::uint64_t ssd = 99;
-  const Outcome outcome = job_of(4).run([&](Rank& self) { return read_beside_deaf(self, options, ssd); });
+  PagedCounts counts;
+  const Outcome outcome = job_of(4).run([&](Rank& self) { return read_beside_deaf(self, options, ssd, counts); });
   CHECK_MESSAGE(text_of(outcome) == "", text_of(outcome));
+  fmt::print("offered {} handed on {}\n", counts.offered, counts.handed_on);
   CHECK(ssd < kFrames / 8);
+}
+
+TEST_CASE("last copies: segments may be closed while hints are on their way") {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    CAPTURE(seed);
+    PagedOptions options = options_of(24, 2);
+    options.page_bytes = 32 << 10;
+    options.bytes = 24 * options.page_bytes;
+    options.cache_bytes = 8 * options.page_bytes;
+    SimJob job = job_of(4, seed);
+    job.model.jitter_ns = 100'000;
+    const Outcome outcome = job.run([&](Rank& self) { return close_early(self, options); });
+    REQUIRE_MESSAGE(text_of(outcome) == "", text_of(outcome));
+  }
 }
 
 TEST_CASE("last copies: hints that die with a rank stop nothing") {
