@@ -532,7 +532,7 @@ TEST_CASE("last copies: who does not answer is in nobody's way") {
   PagedCounts counts;
   const Outcome outcome = job_of(4).run([&](Rank& self) { return read_beside_deaf(self, options, ssd, counts); });
   CHECK_MESSAGE(text_of(outcome) == "", text_of(outcome));
-  fmt::print("offered {} handed on {}\n", counts.offered, counts.handed_on);
+  CHECK(counts.offered < counts.handed_on + 20);  // it is not asked again and again
   CHECK(ssd < kFrames / 8);
 }
 
