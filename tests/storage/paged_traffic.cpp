@@ -220,9 +220,9 @@ Task<> run_mortal_traffic(Rank& self, PagedTraffic traffic, PagedDeaths& deaths)
     co_return;
   }
   MortalChecker checker(self, traffic, *segment, deaths);
-  co_await with_timeout(std::chrono::seconds(10), checker.run());
+  co_await with_timeout(std::chrono::seconds(traffic.naps ? 80 : 10), checker.run());
   // Peers may still ask this rank: it may not go before they have ended, which nobody can tell now.
-  co_await sleep_for(std::chrono::seconds(20));
+  co_await sleep_for(std::chrono::seconds(traffic.naps ? 160 : 20));
 }
 
 Task<> run_paged_traffic(Rank& self, PagedTraffic traffic) {
