@@ -34,6 +34,8 @@ CacheKeeper::CacheKeeper(Rank& rank, const Shape& shape, const PagedOptions& opt
     if (!options.model) kept_for_io_ = rank.loop().io().keep_memory(memory_.frames, frames.memory_bytes());
   }
   if (store != nullptr) home_ = std::make_unique<PageHome>(*this, std::move(store), shape.map, options.cooperative);
+  if (options.chances > 0 && options.cooperative && peers_.size() > 1)
+    last_copies_ = std::make_unique<LastCopies>(*this, options.chances);
   free_.reserve(frames.shape().frames);
   for (std::uint32_t frame = frames.shape().frames; frame > 0; --frame) free_.push_back(frame - 1);
 }
@@ -175,11 +177,14 @@ void CacheKeeper::receive(const PageLetter& letter, std::span<const std::byte> p
     if (page.size() == frames_.shape().page_bytes) std::memcpy(frames_.bytes_of(frame), page.data(), page.size());
     CacheCounters& counters = frames_.counters();
     if (!letter.from_ssd) CacheCounters::add(counters.from_peers);
+    if (last_copies_ != nullptr && !letter.from_ssd && slot.page.state() == PageState::IS)
+      last_copies_->came_from_peer(frame);
   }
   if (letter.message.verb == Verb::forward_shared || letter.message.verb == Verb::forward_exclusive)
     forward_frame_ = letter.frame;
   const CacheActions actions = slot.page.on_message(letter.message);
   note_given_away(frame, letter.message);
+  if (last_copies_ != nullptr && letter.message.verb == Verb::forward_shared) last_copies_->sent_to_peer(frame);
   perform(frame, actions);
   if (slots_[frame].placed && slots_[frame].number == letter.page) serve_waiting(frame);
   // Not before those who waited to write have it pinned, or it would be cleaned under their hands for ever.
@@ -265,6 +270,7 @@ Task<std::uint32_t> CacheKeeper::obtain(std::uint64_t page, bool writing, const 
     if (stopped_) throw closed_error();
     if (home_is_lost(page)) throw home_lost(page);
     frame = frames_.find(page);
+    if (last_copies_ != nullptr) frame == Frames::kNone ? last_copies_->missed() : last_copies_->used(frame);
     if (frame == Frames::kNone) {
       frame = take_frame_now(page);
       if (frame == Frames::kNone) frame = co_await take_frame(page);
@@ -342,6 +348,7 @@ void CacheKeeper::advise(EvictionKind kind) {
 
 Task<> CacheKeeper::quiesce() {
   const std::shared_ptr<CacheKeeper> self = shared_from_this();
+  if (last_copies_ != nullptr) last_copies_->end();
   while (under_way_ > 0) co_await uninterrupted(changed_);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -17,6 +18,7 @@
 #include "runtime/task.hpp"
 #include "storage/eviction.hpp"
 #include "storage/frames.hpp"
+#include "storage/last_copies.hpp"
 #include "storage/page_home.hpp"
 #include "storage/page_letter.hpp"
 #include "storage/page_map.hpp"
@@ -117,6 +119,34 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
   /// Asks a cache to write a page home soon.
   void recall(Node node, std::uint64_t page);
 
+  // --- for its last copies ---
+  /// Null where pages are not handed on.
+  LastCopies* last_copies() noexcept { return last_copies_.get(); }
+  std::uint32_t segment() const noexcept { return shape_.segment; }
+  std::size_t nodes() const noexcept { return peers_.size(); }
+  Node home_of(std::uint64_t page) const noexcept { return shape_.map.home_of(page); }
+  bool home_is_lost(std::uint64_t page) const noexcept;
+  std::uint64_t page_in(std::uint32_t frame) const noexcept { return slots_[frame].number; }
+  std::size_t free_frames() const noexcept { return free_.size(); }
+  bool is_clean(std::uint32_t frame) const noexcept {
+    const Slot& slot = slots_[frame];
+    return slot.placed && slot.page.state() == PageState::S && slot.first == nullptr;
+  }
+  /// A clean page that nobody uses or waits for at this moment.
+  bool may_go(std::uint32_t frame) const noexcept { return is_clean(frame) && !frames_.head(frame).pinned(); }
+  /// Whether the page there was used since this was last asked, so that another is to go before it.
+  bool take_use(std::uint32_t frame) noexcept;
+  /// The page that may go and is needed least; of those that are no guests.
+  std::optional<std::uint32_t> clean_victim(std::uint64_t incoming);
+  std::optional<std::uint32_t> own_victim(std::uint64_t incoming);
+  /// Forgets a clean page. Its frame is free, at once or when the page has been sent to whom it was to be sent. False:
+  /// somebody uses it.
+  bool evict(std::uint32_t frame);
+  /// There is a free frame, and `page` is in none.
+  std::uint32_t place_in_free(std::uint64_t page);
+  /// Asks for the page that was placed there; true when it has come.
+  Task<bool> fetch_guest(std::uint32_t frame);
+
  private:
   /// A coroutine that waits for a page; in its frame.
   struct Waiting {
@@ -183,7 +213,6 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
   void fill_for_whole(std::uint32_t frame) noexcept;
   Error error_of(std::uint64_t page, PageFailure failure) const;
   Error home_lost(std::uint64_t page) const;
-  bool home_is_lost(std::uint64_t page) const noexcept;
   static Task<> watch_losses(Rank& rank, std::weak_ptr<CacheKeeper> keeper);
   void lost(Node node);
   void give_up_page(std::uint32_t frame, const Error& error, bool data_may_come);
@@ -192,6 +221,9 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
   std::uint32_t take_frame_now(std::uint64_t page);
   Task<std::uint32_t> take_frame(std::uint64_t page);
   std::uint32_t evict_clean(std::uint64_t page);
+  std::uint32_t take_free() noexcept;
+  bool used_by_others(std::uint32_t frame) const noexcept;
+  std::optional<std::uint32_t> unused_victim(std::uint64_t incoming, const std::function<bool(std::uint32_t)>& may_go);
   void place(std::uint64_t page, std::uint32_t frame);
   void retire(std::uint32_t frame, bool evicted, bool reusable = true);
   Task<> retire_when_unpinned(std::uint32_t frame);
@@ -219,6 +251,7 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
   std::vector<Slot> slots_;
   EvictionKind eviction_kind_;
   std::unique_ptr<Eviction> eviction_;
+  std::unique_ptr<LastCopies> last_copies_;
   std::vector<std::uint32_t> free_;
   std::deque<std::uint32_t> dirty_order_;  // frames, as they became dirty; some are clean again
   std::deque<PageLetter> own_letters_;

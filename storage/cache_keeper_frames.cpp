@@ -27,6 +27,7 @@ void CacheKeeper::place(std::uint64_t page, std::uint32_t frame) {
   frames_.head(frame).set_page(page);
   frames_.place(page, frame);
   eviction_->insert(frame, page);
+  if (last_copies_ != nullptr) last_copies_->placed(frame);
 }
 
 void CacheKeeper::free_frame(std::uint32_t frame) {
@@ -42,6 +43,7 @@ void CacheKeeper::retire(std::uint32_t frame, bool evicted, bool reusable) {
   frames_.place(slot.number, Frames::kNone);
   slot.placed = false;
   eviction_->remove(frame, evicted);
+  if (last_copies_ != nullptr) last_copies_->gone(frame);
   for (Waiting* waiting = std::exchange(slot.first, nullptr); waiting != nullptr;) {
     Waiting* next = waiting->next;
     waiting->done.set();
@@ -62,46 +64,103 @@ Task<> CacheKeeper::retire_when_unpinned(std::uint32_t frame) {
   free_frame(frame);
 }
 
-/// Forgets the clean page that is needed least, and gives its frame; kNone when there is none that can go at once.
-std::uint32_t CacheKeeper::evict_clean(std::uint64_t page) {
-  const auto may_go = [this](std::uint32_t frame) {
-    return slots_[frame].placed && slots_[frame].page.state() == PageState::S && slots_[frame].first == nullptr &&
-           !frames_.head(frame).pinned();
-  };
+bool CacheKeeper::take_use(std::uint32_t frame) noexcept {
+  const std::uint32_t used_at = frames_.head(frame).take_used_at();
+  if (used_at == 0) return false;
+  const bool was_guest = last_copies_ != nullptr && last_copies_->guest(frame);
+  if (last_copies_ != nullptr) last_copies_->used(frame);
   // Uses soon after a page's coming are those of one scan, for policies that tell scans from the rest.
   const std::size_t correlated = eviction_kind_ == EvictionKind::arc ? slots_.size() / 20 : 0;
+  const bool counts = eviction_kind_ != EvictionKind::mru && used_at - slots_[frame].inserted_at > correlated;
+  if (counts) eviction_->hit(frame);
+  return counts || was_guest;
+}
+
+std::optional<std::uint32_t> CacheKeeper::unused_victim(std::uint64_t incoming,
+                                                        const std::function<bool(std::uint32_t)>& may_go) {
   for (std::size_t tries = 0; tries < 2 * slots_.size(); ++tries) {
-    const std::optional<std::uint32_t> victim = eviction_->victim(page, may_go);
+    const std::optional<std::uint32_t> victim = eviction_->victim(incoming, may_go);
+    if (!victim || !take_use(*victim)) return victim;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint32_t> CacheKeeper::clean_victim(std::uint64_t incoming) {
+  if (last_copies_ == nullptr) return unused_victim(incoming, [this](std::uint32_t frame) { return may_go(frame); });
+  if (const std::optional<std::uint32_t> guest = last_copies_->oldest_guest()) return guest;
+  return unused_victim(incoming, [this](std::uint32_t frame) { return may_go(frame) && !last_copies_->held(frame); });
+}
+
+std::optional<std::uint32_t> CacheKeeper::own_victim(std::uint64_t incoming) {
+  constexpr std::size_t kLooks = 64;  // among guests, and pages that can't go
+  std::size_t looks = 0;
+  const auto own = [this](std::uint32_t frame) {
+    return may_go(frame) && !last_copies_->held(frame) && !last_copies_->guest(frame);
+  };
+  const auto own_or_enough = [&](std::uint32_t frame) { return own(frame) || ++looks > kLooks; };
+  const std::optional<std::uint32_t> victim = unused_victim(incoming, own_or_enough);
+  return victim && own(*victim) ? victim : std::nullopt;
+}
+
+/// Others than the keeper itself, which may be sending the page.
+bool CacheKeeper::used_by_others(std::uint32_t frame) const noexcept {
+  const FrameHead& head = frames_.head(frame);
+  return head.writers() > 0 || head.readers() > slots_[frame].own_pins;
+}
+
+bool CacheKeeper::evict(std::uint32_t frame) {
+  FrameHead& head = frames_.head(frame);
+  head.allow(false, false);
+  if (used_by_others(frame)) {
+    head.allow(true, false);
+    return false;
+  }
+  evicting_ = last_copies_ == nullptr || !last_copies_->guest(frame);  // a guest says nothing about what is used here
+  perform(frame, slots_[frame].page.on_wish(Wish::evict, 0));
+  evicting_ = false;
+  CacheCounters::add(frames_.counters().evictions);
+  return true;
+}
+
+/// Forgets the clean page that is needed least, and gives its frame; kNone when there is none that can go at once.
+std::uint32_t CacheKeeper::evict_clean(std::uint64_t page) {
+  for (std::size_t tries = 0; tries < 2 * slots_.size(); ++tries) {
+    std::optional<std::uint32_t> victim = clean_victim(page);
+    if (!victim && last_copies_ != nullptr) victim = last_copies_->oldest_held();
     if (!victim) return Frames::kNone;
-    FrameHead& head = frames_.head(*victim);
-    const std::uint32_t used_at = head.take_used_at();
-    if (used_at != 0 && eviction_kind_ != EvictionKind::mru && used_at - slots_[*victim].inserted_at > correlated) {
-      eviction_->hit(*victim);
-      continue;
-    }
-    head.allow(false, false);
-    if (head.pinned()) {
-      head.allow(true, false);
-      continue;
-    }
-    evicting_ = true;
-    perform(*victim, slots_[*victim].page.on_wish(Wish::evict, 0));
-    evicting_ = false;
-    CacheCounters::add(frames_.counters().evictions);
-    if (free_.empty()) continue;  // a pin that is about to fail: the frame comes later
-    const std::uint32_t frame = free_.back();
-    free_.pop_back();
-    return frame;
+    // Without a free frame: a pin that is about to fail, and the frame comes later.
+    if (evict(*victim) && !free_.empty()) return take_free();
   }
   return Frames::kNone;
 }
 
-/// Without waiting; kNone when none can be had so.
-std::uint32_t CacheKeeper::take_frame_now(std::uint64_t page) {
-  if (free_.empty()) return evict_clean(page);
+std::uint32_t CacheKeeper::take_free() noexcept {
   const std::uint32_t frame = free_.back();
   free_.pop_back();
   return frame;
+}
+
+/// Without waiting; kNone when none can be had so.
+std::uint32_t CacheKeeper::take_frame_now(std::uint64_t page) {
+  const std::uint32_t frame = free_.empty() ? evict_clean(page) : take_free();
+  if (last_copies_ != nullptr) last_copies_->go_ahead(page);
+  return frame;
+}
+
+std::uint32_t CacheKeeper::place_in_free(std::uint64_t page) {
+  const std::uint32_t frame = take_free();
+  place(page, frame);
+  return frame;
+}
+
+Task<bool> CacheKeeper::fetch_guest(std::uint32_t frame) {
+  Waiting waiting;
+  wish(frame, waiting);
+  deliver();
+  co_await uninterrupted(waiting.done);
+  const bool came = waiting.frame != Frames::kNone;
+  if (came) frames_.head(frame).unpin(false);
+  co_return came;
 }
 
 Task<std::uint32_t> CacheKeeper::take_frame(std::uint64_t page) {

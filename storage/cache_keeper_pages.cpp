@@ -109,6 +109,7 @@ void CacheKeeper::perform(std::uint32_t frame, const CacheAction& action) {
     case CacheDeed::became_writable:
       fill_for_whole(frame);
       head.allow(true, true);
+      if (last_copies_ != nullptr) last_copies_->became_only(frame);
       break;
     case CacheDeed::lost_write_right:
       head.allow(true, false);

@@ -87,6 +87,9 @@ struct alignas(64) CacheCounters {
   std::atomic<std::uint64_t> dirty_evictions{0};
   std::atomic<std::uint64_t> invalidations{0};
   std::atomic<std::uint64_t> read_ahead{0};
+  std::atomic<std::uint64_t> offered{0};
+  std::atomic<std::uint64_t> handed_on{0};
+  std::atomic<std::uint64_t> taken_in{0};
 
   /// By the one writer: no locked instruction.
   static void add(std::atomic<std::uint64_t>& count) noexcept {

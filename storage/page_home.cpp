@@ -24,6 +24,11 @@ PageHome::Entry& PageHome::entry(std::uint64_t page) {
   return entries_.try_emplace(page, cooperative_).first->second;
 }
 
+const HomePage* PageHome::known(std::uint64_t page) const noexcept {
+  const auto found = entries_.find(page);
+  return found == entries_.end() ? nullptr : &found->second.page;
+}
+
 void PageHome::forget_if_idle(std::uint64_t page) {
   const auto found = entries_.find(page);
   if (found != entries_.end() && found->second.page.forgettable() && found->second.settling == 0) entries_.erase(found);

@@ -33,6 +33,8 @@ class PageHome {
   PageHome& operator=(const PageHome&) = delete;
 
   PageStore& store() noexcept { return *store_; }
+  /// What the directory knows of a page; null: nobody has it.
+  const HomePage* known(std::uint64_t page) const noexcept;
   /// A request or an answer.
   void receive(const PageLetter& letter);
   /// That cache is no more.

@@ -37,6 +37,10 @@ struct PagedOptions {
   storage::EvictionKind eviction = storage::EvictionKind::arc;
   /// Misses are served by peers that have the page, before the SSD. Off: each goes to the home's SSD (for comparison).
   bool cooperative = true;
+  /// N-chance forwarding: how often a page that is about to leave the last cache that has it may be handed on to the
+  /// cache of an idle peer, before it is dropped; a use gives it all its chances back. 0 to 15; 0: never. For when some
+  /// nodes read more than their caches hold while others are idle. Nothing without `cooperative`.
+  std::uint32_t chances = 0;
   /// Pages read ahead of a sequential reader, at most; half of them are on their way at once. 0: none. Unset: 32 MiB,
   /// from 4 to 128 pages. Never more than half of the cache.
   std::optional<std::uint32_t> read_ahead_pages;

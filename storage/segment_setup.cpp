@@ -68,6 +68,10 @@ void check_options(const PagedOptions& options, bool creating) {
   if (!(options.dirty_share > 0 && options.dirty_share <= 1))
     throw Error(Errc::bad_input,
                 fmt::format("a dirty share of {}: it must be above 0 and at most 1", options.dirty_share));
+  if (options.chances > LastCopies::kChancesMax)
+    throw Error(Errc::bad_input, fmt::format("{} chances for the last copy of a page: it may be handed on at most {} "
+                                             "times (PagedOptions::chances)",
+                                             options.chances, LastCopies::kChancesMax));
 }
 
 /// The memory of a cache, aligned for huge pages.
@@ -283,6 +287,9 @@ PagedCounts counts(const SegmentParts& parts) {
   counts.dirty_evictions = read(shared.dirty_evictions);
   counts.invalidations = read(shared.invalidations);
   counts.read_ahead = read(shared.read_ahead);
+  counts.offered = read(shared.offered);
+  counts.handed_on = read(shared.handed_on);
+  counts.taken_in = read(shared.taken_in);
   return counts;
 }
 

@@ -32,6 +32,7 @@ Task<> traffic_of_all_kinds(Rank& self, Arguments arguments) {
       traffic.options.spread = spread;
       traffic.options.cooperative = spread != HomeSpread::block || !per_rank;
       traffic.options.eviction = per_rank ? EvictionKind::arc : EvictionKind::lru;
+      traffic.options.chances = per_rank ? 2 : 1;
       traffic.options.replace = true;
       traffic.reopen = spread == HomeSpread::cyclic;
       traffic.durably = spread == HomeSpread::one;

@@ -53,6 +53,8 @@ coracle::test::PagedTraffic traffic_of(std::uint64_t seed) {
   options.eviction = static_cast<storage::EvictionKind>(random() % 3);
   options.cooperative = random() % 4 != 0;
   options.read_ahead_pages = static_cast<std::uint32_t>(random() % 3);
+  options.chances = static_cast<std::uint32_t>(random() % 4);
+  traffic.naps = options.chances > 0 && random() % 2 == 0;
   options.model = SsdModel{1e9, 1e9, random() % 2 == 0 ? 1'000ULL : 100'000ULL};
   return traffic;
 }
@@ -71,33 +73,40 @@ SimJob job_of(std::uint64_t seed) {
 
 TEST_CASE("paged segments keep every word under random delays") {
   const Seeds seeds = seeds_to_run(2500);
+  std::uint64_t taken_in = 0;
   for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
     const SimJob job = job_of(seed);
-    const Outcome outcome =
-        job.run([seed](Rank& self) { return coracle::test::run_paged_traffic(self, traffic_of(seed)); });
+    coracle::test::PagedTraffic traffic = traffic_of(seed);
+    traffic.taken_in = &taken_in;
+    const Outcome outcome = job.run([&traffic](Rank& self) { return coracle::test::run_paged_traffic(self, traffic); });
     REQUIRE_MESSAGE(text_of(outcome) == "", "seed ", seed, ": ", text_of(outcome));
   }
+  MESSAGE("pages taken in for others: ", taken_in);
+  CHECK((taken_in > 0 || seeds.count < 100));
 }
 
 TEST_CASE("paged segments return what was put or an error while ranks die") {
   const Seeds seeds = seeds_to_run(2500);
   std::uint64_t errors = 0;
+  std::uint64_t taken_in = 0;
   for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
     SimJob job = job_of(seed);
     std::mt19937_64 random(seed ^ 0xdead);
     job.survive = true;
     job.nodes = job.size;
+    const bool naps = traffic_of(seed).naps;
     std::string plan;
     for (std::uint64_t deaths = 1 + random() % (job.size - 1); deaths > 0; --deaths)
-      plan += fmt::format("{} us kill rank {}\n", 100 + random() % 3000, random() % job.size);
+      plan += fmt::format("{} us kill rank {}\n", 100 + random() % (naps ? 3'000'000 : 3000), random() % job.size);
     job.faults = parse_faults(plan, "test", job.shape());
     coracle::test::PagedDeaths deaths;
     const Outcome outcome = job.run(
         [seed, &deaths](Rank& self) { return coracle::test::run_mortal_traffic(self, traffic_of(seed), deaths); });
     REQUIRE_MESSAGE(text_of(outcome) == "", "seed ", seed, ": ", text_of(outcome));
     errors += deaths.errors;
+    taken_in += deaths.taken_in;
   }
-  MESSAGE("errors told: ", errors);
+  MESSAGE("errors told: ", errors, ", pages taken in for others: ", taken_in);
   CHECK(errors > 0);
 }
 

@@ -274,6 +274,9 @@ TEST_CASE("wrong use of paged segments is told in words") {
     options = in.options(4096 * 10, 2);
     CHECK(has(co_await words_of(create_only(self, options)), "must hold at least 4"));
     CHECK(has(co_await words_of(create_only(self, in.options(0))), "needs a size"));
+    options = in.options(4096 * 10);
+    options.chances = 16;
+    CHECK(has(co_await words_of(create_only(self, options)), "at most 15 times (PagedOptions::chances)"));
     options = in.options(1ULL << 30, 100'000);
     CHECK(has(co_await words_of(create_only(self, options)), "--segment"));
     options = in.options(4096 * 10);

@@ -18,6 +18,10 @@ std::uint64_t content(std::uint64_t word, std::uint64_t version) noexcept {
   return version == 0 ? 0 : word << 32 | version;
 }
 
+Task<> nap(std::uint64_t random) {
+  co_await sleep_for(std::chrono::microseconds(random % 2'000'000));
+}
+
 struct Range {
   std::uint64_t first;
   std::uint64_t count;
@@ -83,6 +87,7 @@ class Checker {
       else
         co_await read_own(first, worker);
       if (traffic_.durably && random_() % 16 == 0) co_await segment_.flush();
+      if (traffic_.naps && random_() % 4 == 0) co_await nap(random_());
     }
   }
 
@@ -151,6 +156,9 @@ class MortalChecker {
       co_await get({first, std::min<std::uint64_t>(1 + random() % 300, words - first)});
       if (random() % 8 == 0) co_await tolerate(segment_.flush());
       co_await sleep_for(std::chrono::microseconds(random() % 100));
+      if (traffic_.naps && random() % 16 == 0) co_await nap(random());
+      deaths_.taken_in += segment_.counts().taken_in - taken_in_;
+      taken_in_ = segment_.counts().taken_in;
     }
   }
 
@@ -198,6 +206,7 @@ class MortalChecker {
   PagedDeaths& deaths_;
   Words put_;
   Words tried_;
+  std::uint64_t taken_in_ = 0;
 };
 
 }  // namespace
@@ -211,9 +220,9 @@ Task<> run_mortal_traffic(Rank& self, PagedTraffic traffic, PagedDeaths& deaths)
     co_return;
   }
   MortalChecker checker(self, traffic, *segment, deaths);
-  co_await with_timeout(std::chrono::seconds(10), checker.run());
+  co_await with_timeout(std::chrono::seconds(traffic.naps ? 80 : 10), checker.run());
   // Peers may still ask this rank: it may not go before they have ended, which nobody can tell now.
-  co_await sleep_for(std::chrono::seconds(20));
+  co_await sleep_for(std::chrono::seconds(traffic.naps ? 160 : 20));
 }
 
 Task<> run_paged_traffic(Rank& self, PagedTraffic traffic) {
@@ -221,6 +230,8 @@ Task<> run_paged_traffic(Rank& self, PagedTraffic traffic) {
   Checker checker(self, traffic, segment);
   for (std::uint32_t phase = 0; phase < traffic.phases; ++phase) {
     co_await checker.phase(phase);
+    const bool last = phase + 1 == traffic.phases;
+    if (traffic.taken_in != nullptr && (last || traffic.reopen)) *traffic.taken_in += segment.counts().taken_in;
     if (!traffic.reopen) continue;
     co_await segment.close();
     PagedOptions options = traffic.options;

@@ -19,6 +19,10 @@ struct PagedTraffic {
   std::uint32_t at_once = 4;  ///< Transfers of a rank that are under way together.
   bool reopen = false;        ///< Closes and opens the segment between phases.
   bool durably = false;       ///< Flushes at random.
+  /// At random a rank does nothing for as long as makes it idle in its peers' eyes. For `sim`.
+  bool naps = false;
+  /// Added to, unless null: pages that caches have taken in for others.
+  std::uint64_t* taken_in = nullptr;
   /// Reads everybody's words while they are being put. Off for ThreadSanitizer where ranks share a cache: that is a
   /// race of the program's, which may read any mixture.
   bool races = true;
@@ -32,6 +36,7 @@ Task<> run_paged_traffic(Rank& self, PagedTraffic traffic);
 /// Of all ranks of a job.
 struct PagedDeaths {
   std::uint64_t errors = 0;
+  std::uint64_t taken_in = 0;
 };
 
 /// The same without phases, while ranks may die: what a get returns must be what its owner put last, or may be what it

@@ -92,28 +92,34 @@ PagedCounts since(const PagedCounts& before, const PagedCounts& now) {
   counts.dirty_evictions = now.dirty_evictions - before.dirty_evictions;
   counts.invalidations = now.invalidations - before.invalidations;
   counts.read_ahead = now.read_ahead - before.read_ahead;
+  counts.offered = now.offered - before.offered;
+  counts.handed_on = now.handed_on - before.handed_on;
+  counts.taken_in = now.taken_in - before.taken_in;
   return counts;
 }
 
 Task<PagedCounts> sum_of(Team& team, PagedCounts mine) {
   std::vector<std::uint64_t> numbers{mine.hits,       mine.misses,    mine.from_peers,      mine.ssd_reads,
                                      mine.ssd_writes, mine.evictions, mine.dirty_evictions, mine.invalidations,
-                                     mine.read_ahead};
+                                     mine.read_ahead, mine.offered,   mine.handed_on,       mine.taken_in};
   co_await team.all_reduce(numbers, std::plus<>());
-  co_return PagedCounts{numbers[0], numbers[1], numbers[2], numbers[3], numbers[4],
-                        numbers[5], numbers[6], numbers[7], numbers[8]};
+  co_return PagedCounts{numbers[0], numbers[1], numbers[2], numbers[3], numbers[4],  numbers[5],
+                        numbers[6], numbers[7], numbers[8], numbers[9], numbers[10], numbers[11]};
 }
 
 nlohmann::json json_of(const PagedCounts& counts, std::uint64_t operations) {
   return {{"operations", operations},      {"hits", counts.hits},
           {"misses", counts.misses},       {"from_peers", counts.from_peers},
           {"ssd_reads", counts.ssd_reads}, {"ssd_writes", counts.ssd_writes},
-          {"evictions", counts.evictions}, {"read_ahead", counts.read_ahead}};
+          {"evictions", counts.evictions}, {"read_ahead", counts.read_ahead},
+          {"offered", counts.offered},     {"handed_on", counts.handed_on},
+          {"taken_in", counts.taken_in}};
 }
 
 Task<> bench_pages(Bench& bench) {
   if (bench.self.placement() == Placement::sim) {
     co_await bench_page_scaling(bench);
+    co_await bench_page_last_copies(bench);
   } else if (bench.self.size() == 1) {
     co_await bench_page_hits(bench);
     co_await bench_page_misses(bench);

@@ -23,6 +23,9 @@ Task<> bench_page_cooperation(Bench& bench);
 /// In virtual time, on a modelled SSD: the paper's figures 5 to 7.
 Task<> bench_page_scaling(Bench& bench);
 
+/// In virtual time as well: one reader and idle peers, with and without N-chance forwarding. From four nodes on.
+Task<> bench_page_last_copies(Bench& bench);
+
 /// Pages in an order in which a page comes again only after all others: no cache smaller than the file has it then.
 class PageWalk {
  public:
@@ -49,5 +52,18 @@ PagedCounts since(const PagedCounts& before, const PagedCounts& now);
 /// Of all members' caches together; collective.
 Task<PagedCounts> sum_of(Team& team, PagedCounts mine);
 nlohmann::json json_of(const PagedCounts& counts, std::uint64_t operations);
+
+/// Of a segment on modelled SSDs. Bytes are scaled, what they take in time is kept in proportion: a page of 64 KiB
+/// stands for one of 4 MiB, and the latency of the SSD shrinks likewise. A cache of 16 MiB stands for one of 16 GiB,
+/// and data is counted in caches.
+inline constexpr std::uint64_t kModelledPageBytes = 64 << 10;
+PagedOptions modelled_options(const Bench& bench);
+struct ModelledRun {
+  double ns = 0;  ///< Until the last has ended.
+  PagedCounts counts;
+};
+/// `operations`: of all ranks, in each of both runs.
+Row modelled_row(const Bench& bench, const ModelledRun& with, const ModelledRun& without, const char* without_name,
+                 std::uint64_t operations);
 
 }  // namespace coracle::bench

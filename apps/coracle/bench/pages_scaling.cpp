@@ -1,7 +1,4 @@
 // The experiments of vGASNet's paper (IPSJ HPC-160, 2017: figures 5 to 7) in virtual time, where each rank is a node.
-//
-// Bytes are scaled, what they take in time is kept in proportion: a page of 64 KiB stands for one of 4 MiB, and the
-// latency of the SSD shrinks likewise. A cache of 16 MiB stands for one of 16 GiB, and data is counted in caches.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,9 +9,7 @@
 namespace coracle::bench {
 namespace {
 
-constexpr std::uint64_t kPageBytes = 64 << 10;
-constexpr std::uint64_t kCacheBytes = 16 << 20;
-constexpr std::uint64_t kLatencyNs = 100'000 / 64;
+constexpr const char* kAlone = "without cooperation";
 
 struct Experiment {
   bool random = false;
@@ -22,29 +17,20 @@ struct Experiment {
   std::uint64_t halves = 1;  ///< The data, in halves of a cache.
 };
 
-struct Outcome {
-  double ns = 0;  ///< Until the last has ended.
-  PagedCounts counts;
-};
-
 PagedOptions modelled(const Bench& bench, std::uint64_t bytes, HomeSpread spread, bool cooperative) {
-  PagedOptions options;
+  PagedOptions options = modelled_options(bench);
   options.bytes = bytes;
-  options.page_bytes = kPageBytes;
-  options.cache_bytes = bench.plan.quick ? kCacheBytes / 16 : kCacheBytes;
   options.spread = spread;
   options.cooperative = cooperative;
-  options.model.emplace();
-  options.model->latency_ns = kLatencyNs;
   return options;
 }
 
 /// Every rank reads all pages once, one at a time.
 Task<> read_all(Rank& self, PagedSegment& segment, bool random) {
-  std::vector<std::byte> page(kPageBytes);
+  std::vector<std::byte> page(kModelledPageBytes);
   PageWalk walk(0, segment.pages(), random, self.id() + 1);
   for (std::uint64_t i = 0; i < segment.pages(); ++i) {
-    const std::uint64_t offset = walk.next() * kPageBytes;
+    const std::uint64_t offset = walk.next() * kModelledPageBytes;
     const std::span<std::byte> target(page);
     co_await segment.get(offset, target);
   }
@@ -59,7 +45,7 @@ Task<> share_falsely(Rank& self, PagedSegment& segment, std::uint64_t puts) {
   }
 }
 
-Task<Outcome> run_in(Bench& bench, PagedOptions options, Experiment what, std::uint64_t puts) {
+Task<ModelledRun> run_in(Bench& bench, PagedOptions options, Experiment what, std::uint64_t puts) {
   Rank& self = bench.self;
   PagedSegment segment = co_await PagedSegment::create(self.world(), options);
   co_await self.world().barrier();
@@ -71,40 +57,21 @@ Task<Outcome> run_in(Bench& bench, PagedOptions options, Experiment what, std::u
   const std::uint64_t own = self.loop().exact_now_ns() - begun;
   const std::uint64_t slowest =
       co_await self.world().all_reduce(own, [](std::uint64_t a, std::uint64_t b) { return std::max(a, b); });
-  Outcome outcome;
+  ModelledRun outcome;
   outcome.ns = static_cast<double>(slowest);
   outcome.counts = co_await sum_of(self.world(), segment.counts());
   co_await segment.close();
   co_return outcome;
 }
 
-/// `operations`: of all ranks.
-Row row_of(const Bench& bench, const Outcome& together, const Outcome& alone, std::uint64_t operations) {
-  const auto each = [operations](double ns) {
-    const double value = ns / static_cast<double>(operations);
-    return Figure{value, value, value};
-  };
-  const std::uint32_t nodes = bench.self.size();
-  Row row{fmt::format("{} node{}", nodes, nodes == 1 ? "" : "s"),
-          "ns",
-          each(together.ns),
-          "without cooperation",
-          each(alone.ns),
-          0,
-          {}};
-  row.details = {
-      {"nodes", nodes}, {"with", json_of(together.counts, operations)}, {"without", json_of(alone.counts, operations)}};
-  return row;
-}
-
 Task<> measure_reads(Bench& bench, Experiment what) {
   const std::uint64_t cache = modelled(bench, 0, what.spread, true).cache_bytes;
   const std::uint64_t bytes = what.halves * cache / 2;
-  const Outcome alone = co_await run_in(bench, modelled(bench, bytes, what.spread, false), what, 0);
-  const Outcome together = co_await run_in(bench, modelled(bench, bytes, what.spread, true), what, 0);
+  const ModelledRun alone = co_await run_in(bench, modelled(bench, bytes, what.spread, false), what, 0);
+  const ModelledRun together = co_await run_in(bench, modelled(bench, bytes, what.spread, true), what, 0);
   if (!bench.keeps_time()) co_return;
-  Row row = row_of(bench, together, alone, bytes / kPageBytes * bench.self.size());
-  row.bytes = kPageBytes;
+  Row row = modelled_row(bench, together, alone, kAlone, bytes / kModelledPageBytes * bench.self.size());
+  row.bytes = kModelledPageBytes;
   row.details["part"] = what.random ? "random" : "sequential";
   row.details["homes"] = what.spread == HomeSpread::one ? "one" : "cyclic";
   row.details["data_per_cache"] = static_cast<double>(what.halves) / 2;
@@ -117,10 +84,12 @@ Task<> measure_reads(Bench& bench, Experiment what) {
 
 Task<> measure_false_sharing(Bench& bench) {
   const std::uint64_t puts = bench.plan.quick ? 4 : 64;
-  const Outcome alone = co_await run_in(bench, modelled(bench, 4 * kPageBytes, HomeSpread::one, false), {}, puts);
-  const Outcome together = co_await run_in(bench, modelled(bench, 4 * kPageBytes, HomeSpread::one, true), {}, puts);
+  const ModelledRun alone =
+      co_await run_in(bench, modelled(bench, 4 * kModelledPageBytes, HomeSpread::one, false), {}, puts);
+  const ModelledRun together =
+      co_await run_in(bench, modelled(bench, 4 * kModelledPageBytes, HomeSpread::one, true), {}, puts);
   if (!bench.keeps_time()) co_return;
-  Row row = row_of(bench, together, alone, puts * bench.self.size());
+  Row row = modelled_row(bench, together, alone, kAlone, puts * bench.self.size());
   row.details["part"] = "false sharing";
   bench.report.add("Pages in virtual time: puts of 1 byte into one page by all nodes, each", std::move(row));
 }
