@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "apps/coracle/bench/pages.hpp"
 #include "collectives/collectives.hpp"
@@ -36,12 +37,14 @@ Task<> read_all(Rank& self, PagedSegment& segment, bool random) {
   }
 }
 
-/// Every rank writes a byte of its own, again and again.
+/// Every rank writes a byte of its own, again and again. What it does between takes time: without that, it would have
+/// done with all its puts before another could take the page away.
 Task<> share_falsely(Rank& self, PagedSegment& segment, std::uint64_t puts) {
   for (std::uint64_t i = 0; i < puts; ++i) {
     const auto mark = static_cast<std::byte>(i);
     const std::span<const std::byte> source(&mark, 1);
     co_await segment.put(self.id(), source);
+    co_await self.busy_for(std::chrono::microseconds(1));
   }
 }
 
