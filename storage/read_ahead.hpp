@@ -47,8 +47,8 @@ class ReadAhead {
     std::uint32_t distance = 0;  // 0: not yet known to be one
   };
   static constexpr std::size_t kSequences = 8;
-  // In reads elsewhere: when another may have a sequence's place; and when it is taken to have ended, which is soon: one
-  // that begins where it ended (a loop over the same pages) must not share with it for long.
+  // In reads elsewhere: when another may have a sequence's place; and when it is taken to have ended, which is soon:
+  // one that begins where it ended (a loop over the same pages) must not share with it for long.
   static constexpr std::uint64_t kForgetAfter = 64;
   static constexpr std::uint64_t kEndedAfter = kSequences;
 
