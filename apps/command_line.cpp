@@ -13,6 +13,14 @@
 #include "apps/coracle/units.hpp"
 
 namespace coracle {
+namespace {
+
+/// Rank 0 does not come: this ends when it is gone, or with the job.
+Task<> wait_for_first(Rank& self) {
+  static_cast<void>(co_await as_result(self.world().barrier()));
+}
+
+}  // namespace
 
 std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv) {
   constexpr int kUsage = 2;
@@ -33,7 +41,8 @@ std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv) {
 
 int leave(int argc, char** argv, int status) {
   if (status == 0 || rank_from_environment() == 0) return status;
-  return run(argc, argv, [](Rank& self) { return self.world().barrier(); });
+  run(argc, argv, wait_for_first);
+  return status;  // the same for all: who sees that rank 0 is gone may end before the launcher knows of that
 }
 
 CLI::Validator whole_number(std::size_t low, std::size_t high) {
