@@ -82,10 +82,12 @@ std::pair<Slab<std::byte>, std::byte*> allocate_frames(Rank& rank, const Frames:
     const auto address = reinterpret_cast<std::uintptr_t>(slab.data());
     auto* memory = reinterpret_cast<std::byte*>((address + Frames::kAlignment - 1) & ~(Frames::kAlignment - 1));
     // Only hints: where the kernel refuses, pages are small and reads somewhat slower. What was used for something else
-    // before is small pages until it is given back; one of them in a registered buffer lets the kernel split all of it.
+    // before is small pages until they are collapsed; one of them in a registered buffer lets the kernel split all of
+    // it. They must not be given back instead: a NIC may have the segment pinned, and would go on with the old pages.
+    constexpr int kCollapse = 25;  // MADV_COLLAPSE (Linux 6.1), which leaves pinned pages alone
     const std::size_t frame_bytes = std::size_t{shape.frames} * shape.page_bytes;
-    madvise(memory, frame_bytes, MADV_DONTNEED);
     madvise(memory, frame_bytes, MADV_HUGEPAGE);
+    madvise(memory, frame_bytes, kCollapse);
     return {std::move(slab), memory};
   } catch (const Error& error) {
     throw Error(error.code(), fmt::format("a page cache of {} bytes on rank {} does not fit into the rank's segment; "
