@@ -12,6 +12,7 @@
 #include "runtime/io_list.hpp"
 #include "runtime/loop_event_fd.hpp"
 #include "runtime/thread_sanitizer.hpp"
+#include "runtime/uring_files.hpp"
 #include "runtime/uring_memory.hpp"
 #include "runtime/uring_port.hpp"
 
@@ -68,6 +69,10 @@ int open_ring(io_uring& ring) noexcept {
 
 bool is_transfer(const IoRequest& request) noexcept {
   return request.verb() == IoRequest::Verb::read || request.verb() == IoRequest::Verb::write;
+}
+
+bool is_poll(const IoRequest& request) noexcept {
+  return request.verb() == IoRequest::Verb::wait_readable || request.verb() == IoRequest::Verb::wait_writable;
 }
 
 /// Rather than for a pipe or socket.
@@ -136,6 +141,9 @@ class UringIo final : public Io, public UringPort {
   bool keep_memory(std::byte* begin, std::size_t bytes) override { return memory_.add(ring_, begin, bytes); }
   void forget_memory(const std::byte* begin) noexcept override { memory_.remove(ring_, begin); }
   std::uint64_t pinned_transfers() const noexcept override { return pinned_transfers_; }
+  bool keep_file(int fd) override { return files_.add(ring_, fd); }
+  void forget_file(int fd) noexcept override { files_.remove(ring_, fd); }
+  std::uint64_t kept_file_requests() const noexcept override { return kept_file_requests_; }
 
   UringPort* uring() noexcept override { return this; }
   io_uring_sqe* entry(UringSink* sink) noexcept override;
@@ -168,7 +176,9 @@ class UringIo final : public Io, public UringPort {
   std::size_t transfers_ = 0;        // in flight, of those for a device
   std::size_t fresh_transfers_ = 0;  // of these, since the last flush
   std::uint64_t pinned_transfers_ = 0;
+  std::uint64_t kept_file_requests_ = 0;
   UringMemory memory_;
+  UringFiles files_;
   IoList waiting_;  // not in the ring: it was full
   IoList stops_;    // in the kernel, and their cancellations found the ring full
   std::vector<Wake> wakes_;
@@ -204,6 +214,11 @@ bool UringIo::take(IoRequest& request) noexcept {
       ++pinned_transfers_;
     } else {
       prepare(*entry, request);
+    }
+    if (const int file = files_.find(request.fd()); file != UringFiles::kNone && !is_poll(request)) {
+      entry->fd = file;
+      entry->flags |= IOSQE_FIXED_FILE;
+      ++kept_file_requests_;
     }
     request.note().stage = kTaken;
   }

@@ -89,6 +89,7 @@ StoreFile::StoreFile(Io& io, std::string path, Use use) : io_(&io), path_(std::m
   }
   // As it was: io_uring would not wait for such a file.
   ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) & ~O_NONBLOCK);
+  kept_ = io_->keep_file(fd_);
 }
 
 Task<> StoreFile::lock() {
@@ -131,12 +132,14 @@ StoreFile::StoreFile(StoreFile&& other) noexcept
     : io_(other.io_),
       path_(std::move(other.path_)),
       fd_(std::exchange(other.fd_, -1)),
+      kept_(std::exchange(other.kept_, false)),
       use_(other.use_),
       direct_(other.direct_),
       bytes_(other.bytes_) {}
 
 void StoreFile::close() noexcept {
   if (fd_ < 0) return;
+  if (std::exchange(kept_, false)) io_->forget_file(fd_);
   // io_uring may keep a finished request, and the file with it, until this thread enters the kernel's ring again:
   // whoever opens the file next would wait for a lock that nobody holds.
   ::flock(fd_, LOCK_UN);

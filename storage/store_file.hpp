@@ -69,6 +69,7 @@ class StoreFile {
   Io* io_;
   std::string path_;
   int fd_ = -1;
+  bool kept_ = false;  // by io_
   Use use_ = Use::write;
   bool direct_ = true;
   std::uint64_t bytes_ = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <deque>
 #include <functional>
 #include <random>
 #include <string>
@@ -126,6 +127,57 @@ TEST_CASE_TEMPLATE("io: memory that is kept for transfers is read and written as
   const Fd fd = temporary_file();
   LoopWith<BackEnd> with;
   with.loop.run(through_kept_memory(with.io(), fd));
+}
+
+namespace {
+
+Task<> through_kept_file(Io& io, int fd, int other) {
+  const Bytes ones(512, 1);
+  const Bytes twos(512, 2);
+  const std::uint64_t before = io.kept_file_requests();
+  const bool kept = io.keep_file(fd);
+  CHECK_FALSE(io.keep_file(fd));  // already
+  co_await write_all(io, fd, ones, 0);
+  co_await io.sync(fd);
+  Bytes back(512);
+  CHECK(co_await io.read(fd, back.data(), 512, 0) == 512);
+  CHECK(back == ones);
+  const std::uint64_t requests = io.kept_file_requests() - before;
+  CHECK(requests == (kept ? 3 : 0));
+  // Another one has its place, and the first is as any other.
+  io.forget_file(fd);
+  io.forget_file(fd);
+  CHECK(io.keep_file(other) == kept);
+  co_await write_all(io, other, twos, 0);
+  CHECK(co_await io.read(fd, back.data(), 512, 0) == 512);
+  CHECK(back == ones);
+  CHECK(co_await io.read(other, back.data(), 512, 0) == 512);
+  CHECK(back == twos);
+  CHECK(io.kept_file_requests() - before == requests + (kept ? 2 : 0));
+  io.forget_file(other);
+}
+
+/// More than there is room for; the rest goes on without.
+Task<> many_kept_files(Io& io, const std::deque<Fd>& files) {
+  const Bytes ones(512, 1);
+  for (const Fd& file : files) io.keep_file(file);
+  for (const Fd& file : files) co_await write_all(io, file, ones, 0);
+  Bytes back(512);
+  for (const Fd& file : files) CHECK(co_await io.read(file, back.data(), 512, 0) == 512);
+  for (const Fd& file : files) io.forget_file(file);
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("io: files that are kept are read and written as any other", BackEnd, Uring, Epoll) {
+  if (!can_run<BackEnd>()) return;
+  const Fd fd = temporary_file();
+  const Fd other = temporary_file();
+  std::deque<Fd> files;
+  for (int i = 0; i < 100; ++i) files.emplace_back(::dup(temporary_file()));
+  LoopWith<BackEnd> with;
+  with.loop.run(through_kept_file(with.io(), fd, other));
+  with.loop.run(many_kept_files(with.io(), files));
 }
 
 TEST_CASE_TEMPLATE("io: a read is short at the end of the file, and nothing beyond it", BackEnd, Uring, Epoll) {
