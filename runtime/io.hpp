@@ -110,12 +110,13 @@ class Io : public Poller {
   /// nothing comes of it, which changes no transfer's result.
   virtual bool keep_memory(std::byte* /*begin*/, std::size_t /*bytes*/) { return false; }
   virtual void forget_memory(const std::byte* /*begin*/) noexcept {}
-  /// Requests for this file will be many: the kernel may keep it open for them (io_uring's registered files). The
-  /// descriptor must stay open until forget_file(). False where nothing comes of it, which changes no request's result.
+  /// Transfers from and to this file will be many: the kernel may keep it open for them (io_uring's registered files).
+  /// The descriptor must stay open until forget_file(), and is given once. False where nothing comes of it, which
+  /// changes no transfer's result.
   virtual bool keep_file(int /*fd*/) { return false; }
   virtual void forget_file(int /*fd*/) noexcept {}
-  /// Requests so far for files that were kept.
-  virtual std::uint64_t kept_file_requests() const noexcept { return 0; }
+  /// Transfers so far from and to files that were kept.
+  virtual std::uint64_t kept_file_transfers() const noexcept { return 0; }
   /// Transfers so far that went from or to memory which was pinned.
   virtual std::uint64_t pinned_transfers() const noexcept { return 0; }
   /// The ring itself; null where there is none.

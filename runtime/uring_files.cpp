@@ -1,12 +1,14 @@
 #include "runtime/uring_files.hpp"
 
-#include <algorithm>
+#include <bit>
 #include <utility>
+
+#include "runtime/assert.hpp"
 
 namespace coracle {
 namespace {
 
-constexpr int kTableSize = 64;
+constexpr unsigned kTableSize = 64;
 
 }  // namespace
 
@@ -14,29 +16,33 @@ bool UringFiles::make_table(io_uring& ring) noexcept {
   if (!table_made_ && !table_refused_) {
     table_made_ = io_uring_register_files_sparse(&ring, kTableSize) == 0;  // Linux 5.19
     table_refused_ = !table_made_;
-    if (table_made_)
-      for (int index = kTableSize; index > 0; --index) free_.push_back(index - 1);
   }
   return table_made_;
 }
 
 bool UringFiles::add(io_uring& ring, int fd) {
   if (fd < 0) return false;
-  indices_.resize(std::max(indices_.size(), static_cast<std::size_t>(fd) + 1), kNone);
-  if (!make_table(ring) || find(fd) != kNone || free_.empty()) return false;
-  const int index = free_.back();
-  if (io_uring_register_files_update(&ring, static_cast<unsigned>(index), &fd, 1) != 1) return false;
-  free_.pop_back();
-  indices_[static_cast<std::size_t>(fd)] = index;
+  // Else requests for this file would go to that one.
+  CORACLE_ASSERT(find(fd) == kNone, "descriptor {} was closed while its file was kept", fd);
+  if (indices_.size() <= static_cast<std::size_t>(fd)) indices_.resize(static_cast<std::size_t>(fd) + 1, kNone);
+  if (!make_table(ring)) return false;
+  const auto index = static_cast<unsigned>(std::countr_one(taken_));
+  if (index == kTableSize || io_uring_register_files_update(&ring, index, &fd, 1) != 1) return false;
+  taken_ |= std::uint64_t{1} << index;
+  indices_[static_cast<std::size_t>(fd)] = static_cast<int>(index);
   return true;
 }
 
 void UringFiles::remove(io_uring& ring, int fd) noexcept {
-  if (fd < 0 || find(fd) == kNone) return;
-  const int index = std::exchange(indices_[static_cast<std::size_t>(fd)], kNone);
+  if (find(fd) == kNone) return;
+  const auto index = static_cast<unsigned>(std::exchange(indices_[static_cast<std::size_t>(fd)], kNone));
   const int nothing = -1;
-  io_uring_register_files_update(&ring, static_cast<unsigned>(index), &nothing, 1);
-  free_.push_back(index);  // there is room: it was there before
+  io_uring_register_files_update(&ring, index, &nothing, 1);
+  taken_ &= ~(std::uint64_t{1} << index);
+}
+
+void UringFiles::give_up(int fd) noexcept {
+  if (find(fd) != kNone) indices_[static_cast<std::size_t>(fd)] = kNone;
 }
 
 }  // namespace coracle

@@ -5,6 +5,7 @@
 #include <liburing.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace coracle {
@@ -14,10 +15,14 @@ class UringFiles {
  public:
   static constexpr int kNone = -1;
 
-  /// `fd` must stay open until remove(). False where the kernel has no registered files to give, or too many are there.
+  /// `fd` must stay open until remove() or give_up(). False where the kernel has no registered files to give, or too
+  /// many are there.
   bool add(io_uring& ring, int fd);
-  /// Requests that are under way end as they would.
+  /// Its place may go to another file: no entry that names it may be left in the ring. Older kernels may close the
+  /// file as late as a second after.
   void remove(io_uring& ring, int fd) noexcept;
+  /// As remove(), but its place stays as it is, for entries that name it, until the ring ends.
+  void give_up(int fd) noexcept;
   /// The index of the registered file, or kNone: not added.
   int find(int fd) const noexcept {
     const auto at = static_cast<std::size_t>(fd);
@@ -29,8 +34,8 @@ class UringFiles {
 
   bool table_made_ = false;
   bool table_refused_ = false;
+  std::uint64_t taken_ = 0;   // a bit for each index
   std::vector<int> indices_;  // by descriptor
-  std::vector<int> free_;     // indices
 };
 
 }  // namespace coracle

@@ -71,10 +71,6 @@ bool is_transfer(const IoRequest& request) noexcept {
   return request.verb() == IoRequest::Verb::read || request.verb() == IoRequest::Verb::write;
 }
 
-bool is_poll(const IoRequest& request) noexcept {
-  return request.verb() == IoRequest::Verb::wait_readable || request.verb() == IoRequest::Verb::wait_writable;
-}
-
 /// Rather than for a pipe or socket.
 bool is_for_device(const IoRequest& request) noexcept {
   return is_transfer(request) && request.offset() != kNoOffset;
@@ -142,8 +138,8 @@ class UringIo final : public Io, public UringPort {
   void forget_memory(const std::byte* begin) noexcept override { memory_.remove(ring_, begin); }
   std::uint64_t pinned_transfers() const noexcept override { return pinned_transfers_; }
   bool keep_file(int fd) override { return files_.add(ring_, fd); }
-  void forget_file(int fd) noexcept override { files_.remove(ring_, fd); }
-  std::uint64_t kept_file_requests() const noexcept override { return kept_file_requests_; }
+  void forget_file(int fd) noexcept override;
+  std::uint64_t kept_file_transfers() const noexcept override { return kept_file_transfers_; }
 
   UringPort* uring() noexcept override { return this; }
   io_uring_sqe* entry(UringSink* sink) noexcept override;
@@ -176,7 +172,7 @@ class UringIo final : public Io, public UringPort {
   std::size_t transfers_ = 0;        // in flight, of those for a device
   std::size_t fresh_transfers_ = 0;  // of these, since the last flush
   std::uint64_t pinned_transfers_ = 0;
-  std::uint64_t kept_file_requests_ = 0;
+  std::uint64_t kept_file_transfers_ = 0;
   UringMemory memory_;
   UringFiles files_;
   IoList waiting_;  // not in the ring: it was full
@@ -215,10 +211,11 @@ bool UringIo::take(IoRequest& request) noexcept {
     } else {
       prepare(*entry, request);
     }
-    if (const int file = files_.find(request.fd()); file != UringFiles::kNone && !is_poll(request)) {
+    // Not a sync: the kernel looks its file up late, in a thread, when the place may be another's.
+    if (const int file = files_.find(request.fd()); file != UringFiles::kNone && is_transfer(request)) {
       entry->fd = file;
       entry->flags |= IOSQE_FIXED_FILE;
-      ++kept_file_requests_;
+      ++kept_file_transfers_;
     }
     request.note().stage = kTaken;
   }
@@ -307,6 +304,15 @@ void UringIo::flush() noexcept {
     CORACLE_ASSERT(submitted != -EEXIST, "the I/O of an event loop is used by two threads");
     if (submitted <= 0) return;
   }
+}
+
+void UringIo::forget_file(int fd) noexcept {
+  if (files_.find(fd) == UringFiles::kNone) return;
+  flush();  // entries name the place of their file, not the file
+  if (io_uring_sq_ready(&ring_) == 0)
+    files_.remove(ring_, fd);
+  else
+    files_.give_up(fd);  // the kernel is short of memory
 }
 
 bool UringIo::poll() noexcept {

@@ -83,13 +83,13 @@ StoreFile::StoreFile(Io& io, std::string path, Use use) : io_(&io), path_(std::m
   }
   try {
     refuse_special(path_, status.st_mode);
+    // As it was: io_uring would not wait for such a file.
+    ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) & ~O_NONBLOCK);
+    kept_ = io_->keep_file(fd_);
   } catch (...) {
     close();
     throw;
   }
-  // As it was: io_uring would not wait for such a file.
-  ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) & ~O_NONBLOCK);
-  kept_ = io_->keep_file(fd_);
 }
 
 Task<> StoreFile::lock() {

@@ -5,10 +5,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <new>
+#include <set>
+#include <utility>
 #include <vector>
 
+#include "runtime/event.hpp"
+#include "storage/store_file.hpp"
 #include "storage/store_format.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/storage/store_fixture.hpp"
@@ -159,4 +166,84 @@ TEST_CASE_FIXTURE(StoreFixture, "store: a file that was closed can be opened aga
     REQUIRE(open_error() == "");
     loop.run(store->close());
   }
+}
+
+namespace {
+
+/// Notes which files are kept.
+class KeepingIo final : public Io {
+ public:
+  bool no_memory = false;
+  std::multiset<int> kept;
+
+  bool keep_file(int fd) override {
+    if (no_memory) throw std::bad_alloc();
+    kept.insert(fd);
+    return true;
+  }
+  void forget_file(int fd) noexcept override { CHECK(kept.erase(fd) == 1); }
+
+  const char* name() const noexcept override { return "no device"; }
+  std::size_t in_flight() const noexcept override { return 0; }
+  void submit(IoRequest& request) noexcept override { request.finish(-EIO); }
+  void stop(IoRequest&) noexcept override {}
+  void wake_on(int) override {}
+  void forget(int) noexcept override {}
+  void sleep(std::optional<std::uint64_t>) noexcept override {}
+  bool poll() noexcept override { return false; }
+};
+
+/// That the next file will have.
+int next_descriptor() {
+  const coracle::test::Fd fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  return fd;
+}
+
+Task<> nap() {
+  co_await sleep_for(std::chrono::milliseconds(5));
+}
+
+/// Whether any description of it is open but this one's.
+bool is_open_elsewhere(const std::string& path) {
+  const coracle::test::Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (::fcntl(fd, F_SETLEASE, F_WRLCK) == 0) return false;
+  REQUIRE(errno == EAGAIN);
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("store: its file is kept open for requests as long as it is open, also when moved") {
+  const TemporaryFolder folder;
+  KeepingIo io;
+  {
+    StoreFile file(io, folder.file("home.0"), StoreFile::Use::create);
+    CHECK(io.kept == std::multiset<int>{file.fd()});
+    StoreFile moved(std::move(file));
+    CHECK(io.kept == std::multiset<int>{moved.fd()});
+  }
+  CHECK(io.kept.empty());
+  StoreFile closed(io, folder.file("home.0"), StoreFile::Use::write);
+  closed.close();
+  CHECK(io.kept.empty());
+}
+
+TEST_CASE("store: a file that no memory is left for leaves no descriptor behind") {
+  const TemporaryFolder folder;
+  KeepingIo io;
+  io.no_memory = true;
+  const int next = next_descriptor();
+  CHECK_THROWS_AS(StoreFile(io, folder.file("home.0"), StoreFile::Use::create), std::bad_alloc);
+  CHECK(next_descriptor() == next);
+}
+
+TEST_CASE_FIXTURE(StoreFixture, "store: nothing has a file open that was closed") {
+  REQUIRE(open_error() == "");
+  loop.run(write_page(*store, 1));
+  loop.run(read_page(*store, 1));
+  CHECK(is_open_elsewhere(path));
+  loop.run(store->close());
+  // Up to a second later, by old kernels.
+  for (int i = 0; i < 1000 && is_open_elsewhere(path); ++i) loop.run(nap());
+  CHECK_FALSE(is_open_elsewhere(path));
 }
