@@ -202,7 +202,7 @@ TEST_CASE_TEMPLATE("io: requests that are under way keep to their file when anot
                    Epoll) {
   if (!can_run<BackEnd>()) return;
   LoopWith<BackEnd> with;
-  for (const std::size_t count : {1, 3, 600}) {
+  for (const std::size_t count : {1U, 3U, 600U}) {
     CAPTURE(count);
     const Fd fd = temporary_file();
     const Fd other = temporary_file();
