@@ -22,7 +22,8 @@ class StoreFile {
   /// O_DIRECT where the file system takes it. Never waits; throws Error, also for what is no regular file.
   StoreFile(Io& io, std::string path, Use use);
   /// First of all: locks it against other users (any number may check at once). Waits two seconds at most: what a
-  /// killed process had in flight keeps its lock until it has landed. Throws Error.
+  /// killed process had in flight keeps its lock until it has landed, and its ring that kept the file does so for some
+  /// 40 ms in any case. Throws Error.
   Task<> lock();
   /// Whether path() names this file, and (`alone`) no other name does.
   bool has_its_name(bool alone) const noexcept;
