@@ -135,7 +135,7 @@ class UringIo final : public Io, public UringPort {
   void sleep(std::optional<std::uint64_t> timeout_ns) noexcept override;
 
   bool keep_memory(std::byte* begin, std::size_t bytes) override { return memory_.add(ring_, begin, bytes); }
-  void forget_memory(const std::byte* begin) noexcept override { memory_.remove(ring_, begin); }
+  void forget_memory(const std::byte* begin) noexcept override;
   std::uint64_t pinned_transfers() const noexcept override { return pinned_transfers_; }
   bool keep_file(int fd) override { return files_.add(ring_, fd); }
   void forget_file(int fd) noexcept override;
@@ -304,6 +304,11 @@ void UringIo::flush() noexcept {
     CORACLE_ASSERT(submitted != -EEXIST, "the I/O of an event loop is used by two threads");
     if (submitted <= 0) return;
   }
+}
+
+void UringIo::forget_memory(const std::byte* begin) noexcept {
+  flush();  // entries name its place; what the kernel is too short of memory to take fails
+  memory_.remove(ring_, begin);
 }
 
 void UringIo::forget_file(int fd) noexcept {

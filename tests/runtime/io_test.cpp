@@ -131,6 +131,32 @@ TEST_CASE_TEMPLATE("io: memory that is kept for transfers is read and written as
 
 namespace {
 
+/// It is submitted, and not yet with the kernel, when its memory is forgotten.
+Task<> read_and_forget(Scope& scope, Io& io, int fd, Bytes& memory) {
+  auto* const begin = reinterpret_cast<std::byte*>(memory.data());
+  io.keep_memory(begin, memory.size());
+  scope.spawn(read_all(io, fd, memory, 0));
+  io.forget_memory(begin);
+  co_return;
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("io: transfers that are under way reach memory that was forgotten", BackEnd, Uring, Epoll) {
+  if (!can_run<BackEnd>()) return;
+  const Fd fd = temporary_file();
+  LoopWith<BackEnd> with;
+  const Bytes ones(4096, 1);
+  Bytes memory(4096);
+  with.loop.run(write_all(with.io(), fd, ones, 0));
+  const Failure failure =
+      failure_of(with.loop, with_scope(read_and_forget, std::ref(with.io()), int{fd}, std::ref(memory)));
+  CHECK(failure.text == "");
+  CHECK(memory == ones);
+}
+
+namespace {
+
 Task<> through_kept_file(Io& io, int fd, int other) {
   const Bytes ones(512, 1);
   const Bytes twos(512, 2);
