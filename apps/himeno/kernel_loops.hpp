@@ -1,0 +1,185 @@
+// The innermost loops of Himeno, written once for any vector width in the compilers' vector types. Each instruction set
+// has its own source file, compiled for it; those include nothing of the standard library but <cstddef> and <cstdint>,
+// so that no inline function compiled for a wide machine can be linked into code for a narrow one. They are compiled
+// without contraction of a product and a sum into one rounding.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "apps/himeno/kernel.hpp"
+
+namespace coracle::himeno {
+namespace {
+
+/// Vectors of floats, and of half as many doubles.
+template <std::size_t kCount>
+struct Vectors {
+  static constexpr std::size_t kLanes = kCount;
+  typedef float Floats __attribute__((vector_size(4 * kCount)));
+  typedef std::uint32_t Mask __attribute__((vector_size(4 * kCount)));
+  typedef double Doubles __attribute__((vector_size(4 * kCount)));
+  typedef std::uint64_t Bits __attribute__((vector_size(4 * kCount)));
+};
+
+template <class Floats>
+inline Floats load(const float* from) {
+  Floats value;
+  __builtin_memcpy(&value, from, sizeof(value));
+  return value;
+}
+
+template <class Floats>
+inline void store(float* to, const Floats& value) {
+  __builtin_memcpy(to, &value, sizeof(value));
+}
+
+/// Numbers of lanes, for the functions that take them as constants.
+template <std::size_t... kLane>
+struct Lanes {};
+
+/// Sums of squares as fixed-point integers (see ExactSum). Adding a constant of which the last bit is worth 2^-44
+/// rounds the square to that, and leaves the integer in the bits of the result; what was rounded off, exactly known,
+/// goes to a second sum in units of 2^-89. Enough for the 2^12 squares of a row.
+template <class Doubles, class Bits>
+struct Squares {
+  static constexpr double kTop = 0x1.8p8;
+  static constexpr double kRest = 0x1.8p-37;
+
+  Bits top{};
+  Bits rest{};
+
+  void add(const Doubles& values) {
+    const Doubles square = values * values;
+    const Doubles rounded = square + kTop;
+    const Doubles left = (square - (rounded - kTop)) + kRest;
+    top += __builtin_bit_cast(Bits, rounded);
+    rest += __builtin_bit_cast(Bits, left);
+  }
+};
+
+/// One lane's sums, of `count` additions, without the constants.
+inline void take_out(std::uint64_t top, std::uint64_t rest, std::uint64_t count, ExactSum& sum) {
+  using One = Squares<double, std::uint64_t>;
+  sum.add_words(static_cast<std::int64_t>(top - count * __builtin_bit_cast(std::uint64_t, One::kTop)),
+                static_cast<std::int64_t>(rest - count * __builtin_bit_cast(std::uint64_t, One::kRest)));
+}
+
+/// The changes of the points from `at` on, which it makes in `next`.
+template <class Floats>
+inline Floats relax_at(const Coefficients& of, const float* p, float* next, std::size_t at) {
+  const float* const here = p + at;
+  const float* const low = here - of.plane;  // i - 1
+  const float* const high = here + of.plane;
+  const std::size_t row = of.row;
+  const auto get = [](const float* from) { return load<Floats>(from); };
+  const Floats ij = get(high + row) - get(high - row) - get(low + row) + get(low - row);
+  const Floats jk = get(here + row + 1) - get(here - row + 1) - get(here + row - 1) + get(here - row - 1);
+  const Floats ik = get(high + 1) - get(low + 1) - get(high - 1) + get(low - 1);
+  const Floats sum = get(of.a[0] + at) * get(high) + get(of.a[1] + at) * get(here + row) +
+                     get(of.a[2] + at) * get(here + 1) + get(of.b[0] + at) * ij + get(of.b[1] + at) * jk +
+                     get(of.b[2] + at) * ik + get(of.c[0] + at) * get(low) + get(of.c[1] + at) * get(here - row) +
+                     get(of.c[2] + at) * get(here - 1) + get(of.wrk1 + at);
+  const Floats centre = get(here);
+  const Floats change = (sum * get(of.a[3] + at) - centre) * get(of.bnd + at);
+  store(next + at, centre + kOmega * change);
+  return change;
+}
+
+/// `count` points one by one.
+inline void relax_singly(const Coefficients& of, const float* p, float* next, std::size_t at, std::size_t count,
+                         ExactSum& sum) {
+  Squares<double, std::uint64_t> squares;
+  for (std::size_t k = at; k < at + count; ++k) squares.add(static_cast<double>(relax_at<float>(of, p, next, k)));
+  take_out(squares.top, squares.rest, count, sum);
+}
+
+/// Of a row that may end inside a vector: the last one lies over the one before, whose points it makes again, alike;
+/// this mask takes their squares out.
+template <class V>
+inline typename V::Mask last_lanes(std::size_t count) {
+  static constexpr std::uint32_t kMask[2 * kLanesMax] = {
+      0,          0,          0,          0,          0,          0,          0,          0,
+      0,          0,          0,          0,          0,          0,          0,          0,
+      0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff,
+      0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff};
+  typename V::Mask mask;
+  __builtin_memcpy(&mask, kMask + kLanesMax + count - V::kLanes, sizeof(mask));
+  return mask;
+}
+
+template <class V, std::size_t... kHalf>
+inline void relax_row(const Coefficients& of, const float* p, float* next, std::size_t at, std::size_t count,
+                      ExactSum& sum, Lanes<kHalf...>) {
+  using Floats = typename V::Floats;
+  using Doubles = typename V::Doubles;
+  constexpr std::size_t kHalfLanes = V::kLanes / 2;
+  Squares<Doubles, typename V::Bits> first;
+  Squares<Doubles, typename V::Bits> second;
+  const auto add = [&](const Floats& change) {
+    first.add(__builtin_convertvector(__builtin_shufflevector(change, change, kHalf...), Doubles));
+    second.add(__builtin_convertvector(__builtin_shufflevector(change, change, (kHalf + kHalfLanes)...), Doubles));
+  };
+  const std::size_t whole = count / V::kLanes;
+  for (std::size_t v = 0; v < whole; ++v) add(relax_at<Floats>(of, p, next, at + v * V::kLanes));
+  const std::size_t rest = count % V::kLanes;
+  if (rest > 0) {
+    const Floats change = relax_at<Floats>(of, p, next, at + count - V::kLanes);
+    const auto bits = __builtin_bit_cast(typename V::Mask, change) & last_lanes<V>(rest);
+    add(__builtin_bit_cast(Floats, bits));
+  }
+  const std::uint64_t additions = whole + (rest > 0 ? 1 : 0);
+  const typename V::Bits top = first.top + second.top;
+  const typename V::Bits low = first.rest + second.rest;
+  std::uint64_t top_sum = 0;
+  std::uint64_t rest_sum = 0;
+  for (std::size_t lane = 0; lane < kHalfLanes; ++lane) {
+    top_sum += top[lane];
+    rest_sum += low[lane];
+  }
+  take_out(top_sum, rest_sum, additions * V::kLanes, sum);
+}
+
+/// Calls `work(at, count)` with each row's place in the arrays.
+template <class Work>
+inline void for_each_row(const Coefficients& of, const Box& box, Work work) {
+  for (std::size_t i = box.begin[0]; i < box.end[0]; ++i)
+    for (std::size_t j = box.begin[1]; j < box.end[1]; ++j)
+      work(i * of.plane + j * of.row + box.begin[2], box.end[2] - box.begin[2]);
+}
+
+template <class V, class Half>
+void relax(const Coefficients& coefficients, const float* p, float* next, const Box& box, ExactSum& sum) {
+  if (box.empty()) return;
+  const Coefficients of = coefficients;  // a copy, of which the compiler knows that no store changes it
+  ExactSum squares;
+  const bool is_narrow = box.end[2] - box.begin[2] < V::kLanes;
+  for_each_row(of, box, [&](std::size_t at, std::size_t count) {
+    if (is_narrow)
+      relax_singly(of, p, next, at, count, squares);
+    else
+      relax_row<V>(of, p, next, at, count, squares, Half());
+  });
+  sum = sum + squares;
+}
+
+template <class Floats>
+inline void stream_at(const Coefficients& of, const float* p, float* next, std::size_t at) {
+  const auto get = [at](const float* from) { return load<Floats>(from + at); };
+  store(next + at, get(of.a[0]) + get(of.a[1]) + get(of.a[2]) + get(of.a[3]) + get(of.b[0]) + get(of.b[1]) +
+                       get(of.b[2]) + get(of.c[0]) + get(of.c[1]) + get(of.c[2]) + get(of.bnd) + get(of.wrk1) + get(p));
+}
+
+template <class V>
+void stream(const Coefficients& coefficients, const float* p, float* next, const Box& box) {
+  if (box.empty()) return;
+  const Coefficients of = coefficients;
+  for_each_row(of, box, [&](std::size_t at, std::size_t count) {
+    std::size_t k = 0;
+    for (; k + V::kLanes <= count; k += V::kLanes) stream_at<typename V::Floats>(of, p, next, at + k);
+    for (; k < count; ++k) stream_at<float>(of, p, next, at + k);
+  });
+}
+
+}  // namespace
+}  // namespace coracle::himeno

@@ -1,0 +1,120 @@
+// The command line of `himeno`.
+#include "apps/himeno/options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "apps/command_line.hpp"
+
+namespace coracle::himeno {
+namespace {
+
+constexpr std::size_t kSideMin = 3;  // one point that changes, and its neighbours
+constexpr std::size_t kSideMax = 4096;
+
+struct Named {
+  const char* name;
+  Triple size;
+};
+constexpr Named kSizes[] = {{"XS", {32, 32, 64}},
+                            {"S", {64, 64, 128}},
+                            {"M", {128, 128, 256}},
+                            {"L", {256, 256, 512}},
+                            {"XL", {512, 512, 1024}}};
+
+const Named* find_named(std::string text) {
+  for (char& letter : text)
+    if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
+  const auto* const found = std::ranges::find(kSizes, text, &Named::name);
+  return found == std::end(kSizes) ? nullptr : found;
+}
+
+std::string check_size(const std::string& text) {
+  if (find_named(text) != nullptr) return "";
+  const std::optional<Triple> size = parse_triple(text);
+  if (size && std::ranges::min(*size) >= kSideMin && std::ranges::max(*size) <= kSideMax) return "";
+  return fmt::format("{} is none of XS, S, M, L, XL, nor IxJxK with numbers from {} to {}, such as 33x17x65", text,
+                     kSideMin, kSideMax);
+}
+
+std::string check_ranks(const std::string& text) {
+  return parse_triple(text) ? "" : fmt::format("{} is not IxJxK with numbers from 1, such as 2x2x1", text);
+}
+
+/// A number above 0 and up to `high`.
+CLI::Validator positive(double high) {
+  return {[high](std::string& text) {
+            std::size_t used = 0;
+            double value = 0;
+            try {
+              value = std::stod(text, &used);
+            } catch (const std::exception&) {
+              used = 0;
+            }
+            const bool fits = used > 0 && used == text.size() && value > 0 && value <= high;
+            return fits ? std::string() : fmt::format("{} is no number above 0 and up to {:g}", text, high);
+          },
+          ""};
+}
+
+struct Words {
+  std::string size = "M";
+  std::string ranks;
+  std::size_t iterations = 0;
+};
+
+void add_options(CLI::App& app, Options& options, Words& words) {
+  app.add_option("--size", words.size,
+                 "points of the grid: XS (32x32x64), S (64x64x128), M (128x128x256), L (256x256x512), "
+                 "XL (512x512x1024), or any IxJxK")
+      ->type_name("SIZE")
+      ->check(check_size)
+      ->capture_default_str();
+  app.add_option("--ranks-grid", words.ranks, "how the ranks share it in i, j and k (with short borders)")
+      ->type_name("IxJxK")
+      ->check(check_ranks);
+  auto* const time = app.add_option("--time", options.time_s, "to measure for about so long")
+                         ->type_name("SECONDS")
+                         ->check(positive(1e6))
+                         ->capture_default_str();
+  app.add_option("--iterations", words.iterations, "to measure, instead of as many as fit the time")
+      ->type_name("N")
+      ->check(whole_number(1, kIterationsMax))
+      ->excludes(time);
+  app.add_flag("--verify", options.verify,
+               "compare each iteration's residual and the pressure at the end with a serial run, bit for bit");
+  app.add_flag("--progress", options.shows_progress, "show how far the measurement is, where that is a terminal");
+  app.add_option("--history", options.history_path, "write each iteration's residual to a file")->type_name("FILE");
+  app.add_option("--json", options.json_path, "write the results to a file too")->type_name("FILE");
+  app.add_option("--sim-mflops", options.sim_mflops,
+                 "in placement sim: how fast each rank computes in virtual time (else computing takes none)")
+      ->type_name("MFLOPS")
+      ->check(positive(1e12));
+}
+
+}  // namespace
+
+std::variant<Options, int> parse_options(int argc, char** argv) {
+  CLI::App app(
+      "The Himeno benchmark: a 19-point Jacobi solver of the Poisson equation on a grid that the ranks of a Coracle "
+      "job "
+      "share, with puts between layouts for its halos.",
+      "himeno");
+  Options options;
+  Words words;
+  add_options(app, options, words);
+  if (const std::optional<int> status = parse_command_line(app, argc, argv)) return *status;
+  if (const Named* const named = find_named(words.size)) {
+    options.size = named->size;
+    options.size_name = named->name;
+  } else {
+    options.size = parse_triple(words.size).value();
+  }
+  if (!words.ranks.empty()) options.ranks = parse_triple(words.ranks);
+  if (words.iterations > 0) options.iterations = words.iterations;
+  return options;
+}
+
+}  // namespace coracle::himeno
