@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Runs hello, stencil, asp and fft2d under `coracle run` in one placement: the same results for any number of ranks and nodes,
+"""Runs hello, stencil, himeno, asp and fft2d under `coracle run` in one placement: the same results for any number of ranks and nodes,
 and the right status and words for wrong input.
 
-    run_apps.py FOLDER PLACEMENT      FOLDER holds coracle, hello, asp, stencil, and fft2d where FFTW is there
+    run_apps.py FOLDER PLACEMENT      FOLDER holds coracle, hello, asp, himeno, stencil, and fft2d where FFTW is there
 """
 import json
 import pathlib
@@ -58,6 +58,49 @@ def check_stencil(folder):
     expect(lines[1:3] == ["unit = us", "ranks = 3"] and len(lines) == 7, command, result, "a trace of 4 steps")
     command, result = run(6, "stencil", "--size", 2)
     expect(result.returncode == 1 and "3 x 2 tiles" in result.stderr, command, result, "status 1 and the reason")
+
+
+def check_himeno(folder):
+    histories = set()
+    report, history = folder / "himeno.json", folder / "history.txt"
+    for ranks, nodes, grid in (
+        (1, 1, ""), (2, 1, ""), (4, 1, ""), (8, 1, ""), (2, 1, "1x2x1"), (2, 1, "1x1x2"), (4, 1, "4x1x1"),
+        (4, 1, "2x2x1"), (8, 1, "2x2x2"), (3, 1, "1x1x3"), (6, 1, "1x3x2"), (2, 2, ""), (4, 2, "1x2x2"), (8, 2, ""),
+        (8, 4, "2x2x2"),
+    ):
+        words = ("--ranks-grid", grid) if grid else ()
+        command, result = run(
+            ranks, "himeno", "--size", "15x14x83", "--iterations", 12, "--verify", "--history", history, "--json",
+            report, *words, nodes=nodes
+        )
+        found = json.loads(report.read_text() or "{}") if report.exists() else {}
+        histories.add(history.read_text() if history.exists() else "")
+        report.unlink(missing_ok=True)
+        history.unlink(missing_ok=True)
+        good = found.get("verified") and found["ranks"] == ranks and (not grid or grid == "x".join(map(str, found["ranks_grid"])))
+        expect(result.returncode == 0 and good, command, result, "a verified solution")
+        expect(len(histories) == 1 and max(histories).count("\n") == 15, command, result, "the residuals of one rank")
+        wanted = " Loop executed for 12 times\n Gosa : "
+        expect(wanted in result.stdout, command, result, wanted)
+    if PLACEMENT != "sim":
+        command, result = run(2, "himeno", "--size", "XS", "--time", 0.05)
+        expect(result.returncode == 0 and "Limit of the memory" in result.stdout, command, result, "a run by time")
+
+
+def check_himeno_complaints(folder):
+    for words, status, text in (
+        (("--size", "huge"), 2, "huge is none of XS, S, M, L, XL"),
+        (("--ranks-grid", "3"), 2, "3 is not IxJxK"),
+        (("--ranks-grid", "2x2x1"), 1, "--ranks-grid 2x2x1 is for 4 ranks, and the job has 3"),
+        (("--ranks-grid", "3x1x1", "--size", "4x9x9"), 1, "shares 2 inner points in i among 3 ranks"),
+        (("--size", "3x3x3"), 1, "a grid of 3x3x3 can't be shared by 3 ranks"),
+        (("--size", "4096x4096x4096"), 1, "GiB, and this machine has"),
+        (("--history", folder / "none" / "history"), 1, "can't create"),
+    ):
+        if status == 1:
+            words = (*words, "--iterations", 1)
+        command, result = run(3, "himeno", *words)
+        expect(result.returncode == status and result.stderr.count(text) == 1, command, result, f"{status}, once: {text}")
 
 
 def asp_results(folder, ranks, nodes, *arguments):
@@ -167,6 +210,8 @@ def check_complaints(folder):
 with tempfile.TemporaryDirectory() as name:
     check_hello()
     check_stencil(pathlib.Path(name))
+    check_himeno(pathlib.Path(name))
+    check_himeno_complaints(pathlib.Path(name))
     check_asp(pathlib.Path(name))
     check_asp_broadcasts(pathlib.Path(name))
     check_complaints(pathlib.Path(name))
