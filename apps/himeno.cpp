@@ -121,8 +121,8 @@ Task<> benchmark(Rank& self, const Options& options, Triple ranks) {
   report.placement = to_string(self.placement());
   report.nodes = self.nodes();
   report.kernel = kernel.name;
-  constexpr std::size_t kMemoryPasses = 5;
-  if (!is_simulated) report.memory_s = co_await solver.time_memory(kMemoryPasses);
+  constexpr double kMemoryTime = 0.25;
+  if (!is_simulated) report.memory_s = co_await solver.time_memory(std::min(kMemoryTime, options.time_s / 4));
   co_await solver.connect();
 
   std::vector<ExactSum> history;

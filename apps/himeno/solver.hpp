@@ -23,9 +23,9 @@ class Solver {
   /// many points this rank makes in a second of virtual time; 0: they take none.
   Solver(Rank& self, const Triple& size, const Triple& ranks, const Kernel& kernel, double points_per_s);
 
-  /// Before connect(): seconds in which the memory alone, with the least of sums, passes through the arrays of all
-  /// ranks once; the best of `repetitions`. Collective.
-  Task<double> time_memory(std::size_t repetitions);
+  /// Before connect(): seconds in which all ranks together pass through their arrays once with the least of sums, which
+  /// is as fast as memory allows; the best of what fits `for_s` seconds. Collective. Not in `sim`.
+  Task<double> time_memory(double for_s);
 
   /// Brings in the pressure of the beginning. Collective, once.
   Task<> connect();
