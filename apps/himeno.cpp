@@ -110,7 +110,6 @@ Task<> verify(Rank& self, Solver& solver, const Options& options, const std::vec
 
 /// `ranks`: of rank 0.
 Task<> benchmark(Rank& self, const Options& options, Triple ranks) {
-  constexpr double kFlopsPerPoint = 34;
   const bool is_simulated = self.placement() == Placement::sim;
   const Kernel& kernel = *usable_kernels().front();
   Solver solver(self, options.size, ranks, kernel, is_simulated ? options.sim_mflops * 1e6 / kFlopsPerPoint : 0);

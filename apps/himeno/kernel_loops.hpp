@@ -150,9 +150,9 @@ inline void for_each_row(const Coefficients& of, const Box& box, Work work) {
 
 template <class V, class Half>
 void relax(const Coefficients& coefficients, const float* p, float* next, const Box& box, ExactSum& sum) {
-  if (box.empty()) return;
+  if (box.begin[2] >= box.end[2]) return;
   const Coefficients of = coefficients;  // a copy, of which the compiler knows that no store changes it
-  ExactSum squares;
+  ExactSum squares{0, 0};
   const bool is_narrow = box.end[2] - box.begin[2] < V::kLanes;
   for_each_row(of, box, [&](std::size_t at, std::size_t count) {
     if (is_narrow)
@@ -172,7 +172,7 @@ inline void stream_at(const Coefficients& of, const float* p, float* next, std::
 
 template <class V>
 void stream(const Coefficients& coefficients, const float* p, float* next, const Box& box) {
-  if (box.empty()) return;
+  if (box.begin[2] >= box.end[2]) return;
   const Coefficients of = coefficients;
   for_each_row(of, box, [&](std::size_t at, std::size_t count) {
     std::size_t k = 0;

@@ -9,7 +9,6 @@
 namespace coracle::himeno {
 namespace {
 
-constexpr double kFlopsPerPoint = 34;
 constexpr double kPentium3Mflops = 82.84;  // at 600 MHz
 constexpr double kArrays = 14;             // that a step reads or writes
 

@@ -11,6 +11,8 @@
 
 namespace coracle::himeno {
 
+inline constexpr double kFlopsPerPoint = 34;
+
 /// Some iterations that were timed.
 struct Measured {
   std::size_t iterations = 0;

@@ -169,6 +169,7 @@ TEST_CASE("kernels: each gives the definition's bits, in boxes that begin and en
         CAPTURE(end);
         check_box(*kernel, problem, block, {{1, 1, begin}, {5, 6, end}});
         check_box(*kernel, problem, block, {{2, 3, begin}, {3, 4, end}});
+        check_box(*kernel, problem, block, {{2, 3, end}, {3, 4, begin}});  // nothing
       }
   }
 }
