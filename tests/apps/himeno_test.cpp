@@ -112,6 +112,65 @@ SerialRun run_simulated(const Triple& size, const Triple& ranks, std::uint32_t n
   return found;
 }
 
+/// One exchange of arrays in which each point holds its number in the whole grid. (The benchmark's own b is 0, so that
+/// no residual would tell of wrong edges.)
+class Exchange {
+ public:
+  Exchange(const Triple& size, const Triple& ranks) : size_(size), ranks_(ranks) {}
+
+  Task<> run(Rank& self) const {
+    const Block block(size_, ranks_, self.id());
+    const Slab<float> pressure = self.allocate<float>(2 * block.floats());
+    float* const array = pressure.data() + block.floats();
+    std::fill_n(array, block.floats(), kNothing);
+    for (std::size_t i = 1; i <= block.count()[0]; ++i)
+      for (std::size_t j = 1; j <= block.count()[1]; ++j)
+        for (std::size_t k = 1; k <= block.count()[2]; ++k) array[block.at(i, j, k)] = number(block, {i, j, k});
+    Halo halo(self, size_, ranks_, pressure);
+    co_await halo.connect();
+    co_await with_scope(send_in, std::ref(halo));
+    co_await halo.arrived(1);
+    co_await self.world().barrier();
+    check(block, array);
+  }
+
+ private:
+  static constexpr float kNothing = -1;
+
+  static Task<> send_in(Scope& scope, Halo& halo) {
+    halo.send(scope, 1);
+    co_await halo.sent();
+  }
+
+  float number(const Block& block, const Triple& point) const {
+    Triple whole{};
+    for (std::size_t d = 0; d < 3; ++d) whole[d] = block.first()[d] + point[d] - 1;
+    return static_cast<float>((whole[0] * size_[1] + whole[1]) * size_[2] + whole[2]);
+  }
+
+  // Faces and edges hold the neighbours' points, but not corners and what lies outside of all blocks. (Between the rows
+  // of a face that came as one run anything may lie.)
+  void check(const Block& block, const float* array) const {
+    for (std::size_t i = 0; i < block.count()[0] + 2; ++i)
+      for (std::size_t j = 0; j < block.count()[1] + 2; ++j)
+        for (std::size_t k = 0; k < block.count()[2] + 2; ++k) {
+          const Triple point = {i, j, k};
+          int outside = 0;
+          bool is_outermost = false;
+          for (std::size_t d = 0; d < 3; ++d) {
+            const std::size_t whole = block.first()[d] + point[d] - 1;
+            is_outermost = is_outermost || whole == 0 || whole + 1 == size_[d];
+            outside += point[d] == 0 || point[d] > block.count()[d] ? 1 : 0;
+          }
+          const float expected = is_outermost || outside == 3 ? kNothing : number(block, point);
+          EXPECT(array[block.at(i, j, k)] == expected);
+        }
+  }
+
+  Triple size_;
+  Triple ranks_;
+};
+
 std::variant<Options, int> parse(std::initializer_list<const char*> arguments) {
   return apps_test::parse_words(parse_options, {arguments.begin(), arguments.end()});
 }
@@ -235,6 +294,20 @@ TEST_CASE("fields: the arrays of the benchmark lie apart and are aligned") {
   CHECK(of.a[2][0] == 1);
   CHECK(of.b[1][0] == 0);
   CHECK(of.c[2][0] == 1);
+}
+
+TEST_CASE("halo: every face and edge comes from the right neighbour, and nothing else is touched") {
+  for (const Triple& ranks : {Triple{2, 1, 1}, Triple{1, 2, 1}, Triple{1, 1, 2}, Triple{2, 2, 1}, Triple{2, 1, 2},
+                              Triple{1, 2, 2}, Triple{3, 3, 3}, Triple{2, 3, 2}}) {
+    CAPTURE(to_text(ranks));
+    for (const std::uint32_t nodes : {1U, 2U}) {
+      sim::SimJob job;
+      job.size = static_cast<std::uint32_t>(product(ranks));
+      job.nodes = nodes;
+      const Exchange exchange({8, 9, 37}, ranks);
+      CHECK(sim::text_of(job.run([&](Rank& self) { return exchange.run(self); })) == "");
+    }
+  }
 }
 
 TEST_CASE("ranks: every arrangement gives the serial run's residuals and pressure, bit for bit") {

@@ -64,13 +64,12 @@ def check_himeno(folder):
     histories = set()
     report, history = folder / "himeno.json", folder / "history.txt"
     for ranks, nodes, grid in (
-        (1, 1, ""), (2, 1, ""), (4, 1, ""), (8, 1, ""), (2, 1, "1x2x1"), (2, 1, "1x1x2"), (4, 1, "4x1x1"),
-        (4, 1, "2x2x1"), (8, 1, "2x2x2"), (3, 1, "1x1x3"), (6, 1, "1x3x2"), (2, 2, ""), (4, 2, "1x2x2"), (8, 2, ""),
-        (8, 4, "2x2x2"),
+        (1, 1, ""), (2, 1, ""), (4, 1, ""), (8, 1, ""), (2, 1, "1x1x2"), (4, 1, "4x1x1"), (6, 1, "1x3x2"), (2, 2, ""),
+        (8, 2, "2x2x2"),
     ):
         words = ("--ranks-grid", grid) if grid else ()
         command, result = run(
-            ranks, "himeno", "--size", "15x14x83", "--iterations", 12, "--verify", "--history", history, "--json",
+            ranks, "himeno", "--size", "15x14x83", "--iterations", 5, "--verify", "--history", history, "--json",
             report, *words, nodes=nodes
         )
         found = json.loads(report.read_text() or "{}") if report.exists() else {}
@@ -79,8 +78,8 @@ def check_himeno(folder):
         history.unlink(missing_ok=True)
         good = found.get("verified") and found["ranks"] == ranks and (not grid or grid == "x".join(map(str, found["ranks_grid"])))
         expect(result.returncode == 0 and good, command, result, "a verified solution")
-        expect(len(histories) == 1 and max(histories).count("\n") == 15, command, result, "the residuals of one rank")
-        wanted = " Loop executed for 12 times\n Gosa : "
+        expect(len(histories) == 1 and max(histories).count("\n") == 8, command, result, "the residuals of one rank")
+        wanted = " Loop executed for 5 times\n Gosa : "
         expect(wanted in result.stdout, command, result, wanted)
     if PLACEMENT != "sim":
         command, result = run(2, "himeno", "--size", "XS", "--time", 0.05)
