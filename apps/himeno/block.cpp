@@ -22,10 +22,10 @@ double cost(const Triple& ranks, const Triple& points) {
   double cost = 0;
   for (std::size_t d = 0; d < 3; ++d) {
     if (ranks[d] == 1) continue;
-    double face = kWeight[d] * (ranks[d] == 2 ? 1 : 2);
+    std::size_t face = ranks[d] == 2 ? 1 : 2;
     for (std::size_t other = 0; other < 3; ++other)
-      if (other != d) face *= static_cast<double>((points[other] + ranks[other] - 1) / ranks[other]);
-    cost += face;
+      if (other != d) face *= (points[other] + ranks[other] - 1) / ranks[other];
+    cost += kWeight[d] * static_cast<double>(face);
   }
   return cost;
 }

@@ -109,8 +109,8 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   if (const Named* const named = find_named(words.size)) {
     options.size = named->size;
     options.size_name = named->name;
-  } else {
-    options.size = parse_triple(words.size).value();
+  } else if (const std::optional<Triple> size = parse_triple(words.size)) {
+    options.size = *size;
   }
   if (!words.ranks.empty()) options.ranks = parse_triple(words.ranks);
   if (words.iterations > 0) options.iterations = words.iterations;
