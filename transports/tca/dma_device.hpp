@@ -1,0 +1,67 @@
+// DmaDevice: a device that copies by itself: channels, tables of descriptors, doorbells and completion words. It is
+// PEACH2's in software (peach2_board.hpp) or a GPU's copy engines.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "transports/tca/descriptor.hpp"
+
+namespace coracle::tca {
+
+/// What a device can do, and what it needs of those who use it.
+struct DeviceRules {
+  unsigned channels = 1;
+  /// Sources, targets, block lengths and strides are multiples of it.
+  std::size_t alignment = 1;
+  /// Parts of a transfer that is split over channels are multiples of it: shorter ones waste the device's requests.
+  std::size_t granule = 1;
+  /// Whether one descriptor copies blocks at strides.
+  bool block_stride = true;
+  /// Whether it writes to memory of others but can't read from there.
+  bool write_only = true;
+  /// Bytes per nanosecond of each channel by itself, nominal: where learning begins.
+  std::array<double, 8> rates{};
+};
+
+/// A table that the device has been given; it stays with the device until unload().
+struct TableId {
+  std::uint32_t number = ~std::uint32_t{0};
+  bool valid() const noexcept { return number != ~std::uint32_t{0}; }
+  bool operator==(const TableId&) const = default;
+};
+
+/// Interface without state. All calls from one thread, that of the rank to which the device belongs.
+class DmaDevice {
+ public:
+  virtual ~DmaDevice() = default;
+
+  virtual const char* name() const noexcept = 0;
+  virtual const DeviceRules& rules() const noexcept = 0;
+  /// Whether the device reads from and writes to these bytes: whether they are registered.
+  virtual bool reads(const std::byte* begin, std::size_t bytes) const noexcept = 0;
+  virtual bool writes(std::byte* begin, std::size_t bytes) const noexcept = 0;
+
+  /// Builds a table; the descriptors are copied. Throws Error (bad_input) for a chain that is empty or breaks a rule of
+  /// the device: which descriptor, and how.
+  virtual TableId load(Chain chain) = 0;
+  /// The table must not be in use.
+  virtual void unload(TableId table) noexcept = 0;
+  /// Rings the doorbell: `channel`, which must be stopped, carries out the table. When all its bytes are where they
+  /// belong, completed(channel) becomes `sequence`.
+  virtual void start(unsigned channel, TableId table, std::uint64_t sequence) noexcept = 0;
+  /// The completion word of a channel: the sequence of the last table that is over.
+  virtual std::uint64_t completed(unsigned channel) const noexcept = 0;
+  /// Whether the controller has come to rest, which it does some time after its completion word: then it can be
+  /// started.
+  virtual bool stopped(unsigned channel) const noexcept = 0;
+  /// How long the last table of a channel took from its doorbell to its completion word, by the device's clock.
+  virtual std::uint64_t elapsed_ns(unsigned channel) const noexcept = 0;
+  /// Why a table on this channel ended without having done its work, or "": then the completion word has moved on, and
+  /// the bytes may be there in part.
+  virtual std::string failure(unsigned channel) const = 0;
+};
+
+}  // namespace coracle::tca

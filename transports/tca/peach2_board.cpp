@@ -1,0 +1,143 @@
+#include "transports/tca/peach2_board.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "runtime/assert.hpp"
+#include "runtime/error.hpp"
+
+namespace coracle::tca {
+
+Peach2Board::Peach2Board(const Peach2Model& model, BoardHost& host) : host_(host), times_(model) {
+  for (unsigned i = 0; i < Peach2Model::kChannels; ++i) {
+    if (model.tags[i] == 0) continue;
+    rules_.rates[used_.size()] = model.rate(i, model.read_bytes);
+    used_.push_back(i);
+  }
+  rules_.channels = model.channels();
+  rules_.alignment = kAlignment;
+  rules_.granule = model.read_bytes;
+}
+
+void Peach2Board::check(Chain chain) const {
+  if (chain.empty()) throw Error(Errc::bad_input, "a table of DMA descriptors is empty");
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    const Descriptor& descriptor = chain[i];
+    const auto refuse = [&](const char* what) {
+      throw Error(Errc::bad_input,
+                  fmt::format("descriptor {} of {} (from {} to {}, {} blocks of {} bytes, strides {} and {}) {}", i,
+                              chain.size(), fmt::ptr(descriptor.source), fmt::ptr(descriptor.target), descriptor.count,
+                              descriptor.block_bytes, descriptor.source_stride, descriptor.target_stride, what));
+    };
+    if (descriptor.bytes() == 0) refuse("copies nothing");
+    const auto aligned = [](auto value) { return static_cast<std::uint64_t>(value) % kAlignment == 0; };
+    if (!aligned(reinterpret_cast<std::uintptr_t>(descriptor.source)) ||
+        !aligned(reinterpret_cast<std::uintptr_t>(descriptor.target)) || !aligned(descriptor.block_bytes) ||
+        (descriptor.count > 1 && (!aligned(descriptor.source_stride) || !aligned(descriptor.target_stride))))
+      refuse("is not of whole 16 bytes");
+    for (const std::uint64_t block : {std::uint64_t{0}, descriptor.count - 1}) {
+      if (!host_.is_source(descriptor.source_block(block), descriptor.block_bytes))
+        refuse("reads memory that is not registered");
+      if (!host_.is_target(descriptor.target_block(block), descriptor.block_bytes))
+        refuse("writes memory that is not registered");
+    }
+  }
+}
+
+TableId Peach2Board::load(Chain chain) {
+  check(chain);
+  if (free_tables_.empty()) {
+    free_tables_.push_back(static_cast<std::uint32_t>(tables_.size()));
+    tables_.emplace_back();
+  }
+  const std::uint32_t number = free_tables_.back();
+  Table& table = tables_[number];
+  table.chain.assign(chain.begin(), chain.end());
+  table.pieces.clear();
+  for (const Descriptor& descriptor : chain) table.pieces.push_back({descriptor.bytes(), descriptor.block_bytes});
+  free_tables_.pop_back();
+  return {number};
+}
+
+void Peach2Board::unload(TableId id) noexcept {
+  CORACLE_ASSERT(!tables_[id.number].in_use, "table {} is unloaded while a channel works on it", id.number);
+  free_tables_.push_back(id.number);  // there is room: it was there before
+}
+
+void Peach2Board::start(unsigned index, TableId id, std::uint64_t sequence) noexcept {
+  Channel& channel = channels_[index];
+  Table& table = tables_[id.number];
+  CORACLE_ASSERT(stopped(index), "channel {} is started before its controller has stopped", index);
+  CORACLE_ASSERT(!table.in_use, "table {} is started twice at a time", id.number);
+  const std::uint64_t now = host_.now_ns();
+  advance(now);
+  channel.stopped.store(false, std::memory_order_relaxed);  // of this thread
+  channel.table = id.number;
+  channel.sequence = sequence;
+  channel.started_ns = static_cast<double>(now);
+  table.in_use = true;
+  times_.start(used_[index], table.pieces, static_cast<double>(now));
+  if (faults_.stalls > 0) {
+    --faults_.stalls;
+    times_.stall(used_[index], true);
+  }
+  set_alarm();
+}
+
+std::uint64_t Peach2Board::completed(unsigned channel) const noexcept {
+  return channels_[channel].word.load(std::memory_order_acquire);  // pairs with the release in take()
+}
+
+bool Peach2Board::stopped(unsigned channel) const noexcept {
+  return channels_[channel].stopped.load(std::memory_order_acquire);  // pairs with the release in take()
+}
+
+/// The last words of a descriptor become visible after all before them, as a flag there must.
+std::uint64_t Peach2Board::move(const Descriptor& descriptor) noexcept {
+  for (std::uint64_t block = 0; block < descriptor.count; ++block) {
+    const std::byte* source = descriptor.source_block(block);
+    std::byte* target = descriptor.target_block(block);
+    const std::uint64_t body = descriptor.block_bytes - kAlignment;
+    std::memcpy(target, source, body);
+    for (std::uint64_t at = body; at < descriptor.block_bytes; at += sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, source + at, sizeof word);
+      // release: pairs with the acquire by which a receiver looks at words that it polls.
+      __atomic_store_n(reinterpret_cast<std::uint64_t*>(target + at), word, __ATOMIC_RELEASE);
+    }
+  }
+  return descriptor.bytes();
+}
+
+void Peach2Board::take(const ChannelTimes::Step& step) noexcept {
+  unsigned index = 0;
+  while (used_[index] != step.channel) ++index;
+  Channel& channel = channels_[index];
+  Table& table = tables_[channel.table];
+  if (step.what == ChannelTimes::Step::What::stopped) {
+    channel.stopped.store(true, std::memory_order_release);  // pairs with stopped()
+    return host_.progressed();
+  }
+  const Descriptor& descriptor = table.chain[step.piece];
+  moved_bytes_ += move(descriptor);
+  host_.landed(descriptor.target);
+  if (step.what == ChannelTimes::Step::What::piece) return;
+  channel.elapsed_ns = static_cast<std::uint64_t>(std::llround(step.time_ns - channel.started_ns));
+  table.in_use = false;
+  channel.word.store(channel.sequence, std::memory_order_release);  // pairs with completed()
+  host_.progressed();
+}
+
+void Peach2Board::advance(std::uint64_t now_ns) noexcept {
+  while (const auto step = times_.advance(static_cast<double>(now_ns))) take(*step);
+  set_alarm();
+}
+
+void Peach2Board::set_alarm() noexcept {
+  const double next = times_.next_ns();
+  if (next < ChannelTimes::kNever) host_.alarm(static_cast<std::uint64_t>(std::ceil(next)));
+}
+
+}  // namespace coracle::tca

@@ -1,0 +1,106 @@
+// Peach2Board: PEACH2 in software: moves the real bytes, when the chip would have (peach2_model.hpp), and keeps to the
+// chip's rules: it only writes to peers, by whole 16 bytes, from and to memory that is registered.
+//
+// It has no time of its own: whoever drives it (a thread in real time, the schedule in `sim`) lets it advance.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "transports/tca/dma_device.hpp"
+#include "transports/tca/peach2_model.hpp"
+
+namespace coracle::tca {
+
+/// What surrounds a board.
+class BoardHost {
+ public:
+  /// On the clock of advance().
+  virtual std::uint64_t now_ns() noexcept = 0;
+  /// The board wants to advance at this time, and no more at one that it has said before; it may be long past.
+  virtual void alarm(std::uint64_t time_ns) noexcept = 0;
+  /// Bytes have come to rest at `target`: whoever waits there may look.
+  virtual void landed(std::byte* target) noexcept = 0;
+  /// A completion word has moved on, or a controller has stopped: the board's rank may look.
+  virtual void progressed() noexcept = 0;
+  /// Whether the memory is registered, here (to read) and at any rank (to write).
+  virtual bool is_source(const std::byte* begin, std::size_t bytes) const noexcept = 0;
+  virtual bool is_target(const std::byte* begin, std::size_t bytes) const noexcept = 0;
+
+ protected:
+  ~BoardHost() = default;
+};
+
+/// Defects of a board, for tests.
+struct BoardFaults {
+  /// The next so many tables hang in the middle, for good.
+  unsigned stalls = 0;
+  /// The completion words of the next so many tables come late by this.
+  unsigned late_words = 0;
+  std::uint64_t late_ns = 0;
+  /// The next so many stores of words (PIO) get lost.
+  unsigned lost_stores = 0;
+};
+
+class Peach2Board final : public DmaDevice {
+ public:
+  static constexpr std::size_t kAlignment = 16;
+
+  /// `host` must outlive the board.
+  Peach2Board(const Peach2Model& model, BoardHost& host);
+
+  const char* name() const noexcept override { return "peach2"; }
+  const DeviceRules& rules() const noexcept override { return rules_; }
+  bool reads(const std::byte* begin, std::size_t bytes) const noexcept override {
+    return host_.is_source(begin, bytes);
+  }
+  bool writes(std::byte* begin, std::size_t bytes) const noexcept override { return host_.is_target(begin, bytes); }
+  TableId load(Chain chain) override;
+  void unload(TableId table) noexcept override;
+  void start(unsigned channel, TableId table, std::uint64_t sequence) noexcept override;
+  std::uint64_t completed(unsigned channel) const noexcept override;
+  bool stopped(unsigned channel) const noexcept override;
+  std::uint64_t elapsed_ns(unsigned channel) const noexcept override { return channels_[channel].elapsed_ns; }
+  std::string failure(unsigned) const override { return {}; }
+
+  /// All that is due by `now_ns` happens.
+  void advance(std::uint64_t now_ns) noexcept;
+  /// Bytes moved so far.
+  std::uint64_t moved_bytes() const noexcept { return moved_bytes_; }
+  BoardFaults& faults() noexcept { return faults_; }
+
+ private:
+  struct Table {
+    std::vector<Descriptor> chain;
+    std::vector<ChannelTimes::Piece> pieces;
+    bool in_use = false;
+  };
+  struct alignas(64) Channel {
+    std::atomic<std::uint64_t> word{0};
+    std::atomic<bool> stopped{true};
+    std::uint32_t table = 0;
+    std::uint64_t sequence = 0;
+    double started_ns = 0;
+    std::uint64_t elapsed_ns = 0;
+  };
+
+  void check(Chain chain) const;
+  std::uint64_t move(const Descriptor& descriptor) noexcept;
+  void take(const ChannelTimes::Step& step) noexcept;
+  void set_alarm() noexcept;
+
+  BoardHost& host_;
+  DeviceRules rules_;
+  ChannelTimes times_;
+  std::vector<unsigned> used_;  // the model's channels, by ours
+  std::vector<Table> tables_;
+  std::vector<std::uint32_t> free_tables_;
+  std::array<Channel, Peach2Model::kChannels> channels_;
+  std::uint64_t moved_bytes_ = 0;
+  BoardFaults faults_;
+};
+
+}  // namespace coracle::tca
