@@ -59,8 +59,10 @@ class DmaDevice {
   virtual bool stopped(unsigned channel) const noexcept = 0;
   /// How long the last table of a channel took from its doorbell to its completion word, by the device's clock.
   virtual std::uint64_t elapsed_ns(unsigned channel) const noexcept = 0;
-  /// Why a table on this channel ended without having done its work, or "": then the completion word has moved on, and
-  /// the bytes may be there in part.
+  /// Gives up a table that does not come to its end: nothing of it is written any more, and the controller is reset and
+  /// stopped. The completion word does not move.
+  virtual void abort(unsigned channel) noexcept = 0;
+  /// Why the last table of this channel has failed, though its completion word has moved on; or "".
   virtual std::string failure(unsigned channel) const = 0;
 };
 

@@ -8,14 +8,15 @@
 
 namespace coracle::tca {
 
-LearnedSplit::LearnedSplit(std::span<const double> rates) noexcept : channels_(static_cast<unsigned>(rates.size())) {
+LearnedSplit::LearnedSplit(std::span<const double> rates, unsigned runs_max) noexcept
+    : channels_(static_cast<unsigned>(rates.size())), runs_max_(runs_max) {
   CORACLE_ASSERT(channels_ > 0 && channels_ <= kChannelsMax, "{} channels", rates.size());
   const double sum = std::accumulate(rates.begin(), rates.end(), 0.0);
   for (unsigned i = 0; i < channels_; ++i) weights_[i] = rates[i] / sum;
 }
 
-std::array<std::uint64_t, LearnedSplit::kChannelsMax> LearnedSplit::parts(std::uint64_t bytes,
-                                                                          std::uint64_t alignment) const noexcept {
+std::array<std::uint64_t, LearnedSplit::kChannelsMax> LearnedSplit::parts(std::uint64_t bytes, std::uint64_t alignment,
+                                                                          std::uint64_t least) const noexcept {
   std::array<std::uint64_t, kChannelsMax> parts{};
   std::uint64_t given = 0;
   double until = 0;
@@ -23,7 +24,7 @@ std::array<std::uint64_t, LearnedSplit::kChannelsMax> LearnedSplit::parts(std::u
     until += weights_[i];
     const auto end = static_cast<std::uint64_t>(std::llround(until * static_cast<double>(bytes)));
     const std::uint64_t aligned = std::min(bytes, end / alignment * alignment);
-    parts[i] = aligned > given ? aligned - given : 0;
+    parts[i] = aligned >= given + least ? aligned - given : 0;
     given += parts[i];
   }
   parts[channels_ - 1] = bytes - given;
@@ -55,7 +56,7 @@ bool LearnedSplit::learn(std::span<const std::uint64_t> parts, std::span<const s
     change = std::max(change, std::abs(next[i] - weights_[i]));
   }
   weights_ = next;
-  frozen_ = ++runs_ >= kRunsMax || change < kConverged;
+  frozen_ = ++runs_ >= runs_max_ || change < kConverged;
   if (frozen_) learned_ns_ = whole_ns;
   return true;
 }
@@ -64,11 +65,15 @@ bool LearnedSplit::watch(std::uint64_t time_ns) noexcept {
   const double change = std::abs(static_cast<double>(time_ns) / static_cast<double>(learned_ns_) - 1);
   strange_runs_ = change > kDrift ? strange_runs_ + 1 : 0;
   if (strange_runs_ < kDriftRuns) return false;
+  ++drifts_;
+  begin_anew();
+  return false;
+}
+
+void LearnedSplit::begin_anew() noexcept {
   frozen_ = false;
   strange_runs_ = 0;
   runs_ = 0;
-  ++drifts_;
-  return false;
 }
 
 }  // namespace coracle::tca

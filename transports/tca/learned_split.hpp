@@ -24,16 +24,21 @@ class LearnedSplit {
   static constexpr double kDrift = 0.15;
 
   /// `rates`: of the channels by themselves, in any unit, or equal ones; at most kChannelsMax, none of them 0.
-  explicit LearnedSplit(std::span<const double> rates) noexcept;
+  /// `runs_max`: learning ends at the latest after so many.
+  explicit LearnedSplit(std::span<const double> rates, unsigned runs_max = kRunsMax) noexcept;
 
   unsigned channels() const noexcept { return channels_; }
   double weight(unsigned channel) const noexcept { return weights_[channel]; }
-  /// How much of `bytes` each channel gets: multiples of `alignment`, but for the last that gets any. The sum is
-  /// `bytes`.
-  std::array<std::uint64_t, kChannelsMax> parts(std::uint64_t bytes, std::uint64_t alignment) const noexcept;
+  /// How much of `bytes` each channel gets: multiples of `alignment`, and at least `least` or nothing, but for the
+  /// last. The sum is `bytes`.
+  std::array<std::uint64_t, kChannelsMax> parts(std::uint64_t bytes, std::uint64_t alignment,
+                                                std::uint64_t least = 1) const noexcept;
   /// A run is over in which the channels have taken so long for these parts (0 bytes: not used; its weight stays).
   /// True when the weights have changed.
   bool learn(std::span<const std::uint64_t> parts, std::span<const std::uint64_t> times_ns) noexcept;
+
+  /// Learns again, beginning with the weights as they are.
+  void begin_anew() noexcept;
 
   bool frozen() const noexcept { return frozen_; }
   /// Since it has begun, or begun anew.
@@ -45,6 +50,7 @@ class LearnedSplit {
   bool watch(std::uint64_t time_ns) noexcept;
 
   unsigned channels_;
+  unsigned runs_max_;
   unsigned runs_ = 0;
   unsigned drifts_ = 0;
   unsigned strange_runs_ = 0;  // in a row

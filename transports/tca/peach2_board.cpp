@@ -130,6 +130,14 @@ void Peach2Board::take(const ChannelTimes::Step& step) noexcept {
   host_.progressed();
 }
 
+void Peach2Board::abort(unsigned index) noexcept {
+  advance(host_.now_ns());
+  Channel& channel = channels_[index];
+  times_.abort(used_[index]);
+  tables_[channel.table].in_use = false;
+  channel.stopped.store(true, std::memory_order_release);  // pairs with stopped()
+}
+
 void Peach2Board::advance(std::uint64_t now_ns) noexcept {
   while (const auto step = times_.advance(static_cast<double>(now_ns))) take(*step);
   set_alarm();

@@ -19,7 +19,7 @@ namespace coracle::tca {
 class BoardHost {
  public:
   /// On the clock of advance().
-  virtual std::uint64_t now_ns() noexcept = 0;
+  virtual std::uint64_t now_ns() const noexcept = 0;
   /// The board wants to advance at this time, and no more at one that it has said before; it may be long past.
   virtual void alarm(std::uint64_t time_ns) noexcept = 0;
   /// Bytes have come to rest at `target`: whoever waits there may look.
@@ -64,6 +64,7 @@ class Peach2Board final : public DmaDevice {
   std::uint64_t completed(unsigned channel) const noexcept override;
   bool stopped(unsigned channel) const noexcept override;
   std::uint64_t elapsed_ns(unsigned channel) const noexcept override { return channels_[channel].elapsed_ns; }
+  void abort(unsigned channel) noexcept override;
   std::string failure(unsigned) const override { return {}; }
 
   /// All that is due by `now_ns` happens.

@@ -129,4 +129,10 @@ void ChannelTimes::stall(unsigned channel, bool stalled) noexcept {
   share_link();
 }
 
+void ChannelTimes::abort(unsigned channel) noexcept {
+  channels_[channel].phase = Phase::stopped;
+  channels_[channel].stalled = false;
+  share_link();
+}
+
 }  // namespace coracle::tca

@@ -75,6 +75,8 @@ class ChannelTimes {
   std::optional<Step> advance(double until_ns) noexcept;
   /// The channel goes no further, as if its controller hung; or it goes on.
   void stall(unsigned channel, bool stalled) noexcept;
+  /// The channel stops where it is.
+  void abort(unsigned channel) noexcept;
 
  private:
   enum class Phase : std::uint8_t { stopped, starting, reading, between, draining, stopping };

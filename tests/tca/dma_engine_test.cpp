@@ -1,0 +1,212 @@
+#include "transports/tca/dma_engine.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "runtime/error.hpp"
+#include "tests/allocations.hpp"
+#include "tests/layout/random_layout.hpp"
+#include "tests/tca/virtual_board.hpp"
+
+using namespace coracle;
+using namespace coracle::tca;
+using coracle::test::VirtualDma;
+using coracle::test::Waited;
+
+namespace {
+
+void finish(VirtualDma& dma, const Waited& waited) {
+  while (!waited.over) REQUIRE(dma.step());
+}
+
+void rest(VirtualDma& dma) {
+  while (dma.step()) {
+  }
+}
+
+}  // namespace
+
+TEST_CASE("dma engine: random transfers at once copy all of their bytes and nothing else") {
+  const std::uint64_t seed = coracle::test::chosen_seed();
+  INFO("CORACLE_TEST_SEED=", seed);
+  std::mt19937_64 random(seed);
+  constexpr std::size_t kHalf = 1 << 18;
+  VirtualDma dma(2 * kHalf);
+  std::byte* const source = dma.memory.get();
+  std::byte* const target = source + kHalf;
+  for (int round = 0; round < 200; ++round) {
+    for (std::size_t i = 0; i < kHalf; ++i) source[i] = static_cast<std::byte>(random());
+    std::memset(target, 0xee, kHalf);
+    std::vector<std::byte> expected(target, target + kHalf);
+    constexpr std::size_t kTransfers = 6;
+    std::array<Waited, kTransfers> waited;
+    std::vector<Descriptor> all;
+    for (std::size_t i = 0; i < kTransfers; ++i) {
+      // Each in its own sixth.
+      const std::size_t begin = kHalf / 8 * i;
+      Descriptor one{source + begin, target + begin, 16 * (1 + random() % 64)};
+      if (random() % 2 == 0) {
+        one.count = 1 + random() % 12;
+        one.source_stride = static_cast<std::int64_t>(one.block_bytes + 16 * (random() % 10));
+        one.target_stride = static_cast<std::int64_t>(one.block_bytes + 16 * (random() % 10));
+      }
+      for (std::uint64_t block = 0; block < one.count; ++block)
+        std::memcpy(expected.data() + (one.target_block(block) - target), one.source_block(block), one.block_bytes);
+      all.push_back(one);
+    }
+    for (std::size_t i = 0; i < kTransfers; ++i) dma.engine.copy(all[i], waited[i]);
+    for (const Waited& one : waited) finish(dma, one);
+    REQUIRE(std::memcmp(target, expected.data(), kHalf) == 0);
+    rest(dma);
+  }
+}
+
+TEST_CASE("dma engine: the second time a settled pattern allocates nothing and builds nothing") {
+  VirtualDma dma(1 << 20);
+  const Descriptor whole{dma.memory.get(), dma.memory.get() + (1 << 19), 1 << 16};
+  Waited waited;
+  for (int run = 0; run < 12; ++run) {
+    waited.over = false;
+    dma.engine.copy(whole, waited);
+    finish(dma, waited);
+    rest(dma);
+  }
+  const auto counts = dma.engine.cache_counts();
+  const std::uint64_t allocations = coracle::test::allocation_count();
+  for (int run = 0; run < 10; ++run) {
+    waited.over = false;
+    dma.engine.copy(whole, waited);
+    finish(dma, waited);
+    rest(dma);
+  }
+  CHECK(coracle::test::allocation_count() == allocations);
+  CHECK(dma.engine.cache_counts().builds == counts.builds);
+  CHECK(dma.engine.cache_counts().hits == counts.hits + 10);
+  CHECK(dma.engine.cache_counts().misses == 1);
+}
+
+TEST_CASE("dma engine: the cache of patterns is bounded and what is in use stays") {
+  DmaOptions options;
+  options.patterns_max = 4;
+  VirtualDma dma(1 << 16, {}, options);
+  std::array<Waited, 8> waited;
+  std::byte* const memory = dma.memory.get();
+  for (std::size_t i = 0; i < waited.size(); ++i) {
+    std::memset(memory + 1024 * i, static_cast<int>(i + 1), 1024);
+    dma.engine.copy({memory + 1024 * i, memory + 32768 + 1024 * i, 1024}, waited[i]);
+  }
+  for (const Waited& one : waited) finish(dma, one);
+  rest(dma);
+  for (std::size_t i = 0; i < waited.size(); ++i) CHECK(memory[32768 + 1024 * i + 1023] == std::byte(i + 1));
+  Waited more;
+  dma.engine.copy({memory, memory + 32768, 512}, more);
+  finish(dma, more);
+  CHECK(dma.engine.cache_counts().evictions >= 4);
+}
+
+TEST_CASE("dma engine: a chain on one channel goes in order behind what went there before") {
+  VirtualDma dma(1 << 16);
+  std::byte* const memory = dma.memory.get();
+  std::byte* const flag = memory + 4096;
+  std::memset(memory, 7, 2048);
+  std::memset(memory + 2048, 1, 16);
+  std::memset(memory + 2064, 2, 16);
+  const std::vector<Descriptor> first{{memory, memory + 8192, 2048}, {memory + 2048, flag, 16}};
+  const std::vector<Descriptor> second{{memory, memory + 16384, 2048}, {memory + 2064, flag, 16}};
+  Waited one;
+  Waited two;
+  dma.engine.run(first, 2, one);
+  dma.engine.run(second, 2, two);
+  bool seen_one = false;
+  while (!two.over) {
+    if (*flag == std::byte{1}) {
+      seen_one = true;
+      REQUIRE(memory[8192 + 2047] == std::byte{7});
+    }
+    if (*flag == std::byte{2}) REQUIRE((seen_one && one.over && memory[16384 + 2047] == std::byte{7}));
+    REQUIRE(dma.step());
+  }
+  CHECK(seen_one);
+  CHECK(dma.engine.counts().doorbells == 2);
+}
+
+TEST_CASE("dma engine: a stalled table is aborted and done again; one that always stalls is told") {
+  VirtualDma dma(1 << 16);
+  std::byte* const memory = dma.memory.get();
+  std::memset(memory, 9, 4096);
+  Waited waited;
+  dma.board.faults().stalls = 2;
+  dma.engine.run(std::array{Descriptor{memory, memory + 8192, 4096}}, 0, waited);
+  finish(dma, waited);
+  CHECK(waited.worked);
+  CHECK(memory[8192 + 4095] == std::byte{9});
+  CHECK(dma.engine.counts().stalls == 2);
+  Waited never;
+  dma.board.faults().stalls = 100;
+  dma.engine.copy({memory, memory + 16384, 4096}, never);
+  finish(dma, never);
+  CHECK_FALSE(never.worked);
+  CHECK(dma.engine.last_failure().find("has not come to the end of its table in 500 ms") != std::string::npos);
+}
+
+TEST_CASE("dma engine: what the chip could not do is refused and says which descriptor") {
+  VirtualDma dma(1 << 16);
+  std::byte* const memory = dma.memory.get();
+  std::vector<std::byte> ordinary(64);
+  Waited waited;
+  const auto refusal = [&](const Descriptor& bad) -> std::string {
+    try {
+      dma.engine.copy(bad, waited);
+    } catch (const Error& error) {
+      CHECK(error.code() == Errc::bad_input);
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(refusal({memory + 8, memory + 4096, 64}).find("16 bytes") != std::string::npos);
+  CHECK(refusal({memory, memory + 4100, 64}).find("16 bytes") != std::string::npos);
+  CHECK(refusal({memory, memory + 4096, 24}).find("16 bytes") != std::string::npos);
+  CHECK(refusal({memory, memory + 4096, 32, 4, 40, 48}).find("16 bytes") != std::string::npos);
+  CHECK(refusal({memory, memory + 4096, 0}).find("copies nothing") != std::string::npos);
+  CHECK(refusal({memory, memory + (1 << 16) - 16, 32}).find("writes memory that is not registered") !=
+        std::string::npos);
+  CHECK(refusal({memory + (1 << 16) - 16, memory, 32}).find("reads memory that is not registered") !=
+        std::string::npos);
+  CHECK_THROWS_AS(dma.engine.run({}, 0, waited), Error);
+  CHECK_FALSE(dma.engine.busy());
+}
+
+TEST_CASE("dma engine: where transfers follow at once a pattern leaves the channels that cost more than they gain") {
+  // One after another, the next at the moment when the one before is over: each new table waits until the controllers
+  // have stopped, which eats what four channels gain for 8 KiB (the paper's Himeno).
+  VirtualDma dma(1 << 16);
+  std::byte* const memory = dma.memory.get();
+  const Descriptor whole{memory, memory + (1 << 15), 8192};
+  const auto in_a_row = [&](int runs) {
+    const std::uint64_t before = dma.host.now_ns_;
+    for (int run = 0; run < runs; ++run) {
+      Waited waited;
+      dma.engine.copy(whole, waited);
+      finish(dma, waited);
+    }
+    return dma.host.now_ns_ - before;
+  };
+  in_a_row(12);
+  const std::uint64_t learned = in_a_row(50);
+  DmaOptions options;
+  options.channels_max = 1;
+  VirtualDma narrow(1 << 16, {}, options);
+  const Descriptor same{narrow.memory.get(), narrow.memory.get() + (1 << 15), 8192};
+  std::uint64_t alone = narrow.host.now_ns_;
+  for (int run = 0; run < 50; ++run) {
+    Waited waited;
+    narrow.engine.copy(same, waited);
+    finish(narrow, waited);
+  }
+  alone = narrow.host.now_ns_ - alone;
+  INFO("in a row ", learned, " ns, one channel ", alone);
+  CHECK(learned <= alone + alone / 50);
+}

@@ -1,0 +1,139 @@
+#include "transports/tca/dma_engine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/assert.hpp"
+
+namespace coracle::tca {
+
+DmaEngine::DmaEngine(DmaDevice& device, const Clock& clock, const DmaOptions& options)
+    : device_(device),
+      clock_(clock),
+      options_(options),
+      cache_(device, options.patterns_max, options.channels_max),
+      channels_(device.rules().channels) {
+  CORACLE_ASSERT(channels_ > 0 && channels_ <= queues_.size(), "a device of {} channels", channels_);
+}
+
+DmaEngine::~DmaEngine() {
+  for (unsigned i = 0; i < channels_; ++i)
+    if (queues_[i].sequence != 0) device_.abort(i);
+}
+
+void DmaEngine::copy(const Descriptor& whole, DmaTransfer& transfer) {
+  const std::uint64_t evictions = cache_.counts().evictions;
+  TransferPattern& pattern = cache_.find(whole);
+  if (cache_.counts().evictions != evictions)
+    for (Queue& queue : queues_) queue.before = nullptr;
+  transfer.pattern_ = &pattern;
+  transfer.times_ns_.fill(0);
+  transfer.worked_ = true;
+  pattern.begin();
+  ++in_flight_;
+  transfer.pending_ = 1;  // so that it does not end while its parts are given out
+  const auto& parts = pattern.parts();
+  for (unsigned i = 0; i < channels_; ++i)
+    if (parts[i].table.valid()) enqueue(i, transfer, parts[i].table);
+  --transfer.pending_;
+}
+
+void DmaEngine::run(Chain chain, unsigned channel, DmaTransfer& transfer) {
+  const TableId table = device_.load(chain);
+  transfer.pattern_ = nullptr;
+  transfer.worked_ = true;
+  transfer.pending_ = 0;
+  ++in_flight_;
+  enqueue(channel, transfer, table);
+}
+
+void DmaEngine::enqueue(unsigned channel, DmaTransfer& transfer, TableId table) noexcept {
+  Part& part = transfer.parts_[channel];
+  part = {&transfer, nullptr, table, 0};
+  ++transfer.pending_;
+  Queue& queue = queues_[channel];
+  (queue.first == nullptr ? queue.first : queue.last->next) = &part;
+  queue.last = &part;
+  if (queue.first == &part) start_next(channel);
+}
+
+bool DmaEngine::start_next(unsigned channel) noexcept {
+  Queue& queue = queues_[channel];
+  if (queue.first == nullptr || queue.sequence != 0) return false;
+  if (!device_.stopped(channel)) {
+    if (queue.waits_since_ns == 0) queue.waits_since_ns = clock_.now_ns();
+    return false;
+  }
+  queue.started_ns = clock_.now_ns();
+  if (queue.waits_since_ns != 0 && queue.before != nullptr)
+    queue.before->delayed_next(queue.started_ns - queue.waits_since_ns);
+  queue.waits_since_ns = 0;
+  queue.sequence = ++sequence_;
+  ++counts_.doorbells;
+  device_.start(channel, queue.first->table, queue.sequence);
+  return true;
+}
+
+void DmaEngine::end_part(unsigned channel, bool worked) noexcept {
+  Queue& queue = queues_[channel];
+  Part& part = *queue.first;
+  DmaTransfer& transfer = *part.transfer;
+  queue.first = part.next;
+  queue.sequence = 0;
+  queue.before = transfer.pattern_;
+  if (transfer.pattern_ == nullptr) device_.unload(part.table);
+  transfer.times_ns_[channel] = device_.elapsed_ns(channel);
+  transfer.worked_ &= worked;
+  if (--transfer.pending_ > 0) return;
+  if (transfer.pattern_ != nullptr) transfer.pattern_->end(transfer.times_ns_);
+  --in_flight_;
+  transfer.ended(transfer.worked_);
+}
+
+/// The first of a channel has failed: once more, or no more.
+bool DmaEngine::retry(unsigned channel, std::string failure) noexcept {
+  Queue& queue = queues_[channel];
+  last_failure_ = std::move(failure);
+  if (++queue.first->tries >= options_.tries_max) {
+    end_part(channel, false);
+    return true;
+  }
+  queue.sequence = 0;
+  return start_next(channel);
+}
+
+bool DmaEngine::finish_first(unsigned channel) noexcept {
+  Queue& queue = queues_[channel];
+  if (queue.sequence == 0) return false;
+  if (device_.completed(channel) == queue.sequence) {
+    std::string failure = device_.failure(channel);
+    if (!failure.empty()) return retry(channel, std::move(failure));
+    end_part(channel, true);
+    return true;
+  }
+  if (clock_.now_ns() - queue.started_ns < options_.stall_limit_ns) return false;
+  device_.abort(channel);
+  ++counts_.stalls;
+  return retry(channel, fmt::format("channel {} of {} has not come to the end of its table in {} ms", channel,
+                                    device_.name(), options_.stall_limit_ns / 1'000'000));
+}
+
+bool DmaEngine::poll() noexcept {
+  if (in_flight_ == 0) return false;
+  bool progress = false;
+  for (unsigned i = 0; i < channels_; ++i) {
+    progress |= finish_first(i);
+    progress |= start_next(i);
+  }
+  return progress;
+}
+
+std::uint64_t DmaEngine::deadline_ns() const noexcept {
+  std::uint64_t least = ~std::uint64_t{0};
+  for (unsigned i = 0; i < channels_; ++i)
+    if (queues_[i].sequence != 0) least = std::min(least, queues_[i].started_ns + options_.stall_limit_ns);
+  return least;
+}
+
+}  // namespace coracle::tca

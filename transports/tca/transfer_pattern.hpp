@@ -1,0 +1,79 @@
+// TransferPattern: a transfer that is made again and again, and what has been learned of it: over how many channels it
+// goes, which part each gets, and the tables that say so to the device.
+//
+// Source: the TCA/PEACH2 GASNet (IPSJ HPC-156, 2016): descriptor cache and learned split. Its Himeno result, that four
+// channels can cost more than they gain since each has to stop before it can be started again, is measured here: what
+// the next transfer had to wait for a pattern's channels is part of the pattern's cost.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "transports/tca/dma_device.hpp"
+#include "transports/tca/learned_split.hpp"
+
+namespace coracle::tca {
+
+class TransferPattern {
+ public:
+  static constexpr unsigned kChannelsMax = LearnedSplit::kChannelsMax;
+
+  /// One channel's share.
+  struct Part {
+    TableId table;  // not valid: nothing
+    std::uint64_t bytes = 0;
+  };
+
+  /// `channels_max`: it goes over no more.
+  TransferPattern(const Descriptor& whole, const DeviceRules& rules, unsigned channels_max);
+
+  const Descriptor& whole() const noexcept { return whole_; }
+  unsigned width() const noexcept { return widths_[width_].split.channels(); }
+  /// Whether a width has been chosen, and its parts are learned.
+  bool settled() const noexcept { return settled_; }
+  double weight(unsigned channel) const noexcept {
+    return channel < width() ? widths_[width_].split.weight(channel) : 0;
+  }
+  std::uint64_t runs() const noexcept { return runs_; }
+
+  /// Before a run: brings the tables up to date, unless another run goes on. Throws Error when the device refuses.
+  /// True when it has built any.
+  bool prepare(DmaDevice& device);
+  const std::array<Part, kChannelsMax>& parts() const noexcept { return parts_; }
+  /// Between begin() and end() the tables stay.
+  void begin() noexcept { ++uses_; }
+  /// A run is over, in which each channel took so long for its part.
+  void end(const std::array<std::uint64_t, kChannelsMax>& times_ns) noexcept;
+  /// The next transfer of a channel had to wait for so long until the controller had stopped after this pattern.
+  void delayed_next(std::uint64_t wait_ns) noexcept { delay_ns_ = wait_ns > delay_ns_ ? wait_ns : delay_ns_; }
+  bool in_use() const noexcept { return uses_ > 0; }
+  /// Only when it is not in use.
+  void unload(DmaDevice& device) noexcept;
+
+ private:
+  struct Width {
+    LearnedSplit split;
+    double cost_ns;
+  };
+
+  void review() noexcept;
+  void next_width() noexcept;
+  std::array<std::uint64_t, kChannelsMax> share() const noexcept;
+
+  Descriptor whole_;
+  std::uint64_t granule_;
+  std::uint64_t alignment_;
+  std::vector<Width> widths_;  // the widest first
+  std::size_t width_ = 0;      // in use
+  bool settled_ = false;
+  bool stale_ = true;     // the tables are not what the split says
+  bool reviewed_ = true;  // the last run's cost has been looked at
+  std::uint64_t runs_ = 0;
+  unsigned uses_ = 0;
+  std::uint64_t last_ns_ = 0;
+  std::uint64_t delay_ns_ = 0;
+  std::array<Part, kChannelsMax> parts_{};
+};
+
+}  // namespace coracle::tca
