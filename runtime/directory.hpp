@@ -29,7 +29,13 @@ struct NodeRecord {
 };
 
 /// Which way to other nodes. `automatic`: the best that both nodes have.
-enum class RemoteTransport : std::uint32_t { automatic, tcp, verbs };
+enum class RemoteTransport : std::uint32_t {
+  automatic,
+  tcp,
+  verbs,
+  /// Not between nodes, but between all ranks of one, each with a (software) PEACH2 board of its own.
+  tca,
+};
 
 /// Options of the job that concern its network.
 struct NetworkOptions {

@@ -97,6 +97,7 @@ class EventLoop {
   std::uint64_t now_ns() const noexcept { return now_ns_; }
   std::uint64_t exact_now_ns() { return now_ns_ = clock_.now_ns(); }
 
+  const Clock& clock() const noexcept { return clock_; }
   TimerQueue& timers() noexcept { return timers_; }
   Scope& root_scope() noexcept { return *root_scope_; }
   Doorbell& doorbell() noexcept { return *doorbell_; }

@@ -46,6 +46,7 @@ const char* transport_between_nodes(const JobShape& shape) {
 std::vector<std::string> describe_transports(const JobShape& shape) {
   if (shape.placement == Placement::sim) return {};
   std::vector<std::string> lines;
+  if (shape.network.transport == RemoteTransport::tca) return {"between ranks: tca (PEACH2 boards in software)"};
   if (shape.size > shape.nodes) lines.push_back(within_a_node(shape.placement));
   if (shape.nodes > 1) lines.push_back(between_nodes(shape.network.transport));
   return lines;

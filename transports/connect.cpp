@@ -2,9 +2,12 @@
 #include "transports/connect.hpp"
 
 #include <memory>
+#include <utility>
 
 #include "transports/direct/direct.hpp"
 #include "transports/direct/other_process.hpp"
+#include "transports/tca/board_thread.hpp"
+#include "transports/tca/tca_transport.hpp"
 #include "transports/tcp/tcp.hpp"
 #include "transports/verbs/support.hpp"
 
@@ -12,6 +15,10 @@ namespace coracle {
 
 std::uint64_t transport_inbox_bytes(std::uint32_t size) {
   return direct::inbox_bytes(size);
+}
+
+std::uint64_t transport_inbox_bytes(std::uint32_t size, RemoteTransport transport) {
+  return transport == RemoteTransport::tca ? tca::PacketArea::bytes(size) : direct::inbox_bytes(size);
 }
 
 namespace {
@@ -36,6 +43,10 @@ void connect_to_other_nodes(Rank& rank) {
 
 void connect_transports(Rank& rank) {
   const bool own_process = rank.placement() == Placement::process;
+  if (rank.core().region().shape().network.transport == RemoteTransport::tca) {
+    auto board = std::make_unique<tca::BoardThread>(rank.core().region(), rank.id(), tca::Peach2Model());
+    return rank.set_transport(std::make_unique<tca::TcaTransport>(rank, std::move(board)), false, !own_process);
+  }
   if (own_process) direct::permit_access_by_peers();
   rank.set_transport(std::make_unique<direct::DirectTransport>(rank), true, !own_process);
   if (rank.core().region().ranks() < rank.size()) connect_to_other_nodes(rank);

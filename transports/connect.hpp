@@ -4,11 +4,14 @@
 #include <cstdint>
 
 #include "runtime/boot.hpp"
+#include "runtime/directory.hpp"
 
 namespace coracle {
 
 /// Bytes of inbox per rank that the transports of a job of this size want in the job's region.
 std::uint64_t transport_inbox_bytes(std::uint32_t size);
+/// The same, for a transport that was asked for.
+std::uint64_t transport_inbox_bytes(std::uint32_t size, RemoteTransport transport);
 /// The best transport to every peer, by placement.
 void connect_transports(Rank& rank);
 

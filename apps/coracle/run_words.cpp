@@ -16,6 +16,7 @@
 #include "runtime/launch/cores.hpp"
 #include "transports/choice.hpp"
 #include "transports/connect.hpp"
+#include "transports/tca/packet.hpp"
 
 namespace coracle {
 namespace {
@@ -68,8 +69,10 @@ NetworkOptions network_options(const RunWords& words) {
     network.transport = RemoteTransport::tcp;
   else if (words.transport == "verbs")
     network.transport = RemoteTransport::verbs;
+  else if (words.transport == "tca")
+    network.transport = RemoteTransport::tca;
   else if (words.transport != "auto")
-    wrong(fmt::format("--transport {}: must be auto, tcp or verbs", words.transport));
+    wrong(fmt::format("--transport {}: must be auto, tcp, verbs or tca", words.transport));
   return network;
 }
 
@@ -109,10 +112,15 @@ void set_size(const RunWords& words, JobOptions& options) {
     wrong(fmt::format("--nodes {}: there are only {} rank{}, and every node needs one", shape.nodes, shape.size,
                       shape.size == 1 ? "" : "s"));
   }
+  if (shape.network.transport == RemoteTransport::tca && shape.nodes > 1 && shape.placement != Placement::sim)
+    wrong(fmt::format("--transport tca: its boards (in software) join the ranks of one node; leave out --nodes {}",
+                      shape.nodes));
+  if (shape.network.transport == RemoteTransport::tca && shape.size > tca::PacketArea::kRanksMax)
+    wrong(fmt::format("--transport tca: joins at most {} ranks, not {}", tca::PacketArea::kRanksMax, shape.size));
   // Inboxes are for the ranks of one node: the largest.
   std::uint32_t most = shape.placement == Placement::sim ? shape.size : (shape.size + shape.nodes - 1) / shape.nodes;
   for (const std::uint32_t ranks : options.ranks_per_node) most = std::max(most, ranks);
-  shape.inbox_bytes = transport_inbox_bytes(most);
+  shape.inbox_bytes = transport_inbox_bytes(most, shape.network.transport);
 }
 
 /// Where the ranks run, and how their messages go there.
@@ -196,6 +204,7 @@ JobOptions job_options(const RunWords& words) {
   JobOptions options;
   JobShape& shape = options.shape;
   set_placement(words, shape);
+  shape.network = network_options(words);
   set_size(words, options);
   const auto segment = parse_bytes(words.segment);
   if (!segment) wrong(fmt::format("--segment {}: must be a size such as 64M or 1G", words.segment));
@@ -204,7 +213,6 @@ JobOptions job_options(const RunWords& words) {
   set_messages(words, shape.messages);
   set_model(words.network, shape);
   set_faults(words.faults, shape);
-  shape.network = network_options(words);
   options.interface = words.interface;
   set_shell(words, options);
   if (!words.timeout.empty()) options.timeout = duration("--timeout", words.timeout);

@@ -44,7 +44,7 @@ NetworkOptions read_network(WireReader& reader) {
   NetworkOptions network;
   network.silence_limit_ns = reader.read<std::uint64_t>();
   network.connections_max = reader.read<std::uint32_t>();
-  network.transport = checked(reader.read<std::uint32_t>(), RemoteTransport::verbs, "transport");
+  network.transport = checked(reader.read<std::uint32_t>(), RemoteTransport::tca, "transport");
   network.survive = read_flag(reader);
   return network;
 }

@@ -21,6 +21,7 @@ struct SimJob {
   FaultPlan faults;
   std::uint64_t silence_limit_ns = 1'000'000;
   bool survive = false;
+  RemoteTransport transport = RemoteTransport::automatic;  ///< `tca`: over boards.
   std::string choices;  ///< How collectives go (job_words).
 
   JobShape shape() const {
@@ -32,6 +33,8 @@ struct SimJob {
     shape.segment_bytes = segment_bytes;
     shape.network.silence_limit_ns = silence_limit_ns;
     shape.network.survive = survive;
+    shape.network.transport = transport;
+    if (transport == RemoteTransport::tca) shape.inbox_bytes = transport_inbox_bytes(size, transport);
     choices.copy(shape.choices.data(), shape.choices.size() - 1);
     return shape;
   }

@@ -18,6 +18,7 @@ class VirtualHost final : public tca::BoardHost, public Clock {
   void alarm(std::uint64_t time_ns) noexcept override { alarm_ns_ = time_ns; }
   void landed(std::byte*) noexcept override { ++landings; }
   void progressed() noexcept override {}
+  void copied(std::size_t) noexcept override {}
   bool is_source(const std::byte* begin, std::size_t bytes) const noexcept override { return is_ours(begin, bytes); }
   bool is_target(const std::byte* begin, std::size_t bytes) const noexcept override { return is_ours(begin, bytes); }
 

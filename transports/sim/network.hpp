@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "transports/tca/peach2_model.hpp"
+
 namespace coracle::sim {
 
 /// The way between two ranks.
@@ -33,6 +35,7 @@ struct NetworkModel {
   bool reorder = true;                 ///< Transfers of one rank to another may overtake each other; messages never do.
   std::uint64_t step_ns = 100;         ///< What one turn of a rank's loop costs; at least 1.
   std::size_t eager_bytes_max = 8192;  ///< See TransportTraits.
+  tca::Peach2Model board;              ///< With `--transport tca`: every rank's.
   std::size_t inbox_bytes = 64 * 1024;  ///< Room for messages under way to one rank; then senders wait.
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "transports/sim/sim_board.hpp"
 #include "transports/sim/sim_transport.hpp"
 
 namespace coracle::sim {
@@ -17,7 +18,15 @@ SimRank::SimRank(World& world, std::uint32_t id)
   auto transport = std::make_unique<SimTransport>(world, rank_);
   transport_ = transport.get();
   // Not by load and store: every operation takes its time, although all memory is at hand.
-  rank_.set_transport(std::move(transport), false, true);
+  if (world.region().shape().network.transport == RemoteTransport::tca) {
+    rank_.add_transport(std::move(transport));
+    rank_.set_transport(
+        std::make_unique<tca::TcaTransport>(rank_, std::make_unique<SimBoard>(world, id, world.model().board),
+                                            tca::DmaOptions(), std::make_unique<SimSurroundings>(world, id)),
+        false, true);
+  } else {
+    rank_.set_transport(std::move(transport), false, true);
+  }
   loop_.set_ready_order(this);
   RankBlock& block = world.region().block(id);
   block.pid.store(::getpid(), std::memory_order_relaxed);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -10,7 +11,8 @@
 
 namespace coracle::tca {
 
-Peach2Board::Peach2Board(const Peach2Model& model, BoardHost& host) : host_(host), times_(model) {
+Peach2Board::Peach2Board(const Peach2Model& model, BoardHost& host)
+    : host_(host), times_(model), store_ns_(model.store_ns) {
   for (unsigned i = 0; i < Peach2Model::kChannels; ++i) {
     if (model.tags[i] == 0) continue;
     rules_.rates[used_.size()] = model.rate(i, model.read_bytes);
@@ -126,8 +128,52 @@ void Peach2Board::take(const ChannelTimes::Step& step) noexcept {
   if (step.what == ChannelTimes::Step::What::piece) return;
   channel.elapsed_ns = static_cast<std::uint64_t>(std::llround(step.time_ns - channel.started_ns));
   table.in_use = false;
-  channel.word.store(channel.sequence, std::memory_order_release);  // pairs with completed()
+  if (faults_.late_words > 0) {
+    --faults_.late_words;
+    late_.push_back({step.time_ns + static_cast<double>(faults_.late_ns), index, channel.sequence});
+    return;
+  }
+  complete(channel, channel.sequence);
+}
+
+void Peach2Board::complete(Channel& channel, std::uint64_t sequence) noexcept {
+  channel.word.store(sequence, std::memory_order_release);  // pairs with completed()
   host_.progressed();
+}
+
+void Peach2Board::store(std::uint64_t* target, std::uint64_t word) noexcept {
+  if (faults_.lost_stores > 0) {
+    --faults_.lost_stores;
+    return;
+  }
+  stores_.push_back({static_cast<double>(host_.now_ns()) + store_ns_, target, word});
+  set_alarm();
+}
+
+void Peach2Board::take_stores(double now_ns) noexcept {
+  while (!stores_.empty() && stores_.front().due_ns <= now_ns) {
+    const Stored stored = stores_.front();
+    stores_.pop_front();
+    __atomic_store_n(stored.target, stored.word, __ATOMIC_RELEASE);  // pairs with the acquire of whoever polls it
+    host_.landed(reinterpret_cast<std::byte*>(stored.target));
+  }
+  for (std::size_t i = 0; i < late_.size();) {
+    if (late_[i].due_ns > now_ns) {
+      ++i;
+      continue;
+    }
+    const Late late = late_[i];
+    late_[i] = late_.back();
+    late_.pop_back();
+    complete(channels_[late.channel], late.sequence);
+  }
+}
+
+double Peach2Board::next_ns() const noexcept {
+  double next = times_.next_ns();
+  if (!stores_.empty()) next = std::min(next, stores_[0].due_ns);
+  for (const Late& late : late_) next = std::min(next, late.due_ns);
+  return next;
 }
 
 void Peach2Board::abort(unsigned index) noexcept {
@@ -140,11 +186,12 @@ void Peach2Board::abort(unsigned index) noexcept {
 
 void Peach2Board::advance(std::uint64_t now_ns) noexcept {
   while (const auto step = times_.advance(static_cast<double>(now_ns))) take(*step);
+  take_stores(static_cast<double>(now_ns));
   set_alarm();
 }
 
 void Peach2Board::set_alarm() noexcept {
-  const double next = times_.next_ns();
+  const double next = next_ns();
   if (next < ChannelTimes::kNever) host_.alarm(static_cast<std::uint64_t>(std::ceil(next)));
 }
 

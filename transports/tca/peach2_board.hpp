@@ -10,8 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "transports/tca/dma_device.hpp"
+#include "runtime/ring_queue.hpp"
 #include "transports/tca/peach2_model.hpp"
+#include "transports/tca/remote_board.hpp"
 
 namespace coracle::tca {
 
@@ -22,6 +23,8 @@ class BoardHost {
   virtual std::uint64_t now_ns() const noexcept = 0;
   /// The board wants to advance at this time, and no more at one that it has said before; it may be long past.
   virtual void alarm(std::uint64_t time_ns) noexcept = 0;
+  /// The processor has copied so many bytes.
+  virtual void copied(std::size_t bytes) noexcept = 0;
   /// Bytes have come to rest at `target`: whoever waits there may look.
   virtual void landed(std::byte* target) noexcept = 0;
   /// A completion word has moved on, or a controller has stopped: the board's rank may look.
@@ -45,7 +48,7 @@ struct BoardFaults {
   unsigned lost_stores = 0;
 };
 
-class Peach2Board final : public DmaDevice {
+class Peach2Board : public RemoteBoard {
  public:
   static constexpr std::size_t kAlignment = 16;
 
@@ -66,6 +69,8 @@ class Peach2Board final : public DmaDevice {
   std::uint64_t elapsed_ns(unsigned channel) const noexcept override { return channels_[channel].elapsed_ns; }
   void abort(unsigned channel) noexcept override;
   std::string failure(unsigned) const override { return {}; }
+  void store(std::uint64_t* target, std::uint64_t word) noexcept override;
+  void copied(std::size_t bytes) noexcept override { host_.copied(bytes); }
 
   /// All that is due by `now_ns` happens.
   void advance(std::uint64_t now_ns) noexcept;
@@ -88,7 +93,23 @@ class Peach2Board final : public DmaDevice {
     std::uint64_t elapsed_ns = 0;
   };
 
+  /// A word that the processor has stored.
+  struct Stored {
+    double due_ns = 0;
+    std::uint64_t* target = nullptr;
+    std::uint64_t word = 0;
+  };
+  /// A completion word that comes late.
+  struct Late {
+    double due_ns;
+    unsigned channel;
+    std::uint64_t sequence;
+  };
+
   void check(Chain chain) const;
+  void complete(Channel& channel, std::uint64_t sequence) noexcept;
+  void take_stores(double now_ns) noexcept;
+  double next_ns() const noexcept;
   std::uint64_t move(const Descriptor& descriptor) noexcept;
   void take(const ChannelTimes::Step& step) noexcept;
   void set_alarm() noexcept;
@@ -100,6 +121,9 @@ class Peach2Board final : public DmaDevice {
   std::vector<Table> tables_;
   std::vector<std::uint32_t> free_tables_;
   std::array<Channel, Peach2Model::kChannels> channels_;
+  const double store_ns_;
+  RingQueue<Stored> stores_;  // on their way, in order
+  std::vector<Late> late_;
   std::uint64_t moved_bytes_ = 0;
   BoardFaults faults_;
 };

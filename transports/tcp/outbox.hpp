@@ -11,7 +11,7 @@
 #include <span>
 
 #include "runtime/operation.hpp"
-#include "transports/tcp/ring_queue.hpp"
+#include "runtime/ring_queue.hpp"
 
 namespace coracle::tcp {
 

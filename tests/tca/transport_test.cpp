@@ -1,0 +1,112 @@
+// The TCA transport in virtual time: random traffic of all kinds, while boards stall, completion words come late and
+// credits get lost.
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "runtime/error.hpp"
+#include "tests/sim/job.hpp"
+#include "transports/sim/sim_board.hpp"
+
+using namespace coracle;
+using namespace coracle::sim;
+
+namespace {
+
+SimJob job_of(std::uint32_t ranks, std::uint64_t seed) {
+  SimJob job;
+  job.size = job.nodes = ranks;
+  job.seed = seed;
+  job.segment_bytes = 8 << 20;
+  job.transport = RemoteTransport::tca;
+  return job;
+}
+
+tca::TcaTransport& tca_of(Rank& rank) {
+  return dynamic_cast<tca::TcaTransport&>(rank.core().transport());
+}
+
+tca::BoardFaults& faults_of(Rank& rank) {
+  return dynamic_cast<tca::Peach2Board&>(tca_of(rank).engine().device()).faults();
+}
+
+/// What traffic() breaks meanwhile.
+struct Breaks {
+  bool stalls = false;
+  bool late_words = false;
+  bool lost_credits = false;
+};
+
+void break_something(Rank& self, const Breaks& breaks, std::mt19937_64& random) {
+  tca::BoardFaults& faults = faults_of(self);
+  if (breaks.stalls && random() % 16 == 0) faults.stalls = 1;
+  if (breaks.late_words && random() % 4 == 0) {
+    faults.late_words = 2;
+    faults.late_ns = random() % 100'000;
+  }
+  if (breaks.lost_credits && random() % 4 == 0) faults.lost_stores = 1 + static_cast<unsigned>(random() % 8);
+}
+
+constexpr std::size_t kPiece = 200'000;
+
+/// Puts and gets of random lengths and alignments between pieces of memory, registered and not, with poison around.
+Task<> traffic(Rank& self, std::uint64_t seed, Breaks breaks) {
+  std::mt19937_64 random(seed * 1000 + self.id());
+  auto slab = self.allocate<std::byte>(2 * kPiece);
+  const auto peers = co_await self.world().gather_all(slab.remote());
+  const std::uint32_t right = (self.id() + 1) % self.size();
+  std::vector<std::byte> ordinary(kPiece);
+  auto signals = self.allocate_signals(1);
+  const auto signal_of = co_await self.world().gather_all(signals.remote());
+  for (std::uint64_t round = 1; round <= 12; ++round) {
+    break_something(self, breaks, random);
+    const std::size_t bytes = random() % 3 == 0 ? random() % kPiece : random() % 6000;
+    const std::size_t from = (random() % 2 == 0 ? 16 : 1) * (random() % 100);
+    const std::size_t to = (random() % 2 == 0 ? 16 : 1) * (random() % 100);
+    const std::size_t length = std::min(bytes, kPiece - 2000);
+    const bool from_ordinary = random() % 2 == 0;
+    // My right neighbour's second half is mine to write.
+    std::byte* source = (from_ordinary ? ordinary.data() : slab.data()) + from;
+    for (std::size_t i = 0; i < length; ++i) source[i] = static_cast<std::byte>(random());
+    const auto place = peers[right] + static_cast<std::ptrdiff_t>(kPiece + to);
+    if (random() % 2 == 0) {
+      co_await self.put_signal(std::span<const std::byte>(source, length), place, signal_of[right]);
+    } else {
+      co_await self.put(std::span<const std::byte>(source, length), place);
+      co_await self.raise(signal_of[right]);
+    }
+    std::vector<std::byte> back(length + 32, std::byte{0xee});
+    co_await self.get(place, std::span(back).subspan(16, length));
+    EXPECT(std::memcmp(back.data() + 16, source, length) == 0);
+    for (std::size_t i = 0; i < 16; ++i)
+      EXPECT((back[i] == std::byte{0xee} && back[length + 16 + i] == std::byte{0xee}));
+    co_await self.wait(signals[0], round);
+    co_await self.world().barrier();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("tca: puts and gets of all lengths and alignments, with signals, for many seeds") {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    INFO("seed ", seed);
+    const Outcome outcome = job_of(static_cast<std::uint32_t>(2 + seed % 4), seed).run([seed](Rank& self) {
+      return traffic(self, seed, {});
+    });
+    REQUIRE(text_of(outcome) == "");
+  }
+}
+
+TEST_CASE("tca: the same while tables hang, completion words come late and credits get lost") {
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    INFO("seed ", seed);
+    const Breaks breaks{seed % 2 == 0, seed % 3 != 0, seed % 5 != 0};
+    const Outcome outcome = job_of(static_cast<std::uint32_t>(2 + seed % 3), seed).run([seed, breaks](Rank& self) {
+      return traffic(self, seed, breaks);
+    });
+    REQUIRE(text_of(outcome) == "");
+  }
+}

@@ -1,0 +1,70 @@
+#include "transports/sim/sim_board.hpp"
+
+#include <algorithm>
+
+#include "transports/sim/sim_transport.hpp"
+
+namespace coracle::sim {
+
+/// The board advances when its time has come, unless another alarm has taken its place.
+class SimBoard::Alarm final : public Happening {
+ public:
+  Alarm(SimBoard& board, std::uint64_t time_ns) noexcept : board_(&board), time_ns_(time_ns), rank_(board.rank_) {}
+  std::uint64_t time_ns() const noexcept { return time_ns_; }
+  void forget() noexcept { board_ = nullptr; }
+
+  void happen() noexcept override {
+    if (board_ != nullptr) {
+      board_->alarm_ = nullptr;
+      board_->advance(time_ns_);
+    }
+    delete this;
+  }
+  void abandon() noexcept override {
+    if (board_ != nullptr) board_->alarm_ = nullptr;
+    delete this;
+  }
+  std::uint64_t label() const noexcept override { return Random::mix(rank_) + 23; }
+
+ private:
+  SimBoard* board_;
+  std::uint64_t time_ns_;
+  std::uint32_t rank_;
+};
+
+SimBoard::SimBoard(World& world, std::uint32_t rank, const tca::Peach2Model& model)
+    : Peach2Board(model, static_cast<tca::BoardHost&>(*this)),
+      world_(world),
+      rank_(rank),
+      registered_(world.region()) {}
+
+SimBoard::~SimBoard() {
+  if (alarm_ != nullptr) alarm_->forget();
+}
+
+void SimBoard::alarm(std::uint64_t time_ns) noexcept {
+  if (alarm_ != nullptr && alarm_->time_ns() == time_ns) return;
+  if (alarm_ != nullptr) alarm_->forget();
+  const std::uint64_t time = std::max(time_ns, world_.schedule().now_ns());
+  alarm_ = new Alarm(*this, time);  // owns itself
+  world_.schedule().at(time, *alarm_);
+}
+
+void SimBoard::landed(std::byte* target) noexcept {
+  const std::uint32_t owner = registered_.owner_of_inbox(target);
+  if (owner < world_.region().shape().size) world_.wake(owner);
+}
+
+void SimBoard::copied(std::size_t bytes) noexcept {
+  world_.engage(rank_, world_.model().inside.time_for(bytes));
+}
+
+void SimSurroundings::wake(std::uint32_t rank) noexcept {
+  world_.transport(rank_).wake(rank);
+}
+
+std::uint64_t SimSurroundings::occupy(EventLoop&, std::uint64_t duration_ns) noexcept {
+  return world_.engage(rank_, duration_ns);
+}
+
+}  // namespace coracle::sim

@@ -1,0 +1,51 @@
+// SimBoard: a PEACH2 board of a simulated rank, in virtual time.
+#pragma once
+
+#include <cstdint>
+
+#include "transports/sim/world.hpp"
+#include "transports/tca/peach2_board.hpp"
+#include "transports/tca/registered_memory.hpp"
+#include "transports/tca/tca_transport.hpp"
+
+namespace coracle::sim {
+
+class SimBoard final : private tca::BoardHost, public tca::Peach2Board {
+ public:
+  SimBoard(World& world, std::uint32_t rank, const tca::Peach2Model& model);
+  ~SimBoard() override;
+
+ private:
+  class Alarm;
+
+  std::uint64_t now_ns() const noexcept override { return world_.schedule().now_ns(); }
+  void alarm(std::uint64_t time_ns) noexcept override;
+  void landed(std::byte* target) noexcept override;
+  void progressed() noexcept override { world_.wake(rank_); }
+  void copied(std::size_t bytes) noexcept override;
+  bool is_source(const std::byte* begin, std::size_t bytes) const noexcept override {
+    return registered_.contains(begin, bytes);
+  }
+  bool is_target(const std::byte* begin, std::size_t bytes) const noexcept override {
+    return registered_.contains(begin, bytes);
+  }
+
+  World& world_;
+  const std::uint32_t rank_;
+  const tca::RegisteredMemory registered_;
+  Alarm* alarm_ = nullptr;  // the one that counts; it owns itself
+};
+
+/// What a TCA transport needs of a simulated job.
+class SimSurroundings final : public tca::TcaTransport::Surroundings {
+ public:
+  SimSurroundings(World& world, std::uint32_t rank) noexcept : world_(world), rank_(rank) {}
+  void wake(std::uint32_t rank) noexcept override;
+  std::uint64_t occupy(EventLoop& loop, std::uint64_t duration_ns) noexcept override;
+
+ private:
+  World& world_;
+  const std::uint32_t rank_;
+};
+
+}  // namespace coracle::sim

@@ -1,0 +1,98 @@
+#include "transports/tca/board_thread.hpp"
+
+#include <sched.h>
+
+#include <atomic>
+#include <chrono>
+
+#include "runtime/clock.hpp"
+
+namespace coracle::tca {
+namespace {
+
+/// Sleeping takes the kernel about as long to end.
+constexpr std::uint64_t kSleepNs = 60'000;
+
+}  // namespace
+
+BoardThread::BoardThread(const JobRegion& region, std::uint32_t rank, const Peach2Model& model)
+    : region_(region), rank_(rank), registered_(region), board_(model, static_cast<BoardHost&>(*this)), thread_([this] {
+        work();
+      }) {}
+
+BoardThread::~BoardThread() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+std::uint64_t BoardThread::now_ns() const noexcept {
+  return real_clock().now_ns();
+}
+
+void BoardThread::landed(std::byte* target) noexcept {
+  const std::uint32_t owner = registered_.owner_of_inbox(target);
+  if (owner >= region_.first_rank() + region_.ranks()) return;
+  // As Doorbell::ring() wants it: what has landed is published before its load.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  region_.block(owner).doorbell.ring();
+}
+
+void BoardThread::progressed() noexcept {
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // as in landed()
+  region_.block(rank_).doorbell.ring();
+}
+
+void BoardThread::work() noexcept {
+  std::unique_lock lock(mutex_);
+  while (!ends_) {
+    alarm_ns_ = kNever;
+    board_.advance(now_ns());
+    const std::uint64_t now = now_ns();
+    if (alarm_ns_ == kNever) {
+      changed_.wait(lock);
+    } else if (alarm_ns_ > now + kSleepNs) {
+      changed_.wait_for(lock, std::chrono::nanoseconds(alarm_ns_ - now - kSleepNs / 2));
+    } else if (alarm_ns_ > now) {
+      lock.unlock();
+      ::sched_yield();
+      lock.lock();
+    }
+  }
+}
+
+TableId BoardThread::load(Chain chain) {
+  const std::lock_guard lock(mutex_);
+  return board_.load(chain);
+}
+
+void BoardThread::unload(TableId table) noexcept {
+  const std::lock_guard lock(mutex_);
+  board_.unload(table);
+}
+
+void BoardThread::start(unsigned channel, TableId table, std::uint64_t sequence) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    board_.start(channel, table, sequence);
+  }
+  changed_.notify_one();
+}
+
+void BoardThread::abort(unsigned channel) noexcept {
+  const std::lock_guard lock(mutex_);
+  board_.abort(channel);
+}
+
+void BoardThread::store(std::uint64_t* target, std::uint64_t word) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    board_.store(target, word);
+  }
+  changed_.notify_one();
+}
+
+}  // namespace coracle::tca

@@ -1,0 +1,72 @@
+// BoardThread: a PEACH2 board in real time: a thread that lets it advance, so that it moves bytes while its rank
+// computes.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "runtime/job.hpp"
+#include "transports/tca/peach2_board.hpp"
+#include "transports/tca/registered_memory.hpp"
+
+namespace coracle::tca {
+
+class BoardThread final : public RemoteBoard, private BoardHost {
+ public:
+  /// The board of `rank`. The region must outlive it.
+  BoardThread(const JobRegion& region, std::uint32_t rank, const Peach2Model& model);
+  ~BoardThread() override;
+
+  const char* name() const noexcept override { return board_.name(); }
+  const DeviceRules& rules() const noexcept override { return board_.rules(); }
+  bool reads(const std::byte* begin, std::size_t bytes) const noexcept override { return board_.reads(begin, bytes); }
+  bool writes(std::byte* begin, std::size_t bytes) const noexcept override { return board_.writes(begin, bytes); }
+  TableId load(Chain chain) override;
+  void unload(TableId table) noexcept override;
+  void start(unsigned channel, TableId table, std::uint64_t sequence) noexcept override;
+  std::uint64_t completed(unsigned channel) const noexcept override { return board_.completed(channel); }
+  bool stopped(unsigned channel) const noexcept override { return board_.stopped(channel); }
+  std::uint64_t elapsed_ns(unsigned channel) const noexcept override { return board_.elapsed_ns(channel); }
+  void abort(unsigned channel) noexcept override;
+  std::string failure(unsigned channel) const override { return board_.failure(channel); }
+  void store(std::uint64_t* target, std::uint64_t word) noexcept override;
+  void copied(std::size_t) noexcept override {}
+
+  /// Sets the board's faults.
+  template <class Change>
+  void change_faults(Change change) {
+    const std::lock_guard lock(mutex_);
+    change(board_.faults());
+  }
+
+ private:
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+
+  std::uint64_t now_ns() const noexcept override;
+  void alarm(std::uint64_t time_ns) noexcept override { alarm_ns_ = time_ns; }
+  void landed(std::byte* target) noexcept override;
+  void progressed() noexcept override;
+  bool is_source(const std::byte* begin, std::size_t bytes) const noexcept override {
+    return registered_.contains(begin, bytes);
+  }
+  bool is_target(const std::byte* begin, std::size_t bytes) const noexcept override {
+    return registered_.contains(begin, bytes);
+  }
+  void work() noexcept;
+
+  const JobRegion& region_;
+  const std::uint32_t rank_;
+  const RegisteredMemory registered_;
+  // The mutex guards all below.
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t alarm_ns_ = kNever;
+  bool ends_ = false;
+  Peach2Board board_;
+  std::thread thread_;
+};
+
+}  // namespace coracle::tca

@@ -1,0 +1,207 @@
+// How the bytes of puts and of answered gets go.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "runtime/error.hpp"
+#include "transports/tca/tca_transport.hpp"
+
+namespace coracle::tca {
+namespace {
+
+constexpr std::uint64_t kUnit = 16;  // what the board moves at least, and at multiples of which
+
+std::uint64_t offset_in_unit(const std::byte* place) noexcept {
+  return reinterpret_cast<std::uintptr_t>(place) % kUnit;
+}
+
+bool goes_along(const Operation& put) noexcept {
+  return put.signal_add > 0 && put.signal.rank == put.remote.rank;
+}
+
+}  // namespace
+
+/// Chooses the mode.
+void TcaTransport::deliver(Operation* put, std::uint64_t cookie, std::uint32_t peer, const std::byte* source,
+                           std::byte* target, std::uint64_t bytes) noexcept {
+  const bool registered = is_registered(source, bytes);
+  const bool whole_units = offset_in_unit(source) == 0 && offset_in_unit(target) == 0 && bytes % kUnit == 0;
+  if (registered && whole_units) {
+    ++modes_.memory_to_memory;
+    const bool has_packet = put == nullptr || goes_along(*put);
+    if (has_packet && bytes <= kChainedBytesMax) return chain_move(put, cookie, peer, {source, target, bytes});
+    return begin_move(put, cookie, peer, source, target, bytes, false);
+  }
+  // A short one goes by one packet, rather than by a table of its own and packets for its ends.
+  const bool is_short = bytes <= Slot::kPayloadBytes;
+  if (!is_short && registered && offset_in_unit(source) == offset_in_unit(target)) {
+    ++modes_.memory_to_memory;
+    return begin_move(put, cookie, peer, source, target, bytes, false);
+  }
+  if (registered && offset_in_unit(source) == 0 && offset_in_unit(target) != 0) {
+    ++modes_.memory_to_buffer;
+  } else if (is_short) {
+    ++modes_.buffer_to_buffer;
+  } else {
+    ++modes_.buffer_to_memory;
+    return begin_move(put, cookie, peer, source, target, bytes, true);
+  }
+  send_data(put, cookie, peer, source, target, bytes, true);
+}
+
+/// By packets. `last`: nothing more belongs to the put or get.
+void TcaTransport::send_data(Operation* put, std::uint64_t cookie, std::uint32_t peer, const std::byte* source,
+                             std::byte* target, std::uint64_t bytes, bool last) noexcept {
+  Outgoing outgoing;
+  outgoing.header.kind = PacketKind::data;
+  outgoing.header.words = 3;
+  outgoing.header.word = {reinterpret_cast<std::uint64_t>(target)};
+  if (last && put != nullptr && goes_along(*put)) {
+    outgoing.header.has_signal = 1;
+    outgoing.header.word[1] = reinterpret_cast<std::uint64_t>(address_of(put->signal));
+    outgoing.header.word[2] = put->signal_add;
+  }
+  outgoing.source = source;
+  outgoing.bytes = bytes;
+  if (last) outgoing.operation = put;
+  send(peer, std::move(outgoing));
+  if (last && put == nullptr) send_got(cookie, peer, true);
+}
+
+/// With the packet that tells of it, in one table: the packet comes after the bytes.
+void TcaTransport::chain_move(Operation* put, std::uint64_t cookie, std::uint32_t peer,
+                              const Descriptor& whole) noexcept {
+  Outgoing outgoing;
+  if (put != nullptr) {
+    outgoing.header.kind = PacketKind::signal;
+    outgoing.header.words = 3;
+    outgoing.header.has_signal = 1;
+    outgoing.header.word = {0, reinterpret_cast<std::uint64_t>(address_of(put->signal)), put->signal_add};
+    outgoing.operation = put;
+  } else {
+    outgoing.header.kind = PacketKind::got;
+    outgoing.header.words = 2;
+    outgoing.header.cookie = cookie;
+  }
+  outgoing.ahead = whole;
+  send(peer, std::move(outgoing));
+}
+
+void TcaTransport::send_got(std::uint64_t cookie, std::uint32_t peer, bool worked) noexcept {
+  Outgoing outgoing;
+  outgoing.header.kind = PacketKind::got;
+  outgoing.header.words = 2;
+  outgoing.header.cookie = cookie;
+  outgoing.header.word = {0, worked ? 0U : static_cast<std::uint64_t>(EIO)};
+  send(peer, std::move(outgoing));
+}
+
+void TcaTransport::send_signal(const Operation& put) noexcept {
+  Outgoing outgoing;
+  outgoing.header.kind = PacketKind::signal;
+  outgoing.header.words = 3;
+  outgoing.header.has_signal = 1;
+  outgoing.header.word = {0, reinterpret_cast<std::uint64_t>(address_of(put.signal)), put.signal_add};
+  send(put.signal.rank, std::move(outgoing));
+}
+
+void TcaTransport::begin_move(Operation* put, std::uint64_t cookie, std::uint32_t peer, const std::byte* source,
+                              std::byte* target, std::uint64_t bytes, bool buffered) noexcept {
+  if (free_moves_.empty()) {
+    moves_.push_back(std::make_unique<Move>());
+    free_moves_.push_back(moves_.back().get());
+  }
+  Move& move = *free_moves_.back();
+  free_moves_.pop_back();
+  move.transport = this;
+  move.operation = put;
+  move.cookie = cookie;
+  move.peer = peer;
+  move.source = source;
+  move.target = target;
+  move.head = (kUnit - offset_in_unit(target)) % kUnit;
+  move.body = (bytes - move.head) / kUnit * kUnit;
+  move.tail = bytes - move.head - move.body;
+  move.position = 0;
+  move.buffered = buffered;
+  move.waits = move.failed = false;
+  for (Chunk& chunk : move.chunks) chunk.move = &move;
+  start_watch();
+  go_on(move);
+}
+
+/// Gives the board as much as there are buffers for.
+void TcaTransport::go_on(Move& move) noexcept {
+  move.waits = false;
+  for (Chunk& chunk : move.chunks) {
+    if (chunk.busy || move.failed || move.position == move.body) continue;
+    const std::byte* source = move.source + move.head + move.position;
+    std::byte* target = move.target + move.head + move.position;
+    std::uint64_t bytes = move.body - move.position;
+    if (move.buffered) {
+      if (free_bounces_.empty()) {
+        if (!std::exchange(move.waits, true)) waiting_moves_.push_back(&move);
+        return;
+      }
+      chunk.bounce = free_bounces_.back();
+      free_bounces_.pop_back();
+      bytes = std::min<std::uint64_t>(bytes, PacketArea::kBounceBytes);
+      std::byte* bounce = area_.bounce(static_cast<std::size_t>(chunk.bounce));
+      std::memcpy(bounce, source, bytes);
+      board_->copied(bytes);
+      source = bounce;
+    }
+    move.position += bytes;
+    chunk.busy = true;
+    try {
+      engine_.copy({source, target, bytes}, chunk);
+    } catch (const Error&) {
+      end_chunk(chunk, false);
+      return;
+    }
+  }
+}
+
+void TcaTransport::end_chunk(Chunk& chunk, bool worked) noexcept {
+  Move& move = *chunk.move;
+  chunk.busy = false;
+  move.failed |= !worked;
+  if (chunk.bounce >= 0) free_bounces_.push_back(std::exchange(chunk.bounce, -1));
+  go_on(move);
+  const bool rests = !move.chunks[0].busy && !move.chunks[1].busy;
+  if (rests && !move.waits && (move.failed || move.position == move.body)) end_move(move);
+  if (free_bounces_.empty() || waiting_moves_.empty()) return;
+  Move* next = waiting_moves_.front();
+  waiting_moves_.pop_front();
+  go_on(*next);
+}
+
+void TcaTransport::end_move(Move& done) noexcept {
+  const Move move = done;
+  free_moves_.push_back(&done);
+  const bool lost = rank_.lost(move.peer);
+  if (lost || move.failed) {
+    if (move.operation != nullptr)
+      finish(*move.operation, lost ? make_error_code(Errc::peer_lost) : std::make_error_code(std::errc::io_error));
+    else if (!lost)
+      send_got(move.cookie, move.peer, false);
+    return;
+  }
+  const std::byte* end = move.source + move.head + move.body;
+  if (move.head > 0)
+    send_data(move.operation, move.cookie, move.peer, move.source, move.target, move.head, move.tail == 0);
+  if (move.tail > 0)
+    send_data(move.operation, move.cookie, move.peer, end, move.target + move.head + move.body, move.tail, true);
+  if (move.head + move.tail > 0) return;
+  if (move.operation == nullptr) return send_got(move.cookie, move.peer, true);
+  if (goes_along(*move.operation)) send_signal(*move.operation);
+  finish_put(*move.operation);
+}
+
+/// All bytes are there, and the signal has been sent that goes along.
+void TcaTransport::finish_put(Operation& put) noexcept {
+  if (put.signal_add > 0 && !goes_along(put)) send_signal(put);
+  finish(put, {});
+}
+
+}  // namespace coracle::tca

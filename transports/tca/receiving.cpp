@@ -1,0 +1,155 @@
+// Packets that have come.
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+#include "runtime/error.hpp"
+#include "runtime/rank_core.hpp"
+#include "transports/tca/tca_transport.hpp"
+
+namespace coracle::tca {
+namespace {
+
+std::byte* address(std::uint64_t word) noexcept {
+  return reinterpret_cast<std::byte*>(word);
+}
+
+MessageHeader header_of(const PacketHeader& packet) noexcept {
+  MessageHeader header;
+  header.handler = HandlerId::from_wire(packet.handler);
+  header.argument_count = packet.words;
+  std::copy_n(packet.word.begin(), packet.words, header.arguments.begin());
+  return header;
+}
+
+}  // namespace
+
+bool TcaTransport::receive() noexcept {
+  bool progress = false;
+  for (std::uint32_t peer = 0; peer < ways_.size(); ++peer) progress |= receive(peer, ways_[peer]);
+  return progress;
+}
+
+bool TcaTransport::receive(std::uint32_t peer, Way& from) noexcept {
+  // acquire: pairs with the board's release, by which the slots were written before.
+  const auto arrived = std::atomic_ref(area_.arrived(peer).count).load(std::memory_order_acquire);
+  const auto appeal = std::atomic_ref(area_.appeal(peer).count).load(std::memory_order_acquire);  // pairs with look()
+  const bool news = arrived != from.taken;
+  bool wanted = std::exchange(from.appeal, appeal) != appeal;
+  while (from.taken != arrived) {
+    const Slot& slot = area_.slot(peer, from.taken);
+    wanted |= slot.header.wants_credit != 0;
+    take(peer, from, slot);
+    ++from.taken;
+    if (from.taken - from.told >= PacketArea::kSlots / 2) tell_credits(peer, from);
+  }
+  if (wanted || (!news && from.told != from.taken)) tell_credits(peer, from);
+  return news;
+}
+
+void TcaTransport::tell_credits(std::uint32_t peer, Way& from) noexcept {
+  from.told = from.taken;
+  board_->store(&area_of(peer).credit(rank_.id()).count, from.taken);
+}
+
+void TcaTransport::take(std::uint32_t peer, Way& from, const Slot& slot) noexcept {
+  if (rank_.lost(peer)) return;
+  const PacketHeader& header = slot.header;
+  CORACLE_ASSERT(header.words <= header.word.size() && header.bytes <= Slot::kPayloadBytes,
+                 "a packet from rank {} with {} words and {} bytes", peer, header.words, header.bytes);
+  switch (header.kind) {
+    case PacketKind::request:
+    case PacketKind::more:
+    case PacketKind::reply:
+      return take_message(peer, from, slot);
+    case PacketKind::data:
+    case PacketKind::signal:
+      return take_data(slot);
+    case PacketKind::get:
+      return take_get(peer, slot);
+    case PacketKind::atomic:
+      return take_atomic(peer, slot);
+    case PacketKind::got_data: {
+      const auto index = static_cast<std::uint32_t>(header.cookie);
+      if (index >= asked_.size() || asked_[index].generation != header.cookie >> 32) return;
+      if (Operation* get = asked_[index].operation; get != nullptr)
+        std::memcpy(static_cast<std::byte*>(get->local) + header.word[0], slot.payload.data(), header.bytes);
+      board_->copied(header.bytes);
+      return;
+    }
+    case PacketKind::got:
+    case PacketKind::atomic_done:
+      if (Operation* operation = answered(header.cookie); operation != nullptr) {
+        operation->result = header.word[0];
+        finish(*operation, header.word[1] == 0
+                               ? std::error_code()
+                               : std::error_code(static_cast<int>(header.word[1]), std::generic_category()));
+      }
+  }
+}
+
+void TcaTransport::take_message(std::uint32_t peer, Way& from, const Slot& slot) noexcept {
+  const PacketHeader& packet = slot.header;
+  const std::span payload(slot.payload.data(), packet.bytes);
+  if (packet.kind != PacketKind::more) {
+    from.message = header_of(packet);
+    if (packet.cookie == packet.bytes) return rank_.deliver(from.message, Message(*this, peer, from.message, payload));
+    from.payload.clear();
+    from.payload.reserve(packet.cookie);
+    from.payload_bytes = packet.cookie;
+  }
+  if (from.payload_bytes == 0) return;
+  from.payload.insert(from.payload.end(), payload.begin(), payload.end());
+  board_->copied(packet.bytes);
+  if (from.payload.size() < from.payload_bytes) return;
+  // What its handler makes come may begin the next.
+  const std::vector<std::byte> whole = std::exchange(from.payload, {});
+  from.payload_bytes = 0;
+  const MessageHeader header = from.message;
+  rank_.deliver(header, Message(*this, peer, header, whole));
+}
+
+void TcaTransport::take_data(const Slot& slot) noexcept {
+  const PacketHeader& header = slot.header;
+  if (header.bytes > 0) {
+    std::memcpy(address(header.word[0]), slot.payload.data(), header.bytes);
+    board_->copied(header.bytes);
+  }
+  if (header.has_signal != 0)
+    local::raise_signal(address(header.word[1]), header.word[2], region_.block(rank_.id()).doorbell);
+}
+
+void TcaTransport::take_get(std::uint32_t peer, const Slot& slot) noexcept {
+  const PacketHeader& header = slot.header;
+  const std::byte* source = address(header.word[0]);
+  const std::uint64_t bytes = header.word[1];
+  if (header.word[2] != ~std::uint64_t{0})
+    return deliver(nullptr, header.cookie, peer, source, address(header.word[2]), bytes);
+  ++modes_.buffer_to_buffer;
+  Outgoing outgoing;
+  outgoing.header.kind = PacketKind::got_data;
+  outgoing.header.words = 1;
+  outgoing.header.cookie = header.cookie;
+  outgoing.source = source;
+  outgoing.bytes = bytes;
+  send(peer, std::move(outgoing));
+  send_got(header.cookie, peer, true);
+}
+
+void TcaTransport::take_atomic(std::uint32_t peer, const Slot& slot) noexcept {
+  const PacketHeader& header = slot.header;
+  const bool swaps = (header.word[3] & 256) != 0;
+  Operation atomic(swaps ? Operation::Verb::compare_swap : Operation::Verb::fetch_add, "atomic", peer);
+  atomic.width = static_cast<std::uint8_t>(header.word[3]);
+  atomic.operand = header.word[1];
+  atomic.compare = header.word[2];
+  local::perform_atomic(atomic, address(header.word[0]));
+  Outgoing outgoing;
+  outgoing.header.kind = PacketKind::atomic_done;
+  outgoing.header.words = 2;
+  outgoing.header.cookie = header.cookie;
+  outgoing.header.word = {atomic.result, 0};
+  send(peer, std::move(outgoing));
+}
+
+}  // namespace coracle::tca

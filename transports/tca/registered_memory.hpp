@@ -1,0 +1,53 @@
+// RegisteredMemory: what a board may read and write: the job's region, and what ranks have exposed where all memory is
+// shared.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/job.hpp"
+
+namespace coracle::tca {
+
+class RegisteredMemory {
+ public:
+  explicit RegisteredMemory(const JobRegion& region) noexcept
+      : region_(region), shares_memory_(region.shape().placement != Placement::process) {}
+
+  /// Whether all of it is registered, by any rank.
+  bool contains(const std::byte* begin, std::size_t bytes) const noexcept {
+    if (region_.contains(begin, bytes)) return true;
+    for (std::uint32_t i = 0; shares_memory_ && i < region_.ranks(); ++i)
+      if (is_exposed(region_.first_rank() + i, begin, bytes)) return true;
+    return false;
+  }
+  /// The same, by this rank.
+  bool contains(std::uint32_t rank, const std::byte* begin, std::size_t bytes) const noexcept {
+    return region_.contains(begin, bytes) || (shares_memory_ && is_exposed(rank, begin, bytes));
+  }
+  /// Whose inbox it lies in; past the last rank if in none.
+  std::uint32_t owner_of_inbox(const std::byte* place) const noexcept {
+    const std::byte* inboxes = region_.inbox(region_.first_rank());
+    const std::uint64_t bytes = region_.shape().inbox_bytes * region_.ranks();
+    if (place < inboxes || place >= inboxes + bytes) return region_.first_rank() + region_.ranks();
+    return region_.first_rank() +
+           static_cast<std::uint32_t>(static_cast<std::uint64_t>(place - inboxes) / region_.shape().inbox_bytes);
+  }
+
+ private:
+  bool is_exposed(std::uint32_t rank, const std::byte* begin, std::size_t bytes) const noexcept {
+    for (const ExposedMemory& exposed : region_.block(rank).exposed) {
+      // acquire: pairs with the release store of Rank::expose, which follows that of the address.
+      const std::uint64_t room = exposed.bytes.load(std::memory_order_acquire);
+      if (room == 0) continue;
+      const auto* first = reinterpret_cast<const std::byte*>(exposed.address.load(std::memory_order_relaxed));
+      if (begin >= first && bytes <= room && begin + bytes <= first + room) return true;
+    }
+    return false;
+  }
+
+  const JobRegion& region_;
+  bool shares_memory_;
+};
+
+}  // namespace coracle::tca

@@ -1,0 +1,20 @@
+// RemoteBoard: a DMA device that joins nodes, as PEACH2 does: beside its channels, the processor can store single words
+// into a peer's memory through it (PIO).
+#pragma once
+
+#include <cstdint>
+
+#include "transports/tca/dma_device.hpp"
+
+namespace coracle::tca {
+
+class RemoteBoard : public DmaDevice {
+ public:
+  /// `word` gets to `target`, an aligned place of registered memory, soon; stores keep their order, but DMA and stores
+  /// have none. Nobody tells when it is there, nor that it got lost.
+  virtual void store(std::uint64_t* target, std::uint64_t word) noexcept = 0;
+  /// The processor has copied so many bytes: takes its time, where time is simulated.
+  virtual void copied(std::size_t bytes) noexcept = 0;
+};
+
+}  // namespace coracle::tca

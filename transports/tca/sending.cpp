@@ -1,0 +1,155 @@
+// Packets on their way: from the queues of the peers into stages, and from there by tables of several.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "runtime/error.hpp"
+#include "transports/tca/tca_transport.hpp"
+
+namespace coracle::tca {
+namespace {
+
+std::uint64_t round_up(std::uint64_t bytes) noexcept {
+  return (bytes + 15) / 16 * 16;
+}
+
+std::byte* as_bytes(void* what) noexcept {
+  return static_cast<std::byte*>(what);
+}
+
+}  // namespace
+
+void TcaTransport::send(std::uint32_t peer, Outgoing outgoing) noexcept {
+  if (rank_.lost(peer)) {
+    if (outgoing.operation != nullptr) finish(*outgoing.operation, Errc::peer_lost);
+    return;
+  }
+  way(peer).queue.push_back(std::move(outgoing));
+  ++queued_;
+  start_watch();
+  if (pump(peer)) flush();
+}
+
+bool TcaTransport::pump() noexcept {
+  bool progress = false;
+  for (std::uint32_t peer = 0; peer < ways_.size(); ++peer) progress |= pump(peer);
+  return progress;
+}
+
+/// Fills the batch that is open with what may go to this peer.
+bool TcaTransport::pump(std::uint32_t peer) noexcept {
+  Way& to = way(peer);
+  bool progress = confirm(peer, to);
+  Batch& batch = batches_[open_batch_];
+  // acquire: pairs with the board's release; the slot has been read before its credit was told.
+  const auto credit = std::atomic_ref(area_.credit(peer).count).load(std::memory_order_acquire);
+  PacketArea::Stage* stage = nullptr;
+  while (!to.queue.empty() && to.sent - credit < PacketArea::kSlots && !free_stages_.empty()) {
+    const std::size_t index = free_stages_.back();
+    free_stages_.pop_back();
+    batch.stages.push_back(index);
+    stage = &area_.stage(index);
+    Outgoing& first = to.queue.front();
+    ++to.sent;
+    if (!fill(batch, peer, first, stage->slot)) continue;
+    Operation* operation = first.operation;
+    const PacketKind kind = first.header.kind;
+    to.queue.pop_front();
+    --queued_;
+    if (operation == nullptr) continue;
+    if (kind == PacketKind::request)
+      finish(*operation, {});  // its payload has been copied
+    else if (kind == PacketKind::signal)
+      batch.puts.push_back(operation);  // its bytes go ahead of the packet
+    else
+      to.unconfirmed.push_back({to.sent, operation});
+  }
+  if (stage == nullptr) return progress;
+  stage->count.count = to.sent;
+  batch.chain.push_back({as_bytes(&stage->count), as_bytes(&area_of(peer).arrived(rank_.id())), sizeof(Cell)});
+  return true;
+}
+
+/// Makes the next packet of `outgoing`. True when it is the last.
+bool TcaTransport::fill(Batch& batch, std::uint32_t peer, Outgoing& outgoing, Slot& stage) noexcept {
+  Slot& target = area_of(peer).slot(rank_.id(), way(peer).sent - 1);
+  if (outgoing.ahead.block_bytes > 0) batch.chain.push_back(outgoing.ahead);
+  const std::uint64_t bytes = std::min<std::uint64_t>(outgoing.bytes - outgoing.position, Slot::kPayloadBytes);
+  const std::byte* source = outgoing.source + outgoing.position;
+  const bool last = outgoing.position + bytes == outgoing.bytes;
+  PacketHeader& header = stage.header;
+  header = outgoing.header;
+  header.bytes = static_cast<std::uint32_t>(bytes);
+  header.wants_credit = last && outgoing.operation != nullptr && header.kind == PacketKind::data;
+  if (header.kind == PacketKind::request && outgoing.position > 0) header.kind = PacketKind::more;
+  if (header.kind == PacketKind::data) {
+    header.word[0] += outgoing.position;
+    if (!last) header.has_signal = 0;
+  }
+  if (header.kind == PacketKind::got_data) header.word[0] = outgoing.position;
+  outgoing.position += bytes;
+  // From memory to buffer: the board reads the payload where it is. Its last bytes it can't, unless they are whole.
+  const bool in_place = header.kind == PacketKind::data && bytes >= kInPlaceBytesMin && bytes % 16 == 0 &&
+                        reinterpret_cast<std::uintptr_t>(source) % 16 == 0 && is_registered(source, bytes);
+  if (!in_place && bytes > 0) {
+    std::memcpy(stage.payload.data(), source, bytes);
+    board_->copied(bytes);
+  }
+  batch.chain.push_back({as_bytes(&stage), as_bytes(&target), sizeof(PacketHeader) + (in_place ? 0 : round_up(bytes))});
+  if (in_place) batch.chain.push_back({source, target.payload.data(), bytes});
+  return last;
+}
+
+/// Puts whose last packet has been taken are over.
+bool TcaTransport::confirm(std::uint32_t peer, Way& from) noexcept {
+  if (from.unconfirmed.empty()) return false;
+  const auto credit = std::atomic_ref(area_.credit(peer).count).load(std::memory_order_acquire);  // as in pump()
+  bool progress = false;
+  while (!from.unconfirmed.empty() && from.unconfirmed.front().number <= credit) {
+    Operation* put = from.unconfirmed.front().operation;
+    from.unconfirmed.pop_front();
+    finish_put(*put);
+    progress = true;
+  }
+  return progress;
+}
+
+/// Rings the doorbell for what has gathered, if the packets' channel is free.
+void TcaTransport::flush() noexcept {
+  Batch& batch = batches_[open_batch_];
+  if (batch.chain.empty() || batches_[1 - open_batch_].on_its_way) return;
+  open_batch_ = 1 - open_batch_;
+  batch.on_its_way = true;
+  try {
+    engine_.run(batch.chain, kPacketChannel, batch);
+  } catch (const Error& error) {
+    CORACLE_ASSERT(false, "packets that the board refuses: {}", error.what());
+  }
+}
+
+void TcaTransport::end_batch(Batch& batch, bool worked) noexcept {
+  batch.on_its_way = false;
+  batch.chain.clear();
+  for (const std::size_t stage : batch.stages) free_stages_.push_back(stage);
+  batch.stages.clear();
+  const std::vector<Operation*> puts = std::exchange(batch.puts, {});
+  for (Operation* put : puts) {
+    if (rank_.lost(static_cast<std::uint32_t>(put->peer())))
+      finish(*put, Errc::peer_lost);
+    else if (worked)
+      finish(*put, {});
+    else
+      finish(*put, std::make_error_code(std::errc::io_error));
+  }
+  if (!worked) lose_all();
+}
+
+/// Without its packets' channel a rank reaches nobody.
+void TcaTransport::lose_all() noexcept {
+  for (std::uint32_t peer = 0; peer < rank_.size(); ++peer)
+    if (peer != rank_.id()) rank_.peer_lost(peer, engine_.last_failure());
+}
+
+}  // namespace coracle::tca

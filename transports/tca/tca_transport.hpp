@@ -1,0 +1,223 @@
+// The TCA transport: put, get, atomics and messages over a board that only writes (PEACH2). Bytes go in one of four
+// modes, by what the two ends are: from memory to memory by DMA (MtoM), through a buffer at the sender (BtoM), at the
+// receiver (MtoB), or at both (BtoB). Everything that the receiver has a part in travels as packets.
+//
+// Source: the TCA/PEACH2 GASNet (IPSJ HPC-156, 2016): modes, packets in ring buffers with credits, gets by request.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/address_map.hpp"
+#include "runtime/rank.hpp"
+#include "runtime/ring_queue.hpp"
+#include "runtime/transport.hpp"
+#include "transports/tca/dma_engine.hpp"
+#include "transports/tca/packet.hpp"
+#include "transports/tca/registered_memory.hpp"
+#include "transports/tca/remote_board.hpp"
+
+namespace coracle::tca {
+
+/// How bytes of puts and answered gets have gone so far.
+struct ModeCounts {
+  std::uint64_t memory_to_memory = 0;
+  std::uint64_t buffer_to_memory = 0;
+  std::uint64_t memory_to_buffer = 0;
+  std::uint64_t buffer_to_buffer = 0;
+};
+
+class TcaTransport final : public Transport {
+ public:
+  /// What only the placement can do; where there is none, in real time, nothing.
+  class Surroundings {
+   public:
+    virtual ~Surroundings() = default;
+    /// A rank is to look at its flags (see Transport::wake).
+    virtual void wake(std::uint32_t rank) noexcept = 0;
+    virtual std::uint64_t occupy(EventLoop& loop, std::uint64_t duration_ns) noexcept = 0;
+  };
+
+  /// `board` reaches the memory of all ranks of the region. Throws Error (unsupported) for too many ranks.
+  TcaTransport(Rank& rank, std::unique_ptr<RemoteBoard> board, const DmaOptions& options = {},
+               std::unique_ptr<Surroundings> surroundings = nullptr);
+  ~TcaTransport() override;
+
+  const char* name() const noexcept override { return "tca"; }
+  TransportTraits traits() const noexcept override;
+  void submit(Operation& operation) noexcept override;
+  void reply(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept override;
+  std::size_t reply_bytes_max() const noexcept override { return Slot::kPayloadBytes; }
+  std::size_t in_flight() const noexcept override { return in_flight_; }
+  void peer_lost(std::uint32_t peer) noexcept override;
+  bool poll() noexcept override;
+  bool leave() noexcept override;
+  void wake(std::uint32_t rank) noexcept override;
+  std::uint64_t occupy(EventLoop& loop, std::uint64_t duration_ns) noexcept override;
+
+  DmaEngine& engine() noexcept { return engine_; }
+  const ModeCounts& modes() const noexcept { return modes_; }
+
+ private:
+  /// Packets all go on one channel, since their order counts.
+  static constexpr unsigned kPacketChannel = 0;
+  /// Shorter moves from memory to memory are not worth a table of their own when a packet goes along.
+  static constexpr std::size_t kChainedBytesMax = 4096;
+  /// From here on a packet's payload is read by the board where it is, rather than copied into the stage.
+  static constexpr std::size_t kInPlaceBytesMin = 1024;
+
+  /// Something to send to a peer: one packet, or as many as its bytes need.
+  struct Outgoing {
+    PacketHeader header;
+    const std::byte* source = nullptr;
+    std::uint64_t bytes = 0;
+    std::uint64_t position = 0;             ///< Of what has been sent.
+    Operation* operation = nullptr;         ///< Ends with it.
+    Descriptor ahead{nullptr, nullptr, 0};  ///< Goes in front, from memory to memory; of no bytes: nothing does.
+    std::vector<std::byte> owned;           ///< Where `source` is, if it is a copy.
+  };
+  /// An operation that has ended, as far as its packets go, once its peer has taken `number` of them.
+  struct Unconfirmed {
+    std::uint64_t number;
+    Operation* operation;
+  };
+  struct Way {
+    RingQueue<Outgoing> queue;
+    RingQueue<Unconfirmed> unconfirmed;
+    std::uint64_t sent = 0;
+    // Of what comes from there:
+    std::uint64_t taken = 0;
+    std::uint64_t told = 0;     // credits
+    std::uint64_t appeal = 0;   // the peer's, as last seen
+    std::uint64_t appeals = 0;  // ours
+    MessageHeader message;      // whose payload is coming in parts
+    std::vector<std::byte> payload;
+    std::uint64_t payload_bytes = 0;  // of the whole; 0: none is coming
+  };
+  /// An operation that a packet of the peer will end.
+  struct Asked {
+    Operation* operation = nullptr;
+    std::uint32_t generation = 0;
+  };
+  /// Packets that go by one doorbell.
+  struct Batch final : DmaTransfer {
+    void ended(bool worked) noexcept override { transport->end_batch(*this, worked); }
+    TcaTransport* transport = nullptr;
+    std::vector<Descriptor> chain;
+    std::vector<std::size_t> stages;
+    std::vector<Operation*> puts;  // whose bytes go with it
+    bool on_its_way = false;
+  };
+  struct Move;
+  /// What of a move the board has in hand.
+  struct Chunk final : DmaTransfer {
+    void ended(bool worked) noexcept override { move->transport->end_chunk(*this, worked); }
+    Move* move = nullptr;
+    int bounce = -1;  // through which it goes
+    bool busy = false;
+  };
+  /// A put, or a get that is answered, from memory to memory by DMA, or through buffers here. What is left over at its
+  /// ends goes by packets, after the rest.
+  struct Move {
+    TcaTransport* transport = nullptr;
+    Operation* operation = nullptr;  // a put
+    std::uint64_t cookie = 0;        // or that of a get
+    std::uint32_t peer = 0;
+    const std::byte* source = nullptr;
+    std::byte* target = nullptr;
+    std::uint64_t head = 0;  // bytes in front of what is aligned
+    std::uint64_t body = 0;
+    std::uint64_t tail = 0;
+    std::uint64_t position = 0;  // of the body: has been begun
+    bool buffered = false;
+    bool waits = false;  // for a buffer
+    bool failed = false;
+    std::array<Chunk, 2> chunks;  // so that one is filled while the other travels
+  };
+  struct Watch final : Timer {
+    void fire() noexcept override { transport->look(); }
+    TcaTransport* transport = nullptr;
+  };
+
+  // tca_transport.cpp: what is asked of this rank
+  std::error_code check(const Operation& operation) const noexcept;
+  std::byte* address_of(const RemoteAddress& place) const noexcept;
+  bool is_registered(const std::byte* begin, std::size_t bytes) const noexcept;
+  void start_put(Operation& operation) noexcept;
+  void start_request(RequestOperation& request) noexcept;
+  void ask(Operation& operation, PacketHeader header) noexcept;
+  Operation* answered(std::uint64_t cookie) noexcept;
+  void finish(Operation& operation, std::error_code error) noexcept;
+  void start_watch() noexcept;
+  void look() noexcept;
+  void end_with_finished(std::uint32_t peer) noexcept;
+  void drop_queue(Way& to, std::error_code why) noexcept;
+
+  // moves.cpp: bytes of puts and answered gets
+  void deliver(Operation* put, std::uint64_t cookie, std::uint32_t peer, const std::byte* source, std::byte* target,
+               std::uint64_t bytes) noexcept;
+  void send_data(Operation* put, std::uint64_t cookie, std::uint32_t peer, const std::byte* source, std::byte* target,
+                 std::uint64_t bytes, bool last) noexcept;
+  void begin_move(Operation* put, std::uint64_t cookie, std::uint32_t peer, const std::byte* source, std::byte* target,
+                  std::uint64_t bytes, bool buffered) noexcept;
+  void chain_move(Operation* put, std::uint64_t cookie, std::uint32_t peer, const Descriptor& whole) noexcept;
+  void go_on(Move& move) noexcept;
+  void end_chunk(Chunk& chunk, bool worked) noexcept;
+  void end_move(Move& move) noexcept;
+  void finish_put(Operation& put) noexcept;
+  void send_got(std::uint64_t cookie, std::uint32_t peer, bool worked) noexcept;
+  void send_signal(const Operation& put) noexcept;
+
+  // sending.cpp
+  Way& way(std::uint32_t peer) noexcept { return ways_[peer]; }
+  void send(std::uint32_t peer, Outgoing outgoing) noexcept;
+  bool pump() noexcept;
+  bool pump(std::uint32_t peer) noexcept;
+  bool fill(Batch& batch, std::uint32_t peer, Outgoing& outgoing, Slot& stage) noexcept;
+  void flush() noexcept;
+  void end_batch(Batch& batch, bool worked) noexcept;
+  void lose_all() noexcept;
+  bool confirm(std::uint32_t peer, Way& way) noexcept;
+
+  // receiving.cpp
+  bool receive() noexcept;
+  bool receive(std::uint32_t peer, Way& way) noexcept;
+  void take(std::uint32_t peer, Way& way, const Slot& slot) noexcept;
+  void take_message(std::uint32_t peer, Way& way, const Slot& slot) noexcept;
+  void take_data(const Slot& slot) noexcept;
+  void take_get(std::uint32_t peer, const Slot& slot) noexcept;
+  void take_atomic(std::uint32_t peer, const Slot& slot) noexcept;
+  void tell_credits(std::uint32_t peer, Way& way) noexcept;
+
+  PacketArea area_of(std::uint32_t rank) const noexcept;
+
+  Rank& rank_;
+  const JobRegion& region_;
+  const AddressMap memory_;
+  const RegisteredMemory registered_;
+  const bool shares_memory_;
+  std::unique_ptr<RemoteBoard> board_;
+  std::unique_ptr<Surroundings> surroundings_;
+  DmaEngine engine_;
+  const PacketArea area_;
+  std::vector<Way> ways_;
+  std::array<Batch, 2> batches_;
+  std::size_t open_batch_ = 0;  // is filled; the other may be on its way
+  std::vector<std::size_t> free_stages_;
+  std::vector<int> free_bounces_;
+  std::vector<std::unique_ptr<Move>> moves_;
+  std::vector<Move*> free_moves_;
+  RingQueue<Move*> waiting_moves_;  // for a buffer
+  std::vector<Asked> asked_;
+  std::vector<std::uint32_t> free_asked_;
+  std::size_t in_flight_ = 0;
+  std::size_t queued_ = 0;  // things in all ways' queues
+  ModeCounts modes_;
+  Watch watch_;
+  std::uint64_t watch_pause_ns_ = 0;
+};
+
+}  // namespace coracle::tca
