@@ -45,7 +45,10 @@ void connect_transports(Rank& rank) {
   const bool own_process = rank.placement() == Placement::process;
   if (rank.core().region().shape().network.transport == RemoteTransport::tca) {
     auto board = std::make_unique<tca::BoardThread>(rank.core().region(), rank.id(), tca::Peach2Model());
-    return rank.set_transport(std::make_unique<tca::TcaTransport>(rank, std::move(board)), false, !own_process);
+    tca::DmaOptions options;
+    options.stall_limit_ns = 2'000'000'000;  // a board is a thread here, which may have to wait for a core
+    return rank.set_transport(std::make_unique<tca::TcaTransport>(rank, std::move(board), options), false,
+                              !own_process);
   }
   if (own_process) direct::permit_access_by_peers();
   rank.set_transport(std::make_unique<direct::DirectTransport>(rank), true, !own_process);

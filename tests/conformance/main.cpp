@@ -2,16 +2,38 @@
 // `coracle run`; exit status 0 when all checks of all ranks hold.
 #include <coracle/coracle.hpp>
 
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <random>
 
 #include "tests/conformance/suite.hpp"
+#include "transports/tca/tca_transport.hpp"
 
 using namespace coracle;
 
 namespace {
 
+/// Asked for by the tests of boards that fail: tables hang, completion words come late, credits get lost.
+Task<> break_board(tca::RemoteBoard& board, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  for (;;) {
+    co_await sleep_for(std::chrono::microseconds(random() % 3000));
+    tca::BoardFaults faults;
+    faults.stalls = random() % 1024 == 0 ? 1 : 0;
+    faults.late_words = random() % 4 == 0 ? 2 : 0;
+    faults.late_ns = random() % 200'000;
+    faults.lost_stores = random() % 4 == 0 ? static_cast<unsigned>(random() % 4) : 0;
+    board.break_down(faults);
+  }
+}
+
 Task<> suite(Rank& self) {
+  if (const char* seed = std::getenv("CORACLE_BOARD_FAULTS"); seed != nullptr) {
+    auto& transport = dynamic_cast<tca::TcaTransport&>(self.core().transport());
+    self.service().spawn(break_board(transport.board(), std::strtoull(seed, nullptr, 10) * 1000 + self.id()));
+  }
   const conformance::Part parts[] = {{"transfers", conformance::transfers},
                                      {"handles", conformance::handles},
                                      {"signals", conformance::signals},

@@ -138,14 +138,14 @@ TEST_CASE("dma engine: a stalled table is aborted and done again; one that alway
   std::byte* const memory = dma.memory.get();
   std::memset(memory, 9, 4096);
   Waited waited;
-  dma.board.faults().stalls = 2;
+  dma.board.break_down({2, 0, 0, 0});
   dma.engine.run(std::array{Descriptor{memory, memory + 8192, 4096}}, 0, waited);
   finish(dma, waited);
   CHECK(waited.worked);
   CHECK(memory[8192 + 4095] == std::byte{9});
   CHECK(dma.engine.counts().stalls == 2);
   Waited never;
-  dma.board.faults().stalls = 100;
+  dma.board.break_down({100, 0, 0, 0});
   dma.engine.copy({memory, memory + 16384, 4096}, never);
   finish(dma, never);
   CHECK_FALSE(never.worked);

@@ -29,10 +29,6 @@ tca::TcaTransport& tca_of(Rank& rank) {
   return dynamic_cast<tca::TcaTransport&>(rank.core().transport());
 }
 
-tca::BoardFaults& faults_of(Rank& rank) {
-  return dynamic_cast<tca::Peach2Board&>(tca_of(rank).engine().device()).faults();
-}
-
 /// What traffic() breaks meanwhile.
 struct Breaks {
   bool stalls = false;
@@ -41,13 +37,14 @@ struct Breaks {
 };
 
 void break_something(Rank& self, const Breaks& breaks, std::mt19937_64& random) {
-  tca::BoardFaults& faults = faults_of(self);
+  tca::BoardFaults faults;
   if (breaks.stalls && random() % 16 == 0) faults.stalls = 1;
   if (breaks.late_words && random() % 4 == 0) {
     faults.late_words = 2;
     faults.late_ns = random() % 100'000;
   }
   if (breaks.lost_credits && random() % 4 == 0) faults.lost_stores = 1 + static_cast<unsigned>(random() % 8);
+  tca_of(self).board().break_down(faults);
 }
 
 constexpr std::size_t kPiece = 200'000;

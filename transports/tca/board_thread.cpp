@@ -95,4 +95,9 @@ void BoardThread::store(std::uint64_t* target, std::uint64_t word) noexcept {
   changed_.notify_one();
 }
 
+void BoardThread::break_down(const BoardFaults& faults) noexcept {
+  const std::lock_guard lock(mutex_);
+  board_.break_down(faults);
+}
+
 }  // namespace coracle::tca

@@ -34,13 +34,7 @@ class BoardThread final : public RemoteBoard, private BoardHost {
   std::string failure(unsigned channel) const override { return board_.failure(channel); }
   void store(std::uint64_t* target, std::uint64_t word) noexcept override;
   void copied(std::size_t) noexcept override {}
-
-  /// Sets the board's faults.
-  template <class Change>
-  void change_faults(Change change) {
-    const std::lock_guard lock(mutex_);
-    change(board_.faults());
-  }
+  void break_down(const BoardFaults& faults) noexcept override;
 
  private:
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};

@@ -37,17 +37,6 @@ class BoardHost {
   ~BoardHost() = default;
 };
 
-/// Defects of a board, for tests.
-struct BoardFaults {
-  /// The next so many tables hang in the middle, for good.
-  unsigned stalls = 0;
-  /// The completion words of the next so many tables come late by this.
-  unsigned late_words = 0;
-  std::uint64_t late_ns = 0;
-  /// The next so many stores of words (PIO) get lost.
-  unsigned lost_stores = 0;
-};
-
 class Peach2Board : public RemoteBoard {
  public:
   static constexpr std::size_t kAlignment = 16;
@@ -76,7 +65,7 @@ class Peach2Board : public RemoteBoard {
   void advance(std::uint64_t now_ns) noexcept;
   /// Bytes moved so far.
   std::uint64_t moved_bytes() const noexcept { return moved_bytes_; }
-  BoardFaults& faults() noexcept { return faults_; }
+  void break_down(const BoardFaults& faults) noexcept override { faults_ = faults; }
 
  private:
   struct Table {

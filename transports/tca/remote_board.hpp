@@ -8,6 +8,17 @@
 
 namespace coracle::tca {
 
+/// Defects of a board, for tests.
+struct BoardFaults {
+  /// The next so many tables hang in the middle, for good.
+  unsigned stalls = 0;
+  /// The completion words of the next so many tables come late by this.
+  unsigned late_words = 0;
+  std::uint64_t late_ns = 0;
+  /// The next so many stores of words (PIO) get lost.
+  unsigned lost_stores = 0;
+};
+
 class RemoteBoard : public DmaDevice {
  public:
   /// `word` gets to `target`, an aligned place of registered memory, soon; stores keep their order, but DMA and stores
@@ -15,6 +26,8 @@ class RemoteBoard : public DmaDevice {
   virtual void store(std::uint64_t* target, std::uint64_t word) noexcept = 0;
   /// The processor has copied so many bytes: takes its time, where time is simulated.
   virtual void copied(std::size_t bytes) noexcept = 0;
+  /// From now on the board has these defects, and those that it had before no more.
+  virtual void break_down(const BoardFaults& faults) noexcept = 0;
 };
 
 }  // namespace coracle::tca

@@ -220,6 +220,7 @@ void TcaTransport::look() noexcept {
     if (!rank_.lost(peer)) board_->store(&area_of(peer).appeal(rank_.id()).count, ++each.appeals);
   }
   // Who only waits for an answer is woken by it. (And where all wait for each other, `sim` finds out.)
+  if (watch_.armed()) return;  // by what has just begun
   if (!stuck || watch_pause_ns_ > 64 * kWatchPauseMaxNs) return;
   watch_pause_ns_ *= 2;
   const std::uint64_t until = rank_.loop().exact_now_ns() + std::min(watch_pause_ns_, kWatchPauseMaxNs);

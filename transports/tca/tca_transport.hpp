@@ -59,6 +59,7 @@ class TcaTransport final : public Transport {
   std::uint64_t occupy(EventLoop& loop, std::uint64_t duration_ns) noexcept override;
 
   DmaEngine& engine() noexcept { return engine_; }
+  RemoteBoard& board() noexcept { return *board_; }
   const ModeCounts& modes() const noexcept { return modes_; }
 
  private:
