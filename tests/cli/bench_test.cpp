@@ -316,6 +316,34 @@ TEST_CASE("coracle bench pages: sizes and folders that can't be are refused") {
   CHECK(complaint({"--path", "/does/not/exist"}).find("/does/not/exist") != std::string::npos);
 }
 
+TEST_CASE("bench: PEACH2's model has its published plateaus and four channels gain most at 8 KiB") {
+  std::map<int, double> plateaus;         // by channel: bytes per nanosecond, of the longest transfer
+  std::map<std::uint64_t, double> gains;  // of four channels over one, by bytes
+  for (const auto& table : tables_of("dma", {})) {
+    for (const auto& row : table.at("rows")) {
+      const auto& details = row.at("details");
+      const double value = row.at("value").at("median").get<double>();
+      const double limit = row.at("limit").at("median").get<double>();
+      if (details.at("figure") == 1)
+        plateaus[details.at("channel").get<int>()] = row.at("bytes").get<double>() / value;
+      else if (details.at("figure") == 5)
+        gains[details.at("bytes").get<std::uint64_t>()] = limit / value;
+      else
+        CHECK(value <= limit * 1.001);  // what was learned is no worse than one channel
+    }
+  }
+  REQUIRE(plateaus.size() == 4);
+  CHECK(plateaus[0] == doctest::Approx(2.9).epsilon(0.05));
+  CHECK(plateaus[1] == doctest::Approx(1.3).epsilon(0.05));
+  CHECK(plateaus[2] == doctest::Approx(0.7).epsilon(0.05));
+  CHECK(plateaus[3] == doctest::Approx(0.7).epsilon(0.05));
+  CHECK(gains[8192] > 1.3);
+  CHECK(gains[8192] < 1.5);
+  CHECK(gains[4096] > 1.15);
+  CHECK(gains[1 << 20] < 1.1);
+  for (const auto& [bytes, gain] : gains) CHECK(gain <= gains[8192]);
+}
+
 namespace {
 
 struct MappedRows {

@@ -9,22 +9,15 @@
 #include "runtime/error.hpp"
 #include "tests/allocations.hpp"
 #include "tests/layout/random_layout.hpp"
-#include "tests/tca/virtual_board.hpp"
+#include "transports/tca/virtual_board.hpp"
 
 using namespace coracle;
 using namespace coracle::tca;
-using coracle::test::VirtualDma;
-using coracle::test::Waited;
 
 namespace {
 
 void finish(VirtualDma& dma, const Waited& waited) {
   while (!waited.over) REQUIRE(dma.step());
-}
-
-void rest(VirtualDma& dma) {
-  while (dma.step()) {
-  }
 }
 
 }  // namespace
@@ -35,7 +28,7 @@ TEST_CASE("dma engine: random transfers at once copy all of their bytes and noth
   std::mt19937_64 random(seed);
   constexpr std::size_t kHalf = 1 << 18;
   VirtualDma dma(2 * kHalf);
-  std::byte* const source = dma.memory.get();
+  std::byte* const source = dma.memory();
   std::byte* const target = source + kHalf;
   for (int round = 0; round < 200; ++round) {
     for (std::size_t i = 0; i < kHalf; ++i) source[i] = static_cast<std::byte>(random());
@@ -57,35 +50,35 @@ TEST_CASE("dma engine: random transfers at once copy all of their bytes and noth
         std::memcpy(expected.data() + (one.target_block(block) - target), one.source_block(block), one.block_bytes);
       all.push_back(one);
     }
-    for (std::size_t i = 0; i < kTransfers; ++i) dma.engine.copy(all[i], waited[i]);
+    for (std::size_t i = 0; i < kTransfers; ++i) dma.engine().copy(all[i], waited[i]);
     for (const Waited& one : waited) finish(dma, one);
     REQUIRE(std::memcmp(target, expected.data(), kHalf) == 0);
-    rest(dma);
+    dma.rest();
   }
 }
 
 TEST_CASE("dma engine: the second time a settled pattern allocates nothing and builds nothing") {
   VirtualDma dma(1 << 20);
-  const Descriptor whole{dma.memory.get(), dma.memory.get() + (1 << 19), 1 << 16};
+  const Descriptor whole{dma.memory(), dma.memory() + (1 << 19), 1 << 16};
   Waited waited;
   for (int run = 0; run < 12; ++run) {
     waited.over = false;
-    dma.engine.copy(whole, waited);
+    dma.engine().copy(whole, waited);
     finish(dma, waited);
-    rest(dma);
+    dma.rest();
   }
-  const auto counts = dma.engine.cache_counts();
+  const auto counts = dma.engine().cache_counts();
   const std::uint64_t allocations = coracle::test::allocation_count();
   for (int run = 0; run < 10; ++run) {
     waited.over = false;
-    dma.engine.copy(whole, waited);
+    dma.engine().copy(whole, waited);
     finish(dma, waited);
-    rest(dma);
+    dma.rest();
   }
   CHECK(coracle::test::allocation_count() == allocations);
-  CHECK(dma.engine.cache_counts().builds == counts.builds);
-  CHECK(dma.engine.cache_counts().hits == counts.hits + 10);
-  CHECK(dma.engine.cache_counts().misses == 1);
+  CHECK(dma.engine().cache_counts().builds == counts.builds);
+  CHECK(dma.engine().cache_counts().hits == counts.hits + 10);
+  CHECK(dma.engine().cache_counts().misses == 1);
 }
 
 TEST_CASE("dma engine: the cache of patterns is bounded and what is in use stays") {
@@ -93,23 +86,23 @@ TEST_CASE("dma engine: the cache of patterns is bounded and what is in use stays
   options.patterns_max = 4;
   VirtualDma dma(1 << 16, {}, options);
   std::array<Waited, 8> waited;
-  std::byte* const memory = dma.memory.get();
+  std::byte* const memory = dma.memory();
   for (std::size_t i = 0; i < waited.size(); ++i) {
     std::memset(memory + 1024 * i, static_cast<int>(i + 1), 1024);
-    dma.engine.copy({memory + 1024 * i, memory + 32768 + 1024 * i, 1024}, waited[i]);
+    dma.engine().copy({memory + 1024 * i, memory + 32768 + 1024 * i, 1024}, waited[i]);
   }
   for (const Waited& one : waited) finish(dma, one);
-  rest(dma);
+  dma.rest();
   for (std::size_t i = 0; i < waited.size(); ++i) CHECK(memory[32768 + 1024 * i + 1023] == std::byte(i + 1));
   Waited more;
-  dma.engine.copy({memory, memory + 32768, 512}, more);
+  dma.engine().copy({memory, memory + 32768, 512}, more);
   finish(dma, more);
-  CHECK(dma.engine.cache_counts().evictions >= 4);
+  CHECK(dma.engine().cache_counts().evictions >= 4);
 }
 
 TEST_CASE("dma engine: a chain on one channel goes in order behind what went there before") {
   VirtualDma dma(1 << 16);
-  std::byte* const memory = dma.memory.get();
+  std::byte* const memory = dma.memory();
   std::byte* const flag = memory + 4096;
   std::memset(memory, 7, 2048);
   std::memset(memory + 2048, 1, 16);
@@ -118,8 +111,8 @@ TEST_CASE("dma engine: a chain on one channel goes in order behind what went the
   const std::vector<Descriptor> second{{memory, memory + 16384, 2048}, {memory + 2064, flag, 16}};
   Waited one;
   Waited two;
-  dma.engine.run(first, 2, one);
-  dma.engine.run(second, 2, two);
+  dma.engine().run(first, 2, one);
+  dma.engine().run(second, 2, two);
   bool seen_one = false;
   while (!two.over) {
     if (*flag == std::byte{1}) {
@@ -130,36 +123,36 @@ TEST_CASE("dma engine: a chain on one channel goes in order behind what went the
     REQUIRE(dma.step());
   }
   CHECK(seen_one);
-  CHECK(dma.engine.counts().doorbells == 2);
+  CHECK(dma.engine().counts().doorbells == 2);
 }
 
 TEST_CASE("dma engine: a stalled table is aborted and done again; one that always stalls is told") {
   VirtualDma dma(1 << 16);
-  std::byte* const memory = dma.memory.get();
+  std::byte* const memory = dma.memory();
   std::memset(memory, 9, 4096);
   Waited waited;
-  dma.board.break_down({2, 0, 0, 0});
-  dma.engine.run(std::array{Descriptor{memory, memory + 8192, 4096}}, 0, waited);
+  dma.board().break_down({2, 0, 0, 0});
+  dma.engine().run(std::array{Descriptor{memory, memory + 8192, 4096}}, 0, waited);
   finish(dma, waited);
   CHECK(waited.worked);
   CHECK(memory[8192 + 4095] == std::byte{9});
-  CHECK(dma.engine.counts().stalls == 2);
+  CHECK(dma.engine().counts().stalls == 2);
   Waited never;
-  dma.board.break_down({100, 0, 0, 0});
-  dma.engine.copy({memory, memory + 16384, 4096}, never);
+  dma.board().break_down({100, 0, 0, 0});
+  dma.engine().copy({memory, memory + 16384, 4096}, never);
   finish(dma, never);
   CHECK_FALSE(never.worked);
-  CHECK(dma.engine.last_failure().find("has not come to the end of its table in 500 ms") != std::string::npos);
+  CHECK(dma.engine().last_failure().find("has not come to the end of its table in 500 ms") != std::string::npos);
 }
 
 TEST_CASE("dma engine: what the chip could not do is refused and says which descriptor") {
   VirtualDma dma(1 << 16);
-  std::byte* const memory = dma.memory.get();
+  std::byte* const memory = dma.memory();
   std::vector<std::byte> ordinary(64);
   Waited waited;
   const auto refusal = [&](const Descriptor& bad) -> std::string {
     try {
-      dma.engine.copy(bad, waited);
+      dma.engine().copy(bad, waited);
     } catch (const Error& error) {
       CHECK(error.code() == Errc::bad_input);
       return error.what();
@@ -175,38 +168,38 @@ TEST_CASE("dma engine: what the chip could not do is refused and says which desc
         std::string::npos);
   CHECK(refusal({memory + (1 << 16) - 16, memory, 32}).find("reads memory that is not registered") !=
         std::string::npos);
-  CHECK_THROWS_AS(dma.engine.run({}, 0, waited), Error);
-  CHECK_FALSE(dma.engine.busy());
+  CHECK_THROWS_AS(dma.engine().run({}, 0, waited), Error);
+  CHECK_FALSE(dma.engine().busy());
 }
 
 TEST_CASE("dma engine: where transfers follow at once a pattern leaves the channels that cost more than they gain") {
   // One after another, the next at the moment when the one before is over: each new table waits until the controllers
   // have stopped, which eats what four channels gain for 8 KiB (the paper's Himeno).
   VirtualDma dma(1 << 16);
-  std::byte* const memory = dma.memory.get();
+  std::byte* const memory = dma.memory();
   const Descriptor whole{memory, memory + (1 << 15), 8192};
   const auto in_a_row = [&](int runs) {
-    const std::uint64_t before = dma.host.now_ns_;
+    const std::uint64_t before = dma.now_ns();
     for (int run = 0; run < runs; ++run) {
       Waited waited;
-      dma.engine.copy(whole, waited);
+      dma.engine().copy(whole, waited);
       finish(dma, waited);
     }
-    return dma.host.now_ns_ - before;
+    return dma.now_ns() - before;
   };
   in_a_row(12);
   const std::uint64_t learned = in_a_row(50);
   DmaOptions options;
   options.channels_max = 1;
   VirtualDma narrow(1 << 16, {}, options);
-  const Descriptor same{narrow.memory.get(), narrow.memory.get() + (1 << 15), 8192};
-  std::uint64_t alone = narrow.host.now_ns_;
+  const Descriptor same{narrow.memory(), narrow.memory() + (1 << 15), 8192};
+  std::uint64_t alone = narrow.now_ns();
   for (int run = 0; run < 50; ++run) {
     Waited waited;
-    narrow.engine.copy(same, waited);
+    narrow.engine().copy(same, waited);
     finish(narrow, waited);
   }
-  alone = narrow.host.now_ns_ - alone;
+  alone = narrow.now_ns() - alone;
   INFO("in a row ", learned, " ns, one channel ", alone);
   CHECK(learned <= alone + alone / 50);
 }

@@ -6,12 +6,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tests/tca/virtual_board.hpp"
+#include "transports/tca/virtual_board.hpp"
 
 using namespace coracle;
 using namespace coracle::tca;
-using coracle::test::VirtualDma;
-using coracle::test::Waited;
 
 namespace {
 
@@ -46,12 +44,11 @@ std::uint64_t best_time(const Peach2Model& model, std::uint64_t bytes) {
 /// How long the pattern takes at its n-th run, by itself.
 std::uint64_t run_of_pattern(VirtualDma& dma, std::uint64_t bytes) {
   Waited waited;
-  const std::uint64_t before = dma.host.now_ns_;
-  dma.engine.copy({dma.memory.get(), dma.memory.get() + bytes, bytes}, waited);
+  const std::uint64_t before = dma.now_ns();
+  dma.engine().copy({dma.memory(), dma.memory() + bytes, bytes}, waited);
   while (!waited.over) REQUIRE(dma.step());
-  const std::uint64_t time = dma.host.now_ns_ - before;
-  while (dma.step()) {
-  }
+  const std::uint64_t time = dma.now_ns() - before;
+  dma.rest();
   return time;
 }
 

@@ -77,6 +77,7 @@ Task<> bench_upa(Bench& bench);
 Task<> bench_tune(Bench& bench);
 Task<> bench_pages(Bench& bench);
 Task<> bench_mapped(Bench& bench);
+Task<> bench_dma(Bench& bench);
 
 Task<> bench_node_put(Bench& bench);
 Task<> bench_node_get(Bench& bench);
