@@ -24,7 +24,7 @@ def rate(row, of):
 
 
 def other(row, name):
-    return next(way["value"] for way in row["others"] if way["name"] == name)
+    return next(way for way in row["others"] if way["name"] == name)
 
 
 def cell(number, title, series, across_text):
@@ -55,14 +55,14 @@ def body(rows):
         return [row for row in rows if row["details"]["figure"] == figure]
 
     channels = [(f"channel {number}", COLOURS[number], "none",
-                 [(row["details"]["bytes"], rate(row, row["value"])) for row in of(1)
+                 [(row["details"]["bytes"], rate(row, row)) for row in of(1)
                   if row["details"]["channel"] == number]) for number in range(4)]
     yield from cell(0, "Each channel by itself (Fig. 1)", channels, size_text)
 
     def ways(figure, names):
         chosen = of(figure)
         yield ("as learned, of 4", COLOURS[0], "none",
-               [(row["details"]["bytes"], rate(row, row["value"])) for row in chosen])
+               [(row["details"]["bytes"], rate(row, row)) for row in chosen])
         yield ("1 channel", COLOURS[1], "none", [(row["details"]["bytes"], rate(row, row["limit"])) for row in chosen])
         for index, name in enumerate(names):
             yield (name, COLOURS[2 + index], "6 4",
@@ -72,7 +72,7 @@ def body(rows):
     faces = []
     for index, face in enumerate(["contiguous", "block-stride", "strided (packed)"]):
         chosen = [row for row in of(6) if row["details"]["face"] == face]
-        faces.append((face, COLOURS[index], "none", [(row["details"]["n"], rate(row, row["value"])) for row in chosen]))
+        faces.append((face, COLOURS[index], "none", [(row["details"]["n"], rate(row, row)) for row in chosen]))
         faces.append((f"{face}, 1 channel", COLOURS[index], "6 4",
                       [(row["details"]["n"], rate(row, row["limit"])) for row in chosen]))
     yield from cell(2, "Faces of an N x N x N array (Fig. 6)", faces, lambda size: f"N = {size}")

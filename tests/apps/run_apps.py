@@ -16,8 +16,8 @@ TIME_LIMIT_S = 100
 failures = []
 
 
-def run(ranks, program, *arguments, nodes=1):
-    command = [FOLDER / "coracle", "run", "-n", ranks, "--nodes", nodes, "--place", PLACEMENT]
+def run(ranks, program, *arguments, nodes=1, transport="auto"):
+    command = [FOLDER / "coracle", "run", "-n", ranks, "--nodes", nodes, "--place", PLACEMENT, "--transport", transport]
     command += [FOLDER / program, *arguments]
     command = [str(word) for word in command]
     return command, subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT_S, check=False)
@@ -84,6 +84,20 @@ def check_himeno(folder):
     if PLACEMENT != "sim":
         command, result = run(2, "himeno", "--size", "XS", "--time", 0.05)
         expect(result.returncode == 0 and "Limit of the memory" in result.stdout, command, result, "a run by time")
+
+
+def check_himeno_over_boards(folder):
+    history = folder / "history.txt"
+    histories = set()
+    for ranks, grid in ((1, "1x1x1"), (2, "2x1x1"), (4, "1x2x2"), (8, "2x2x2")):
+        command, result = run(
+            ranks, "himeno", "--size", "15x14x83", "--iterations", 3, "--verify", "--ranks-grid", grid, "--history",
+            history, transport="tca"
+        )
+        histories.add(history.read_text() if history.exists() else "")
+        history.unlink(missing_ok=True)
+        good = result.returncode == 0 and len(histories) == 1 and max(histories).count("\n") == 6
+        expect(good, command, result, "the residuals of one rank, over tca")
 
 
 def check_himeno_complaints(folder):
@@ -210,6 +224,7 @@ with tempfile.TemporaryDirectory() as name:
     check_hello()
     check_stencil(pathlib.Path(name))
     check_himeno(pathlib.Path(name))
+    check_himeno_over_boards(pathlib.Path(name))
     check_himeno_complaints(pathlib.Path(name))
     check_asp(pathlib.Path(name))
     check_asp_broadcasts(pathlib.Path(name))

@@ -322,7 +322,7 @@ TEST_CASE("bench: PEACH2's model has its published plateaus and four channels ga
   for (const auto& table : tables_of("dma", {})) {
     for (const auto& row : table.at("rows")) {
       const auto& details = row.at("details");
-      const double value = row.at("value").at("median").get<double>();
+      const double value = row.at("median").get<double>();
       const double limit = row.at("limit").at("median").get<double>();
       if (details.at("figure") == 1)
         plateaus[details.at("channel").get<int>()] = row.at("bytes").get<double>() / value;

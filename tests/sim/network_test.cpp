@@ -52,6 +52,7 @@ TEST_CASE("a network model is read, key by key and in any unit") {
       "between.bandwidth = 800 MB/s\n"
       "jitter = 2 s\n"
       "reorder = no\n"
+      "board = 32-32\n"
       "eager = 4 KiB\n"
       "inbox = 1 MB\n"
       "step = 1 ns",
@@ -62,6 +63,7 @@ TEST_CASE("a network model is read, key by key and in any unit") {
   CHECK(model.between.bandwidth_bytes_per_ns == doctest::Approx(0.8));
   CHECK(model.jitter_ns == 2'000'000'000);
   CHECK_FALSE(model.reorder);
+  CHECK(model.board.tags == std::array<unsigned, 4>{32, 32, 0, 0});
   CHECK(model.eager_bytes_max == 4096);
   CHECK(model.inbox_bytes == 1'000'000);
   CHECK(model.step_ns == 1);
@@ -83,6 +85,7 @@ TEST_CASE("the example network has every key, and says what is built in") {
   CHECK(model.between.bandwidth_bytes_per_ns == built_in.between.bandwidth_bytes_per_ns);
   CHECK(model.jitter_ns == built_in.jitter_ns);
   CHECK(model.reorder == built_in.reorder);
+  CHECK(model.board.tags == built_in.board.tags);
   CHECK(model.step_ns == built_in.step_ns);
   CHECK(model.eager_bytes_max == built_in.eager_bytes_max);
   CHECK(model.inbox_bytes == built_in.inbox_bytes);
@@ -100,6 +103,7 @@ TEST_CASE("what is wrong in a network model is told with file, line and remedy")
   refused("jitter = 2e4 s", "net.txt:1: jitter", "must be from 0");
   refused("inside.bandwidth = 0 GB/s", "net.txt:1: inside.bandwidth", "must be from");
   refused("reorder = perhaps", "net.txt:1: reorder = 'perhaps'", "yes or no");
+  refused("board = 16-16", "net.txt:1: board = '16-16'", "32-16-8-8");
   refused("jitter = 1 us\njitter = 2 us", "net.txt:2: jitter is given in line 1 already", "keep one");
   refused("# fast\nstep = 0 ns", "net.txt:2: step", "at least 1 ns");
   refused("eager = 1 MiB", "net.txt:1: an inbox of 65536 bytes has no room", "1048640 B");

@@ -25,21 +25,31 @@ struct Quantity {
   std::span<const Unit> units;
   double least;
   double most;
+  bool is_word = false;  ///< No number stands in front.
 };
 
 constexpr Unit kTimes[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
 constexpr Unit kBandwidths[] = {{"B/s", 1e-9}, {"KB/s", 1e-6}, {"MB/s", 1e-3}, {"GB/s", 1}};
 constexpr Unit kSizes[] = {{"B", 1}, {"KB", 1e3}, {"MB", 1e6}, {"KiB", 1024}, {"MiB", 1024 * 1024}};
 constexpr Unit kWords[] = {{"no", 0}, {"yes", 1}};
+/// Tags of the channels of every rank's board.
+constexpr Unit kBoards[] = {{"32-16-8-8", 0}, {"32-32", 1}, {"32", 2}};
 
 // The limits keep sums of times far from overflow: an hour, and a gigabyte at a kilobyte per second.
 constexpr Quantity kTime{"3.5 us", kTimes, 0, 3.6e12};
 constexpr Quantity kBandwidth{"1.4 GB/s", kBandwidths, 1e-6, 1e6};
 constexpr Quantity kSize{"8 KiB", kSizes, 0, 1 << 30};
-constexpr Quantity kWord{"yes or no", kWords, 0, 1};
+constexpr Quantity kWord{"yes or no", kWords, 0, 1, true};
+constexpr Quantity kBoard{"32-16-8-8 or 32-32 or 32", kBoards, 0, 2, true};
 
 std::uint64_t whole(double value) {
   return static_cast<std::uint64_t>(std::llround(value));
+}
+
+tca::Peach2Model board_of(double value) noexcept {
+  tca::Peach2Model board = value == 1 ? tca::Peach2Model::two_channels() : tca::Peach2Model();
+  if (value == 2) board.tags = {32, 0, 0, 0};
+  return board;
 }
 
 struct Setting {
@@ -68,6 +78,7 @@ constexpr Setting kSettings[] = {
     {"reorder", kWord, [](NetworkModel& model, double yes) { model.reorder = yes != 0; }},
     {"step", kTime, [](NetworkModel& model, double ns) { model.step_ns = whole(ns); }},
     {"eager", kSize, [](NetworkModel& model, double bytes) { model.eager_bytes_max = whole(bytes); }},
+    {"board", kBoard, [](NetworkModel& model, double value) { model.board = board_of(value); }},
     {"inbox", kSize, [](NetworkModel& model, double bytes) { model.inbox_bytes = whole(bytes); }},
 };
 
@@ -114,7 +125,7 @@ class Parser {
     const Quantity& quantity = setting.quantity;
     double number = 1;
     std::string_view rest = text;
-    if (&quantity != &kWord) {
+    if (!quantity.is_word) {
       const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
       if (error != std::errc() || !std::isfinite(number))
         wrong(line_, fmt::format("{} = {}: expected a number and a unit, such as {}", setting.key, quoted(text),
@@ -133,7 +144,7 @@ class Parser {
     for (const Unit& unit : quantity.units) known += fmt::format("{}{}", known.empty() ? "" : ", ", unit.name);
     wrong(line_,
           fmt::format("{} = {}: expected {}, such as {}", setting.key, quoted(text),
-                      &quantity == &kWord ? "a word" : fmt::format("one of the units {}", known), quantity.example));
+                      quantity.is_word ? "a word" : fmt::format("one of the units {}", known), quantity.example));
   }
 
   std::size_t line_of(std::string_view key) const {
