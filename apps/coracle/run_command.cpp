@@ -21,7 +21,9 @@ void add_options_of_nodes(CLI::App& run, RunWords& words) {
                  "How to run a command on a host: COMMAND HOST ... (default: $CORACLE_SSH, or ssh -o BatchMode=yes)");
   run.add_option("--interface", words.interface,
                  "Which address of a node others use: a name (eth0) or a network (10.0.0.0/24)");
-  run.add_option("--transport", words.transport, "To other nodes: auto, tcp, verbs; or tca, between the ranks of one node")->capture_default_str();
+  run.add_option("--transport", words.transport,
+                 "To other nodes: auto, tcp, verbs; or tca, between the ranks of one node")
+      ->capture_default_str();
   run.add_option("--silence", words.silence, "A peer that owes an answer for so long is lost")->capture_default_str();
   run.add_option("--connections", words.connections, "A rank keeps at most so many open")->capture_default_str();
   run.add_flag("--survive", words.survive, "Go on when a rank is lost: operations with it fail");

@@ -22,7 +22,7 @@ struct SimJob {
   std::uint64_t silence_limit_ns = 1'000'000;
   bool survive = false;
   RemoteTransport transport = RemoteTransport::automatic;  ///< `tca`: over boards.
-  std::string choices;  ///< How collectives go (job_words).
+  std::string choices;                                     ///< How collectives go (job_words).
 
   JobShape shape() const {
     JobShape shape;
