@@ -43,11 +43,15 @@ SimBoard::~SimBoard() {
 }
 
 void SimBoard::alarm(std::uint64_t time_ns) noexcept {
-  if (alarm_ != nullptr && alarm_->time_ns() == time_ns) return;
-  if (alarm_ != nullptr) alarm_->forget();
   const std::uint64_t time = std::max(time_ns, world_.schedule().now_ns());
-  alarm_ = new Alarm(*this, time);  // owns itself
-  world_.schedule().at(time, *alarm_);
+  if (alarm_ != nullptr && alarm_->time_ns() == time) return;
+  if (alarm_ != nullptr) alarm_->forget();
+  set_alarm(time);
+}
+
+void SimBoard::set_alarm(std::uint64_t time_ns) {
+  alarm_ = new Alarm(*this, time_ns);  // owns itself
+  world_.schedule().at(time_ns, *alarm_);
 }
 
 void SimBoard::landed(std::byte* target) noexcept {

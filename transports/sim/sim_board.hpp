@@ -18,6 +18,7 @@ class SimBoard final : private tca::BoardHost, public tca::Peach2Board {
  private:
   class Alarm;
 
+  void set_alarm(std::uint64_t time_ns);
   std::uint64_t now_ns() const noexcept override { return world_.schedule().now_ns(); }
   void alarm(std::uint64_t time_ns) noexcept override;
   void landed(std::byte* target) noexcept override;

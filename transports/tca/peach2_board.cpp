@@ -185,8 +185,13 @@ void Peach2Board::abort(unsigned index) noexcept {
 }
 
 void Peach2Board::advance(std::uint64_t now_ns) noexcept {
-  while (const auto step = times_.advance(static_cast<double>(now_ns))) take(*step);
-  take_stores(static_cast<double>(now_ns));
+  const auto now = static_cast<double>(now_ns);
+  for (;;) {
+    const auto step = times_.advance(now);
+    if (!step) break;
+    take(*step);
+  }
+  take_stores(now);
   set_alarm();
 }
 

@@ -14,7 +14,6 @@ namespace {
 
 using tca::Descriptor;
 using tca::DmaOptions;
-using tca::LearnedSplit;
 using tca::Peach2Model;
 using tca::VirtualDma;
 using tca::Waited;
