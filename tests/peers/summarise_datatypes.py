@@ -5,7 +5,7 @@ how many times longer the peers take; JSON gets the same figures. Ends with stat
 figures of programs whose patterns differ in any byte or in their order.
 
 The machine is not always in the same state: its two cores may share a core, a cache or less of the host's (a cache line
-then takes 30, 45 or 160 ns to change hands), and may be moved when a program starts. Each run tells how long a line took,
+then takes 14, 34 or 160 ns to change hands, by one loop in all programs), and may be moved when a program starts. Each run tells how long a line took,
 and from that alone, in the same way for all programs, follows which runs of a figure are compared:
 1. Runs of one state: between whose hand-overs no factor is above STATE_WIDTH. Of all such sets the one with most runs of
    the program that has fewest in it; it must be RUNS_MIN, and a third of the runs.

@@ -135,7 +135,7 @@ class Ddt {
     std::size_t hand_over = 0;
     if (knows_state())
       hand_over = contest.add_plain([this](std::uint64_t count) {
-        if (bench_.self.id() < 2) raw_ping_pong(*flag_of_first_, bench_.self.id() == 0, nullptr, nullptr, 0, count);
+        if (bench_.self.id() < 2) hand_over_line(*flag_of_first_, bench_.self.id() == 0, count);
       });
     co_await contest.run();
     Measured measured;

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "runtime/cpu_pause.hpp"
+
 namespace coracle::bench {
 
 /// Waits until `ready()`; leaves the core to others when that takes long (ranks may outnumber cores).
@@ -42,6 +44,24 @@ inline void raw_ping_pong(RawFlag& flag, bool first, const std::byte* theirs, st
     }
     spin_until([&] { return flag.load() == 0; });
     if (bytes > 0) std::memcpy(own, theirs, bytes);
+  }
+}
+
+/// Only the flag, `count` times there and back, both sides at once. For telling the machine's state: with a pause
+/// between looks, and so as tests/peers/ddt.c does it. Without, two threads of one core, which get in each other's way
+/// by looking, take as long as two cores of one cache, where messages take twice as long.
+inline void hand_over_line(RawFlag& flag, bool first, std::uint64_t count) {
+  const auto await = [&flag](std::uint64_t value) {
+    spin_until([&flag, value] {
+      const bool is_there = flag.load() == value;
+      if (!is_there) cpu_pause();
+      return is_there;
+    });
+  };
+  for (; count != 0; --count) {
+    if (!first) await(1);
+    flag.store(first ? 1 : 0);
+    if (first) await(0);
   }
 }
 
