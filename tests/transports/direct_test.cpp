@@ -37,11 +37,13 @@ void on_request(Rank& rank, const Message& message) {
 }
 
 struct Node {
-  explicit Node(std::uint32_t ranks) : region(JobRegion::create(shape(ranks), JobRegion::Backing::anonymous)) {
+  explicit Node(std::uint32_t ranks, bool survive = false)
+      : region(JobRegion::create(shape(ranks, survive), JobRegion::Backing::anonymous)) {
     for (std::uint32_t id = 0; id < ranks; ++id) members.push_back(std::make_unique<Member>(region, id));
   }
-  static JobShape shape(std::uint32_t ranks) {
+  static JobShape shape(std::uint32_t ranks, bool survive) {
     JobShape shape;
+    shape.network.survive = survive;
     shape.size = ranks;
     shape.segment_bytes = 1 << 20;
     shape.inbox_bytes = transport_inbox_bytes(ranks);
@@ -119,6 +121,17 @@ std::size_t check_whole(const std::vector<Log::Entry>& entries, std::uint32_t so
 constexpr std::size_t kUnhurried = 512;  // bytes of which the receiver's answer is not urgent
 constexpr std::size_t kUrgent = 2000;
 constexpr auto kSlots = StagedSends::kSlots;
+
+/// Sends one to and fro, without a moment of leisure; gives where each was read. Both have the same number.
+std::array<const std::byte*, 2> go_to_and_fro(Node& node, std::uint64_t number, std::size_t bytes) {
+  const auto there = submit(node[1], 0, 1, bytes, number);
+  node[0].poll();
+  const auto back = submit(node[0], 1, 1, bytes, number);
+  node[1].poll();
+  node[0].poll();  // what tells it that its message has been taken, if anything does
+  CHECK(finished(there) + finished(back) == 2);
+  return {node.log_of(0).back().place, node.log_of(1).back().place};
+}
 
 }  // namespace
 
@@ -210,7 +223,7 @@ TEST_CASE("direct: requests to a peer that is lost before its ring has room fail
 TEST_CASE("direct: a payload that is made in the transport's room is read there") {
   Node node(2);
   CHECK(node[1].payload_room(DirectTransport::kEagerBytesMax) == nullptr);
-  CHECK(node[1].payload_room(StagedSends::kSlotBytes + 1) == nullptr);
+  CHECK(node[1].payload_room(DirectTransport::kStagedBytesMax + 1) == nullptr);
   std::vector<std::unique_ptr<Sent>> sent;
   for (std::uint64_t number = 0; number < kSlots; ++number) {
     sent.push_back(std::make_unique<Sent>(0, number, kUrgent));
@@ -247,4 +260,119 @@ TEST_CASE("direct: a payload that is made in the transport's room stays there wh
   CHECK(made.finished());
   CHECK(finished(next) == 1);
   CHECK(check_whole(node.log_of(0), 1) == kRingLines + 2);
+}
+
+TEST_CASE("direct: an answer lies in the slot of the message that it follows, and tells that it has been taken") {
+  Node node(2);
+  for (std::uint64_t number = 0; number < 3; ++number) {
+    const auto [there, back] = go_to_and_fro(node, number, kUnhurried);
+    CHECK(there == back);
+    CHECK(node[0].in_flight() + node[1].in_flight() == 0);
+  }
+  CHECK(check_whole(node.log_of(0), 1) == 3);
+  CHECK(check_whole(node.log_of(1), 0) == 3);
+}
+
+TEST_CASE("direct: longer messages go to and fro in one slot once others have done so, until there is leisure") {
+  Node node(2);
+  std::uint64_t number = 0;
+  for (; number < 3; ++number) {
+    const auto [there, back] = go_to_and_fro(node, number, kUrgent);
+    CHECK((there == back) == (number == 2));
+  }
+  const auto [there, back] = go_to_and_fro(node, number++, DirectTransport::kReturnedBytesMax);
+  CHECK(there == back);
+  CHECK(node[0].in_flight() + node[1].in_flight() == 0);
+  // Who sends a longer one waits as ever.
+  CHECK(node[1].payload_room(StagedSends::kSlotBytes + 1) == nullptr);
+  const auto too_long = submit(node[1], 0, 1, DirectTransport::kReturnedBytesMax + 1, number++);
+  CHECK(finished(too_long) == 0);
+  node.poll_all();
+  for (int once_more = 0; once_more < 2; ++once_more) {
+    const auto unanswered = submit(node[1], 0, 1, kUrgent, number++);
+    CHECK(finished(unanswered) == 1);
+    node.poll_all();
+  }
+  // Nothing came back: it is told at once of what has been taken, and what is longer is not copied.
+  const auto urgent = submit(node[1], 0, 1, kUrgent, number++);
+  node[0].poll();
+  node[1].poll();
+  CHECK(node[1].in_flight() == 0);
+  const auto longer = submit(node[0], 1, 1, DirectTransport::kStagedBytesMax + 1, 4);
+  CHECK(finished(longer) == 0);
+  node.poll_all();
+  CHECK(check_whole(node.log_of(0), 1) == number);
+  CHECK(check_whole(node.log_of(1), 0) == 5);
+}
+
+TEST_CASE("direct: an answer goes in a slot of the peer that it is for, the latest first") {
+  Node node(3);
+  const auto first = submit(node[1], 0, 2, kUnhurried);
+  const auto second = submit(node[2], 0, 1, kUnhurried);
+  node[0].poll();
+  const auto& log = node.log_of(0);
+  REQUIRE(log.size() == 3);
+  const auto to_second = submit(node[0], 2, 2, kUnhurried);
+  const auto to_first = submit(node[0], 1, 3, kUnhurried);
+  node[1].poll();
+  node[2].poll();
+  CHECK(node.log_of(2)[0].place == log[2].place);
+  CHECK(node.log_of(1)[0].place == log[1].place);
+  CHECK(node.log_of(1)[1].place == log[0].place);
+  CHECK(node[1].in_flight() + node[2].in_flight() == 0);
+  node.poll_all();
+  CHECK(node[0].in_flight() == 0);
+  CHECK(check_whole(log, 1) + check_whole(log, 2) == 3);
+  CHECK(check_whole(node.log_of(1), 0) == 3);
+  CHECK(check_whole(node.log_of(2), 0) == 2);
+}
+
+TEST_CASE("direct: where an answer meets a full ring the slot that it would have gone in is given back without") {
+  Node node(2);
+  const auto there = submit(node[1], 0, 2, kUnhurried);
+  node[0].poll();
+  const auto small = submit(node[0], 1, kRingLines, 8);
+  const auto answers = submit(node[0], 1, 2, kUnhurried, kRingLines);
+  CHECK(finished(answers) == 0);
+  // Then there is room, but the next must not overtake those that wait.
+  for (int i = 0; i < 5; ++i) node[1].poll();
+  const auto last = submit(node[0], 1, 1, kUnhurried, kRingLines + 2);
+  node.poll_all();
+  CHECK(finished(answers) + finished(last) == 3);
+  CHECK(node[0].in_flight() + node[1].in_flight() == 0);
+  CHECK(check_whole(node.log_of(1), 0) == kRingLines + 3);
+  CHECK(finished(submit(node[1], 0, kSlots, kUnhurried, 2)) == kSlots);
+  node.poll_all();
+  CHECK(check_whole(node.log_of(0), 1) == 2 + kSlots);
+}
+
+TEST_CASE("direct: where jobs survive losses every message is answered by itself") {
+  Node node(2, true);
+  for (std::uint64_t number = 0; number < 4; ++number) {
+    const auto [there, back] = go_to_and_fro(node, number, kUnhurried);
+    CHECK(there != back);
+    CHECK(node[0].in_flight() + node[1].in_flight() == 0);
+  }
+}
+
+TEST_CASE("direct: payloads that are made in the transport's room go to and fro in one slot, the longest, too") {
+  Node node(2);
+  std::uint64_t number = 0;
+  for (; number < 3; ++number) go_to_and_fro(node, number, kUrgent);
+  std::vector<std::unique_ptr<Sent>> sent;
+  for (std::uint32_t from : {1U, 0U}) {
+    Sent& made = *sent.emplace_back(std::make_unique<Sent>(1 - from, number, StagedSends::kSlotBytes));
+    std::byte* room = node[from].payload_room(StagedSends::kSlotBytes);
+    REQUIRE(room != nullptr);
+    std::ranges::copy(made.payload, room);
+    made.operation.local = room;
+    node[from].submit(made.operation);
+    CHECK(made.finished());
+    // What has gone back is not in that room any more.
+    if (from == 0) std::ranges::fill(std::span(room, StagedSends::kSlotBytes), std::byte{0xee});
+    node[1 - from].poll();
+  }
+  CHECK(check_whole(node.log_of(1), 0) == number + 1);
+  CHECK(node.log_of(0).back().place == node.log_of(1).back().place);
+  CHECK(node[0].in_flight() + node[1].in_flight() == 0);
 }

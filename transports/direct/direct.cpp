@@ -68,7 +68,7 @@ DirectTransport::DirectTransport(Rank& rank) noexcept
 }
 
 TransportTraits DirectTransport::traits() const noexcept {
-  return {60, 10, kEagerBytesMax, true, 20, 20, 4, StagedSends::kSlotBytes};
+  return {60, 10, kEagerBytesMax, true, 20, 20, 4, kStagedBytesMax};
 }
 
 void DirectTransport::submit(Operation& operation) noexcept {
@@ -77,8 +77,29 @@ void DirectTransport::submit(Operation& operation) noexcept {
   const auto peer = static_cast<std::uint32_t>(request.peer());
   if (peer >= rank_.size()) return request.finish(Errc::no_such_peer);
   ++in_flight_;
-  RequestOperation* copy = is_staged(request.bytes) ? staged_.stage(request) : nullptr;
+  if (request.bytes <= kEagerBytesMax) return send_or_queue(request);
+  const bool is_staged_now = is_staged(request);
+  returns_.goes_to(peer);
+  if (!is_staged_now) return send_or_queue(request);
+  if ((!backlog_ || !waiting_.contains(peer)) && send_in_return(request)) return;
+  RequestOperation* copy = staged_.stage(request);
   send_or_queue(copy != nullptr ? *copy : request);
+}
+
+bool DirectTransport::send_in_return(RequestOperation& request) noexcept {
+  const auto peer = static_cast<std::uint32_t>(request.peer());
+  const ReturnTrips::Slot* slot = returns_.of(peer);
+  if (slot == nullptr) return false;
+  std::memcpy(slot->memory, request.local, request.bytes);
+  const Descriptor descriptor{slot->memory, request.bytes, reinterpret_cast<RequestOperation*>(slot->operation)};
+  if (!write(inbox_of(peer).requests, Kind::returned, rank_.id(), request.header,
+             std::as_bytes(std::span(&descriptor, 1))))
+    return false;  // the slot is kept as before
+  returns_.remove(*slot);
+  --in_flight_;
+  ring(peer);
+  request.finish();
+  return true;
 }
 
 void DirectTransport::send_or_queue(RequestOperation& request) noexcept {
@@ -114,11 +135,8 @@ bool DirectTransport::send(RequestOperation& request) noexcept {
     return true;
   }
   if (!staged_.has(request)) return send_by_address(request, Kind::rendezvous);
-  // Measured: answers to longer ones had better come before the next message, since fetching their lines takes time.
   // Of a lost peer's answers the order tells which are missing.
-  constexpr std::size_t kUnhurriedBytesMax = 768;
-  const bool is_unhurried = payload.size() <= kUnhurriedBytesMax && !survive_;
-  if (!send_by_address(request, is_unhurried ? Kind::unhurried : Kind::rendezvous)) return false;
+  if (!send_by_address(request, survive_ ? Kind::rendezvous : Kind::staged)) return false;
   staged_.sent(request);
   return true;
 }
@@ -171,7 +189,8 @@ bool DirectTransport::poll() noexcept {
   if (survive_ && region_.losses().load(std::memory_order_acquire) != losses_) [[unlikely]]
     find_lost();
   if (!own_.replies.active() && !own_.requests.active() && !backlog_) [[likely]] {
-    if (owed_count_ == 0) [[likely]]
+    returns_.idle();
+    if (returns_.kept().empty()) [[likely]]
       return false;
     say_owed();
     return true;
@@ -243,7 +262,8 @@ void DirectTransport::receive(Slot& slot) noexcept {
       rank_.deliver(header, Message(*this, slot.source, header, payload));
       break;
     case Kind::rendezvous:
-    case Kind::unhurried:
+    case Kind::staged:
+    case Kind::returned:
       receive_rendezvous(header, slot.kind, slot.source, payload);
       break;
     case Kind::taken:
@@ -272,10 +292,19 @@ void DirectTransport::receive_rendezvous(const MessageHeader& header, Kind kind,
                               reinterpret_cast<std::uint64_t>(descriptor.address), copy);
     if (error == 0) rank_.deliver(header, Message(*this, source, header, copy));
   }
+  returns_.came_from(source);
+  if (kind == Kind::returned) {
+    --in_flight_;
+    return descriptor.operation->finish();
+  }
   const auto operation = reinterpret_cast<std::uint64_t>(descriptor.operation);
-  if (kind != Kind::unhurried || error != 0) return say_taken(source, operation, error);
-  if (owed_count_ == owed_.size()) say_owed();
-  owed_[owed_count_++] = {source, operation};
+  // Measured: answers to longer ones had better come before the next message, since fetching their lines takes time.
+  constexpr std::size_t kUnhurriedBytesMax = 768;
+  const bool is_kept =
+      kind == Kind::staged && error == 0 && (descriptor.bytes <= kUnhurriedBytesMax || returns_.are_likely());
+  if (!is_kept) return say_taken(source, operation, error);
+  if (returns_.full()) say_owed();
+  returns_.keep({source, operation, const_cast<std::byte*>(descriptor.address)});
 }
 
 void DirectTransport::say_taken(std::uint32_t peer, std::uint64_t operation, int error) noexcept {
@@ -288,8 +317,8 @@ void DirectTransport::say_taken(std::uint32_t peer, std::uint64_t operation, int
 }
 
 void DirectTransport::say_owed() noexcept {
-  for (std::size_t i = 0; i < owed_count_; ++i) say_taken(owed_[i].peer, owed_[i].operation, 0);
-  owed_count_ = 0;
+  for (const ReturnTrips::Slot& slot : returns_.kept()) say_taken(slot.peer, slot.operation, 0);
+  returns_.clear();
 }
 
 bool DirectTransport::retry() noexcept {

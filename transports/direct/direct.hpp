@@ -5,7 +5,6 @@
 // which the receiver reads straight from the sender's buffer: no copy at all here, since the handler gets that buffer.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -16,6 +15,7 @@
 #include "runtime/rank.hpp"
 #include "runtime/transport.hpp"
 #include "transports/direct/inbox.hpp"
+#include "transports/direct/return_trips.hpp"
 #include "transports/direct/staged_sends.hpp"
 
 namespace coracle::direct {
@@ -26,6 +26,12 @@ class DirectTransport final : public Transport {
   /// copy, or in their sender's buffer, and then the sender waits until it has run.
   /// Measured: from here on the copy into the inbox and out of cache lines that change hands costs more than that.
   static constexpr std::size_t kEagerBytesMax = 256;
+  /// Messages up to this are staged. Measured, with buffers that are written to between messages: up to here the copy
+  /// costs less than what it saves.
+  static constexpr std::size_t kStagedBytesMax = 2048;
+  /// And up to this while they go to and fro: of longer ones it would save more still, but it would also cost more
+  /// where nobody writes to the buffers. Payloads that are made in payload_room() are written in any case: see there.
+  static constexpr std::size_t kReturnedBytesMax = 3072;
   static constexpr std::size_t kReplyBytesMax = 8192;  // replies are copied always: their makers don't wait
 
   explicit DirectTransport(Rank& rank) noexcept;
@@ -34,7 +40,8 @@ class DirectTransport final : public Transport {
   TransportTraits traits() const noexcept override;
   void submit(Operation& operation) noexcept override;
   std::byte* payload_room(std::size_t bytes) noexcept override {
-    return is_staged(bytes) ? staged_.free_slot() : nullptr;
+    const std::size_t most = returns_.are_likely() ? StagedSends::kSlotBytes : kStagedBytesMax;
+    return bytes > kEagerBytesMax && bytes <= most ? staged_.free_slot() : nullptr;
   }
   void reply(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept override;
   std::size_t reply_bytes_max() const noexcept override { return kReplyBytesMax; }
@@ -51,8 +58,10 @@ class DirectTransport final : public Transport {
     std::vector<std::byte> payload;
   };
 
-  static constexpr bool is_staged(std::size_t bytes) noexcept {
-    return bytes > kEagerBytesMax && bytes <= StagedSends::kSlotBytes;
+  /// Of those above kEagerBytesMax.
+  bool is_staged(const RequestOperation& request) const noexcept {
+    return request.bytes <= (returns_.are_likely() ? kReturnedBytesMax : kStagedBytesMax) ||
+           staged_.contains(request.local);
   }
   Inbox& inbox_of(std::uint32_t rank) const noexcept {
     return *reinterpret_cast<Inbox*>(inboxes_ + (rank - first_rank_) * inbox_bytes_);
@@ -61,6 +70,7 @@ class DirectTransport final : public Transport {
   void transfer(Operation& operation) noexcept;
   void send_or_queue(RequestOperation& request) noexcept;
   bool send(RequestOperation& request) noexcept;
+  bool send_in_return(RequestOperation& request) noexcept;
   bool send_by_address(RequestOperation& request, Kind kind) noexcept;
   bool send_reply(std::uint32_t peer, Kind kind, const MessageHeader& header,
                   std::span<const std::byte> payload) noexcept;
@@ -87,13 +97,7 @@ class DirectTransport final : public Transport {
   const bool survive_;        // the job goes on when a rank is lost
   std::uint32_t losses_ = 0;  // of the node, that this rank knows of
   StagedSends staged_;
-  /// A staged message that has been read. Its sender is told when there is nothing more urgent to do.
-  struct Owed {
-    std::uint32_t peer;
-    std::uint64_t operation;
-  };
-  std::array<Owed, StagedSends::kSlots> owed_;
-  std::size_t owed_count_ = 0;
+  ReturnTrips returns_;  // whose slots are told of when there is nothing more urgent to do
   std::size_t in_flight_ = 0;
   bool backlog_ = false;                             // something waits in one of the two below
   std::map<std::uint32_t, OperationQueue> waiting_;  // by peer: requests that found its ring full, in order

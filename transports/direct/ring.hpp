@@ -21,7 +21,8 @@ enum class Kind : std::uint8_t {
   padding,     ///< Skips to the start of the array.
   eager,       ///< Payload follows.
   rendezvous,  ///< Payload lies in the sender's memory; the receiver answers with `taken`.
-  unhurried,   ///< As rendezvous, but nobody waits for the answer.
+  staged,      ///< As rendezvous, but nobody waits for the answer: the payload lies in a slot of the sender's.
+  returned,    ///< Payload lies in a staged slot of the receiver's own, whose message has been read.
   taken,       ///< The sender's operation is finished.
 };
 

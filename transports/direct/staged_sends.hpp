@@ -16,8 +16,7 @@ namespace coracle::direct {
 /// Of one rank; its thread only.
 class StagedSends final : public OperationOwner {
  public:
-  /// Measured, with buffers that are written to between messages: up to here the copy costs less than what it saves.
-  static constexpr std::size_t kSlotBytes = 2048;
+  static constexpr std::size_t kSlotBytes = 8192;
   static constexpr std::size_t kSlots = 4;
   static constexpr std::size_t kBytes = kSlotBytes * kSlots;
 
@@ -34,6 +33,10 @@ class StagedSends final : public OperationOwner {
   /// taken. A payload that lies in free_slot() is not copied. Its slot is free again when the copy has finished.
   /// `request` finishes with sent(), or as the copy does when that is never sent.
   RequestOperation* stage(RequestOperation& request) noexcept;
+  /// Whether `place` is in a slot.
+  bool contains(const void* place) const noexcept {
+    return reinterpret_cast<std::uintptr_t>(place) - reinterpret_cast<std::uintptr_t>(memory_) < kBytes;
+  }
   /// Whether `request` is one of the copies.
   bool has(const RequestOperation& request) const noexcept {
     const auto first = reinterpret_cast<std::uintptr_t>(copies_.data());
