@@ -48,7 +48,7 @@ void print_for_people(const Machine& machine) {
   print_section("Other nodes (coracle run --transport)", machine.network, "yes", "NO");
   print_section("Limits", machine.limits, "ok", "LOW");
   print_section("More than one node", machine.launching, "yes", "NO");
-  print_section("Built with", machine.build, "yes", "no");
+  print_section("GPUs", machine.devices, "yes", "no");
 }
 
 nlohmann::json json_of(const std::vector<Ability>& abilities) {
@@ -71,7 +71,7 @@ void print_json(const Machine& machine) {
       {"network", json_of(machine.network)},
       {"limits", json_of(machine.limits)},
       {"launching", json_of(machine.launching)},
-      {"build", json_of(machine.build)},
+      {"gpus", json_of(machine.devices)},
   };
   std::printf("%s\n", json.dump(2).c_str());
 }

@@ -19,6 +19,7 @@
 #include "runtime/launch/pmix_client.hpp"
 #include "runtime/pvas/address_space.hpp"
 #include "storage/userfault.hpp"
+#include "transports/cuda/support.hpp"
 #include "transports/verbs/support.hpp"
 
 namespace coracle {
@@ -152,7 +153,8 @@ Machine look_at_machine() {
   machine.launching = {{"nodes on this machine", true, "coracle run --nodes K", ""},
                        {"pmix", pmix.available, pmix.detail, pmix.remedy}};
   machine.network = network();
-  machine.build = {{"cuda", false, "no GPU transport in this version", ""}};
+  const cuda::Support gpus = cuda::probe();
+  machine.devices = {{"cuda", gpus.available, gpus.detail, gpus.remedy}};
   return machine;
 }
 

@@ -26,7 +26,7 @@ struct Machine {
   std::vector<Ability> limits;     ///< `available`: large enough for a thousand ranks.
   std::vector<Ability> launching;  ///< Ways to start jobs of several nodes.
   std::vector<Ability> network;    ///< Ways to other nodes.
-  std::vector<Ability> build;
+  std::vector<Ability> devices;    ///< GPUs whose copy engines can be used.
 };
 
 /// Looks at the machine; takes some milliseconds. What can't be found out is said in the text.

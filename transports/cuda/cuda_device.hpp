@@ -1,0 +1,186 @@
+// CudaDevice: a GPU's copy engines as a DMA device: streams are channels; a table is a chain folded into the engines'
+// copies; the completion word lies in pinned memory, written by the stream when all before it is over.
+//
+// Nothing waits for ever: a word that does not come is asked after (advance), so that an error of the device, after
+// which neither words nor functions come, ends the table with that error's name.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/job.hpp"
+#include "transports/cuda/memory.hpp"
+#include "transports/cuda/reach.hpp"
+#include "transports/cuda/table.hpp"
+#include "transports/tca/dma_device.hpp"
+
+namespace coracle::cuda {
+
+/// What surrounds a device.
+class CudaHost {
+ public:
+  /// Nanoseconds of CLOCK_MONOTONIC.
+  virtual std::uint64_t now_ns() noexcept = 0;
+  /// The device wants to advance at this time, and no more at one that it has said before.
+  virtual void alarm(std::uint64_t time_ns) noexcept = 0;
+  /// A table of a long copy is over, or has failed: whoever sleeps may look. Any thread; while the device lives.
+  virtual void ring() noexcept = 0;
+
+ protected:
+  ~CudaHost() = default;
+};
+
+/// How a device is used.
+struct CudaOptions {
+  int device = 0;
+  unsigned channels = 4;  ///< 1..8.
+  Placement placement = Placement::process;
+  /// For load() without a way.
+  TableWay way = TableWay::automatic;
+  TableRules tables;
+  /// Tables that should take longer ring when they are over; shorter ones are polled, and ring only when they are late.
+  std::uint64_t ring_from_ns = 200'000;
+  /// Tables that should take longer are not spun for.
+  std::uint64_t spin_max_ns = 20'000;
+  /// A table that takes longer, and longer than a hundred times what was expected, has failed.
+  std::uint64_t stuck_after_ns = 30'000'000'000;
+  /// The device's end waits so long for channels that work, and leaves what they use to the process's end.
+  std::uint64_t end_wait_ns = 2'000'000'000;
+  /// Time tables by events on the stream (about a microsecond each) instead of by when their words were seen.
+  bool timed_by_events = false;
+  /// Expected of a channel by itself until tables have been measured.
+  double bytes_per_ns = 20;
+  std::uint64_t start_ns = 8'000;
+};
+
+/// Counts since the beginning.
+struct CudaStatistics {
+  std::uint64_t starts = 0;
+  std::uint64_t rings = 0;         ///< Functions put behind tables, to wake who sleeps.
+  std::uint64_t queries = 0;       ///< Times that a stream was asked after its word.
+  std::uint64_t missed_words = 0;  ///< Streams that had come to rest without their word.
+  std::uint64_t failures = 0;
+};
+
+class CudaDevice final : public tca::DmaDevice {
+ public:
+  static constexpr unsigned kChannelsMax = 8;
+
+  /// `api` and `host` must outlive it. Throws Error: no such device, no memory, a placement in which GPUs can't be
+  /// used.
+  CudaDevice(CudaApi& api, CudaHost& host, const CudaOptions& options);
+  ~CudaDevice() override;
+
+  const char* name() const noexcept override { return "cuda"; }
+  const tca::DeviceRules& rules() const noexcept override { return rules_; }
+  bool reads(const std::byte* begin, std::size_t bytes) const noexcept override;
+  bool writes(std::byte* begin, std::size_t bytes) const noexcept override;
+  /// At least one end of each descriptor should be memory of a GPU: the driver copies between host memories while the
+  /// caller waits. Of a batch, only the last descriptor, if it is one block of at most kFlagBytes, comes after others.
+  tca::TableId load(tca::Chain chain) override { return load(chain, options_.way); }
+  tca::TableId load(tca::Chain chain, TableWay way);
+  void unload(tca::TableId table) noexcept override;
+  void start(unsigned channel, tca::TableId table, std::uint64_t sequence) noexcept override;
+  std::uint64_t completed(unsigned channel) const noexcept override;
+  /// A table that got stuck holds its channel until the stream has come to rest after all; it may write until then.
+  bool stopped(unsigned channel) const noexcept override;
+  std::uint64_t elapsed_ns(unsigned channel) const noexcept override { return channels_[channel].elapsed_ns; }
+  std::string failure(unsigned channel) const override;
+
+  /// Looks after words that are late; when the alarm says, or more often.
+  void advance(std::uint64_t now_ns) noexcept;
+  /// How long it pays to spin for a channel that works, in nanoseconds from now on; 0: sleep.
+  std::uint64_t spin_ns(unsigned channel, std::uint64_t now_ns) const noexcept;
+
+  /// Which memory it gets at: segments to be pinned at first use are lent to it.
+  Reach& reach() noexcept { return reach_; }
+  /// Another process's device memory, for as long as the device lives. Throws Error.
+  std::byte* open(const IpcHandle& handle, std::size_t bytes);
+  /// Whether the device reaches that one's memory by itself.
+  bool reaches_device(int device) const noexcept;
+  const DeviceInfo& info() const noexcept { return info_; }
+  const CudaOptions& options() const noexcept { return options_; }
+  const CudaStatistics& statistics() const noexcept { return statistics_; }
+  /// The way that the table's next start will take.
+  TableWay way_of(tca::TableId table) const noexcept { return tables_[table.number]->way(); }
+
+ private:
+  enum class State : std::uint8_t {
+    stopped,
+    working,
+    failing,  ///< Not all of the table could be handed over; what was is under way.
+    stuck,    ///< Given up, but the stream still works.
+  };
+
+  /// What the stream of a channel touches. In pinned memory, which stays where a stream never comes to rest.
+  struct alignas(64) Shared {
+    std::atomic<std::uint64_t> word{0};
+    alignas(64) std::mutex mutex;
+    CudaHost* host = nullptr;  // null: nobody listens any more; under the mutex
+    std::uint64_t value = 0;   // for the word; 0: the stream writes it itself
+    std::atomic<std::uint64_t> rung_ns{0};
+    std::atomic<std::uint64_t> rings{0};
+  };
+
+  struct Channel {
+    Stream stream = nullptr;
+    Event begin = nullptr;
+    Event end = nullptr;
+    Shared* shared = nullptr;
+    tca::TableId table;
+    std::uint64_t sequence = 0;
+    std::uint64_t before = 0;  // the sequence before that one
+    std::uint64_t started_ns = 0;
+    std::uint64_t expected_ns = 0;
+    std::uint64_t look_ns = 0;   // when to look after the word
+    std::uint64_t pause_ns = 0;  // from that look to the next
+    std::uint64_t rings = 0;     // functions put on the stream so far
+    std::uint64_t elapsed_ns = 0;
+    State state = State::stopped;
+    bool wakes = false;   // a function that rings is behind the table
+    bool unsure = false;  // at rest without its word, once
+    Status error = kSuccess;
+  };
+
+  static void rung(void* shared) noexcept;
+
+  void open_channel(Channel& channel, unsigned index);
+  void close_channel(Channel& channel, std::uint64_t until_ns) noexcept;
+  void enable_peers();
+  void refuse(tca::Chain chain, std::size_t index, const char* what) const;
+  void check(tca::Chain chain) const;
+  Ends ends_of(const Box& box) const noexcept;
+  std::uint64_t expected_ns(const Table& table) const noexcept;
+  Status hand_over(Channel& channel) noexcept;
+  Status add_ring(Channel& channel, std::uint64_t value) noexcept;
+  bool works(const Channel& channel) const noexcept { return channel.state != State::stopped; }
+  void settle(Channel& channel) const noexcept;
+  void finish(Channel& channel, std::uint64_t elapsed_ns) const noexcept;
+  void give_up(Channel& channel, Status error, State state) noexcept;
+  void lose(Status error) noexcept;
+  void look(Channel& channel, std::uint64_t now_ns) noexcept;
+  void ask(Channel& channel, std::uint64_t now_ns) noexcept;
+  void set_alarm() noexcept;
+
+  CudaApi& api_;
+  CudaHost& host_;
+  CudaOptions options_;
+  DeviceInfo info_;
+  tca::DeviceRules rules_;
+  mutable Reach reach_;  // looking may pin what was lent
+  std::vector<bool> peers_;
+  std::vector<PeerMemory> opened_;
+  PinnedMemory words_;
+  mutable std::vector<Channel> channels_;  // who sees a word first notes its time
+  mutable std::vector<std::unique_ptr<Table>> tables_;
+  std::vector<std::uint32_t> free_tables_;
+  Status lost_ = kSuccess;  // the error after which the device refuses all
+  std::uint64_t alarm_ns_ = 0;
+  CudaStatistics statistics_;
+};
+
+}  // namespace coracle::cuda

@@ -1,0 +1,90 @@
+#include "transports/cuda/failure.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+
+#include "runtime/error.hpp"
+
+namespace coracle::cuda {
+namespace {
+
+std::error_code code_of(Status status) noexcept {
+  switch (status) {
+    case kOutOfMemory:
+      return {ENOMEM, std::generic_category()};
+    case kInsufficientDriver:
+    case kNoDevice:
+    case kInvalidDevice:
+    case kNotSupported:
+    case kPeerUnsupported:
+      return Errc::unsupported;
+    default:
+      return {EIO, std::generic_category()};
+  }
+}
+
+}  // namespace
+
+std::string describe(const CudaApi& api, Status status) {
+  return fmt::format("{} ({})", api.error_name(status), api.error_text(status));
+}
+
+const char* remedy_of(Status status) noexcept {
+  switch (status) {
+    case kOutOfMemory:
+      return "ask for less, or end what else uses the memory (nvidia-smi lists it; ulimit -l for pinned)";
+    case kInsufficientDriver:
+    case kDriverMismatch:
+      return "install NVIDIA's driver of this toolkit's version or newer (nvidia-smi shows it)";
+    case kNoDevice:
+      return "look whether nvidia-smi lists a GPU, and what CUDA_VISIBLE_DEVICES says";
+    case kInvalidDevice:
+      return "choose a device that `coracle info` lists";
+    case kDevicesUnavailable:
+      return "end the other process on it, or `nvidia-smi -c DEFAULT`";
+    case kOperatingSystem:
+      return "look whether /dev/nvidia* and /dev/nvidia-uvm may be opened here";
+    case kSystemNotReady:
+      return "start the fabric manager (nvidia-fabricmanager) of this machine";
+    case kIllegalAddress:
+    case kLaunchFailure:
+      return "the device refuses this process from now on: end the job; run under compute-sanitizer";
+    case kNotPermitted:
+      return "allow it in the container (its seccomp profile and capabilities)";
+    default:
+      return "";
+  }
+}
+
+bool ends_context(Status status) noexcept {
+  switch (status) {
+    case 214:  // cudaErrorECCUncorrectable
+    case 220:  // cudaErrorNvlinkUncorrectable
+    case kIllegalAddress:
+    case 702:  // cudaErrorLaunchTimeout
+    case 709:  // cudaErrorContextIsDestroyed
+    case 710:  // cudaErrorAssert
+    case 714:  // cudaErrorHardwareStackError
+    case 715:  // cudaErrorIllegalInstruction
+    case 716:  // cudaErrorMisalignedAddress
+    case 717:  // cudaErrorInvalidAddressSpace
+    case 718:  // cudaErrorInvalidPc
+    case kLaunchFailure:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void throw_status(const CudaApi& api, Status status, const std::string& what) {
+  const char* remedy = remedy_of(status);
+  throw Error(code_of(status),
+              fmt::format("{}: {}{}{}", what, describe(api, status), *remedy == '\0' ? "" : "; ", remedy));
+}
+
+void require(const CudaApi& api, Status status, const char* what) {
+  if (status != kSuccess) throw_status(api, status, what);
+}
+
+}  // namespace coracle::cuda

@@ -1,0 +1,22 @@
+// What CUDA's errors mean, and what to do about them, in words.
+#pragma once
+
+#include <string>
+
+#include "transports/cuda/api.hpp"
+
+namespace coracle::cuda {
+
+/// "cudaErrorNoDevice (no CUDA-capable device is detected)".
+std::string describe(const CudaApi& api, Status status);
+/// What the user can do; "" where only the program can.
+const char* remedy_of(Status status) noexcept;
+/// Whether after this error the device refuses all further work of this process.
+bool ends_context(Status status) noexcept;
+
+/// Throws Error "`what`: `status`; remedy": not enough memory as ENOMEM, what is missing as unsupported, others as EIO.
+[[noreturn]] void throw_status(const CudaApi& api, Status status, const std::string& what);
+/// Throws unless it is kSuccess.
+void require(const CudaApi& api, Status status, const char* what);
+
+}  // namespace coracle::cuda
