@@ -1,0 +1,117 @@
+#include "tests/cuda/fake_stream.hpp"
+
+#include <chrono>
+#include <cstring>
+
+#include "runtime/clock.hpp"
+
+namespace coracle::test {
+namespace {
+
+thread_local bool in_a_function = false;
+
+}  // namespace
+
+FakeStream::FakeStream(FakeMachine& machine, FakeContext& context, int device)
+    : machine_(machine), context_(context), device_(device), ring_(kRoom), thread_([this] { run(); }) {}
+
+FakeStream::~FakeStream() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+bool FakeStream::in_function() noexcept {
+  return in_a_function;
+}
+
+bool FakeStream::put(const FakeWork& work) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (count_ == kRoom) return false;
+    ring_[(first_ + count_++) % kRoom] = work;
+  }
+  changed_.notify_all();
+  return true;
+}
+
+bool FakeStream::at_rest() noexcept {
+  const std::lock_guard lock(mutex_);
+  return count_ == 0;
+}
+
+bool FakeStream::stalled() noexcept {
+  const std::lock_guard lock(mutex_);
+  return stalled_;
+}
+
+void FakeStream::resume() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    stalled_ = false;
+  }
+  changed_.notify_all();
+}
+
+void FakeStream::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return ending_ || count_ > 0; });
+    if (ending_) return;
+    const FakeWork work = ring_[first_];
+    lock.unlock();
+    // After an error nothing is carried out any more: no copy, no word, no function.
+    if (context_.error.load() == cuda::kSuccess) carry_out(work);
+    if (work.graph != nullptr) --work.graph->in_flight;
+    lock.lock();
+    first_ = (first_ + 1) % kRoom;
+    --count_;
+  }
+}
+
+void FakeStream::carry_out(const FakeWork& work) {
+  switch (work.what) {
+    case FakeWork::What::copy:
+      return copy(work.box);
+    case FakeWork::What::graph:
+      for (const cuda::Box& box : work.graph->boxes) copy(box);
+      return;
+    case FakeWork::What::word:
+      if (machine_.take(&FakeFaults::lost_words)) return;
+      if (machine_.take(&FakeFaults::late_words))
+        std::this_thread::sleep_for(std::chrono::nanoseconds(machine_.now().late_ns));
+      // release: as the driver's barrier before the word.
+      return __atomic_store_n(work.word, work.value, __ATOMIC_RELEASE);
+    case FakeWork::What::host:
+      in_a_function = true;
+      work.function(work.data);
+      in_a_function = false;
+      return;
+    case FakeWork::What::event:
+      work.event->time_ns = real_clock().now_ns();
+      return;
+  }
+}
+
+void FakeStream::copy(const cuda::Box& box) {
+  if (context_.error.load() != cuda::kSuccess) return;
+  if (machine_.take(&FakeFaults::failing_copies)) {
+    context_.error = machine_.now().failing_with;
+    return;
+  }
+  if (machine_.take(&FakeFaults::stalls)) stall();
+  for (std::size_t slice = 0; slice < box.slices; ++slice)
+    for (std::size_t row = 0; row < box.rows; ++row)
+      std::memmove(box.target_row(row, slice), box.source_row(row, slice), box.width);
+}
+
+void FakeStream::stall() {
+  std::unique_lock lock(mutex_);
+  stalled_ = true;
+  changed_.wait(lock, [&] { return !stalled_ || ending_; });
+}
+
+}  // namespace coracle::test
