@@ -20,7 +20,7 @@ using tca::Descriptor;
 namespace {
 
 constexpr std::byte kPoison{0xa5};
-constexpr std::size_t kAreaBytes = 512 << 10;
+constexpr std::size_t kAreaBytes = 128 << 10;
 constexpr std::uint64_t kPatienceNs = 20'000'000'000;
 
 template <class Over>

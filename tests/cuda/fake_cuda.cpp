@@ -35,6 +35,9 @@ FakeCuda::FakeCuda(FakeMachine& machine) : machine_(machine) {
   const auto devices = static_cast<std::size_t>(machine.abilities().devices);
   contexts_.resize(devices);
   peers_.assign(devices, std::vector<bool>(devices, false));
+  // Tests that count allocations count none of these.
+  for (const char* name : {"use_device", "query_stream", "call_host", "write_word", "copy", "copy_batch", "launch"})
+    calls_[name] = 0;
 }
 
 FakeCuda::~FakeCuda() {
