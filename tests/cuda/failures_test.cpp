@@ -78,18 +78,18 @@ TEST_CASE("cuda: a refused copy fails its table only when what was handed over i
     const std::vector<Descriptor> chain{{at.source.data(), at.target.data(), 1000},
                                         {at.source.data() + 1000, at.target.data() + 2000, 1000}};
     const tca::TableId table = at.device.load(chain);
-    machine.set({.stalls = 1});
-    at.device.start(3, at.table, 1);
+    machine.set({.stalls = 1, .refused_call = "copy", .accepted = 1, .refusals = 1});
+    at.device.start(0, table, 1);
     while (!api.stalled()) {
     }
-    machine.set({.stalls = 1, .refused_call = "copy", .refusals = 1});
-    at.device.start(0, table, 1);
-    CHECK(at.device.completed(0) == 1);  // nothing was handed over but the word
+    CHECK(at.device.completed(0) == 0);
+    CHECK_FALSE(at.device.stopped(0));
+    at.device.advance(at.host.now_ns() + 1'000'000'000);
+    CHECK(at.device.completed(0) == 0);
+    CHECK(at.device.failure(0).empty());
     api.resume();
-    wait_for(at.device, 3, 1);
     wait_for(at.device, 0, 1);
     CHECK(says(at.device.failure(0), "cudaErrorInvalidValue"));
-    CHECK(at.device.failure(3).empty());
     machine.set({});
     at.device.start(0, table, 2);
     wait_for(at.device, 0, 2);
@@ -155,6 +155,8 @@ TEST_CASE("cuda: a stuck stream fails its table and its channel returns when it 
     machine.set({.stalls = 1});
     at.device.start(0, at.table, 1);
     wait_for_word(at.device, 0, 1);
+    while (!api.stalled()) {
+    }
     CHECK(says(at.device.failure(0), "hangs"));
     CHECK(says(at.device.failure(0), "Xid"));
     CHECK_FALSE(at.device.stopped(0));
@@ -175,11 +177,11 @@ TEST_CASE("cuda: a stuck stream fails its table and its channel returns when it 
 }
 
 TEST_CASE("cuda: a device ends beside a stuck stream and leaves what that may still touch") {
+  std::vector<std::byte> segment(4096);  // it must outlive the stream
   FakeMachine machine;
   FakeCuda api(machine);
   Area source(api, -1, 4096);
   Area target(api, 0, 4096);
-  std::vector<std::byte> segment(4096);
   {
     CountingHost host;
     CudaOptions options;

@@ -119,8 +119,9 @@ Status FakeCuda::enter(const char* name) {
     const std::lock_guard lock(machine_.mutex);
     FakeFaults& faults = machine_.faults;
     if (faults.refusals > 0 && faults.refused_call == name) {
-      --faults.refusals;
-      return faults.refused_with;
+      unsigned& count = faults.accepted > 0 ? faults.accepted : faults.refusals;
+      --count;
+      if (&count == &faults.refusals) return faults.refused_with;
     }
   }
   return contexts_[static_cast<std::size_t>(chosen())].error.load();

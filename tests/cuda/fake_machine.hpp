@@ -34,8 +34,9 @@ struct FakeFaults {
   unsigned stalls = 0;      ///< Copies in which their stream stops until resume().
   unsigned late_words = 0;  ///< Words that come late.
   std::uint64_t late_ns = 0;
-  unsigned lost_words = 0;   ///< Words that are not written at all.
-  std::string refused_call{};  ///< A call by its name: its next `refusals` calls give `refused_with`.
+  unsigned lost_words = 0;     ///< Words that are not written at all.
+  std::string refused_call{};  ///< A call by its name: after `accepted` calls the next `refusals` give `refused_with`.
+  unsigned accepted = 0;
   unsigned refusals = 0;
   Status refused_with = cuda::kInvalidValue;
 };

@@ -96,6 +96,21 @@ void FakeStream::carry_out(const FakeWork& work) {
   }
 }
 
+namespace {
+
+/// A word arrives as a whole, and after what was copied before: somebody may poll it.
+void copy_row(std::byte* target, const std::byte* source, std::size_t bytes) {
+  std::uint64_t word = 0;
+  if (bytes != sizeof word || reinterpret_cast<std::uintptr_t>(target) % sizeof word != 0) {
+    std::memmove(target, source, bytes);
+    return;
+  }
+  std::memcpy(&word, source, sizeof word);
+  __atomic_store_n(reinterpret_cast<std::uint64_t*>(target), word, __ATOMIC_RELEASE);
+}
+
+}  // namespace
+
 void FakeStream::copy(const cuda::Box& box) {
   if (context_.error.load() != cuda::kSuccess) return;
   if (machine_.take(&FakeFaults::failing_copies)) {
@@ -105,7 +120,7 @@ void FakeStream::copy(const cuda::Box& box) {
   if (machine_.take(&FakeFaults::stalls)) stall();
   for (std::size_t slice = 0; slice < box.slices; ++slice)
     for (std::size_t row = 0; row < box.rows; ++row)
-      std::memmove(box.target_row(row, slice), box.source_row(row, slice), box.width);
+      copy_row(box.target_row(row, slice), box.source_row(row, slice), box.width);
 }
 
 void FakeStream::stall() {
