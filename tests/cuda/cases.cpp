@@ -294,7 +294,7 @@ void rings(CudaApi& api) {
   device.start(1, device.load({&large, 1}), 7);
   CHECK(device.spin_ns(1, host.now_ns()) == 0);
   wait_for(device, 1, 7);
-  CHECK(host.rings == 1);
+  turn_until(device, [&] { return host.rings == 1; });  // it may come a moment after the rest
   CHECK(device.statistics().rings == 1);
 }
 

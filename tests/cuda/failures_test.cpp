@@ -145,6 +145,48 @@ TEST_CASE("cuda: a word that comes late is waited for and one that does not come
   check_clean(api);
 }
 
+TEST_CASE("cuda: a channel is not started again while the function behind its table is to be called") {
+  FakeMachine machine;
+  FakeCuda api(machine);
+  {
+    CudaOptions options;
+    options.ring_from_ns = 0;
+    Workplace at(api, options);
+    machine.set({.stalled_functions = 1});
+    at.device.start(0, at.table, 1);
+    wait_for_word(at.device, 0, 1);
+    while (!api.stalled()) {
+    }
+    CHECK_FALSE(at.device.stopped(0));
+    CHECK(at.host.rings == 0);
+    api.resume();
+    wait_for(at.device, 0, 1);
+    CHECK(at.device.failure(0).empty());
+  }
+  check_clean(api);
+}
+
+TEST_CASE("cuda: a graph that is refused is not asked for again") {
+  FakeMachine machine;
+  FakeCuda api(machine);
+  {
+    Workplace at(api);
+    std::vector<Descriptor> chain;  // each over half of the one before: neither a batch nor a plane
+    for (std::size_t i = 0; i < 9; ++i) chain.push_back({at.source.data() + i * 200, at.target.data() + i * 50, 100});
+    const tca::TableId table = at.device.load(chain);
+    machine.set({.refused_call = "instantiate", .refusals = 1});
+    for (std::uint64_t start = 1; start <= 5; ++start) {
+      at.device.start(0, table, start);
+      wait_for(at.device, 0, start);
+      CHECK(at.device.failure(0).empty());
+    }
+    CHECK(api.calls("instantiate") == 1);
+    CHECK(api.counts().graphs == 0);
+    CHECK(at.device.way_of(table) == cuda::TableWay::one_by_one);
+  }
+  check_clean(api);
+}
+
 TEST_CASE("cuda: a stuck stream fails its table and its channel returns when it goes on") {
   FakeMachine machine;
   FakeCuda api(machine);

@@ -31,8 +31,9 @@ struct FakeAbilities {
 struct FakeFaults {
   unsigned failing_copies = 0;  ///< Copies that end the device's context as they are carried out.
   Status failing_with = cuda::kIllegalAddress;
-  unsigned stalls = 0;      ///< Copies in which their stream stops until resume().
-  unsigned late_words = 0;  ///< Words that come late.
+  unsigned stalls = 0;             ///< Copies in which their stream stops until resume().
+  unsigned stalled_functions = 0;  ///< Functions before which their stream stops until resume().
+  unsigned late_words = 0;         ///< Words that come late.
   std::uint64_t late_ns = 0;
   unsigned lost_words = 0;     ///< Words that are not written at all.
   std::string refused_call{};  ///< A call by its name: after `accepted` calls the next `refusals` give `refused_with`.

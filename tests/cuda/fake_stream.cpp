@@ -86,6 +86,7 @@ void FakeStream::carry_out(const FakeWork& work) {
       // release: as the driver's barrier before the word.
       return __atomic_store_n(work.word, work.value, __ATOMIC_RELEASE);
     case FakeWork::What::host:
+      if (machine_.take(&FakeFaults::stalled_functions)) stall();
       in_a_function = true;
       work.function(work.data);
       in_a_function = false;
