@@ -201,19 +201,54 @@ TEST_CASE("cuda: a stuck stream fails its table and its channel returns when it 
     }
     CHECK(says(at.device.failure(0), "hangs"));
     CHECK(says(at.device.failure(0), "Xid"));
-    CHECK_FALSE(at.device.stopped(0));
     CHECK(at.host.rings > 0);
+    // Starts fail at once, until it goes on.
+    CHECK(at.device.stopped(0));
+    at.device.start(0, at.table, 2);
+    CHECK(at.device.completed(0) == 2);
+    CHECK(says(at.device.failure(0), "hangs"));
     // The others go on.
     const Descriptor other{at.source.data(), at.target.data(), 100};
     at.device.start(1, at.device.load({&other, 1}), 2);
     wait_for(at.device, 1, 2);
     CHECK(at.device.failure(1).empty());
     api.resume();
-    wait_for(at.device, 0, 1);
-    CHECK(says(at.device.failure(0), "hangs"));
-    at.device.start(0, at.table, 2);
-    wait_for(at.device, 0, 2);
+    for (std::uint64_t sequence = 3;; ++sequence) {
+      at.device.start(0, at.table, sequence);
+      wait_for(at.device, 0, sequence);
+      if (at.device.failure(0).empty()) break;
+    }
+    CHECK(at.device.completed(2) == 0);
+  }
+  check_clean(api);
+}
+
+TEST_CASE("cuda: an aborted table fails its channel until the stream has come to rest") {
+  FakeMachine machine;
+  FakeCuda api(machine);
+  {
+    Workplace at(api);
+    at.device.abort(0);
     CHECK(at.device.failure(0).empty());
+    machine.set({.stalls = 1});
+    at.device.start(0, at.table, 1);
+    while (!api.stalled()) {
+    }
+    at.device.abort(0);
+    CHECK(at.device.stopped(0));
+    CHECK(says(at.device.failure(0), "holds the channel"));
+    at.device.unload(at.table);
+    const Descriptor piece{at.source.data(), at.target.data(), 100};
+    const tca::TableId table = at.device.load({&piece, 1});
+    at.device.start(0, table, 2);
+    CHECK(at.device.completed(0) == 2);
+    CHECK_FALSE(at.device.failure(0).empty());
+    api.resume();
+    for (std::uint64_t sequence = 3;; ++sequence) {
+      at.device.start(0, table, sequence);
+      wait_for(at.device, 0, sequence);
+      if (at.device.failure(0).empty()) break;
+    }
   }
   check_clean(api);
 }

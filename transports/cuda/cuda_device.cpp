@@ -264,8 +264,10 @@ void CudaDevice::start(unsigned index, tca::TableId id, std::uint64_t sequence) 
                  id.number);
   ++statistics_.starts;
   channel.before = completed(index);
-  channel.table = id;
   channel.sequence = sequence;
+  if (channel.state == State::stuck) return give_up(channel, kNotReady, State::stuck);
+  channel.table = id;
+  channel.awaited = sequence;
   channel.started_ns = host_.now_ns();
   channel.expected_ns = expected_ns(*tables_[id.number]);
   channel.elapsed_ns = 0;
@@ -288,10 +290,18 @@ void CudaDevice::finish(Channel& channel, std::uint64_t elapsed_ns) const noexce
   channel.state = State::stopped;
 }
 
+/// Whether all functions that were put on the stream have been called.
+bool CudaDevice::has_rung(const Channel& channel) noexcept {
+  // acquire: pairs with rung(): what it reads may be changed by the next start.
+  return channel.shared->rings.load(std::memory_order_acquire) == channel.rings;
+}
+
 /// Notes that the word has come, if it has.
 void CudaDevice::settle(Channel& channel) const noexcept {
   // acquire: pairs with the stream's write, behind the copies' bytes (in the host function's case: rung()'s release).
-  if (!works(channel) || channel.shared->word.load(std::memory_order_acquire) != channel.sequence) return;
+  if (!works(channel) || channel.shared->word.load(std::memory_order_acquire) != channel.awaited) return;
+  // It stays so until it can be started: stopped() has said so already.
+  if (channel.state == State::stuck && !has_rung(channel)) return;
   float milliseconds = 0;
   if (channel.end != nullptr && channel.error == kSuccess &&
       api_.elapsed_ms(milliseconds, channel.begin, channel.end) == kSuccess)
@@ -311,15 +321,25 @@ std::uint64_t CudaDevice::completed(unsigned index) const noexcept {
 bool CudaDevice::stopped(unsigned index) const noexcept {
   Channel& channel = channels_[index];
   settle(channel);
-  if (lost_ != kSuccess) return true;
-  // acquire: pairs with rung(): what it reads may be changed by the next start.
-  return !works(channel) && channel.shared->rings.load(std::memory_order_acquire) == channel.rings;
+  if (lost_ != kSuccess || channel.state == State::stuck) return true;
+  return !works(channel) && has_rung(channel);
 }
 
 void CudaDevice::give_up(Channel& channel, Status error, State state) noexcept {
   ++statistics_.failures;
   channel.error = error;
   channel.state = state;
+}
+
+void CudaDevice::give_up_stuck(Channel& channel, std::uint64_t now_ns) noexcept {
+  channel.gave_up_after_ns = now_ns - channel.started_ns;
+  give_up(channel, kNotReady, State::stuck);
+}
+
+void CudaDevice::abort(unsigned index) noexcept {
+  Channel& channel = channels_[index];
+  settle(channel);
+  if (channel.state == State::working || channel.state == State::failing) give_up_stuck(channel, host_.now_ns());
 }
 
 /// After an error of the device no word and no function comes any more, on any stream.
@@ -352,7 +372,7 @@ void CudaDevice::ask(Channel& channel, std::uint64_t now_ns) noexcept {
   if (status != kNotReady) return lose(status);
   const std::uint64_t patience = std::max(options_.stuck_after_ns, kPatience * channel.expected_ns);
   if (channel.state != State::stuck && now_ns - channel.started_ns >= patience) {
-    give_up(channel, kNotReady, State::stuck);
+    give_up_stuck(channel, now_ns);
     host_.ring();
   }
   channel.look_ns = now_ns + channel.pause_ns;
@@ -395,10 +415,9 @@ std::string CudaDevice::failure(unsigned index) const {
   const std::string where = fmt::format("cuda: device {} ({}), channel {}", options_.device, info_.name, index);
   if (channel.error == kNotReady)
     return fmt::format(
-        "{}: a table that should take {} us has not ended within {} ms: the device or its link hangs; look "
-        "for NVRM and Xid in dmesg, and end the job",
-        where, channel.expected_ns / 1000,
-        std::max(options_.stuck_after_ns, kPatience * channel.expected_ns) / 1'000'000);
+        "{}: a table that should take {} us has not ended after {} ms, and holds the channel: the device or "
+        "its link hangs; look for NVRM and Xid in dmesg, and end the job",
+        where, channel.expected_ns / 1000, channel.gave_up_after_ns / 1'000'000);
   const char* remedy = remedy_of(channel.error);
   return fmt::format("{}: {}{}{}", where, describe(api_, channel.error), *remedy == '\0' ? "" : "; ", remedy);
 }

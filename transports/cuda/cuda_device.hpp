@@ -86,9 +86,11 @@ class CudaDevice final : public tca::DmaDevice {
   void unload(tca::TableId table) noexcept override;
   void start(unsigned channel, tca::TableId table, std::uint64_t sequence) noexcept override;
   std::uint64_t completed(unsigned channel) const noexcept override;
-  /// A table that got stuck holds its channel until the stream has come to rest after all; it may write until then.
   bool stopped(unsigned channel) const noexcept override;
   std::uint64_t elapsed_ns(unsigned channel) const noexcept override { return channels_[channel].elapsed_ns; }
+  /// No stream can be stopped: what it has begun it may still write, until it comes to rest. Up to then all starts of
+  /// the channel fail at once. A table that has got stuck is given up in the same way.
+  void abort(unsigned channel) noexcept override;
   std::string failure(unsigned channel) const override;
 
   /// Looks after words that are late; when the alarm says, or more often.
@@ -133,7 +135,9 @@ class CudaDevice final : public tca::DmaDevice {
     Shared* shared = nullptr;
     tca::TableId table;
     std::uint64_t sequence = 0;
-    std::uint64_t before = 0;  // the sequence before that one
+    std::uint64_t before = 0;   // the sequence before that one
+    std::uint64_t awaited = 0;  // what the word will be; while the stream is stuck, not the last start's
+    std::uint64_t gave_up_after_ns = 0;
     std::uint64_t started_ns = 0;
     std::uint64_t expected_ns = 0;
     std::uint64_t look_ns = 0;   // when to look after the word
@@ -158,9 +162,11 @@ class CudaDevice final : public tca::DmaDevice {
   Status hand_over(Channel& channel) noexcept;
   Status add_ring(Channel& channel, std::uint64_t value) noexcept;
   bool works(const Channel& channel) const noexcept { return channel.state != State::stopped; }
+  static bool has_rung(const Channel& channel) noexcept;
   void settle(Channel& channel) const noexcept;
   void finish(Channel& channel, std::uint64_t elapsed_ns) const noexcept;
   void give_up(Channel& channel, Status error, State state) noexcept;
+  void give_up_stuck(Channel& channel, std::uint64_t now_ns) noexcept;
   void lose(Status error) noexcept;
   void look(Channel& channel, std::uint64_t now_ns) noexcept;
   void ask(Channel& channel, std::uint64_t now_ns) noexcept;
