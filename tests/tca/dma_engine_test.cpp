@@ -145,6 +145,54 @@ TEST_CASE("dma engine: a stalled table is aborted and done again; one that alway
   CHECK(dma.engine().last_failure().find("has not come to the end of its table in 500 ms") != std::string::npos);
 }
 
+TEST_CASE("dma engine: a table that is done again writes nothing anew that had landed before it hung") {
+  VirtualDma dma(1 << 16);
+  std::byte* const memory = dma.memory();
+  std::byte* const flag = memory + 4096;
+  std::memset(memory, 7, 2048);
+  std::memset(memory + 2048, 1, 16);
+  const std::vector<Descriptor> chain{{memory, memory + 8192, 2048},
+                                      {memory + 2048, flag, 16},
+                                      {memory, memory + 16384, 2048},
+                                      {memory + 2048, flag + 16, 16}};
+  Waited waited;
+  dma.board().break_down({1, 0, 0, 0});
+  dma.engine().run(chain, 0, waited);
+  while (*flag != std::byte{1}) REQUIRE(dma.step());
+  CHECK(flag[16] == std::byte{0});
+  // Who has seen the flag goes on with the bytes, and with the flag.
+  std::memset(memory + 8192, 9, 2048);
+  std::memset(flag, 0, 16);
+  finish(dma, waited);
+  CHECK(waited.worked);
+  CHECK(dma.engine().counts().stalls == 1);
+  CHECK(memory[8192] == std::byte{9});
+  CHECK(memory[8192 + 2047] == std::byte{9});
+  CHECK(*flag == std::byte{0});
+  CHECK(memory[16384 + 2047] == std::byte{7});
+  CHECK(flag[16] == std::byte{1});
+  // The next time it begins anew.
+  Waited again;
+  dma.engine().run(chain, 0, again);
+  finish(dma, again);
+  CHECK(memory[8192] == std::byte{7});
+}
+
+TEST_CASE("dma engine: a completion word that comes later than the limit does no harm") {
+  VirtualDma dma(1 << 16);
+  std::byte* const memory = dma.memory();
+  std::memset(memory, 5, 4096);
+  for (int round = 0; round < 3; ++round) {
+    Waited waited;
+    dma.board().break_down({0, 1, 600'000'000 + static_cast<std::uint64_t>(round) * 400'000'000, 0});
+    dma.engine().copy({memory, memory + 8192, 4096}, waited);
+    finish(dma, waited);
+    CHECK(waited.worked);
+    dma.rest();
+  }
+  CHECK(memory[8192 + 4095] == std::byte{5});
+}
+
 TEST_CASE("dma engine: what the chip could not do is refused and says which descriptor") {
   VirtualDma dma(1 << 16);
   std::byte* const memory = dma.memory();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 #include "runtime/assert.hpp"
 #include "runtime/error.hpp"
@@ -58,6 +59,7 @@ TableId Peach2Board::load(Chain chain) {
   Table& table = tables_[number];
   table.chain.assign(chain.begin(), chain.end());
   table.pieces.clear();
+  table.landed = 0;
   for (const Descriptor& descriptor : chain) table.pieces.push_back({descriptor.bytes(), descriptor.block_bytes});
   free_tables_.pop_back();
   return {number};
@@ -79,12 +81,19 @@ void Peach2Board::start(unsigned index, TableId id, std::uint64_t sequence) noex
   channel.table = id.number;
   channel.sequence = sequence;
   channel.started_ns = static_cast<double>(now);
+  channel.first = table.landed;
+  if (table.landed == table.chain.size()) {  // only its completion word was missing
+    channel.stopped.store(true, std::memory_order_relaxed);
+    return complete(channel, sequence);
+  }
   table.in_use = true;
-  times_.start(used_[index], table.pieces, static_cast<double>(now));
+  times_.start(used_[index], std::span(table.pieces).subspan(table.landed), static_cast<double>(now));
+  channel.stalls_at = kNoDescriptor;
   if (faults_.stalls > 0) {
     --faults_.stalls;
-    times_.stall(used_[index], true);
+    channel.stalls_at = (table.landed + table.chain.size()) / 2;
   }
+  if (channel.stalls_at == table.landed) times_.stall(used_[index], true);
   set_alarm();
 }
 
@@ -122,10 +131,14 @@ void Peach2Board::take(const ChannelTimes::Step& step) noexcept {
     channel.stopped.store(true, std::memory_order_release);  // pairs with stopped()
     return host_.progressed();
   }
-  const Descriptor& descriptor = table.chain[step.piece];
+  const Descriptor& descriptor = table.chain[channel.first + step.piece];
   moved_bytes_ += move(descriptor);
+  table.landed = channel.first + step.piece + 1;
   host_.landed(descriptor.target);
-  if (step.what == ChannelTimes::Step::What::piece) return;
+  if (step.what == ChannelTimes::Step::What::piece) {
+    if (table.landed == channel.stalls_at) times_.stall(step.channel, true);
+    return;
+  }
   channel.elapsed_ns = static_cast<std::uint64_t>(std::llround(step.time_ns - channel.started_ns));
   table.in_use = false;
   if (faults_.late_words > 0) {
@@ -137,6 +150,7 @@ void Peach2Board::take(const ChannelTimes::Step& step) noexcept {
 }
 
 void Peach2Board::complete(Channel& channel, std::uint64_t sequence) noexcept {
+  tables_[channel.table].landed = 0;                        // the next time it begins anew
   channel.word.store(sequence, std::memory_order_release);  // pairs with completed()
   host_.progressed();
 }
@@ -180,6 +194,7 @@ void Peach2Board::abort(unsigned index) noexcept {
   advance(host_.now_ns());
   Channel& channel = channels_[index];
   times_.abort(used_[index]);
+  std::erase_if(late_, [index](const Late& late) { return late.channel == index; });
   tables_[channel.table].in_use = false;
   channel.stopped.store(true, std::memory_order_release);  // pairs with stopped()
 }

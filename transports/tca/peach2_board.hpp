@@ -68,9 +68,12 @@ class Peach2Board : public RemoteBoard {
   void break_down(const BoardFaults& faults) noexcept override { faults_ = faults; }
 
  private:
+  static constexpr std::size_t kNoDescriptor = ~std::size_t{0};
+
   struct Table {
     std::vector<Descriptor> chain;
     std::vector<ChannelTimes::Piece> pieces;
+    std::size_t landed = 0;  ///< Descriptors of it, also before an abort: they are not done again.
     bool in_use = false;
   };
   struct alignas(64) Channel {
@@ -78,6 +81,8 @@ class Peach2Board : public RemoteBoard {
     std::atomic<bool> stopped{true};
     std::uint32_t table = 0;
     std::uint64_t sequence = 0;
+    std::size_t first = 0;                  // of the table's descriptors, in this run
+    std::size_t stalls_at = kNoDescriptor;  // a fault
     double started_ns = 0;
     std::uint64_t elapsed_ns = 0;
   };

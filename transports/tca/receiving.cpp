@@ -34,9 +34,10 @@ bool TcaTransport::receive(std::uint32_t peer, Way& from) noexcept {
   // acquire: pairs with the board's release, by which the slots were written before.
   const auto arrived = std::atomic_ref(area_.arrived(peer).count).load(std::memory_order_acquire);
   const auto appeal = std::atomic_ref(area_.appeal(peer).count).load(std::memory_order_acquire);  // pairs with look()
-  const bool news = arrived != from.taken;
+  // A table that is done again after an abort writes older counts first.
+  const bool news = arrived - from.taken <= PacketArea::kSlots && arrived != from.taken;
   bool wanted = std::exchange(from.appeal, appeal) != appeal;
-  while (from.taken != arrived) {
+  while (news && from.taken != arrived) {
     const Slot& slot = area_.slot(peer, from.taken);
     wanted |= slot.header.wants_credit != 0;
     take(peer, from, slot);

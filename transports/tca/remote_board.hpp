@@ -10,7 +10,7 @@ namespace coracle::tca {
 
 /// Defects of a board, for tests.
 struct BoardFaults {
-  /// The next so many tables hang in the middle, for good.
+  /// The next so many tables hang in the middle of their descriptors, for good.
   unsigned stalls = 0;
   /// The completion words of the next so many tables come late by this.
   unsigned late_words = 0;
