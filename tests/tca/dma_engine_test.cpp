@@ -178,6 +178,20 @@ TEST_CASE("dma engine: a table that is done again writes nothing anew that had l
   CHECK(memory[8192] == std::byte{7});
 }
 
+TEST_CASE("dma engine: a table that has ended while nobody looked is not done again") {
+  VirtualDma dma(1 << 16);
+  std::byte* const memory = dma.memory();
+  std::memset(memory, 3, 4096);
+  Waited waited;
+  dma.engine().run(std::array{Descriptor{memory, memory + 8192, 4096}}, 0, waited);
+  dma.sleep(10'000'000'000);
+  REQUIRE(dma.engine().poll());
+  CHECK(waited.over);
+  CHECK(waited.worked);
+  CHECK(dma.engine().counts().stalls == 0);
+  CHECK(dma.engine().counts().doorbells == 1);
+}
+
 TEST_CASE("dma engine: a completion word that comes later than the limit does no harm") {
   VirtualDma dma(1 << 16);
   std::byte* const memory = dma.memory();

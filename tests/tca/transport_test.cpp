@@ -2,9 +2,13 @@
 // credits get lost.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
-#include <map>
 #include <random>
+#include <span>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "runtime/error.hpp"
@@ -97,13 +101,79 @@ TEST_CASE("tca: puts and gets of all lengths and alignments, with signals, for m
   }
 }
 
+namespace {
+
+/// More at a time than there are buffers, each in several pieces.
+Task<> crowd(Rank& self) {
+  constexpr std::size_t kBytes = 300'000;
+  constexpr std::size_t kPuts = 9;
+  auto slab = self.allocate<std::byte>(kPuts * kBytes);
+  const auto peers = co_await self.world().gather_all(slab.remote());
+  std::vector<std::byte> ordinary(kPuts * kBytes);
+  for (int round = 1; round <= 4; ++round) {
+    std::fill(ordinary.begin(), ordinary.end(), static_cast<std::byte>(round));
+    for (std::size_t i = 0; i < kPuts; ++i) {
+      const std::span<const std::byte> source(ordinary.data() + i * kBytes, kBytes);
+      self.put_nbi(source, peers[1 - self.id()] + static_cast<std::ptrdiff_t>(i * kBytes));
+    }
+    co_await self.nbi_done();
+    co_await self.world().barrier();
+    for (std::size_t i = 0; i < kPuts * kBytes; i += 997) EXPECT(slab[i] == static_cast<std::byte>(round));
+    co_await self.world().barrier();
+  }
+  EXPECT(tca_of(self).modes().buffer_to_memory >= 4 * kPuts);
+}
+
+/// Rank 0's board fails for good: what it has asked of others ends with an error.
+Task<> with_a_dead_board(Rank& self) {
+  auto counter = self.allocate<std::uint64_t>(1);
+  const auto counters = co_await self.world().gather_all(counter.remote());
+  if (self.id() == 0) {
+    for (int i = 0; i < 16; ++i) co_await self.fetch_add(counters[1], 1);
+    tca_of(self).board().break_down({1000, 0, 0, 0});
+    int failed = 0;
+    for (int i = 0; i < 3; ++i) {
+      try {
+        co_await self.fetch_add(counters[1], 100);
+      } catch (const Error& error) {
+        EXPECT(error.code() == Errc::peer_lost);
+        EXPECT(std::string(error.what()).find("has not come to the end of its table") != std::string::npos);
+        ++failed;
+      }
+    }
+    EXPECT(failed == 3);
+    throw std::runtime_error("all failed as they should");
+  }
+  co_await sleep_for(std::chrono::seconds(60));
+  EXPECT(counter[0] == 16);
+  throw std::runtime_error("rank 1 was to be ended by rank 0's error");
+}
+
+}  // namespace
+
+TEST_CASE("tca: more puts at a time than there are buffers all come to their end, again and again") {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    INFO("seed ", seed);
+    REQUIRE(text_of(job_of(2, seed).run(crowd)) == "");
+  }
+}
+
+TEST_CASE("tca: without its packets' channel a rank has lost its peers, and says why") {
+  const Outcome outcome = job_of(2, 1).run(with_a_dead_board);
+  CHECK(text_of(outcome) == "rank 0: all failed as they should");
+}
+
 TEST_CASE("tca: the same while tables hang, completion words come late and credits get lost") {
+  std::uint64_t stalls = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     INFO("seed ", seed);
     const Breaks breaks{seed % 2 == 0, seed % 3 != 0, seed % 5 != 0};
-    const Outcome outcome = job_of(static_cast<std::uint32_t>(2 + seed % 3), seed).run([seed, breaks](Rank& self) {
-      return traffic(self, seed, breaks);
+    const SimJob job = job_of(static_cast<std::uint32_t>(2 + seed % 3), seed);
+    const Outcome outcome = job.run([seed, breaks, &stalls](Rank& self) -> Task<> {
+      co_await traffic(self, seed, breaks);
+      stalls += tca_of(self).engine().counts().stalls;
     });
     REQUIRE(text_of(outcome) == "");
   }
+  CHECK(stalls > 100);
 }

@@ -25,7 +25,7 @@ class SimBoard final : private tca::BoardHost, public tca::Peach2Board {
   void progressed() noexcept override { world_.wake(rank_); }
   void copied(std::size_t bytes) noexcept override;
   bool is_source(const std::byte* begin, std::size_t bytes) const noexcept override {
-    return registered_.contains(begin, bytes);
+    return registered_.contains(rank_, begin, bytes);
   }
   bool is_target(const std::byte* begin, std::size_t bytes) const noexcept override {
     return registered_.contains(begin, bytes);

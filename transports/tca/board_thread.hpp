@@ -44,7 +44,7 @@ class BoardThread final : public RemoteBoard, private BoardHost {
   void landed(std::byte* target) noexcept override;
   void progressed() noexcept override;
   bool is_source(const std::byte* begin, std::size_t bytes) const noexcept override {
-    return registered_.contains(begin, bytes);
+    return registered_.contains(rank_, begin, bytes);
   }
   bool is_target(const std::byte* begin, std::size_t bytes) const noexcept override {
     return registered_.contains(begin, bytes);

@@ -60,8 +60,8 @@ class DmaDevice {
   /// How long the last table of a channel took from its doorbell to its completion word, by the device's clock.
   virtual std::uint64_t elapsed_ns(unsigned channel) const noexcept = 0;
   /// Gives up a table that does not come to its end: nothing of it is written any more, and the controller is reset and
-  /// stopped. The completion word does not move. Started again, the table goes on behind the descriptors that have
-  /// landed: whoever was told of them may have written there since.
+  /// stopped. The completion word does not move after it, but it may have before. Started again, the table goes on
+  /// behind the descriptors that have landed: whoever was told of them may have written there since.
   virtual void abort(unsigned channel) noexcept = 0;
   /// Why the last table of this channel has failed, though its completion word has moved on; or "".
   virtual std::string failure(unsigned channel) const = 0;

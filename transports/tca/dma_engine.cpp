@@ -23,10 +23,16 @@ DmaEngine::~DmaEngine() {
 }
 
 void DmaEngine::copy(const Descriptor& whole, DmaTransfer& transfer) {
-  const std::uint64_t evictions = cache_.counts().evictions;
-  TransferPattern& pattern = cache_.find(whole);
-  if (cache_.counts().evictions != evictions)
-    for (Queue& queue : queues_) queue.before = nullptr;
+  const std::uint64_t gone = cache_.counts().evictions;
+  TransferPattern* found = nullptr;
+  try {
+    found = &cache_.find(whole);
+  } catch (...) {
+    forget_patterns();
+    throw;
+  }
+  if (cache_.counts().evictions != gone) forget_patterns();
+  TransferPattern& pattern = *found;
   transfer.pattern_ = &pattern;
   transfer.times_ns_.fill(0);
   transfer.worked_ = true;
@@ -37,6 +43,11 @@ void DmaEngine::copy(const Descriptor& whole, DmaTransfer& transfer) {
   for (unsigned i = 0; i < channels_; ++i)
     if (parts[i].table.valid()) enqueue(i, transfer, parts[i].table);
   --transfer.pending_;
+}
+
+/// Some are no more.
+void DmaEngine::forget_patterns() noexcept {
+  for (Queue& queue : queues_) queue.before = nullptr;
 }
 
 void DmaEngine::run(Chain chain, unsigned channel, DmaTransfer& transfer) {
@@ -114,6 +125,10 @@ bool DmaEngine::finish_first(unsigned channel) noexcept {
   }
   if (clock_.now_ns() - queue.started_ns < options_.stall_limit_ns) return false;
   device_.abort(channel);
+  if (device_.completed(channel) == queue.sequence) {  // it was only this thread that did not look
+    end_part(channel, true);
+    return true;
+  }
   ++counts_.stalls;
   return retry(channel, fmt::format("channel {} of {} has not come to the end of its table in {} ms", channel,
                                     device_.name(), options_.stall_limit_ns / 1'000'000));

@@ -88,6 +88,7 @@ class DmaEngine {
     TransferPattern* before = nullptr;  // whose part this channel did last
   };
 
+  void forget_patterns() noexcept;
   void enqueue(unsigned channel, DmaTransfer& transfer, TableId table) noexcept;
   bool start_next(unsigned channel) noexcept;
   bool finish_first(unsigned channel) noexcept;

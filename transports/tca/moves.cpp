@@ -130,50 +130,61 @@ void TcaTransport::begin_move(Operation* put, std::uint64_t cookie, std::uint32_
   go_on(move);
 }
 
-/// Gives the board as much as there are buffers for.
+/// Gives the board as much of it as there are buffers for; ends it when there is nothing left to do.
 void TcaTransport::go_on(Move& move) noexcept {
-  move.waits = false;
   for (Chunk& chunk : move.chunks) {
     if (chunk.busy || move.failed || move.position == move.body) continue;
-    const std::byte* source = move.source + move.head + move.position;
-    std::byte* target = move.target + move.head + move.position;
-    std::uint64_t bytes = move.body - move.position;
-    if (move.buffered) {
-      if (free_bounces_.empty()) {
-        if (!std::exchange(move.waits, true)) waiting_moves_.push_back(&move);
-        return;
-      }
-      chunk.bounce = free_bounces_.back();
-      free_bounces_.pop_back();
-      bytes = std::min<std::uint64_t>(bytes, PacketArea::kBounceBytes);
-      std::byte* bounce = area_.bounce(static_cast<std::size_t>(chunk.bounce));
-      std::memcpy(bounce, source, bytes);
-      board_->copied(bytes);
-      source = bounce;
-    }
-    move.position += bytes;
-    chunk.busy = true;
-    try {
-      engine_.copy({source, target, bytes}, chunk);
-    } catch (const Error&) {
-      end_chunk(chunk, false);
+    if (move.buffered && free_bounces_.empty()) {
+      if (!std::exchange(move.waits, true)) waiting_moves_.push_back(&move);  // at most once
       return;
     }
+    start_chunk(move, chunk);
   }
+  const bool rests = !move.chunks[0].busy && !move.chunks[1].busy && !move.waits;
+  if (rests && (move.failed || move.position == move.body)) end_move(move);
+}
+
+void TcaTransport::start_chunk(Move& move, Chunk& chunk) noexcept {
+  const std::byte* source = move.source + move.head + move.position;
+  std::byte* target = move.target + move.head + move.position;
+  std::uint64_t bytes = move.body - move.position;
+  if (move.buffered) {
+    chunk.bounce = free_bounces_.back();
+    free_bounces_.pop_back();
+    bytes = std::min<std::uint64_t>(bytes, PacketArea::kBounceBytes);
+    std::byte* bounce = area_.bounce(static_cast<std::size_t>(chunk.bounce));
+    std::memcpy(bounce, source, bytes);
+    board_->copied(bytes);
+    source = bounce;
+  }
+  move.position += bytes;
+  chunk.busy = true;
+  try {
+    engine_.copy({source, target, bytes}, chunk);
+  } catch (const Error&) {
+    // Its target has been withdrawn meanwhile.
+    rest_chunk(chunk);
+    move.failed = true;
+  }
+}
+
+void TcaTransport::rest_chunk(Chunk& chunk) noexcept {
+  chunk.busy = false;
+  if (chunk.bounce >= 0) free_bounces_.push_back(std::exchange(chunk.bounce, -1));
 }
 
 void TcaTransport::end_chunk(Chunk& chunk, bool worked) noexcept {
   Move& move = *chunk.move;
-  chunk.busy = false;
+  rest_chunk(chunk);
   move.failed |= !worked;
-  if (chunk.bounce >= 0) free_bounces_.push_back(std::exchange(chunk.bounce, -1));
+  // Those that wait go first: this one may end its life, or wait behind them.
+  while (!free_bounces_.empty() && !waiting_moves_.empty()) {
+    Move* next = waiting_moves_.front();
+    waiting_moves_.pop_front();
+    next->waits = false;
+    if (next != &move) go_on(*next);
+  }
   go_on(move);
-  const bool rests = !move.chunks[0].busy && !move.chunks[1].busy;
-  if (rests && !move.waits && (move.failed || move.position == move.body)) end_move(move);
-  if (free_bounces_.empty() || waiting_moves_.empty()) return;
-  Move* next = waiting_moves_.front();
-  waiting_moves_.pop_front();
-  go_on(*next);
 }
 
 void TcaTransport::end_move(Move& done) noexcept {

@@ -21,9 +21,14 @@ class RegisteredMemory {
       if (is_exposed(region_.first_rank() + i, begin, bytes)) return true;
     return false;
   }
-  /// The same, by this rank.
+  /// Whether all of it is `rank`'s own: its segment, its inbox, or what it has exposed.
   bool contains(std::uint32_t rank, const std::byte* begin, std::size_t bytes) const noexcept {
-    return region_.contains(begin, bytes) || (shares_memory_ && is_exposed(rank, begin, bytes));
+    const auto lies_in = [begin, bytes](const std::byte* first, std::uint64_t room) {
+      return begin >= first && bytes <= room && begin <= first + (room - bytes);
+    };
+    return lies_in(region_.segment(rank), region_.shape().segment_bytes) ||
+           lies_in(region_.inbox(rank), region_.shape().inbox_bytes) ||
+           (shares_memory_ && is_exposed(rank, begin, bytes));
   }
   /// Whose inbox it lies in; past the last rank if in none.
   std::uint32_t owner_of_inbox(const std::byte* place) const noexcept {

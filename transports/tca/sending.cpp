@@ -22,7 +22,7 @@ std::byte* as_bytes(void* what) noexcept {
 }  // namespace
 
 void TcaTransport::send(std::uint32_t peer, Outgoing outgoing) noexcept {
-  if (rank_.lost(peer)) {
+  if (rank_.lost(peer) || packets_failed_) {
     if (outgoing.operation != nullptr) finish(*outgoing.operation, Errc::peer_lost);
     return;
   }
@@ -75,7 +75,14 @@ bool TcaTransport::pump(std::uint32_t peer) noexcept {
 /// Makes the next packet of `outgoing`. True when it is the last.
 bool TcaTransport::fill(Batch& batch, std::uint32_t peer, Outgoing& outgoing, Slot& stage) noexcept {
   Slot& target = area_of(peer).slot(rank_.id(), way(peer).sent - 1);
-  if (outgoing.ahead.block_bytes > 0) batch.chain.push_back(outgoing.ahead);
+  if (outgoing.ahead.block_bytes > 0) {
+    // Checked as late as this: its owner may have withdrawn it.
+    if (board_->reads(outgoing.ahead.source, outgoing.ahead.block_bytes) &&
+        board_->writes(outgoing.ahead.target, outgoing.ahead.block_bytes))
+      batch.chain.push_back(outgoing.ahead);
+    else
+      withdraw(outgoing);
+  }
   const std::uint64_t bytes = std::min<std::uint64_t>(outgoing.bytes - outgoing.position, Slot::kPayloadBytes);
   const std::byte* source = outgoing.source + outgoing.position;
   const bool last = outgoing.position + bytes == outgoing.bytes;
@@ -100,6 +107,16 @@ bool TcaTransport::fill(Batch& batch, std::uint32_t peer, Outgoing& outgoing, Sl
   batch.chain.push_back({as_bytes(&stage), as_bytes(&target), sizeof(PacketHeader) + (in_place ? 0 : round_up(bytes))});
   if (in_place) batch.chain.push_back({source, target.payload.data(), bytes});
   return last;
+}
+
+/// What was to go ahead of a packet has no memory any more: the packet says so, or nothing.
+void TcaTransport::withdraw(Outgoing& outgoing) noexcept {
+  if (outgoing.header.kind == PacketKind::got) {
+    outgoing.header.word = {0, static_cast<std::uint64_t>(EFAULT)};
+    return;
+  }
+  outgoing.header.has_signal = 0;
+  if (outgoing.operation != nullptr) finish(*std::exchange(outgoing.operation, nullptr), Errc::out_of_segment);
 }
 
 /// Puts whose last packet has been taken are over.
@@ -146,8 +163,22 @@ void TcaTransport::end_batch(Batch& batch, bool worked) noexcept {
   if (!worked) lose_all();
 }
 
-/// Without its packets' channel a rank reaches nobody.
+/// Without its packets' channel a rank reaches nobody. No packet may follow one that got lost: the peers' counts would
+/// go beyond it.
 void TcaTransport::lose_all() noexcept {
+  packets_failed_ = true;
+  Batch& open = batches_[open_batch_];
+  open.chain.clear();
+  for (const std::size_t stage : std::exchange(open.stages, {})) free_stages_.push_back(stage);
+  for (Operation* put : std::exchange(open.puts, {})) finish(*put, std::make_error_code(std::errc::io_error));
+  Way& self = way(rank_.id());
+  drop_queue(self, std::make_error_code(std::errc::io_error));
+  end_asked(rank_.id(), std::make_error_code(std::errc::io_error));
+  while (!self.unconfirmed.empty()) {
+    Operation* put = self.unconfirmed.front().operation;
+    self.unconfirmed.pop_front();
+    finish(*put, std::make_error_code(std::errc::io_error));
+  }
   for (std::uint32_t peer = 0; peer < rank_.size(); ++peer)
     if (peer != rank_.id()) rank_.peer_lost(peer, engine_.last_failure());
 }

@@ -201,8 +201,11 @@ bool TcaTransport::leave() noexcept {
 /// Something is on its way that may get stuck; poll() is called then also when nothing happens.
 void TcaTransport::start_watch() noexcept {
   watch_pause_ns_ = kWatchPauseNs;
-  if (watch_.armed()) return;
-  rank_.loop().timers().arm(watch_, rank_.loop().exact_now_ns() + watch_pause_ns_);
+  const std::uint64_t time = rank_.loop().now_ns() + watch_pause_ns_;
+  if (watch_.armed() && watch_at_ns_ <= time) return;
+  if (watch_.armed()) rank_.loop().timers().disarm(watch_);
+  watch_at_ns_ = time;
+  rank_.loop().timers().arm(watch_, time);
 }
 
 void TcaTransport::look() noexcept {
@@ -220,11 +223,14 @@ void TcaTransport::look() noexcept {
     if (!rank_.lost(peer)) board_->store(&area_of(peer).appeal(rank_.id()).count, ++each.appeals);
   }
   // Who only waits for an answer is woken by it. (And where all wait for each other, `sim` finds out.)
-  if (watch_.armed()) return;  // by what has just begun
-  if (!stuck || watch_pause_ns_ > 64 * kWatchPauseMaxNs) return;
-  watch_pause_ns_ *= 2;
+  // Who only waits for an answer is woken by it. And in virtual time a job in which all wait for each other must come
+  // to its end some time.
+  const bool patient = surroundings_ == nullptr || engine_.busy() || watch_pause_ns_ <= kWatchPauseMaxNs << 10;
+  if (watch_.armed() || !stuck || !patient) return;
+  if (watch_pause_ns_ <= kWatchPauseMaxNs << 10) watch_pause_ns_ *= 2;
   const std::uint64_t until = rank_.loop().exact_now_ns() + std::min(watch_pause_ns_, kWatchPauseMaxNs);
-  rank_.loop().timers().arm(watch_, std::min(until, std::max(engine_.deadline_ns(), rank_.loop().now_ns() + 1)));
+  watch_at_ns_ = std::min(until, std::max(engine_.deadline_ns(), rank_.loop().now_ns() + 1));
+  rank_.loop().timers().arm(watch_, watch_at_ns_);
 }
 
 /// The peer's program has ended, after all that the job's end has waited for: what it has not confirmed before, it has
@@ -248,6 +254,17 @@ void TcaTransport::drop_queue(Way& to, std::error_code why) noexcept {
   }
 }
 
+/// Of what this peer was asked for.
+void TcaTransport::end_asked(std::uint32_t peer, std::error_code why) noexcept {
+  for (std::uint32_t index = 0; index < asked_.size(); ++index) {
+    Operation* operation = asked_[index].operation;
+    if (operation == nullptr || operation->peer() != static_cast<int>(peer)) continue;
+    asked_[index].operation = nullptr;
+    free_asked_.push_back(index);
+    finish(*operation, why);
+  }
+}
+
 void TcaTransport::peer_lost(std::uint32_t peer) noexcept {
   Way& lost = way(peer);
   drop_queue(lost, Errc::peer_lost);
@@ -256,13 +273,7 @@ void TcaTransport::peer_lost(std::uint32_t peer) noexcept {
     lost.unconfirmed.pop_front();
     finish(*operation, Errc::peer_lost);
   }
-  for (std::uint32_t index = 0; index < asked_.size(); ++index) {
-    Operation* operation = asked_[index].operation;
-    if (operation == nullptr || operation->peer() != static_cast<int>(peer)) continue;
-    asked_[index].operation = nullptr;
-    free_asked_.push_back(index);
-    finish(*operation, Errc::peer_lost);
-  }
+  end_asked(peer, Errc::peer_lost);
   // Moves end when the board has let go of their buffers.
   lost.payload_bytes = 0;
   lost.payload = {};

@@ -156,6 +156,7 @@ class TcaTransport final : public Transport {
   void look() noexcept;
   void end_with_finished(std::uint32_t peer) noexcept;
   void drop_queue(Way& to, std::error_code why) noexcept;
+  void end_asked(std::uint32_t peer, std::error_code why) noexcept;
 
   // moves.cpp: bytes of puts and answered gets
   void deliver(Operation* put, std::uint64_t cookie, std::uint32_t peer, const std::byte* source, std::byte* target,
@@ -166,6 +167,8 @@ class TcaTransport final : public Transport {
                   std::uint64_t bytes, bool buffered) noexcept;
   void chain_move(Operation* put, std::uint64_t cookie, std::uint32_t peer, const Descriptor& whole) noexcept;
   void go_on(Move& move) noexcept;
+  void start_chunk(Move& move, Chunk& chunk) noexcept;
+  void rest_chunk(Chunk& chunk) noexcept;
   void end_chunk(Chunk& chunk, bool worked) noexcept;
   void end_move(Move& move) noexcept;
   void finish_put(Operation& put) noexcept;
@@ -181,6 +184,7 @@ class TcaTransport final : public Transport {
   void flush() noexcept;
   void end_batch(Batch& batch, bool worked) noexcept;
   void lose_all() noexcept;
+  void withdraw(Outgoing& outgoing) noexcept;
   bool confirm(std::uint32_t peer, Way& way) noexcept;
 
   // receiving.cpp
@@ -206,7 +210,8 @@ class TcaTransport final : public Transport {
   const PacketArea area_;
   std::vector<Way> ways_;
   std::array<Batch, 2> batches_;
-  std::size_t open_batch_ = 0;  // is filled; the other may be on its way
+  bool packets_failed_ = false;  // for good
+  std::size_t open_batch_ = 0;   // is filled; the other may be on its way
   std::vector<std::size_t> free_stages_;
   std::vector<int> free_bounces_;
   std::vector<std::unique_ptr<Move>> moves_;
@@ -219,6 +224,7 @@ class TcaTransport final : public Transport {
   ModeCounts modes_;
   Watch watch_;
   std::uint64_t watch_pause_ns_ = 0;
+  std::uint64_t watch_at_ns_ = 0;
 };
 
 }  // namespace coracle::tca

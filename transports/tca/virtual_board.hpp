@@ -64,6 +64,8 @@ class VirtualDma {
     board_.advance(host_.now_ns());
     return true;
   }
+  /// Time passes, and neither the board nor the engine is looked at.
+  void sleep(std::uint64_t duration_ns) noexcept { host_.go_to(host_.now_ns() + duration_ns); }
   /// Until all controllers have stopped.
   void rest() {
     while (step()) {
