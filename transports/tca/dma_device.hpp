@@ -46,6 +46,7 @@ class DmaDevice {
 
   /// Builds a table; the descriptors are copied. Throws Error (bad_input) for a chain that is empty or breaks a rule of
   /// the device: which descriptor, and how.
+  /// The chain is carried out in order by PEACH2; other devices may only keep what docs/dma.md says of them.
   virtual TableId load(Chain chain) = 0;
   /// The table must not be in use.
   virtual void unload(TableId table) noexcept = 0;
@@ -59,9 +60,10 @@ class DmaDevice {
   virtual bool stopped(unsigned channel) const noexcept = 0;
   /// How long the last table of a channel took from its doorbell to its completion word, by the device's clock.
   virtual std::uint64_t elapsed_ns(unsigned channel) const noexcept = 0;
-  /// Gives up a table that does not come to its end: nothing of it is written any more, and the controller is reset and
-  /// stopped. The completion word does not move after it, but it may have before. Started again, the table goes on
-  /// behind the descriptors that have landed: whoever was told of them may have written there since.
+  /// Gives up a table that does not come to its end. The completion word does not move after it, but it may have
+  /// before. A controller that can be reset writes nothing of it any more and has stopped; started again, the table
+  /// goes on behind the descriptors that have landed: whoever was told of them may have written there since. One that
+  /// can't (a stream of CUDA) may still write what it has begun, and fails every start until it rests.
   virtual void abort(unsigned channel) noexcept = 0;
   /// Why the last table of this channel has failed, though its completion word has moved on; or "".
   virtual std::string failure(unsigned channel) const = 0;
