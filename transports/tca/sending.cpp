@@ -151,8 +151,7 @@ void TcaTransport::end_batch(Batch& batch, bool worked) noexcept {
   batch.chain.clear();
   for (const std::size_t stage : batch.stages) free_stages_.push_back(stage);
   batch.stages.clear();
-  const std::vector<Operation*> puts = std::exchange(batch.puts, {});
-  for (Operation* put : puts) {
+  for (Operation* put : batch.puts) {
     if (rank_.lost(static_cast<std::uint32_t>(put->peer())))
       finish(*put, Errc::peer_lost);
     else if (worked)
@@ -160,6 +159,7 @@ void TcaTransport::end_batch(Batch& batch, bool worked) noexcept {
     else
       finish(*put, std::make_error_code(std::errc::io_error));
   }
+  batch.puts.clear();  // and its memory is kept
   if (!worked) lose_all();
 }
 
