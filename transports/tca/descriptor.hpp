@@ -32,10 +32,4 @@ struct Descriptor {
 /// Descriptors that are carried out in order.
 using Chain = std::span<const Descriptor>;
 
-inline std::uint64_t bytes_of(Chain chain) noexcept {
-  std::uint64_t bytes = 0;
-  for (const Descriptor& descriptor : chain) bytes += descriptor.bytes();
-  return bytes;
-}
-
 }  // namespace coracle::tca

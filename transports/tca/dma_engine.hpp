@@ -66,8 +66,6 @@ class DmaEngine {
   void copy(const Descriptor& whole, DmaTransfer& transfer);
   /// Carries out the chain on one channel, in order, also with what went there before. Nothing of it is kept.
   void run(Chain chain, unsigned channel, DmaTransfer& transfer);
-  /// Whether the channel has nothing to do, and could start at once.
-  bool idle(unsigned channel) const noexcept { return queues_[channel].first == nullptr && device_.stopped(channel); }
   /// Ends transfers, starts others. True when it has done either.
   bool poll() noexcept;
   /// When poll() must be called at the latest, though the device has nothing to tell; ~0: never.

@@ -90,10 +90,6 @@ class PacketArea {
     return begin_ + cells_bytes(ranks_) + ranks_ * kSlots * sizeof(Slot) + kStages * sizeof(Stage) +
            index * kBounceBytes;
   }
-  /// Whether somebody waits for what lands here.
-  bool is_cell(const std::byte* place) const noexcept {
-    return place >= begin_ && place < begin_ + cells_bytes(ranks_);
-  }
 
  private:
   static std::uint64_t cells_bytes(std::uint32_t ranks) noexcept { return (3 * ranks * sizeof(Cell) + 63) / 64 * 64; }

@@ -34,7 +34,6 @@ class PatternCache {
   /// when the device refuses it.
   TransferPattern& find(const Descriptor& whole);
   const Counts& counts() const noexcept { return counts_; }
-  std::size_t size() const noexcept { return patterns_.size(); }
 
  private:
   struct Hash {

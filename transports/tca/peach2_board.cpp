@@ -106,7 +106,7 @@ bool Peach2Board::stopped(unsigned channel) const noexcept {
 }
 
 /// The last words of a descriptor become visible after all before them, as a flag there must.
-std::uint64_t Peach2Board::move(const Descriptor& descriptor) noexcept {
+void Peach2Board::move(const Descriptor& descriptor) noexcept {
   for (std::uint64_t block = 0; block < descriptor.count; ++block) {
     const std::byte* source = descriptor.source_block(block);
     std::byte* target = descriptor.target_block(block);
@@ -119,7 +119,6 @@ std::uint64_t Peach2Board::move(const Descriptor& descriptor) noexcept {
       __atomic_store_n(reinterpret_cast<std::uint64_t*>(target + at), word, __ATOMIC_RELEASE);
     }
   }
-  return descriptor.bytes();
 }
 
 void Peach2Board::take(const ChannelTimes::Step& step) noexcept {
@@ -132,7 +131,7 @@ void Peach2Board::take(const ChannelTimes::Step& step) noexcept {
     return host_.progressed();
   }
   const Descriptor& descriptor = table.chain[channel.first + step.piece];
-  moved_bytes_ += move(descriptor);
+  move(descriptor);
   table.landed = channel.first + step.piece + 1;
   host_.landed(descriptor.target);
   if (step.what == ChannelTimes::Step::What::piece) {

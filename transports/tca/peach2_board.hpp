@@ -63,8 +63,6 @@ class Peach2Board : public RemoteBoard {
 
   /// All that is due by `now_ns` happens.
   void advance(std::uint64_t now_ns) noexcept;
-  /// Bytes moved so far.
-  std::uint64_t moved_bytes() const noexcept { return moved_bytes_; }
   void break_down(const BoardFaults& faults) noexcept override { faults_ = faults; }
 
  private:
@@ -104,7 +102,7 @@ class Peach2Board : public RemoteBoard {
   void complete(Channel& channel, std::uint64_t sequence) noexcept;
   void take_stores(double now_ns) noexcept;
   double next_ns() const noexcept;
-  std::uint64_t move(const Descriptor& descriptor) noexcept;
+  static void move(const Descriptor& descriptor) noexcept;
   void take(const ChannelTimes::Step& step) noexcept;
   void set_alarm() noexcept;
 
@@ -118,7 +116,6 @@ class Peach2Board : public RemoteBoard {
   const double store_ns_;
   RingQueue<Stored> stores_;  // on their way, in order
   std::vector<Late> late_;
-  std::uint64_t moved_bytes_ = 0;
   BoardFaults faults_;
 };
 

@@ -66,7 +66,6 @@ void TransferPattern::unload(DmaDevice& device) noexcept {
 
 void TransferPattern::end(const std::array<std::uint64_t, kChannelsMax>& times_ns) noexcept {
   --uses_;
-  ++runs_;
   last_ns_ = *std::max_element(times_ns.begin(), times_ns.end());
   delay_ns_ = 0;
   reviewed_ = false;

@@ -29,14 +29,6 @@ class TransferPattern {
   TransferPattern(const Descriptor& whole, const DeviceRules& rules, unsigned channels_max);
 
   const Descriptor& whole() const noexcept { return whole_; }
-  unsigned width() const noexcept { return widths_[width_].split.channels(); }
-  /// Whether a width has been chosen, and its parts are learned.
-  bool settled() const noexcept { return settled_; }
-  double weight(unsigned channel) const noexcept {
-    return channel < width() ? widths_[width_].split.weight(channel) : 0;
-  }
-  std::uint64_t runs() const noexcept { return runs_; }
-
   /// Before a run: brings the tables up to date, unless another run goes on. Throws Error when the device refuses.
   /// True when it has built any.
   bool prepare(DmaDevice& device);
@@ -69,7 +61,6 @@ class TransferPattern {
   bool settled_ = false;
   bool stale_ = true;     // the tables are not what the split says
   bool reviewed_ = true;  // the last run's cost has been looked at
-  std::uint64_t runs_ = 0;
   unsigned uses_ = 0;
   std::uint64_t last_ns_ = 0;
   std::uint64_t delay_ns_ = 0;
