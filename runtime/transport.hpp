@@ -9,6 +9,7 @@
 #include "runtime/event_loop.hpp"
 #include "runtime/message.hpp"
 #include "runtime/operation.hpp"
+#include "runtime/strided_operation.hpp"
 
 namespace coracle {
 
@@ -35,6 +36,9 @@ class Transport : public Poller {
   /// Takes the operation: it finishes during the call, or later in poll(). Never refuses: when full it queues inside.
   /// The operation and its buffers must live until it has finished.
   virtual void submit(Operation& operation) noexcept = 0;
+  /// Takes the operation, as submit() does; or gives false, and nothing has happened: the transport has no device that
+  /// moves such blocks, or packing them takes less time.
+  virtual bool submit_strided(StridedOperation&) noexcept { return false; }
   /// Where a caller that makes a payload of so many bytes can put it, so that it is not copied again: for the request
   /// that is submitted next, with this as `local`. Null: nowhere, now or ever.
   virtual std::byte* payload_room(std::size_t) noexcept { return nullptr; }

@@ -10,6 +10,7 @@
 #include "runtime/layout/block_kernels.hpp"
 #include "runtime/rank.hpp"
 #include "runtime/scattered/exchange.hpp"
+#include "runtime/scattered/strided.hpp"
 
 namespace coracle {
 namespace {
@@ -170,6 +171,24 @@ Task<> ScatteredTransfer::copy_rest() {
 }
 
 Task<> ScatteredTransfer::transfer() {
+  if (operation_.verb == Operation::Verb::put && bytes_ > 0) {
+    const auto shape = scattered::common_shape(*local_layout_, local_count_, *remote_layout_, remote_count_);
+    if (shape && shape->bytes() > shape->block_bytes) return put_strided(*shape);
+  }
+  return transfer_packed_or_by_blocks();
+}
+
+Task<> ScatteredTransfer::put_strided(StridedShape shape) {
+  shape.remote.first += static_cast<std::int64_t>(origin_.offset - operation_.remote.offset);
+  scattered::StridedPut put(rank_.core(), shape, origin_.rank);
+  put.local = operation_.local;
+  put.remote = operation_.remote;
+  put.bytes = operation_.bytes;
+  const bool is_done = co_await put;
+  if (!is_done) co_await transfer_packed_or_by_blocks();
+}
+
+Task<> ScatteredTransfer::transfer_packed_or_by_blocks() {
   const LayoutShape here = local_layout_->shape(local_count_);
   const LayoutShape there = remote_layout_->shape(remote_count_);
   const TransportTraits traits = rank_.core().transport_to(origin_.rank).traits_to(origin_.rank);

@@ -9,6 +9,7 @@
 
 #include "runtime/layout/copy.hpp"
 #include "runtime/operation.hpp"
+#include "runtime/strided_operation.hpp"
 #include "runtime/task.hpp"
 #include "runtime/transport.hpp"
 
@@ -86,6 +87,8 @@ class [[nodiscard]] ScatteredTransfer {
   void copy_piece(std::uint64_t position) noexcept;
   Task<> copy_rest();
   Task<> transfer();
+  Task<> transfer_packed_or_by_blocks();
+  Task<> put_strided(StridedShape shape);
   [[noreturn]] void throw_failure() const;
   ScatteredTarget local() const noexcept { return {operation_.local, *local_layout_, local_count_}; }
 

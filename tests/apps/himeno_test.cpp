@@ -21,6 +21,7 @@
 #include "apps/himeno/solver.hpp"
 #include "tests/apps/parse_words.hpp"
 #include "tests/sim/job.hpp"
+#include "transports/tca/tca_transport.hpp"
 
 namespace coracle::himeno {
 namespace {
@@ -89,11 +90,12 @@ void check_box(const Kernel& kernel, const RandomProblem& problem, const Block& 
 
 /// What the ranks of a simulated job find, at rank 0.
 SerialRun run_simulated(const Triple& size, const Triple& ranks, std::uint32_t nodes, std::uint64_t seed,
-                        std::size_t steps) {
+                        std::size_t steps, RemoteTransport transport = RemoteTransport::automatic) {
   sim::SimJob job;
   job.size = static_cast<std::uint32_t>(product(ranks));
   job.nodes = nodes;
   job.seed = seed;
+  job.transport = transport;
   SerialRun found;
   struct Program {
     static Task<> solve(Rank& self, Triple size, Triple ranks, std::size_t steps, SerialRun& found) {
@@ -328,6 +330,35 @@ TEST_CASE("ranks: every arrangement gives the serial run's residuals and pressur
         CHECK(difference(serial, found.sums, found.pressure, size) == "");
       }
     }
+  }
+}
+
+TEST_CASE("ranks: over boards the residuals are the same") {
+  const Triple size = {12, 9, 37};
+  const SerialRun serial = run_serially(size, 12);
+  for (const Triple& ranks : {Triple{1, 2, 1}, Triple{2, 2, 1}, Triple{1, 1, 2}, Triple{2, 2, 2}}) {
+    CAPTURE(to_text(ranks));
+    const auto nodes = static_cast<std::uint32_t>(product(ranks));
+    const SerialRun found = run_simulated(size, ranks, nodes, 3, 12, RemoteTransport::tca);
+    REQUIRE(found.sums.size() == 12);
+    CHECK(difference(serial, found.sums, found.pressure, size) == "");
+  }
+}
+
+TEST_CASE("halo: over boards a face across j goes by block-stride, and one across i as one run") {
+  for (const Triple& ranks : {Triple{2, 1, 1}, Triple{1, 2, 1}}) {
+    CAPTURE(to_text(ranks));
+    sim::SimJob job;
+    job.size = job.nodes = 2;
+    job.transport = RemoteTransport::tca;
+    const Exchange exchange({8, 9, 37}, ranks);
+    tca::ModeCounts modes;
+    const auto run = [&](Rank& self) -> Task<> {
+      co_await exchange.run(self);
+      modes = dynamic_cast<tca::TcaTransport&>(self.core().transport()).modes();
+    };
+    CHECK(sim::text_of(job.run(run)) == "");
+    CHECK(modes.block_stride == (ranks[1] == 2 ? 1 : 0));
   }
 }
 

@@ -89,7 +89,7 @@ def check_himeno(folder):
 def check_himeno_over_boards(folder):
     history = folder / "history.txt"
     histories = set()
-    for ranks, grid in ((1, "1x1x1"), (2, "2x1x1"), (4, "1x2x2"), (8, "2x2x2")):
+    for ranks, grid in ((1, "1x1x1"), (2, "2x1x1"), (2, "1x2x1"), (4, "2x2x1"), (4, "1x2x2"), (8, "2x2x2")):
         command, result = run(
             ranks, "himeno", "--size", "15x14x83", "--iterations", 3, "--verify", "--ranks-grid", grid, "--history",
             history, transport="tca"

@@ -1,4 +1,5 @@
 // Transfers between layouts: random ones, long ones, ranges, exposed memory, and what is refused.
+#include <algorithm>
 #include <cstdio>
 #include <vector>
 
@@ -38,6 +39,47 @@ Task<> ranges(Rank& self) {
                             {.count = 3, .block = 1, .source_stride = -2, .target_stride = 1});
   CHECK_HERE((down == std::vector<std::uint32_t>{7, first + 3, first + 1}));
   co_await self.world().barrier();
+}
+
+/// A box of a cube to another place in the right neighbour's, thin across each dimension in turn, between segments and
+/// in whole 16 bytes: what devices with block-stride move by themselves.
+Task<> faces(Rank& self) {
+  constexpr std::int64_t kSide = 24;
+  constexpr std::int64_t kThickness = 2;
+  constexpr std::uint64_t kNothing = ~std::uint64_t{0};
+  constexpr auto kNumbers = static_cast<std::size_t>(kSide * kSide * kSide);
+  auto mine = self.allocate<std::uint64_t>(kNumbers);
+  auto theirs = self.allocate<std::uint64_t>(kNumbers);
+  const auto places = co_await self.world().gather_all(theirs.remote());
+  const std::uint32_t right = (self.id() + 1) % self.size();
+  const std::uint32_t left = (self.id() + self.size() - 1) % self.size();
+  for (std::size_t i = 0; i < kNumbers; ++i) mine[i] = self.id() * kNumbers + i;
+  const std::vector<std::int64_t> cube(3, kSide);
+  for (std::size_t across = 0; across < 3; ++across) {
+    std::fill(theirs.local().begin(), theirs.local().end(), kNothing);
+    std::vector<std::int64_t> box(3, kSide - 4);
+    std::vector<std::int64_t> from(3, 2);
+    std::vector<std::int64_t> to(3, 4);
+    box[across] = kThickness;
+    from[across] = 0;
+    to[across] = kSide - kThickness;
+    co_await self.world().barrier();
+    const Layout here = Layout::of<std::uint64_t>().subarray(cube, box, from);
+    const Layout there = Layout::of<std::uint64_t>().subarray(cube, box, to);
+    co_await self.put({mine.data(), here}, places[right], there);
+    co_await self.world().barrier();
+    std::vector<std::uint64_t> expected(kNumbers, kNothing);
+    for (std::int64_t i = 0; i < box[0]; ++i)
+      for (std::int64_t j = 0; j < box[1]; ++j)
+        for (std::int64_t k = 0; k < box[2]; ++k) {
+          const auto at = [&](const std::vector<std::int64_t>& begin) {
+            return static_cast<std::size_t>(((begin[0] + i) * kSide + begin[1] + j) * kSide + begin[2] + k);
+          };
+          expected[at(to)] = left * kNumbers + at(from);
+        }
+    CHECK_HERE(std::equal(expected.begin(), expected.end(), theirs.data()));
+    co_await self.world().barrier();
+  }
 }
 
 Task<> exposed_memory(Rank& self) {
@@ -138,6 +180,7 @@ Task<> scattered_transfers(Rank& self) {
     co_await exposed_memory(self);
   }
   co_await ranges(self);
+  co_await faces(self);
   co_await refused(self);
 }
 

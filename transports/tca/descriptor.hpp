@@ -4,6 +4,7 @@
 // table in memory; block-stride transfers in one descriptor.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -26,6 +27,13 @@ struct Descriptor {
   }
   std::byte* target_block(std::uint64_t index) const noexcept {
     return target + static_cast<std::int64_t>(index) * target_stride;
+  }
+  /// The runs of memory in which the blocks lie, gaps included.
+  std::span<const std::byte> sources() const noexcept {
+    return {std::min(source, source_block(count - 1)), std::max(source, source_block(count - 1)) + block_bytes};
+  }
+  std::span<std::byte> targets() const noexcept {
+    return {std::min(target, target_block(count - 1)), std::max(target, target_block(count - 1)) + block_bytes};
   }
 };
 

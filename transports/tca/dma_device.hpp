@@ -18,6 +18,8 @@ struct DeviceRules {
   std::size_t alignment = 1;
   /// Parts of a transfer that is split over channels are multiples of it: shorter ones waste the device's requests.
   std::size_t granule = 1;
+  /// What a table costs beside its bytes, in nanoseconds: until it starts, and until its controller has stopped.
+  double table_ns = 0;
   /// Whether one descriptor copies blocks at strides.
   bool block_stride = true;
   /// Whether it writes to memory of others but can't read from there.

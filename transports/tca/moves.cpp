@@ -105,8 +105,7 @@ void TcaTransport::send_signal(const Operation& put) noexcept {
   send(put.signal.rank, std::move(outgoing));
 }
 
-void TcaTransport::begin_move(Operation* put, std::uint64_t cookie, std::uint32_t peer, const std::byte* source,
-                              std::byte* target, std::uint64_t bytes, bool buffered) noexcept {
+TcaTransport::Move& TcaTransport::take_move(Operation* put, std::uint64_t cookie, std::uint32_t peer) noexcept {
   if (free_moves_.empty()) {
     moves_.push_back(std::make_unique<Move>());
     free_moves_.push_back(moves_.back().get());
@@ -117,23 +116,41 @@ void TcaTransport::begin_move(Operation* put, std::uint64_t cookie, std::uint32_
   move.operation = put;
   move.cookie = cookie;
   move.peer = peer;
+  move.head = move.tail = move.position = 0;
+  move.row = {nullptr, nullptr, 0};
+  move.buffered = move.waits = false;
+  move.failure = {};
+  for (Chunk& chunk : move.chunks) chunk.move = &move;
+  start_watch();
+  return move;
+}
+
+void TcaTransport::begin_move(Operation* put, std::uint64_t cookie, std::uint32_t peer, const std::byte* source,
+                              std::byte* target, std::uint64_t bytes, bool buffered) noexcept {
+  Move& move = take_move(put, cookie, peer);
   move.source = source;
   move.target = target;
   move.head = (kUnit - offset_in_unit(target)) % kUnit;
   move.body = (bytes - move.head) / kUnit * kUnit;
   move.tail = bytes - move.head - move.body;
-  move.position = 0;
   move.buffered = buffered;
-  move.waits = move.failed = false;
-  for (Chunk& chunk : move.chunks) chunk.move = &move;
-  start_watch();
   go_on(move);
+}
+
+/// What the board is to do after what it has in hand.
+Descriptor TcaTransport::Move::next_part() const noexcept {
+  if (!is_strided()) return {source + head + position, target + head + position, body - position};
+  Descriptor next = row;
+  const auto index = static_cast<std::int64_t>(position / row.bytes());
+  next.source += index * source_row_stride;
+  next.target += index * target_row_stride;
+  return next;
 }
 
 /// Gives the board as much of it as there are buffers for; ends it when there is nothing left to do.
 void TcaTransport::go_on(Move& move) noexcept {
   for (Chunk& chunk : move.chunks) {
-    if (chunk.busy || move.failed || move.position == move.body) continue;
+    if (chunk.busy || move.failure || move.position == move.body) continue;
     if (move.buffered && free_bounces_.empty()) {
       if (!std::exchange(move.waits, true)) waiting_moves_.push_back(&move);  // at most once
       return;
@@ -141,30 +158,34 @@ void TcaTransport::go_on(Move& move) noexcept {
     start_chunk(move, chunk);
   }
   const bool rests = !move.chunks[0].busy && !move.chunks[1].busy && !move.waits;
-  if (rests && (move.failed || move.position == move.body)) end_move(move);
+  if (rests && (move.failure || move.position == move.body)) end_move(move);
 }
 
 void TcaTransport::start_chunk(Move& move, Chunk& chunk) noexcept {
-  const std::byte* source = move.source + move.head + move.position;
-  std::byte* target = move.target + move.head + move.position;
-  std::uint64_t bytes = move.body - move.position;
+  Descriptor part = move.next_part();
+  // Looked at as late as this: its owner may have withdrawn it, though the tables are still there.
+  const std::span<std::byte> targets = part.targets();
+  if (!board_->writes(targets.data(), targets.size())) {
+    move.failure = Errc::out_of_segment;
+    return;
+  }
   if (move.buffered) {
     chunk.bounce = free_bounces_.back();
     free_bounces_.pop_back();
-    bytes = std::min<std::uint64_t>(bytes, PacketArea::kBounceBytes);
+    part.block_bytes = std::min<std::uint64_t>(part.block_bytes, PacketArea::kBounceBytes);
     std::byte* bounce = area_.bounce(static_cast<std::size_t>(chunk.bounce));
-    std::memcpy(bounce, source, bytes);
-    board_->copied(bytes);
-    source = bounce;
+    std::memcpy(bounce, part.source, part.block_bytes);
+    board_->copied(part.block_bytes);
+    part.source = bounce;
   }
-  move.position += bytes;
+  move.position += part.bytes();
   chunk.busy = true;
   try {
-    engine_.copy({source, target, bytes}, chunk);
+    engine_.copy(part, chunk);
   } catch (const Error&) {
-    // Its target has been withdrawn meanwhile.
+    // Its memory has been withdrawn meanwhile.
     rest_chunk(chunk);
-    move.failed = true;
+    move.failure = Errc::out_of_segment;
   }
 }
 
@@ -176,7 +197,7 @@ void TcaTransport::rest_chunk(Chunk& chunk) noexcept {
 void TcaTransport::end_chunk(Chunk& chunk, bool worked) noexcept {
   Move& move = *chunk.move;
   rest_chunk(chunk);
-  move.failed |= !worked;
+  if (!worked) move.failure = std::make_error_code(std::errc::io_error);
   // Those that wait go first: this one may end its life, or wait behind them.
   while (!free_bounces_.empty() && !waiting_moves_.empty()) {
     Move* next = waiting_moves_.front();
@@ -191,9 +212,9 @@ void TcaTransport::end_move(Move& done) noexcept {
   const Move move = done;
   free_moves_.push_back(&done);
   const bool lost = rank_.lost(move.peer);
-  if (lost || move.failed) {
+  if (lost || move.failure) {
     if (move.operation != nullptr)
-      finish(*move.operation, lost ? make_error_code(Errc::peer_lost) : std::make_error_code(std::errc::io_error));
+      finish(*move.operation, lost ? make_error_code(Errc::peer_lost) : move.failure);
     else if (!lost)
       send_got(move.cookie, move.peer, false);
     return;

@@ -22,6 +22,7 @@ Peach2Board::Peach2Board(const Peach2Model& model, BoardHost& host)
   rules_.channels = model.channels();
   rules_.alignment = kAlignment;
   rules_.granule = model.read_bytes;
+  rules_.table_ns = model.start_ns + model.stop_ns;
 }
 
 void Peach2Board::check(Chain chain) const {

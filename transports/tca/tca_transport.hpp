@@ -28,6 +28,7 @@ struct ModeCounts {
   std::uint64_t buffer_to_memory = 0;
   std::uint64_t memory_to_buffer = 0;
   std::uint64_t buffer_to_buffer = 0;
+  std::uint64_t block_stride = 0;  ///< From memory to memory, too.
 };
 
 class TcaTransport final : public Transport {
@@ -49,6 +50,7 @@ class TcaTransport final : public Transport {
   const char* name() const noexcept override { return "tca"; }
   TransportTraits traits() const noexcept override;
   void submit(Operation& operation) noexcept override;
+  bool submit_strided(StridedOperation& put) noexcept override;
   void reply(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept override;
   std::size_t reply_bytes_max() const noexcept override { return Slot::kPayloadBytes; }
   std::size_t in_flight() const noexcept override { return in_flight_; }
@@ -133,10 +135,17 @@ class TcaTransport final : public Transport {
     std::uint64_t body = 0;
     std::uint64_t tail = 0;
     std::uint64_t position = 0;  // of the body: has been begun
+    // Of a strided put, all of which is body: its first row, and how far apart the rows are.
+    Descriptor row{nullptr, nullptr, 0};
+    std::int64_t source_row_stride = 0;
+    std::int64_t target_row_stride = 0;
     bool buffered = false;
     bool waits = false;  // for a buffer
-    bool failed = false;
+    std::error_code failure;
     std::array<Chunk, 2> chunks;  // so that one is filled while the other travels
+
+    bool is_strided() const noexcept { return row.block_bytes > 0; }
+    Descriptor next_part() const noexcept;
   };
   struct Watch final : Timer {
     void fire() noexcept override { transport->look(); }
@@ -166,6 +175,7 @@ class TcaTransport final : public Transport {
   void begin_move(Operation* put, std::uint64_t cookie, std::uint32_t peer, const std::byte* source, std::byte* target,
                   std::uint64_t bytes, bool buffered) noexcept;
   void chain_move(Operation* put, std::uint64_t cookie, std::uint32_t peer, const Descriptor& whole) noexcept;
+  Move& take_move(Operation* put, std::uint64_t cookie, std::uint32_t peer) noexcept;
   void go_on(Move& move) noexcept;
   void start_chunk(Move& move, Chunk& chunk) noexcept;
   void rest_chunk(Chunk& chunk) noexcept;
@@ -174,6 +184,9 @@ class TcaTransport final : public Transport {
   void finish_put(Operation& put) noexcept;
   void send_got(std::uint64_t cookie, std::uint32_t peer, bool worked) noexcept;
   void send_signal(const Operation& put) noexcept;
+
+  // strided.cpp
+  bool takes(const StridedOperation& put) const noexcept;
 
   // sending.cpp
   Way& way(std::uint32_t peer) noexcept { return ways_[peer]; }
