@@ -117,8 +117,6 @@ void set_size(const RunWords& words, JobOptions& options) {
                       shape.nodes));
   if (shape.network.transport == RemoteTransport::tca && shape.size > tca::PacketArea::kRanksMax)
     wrong(fmt::format("--transport tca: joins at most {} ranks, not {}", tca::PacketArea::kRanksMax, shape.size));
-  if (shape.network.transport == RemoteTransport::tca && (words.survive || !words.faults.empty()))
-    wrong("--transport tca: its boards do not notice that a peer is lost; leave out --survive and --faults");
   // Inboxes are for the ranks of one node: the largest.
   std::uint32_t most = shape.placement == Placement::sim ? shape.size : (shape.size + shape.nodes - 1) / shape.nodes;
   for (const std::uint32_t ranks : options.ranks_per_node) most = std::max(most, ranks);

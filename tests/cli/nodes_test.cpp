@@ -159,11 +159,12 @@ TEST_CASE("coracle run --nodes: the death of a node's launcher ends the job and 
 
 TEST_CASE("coracle run --survive: the others go on without a rank that was killed, on its node and on others") {
   for (const std::string& placement : process_placements()) {
-    for (const char* nodes : {"1", "2"}) {
+    for (const auto& [nodes, transport] : {std::pair("1", "auto"), std::pair("2", "auto"), std::pair("1", "tca")}) {
       CAPTURE(placement);
       CAPTURE(nodes);
-      Command command({"run", "-v", "-n", "4", "--nodes", nodes, "--place", placement, "--survive", "--timeout", "40s",
-                       test_program("ceaseless"), "catch"});
+      CAPTURE(transport);
+      Command command({"run", "-v", "-n", "4", "--nodes", nodes, "--transport", transport, "--place", placement,
+                       "--survive", "--timeout", "40s", test_program("ceaseless"), "catch"});
       REQUIRE(soon([&] { return command.ranks().size() == 4 && count_of(command.output(), "under way") == 4; }));
       std::istringstream lines(command.errors());
       pid_t victim = 0;

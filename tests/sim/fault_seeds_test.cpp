@@ -11,6 +11,7 @@
 
 #include "tests/sanitized.hpp"
 #include "tests/sim/job.hpp"
+#include "transports/tca/tca_transport.hpp"
 
 using namespace coracle;
 using namespace coracle::sim;
@@ -181,7 +182,10 @@ Task<> put_and_get(Rank& self, std::uint32_t peer, const AllPlaces& places) {
   Ledger& ledger = ledger_of(self);
   const auto mine = static_cast<std::ptrdiff_t>(self.id());
   const auto target = places[peer].words + mine * static_cast<std::ptrdiff_t>(kWords);
-  std::vector<std::uint64_t> words(kWords);
+  // From and to memory that boards reach, and that they don't.
+  std::vector<std::uint64_t> ordinary(kWords);
+  const auto slab = self.allocate<std::uint64_t>(kWords);
+  const std::span<std::uint64_t> words = (self.id() + peer) % 2 == 0 ? std::span(ordinary) : slab.local();
   for (std::uint64_t number = 1; number <= 8; ++number) {
     std::fill(words.begin(), words.end(), number);
     ledger.puts[self.id()][peer] = number;
@@ -190,7 +194,7 @@ Task<> put_and_get(Rank& self, std::uint32_t peer, const AllPlaces& places) {
         co_await succeeds_in_time(self, peer, self.put_signal(source, target, places[peer].signals + mine));
     if (put) ledger.puts_done[self.id()][peer] = number;
     std::fill(words.begin(), words.end(), 0);
-    const bool got = co_await succeeds_in_time(self, peer, self.get(target, std::span(words)));
+    const bool got = co_await succeeds_in_time(self, peer, self.get(target, words));
     for (const std::uint64_t word : words)
       ledger.note(!got || word == number, "a get brought something else than was put");
   }
@@ -270,9 +274,27 @@ Task<> act_together(Rank& self) {
   }
 }
 
+/// Tables hang, completion words come late and credits get lost, while it lasts.
+Task<> break_board(tca::RemoteBoard& board, std::uint64_t seed) {
+  Random random(seed);
+  for (int i = 0; i < 100; ++i) {
+    co_await sleep_for(std::chrono::nanoseconds(random.below(30'000)));
+    tca::BoardFaults faults;
+    faults.stalls = random.below(64) == 0 ? 1 : 0;
+    faults.late_words = random.below(4) == 0 ? 2 : 0;
+    faults.late_ns = random.below(100'000);
+    faults.lost_stores = random.below(4) == 0 ? static_cast<unsigned>(random.below(4)) : 0;
+    board.break_down(faults);
+  }
+}
+
 /// All at once; nobody has to ask where a peer's memory is, since all allocate alike.
-Task<> live_through(Rank& self, Ledger& ledger, std::uint64_t seed) {
+Task<> live_through(Rank& self, Ledger& ledger, std::uint64_t seed, bool boards_fail) {
   Random random(seed * 977 + self.id());
+  if (boards_fail) {
+    auto& transport = dynamic_cast<tca::TcaTransport&>(self.core().transport());
+    self.service().spawn(break_board(transport.board(), random.next()));
+  }
   self.local<Book>().ledger = &ledger;
   auto words = self.allocate<std::uint64_t>(kWords * kRanksMax);
   auto signals = self.allocate_signals(kRanksMax);
@@ -302,7 +324,13 @@ Task<> live_through(Rank& self, Ledger& ledger, std::uint64_t seed) {
 
 constexpr std::uint64_t kHorizonNs = 400'000;
 
-SimJob job_of(std::uint64_t seed) {
+/// Over what the job's messages go, and whether that fails besides.
+struct Network {
+  RemoteTransport transport = RemoteTransport::automatic;
+  bool boards_fail = false;
+};
+
+SimJob job_of(std::uint64_t seed, const Network& network) {
   Random random(seed);
   SimJob job;
   job.seed = seed;
@@ -314,6 +342,7 @@ SimJob job_of(std::uint64_t seed) {
   job.model.reorder = random.below(4) != 0;
   job.model.eager_bytes_max = 64 + random.below(1000);
   job.model.inbox_bytes = job.model.eager_bytes_max + kMessageOverheadBytes + random.below(3000);
+  job.transport = network.transport;
   job.faults = random_faults(seed, kHorizonNs, job.shape());
   for (Fault& fault : job.faults) fault.at_ns += 1000;  // not before everybody's memory is there
   return job;
@@ -343,7 +372,7 @@ void check_pair(Ledger& ledger, World& world, std::uint32_t from, std::uint32_t 
   note(ledger.calls_done[from][to] == ledger.calls[from][to], "a call failed though nothing was lost");
 }
 
-void check(Ledger& ledger, World& world, const SimJob& job) {
+void check(Ledger& ledger, World& world, const SimJob& job, bool boards_fail) {
   bool any_loss = false;
   for (std::uint32_t from = 0; from < job.size; ++from) {
     for (std::uint32_t to = 0; to < job.size; ++to) {
@@ -356,9 +385,13 @@ void check(Ledger& ledger, World& world, const SimJob& job) {
     ledger.note(*ledger.counters[0] <= ledger.additions, "an atomic was done twice");
   }
   ledger.note(any_loss || ledger.collectives_failed == 0, "a collective failed though nothing was lost");
-  std::uint64_t bound_ns = 2 * job.silence_limit_ns + 1'000'000;
+  const bool boards = job.transport == RemoteTransport::tca;
+  // A board has one channel for packets to all peers: who is cut off holds up the others' until it is lost.
+  const std::uint64_t silences = boards ? 2 * kRanksMax : 2;
+  std::uint64_t bound_ns = silences * job.silence_limit_ns + 1'000'000;
+  if (boards_fail) bound_ns += 20'000'000'000;
   for (const Fault& fault : job.faults) {
-    bound_ns += 4 * fault.delay_ns;
+    bound_ns += (boards ? 64 : 4) * fault.delay_ns;
     if (fault.kind == Fault::Kind::stop && fault.for_ns != Fault::kForEver) bound_ns += fault.for_ns;
   }
   ledger.note(ledger.longest_ns <= bound_ns, "an operation took " + std::to_string(ledger.longest_ns) + " ns");
@@ -372,13 +405,13 @@ struct Totals {
 };
 
 /// Empty when all held.
-std::string run_seed(std::uint64_t seed, Totals& totals) {
-  const SimJob job = job_of(seed);
+std::string run_seed(std::uint64_t seed, const Network& network, Totals& totals) {
+  const SimJob job = job_of(seed, network);
   Ledger ledger;
-  const Outcome outcome = job.run([&](Rank& self) { return live_through(self, ledger, seed); },
+  const Outcome outcome = job.run([&](Rank& self) { return live_through(self, ledger, seed, network.boards_fail); },
                                   [&](World& world, const Outcome& end) {
                                     if (end.error) return;
-                                    check(ledger, world, job);
+                                    check(ledger, world, job, network.boards_fail);
                                     for (std::uint32_t rank = 1; rank < job.size; ++rank)
                                       if (world.has_lost(0, rank)) ++totals.with_losses;
                                   });
@@ -392,11 +425,12 @@ std::string run_seed(std::uint64_t seed, Totals& totals) {
 }
 
 struct Seeds {
-  std::uint64_t first = 1;
-  std::uint64_t count = test::kSanitized ? 500 : 2000;
+  std::uint64_t first;
+  std::uint64_t count;
 };
-Seeds seeds_to_run() {
-  Seeds seeds;
+/// `count`, fewer where each takes longer, or what the environment says.
+Seeds seeds_to_run(std::uint64_t count) {
+  Seeds seeds{1, test::kSanitized ? count / 4 : count};
   const char* wanted = std::getenv("CORACLE_FAULT_SEEDS");
   if (wanted == nullptr) return seeds;
   char* end = nullptr;
@@ -405,24 +439,48 @@ Seeds seeds_to_run() {
   return seeds;
 }
 
-}  // namespace
-
-TEST_CASE("network faults: no hang, nothing lost in silence, nothing doubled, for 2,000 seeds") {
-  const Seeds seeds = seeds_to_run();
+/// Gives what happened in all of them.
+Totals run_seeds(const Seeds& seeds, const Network& network) {
   Totals totals;
   int failures = 0;
   for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.count && failures < 5; ++seed) {
-    const std::string failure = run_seed(seed, totals);
+    const std::string failure = run_seed(seed, network, totals);
     if (failure.empty()) continue;
     ++failures;
-    FAIL_CHECK(failure, "\nrepeat it with CORACLE_FAULT_SEEDS=", seed, "; its faults:\n", to_text(job_of(seed).faults));
+    FAIL_CHECK(failure, "\nrepeat it with CORACLE_FAULT_SEEDS=", seed, "; its faults:\n",
+               to_text(job_of(seed, network).faults));
   }
   MESSAGE(totals.with_losses, " losses at rank 0, ", totals.messages_lost,
           " accepted messages lost with their receiver, ", totals.collectives_failed,
           " collectives failed, longest job ", totals.longest_ns, " ns");
+  return totals;
+}
+
+}  // namespace
+
+TEST_CASE("network faults: no hang, nothing lost in silence, nothing doubled, for 2,000 seeds") {
+  const Seeds seeds = seeds_to_run(2000);
+  const Totals totals = run_seeds(seeds, {});
   if (seeds.count < 1000) return;
   // The faults have to bite.
   CHECK(totals.with_losses > seeds.count / 4);
   CHECK(totals.messages_lost > seeds.count / 4);
+  CHECK(totals.collectives_failed > seeds.count / 2);
+}
+
+TEST_CASE("network faults over boards: the same, for 1,000 seeds") {
+  const Seeds seeds = seeds_to_run(1000);
+  const Totals totals = run_seeds(seeds, {RemoteTransport::tca, false});
+  if (seeds.count < 1000) return;
+  CHECK(totals.with_losses > seeds.count / 4);
+  CHECK(totals.messages_lost > seeds.count / 8);
+  CHECK(totals.collectives_failed > seeds.count / 2);
+}
+
+TEST_CASE("network faults over boards that hang, come late and lose credits, for 1,000 seeds") {
+  const Seeds seeds = seeds_to_run(1000);
+  const Totals totals = run_seeds(seeds, {RemoteTransport::tca, true});
+  if (seeds.count < 1000) return;
+  CHECK(totals.with_losses > seeds.count / 4);
   CHECK(totals.collectives_failed > seeds.count / 2);
 }

@@ -1,8 +1,6 @@
 // Messages through inboxes.
 #include "transports/direct/direct.hpp"
 
-#include <fmt/format.h>
-
 #include <cstring>
 
 #include "runtime/error.hpp"
@@ -62,6 +60,7 @@ DirectTransport::DirectTransport(Rank& rank) noexcept
       own_(inbox_of(rank.id())),
       shares_memory_(rank.placement() != Placement::process),
       survive_(region_.shape().network.survive),
+      losses_(rank),
       staged_(own_.staged.data()) {
   CORACLE_ASSERT(inbox_bytes_ >= inbox_bytes(region_.ranks()), "inboxes of {} bytes; the job's maker must ask for {}",
                  inbox_bytes_, inbox_bytes(region_.ranks()));
@@ -185,9 +184,7 @@ void DirectTransport::feed_starving() noexcept {
 }
 
 bool DirectTransport::poll() noexcept {
-  // acquire: pairs with the launcher's addition after it has marked the rank.
-  if (survive_ && region_.losses().load(std::memory_order_acquire) != losses_) [[unlikely]]
-    find_lost();
+  losses_.look();
   if (!own_.replies.active() && !own_.requests.active() && !backlog_) [[likely]] {
     returns_.idle();
     if (returns_.kept().empty()) [[likely]]
@@ -217,18 +214,6 @@ bool DirectTransport::poll_ring(Ring& ring) noexcept {
     if (ring.give_back()) feed_starving();
   }
   return count > 0;
-}
-
-void DirectTransport::find_lost() noexcept {
-  losses_ = region_.losses().load(std::memory_order_acquire);  // as in poll(); first, or one more could be missed
-  for (std::uint32_t rank = first_rank_; region_.is_local(rank); ++rank) {
-    if (rank == rank_.id() || rank_.lost(rank)) continue;
-    const RankBlock& block = blocks_[rank - first_rank_];
-    if (block.phase.load(std::memory_order_acquire) != RankPhase::lost) continue;  // pairs with the launcher's release
-    const int status = block.exit_status;
-    rank_.peer_lost(rank, status > 128 ? fmt::format("its process was killed by signal {}", status - 128)
-                                       : fmt::format("its process exited with status {}", status));
-  }
 }
 
 void DirectTransport::peer_lost(std::uint32_t peer) noexcept {

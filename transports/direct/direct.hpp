@@ -17,6 +17,7 @@
 #include "transports/direct/inbox.hpp"
 #include "transports/direct/return_trips.hpp"
 #include "transports/direct/staged_sends.hpp"
+#include "transports/node_losses.hpp"
 
 namespace coracle::direct {
 
@@ -84,7 +85,6 @@ class DirectTransport final : public Transport {
   void say_taken(std::uint32_t peer, std::uint64_t operation, int error) noexcept;
   void say_owed() noexcept;
   bool retry() noexcept;
-  void find_lost() noexcept;
 
   Rank& rank_;
   const JobRegion& region_;
@@ -94,8 +94,8 @@ class DirectTransport final : public Transport {
   RankBlock* const blocks_;
   Inbox& own_;
   const bool shares_memory_;
-  const bool survive_;        // the job goes on when a rank is lost
-  std::uint32_t losses_ = 0;  // of the node, that this rank knows of
+  const bool survive_;  // the job goes on when a rank is lost
+  NodeLosses losses_;
   StagedSends staged_;
   ReturnTrips returns_;  // whose slots are told of when there is nothing more urgent to do
   std::size_t in_flight_ = 0;

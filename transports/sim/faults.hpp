@@ -40,6 +40,8 @@ class Faults {
   bool blocked(std::uint32_t from, std::uint32_t to) const noexcept {
     return any_ && (dead(to) || stopped(to) || cut(from, to));
   }
+  /// Nothing gets through between two ranks, whether they live or not.
+  bool cut(std::uint32_t left, std::uint32_t right) const noexcept;
   /// By how much all between two ranks is late.
   std::uint64_t delay_ns(std::uint32_t left, std::uint32_t right) const noexcept;
   Trouble trouble(std::uint32_t observer, std::uint32_t peer) const noexcept;
@@ -98,7 +100,6 @@ class Faults {
   void reset(const Fault& fault);
   void find_suspects();
   void release();
-  bool cut(std::uint32_t left, std::uint32_t right) const noexcept;
   bool between(const Fault& fault, std::uint32_t left, std::uint32_t right) const noexcept;
   Ranks ranks_of(const Fault::Party& party) const noexcept;
 

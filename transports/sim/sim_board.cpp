@@ -16,7 +16,7 @@ class SimBoard::Alarm final : public Happening {
   void happen() noexcept override {
     if (board_ != nullptr) {
       board_->alarm_ = nullptr;
-      board_->advance(time_ns_);
+      board_->links_changed();
     }
     delete this;
   }
@@ -54,9 +54,27 @@ void SimBoard::set_alarm(std::uint64_t time_ns) {
   world_.schedule().at(time_ns, *alarm_);
 }
 
+/// All that is due happens, unless the board's rank has died, and its board with it.
+void SimBoard::links_changed() noexcept {
+  if (!world_.faults().dead(rank_)) advance(world_.schedule().now_ns());
+}
+
+/// A stopped or dead process keeps nobody from its memory. A peer that has lost this rank lets nothing of it in, and
+/// until this rank knows of that it waits.
+tca::Passage SimBoard::passage_to(const std::byte* target) const noexcept {
+  if (!world_.may_lose_ranks()) return {};
+  const std::uint32_t owner = registered_.owner_of(target);
+  if (owner == rank_ || owner >= world_.region().shape().size) return {};
+  const bool given_up = world_.has_lost(rank_, owner);
+  const bool shut = !given_up && world_.has_lost(owner, rank_);
+  return {shut || world_.faults().cut(rank_, owner), given_up, world_.faults().delay_ns(rank_, owner)};
+}
+
 void SimBoard::landed(std::byte* target) noexcept {
   const std::uint32_t owner = registered_.owner_of_inbox(target);
-  if (owner < world_.region().shape().size) world_.wake(owner);
+  if (owner >= world_.region().shape().size) return;
+  // As a BoardThread: of a packet its count tells, which comes last.
+  if (tca::PacketArea(world_.region().inbox(owner), world_.region().shape().size).has_cell(target)) world_.wake(owner);
 }
 
 void SimBoard::copied(std::size_t bytes) noexcept {

@@ -14,6 +14,7 @@ class SimBoard final : private tca::BoardHost, public tca::Peach2Board {
  public:
   SimBoard(World& world, std::uint32_t rank, const tca::Peach2Model& model);
   ~SimBoard() override;
+  void links_changed() noexcept override;
 
  private:
   class Alarm;
@@ -30,6 +31,7 @@ class SimBoard final : private tca::BoardHost, public tca::Peach2Board {
   bool is_target(const std::byte* begin, std::size_t bytes) const noexcept override {
     return registered_.contains(begin, bytes);
   }
+  tca::Passage passage_to(const std::byte* target) const noexcept override;
 
   World& world_;
   const std::uint32_t rank_;

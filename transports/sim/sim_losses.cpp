@@ -8,6 +8,7 @@
 namespace coracle::sim {
 
 bool SimTransport::depends_on(std::uint32_t peer) noexcept {
+  if (boards_ != nullptr && boards_->depends_on(peer)) return true;
   const auto is_to_peer = [peer](const Traveler* traveler) {
     return traveler->operation->peer() == static_cast<int>(peer);
   };

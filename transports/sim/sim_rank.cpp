@@ -20,10 +20,10 @@ SimRank::SimRank(World& world, std::uint32_t id)
   // Not by load and store: every operation takes its time, although all memory is at hand.
   if (world.region().shape().network.transport == RemoteTransport::tca) {
     rank_.add_transport(std::move(transport));
-    rank_.set_transport(
-        std::make_unique<tca::TcaTransport>(rank_, std::make_unique<SimBoard>(world, id, world.model().board),
-                                            tca::DmaOptions(), std::make_unique<SimSurroundings>(world, id)),
-        false, true);
+    auto boards = std::make_unique<tca::TcaTransport>(rank_, std::make_unique<SimBoard>(world, id, world.model().board),
+                                                      tca::DmaOptions(), std::make_unique<SimSurroundings>(world, id));
+    transport_->leave_to(*boards);
+    rank_.set_transport(std::move(boards), false, true);
   } else {
     rank_.set_transport(std::move(transport), false, true);
   }

@@ -146,6 +146,7 @@ void SimTransport::hold_up(std::uint32_t target) noexcept {
 
 void SimTransport::pump_all() noexcept {
   for (const auto& [peer, way] : ways_) pump(peer);
+  if (boards_ != nullptr) boards_->board().links_changed();
 }
 
 void SimTransport::has_arrived(Parcel& parcel) noexcept {

@@ -21,6 +21,7 @@
 #include "transports/sim/doubts.hpp"
 #include "transports/sim/inbox.hpp"
 #include "transports/sim/world.hpp"
+#include "transports/tca/tca_transport.hpp"
 
 namespace coracle::sim {
 
@@ -49,6 +50,8 @@ class SimTransport final : public Transport {
   /// Whether something here would end with the loss of `peer`.
   bool depends_on(std::uint32_t peer) noexcept;
   void look_around() { doubts_.look(); }
+  /// This rank's peers are reached by `boards` in place of this, which goes on to watch over them.
+  void leave_to(tca::TcaTransport& boards) noexcept { boards_ = &boards; }
   /// This rank has died: nobody is left to be told of its operations, and its messages go as far as they can.
   void die() noexcept;
   /// All memory of the job.
@@ -63,6 +66,7 @@ class SimTransport final : public Transport {
   void set_out(Parcel& parcel) noexcept { ways_[parcel.target].under_way.push_back(&parcel); }
   /// Lets in what is at the port of `target`.
   void pump(std::uint32_t target) noexcept;
+  /// The same for all, after a change of what is blocked.
   void pump_all() noexcept;
   void has_arrived(Parcel& parcel) noexcept;
   /// The job is over: deletes the messages at ports. The schedule, which must still be there, has the others.
@@ -101,6 +105,7 @@ class SimTransport final : public Transport {
   Inbox replies_;
   std::map<std::uint32_t, MessageWay> ways_;  // by peer
   Doubts doubts_{*this};
+  tca::TcaTransport* boards_ = nullptr;
 };
 
 }  // namespace coracle::sim

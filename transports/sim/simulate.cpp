@@ -41,6 +41,7 @@ void print_how_to_repeat(const JobShape& shape) {
   if (shape.network_file[0] != '\0') options += fmt::format(" --network {}", shape.network_file.data());
   const std::uint64_t limit_ns = shape.network.silence_limit_ns;
   if (limit_ns != NetworkOptions().silence_limit_ns) options += fmt::format(" --silence {}ms", limit_ns / 1'000'000);
+  if (shape.network.transport == RemoteTransport::tca) options += " --transport tca";
   if (shape.network.survive) options += " --survive";
   if (shape.faults[0] != '\0') options += fmt::format(" --faults {}", shape.faults.data());
   std::fputs(fmt::format("coracle: seed {} repeats this (coracle run --place sim -n {} --nodes {} --seed {}{} ...)\n",

@@ -55,6 +55,8 @@ class World {
     return wires_.link(from, to).latency_ns + faults_.delay_ns(from, to);
   }
   bool has_lost(std::uint32_t observer, std::uint32_t peer) noexcept;
+  /// Whether anything at all can go wrong in this job but its program.
+  bool may_lose_ranks() const noexcept { return faults_.any_planned() || region_.shape().network.survive; }
   /// `observer` finds out that it has lost `peer`, which is told in turn.
   void lose(std::uint32_t observer, std::uint32_t peer, const std::string& reason, Loss::Kind kind);
   /// `from` closes its connection with `to`, which finds out as soon as the network lets it.

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "runtime/clock.hpp"
+#include "transports/tca/packet.hpp"
 
 namespace coracle::tca {
 namespace {
@@ -36,6 +37,8 @@ std::uint64_t BoardThread::now_ns() const noexcept {
 void BoardThread::landed(std::byte* target) noexcept {
   const std::uint32_t owner = registered_.owner_of_inbox(target);
   if (owner >= region_.first_rank() + region_.ranks()) return;
+  // Of a packet its count tells, which comes last.
+  if (!PacketArea(region_.inbox(owner), region_.shape().size).has_cell(target)) return;
   // As Doorbell::ring() wants it: what has landed is published before its load.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   region_.block(owner).doorbell.ring();

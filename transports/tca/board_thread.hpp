@@ -34,6 +34,7 @@ class BoardThread final : public RemoteBoard, private BoardHost {
   std::string failure(unsigned channel) const override { return board_.failure(channel); }
   void store(std::uint64_t* target, std::uint64_t word) noexcept override;
   void copied(std::size_t) noexcept override {}
+  void links_changed() noexcept override {}  // its peers' memory is at hand, also when they are dead
   void break_down(const BoardFaults& faults) noexcept override;
 
  private:

@@ -60,6 +60,8 @@ class DmaDevice {
   /// Whether the controller has come to rest, which it does some time after its completion word: then it can be
   /// started.
   virtual bool stopped(unsigned channel) const noexcept = 0;
+  /// Whether a channel waits for the way to a peer, which is no fault of its controller: it goes on when that is over.
+  virtual bool held(unsigned) const noexcept { return false; }
   /// How long the last table of a channel took from its doorbell to its completion word, by the device's clock.
   virtual std::uint64_t elapsed_ns(unsigned channel) const noexcept = 0;
   /// Gives up a table that does not come to its end. The completion word does not move after it, but it may have

@@ -123,7 +123,12 @@ bool DmaEngine::finish_first(unsigned channel) noexcept {
     end_part(channel, true);
     return true;
   }
-  if (clock_.now_ns() - queue.started_ns < options_.stall_limit_ns) return false;
+  const std::uint64_t now_ns = clock_.now_ns();
+  if (now_ns - queue.started_ns < options_.stall_limit_ns) return false;
+  if (device_.held(channel)) {  // whoever watches over the peers ends that
+    queue.started_ns = now_ns;
+    return false;
+  }
   device_.abort(channel);
   if (device_.completed(channel) == queue.sequence) {  // it was only this thread that did not look
     end_part(channel, true);

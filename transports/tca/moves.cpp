@@ -116,6 +116,7 @@ TcaTransport::Move& TcaTransport::take_move(Operation* put, std::uint64_t cookie
   move.operation = put;
   move.cookie = cookie;
   move.peer = peer;
+  ++way(peer).moves;
   move.head = move.tail = move.position = 0;
   move.row = {nullptr, nullptr, 0};
   move.buffered = move.waits = false;
@@ -149,6 +150,7 @@ Descriptor TcaTransport::Move::next_part() const noexcept {
 
 /// Gives the board as much of it as there are buffers for; ends it when there is nothing left to do.
 void TcaTransport::go_on(Move& move) noexcept {
+  if (rank_.lost(move.peer)) move.failure = Errc::peer_lost;
   for (Chunk& chunk : move.chunks) {
     if (chunk.busy || move.failure || move.position == move.body) continue;
     if (move.buffered && free_bounces_.empty()) {
@@ -208,9 +210,24 @@ void TcaTransport::end_chunk(Chunk& chunk, bool worked) noexcept {
   go_on(move);
 }
 
+/// Those to this peer that wait for a buffer need none any more.
+void TcaTransport::end_waiting_moves(std::uint32_t peer) noexcept {
+  for (std::size_t left = waiting_moves_.size(); left > 0; --left) {
+    Move* move = waiting_moves_.front();
+    waiting_moves_.pop_front();
+    if (move->peer != peer) {
+      waiting_moves_.push_back(move);
+      continue;
+    }
+    move->waits = false;
+    go_on(*move);
+  }
+}
+
 void TcaTransport::end_move(Move& done) noexcept {
   const Move move = done;
   free_moves_.push_back(&done);
+  --way(move.peer).moves;
   const bool lost = rank_.lost(move.peer);
   if (lost || move.failure) {
     if (move.operation != nullptr)

@@ -52,6 +52,9 @@ struct alignas(64) Slot {
   std::array<std::byte, kPayloadBytes> payload;
 };
 
+/// In place of a count of appeals: whoever fills this ring has given the ring's owner up for lost.
+inline constexpr std::uint64_t kGivenUp = ~std::uint64_t{0};
+
 /// What of a rank's inbox belongs to this transport: registered memory.
 class PacketArea {
  public:
@@ -74,11 +77,13 @@ class PacketArea {
     return cells_bytes(ranks) + ranks * kSlots * sizeof(Slot) + kStages * sizeof(Stage) + kBounces * kBounceBytes;
   }
 
+  /// Whether `place`, which lies in the area, is one of the words below: what their owner looks at when it is woken.
+  bool has_cell(const std::byte* place) const noexcept { return place < begin_ + 3 * ranks_ * sizeof(Cell); }
   /// Packets that have come from `peer`: written by it.
   Cell& arrived(std::uint32_t peer) const noexcept { return cells()[peer]; }
   /// Packets that `peer` has taken of ours: written by it.
   Cell& credit(std::uint32_t peer) const noexcept { return cells()[ranks_ + peer]; }
-  /// Raised by `peer` when it has no credits: they are to be told again.
+  /// Raised by `peer` when it has no credits: they are to be told again. kGivenUp: it has lost this rank.
   Cell& appeal(std::uint32_t peer) const noexcept { return cells()[2 * ranks_ + peer]; }
   Slot& slot(std::uint32_t peer, std::uint64_t number) const noexcept {
     return reinterpret_cast<Slot*>(begin_ + cells_bytes(ranks_))[peer * kSlots + number % kSlots];

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "runtime/assert.hpp"
 #include "runtime/error.hpp"
@@ -83,6 +84,7 @@ void Peach2Board::start(unsigned index, TableId id, std::uint64_t sequence) noex
   channel.sequence = sequence;
   channel.started_ns = static_cast<double>(now);
   channel.first = table.landed;
+  channel.delay_ns = 0;
   if (table.landed == table.chain.size()) {  // only its completion word was missing
     channel.stopped.store(true, std::memory_order_relaxed);
     return complete(channel, sequence);
@@ -132,9 +134,13 @@ void Peach2Board::take(const ChannelTimes::Step& step) noexcept {
     return host_.progressed();
   }
   const Descriptor& descriptor = table.chain[channel.first + step.piece];
-  move(descriptor);
+  const Passage passage = host_.passage_to(descriptor.target);
+  if (hold(channel, step, passage)) return;
   table.landed = channel.first + step.piece + 1;
-  host_.landed(descriptor.target);
+  if (!passage.given_up) {
+    move(descriptor);
+    host_.landed(descriptor.target);
+  }
   if (step.what == ChannelTimes::Step::What::piece) {
     if (table.landed == channel.stalls_at) times_.stall(step.channel, true);
     return;
@@ -149,6 +155,32 @@ void Peach2Board::take(const ChannelTimes::Step& step) noexcept {
   complete(channel, channel.sequence);
 }
 
+/// True when the bytes can't land yet. The channel then waits with them: nothing of it may overtake.
+bool Peach2Board::hold(Channel& channel, const ChannelTimes::Step& step, const Passage& passage) noexcept {
+  if (passage.given_up || (!passage.blocked && passage.delay_ns <= channel.delay_ns)) return false;
+  channel.held = step;
+  channel.held_until_ns = ChannelTimes::kNever;
+  if (!passage.blocked) {
+    channel.held_until_ns = step.time_ns + static_cast<double>(passage.delay_ns - channel.delay_ns);
+    channel.delay_ns = passage.delay_ns;
+  }
+  times_.stall(step.channel, true);
+  return true;
+}
+
+/// Tries again what waits, where its time has come or the links have changed.
+void Peach2Board::let_go(double now_ns) noexcept {
+  for (Channel& channel : channels_) {
+    if (!channel.held || (channel.held_until_ns != ChannelTimes::kNever && channel.held_until_ns > now_ns)) continue;
+    ChannelTimes::Step step = *std::exchange(channel.held, std::nullopt);
+    step.time_ns = now_ns;
+    times_.stall(step.channel, false);
+    take(step);
+  }
+  const std::vector<Stored> stores = std::exchange(held_stores_, {});
+  for (const Stored& stored : stores) land(stored);
+}
+
 void Peach2Board::complete(Channel& channel, std::uint64_t sequence) noexcept {
   tables_[channel.table].landed = 0;                        // the next time it begins anew
   channel.word.store(sequence, std::memory_order_release);  // pairs with completed()
@@ -160,16 +192,29 @@ void Peach2Board::store(std::uint64_t* target, std::uint64_t word) noexcept {
     --faults_.lost_stores;
     return;
   }
-  stores_.push_back({static_cast<double>(host_.now_ns()) + store_ns_, target, word});
+  const Passage passage = host_.passage_to(reinterpret_cast<std::byte*>(target));
+  double due_ns = static_cast<double>(host_.now_ns() + passage.delay_ns) + store_ns_;
+  if (!stores_.empty()) due_ns = std::max(due_ns, stores_.back().due_ns);
+  stores_.push_back({due_ns, target, word});
   set_alarm();
+}
+
+/// A word gets to its target, also when that is given up, since it may tell so; or waits for the way there.
+void Peach2Board::land(const Stored& stored) noexcept {
+  auto* target = reinterpret_cast<std::byte*>(stored.target);
+  if (host_.passage_to(target).blocked) {
+    held_stores_.push_back(stored);
+    return;
+  }
+  __atomic_store_n(stored.target, stored.word, __ATOMIC_RELEASE);  // pairs with the acquire of whoever polls it
+  host_.landed(target);
 }
 
 void Peach2Board::take_stores(double now_ns) noexcept {
   while (!stores_.empty() && stores_.front().due_ns <= now_ns) {
     const Stored stored = stores_.front();
     stores_.pop_front();
-    __atomic_store_n(stored.target, stored.word, __ATOMIC_RELEASE);  // pairs with the acquire of whoever polls it
-    host_.landed(reinterpret_cast<std::byte*>(stored.target));
+    land(stored);
   }
   for (std::size_t i = 0; i < late_.size();) {
     if (late_[i].due_ns > now_ns) {
@@ -187,6 +232,8 @@ double Peach2Board::next_ns() const noexcept {
   double next = times_.next_ns();
   if (!stores_.empty()) next = std::min(next, stores_[0].due_ns);
   for (const Late& late : late_) next = std::min(next, late.due_ns);
+  for (const Channel& channel : channels_)
+    if (channel.held) next = std::min(next, channel.held_until_ns);
   return next;
 }
 
@@ -194,6 +241,7 @@ void Peach2Board::abort(unsigned index) noexcept {
   advance(host_.now_ns());
   Channel& channel = channels_[index];
   times_.abort(used_[index]);
+  channel.held.reset();
   std::erase_if(late_, [index](const Late& late) { return late.channel == index; });
   tables_[channel.table].in_use = false;
   channel.stopped.store(true, std::memory_order_release);  // pairs with stopped()
@@ -206,6 +254,7 @@ void Peach2Board::advance(std::uint64_t now_ns) noexcept {
     if (!step) break;
     take(*step);
   }
+  let_go(now);
   take_stores(now);
   set_alarm();
 }

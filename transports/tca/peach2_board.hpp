@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,13 @@
 #include "transports/tca/remote_board.hpp"
 
 namespace coracle::tca {
+
+/// The way from a board to the memory of a rank.
+struct Passage {
+  bool blocked = false;        ///< What is written there waits in front of it, and the channel with it.
+  bool given_up = false;       ///< This rank has lost that one: what its channels write there vanishes.
+  std::uint64_t delay_ns = 0;  ///< How much later all comes there than by the model.
+};
 
 /// What surrounds a board.
 class BoardHost {
@@ -32,6 +40,8 @@ class BoardHost {
   /// Whether the memory is registered, here (to read) and at any rank (to write).
   virtual bool is_source(const std::byte* begin, std::size_t bytes) const noexcept = 0;
   virtual bool is_target(const std::byte* begin, std::size_t bytes) const noexcept = 0;
+  /// Links that are always whole, unless a host says otherwise.
+  virtual Passage passage_to(const std::byte*) const noexcept { return {}; }
 
  protected:
   ~BoardHost() = default;
@@ -55,11 +65,13 @@ class Peach2Board : public RemoteBoard {
   void start(unsigned channel, TableId table, std::uint64_t sequence) noexcept override;
   std::uint64_t completed(unsigned channel) const noexcept override;
   bool stopped(unsigned channel) const noexcept override;
+  bool held(unsigned channel) const noexcept override { return channels_[channel].held.has_value(); }
   std::uint64_t elapsed_ns(unsigned channel) const noexcept override { return channels_[channel].elapsed_ns; }
   void abort(unsigned channel) noexcept override;
   std::string failure(unsigned) const override { return {}; }
   void store(std::uint64_t* target, std::uint64_t word) noexcept override;
   void copied(std::size_t bytes) noexcept override { host_.copied(bytes); }
+  void links_changed() noexcept override { advance(host_.now_ns()); }
 
   /// All that is due by `now_ns` happens.
   void advance(std::uint64_t now_ns) noexcept;
@@ -82,6 +94,9 @@ class Peach2Board : public RemoteBoard {
     std::size_t first = 0;                  // of the table's descriptors, in this run
     std::size_t stalls_at = kNoDescriptor;  // a fault
     double started_ns = 0;
+    std::uint64_t delay_ns = 0;              // that this run has waited for a long way: once for all behind it
+    std::optional<ChannelTimes::Step> held;  // what waits for the way to its target,
+    double held_until_ns = 0;                // kNever: until that changes
     std::uint64_t elapsed_ns = 0;
   };
 
@@ -100,10 +115,13 @@ class Peach2Board : public RemoteBoard {
 
   void check(Chain chain) const;
   void complete(Channel& channel, std::uint64_t sequence) noexcept;
+  void land(const Stored& stored) noexcept;
   void take_stores(double now_ns) noexcept;
   double next_ns() const noexcept;
   static void move(const Descriptor& descriptor) noexcept;
   void take(const ChannelTimes::Step& step) noexcept;
+  bool hold(Channel& channel, const ChannelTimes::Step& step, const Passage& passage) noexcept;
+  void let_go(double now_ns) noexcept;
   void set_alarm() noexcept;
 
   BoardHost& host_;
@@ -114,7 +132,8 @@ class Peach2Board : public RemoteBoard {
   std::vector<std::uint32_t> free_tables_;
   std::array<Channel, Peach2Model::kChannels> channels_;
   const double store_ns_;
-  RingQueue<Stored> stores_;  // on their way, in order
+  RingQueue<Stored> stores_;         // on their way, in order
+  std::vector<Stored> held_stores_;  // the same
   std::vector<Late> late_;
   BoardFaults faults_;
 };

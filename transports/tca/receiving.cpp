@@ -37,6 +37,15 @@ bool TcaTransport::receive(std::uint32_t peer, Way& from) noexcept {
   // A table that is done again after an abort writes older counts first.
   const bool news = arrived - from.taken <= PacketArea::kSlots && arrived != from.taken;
   bool wanted = std::exchange(from.appeal, appeal) != appeal;
+  if (rank_.lost(peer)) [[unlikely]] {
+    // No credits: what it still sends is not taken. That is all there is to tell.
+    if (wanted && appeal != kGivenUp) board_->store(&area_of(peer).appeal(rank_.id()).count, kGivenUp);
+    return false;
+  }
+  if (appeal == kGivenUp) [[unlikely]] {
+    rank_.peer_lost(peer, "it has given this rank up for lost");
+    return true;
+  }
   while (news && from.taken != arrived) {
     const Slot& slot = area_.slot(peer, from.taken);
     wanted |= slot.header.wants_credit != 0;
@@ -54,7 +63,6 @@ void TcaTransport::tell_credits(std::uint32_t peer, Way& from) noexcept {
 }
 
 void TcaTransport::take(std::uint32_t peer, Way& from, const Slot& slot) noexcept {
-  if (rank_.lost(peer)) return;
   const PacketHeader& header = slot.header;
   CORACLE_ASSERT(header.words <= header.word.size() && header.bytes <= Slot::kPayloadBytes,
                  "a packet from rank {} with {} words and {} bytes", peer, header.words, header.bytes);

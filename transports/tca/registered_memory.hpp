@@ -30,6 +30,14 @@ class RegisteredMemory {
            lies_in(region_.inbox(rank), region_.shape().inbox_bytes) ||
            (shares_memory_ && is_exposed(rank, begin, bytes));
   }
+  /// Whose inbox, segment or exposed memory it lies in; past the last rank if in nobody's.
+  std::uint32_t owner_of(const std::byte* place) const noexcept {
+    const std::uint32_t end = region_.first_rank() + region_.ranks();
+    if (const std::uint32_t owner = owner_of_inbox(place); owner != end) return owner;
+    std::uint32_t rank = region_.first_rank();
+    while (rank != end && !contains(rank, place, 1)) ++rank;
+    return rank;
+  }
   /// Whose inbox it lies in; past the last rank if in none.
   std::uint32_t owner_of_inbox(const std::byte* place) const noexcept {
     const std::byte* inboxes = region_.inbox(region_.first_rank());

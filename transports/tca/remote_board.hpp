@@ -26,6 +26,8 @@ class RemoteBoard : public DmaDevice {
   virtual void store(std::uint64_t* target, std::uint64_t word) noexcept = 0;
   /// The processor has copied so many bytes: takes its time, where time is simulated.
   virtual void copied(std::size_t bytes) noexcept = 0;
+  /// What has kept the board from writing to some rank may be over: the link is whole again, or that peer is lost.
+  virtual void links_changed() noexcept = 0;
   /// From now on the board has these defects, and those that it had before no more.
   virtual void break_down(const BoardFaults& faults) noexcept = 0;
 };

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -46,6 +47,8 @@ bool TcaTransport::pump(std::uint32_t peer) noexcept {
   // acquire: pairs with the board's release; the slot has been read before its credit was told.
   const auto credit = std::atomic_ref(area_.credit(peer).count).load(std::memory_order_acquire);
   PacketArea::Stage* stage = nullptr;
+  if (!to.queue.empty() && to.sent - credit == PacketArea::kSlots && std::exchange(to.waited_at, to.sent) != to.sent)
+    ++full_rings_;
   while (!to.queue.empty() && to.sent - credit < PacketArea::kSlots && !free_stages_.empty()) {
     const std::size_t index = free_stages_.back();
     free_stages_.pop_back();
@@ -53,7 +56,7 @@ bool TcaTransport::pump(std::uint32_t peer) noexcept {
     stage = &area_.stage(index);
     Outgoing& first = to.queue.front();
     ++to.sent;
-    if (!fill(batch, peer, first, stage->slot)) continue;
+    if (!fill(batch, peer, first, *stage)) continue;
     Operation* operation = first.operation;
     const PacketKind kind = first.header.kind;
     to.queue.pop_front();
@@ -73,20 +76,16 @@ bool TcaTransport::pump(std::uint32_t peer) noexcept {
 }
 
 /// Makes the next packet of `outgoing`. True when it is the last.
-bool TcaTransport::fill(Batch& batch, std::uint32_t peer, Outgoing& outgoing, Slot& stage) noexcept {
+bool TcaTransport::fill(Batch& batch, std::uint32_t peer, Outgoing& outgoing, PacketArea::Stage& stage) noexcept {
   Slot& target = area_of(peer).slot(rank_.id(), way(peer).sent - 1);
   if (outgoing.ahead.block_bytes > 0) {
-    // Checked as late as this: its owner may have withdrawn it.
-    if (board_->reads(outgoing.ahead.source, outgoing.ahead.block_bytes) &&
-        board_->writes(outgoing.ahead.target, outgoing.ahead.block_bytes))
-      batch.chain.push_back(outgoing.ahead);
-    else
-      withdraw(outgoing);
+    batch.revocables.push_back({batch.chain.size(), &stage, false, outgoing.operation});
+    batch.chain.push_back(outgoing.ahead);
   }
   const std::uint64_t bytes = std::min<std::uint64_t>(outgoing.bytes - outgoing.position, Slot::kPayloadBytes);
   const std::byte* source = outgoing.source + outgoing.position;
   const bool last = outgoing.position + bytes == outgoing.bytes;
-  PacketHeader& header = stage.header;
+  PacketHeader& header = stage.slot.header;
   header = outgoing.header;
   header.bytes = static_cast<std::uint32_t>(bytes);
   header.wants_credit = last && outgoing.operation != nullptr && header.kind == PacketKind::data;
@@ -101,22 +100,16 @@ bool TcaTransport::fill(Batch& batch, std::uint32_t peer, Outgoing& outgoing, Sl
   const bool in_place = header.kind == PacketKind::data && bytes >= kInPlaceBytesMin && bytes % 16 == 0 &&
                         reinterpret_cast<std::uintptr_t>(source) % 16 == 0 && is_registered(source, bytes);
   if (!in_place && bytes > 0) {
-    std::memcpy(stage.payload.data(), source, bytes);
+    std::memcpy(stage.slot.payload.data(), source, bytes);
     board_->copied(bytes);
   }
-  batch.chain.push_back({as_bytes(&stage), as_bytes(&target), sizeof(PacketHeader) + (in_place ? 0 : round_up(bytes))});
-  if (in_place) batch.chain.push_back({source, target.payload.data(), bytes});
-  return last;
-}
-
-/// What was to go ahead of a packet has no memory any more: the packet says so, or nothing.
-void TcaTransport::withdraw(Outgoing& outgoing) noexcept {
-  if (outgoing.header.kind == PacketKind::got) {
-    outgoing.header.word = {0, static_cast<std::uint64_t>(EFAULT)};
-    return;
+  batch.chain.push_back(
+      {as_bytes(&stage.slot), as_bytes(&target), sizeof(PacketHeader) + (in_place ? 0 : round_up(bytes))});
+  if (in_place) {
+    batch.revocables.push_back({batch.chain.size(), &stage, true});
+    batch.chain.push_back({source, target.payload.data(), bytes});
   }
-  outgoing.header.has_signal = 0;
-  if (outgoing.operation != nullptr) finish(*std::exchange(outgoing.operation, nullptr), Errc::out_of_segment);
+  return last;
 }
 
 /// Puts whose last packet has been taken are over.
@@ -133,16 +126,63 @@ bool TcaTransport::confirm(std::uint32_t peer, Way& from) noexcept {
   return progress;
 }
 
+/// Whether the board takes it: its memory is registered.
+bool TcaTransport::board_takes(const Descriptor& descriptor) const noexcept {
+  for (const std::uint64_t block : {std::uint64_t{0}, descriptor.count - 1})
+    if (!board_->reads(descriptor.source_block(block), descriptor.block_bytes) ||
+        !board_->writes(descriptor.target_block(block), descriptor.block_bytes))
+      return false;
+  return true;
+}
+
+/// Takes out of a batch what its owners have withdrawn since it was queued; with `all`, whatever they might have.
+void TcaTransport::drop_withdrawn(Batch& batch, bool all) noexcept {
+  std::vector<Revocable> left;
+  std::size_t dropped = 0;
+  for (Revocable each : batch.revocables) {
+    each.descriptor -= dropped;
+    Descriptor& descriptor = batch.chain[each.descriptor];
+    if (all || !board_takes(descriptor)) {
+      if (!each.is_payload) {
+        batch.chain.erase(batch.chain.begin() + static_cast<std::ptrdiff_t>(each.descriptor));
+        ++dropped;
+        if (each.put != nullptr) std::erase(batch.puts, each.put);
+        withdraw(each.stage->slot.header, each.put);
+        continue;
+      }
+      // It is this rank's own, and there until its operation ends.
+      std::memcpy(each.stage->slot.payload.data(), descriptor.source, descriptor.block_bytes);
+      descriptor.source = each.stage->slot.payload.data();
+    }
+    left.push_back(each);
+  }
+  batch.revocables = std::move(left);
+}
+
+/// What was to go ahead of a packet has no memory any more: the packet says so, or nothing.
+void TcaTransport::withdraw(PacketHeader& packet, Operation* put) noexcept {
+  if (packet.kind == PacketKind::got) {
+    packet.word = {0, static_cast<std::uint64_t>(EFAULT)};
+    return;
+  }
+  packet.has_signal = 0;
+  if (put != nullptr) finish(*put, Errc::out_of_segment);
+}
+
 /// Rings the doorbell for what has gathered, if the packets' channel is free.
 void TcaTransport::flush() noexcept {
   Batch& batch = batches_[open_batch_];
   if (batch.chain.empty() || batches_[1 - open_batch_].on_its_way) return;
   open_batch_ = 1 - open_batch_;
   batch.on_its_way = true;
-  try {
-    engine_.run(batch.chain, kPacketChannel, batch);
-  } catch (const Error& error) {
-    CORACLE_ASSERT(false, "packets that the board refuses: {}", error.what());
+  // Memory that others have exposed they may withdraw at any time, also between a look at it and the next.
+  for (int refusals = 0;; ++refusals) {
+    try {
+      return engine_.run(batch.chain, kPacketChannel, batch);
+    } catch (const Error& error) {
+      CORACLE_ASSERT(refusals < 2, "packets that the board refuses: {}", error.what());
+      drop_withdrawn(batch, refusals == 1);
+    }
   }
 }
 
@@ -151,6 +191,7 @@ void TcaTransport::end_batch(Batch& batch, bool worked) noexcept {
   batch.chain.clear();
   for (const std::size_t stage : batch.stages) free_stages_.push_back(stage);
   batch.stages.clear();
+  batch.revocables.clear();
   for (Operation* put : batch.puts) {
     if (rank_.lost(static_cast<std::uint32_t>(put->peer())))
       finish(*put, Errc::peer_lost);
@@ -169,6 +210,7 @@ void TcaTransport::lose_all() noexcept {
   packets_failed_ = true;
   Batch& open = batches_[open_batch_];
   open.chain.clear();
+  open.revocables.clear();
   for (const std::size_t stage : std::exchange(open.stages, {})) free_stages_.push_back(stage);
   for (Operation* put : std::exchange(open.puts, {})) finish(*put, std::make_error_code(std::errc::io_error));
   Way& self = way(rank_.id());

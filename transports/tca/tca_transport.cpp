@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "runtime/error.hpp"
@@ -25,6 +26,7 @@ TcaTransport::TcaTransport(Rank& rank, std::unique_ptr<RemoteBoard> board, const
       memory_(region_, true, true),
       registered_(region_),
       shares_memory_(rank.placement() != Placement::process),
+      losses_(rank),
       board_(std::move(board)),
       surroundings_(std::move(surroundings)),
       engine_(*board_, rank.loop().clock(), options),
@@ -149,6 +151,7 @@ void TcaTransport::ask(Operation& operation, PacketHeader header) noexcept {
   free_asked_.pop_back();
   Asked& asked = asked_[index];
   asked.operation = &operation;
+  ++way(operation.remote.rank).asked;
   header.cookie = std::uint64_t{++asked.generation} << 32 | index;
   Outgoing outgoing;
   outgoing.header = header;
@@ -161,6 +164,7 @@ Operation* TcaTransport::answered(std::uint64_t cookie) noexcept {
   if (index >= asked_.size() || asked_[index].generation != cookie >> 32 || asked_[index].operation == nullptr)
     return nullptr;
   free_asked_.push_back(index);
+  --way(asked_[index].operation->remote.rank).asked;
   return std::exchange(asked_[index].operation, nullptr);
 }
 
@@ -184,6 +188,7 @@ void TcaTransport::reply(std::uint32_t peer, const MessageHeader& header, std::s
 }
 
 bool TcaTransport::poll() noexcept {
+  losses_.look();
   bool progress = engine_.poll();
   progress |= receive();
   if (queued_ > 0 || in_flight_ > 0) progress |= pump();
@@ -213,16 +218,17 @@ void TcaTransport::look() noexcept {
   bool stuck = engine_.busy();
   for (std::uint32_t peer = 0; peer < ways_.size(); ++peer) {
     Way& each = way(peer);
-    if (each.queue.empty() && each.unconfirmed.empty()) continue;
+    if (rank_.lost(peer) || !depends_on(peer)) continue;
     // acquire: pairs with the release at the end of that rank's program.
     if (region_.block(peer).phase.load(std::memory_order_acquire) == RankPhase::finished) {
       end_with_finished(peer);
       continue;
     }
+    stuck |= each.asked > 0;
+    if (each.queue.empty() && each.unconfirmed.empty()) continue;
     stuck = true;
-    if (!rank_.lost(peer)) board_->store(&area_of(peer).appeal(rank_.id()).count, ++each.appeals);
+    board_->store(&area_of(peer).appeal(rank_.id()).count, ++each.appeals);
   }
-  // Who only waits for an answer is woken by it. (And where all wait for each other, `sim` finds out.)
   // Who only waits for an answer is woken by it. And in virtual time a job in which all wait for each other must come
   // to its end some time.
   const bool patient = surroundings_ == nullptr || engine_.busy() || watch_pause_ns_ <= kWatchPauseMaxNs << 10;
@@ -233,16 +239,25 @@ void TcaTransport::look() noexcept {
   rank_.loop().timers().arm(watch_, watch_at_ns_);
 }
 
-/// The peer's program has ended, after all that the job's end has waited for: what it has not confirmed before, it has
-/// seen, or nobody needs it.
+bool TcaTransport::depends_on(std::uint32_t peer) const noexcept {
+  const Way& to = ways_[peer];
+  if (!to.queue.empty() || !to.unconfirmed.empty() || to.asked > 0 || to.moves > 0) return true;
+  return to.sent != std::atomic_ref(area_.credit(peer).count).load(std::memory_order_acquire);  // as in pump()
+}
+
+/// The peer's program has ended: what it has not taken, nobody will, and nobody answers. What it has sent before is
+/// here.
 void TcaTransport::end_with_finished(std::uint32_t peer) noexcept {
-  Way& to = way(peer);
-  while (!to.unconfirmed.empty()) {
-    Operation* put = to.unconfirmed.front().operation;
-    to.unconfirmed.pop_front();
-    finish_put(*put);
-  }
-  drop_queue(to, Errc::peer_lost);
+  receive(peer, way(peer));
+  confirm(peer, way(peer));
+  if (peer != rank_.id() && depends_on(peer)) rank_.peer_lost(peer, "its program has ended", Loss::Kind::ended);
+}
+
+/// Of an operation with a lost peer. A batch on its way may be reading from its buffer: then it ends with that.
+void TcaTransport::end_lost(Operation& operation) noexcept {
+  for (Batch* batch : {&batches_[open_batch_], &batches_[1 - open_batch_]})
+    if (!batch->chain.empty()) return batch->puts.push_back(&operation);
+  finish(operation, Errc::peer_lost);
 }
 
 void TcaTransport::drop_queue(Way& to, std::error_code why) noexcept {
@@ -256,25 +271,31 @@ void TcaTransport::drop_queue(Way& to, std::error_code why) noexcept {
 
 /// Of what this peer was asked for.
 void TcaTransport::end_asked(std::uint32_t peer, std::error_code why) noexcept {
-  for (std::uint32_t index = 0; index < asked_.size(); ++index) {
+  for (std::uint32_t index = 0; index < asked_.size() && way(peer).asked > 0; ++index) {
     Operation* operation = asked_[index].operation;
-    if (operation == nullptr || operation->peer() != static_cast<int>(peer)) continue;
+    if (operation == nullptr || operation->remote.rank != peer) continue;
     asked_[index].operation = nullptr;
     free_asked_.push_back(index);
+    --way(peer).asked;
     finish(*operation, why);
   }
 }
 
+/// What it has under way to here, if it lives, its board finds closed, or nobody looks at.
 void TcaTransport::peer_lost(std::uint32_t peer) noexcept {
+  board_->store(&area_of(peer).appeal(rank_.id()).count, kGivenUp);
+  board_->links_changed();
   Way& lost = way(peer);
+  if (!lost.queue.empty() && lost.queue.front().position > 0)
+    if (Operation* begun = std::exchange(lost.queue.front().operation, nullptr); begun != nullptr) end_lost(*begun);
   drop_queue(lost, Errc::peer_lost);
   while (!lost.unconfirmed.empty()) {
     Operation* operation = lost.unconfirmed.front().operation;
     lost.unconfirmed.pop_front();
-    finish(*operation, Errc::peer_lost);
+    end_lost(*operation);
   }
   end_asked(peer, Errc::peer_lost);
-  // Moves end when the board has let go of their buffers.
+  end_waiting_moves(peer);  // the others end when the board has let go of their buffers
   lost.payload_bytes = 0;
   lost.payload = {};
 }

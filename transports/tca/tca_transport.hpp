@@ -15,6 +15,7 @@
 #include "runtime/rank.hpp"
 #include "runtime/ring_queue.hpp"
 #include "runtime/transport.hpp"
+#include "transports/node_losses.hpp"
 #include "transports/tca/dma_engine.hpp"
 #include "transports/tca/packet.hpp"
 #include "transports/tca/registered_memory.hpp"
@@ -60,6 +61,11 @@ class TcaTransport final : public Transport {
   void wake(std::uint32_t rank) noexcept override;
   std::uint64_t occupy(EventLoop& loop, std::uint64_t duration_ns) noexcept override;
 
+  /// Whether something here would end with the loss of `peer`: an operation, or a packet that it has not taken.
+  bool depends_on(std::uint32_t peer) const noexcept;
+  /// How many packets found the ring of their peer full when it was their turn.
+  std::uint64_t full_rings() const noexcept { return full_rings_; }
+
   DmaEngine& engine() noexcept { return engine_; }
   RemoteBoard& board() noexcept { return *board_; }
   const ModeCounts& modes() const noexcept { return modes_; }
@@ -91,6 +97,9 @@ class TcaTransport final : public Transport {
     RingQueue<Outgoing> queue;
     RingQueue<Unconfirmed> unconfirmed;
     std::uint64_t sent = 0;
+    std::uint64_t waited_at = ~std::uint64_t{0};  // `sent`, when the ring was last found full
+    std::size_t asked = 0;                        // operations that wait for the peer's answer
+    std::size_t moves = 0;                        // that are under way to it
     // Of what comes from there:
     std::uint64_t taken = 0;
     std::uint64_t told = 0;     // credits
@@ -105,13 +114,21 @@ class TcaTransport final : public Transport {
     Operation* operation = nullptr;
     std::uint32_t generation = 0;
   };
+  /// What of a batch its owner may withdraw until the doorbell rings.
+  struct Revocable {
+    std::size_t descriptor;  // in the chain
+    PacketArea::Stage* stage;
+    bool is_payload;           // of the packet in the stage; else it goes ahead of that
+    Operation* put = nullptr;  // whose bytes it is, if it goes ahead
+  };
   /// Packets that go by one doorbell.
   struct Batch final : DmaTransfer {
     void ended(bool worked) noexcept override { transport->end_batch(*this, worked); }
     TcaTransport* transport = nullptr;
     std::vector<Descriptor> chain;
     std::vector<std::size_t> stages;
-    std::vector<Operation*> puts;  // whose bytes go with it
+    std::vector<Revocable> revocables;
+    std::vector<Operation*> puts;  // whose bytes go with it, or have their last parts in it
     bool on_its_way = false;
   };
   struct Move;
@@ -164,6 +181,7 @@ class TcaTransport final : public Transport {
   void start_watch() noexcept;
   void look() noexcept;
   void end_with_finished(std::uint32_t peer) noexcept;
+  void end_lost(Operation& operation) noexcept;
   void drop_queue(Way& to, std::error_code why) noexcept;
   void end_asked(std::uint32_t peer, std::error_code why) noexcept;
 
@@ -180,6 +198,7 @@ class TcaTransport final : public Transport {
   void start_chunk(Move& move, Chunk& chunk) noexcept;
   void rest_chunk(Chunk& chunk) noexcept;
   void end_chunk(Chunk& chunk, bool worked) noexcept;
+  void end_waiting_moves(std::uint32_t peer) noexcept;
   void end_move(Move& move) noexcept;
   void finish_put(Operation& put) noexcept;
   void send_got(std::uint64_t cookie, std::uint32_t peer, bool worked) noexcept;
@@ -193,11 +212,13 @@ class TcaTransport final : public Transport {
   void send(std::uint32_t peer, Outgoing outgoing) noexcept;
   bool pump() noexcept;
   bool pump(std::uint32_t peer) noexcept;
-  bool fill(Batch& batch, std::uint32_t peer, Outgoing& outgoing, Slot& stage) noexcept;
+  bool fill(Batch& batch, std::uint32_t peer, Outgoing& outgoing, PacketArea::Stage& stage) noexcept;
+  bool board_takes(const Descriptor& descriptor) const noexcept;
   void flush() noexcept;
+  void drop_withdrawn(Batch& batch, bool all) noexcept;
   void end_batch(Batch& batch, bool worked) noexcept;
   void lose_all() noexcept;
-  void withdraw(Outgoing& outgoing) noexcept;
+  void withdraw(PacketHeader& packet, Operation* put) noexcept;
   bool confirm(std::uint32_t peer, Way& way) noexcept;
 
   // receiving.cpp
@@ -217,6 +238,7 @@ class TcaTransport final : public Transport {
   const AddressMap memory_;
   const RegisteredMemory registered_;
   const bool shares_memory_;
+  NodeLosses losses_;
   std::unique_ptr<RemoteBoard> board_;
   std::unique_ptr<Surroundings> surroundings_;
   DmaEngine engine_;
@@ -234,6 +256,7 @@ class TcaTransport final : public Transport {
   std::vector<std::uint32_t> free_asked_;
   std::size_t in_flight_ = 0;
   std::size_t queued_ = 0;  // things in all ways' queues
+  std::uint64_t full_rings_ = 0;
   ModeCounts modes_;
   Watch watch_;
   std::uint64_t watch_pause_ns_ = 0;
