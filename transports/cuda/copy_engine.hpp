@@ -44,6 +44,7 @@ class [[nodiscard]] Copy final : public Waiter, private tca::DmaTransfer {
     awaited_at(where);
   }
   void begin();
+  std::string subject() const;
   void ended(bool worked) noexcept override;
 
   CopyEngine& engine_;
@@ -59,7 +60,7 @@ struct CopyOptions {
   CudaOptions device;
   /// copy() goes over at most so many of the device's channels.
   unsigned spread_max = tca::LearnedSplit::kChannelsMax;
-  /// Copies whose tables are kept for the next time.
+  /// Copies whose tables are kept for the next time; at least 1.
   std::size_t patterns_max = 1024;
 };
 
@@ -94,8 +95,8 @@ class CopyEngine final : private Poller {
 
  private:
   bool poll() noexcept override;
-  void about_to_sleep() noexcept override { sleepy_ = true; }
-  bool worth_spinning() noexcept;
+  void about_to_sleep() noexcept override;
+  bool worth_spinning() const noexcept;
 
   EventLoop& loop_;
   LoopHost host_;

@@ -22,9 +22,9 @@ class LoopHost final : public CudaHost, private Timer {
   /// Alarms do nothing any more.
   void stop() noexcept;
 
-  /// Whether the device has rung since the last call. Whoever asks, and looks at the device's channels after that, may
-  /// sleep: what comes later rings the doorbell. Loop's thread.
-  bool take_ring() noexcept;
+  /// Between the loop's announcement that it will sleep and its last look at the device's channels (Poller): what it
+  /// does not see then rings the doorbell.
+  void about_to_sleep() const noexcept;
 
   std::uint64_t now_ns() noexcept override { return loop_.clock().now_ns(); }
   void alarm(std::uint64_t time_ns) noexcept override;
@@ -36,7 +36,7 @@ class LoopHost final : public CudaHost, private Timer {
   EventLoop& loop_;
   CudaDevice* device_ = nullptr;
   std::uint64_t alarm_ns_ = 0;  // while the timer is armed
-  std::atomic<bool> rung_{false};
+  std::atomic<std::uint32_t> rings_{0};
 };
 
 }  // namespace coracle::cuda
