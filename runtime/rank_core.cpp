@@ -57,7 +57,8 @@ bool RankCore::copy_and_signal_now(Operation& operation) noexcept {
 
 void RankCore::start_with_detours(Operation& operation) noexcept {
   if (peers_.lost(static_cast<std::uint32_t>(operation.peer()))) return operation.finish(Errc::peer_lost);
-  if (device_transfers_ != nullptr && device_transfers_->concerns(operation)) return device_transfers_->start(operation);
+  if (device_transfers_ != nullptr && device_transfers_->concerns(operation))
+    return device_transfers_->start(operation);
   if (operation.verb == Operation::Verb::request || !copy_now(operation)) submit(operation);
 }
 

@@ -41,8 +41,7 @@ std::uint64_t next_runs(layouts::Cursor& target, std::byte* target_origin, layou
   copies.clear();
   std::uint64_t done = 0;
   while (done < bytes && copies.size() < kRunsAtOnce) {
-    const std::uint64_t run_bytes =
-        std::min({target.group().block_bytes, source.group().block_bytes, bytes - done});
+    const std::uint64_t run_bytes = std::min({target.group().block_bytes, source.group().block_bytes, bytes - done});
     const StridedCopy run{source_origin + place_of(source.group()), target_origin + place_of(target.group()),
                           run_bytes};
     if (!joins(copies, run)) copies.push_back(run);
@@ -113,7 +112,7 @@ Task<> DeviceTransfers::transfer(Operation::Verb verb, ScatteredTarget local, Re
 bool DeviceTransfers::engines_reach(const void* origin, const Layout& layout, std::uint64_t count) {
   const Footprint footprint = layout.footprint(count);
   return accelerator_.engines_reach(static_cast<const std::byte*>(origin) + footprint.low,
-                               static_cast<std::size_t>(footprint.high - footprint.low));
+                                    static_cast<std::size_t>(footprint.high - footprint.low));
 }
 
 // --- within reach ---
@@ -186,8 +185,8 @@ Task<> DeviceTransfers::copy_runs(ScatteredTarget target, std::uint64_t target_p
   layouts::Cursor from(source.layout, source.count, source_position);
   std::vector<StridedCopy> copies;
   while (bytes > 0) {
-    bytes -= next_runs(to, static_cast<std::byte*>(target.origin), from,
-                       static_cast<const std::byte*>(source.origin), bytes, copies);
+    bytes -= next_runs(to, static_cast<std::byte*>(target.origin), from, static_cast<const std::byte*>(source.origin),
+                       bytes, copies);
     co_await accelerator_.copy(copies);
   }
 }

@@ -1,6 +1,6 @@
-// DeviceTransfers: puts and gets with a GPU's memory at either end. Where the engines reach both ends they copy straight
-// from one to the other, also from layout to layout; other host memory goes through pinned buffers, several at a time;
-// to peers that are not reached, the bytes go by messages (Exchange), through pinned buffers at either end.
+// DeviceTransfers: puts and gets with a GPU's memory at either end. Where the engines reach both ends they copy
+// straight from one to the other, also from layout to layout; other host memory goes through pinned buffers, several at
+// a time; to peers that are not reached, the bytes go by messages (Exchange), through pinned buffers at either end.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ class DeviceTransfers {
   /// Takes such an operation; it finishes later. Atomics on a GPU's memory and requests with a payload there fail
   /// (unsupported).
   void start(Operation& operation) noexcept;
-  /// A put or get of layouts, of which both sides have `bytes`. What is referred to must live until it has ended. Throws
-  /// Error.
+  /// A put or get of layouts, of which both sides have `bytes`. What is referred to must live until it has ended.
+  /// Throws Error.
   Task<> transfer(Operation::Verb verb, ScatteredTarget local, RemoteAddress origin, const Layout& layout,
                   std::uint64_t count, std::uint64_t bytes);
   /// Why the last operation that failed has failed.
@@ -55,7 +55,7 @@ class DeviceTransfers {
                    std::uint64_t source_position, std::uint64_t bytes);
   static Task<> stage_all(Scope& scope, Staged& staged);
   static Task<> stage_some(Staged& staged);
-  bool engines_reach(const void* origin, const Layout& layout, std::uint64_t count) ;
+  bool engines_reach(const void* origin, const Layout& layout, std::uint64_t count);
 
   Rank& rank_;
   Accelerator& accelerator_;

@@ -122,11 +122,10 @@ Task<> Exchange::ask(std::uint32_t peer, bool put, std::array<std::uint64_t, Ope
 void Exchange::throw_refused(const Asking& asking, const Extent& extent) const {
   const int peer = asking.ended.peer();
   const auto bytes = static_cast<std::size_t>(extent.bytes);
-  const std::string detail = asking.refused == Errc::bad_input
-                                 ? "the peer can't make sense of it, or has no memory for it"
-                             : asking.refused == Errc::device_failed
-                                 ? "the peer's GPU, or its driver, has failed"
-                                 : rank_.core().describe_failure(asking.refused, peer, extent.low, bytes);
+  const std::string detail =
+      asking.refused == Errc::bad_input       ? "the peer can't make sense of it, or has no memory for it"
+      : asking.refused == Errc::device_failed ? "the peer's GPU, or its driver, has failed"
+                                              : rank_.core().describe_failure(asking.refused, peer, extent.low, bytes);
   throw Error::of_operation(asking.refused, asking.ended.what(), static_cast<int>(rank_.id()), peer, detail);
 }
 
@@ -300,8 +299,8 @@ void Exchange::on_get(Rank& rank, const Message& message) {
 Task<> Exchange::serve_get(std::uint32_t peer, Asked asked) {
   co_await yield();  // not from inside a handler
   std::byte* low = find(asked.extent, false);
-  Outgoing out{*this,       peer, on_data,       asked.serial,  {nullptr, asked.layout, asked.count},
-               asked.bytes, 0,    &asked.extent, nullptr,        low == nullptr};
+  Outgoing out{*this,       peer, on_data,       asked.serial, {nullptr, asked.layout, asked.count},
+               asked.bytes, 0,    &asked.extent, nullptr,      low == nullptr};
   if (low != nullptr) out.source.origin = asked.extent.origin(low);
   if (Accelerator::holds(asked.extent.low)) out.devices = rank_.core().device_transfers();
   try {
@@ -337,8 +336,7 @@ DeviceBuffer Exchange::buffered(std::span<const std::byte> data) const {
 }
 
 /// Of a put of a peer, of which `incoming_` knows.
-void Exchange::land(std::uint32_t peer, std::uint64_t serial, std::span<const std::byte> data,
-                    std::uint64_t position) {
+void Exchange::land(std::uint32_t peer, std::uint64_t serial, std::span<const std::byte> data, std::uint64_t position) {
   DeviceBuffer buffer = buffered(data);
   ++incoming_.at({peer, serial}).landing;
   rank_.service().spawn(land_put(peer, serial, position, data.size(), std::move(buffer)));

@@ -1,6 +1,6 @@
 // Exchange: transfers between layouts of two ranks that do not reach each other's memory, by active messages. The first
-// one carries the encoded layout; data goes packed, in pieces, of which each is unpacked as it comes. Where either end is
-// a GPU's memory its engines pack and unpack, from and to pinned buffers.
+// one carries the encoded layout; data goes packed, in pieces, of which each is unpacked as it comes. Where either end
+// is a GPU's memory its engines pack and unpack, from and to pinned buffers.
 #pragma once
 
 #include <cstdint>
@@ -68,8 +68,8 @@ class Exchange final : private LossWatch {
     std::uint64_t serial;
     ScatteredSource source;
     std::uint64_t bytes;
-    std::uint64_t position;  // of what is to be sent next
-    const Extent* extent;    // of memory that may be withdrawn; or null
+    std::uint64_t position;              // of what is to be sent next
+    const Extent* extent;                // of memory that may be withdrawn; or null
     DeviceTransfers* devices = nullptr;  // where the source is a GPU's memory
     bool stopped = false;
   };
@@ -103,8 +103,8 @@ class Exchange final : private LossWatch {
   struct Incoming {
     Asked asked;
     std::uint64_t missing;
-    std::uint64_t number = 0;  // tells it from others of the same serial number, if its peer is out of its mind
-    std::uint64_t landing = 0; // pieces on their way to a GPU's memory
+    std::uint64_t number = 0;   // tells it from others of the same serial number, if its peer is out of its mind
+    std::uint64_t landing = 0;  // pieces on their way to a GPU's memory
   };
   std::map<std::pair<std::uint32_t, std::uint64_t>, Incoming> incoming_;  // by rank and serial number
 };
