@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <exception>
 
-#include "collectives/collectives.hpp"
 #include "runtime/error.hpp"
 
 namespace coracle {
@@ -38,35 +37,36 @@ cuda::CopyOptions copy_options(Rank& rank, cuda::CudaApi& api, const GpuOptions&
 
 }  // namespace
 
-Task<Gpu*> Gpu::open(Rank& rank, GpuOptions options) {
+cuda::CudaApi& Gpu::real_api(Rank& rank) {
   auto& of_rank = rank.local<OfRank>();
   if (!of_rank.api) of_rank.api = cuda::real_api();
-  co_return co_await open(rank, *of_rank.api, std::move(options));
+  return *of_rank.api;
 }
 
-Task<Gpu*> Gpu::open(Rank& rank, cuda::CudaApi& api, GpuOptions options) {
-  auto& of_rank = rank.local<OfRank>();
-  if (of_rank.gpu)
-    throw Error(Errc::bad_input, fmt::format("rank {} has opened its GPU already: once is enough", rank.id()));
-  std::unique_ptr<Gpu> gpu;
-  std::exception_ptr failure;
-  Offered mine;
+Gpu::Opening Gpu::begin(Rank& rank, cuda::CudaApi* api, const GpuOptions& options) noexcept {
+  Opening opening;
   try {
-    gpu = std::make_unique<Gpu>(rank, api, options);
-    mine = gpu->offered();
+    if (rank.local<OfRank>().gpu)
+      throw Error(Errc::bad_input, fmt::format("rank {} has opened its GPU already: once is enough", rank.id()));
+    opening.gpu = std::make_unique<Gpu>(rank, api != nullptr ? *api : real_api(rank), options);
+    opening.mine = opening.gpu->offered();
   } catch (...) {
-    failure = std::current_exception();  // the others wait to be told
+    opening.failure = std::current_exception();  // the others wait to be told
   }
-  const std::vector<Offered> all = co_await rank.world().gather_all(mine);
-  if (failure) std::rethrow_exception(failure);
+  return opening;
+}
+
+Gpu* Gpu::finish(Rank& rank, Opening opening, const std::vector<Offered>& all) {
+  if (opening.failure) std::rethrow_exception(opening.failure);
   const auto without = std::find_if(all.begin(), all.end(), [](const Offered& each) { return !each.works; });
   if (without != all.end())
     throw Error(Errc::unsupported, fmt::format("rank {} could not open a GPU, so that no rank can: its own message "
                                                "tells why",
                                                without - all.begin()));
-  gpu->meet(all);
-  of_rank.gpu = std::move(gpu);
-  co_return of_rank.gpu.get();
+  opening.gpu->meet(all);
+  auto& of_rank = rank.local<OfRank>();
+  of_rank.gpu = std::move(opening.gpu);
+  return of_rank.gpu.get();
 }
 
 Gpu::Gpu(Rank& rank, cuda::CudaApi& api, const GpuOptions& options)

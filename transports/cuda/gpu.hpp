@@ -6,6 +6,7 @@
 //     co_await self.put(field.local(), there);  // from this GPU to a peer's memory, or to a peer's GPU
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <span>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "runtime/rank.hpp"
 #include "runtime/scattered/device_transfers.hpp"
 #include "runtime/segment.hpp"
+#include "runtime/team.hpp"
 #include "transports/cuda/copy_engine.hpp"
 
 namespace coracle {
@@ -53,8 +55,10 @@ class Gpu final : private Accelerator {
   /// Collective: all ranks of the job call it, once, before any of them uses memory on a GPU. Throws Error at all of
   /// them when one has no GPU (there with the reason and the remedy), or no room on it. Not under `pvas` and `sim`: see
   /// docs/dma.md. `api` must outlive the rank.
-  static Task<Gpu*> open(Rank& rank, GpuOptions options = {});
-  static Task<Gpu*> open(Rank& rank, cuda::CudaApi& api, GpuOptions options = {});
+  static Task<Gpu*> open(Rank& rank, GpuOptions options = {}) { return open(rank, nullptr, std::move(options)); }
+  static Task<Gpu*> open(Rank& rank, cuda::CudaApi& api, GpuOptions options = {}) {
+    return open(rank, &api, std::move(options));
+  }
 
   /// For open().
   Gpu(Rank& rank, cuda::CudaApi& api, const GpuOptions& options);
@@ -82,6 +86,11 @@ class Gpu final : private Accelerator {
     std::uint64_t address = 0;
     cuda::IpcHandle handle;
   };
+  struct Opening {
+    std::unique_ptr<Gpu> gpu;
+    Offered mine;
+    std::exception_ptr failure;
+  };
   /// A rank's segment, as seen from here.
   struct Segment {
     std::uint64_t bytes = 0;
@@ -91,6 +100,11 @@ class Gpu final : private Accelerator {
     const std::byte* begin;
     const std::byte* end;
   };
+
+  static Task<Gpu*> open(Rank& rank, cuda::CudaApi* api, GpuOptions options);
+  static cuda::CudaApi& real_api(Rank& rank);
+  static Opening begin(Rank& rank, cuda::CudaApi* api, const GpuOptions& options) noexcept;
+  static Gpu* finish(Rank& rank, Opening opening, const std::vector<Offered>& all);
 
   Offered offered();
   void meet(const std::vector<Offered>& all);
@@ -119,5 +133,12 @@ class Gpu final : private Accelerator {
   unsigned next_channel_ = 0;
   DeviceTransfers transfers_;
 };
+
+/// Here, since collectives are a layer above: programs include <coracle/coracle.hpp>.
+inline Task<Gpu*> Gpu::open(Rank& rank, cuda::CudaApi* api, GpuOptions options) {
+  Opening opening = begin(rank, api, options);
+  const std::vector<Offered> all = co_await rank.world().gather_all(opening.mine);
+  co_return finish(rank, std::move(opening), all);
+}
 
 }  // namespace coracle
