@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/accelerator.hpp"
 #include "runtime/error.hpp"
 
 namespace coracle {
@@ -39,6 +40,7 @@ std::string AddressMap::describe(const RemoteAddress& place, std::size_t bytes) 
     return fmt::format("rank {} of a job of {}", place.rank, region_->shape().size);
   if (place.segment == RemoteAddress::kOwnSegment)
     return fmt::format("{} bytes at offset {} of a segment of {} bytes", bytes, place.offset, segment_bytes_);
+  if (Accelerator::holds(place)) return fmt::format("{} bytes at offset {} of a GPU's segment", bytes, place.offset);
   return fmt::format("{} bytes at offset {} of exposed memory {}", bytes, place.offset, place.segment);
 }
 

@@ -37,6 +37,8 @@ class Category final : public std::error_category {
         return "page lost with the node that had its only current copy";
       case Errc::page_damaged:
         return "page does not match its checksum";
+      case Errc::device_failed:
+        return "a GPU has failed";
     }
     return fmt::format("unknown condition {}", value);
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "runtime/error.hpp"
+#include "runtime/scattered/device_transfers.hpp"
 #include "runtime/transfers.hpp"
 
 namespace coracle {
@@ -54,8 +55,10 @@ bool RankCore::copy_and_signal_now(Operation& operation) noexcept {
   return true;
 }
 
-void RankCore::start_unless_lost(Operation& operation) noexcept {
+void RankCore::start_with_detours(Operation& operation) noexcept {
   if (peers_.lost(static_cast<std::uint32_t>(operation.peer()))) return operation.finish(Errc::peer_lost);
+  if (device_transfers_ != nullptr && device_transfers_->concerns(operation))
+    return device_transfers_->start(operation);
   if (operation.verb == Operation::Verb::request || !copy_now(operation)) submit(operation);
 }
 
@@ -73,6 +76,8 @@ std::string RankCore::describe_failure(std::error_code code, int peer, const Rem
     const Loss* loss = peers_.find(static_cast<std::uint32_t>(peer));
     return loss != nullptr ? loss->reason : std::string();
   }
+  if (code == Errc::device_failed || code == Errc::unsupported)
+    return device_transfers_ != nullptr ? device_transfers_->last_failure() : std::string();
   const bool of_place = code == Errc::out_of_segment || code == Errc::no_such_peer || code == Errc::misaligned;
   return of_place ? addresses_.describe(remote, bytes) : std::string();
 }
@@ -93,6 +98,7 @@ void RankCore::peer_lost(Loss loss) {
   CORACLE_ASSERT(peer != id_ && peer < region_.shape().size, "rank {} of {} lost rank {}", id_, region_.shape().size,
                  peer);
   if (!peers_.note(loss)) return;
+  has_detours_ = true;
   transport_to(peer).peer_lost(peer);
   peers_.watches().tell(loss);
 }

@@ -15,6 +15,7 @@
 
 namespace coracle {
 
+class DeviceTransfers;
 class RankCore;
 class SignalWait;
 
@@ -31,8 +32,8 @@ class RankCore {
 
   /// Starts an operation: finished on return when the peer's memory is reached by load and store.
   void start(Operation& operation) noexcept {
-    if (peers_.any_lost()) [[unlikely]]
-      return start_unless_lost(operation);
+    if (has_detours_) [[unlikely]]
+      return start_with_detours(operation);
     if (operation.verb == Operation::Verb::request || !copy_now(operation)) submit(operation);
   }
   [[noreturn]] void throw_failure(const Operation& operation) const;
@@ -42,6 +43,12 @@ class RankCore {
   std::string describe_failure(std::error_code code, int peer, const RemoteAddress& remote, std::size_t bytes) const;
   /// See Rank::peer_lost.
   void peer_lost(Loss loss);
+  /// What moves bytes to and from GPUs' memory, as long as this rank has opened one; else null.
+  DeviceTransfers* device_transfers() const noexcept { return device_transfers_; }
+  void set_device_transfers(DeviceTransfers* transfers) noexcept {
+    device_transfers_ = transfers;
+    has_detours_ = transfers != nullptr || peers_.any_lost();
+  }
 
   Peers& peers() noexcept { return peers_; }
   const Peers& peers() const noexcept { return peers_; }
@@ -88,7 +95,7 @@ class RankCore {
     return copy_and_signal_now(operation);
   }
   bool copy_and_signal_now(Operation& operation) noexcept;
-  void start_unless_lost(Operation& operation) noexcept;
+  void start_with_detours(Operation& operation) noexcept;
   void submit(Operation& operation) noexcept {
     if (by_node_.empty() || region_.is_local(static_cast<std::uint32_t>(operation.peer()))) [[likely]]
       transport_->submit(operation);
@@ -99,12 +106,14 @@ class RankCore {
 
   const JobRegion& region_;
   std::uint32_t id_;
+  bool has_detours_ = false;  // a peer is lost, or there is a GPU: operations must be looked at
   EventLoop& loop_;
   AddressMap addresses_;
   Transport* transport_ = nullptr;
   std::vector<Transport*> by_node_;  // empty: one node, or all in one region
   Peers peers_;
   LentMemory lent_;
+  DeviceTransfers* device_transfers_ = nullptr;
   SignalWaits signal_waits_;
   FlagWaits flag_waits_;
 };

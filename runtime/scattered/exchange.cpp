@@ -2,11 +2,14 @@
 #include "runtime/scattered/exchange.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "runtime/error.hpp"
 #include "runtime/join.hpp"
+#include "runtime/scattered/device_transfers.hpp"
 
 namespace coracle::scattered {
 namespace {
@@ -14,6 +17,7 @@ namespace {
 /// A code that a peer may send; for anything else it must have a reason that we don't know.
 std::error_code refusal_of(std::uint64_t word) noexcept {
   if (word == 0) return {};
+  if (word == static_cast<std::uint64_t>(Errc::device_failed)) return Errc::device_failed;
   return word == static_cast<std::uint64_t>(Errc::out_of_segment) ? Errc::out_of_segment : Errc::bad_input;
 }
 
@@ -53,17 +57,19 @@ Task<> Exchange::put(ScatteredSource source, RemoteAddress origin, const Layout&
                      std::uint64_t bytes) {
   Asking asking(*this, "put", origin.rank);
   const std::vector<std::byte> encoded = layout.encode();
-  const std::size_t first = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, kPieceBytes));
+  DeviceTransfers* devices = devices_of(source.origin, source.layout, source.count);
+  const std::uint64_t first_max = devices == nullptr ? kPieceBytes : 0;
+  const std::size_t first = static_cast<std::size_t>(std::min(bytes, first_max));
   const auto buffer = room_for(encoded.size() + first);
   const std::span payload(buffer.get(), encoded.size() + first);
   std::copy(encoded.begin(), encoded.end(), payload.begin());
-  pack(source, 0, payload.subspan(encoded.size()));
+  if (first > 0) pack(source, 0, payload.subspan(encoded.size()));
   const Opening opening{asking.serial, origin, length_of(encoded), count, bytes};
   try {
     if (first == bytes) {
       co_await send(rank_, origin.rank, on_put, opening.words(), payload);
     } else {
-      Outgoing out{*this, origin.rank, on_piece, asking.serial, source, bytes, first, nullptr};
+      Outgoing out{*this, origin.rank, on_piece, asking.serial, source, bytes, first, nullptr, devices};
       co_await with_scope(open_and_send, std::ref(out), std::span<const std::byte>(payload), std::cref(opening));
     }
   } catch (const Error& error) {
@@ -80,12 +86,27 @@ Task<> Exchange::get(RemoteAddress origin, const Layout& layout, std::uint64_t c
   asking.bytes = asking.missing = bytes;
   const std::vector<std::byte> encoded = layout.encode();
   const Opening opening{asking.serial, origin, length_of(encoded), count, bytes};
-  try {
-    co_await send(rank_, origin.rank, on_get, opening.words(), encoded);
-  } catch (const Error& error) {
-    if (error.code() != Errc::peer_lost) throw;  // then the next line says so
+  std::optional<Scope> landings;
+  if (devices_of(target.origin, target.layout, target.count) != nullptr) {
+    PromiseBase& self = co_await this_coroutine();
+    asking.landings = &landings.emplace(self.loop(), &self.scope());
   }
-  co_await asking.ended;
+  std::exception_ptr failure;
+  try {
+    try {
+      co_await send(rank_, origin.rank, on_get, opening.words(), encoded);
+    } catch (const Error& error) {
+      if (error.code() != Errc::peer_lost) throw;  // then the next line says so
+    }
+    co_await asking.ended;
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (landings) {  // the engines write to the target until then
+    const std::exception_ptr landed = co_await join_quietly(*landings);
+    if (!failure) failure = landed;
+  }
+  if (failure) std::rethrow_exception(failure);
   if (asking.refused) throw_refused(asking, Extent::of(origin, layout, count));
 }
 
@@ -101,9 +122,10 @@ Task<> Exchange::ask(std::uint32_t peer, bool put, std::array<std::uint64_t, Ope
 void Exchange::throw_refused(const Asking& asking, const Extent& extent) const {
   const int peer = asking.ended.peer();
   const auto bytes = static_cast<std::size_t>(extent.bytes);
-  const std::string detail = asking.refused == Errc::bad_input
-                                 ? "the peer can't make sense of it, or has no memory for it"
-                                 : rank_.core().describe_failure(asking.refused, peer, extent.low, bytes);
+  const std::string detail =
+      asking.refused == Errc::bad_input       ? "the peer can't make sense of it, or has no memory for it"
+      : asking.refused == Errc::device_failed ? "the peer's GPU, or its driver, has failed"
+                                              : rank_.core().describe_failure(asking.refused, peer, extent.low, bytes);
   throw Error::of_operation(asking.refused, asking.ended.what(), static_cast<int>(rank_.id()), peer, detail);
 }
 
@@ -121,15 +143,26 @@ Task<> Exchange::send_pieces(Scope& scope, Outgoing& out) {
 
 Task<> Exchange::send_some(Outgoing& out) {
   Exchange& exchange = out.exchange;
-  const auto buffer = room_for(kPieceBytes);
+  static_assert(DeviceBuffer::kBytes == kPieceBytes);
+  std::unique_ptr<std::byte[]> own;
+  std::optional<DeviceBuffer> pinned;
+  if (out.devices == nullptr)
+    own = room_for(kPieceBytes);
+  else
+    pinned.emplace(out.devices->accelerator().buffer());
+  const std::span room(pinned ? pinned->span().data() : own.get(), kPieceBytes);
   while (out.position < out.bytes) {
     // The peer has refused the rest, or our memory has been withdrawn.
     out.stopped |= out.extent == nullptr ? exchange.asking_.at(out.serial)->refused.value() != 0
                                          : exchange.find(*out.extent, false) == nullptr;
     if (out.stopped) co_return;
     const std::uint64_t position = out.position;
-    out.position += pack(out.source, position, {buffer.get(), kPieceBytes});
-    const std::span<const std::byte> piece(buffer.get(), static_cast<std::size_t>(out.position - position));
+    const std::span piece = room.first(static_cast<std::size_t>(std::min(out.bytes - position, kPieceBytes)));
+    out.position += piece.size();
+    if (out.devices == nullptr)
+      pack(out.source, position, piece);
+    else
+      co_await out.devices->pack(out.source, position, piece);
     co_await exchange.rank_.request(out.peer, out.handler, piece, out.serial, position);
   }
 }
@@ -160,8 +193,18 @@ void Exchange::on_data(Rank& rank, const Message& message) {
     asking->missing = 0;
     return asking->ended.set();
   }
-  unpack(data, position, *asking->target);
   asking->missing -= data.size();
+  if (asking->landings == nullptr) {
+    unpack(data, position, *asking->target);
+  } else if (!data.empty()) {
+    auto& exchange = rank.local<Exchange>();
+    try {
+      asking->landings->spawn(exchange.land_got(*asking->target, position, data.size(), exchange.buffered(data)));
+    } catch (const std::exception&) {  // no memory for a buffer
+      asking->refused = Errc::bad_input;
+      asking->missing = 0;
+    }
+  }
   if (asking->missing == 0) asking->ended.set();
 }
 
@@ -174,6 +217,11 @@ std::byte* Exchange::find(const Extent& extent, bool to_write) const noexcept {
     const bool lent = !to_write && rank_.core().lent().covers(low.offset, extent.bytes);
     return lent ? reinterpret_cast<std::byte*>(low.offset) : nullptr;
   }
+  if (Accelerator::holds(low)) {
+    DeviceTransfers* devices = rank_.core().device_transfers();
+    if (devices == nullptr || devices->accelerator().check(low, bytes)) return nullptr;
+    return devices->accelerator().reach(low);
+  }
   const AddressMap& addresses = rank_.core().addresses();
   return addresses.check(low, bytes) ? nullptr : reinterpret_cast<std::byte*>(addresses.address_there(low));
 }
@@ -184,12 +232,15 @@ void Exchange::on_put(Rank& rank, const Message& message) {
     Asked asked = Asked::read(message.arguments(), message.payload(), rank.id());
     std::byte* low = exchange.find(asked.extent, true);
     if (low == nullptr) return refuse(message, on_done, Errc::out_of_segment);
-    unpack(asked.data, 0, {asked.extent.origin(low), asked.layout, asked.count});
+    const bool on_device = Accelerator::holds(asked.extent.low);
+    if (!on_device) unpack(asked.data, 0, {asked.extent.origin(low), asked.layout, asked.count});
     const std::uint64_t missing = asked.bytes - asked.data.size();
-    if (missing == 0) return message.reply(on_done, {}, {asked.serial, 0});
-    asked.data = {};
-    const std::pair key(message.source(), asked.serial);
-    exchange.incoming_.insert_or_assign(key, Incoming{std::move(asked), missing});
+    if (asked.bytes == 0 || (missing == 0 && !on_device)) return message.reply(on_done, {}, {asked.serial, 0});
+    const std::span<const std::byte> data = std::exchange(asked.data, {});
+    const std::uint64_t serial = asked.serial;
+    const std::pair key(message.source(), serial);
+    exchange.incoming_.insert_or_assign(key, Incoming{std::move(asked), missing, ++exchange.incoming_number_});
+    if (on_device && !data.empty()) exchange.land(message.source(), serial, data, 0);
   } catch (const std::exception&) {  // malformed, or beyond our memory
     refuse(message, on_done, Errc::bad_input);
   }
@@ -200,7 +251,8 @@ void Exchange::on_piece(Rank& rank, const Message& message) {
   if (message.argument_count() != 2) return;
   const auto found = exchange.incoming_.find({message.source(), message.argument(0)});
   if (found == exchange.incoming_.end()) return;  // it has been refused
-  auto& [asked, missing] = found->second;
+  Asked& asked = found->second.asked;
+  std::uint64_t& missing = found->second.missing;
   const std::span<const std::byte> data = message.payload();
   const std::uint64_t position = message.argument(1);
   std::byte* low = exchange.find(asked.extent, true);
@@ -209,8 +261,17 @@ void Exchange::on_piece(Rank& rank, const Message& message) {
     exchange.incoming_.erase(found);
     return refuse(message, on_done, fits ? Errc::out_of_segment : Errc::bad_input);
   }
-  unpack(data, position, {asked.extent.origin(low), asked.layout, asked.count});
   missing -= data.size();
+  if (Accelerator::holds(asked.extent.low)) {
+    try {
+      if (!data.empty()) exchange.land(message.source(), message.argument(0), data, position);
+    } catch (const std::exception&) {  // no memory for a buffer
+      exchange.incoming_.erase({message.source(), message.argument(0)});
+      refuse(message, on_done, Errc::bad_input);
+    }
+    return;
+  }
+  unpack(data, position, {asked.extent.origin(low), asked.layout, asked.count});
   if (missing > 0) return;
   exchange.incoming_.erase(found);
   message.reply(on_done, {}, {message.argument(0), 0});
@@ -224,7 +285,7 @@ void Exchange::on_get(Rank& rank, const Message& message) {
     if (low == nullptr) return refuse(message, on_done, Errc::out_of_segment);
     if (asked.bytes == 0) return message.reply(on_done, {}, {asked.serial, 0});
     asked.data = {};
-    if (asked.bytes > message.reply_bytes_max())
+    if (asked.bytes > message.reply_bytes_max() || Accelerator::holds(asked.extent.low))
       return rank.service().spawn(exchange.serve_get(message.source(), std::move(asked)));
     const auto bytes = static_cast<std::size_t>(asked.bytes);
     const auto buffer = room_for(bytes);
@@ -238,16 +299,80 @@ void Exchange::on_get(Rank& rank, const Message& message) {
 Task<> Exchange::serve_get(std::uint32_t peer, Asked asked) {
   co_await yield();  // not from inside a handler
   std::byte* low = find(asked.extent, false);
-  Outgoing out{*this,       peer, on_data,       asked.serial,  {nullptr, asked.layout, asked.count},
-               asked.bytes, 0,    &asked.extent, low == nullptr};
+  Outgoing out{*this,       peer, on_data,       asked.serial, {nullptr, asked.layout, asked.count},
+               asked.bytes, 0,    &asked.extent, nullptr,      low == nullptr};
   if (low != nullptr) out.source.origin = asked.extent.origin(low);
+  if (Accelerator::holds(asked.extent.low)) out.devices = rank_.core().device_transfers();
   try {
-    if (!out.stopped) co_await with_scope(send_pieces, std::ref(out));
+    std::error_code failure;
+    try {
+      if (!out.stopped) co_await with_scope(send_pieces, std::ref(out));
+    } catch (const Error& error) {
+      if (out.devices == nullptr || error.code() == Errc::peer_lost) throw;
+      failure = Errc::device_failed;
+    }
+    if (failure)
+      co_await rank_.request(peer, on_done, {}, asked.serial, static_cast<std::uint64_t>(Errc::device_failed));
     if (out.stopped)
       co_await rank_.request(peer, on_done, {}, asked.serial, static_cast<std::uint64_t>(Errc::out_of_segment));
   } catch (const Error& error) {
     if (error.code() != Errc::peer_lost) throw;  // nobody is left who would want the data
   }
+}
+
+// --- to a GPU's memory ---
+
+DeviceTransfers* Exchange::devices_of(const void* origin, const Layout& layout, std::uint64_t count) const {
+  DeviceTransfers* devices = rank_.core().device_transfers();
+  return devices != nullptr && devices->on_device(origin, layout, count) ? devices : nullptr;
+}
+
+/// At most kPieceBytes; the payload of a message is gone when its handler returns.
+DeviceBuffer Exchange::buffered(std::span<const std::byte> data) const {
+  if (data.size() > DeviceBuffer::kBytes) throw Error(Errc::bad_input, "a piece is longer than any that is sent");
+  DeviceBuffer buffer = rank_.core().device_transfers()->accelerator().buffer();
+  std::memcpy(buffer.span().data(), data.data(), data.size());
+  return buffer;
+}
+
+/// Of a put of a peer, of which `incoming_` knows.
+void Exchange::land(std::uint32_t peer, std::uint64_t serial, std::span<const std::byte> data, std::uint64_t position) {
+  DeviceBuffer buffer = buffered(data);
+  ++incoming_.at({peer, serial}).landing;
+  rank_.service().spawn(land_put(peer, serial, position, data.size(), std::move(buffer)));
+}
+
+Task<> Exchange::land_put(std::uint32_t peer, std::uint64_t serial, std::uint64_t position, std::size_t bytes,
+                          DeviceBuffer data) {
+  const std::pair key(peer, serial);
+  const Incoming& begun = incoming_.at(key);
+  const std::uint64_t number = begun.number;
+  // The entry may go while the engines work.
+  const Layout layout = begun.asked.layout;
+  const std::uint64_t count = begun.asked.count;
+  const Extent extent = begun.asked.extent;
+  DeviceTransfers& devices = *rank_.core().device_transfers();
+  std::uint64_t answer = 0;
+  try {
+    std::byte* low = devices.accelerator().reach(extent.low);
+    co_await devices.unpack(data.span().first(bytes), position, {extent.origin(low), layout, count});
+  } catch (const Error&) {
+    answer = static_cast<std::uint64_t>(Errc::device_failed);
+  }
+  const auto found = incoming_.find(key);
+  if (found == incoming_.end() || found->second.number != number) co_return;  // its peer is lost, or has been answered
+  --found->second.landing;
+  if (answer == 0 && (found->second.missing > 0 || found->second.landing > 0)) co_return;
+  incoming_.erase(found);
+  try {
+    co_await rank_.request(peer, on_done, {}, serial, answer);
+  } catch (const Error& error) {
+    if (error.code() != Errc::peer_lost) throw;  // nobody is left who would want the answer
+  }
+}
+
+Task<> Exchange::land_got(ScatteredTarget target, std::uint64_t position, std::size_t bytes, DeviceBuffer data) {
+  co_await rank_.core().device_transfers()->unpack(data.span().first(bytes), position, target);
 }
 
 void Exchange::lost(const Loss& loss) noexcept {

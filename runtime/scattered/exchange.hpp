@@ -1,5 +1,6 @@
 // Exchange: transfers between layouts of two ranks that do not reach each other's memory, by active messages. The first
-// one carries the encoded layout; data goes packed, in pieces, of which each is unpacked as it comes.
+// one carries the encoded layout; data goes packed, in pieces, of which each is unpacked as it comes. Where either end
+// is a GPU's memory its engines pack and unpack, from and to pinned buffers.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/accelerator.hpp"
 #include "runtime/layout/copy.hpp"
 #include "runtime/peer_event.hpp"
 #include "runtime/rank.hpp"
@@ -56,6 +58,7 @@ class Exchange final : private LossWatch {
     const ScatteredTarget* target = nullptr;  // of a get
     std::uint64_t missing = 0;                // of it, in bytes
     std::uint64_t bytes = 0;
+    Scope* landings = nullptr;  // of what comes for a GPU's memory
   };
   /// Data on its way to a peer.
   struct Outgoing {
@@ -65,8 +68,9 @@ class Exchange final : private LossWatch {
     std::uint64_t serial;
     ScatteredSource source;
     std::uint64_t bytes;
-    std::uint64_t position;  // of what is to be sent next
-    const Extent* extent;    // of memory that may be withdrawn; or null
+    std::uint64_t position;              // of what is to be sent next
+    const Extent* extent;                // of memory that may be withdrawn; or null
+    DeviceTransfers* devices = nullptr;  // where the source is a GPU's memory
     bool stopped = false;
   };
 
@@ -78,6 +82,12 @@ class Exchange final : private LossWatch {
   static Task<> send_pieces(Scope& scope, Outgoing& out);
   static Task<> send_some(Outgoing& out);
   Task<> serve_get(std::uint32_t peer, Asked asked);
+  DeviceTransfers* devices_of(const void* origin, const Layout& layout, std::uint64_t count) const;
+  DeviceBuffer buffered(std::span<const std::byte> data) const;
+  void land(std::uint32_t peer, std::uint64_t serial, std::span<const std::byte> data, std::uint64_t position);
+  Task<> land_put(std::uint32_t peer, std::uint64_t serial, std::uint64_t position, std::size_t bytes,
+                  DeviceBuffer data);
+  Task<> land_got(ScatteredTarget target, std::uint64_t position, std::size_t bytes, DeviceBuffer data);
   [[noreturn]] void throw_refused(const Asking& asking, const Extent& extent) const;
 
   /// Where an extent of this rank's memory begins; null: it does not exist, or is not for peers.
@@ -88,10 +98,13 @@ class Exchange final : private LossWatch {
 
   Rank& rank_;
   std::uint64_t serial_ = 0;
+  std::uint64_t incoming_number_ = 0;
   std::unordered_map<std::uint64_t, Asking*> asking_;
   struct Incoming {
     Asked asked;
     std::uint64_t missing;
+    std::uint64_t number = 0;   // tells it from others of the same serial number, if its peer is out of its mind
+    std::uint64_t landing = 0;  // pieces on their way to a GPU's memory
   };
   std::map<std::pair<std::uint32_t, std::uint64_t>, Incoming> incoming_;  // by rank and serial number
 };

@@ -9,6 +9,7 @@
 #include "runtime/event.hpp"
 #include "runtime/layout/block_kernels.hpp"
 #include "runtime/rank.hpp"
+#include "runtime/scattered/device_transfers.hpp"
 #include "runtime/scattered/exchange.hpp"
 #include "runtime/scattered/strided.hpp"
 
@@ -104,8 +105,18 @@ void ScatteredTransfer::copy_tile(const Tile& tile) noexcept {
     layouts::move_blocks(local, here, remote_, there, block_bytes, tile.count, 1);
 }
 
+/// Whether either end is a GPU's memory.
+bool ScatteredTransfer::on_device() const {
+  const DeviceTransfers* devices = rank_.core().device_transfers();
+  if (devices == nullptr) return false;
+  if (Accelerator::holds(origin_)) return true;
+  if (bytes_ == 0) return false;
+  if (local_layout_ == nullptr) return devices->concerns(operation_);
+  return devices->on_device(operation_.local, *local_layout_, local_count_);
+}
+
 bool ScatteredTransfer::await_ready() {
-  if (tile_ && bytes_ <= kCopiedAtOnce) {
+  if (tile_ && bytes_ <= kCopiedAtOnce && !on_device()) {
     failure_ = find_remote();
     if (!failure_ && remote_ != nullptr) copy_tile(*tile_);
     if (failure_ || remote_ != nullptr) return true;
@@ -117,6 +128,14 @@ bool ScatteredTransfer::await_ready() {
   if (own_) {  // only now do they lie where they will stay
     local_layout_ = &own_->first;
     remote_layout_ = &own_->second;
+  }
+  if (on_device()) {
+    if (rank_.lost(origin_.rank)) failure_ = Errc::peer_lost;
+    if (failure_) return true;
+    rest_.emplace(rank_.core().device_transfers()->transfer(operation_.verb, local(), origin_, *remote_layout_,
+                                                            remote_count_, bytes_));
+    rest_->awaited_at(where_);
+    return rest_->await_ready();
   }
   failure_ = find_remote();
   if (failure_) return true;

@@ -79,6 +79,7 @@ class [[nodiscard]] ScatteredTransfer {
     operation_.remote = low;
     operation_.bytes = static_cast<std::size_t>(bytes);
   }
+  bool on_device() const;
   bool describe_tile(std::size_t element_bytes, const Strided& shape) noexcept;
   void make_layouts(const Tile& tile);
   void copy_tile(const Tile& tile) noexcept;

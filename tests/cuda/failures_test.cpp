@@ -278,6 +278,29 @@ TEST_CASE("cuda: a device ends beside a stuck stream and leaves what that may st
   api.resume();
 }
 
+TEST_CASE("cuda: a device ends beside a function that is yet to be called and leaves what that touches") {
+  FakeMachine machine;
+  FakeCuda api(machine);
+  {
+    CountingHost host;
+    Area source(api, -1, 4096);
+    Area target(api, 0, 4096);
+    CudaOptions options;
+    options.ring_from_ns = 0;
+    options.end_wait_ns = 10'000'000;
+    {
+      CudaDevice device(api, host, options);
+      machine.set({.stalled_functions = 1});
+      const Descriptor piece{source.data(), target.data(), 4096};
+      device.start(0, device.load({&piece, 1}), 1);
+      wait_for_word(device, 0, 1);
+    }
+    CHECK(api.counts().pinned == 1 + 2);
+    api.resume();
+  }
+  CHECK(api.misuses().empty());
+}
+
 TEST_CASE("cuda: what can't be had is said with its remedy") {
   FakeMachine machine({.memory_bytes = 1 << 20});
   FakeCuda api(machine);

@@ -386,6 +386,14 @@ Status FakeCuda::query_stream(Stream stream) noexcept {
   return error != kSuccess ? error : rest ? kSuccess : kNotReady;
 }
 
+Status FakeCuda::wait_for_stream(Stream stream) noexcept {
+  while (true) {
+    const Status status = query_stream(stream);
+    if (status != kNotReady) return status;
+    std::this_thread::yield();
+  }
+}
+
 Status FakeCuda::create_event(Event& event) noexcept {
   const std::lock_guard lock(mutex_);
   if (const Status status = enter("create_event"); status != kSuccess) return status;

@@ -66,6 +66,7 @@ class FakeCuda final : public cuda::CudaApi {
   Status create_stream(cuda::Stream& stream) noexcept override;
   Status destroy_stream(cuda::Stream stream) noexcept override;
   Status query_stream(cuda::Stream stream) noexcept override;
+  Status wait_for_stream(cuda::Stream stream) noexcept override;
   Status create_event(cuda::Event& event) noexcept override;
   Status destroy_event(cuda::Event event) noexcept override;
   Status record_event(cuda::Event event, cuda::Stream stream) noexcept override;

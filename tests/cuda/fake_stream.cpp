@@ -122,6 +122,10 @@ void FakeStream::copy(const cuda::Box& box) {
   for (std::size_t slice = 0; slice < box.slices; ++slice)
     for (std::size_t row = 0; row < box.rows; ++row)
       copy_row(box.target_row(row, slice), box.source_row(row, slice), box.width);
+  if (!machine_.take(&FakeFaults::wrong_copies)) return;
+  // Added, so that a second wrong copy does not undo it.
+  std::byte& wrong = box.target_row(box.rows - 1, box.slices - 1)[box.width / 2];
+  wrong = static_cast<std::byte>(static_cast<unsigned char>(wrong) + 1);
 }
 
 void FakeStream::stall() {

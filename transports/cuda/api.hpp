@@ -154,6 +154,8 @@ class CudaApi {
   virtual Status destroy_stream(Stream stream) noexcept = 0;
   /// kNotReady while it works; else the error of anything before.
   virtual Status query_stream(Stream stream) noexcept = 0;
+  /// Returns when the stream's work is over, and never if it hangs: for measurements, which have tried it before.
+  virtual Status wait_for_stream(Stream stream) noexcept = 0;
   virtual Status create_event(Event& event) noexcept = 0;
   virtual Status destroy_event(Event event) noexcept = 0;
   virtual Status record_event(Event event, Stream stream) noexcept = 0;

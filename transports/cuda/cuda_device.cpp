@@ -106,16 +106,16 @@ CudaDevice::~CudaDevice() {
 /// What a stream that does not come to rest may still touch stays until the process ends.
 void CudaDevice::close_channel(Channel& channel, std::uint64_t until_ns) noexcept {
   if (channel.shared == nullptr) return;
-  while (works(channel)) {
+  while (!rests(channel)) {
     ask(channel, host_.now_ns());
-    if (!works(channel) || host_.now_ns() >= until_ns) break;
+    if (rests(channel) || host_.now_ns() >= until_ns) break;
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
   {
     const std::lock_guard lock(channel.shared->mutex);
     channel.shared->host = nullptr;
   }
-  if (works(channel)) {
+  if (!rests(channel)) {
     words_.abandon();
     reach_.abandon();
     for (PeerMemory& memory : opened_) memory.abandon();
@@ -296,6 +296,11 @@ bool CudaDevice::has_rung(const Channel& channel) noexcept {
   return channel.shared->rings.load(std::memory_order_acquire) == channel.rings;
 }
 
+/// Whether there is nothing to wait for: neither a table nor the function behind it, which may come after the word.
+bool CudaDevice::rests(const Channel& channel) const noexcept {
+  return !works(channel) && (lost_ != kSuccess || has_rung(channel));
+}
+
 /// Notes that the word has come, if it has.
 void CudaDevice::settle(Channel& channel) const noexcept {
   // acquire: pairs with the stream's write, behind the copies' bytes (in the host function's case: rung()'s release).
@@ -321,8 +326,7 @@ std::uint64_t CudaDevice::completed(unsigned index) const noexcept {
 bool CudaDevice::stopped(unsigned index) const noexcept {
   Channel& channel = channels_[index];
   settle(channel);
-  if (lost_ != kSuccess || channel.state == State::stuck) return true;
-  return !works(channel) && has_rung(channel);
+  return channel.state == State::stuck || rests(channel);
 }
 
 void CudaDevice::give_up(Channel& channel, Status error, State state) noexcept {
@@ -358,12 +362,13 @@ void CudaDevice::ask(Channel& channel, std::uint64_t now_ns) noexcept {
   Status status = api_.use_device(options_.device);
   if (status == kSuccess) status = api_.query_stream(channel.stream);
   settle(channel);
-  if (!works(channel)) return;
+  if (rests(channel)) return;
   if (status == kSuccess) {
+    channel.look_ns = now_ns + kPollPause;
+    if (!works(channel)) return;  // the function has been called, and is about to say so
     // All is over, the word included; it may be on its way to this core.
     if (!channel.unsure) {
       channel.unsure = true;
-      channel.look_ns = now_ns + kPollPause;
       return;
     }
     ++statistics_.missed_words;
@@ -381,7 +386,7 @@ void CudaDevice::ask(Channel& channel, std::uint64_t now_ns) noexcept {
 
 void CudaDevice::look(Channel& channel, std::uint64_t now_ns) noexcept {
   settle(channel);
-  if (!works(channel) || now_ns < channel.look_ns) return;
+  if (rests(channel) || now_ns < channel.look_ns) return;
   if (!channel.wakes && channel.state == State::working) {
     channel.look_ns = now_ns + kPollPause;
     if (now_ns - channel.started_ns < options_.ring_from_ns) return;
@@ -398,7 +403,7 @@ void CudaDevice::advance(std::uint64_t now_ns) noexcept {
 void CudaDevice::set_alarm() noexcept {
   std::uint64_t next = ~std::uint64_t{0};
   for (const Channel& channel : channels_)
-    if (works(channel)) next = std::min(next, channel.look_ns);
+    if (!rests(channel)) next = std::min(next, channel.look_ns);
   if (next != ~std::uint64_t{0}) host_.alarm(next);
 }
 

@@ -163,6 +163,7 @@ class CudaDevice final : public tca::DmaDevice {
   Status add_ring(Channel& channel, std::uint64_t value) noexcept;
   bool works(const Channel& channel) const noexcept { return channel.state != State::stopped; }
   static bool has_rung(const Channel& channel) noexcept;
+  bool rests(const Channel& channel) const noexcept;
   void settle(Channel& channel) const noexcept;
   void finish(Channel& channel, std::uint64_t elapsed_ns) const noexcept;
   void give_up(Channel& channel, Status error, State state) noexcept;

@@ -116,6 +116,7 @@ class RealApi final : public CudaApi {
   }
   Status destroy_stream(Stream stream) noexcept override { return taken(cudaStreamDestroy(of(stream))); }
   Status query_stream(Stream stream) noexcept override { return taken(cudaStreamQuery(of(stream))); }
+  Status wait_for_stream(Stream stream) noexcept override { return taken(cudaStreamSynchronize(of(stream))); }
   Status create_event(Event& event) noexcept override {
     return taken(cudaEventCreateWithFlags(reinterpret_cast<cudaEvent_t*>(&event), cudaEventDefault));
   }

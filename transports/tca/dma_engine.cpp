@@ -41,7 +41,7 @@ void DmaEngine::copy(const Descriptor& whole, DmaTransfer& transfer) {
   transfer.pending_ = 1;  // so that it does not end while its parts are given out
   const auto& parts = pattern.parts();
   for (unsigned i = 0; i < channels_; ++i)
-    if (parts[i].table.valid()) enqueue(i, transfer, parts[i].table);
+    if (parts[i].table.valid()) enqueue(i, {.transfer = &transfer, .table = parts[i].table});
   --transfer.pending_;
 }
 
@@ -51,18 +51,25 @@ void DmaEngine::forget_patterns() noexcept {
 }
 
 void DmaEngine::run(Chain chain, unsigned channel, DmaTransfer& transfer) {
-  const TableId table = device_.load(chain);
-  transfer.pattern_ = nullptr;
-  transfer.worked_ = true;
-  transfer.pending_ = 0;
-  ++in_flight_;
-  enqueue(channel, transfer, table);
+  run({.transfer = &transfer, .table = device_.load(chain), .unloads = true}, channel);
 }
 
-void DmaEngine::enqueue(unsigned channel, DmaTransfer& transfer, TableId table) noexcept {
-  Part& part = transfer.parts_[channel];
-  part = {&transfer, nullptr, table, 0};
-  ++transfer.pending_;
+void DmaEngine::run(TableId table, unsigned channel, DmaTransfer& transfer) noexcept {
+  run({.transfer = &transfer, .table = table}, channel);
+}
+
+void DmaEngine::run(const Part& part, unsigned channel) noexcept {
+  part.transfer->pattern_ = nullptr;
+  part.transfer->worked_ = true;
+  part.transfer->pending_ = 0;
+  ++in_flight_;
+  enqueue(channel, part);
+}
+
+void DmaEngine::enqueue(unsigned channel, const Part& what) noexcept {
+  Part& part = what.transfer->parts_[channel];
+  part = what;
+  ++part.transfer->pending_;
   Queue& queue = queues_[channel];
   (queue.first == nullptr ? queue.first : queue.last->next) = &part;
   queue.last = &part;
@@ -93,7 +100,7 @@ void DmaEngine::end_part(unsigned channel, bool worked) noexcept {
   queue.first = part.next;
   queue.sequence = 0;
   queue.before = transfer.pattern_;
-  if (transfer.pattern_ == nullptr) device_.unload(part.table);
+  if (part.unloads) device_.unload(part.table);
   transfer.times_ns_[channel] = device_.elapsed_ns(channel);
   transfer.worked_ &= worked;
   if (--transfer.pending_ > 0) return;

@@ -31,6 +31,7 @@ class DmaTransfer {
     Part* next = nullptr;
     TableId table;
     unsigned tries = 0;
+    bool unloads = false;  // the table, when it is over
   };
   std::array<Part, LearnedSplit::kChannelsMax> parts_;
   std::array<std::uint64_t, LearnedSplit::kChannelsMax> times_ns_{};
@@ -66,6 +67,8 @@ class DmaEngine {
   void copy(const Descriptor& whole, DmaTransfer& transfer);
   /// Carries out the chain on one channel, in order, also with what went there before. Nothing of it is kept.
   void run(Chain chain, unsigned channel, DmaTransfer& transfer);
+  /// Likewise a table of the caller's, who unloads it when it is over.
+  void run(TableId table, unsigned channel, DmaTransfer& transfer) noexcept;
   /// Ends transfers, starts others. True when it has done either.
   bool poll() noexcept;
   /// When poll() must be called at the latest, though the device has nothing to tell; ~0: never.
@@ -87,7 +90,8 @@ class DmaEngine {
   };
 
   void forget_patterns() noexcept;
-  void enqueue(unsigned channel, DmaTransfer& transfer, TableId table) noexcept;
+  void run(const Part& part, unsigned channel) noexcept;
+  void enqueue(unsigned channel, const Part& part) noexcept;
   bool start_next(unsigned channel) noexcept;
   bool finish_first(unsigned channel) noexcept;
   void end_part(unsigned channel, bool worked) noexcept;

@@ -1,0 +1,222 @@
+// A program that every rank runs (`coracle run --place process|thread`): puts and gets with memory of GPUs at either
+// end, on the stand-in; of layouts, too. `--messages`: GPUs of peers are reached by messages only. Exit status 0 when
+// all checks of all ranks hold.
+#include <fmt/format.h>
+#include <coracle/coracle.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <random>
+#include <string_view>
+#include <vector>
+
+#include "tests/cuda/fake_cuda.hpp"
+#include "transports/cuda/gpu.hpp"
+
+using namespace coracle;
+
+namespace {
+
+bool by_messages = false;
+
+/// Of this process: ranks that are threads share it, as they would share a driver.
+test::FakeCuda& driver() {
+  static test::FakeMachine machine;
+  static test::FakeCuda cuda(machine);
+  return cuda;
+}
+
+void require(bool holds, std::string_view what) {
+  if (!holds) throw Error(Errc::bad_input, fmt::format("does not hold: {}", what));
+}
+
+using Bytes = std::vector<std::byte>;
+
+Bytes random_bytes(std::mt19937_64& random, std::size_t count) {
+  Bytes bytes(count);
+  std::generate(bytes.begin(), bytes.end(), [&random] { return static_cast<std::byte>(random()); });
+  return bytes;
+}
+
+/// Where bytes can lie at this rank.
+enum class Kind { pageable, segment, device };
+constexpr std::array kKinds{Kind::pageable, Kind::segment, Kind::device};
+
+struct Place {
+  std::span<std::byte> bytes;
+  Remote<std::byte> remote;
+};
+
+/// A rank's memory of all kinds.
+struct Memory {
+  static constexpr std::size_t kBytes = 600'000;
+
+  Memory(Rank& rank, Gpu& gpu)
+      : own(kBytes), segment(rank.allocate<std::byte>(kBytes)), device(gpu.allocate<std::byte>(kBytes)) {}
+  Place of(Kind kind) {
+    if (kind == Kind::pageable) return {own, {}};
+    return kind == Kind::segment ? Place{segment.local(), segment.remote()} : Place{device.local(), device.remote()};
+  }
+
+  Bytes own;
+  Slab<std::byte> segment;
+  DeviceSlab<std::byte> device;
+};
+
+/// Fills any memory of this rank.
+Task<> fill(Rank& self, Place place, std::span<const std::byte> with) {
+  if (place.remote.address().segment == RemoteAddress::kOwnSegment) {
+    std::copy(with.begin(), with.end(), place.bytes.begin());
+    co_return;
+  }
+  co_await self.put(with, place.remote);
+}
+
+Task<Bytes> content(Rank& self, Place place, std::size_t count) {
+  Bytes bytes(count);
+  if (place.remote.address().segment == RemoteAddress::kOwnSegment)
+    std::copy_n(place.bytes.begin(), count, bytes.begin());
+  else
+    co_await self.get(place.remote, std::span(bytes));
+  co_return bytes;
+}
+
+/// Of each kind here to and from each kind at the next rank.
+Task<> transfers(Rank& self, Memory& memory, const std::vector<Remote<std::byte>>& segments,
+                 const std::vector<Remote<std::byte>>& devices, std::size_t count) {
+  std::mt19937_64 random(self.id() + count);
+  const std::uint32_t right = (self.id() + 1) % self.size();
+  for (const Kind here : kKinds) {
+    for (const bool to_device : {false, true}) {
+      const Remote<std::byte> there = to_device ? devices[right] : segments[right];
+      const Kind target = to_device ? Kind::device : Kind::segment;
+      const Bytes sent = random_bytes(random, count);
+      const Bytes poison = random_bytes(random, count + 16);
+      co_await fill(self, memory.of(target), poison);
+      // The source and the target may be the same memory here: each rank puts into the second half of the other's.
+      const Place source = memory.of(here);
+      const std::size_t half = Memory::kBytes / 2;
+      const Place second{source.bytes.subspan(half), source.remote.address().segment == 0
+                                                         ? source.remote
+                                                         : source.remote + static_cast<std::ptrdiff_t>(half)};
+      co_await fill(self, second, sent);
+      co_await self.world().barrier();
+      co_await self.put(second.bytes.first(count), there);
+      // Back from there, into what has been overwritten meanwhile.
+      const Bytes wrong = random_bytes(random, count);
+      co_await fill(self, second, wrong);
+      co_await self.get(there, second.bytes.first(count));
+      require(co_await content(self, second, count) == sent, "a put and a get bring the same bytes back");
+      co_await self.world().barrier();
+      // What lies behind the target is as it was.
+      const Bytes all = co_await content(self, memory.of(target), count + 16);
+      require(std::equal(all.begin() + static_cast<std::ptrdiff_t>(count), all.end(),
+                         poison.begin() + static_cast<std::ptrdiff_t>(count)),
+              "bytes behind a put are untouched");
+      co_await self.world().barrier();
+    }
+  }
+}
+
+/// Tiles of other shapes on both sides; the gaps stay as they are.
+Task<> layouts(Rank& self, Memory& memory, const std::vector<Remote<std::byte>>& segments,
+               const std::vector<Remote<std::byte>>& devices) {
+  std::mt19937_64 random(self.id() + 77);
+  const std::uint32_t right = (self.id() + 1) % self.size();
+  const Layout here = Layout::bytes(48).hvector(2000, 1, 100);
+  const Layout there = Layout::bytes(96).hvector(1000, 1, 130);
+  const Layout whole = Layout::bytes(96'000);
+  constexpr std::size_t kThere = 1000 * 130;
+  constexpr std::size_t kHere = 2000 * 100;
+  for (const Kind kind : kKinds) {
+    for (const bool to_device : {false, true}) {
+      const Kind target = to_device ? Kind::device : Kind::segment;
+      if (kind == target) continue;  // the same memory would be both
+      const Bytes data = random_bytes(random, kHere);
+      const Bytes poison(kThere, std::byte{0xAB});
+      co_await fill(self, memory.of(kind), data);
+      co_await fill(self, memory.of(target), poison);
+      co_await self.world().barrier();
+      const Remote<std::byte> place = to_device ? devices[right] : segments[right];
+      const ScatteredSource source{memory.of(kind).bytes.data(), here};
+      co_await self.put(source, place, there);
+      Bytes packed(static_cast<std::size_t>(whole.size()));
+      const ScatteredTarget target_here{packed.data(), whole};
+      co_await self.get(place, there, 1, target_here);
+      Bytes expected(packed.size());
+      pack({data.data(), here}, 0, expected);
+      require(packed == expected, "a put of a layout and a get of it bring the same bytes back");
+      co_await self.world().barrier();
+      const Bytes landed = co_await content(self, memory.of(target), kThere);
+      for (std::size_t row = 0; row < 1000; ++row)
+        for (std::size_t gap = 96; gap < 130; ++gap)
+          require(landed[row * 130 + gap] == std::byte{0xAB}, "gaps between blocks are untouched");
+      co_await self.world().barrier();
+    }
+  }
+}
+
+Task<> signals(Rank& self, Memory& memory, const std::vector<Remote<std::byte>>& devices) {
+  const Slab<Signal> signal = self.allocate_signals(1);
+  const auto all = co_await self.world().gather_all(signal.remote());
+  const std::uint32_t right = (self.id() + 1) % self.size();
+  const Bytes sent(100'000, static_cast<std::byte>(self.id() + 1));
+  co_await self.put_signal(sent, devices[right], all[right]);
+  co_await self.wait(signal[0], 1);
+  const auto left = static_cast<std::byte>((self.id() + self.size() - 1) % self.size() + 1);
+  const Bytes came = co_await content(self, memory.of(Kind::device), sent.size());
+  require(came == Bytes(sent.size(), left), "who sees the signal sees the bytes on its GPU");
+  co_await self.world().barrier();
+  for (int each = 0; each < 8; ++each)
+    self.put_nbi(std::span(sent).subspan(static_cast<std::size_t>(each) * 1000, 1000), devices[right] + each * 1000);
+  co_await self.nbi_done();
+  co_await self.world().barrier();
+}
+
+template <class Attempt>
+Task<> refused(Errc code, Attempt attempt, std::string_view what) {
+  bool thrown = false;
+  try {
+    co_await attempt();
+  } catch (const Error& error) {
+    thrown = error.code() == code;
+  }
+  require(thrown, what);
+}
+
+Task<> errors(Rank& self, Memory& memory, const std::vector<Remote<std::byte>>& devices) {
+  const std::uint32_t right = (self.id() + 1) % self.size();
+  const std::span<std::byte> source = memory.of(Kind::device).bytes.first(100);
+  const Remote<std::byte> behind = devices[right] + (std::ptrdiff_t{1} << 40);
+  const auto too_far = [&]() -> Task<> { co_await self.put(source, behind); };
+  co_await refused(Errc::out_of_segment, too_far, "a put behind a GPU's segment is refused");
+  const auto add = [&]() -> Task<> { co_await self.fetch_add(devices[right].as<std::uint64_t>(), 1); };
+  co_await refused(Errc::unsupported, add, "an atomic on a GPU's memory is refused");
+}
+
+Task<> app(Rank& self) {
+  GpuOptions options;
+  options.segment_bytes = 1 << 20;
+  options.direct = !by_messages;
+  Gpu& gpu = *co_await Gpu::open(self, driver(), options);
+  Memory memory(self, gpu);
+  const auto segments = co_await self.world().gather_all(memory.segment.remote());
+  const auto devices = co_await self.world().gather_all(memory.device.remote());
+  for (const std::size_t count : {1U, 1000U, 65536U, 65537U, 290'001U})
+    co_await transfers(self, memory, segments, devices, count);
+  co_await layouts(self, memory, segments, devices);
+  co_await signals(self, memory, devices);
+  co_await errors(self, memory, devices);
+  co_await self.world().barrier();
+  for (const std::string& misuse : driver().misuses())
+    throw Error(Errc::bad_input, "the driver was misused: " + misuse);
+  if (self.id() == 0) fmt::print("ok\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  by_messages = argc > 1 && std::string_view(argv[1]) == "--messages";
+  return run(argc, argv, app);
+}

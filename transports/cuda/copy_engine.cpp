@@ -1,0 +1,117 @@
+#include "transports/cuda/copy_engine.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "runtime/assert.hpp"
+#include "runtime/error.hpp"
+
+namespace coracle::cuda {
+namespace {
+
+/// The device gives up by itself what does not come to its end (CudaOptions::stuck_after_ns, and by what it expects): an
+/// engine with a limit of its own would only abort what is large and well.
+constexpr std::uint64_t kLeftToDevice = 86'400'000'000'000;
+
+tca::DmaOptions engine_options(const CopyOptions& options) noexcept {
+  tca::DmaOptions result;
+  result.patterns_max = options.patterns_max;
+  result.channels_max = options.spread_max;
+  result.stall_limit_ns = kLeftToDevice;
+  return result;
+}
+
+}  // namespace
+
+void Copy::begin() {
+  CORACLE_ASSERT(kind_ == Kind::copy || channel_ < engine_.device().rules().channels,
+                 "a {} for channel {} of a device with {}", what(), channel_, engine_.device().rules().channels);
+  switch (kind_) {
+    case Kind::copy:
+      return engine_.engine().copy(whole_, *this);
+    case Kind::chain:
+      return engine_.engine().run(chain_, channel_, *this);
+    case Kind::table:
+      return engine_.engine().run(table_, channel_, *this);
+  }
+}
+
+void Copy::ended(bool worked) noexcept {
+  if (worked) return complete();
+  failure_ = engine_.engine().last_failure();
+  complete({EIO, std::generic_category()});
+}
+
+std::string Copy::subject() const {
+  switch (kind_) {
+    case Kind::copy:
+      return fmt::format("a copy of {} blocks of {} bytes from {} to {}", whole_.count, whole_.block_bytes,
+                         fmt::ptr(whole_.source), fmt::ptr(whole_.target));
+    case Kind::chain:
+      return fmt::format("a chain of {} copies on channel {}", chain_.size(), channel_);
+    default:
+      return fmt::format("table {} on channel {}", table_.number, channel_);
+  }
+}
+
+void Copy::await_resume() const {
+  if (failed()) [[unlikely]]
+    throw Error(outcome(), fmt::format("{} failed: {}", subject(), failure_));
+}
+
+CopyEngine::CopyEngine(EventLoop& loop, CudaApi& api, const CopyOptions& options)
+    : loop_(loop),
+      host_(loop),
+      device_(api, host_, options.device),
+      engine_(device_, loop.clock(), engine_options(options)) {
+  host_.serve(device_);
+  loop_.add_poller(*this);
+}
+
+CopyEngine::~CopyEngine() {
+  CORACLE_ASSERT(!engine_.busy(), "a GPU's copy engines are given up while a coroutine awaits a copy");
+  host_.stop();
+  loop_.remove_poller(*this);
+}
+
+Copy CopyEngine::copy(const tca::Descriptor& what, const std::source_location& where) noexcept {
+  Copy copy(*this, Copy::Kind::copy, "copy", where);
+  copy.whole_ = what;
+  return copy;
+}
+
+Copy CopyEngine::chain(tca::Chain chain, unsigned channel, const std::source_location& where) noexcept {
+  Copy copy(*this, Copy::Kind::chain, "chain of copies", where);
+  copy.chain_ = chain;
+  copy.channel_ = channel;
+  return copy;
+}
+
+Copy CopyEngine::start(tca::TableId table, unsigned channel, const std::source_location& where) noexcept {
+  Copy copy(*this, Copy::Kind::table, "table of copies", where);
+  copy.table_ = table;
+  copy.channel_ = channel;
+  return copy;
+}
+
+bool CopyEngine::poll() noexcept {
+  const bool sleepy = std::exchange(sleepy_, false);
+  return engine_.poll() || (sleepy && worth_spinning());
+}
+
+void CopyEngine::about_to_sleep() noexcept {
+  host_.about_to_sleep();
+  sleepy_ = true;
+}
+
+bool CopyEngine::worth_spinning() const noexcept {
+  if (!engine_.busy() || !loop_.spins()) return false;
+  const std::uint64_t now = loop_.clock().now_ns();
+  for (unsigned i = 0; i < device_.rules().channels; ++i)
+    if (device_.spin_ns(i, now) > 0) return true;
+  return false;
+}
+
+}  // namespace coracle::cuda

@@ -1,0 +1,108 @@
+// CopyEngine: a GPU's copy engines on one event loop, for coroutines: `co_await engine.copy(descriptor);` ends when the
+// bytes are where they belong. A device, the engine that splits copies over its channels, and what lets the loop sleep.
+#pragma once
+
+#include <source_location>
+#include <string>
+
+#include "runtime/waiter.hpp"
+#include "transports/cuda/cuda_device.hpp"
+#include "transports/cuda/loop_host.hpp"
+#include "transports/tca/dma_engine.hpp"
+
+namespace coracle::cuda {
+
+class CopyEngine;
+
+/// What `co_await engine.copy(...)`, chain(...) and start(...) await. Begins when it is awaited, not before. Cancelling
+/// its coroutine does not end it: the engines use the buffers until the copy is over.
+///
+/// Throws Error: bad_input or ENOMEM when the device refuses the copy, with nothing begun; EIO when the device has
+/// failed: then the target holds any bytes, and a device that hangs may still write there, and read the source, until
+/// the engine ends or even after that (see CudaOptions::end_wait_ns).
+class [[nodiscard]] Copy final : public Waiter, private tca::DmaTransfer {
+ public:
+  /// Only before it has been awaited.
+  Copy(Copy&&) noexcept = default;
+
+  bool await_ready() {
+    begin();  // it ends in a later turn of the loop
+    return false;
+  }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> self) noexcept {
+    suspend(self, false);  // not interruptible: see above
+  }
+  void await_resume() const;
+
+ private:
+  friend class CopyEngine;
+  enum class Kind : std::uint8_t { copy, chain, table };
+
+  Copy(CopyEngine& engine, Kind kind, const char* what, const std::source_location& where) noexcept
+      : Waiter(what), engine_(engine), kind_(kind) {
+    awaited_at(where);
+  }
+  void begin();
+  std::string subject() const;
+  void ended(bool worked) noexcept override;
+
+  CopyEngine& engine_;
+  Kind kind_;
+  unsigned channel_ = 0;
+  tca::TableId table_;
+  tca::Descriptor whole_{};
+  tca::Chain chain_;
+  std::string failure_;
+};
+
+struct CopyOptions {
+  CudaOptions device;
+  /// copy() goes over at most so many of the device's channels.
+  unsigned spread_max = tca::LearnedSplit::kChannelsMax;
+  /// Copies whose tables are kept for the next time; at least 1.
+  std::size_t patterns_max = 1024;
+};
+
+/// Loop's thread only. While it has work the loop polls it; what should take up to CudaOptions::spin_max_ns keeps a loop
+/// that may spin from going to sleep.
+class CopyEngine final : private Poller {
+ public:
+  /// `loop` and `api` must outlive it. Throws Error as CudaDevice does.
+  CopyEngine(EventLoop& loop, CudaApi& api, const CopyOptions& options = {});
+  /// No copy may be under way.
+  ~CopyEngine() override;
+  CopyEngine(const CopyEngine&) = delete;
+  CopyEngine& operator=(const CopyEngine&) = delete;
+
+  /// Copies by as many channels as is best (tca::LearnedSplit); parts land in any order.
+  Copy copy(const tca::Descriptor& what,
+            const std::source_location& where = std::source_location::current()) noexcept;
+  /// One channel copies the descriptors, in their order as far as docs/dma.md says, and after all that was given to that
+  /// channel before. `chain` must live until the wait has begun.
+  Copy chain(tca::Chain chain, unsigned channel = 0,
+             const std::source_location& where = std::source_location::current()) noexcept;
+  /// Likewise a table that device().load() has made, and that is unloaded only when it is over: for what is repeated.
+  Copy start(tca::TableId table, unsigned channel = 0,
+             const std::source_location& where = std::source_location::current()) noexcept;
+
+  /// For load, unload, reach().lend, open. Not to be started by itself.
+  CudaDevice& device() noexcept { return device_; }
+  /// For transfers that no coroutine awaits (tca::DmaTransfer): this class polls it.
+  tca::DmaEngine& engine() noexcept { return engine_; }
+  const tca::DmaEngine& engine() const noexcept { return engine_; }
+  bool busy() const noexcept { return engine_.busy(); }
+
+ private:
+  bool poll() noexcept override;
+  void about_to_sleep() noexcept override;
+  bool worth_spinning() const noexcept;
+
+  EventLoop& loop_;
+  LoopHost host_;
+  CudaDevice device_;
+  tca::DmaEngine engine_;
+  bool sleepy_ = false;
+};
+
+}  // namespace coracle::cuda
