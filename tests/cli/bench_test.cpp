@@ -371,6 +371,24 @@ MappedRows mapped_rows(std::vector<std::string> options) {
 
 }  // namespace
 
+TEST_CASE("coracle bench dma --device cuda: measures a GPU, or says why there is none and what to do") {
+  Command info({"info", "--json"});
+  REQUIRE(info.wait() == 0);
+  const auto gpus = nlohmann::json::parse(info.output()).at("gpus").at("cuda");
+  if (gpus.at("available") == true) {
+    std::map<std::string, int> figures;
+    for (const auto& table : tables_of("dma", {"--device", "cuda"}))
+      for (const auto& row : table.at("rows")) ++figures[row.at("details").at("figure").get<std::string>()];
+    for (const char* figure : {"bandwidth", "latency", "rows", "chains"}) CHECK(figures[figure] > 0);
+    return;
+  }
+  Command command({"bench", "dma", "--quick", "--device", "cuda"});
+  CHECK(command.wait() == 1);
+  for (const std::string& part : {std::string("bench dma --device cuda: no GPU can be used: "),
+                                  gpus.at("detail").get<std::string>(), gpus.at("remedy").get<std::string>()})
+    CHECK_MESSAGE(command.errors().find(part) != std::string::npos, command.errors());
+}
+
 TEST_CASE("coracle bench mapped: gets and windows beside mmap in as much memory") {
   for (const std::string& placement : placements()) {
     CAPTURE(placement);
@@ -432,6 +450,10 @@ TEST_CASE("coracle bench: what can't be measured is refused") {
       {{"bench", "put", "--nodes", "3", "-n", "2"}, 2, "--nodes 3: there are only 2 ranks"},
       {{"bench", "put", "--transport", "tcp"}, 2, "--transport: only --nodes 2 and more use one"},
       {{"bench", "put", "--nodes", "2", "--transport", "pigeon"}, 2, "--transport pigeon: must be auto, tcp or verbs"},
+      {{"bench", "put", "--device", "cuda"}, 2, "--device: is only for dma"},
+      {{"bench", "dma", "--device", "cuda:x"}, 2, "--device cuda:x: must be peach2 (its model), cuda or cuda:N"},
+      {{"bench", "all", "--device", "cuda"}, 2, "--device cuda: measure dma by itself"},
+      {{"bench", "dma", "--device", "cuda:1", "--place", "pvas"}, 2, "leave out --place, -n and --nodes"},
       {{"bench", "loop", "--json", "/nonexistent/file"}, 1, "can't write /nonexistent/file"},
   };
   for (const Refusal& refusal : refusals) {

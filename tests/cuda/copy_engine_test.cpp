@@ -1,5 +1,5 @@
-// A CUDA device on an event loop, on the stand-in: coroutines await copies, which end with their bytes or with a reason,
-// also when the loop sleeps meanwhile.
+// A CUDA device on an event loop, on the stand-in: coroutines await copies, which end with their bytes or with a
+// reason, also when the loop sleeps meanwhile.
 #include "transports/cuda/copy_engine.hpp"
 
 #include <doctest/doctest.h>

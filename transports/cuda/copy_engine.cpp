@@ -11,8 +11,8 @@
 namespace coracle::cuda {
 namespace {
 
-/// The device gives up by itself what does not come to its end (CudaOptions::stuck_after_ns, and by what it expects): an
-/// engine with a limit of its own would only abort what is large and well.
+/// The device gives up by itself what does not come to its end (CudaOptions::stuck_after_ns, and by what it expects):
+/// an engine with a limit of its own would only abort what is large and well.
 constexpr std::uint64_t kLeftToDevice = 86'400'000'000'000;
 
 tca::DmaOptions engine_options(const CopyOptions& options) noexcept {
@@ -38,6 +38,16 @@ void Copy::begin() {
   }
 }
 
+/// True: it is over already, since the device has refused it.
+bool Copy::await_ready() noexcept {
+  try {
+    begin();
+  } catch (...) {
+    refusal_ = std::current_exception();
+  }
+  return refusal_ != nullptr;
+}
+
 void Copy::ended(bool worked) noexcept {
   if (worked) return complete();
   failure_ = engine_.engine().last_failure();
@@ -57,6 +67,8 @@ std::string Copy::subject() const {
 }
 
 void Copy::await_resume() const {
+  if (refusal_) [[unlikely]]
+    std::rethrow_exception(refusal_);
   if (failed()) [[unlikely]]
     throw Error(outcome(), fmt::format("{} failed: {}", subject(), failure_));
 }
@@ -76,21 +88,21 @@ CopyEngine::~CopyEngine() {
   loop_.remove_poller(*this);
 }
 
-Copy CopyEngine::copy(const tca::Descriptor& what, const std::source_location& where) noexcept {
-  Copy copy(*this, Copy::Kind::copy, "copy", where);
+Copy CopyEngine::copy(const tca::Descriptor& what) noexcept {
+  Copy copy(*this, Copy::Kind::copy, "copy");
   copy.whole_ = what;
   return copy;
 }
 
-Copy CopyEngine::chain(tca::Chain chain, unsigned channel, const std::source_location& where) noexcept {
-  Copy copy(*this, Copy::Kind::chain, "chain of copies", where);
+Copy CopyEngine::chain(tca::Chain chain, unsigned channel) noexcept {
+  Copy copy(*this, Copy::Kind::chain, "chain of copies");
   copy.chain_ = chain;
   copy.channel_ = channel;
   return copy;
 }
 
-Copy CopyEngine::start(tca::TableId table, unsigned channel, const std::source_location& where) noexcept {
-  Copy copy(*this, Copy::Kind::table, "table of copies", where);
+Copy CopyEngine::start(tca::TableId table, unsigned channel) noexcept {
+  Copy copy(*this, Copy::Kind::table, "table of copies");
   copy.table_ = table;
   copy.channel_ = channel;
   return copy;

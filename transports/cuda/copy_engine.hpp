@@ -2,7 +2,7 @@
 // bytes are where they belong. A device, the engine that splits copies over its channels, and what lets the loop sleep.
 #pragma once
 
-#include <source_location>
+#include <exception>
 #include <string>
 
 #include "runtime/waiter.hpp"
@@ -25,10 +25,7 @@ class [[nodiscard]] Copy final : public Waiter, private tca::DmaTransfer {
   /// Only before it has been awaited.
   Copy(Copy&&) noexcept = default;
 
-  bool await_ready() {
-    begin();  // it ends in a later turn of the loop
-    return false;
-  }
+  bool await_ready() noexcept;
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> self) noexcept {
     suspend(self, false);  // not interruptible: see above
@@ -39,10 +36,7 @@ class [[nodiscard]] Copy final : public Waiter, private tca::DmaTransfer {
   friend class CopyEngine;
   enum class Kind : std::uint8_t { copy, chain, table };
 
-  Copy(CopyEngine& engine, Kind kind, const char* what, const std::source_location& where) noexcept
-      : Waiter(what), engine_(engine), kind_(kind) {
-    awaited_at(where);
-  }
+  Copy(CopyEngine& engine, Kind kind, const char* what) noexcept : Waiter(what), engine_(engine), kind_(kind) {}
   void begin();
   std::string subject() const;
   void ended(bool worked) noexcept override;
@@ -53,6 +47,7 @@ class [[nodiscard]] Copy final : public Waiter, private tca::DmaTransfer {
   tca::TableId table_;
   tca::Descriptor whole_{};
   tca::Chain chain_;
+  std::exception_ptr refusal_;
   std::string failure_;
 };
 
@@ -64,8 +59,8 @@ struct CopyOptions {
   std::size_t patterns_max = 1024;
 };
 
-/// Loop's thread only. While it has work the loop polls it; what should take up to CudaOptions::spin_max_ns keeps a loop
-/// that may spin from going to sleep.
+/// Loop's thread only. While it has work the loop polls it; what should take up to CudaOptions::spin_max_ns keeps a
+/// loop that may spin from going to sleep.
 class CopyEngine final : private Poller {
  public:
   /// `loop` and `api` must outlive it. Throws Error as CudaDevice does.
@@ -76,15 +71,12 @@ class CopyEngine final : private Poller {
   CopyEngine& operator=(const CopyEngine&) = delete;
 
   /// Copies by as many channels as is best (tca::LearnedSplit); parts land in any order.
-  Copy copy(const tca::Descriptor& what,
-            const std::source_location& where = std::source_location::current()) noexcept;
-  /// One channel copies the descriptors, in their order as far as docs/dma.md says, and after all that was given to that
-  /// channel before. `chain` must live until the wait has begun.
-  Copy chain(tca::Chain chain, unsigned channel = 0,
-             const std::source_location& where = std::source_location::current()) noexcept;
+  Copy copy(const tca::Descriptor& what) noexcept;
+  /// One channel copies the descriptors, in their order as far as docs/dma.md says, and after all that was given to
+  /// that channel before. `chain` must live until the wait has begun.
+  Copy chain(tca::Chain chain, unsigned channel = 0) noexcept;
   /// Likewise a table that device().load() has made, and that is unloaded only when it is over: for what is repeated.
-  Copy start(tca::TableId table, unsigned channel = 0,
-             const std::source_location& where = std::source_location::current()) noexcept;
+  Copy start(tca::TableId table, unsigned channel = 0) noexcept;
 
   /// For load, unload, reach().lend, open. Not to be started by itself.
   CudaDevice& device() noexcept { return device_; }

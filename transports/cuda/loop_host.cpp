@@ -8,8 +8,8 @@ void LoopHost::stop() noexcept {
 }
 
 void LoopHost::about_to_sleep() const noexcept {
-  // seq_cst: pairs with ring(): of the loop's announcement and this load, and the addition and the doorbell's load there,
-  // one side sees the other (see Doorbell); and the words that were written before the ring.
+  // seq_cst: pairs with ring(): of the loop's announcement and this load, and the addition and the doorbell's load
+  // there, one side sees the other (see Doorbell); and the words that were written before the ring.
   static_cast<void>(rings_.load(std::memory_order_seq_cst));
 }
 

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string_view>
 
+#include "apps/coracle/bench/gpu.hpp"
 #include "apps/coracle/bench/job.hpp"
 #include "apps/coracle/bench/pagetables_table.hpp"
 #include "apps/coracle/bench/spawn_table.hpp"
@@ -46,6 +47,7 @@ struct BenchWords {
   bench::DdtWords ddt;
   bench::PagesWords pages;
   bench::MappedWords mapped;
+  std::string device = "peach2";
   bool quick = false;
 };
 
@@ -57,6 +59,7 @@ struct BenchOptions {
   RemoteTransport transport = RemoteTransport::automatic;
   bench::Choices choices;
   bench::DdtWords ddt;
+  std::optional<int> gpu;  ///< Of `dma`; none: the model.
 };
 
 [[noreturn]] void wrong(const std::string& what) {
@@ -178,6 +181,19 @@ void check_upa(const BenchWords& words, const BenchOptions& options) {
     wrong(fmt::format("--network: the path is longer than {} characters", JobShape().network_file.size() - 1));
 }
 
+/// A GPU is used by the command itself.
+void set_device(const BenchWords& words, BenchOptions& options) {
+  if (words.device == BenchWords().device) return;
+  check_read("--device", {"dma"}, options);
+  options.gpu = bench::gpu_device(words.device);
+  if (!options.gpu) return;
+  if (options.benchmarks.size() > 1)
+    wrong(fmt::format("--device {}: measure dma by itself: a process that has used a GPU can't start ranks",
+                      words.device));
+  if (!words.placement.empty() || !words.ranks.empty() || words.nodes > 1)
+    wrong(fmt::format("--device {}: the command itself uses the GPU: leave out --place, -n and --nodes", words.device));
+}
+
 BenchOptions options_from(const BenchWords& words) {
   BenchOptions options;
   for (const std::string& name : words.names) select(name, options.benchmarks);
@@ -189,6 +205,7 @@ BenchOptions options_from(const BenchWords& words) {
     for (const std::uint32_t ranks : options.ranks)
       if (ranks < benchmark->ranks_min)
         wrong(fmt::format("-n {}: {} needs at least {} ranks", ranks, benchmark->name, benchmark->ranks_min));
+  set_device(words, options);
   set_nodes(words, options);
   set_choices(words, options);
   set_ddt(words, options);
@@ -239,6 +256,7 @@ bench::Report run_benchmark(const Benchmark& benchmark, const BenchOptions& opti
   if (benchmark.run == bench::bench_spawn) return bench::spawn_table(ranks, options.placement, quick);
   if (benchmark.run == bench::bench_pagetables)
     return bench::pagetables_table(ranks, options.placement, options.choices, quick);
+  if (options.gpu) return bench::measure_real_gpu(*options.gpu, quick);
   bench::Report report;
   for (const std::uint32_t size : ranks) {
     const bench::JobPlan plan{options.placement.value_or(Placement::pvas),
@@ -346,6 +364,8 @@ void add_bench_command(CLI::App& app, int& status) {
       ->delimiter(',');
   command->add_option("--only", words->only, "coll, ddt: only these collectives or patterns, with commas")
       ->delimiter(',');
+  command->add_option("--device", words->device, "dma: peach2 (its model), or a GPU: cuda, cuda:N")
+      ->capture_default_str();
   command->add_flag("--quick", words->quick, "Few and short batches: only shows that it works");
   command->add_option("--json", words->json_file, "Also write the figures to this file");
   command->add_option("--network", words->network_file, "sim: file with the network's model");

@@ -42,7 +42,7 @@ std::span<const Benchmark> benchmarks() {
        bench_pages,
        true},
       {"mapped", "memory on SSD by gets and by ordinary loads, beside mmap in as much memory", bench_mapped, {1}, 1, 0},
-      {"dma", "DMA channels: PEACH2's model, in virtual time", bench_dma, {1}, 1, 0},
+      {"dma", "DMA channels: PEACH2's model, in virtual time; or a GPU (--device)", bench_dma, {1}, 1, 0},
       {"tune",
        "what the choice of collectives must know; kept in a file",
        bench_tune,

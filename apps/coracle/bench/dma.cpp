@@ -1,5 +1,6 @@
 // `coracle bench dma`: PEACH2's model in virtual time: its channels, ping-pong over one to four of them, faces of
 // arrays, and transfers that follow at once. The figures of the paper (IPSJ HPC-156, 2016); see docs/results/tca.md.
+// A GPU is measured by gpu.cpp.
 #include <fmt/format.h>
 
 #include <algorithm>
