@@ -22,7 +22,7 @@ enum class Errc {
   given_up,   ///< A member of the team has ended a collective early, by an error or a time limit: the team is broken.
   truncated,  ///< A message is longer than the buffer it was received into.
   page_lost,  ///< The only current copy of a page of a paged segment was at a node that is lost.
-  page_damaged,  ///< A page read from its file does not match its checksum.
+  page_damaged,   ///< A page read from its file does not match its checksum.
   device_failed,  ///< A GPU, or its driver, has ended a copy with an error; what it was to write holds any bytes.
 };
 

@@ -41,7 +41,7 @@ struct Ledger {
   std::uint64_t additions = 0;
   std::set<std::uint64_t> tickets;  // of additions that succeeded
   std::uint64_t collectives_failed = 0;
-  std::uint64_t stalls = 0;  // tables of boards that were aborted, at ranks that came to their end
+  std::uint64_t stalls = 0;        // tables of boards that were aborted, at ranks that came to their end
   bool signals_are_taken = false;  // by their owner, after the put has succeeded
   std::uint64_t longest_ns = 0;
   std::string fault;
@@ -460,8 +460,8 @@ Totals run_seeds(const Seeds& seeds, const Network& network) {
                to_text(job_of(seed, network).faults));
   }
   MESSAGE(totals.with_losses, " losses at rank 0, ", totals.messages_lost,
-          " accepted messages lost with their receiver, ", totals.collectives_failed,
-          " collectives failed, ", totals.stalls, " tables aborted, longest job ", totals.longest_ns, " ns");
+          " accepted messages lost with their receiver, ", totals.collectives_failed, " collectives failed, ",
+          totals.stalls, " tables aborted, longest job ", totals.longest_ns, " ns");
   return totals;
 }
 

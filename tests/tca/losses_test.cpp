@@ -72,10 +72,10 @@ TEST_CASE("tca: all that waits for a lost peer ends; nothing of stages, buffers 
     for (const std::uint32_t peer : {1U, 2U}) {
       operations.request(peer, counting(), std::span(ordinary).first(100), number);
       std::vector<Operation*>& of_peer = peer == 1 ? lost : good;
-      of_peer.push_back(&operations.put(ordinary, job.place(peer, 0)));                           // waits for a buffer
-      of_peer.push_back(&operations.put(std::span(ordinary).first(3000), job.place(peer, 1)));    // one packet
-      of_peer.push_back(&operations.get(job.place(peer, 0), std::span(back)));                    // an answer
-      of_peer.push_back(&operations.fetch_add(job.place(peer, 1 << 20), 1));                      // the same
+      of_peer.push_back(&operations.put(ordinary, job.place(peer, 0)));                            // waits for a buffer
+      of_peer.push_back(&operations.put(std::span(ordinary).first(3000), job.place(peer, 1)));     // one packet
+      of_peer.push_back(&operations.get(job.place(peer, 0), std::span(back)));                     // an answer
+      of_peer.push_back(&operations.fetch_add(job.place(peer, 1 << 20), 1));                       // the same
       of_peer.push_back(&operations.put_signal({job.memory(0, 0), 512}, job.place(peer, 2 << 20),  // one table
                                                job.place(peer, 3 << 20)));
     }

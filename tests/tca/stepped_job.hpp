@@ -103,8 +103,8 @@ class SteppedJob {
     }
     std::uint64_t next_ns() {
       const bool has_timer = !busy && !loop.timers().empty();
-      return std::min(host.alarm_ns(), has_timer ? std::max(loop.timers().earliest_ns(), host.now_ns() + 1)
-                                                 : ~std::uint64_t{0});
+      return std::min(host.alarm_ns(),
+                      has_timer ? std::max(loop.timers().earliest_ns(), host.now_ns() + 1) : ~std::uint64_t{0});
     }
     SteppedHost host;
     EventLoop loop;
