@@ -1,6 +1,7 @@
 // A program that every rank runs (`coracle run --place process|thread`): puts and gets with memory of GPUs at either
-// end, on the stand-in; of layouts, too. `--messages`: GPUs of peers are reached by messages only. Exit status 0 when
-// all checks of all ranks hold.
+// end, on the stand-in; of layouts, too. `--messages`: GPUs of peers are reached by messages only. `--failing`: a copy
+// ends the device's context. `--refusing`: one rank has no room on its GPU. Exit status 0 when all checks of all ranks
+// hold.
 #include <fmt/format.h>
 #include <coracle/coracle.hpp>
 
@@ -18,12 +19,16 @@ using namespace coracle;
 
 namespace {
 
-bool by_messages = false;
+std::string_view mode;
+
+test::FakeMachine& machine() {
+  static test::FakeMachine machine;
+  return machine;
+}
 
 /// Of this process: ranks that are threads share it, as they would share a driver.
 test::FakeCuda& driver() {
-  static test::FakeMachine machine;
-  static test::FakeCuda cuda(machine);
+  static test::FakeCuda cuda(machine());
   return cuda;
 }
 
@@ -195,11 +200,52 @@ Task<> errors(Rank& self, Memory& memory, const std::vector<Remote<std::byte>>& 
   co_await refused(Errc::unsupported, add, "an atomic on a GPU's memory is refused");
 }
 
+/// What the driver breaks off, and all after it, ends with an error.
+Task<> failures(Rank& self, Gpu& gpu) {
+  const DeviceSlab<std::byte> there = gpu.allocate<std::byte>(200'000);
+  Bytes here(200'000);
+  co_await self.world().barrier();
+  if (self.id() == 0) {
+    test::FakeFaults faults;
+    faults.failing_copies = 1;
+    machine().set(faults);
+    const auto put = [&]() -> Task<> { co_await self.put(here, there.remote()); };
+    co_await refused(Errc::device_failed, put, "a put that the driver breaks off ends with that");
+    const auto get = [&]() -> Task<> { co_await self.get(there.remote(), std::span(here)); };
+    co_await refused(Errc::device_failed, get, "a get from a GPU that has failed ends with that");
+  }
+  co_await self.world().barrier();
+}
+
+/// All ranks hear that one of them has no room.
+Task<> refusals(Rank& self, const GpuOptions& options) {
+  co_await self.world().barrier();
+  if (self.id() == 0) {
+    test::FakeFaults faults;
+    faults.refused_call = "allocate";
+    faults.refusals = 1;
+    faults.refused_with = cuda::kOutOfMemory;
+    machine().set(faults);
+  }
+  co_await self.world().barrier();
+  bool thrown = false;
+  try {
+    co_await Gpu::open(self, driver(), options);
+  } catch (const Error&) {
+    thrown = true;
+  }
+  require(thrown, "no rank opens its GPU when one can't");
+  co_await self.world().barrier();
+  co_await Gpu::open(self, driver(), options);  // now all can
+}
+
 Task<> app(Rank& self) {
   GpuOptions options;
   options.segment_bytes = 1 << 20;
-  options.direct = !by_messages;
+  options.direct = mode != "--messages";
+  if (mode == "--refusing") co_return co_await refusals(self, options);
   Gpu& gpu = *co_await Gpu::open(self, driver(), options);
+  if (mode == "--failing") co_return co_await failures(self, gpu);
   Memory memory(self, gpu);
   const auto segments = co_await self.world().gather_all(memory.segment.remote());
   const auto devices = co_await self.world().gather_all(memory.device.remote());
@@ -217,6 +263,6 @@ Task<> app(Rank& self) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  by_messages = argc > 1 && std::string_view(argv[1]) == "--messages";
+  mode = argc > 1 ? argv[1] : "";
   return run(argc, argv, app);
 }
