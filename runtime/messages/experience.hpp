@@ -29,26 +29,20 @@ class Experience {
   void learn(const MessageKind& kind, std::size_t means, double ns) noexcept;
 
  private:
-  /// Each means is tried so often in a row before one is preferred: the first times find the lines where other means,
-  /// also those of messages the other way, have left them.
-  static constexpr std::uint32_t kTries = 5;
-  /// But no longer once it has taken so many times as long as the best; the first time more may be due to that.
+  /// Each means is tried so often before one is preferred: the first time finds cold caches.
+  static constexpr std::uint32_t kTries = 3;
+  /// But once only if it has taken so many times as long as the best.
   static constexpr double kHopeless = 2;
-  static constexpr double kHopelessAtFirst = 4;
-  /// So many messages go by before another means gets one more chance, of kTries messages.
-  static constexpr std::uint32_t kPatience = 400;
+  /// So many messages go by before another means gets one more chance.
+  static constexpr std::uint32_t kPatience = 200;
   static constexpr std::size_t kEntries = 128;
 
   struct Entry {
     MessageKind kind;
-    std::uint32_t uses = 0;        // since the last chance of another means
-    std::uint32_t chances = 0;     // that have been given
-    std::uint32_t tries_left = 0;  // of `trying`
-    std::size_t trying = 0;
-    std::array<bool, kMeans> tried{};
+    std::uint32_t uses = 0;
+    std::array<std::uint32_t, kMeans> tries{};
     std::array<double, kMeans> ns{};
   };
-  static std::size_t best_of(const Entry& entry) noexcept;
   Entry& entry_of(const MessageKind& kind) noexcept;
 
   std::array<Entry, kEntries> entries_{};
