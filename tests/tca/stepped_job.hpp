@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <utility>
@@ -140,15 +141,14 @@ class Operations {
     return start(operation);
   }
   Operation& get(RemoteAddress source, std::span<std::byte> target) {
-    Operation& operation = *puts_.emplace_back(std::make_unique<Operation>(Operation::Verb::get, "get", source.rank));
+    Operation& operation = puts_.emplace_back(Operation::Verb::get, "get", source.rank);
     operation.local = target.data();
     operation.bytes = target.size();
     operation.remote = source;
     return start(operation);
   }
   Operation& fetch_add(RemoteAddress place, std::uint64_t operand) {
-    Operation& operation =
-        *puts_.emplace_back(std::make_unique<Operation>(Operation::Verb::fetch_add, "fetch_add", place.rank));
+    Operation& operation = puts_.emplace_back(Operation::Verb::fetch_add, "fetch_add", place.rank);
     operation.bytes = operation.width;
     operation.remote = place;
     operation.operand = operand;
@@ -157,7 +157,7 @@ class Operations {
   }
   RequestOperation& request(std::uint32_t peer, HandlerId handler, std::span<const std::byte> payload,
                             std::uint64_t argument) {
-    RequestOperation& operation = *requests_.emplace_back(std::make_unique<RequestOperation>(peer));
+    RequestOperation& operation = requests_.emplace_back(peer);
     operation.header.handler = handler;
     operation.header.argument_count = 1;
     operation.header.arguments[0] = argument;
@@ -169,7 +169,7 @@ class Operations {
 
  private:
   Operation& made_put(std::span<const std::byte> source, RemoteAddress target) {
-    Operation& operation = *puts_.emplace_back(std::make_unique<Operation>(Operation::Verb::put, "put", target.rank));
+    Operation& operation = puts_.emplace_back(Operation::Verb::put, "put", target.rank);
     operation.local = const_cast<std::byte*>(source.data());
     operation.bytes = source.size();
     operation.remote = target;
@@ -181,8 +181,8 @@ class Operations {
   }
 
   TcaTransport& transport_;
-  std::vector<std::unique_ptr<Operation>> puts_;
-  std::vector<std::unique_ptr<RequestOperation>> requests_;
+  std::deque<Operation> puts_;
+  std::deque<RequestOperation> requests_;
 };
 
 }  // namespace coracle::tca
