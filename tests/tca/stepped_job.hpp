@@ -181,8 +181,14 @@ class Operations {
   }
 
   TcaTransport& transport_;
-  std::deque<Operation> puts_;
-  std::deque<RequestOperation> requests_;
+  struct Kept final : Operation {
+    using Operation::Operation;
+  };
+  struct KeptRequest final : RequestOperation {
+    using RequestOperation::RequestOperation;
+  };
+  std::deque<Kept> puts_;
+  std::deque<KeptRequest> requests_;
 };
 
 }  // namespace coracle::tca
