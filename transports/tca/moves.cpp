@@ -236,11 +236,12 @@ void TcaTransport::end_move(Move& done) noexcept {
       send_got(move.cookie, move.peer, false);
     return;
   }
-  const std::byte* end = move.source + move.head + move.body;
   if (move.head > 0)
     send_data(move.operation, move.cookie, move.peer, move.source, move.target, move.head, move.tail == 0);
-  if (move.tail > 0)
-    send_data(move.operation, move.cookie, move.peer, end, move.target + move.head + move.body, move.tail, true);
+  if (move.tail > 0) {
+    const std::uint64_t end = move.head + move.body;
+    send_data(move.operation, move.cookie, move.peer, move.source + end, move.target + end, move.tail, true);
+  }
   if (move.head + move.tail > 0) return;
   if (move.operation == nullptr) return send_got(move.cookie, move.peer, true);
   if (goes_along(*move.operation)) send_signal(*move.operation);
