@@ -65,6 +65,7 @@ Task<> Exchange::put(ScatteredSource source, RemoteAddress origin, const Layout&
   std::copy(encoded.begin(), encoded.end(), payload.begin());
   if (first > 0) pack(source, 0, payload.subspan(encoded.size()));
   const Opening opening{asking.serial, origin, length_of(encoded), count, bytes};
+  std::exception_ptr failure;
   try {
     if (first == bytes) {
       co_await send(rank_, origin.rank, on_put, opening.words(), payload);
@@ -73,7 +74,13 @@ Task<> Exchange::put(ScatteredSource source, RemoteAddress origin, const Layout&
       co_await with_scope(open_and_send, std::ref(out), std::span<const std::byte>(payload), std::cref(opening));
     }
   } catch (const Error& error) {
-    if (error.code() != Errc::peer_lost) throw;  // then the next line says so
+    if (error.code() != Errc::peer_lost) failure = std::current_exception();  // else the wait below says so
+  }
+  if (failure) {
+    // A piece behind any end: the peer forgets the transfer.
+    if (devices != nullptr && !rank_.lost(origin.rank))
+      co_await rank_.request(origin.rank, on_piece, {}, asking.serial, ~std::uint64_t{0});
+    std::rethrow_exception(failure);
   }
   co_await asking.ended;
   if (asking.refused) throw_refused(asking, Extent::of(origin, layout, count));
@@ -238,9 +245,11 @@ void Exchange::on_put(Rank& rank, const Message& message) {
     if (asked.bytes == 0 || (missing == 0 && !on_device)) return message.reply(on_done, {}, {asked.serial, 0});
     const std::span<const std::byte> data = std::exchange(asked.data, {});
     const std::uint64_t serial = asked.serial;
+    std::optional<DeviceBuffer> buffer;  // first: where there is none, nothing is begun
+    if (on_device && !data.empty()) buffer.emplace(exchange.buffered(data));
     const std::pair key(message.source(), serial);
     exchange.incoming_.insert_or_assign(key, Incoming{std::move(asked), missing, ++exchange.incoming_number_});
-    if (on_device && !data.empty()) exchange.land(message.source(), serial, data, 0);
+    if (buffer) exchange.land(message.source(), serial, 0, data.size(), std::move(*buffer));
   } catch (const std::exception&) {  // malformed, or beyond our memory
     refuse(message, on_done, Errc::bad_input);
   }
@@ -264,7 +273,8 @@ void Exchange::on_piece(Rank& rank, const Message& message) {
   missing -= data.size();
   if (Accelerator::holds(asked.extent.low)) {
     try {
-      if (!data.empty()) exchange.land(message.source(), message.argument(0), data, position);
+      if (!data.empty())
+        exchange.land(message.source(), message.argument(0), position, data.size(), exchange.buffered(data));
     } catch (const std::exception&) {  // no memory for a buffer
       exchange.incoming_.erase({message.source(), message.argument(0)});
       refuse(message, on_done, Errc::bad_input);
@@ -336,10 +346,10 @@ DeviceBuffer Exchange::buffered(std::span<const std::byte> data) const {
 }
 
 /// Of a put of a peer, of which `incoming_` knows.
-void Exchange::land(std::uint32_t peer, std::uint64_t serial, std::span<const std::byte> data, std::uint64_t position) {
-  DeviceBuffer buffer = buffered(data);
+void Exchange::land(std::uint32_t peer, std::uint64_t serial, std::uint64_t position, std::size_t bytes,
+                    DeviceBuffer data) {
   ++incoming_.at({peer, serial}).landing;
-  rank_.service().spawn(land_put(peer, serial, position, data.size(), std::move(buffer)));
+  rank_.service().spawn(land_put(peer, serial, position, bytes, std::move(data)));
 }
 
 Task<> Exchange::land_put(std::uint32_t peer, std::uint64_t serial, std::uint64_t position, std::size_t bytes,

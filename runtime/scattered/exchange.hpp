@@ -84,7 +84,7 @@ class Exchange final : private LossWatch {
   Task<> serve_get(std::uint32_t peer, Asked asked);
   DeviceTransfers* devices_of(const void* origin, const Layout& layout, std::uint64_t count) const;
   DeviceBuffer buffered(std::span<const std::byte> data) const;
-  void land(std::uint32_t peer, std::uint64_t serial, std::span<const std::byte> data, std::uint64_t position);
+  void land(std::uint32_t peer, std::uint64_t serial, std::uint64_t position, std::size_t bytes, DeviceBuffer data);
   Task<> land_put(std::uint32_t peer, std::uint64_t serial, std::uint64_t position, std::size_t bytes,
                   DeviceBuffer data);
   Task<> land_got(ScatteredTarget target, std::uint64_t position, std::size_t bytes, DeviceBuffer data);

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/scattered/exchange.hpp"
 #include "tests/cuda/fake_cuda.hpp"
 #include "transports/cuda/gpu.hpp"
 
@@ -204,6 +205,8 @@ Task<> errors(Rank& self, Memory& memory, const std::vector<Remote<std::byte>>& 
 Task<> failures(Rank& self, Gpu& gpu) {
   const DeviceSlab<std::byte> there = gpu.allocate<std::byte>(200'000);
   Bytes here(200'000);
+  const Slab<std::byte> target = self.allocate<std::byte>(200'000);
+  const auto segments = co_await self.world().gather_all(target.remote());
   co_await self.world().barrier();
   if (self.id() == 0) {
     test::FakeFaults faults;
@@ -213,8 +216,12 @@ Task<> failures(Rank& self, Gpu& gpu) {
     co_await refused(Errc::device_failed, put, "a put that the driver breaks off ends with that");
     const auto get = [&]() -> Task<> { co_await self.get(there.remote(), std::span(here)); };
     co_await refused(Errc::device_failed, get, "a get from a GPU that has failed ends with that");
+    const Remote<std::byte> peer = segments[1];
+    const auto far = [&]() -> Task<> { co_await self.put(there.local(), peer); };
+    co_await refused(Errc::device_failed, far, "a put from a GPU that has failed ends with that");
   }
   co_await self.world().barrier();
+  require(self.local<scattered::Exchange>().incoming() == 0, "a put that has failed leaves nothing at its target");
 }
 
 /// All ranks hear that one of them has no room.
