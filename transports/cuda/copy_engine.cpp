@@ -34,7 +34,7 @@ void Copy::begin() {
     case Kind::chain:
       return engine_.engine().run(chain_, channel_, *this);
     case Kind::table:
-      return engine_.engine().run(table_, channel_, *this);
+      return engine_.engine().run_table(table_, channel_, *this);
   }
 }
 

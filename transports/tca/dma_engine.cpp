@@ -54,7 +54,7 @@ void DmaEngine::run(Chain chain, unsigned channel, DmaTransfer& transfer) {
   run({.transfer = &transfer, .table = device_.load(chain), .unloads = true}, channel);
 }
 
-void DmaEngine::run(TableId table, unsigned channel, DmaTransfer& transfer) noexcept {
+void DmaEngine::run_table(TableId table, unsigned channel, DmaTransfer& transfer) noexcept {
   run({.transfer = &transfer, .table = table}, channel);
 }
 

@@ -68,7 +68,7 @@ class DmaEngine {
   /// Carries out the chain on one channel, in order, also with what went there before. Nothing of it is kept.
   void run(Chain chain, unsigned channel, DmaTransfer& transfer);
   /// Likewise a table of the caller's, who unloads it when it is over.
-  void run(TableId table, unsigned channel, DmaTransfer& transfer) noexcept;
+  void run_table(TableId table, unsigned channel, DmaTransfer& transfer) noexcept;
   /// Ends transfers, starts others. True when it has done either.
   bool poll() noexcept;
   /// When poll() must be called at the latest, though the device has nothing to tell; ~0: never.
