@@ -23,27 +23,44 @@ class Experience {
  public:
   static constexpr std::size_t kMeans = 3;
 
-  /// One of the first `count` means to use now. `expected`: what a model says; it is used first.
+  /// One of the first `count` means to use now. `expected`: what a model says; it is tried first.
   std::size_t choose(const MessageKind& kind, std::size_t count, std::size_t expected) noexcept;
   /// What it has taken.
   void learn(const MessageKind& kind, std::size_t means, double ns) noexcept;
 
  private:
-  /// Each means is tried so often before one is preferred: the first time finds cold caches.
-  static constexpr std::uint32_t kTries = 3;
-  /// But once only if it has taken so many times as long as the best.
-  static constexpr double kHopeless = 2;
-  /// So many messages go by before another means gets one more chance.
-  static constexpr std::uint32_t kPatience = 200;
+  /// So many messages in a row go by a means that is tried, since each finds the lines where the one before left them:
+  /// the first says nothing of the next. Both ends of a ping-pong do so at the same time, and so see what a means is
+  /// worth in both directions.
+  static constexpr std::uint32_t kTried = 4;
+  /// Two where they take so long: such messages don't fit into caches, and leave little of what was there before.
+  static constexpr std::uint32_t kTriedLong = 2;
+  static constexpr double kLongNs = 200'000;
+  /// But only one if that has taken so many times as long as what is used.
+  static constexpr double kHopeless = 3;
+  /// What is used is left for what takes this part of its time, or less: else they take turns, and each finds the
+  /// lines where the other needs them least.
+  static constexpr double kBetter = 0.92;
+  /// So many messages go by before another means gets one more chance: soon at first, since the first ones found cold
+  /// caches, later seldom.
+  static constexpr std::uint32_t kPatienceAtFirst = 24;
+  static constexpr std::uint32_t kPatience = 384;
   static constexpr std::size_t kEntries = 128;
+  static constexpr std::uint8_t kNone = kMeans;
 
   struct Entry {
     MessageKind kind;
     std::uint32_t uses = 0;
-    std::array<std::uint32_t, kMeans> tries{};
-    std::array<double, kMeans> ns{};
+    std::uint8_t used = kNone;
+    std::uint8_t tried = kNone;
+    std::uint8_t samples = 0;  // of what is tried
+    std::array<double, kTried> sampled_ns{};
+    std::array<double, kMeans> ns{};  // 0: not known
   };
   Entry& entry_of(const MessageKind& kind) noexcept;
+  /// What is to be tried now, or kNone.
+  static std::uint8_t next_trial(const Entry& entry, std::size_t count, std::size_t expected) noexcept;
+  static void end_trial(Entry& entry) noexcept;
 
   std::array<Entry, kEntries> entries_{};
 };

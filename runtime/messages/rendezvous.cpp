@@ -12,10 +12,12 @@
 namespace coracle {
 namespace {
 
-/// Bytes of a piece: so that the receiver copies one while the sender packs the next.
+/// Bytes of a piece: so that the receiver copies one while the sender packs the next, and waits for little at first.
 std::size_t piece_bytes(std::size_t bytes) noexcept {
-  constexpr std::size_t kLeast = 4096;
-  return std::clamp(bytes / 4 / kLeast * kLeast, kLeast, Stage::kSlotBytes);
+  constexpr std::size_t kUnit = 4096;
+  constexpr std::size_t kShort = 4 * kUnit;  // shorter ones cost more messages than they gain
+  const std::size_t part = std::min(bytes / 4, std::max(bytes / 8, kShort));
+  return std::clamp(part / kUnit * kUnit, kUnit, Stage::kSlotBytes);
 }
 
 }  // namespace
