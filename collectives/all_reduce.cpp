@@ -8,6 +8,7 @@
 #include "collectives/between/between.hpp"
 #include "collectives/blocks.hpp"
 #include "collectives/exchange_small.hpp"
+#include "collectives/host_memory.hpp"
 #include "collectives/mates.hpp"
 #include "collectives/reduce_within.hpp"
 
@@ -134,6 +135,7 @@ Task<> all_reduce_by_levels(Team& team, std::span<std::byte> values, Reduction r
 }  // namespace
 
 Task<> all_reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, Algorithm algorithm) {
+  if (on_device(team, values)) return refuse_device(team, "all_reduce");
   if (team.size() > 1 && suits_exchange(team, values.size())) return all_reduce_by_exchange(team, values, reduction);
   return all_reduce_by_levels(team, values, reduction, algorithm);
 }

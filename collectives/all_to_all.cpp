@@ -8,6 +8,7 @@
 
 #include "collectives/between/between.hpp"
 #include "collectives/exchange_small.hpp"
+#include "collectives/host_memory.hpp"
 #include "collectives/mates.hpp"
 #include "runtime/combinators.hpp"
 
@@ -104,6 +105,7 @@ bool exchanges_at_once(Team& team, std::size_t bytes) {
 
 Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks source_blocks,
                         std::span<std::byte> target, Blocks target_blocks, bool same_size, Algorithm algorithm) {
+  if (on_device(team, source, target)) return refuse_device(team, "all_to_all");
   if (same_size && target.size() == source.size() && exchanges_at_once(team, source.size()))
     return all_to_all_by_exchange(team, source, target);
   return all_to_all_by_board(team, source, std::move(source_blocks), target, std::move(target_blocks), same_size,

@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "collectives/all_to_all.hpp"
+#include "collectives/host_memory.hpp"
 #include "collectives/mates.hpp"
 #include "collectives/scattered_blocks.hpp"
 #include "collectives/scratch.hpp"
 #include "collectives/sizes.hpp"
+#include "runtime/scattered/device_transfers.hpp"
 #include "runtime/team.hpp"
 
 namespace coracle {
@@ -123,8 +125,20 @@ void check(const Team& team, const SourceBlocks& source, const TargetBlocks& tar
                  source.bytes_of(own), target.bytes_of(own));
 }
 
+template <class Scattered>
+bool any_on_device(const Team& team, const ScatteredBlocks<Scattered>& blocks) {
+  const DeviceTransfers* devices = team.rank().core().device_transfers();
+  if (devices == nullptr) return false;
+  for (std::uint32_t member = 0; member < blocks.members(); ++member) {
+    const Scattered block = blocks.of(member);
+    if (blocks.bytes_of(member) > 0 && devices->on_device(block.origin, block.layout, block.count)) return true;
+  }
+  return false;
+}
+
 Task<> exchange(Team& team, SourceBlocks source, TargetBlocks target) {
   check(team, source, target);
+  if (any_on_device(team, source) || any_on_device(team, target)) return refuse_device(team, "all_to_all");
   const bool shares_addresses = team.nodes().count() == 1 && Mates::can_lend(team);
   const bool small = source.alike() && exchanges_at_once(team, source.bytes_of(0) * team.size());
   return shares_addresses && !small ? all_to_all_straight(team, source, target) : copy_packed(team, source, target);

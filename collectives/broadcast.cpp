@@ -10,6 +10,7 @@
 #include "collectives/broadcast_model.hpp"
 #include "collectives/broadcast_schedule.hpp"
 #include "collectives/broadcast_within.hpp"
+#include "collectives/host_memory.hpp"
 #include "collectives/mailbox.hpp"
 #include "collectives/sizes.hpp"
 #include "runtime/combinators.hpp"
@@ -216,6 +217,7 @@ Task<> broadcast_over_nodes(Team& team, std::span<std::byte> data, std::uint32_t
 
 Task<> broadcast_bytes(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice) {
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
+  if (on_device(team, data)) return refuse_device(team, "broadcast");
   if (team.nodes().count() != 1 || team.size() == 1) return broadcast_over_nodes(team, data, root, choice);
   if (data.size() <= staged_bytes_max(team, team.board())) return broadcast_short_on_node(team, data, root);
   return broadcast_long_on_node(team, data, root, choice);

@@ -7,6 +7,7 @@
 
 #include "collectives/between/between.hpp"
 #include "collectives/gather_within.hpp"
+#include "collectives/host_memory.hpp"
 #include "collectives/mates.hpp"
 #include "collectives/packed.hpp"
 #include "collectives/scratch.hpp"
@@ -73,6 +74,7 @@ Task<> gather_two_levels(Team& team, std::uint64_t sequence, std::span<const std
 Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, std::uint32_t root,
                     Algorithm algorithm) {
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
+  if (on_device(team, mine, all)) co_return co_await refuse_device(team, "gather");
   team.check_whole("gather");
   const Blocks blocks(team.size(), mine.size());
   if (team.index() == root) check_blocks("gather", blocks, team.size(), all.size());
@@ -95,6 +97,7 @@ Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::
 Task<> gather_v_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
                       std::uint32_t root) {
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
+  if (on_device(team, mine, all)) co_return co_await refuse_device(team, "gather_v");
   team.check_whole("gather_v");
   if (team.index() == root) {
     check_blocks("gather_v", blocks, team.size(), all.size());

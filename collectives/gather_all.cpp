@@ -6,6 +6,7 @@
 
 #include "collectives/between/between.hpp"
 #include "collectives/gather_within.hpp"
+#include "collectives/host_memory.hpp"
 #include "collectives/mates.hpp"
 #include "collectives/packed.hpp"
 #include "collectives/scratch.hpp"
@@ -86,6 +87,7 @@ Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<s
                         Algorithm algorithm) {
   check_blocks("gather_all", blocks, team.size(), all.size());
   check_block("gather_all", blocks, team.index(), mine.size());
+  if (on_device(team, mine, all)) co_return co_await refuse_device(team, "gather_all");
   team.check_whole("gather_all");
   const Participation participation(team);
   const std::uint64_t sequence = participation.sequence();

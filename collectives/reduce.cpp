@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "collectives/between/between.hpp"
+#include "collectives/host_memory.hpp"
 #include "collectives/mates.hpp"
 #include "collectives/reduce_within.hpp"
 #include "collectives/scratch.hpp"
@@ -38,6 +39,7 @@ Task<> reduce_between(Group group, std::span<std::byte> values, const Reduction&
 Task<> reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, std::uint32_t root,
                     Algorithm algorithm) {
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
+  if (on_device(team, values)) co_return co_await refuse_device(team, "reduce");
   team.check_whole("reduce");
   if (team.size() == 1) co_return;
   const Participation participation(team);

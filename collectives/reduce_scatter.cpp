@@ -7,6 +7,7 @@
 
 #include "collectives/between/between.hpp"
 #include "collectives/gather_within.hpp"
+#include "collectives/host_memory.hpp"
 #include "collectives/mates.hpp"
 #include "collectives/packed.hpp"
 #include "collectives/reduce_within.hpp"
@@ -70,6 +71,7 @@ Task<> reduce_scatter_bytes(Team& team, std::span<const std::byte> values, std::
                             Reduction reduction, Algorithm algorithm) {
   check_blocks("reduce_scatter", blocks, team.size(), values.size());
   check_block("reduce_scatter", blocks, team.index(), mine.size());
+  if (on_device(team, values, mine)) co_return co_await refuse_device(team, "reduce_scatter");
   team.check_whole("reduce_scatter");
   const Participation participation(team);
   const std::uint64_t sequence = participation.sequence();

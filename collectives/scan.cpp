@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "collectives/between/between.hpp"
+#include "collectives/host_memory.hpp"
 #include "collectives/mates.hpp"
 #include "collectives/scratch.hpp"
 
@@ -106,6 +107,7 @@ Task<> exclusive_scan(Team& team, std::span<const std::byte> values, std::span<s
 }  // namespace
 
 Task<> scan_bytes(Team& team, std::span<std::byte> values, Reduction reduction, const std::byte* first) {
+  if (on_device(team, values)) co_return co_await refuse_device(team, "scan");
   team.check_whole("scan");
   const Scratch before(values.size());
   co_await exclusive_scan(team, values, before.span(), reduction);

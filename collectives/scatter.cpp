@@ -7,6 +7,7 @@
 
 #include "collectives/between/between.hpp"
 #include "collectives/gather_within.hpp"
+#include "collectives/host_memory.hpp"
 #include "collectives/mailbox.hpp"
 #include "collectives/mates.hpp"
 #include "collectives/packed.hpp"
@@ -70,6 +71,7 @@ bool goes_straight(const Group& nodes, const Blocks& blocks) {
 Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::byte> mine, std::uint32_t root,
                      Algorithm algorithm) {
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
+  if (on_device(team, mine, all)) co_return co_await refuse_device(team, "scatter");
   team.check_whole("scatter");
   const Blocks blocks(team.size(), mine.size());
   if (team.index() == root) check_blocks("scatter", blocks, team.size(), all.size());
@@ -96,6 +98,7 @@ Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::
 Task<> scatter_v_bytes(Team& team, std::span<const std::byte> all, Blocks blocks, std::span<std::byte> mine,
                        std::uint32_t root) {
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
+  if (on_device(team, mine, all)) co_return co_await refuse_device(team, "scatter_v");
   team.check_whole("scatter_v");
   if (team.index() == root) {
     check_blocks("scatter_v", blocks, team.size(), all.size());

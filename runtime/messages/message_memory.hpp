@@ -37,6 +37,8 @@ class MessageMemory {
   /// Of what is.
   Scattered scattered() const noexcept { return {origin_, *layout_, count_}; }
   Byte* origin() const noexcept { return origin_; }
+  /// The byte at the lowest address. Throws Error (bad_input) when they lie 2^63 bytes or more apart.
+  const std::byte* lowest() const { return layout_ == nullptr ? origin_ : origin_ + layout_->footprint(count_).low; }
   /// Stands for the layout; null where there is none.
   const void* form() const noexcept { return layout_ == nullptr ? nullptr : layout_->node(); }
   /// Runs of bytes that it consists of.

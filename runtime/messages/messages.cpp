@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "runtime/error.hpp"
+#include "runtime/scattered/device_transfers.hpp"
 
 namespace coracle {
 namespace {
@@ -71,6 +72,16 @@ Messages::~Messages() {
                  message->bytes());
   }
   while (Matcher::Unexpected* message = matcher_.first()) take_out(static_cast<UnexpectedMessage&>(*message));
+}
+
+bool Messages::covered(const std::byte* address) const noexcept {
+  return rank_.core().device_transfers()->covers(address);
+}
+
+void Messages::refuse_device(const char* what) const {
+  throw Error(Errc::unsupported, fmt::format("rank {}: {} does not take a GPU's memory: copy it to host memory first, "
+                                             "and back afterwards (Rank::get and put do)",
+                                             rank_.id(), what));
 }
 
 // --- sending ---

@@ -43,11 +43,13 @@ class Messages {
   Send send(Team& team, const MessageSource& source, std::uint32_t to, std::uint64_t tag) {
     check_member(team, to, "send");
     CORACLE_ASSERT(tag != kAnyTag, "send: kAnyTag is for receives");
+    if (on_device(source)) refuse_device("send");
     return {*this, {team.identity(), team.index(), tag}, source, rank_.core(), team.member(to)};
   }
   /// See Team::recv.
-  Receive receive(Team& team, const MessageTarget& target, std::uint32_t from, std::uint64_t tag) noexcept {
+  Receive receive(Team& team, const MessageTarget& target, std::uint32_t from, std::uint64_t tag) {
     if (from != kAnySource) check_member(team, from, "recv");
+    if (on_device(target)) refuse_device("recv");
     return {*this, team, {team.identity(), from, tag}, target};
   }
   /// See Team::probe.
@@ -91,6 +93,11 @@ class Messages {
     if (source.is_scattered()) return true;
     return has_processes_ && source.bytes() > kPackedBytesMax && needs_copy(peer, source);
   }
+  /// Whether it lies in a GPU's memory, which loads and stores do not reach.
+  template <class Byte>
+  bool on_device(const MessageMemory<Byte>& memory) const {
+    return rank_.core().device_transfers() != nullptr && memory.bytes() > 0 && covered(memory.lowest());
+  }
   /// See TransportTraits; of the transport to the ranks of this node.
   std::size_t copied_bytes_max() const noexcept { return copied_bytes_max_; }
   HandlerId data_handler() const noexcept { return data_handler_; }
@@ -109,6 +116,8 @@ class Messages {
     CORACLE_ASSERT(place < team.size(), "{}: there is no member {} in a team of {}", what, place, team.size());
   }
   std::optional<std::uint32_t> lost_source_of(Team& team, std::uint32_t from);
+  bool covered(const std::byte* address) const noexcept;
+  [[noreturn]] void refuse_device(const char* what) const;
   bool needs_copy(std::uint32_t peer, const MessageSource& source) const noexcept;
   void arrive(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload);
   Task<> tell_room(std::uint32_t peer);

@@ -22,6 +22,8 @@ class DeviceTransfers {
   DeviceTransfers(Rank& rank, Accelerator& accelerator) noexcept : rank_(rank), accelerator_(accelerator) {}
 
   Accelerator& accelerator() noexcept { return accelerator_; }
+  /// See Accelerator::covers.
+  bool covers(const void* address) const noexcept { return accelerator_.covers(address); }
   /// Whether the operation has an end in a GPU's memory.
   bool concerns(const Operation& operation) const noexcept {
     if (operation.bytes > 0 && accelerator_.covers(operation.local)) return true;

@@ -2,91 +2,19 @@
 // end, on the stand-in; of layouts, too. `--messages`: GPUs of peers are reached by messages only. `--failing`: a copy
 // ends the device's context. `--refusing`: one rank has no room on its GPU. Exit status 0 when all checks of all ranks
 // hold.
-#include <fmt/format.h>
-#include <coracle/coracle.hpp>
-
-#include <algorithm>
-#include <array>
-#include <cstring>
-#include <random>
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
 #include "runtime/scattered/exchange.hpp"
-#include "tests/cuda/fake_cuda.hpp"
-#include "transports/cuda/gpu.hpp"
+#include "tests/cuda/gpu_program.hpp"
 
 using namespace coracle;
+using namespace coracle::test;
 
 namespace {
 
 std::string_view mode;
-
-test::FakeMachine& machine() {
-  static test::FakeMachine machine;
-  return machine;
-}
-
-/// Of this process: ranks that are threads share it, as they would share a driver.
-test::FakeCuda& driver() {
-  static test::FakeCuda cuda(machine());
-  return cuda;
-}
-
-void require(bool holds, std::string_view what) {
-  if (!holds) throw Error(Errc::bad_input, fmt::format("does not hold: {}", what));
-}
-
-using Bytes = std::vector<std::byte>;
-
-Bytes random_bytes(std::mt19937_64& random, std::size_t count) {
-  Bytes bytes(count);
-  std::generate(bytes.begin(), bytes.end(), [&random] { return static_cast<std::byte>(random()); });
-  return bytes;
-}
-
-/// Where bytes can lie at this rank.
-enum class Kind { pageable, segment, device };
-constexpr std::array kKinds{Kind::pageable, Kind::segment, Kind::device};
-
-struct Place {
-  std::span<std::byte> bytes;
-  Remote<std::byte> remote;
-};
-
-/// A rank's memory of all kinds.
-struct Memory {
-  static constexpr std::size_t kBytes = 600'000;
-
-  Memory(Rank& rank, Gpu& gpu)
-      : own(kBytes), segment(rank.allocate<std::byte>(kBytes)), device(gpu.allocate<std::byte>(kBytes)) {}
-  Place of(Kind kind) {
-    if (kind == Kind::pageable) return {own, {}};
-    return kind == Kind::segment ? Place{segment.local(), segment.remote()} : Place{device.local(), device.remote()};
-  }
-
-  Bytes own;
-  Slab<std::byte> segment;
-  DeviceSlab<std::byte> device;
-};
-
-/// Fills any memory of this rank.
-Task<> fill(Rank& self, Place place, std::span<const std::byte> with) {
-  if (place.remote.address().segment == RemoteAddress::kOwnSegment) {
-    std::copy(with.begin(), with.end(), place.bytes.begin());
-    co_return;
-  }
-  co_await self.put(with, place.remote);
-}
-
-Task<Bytes> content(Rank& self, Place place, std::size_t count) {
-  Bytes bytes(count);
-  if (place.remote.address().segment == RemoteAddress::kOwnSegment)
-    std::copy_n(place.bytes.begin(), count, bytes.begin());
-  else
-    co_await self.get(place.remote, std::span(bytes));
-  co_return bytes;
-}
 
 /// Of each kind here to and from each kind at the next rank.
 Task<> transfers(Rank& self, Memory& memory, const std::vector<Remote<std::byte>>& segments,
@@ -180,17 +108,6 @@ Task<> signals(Rank& self, Memory& memory, const std::vector<Remote<std::byte>>&
   co_await self.world().barrier();
 }
 
-template <class Attempt>
-Task<> refused(Errc code, Attempt attempt, std::string_view what) {
-  bool thrown = false;
-  try {
-    co_await attempt();
-  } catch (const Error& error) {
-    thrown = error.code() == code;
-  }
-  require(thrown, what);
-}
-
 Task<> errors(Rank& self, Memory& memory, const std::vector<Remote<std::byte>>& devices) {
   const std::uint32_t right = (self.id() + 1) % self.size();
   const std::span<std::byte> source = memory.of(Kind::device).bytes.first(100);
@@ -209,7 +126,7 @@ Task<> failures(Rank& self, Gpu& gpu) {
   const auto segments = co_await self.world().gather_all(target.remote());
   co_await self.world().barrier();
   if (self.id() == 0) {
-    test::FakeFaults faults;
+    FakeFaults faults;
     faults.failing_copies = 1;
     machine().set(faults);
     const auto put = [&]() -> Task<> { co_await self.put(here, there.remote()); };
@@ -228,7 +145,7 @@ Task<> failures(Rank& self, Gpu& gpu) {
 Task<> refusals(Rank& self, const GpuOptions& options) {
   co_await self.world().barrier();
   if (self.id() == 0) {
-    test::FakeFaults faults;
+    FakeFaults faults;
     faults.refused_call = "allocate";
     faults.refusals = 1;
     faults.refused_with = cuda::kOutOfMemory;
@@ -262,8 +179,7 @@ Task<> app(Rank& self) {
   co_await signals(self, memory, devices);
   co_await errors(self, memory, devices);
   co_await self.world().barrier();
-  for (const std::string& misuse : driver().misuses())
-    throw Error(Errc::bad_input, "the driver was misused: " + misuse);
+  require_no_misuse();
   if (self.id() == 0) fmt::print("ok\n");
 }
 

@@ -1,0 +1,23 @@
+// Refusals.
+#include "collectives/host_memory.hpp"
+
+#include <fmt/format.h>
+
+#include "runtime/error.hpp"
+#include "runtime/scattered/device_transfers.hpp"
+
+namespace coracle {
+
+bool on_device(const DeviceTransfers& devices, std::span<const std::byte> bytes) noexcept {
+  return !bytes.empty() && devices.covers(bytes.data());
+}
+
+Task<> refuse_device(Team& team, const char* what) {
+  const Participation participation(team);
+  throw Error(Errc::unsupported, fmt::format("rank {}: {} does not take a GPU's memory: copy it to host memory first, "
+                                             "and back afterwards (Rank::get and put do)",
+                                             team.rank().id(), what));
+  co_return;
+}
+
+}  // namespace coracle

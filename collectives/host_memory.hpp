@@ -1,0 +1,23 @@
+// What collectives do about memory of GPUs, which loads and stores do not reach: they refuse it.
+#pragma once
+
+#include <span>
+
+#include "runtime/rank.hpp"
+#include "runtime/team.hpp"
+
+namespace coracle {
+
+/// Whether any of these bytes, which are one member's, lie in a GPU's memory.
+bool on_device(const DeviceTransfers& devices, std::span<const std::byte> bytes) noexcept;
+
+template <class... Bytes>
+bool on_device(const Team& team, const Bytes&... buffers) noexcept {
+  const DeviceTransfers* devices = team.rank().core().device_transfers();
+  return devices != nullptr && (on_device(*devices, std::span<const std::byte>(buffers)) || ...);
+}
+
+/// Instead of the collective: throws Error (unsupported), and breaks the team, whose other members wait in it.
+Task<> refuse_device(Team& team, const char* what);
+
+}  // namespace coracle

@@ -1,0 +1,101 @@
+// What programs have in common that every rank runs with a GPU on the stand-in: the driver, and memory of all kinds.
+#pragma once
+
+#include <fmt/format.h>
+#include <coracle/coracle.hpp>
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <string_view>
+#include <vector>
+
+#include "tests/cuda/fake_cuda.hpp"
+#include "transports/cuda/gpu.hpp"
+
+namespace coracle::test {
+
+inline FakeMachine& machine() {
+  static FakeMachine machine;
+  return machine;
+}
+
+/// Of this process: ranks that are threads share it, as they would share a driver.
+inline FakeCuda& driver() {
+  static FakeCuda cuda(machine());
+  return cuda;
+}
+
+inline void require(bool holds, std::string_view what) {
+  if (!holds) throw Error(Errc::bad_input, fmt::format("does not hold: {}", what));
+}
+
+inline void require_no_misuse() {
+  for (const std::string& misuse : driver().misuses())
+    throw Error(Errc::bad_input, "the driver was misused: " + misuse);
+}
+
+using Bytes = std::vector<std::byte>;
+
+inline Bytes random_bytes(std::mt19937_64& random, std::size_t count) {
+  Bytes bytes(count);
+  std::generate(bytes.begin(), bytes.end(), [&random] { return static_cast<std::byte>(random()); });
+  return bytes;
+}
+
+/// Where bytes can lie at a rank.
+enum class Kind { pageable, segment, device };
+inline constexpr std::array kKinds{Kind::pageable, Kind::segment, Kind::device};
+
+struct Place {
+  std::span<std::byte> bytes;
+  Remote<std::byte> remote;
+};
+
+/// A rank's memory of all kinds.
+struct Memory {
+  static constexpr std::size_t kBytes = 600'000;
+
+  Memory(Rank& rank, Gpu& gpu)
+      : own(kBytes), segment(rank.allocate<std::byte>(kBytes)), device(gpu.allocate<std::byte>(kBytes)) {}
+  Place of(Kind kind) {
+    if (kind == Kind::pageable) return {own, {}};
+    return kind == Kind::segment ? Place{segment.local(), segment.remote()} : Place{device.local(), device.remote()};
+  }
+
+  Bytes own;
+  Slab<std::byte> segment;
+  DeviceSlab<std::byte> device;
+};
+
+/// Fills any memory of this rank.
+inline Task<> fill(Rank& self, Place place, std::span<const std::byte> with) {
+  if (place.remote.address().segment == RemoteAddress::kOwnSegment) {
+    std::copy(with.begin(), with.end(), place.bytes.begin());
+    co_return;
+  }
+  co_await self.put(with, place.remote);
+}
+
+inline Task<Bytes> content(Rank& self, Place place, std::size_t count) {
+  Bytes bytes(count);
+  if (place.remote.address().segment == RemoteAddress::kOwnSegment)
+    std::copy_n(place.bytes.begin(), count, bytes.begin());
+  else
+    co_await self.get(place.remote, std::span(bytes));
+  co_return bytes;
+}
+
+/// `attempt` must throw an Error with this code.
+template <class Attempt>
+Task<> refused(Errc code, Attempt attempt, std::string_view what) {
+  bool thrown = false;
+  try {
+    co_await attempt();
+  } catch (const Error& error) {
+    thrown = error.code() == code;
+  }
+  require(thrown, what);
+}
+
+}  // namespace coracle::test
