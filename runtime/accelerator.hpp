@@ -45,6 +45,8 @@ class Accelerator {
 
   /// Whether `address` lies in memory that loads and stores do not reach: this GPU's, or what is open of a peer's.
   virtual bool covers(const void* address) const noexcept = 0;
+  /// The same place for all ranks, of an address that this covers().
+  virtual RemoteAddress place_of(const void* address) const noexcept = 0;
   /// Whether the engines read and write these bytes; pins what has been lent to them.
   virtual bool engines_reach(const std::byte* begin, std::size_t bytes) noexcept = 0;
   /// Whether `bytes` at `place`, which holds(), are there: empty, or Errc::out_of_segment, Errc::no_such_peer.
@@ -55,7 +57,7 @@ class Accelerator {
   /// side of each copy a GPU's. `copies` must live until it has ended. Throws Error (device_failed): then the targets
   /// hold any bytes.
   virtual Task<> copy(std::span<const StridedCopy> copies) = 0;
-  /// Throws Error when there is no memory for one.
+  /// Throws Error when there is no memory for one, or the GPU has failed (device_failed).
   virtual DeviceBuffer buffer() = 0;
 
  private:

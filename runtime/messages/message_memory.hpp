@@ -36,6 +36,10 @@ class MessageMemory {
   std::span<Byte> span() const noexcept { return {origin_, bytes_}; }
   /// Of what is.
   Scattered scattered() const noexcept { return {origin_, *layout_, count_}; }
+  /// Of either; `plain` stands for what is not scattered: as many bytes or more.
+  Scattered scattered_or(const Layout& plain) const noexcept {
+    return layout_ == nullptr ? Scattered{origin_, plain} : scattered();
+  }
   Byte* origin() const noexcept { return origin_; }
   /// The byte at the lowest address. Throws Error (bad_input) when they lie 2^63 bytes or more apart.
   const std::byte* lowest() const { return layout_ == nullptr ? origin_ : origin_ + layout_->footprint(count_).low; }

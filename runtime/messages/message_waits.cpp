@@ -53,8 +53,12 @@ bool Receive::await_ready() noexcept {
       accept(there->envelope, there->rank(), there->offer());
       return false;
     }
-    copy(there->envelope, there->rank(), MessageSource(there->payload()));
     messages().count_received(there->rank(), there->bytes());
+    if (on_device_ && lands(there->bytes())) [[unlikely]] {
+      keep(std::move(there));
+      return false;
+    }
+    copy(there->envelope, there->rank(), MessageSource(there->payload()));
     return true;
   }
   const std::optional<std::uint32_t> lost = messages().lost_source(team(), wanted.source);
@@ -76,7 +80,7 @@ void Receive::enter() {
   // again.
   constexpr std::size_t kFetchedMax = 4096;
   const std::size_t bytes = target_.bytes();
-  if (bytes <= kFetchedMax && bytes > messages().copied_bytes_max() && !target_.is_scattered())
+  if (bytes <= kFetchedMax && bytes > messages().copied_bytes_max() && !target_.is_scattered() && !on_device_)
     prefetch_for_writing(target_.span().data(), bytes);
 }
 
@@ -85,7 +89,11 @@ void Receive::retire() noexcept {
 }
 
 void Receive::take() noexcept {
-  messages().rank().service().spawn(messages().take_for(*this, offer_, rank_, target_));
+  Scope& service = messages().rank().service();
+  if (state_ == State::here)
+    service.spawn(messages().land_for(*this, std::move(message_), target_));
+  else
+    service.spawn(messages().take_for(*this, offer_, rank_, target_));
 }
 
 void ProbeWait::enter() {

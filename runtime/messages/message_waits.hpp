@@ -66,8 +66,12 @@ class MessageWait : public Waiter, private LossWatch {
 /// What `co_await team.recv(...)` awaits.
 class [[nodiscard]] Receive final : public MessageWait, public Matcher::Posted {
  public:
-  Receive(Messages& messages, Team& team, const Envelope& envelope, const MessageTarget& target) noexcept
-      : MessageWait(messages, team, envelope.source, "receive"), Posted(envelope), target_(target) {}
+  Receive(Messages& messages, Team& team, const Envelope& envelope, const MessageTarget& target,
+          bool on_device) noexcept
+      : MessageWait(messages, team, envelope.source, "receive"),
+        Posted(envelope),
+        target_(target),
+        on_device_(on_device) {}
 
   /// True when a message was there and has been copied, or none can come.
   bool await_ready() noexcept;
@@ -83,6 +87,11 @@ class [[nodiscard]] Receive final : public MessageWait, public Matcher::Posted {
   /// For the handlers: a message has come, which the matcher has given to this. What is longer than the target is not
   /// copied.
   void deliver(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) noexcept {
+    if (on_device_ && lands(payload.bytes())) [[unlikely]] {
+      keep(UnexpectedMessage::with(envelope, rank, payload));  // it is gone when the handler returns
+      leave();
+      return take();
+    }
     copy(envelope, rank, payload);
     end();
   }
@@ -91,7 +100,7 @@ class [[nodiscard]] Receive final : public MessageWait, public Matcher::Posted {
     leave();
     take();
   }
-  /// For Messages::take_for: the target is filled, or `error` tells why it is not.
+  /// For Messages::take_for and land_for: the target is filled, or `error` tells why it is not.
   void taken(std::exception_ptr error) noexcept {
     error_ = std::move(error);
     complete();
@@ -101,6 +110,7 @@ class [[nodiscard]] Receive final : public MessageWait, public Matcher::Posted {
   enum class State : std::uint8_t {
     open,     ///< It waits for a message.
     offered,  ///< It has one, which is with its sender still.
+    here,     ///< It has one, which is here, and is to be copied to a GPU.
     over,
   };
 
@@ -113,6 +123,12 @@ class [[nodiscard]] Receive final : public MessageWait, public Matcher::Posted {
     if (payload.bytes() <= target_.bytes()) copy_part(target_, payload, 0, payload.bytes());
     note(State::over, envelope, rank, payload.bytes());
   }
+  /// Whether a message that is here has to be copied by engines, if the target is a GPU's.
+  bool lands(std::size_t bytes) const noexcept { return bytes > 0 && bytes <= target_.bytes(); }
+  void keep(UnexpectedMessage::Owner message) noexcept {
+    note(State::here, message->envelope, message->rank(), message->bytes());
+    message_ = std::move(message);
+  }
   void accept(const Envelope& envelope, std::uint32_t rank, const Offer& offer) noexcept {
     offer_ = offer;
     note(State::offered, envelope, rank, offer.bytes);
@@ -122,14 +138,16 @@ class [[nodiscard]] Receive final : public MessageWait, public Matcher::Posted {
     received_ = {envelope.source, envelope.tag, bytes};
     rank_ = rank;
   }
-  /// Has the message fetched.
+  /// Has the message fetched, or copied to a GPU.
   void take() noexcept;
 
   MessageTarget target_;
+  bool on_device_;
   State state_ = State::open;
   std::uint32_t rank_;  // of the sender, once a message is there
   Received received_;
   Offer offer_;
+  UnexpectedMessage::Owner message_;  // one that is here
   std::exception_ptr error_;
 };
 

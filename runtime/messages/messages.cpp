@@ -78,12 +78,6 @@ bool Messages::covered(const std::byte* address) const noexcept {
   return rank_.core().device_transfers()->covers(address);
 }
 
-void Messages::refuse_device(const char* what) const {
-  throw Error(Errc::unsupported, fmt::format("rank {}: {} does not take a GPU's memory: copy it to host memory first, "
-                                             "and back afterwards (Rank::get and put do)",
-                                             rank_.id(), what));
-}
-
 // --- sending ---
 
 bool Messages::needs_copy(std::uint32_t peer, const MessageSource& source) const noexcept {
@@ -228,13 +222,37 @@ Task<> Messages::take_for(Receive& receive, Offer offer, std::uint32_t rank, con
   receive.taken(std::move(failure));
 }
 
+Task<> Messages::land(std::span<const std::byte> payload, const MessageTarget& target) {
+  const Layout source = Layout::bytes(static_cast<std::int64_t>(payload.size()));
+  const Layout plain = Layout::bytes(static_cast<std::int64_t>(target.bytes()));
+  const ScatteredTarget to = target.scattered_or(plain);
+  const ScatteredSource from{payload.data(), source};
+  co_await rank_.core().device_transfers()->copy(to, from, payload.size());
+}
+
+Task<> Messages::land_for(Receive& receive, UnexpectedMessage::Owner message, const MessageTarget& target) {
+  std::exception_ptr failure;
+  try {
+    co_await yield();  // not from inside a handler
+    co_await land(message->payload(), target);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  receive.taken(std::move(failure));
+}
+
 Task<Received> Messages::receive(UnexpectedMessage::Owner message, MessageTarget target) {
   const Received received{message->envelope.source, message->envelope.tag, message->bytes()};
   if (message->is_offer()) {
     co_await rendezvous_.take(message->offer(), message->rank(), target);
   } else {
-    if (received.bytes <= target.bytes()) write_part(target, 0, message->payload());
     count_received(message->rank(), received.bytes);
+    if (received.bytes <= target.bytes()) {
+      if (received.bytes > 0 && on_device(target))
+        co_await land(message->payload(), target);
+      else
+        write_part(target, 0, message->payload());
+    }
   }
   if (received.bytes > target.bytes()) throw_truncated(received, message->rank(), target.bytes());
   co_return received;

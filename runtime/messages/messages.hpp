@@ -43,14 +43,12 @@ class Messages {
   Send send(Team& team, const MessageSource& source, std::uint32_t to, std::uint64_t tag) {
     check_member(team, to, "send");
     CORACLE_ASSERT(tag != kAnyTag, "send: kAnyTag is for receives");
-    if (on_device(source)) refuse_device("send");
     return {*this, {team.identity(), team.index(), tag}, source, rank_.core(), team.member(to)};
   }
   /// See Team::recv.
   Receive receive(Team& team, const MessageTarget& target, std::uint32_t from, std::uint64_t tag) {
     if (from != kAnySource) check_member(team, from, "recv");
-    if (on_device(target)) refuse_device("recv");
-    return {*this, team, {team.identity(), from, tag}, target};
+    return {*this, team, {team.identity(), from, tag}, target, on_device(target)};
   }
   /// See Team::probe.
   std::optional<Received> probe(Team& team, std::uint32_t from, std::uint64_t tag);
@@ -103,6 +101,8 @@ class Messages {
   HandlerId data_handler() const noexcept { return data_handler_; }
   /// Fetches a message for a receive.
   Task<> take_for(Receive& receive, Offer offer, std::uint32_t rank, const MessageTarget& target);
+  /// Copies a message that is here to a receive's memory on a GPU.
+  Task<> land_for(Receive& receive, UnexpectedMessage::Owner message, const MessageTarget& target);
   Rendezvous& rendezvous() noexcept { return rendezvous_; }
   // --- for Rendezvous ---
   static void on_offer(Rank& rank, const Message& message);
@@ -117,7 +117,7 @@ class Messages {
   }
   std::optional<std::uint32_t> lost_source_of(Team& team, std::uint32_t from);
   bool covered(const std::byte* address) const noexcept;
-  [[noreturn]] void refuse_device(const char* what) const;
+  Task<> land(std::span<const std::byte> payload, const MessageTarget& target);
   bool needs_copy(std::uint32_t peer, const MessageSource& source) const noexcept;
   void arrive(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload);
   Task<> tell_room(std::uint32_t peer);
@@ -156,7 +156,8 @@ inline Messages& Team::messages() {
 
 inline bool Send::await_ready() {
   const auto peer = static_cast<std::uint32_t>(request_.peer());
-  const bool at_once = messages_.may_go_at_once(peer, source_.bytes());
+  // What lies on a GPU stays there until the receiver says where it is to go.
+  const bool at_once = !messages_.on_device(source_) && messages_.may_go_at_once(peer, source_.bytes());
   if (at_once && !messages_.needs_buffer(peer, source_)) [[likely]]
     return request_.await_ready();
   return begin(peer, at_once);

@@ -8,6 +8,7 @@
 #include "runtime/error.hpp"
 #include "runtime/messages/messages.hpp"
 #include "runtime/rank.hpp"
+#include "runtime/scattered/device_transfers.hpp"
 
 namespace coracle {
 namespace {
@@ -40,10 +41,12 @@ bool Rendezvous::shares_addresses(std::uint32_t peer) const noexcept {
 Task<> Rendezvous::offer(Envelope envelope, MessageSource source, std::uint32_t peer) {
   const std::uint64_t serial = ++serial_;
   Offered offered(rank_.core(), peer, *this, serial, source);
-  // What is scattered goes to other nodes in pieces, which this rank sends.
-  const Loan loan(rank_.core().lent(), source.is_scattered() ? std::span<const std::byte>() : source.span());
   std::vector<std::byte> layout;
   const Offer offer = describe(offered, peer, layout);
+  // What is scattered goes to other nodes in pieces, which this rank sends; of what is on a GPU they need the layout.
+  const Loan loan(rank_.core().lent(), offer.on_device()       ? std::span<const std::byte>(layout)
+                                       : source.is_scattered() ? std::span<const std::byte>()
+                                                               : source.span());
   offered_.emplace(serial, &offered);
   std::exception_ptr failure;
   try {
@@ -55,7 +58,11 @@ Task<> Rendezvous::offer(Envelope envelope, MessageSource source, std::uint32_t 
   }
   offered_.erase(serial);
   if (failure) std::rethrow_exception(failure);
-  if (offered.withdrawn) co_await yield();  // throws: it was cancelled
+  if (offered.end == End::withdrawn) co_await yield();  // throws: it was cancelled
+  if (offered.end == End::failed)
+    throw Error::of_operation(Errc::device_failed, "send", static_cast<int>(rank_.id()), static_cast<int>(peer),
+                              "a GPU that the message lies on, or should go to, has failed: the receiver's error tells "
+                              "more");
 }
 
 Offer Rendezvous::describe(Offered& offered, std::uint32_t peer, std::vector<std::byte>& layout) const {
@@ -67,12 +74,18 @@ Offer Rendezvous::describe(Offered& offered, std::uint32_t peer, std::vector<std
   offer.serial = offered.serial;
   offer.address = reinterpret_cast<std::uint64_t>(source.origin());
   if (shares_addresses(peer)) offer.shared = &offered.shared;
+  if (rank_.messages().on_device(source)) {
+    const RemoteAddress lowest = rank_.core().device_transfers()->place_of(source.lowest());
+    offer.device_of = lowest.rank;
+    offer.address = lowest.offset + static_cast<std::uint64_t>(source.origin() - source.lowest());
+  }
   if (!source.is_scattered()) return offer;
   const ScatteredSource scattered = source.scattered();
   offer.count = scattered.count;
-  if (offer.shared != nullptr || !is_beside(peer)) return offer;
-  if (way_ == MessageWay::cma || (way_ == MessageWay::automatic &&
-                                  scattered.layout.size() / scattered.layout.block_count() >= kKernelBlockBytes)) {
+  if (offer.shared != nullptr || (!is_beside(peer) && !offer.on_device())) return offer;
+  if (offer.on_device() || way_ == MessageWay::cma ||
+      (way_ == MessageWay::automatic &&
+       scattered.layout.size() / scattered.layout.block_count() >= kKernelBlockBytes)) {
     layout = scattered.layout.encode();
     offer.layout_address = reinterpret_cast<std::uint64_t>(layout.data());
     offer.layout_bytes = static_cast<std::uint32_t>(layout.size());
@@ -102,12 +115,12 @@ Rendezvous::Offered* Rendezvous::find(std::uint64_t serial, std::uint32_t peer) 
 void Rendezvous::on_taken(Rank& rank, const Message& message) {
   Offered* offered = rank.messages().rendezvous().find(message.argument(0), message.source());
   if (offered == nullptr) return;
-  offered->withdrawn = message.argument(1) != 0;
+  offered->end = static_cast<End>(message.argument(1));
   offered->taken.set();
 }
 
 void Rendezvous::give_back(const Message& message, std::uint64_t serial) {
-  message.reply(on_taken, {}, {serial, 1});
+  message.reply(on_taken, {}, {serial, static_cast<std::uint64_t>(End::withdrawn)});
 }
 
 // --- with the sender's help ---
@@ -139,6 +152,7 @@ void Rendezvous::on_pull(Rank& rank, const Message& message) {
   Rendezvous& mine = rank.messages().rendezvous();
   Offered* offered = mine.find(message.argument(0), message.source());
   if (offered == nullptr) return;
+  offered->is_told = message.argument(2) != 0;
   const std::size_t bytes = offered->shared.source().bytes();
   const std::size_t pieces = (bytes + piece_bytes(bytes) - 1) / piece_bytes(bytes);
   offered->senders = static_cast<int>(std::min<std::size_t>(pieces, kSendersMax));
@@ -158,7 +172,7 @@ Task<> Rendezvous::send_pieces(std::uint64_t serial, std::uint32_t peer, std::ui
       const MessageSource& source = offered->shared.source();
       const std::uint64_t position = offered->next_piece;
       if (position == source.bytes()) {
-        if (--offered->senders == 0) offered->taken.set();
+        if (--offered->senders == 0 && !offered->is_told) offered->taken.set();
         co_return;
       }
       const std::span piece(slot.data(), std::min(piece_bytes(source.bytes()), source.bytes() - position));

@@ -5,7 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
+#include <span>
 #include <system_error>
 #include <unordered_map>
 #include <vector>
@@ -37,8 +39,8 @@ class Rendezvous {
   static void give_back(const Message& message, std::uint64_t serial);
   /// Receiver: fills `target` if the message fits, and lets it go.
   Task<> take(Offer offer, std::uint32_t peer, const MessageTarget& target);
-  /// Receiver: the sender may forget it.
-  Task<> say_taken(std::uint32_t peer, std::uint64_t serial);
+  /// Receiver: the sender may forget it. `failed`: a GPU at either end did.
+  Task<> say_taken(std::uint32_t peer, std::uint64_t serial, bool failed = false);
 
   /// Whether `peer` is another rank whose memory is plain memory here.
   bool shares_addresses(std::uint32_t peer) const noexcept;
@@ -46,6 +48,8 @@ class Rendezvous {
   void fix_way(MessageWay way) noexcept { way_ = way; }
 
  private:
+  /// What the receiver says of a message, when it needs it no more.
+  enum class End : std::uint64_t { received, withdrawn, failed };
   /// A message of this rank that waits to be received.
   struct Offered {
     Offered(RankCore& core, std::uint32_t peer, Rendezvous& of, std::uint64_t number,
@@ -59,16 +63,19 @@ class Rendezvous {
     SharedCopy shared;
     std::uint64_t next_piece = 0;  // where it begins
     int senders = 0;               // of pieces
+    bool is_told = false;          // the receiver says when all pieces have landed
     bool asked_back = false;
-    bool withdrawn = false;
+    End end = End::received;
   };
   /// A message that comes in pieces.
   struct Arriving {
-    Arriving(RankCore& core, std::uint32_t peer, const MessageTarget& to, std::uint64_t all) noexcept
-        : whole(core, "receive", peer), target(to), missing(all) {}
+    Arriving(RankCore& core, std::uint32_t peer, const MessageTarget& to, std::uint64_t all, Scope* lands) noexcept
+        : whole(core, "receive", peer), target(to), missing(all), landings(lands) {}
     PeerEvent whole;
     const MessageTarget& target;
-    std::uint64_t missing;  // bytes
+    std::uint64_t missing;       // bytes
+    Scope* landings;             // of pieces that engines copy to a GPU
+    std::exception_ptr failure;  // why one did not begin
   };
 
   static void on_taken(Rank& rank, const Message& message);
@@ -83,7 +90,7 @@ class Rendezvous {
   Task<> send_pieces(std::uint64_t serial, std::uint32_t peer, std::uint64_t arriving);
 
   /// How an offer is taken.
-  enum class Means { alone, pieces, together, kernel, get };
+  enum class Means { alone, pieces, together, kernel, get, device, pieces_to_device };
   /// Those that one can be taken by, always in the same order for messages of one kind.
   struct Choice {
     std::array<Means, Experience::kMeans> means;
@@ -93,14 +100,19 @@ class Rendezvous {
   Choice choice(const Offer& offer, std::uint32_t peer, const MessageTarget& target) const noexcept;
   Choice choice_between_processes(const Offer& offer, std::uint32_t peer, const MessageTarget& target) const noexcept;
   std::optional<Means> fixed_means(const Offer& offer, std::uint32_t peer) const noexcept;
+  std::optional<Means> device_means(const Offer& offer, const MessageTarget& target) const;
   Task<> take_whole(Offer offer, std::uint32_t peer, const MessageTarget& target, Means& means);
   bool is_beside(std::uint32_t peer) const noexcept;
   Task<> fetch(Means means, Offer offer, std::uint32_t peer, const MessageTarget& target);
   Task<> copy_alone(Offer offer, const MessageTarget& target);
   Task<> copy_together(Offer offer, std::uint32_t peer, const MessageTarget& target);
+  Task<Layout> ask_layout(Offer offer, std::uint32_t peer);
   Task<> copy_by_kernel(Offer offer, std::uint32_t peer, const MessageTarget& target);
   Task<> get_whole(Offer offer, std::uint32_t peer, const MessageTarget& target);
-  Task<> pull(Offer offer, std::uint32_t peer, const MessageTarget& target);
+  Task<> pull(Offer offer, std::uint32_t peer, const MessageTarget& target, Scope* landings = nullptr);
+  Task<> pull_to_device(Offer offer, std::uint32_t peer, const MessageTarget& target);
+  void land(Arriving& arriving, std::uint64_t position, std::span<const std::byte> piece);
+  Task<> copy_by_engines(Offer offer, std::uint32_t peer, const MessageTarget& target);
 
   Rank& rank_;
   Stage stage_;

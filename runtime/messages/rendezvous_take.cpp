@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <new>
 
 #include "runtime/error.hpp"
 #include "runtime/messages/messages.hpp"
@@ -28,15 +29,21 @@ double copy_ns(std::uint64_t bytes, std::uint64_t blocks) noexcept {
 }  // namespace
 
 Task<> Rendezvous::take(Offer offer, std::uint32_t peer, const MessageTarget& target) {
+  const bool by_engines = offer.on_device() || rank_.messages().on_device(target);
   std::exception_ptr failure;
+  bool device_failed = false;
   Means means = Means::alone;
   if (offer.bytes > 0 && offer.bytes <= target.bytes()) {
     bool refused = false;
     try {
       co_await take_whole(offer, peer, target, means);
     } catch (const Error& error) {
-      refused = way_ != MessageWay::cma && is_refused(error.code());
+      refused = !by_engines && way_ != MessageWay::cma && is_refused(error.code());
       if (!refused) failure = std::current_exception();
+      device_failed = by_engines && error.code() != std::errc::operation_canceled;
+    } catch (const std::bad_alloc&) {
+      failure = std::current_exception();
+      device_failed = by_engines;
     }
     if (refused) {
       kernel_refuses_ = true;
@@ -45,14 +52,16 @@ Task<> Rendezvous::take(Offer offer, std::uint32_t peer, const MessageTarget& ta
     }
   }
   // Who has sent all pieces knows by itself.
-  if (means != Means::pieces && !rank_.lost(peer)) co_await say_taken(peer, offer.serial);
+  if (means != Means::pieces && !rank_.lost(peer)) co_await say_taken(peer, offer.serial, device_failed);
   if (failure) std::rethrow_exception(failure);
 }
 
 Task<> Rendezvous::take_whole(Offer offer, std::uint32_t peer, const MessageTarget& target, Means& means) {
   // Of shorter ones looking at the clock would cost too much.
   constexpr double kLearnedFromNs = 1500;
-  if (const std::optional<Means> fixed = fixed_means(offer, peer)) {
+  std::optional<Means> fixed = device_means(offer, target);
+  if (!fixed) fixed = fixed_means(offer, peer);
+  if (fixed) {
     means = *fixed;
     co_return co_await fetch(means, offer, peer, target);
   }
@@ -71,9 +80,10 @@ Task<> Rendezvous::take_whole(Offer offer, std::uint32_t peer, const MessageTarg
   experience_.learn(kind, chosen, static_cast<double>(rank_.loop().exact_now_ns() - start));
 }
 
-Task<> Rendezvous::say_taken(std::uint32_t peer, std::uint64_t serial) {
+Task<> Rendezvous::say_taken(std::uint32_t peer, std::uint64_t serial, bool failed) {
   try {
-    co_await rank_.request(peer, on_taken, {}, serial, 0);
+    co_await rank_.request(peer, on_taken, {}, serial,
+                           static_cast<std::uint64_t>(failed ? End::failed : End::received));
   } catch (const Error& error) {
     if (error.code() != Errc::peer_lost) throw;  // then it waits no longer
   }
@@ -140,6 +150,10 @@ Task<> Rendezvous::fetch(Means means, Offer offer, std::uint32_t peer, const Mes
       return copy_by_kernel(offer, peer, target);
     case Means::get:
       return get_whole(offer, peer, target);
+    case Means::device:
+      return copy_by_engines(offer, peer, target);
+    case Means::pieces_to_device:
+      return pull_to_device(offer, peer, target);
     case Means::pieces:
       break;
   }
@@ -190,18 +204,20 @@ Task<> Rendezvous::get_whole(Offer offer, std::uint32_t peer, const MessageTarge
   co_await rank_.get(there, target.span().first(offer.bytes));
 }
 
-Task<> Rendezvous::pull(Offer offer, std::uint32_t peer, const MessageTarget& target) {
-  Arriving arriving(rank_.core(), peer, target, offer.bytes);
+Task<> Rendezvous::pull(Offer offer, std::uint32_t peer, const MessageTarget& target, Scope* landings) {
+  Arriving arriving(rank_.core(), peer, target, offer.bytes, landings);
   const std::uint64_t number = ++arrivals_;
+  const std::uint64_t tells = landings != nullptr ? 1 : 0;
   arriving_.emplace(number, &arriving);
   std::exception_ptr failure;
   try {
-    co_await rank_.request(peer, on_pull, {}, offer.serial, number);
+    co_await rank_.request(peer, on_pull, {}, offer.serial, number, tells);
     co_await arriving.whole;
   } catch (...) {
     failure = std::current_exception();
   }
   arriving_.erase(number);
+  if (!failure) failure = arriving.failure;
   if (failure) std::rethrow_exception(failure);
 }
 
@@ -215,7 +231,10 @@ void Rendezvous::on_piece(Rank& rank, const Message& message) {
   CORACLE_ASSERT(piece.size() <= arriving.missing && message.argument(1) + piece.size() <= arriving.target.bytes(),
                  "a piece of {} bytes from rank {}, of which {} are missing", piece.size(), message.source(),
                  arriving.missing);
-  write_part(arriving.target, message.argument(1), piece);
+  if (arriving.landings == nullptr)
+    write_part(arriving.target, message.argument(1), piece);
+  else
+    mine.land(arriving, message.argument(1), piece);
   arriving.missing -= piece.size();
   if (arriving.missing == 0) arriving.whole.set();
 }

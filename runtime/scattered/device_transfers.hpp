@@ -24,6 +24,7 @@ class DeviceTransfers {
   Accelerator& accelerator() noexcept { return accelerator_; }
   /// See Accelerator::covers.
   bool covers(const void* address) const noexcept { return accelerator_.covers(address); }
+  RemoteAddress place_of(const void* address) const noexcept { return accelerator_.place_of(address); }
   /// Whether the operation has an end in a GPU's memory.
   bool concerns(const Operation& operation) const noexcept {
     if (operation.bytes > 0 && accelerator_.covers(operation.local)) return true;
@@ -39,6 +40,9 @@ class DeviceTransfers {
   /// Throws Error.
   Task<> transfer(Operation::Verb verb, ScatteredTarget local, RemoteAddress origin, const Layout& layout,
                   std::uint64_t count, std::uint64_t bytes);
+  /// The first `bytes`, which both sides have, of memory of this address space of which at least one side is a GPU's
+  /// that this rank reaches. As above.
+  Task<> copy(ScatteredTarget target, ScatteredSource source, std::uint64_t bytes);
   /// Why the last operation that failed has failed.
   const std::string& last_failure() const noexcept { return last_failure_; }
 
@@ -52,7 +56,6 @@ class DeviceTransfers {
   struct Staged;
 
   Task<> carry_out(Operation& operation);
-  Task<> copy(ScatteredTarget target, ScatteredSource source, std::uint64_t bytes);
   Task<> copy_runs(ScatteredTarget target, std::uint64_t target_position, ScatteredSource source,
                    std::uint64_t source_position, std::uint64_t bytes);
   static Task<> stage_all(Scope& scope, Staged& staged);

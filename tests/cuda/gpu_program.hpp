@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <random>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -89,13 +90,14 @@ inline Task<Bytes> content(Rank& self, Place place, std::size_t count) {
 /// `attempt` must throw an Error with this code.
 template <class Attempt>
 Task<> refused(Errc code, Attempt attempt, std::string_view what) {
-  bool thrown = false;
+  std::string thrown = "nothing";
   try {
     co_await attempt();
   } catch (const Error& error) {
-    thrown = error.code() == code;
+    if (error.code() == code) co_return;
+    thrown = error.what();
   }
-  require(thrown, what);
+  throw Error(Errc::bad_input, fmt::format("does not hold: {}; thrown was: {}", what, thrown));
 }
 
 }  // namespace coracle::test

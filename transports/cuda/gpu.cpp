@@ -96,7 +96,7 @@ void Gpu::meet(const std::vector<Offered>& all) {
     Segment& segment = segments_[peer];
     segment.bytes = all[peer].bytes;
     segment.begin = peer == rank_.id() ? memory_.data() : open_peer(peer, all[peer]);
-    if (segment.begin != nullptr) ranges_.push_back({segment.begin, segment.begin + segment.bytes});
+    if (segment.begin != nullptr) ranges_.push_back({segment.begin, segment.begin + segment.bytes, peer});
   }
   std::sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
   lend_host_memory();
@@ -135,12 +135,19 @@ std::uint64_t Gpu::allocate_bytes(std::size_t bytes) {
                           bytes, rank_.id(), heap_.used_bytes(), heap_.capacity_bytes()));
 }
 
-bool Gpu::covers(const void* address) const noexcept {
+/// Null when it lies in none.
+const Gpu::Range* Gpu::range_of(const void* address) const noexcept {
   const auto* place = static_cast<const std::byte*>(address);
-  if (ranges_.empty() || place < ranges_.front().begin || place >= ranges_.back().end) return false;
+  if (ranges_.empty() || place < ranges_.front().begin || place >= ranges_.back().end) return nullptr;
   const auto after = std::upper_bound(ranges_.begin(), ranges_.end(), place,
                                       [](const std::byte* sought, const Range& range) { return sought < range.begin; });
-  return after != ranges_.begin() && place < std::prev(after)->end;
+  const bool inside = after != ranges_.begin() && place < std::prev(after)->end;
+  return inside ? &*std::prev(after) : nullptr;
+}
+
+RemoteAddress Gpu::place_of(const void* address) const noexcept {
+  const Range& range = *range_of(address);
+  return {static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - range.begin), range.rank, kSegment};
 }
 
 bool Gpu::engines_reach(const std::byte* begin, std::size_t bytes) noexcept {
@@ -175,9 +182,18 @@ Task<> Gpu::copy(std::span<const StridedCopy> copies) {
   if (!failure.empty()) throw Error(Errc::device_failed, failure);
 }
 
+cuda::PinnedMemory Gpu::pin_buffers() {
+  try {
+    return cuda::allocate_pinned(api_, kBuffersAtOnce * DeviceBuffer::kBytes);
+  } catch (const Error& error) {
+    if (error.code() != std::errc::io_error) throw;
+    throw Error(Errc::device_failed, error.what());  // it lacks no memory: it is the context that has ended
+  }
+}
+
 DeviceBuffer Gpu::buffer() {
   if (free_buffers_.empty()) {
-    pinned_.push_back(cuda::allocate_pinned(api_, kBuffersAtOnce * DeviceBuffer::kBytes));
+    pinned_.push_back(pin_buffers());
     free_buffers_.reserve(pinned_.size() * kBuffersAtOnce);  // so that giving back never fails
     for (std::size_t i = 0; i < kBuffersAtOnce; ++i)
       free_buffers_.push_back(pinned_.back().data() + i * DeviceBuffer::kBytes);

@@ -99,6 +99,7 @@ class Gpu final : private Accelerator {
   struct Range {
     const std::byte* begin;
     const std::byte* end;
+    std::uint32_t rank;
   };
 
   static Task<Gpu*> open(Rank& rank, cuda::CudaApi* api, GpuOptions options);
@@ -111,8 +112,11 @@ class Gpu final : private Accelerator {
   std::byte* open_peer(std::uint32_t peer, const Offered& offered);
   void lend_host_memory();
   std::uint64_t allocate_bytes(std::size_t bytes);
+  cuda::PinnedMemory pin_buffers();
+  const Range* range_of(const void* address) const noexcept;
 
-  bool covers(const void* address) const noexcept override;
+  bool covers(const void* address) const noexcept override { return range_of(address) != nullptr; }
+  RemoteAddress place_of(const void* address) const noexcept override;
   bool engines_reach(const std::byte* begin, std::size_t bytes) noexcept override;
   std::error_code check(const RemoteAddress& place, std::size_t bytes) const noexcept override;
   std::byte* reach(const RemoteAddress& place) const noexcept override;

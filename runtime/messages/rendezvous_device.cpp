@@ -1,0 +1,90 @@
+// Rendezvous with a GPU's memory at either end: its engines copy. What lies on a GPU is fetched as a get would; what
+// comes in pieces goes through pinned buffers.
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include "runtime/error.hpp"
+#include "runtime/join.hpp"
+#include "runtime/messages/messages.hpp"
+#include "runtime/messages/rendezvous.hpp"
+#include "runtime/rank.hpp"
+#include "runtime/scattered/device_transfers.hpp"
+#include "runtime/scattered/exchange.hpp"
+
+namespace coracle {
+namespace {
+
+Task<> land_piece(DeviceTransfers& devices, DeviceBuffer buffer, std::size_t bytes, std::uint64_t position,
+                  MessageTarget target) {
+  const Layout plain = Layout::bytes(static_cast<std::int64_t>(target.bytes()));
+  co_await devices.unpack(buffer.span().first(bytes), position, target.scattered_or(plain));
+}
+
+}  // namespace
+
+/// None: both ends lie in host memory.
+std::optional<Rendezvous::Means> Rendezvous::device_means(const Offer& offer, const MessageTarget& target) const {
+  if (offer.on_device()) return Means::device;
+  if (!rank_.messages().on_device(target)) return std::nullopt;
+  if (offer.shared != nullptr) return Means::device;
+  return offer.count == 0 ? Means::get : Means::pieces_to_device;
+}
+
+Task<> Rendezvous::copy_by_engines(Offer offer, std::uint32_t peer, const MessageTarget& target) {
+  constexpr Operation::Verb kGet = Operation::Verb::get;
+  DeviceTransfers* devices = rank_.core().device_transfers();
+  if (devices == nullptr)
+    throw Error::of_operation(Errc::unsupported, "receive", static_cast<int>(rank_.id()), static_cast<int>(peer),
+                              "the message lies on a GPU, and this rank has opened none (Gpu::open, at all ranks)");
+  const Layout plain = Layout::bytes(static_cast<std::int64_t>(offer.bytes));
+  const ScatteredTarget to = target.scattered_or(plain);
+  if (!offer.on_device()) co_return co_await devices->copy(to, offer.shared->source().scattered_or(plain), offer.bytes);
+  const RemoteAddress origin{offer.address, offer.device_of, Accelerator::kSegment};
+  if (offer.count == 0) co_return co_await devices->transfer(kGet, to, origin, plain, 1, offer.bytes);
+  if (offer.shared != nullptr) {
+    const Layout& there = offer.shared->source().scattered().layout;
+    co_return co_await devices->transfer(kGet, to, origin, there, offer.count, offer.bytes);
+  }
+  const Layout there = co_await ask_layout(offer, peer);
+  co_await devices->transfer(kGet, to, origin, there, offer.count, offer.bytes);
+}
+
+/// By messages, which go where the kernel does not let processes read each other's memory, too.
+Task<Layout> Rendezvous::ask_layout(Offer offer, std::uint32_t peer) {
+  std::vector<std::byte> encoded(offer.layout_bytes);
+  const Layout plain = Layout::bytes(offer.layout_bytes);
+  const RemoteAddress there{offer.layout_address, peer, RemoteAddress::kWholeMemory};
+  const ScatteredTarget here{encoded.data(), plain};
+  co_await rank_.local<scattered::Exchange>().get(there, plain, 1, here, encoded.size());
+  co_return Layout::decode(encoded);
+}
+
+Task<> Rendezvous::pull_to_device(Offer offer, std::uint32_t peer, const MessageTarget& target) {
+  PromiseBase& self = co_await this_coroutine();
+  Scope landings(self.loop(), &self.scope());
+  std::exception_ptr failure;
+  try {
+    co_await pull(offer, peer, target, &landings);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const std::exception_ptr landed = co_await join_quietly(landings);  // the engines write to the target until then
+  if (!failure) failure = landed;
+  if (failure) std::rethrow_exception(failure);
+}
+
+/// The piece is gone when its handler returns.
+void Rendezvous::land(Arriving& arriving, std::uint64_t position, std::span<const std::byte> piece) {
+  static_assert(Stage::kSlotBytes <= DeviceBuffer::kBytes);
+  DeviceTransfers& devices = *rank_.core().device_transfers();
+  try {
+    DeviceBuffer buffer = devices.accelerator().buffer();
+    std::memcpy(buffer.span().data(), piece.data(), piece.size());
+    arriving.landings->spawn(land_piece(devices, std::move(buffer), piece.size(), position, arriving.target));
+  } catch (...) {  // no memory for a buffer
+    if (!arriving.failure) arriving.failure = std::current_exception();
+  }
+}
+
+}  // namespace coracle
