@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
+#include <optional>
 #include <vector>
 
 #include "collectives/broadcast_between.hpp"
@@ -15,6 +17,7 @@
 #include "collectives/sizes.hpp"
 #include "runtime/combinators.hpp"
 #include "runtime/error.hpp"
+#include "runtime/join.hpp"
 
 namespace coracle {
 namespace {
@@ -94,6 +97,7 @@ Task<> broadcast_short(const Broadcast& broadcast) {
   const std::uint32_t leader = broadcast.on_root_node() ? nodes.place_of(broadcast.root) : 0;
   Round round(team.board());
   if (!round.is_open()) co_await round.open();
+  if (broadcast.staged != nullptr && team.index() == broadcast.root) co_await broadcast.staged->load_all();
   const bool leads = round.place() == leader;
   if (leads && nodes.count() > 1) co_await spread_short(broadcast, team.rank().local<Mailbox>());
   if (round.mates() > 1) co_await pass_short(round, leader, broadcast.data);
@@ -132,7 +136,8 @@ Task<> broadcast_long(const Broadcast& broadcast) {
       make_broadcast_schedule(broadcast.choice.tree, team.nodes().count(), broadcast.own_node(), broadcast.data.size(),
                               broadcast.choice.chunk_bytes);
   Readiness& readiness = team.rank().local<Readiness>();
-  BroadcastWithin within(team.rank(), team.board(), broadcast.data, schedule.pieces, broadcast.choice.fan_out);
+  BroadcastWithin within(team.rank(), team.board(), broadcast.data, schedule.pieces, broadcast.choice.fan_out,
+                         broadcast.staged);
   readiness.begin(team, broadcast.sequence);
   std::exception_ptr failure;
   try {
@@ -147,11 +152,12 @@ Task<> broadcast_long(const Broadcast& broadcast) {
 }
 
 /// The two of a team on one node: a member's place on its board is its place in the team.
-Task<> broadcast_short_on_node(Team& team, std::span<std::byte> data, std::uint32_t root) {
+Task<> broadcast_short_on_node(Team& team, std::span<std::byte> data, std::uint32_t root, StagedData* staged) {
   team.check_whole("broadcast");
   const Participation part(team);
   Round round(team.board());
   if (!round.is_open()) co_await round.open();
+  if (staged != nullptr && round.place() == root) co_await staged->load_all();
   if (data.size() > Post::kInlineBytesMax) {
     co_await pass_short(round, root, data);
   } else if (round.place() == root) {
@@ -174,23 +180,28 @@ std::vector<BroadcastSchedule::Piece> pieces_on_node(const Team& team, std::size
   return pieces;
 }
 
-Task<> lead_on_node(BroadcastWithin& within, std::uint32_t pieces) {
+Task<> lead_on_node(BroadcastWithin& within, std::span<const BroadcastSchedule::Piece> pieces, StagedData* staged) {
   co_await within.begin_leading();
-  co_await within.publish(pieces);
+  for (std::uint32_t piece = 0; staged != nullptr && piece < pieces.size(); ++piece) {
+    co_await staged->load(pieces[piece].offset, pieces[piece].bytes);
+    co_await within.publish(piece + 1);
+  }
+  if (staged == nullptr) co_await within.publish(static_cast<std::uint32_t>(pieces.size()));
   co_await within.hand_over();
 }
 
-Task<> broadcast_long_on_node(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice wanted) {
+Task<> broadcast_long_on_node(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice wanted,
+                              StagedData* staged) {
   team.check_whole("broadcast");
   const BroadcastChoice choice = choose_broadcast(team, data.size(), wanted);
   const Participation part(team);
   const std::vector<BroadcastSchedule::Piece> pieces = pieces_on_node(team, data.size(), choice);
-  BroadcastWithin within(team.rank(), team.board(), data, pieces, choice.fan_out);
+  BroadcastWithin within(team.rank(), team.board(), data, pieces, choice.fan_out, staged);
   std::exception_ptr failure;
   try {
     if (!within.round().is_open()) co_await within.round().open();
     if (within.round().place() == root)
-      co_await lead_on_node(within, static_cast<std::uint32_t>(pieces.size()));
+      co_await lead_on_node(within, pieces, staged);
     else
       co_await within.follow(root);
   } catch (...) {
@@ -201,26 +212,51 @@ Task<> broadcast_long_on_node(Team& team, std::span<std::byte> data, std::uint32
   std::rethrow_exception(failure);
 }
 
-Task<> broadcast_over_nodes(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice) {
+Task<> broadcast_over_nodes(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice,
+                            StagedData* staged) {
   team.check_whole("broadcast");
   if (team.size() == 1) co_return;
   const BroadcastChoice chosen = choose_broadcast(team, data.size(), choice);
   const Participation part(team);
-  const Broadcast broadcast{team, part.sequence(), root, data, chosen};
+  const Broadcast broadcast{team, part.sequence(), root, data, chosen, staged};
   if (is_short_broadcast(team.nodes().count(), data.size(), chosen))
     co_await broadcast_short(broadcast);
   else
     co_await broadcast_long(broadcast);
 }
 
+Task<> broadcast_host(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice,
+                      StagedData* staged) {
+  if (team.nodes().count() != 1 || team.size() == 1) return broadcast_over_nodes(team, data, root, choice, staged);
+  if (data.size() <= staged_bytes_max(team, team.board())) return broadcast_short_on_node(team, data, root, staged);
+  return broadcast_long_on_node(team, data, root, choice, staged);
+}
+
+/// A member whose GPU fails as it gets the data has done its part for the others all the same; only a root can't.
+Task<> broadcast_device(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice) {
+  PromiseBase& self = co_await this_coroutine();
+  Scope landings(self.loop(), &self.scope());
+  std::optional<StagedData> staged;
+  std::exception_ptr failure;
+  try {
+    staged.emplace(team, data, landings);
+    co_await broadcast_host(team, staged->host(), root, choice, &*staged);
+    if (team.index() != root) staged->all_arrived();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (!staged) team.give_up();  // there was no memory for it
+  const std::exception_ptr landed = co_await join_quietly(landings);
+  if (!failure) failure = landed;
+  if (failure) std::rethrow_exception(failure);
+}
+
 }  // namespace
 
 Task<> broadcast_bytes(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice) {
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
-  if (on_device(team, data)) return refuse_device(team, "broadcast");
-  if (team.nodes().count() != 1 || team.size() == 1) return broadcast_over_nodes(team, data, root, choice);
-  if (data.size() <= staged_bytes_max(team, team.board())) return broadcast_short_on_node(team, data, root);
-  return broadcast_long_on_node(team, data, root, choice);
+  return on_device(team, data) ? broadcast_device(team, data, root, choice)
+                               : broadcast_host(team, data, root, choice, nullptr);
 }
 
 }  // namespace coracle

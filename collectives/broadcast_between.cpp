@@ -54,13 +54,23 @@ BroadcastBetween::BroadcastBetween(const Broadcast& broadcast, const BroadcastSc
 Task<> BroadcastBetween::lead() {
   co_await within_.begin_leading();
   if (broadcast_.on_root_node()) {
-    here_ = static_cast<std::uint32_t>(schedule_.pieces.size());
+    const auto count = static_cast<std::uint32_t>(schedule_.pieces.size());
+    if (broadcast_.staged == nullptr) here_ = count;
     std::vector<Task<>> parts;
-    parts.push_back(within_.publish(here_));
+    parts.push_back(broadcast_.staged == nullptr ? within_.publish(count) : load_and_publish());
     parts.push_back(send_and_publish());
     co_await all_of(std::move(parts));
   } else {
     co_await receive();
+  }
+}
+
+/// At the root, from its GPU: each piece goes on while the next one comes.
+Task<> BroadcastBetween::load_and_publish() {
+  for (const BroadcastSchedule::Piece& piece : schedule_.pieces) {
+    co_await broadcast_.staged->load(piece.offset, piece.bytes);
+    have(here_ + 1);
+    co_await within_.publish(here_);
   }
 }
 
@@ -150,6 +160,8 @@ Task<> BroadcastBetween::receive_pieces() {
     while (pieces < count && pieces / kBits == here_ / kBits && (known >> pieces % kBits & 1) != 0) ++pieces;
     if (pieces / kBits != here_ / kBits || pieces == count) known = 0;
     if (pieces == here_) continue;
+    for (std::uint32_t piece = here_; broadcast_.staged != nullptr && piece < pieces; ++piece)
+      broadcast_.staged->arrived(schedule_.pieces[piece].offset, schedule_.pieces[piece].bytes);
     have(pieces);
     if (publishes || pieces == count) co_await within_.publish(pieces);
   }

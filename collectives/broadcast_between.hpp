@@ -21,6 +21,7 @@ struct Broadcast {
   std::uint32_t root;
   std::span<std::byte> data;
   BroadcastChoice choice;  ///< Nothing is automatic any more.
+  StagedData* staged;      ///< Of this member: `data` stands for a GPU's memory; or null.
 
   /// Nodes are counted from the root's in schedules.
   std::uint32_t own_node() const noexcept { return from_root(team.nodes().own()); }
@@ -45,6 +46,7 @@ class BroadcastBetween {
  private:
   using Send = BroadcastSchedule::Send;
 
+  Task<> load_and_publish();
   Task<> receive();
   Task<> tell_senders(Ready ready);
   Task<> receive_pieces();

@@ -128,10 +128,10 @@ Numbers number(const std::vector<Piece>& pieces) {
   return numbers;
 }
 
-void add_sends(BroadcastSchedule& schedule, bool is_root, const Numbers& own, std::uint32_t target,
-               const std::vector<Piece>& what, const Numbers& there) {
+void add_sends(BroadcastSchedule& schedule, const Numbers& own, std::uint32_t target, const std::vector<Piece>& what,
+               const Numbers& there) {
   for (const Piece& piece : what)
-    schedule.sends.push_back({target, there.at(piece.offset), is_root ? 0 : own.at(piece.offset) + 1, piece});
+    schedule.sends.push_back({target, there.at(piece.offset), own.at(piece.offset) + 1, piece});
 }
 
 BroadcastSchedule binomial(std::uint32_t nodes, std::uint32_t node, std::size_t bytes, std::size_t chunk_bytes) {
@@ -140,8 +140,7 @@ BroadcastSchedule binomial(std::uint32_t nodes, std::uint32_t node, std::size_t 
   cut({0, bytes}, chunk_bytes, schedule.pieces);
   if (node != 0) schedule.sources.push_back(Tree::parent(node));
   const Numbers numbers = number(schedule.pieces);
-  for (const std::uint32_t child : tree.children(node))
-    add_sends(schedule, node == 0, numbers, child, schedule.pieces, numbers);
+  for (const std::uint32_t child : tree.children(node)) add_sends(schedule, numbers, child, schedule.pieces, numbers);
   return schedule;
 }
 
@@ -164,10 +163,10 @@ BroadcastSchedule scatter_and_gather(BroadcastTree tree, std::uint32_t nodes, st
   for (const std::uint32_t target : targets) {
     const Numbers there = number(blocks.pieces(target));
     if (target != 0 && Tree::parent(target) == node)
-      add_sends(schedule, node == 0, own, target, blocks.pieces_of(blocks.scattered(target)), there);
+      add_sends(schedule, own, target, blocks.pieces_of(blocks.scattered(target)), there);
     const auto gathers = blocks.gather_sources(target);
     if (target != 0 && std::find(gathers.begin(), gathers.end(), node) != gathers.end())
-      add_sends(schedule, node == 0, own, target, blocks.pieces_of(blocks.gathered(target, node)), there);
+      add_sends(schedule, own, target, blocks.pieces_of(blocks.gathered(target, node)), there);
   }
   return schedule;
 }

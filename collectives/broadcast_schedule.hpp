@@ -25,7 +25,7 @@ struct BroadcastSchedule {
   struct Send {
     std::uint32_t node;   ///< Counted from the root's.
     std::uint32_t piece;  ///< Its number in the receiver's list.
-    std::uint32_t needs;  ///< How many of this node's pieces must have come.
+    std::uint32_t needs;  ///< How many of this node's pieces must be there; at the root they may come from a GPU.
     Piece what;
   };
 

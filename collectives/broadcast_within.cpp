@@ -223,10 +223,15 @@ Task<> BroadcastWithin::copy_all(std::uint32_t leader, std::uint32_t source) {
       source = leader;
       continue;
     }
+    if (staged_ != nullptr) pieces_arrived(from, copied);
     from = copied;
     const bool is_window = round_.lent(source).mark == kWindow;
     if ((lends_ || is_window) && from < count) round_.publish(from + 1);
   }
+}
+
+void BroadcastWithin::pieces_arrived(std::uint32_t from, std::uint32_t to) {
+  for (std::uint32_t piece = from; piece < to; ++piece) staged_->arrived(pieces_[piece].offset, pieces_[piece].bytes);
 }
 
 /// Pieces [from, to) that lie one after the other at once. Gives how far it came: `from` when the source has gone.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collectives/broadcast_schedule.hpp"
+#include "collectives/staged_data.hpp"
 #include "runtime/board.hpp"
 
 namespace coracle {
@@ -18,10 +19,10 @@ class BroadcastWithin {
   using Piece = BroadcastSchedule::Piece;
 
   /// `pieces`: in the order in which they come to this node; they and `data` must outlive this. `fan_out`: how many
-  /// copy from one buffer; at least 1.
+  /// copy from one buffer; at least 1. `staged`: told of the pieces that follow() brings; or null.
   BroadcastWithin(Rank& rank, Board& board, std::span<std::byte> data, std::span<const Piece> pieces,
-                  std::uint32_t fan_out) noexcept
-      : rank_(rank), round_(board), data_(data), pieces_(pieces), fan_out_(fan_out) {}
+                  std::uint32_t fan_out, StagedData* staged) noexcept
+      : rank_(rank), round_(board), data_(data), pieces_(pieces), fan_out_(fan_out), staged_(staged) {}
 
   Round& round() noexcept { return round_; }
 
@@ -51,6 +52,7 @@ class BroadcastWithin {
   Task<bool> all_have_come();
   Task<std::uint32_t> copy_pieces(std::uint32_t source, std::uint32_t from, std::uint32_t to);
   Task<> copy_all(std::uint32_t leader, std::uint32_t source);
+  void pieces_arrived(std::uint32_t from, std::uint32_t to);
   Task<> wait_for_children(std::uint32_t position);
   Task<> make_room(std::uint32_t piece);
   void check_size(std::uint32_t leader);
@@ -60,6 +62,7 @@ class BroadcastWithin {
   std::span<std::byte> data_;
   std::span<const Piece> pieces_;
   std::uint32_t fan_out_;
+  StagedData* staged_;
   bool lends_ = true;            // mates reach `data_` itself
   std::byte* window_ = nullptr;  // else: pieces one after the other, again and again
   std::uint32_t published_ = 0;
