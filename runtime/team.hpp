@@ -85,7 +85,9 @@ class Team final : private LossWatch {
 
   /// Returns when every member has called it.
   Task<> barrier();
-  /// `data` of the member at `root` is copied into `data` of all others. The same size everywhere.
+  /// `data` of the member at `root` is copied into `data` of all others. The same size everywhere. It may lie on a GPU
+  /// (see Gpu), at any of them. When that fails, Error (device_failed) is thrown here; at the root that breaks the
+  /// team. All other collectives refuse a GPU's memory (Errc::unsupported), which breaks the team.
   template <class T>
   Task<> broadcast(std::span<T> data, std::uint32_t root, BroadcastChoice choice = {});
   /// The same for a std::vector, std::array or the like.
@@ -179,7 +181,8 @@ class Team final : private LossWatch {
   // broken end them: only the loss of the member that they depend on does (Errc::peer_lost).
 
   /// Sends `data` to the member at `to`. Returns when `data` may be reused: for short messages at once, else when it
-  /// has been received. `tag`: anything but kAnyTag. Cancelled, it is withdrawn, unless it is being received.
+  /// has been received. `tag`: anything but kAnyTag. Cancelled, it is withdrawn, unless it is being received. `data`
+  /// may lie on a GPU (see Gpu); throws Error (device_failed) when that, or the receiver's, ends the copy.
   template <class T>
   Send send(std::span<T> data, std::uint32_t to, std::uint64_t tag = 0);
   template <std::ranges::contiguous_range Range>
@@ -191,7 +194,8 @@ class Team final : private LossWatch {
   Task<> send_value(T value, std::uint32_t to, std::uint64_t tag = 0);
   /// Receives a message of the member at `from`, or kAnySource, with `tag`, or kAnyTag. The message may be shorter than
   /// `buffer`; for one that is longer it throws Error (truncated), and that message is gone. From kAnySource, the loss
-  /// of any member is thrown once; receives that are called later wait for the others.
+  /// of any member is thrown once; receives that are called later wait for the others. `buffer` may lie on a GPU;
+  /// throws Error (device_failed) when that, or the sender's, ends the copy: then it holds any bytes.
   template <class T>
   Receive recv(std::span<T> buffer, std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
   template <std::ranges::contiguous_range Range>
