@@ -49,6 +49,11 @@ FakeCuda::~FakeCuda() {
   }
 }
 
+void FakeCuda::provide(const std::string& name, FakeKernel kernel) {
+  const std::lock_guard lock(mutex_);
+  kernels_[name] = std::move(kernel);
+}
+
 void FakeCuda::resume() {
   const std::lock_guard lock(mutex_);
   for (const auto& [handle, stream] : streams_) stream->resume();
@@ -69,6 +74,7 @@ FakeCounts FakeCuda::counts() {
   counts.events = static_cast<int>(events_.size());
   counts.graphs = static_cast<int>(graphs_.size());
   counts.execs = static_cast<int>(execs_.size());
+  counts.modules = static_cast<int>(loaded_.size());
   for (const auto& [begin, memory] : memories_) {
     counts.allocations += memory.kind == Kind::device;
     counts.pinned += memory.kind == Kind::pinned;
@@ -601,6 +607,58 @@ Status FakeCuda::launch(GraphExec exec, Stream stream) noexcept {
   work.what = FakeWork::What::graph;
   work.graph = &found.own;
   ++found.own.in_flight;
+  return put(stream, work);
+}
+
+Status FakeCuda::load_module(Module& module, const void* code) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (const Status status = enter("load_module"); status != kSuccess) return status;
+  if (code == nullptr) return kInvalidValue;
+  module = reinterpret_cast<Module>(++modules_);
+  loaded_.insert(module);
+  return kSuccess;
+}
+
+Status FakeCuda::unload_module(Module module) noexcept {
+  const std::lock_guard lock(mutex_);
+  const Status status = enter("unload_module");
+  if (!wait_for_all()) return kNotReady;
+  return loaded_.erase(module) == 1 ? status : kInvalidHandle;
+}
+
+Status FakeCuda::find_kernel(Kernel& kernel, Module module, const char* name) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (const Status status = enter("find_kernel"); status != kSuccess) return status;
+  if (!loaded_.contains(module)) return kInvalidHandle;
+  const auto at = kernels_.find(name);
+  if (at == kernels_.end()) return kSymbolNotFound;
+  kernel = handle_of<Kernel>(&at->second);
+  return kSuccess;
+}
+
+Status FakeCuda::launch_kernel(const Launch& launch, Stream stream) noexcept {
+  constexpr unsigned kThreadsMax = 1024;
+  constexpr std::size_t kParameterMax = 4096;
+  const std::lock_guard lock(mutex_);
+  if (const Status status = enter("launch_kernel"); status != kSuccess) return status;
+  if (launch.kernel == nullptr || loaded_.empty()) return kInvalidHandle;
+  const auto& [x, y, z] = launch.blocks;
+  const auto& [width, height, depth] = launch.threads;
+  if (x == 0 || y == 0 || z == 0 || x >= 1U << 31U || y >= 1U << 16U || z >= 1U << 16U) return kInvalidValue;
+  if (width == 0 || height == 0 || depth == 0 || depth > 64 || width > kThreadsMax || height > kThreadsMax ||
+      width * height * depth > kThreadsMax || launch.parameter.size() > kParameterMax)
+    return kInvalidValue;
+  const FakeMemory memory = [this](const void* begin, std::size_t bytes) -> void* {
+    const Found found = find(begin, bytes);
+    if (found.memory != nullptr) return found.shadow;
+    misuse("a kernel gets memory that CUDA does not know, or not so much of it");
+    return nullptr;
+  };
+  auto run = (*reinterpret_cast<FakeKernel*>(launch.kernel))(launch, memory);
+  if (!run) return kInvalidValue;
+  FakeWork work;
+  work.what = FakeWork::What::kernel;
+  work.kernel = std::make_shared<const std::function<void()>>(std::move(run));
   return put(stream, work);
 }
 

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,16 +26,25 @@ struct FakeCounts {
   int pinned = 0;
   int registered = 0;
   int opened = 0;
+  int modules = 0;
   bool none() const noexcept {
-    return streams + events + graphs + execs + allocations + pinned + registered + opened == 0;
+    return streams + events + graphs + execs + allocations + pinned + registered + opened + modules == 0;
   }
 };
+
+/// Where the host finds `bytes` of device memory; null, with a noted misuse, where there are not so many.
+using FakeMemory = std::function<void*(const void* begin, std::size_t bytes)>;
+/// What stands for a kernel: at its launch it is given what was launched, and gives what a stream then carries out.
+/// (Also null, when memory is missing.)
+using FakeKernel = std::function<std::function<void()>(const cuda::Launch& launch, const FakeMemory& memory)>;
 
 class FakeCuda final : public cuda::CudaApi {
  public:
   explicit FakeCuda(FakeMachine& machine);
   ~FakeCuda() override;
 
+  /// All modules that are loaded from now on have this kernel. Before any is found.
+  void provide(const std::string& name, FakeKernel kernel);
   /// Streams that stopped in the middle go on.
   void resume();
   /// Whether some stream stands still in the middle of a copy.
@@ -82,6 +93,10 @@ class FakeCuda final : public cuda::CudaApi {
   Status instantiate(cuda::GraphExec& exec, cuda::Graph graph) noexcept override;
   Status destroy_exec(cuda::GraphExec exec) noexcept override;
   Status launch(cuda::GraphExec exec, cuda::Stream stream) noexcept override;
+  Status load_module(cuda::Module& module, const void* code) noexcept override;
+  Status unload_module(cuda::Module module) noexcept override;
+  Status find_kernel(cuda::Kernel& kernel, cuda::Module module, const char* name) noexcept override;
+  Status launch_kernel(const cuda::Launch& launch, cuda::Stream stream) noexcept override;
   Status write_word(cuda::Stream stream, std::uint64_t* word, std::uint64_t value) noexcept override;
   Status call_host(cuda::Stream stream, void (*function)(void*), void* data) noexcept override;
 
@@ -131,6 +146,9 @@ class FakeCuda final : public cuda::CudaApi {
   std::map<std::thread::id, int> chosen_;
   std::map<cuda::Graph, std::unique_ptr<FakeCopies>> graphs_;
   std::map<cuda::GraphExec, std::unique_ptr<Exec>> execs_;
+  std::map<std::string, FakeKernel> kernels_;
+  std::uintptr_t modules_ = 0;  // that have been loaded
+  std::set<cuda::Module> loaded_;
   std::vector<std::unique_ptr<FakeStream>> dying_streams_;
   std::vector<std::unique_ptr<Exec>> dying_execs_;
   std::vector<std::vector<bool>> peers_;

@@ -31,6 +31,7 @@ struct FakeAbilities {
 struct FakeFaults {
   unsigned failing_copies = 0;  ///< Copies that end the device's context as they are carried out.
   Status failing_with = cuda::kIllegalAddress;
+  unsigned failing_kernels = 0;    ///< Kernels that do so.
   unsigned wrong_copies = 0;       ///< Copies in which one byte lands wrong.
   unsigned stalls = 0;             ///< Copies in which their stream stops until resume().
   unsigned stalled_functions = 0;  ///< Functions before which their stream stops until resume().

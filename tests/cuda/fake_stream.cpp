@@ -94,6 +94,8 @@ void FakeStream::carry_out(const FakeWork& work) {
     case FakeWork::What::event:
       work.event->time_ns = real_clock().now_ns();
       return;
+    case FakeWork::What::kernel:
+      return run_kernel(*work.kernel);
   }
 }
 
@@ -126,6 +128,14 @@ void FakeStream::copy(const cuda::Box& box) {
   // Added, so that a second wrong copy does not undo it.
   std::byte& wrong = box.target_row(box.rows - 1, box.slices - 1)[box.width / 2];
   wrong = static_cast<std::byte>(static_cast<unsigned char>(wrong) + 1);
+}
+
+void FakeStream::run_kernel(const std::function<void()>& kernel) {
+  if (machine_.take(&FakeFaults::failing_kernels)) {
+    context_.error = machine_.now().failing_with;
+    return;
+  }
+  kernel();
 }
 
 void FakeStream::stall() {

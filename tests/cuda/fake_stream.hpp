@@ -4,6 +4,8 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -28,7 +30,7 @@ struct FakeEvent {
 };
 
 struct FakeWork {
-  enum class What : std::uint8_t { copy, graph, word, host, event };
+  enum class What : std::uint8_t { copy, graph, word, host, event, kernel };
   What what = What::copy;
   cuda::Box box;
   FakeCopies* graph = nullptr;
@@ -37,6 +39,7 @@ struct FakeWork {
   void (*function)(void*) = nullptr;
   void* data = nullptr;
   FakeEvent* event = nullptr;
+  std::shared_ptr<const std::function<void()>> kernel{};
 };
 
 class FakeStream {
@@ -63,6 +66,7 @@ class FakeStream {
   void run();
   void carry_out(const FakeWork& work);
   void copy(const cuda::Box& box);
+  void run_kernel(const std::function<void()>& kernel);
   /// Until resume(), or the end.
   void stall();
 

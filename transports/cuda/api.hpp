@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 namespace coracle::cuda {
@@ -23,9 +24,12 @@ inline constexpr Status kDevicesUnavailable = 46;
 inline constexpr Status kNoDevice = 100;
 inline constexpr Status kInvalidDevice = 101;
 inline constexpr Status kAlreadyMapped = 208;
+inline constexpr Status kNoBinary = 209;
 inline constexpr Status kPeerUnsupported = 217;
+inline constexpr Status kNewerCode = 222;
 inline constexpr Status kOperatingSystem = 304;
 inline constexpr Status kInvalidHandle = 400;
+inline constexpr Status kSymbolNotFound = 500;
 inline constexpr Status kNotReady = 600;
 inline constexpr Status kIllegalAddress = 700;
 inline constexpr Status kPeerAlreadyEnabled = 704;
@@ -43,6 +47,8 @@ using Event = struct EventObject*;
 using Graph = struct GraphObject*;
 using GraphNode = struct GraphNodeObject*;
 using GraphExec = struct GraphExecObject*;
+using Module = struct ModuleObject*;
+using Kernel = struct KernelObject*;
 
 /// What names an allocation to other processes of the node.
 struct IpcHandle {
@@ -114,6 +120,14 @@ struct Batch {
   std::size_t count;
 };
 
+/// A kernel's start: blocks of threads, and its only parameter, which the call copies.
+struct Launch {
+  Kernel kernel = nullptr;
+  std::array<unsigned, 3> blocks{1, 1, 1};
+  std::array<unsigned, 3> threads{1, 1, 1};  ///< Of a block.
+  std::span<const std::byte> parameter;
+};
+
 /// Interface without state of its own. A device is chosen per thread (use_device); objects belong to the device that
 /// was chosen when they were made. Copies find out their direction by their addresses.
 class CudaApi {
@@ -177,6 +191,13 @@ class CudaApi {
   virtual Status instantiate(GraphExec& exec, Graph graph) noexcept = 0;
   virtual Status destroy_exec(GraphExec exec) noexcept = 0;
   virtual Status launch(GraphExec exec, Stream stream) noexcept = 0;
+
+  /// `code`: compiled for GPUs (a fatbin), for all devices. kNoBinary, kNewerCode: not for this GPU, or this driver.
+  virtual Status load_module(Module& module, const void* code) noexcept = 0;
+  virtual Status unload_module(Module module) noexcept = 0;
+  /// A function that the code exports under this very name, with one parameter. Lives as long as its module.
+  virtual Status find_kernel(Kernel& kernel, Module module, const char* name) noexcept = 0;
+  virtual Status launch_kernel(const Launch& launch, Stream stream) noexcept = 0;
 
   /// When all before it on the stream is over, and visible to all, the stream writes `value` to pinned memory.
   virtual Status write_word(Stream stream, std::uint64_t* word, std::uint64_t value) noexcept = 0;

@@ -19,6 +19,7 @@ tca::DmaOptions engine_options(const CopyOptions& options) noexcept {
   tca::DmaOptions result;
   result.patterns_max = options.patterns_max;
   result.channels_max = options.spread_max;
+  result.tries_max = options.tries_max;
   result.stall_limit_ns = kLeftToDevice;
   return result;
 }

@@ -57,6 +57,8 @@ struct CopyOptions {
   unsigned spread_max = tca::LearnedSplit::kChannelsMax;
   /// Copies whose tables are kept for the next time; at least 1.
   std::size_t patterns_max = 1024;
+  /// What fails is tried so many times in all.
+  unsigned tries_max = tca::DmaOptions().tries_max;
 };
 
 /// Loop's thread only. While it has work the loop polls it; what should take up to CudaOptions::spin_max_ns keeps a

@@ -137,6 +137,11 @@ bool CudaDevice::writes(std::byte* begin, std::size_t bytes) const noexcept {
   return reach_.place_of(begin, bytes).reached();
 }
 
+bool CudaDevice::hangs() const noexcept {
+  return std::any_of(channels_.begin(), channels_.end(),
+                     [](const Channel& channel) { return channel.state == State::stuck; });
+}
+
 bool CudaDevice::reaches_device(int device) const noexcept {
   return device == options_.device || (device >= 0 && peers_[static_cast<std::size_t>(device)]);
 }
@@ -193,7 +198,15 @@ tca::TableId CudaDevice::load(tca::Chain chain, TableWay way) {
   std::vector<Ends> ends;
   ends.reserve(folded.boxes.size());
   for (const Box& box : folded.boxes) ends.push_back(ends_of(box));
-  auto table = std::make_unique<Table>(api_, options_.tables, std::move(folded), std::move(ends), way);
+  return keep(std::make_unique<Table>(api_, options_.tables, std::move(folded), std::move(ends), way));
+}
+
+tca::TableId CudaDevice::load_kernels(std::vector<Launch> launches) {
+  if (launches.empty()) throw Error(Errc::bad_input, "a table of kernels is empty");
+  return keep(std::make_unique<Table>(api_, std::move(launches)));
+}
+
+tca::TableId CudaDevice::keep(std::unique_ptr<Table> table) {
   if (free_tables_.empty()) {
     tables_.emplace_back();
     free_tables_.reserve(tables_.size());  // so that unload() has room

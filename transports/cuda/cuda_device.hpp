@@ -83,6 +83,9 @@ class CudaDevice final : public tca::DmaDevice {
   /// caller waits. Of a batch, only the last descriptor, if it is one block of at most kFlagBytes, comes after others.
   tca::TableId load(tca::Chain chain) override { return load(chain, options_.way); }
   tca::TableId load(tca::Chain chain, TableWay way);
+  /// Kernels that a start launches one after another, with what their parameters hold by then; these must live as long
+  /// as the table. At least one.
+  tca::TableId load_kernels(std::vector<Launch> launches);
   void unload(tca::TableId table) noexcept override;
   void start(unsigned channel, tca::TableId table, std::uint64_t sequence) noexcept override;
   std::uint64_t completed(unsigned channel) const noexcept override;
@@ -104,6 +107,8 @@ class CudaDevice final : public tca::DmaDevice {
   std::byte* open(const IpcHandle& handle, std::size_t bytes);
   /// Whether the device reaches that one's memory by itself.
   bool reaches_device(int device) const noexcept;
+  /// Whether a channel was given up whose stream still works.
+  bool hangs() const noexcept;
   const DeviceInfo& info() const noexcept { return info_; }
   const CudaOptions& options() const noexcept { return options_; }
   const CudaStatistics& statistics() const noexcept { return statistics_; }
@@ -157,6 +162,7 @@ class CudaDevice final : public tca::DmaDevice {
   void enable_peers();
   void refuse(tca::Chain chain, std::size_t index, const char* what) const;
   void check(tca::Chain chain) const;
+  tca::TableId keep(std::unique_ptr<Table> table);
   Ends ends_of(const Box& box) const noexcept;
   std::uint64_t expected_ns(const Table& table) const noexcept;
   Status hand_over(Channel& channel) noexcept;

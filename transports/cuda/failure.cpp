@@ -18,6 +18,8 @@ std::error_code code_of(Status status) noexcept {
     case kInvalidDevice:
     case kNotSupported:
     case kPeerUnsupported:
+    case kNoBinary:
+    case kNewerCode:
       return Errc::unsupported;
     default:
       return {EIO, std::generic_category()};
@@ -43,6 +45,10 @@ const char* remedy_of(Status status) noexcept {
       return "choose a device that `coracle info` lists";
     case kDevicesUnavailable:
       return "end the other process on it, or `nvidia-smi -c DEFAULT`";
+    case kNoBinary:
+      return "the GPU is older than those that the kernels are compiled for (compute 7.5): choose another";
+    case kNewerCode:
+      return "install a driver for the CUDA that the kernels were compiled by, or build with an older toolkit";
     case kOperatingSystem:
       return "look whether /dev/nvidia* and /dev/nvidia-uvm may be opened here";
     case kSystemNotReady:

@@ -77,6 +77,7 @@ class Gpu final : private Accelerator {
   /// Whether the engines reach that rank's segment on its GPU without messages.
   bool reaches(std::uint32_t rank) const noexcept { return segments_[rank].begin != nullptr; }
   cuda::CopyEngine& engine() noexcept { return engine_; }
+  cuda::CudaApi& api() noexcept { return api_; }
 
  private:
   /// What ranks tell each other of their segments.

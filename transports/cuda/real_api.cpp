@@ -15,6 +15,8 @@ static_assert(CUDART_VERSION >= 12000, "Coracle needs CUDA 12.0 or newer");
 static_assert(sizeof(cudaIpcMemHandle_t) == sizeof(IpcHandle));
 static_assert(kNotReady == cudaErrorNotReady && kHostAlreadyRegistered == cudaErrorHostMemoryAlreadyRegistered);
 static_assert(kInsufficientDriver == cudaErrorInsufficientDriver && kIllegalAddress == cudaErrorIllegalAddress);
+static_assert(kNoBinary == cudaErrorNoKernelImageForDevice && kNewerCode == cudaErrorUnsupportedPtxVersion);
+static_assert(kSymbolNotFound == cudaErrorSymbolNotFound);
 static_assert(kInvalidPitch == cudaErrorInvalidPitchValue && kNotSupported == cudaErrorNotSupported);
 
 /// The error of a call, which the thread then forgets: it would surface in calls that have nothing to do with it.
@@ -49,25 +51,37 @@ cudaMemcpy3DParms parameters_of(const Box& box) noexcept {
   return parameters;
 }
 
-using WriteValue64 = CUresult (*)(CUstream, CUdeviceptr, cuuint64_t, unsigned);
-
-WriteValue64 find_write_value() noexcept {
+/// A function that only the driver has; null where it is older than that. `version`: the CUDA of its signature.
+template <class Function>
+Function* find_in_driver(const char* name, [[maybe_unused]] unsigned version) noexcept {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
 #if CUDART_VERSION >= 12050
-  const cudaError_t error =
-      cudaGetDriverEntryPointByVersion("cuStreamWriteValue64", &function, 11070, cudaEnableDefault, &found);
+  const cudaError_t error = cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault, &found);
 #else
-  const cudaError_t error = cudaGetDriverEntryPoint("cuStreamWriteValue64", &function, cudaEnableDefault, &found);
+  const cudaError_t error = cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &found);
 #endif
   if (taken(error) != kSuccess || found != cudaDriverEntryPointSuccess) return nullptr;
-  return reinterpret_cast<WriteValue64>(function);
+  return reinterpret_cast<Function*>(function);
 }
+
+/// Functions that only the driver has. Their errors have the runtime's numbers.
+struct Driver {
+  using WriteValue64 = CUresult(CUstream, CUdeviceptr, cuuint64_t, unsigned);
+
+  WriteValue64* write_value = find_in_driver<WriteValue64>("cuStreamWriteValue64", 11070);
+  decltype(cuLibraryLoadData)* load_library = find_in_driver<decltype(cuLibraryLoadData)>("cuLibraryLoadData", 12000);
+  decltype(cuLibraryUnload)* unload_library = find_in_driver<decltype(cuLibraryUnload)>("cuLibraryUnload", 12000);
+  decltype(cuLibraryGetKernel)* get_kernel = find_in_driver<decltype(cuLibraryGetKernel)>("cuLibraryGetKernel", 12000);
+  decltype(cuLaunchKernel)* launch_kernel = find_in_driver<decltype(cuLaunchKernel)>("cuLaunchKernel", 12000);
+
+  bool has_kernels() const noexcept {
+    return load_library != nullptr && unload_library != nullptr && get_kernel != nullptr && launch_kernel != nullptr;
+  }
+};
 
 class RealApi final : public CudaApi {
  public:
-  RealApi() noexcept : write_value_(find_write_value()) {}
-
   const char* error_name(Status status) const noexcept override {
     return cudaGetErrorName(static_cast<cudaError_t>(status));
   }
@@ -157,18 +171,35 @@ class RealApi final : public CudaApi {
     return taken(cudaGraphLaunch(reinterpret_cast<cudaGraphExec_t>(exec), of(stream)));
   }
 
+  Status load_module(Module& module, const void* code) noexcept override {
+    if (!driver_.has_kernels()) return kNotSupported;
+    return driver_.load_library(reinterpret_cast<CUlibrary*>(&module), code, nullptr, nullptr, 0, nullptr, nullptr, 0);
+  }
+  Status unload_module(Module module) noexcept override {
+    return driver_.unload_library(reinterpret_cast<CUlibrary>(module));
+  }
+  Status find_kernel(Kernel& kernel, Module module, const char* name) noexcept override {
+    return driver_.get_kernel(reinterpret_cast<CUkernel*>(&kernel), reinterpret_cast<CUlibrary>(module), name);
+  }
+  Status launch_kernel(const Launch& launch, Stream stream) noexcept override {
+    void* parameters[] = {const_cast<std::byte*>(launch.parameter.data())};  // which it only reads
+    const auto& [x, y, z] = launch.blocks;
+    const auto& [width, height, depth] = launch.threads;
+    return driver_.launch_kernel(reinterpret_cast<CUfunction>(launch.kernel), x, y, z, width, height, depth, 0,
+                                 reinterpret_cast<CUstream>(stream), parameters, nullptr);
+  }
+
   Status write_word(Stream stream, std::uint64_t* word, std::uint64_t value) noexcept override {
-    if (write_value_ == nullptr) return kNotSupported;
-    // The driver's errors that a stream can give have the runtime's numbers.
-    return write_value_(reinterpret_cast<CUstream>(stream), reinterpret_cast<CUdeviceptr>(word), value,
-                        CU_STREAM_WRITE_VALUE_DEFAULT);
+    if (driver_.write_value == nullptr) return kNotSupported;
+    return driver_.write_value(reinterpret_cast<CUstream>(stream), reinterpret_cast<CUdeviceptr>(word), value,
+                               CU_STREAM_WRITE_VALUE_DEFAULT);
   }
   Status call_host(Stream stream, void (*function)(void*), void* data) noexcept override {
     return taken(cudaLaunchHostFunc(of(stream), function, data));
   }
 
  private:
-  const WriteValue64 write_value_;
+  const Driver driver_;
 };
 
 Status RealApi::device_info(int device, DeviceInfo& info) noexcept {
@@ -187,7 +218,8 @@ Status RealApi::device_info(int device, DeviceInfo& info) noexcept {
   info.unified_addressing = properties.unifiedAddressing != 0;
   info.registers_host = attribute(cudaDevAttrHostRegisterSupported) != 0;
   // The runtime passes the driver's numbers on.
-  info.stream_words = write_value_ != nullptr && attribute(CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS) != 0;
+  info.stream_words =
+      driver_.write_value != nullptr && attribute(CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS) != 0;
   info.pitch_max = properties.memPitch;
   return kSuccess;
 }

@@ -47,6 +47,8 @@ Table::Table(CudaApi& api, const TableRules& rules, Folded folded, std::vector<E
   if (status != kSuccess) throw_status(api, status, "cuda: making a graph of a table");
 }
 
+Table::Table(CudaApi& api, std::vector<Launch> launches) noexcept : api_(api), launches_(std::move(launches)) {}
+
 Table::~Table() {
   end_graph();
 }
@@ -134,8 +136,15 @@ Status Table::enqueue_all(Stream stream) noexcept {
   return kSuccess;
 }
 
+Status Table::enqueue_launches(Stream stream) noexcept {
+  for (const Launch& launch : launches_)
+    if (const Status status = api_.launch_kernel(launch, stream); status != kSuccess) return status;
+  return kSuccess;
+}
+
 Status Table::enqueue(Stream stream) noexcept {
   ++starts_;
+  if (!launches_.empty()) return enqueue_launches(stream);
   if (chosen_here_ && way_ == TableWay::one_by_one && rules_.graph_from_start != 0 &&
       starts_ >= rules_.graph_from_start) {
     rules_.graph_from_start = 0;  // once: a graph that is refused stays refused

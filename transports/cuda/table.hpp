@@ -1,5 +1,5 @@
 // Table: a chain of descriptors made ready for a stream: folded once, then started again and again without building
-// anything.
+// anything. Or kernels in a row.
 #pragma once
 
 #include <cstdint>
@@ -45,19 +45,21 @@ class Table {
  public:
   /// `ends`: of the box with the same index. Throws Error where a way that was asked for can't be.
   Table(CudaApi& api, const TableRules& rules, Folded folded, std::vector<Ends> ends, TableWay way);
+  /// Of kernels, which are launched in this order, with what their parameters hold by then.
+  Table(CudaApi& api, std::vector<Launch> launches) noexcept;
   ~Table();
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;
 
-  /// Hands the copies to the stream. Allocates nothing; makes the graph when it is due. After an error some of them may
-  /// be under way.
+  /// Hands the copies, or kernels, to the stream. Allocates nothing; makes the graph when it is due. After an error
+  /// some of them may be under way.
   Status enqueue(Stream stream) noexcept;
 
   /// The way of the next start.
   TableWay way() const noexcept { return way_; }
   std::uint64_t bytes() const noexcept { return bytes_; }
   /// Calls and copies that a start makes: for predictions.
-  std::size_t copies() const noexcept { return boxes_.size(); }
+  std::size_t copies() const noexcept { return boxes_.size() + launches_.size(); }
   std::uint64_t starts() const noexcept { return starts_; }
 
   /// How long it took, as a moving average; 0 before the first.
@@ -73,15 +75,17 @@ class Table {
   Status enqueue_rows(const Box& box, Stream stream) noexcept;
   Status enqueue_batch(Stream stream) noexcept;
   Status enqueue_all(Stream stream) noexcept;
+  Status enqueue_launches(Stream stream) noexcept;
 
   CudaApi& api_;
   TableRules rules_;
   std::vector<Box> boxes_;
   std::vector<Ends> ends_;
-  bool independent_;
-  bool flag_;
-  TableWay way_;
-  bool chosen_here_;  // not by the caller
+  std::vector<Launch> launches_;  // then there are no boxes
+  bool independent_ = false;
+  bool flag_ = false;
+  TableWay way_ = TableWay::one_by_one;
+  bool chosen_here_ = false;  // not by the caller
   bool by_rows_ = false;
   std::uint64_t bytes_ = 0;
   std::uint64_t starts_ = 0;

@@ -1,0 +1,39 @@
+// Kernels: functions that run on a GPU, for coroutines: `co_await kernels.run(table);` ends when they have run. They
+// have a stream of their own, so that a GPU's copies go on beside them; otherwise they are what tables of copies are.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "transports/cuda/copy_engine.hpp"
+
+namespace coracle::cuda {
+
+/// A module of code on a device. Loop's thread only.
+class Kernels final {
+ public:
+  /// `code`: as CudaApi::load_module has it. `loop` and `api` must outlive it. Throws Error as CudaDevice does, and
+  /// when the code is not for this device. Of `options` the number of channels does not count.
+  Kernels(EventLoop& loop, CudaApi& api, const void* code, CudaOptions options);
+  /// None may be running.
+  ~Kernels();
+  Kernels(const Kernels&) = delete;
+  Kernels& operator=(const Kernels&) = delete;
+
+  /// A function that the code exports. Throws Error when there is none of this name.
+  Kernel find(const char* name);
+  /// Launches, one after another, for run(). What their parameters refer to must live as long as the table, and may be
+  /// changed between its runs. At least one.
+  tca::TableId load(std::vector<Launch> launches) { return engine_->device().load_kernels(std::move(launches)); }
+  /// Kernels are not tried again: what is awaited throws Error (EIO) after the first failure.
+  Copy run(tca::TableId table) noexcept { return engine_->start(table, 0); }
+
+  const DeviceInfo& info() noexcept { return engine_->device().info(); }
+
+ private:
+  CudaApi& api_;
+  std::optional<CopyEngine> engine_;
+  Module module_ = nullptr;
+};
+
+}  // namespace coracle::cuda
