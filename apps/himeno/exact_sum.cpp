@@ -20,6 +20,10 @@ ExactSum split(UnsignedWide units) noexcept {
   return {static_cast<std::uint64_t>(units), static_cast<std::int64_t>(static_cast<std::uint64_t>(units >> 64U))};
 }
 
+Wide of_halves(std::uint64_t lower, std::uint64_t upper) noexcept {
+  return Wide{static_cast<std::int64_t>(upper)} * (Wide{1} << 32) + lower;
+}
+
 }  // namespace
 
 void ExactSum::add_square(float value) noexcept {
@@ -30,6 +34,12 @@ void ExactSum::add_square(float value) noexcept {
 
 void ExactSum::add_words(std::int64_t top, std::int64_t rest) noexcept {
   const Wide units = Wide{top} * (Wide{1} << (kUnitBits - kTopBits)) + rest;
+  *this = split(joined(*this) + static_cast<UnsignedWide>(units));
+}
+
+void ExactSum::add_halves(const std::uint64_t (&words)[4]) noexcept {
+  const Wide units =
+      of_halves(words[2], words[3]) * (Wide{1} << (kUnitBits - kTopBits)) + of_halves(words[0], words[1]);
   *this = split(joined(*this) + static_cast<UnsignedWide>(units));
 }
 

@@ -17,6 +17,9 @@ struct ExactSum {
   void add_square(float value) noexcept;
   /// Adds top * 2^-44 + rest * 2^-89: what a kernel has of many squares.
   void add_words(std::int64_t top, std::int64_t rest) noexcept;
+  /// Adds the same of words of which each was added up by halves: rest's lower and upper one, top's lower and upper
+  /// one. The lower ones have no sign.
+  void add_halves(const std::uint64_t (&words)[4]) noexcept;
   /// The nearest double.
   double value() const noexcept;
 

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <new>
+#include <tuple>
+#include <utility>
 
 namespace coracle::himeno {
 namespace {
 
-constexpr std::size_t kArrays = 12;
+constexpr std::size_t kArrays = std::tuple_size_v<decltype(constants_of(std::declval<Coefficients&>()))>;
 // Arrays begin so many floats beside a multiple of a page from each other: a kernel reads all of them at the same
 // place, and the lines of one place in equal pages would meet in the same sets of the cache.
 constexpr std::size_t kSkew = 5 * 64 / sizeof(float);
@@ -21,6 +23,21 @@ constexpr std::size_t kPageFloats = 4096 / sizeof(float);
 void fill_pressure(const Block& block, const Triple& size, float* array) {
   for (std::size_t i = 0; i < block.count()[0] + 2; ++i)
     std::fill_n(array + i * block.plane(), block.plane(), first_pressure(block.first()[0] - 1 + i, size[0]));
+}
+
+std::array<Constant, 12> constants_of(Coefficients& of) noexcept {
+  return {{{&of.a[0], 1.0F},
+           {&of.a[1], 1.0F},
+           {&of.a[2], 1.0F},
+           {&of.a[3], 1.0F / 6.0F},
+           {&of.b[0], 0.0F},
+           {&of.b[1], 0.0F},
+           {&of.b[2], 0.0F},
+           {&of.c[0], 1.0F},
+           {&of.c[1], 1.0F},
+           {&of.c[2], 1.0F},
+           {&of.bnd, 1.0F},
+           {&of.wrk1, 0.0F}}};
 }
 
 void Fields::Free::operator()(float* memory) const noexcept {
@@ -34,18 +51,12 @@ Fields::Fields(const Block& block) : coefficients_{} {
   memory_.reset(static_cast<float*>(std::aligned_alloc(kHugePage, bytes)));
   if (!memory_) throw std::bad_alloc();
   ::madvise(memory_.get(), bytes, MADV_HUGEPAGE);  // only a hint
-  std::size_t made = 0;
-  const auto make = [&](float value) {
-    // A row's point 0 lies just before the aligned point 1.
-    float* const array = memory_.get() + made++ * distance;
-    std::fill_n(array, block.floats(), value);
-    return array + block.at(0, 0, 0);
-  };
-  for (std::size_t m = 0; m < 4; ++m) coefficients_.a[m] = make(m < 3 ? 1.0F : 1.0F / 6.0F);
-  for (const float*& b : coefficients_.b) b = make(0.0F);
-  for (const float*& c : coefficients_.c) c = make(1.0F);
-  coefficients_.bnd = make(1.0F);
-  coefficients_.wrk1 = make(0.0F);
+  float* next = memory_.get();
+  for (const auto& [array, value] : constants_of(coefficients_)) {
+    std::fill_n(next, block.floats(), value);
+    *array = next + block.at(0, 0, 0);  // a row's point 0 lies just before the aligned point 1
+    next += distance;
+  }
   coefficients_.plane = block.plane();
   coefficients_.row = block.row();
 }

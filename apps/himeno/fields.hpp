@@ -1,6 +1,7 @@
 // A rank's arrays.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 
@@ -16,6 +17,13 @@ inline float first_pressure(std::size_t i, std::size_t count) noexcept {
 
 /// Fills an array of the pressure, halo included, with it.
 void fill_pressure(const Block& block, const Triple& size, float* array);
+
+/// The twelve arrays of a Coefficients, and the value that each has everywhere at the benchmark's beginning.
+struct Constant {
+  const float** array;
+  float value;
+};
+std::array<Constant, 12> constants_of(Coefficients& of) noexcept;
 
 /// The coefficients, bnd and wrk1 as the benchmark has them. (They are constant, but no kernel knows that.)
 class Fields {

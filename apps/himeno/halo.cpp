@@ -54,8 +54,12 @@ Layout layout_of(const Triple& points, std::size_t row, std::size_t plane) {
   return line.hvector(count(1), 1, bytes(row)).hvector(count(0), 1, bytes(plane));
 }
 
-Halo::Halo(Rank& self, const Triple& size, const Triple& ranks, const Slab<float>& pressure)
-    : self_(self), block_(size, ranks, self.id()), pressure_(pressure), arrived_(self.allocate_signals(kDirections)) {
+Halo::Halo(Rank& self, const Triple& size, const Triple& ranks, float* pressure, Remote<float> remote)
+    : self_(self),
+      block_(size, ranks, self.id()),
+      pressure_(pressure),
+      remote_(remote),
+      arrived_(self.allocate_signals(kDirections)) {
   for (std::size_t direction = 0; direction < kDirections; ++direction)
     if (is_needed(direction)) add_link(size, ranks, direction);
 }
@@ -90,7 +94,7 @@ void Halo::add_link(const Triple& size, const Triple& ranks, std::size_t directi
 }
 
 Task<> Halo::connect() {
-  const Mailbox mine{pressure_.remote(), arrived_.remote()};
+  const Mailbox mine{remote_, arrived_.remote()};
   mailboxes_ = co_await self_.world().gather_all(mine);
 }
 
@@ -122,7 +126,7 @@ Task<> Halo::put_scattered(const Link& link, std::uint64_t state) {
 }
 
 const float* Halo::source(const Link& link, std::uint64_t state) const noexcept {
-  return pressure_.data() + state % 2 * block_.floats() + link.from;
+  return pressure_ + state % 2 * block_.floats() + link.from;
 }
 
 Remote<float> Halo::target(const Link& link, std::uint64_t state) const {

@@ -23,8 +23,9 @@ Layout layout_of(const Triple& points, std::size_t row, std::size_t plane);
 /// have got that.
 class Halo {
  public:
-  /// `size` and `ranks` as of Block. The blocks' owner keeps the two arrays in `pressure`, `block.floats()` apart.
-  Halo(Rank& self, const Triple& size, const Triple& ranks, const Slab<float>& pressure);
+  /// `size` and `ranks` as of Block. The two arrays lie at `pressure`, `block.floats()` apart; for others `remote` is
+  /// that place. They may be a GPU's.
+  Halo(Rank& self, const Triple& size, const Triple& ranks, float* pressure, Remote<float> remote);
 
   /// Tells the others where this rank's memory is; until then it may do with it what it likes. Collective.
   Task<> connect();
@@ -64,7 +65,8 @@ class Halo {
 
   Rank& self_;
   Block block_;
-  const Slab<float>& pressure_;
+  float* pressure_;
+  Remote<float> remote_;
   Slab<Signal> arrived_;
   bool cut_[3][2] = {};
   std::vector<Link> links_;

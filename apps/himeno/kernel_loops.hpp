@@ -1,13 +1,13 @@
 // The innermost loops of Himeno, written once for any vector width in the compilers' vector types. Each instruction set
 // has its own source file, compiled for it; those include nothing of the standard library but <cstddef> and <cstdint>,
-// so that no inline function compiled for a wide machine can be linked into code for a narrow one. They are compiled
-// without contraction of a product and a sum into one rounding.
+// so that no inline function compiled for a wide machine can be linked into code for a narrow one.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "apps/himeno/kernel.hpp"
+#include "apps/himeno/point.hpp"
 
 namespace coracle::himeno {
 namespace {
@@ -22,74 +22,19 @@ struct Vectors {
   typedef std::uint64_t Bits __attribute__((vector_size(4 * kCount)));
 };
 
-template <class Floats>
-inline Floats load(const float* from) {
-  Floats value;
-  __builtin_memcpy(&value, from, sizeof(value));
-  return value;
-}
-
-template <class Floats>
-inline void store(float* to, const Floats& value) {
-  __builtin_memcpy(to, &value, sizeof(value));
-}
-
 /// Numbers of lanes, for the functions that take them as constants.
 template <std::size_t... kLane>
 struct Lanes {};
 
-/// Sums of squares as fixed-point integers (see ExactSum). Adding a constant of which the last bit is worth 2^-44
-/// rounds the square to that, and leaves the integer in the bits of the result; what was rounded off, exactly known,
-/// goes to a second sum in units of 2^-89. Enough for the 2^12 squares of a row.
-template <class Doubles, class Bits>
-struct Squares {
-  static constexpr double kTop = 0x1.8p8;
-  static constexpr double kRest = 0x1.8p-37;
-
-  Bits top{};
-  Bits rest{};
-
-  void add(const Doubles& values) {
-    const Doubles square = values * values;
-    const Doubles rounded = square + kTop;
-    const Doubles left = (square - (rounded - kTop)) + kRest;
-    top += __builtin_bit_cast(Bits, rounded);
-    rest += __builtin_bit_cast(Bits, left);
-  }
-};
-
-/// One lane's sums, of `count` additions, without the constants.
+/// One lane's sums, of `count` additions.
 inline void take_out(std::uint64_t top, std::uint64_t rest, std::uint64_t count, ExactSum& sum) {
-  using One = Squares<double, std::uint64_t>;
-  sum.add_words(static_cast<std::int64_t>(top - count * __builtin_bit_cast(std::uint64_t, One::kTop)),
-                static_cast<std::int64_t>(rest - count * __builtin_bit_cast(std::uint64_t, One::kRest)));
-}
-
-/// The changes of the points from `at` on, which it makes in `next`.
-template <class Floats>
-inline Floats relax_at(const Coefficients& of, const float* p, float* next, std::size_t at) {
-  const float* const here = p + at;
-  const float* const low = here - of.plane;  // i - 1
-  const float* const high = here + of.plane;
-  const std::size_t row = of.row;
-  const auto get = [](const float* from) { return load<Floats>(from); };
-  const Floats ij = get(high + row) - get(high - row) - get(low + row) + get(low - row);
-  const Floats jk = get(here + row + 1) - get(here - row + 1) - get(here + row - 1) + get(here - row - 1);
-  const Floats ik = get(high + 1) - get(low + 1) - get(high - 1) + get(low - 1);
-  const Floats sum = get(of.a[0] + at) * get(high) + get(of.a[1] + at) * get(here + row) +
-                     get(of.a[2] + at) * get(here + 1) + get(of.b[0] + at) * ij + get(of.b[1] + at) * jk +
-                     get(of.b[2] + at) * ik + get(of.c[0] + at) * get(low) + get(of.c[1] + at) * get(here - row) +
-                     get(of.c[2] + at) * get(here - 1) + get(of.wrk1 + at);
-  const Floats centre = get(here);
-  const Floats change = (sum * get(of.a[3] + at) - centre) * get(of.bnd + at);
-  store(next + at, centre + kOmega * change);
-  return change;
+  sum.add_words(top_of(top, count), rest_of(rest, count));
 }
 
 /// `count` points one by one.
 inline void relax_singly(const Coefficients& of, const float* p, float* next, std::size_t at, std::size_t count,
                          ExactSum& sum) {
-  Squares<double, std::uint64_t> squares;
+  OneSquares squares;
   for (std::size_t k = at; k < at + count; ++k) squares.add(static_cast<double>(relax_at<float>(of, p, next, k)));
   take_out(squares.top, squares.rest, count, sum);
 }
@@ -161,13 +106,6 @@ void relax(const Coefficients& coefficients, const float* p, float* next, const 
       relax_row<V>(of, p, next, at, count, squares, Half());
   });
   sum = sum + squares;
-}
-
-template <class Floats>
-inline void stream_at(const Coefficients& of, const float* p, float* next, std::size_t at) {
-  const auto get = [at](const float* from) { return load<Floats>(from + at); };
-  store(next + at, get(of.a[0]) + get(of.a[1]) + get(of.a[2]) + get(of.a[3]) + get(of.b[0]) + get(of.b[1]) +
-                       get(of.b[2]) + get(of.c[0]) + get(of.c[1]) + get(of.c[2]) + get(of.bnd) + get(of.wrk1) + get(p));
 }
 
 template <class V>

@@ -5,8 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <string_view>
 
 #include "apps/command_line.hpp"
+#include "transports/cuda/gpu.hpp"
 
 namespace coracle::himeno {
 namespace {
@@ -43,6 +46,24 @@ std::string check_ranks(const std::string& text) {
   return parse_triple(text) ? "" : fmt::format("{} is not IxJxK with numbers from 1, such as 2x2x1", text);
 }
 
+/// The GPU that "cuda" (by rank) or "cuda:2" names; none for anything else.
+std::optional<int> gpu_of(std::string_view text) {
+  constexpr std::string_view kName = "cuda";
+  if (!text.starts_with(kName)) return std::nullopt;
+  text.remove_prefix(kName.size());
+  if (text.empty()) return GpuOptions::kByRank;
+  int device = -1;
+  const auto parsed = std::from_chars(text.data() + 1, text.data() + text.size(), device);
+  const bool is_whole = text[0] == ':' && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+  return is_whole && device >= 0 ? std::optional(device) : std::nullopt;
+}
+
+std::string check_device(const std::string& text) {
+  return text == "cpu" || gpu_of(text)
+             ? ""
+             : fmt::format("{} is none of cpu, cuda and cuda:N (`coracle info` lists GPUs)", text);
+}
+
 /// A number above 0 and up to `high`.
 CLI::Validator positive(double high) {
   return {[high](std::string& text) {
@@ -62,6 +83,7 @@ CLI::Validator positive(double high) {
 struct Words {
   std::string size = "M";
   std::string ranks;
+  std::string device = "cpu";
   std::size_t iterations = 0;
 };
 
@@ -75,6 +97,12 @@ void add_options(CLI::App& app, Options& options, Words& words) {
   app.add_option("--ranks-grid", words.ranks, "how the ranks share it in i, j and k (with short borders)")
       ->type_name("IxJxK")
       ->check(check_ranks);
+  app.add_option("--device", words.device,
+                 "what computes: cpu; cuda, a GPU for each rank, those of a node in turn; or cuda:N, that one for all "
+                 "ranks. Not with --place pvas or sim")
+      ->type_name("DEVICE")
+      ->check(check_device)
+      ->capture_default_str();
   auto* const time = app.add_option("--time", options.time_s, "to measure for about so long")
                          ->type_name("SECONDS")
                          ->check(positive(1e6))
@@ -113,6 +141,7 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
     options.size = *size;
   }
   if (!words.ranks.empty()) options.ranks = parse_triple(words.ranks);
+  options.gpu = gpu_of(words.device);
   if (words.iterations > 0) options.iterations = words.iterations;
   return options;
 }

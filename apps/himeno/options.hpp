@@ -18,6 +18,7 @@ struct Options {
   std::optional<Triple> ranks;  ///< None: what arrange() finds.
   double time_s = 60;
   std::optional<std::size_t> iterations;  ///< None: as many as fit the time.
+  std::optional<int> gpu;                 ///< Its number, or GpuOptions::kByRank; none: the processor.
   double sim_mflops = 0;                  ///< Of a rank, in `sim`; 0: sums take no time.
   bool verify = false;
   bool shows_progress = false;

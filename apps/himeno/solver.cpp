@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "apps/himeno/fields.hpp"
+
 namespace coracle::himeno {
 namespace {
 
@@ -17,25 +19,16 @@ Box cut(Box box, std::size_t dimension, std::size_t begin, std::size_t end) {
   return box;
 }
 
-double points_of(const Box& box) {
-  double points = 1;
-  for (std::size_t d = 0; d < 3; ++d) points *= static_cast<double>(box.end[d] - box.begin[d]);
-  return points;
-}
-
 }  // namespace
 
-Solver::Solver(Rank& self, const Triple& size, const Triple& ranks, const Kernel& kernel, double points_per_s)
+Solver::Solver(Rank& self, const Triple& size, const Triple& ranks, Device& device)
     : self_(self),
       size_(size),
       ranks_(ranks),
-      kernel_(kernel),
-      points_per_s_(points_per_s),
+      device_(device),
       block_(size, ranks, self.id()),
-      fields_(block_),
-      pressure_(self.allocate<float>(2 * block_.floats())),
-      halo_(self, size, ranks, pressure_),
-      core_(block_.all()) {
+      halo_(self, size, ranks, device.pressure(), device.remote_pressure()),
+      all_(device.add_part({block_.all()})) {
   divide();
 }
 
@@ -43,28 +36,38 @@ Solver::Solver(Rank& self, const Triple& size, const Triple& ranks, const Kernel
 // takes no longer.
 void Solver::divide() {
   constexpr std::size_t kThickness[3] = {1, 1, kLanesMax};
-  for (std::size_t d = 0; d < 3 && !core_.empty(); ++d) {
+  std::vector<Box> shell;
+  Box core = block_.all();
+  for (std::size_t d = 0; d < 3 && !core.empty(); ++d) {
     for (const bool upper : {false, true}) {
       if (!halo_.is_cut(d, upper)) continue;
-      const std::size_t begin = core_.begin[d];
-      const std::size_t end = core_.end[d];
+      const std::size_t begin = core.begin[d];
+      const std::size_t end = core.end[d];
       const std::size_t thickness = std::min(kThickness[d], end - begin);
       const std::size_t place = upper ? end - thickness : begin + thickness;
-      shell_.push_back(upper ? cut(core_, d, place, end) : cut(core_, d, begin, place));
-      core_ = upper ? cut(core_, d, begin, place) : cut(core_, d, place, end);
-      if (core_.empty()) break;
+      shell.push_back(upper ? cut(core, d, place, end) : cut(core, d, begin, place));
+      core = upper ? cut(core, d, begin, place) : cut(core, d, place, end);
+      if (core.empty()) break;
     }
+  }
+  if (!shell.empty()) shell_ = device_.add_part(std::move(shell));
+  if (core.empty()) return;
+  const std::size_t begin = core.begin[0];
+  const std::size_t planes = core.end[0] - begin;
+  const std::size_t pieces = halo_.has_neighbours() ? std::min(device_.pieces(), planes) : 1;
+  for (std::size_t piece = 0; piece < pieces; ++piece) {
+    const Box slice = cut(core, 0, begin + planes * piece / pieces, begin + planes * (piece + 1) / pieces);
+    core_.push_back(device_.add_part({slice}));
   }
 }
 
 Task<double> Solver::time_memory(double for_s) {
-  const std::size_t origin = block_.at(0, 0, 0);
   double best = std::numeric_limits<double>::infinity();
   double spent_s = 0;
   for (std::uint64_t i = 0; i < kPassesMin || spent_s < for_s; ++i) {
     co_await self_.world().barrier();
     const std::uint64_t begin_ns = self_.loop().exact_now_ns();
-    kernel_.stream(fields_.coefficients(), pressure(i) + origin, pressure(i + 1) + origin, block_.all());
+    co_await device_.stream(all_, i);
     const double seconds = static_cast<double>(self_.loop().exact_now_ns() - begin_ns) * 1e-9;
     const double slowest = co_await self_.world().all_reduce(seconds, max_of);
     best = std::min(best, slowest);
@@ -74,7 +77,7 @@ Task<double> Solver::time_memory(double for_s) {
 }
 
 Task<> Solver::connect() {
-  for (const std::uint64_t state : {0U, 1U}) fill_pressure(block_, size_, pressure(state));
+  co_await device_.fill_pressure();
   co_await halo_.connect();
 }
 
@@ -92,37 +95,23 @@ Task<> Solver::step_in(Scope& scope, Solver& solver, std::size_t steps, std::fun
     progress(done + 1);
   }
   co_await solver.halo_.sent();
+  co_await solver.device_.settle();
 }
 
 Task<> Solver::step(Scope& scope, ExactSum& sum) {
   co_await halo_.arrived(state_);
-  for (const Box& box : shell_) co_await make(box, sum);
+  if (shell_) co_await device_.relax(*shell_, state_, sum);
   co_await halo_.sent();  // of the state before
   halo_.send(scope, state_ + 1);
-  // In parts, between which transports that need this rank's hand get it.
-  constexpr std::size_t kParts = 8;
-  const std::size_t begin = core_.begin[0];
-  const std::size_t planes = core_.empty() ? 0 : core_.end[0] - begin;
-  const std::size_t parts = halo_.has_neighbours() ? std::min(kParts, planes) : 1;
-  for (std::size_t part = 0; part < parts; ++part) {
-    const Box slice = cut(core_, 0, begin + planes * part / parts, begin + planes * (part + 1) / parts);
-    co_await make(slice, sum);
-    if (part + 1 < parts) co_await yield();
+  for (std::size_t piece = 0; piece < core_.size(); ++piece) {
+    if (piece > 0) co_await yield();  // transports that need this rank's hand get it
+    co_await device_.relax(core_[piece], state_, sum);
   }
   ++state_;
 }
 
-Task<> Solver::make(const Box& box, ExactSum& sum) {
-  if (box.empty()) co_return;
-  const std::size_t origin = block_.at(0, 0, 0);
-  kernel_.relax(fields_.coefficients(), pressure(state_) + origin, pressure(state_ + 1) + origin, box, sum);
-  if (points_per_s_ <= 0) co_return;
-  const double ns = points_of(box) / points_per_s_ * 1e9;
-  co_await self_.busy_for(std::chrono::nanoseconds(static_cast<std::int64_t>(ns)));
-}
-
 Task<std::vector<float>> Solver::collect() {
-  const auto everyones = co_await self_.world().gather_all(pressure_.remote());
+  const auto everyones = co_await self_.world().gather_all(device_.remote_pressure());
   std::vector<float> whole;
   if (self_.id() == 0) {
     const auto planes = size_[1] * size_[2];

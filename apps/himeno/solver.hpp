@@ -7,21 +7,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "apps/himeno/block.hpp"
+#include "apps/himeno/device.hpp"
 #include "apps/himeno/exact_sum.hpp"
-#include "apps/himeno/fields.hpp"
 #include "apps/himeno/halo.hpp"
-#include "apps/himeno/kernel.hpp"
 
 namespace coracle::himeno {
 
 class Solver {
  public:
-  /// `size`: points in each dimension; `ranks`: how the ranks are arranged. `points_per_s`: in placement `sim`, how
-  /// many points this rank makes in a second of virtual time; 0: they take none.
-  Solver(Rank& self, const Triple& size, const Triple& ranks, const Kernel& kernel, double points_per_s);
+  /// `size`: points in each dimension; `ranks`: how the ranks are arranged; `device` is made for the same, and outlives
+  /// this.
+  Solver(Rank& self, const Triple& size, const Triple& ranks, Device& device);
 
   /// Before connect(): seconds in which all ranks together pass through their arrays once with the least of sums, which
   /// is as fast as memory allows; the best of what fits `for_s` seconds. Collective. Not in `sim`.
@@ -42,20 +42,17 @@ class Solver {
                         std::vector<ExactSum>& sums);
   Task<> step(Scope& scope, ExactSum& sum);
   void divide();
-  Task<> make(const Box& box, ExactSum& sum);
-  float* pressure(std::uint64_t state) noexcept { return pressure_.data() + state % 2 * block_.floats(); }
 
   Rank& self_;
   Triple size_;
   Triple ranks_;
-  const Kernel& kernel_;
-  double points_per_s_;
+  Device& device_;
   Block block_;
-  Fields fields_;
-  Slab<float> pressure_;  // two arrays
   Halo halo_;
-  std::vector<Box> shell_;  // the points that need or make a halo
-  Box core_;                // all others
+  // Parts of the device.
+  std::size_t all_;
+  std::optional<std::size_t> shell_;  // the points that need or make a halo
+  std::vector<std::size_t> core_;     // all others, in pieces
   std::uint64_t state_ = 0;
 };
 

@@ -14,13 +14,16 @@
 #include "apps/himeno/block.hpp"
 #include "apps/himeno/exact_sum.hpp"
 #include "apps/himeno/fields.hpp"
+#include "apps/himeno/gpu_device.hpp"
 #include "apps/himeno/kernels.hpp"
 #include "apps/himeno/options.hpp"
+#include "apps/himeno/processor.hpp"
 #include "apps/himeno/report.hpp"
 #include "apps/himeno/serial.hpp"
 #include "apps/himeno/solver.hpp"
 #include "tests/apps/parse_words.hpp"
 #include "tests/sim/job.hpp"
+#include "transports/cuda/gpu.hpp"
 #include "transports/tca/tca_transport.hpp"
 
 namespace coracle::himeno {
@@ -99,7 +102,8 @@ SerialRun run_simulated(const Triple& size, const Triple& ranks, std::uint32_t n
   SerialRun found;
   struct Program {
     static Task<> solve(Rank& self, Triple size, Triple ranks, std::size_t steps, SerialRun& found) {
-      Solver solver(self, size, ranks, *usable_kernels().front(), 1e7);
+      Processor processor(self, size, ranks, *usable_kernels().front(), 1e7);
+      Solver solver(self, size, ranks, processor);
       co_await solver.connect();
       std::vector<ExactSum> sums = co_await solver.run(steps / 2, [](std::size_t) {});
       const std::vector<ExactSum> more = co_await solver.run(steps - steps / 2, [](std::size_t) {});
@@ -128,7 +132,7 @@ class Exchange {
     for (std::size_t i = 1; i <= block.count()[0]; ++i)
       for (std::size_t j = 1; j <= block.count()[1]; ++j)
         for (std::size_t k = 1; k <= block.count()[2]; ++k) array[block.at(i, j, k)] = number(block, {i, j, k});
-    Halo halo(self, size_, ranks_, pressure);
+    Halo halo(self, size_, ranks_, pressure.data(), pressure.remote());
     co_await halo.connect();
     co_await with_scope(send_in, std::ref(halo));
     co_await halo.arrived(1);
@@ -202,6 +206,23 @@ TEST_CASE("exact sum: any order and grouping gives the same bits, and what long 
     for (const ExactSum& part : parts) all = part + all;
     CHECK(all == first);
   }
+}
+
+TEST_CASE("exact sum: words that were added up by halves are the same sum") {
+  std::mt19937_64 random(11);
+  ExactSum expected;
+  std::uint64_t halves[4] = {};
+  for (int n = 0; n < 1000; ++n) {
+    const auto top = static_cast<std::int64_t>(random() >> 3U) - (std::int64_t{1} << 58);
+    const auto rest = static_cast<std::int64_t>(random() >> 3U) - (std::int64_t{1} << 60);
+    expected.add_words(top, rest);
+    std::uint64_t words[kSumWords];
+    to_words({top, rest}, words);
+    for (std::size_t word = 0; word < kSumWords; ++word) halves[word] += words[word];
+  }
+  ExactSum sum;
+  sum.add_halves(halves);
+  CHECK(sum == expected);
 }
 
 TEST_CASE("exact sum: squares enter exactly, and carries go up") {
@@ -427,6 +448,10 @@ TEST_CASE("options: sizes by name and by numbers, arrangements, and the rest") {
   CHECK(numbers.history_path == "h");
   CHECK(numbers.json_path == "j");
   CHECK(std::get<Options>(parse({})).size_name == "M");
+  CHECK_FALSE(std::get<Options>(parse({})).gpu);
+  CHECK_FALSE(std::get<Options>(parse({"--device", "cpu"})).gpu);
+  CHECK(std::get<Options>(parse({"--device", "cuda"})).gpu == GpuOptions::kByRank);
+  CHECK(std::get<Options>(parse({"--device", "cuda:3"})).gpu == 3);
 }
 
 TEST_CASE("options: help ends with 0, wrong usage with 2") {
@@ -435,6 +460,8 @@ TEST_CASE("options: help ends with 0, wrong usage with 2") {
     CHECK(status_of({"--size", size}) == 2);
   for (const char* ranks : {"2", "0x1x1", "2x2", "axbxc", "2x2x2x", "99999999999999999999x1x1"})
     CHECK(status_of({"--ranks-grid", ranks}) == 2);
+  for (const char* device : {"", "gpu", "CUDA", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "cuda1", "cuda:99999999999"})
+    CHECK(status_of({"--device", device}) == 2);
   CHECK(status_of({"--time", "0"}) == 2);
   CHECK(status_of({"--time", "nan"}) == 2);
   CHECK(status_of({"--time", "soon"}) == 2);

@@ -7,14 +7,17 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "apps/himeno/gpu_code.hpp"
 #include "runtime/error.hpp"
 #include "tests/cuda/cases.hpp"
+#include "tests/cuda/himeno_cases.hpp"
 #include "transports/cuda/support.hpp"
 
 using namespace coracle;
@@ -116,6 +119,25 @@ TEST_CASE("gpu: another process reads and writes device memory by its handle") {
   lent.write(random_bytes(kSharedBytes, 1));
   CHECK(run_other(export_memory(*api, lent.memory())) == 0);
   CHECK(lent.read() == random_bytes(kSharedBytes, 2));
+}
+
+TEST_CASE("gpu: himeno's kernels give the processor's bits and sums") {
+  REQUIRE_MESSAGE(himeno::gpu_code() != nullptr, "built without nvcc: install the CUDA toolkit, and configure again");
+  const std::unique_ptr<cuda::CudaApi> api = cuda::real_api();
+  himeno_boxes(*api, himeno::gpu_code());
+  himeno_stream(*api, himeno::gpu_code());
+}
+
+TEST_CASE("gpu: himeno gives the serial run's residuals, on one and several ranks") {
+  for (const std::string place : {"process", "thread"})
+    for (const std::string grid : {"1x1x1", "2x1x1", "1x2x1", "1x1x2", "2x2x1"}) {
+      const int ranks = (grid[0] - '0') * (grid[2] - '0') * (grid[4] - '0');
+      const std::string command = std::string(CORACLE_APPS "/coracle run --timeout 60s -n ") + std::to_string(ranks) +
+                                  " --place " + place + " " CORACLE_APPS "/himeno --device cuda --size S --verify" +
+                                  " --iterations 1100 --ranks-grid " + grid;
+      CAPTURE(command);
+      CHECK(std::system(command.c_str()) == 0);
+    }
 }
 
 int main(int argc, char** argv) {

@@ -1,0 +1,186 @@
+// The order of things: checks, a rehearsal, the measurement, and what is said of them.
+#include "apps/himeno/benchmark.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+#include <coracle/coracle.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "apps/file.hpp"
+#include "apps/himeno/kernels.hpp"
+#include "apps/himeno/processor.hpp"
+#include "apps/himeno/report.hpp"
+#include "apps/himeno/serial.hpp"
+#include "apps/himeno/solver.hpp"
+#include "apps/progress.hpp"
+#include "transports/cuda/support.hpp"
+
+namespace coracle::himeno {
+namespace {
+
+constexpr std::size_t kRehearsalIterations = 3;
+
+// Says early what would otherwise end in the kernel's out-of-memory killer.
+void check_memory(const Rank& self, const Options& options) {
+  const double arrays = (options.gpu ? 1 : 14) + (options.verify ? 14 : 0);
+  const double share = self.placement() == Placement::sim ? 1 : 1.0 / self.nodes();
+  const double needed = arrays * sizeof(float) * static_cast<double>(product(options.size)) * share;
+  const double there = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (needed <= 0.9 * there) return;
+  throw Error(
+      Errc::bad_input,
+      fmt::format("a grid of {} needs {:.1f} GiB{}, and this machine has {:.1f}; take a smaller --size, or more "
+                  "machines",
+                  to_text(options.size), needed * 0x1p-30, options.verify ? " with its verification" : "",
+                  there * 0x1p-30));
+}
+
+void check_ranks(const Rank& self, const Options& options) {
+  if (!options.ranks) return;
+  const Triple& ranks = *options.ranks;
+  const Triple points = inner(options.size);
+  if (product(ranks) != self.size())
+    throw Error(Errc::bad_input, fmt::format("--ranks-grid {} is for {} ranks, and the job has {}; run it with -n {}, "
+                                             "or leave the option out",
+                                             to_text(ranks), product(ranks), self.size(), product(ranks)));
+  for (std::size_t d = 0; d < 3; ++d) {
+    if (ranks[d] <= points[d]) continue;
+    throw Error(Errc::bad_input,
+                fmt::format("--ranks-grid {} shares {} inner points in {} among {} ranks; take a larger --size, or "
+                            "fewer ranks there",
+                            to_text(ranks), points[d], "ijk"[d], ranks[d]));
+  }
+}
+
+void check_gpu(const Rank& self, const Options& options, const GpuChoice& gpu) {
+  if (!options.gpu) return;
+  if (self.placement() != Placement::process && self.placement() != Placement::thread)
+    throw Error(Errc::unsupported,
+                fmt::format("--device cuda: not under --place {}; take --place process or --place thread",
+                            to_string(self.placement())));
+  if (gpu.code == nullptr)
+    throw Error(
+        Errc::unsupported,
+        "--device cuda: himeno was built without its kernels for GPUs; install the CUDA toolkit with nvcc (12.0 "
+        "or newer; CUDA_HOME names its folder), then `meson configure BUILD -Dcuda=enabled` and build again");
+  const cuda::Support support = gpu.api != nullptr ? cuda::probe(*gpu.api) : cuda::probe();
+  if (!support.available)
+    throw Error(Errc::unsupported,
+                fmt::format("--device cuda: no GPU can be used: {}; {}", support.detail, support.remedy));
+  if (*options.gpu >= support.devices)
+    throw Error(Errc::bad_input,
+                fmt::format("--device cuda:{}: there is no such GPU ({}); take one of those, or `cuda` "
+                            "for all of them in turn",
+                            *options.gpu, support.detail));
+}
+
+/// At rank 0: all that can be wrong before anything is computed. Gives the ranks' arrangement.
+Triple check(const Rank& self, const Options& options, const GpuChoice& gpu) {
+  check_memory(self, options);
+  check_ranks(self, options);
+  check_gpu(self, options, gpu);
+  if (self.placement() == Placement::sim && !options.iterations)
+    throw Error(Errc::bad_input, "virtual time is not what the iterations are to fill; in sim, give --iterations");
+  const std::optional<Triple> ranks = options.ranks ? options.ranks : arrange(self.size(), options.size);
+  if (!ranks)
+    throw Error(Errc::bad_input,
+                fmt::format("a grid of {} can't be shared by {} ranks in blocks; take a larger --size, "
+                            "or another number of ranks",
+                            to_text(options.size), self.size()));
+  if (!options.history_path.empty()) write_text("", options.history_path);  // or it would fail only at the end
+  if (!options.json_path.empty()) write_text("", options.json_path);
+  return *ranks;
+}
+
+/// Runs and times; the sums are appended to `history`.
+Task<Measured> measure(Rank& self, Solver& solver, std::size_t iterations, bool shows_progress,
+                       std::vector<ExactSum>& history) {
+  ProgressLine progress(shows_progress && self.id() == 0);
+  co_await self.world().barrier();
+  const std::uint64_t begin_ns = self.loop().exact_now_ns();
+  const std::vector<ExactSum> sums =
+      co_await solver.run(iterations, [&](std::size_t done) { progress.show(done, iterations); });
+  const double seconds = static_cast<double>(self.loop().exact_now_ns() - begin_ns) * 1e-9;
+  progress.clear();
+  history.insert(history.end(), sums.begin(), sums.end());
+  const double slowest = co_await self.world().all_reduce(seconds, max_of);
+  co_return Measured{iterations, slowest, sums.back().value()};
+}
+
+std::size_t iterations_for(const Options& options, const Measured& rehearsal) {
+  if (options.iterations) return *options.iterations;
+  const double one_s = rehearsal.seconds / static_cast<double>(rehearsal.iterations);
+  return static_cast<std::size_t>(std::clamp(options.time_s / one_s, 1.0, static_cast<double>(kIterationsMax)));
+}
+
+void say(const Rank& self, const std::string& text) {
+  if (self.id() != 0) return;
+  fmt::print("{}", text);
+  std::fflush(stdout);
+}
+
+Task<> verify(Rank& self, Solver& solver, const Options& options, const std::vector<ExactSum>& history) {
+  const std::vector<float> pressure = co_await solver.collect();
+  if (self.id() != 0) co_return;
+  const SerialRun serial = run_serially(options.size, history.size());
+  const std::string apart = difference(serial, history, pressure, options.size);
+  if (apart.empty()) co_return;
+  throw Error(std::make_error_code(std::errc::state_not_recoverable),
+              apart + ": a mistake in himeno or below; compare with one rank, and with another --place, to see where");
+}
+
+/// Collective.
+Task<std::unique_ptr<Device>> device_for(Rank& self, const Options& options, Triple ranks, GpuChoice gpu) {
+  if (options.gpu) co_return co_await GpuDevice::open(self, options.size, ranks, gpu);
+  const double points_per_s = self.placement() == Placement::sim ? options.sim_mflops * 1e6 / kFlopsPerPoint : 0;
+  co_return std::make_unique<Processor>(self, options.size, ranks, *usable_kernels().front(), points_per_s);
+}
+
+/// `ranks`: of rank 0.
+Task<> benchmark(Rank& self, const Options& options, Triple ranks, Device& device) {
+  const bool is_simulated = self.placement() == Placement::sim;
+  Solver solver(self, options.size, ranks, device);
+  Report report;
+  report.size_name = options.size_name;
+  report.size = options.size;
+  report.ranks = ranks;
+  report.placement = to_string(self.placement());
+  report.nodes = self.nodes();
+  report.kernel = device.name();
+  constexpr double kMemoryTime = 0.25;
+  if (!is_simulated) report.memory_s = co_await solver.time_memory(std::min(kMemoryTime, options.time_s / 4));
+  co_await solver.connect();
+
+  std::vector<ExactSum> history;
+  report.rehearsal.iterations = kRehearsalIterations;
+  say(self, beginning_text(report));
+  report.rehearsal = co_await measure(self, solver, kRehearsalIterations, false, history);
+  say(self, rehearsal_text(report));
+  const std::size_t iterations = iterations_for(options, report.rehearsal);
+  say(self, plan_text(iterations, report.rehearsal.seconds / kRehearsalIterations * static_cast<double>(iterations)));
+  report.measured = co_await measure(self, solver, iterations, options.shows_progress, history);
+  if (options.verify) co_await verify(self, solver, options, history);
+  report.verified = options.verify;
+  say(self, result_text(report));
+  if (self.id() != 0) co_return;
+  if (!options.history_path.empty()) write_text(history_text(history), options.history_path);
+  if (!options.json_path.empty()) write_text(to_json(report), options.json_path);
+}
+
+}  // namespace
+
+Task<> run_all(Rank& self, const Options& options, GpuChoice gpu) {
+  Triple ranks{};
+  if (self.id() == 0) ranks = check(self, options, gpu);
+  co_await self.world().broadcast(std::span<std::size_t>(ranks), 0);
+  const std::unique_ptr<Device> device = co_await device_for(self, options, ranks, gpu);
+  co_await benchmark(self, options, ranks, *device);
+  co_await self.world().barrier();  // nobody gives memory back that a neighbour still writes to
+}
+
+}  // namespace coracle::himeno

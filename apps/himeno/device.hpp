@@ -1,0 +1,42 @@
+// Device: what holds a rank's arrays and makes its points: the processor (processor.hpp) or a GPU (gpu_device.hpp).
+#pragma once
+
+#include <coracle/coracle.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "apps/himeno/exact_sum.hpp"
+#include "apps/himeno/kernel.hpp"
+
+namespace coracle::himeno {
+
+/// Interface. Rank's thread only. Pressure is kept twice: state t is in array t % 2.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  /// For reports: the instruction set, or which GPU.
+  virtual std::string name() const = 0;
+  /// Two arrays, `Block::floats()` apart, which puts and gets take.
+  virtual float* pressure() const noexcept = 0;
+  virtual Remote<float> remote_pressure() const noexcept = 0;
+  /// Fills both, halo included, with the pressure of the beginning.
+  virtual Task<> fill_pressure() = 0;
+
+  /// Boxes that are made together; gives their number. None of them is empty.
+  virtual std::size_t add_part(std::vector<Box> boxes) = 0;
+  /// In so many pieces a rank's points are best made, so that between them transports get this rank's hand.
+  virtual std::size_t pieces() const noexcept = 0;
+
+  /// One step of Jacobi on a part, from `state` to the next one. By settle() the changes' squares have been added to
+  /// `sum`, which must stay until then. Sums come one after another, not in turn.
+  virtual Task<> relax(std::size_t part, std::uint64_t state, ExactSum& sum) = 0;
+  virtual Task<> settle() = 0;
+  /// Passes through the arrays of a part once, with nothing but sums between.
+  virtual Task<> stream(std::size_t part, std::uint64_t state) = 0;
+};
+
+}  // namespace coracle::himeno
