@@ -1,12 +1,16 @@
-// A program that every rank runs (`coracle run --place process|thread`): puts and gets with memory of GPUs at either
-// end, on the stand-in; of layouts, too. `--messages`: GPUs of peers are reached by messages only. `--failing`: a copy
-// ends the device's context. `--refusing`: one rank has no room on its GPU. Exit status 0 when all checks of all ranks
-// hold.
+// A program that every rank runs (`coracle run --place pvas|process|thread`): puts and gets with memory of GPUs at
+// either end, on the stand-in; of layouts, too. `--messages`: GPUs of peers are reached by messages only. `--failing`:
+// a copy ends the device's context. `--refusing`: one rank has no room on its GPU. `--owner-dies`, `--rank-dies`: a
+// process of a shared address space is killed. Exit status 0 when all checks of all ranks hold.
 #include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
 #include <coracle/coracle.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <string_view>
@@ -15,6 +19,7 @@
 #include "runtime/scattered/exchange.hpp"
 #include "tests/cuda/fake_cuda.hpp"
 #include "transports/cuda/gpu.hpp"
+#include "transports/cuda/own_devices.hpp"
 
 using namespace coracle;
 
@@ -209,9 +214,7 @@ Task<> failures(Rank& self, Gpu& gpu) {
   const auto segments = co_await self.world().gather_all(target.remote());
   co_await self.world().barrier();
   if (self.id() == 0) {
-    test::FakeFaults faults;
-    faults.failing_copies = 1;
-    machine().set(faults);
+    test::FakeSpace::of_this_process().failing_copies = 1;
     const auto put = [&]() -> Task<> { co_await self.put(here, there.remote()); };
     co_await refused(Errc::device_failed, put, "a put that the driver breaks off ends with that");
     const auto get = [&]() -> Task<> { co_await self.get(there.remote(), std::span(here)); };
@@ -224,15 +227,66 @@ Task<> failures(Rank& self, Gpu& gpu) {
   require(self.local<scattered::Exchange>().incoming() == 0, "a put that has failed leaves nothing at its target");
 }
 
+/// Puts to this rank's GPU until one fails.
+Task<Errc> put_until_it_fails(Rank& self, const DeviceSlab<std::byte>& there) {
+  const Bytes here(100'000);
+  for (;;) {
+    try {
+      co_await self.put(here, there.remote());
+    } catch (const Error& error) {
+      co_return static_cast<Errc>(error.code().value());
+    }
+  }
+}
+
+/// `pvas`: every operation of every rank ends with an error from then on, and none hangs.
+Task<> owner_dies(Rank& self, Gpu& gpu) {
+  const DeviceSlab<std::byte> there = gpu.allocate<std::byte>(100'000);
+  const auto all = co_await self.world().gather_all(there.remote());
+  if (self.id() == 0) ::kill(test::FakeSpace::of_this_process().owner(), SIGKILL);
+  require(co_await put_until_it_fails(self, there) == Errc::device_failed, "a put ends with the owner's death");
+  Bytes here(100'000);
+  const std::uint32_t right = (self.id() + 1) % self.size();
+  const Remote<std::byte> peer = all[right];
+  const auto get = [&]() -> Task<> { co_await self.get(peer, std::span(here)); };
+  co_await refused(Errc::device_failed, get, "a get from a GPU without owner ends with that");
+  co_await self.world().barrier();
+  const auto between = [&]() -> Task<> { co_await self.put(there.local(), peer); };
+  co_await refused(Errc::device_failed, between, "a put between GPUs without owner ends with that");
+  if (self.id() == 0) fmt::print("ok\n");
+}
+
+/// `pvas`, `--survive`: the last rank dies amid its copies, also of those to a peer's GPU; the others go on.
+Task<> rank_dies(Rank& self, Gpu& gpu) {
+  const DeviceSlab<std::byte> there = gpu.allocate<std::byte>(300'000);
+  const auto all = co_await self.world().gather_all(there.remote());
+  const std::uint32_t last = self.size() - 1;
+  const auto others = co_await self.world().split(self.id() == last ? 1 : 0, self.id());
+  const Bytes junk(100'000);
+  if (self.id() == last) {
+    for (int i = 0; i < 50; ++i) self.put_nbi(junk, all[0] + 200'000);
+    ::kill(::getpid(), SIGKILL);
+  }
+  co_await self.more_lost(0);
+  std::mt19937_64 random(self.id());
+  const std::uint32_t right = (self.id() + 1) % last;
+  for (int round = 0; round < 20; ++round) {
+    const Bytes sent = random_bytes(random, 100'000);
+    co_await self.put(sent, all[right]);
+    Bytes back(sent.size());
+    co_await self.get(all[right], std::span(back));
+    require(back == sent, "ranks that live copy as before");
+    co_await others->barrier();
+  }
+  fmt::print("rank {} goes on\n", self.id());
+  std::fflush(nullptr);
+}
+
 /// All ranks hear that one of them has no room.
 Task<> refusals(Rank& self, const GpuOptions& options) {
   co_await self.world().barrier();
   if (self.id() == 0) {
-    test::FakeFaults faults;
-    faults.refused_call = "allocate";
-    faults.refusals = 1;
-    faults.refused_with = cuda::kOutOfMemory;
-    machine().set(faults);
+    test::FakeSpace::of_this_process().refused_allocations = 1;
   }
   co_await self.world().barrier();
   bool thrown = false;
@@ -252,7 +306,12 @@ Task<> app(Rank& self) {
   options.direct = mode != "--messages";
   if (mode == "--refusing") co_return co_await refusals(self, options);
   Gpu& gpu = *co_await Gpu::open(self, driver(), options);
+  int seen = 0;
+  require((driver().device_count(seen) == cuda::kInitializationError) == (self.placement() == Placement::pvas),
+          "in one address space the driver serves nobody but the owner");
   if (mode == "--failing") co_return co_await failures(self, gpu);
+  if (mode == "--owner-dies") co_return co_await owner_dies(self, gpu);
+  if (mode == "--rank-dies") co_return co_await rank_dies(self, gpu);
   Memory memory(self, gpu);
   const auto segments = co_await self.world().gather_all(memory.segment.remote());
   const auto devices = co_await self.world().gather_all(memory.device.remote());
@@ -267,9 +326,18 @@ Task<> app(Rank& self) {
   if (self.id() == 0) fmt::print("ok\n");
 }
 
+/// The process that makes all calls of the driver for ranks that share an address space.
+int own_devices() {
+  const int status = cuda::own_devices_on(driver());
+  const std::vector<std::string> misuses = driver().misuses();
+  for (const std::string& misuse : misuses) fmt::print(stderr, "the driver was misused: {}\n", misuse);
+  return misuses.empty() ? status : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   mode = argc > 1 ? argv[1] : "";
+  if (std::getenv(DeviceOwnerRecord::kVariable) != nullptr) return own_devices();
   return run(argc, argv, app);
 }

@@ -7,6 +7,8 @@
 #include <exception>
 
 #include "runtime/error.hpp"
+#include "transports/cuda/owned_api.hpp"
+#include "transports/cuda/owned_device.hpp"
 
 namespace coracle {
 namespace {
@@ -17,6 +19,7 @@ constexpr std::size_t kBuffersAtOnce = 16;
 /// The rank's GPU, once it has been opened; and CUDA, where nobody has given another.
 struct OfRank {
   explicit OfRank(Rank&) noexcept {}
+  std::unique_ptr<cuda::OwnerLink> link;  // under `pvas`
   std::unique_ptr<cuda::CudaApi> api;
   std::unique_ptr<Gpu> gpu;
 };
@@ -37,18 +40,37 @@ cuda::CopyOptions copy_options(Rank& rank, cuda::CudaApi& api, const GpuOptions&
 
 }  // namespace
 
-cuda::CudaApi& Gpu::real_api(Rank& rank) {
+/// Under `pvas`: what the owner of the node's GPUs does for this rank.
+cuda::CudaApi& Gpu::api_of(Rank& rank, cuda::CudaApi* api) {
   auto& of_rank = rank.local<OfRank>();
+  if (rank.placement() == Placement::pvas) {
+    if (!of_rank.link) {
+      of_rank.link = std::make_unique<cuda::OwnerLink>(rank.core().region(), rank.id());
+      of_rank.api = std::make_unique<cuda::OwnedApi>(*of_rank.link);
+    }
+    return *of_rank.api;
+  }
+  if (api != nullptr) return *api;
   if (!of_rank.api) of_rank.api = cuda::real_api();
   return *of_rank.api;
 }
 
-Gpu::Opening Gpu::begin(Rank& rank, cuda::CudaApi* api, const GpuOptions& options) noexcept {
+cuda::CopyEngine::Maker Gpu::maker(Rank& rank, cuda::CudaApi& api, const cuda::CopyOptions& options) {
+  return [&](cuda::CudaHost& host) -> std::unique_ptr<cuda::StreamDevice> {
+    cuda::OwnerLink* const link = rank.local<OfRank>().link.get();
+    if (link != nullptr) return std::make_unique<cuda::OwnedDevice>(*link, api, host, options.device);
+    return std::make_unique<cuda::CudaDevice>(api, host, options.device);
+  };
+}
+
+Gpu::Opening Gpu::begin(Rank& rank, cuda::CudaApi* api, const GpuOptions& options,
+                        const std::exception_ptr& failure) noexcept {
   Opening opening;
   try {
+    if (failure) std::rethrow_exception(failure);
     if (rank.local<OfRank>().gpu)
       throw Error(Errc::bad_input, fmt::format("rank {} has opened its GPU already: once is enough", rank.id()));
-    opening.gpu = std::make_unique<Gpu>(rank, api != nullptr ? *api : real_api(rank), options);
+    opening.gpu = std::make_unique<Gpu>(rank, api_of(rank, api), options);
     opening.mine = opening.gpu->offered();
   } catch (...) {
     opening.failure = std::current_exception();  // the others wait to be told
@@ -73,19 +95,24 @@ Gpu::Gpu(Rank& rank, cuda::CudaApi& api, const GpuOptions& options)
     : rank_(rank),
       api_(api),
       options_(options),
+      copies_(copy_options(rank, api, options)),
       memory_(),
-      engine_(rank.loop(), api, copy_options(rank, api, options)),
+      engine_(rank.loop(), maker(rank, api, copies_), copies_),
       heap_(0, options.segment_bytes),
       transfers_(rank, *this) {
-  memory_ = cuda::allocate_on(api, engine_.device().options().device, options.segment_bytes);
+  memory_ = cuda::allocate_on(api, copies_.device.device, options.segment_bytes);
 }
 
 Gpu::~Gpu() {
   rank_.core().set_device_transfers(nullptr);
+  // Peers' copies, which may still be under way if this rank has failed, are the same process's: they would end its
+  // context. The owner keeps the memory.
+  if (rank_.placement() == Placement::pvas && !segments_.empty()) memory_.abandon();
 }
 
 Gpu::Offered Gpu::offered() {
-  Offered mine{true, options_.segment_bytes, reinterpret_cast<std::uint64_t>(memory_.data()), {}};
+  Offered mine{
+      true, options_.segment_bytes, reinterpret_cast<std::uint64_t>(memory_.data()), copies_.device.device, {}};
   if (rank_.placement() == Placement::process && options_.direct) mine.handle = cuda::export_memory(api_, memory_);
   return mine;
 }
@@ -106,7 +133,12 @@ void Gpu::meet(const std::vector<Offered>& all) {
 /// Null when the engines do not reach it.
 std::byte* Gpu::open_peer(std::uint32_t peer, const Offered& offered) {
   if (!options_.direct || rank_.node_of(peer) != rank_.node()) return nullptr;
-  if (rank_.placement() == Placement::thread) return reinterpret_cast<std::byte*>(offered.address);
+  auto* const begin = reinterpret_cast<std::byte*>(offered.address);
+  if (rank_.placement() == Placement::thread) return begin;
+  if (rank_.placement() == Placement::pvas) {
+    engine_.streams().reach().add({begin, offered.bytes}, offered.device);
+    return begin;
+  }
   try {
     return engine_.device().open(offered.handle, offered.bytes);
   } catch (const Error&) {
@@ -118,7 +150,7 @@ std::byte* Gpu::open_peer(std::uint32_t peer, const Offered& offered) {
 void Gpu::lend_host_memory() {
   const JobRegion& region = rank_.core().region();
   const auto lend = [&](std::uint32_t rank) {
-    engine_.device().reach().lend({region.segment(rank), region.shape().segment_bytes});
+    engine_.streams().reach().lend({region.segment(rank), region.shape().segment_bytes});
   };
   if (rank_.placement() == Placement::thread) return lend(rank_.id());
   for (std::uint32_t rank = 0; rank < region.shape().size; ++rank)
@@ -144,7 +176,7 @@ bool Gpu::covers(const void* address) const noexcept {
 }
 
 bool Gpu::engines_reach(const std::byte* begin, std::size_t bytes) noexcept {
-  return engine_.device().reads(begin, bytes);
+  return engine_.streams().reads(begin, bytes);
 }
 
 std::error_code Gpu::check(const RemoteAddress& place, std::size_t bytes) const noexcept {
@@ -166,7 +198,7 @@ Task<> Gpu::copy(std::span<const StridedCopy> copies) {
       co_await engine_.copy(copies[0]);
     } else {
       // What goes through a buffer once is not worth a place among the patterns.
-      const unsigned channel = next_channel_++ % engine_.device().rules().channels;
+      const unsigned channel = next_channel_++ % engine_.streams().rules().channels;
       co_await engine_.chain(copies, channel);
     }
   } catch (const Error& error) {

@@ -17,6 +17,7 @@
 #include "runtime/segment.hpp"
 #include "runtime/team.hpp"
 #include "transports/cuda/copy_engine.hpp"
+#include "transports/cuda/owner_link.hpp"
 
 namespace coracle {
 
@@ -53,8 +54,9 @@ class [[nodiscard]] DeviceSlab {
 class Gpu final : private Accelerator {
  public:
   /// Collective: all ranks of the job call it, once, before any of them uses memory on a GPU. Throws Error at all of
-  /// them when one has no GPU (there with the reason and the remedy), or no room on it. Not under `pvas` and `sim`: see
-  /// docs/dma.md. `api` must outlive the rank.
+  /// them when one has no GPU (there with the reason and the remedy), or no room on it. Not under `sim`. Under `pvas`
+  /// one process of the node makes all calls of CUDA, and `api` is not asked: see docs/dma.md. `api` must outlive the
+  /// rank.
   static Task<Gpu*> open(Rank& rank, GpuOptions options = {}) { return open(rank, nullptr, std::move(options)); }
   static Task<Gpu*> open(Rank& rank, cuda::CudaApi& api, GpuOptions options = {}) {
     return open(rank, &api, std::move(options));
@@ -76,6 +78,7 @@ class Gpu final : private Accelerator {
   }
   /// Whether the engines reach that rank's segment on its GPU without messages.
   bool reaches(std::uint32_t rank) const noexcept { return segments_[rank].begin != nullptr; }
+  /// Under `pvas` its streams are the owner's: CopyEngine::device() is not there.
   cuda::CopyEngine& engine() noexcept { return engine_; }
 
  private:
@@ -84,6 +87,7 @@ class Gpu final : private Accelerator {
     bool works = false;
     std::uint64_t bytes = 0;
     std::uint64_t address = 0;
+    int device = 0;
     cuda::IpcHandle handle;
   };
   struct Opening {
@@ -102,8 +106,10 @@ class Gpu final : private Accelerator {
   };
 
   static Task<Gpu*> open(Rank& rank, cuda::CudaApi* api, GpuOptions options);
-  static cuda::CudaApi& real_api(Rank& rank);
-  static Opening begin(Rank& rank, cuda::CudaApi* api, const GpuOptions& options) noexcept;
+  static cuda::CudaApi& api_of(Rank& rank, cuda::CudaApi* api);
+  static cuda::CopyEngine::Maker maker(Rank& rank, cuda::CudaApi& api, const cuda::CopyOptions& options);
+  static Opening begin(Rank& rank, cuda::CudaApi* api, const GpuOptions& options,
+                       const std::exception_ptr& failure) noexcept;
   static Gpu* finish(Rank& rank, Opening opening, const std::vector<Offered>& all);
 
   Offered offered();
@@ -123,6 +129,7 @@ class Gpu final : private Accelerator {
   Rank& rank_;
   cuda::CudaApi& api_;
   const GpuOptions options_;
+  const cuda::CopyOptions copies_;
   cuda::DeviceMemory memory_;
   cuda::CopyEngine engine_;
   SegmentHeap heap_;
@@ -136,7 +143,15 @@ class Gpu final : private Accelerator {
 
 /// Here, since collectives are a layer above: programs include <coracle/coracle.hpp>.
 inline Task<Gpu*> Gpu::open(Rank& rank, cuda::CudaApi* api, GpuOptions options) {
-  Opening opening = begin(rank, api, options);
+  std::exception_ptr failure;
+  if (rank.placement() == Placement::pvas) {
+    try {
+      co_await cuda::OwnerLink::summon(rank.core().region());
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }
+  Opening opening = begin(rank, api, options, failure);
   const std::vector<Offered> all = co_await rank.world().gather_all(opening.mine);
   co_return finish(rank, std::move(opening), all);
 }
