@@ -1,6 +1,7 @@
 // A program that every rank runs (`coracle run --place pvas|process|thread`): puts and gets with memory of GPUs at
 // either end, on the stand-in; of layouts, too. `--messages`: GPUs of peers are reached by messages only. `--failing`:
-// a copy ends the device's context. `--refusing`: one rank has no room on its GPU. `--owner-dies`, `--rank-dies`: a
+// a copy ends the device's context. `--refusing`: one rank has no room on its GPU. `--two`: each rank has two
+// GPUs; `--two-apart`: which do not reach each other. `--owner-dies`, `--rank-dies`: a
 // process of a shared address space is killed. Exit status 0 when all checks of all ranks hold.
 #include <fmt/format.h>
 #include <signal.h>
@@ -28,7 +29,7 @@ namespace {
 std::string_view mode;
 
 test::FakeMachine& machine() {
-  static test::FakeMachine machine;
+  static test::FakeMachine machine({.peers = mode != "--two-apart"});
   return machine;
 }
 
@@ -185,6 +186,51 @@ Task<> signals(Rank& self, Memory& memory, const std::vector<Remote<std::byte>>&
   co_await self.world().barrier();
 }
 
+/// A rank's memory on two GPUs and in its segment.
+struct TwoGpus {
+  static constexpr std::size_t kBytes = 200'000;
+
+  TwoGpus(Rank& rank, Gpu& first, Gpu& second)
+      : on_first(first.allocate<std::byte>(kBytes)),
+        on_second(second.allocate<std::byte>(kBytes)),
+        segment(rank.allocate<std::byte>(kBytes)),
+        places{Place{on_first.local(), on_first.remote()}, Place{on_second.local(), on_second.remote()},
+               Place{segment.local(), segment.remote()}} {}
+
+  DeviceSlab<std::byte> on_first;
+  DeviceSlab<std::byte> on_second;
+  Slab<std::byte> segment;
+  std::array<Place, 3> places;
+};
+
+/// From each place here to each at the next rank: the bytes land there, and nowhere else.
+Task<> between(Rank& self, TwoGpus& memory, const std::vector<std::array<Remote<std::byte>, 3>>& all) {
+  std::mt19937_64 random(self.id() + 99);
+  const std::uint32_t right = (self.id() + 1) % self.size();
+  constexpr std::size_t kHalf = TwoGpus::kBytes / 2;
+  const Bytes poison(kHalf, std::byte{0x5A});
+  for (Place& here : memory.places) {
+    for (std::size_t target = 0; target < memory.places.size(); ++target) {
+      for (Place& each : memory.places) co_await fill(self, each, poison);
+      const Bytes sent = random_bytes(random, kHalf);
+      const Place second{here.bytes.subspan(kHalf), here.remote + static_cast<std::ptrdiff_t>(kHalf)};
+      co_await fill(self, second, sent);
+      co_await self.world().barrier();
+      co_await self.put(second.bytes, all[right][target]);
+      Bytes back(kHalf);
+      co_await self.get(all[right][target], std::span(back));
+      require(back == sent, "what was put to one of a peer's GPUs comes back from there");
+      co_await self.world().barrier();
+      for (std::size_t other = 0; other < memory.places.size(); ++other) {
+        if (other == target) continue;
+        const Bytes untouched = co_await content(self, memory.places[other], kHalf);
+        require(untouched == poison, "a put to one GPU leaves the others as they are");
+      }
+      co_await self.world().barrier();
+    }
+  }
+}
+
 template <class Attempt>
 Task<> refused(Errc code, Attempt attempt, std::string_view what) {
   bool thrown = false;
@@ -282,6 +328,26 @@ Task<> rank_dies(Rank& self, Gpu& gpu) {
   std::fflush(nullptr);
 }
 
+/// Each rank has two GPUs; `apart`: that do not reach each other.
+Task<> two_gpus(Rank& self, Gpu& first, const GpuOptions& options) {
+  Gpu& second = *co_await Gpu::open(self, driver(), options);
+  require(first.number() == 0 && second.number() == 1, "GPUs are numbered as they are opened");
+  TwoGpus memory(self, first, second);
+  const std::array<Remote<std::byte>, 3> mine{memory.places[0].remote, memory.places[1].remote,
+                                              memory.places[2].remote};
+  require(mine[0].address().segment != mine[1].address().segment, "segments of two GPUs are told apart");
+  const auto all = co_await self.world().gather_all(mine);
+  co_await between(self, memory, all);
+  // Each GPU's own engines copy what is its own.
+  const std::uint64_t before = second.engine().engine().counts().doorbells;
+  co_await self.put(memory.on_second.local(), mine[2]);
+  require(second.engine().engine().counts().doorbells > before, "a copy from a GPU goes by its own engines");
+  const RemoteAddress third{0, 0, Accelerator::kSegment + 2};
+  const auto nowhere = [&]() -> Task<> { co_await self.put(memory.segment.local(), Remote<std::byte>(third)); };
+  co_await refused(Errc::out_of_segment, nowhere, "a put to a GPU that was not opened is refused");
+  co_await self.world().barrier();
+}
+
 /// All ranks hear that one of them has no room.
 Task<> refusals(Rank& self, const GpuOptions& options) {
   co_await self.world().barrier();
@@ -312,6 +378,7 @@ Task<> app(Rank& self) {
   if (mode == "--failing") co_return co_await failures(self, gpu);
   if (mode == "--owner-dies") co_return co_await owner_dies(self, gpu);
   if (mode == "--rank-dies") co_return co_await rank_dies(self, gpu);
+  if (mode == "--two" || mode == "--two-apart") co_await two_gpus(self, gpu, options);
   Memory memory(self, gpu);
   const auto segments = co_await self.world().gather_all(memory.segment.remote());
   const auto devices = co_await self.world().gather_all(memory.device.remote());

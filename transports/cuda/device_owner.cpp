@@ -28,6 +28,14 @@ constexpr unsigned kRequestsAtOnce = 64;
 /// Numbers of tables beyond are no rank's.
 constexpr std::uint32_t kTablesMax = 1 << 24;
 
+/// Zeroed memory is a desk's first state; those that no rank uses take none.
+Desk* map_desks(std::size_t count) {
+  void* const memory =
+      ::mmap(nullptr, count * sizeof(Desk), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw_errno(errno, fmt::format("can't map {} desks of {} bytes", count, sizeof(Desk)));
+  return static_cast<Desk*>(memory);
+}
+
 bool is_ours(const std::error_code& code) noexcept {
   return code.category() == make_error_code(Errc::bad_input).category();
 }
@@ -38,10 +46,10 @@ DeviceOwner::DeviceOwner(const JobRegion& region, CudaApi& api)
     : region_(region),
       api_(api),
       loop_(real_clock(), &region.device_owner().doorbell),
-      calling_((region.ranks() + 63) / 64),
-      desks_(std::make_unique<Desk[]>(region.ranks())),
-      offered_{region.ranks(), desks_.get(), calling_.data()},
-      seats_(region.ranks()) {
+      seats_(region.ranks() * Desks::kOfRank),
+      calling_((seats_.size() + 63) / 64),
+      desks_(map_desks(seats_.size())),
+      offered_{seats_.size(), desks_, calling_.data()} {
   IdlePolicy idle = region.shape().idle;
   if (std::thread::hardware_concurrency() <= region.ranks()) idle.spins = 0;  // a rank needs the core
   loop_.set_idle_policy(idle);
@@ -56,6 +64,7 @@ DeviceOwner::DeviceOwner(const JobRegion& region, CudaApi& api)
 DeviceOwner::~DeviceOwner() {
   loop_.remove_poller(*this);
   for (Seat& seat : seats_) close_device(seat);
+  ::munmap(desks_, seats_.size() * sizeof(Desk));
 }
 
 void DeviceOwner::run() {
@@ -67,7 +76,7 @@ Task<> DeviceOwner::until_the_end() {
 }
 
 Doorbell& DeviceOwner::doorbell_of(std::uint64_t place) const noexcept {
-  return region_.block(region_.first_rank() + static_cast<std::uint32_t>(place)).doorbell;
+  return region_.block(region_.first_rank() + static_cast<std::uint32_t>(place / Desks::kOfRank)).doorbell;
 }
 
 bool DeviceOwner::poll() noexcept {

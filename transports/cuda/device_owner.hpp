@@ -34,7 +34,7 @@ class DeviceOwner final : private Poller {
     tca::TableId id;
     std::string refusal;  // why it could not be loaded
   };
-  /// What works for one rank. A rank that dies leaves it to the owner's end: peers may be using its memory.
+  /// What works for one desk. A rank that dies leaves it to the owner's end: peers may be using its memory.
   struct Seat {
     std::unique_ptr<LoopHost> host;
     std::unique_ptr<CudaDevice> device;
@@ -72,10 +72,10 @@ class DeviceOwner final : private Poller {
   EventLoop loop_;
   coracle::Event over_;
   bool sleepy_ = false;
+  std::vector<Seat> seats_;  // one for each desk
   std::vector<std::atomic<std::uint64_t>> calling_;
-  std::unique_ptr<Desk[]> desks_;
+  Desk* const desks_;  // memory that is taken when it is touched
   Desks offered_;
-  std::vector<Seat> seats_;
   std::vector<std::uint64_t> open_;  // seats with a device
   std::map<std::uint64_t, std::size_t> pinned_;
 };

@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "runtime/error.hpp"
+#include "transports/cuda/gpu_set.hpp"
 #include "transports/cuda/owned_api.hpp"
 #include "transports/cuda/owned_device.hpp"
 
@@ -16,24 +17,26 @@ namespace {
 /// Buffers are pinned so many at a time.
 constexpr std::size_t kBuffersAtOnce = 16;
 
-/// The rank's GPU, once it has been opened; and CUDA, where nobody has given another.
+/// The rank's GPUs, once they have been opened; and CUDA, where nobody has given another.
 struct OfRank {
-  explicit OfRank(Rank&) noexcept {}
-  std::unique_ptr<cuda::OwnerLink> link;  // under `pvas`
+  explicit OfRank(Rank& rank) noexcept : gpus(rank) {}
+  std::vector<std::unique_ptr<cuda::OwnerLink>> links;  // under `pvas`, one for each GPU
+  std::unique_ptr<cuda::OwnedApi> owned;                // by the first
   std::unique_ptr<cuda::CudaApi> api;
-  std::unique_ptr<Gpu> gpu;
+  GpuSet gpus;
 };
 
-int device_of(Rank& rank, cuda::CudaApi& api, int asked) {
+int device_of(Rank& rank, cuda::CudaApi& api, int asked, unsigned number) {
   if (asked != GpuOptions::kByRank) return asked;
   int devices = 0;
   if (api.device_count(devices) != cuda::kSuccess || devices == 0) return 0;  // who opens it says why not
-  return static_cast<int>(rank.id() - rank.core().region().first_rank()) % devices;
+  const JobRegion& region = rank.core().region();
+  return static_cast<int>((rank.id() - region.first_rank() + number * region.ranks()) % static_cast<unsigned>(devices));
 }
 
-cuda::CopyOptions copy_options(Rank& rank, cuda::CudaApi& api, const GpuOptions& options) {
+cuda::CopyOptions copy_options(Rank& rank, cuda::CudaApi& api, const GpuOptions& options, unsigned number) {
   cuda::CopyOptions copies = options.copies;
-  copies.device.device = device_of(rank, api, options.device);
+  copies.device.device = device_of(rank, api, options.device, number);
   copies.device.placement = rank.placement();
   return copies;
 }
@@ -41,25 +44,24 @@ cuda::CopyOptions copy_options(Rank& rank, cuda::CudaApi& api, const GpuOptions&
 }  // namespace
 
 /// Under `pvas`: what the owner of the node's GPUs does for this rank.
-cuda::CudaApi& Gpu::api_of(Rank& rank, cuda::CudaApi* api) {
+cuda::CudaApi& Gpu::api_of(Rank& rank, cuda::CudaApi* api, unsigned number) {
   auto& of_rank = rank.local<OfRank>();
   if (rank.placement() == Placement::pvas) {
-    if (!of_rank.link) {
-      of_rank.link = std::make_unique<cuda::OwnerLink>(rank.core().region(), rank.id());
-      of_rank.api = std::make_unique<cuda::OwnedApi>(*of_rank.link);
-    }
-    return *of_rank.api;
+    if (of_rank.links.size() == number)
+      of_rank.links.push_back(std::make_unique<cuda::OwnerLink>(rank.core().region(), rank.id(), number));
+    if (!of_rank.owned) of_rank.owned = std::make_unique<cuda::OwnedApi>(*of_rank.links.front());
+    return *of_rank.owned;
   }
   if (api != nullptr) return *api;
   if (!of_rank.api) of_rank.api = cuda::real_api();
   return *of_rank.api;
 }
 
-cuda::CopyEngine::Maker Gpu::maker(Rank& rank, cuda::CudaApi& api, const cuda::CopyOptions& options) {
-  return [&](cuda::CudaHost& host) -> std::unique_ptr<cuda::StreamDevice> {
-    cuda::OwnerLink* const link = rank.local<OfRank>().link.get();
-    if (link != nullptr) return std::make_unique<cuda::OwnedDevice>(*link, api, host, options.device);
-    return std::make_unique<cuda::CudaDevice>(api, host, options.device);
+cuda::CopyEngine::Maker Gpu::maker(Rank& rank, cuda::CudaApi& api, const cuda::CopyOptions& options, unsigned number) {
+  return [&, number](cuda::CudaHost& host) -> std::unique_ptr<cuda::StreamDevice> {
+    auto& of_rank = rank.local<OfRank>();
+    if (!of_rank.owned) return std::make_unique<cuda::CudaDevice>(api, host, options.device);
+    return std::make_unique<cuda::OwnedDevice>(*of_rank.links[number], api, host, options.device);
   };
 }
 
@@ -68,9 +70,10 @@ Gpu::Opening Gpu::begin(Rank& rank, cuda::CudaApi* api, const GpuOptions& option
   Opening opening;
   try {
     if (failure) std::rethrow_exception(failure);
-    if (rank.local<OfRank>().gpu)
-      throw Error(Errc::bad_input, fmt::format("rank {} has opened its GPU already: once is enough", rank.id()));
-    opening.gpu = std::make_unique<Gpu>(rank, api_of(rank, api), options);
+    const unsigned number = rank.local<OfRank>().gpus.size();
+    if (number == kGpusMax)
+      throw Error(Errc::bad_input, fmt::format("rank {} has opened {} GPUs, which are all it can", rank.id(), number));
+    opening.gpu = std::make_unique<Gpu>(rank, api_of(rank, api, number), options, number);
     opening.mine = opening.gpu->offered();
   } catch (...) {
     opening.failure = std::current_exception();  // the others wait to be told
@@ -85,26 +88,25 @@ Gpu* Gpu::finish(Rank& rank, Opening opening, const std::vector<Offered>& all) {
     throw Error(Errc::unsupported, fmt::format("rank {} could not open a GPU, so that no rank can: its own message "
                                                "tells why",
                                                without - all.begin()));
+  if (std::any_of(all.begin(), all.end(), [&](const Offered& each) { return each.number != opening.mine.number; }))
+    throw Error(Errc::bad_input, "ranks open their GPUs in different orders");
   opening.gpu->meet(all);
-  auto& of_rank = rank.local<OfRank>();
-  of_rank.gpu = std::move(opening.gpu);
-  return of_rank.gpu.get();
+  return &rank.local<OfRank>().gpus.add(std::move(opening.gpu));
 }
 
-Gpu::Gpu(Rank& rank, cuda::CudaApi& api, const GpuOptions& options)
+Gpu::Gpu(Rank& rank, cuda::CudaApi& api, const GpuOptions& options, unsigned number)
     : rank_(rank),
       api_(api),
       options_(options),
-      copies_(copy_options(rank, api, options)),
+      number_(number),
+      copies_(copy_options(rank, api, options, number)),
       memory_(),
-      engine_(rank.loop(), maker(rank, api, copies_), copies_),
-      heap_(0, options.segment_bytes),
-      transfers_(rank, *this) {
+      engine_(rank.loop(), maker(rank, api, copies_, number), copies_),
+      heap_(0, options.segment_bytes) {
   memory_ = cuda::allocate_on(api, copies_.device.device, options.segment_bytes);
 }
 
 Gpu::~Gpu() {
-  rank_.core().set_device_transfers(nullptr);
   // Peers' copies, which may still be under way if this rank has failed, are the same process's: they would end its
   // context. The owner keeps the memory.
   if (rank_.placement() == Placement::pvas && !segments_.empty()) memory_.abandon();
@@ -112,7 +114,8 @@ Gpu::~Gpu() {
 
 Gpu::Offered Gpu::offered() {
   Offered mine{
-      true, options_.segment_bytes, reinterpret_cast<std::uint64_t>(memory_.data()), copies_.device.device, {}};
+      true, number_, options_.segment_bytes, reinterpret_cast<std::uint64_t>(memory_.data()), copies_.device.device,
+      {}};
   if (rank_.placement() == Placement::process && options_.direct) mine.handle = cuda::export_memory(api_, memory_);
   return mine;
 }
@@ -127,7 +130,6 @@ void Gpu::meet(const std::vector<Offered>& all) {
   }
   std::sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
   lend_host_memory();
-  rank_.core().set_device_transfers(&transfers_);
 }
 
 /// Null when the engines do not reach it.
@@ -136,7 +138,7 @@ std::byte* Gpu::open_peer(std::uint32_t peer, const Offered& offered) {
   auto* const begin = reinterpret_cast<std::byte*>(offered.address);
   if (rank_.placement() == Placement::thread) return begin;
   if (rank_.placement() == Placement::pvas) {
-    engine_.streams().reach().add({begin, offered.bytes}, offered.device);
+    rank_.local<OfRank>().owned->know({begin, offered.bytes}, offered.device);
     return begin;
   }
   try {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -16,6 +17,11 @@ class OwnedApi final : public CudaApi {
  public:
   explicit OwnedApi(OwnerLink& link) noexcept : link_(link) {}
 
+  /// A peer's memory on a GPU, which the owner has given to it: for pointer_info().
+  void know(std::span<std::byte> memory, int device) {
+    given_[memory.data()] = {memory.size(), {MemoryKind::device, device}};
+  }
+
   const char* error_name(Status status) const noexcept override;
   const char* error_text(Status status) const noexcept override;
   Status device_count(int& count) noexcept override;
@@ -27,7 +33,7 @@ class OwnedApi final : public CudaApi {
   /// For all ranks, until the owner ends: others use it by then.
   Status register_host(void* begin, std::size_t bytes) noexcept override;
   Status unregister_host(void*) noexcept override { return kSuccess; }
-  /// Of what this rank has allocated.
+  /// Of what this rank has allocated, or knows of.
   Status pointer_info(const void* pointer, PointerInfo& info) noexcept override;
 
   Status driver_version(int&) noexcept override { return kNotSupported; }

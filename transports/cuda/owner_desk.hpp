@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "runtime/accelerator.hpp"
 #include "transports/cuda/cuda_device.hpp"
 
 namespace coracle::cuda {
@@ -31,7 +32,7 @@ struct alignas(64) Request {
     abort,   ///< channel
     // Answered; one at a time.
     count_devices,
-    open_device,      ///< address: of the CudaOptions. At most one per rank.
+    open_device,      ///< address: of the CudaOptions. At most one per desk.
     close_device,     ///< And what was loaded there.
     allocate,         ///< device, count: bytes
     release,          ///< address
@@ -113,8 +114,10 @@ struct Desk {
   alignas(64) Answer answer;
 };
 
-/// Of all ranks of the node, by their place there.
+/// Of all ranks of the node, by their place there: one for each GPU that a rank may open.
 struct Desks {
+  static constexpr std::uint64_t kOfRank = Accelerator::kGpusMax;
+
   std::uint64_t count;
   Desk* desk;
   /// A bit per desk that has requests; set after them, and before the owner's doorbell.

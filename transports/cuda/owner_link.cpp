@@ -61,10 +61,10 @@ Task<> OwnerLink::summon(const JobRegion& region) {
   }
 }
 
-OwnerLink::OwnerLink(const JobRegion& region, std::uint32_t rank)
+OwnerLink::OwnerLink(const JobRegion& region, std::uint32_t rank, unsigned number)
     : record_(region.device_owner()),
       desks_(desks_of(record_)),
-      place_(rank - region.first_rank()),
+      place_((rank - region.first_rank()) * Desks::kOfRank + number),
       desk_(desks_.desk[place_]),
       // Of what the rank has asked before, by a link that is no more.
       posted_(desk_.requests.taken()),

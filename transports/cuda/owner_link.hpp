@@ -16,8 +16,8 @@ class OwnerLink {
   /// Ends when the owner serves: the first who asks has the launcher start it. Throws Error (unsupported) where there
   /// is none, or it does not come within a minute.
   static Task<> summon(const JobRegion& region);
-  /// After summon(). The region must outlive it.
-  OwnerLink(const JobRegion& region, std::uint32_t rank);
+  /// After summon(). The region must outlive it. `number`: of the rank's desks, of which each is for one GPU.
+  OwnerLink(const JobRegion& region, std::uint32_t rank, unsigned number = 0);
   OwnerLink(const OwnerLink&) = delete;
   OwnerLink& operator=(const OwnerLink&) = delete;
 
