@@ -13,8 +13,11 @@ FakeSpace& FakeSpace::of_this_process() {
     void* const place = reinterpret_cast<void*>(0x110000000000);
     void* const got = ::mmap(place, sizeof(FakeSpace), PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (got == place || errno == EEXIST) return static_cast<FakeSpace*>(place);  // zeroed memory is its first state
-    static FakeSpace own;  // under ThreadSanitizer, which has no shared address spaces either
+    if (got == place || (got == MAP_FAILED && errno == EEXIST))
+      return static_cast<FakeSpace*>(place);  // zeroed memory is its first state
+    // Under ThreadSanitizer, which has no shared address spaces either, it is refused, or made elsewhere.
+    if (got != MAP_FAILED) ::munmap(got, sizeof(FakeSpace));
+    static FakeSpace own;
     return &own;
   }();
   return *space;
