@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime/error.hpp"
+#include "runtime/thread_sanitizer.hpp"
 #include "tests/cuda/cases.hpp"
 #include "tests/cuda/fake_cuda.hpp"
 #include "transports/cuda/copy_engine.hpp"
@@ -283,7 +284,7 @@ TEST_CASE("device owner: more requests than a ring holds wait at their rank, in 
   CHECK(says(link.channel(0).failure.data(), "no memory for a table"));
 }
 
-#ifndef __SANITIZE_THREAD__
+#ifndef CORACLE_THREAD_SANITIZER
 TEST_CASE("the stand-in, as the driver, refuses all processes but the one that has begun") {
   FakeMachine machine;
   FakeCuda api(machine);

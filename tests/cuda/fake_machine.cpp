@@ -4,23 +4,28 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
+
+#include "runtime/thread_sanitizer.hpp"
 
 namespace coracle::test {
 
 FakeSpace& FakeSpace::of_this_process() {
-  // One place for all: above ASan's shadow, below the partitions of shared address spaces.
+#ifdef CORACLE_THREAD_SANITIZER
+  static FakeSpace own;  // it has no shared address spaces, and little room for mappings of one's choice
+  return own;
+#else
+  // One place for all: above ASan's shadow, below the partitions of shared address spaces. Zeroed memory is its first
+  // state.
   static FakeSpace* const space = [] {
     void* const place = reinterpret_cast<void*>(0x110000000000);
     void* const got = ::mmap(place, sizeof(FakeSpace), PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (got == place || (got == MAP_FAILED && errno == EEXIST))
-      return static_cast<FakeSpace*>(place);  // zeroed memory is its first state
-    // Under ThreadSanitizer, which has no shared address spaces either, it is refused, or made elsewhere.
-    if (got != MAP_FAILED) ::munmap(got, sizeof(FakeSpace));
-    static FakeSpace own;
-    return &own;
+    if (got == MAP_FAILED && errno != EEXIST) std::abort();
+    return static_cast<FakeSpace*>(place);
   }();
   return *space;
+#endif
 }
 
 bool FakeSpace::admits_this_process() noexcept {

@@ -67,7 +67,7 @@ DeviceOwner::~DeviceOwner() {
   ::munmap(desks_, seats_.size() * sizeof(Desk));
 }
 
-void DeviceOwner::run() {
+void DeviceOwner::run() noexcept {
   loop_.run(until_the_end());
 }
 
@@ -82,14 +82,14 @@ Doorbell& DeviceOwner::doorbell_of(std::uint64_t place) const noexcept {
 bool DeviceOwner::poll() noexcept {
   bool progress = false;
   for (std::size_t word = 0; word < calling_.size(); ++word) {
-    if (calling_[word].load(std::memory_order_relaxed) == 0) continue;
-    // seq_cst: pairs with OwnerLink::ring_owner().
+    // seq_cst, both: pairs with OwnerLink::ring_owner(), also where the loop is about to sleep (Doorbell).
+    if (calling_[word].load(std::memory_order_seq_cst) == 0) continue;
     std::uint64_t bits = calling_[word].exchange(0, std::memory_order_seq_cst);
     for (; bits != 0; bits &= bits - 1) progress |= serve(word * 64 + static_cast<unsigned>(std::countr_zero(bits)));
   }
   for (const std::uint64_t place : open_) progress |= publish(place);
-  // acquire: pairs with the launcher's store.
-  if (!over_.is_set() && region_.device_owner().state.load(std::memory_order_acquire) != State::serving) over_.set();
+  // seq_cst: pairs with the launcher's store before it rings, as above.
+  if (!over_.is_set() && region_.device_owner().state.load(std::memory_order_seq_cst) != State::serving) over_.set();
   return progress || (std::exchange(sleepy_, false) && worth_spinning());
 }
 

@@ -26,8 +26,9 @@ class DeviceOwner final : private Poller {
   DeviceOwner(const DeviceOwner&) = delete;
   DeviceOwner& operator=(const DeviceOwner&) = delete;
 
-  /// Until the launcher says that all ranks have ended.
-  void run();
+  /// Until the launcher says that all ranks have ended. What went wrong before that would end the process on the spot:
+  /// ranks look at this object's memory.
+  void run() noexcept;
 
  private:
   struct Table {
