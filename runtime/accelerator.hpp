@@ -37,9 +37,11 @@ class [[nodiscard]] DeviceBuffer {
 /// Interface. Rank's thread only.
 class Accelerator {
  public:
-  /// RemoteAddress::segment of the segment that each rank has on its GPU.
+  /// RemoteAddress::segment of the segment that each rank has on its GPU; of those on its next ones one more each.
   static constexpr std::uint32_t kSegment = 0x80000000;
-  static bool holds(const RemoteAddress& place) noexcept { return place.segment == kSegment; }
+  /// GPUs of a rank.
+  static constexpr std::uint32_t kGpusMax = 8;
+  static bool holds(const RemoteAddress& place) noexcept { return place.segment - kSegment < kGpusMax; }
 
   virtual ~Accelerator() = default;
 

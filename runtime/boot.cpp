@@ -147,6 +147,8 @@ int boot(const App& app, const Wiring& wiring) {
       const JobRegion alone = singleton(wiring);
       return run_rank(alone, 0, app, wiring, false);
     }
+    if (std::getenv(DeviceOwnerRecord::kVariable) != nullptr)
+      return wiring.own_devices == nullptr ? 1 : wiring.own_devices(*region);
     switch (region->shape().placement) {
       case Placement::pvas:
       case Placement::process:

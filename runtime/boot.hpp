@@ -23,6 +23,9 @@ struct Wiring {
   Task<> (*farewell)(Rank& rank);
   /// Runs all ranks of a `sim` job in this thread; gives the exit status.
   int (*simulate)(const JobRegion& region, const App& app, const Wiring& wiring);
+  /// What this process does where the launcher has started it to own the node's devices (DeviceOwnerRecord) instead of
+  /// being a rank; gives the exit status. Null: it can't.
+  int (*own_devices)(const JobRegion& region) = nullptr;
 };
 
 /// Runs `app` on the rank (or ranks: `thread`, `sim`) that this process is, and returns the exit status: 0, or 1 after

@@ -56,7 +56,8 @@ JobHeader layout(JobShape shape, const NodePart& part) {
   shape.segment_bytes = round_up(shape.segment_bytes, kPage);
   shape.inbox_bytes = round_up(shape.inbox_bytes, kPage);
   header.shape = shape;
-  header.first_ranks_offset = round_up(sizeof(JobHeader), 64);
+  header.device_owner_offset = round_up(sizeof(JobHeader), 64);
+  header.first_ranks_offset = round_up(header.device_owner_offset + sizeof(DeviceOwnerRecord), 64);
   header.nodes_offset =
       round_up(header.first_ranks_offset + (std::uint64_t{shape.nodes} + 1) * sizeof(std::uint32_t), 64);
   header.ports_offset = header.nodes_offset + shape.nodes * sizeof(NodeRecord);
@@ -163,6 +164,7 @@ JobRegion JobRegion::create(const JobShape& shape, Backing backing, const NodePa
   }
   new (base) JobHeader(header);
   JobRegion region(base, header.region_bytes, fd, true);
+  new (&region.device_owner()) DeviceOwnerRecord;
   for (std::uint32_t rank = header.first_rank; rank < header.first_rank + header.ranks; ++rank) {
     // The memory is zero, which is the initial state of all else: nothing more is touched here, page by page, than is
     // needed.

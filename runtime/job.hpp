@@ -3,7 +3,7 @@
 // space for `pvas`, a memfd otherwise) and every rank of the node reaches it at the same address, so pointers into it
 // may be passed between them. (`sim` has all nodes in one region.)
 //
-//     [JobHeader][first rank x nodes + 1][NodeRecord x nodes][port x size]
+//     [JobHeader][DeviceOwnerRecord][first rank x nodes + 1][NodeRecord x nodes][port x size]
 //     [RankBlock x local][inbox x local][board x local][stage x local][segment x local]
 #pragma once
 
@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/device_owner.hpp"
 #include "runtime/directory.hpp"
 #include "runtime/doorbell.hpp"
 #include "runtime/event_loop.hpp"
@@ -88,7 +89,7 @@ struct alignas(4096) RankBlock {
 struct JobHeader {
   static constexpr std::uint64_t kMagic = 0x436f7261636c6531;  // "Coracle1"
   /// Raised with every change of layout: launcher and program must have been built from the same version.
-  static constexpr std::uint32_t kVersion = 7;
+  static constexpr std::uint32_t kVersion = 8;
 
   std::uint64_t magic = kMagic;
   std::uint32_t version = kVersion;
@@ -99,6 +100,7 @@ struct JobHeader {
   std::uint32_t ranks = 0;       ///< In this region.
   std::uint32_t losses = 0;      ///< Ranks of this region that are lost; see JobRegion::losses.
   std::uint64_t region_bytes = 0;
+  std::uint64_t device_owner_offset = 0;
   std::uint64_t first_ranks_offset = 0;
   std::uint64_t nodes_offset = 0;
   std::uint64_t ports_offset = 0;
@@ -137,6 +139,9 @@ class JobRegion {
 
   JobHeader& header() const noexcept { return *reinterpret_cast<JobHeader*>(base_); }
   const JobShape& shape() const noexcept { return header().shape; }
+  DeviceOwnerRecord& device_owner() const noexcept {
+    return *reinterpret_cast<DeviceOwnerRecord*>(base_ + header().device_owner_offset);
+  }
 
   // --- of local ranks only ---
   std::uint32_t first_rank() const noexcept { return header().first_rank; }

@@ -17,6 +17,7 @@
 #include "storage/paged_array.hpp"
 #include "storage/paged_segment.hpp"
 #include "transports/connect.hpp"
+#include "transports/cuda/own_devices.hpp"
 #include "transports/sim/simulate.hpp"
 
 namespace coracle {
@@ -30,7 +31,7 @@ namespace coracle {
 /// `app` may be a function or any callable; in the `thread` and `sim` placements it is called once per rank of this
 /// process. The arguments of main are not interpreted.
 inline int run(int, char**, const App& app) {
-  static constexpr Wiring wiring{transport_inbox_bytes, connect_transports, say_farewell, simulate};
+  static constexpr Wiring wiring{transport_inbox_bytes, connect_transports, say_farewell, simulate, cuda::own_devices};
   return boot(app, wiring);
 }
 

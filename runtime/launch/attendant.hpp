@@ -2,9 +2,13 @@
 #pragma once
 
 #include <poll.h>
+#include <sys/types.h>
 
 #include <span>
+#include <string>
 #include <vector>
+
+#include "runtime/launch/exit_status.hpp"
 
 namespace coracle {
 
@@ -18,6 +22,15 @@ class Attendant {
   virtual void attend() = 0;
   /// Wants to be attended to after so long even if nothing happens; -1: does not.
   virtual int patience_ms() const { return -1; }
+};
+
+/// A process beside the ranks, which ends with them.
+class Companion : public Attendant {
+ public:
+  /// A child that is no rank has ended; true when it is this one.
+  virtual bool ended(pid_t pid, const ExitStatus& status) = 0;
+  /// All ranks have ended, well or not: ends the process, and waits for that. Returns how it has failed, or "".
+  virtual std::string finish(bool job_failed) = 0;
 };
 
 /// Waits until `signal_fd` or an attendant has something to do, at most `timeout_ms` (-1: for ever).

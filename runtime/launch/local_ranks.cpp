@@ -57,8 +57,10 @@ LocalRanks::LocalRanks(const JobOptions& options, std::string program, const Nod
   set_share({0, region_.ranks()});
   if (options.shape.placement == Placement::pvas) {
     pvas::Options space;
-    space.max_tasks = static_cast<int>(region_.ranks());
+    space.max_tasks = static_cast<int>(region_.ranks()) + 1;  // and the devices' owner
     space_.emplace(pvas::AddressSpace::create(space));
+    device_owner_.emplace(
+        region_, [this] { return start_device_owner(); }, [this](pid_t pid) { space_->reaped(pid); });
   }
   null_fd_ = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null_fd_ < 0) throw_errno(errno, "can't open /dev/null");
@@ -153,8 +155,19 @@ pid_t LocalRanks::start(std::uint32_t rank) {
   return pid;
 }
 
+/// The same program, which tells by its environment what it is for. Free to use any core: the ranks have theirs.
+pid_t LocalRanks::start_device_owner() {
+  SpawnOptions options = describe(region_.first_rank());
+  options.environment.push_back(fmt::format("{}=1", DeviceOwnerRecord::kVariable));
+  options.stdin_fd = null_fd_;
+  options.keep_fds.clear();
+  options.cpus.clear();
+  return space_->spawn(options);
+}
+
 void LocalRanks::start_all(Supervisor& supervisor, Guardian& guardian,
                            const std::function<void(const std::string&)>& refused) {
+  if (device_owner_) supervisor.accompany(*device_owner_);
   const std::uint32_t first = region_.first_rank();
   const MappingCheck mappings;
   for (std::uint32_t i = 0; i < processes() && supervisor.step(); ++i) {

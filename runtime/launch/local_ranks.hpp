@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/job.hpp"
+#include "runtime/launch/device_owner_process.hpp"
 #include "runtime/launch/guardian.hpp"
 #include "runtime/launch/job_options.hpp"
 #include "runtime/launch/spawn_options.hpp"
@@ -57,12 +58,14 @@ class LocalRanks {
   void close_listeners(std::size_t from, std::size_t to) noexcept;
   pid_t start(std::uint32_t rank);
   SpawnOptions describe(std::uint32_t rank) const;
+  pid_t start_device_owner();
 
   const JobOptions& options_;
   std::string program_;
   std::vector<std::vector<int>> cores_;
   JobRegion region_;
   std::optional<pvas::AddressSpace> space_;
+  std::optional<DeviceOwnerProcess> device_owner_;  ///< Of `pvas`.
   MachineShare share_;
   std::vector<int> listeners_;  ///< By local rank; -1: its process has it.
   int null_fd_ = -1;

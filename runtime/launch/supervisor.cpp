@@ -58,6 +58,11 @@ void Supervisor::add(pid_t pid, std::uint32_t first_rank, std::uint32_t ranks) {
   ++running_;
 }
 
+void Supervisor::accompany(Companion& companion) {
+  companions_.push_back(&companion);
+  options_.attendants.push_back(&companion);
+}
+
 bool Supervisor::step() {
   while (const int signal = signals_.next()) on_signal(signal);
   for (Attendant* attendant : options_.attendants) attendant->attend();
@@ -86,8 +91,20 @@ int Supervisor::run() {
       break;
     }
   }
+  finish_companions();
   say_last_words();
   return exit_status_;
+}
+
+/// They take no place among what failed first, since ranks that used them have failed then; at the end, they may.
+void Supervisor::finish_companions() {
+  for (Companion* companion : companions_) {
+    const std::string failure = companion->finish(ending_ || failures_ > 0);
+    if (failure.empty() || ending_ || failures_ > 0) continue;
+    failures_ = 1;
+    exit_status_ = 1;
+    report_failure({failure, 1});
+  }
 }
 
 int Supervisor::wait_ms() const {
@@ -216,7 +233,11 @@ std::optional<Supervisor::Ended> Supervisor::reap_one() {
     int status = 0;
     while (::waitpid(info.si_pid, &status, 0) < 0 && errno == EINTR) {
     }
-    if (found == index_of_.end()) continue;  // no rank
+    if (found == index_of_.end()) {  // no rank
+      std::any_of(companions_.begin(), companions_.end(),
+                  [&](Companion* companion) { return companion->ended(info.si_pid, ExitStatus::from_wait(status)); });
+      continue;
+    }
     if (options_.reaped) options_.reaped(info.si_pid);
     const std::size_t index = found->second;
     index_of_.erase(found);

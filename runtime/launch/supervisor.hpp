@@ -48,6 +48,8 @@ class Supervisor final : public HealthSource {
 
   /// Takes charge of a child of this process.
   void add(pid_t pid, std::uint32_t first_rank, std::uint32_t ranks);
+  /// Looks after a process beside the ranks, which must outlive run().
+  void accompany(Companion& companion);
   /// Deals with what has happened, without waiting. False when the job is ending: then start no more ranks.
   bool step();
   /// Ends the job for a reason that lies outside the ranks and has been told; the second call kills them.
@@ -82,6 +84,7 @@ class Supervisor final : public HealthSource {
   void on_signal(int signal);
   void on_deadlines();
   void reap();
+  void finish_companions();
   std::optional<Ended> reap_one();
   void note_stops();
   void judge(const std::vector<Ended>& ended);
@@ -100,6 +103,7 @@ class Supervisor final : public HealthSource {
   const JobRegion& region_;
   SignalPipe& signals_;
   Options options_;
+  std::vector<Companion*> companions_;
   std::vector<RankProcess> processes_;
   std::unordered_map<pid_t, std::size_t> index_of_;
   std::size_t running_ = 0;

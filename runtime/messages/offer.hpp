@@ -20,6 +20,7 @@ struct Offer {
   std::uint64_t layout_address = 0;  ///< Of the layout, encoded.
   std::uint32_t layout_bytes = 0;    ///< 0: the sender gives none away; it sends pieces.
   std::uint32_t device_of = kHost;   ///< The rank on whose GPU it lies; kHost: on none.
+  std::uint32_t device_segment = 0;  ///< See RemoteAddress::segment.
 
   bool on_device() const noexcept { return device_of != kHost; }
 };

@@ -77,6 +77,7 @@ Offer Rendezvous::describe(Offered& offered, std::uint32_t peer, std::vector<std
   if (rank_.messages().on_device(source)) {
     const RemoteAddress lowest = rank_.core().device_transfers()->place_of(source.lowest());
     offer.device_of = lowest.rank;
+    offer.device_segment = lowest.segment;
     offer.address = lowest.offset + static_cast<std::uint64_t>(source.origin() - source.lowest());
   }
   if (!source.is_scattered()) return offer;

@@ -40,7 +40,7 @@ Task<> Rendezvous::copy_by_engines(Offer offer, std::uint32_t peer, const Messag
   const Layout plain = Layout::bytes(static_cast<std::int64_t>(offer.bytes));
   const ScatteredTarget to = target.scattered_or(plain);
   if (!offer.on_device()) co_return co_await devices->copy(to, offer.shared->source().scattered_or(plain), offer.bytes);
-  const RemoteAddress origin{offer.address, offer.device_of, Accelerator::kSegment};
+  const RemoteAddress origin{offer.address, offer.device_of, offer.device_segment};
   if (offer.count == 0) co_return co_await devices->transfer(kGet, to, origin, plain, 1, offer.bytes);
   if (offer.shared != nullptr) {
     const Layout& there = offer.shared->source().scattered().layout;

@@ -360,7 +360,7 @@ void refusals(CudaApi& api) {
   CHECK(says(message_of([&] { device.load(overlapping, TableWay::batch); }), "no order"));
   CudaOptions options;
   options.placement = Placement::pvas;
-  CHECK(says(message_of([&] { CudaDevice(api, host, options); }), "--place process"));
+  CHECK(says(message_of([&] { CudaDevice(api, host, options); }), "Gpu::open"));
   options.placement = Placement::sim;
   CHECK(says(message_of([&] { CudaDevice(api, host, options); }), "peach2"));
   options.placement = Placement::thread;

@@ -120,6 +120,7 @@ Status FakeCuda::enter(const char* name) {
     return kNotPermitted;
   }
   if (!machine_.abilities().driver) return kInsufficientDriver;
+  if (!FakeSpace::of_this_process().admits_this_process()) return kInitializationError;
   if (contexts_.empty()) return kNoDevice;
   {
     const std::lock_guard lock(machine_.mutex);
@@ -139,6 +140,8 @@ const char* FakeCuda::error_name(Status status) const noexcept {
       return "cudaSuccess";
     case kInvalidValue:
       return "cudaErrorInvalidValue";
+    case kInitializationError:
+      return "cudaErrorInitializationError";
     case kOutOfMemory:
       return "cudaErrorMemoryAllocation";
     case kInsufficientDriver:
@@ -167,6 +170,7 @@ Status FakeCuda::device_count(int& count) noexcept {
   const std::lock_guard lock(mutex_);
   count = 0;
   if (!machine_.abilities().driver) return kInsufficientDriver;
+  if (!FakeSpace::of_this_process().admits_this_process()) return kInitializationError;
   count = machine_.abilities().devices;
   return count == 0 ? kNoDevice : kSuccess;
 }
@@ -237,6 +241,7 @@ Status FakeCuda::unmap(void* base, Kind kind) {
 Status FakeCuda::allocate(void*& memory, std::size_t bytes) noexcept {
   const std::lock_guard lock(mutex_);
   if (const Status status = enter("allocate"); status != kSuccess) return status;
+  if (FakeSpace::take(FakeSpace::of_this_process().refused_allocations)) return kOutOfMemory;
   const int device = chosen();
   const std::size_t whole = (bytes + kPage - 1) / kPage * kPage;
   const int fd = machine_.take_memory(static_cast<std::size_t>(device), whole);

@@ -3,7 +3,43 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdlib>
+
+#include "runtime/thread_sanitizer.hpp"
+
 namespace coracle::test {
+
+FakeSpace& FakeSpace::of_this_process() {
+#ifdef CORACLE_THREAD_SANITIZER
+  static FakeSpace own;  // it has no shared address spaces, and little room for mappings of one's choice
+  return own;
+#else
+  // One place for all: above ASan's shadow, below the partitions of shared address spaces. Zeroed memory is its first
+  // state.
+  static FakeSpace* const space = [] {
+    void* const place = reinterpret_cast<void*>(0x110000000000);
+    void* const got = ::mmap(place, sizeof(FakeSpace), PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got == MAP_FAILED && errno != EEXIST) std::abort();
+    return static_cast<FakeSpace*>(place);
+  }();
+  return *space;
+#endif
+}
+
+bool FakeSpace::admits_this_process() noexcept {
+  const pid_t here = ::getpid();
+  pid_t nobody = 0;
+  return owner_.compare_exchange_strong(nobody, here) || nobody == here;
+}
+
+bool FakeSpace::take(std::atomic<unsigned>& count) noexcept {
+  unsigned left = count.load();
+  while (left > 0)
+    if (count.compare_exchange_weak(left, left - 1)) return true;
+  return false;
+}
 
 FakeMachine::~FakeMachine() {
   for (const auto& [name, lent] : lent_) ::close(lent.fd);

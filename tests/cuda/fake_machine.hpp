@@ -2,6 +2,9 @@
 // Processes that use them are FakeCuda's (fake_cuda.hpp).
 #pragma once
 
+#include <sys/types.h>
+
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -44,6 +47,25 @@ struct FakeFaults {
   Status refused_with = cuda::kInvalidValue;
 };
 
+/// What all processes in an address space share of the stand-ins, each of which has globals of its own. The driver
+/// binds its files to the process that began to use it: others in the address space, and forks, are refused.
+class FakeSpace {
+ public:
+  static FakeSpace& of_this_process();
+
+  /// Whether the calling process is the one, or becomes it.
+  bool admits_this_process() noexcept;
+  pid_t owner() const noexcept { return owner_.load(); }
+
+  /// Faults of whatever machine is used in this address space.
+  std::atomic<unsigned> failing_copies{0};
+  std::atomic<unsigned> refused_allocations{0};
+  static bool take(std::atomic<unsigned>& count) noexcept;
+
+ private:
+  std::atomic<pid_t> owner_{0};
+};
+
 class FakeMachine {
  public:
   explicit FakeMachine(FakeAbilities abilities = {}) : abilities_(abilities), free_bytes_(8, abilities.memory_bytes) {}
@@ -81,6 +103,8 @@ class FakeMachine {
   /// Takes one of a count of faults, if there is any.
   bool take(unsigned FakeFaults::*count) {
     const std::lock_guard lock(mutex);
+    if (count == &FakeFaults::failing_copies && FakeSpace::take(FakeSpace::of_this_process().failing_copies))
+      return true;
     if (faults.*count == 0) return false;
     --(faults.*count);
     return true;

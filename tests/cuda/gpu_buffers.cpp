@@ -1,8 +1,13 @@
-// A program that every rank runs (`coracle run --place process|thread`): puts and gets with memory of GPUs at either
-// end, on the stand-in; of layouts, too. `--messages`: GPUs of peers are reached by messages only. `--failing`: a copy
-// ends the device's context. `--refusing`: one rank has no room on its GPU. Exit status 0 when all checks of all ranks
-// hold.
+// A program that every rank runs (`coracle run --place pvas|process|thread`): puts and gets with memory of GPUs at
+// either end, on the stand-in; of layouts, too. `--messages`: GPUs of peers are reached by messages only. `--failing`:
+// a copy ends the device's context. `--refusing`: one rank has no room on its GPU. `--two`: each rank has two GPUs;
+// `--two-apart`: which do not reach each other. `--owner-dies`, `--rank-dies`: a process of a shared address space is
+// killed; `--owner-fails`: one ends badly. Exit status 0 when all checks of all ranks hold.
+#include <signal.h>
+#include <unistd.h>
+
 #include <cstddef>
+#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -108,6 +113,51 @@ Task<> signals(Rank& self, Memory& memory, const std::vector<Remote<std::byte>>&
   co_await self.world().barrier();
 }
 
+/// A rank's memory on two GPUs and in its segment.
+struct TwoGpus {
+  static constexpr std::size_t kBytes = 200'000;
+
+  TwoGpus(Rank& rank, Gpu& first, Gpu& second)
+      : on_first(first.allocate<std::byte>(kBytes)),
+        on_second(second.allocate<std::byte>(kBytes)),
+        segment(rank.allocate<std::byte>(kBytes)),
+        places{Place{on_first.local(), on_first.remote()}, Place{on_second.local(), on_second.remote()},
+               Place{segment.local(), segment.remote()}} {}
+
+  DeviceSlab<std::byte> on_first;
+  DeviceSlab<std::byte> on_second;
+  Slab<std::byte> segment;
+  std::array<Place, 3> places;
+};
+
+/// From each place here to each at the next rank: the bytes land there, and nowhere else.
+Task<> between(Rank& self, TwoGpus& memory, const std::vector<std::array<Remote<std::byte>, 3>>& all) {
+  std::mt19937_64 random(self.id() + 99);
+  const std::uint32_t right = (self.id() + 1) % self.size();
+  constexpr std::size_t kHalf = TwoGpus::kBytes / 2;
+  const Bytes poison(kHalf, std::byte{0x5A});
+  for (Place& here : memory.places) {
+    for (std::size_t target = 0; target < memory.places.size(); ++target) {
+      for (Place& each : memory.places) co_await fill(self, each, poison);
+      const Bytes sent = random_bytes(random, kHalf);
+      const Place second{here.bytes.subspan(kHalf), here.remote + static_cast<std::ptrdiff_t>(kHalf)};
+      co_await fill(self, second, sent);
+      co_await self.world().barrier();
+      co_await self.put(second.bytes, all[right][target]);
+      Bytes back(kHalf);
+      co_await self.get(all[right][target], std::span(back));
+      require(back == sent, "what was put to one of a peer's GPUs comes back from there");
+      co_await self.world().barrier();
+      for (std::size_t other = 0; other < memory.places.size(); ++other) {
+        if (other == target) continue;
+        const Bytes untouched = co_await content(self, memory.places[other], kHalf);
+        require(untouched == poison, "a put to one GPU leaves the others as they are");
+      }
+      co_await self.world().barrier();
+    }
+  }
+}
+
 Task<> errors(Rank& self, Memory& memory, const std::vector<Remote<std::byte>>& devices) {
   const std::uint32_t right = (self.id() + 1) % self.size();
   const std::span<std::byte> source = memory.of(Kind::device).bytes.first(100);
@@ -126,9 +176,7 @@ Task<> failures(Rank& self, Gpu& gpu) {
   const auto segments = co_await self.world().gather_all(target.remote());
   co_await self.world().barrier();
   if (self.id() == 0) {
-    FakeFaults faults;
-    faults.failing_copies = 1;
-    machine().set(faults);
+    test::FakeSpace::of_this_process().failing_copies = 1;
     const auto put = [&]() -> Task<> { co_await self.put(here, there.remote()); };
     co_await refused(Errc::device_failed, put, "a put that the driver breaks off ends with that");
     const auto get = [&]() -> Task<> { co_await self.get(there.remote(), std::span(here)); };
@@ -141,15 +189,86 @@ Task<> failures(Rank& self, Gpu& gpu) {
   require(self.local<scattered::Exchange>().incoming() == 0, "a put that has failed leaves nothing at its target");
 }
 
+/// Puts to this rank's GPU until one fails.
+Task<Errc> put_until_it_fails(Rank& self, const DeviceSlab<std::byte>& there) {
+  const Bytes here(100'000);
+  for (;;) {
+    try {
+      co_await self.put(here, there.remote());
+    } catch (const Error& error) {
+      co_return static_cast<Errc>(error.code().value());
+    }
+  }
+}
+
+/// `pvas`: every operation of every rank ends with an error from then on, and none hangs.
+Task<> owner_dies(Rank& self, Gpu& gpu) {
+  const DeviceSlab<std::byte> there = gpu.allocate<std::byte>(100'000);
+  const auto all = co_await self.world().gather_all(there.remote());
+  if (self.id() == 0) ::kill(test::FakeSpace::of_this_process().owner(), SIGKILL);
+  require(co_await put_until_it_fails(self, there) == Errc::device_failed, "a put ends with the owner's death");
+  Bytes here(100'000);
+  const std::uint32_t right = (self.id() + 1) % self.size();
+  const Remote<std::byte> peer = all[right];
+  const auto get = [&]() -> Task<> { co_await self.get(peer, std::span(here)); };
+  co_await refused(Errc::device_failed, get, "a get from a GPU without owner ends with that");
+  co_await self.world().barrier();
+  const auto between = [&]() -> Task<> { co_await self.put(there.local(), peer); };
+  co_await refused(Errc::device_failed, between, "a put between GPUs without owner ends with that");
+  if (self.id() == 0) fmt::print("ok\n");
+}
+
+/// `pvas`, `--survive`: the last rank dies amid its copies, also of those to a peer's GPU; the others go on.
+Task<> rank_dies(Rank& self, Gpu& gpu) {
+  const DeviceSlab<std::byte> there = gpu.allocate<std::byte>(300'000);
+  const auto all = co_await self.world().gather_all(there.remote());
+  const std::uint32_t last = self.size() - 1;
+  const auto others = co_await self.world().split(self.id() == last ? 1 : 0, self.id());
+  const Bytes junk(100'000);
+  if (self.id() == last) {
+    for (int i = 0; i < 50; ++i) self.put_nbi(junk, all[0] + 200'000);
+    ::kill(::getpid(), SIGKILL);
+  }
+  co_await self.more_lost(0);
+  std::mt19937_64 random(self.id());
+  const std::uint32_t right = (self.id() + 1) % last;
+  for (int round = 0; round < 20; ++round) {
+    const Bytes sent = random_bytes(random, 100'000);
+    co_await self.put(sent, all[right]);
+    Bytes back(sent.size());
+    co_await self.get(all[right], std::span(back));
+    require(back == sent, "ranks that live copy as before");
+    co_await others->barrier();
+  }
+  fmt::print("rank {} goes on\n", self.id());
+  std::fflush(nullptr);
+}
+
+/// Each rank has two GPUs; `apart`: that do not reach each other.
+Task<> two_gpus(Rank& self, Gpu& first, const GpuOptions& options) {
+  Gpu& second = *co_await Gpu::open(self, driver(), options);
+  require(first.number() == 0 && second.number() == 1, "GPUs are numbered as they are opened");
+  TwoGpus memory(self, first, second);
+  const std::array<Remote<std::byte>, 3> mine{memory.places[0].remote, memory.places[1].remote,
+                                              memory.places[2].remote};
+  require(mine[0].address().segment != mine[1].address().segment, "segments of two GPUs are told apart");
+  const auto all = co_await self.world().gather_all(mine);
+  co_await between(self, memory, all);
+  // Each GPU's own engines copy what is its own.
+  const std::uint64_t before = second.engine().engine().counts().doorbells;
+  co_await self.put(memory.on_second.local(), mine[2]);
+  require(second.engine().engine().counts().doorbells > before, "a copy from a GPU goes by its own engines");
+  const RemoteAddress third{0, 0, Accelerator::kSegment + 2};
+  const auto nowhere = [&]() -> Task<> { co_await self.put(memory.segment.local(), Remote<std::byte>(third)); };
+  co_await refused(Errc::out_of_segment, nowhere, "a put to a GPU that was not opened is refused");
+  co_await self.world().barrier();
+}
+
 /// All ranks hear that one of them has no room.
 Task<> refusals(Rank& self, const GpuOptions& options) {
   co_await self.world().barrier();
   if (self.id() == 0) {
-    FakeFaults faults;
-    faults.refused_call = "allocate";
-    faults.refusals = 1;
-    faults.refused_with = cuda::kOutOfMemory;
-    machine().set(faults);
+    test::FakeSpace::of_this_process().refused_allocations = 1;
   }
   co_await self.world().barrier();
   bool thrown = false;
@@ -169,7 +288,13 @@ Task<> app(Rank& self) {
   options.direct = mode != "--messages";
   if (mode == "--refusing") co_return co_await refusals(self, options);
   Gpu& gpu = *co_await Gpu::open(self, driver(), options);
+  int seen = 0;
+  require((driver().device_count(seen) == cuda::kInitializationError) == (self.placement() == Placement::pvas),
+          "in one address space the driver serves nobody but the owner");
   if (mode == "--failing") co_return co_await failures(self, gpu);
+  if (mode == "--owner-dies") co_return co_await owner_dies(self, gpu);
+  if (mode == "--rank-dies") co_return co_await rank_dies(self, gpu);
+  if (mode == "--two" || mode == "--two-apart") co_await two_gpus(self, gpu, options);
   Memory memory(self, gpu);
   const auto segments = co_await self.world().gather_all(memory.segment.remote());
   const auto devices = co_await self.world().gather_all(memory.device.remote());
@@ -187,5 +312,7 @@ Task<> app(Rank& self) {
 
 int main(int argc, char** argv) {
   mode = argc > 1 ? argv[1] : "";
+  abilities.peers = mode != "--two-apart";
+  if (owns_devices()) return mode == "--owner-fails" ? (own_devices(), 1) : own_devices();
   return run(argc, argv, app);
 }

@@ -176,5 +176,6 @@ Task<> app(Rank& self) {
 
 int main(int argc, char** argv) {
   mode = argc > 1 ? argv[1] : "";
+  if (owns_devices()) return own_devices();
   return run(argc, argv, app);
 }

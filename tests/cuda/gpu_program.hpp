@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <random>
 #include <string>
 #include <string_view>
@@ -13,11 +15,15 @@
 
 #include "tests/cuda/fake_cuda.hpp"
 #include "transports/cuda/gpu.hpp"
+#include "transports/cuda/own_devices.hpp"
 
 namespace coracle::test {
 
+/// To be set before machine() is used.
+inline FakeAbilities abilities;
+
 inline FakeMachine& machine() {
-  static FakeMachine machine;
+  static FakeMachine machine(abilities);
   return machine;
 }
 
@@ -34,6 +40,18 @@ inline void require(bool holds, std::string_view what) {
 inline void require_no_misuse() {
   for (const std::string& misuse : driver().misuses())
     throw Error(Errc::bad_input, "the driver was misused: " + misuse);
+}
+
+/// Whether this process has been started to make all calls of the driver for ranks that share an address space.
+inline bool owns_devices() {
+  return std::getenv(DeviceOwnerRecord::kVariable) != nullptr;
+}
+/// Its work; returns its exit status.
+inline int own_devices() {
+  const int status = cuda::own_devices_on(driver());
+  const std::vector<std::string> misuses = driver().misuses();
+  for (const std::string& misuse : misuses) fmt::print(stderr, "the driver was misused: {}\n", misuse);
+  return misuses.empty() ? status : 1;
 }
 
 using Bytes = std::vector<std::byte>;

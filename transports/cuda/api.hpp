@@ -18,6 +18,7 @@ using Status = int;
 inline constexpr Status kSuccess = 0;
 inline constexpr Status kInvalidValue = 1;
 inline constexpr Status kOutOfMemory = 2;
+inline constexpr Status kInitializationError = 3;
 inline constexpr Status kInvalidPitch = 12;
 inline constexpr Status kInsufficientDriver = 35;
 inline constexpr Status kDevicesUnavailable = 46;
@@ -40,6 +41,8 @@ inline constexpr Status kNotPermitted = 800;
 inline constexpr Status kNotSupported = 801;
 inline constexpr Status kSystemNotReady = 802;
 inline constexpr Status kDriverMismatch = 803;
+/// None of CUDA's: the process that makes the calls for this one is gone (OwnedApi).
+inline constexpr Status kOwnerGone = -1;
 
 /// CUDA's objects, known by their addresses only.
 using Stream = struct StreamObject*;

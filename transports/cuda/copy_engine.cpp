@@ -27,8 +27,8 @@ tca::DmaOptions engine_options(const CopyOptions& options) noexcept {
 }  // namespace
 
 void Copy::begin() {
-  CORACLE_ASSERT(kind_ == Kind::copy || channel_ < engine_.device().rules().channels,
-                 "a {} for channel {} of a device with {}", what(), channel_, engine_.device().rules().channels);
+  CORACLE_ASSERT(kind_ == Kind::copy || channel_ < engine_.streams().rules().channels,
+                 "a {} for channel {} of a device with {}", what(), channel_, engine_.streams().rules().channels);
   switch (kind_) {
     case Kind::copy:
       return engine_.engine().copy(whole_, *this);
@@ -75,11 +75,16 @@ void Copy::await_resume() const {
 }
 
 CopyEngine::CopyEngine(EventLoop& loop, CudaApi& api, const CopyOptions& options)
+    : CopyEngine(
+          loop, [&](CudaHost& host) { return std::make_unique<CudaDevice>(api, host, options.device); }, options) {}
+
+CopyEngine::CopyEngine(EventLoop& loop, const Maker& make, const CopyOptions& options)
     : loop_(loop),
       host_(loop),
-      device_(api, host_, options.device),
-      engine_(device_, loop.clock(), engine_options(options)) {
-  host_.serve(device_);
+      streams_(make(host_)),
+      device_(dynamic_cast<CudaDevice*>(streams_.get())),
+      engine_(*streams_, loop.clock(), engine_options(options)) {
+  host_.serve(*streams_);
   loop_.add_poller(*this);
 }
 
@@ -122,8 +127,8 @@ void CopyEngine::about_to_sleep() noexcept {
 bool CopyEngine::worth_spinning() const noexcept {
   if (!engine_.busy() || !loop_.spins()) return false;
   const std::uint64_t now = loop_.clock().now_ns();
-  for (unsigned i = 0; i < device_.rules().channels; ++i)
-    if (device_.spin_ns(i, now) > 0) return true;
+  for (unsigned i = 0; i < streams_->rules().channels; ++i)
+    if (streams_->spin_ns(i, now) > 0) return true;
   return false;
 }
 

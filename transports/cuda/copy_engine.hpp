@@ -3,8 +3,11 @@
 #pragma once
 
 #include <exception>
+#include <functional>
+#include <memory>
 #include <string>
 
+#include "runtime/assert.hpp"
 #include "runtime/waiter.hpp"
 #include "transports/cuda/cuda_device.hpp"
 #include "transports/cuda/loop_host.hpp"
@@ -67,6 +70,9 @@ class CopyEngine final : private Poller {
  public:
   /// `loop` and `api` must outlive it. Throws Error as CudaDevice does.
   CopyEngine(EventLoop& loop, CudaApi& api, const CopyOptions& options = {});
+  /// On the device that `make` gives, of this process or not, for the host that it is given.
+  using Maker = std::function<std::unique_ptr<StreamDevice>(CudaHost&)>;
+  CopyEngine(EventLoop& loop, const Maker& make, const CopyOptions& options);
   /// No copy may be under way.
   ~CopyEngine() override;
   CopyEngine(const CopyEngine&) = delete;
@@ -80,8 +86,13 @@ class CopyEngine final : private Poller {
   /// Likewise a table that device().load() has made, and that is unloaded only when it is over: for what is repeated.
   Copy start(tca::TableId table, unsigned channel = 0) noexcept;
 
-  /// For load, unload, reach().lend, open. Not to be started by itself.
-  CudaDevice& device() noexcept { return device_; }
+  /// For load, unload, reach().lend. Not to be started by itself.
+  StreamDevice& streams() noexcept { return *streams_; }
+  /// The same with what only this process's own device can do; not of an engine that was made on another.
+  CudaDevice& device() noexcept {
+    CORACLE_ASSERT(device_ != nullptr, "the device {} of these copy engines is another process's", streams_->name());
+    return *device_;
+  }
   /// For transfers that no coroutine awaits (tca::DmaTransfer): this class polls it.
   tca::DmaEngine& engine() noexcept { return engine_; }
   const tca::DmaEngine& engine() const noexcept { return engine_; }
@@ -94,7 +105,8 @@ class CopyEngine final : private Poller {
 
   EventLoop& loop_;
   LoopHost host_;
-  CudaDevice device_;
+  std::unique_ptr<StreamDevice> streams_;
+  CudaDevice* device_ = nullptr;  // the same, if it is of this process
   tca::DmaEngine engine_;
   bool sleepy_ = false;
 };

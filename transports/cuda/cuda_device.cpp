@@ -33,7 +33,7 @@ void check_placement(Placement placement) {
     throw Error(
         Errc::unsupported,
         "cuda: ranks in one address space (--place pvas) can't each use a GPU, since the driver's files belong to "
-        "the process that opened them; use --place process or --place thread");
+        "the process that opened them; Gpu::open goes by the one process that owns them all");
   if (placement == Placement::sim)
     throw Error(Errc::unsupported,
                 "cuda: a GPU has no virtual time (--place sim); use --place process or --place thread, or the device "
@@ -155,33 +155,6 @@ std::byte* CudaDevice::open(const IpcHandle& handle, std::size_t bytes) {
   return opened_.back().data();
 }
 
-void CudaDevice::refuse(tca::Chain chain, std::size_t index, const char* what) const {
-  const tca::Descriptor& each = chain[index];
-  const std::string& refusal = reach_.refusal();
-  throw Error(
-      Errc::bad_input,
-      fmt::format("cuda: descriptor {} of {} (from {} to {}, {} blocks of {} bytes, strides {} and {}) {}{}{}", index,
-                  chain.size(), fmt::ptr(each.source), fmt::ptr(each.target), each.count, each.block_bytes,
-                  each.source_stride, each.target_stride, what, refusal.empty() ? "" : "; ", refusal));
-}
-
-void CudaDevice::check(tca::Chain chain) const {
-  if (chain.empty()) throw Error(Errc::bad_input, "a table of DMA descriptors is empty");
-  for (std::size_t i = 0; i < chain.size(); ++i) {
-    const tca::Descriptor& each = chain[i];
-    if (each.bytes() == 0) refuse(chain, i, "copies nothing");
-    const auto reached = [&](const std::byte* first, const std::byte* last) {
-      const std::byte* begin = std::min(first, last);
-      const std::byte* end = std::max(first, last) + each.block_bytes;
-      return reach_.place_of(begin, static_cast<std::size_t>(end - begin)).reached();
-    };
-    if (!reached(each.source, each.source_block(each.count - 1)))
-      refuse(chain, i, "reads memory that is neither a GPU's nor pinned");
-    if (!reached(each.target, each.target_block(each.count - 1)))
-      refuse(chain, i, "writes memory that is neither a GPU's nor pinned");
-  }
-}
-
 Ends CudaDevice::ends_of(const Box& box) const noexcept {
   Ends ends;
   ends.source_device = reach_.place_of(box.source, box.source_reach()).device;
@@ -192,7 +165,9 @@ Ends CudaDevice::ends_of(const Box& box) const noexcept {
 }
 
 tca::TableId CudaDevice::load(tca::Chain chain, TableWay way) {
-  check(chain);
+  if (lost_ != kSuccess)
+    throw_status(api_, lost_, "cuda: loading a table after an error that has ended the device's work");
+  check_chain(reach_, chain);
   require(api_, api_.use_device(options_.device), "cuda: choosing the device");
   Folded folded = fold(chain, options_.tables.pitch_max);
   std::vector<Ends> ends;

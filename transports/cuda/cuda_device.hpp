@@ -15,24 +15,10 @@
 #include "runtime/job.hpp"
 #include "transports/cuda/memory.hpp"
 #include "transports/cuda/reach.hpp"
+#include "transports/cuda/stream_device.hpp"
 #include "transports/cuda/table.hpp"
-#include "transports/tca/dma_device.hpp"
 
 namespace coracle::cuda {
-
-/// What surrounds a device.
-class CudaHost {
- public:
-  /// Nanoseconds of CLOCK_MONOTONIC.
-  virtual std::uint64_t now_ns() noexcept = 0;
-  /// The device wants to advance at this time, and no more at one that it has said before.
-  virtual void alarm(std::uint64_t time_ns) noexcept = 0;
-  /// A table of a long copy is over, or has failed: whoever sleeps may look. Any thread; while the device lives.
-  virtual void ring() noexcept = 0;
-
- protected:
-  ~CudaHost() = default;
-};
 
 /// How a device is used.
 struct CudaOptions {
@@ -66,7 +52,7 @@ struct CudaStatistics {
   std::uint64_t failures = 0;
 };
 
-class CudaDevice final : public tca::DmaDevice {
+class CudaDevice final : public StreamDevice {
  public:
   static constexpr unsigned kChannelsMax = 8;
 
@@ -82,7 +68,7 @@ class CudaDevice final : public tca::DmaDevice {
   /// At least one end of each descriptor should be memory of a GPU: the driver copies between host memories while the
   /// caller waits. Of a batch, only the last descriptor, if it is one block of at most kFlagBytes, comes after others.
   tca::TableId load(tca::Chain chain) override { return load(chain, options_.way); }
-  tca::TableId load(tca::Chain chain, TableWay way);
+  tca::TableId load(tca::Chain chain, TableWay way) override;
   /// Kernels that a start launches one after another, with what their parameters hold by then; these must live as long
   /// as the table. At least one.
   tca::TableId load_kernels(std::vector<Launch> launches);
@@ -96,13 +82,10 @@ class CudaDevice final : public tca::DmaDevice {
   void abort(unsigned channel) noexcept override;
   std::string failure(unsigned channel) const override;
 
-  /// Looks after words that are late; when the alarm says, or more often.
-  void advance(std::uint64_t now_ns) noexcept;
-  /// How long it pays to spin for a channel that works, in nanoseconds from now on; 0: sleep.
-  std::uint64_t spin_ns(unsigned channel, std::uint64_t now_ns) const noexcept;
+  void advance(std::uint64_t now_ns) noexcept override;
+  std::uint64_t spin_ns(unsigned channel, std::uint64_t now_ns) const noexcept override;
+  Reach& reach() noexcept override { return reach_; }
 
-  /// Which memory it gets at: segments to be pinned at first use are lent to it.
-  Reach& reach() noexcept { return reach_; }
   /// Another process's device memory, for as long as the device lives. Throws Error.
   std::byte* open(const IpcHandle& handle, std::size_t bytes);
   /// Whether the device reaches that one's memory by itself.
@@ -160,8 +143,6 @@ class CudaDevice final : public tca::DmaDevice {
   void open_channel(Channel& channel, unsigned index);
   void close_channel(Channel& channel, std::uint64_t until_ns) noexcept;
   void enable_peers();
-  void refuse(tca::Chain chain, std::size_t index, const char* what) const;
-  void check(tca::Chain chain) const;
   tca::TableId keep(std::unique_ptr<Table> table);
   Ends ends_of(const Box& box) const noexcept;
   std::uint64_t expected_ns(const Table& table) const noexcept;

@@ -21,6 +21,8 @@ std::error_code code_of(Status status) noexcept {
     case kNoBinary:
     case kNewerCode:
       return Errc::unsupported;
+    case kOwnerGone:
+      return Errc::device_failed;
     default:
       return {EIO, std::generic_category()};
   }
@@ -36,6 +38,8 @@ const char* remedy_of(Status status) noexcept {
   switch (status) {
     case kOutOfMemory:
       return "ask for less, or end what else uses the memory (nvidia-smi lists it; ulimit -l for pinned)";
+    case kInitializationError:
+      return "only the process that has begun to use the driver can: not its forks, nor others in its address space";
     case kInsufficientDriver:
     case kDriverMismatch:
       return "install NVIDIA's driver of this toolkit's version or newer (nvidia-smi shows it)";

@@ -7,6 +7,9 @@
 #include <exception>
 
 #include "runtime/error.hpp"
+#include "transports/cuda/gpu_set.hpp"
+#include "transports/cuda/owned_api.hpp"
+#include "transports/cuda/owned_device.hpp"
 
 namespace coracle {
 namespace {
@@ -14,41 +17,63 @@ namespace {
 /// Buffers are pinned so many at a time.
 constexpr std::size_t kBuffersAtOnce = 16;
 
-/// The rank's GPU, once it has been opened; and CUDA, where nobody has given another.
+/// The rank's GPUs, once they have been opened; and CUDA, where nobody has given another.
 struct OfRank {
-  explicit OfRank(Rank&) noexcept {}
+  explicit OfRank(Rank& rank) noexcept : gpus(rank) {}
+  std::vector<std::unique_ptr<cuda::OwnerLink>> links;  // under `pvas`, one for each GPU
+  std::unique_ptr<cuda::OwnedApi> owned;                // by the first
   std::unique_ptr<cuda::CudaApi> api;
-  std::unique_ptr<Gpu> gpu;
+  GpuSet gpus;
 };
 
-int device_of(Rank& rank, cuda::CudaApi& api, int asked) {
+int device_of(Rank& rank, cuda::CudaApi& api, int asked, unsigned number) {
   if (asked != GpuOptions::kByRank) return asked;
   int devices = 0;
   if (api.device_count(devices) != cuda::kSuccess || devices == 0) return 0;  // who opens it says why not
-  return static_cast<int>(rank.id() - rank.core().region().first_rank()) % devices;
+  const JobRegion& region = rank.core().region();
+  return static_cast<int>((rank.id() - region.first_rank() + number * region.ranks()) % static_cast<unsigned>(devices));
 }
 
-cuda::CopyOptions copy_options(Rank& rank, cuda::CudaApi& api, const GpuOptions& options) {
+cuda::CopyOptions copy_options(Rank& rank, cuda::CudaApi& api, const GpuOptions& options, unsigned number) {
   cuda::CopyOptions copies = options.copies;
-  copies.device.device = device_of(rank, api, options.device);
+  copies.device.device = device_of(rank, api, options.device, number);
   copies.device.placement = rank.placement();
   return copies;
 }
 
 }  // namespace
 
-cuda::CudaApi& Gpu::real_api(Rank& rank) {
+/// Under `pvas`: what the owner of the node's GPUs does for this rank.
+cuda::CudaApi& Gpu::api_of(Rank& rank, cuda::CudaApi* api, unsigned number) {
   auto& of_rank = rank.local<OfRank>();
+  if (rank.placement() == Placement::pvas) {
+    if (of_rank.links.size() == number)
+      of_rank.links.push_back(std::make_unique<cuda::OwnerLink>(rank.core().region(), rank.id(), number));
+    if (!of_rank.owned) of_rank.owned = std::make_unique<cuda::OwnedApi>(*of_rank.links.front());
+    return *of_rank.owned;
+  }
+  if (api != nullptr) return *api;
   if (!of_rank.api) of_rank.api = cuda::real_api();
   return *of_rank.api;
 }
 
-Gpu::Opening Gpu::begin(Rank& rank, cuda::CudaApi* api, const GpuOptions& options) noexcept {
+cuda::CopyEngine::Maker Gpu::maker(Rank& rank, cuda::CudaApi& api, const cuda::CopyOptions& options, unsigned number) {
+  return [&, number](cuda::CudaHost& host) -> std::unique_ptr<cuda::StreamDevice> {
+    auto& of_rank = rank.local<OfRank>();
+    if (!of_rank.owned) return std::make_unique<cuda::CudaDevice>(api, host, options.device);
+    return std::make_unique<cuda::OwnedDevice>(*of_rank.links[number], api, host, options.device);
+  };
+}
+
+Gpu::Opening Gpu::begin(Rank& rank, cuda::CudaApi* api, const GpuOptions& options,
+                        const std::exception_ptr& failure) noexcept {
   Opening opening;
   try {
-    if (rank.local<OfRank>().gpu)
-      throw Error(Errc::bad_input, fmt::format("rank {} has opened its GPU already: once is enough", rank.id()));
-    opening.gpu = std::make_unique<Gpu>(rank, api != nullptr ? *api : real_api(rank), options);
+    if (failure) std::rethrow_exception(failure);
+    const unsigned number = rank.local<OfRank>().gpus.size();
+    if (number == kGpusMax)
+      throw Error(Errc::bad_input, fmt::format("rank {} has opened {} GPUs, which are all it can", rank.id(), number));
+    opening.gpu = std::make_unique<Gpu>(rank, api_of(rank, api, number), options, number);
     opening.mine = opening.gpu->offered();
   } catch (...) {
     opening.failure = std::current_exception();  // the others wait to be told
@@ -63,29 +88,34 @@ Gpu* Gpu::finish(Rank& rank, Opening opening, const std::vector<Offered>& all) {
     throw Error(Errc::unsupported, fmt::format("rank {} could not open a GPU, so that no rank can: its own message "
                                                "tells why",
                                                without - all.begin()));
+  if (std::any_of(all.begin(), all.end(), [&](const Offered& each) { return each.number != opening.mine.number; }))
+    throw Error(Errc::bad_input, "ranks open their GPUs in different orders");
   opening.gpu->meet(all);
-  auto& of_rank = rank.local<OfRank>();
-  of_rank.gpu = std::move(opening.gpu);
-  return of_rank.gpu.get();
+  return &rank.local<OfRank>().gpus.add(std::move(opening.gpu));
 }
 
-Gpu::Gpu(Rank& rank, cuda::CudaApi& api, const GpuOptions& options)
+Gpu::Gpu(Rank& rank, cuda::CudaApi& api, const GpuOptions& options, unsigned number)
     : rank_(rank),
       api_(api),
       options_(options),
+      number_(number),
+      copies_(copy_options(rank, api, options, number)),
       memory_(),
-      engine_(rank.loop(), api, copy_options(rank, api, options)),
-      heap_(0, options.segment_bytes),
-      transfers_(rank, *this) {
-  memory_ = cuda::allocate_on(api, engine_.device().options().device, options.segment_bytes);
+      engine_(rank.loop(), maker(rank, api, copies_, number), copies_),
+      heap_(0, options.segment_bytes) {
+  memory_ = cuda::allocate_on(api, copies_.device.device, options.segment_bytes);
 }
 
 Gpu::~Gpu() {
-  rank_.core().set_device_transfers(nullptr);
+  // Peers' copies, which may still be under way if this rank has failed, are the same process's: they would end its
+  // context. The owner keeps the memory.
+  if (rank_.placement() == Placement::pvas && !segments_.empty()) memory_.abandon();
 }
 
 Gpu::Offered Gpu::offered() {
-  Offered mine{true, options_.segment_bytes, reinterpret_cast<std::uint64_t>(memory_.data()), {}};
+  Offered mine{
+      true, number_, options_.segment_bytes, reinterpret_cast<std::uint64_t>(memory_.data()), copies_.device.device,
+      {}};
   if (rank_.placement() == Placement::process && options_.direct) mine.handle = cuda::export_memory(api_, memory_);
   return mine;
 }
@@ -100,13 +130,17 @@ void Gpu::meet(const std::vector<Offered>& all) {
   }
   std::sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
   lend_host_memory();
-  rank_.core().set_device_transfers(&transfers_);
 }
 
 /// Null when the engines do not reach it.
 std::byte* Gpu::open_peer(std::uint32_t peer, const Offered& offered) {
   if (!options_.direct || rank_.node_of(peer) != rank_.node()) return nullptr;
-  if (rank_.placement() == Placement::thread) return reinterpret_cast<std::byte*>(offered.address);
+  auto* const begin = reinterpret_cast<std::byte*>(offered.address);
+  if (rank_.placement() == Placement::thread) return begin;
+  if (rank_.placement() == Placement::pvas) {
+    rank_.local<OfRank>().owned->know({begin, offered.bytes}, offered.device);
+    return begin;
+  }
   try {
     return engine_.device().open(offered.handle, offered.bytes);
   } catch (const Error&) {
@@ -118,7 +152,7 @@ std::byte* Gpu::open_peer(std::uint32_t peer, const Offered& offered) {
 void Gpu::lend_host_memory() {
   const JobRegion& region = rank_.core().region();
   const auto lend = [&](std::uint32_t rank) {
-    engine_.device().reach().lend({region.segment(rank), region.shape().segment_bytes});
+    engine_.streams().reach().lend({region.segment(rank), region.shape().segment_bytes});
   };
   if (rank_.placement() == Placement::thread) return lend(rank_.id());
   for (std::uint32_t rank = 0; rank < region.shape().size; ++rank)
@@ -147,11 +181,12 @@ const Gpu::Range* Gpu::range_of(const void* address) const noexcept {
 
 RemoteAddress Gpu::place_of(const void* address) const noexcept {
   const Range& range = *range_of(address);
-  return {static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - range.begin), range.rank, kSegment};
+  return {static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - range.begin), range.rank,
+          kSegment + number_};
 }
 
 bool Gpu::engines_reach(const std::byte* begin, std::size_t bytes) noexcept {
-  return engine_.device().reads(begin, bytes);
+  return engine_.streams().reads(begin, bytes);
 }
 
 std::error_code Gpu::check(const RemoteAddress& place, std::size_t bytes) const noexcept {
@@ -173,7 +208,7 @@ Task<> Gpu::copy(std::span<const StridedCopy> copies) {
       co_await engine_.copy(copies[0]);
     } else {
       // What goes through a buffer once is not worth a place among the patterns.
-      const unsigned channel = next_channel_++ % engine_.device().rules().channels;
+      const unsigned channel = next_channel_++ % engine_.streams().rules().channels;
       co_await engine_.chain(copies, channel);
     }
   } catch (const Error& error) {

@@ -17,11 +17,13 @@
 #include "runtime/segment.hpp"
 #include "runtime/team.hpp"
 #include "transports/cuda/copy_engine.hpp"
+#include "transports/cuda/owner_link.hpp"
 
 namespace coracle {
 
 struct GpuOptions {
-  /// By the driver's numbers; kByRank: the rank's place among those of its node, modulo their number.
+  /// By the driver's numbers; kByRank: the rank's place among those of its node, and for each that it has opened before
+  /// so many further as the node has ranks, modulo their number.
   static constexpr int kByRank = -1;
   int device = kByRank;
   /// Of the segment on the GPU. The same or another for each rank.
@@ -52,16 +54,17 @@ class [[nodiscard]] DeviceSlab {
 /// Belongs to its Rank, and lives as long. Rank's thread only.
 class Gpu final : private Accelerator {
  public:
-  /// Collective: all ranks of the job call it, once, before any of them uses memory on a GPU. Throws Error at all of
-  /// them when one has no GPU (there with the reason and the remedy), or no room on it. Not under `pvas` and `sim`: see
-  /// docs/dma.md. `api` must outlive the rank.
+  /// Collective: all ranks of the job call it, before any of them uses memory on that GPU; again for a second, up to
+  /// kGpusMax (their own segments are told apart by RemoteAddress::segment). Throws Error at all of them when one has
+  /// no GPU (there with the reason and the remedy), or no room on it. Not under `sim`. Under `pvas` one process of the
+  /// node makes all calls of CUDA, and `api` is not asked: see docs/dma.md. `api` must outlive the rank.
   static Task<Gpu*> open(Rank& rank, GpuOptions options = {}) { return open(rank, nullptr, std::move(options)); }
   static Task<Gpu*> open(Rank& rank, cuda::CudaApi& api, GpuOptions options = {}) {
     return open(rank, &api, std::move(options));
   }
 
   /// For open().
-  Gpu(Rank& rank, cuda::CudaApi& api, const GpuOptions& options);
+  Gpu(Rank& rank, cuda::CudaApi& api, const GpuOptions& options, unsigned number);
   ~Gpu() override;
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
@@ -71,20 +74,27 @@ class Gpu final : private Accelerator {
   DeviceSlab<T> allocate(std::size_t count) {
     CORACLE_ASSERT(count <= (~std::size_t{0}) / sizeof(T), "{} elements of {} bytes", count, sizeof(T));
     const std::uint64_t offset = allocate_bytes(count * sizeof(T));
-    const RemoteAddress place{offset, rank_.id(), kSegment};
+    const RemoteAddress place{offset, rank_.id(), kSegment + number_};
     return DeviceSlab<T>(Slab<T>(heap_, reinterpret_cast<T*>(memory_.data() + offset), count, Remote<T>(place)));
   }
-  /// Whether the engines reach that rank's segment on its GPU without messages.
+  /// Of this rank's GPUs, in the order in which they were opened.
+  unsigned number() const noexcept { return number_; }
+  /// Whether the engines reach that rank's segment on its GPU of this number without messages.
   bool reaches(std::uint32_t rank) const noexcept { return segments_[rank].begin != nullptr; }
+  /// Under `pvas` its streams are the owner's: CopyEngine::device() is not there.
   cuda::CopyEngine& engine() noexcept { return engine_; }
   cuda::CudaApi& api() noexcept { return api_; }
 
  private:
+  friend class GpuSet;
+
   /// What ranks tell each other of their segments.
   struct Offered {
     bool works = false;
+    unsigned number = 0;
     std::uint64_t bytes = 0;
     std::uint64_t address = 0;
+    int device = 0;
     cuda::IpcHandle handle;
   };
   struct Opening {
@@ -104,8 +114,11 @@ class Gpu final : private Accelerator {
   };
 
   static Task<Gpu*> open(Rank& rank, cuda::CudaApi* api, GpuOptions options);
-  static cuda::CudaApi& real_api(Rank& rank);
-  static Opening begin(Rank& rank, cuda::CudaApi* api, const GpuOptions& options) noexcept;
+  static cuda::CudaApi& api_of(Rank& rank, cuda::CudaApi* api, unsigned number);
+  static cuda::CopyEngine::Maker maker(Rank& rank, cuda::CudaApi& api, const cuda::CopyOptions& options,
+                                       unsigned number);
+  static Opening begin(Rank& rank, cuda::CudaApi* api, const GpuOptions& options,
+                       const std::exception_ptr& failure) noexcept;
   static Gpu* finish(Rank& rank, Opening opening, const std::vector<Offered>& all);
 
   Offered offered();
@@ -118,6 +131,10 @@ class Gpu final : private Accelerator {
 
   bool covers(const void* address) const noexcept override { return range_of(address) != nullptr; }
   RemoteAddress place_of(const void* address) const noexcept override;
+  /// Whether it lies in this rank's own segment.
+  bool owns(const std::byte* address) const noexcept {
+    return address >= memory_.data() && address < memory_.data() + memory_.size();
+  }
   bool engines_reach(const std::byte* begin, std::size_t bytes) noexcept override;
   std::error_code check(const RemoteAddress& place, std::size_t bytes) const noexcept override;
   std::byte* reach(const RemoteAddress& place) const noexcept override;
@@ -128,6 +145,8 @@ class Gpu final : private Accelerator {
   Rank& rank_;
   cuda::CudaApi& api_;
   const GpuOptions options_;
+  const unsigned number_;
+  const cuda::CopyOptions copies_;
   cuda::DeviceMemory memory_;
   cuda::CopyEngine engine_;
   SegmentHeap heap_;
@@ -136,12 +155,19 @@ class Gpu final : private Accelerator {
   std::vector<cuda::PinnedMemory> pinned_;
   std::vector<std::byte*> free_buffers_;
   unsigned next_channel_ = 0;
-  DeviceTransfers transfers_;
 };
 
 /// Here, since collectives are a layer above: programs include <coracle/coracle.hpp>.
 inline Task<Gpu*> Gpu::open(Rank& rank, cuda::CudaApi* api, GpuOptions options) {
-  Opening opening = begin(rank, api, options);
+  std::exception_ptr failure;
+  if (rank.placement() == Placement::pvas) {
+    try {
+      co_await cuda::OwnerLink::summon(rank.core().region());
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }
+  Opening opening = begin(rank, api, options, failure);
   const std::vector<Offered> all = co_await rank.world().gather_all(opening.mine);
   co_return finish(rank, std::move(opening), all);
 }

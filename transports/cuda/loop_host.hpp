@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "runtime/event_loop.hpp"
-#include "transports/cuda/cuda_device.hpp"
+#include "transports/cuda/stream_device.hpp"
 
 namespace coracle::cuda {
 
@@ -18,7 +18,7 @@ class LoopHost final : public CudaHost, private Timer {
   LoopHost& operator=(const LoopHost&) = delete;
 
   /// From now on alarms make this device advance. It must live until stop().
-  void serve(CudaDevice& device) noexcept { device_ = &device; }
+  void serve(StreamDevice& device) noexcept { device_ = &device; }
   /// Alarms do nothing any more.
   void stop() noexcept;
 
@@ -34,7 +34,7 @@ class LoopHost final : public CudaHost, private Timer {
   void fire() noexcept override;
 
   EventLoop& loop_;
-  CudaDevice* device_ = nullptr;
+  StreamDevice* device_ = nullptr;
   std::uint64_t alarm_ns_ = 0;  // while the timer is armed
   std::atomic<std::uint32_t> rings_{0};
 };

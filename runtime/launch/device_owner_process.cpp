@@ -1,0 +1,113 @@
+#include "runtime/launch/device_owner_process.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "runtime/error.hpp"
+#include "runtime/launch/say.hpp"
+
+namespace coracle {
+namespace {
+
+using namespace std::chrono_literals;
+using State = DeviceOwnerRecord::State;
+
+constexpr auto kPatience = 5s;  // with an owner that has been asked to end
+constexpr auto kPause = 2ms;
+
+}  // namespace
+
+DeviceOwnerProcess::DeviceOwnerProcess(const JobRegion& region, std::function<pid_t()> start,
+                                       std::function<void(pid_t)> forget)
+    : region_(region), start_(std::move(start)), forget_(std::move(forget)), call_fd_(::eventfd(0, EFD_NONBLOCK)) {
+  if (call_fd_ < 0) throw_errno(errno, "can't make the descriptor by which ranks ask for an owner of their devices");
+  region_.device_owner().call_fd = call_fd_;  // inherited: not close-on-exec
+}
+
+DeviceOwnerProcess::~DeviceOwnerProcess() {
+  finish(true);
+  ::close(call_fd_);
+}
+
+void DeviceOwnerProcess::want(std::vector<pollfd>& set) const {
+  if (!asked_) set.push_back({call_fd_, POLLIN, 0});
+}
+
+void DeviceOwnerProcess::attend() {
+  std::uint64_t calls = 0;
+  if (asked_ || ::read(call_fd_, &calls, sizeof calls) != sizeof calls) return;
+  asked_ = true;
+  try {
+    pid_ = start_();
+    running_ = true;
+  } catch (const Error& error) {
+    tell_all(error.what());
+  }
+}
+
+/// There is none, or none any more.
+void DeviceOwnerProcess::tell_all(const std::string& reason) {
+  DeviceOwnerRecord& record = region_.device_owner();
+  const std::size_t bytes = std::min(reason.size(), record.reason.size() - 1);
+  std::memcpy(record.reason.data(), reason.data(), bytes);
+  record.reason[bytes] = '\0';
+  // seq_cst, and before the doorbells: see Doorbell. Ranks that see it find the reason.
+  record.state.store(State::ended, std::memory_order_seq_cst);
+  for (std::uint32_t rank = region_.first_rank(); region_.is_local(rank); ++rank) region_.block(rank).doorbell.ring();
+}
+
+/// Its memory stays: ranks look at what it has told them there.
+bool DeviceOwnerProcess::ended(pid_t pid, const ExitStatus& status) {
+  if (pid != pid_ || !running_) return false;
+  running_ = false;
+  tell_all(fmt::format("the process that owns the GPUs of this node (pid {}) has ended: {}", pid, status.text()));
+  say("{}; what ranks ask of their GPUs fails from now on", region_.device_owner().reason.data());
+  return true;
+}
+
+bool DeviceOwnerProcess::wait_for_end(ExitStatus& status) const {
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  for (;;) {
+    int word = 0;
+    const pid_t found = ::waitpid(pid_, &word, WNOHANG);
+    if (found == pid_) status = ExitStatus::from_wait(word);
+    if (found == pid_ || (found < 0 && errno != EINTR)) return true;
+    if (std::chrono::steady_clock::now() >= until) return false;
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+/// Asks it to end, or kills it.
+ExitStatus DeviceOwnerProcess::end(bool at_once) {
+  DeviceOwnerRecord& record = region_.device_owner();
+  record.state.store(State::ending, std::memory_order_seq_cst);  // before the doorbell: see there
+  record.doorbell.ring();
+  ExitStatus status;
+  if (!at_once && wait_for_end(status)) return status;
+  ::kill(pid_, SIGKILL);
+  wait_for_end(status);
+  return {};
+}
+
+std::string DeviceOwnerProcess::finish(bool job_failed) {
+  asked_ = true;  // too late for one
+  if (pid_ == 0) return {};
+  ExitStatus status;
+  if (std::exchange(running_, false)) status = end(job_failed);
+  const pid_t pid = std::exchange(pid_, 0);
+  forget_(pid);
+  if (status.ok()) return {};
+  return fmt::format("the process that owned the GPUs of this node (pid {}) ended with {}", pid, status.text());
+}
+
+}  // namespace coracle

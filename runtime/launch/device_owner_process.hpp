@@ -1,0 +1,40 @@
+// DeviceOwnerProcess: the launcher's view of the process that owns a node's devices (DeviceOwnerRecord): started when a
+// rank asks for it, ended when all ranks have ended.
+#pragma once
+
+#include <functional>
+
+#include "runtime/job.hpp"
+#include "runtime/launch/attendant.hpp"
+
+namespace coracle {
+
+class DeviceOwnerProcess final : public Companion {
+ public:
+  /// `start` starts it, and throws Error where it can't; `forget` takes back its memory, when no rank looks there any
+  /// more. Before any rank is started: they inherit the descriptor by which they ask for it. Throws Error.
+  DeviceOwnerProcess(const JobRegion& region, std::function<pid_t()> start, std::function<void(pid_t)> forget);
+  ~DeviceOwnerProcess() override;
+  DeviceOwnerProcess(const DeviceOwnerProcess&) = delete;
+  DeviceOwnerProcess& operator=(const DeviceOwnerProcess&) = delete;
+
+  void want(std::vector<pollfd>& set) const override;
+  void attend() override;
+  bool ended(pid_t pid, const ExitStatus& status) override;
+  std::string finish(bool job_failed) override;
+
+ private:
+  ExitStatus end(bool at_once);
+  void tell_all(const std::string& reason);
+  bool wait_for_end(ExitStatus& status) const;
+
+  const JobRegion& region_;
+  std::function<pid_t()> start_;
+  std::function<void(pid_t)> forget_;
+  int call_fd_ = -1;
+  pid_t pid_ = 0;
+  bool running_ = false;
+  bool asked_ = false;
+};
+
+}  // namespace coracle

@@ -1,0 +1,351 @@
+#include "transports/cuda/device_owner.hpp"
+
+#include <fmt/format.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <climits>
+#include <cstdio>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "runtime/error.hpp"
+#include "transports/cuda/failure.hpp"
+
+namespace coracle::cuda {
+namespace {
+
+using State = DeviceOwnerRecord::State;
+using Kind = Request::Kind;
+
+/// Of one rank, before others have their turn.
+constexpr unsigned kRequestsAtOnce = 64;
+/// Numbers of tables beyond are no rank's.
+constexpr std::uint32_t kTablesMax = 1 << 24;
+
+/// Zeroed memory is a desk's first state; those that no rank uses take none.
+Desk* map_desks(std::size_t count) {
+  void* const memory =
+      ::mmap(nullptr, count * sizeof(Desk), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw_errno(errno, fmt::format("can't map {} desks of {} bytes", count, sizeof(Desk)));
+  return static_cast<Desk*>(memory);
+}
+
+bool is_ours(const std::error_code& code) noexcept {
+  return code.category() == make_error_code(Errc::bad_input).category();
+}
+
+}  // namespace
+
+DeviceOwner::DeviceOwner(const JobRegion& region, CudaApi& api)
+    : region_(region),
+      api_(api),
+      loop_(real_clock(), &region.device_owner().doorbell),
+      seats_(region.ranks() * Desks::kOfRank),
+      calling_((seats_.size() + 63) / 64),
+      desks_(map_desks(seats_.size())),
+      offered_{seats_.size(), desks_, calling_.data()} {
+  IdlePolicy idle = region.shape().idle;
+  if (std::thread::hardware_concurrency() <= region.ranks()) idle.spins = 0;  // a rank needs the core
+  loop_.set_idle_policy(idle);
+  loop_.add_poller(*this);
+  DeviceOwnerRecord& record = region.device_owner();
+  record.desks.store(reinterpret_cast<std::uint64_t>(&offered_), std::memory_order_relaxed);
+  State none = State::none;
+  // release: pairs with OwnerLink's acquire. Not if the launcher is through already.
+  record.state.compare_exchange_strong(none, State::serving, std::memory_order_release);
+}
+
+DeviceOwner::~DeviceOwner() {
+  loop_.remove_poller(*this);
+  for (Seat& seat : seats_) close_device(seat);
+  ::munmap(desks_, seats_.size() * sizeof(Desk));
+}
+
+void DeviceOwner::run() noexcept {
+  loop_.run(until_the_end());
+}
+
+Task<> DeviceOwner::until_the_end() {
+  co_await coracle::Event::Wait(over_);
+}
+
+Doorbell& DeviceOwner::doorbell_of(std::uint64_t place) const noexcept {
+  return region_.block(region_.first_rank() + static_cast<std::uint32_t>(place / Desks::kOfRank)).doorbell;
+}
+
+bool DeviceOwner::poll() noexcept {
+  bool progress = false;
+  for (std::size_t word = 0; word < calling_.size(); ++word) {
+    // seq_cst, both: pairs with OwnerLink::ring_owner(), also where the loop is about to sleep (Doorbell).
+    if (calling_[word].load(std::memory_order_seq_cst) == 0) continue;
+    std::uint64_t bits = calling_[word].exchange(0, std::memory_order_seq_cst);
+    for (; bits != 0; bits &= bits - 1) progress |= serve(word * 64 + static_cast<unsigned>(std::countr_zero(bits)));
+  }
+  for (const std::uint64_t place : open_) progress |= publish(place);
+  // seq_cst: pairs with the launcher's store before it rings, as above.
+  if (!over_.is_set() && region_.device_owner().state.load(std::memory_order_seq_cst) != State::serving) over_.set();
+  return progress || (std::exchange(sleepy_, false) && worth_spinning());
+}
+
+void DeviceOwner::about_to_sleep() noexcept {
+  for (const std::uint64_t place : open_) seats_[place].host->about_to_sleep();
+  sleepy_ = true;
+}
+
+bool DeviceOwner::worth_spinning() const noexcept {
+  if (!loop_.spins()) return false;
+  const std::uint64_t now = loop_.clock().now_ns();
+  for (const std::uint64_t place : open_)
+    for (unsigned i = 0; i < CudaDevice::kChannelsMax; ++i)
+      if (seats_[place].working[i] != 0 && seats_[place].device->spin_ns(i, now) > 0) return true;
+  return false;
+}
+
+bool DeviceOwner::Seat::works_on(std::uint32_t table) const noexcept {
+  for (std::size_t i = 0; i < working.size(); ++i)
+    if (working[i] != 0 && working_on[i] == table) return true;
+  return false;
+}
+
+bool DeviceOwner::serve(std::uint64_t place) noexcept {
+  Desk& desk = desks_[place];
+  unsigned taken = 0;
+  for (const Request* request = desk.requests.front(); request != nullptr; request = desk.requests.front()) {
+    if (taken++ == kRequestsAtOnce) {
+      calling_[place / 64].fetch_or(std::uint64_t{1} << (place % 64), std::memory_order_relaxed);
+      break;
+    }
+    carry_out(place, *request);
+    desk.requests.pop();
+  }
+  // seq_cst: see Desk::starving.
+  if (taken > 0 && desk.starving.exchange(false, std::memory_order_seq_cst)) doorbell_of(place).ring();
+  return taken > 0;
+}
+
+/// A rank that has gone astray must not take the others' owner with it: what makes no sense is left undone.
+void DeviceOwner::carry_out(std::uint64_t place, const Request& request) noexcept {
+  Seat& seat = seats_[place];
+  switch (request.kind) {
+    case Kind::load:
+      return load(seat, request);
+    case Kind::unload:
+      return unload(seat, request.table);
+    case Kind::start:
+      return start(place, request);
+    case Kind::abort:
+      if (request.channel < CudaDevice::kChannelsMax && seat.working[request.channel] != 0)
+        seat.device->abort(request.channel);
+      return;
+    default:
+      return answer(place, request);
+  }
+}
+
+void DeviceOwner::load(Seat& seat, const Request& request) noexcept {
+  if (seat.device == nullptr || request.table >= kTablesMax || seat.has(request.table)) return;
+  try {
+    if (request.table >= seat.tables.size()) seat.tables.resize(request.table + 1);
+    Table& table = seat.tables[request.table];
+    table = {};
+    try {
+      const tca::Chain chain(reinterpret_cast<const tca::Descriptor*>(request.address), request.count);
+      table.id = seat.device->load(chain, request.way);
+    } catch (const Error& error) {
+      table.refusal = error.what();
+    }
+  } catch (const std::bad_alloc&) {
+    // Starts find no table.
+  }
+}
+
+void DeviceOwner::unload(Seat& seat, std::uint32_t number) noexcept {
+  if (number >= seat.tables.size() || seat.works_on(number)) return;
+  const tca::TableId id = std::exchange(seat.tables[number], {}).id;
+  if (id.valid()) seat.device->unload(id);
+}
+
+void DeviceOwner::start(std::uint64_t place, const Request& request) noexcept {
+  Seat& seat = seats_[place];
+  const unsigned channel = request.channel;
+  if (channel >= CudaDevice::kChannelsMax || seat.working[channel] != 0) return;
+  if (seat.has(request.table) && channel < seat.device->rules().channels && seat.device->stopped(channel)) {
+    seat.working[channel] = request.sequence;
+    seat.working_on[channel] = request.table;
+    return seat.device->start(channel, seat.tables[request.table].id, request.sequence);
+  }
+  const bool refused = request.table < seat.tables.size() && !seat.tables[request.table].refusal.empty();
+  tell(place, channel, request.sequence,
+       refused ? seat.tables[request.table].refusal : "cuda: the owner of the GPUs had no memory for a table");
+}
+
+/// What is over.
+bool DeviceOwner::publish(std::uint64_t place) noexcept {
+  Seat& seat = seats_[place];
+  bool progress = false;
+  for (unsigned i = 0; i < CudaDevice::kChannelsMax; ++i) {
+    const std::uint64_t sequence = seat.working[i];
+    if (sequence == 0 || seat.device->completed(i) != sequence || !seat.device->stopped(i)) continue;
+    seat.working[i] = 0;
+    desks_[place].channels[i].elapsed_ns = seat.device->elapsed_ns(i);
+    tell(place, i, sequence, seat.device->failure(i));
+    progress = true;
+  }
+  return progress;
+}
+
+void DeviceOwner::tell(std::uint64_t place, unsigned channel, std::uint64_t sequence,
+                       const std::string& failure) noexcept {
+  ChannelWord& word = desks_[place].channels[channel];
+  copy_text(word.failure, failure);
+  word.over.store(sequence, std::memory_order_seq_cst);  // pairs with OwnedDevice::settle(); before the doorbell
+  doorbell_of(place).ring();
+}
+
+void DeviceOwner::answer(std::uint64_t place, const Request& request) noexcept {
+  Answer& answer = desks_[place].answer;
+  answer.text[0] = '\0';
+  try {
+    answer.status = carry_out_call(place, request, answer.value);
+    if (answer.status != kSuccess) {
+      copy_text(answer.name, api_.error_name(answer.status));
+      copy_text(answer.status_text, api_.error_text(answer.status));
+    }
+  } catch (const Error& error) {
+    answer.errc = is_ours(error.code()) ? error.code().value() : 0;
+    answer.error = error.code().value();
+    copy_text(answer.text, error.what());
+  } catch (const std::bad_alloc&) {
+    answer.errc = 0;
+    answer.error = ENOMEM;
+    answer.status = kOutOfMemory;
+    copy_text(answer.text, "cuda: the owner of the GPUs has no memory");
+  }
+  answer.call.store(request.call, std::memory_order_release);  // pairs with OwnerLink::await_answer()
+  ::syscall(SYS_futex, &answer.call, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+Status DeviceOwner::carry_out_call(std::uint64_t place, const Request& request, std::uint64_t& value) {
+  value = 0;
+  Status status = kSuccess;
+  switch (request.kind) {
+    case Kind::count_devices: {
+      int count = 0;
+      status = api_.device_count(count);
+      value = static_cast<std::uint64_t>(count);
+      return status;
+    }
+    case Kind::open_device:
+      open_device(place, *reinterpret_cast<const CudaOptions*>(request.address));
+      return kSuccess;
+    case Kind::close_device:
+      close_device(seats_[place]);
+      return kSuccess;
+    case Kind::allocate: {
+      void* memory = nullptr;
+      status = api_.use_device(request.device);
+      if (status == kSuccess) status = api_.allocate(memory, request.count);
+      value = reinterpret_cast<std::uint64_t>(memory);
+      return status;
+    }
+    case Kind::release:
+      return api_.release(reinterpret_cast<void*>(request.address));
+    case Kind::allocate_pinned:
+      return allocate_pinned(request.count, value);
+    case Kind::release_pinned:
+      return release_pinned(request.address);
+    case Kind::register_host:
+      status = api_.register_host(reinterpret_cast<void*>(request.address), request.count);
+      return status;
+    default:
+      return kNotSupported;
+  }
+}
+
+void DeviceOwner::open_device(std::uint64_t place, const CudaOptions& options) {
+  Seat& seat = seats_[place];
+  close_device(seat);
+  Desk& desk = desks_[place];
+  for (ChannelWord& word : desk.channels) word.over.store(0, std::memory_order_relaxed);  // before the answer
+  CudaOptions own = options;
+  own.placement = Placement::process;  // all calls are this process's
+  open_.reserve(seats_.size());
+  seat.host = std::make_unique<LoopHost>(loop_);
+  seat.device = std::make_unique<CudaDevice>(api_, *seat.host, own);
+  seat.host->serve(*seat.device);
+  open_.push_back(place);
+  desk.answer.rules = seat.device->rules();
+}
+
+void DeviceOwner::close_device(Seat& seat) noexcept {
+  if (seat.host != nullptr) seat.host->stop();
+  seat.device.reset();
+  seat.host.reset();
+  seat.tables.clear();
+  seat.working.fill(0);
+  std::erase(open_, static_cast<std::uint64_t>(&seat - seats_.data()));
+}
+
+/// Ordinary memory that is registered: ranks may look at it also when this process, and the driver's files, are gone.
+Status DeviceOwner::allocate_pinned(std::size_t bytes, std::uint64_t& address) {
+  void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return kOutOfMemory;
+  const Status status = api_.register_host(memory, bytes);
+  if (status != kSuccess) {
+    ::munmap(memory, bytes);
+    return status;
+  }
+  address = reinterpret_cast<std::uint64_t>(memory);
+  pinned_[address] = bytes;
+  return kSuccess;
+}
+
+Status DeviceOwner::release_pinned(std::uint64_t address) {
+  const auto at = pinned_.find(address);
+  if (at == pinned_.end()) return kInvalidValue;
+  const Status status = api_.unregister_host(reinterpret_cast<void*>(address));
+  ::munmap(reinterpret_cast<void*>(address), at->second);
+  pinned_.erase(at);
+  return status;
+}
+
+namespace {
+
+int own(const JobRegion& region, CudaApi& api) {
+  DeviceOwner owner(region, api);
+  owner.run();
+  return 0;
+}
+
+int told(const char* what) noexcept {
+  std::fprintf(stderr, "coracle: the process that owns the GPUs of this node: %s\n", what);
+  return 1;
+}
+
+}  // namespace
+
+int own_devices(const JobRegion& region) {
+  try {
+    const std::unique_ptr<CudaApi> api = real_api();
+    return own(region, *api);
+  } catch (const std::exception& error) {
+    return told(error.what());
+  }
+}
+
+int own_devices_on(CudaApi& api) {
+  try {
+    const std::optional<JobRegion> region = JobRegion::attach_from_environment();
+    return region ? own(*region, api) : told("there is no job (CORACLE_JOB): start it with `coracle run`");
+  } catch (const std::exception& error) {
+    return told(error.what());
+  }
+}
+
+}  // namespace coracle::cuda

@@ -1,0 +1,84 @@
+// DeviceOwner: the process that makes all calls of CUDA for the ranks that share an address space, since the driver
+// binds its files to the process that opened them. It outlives the ranks, and works what they ask for by their desks.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/event.hpp"
+#include "runtime/event_loop.hpp"
+#include "runtime/job.hpp"
+#include "runtime/task.hpp"
+#include "transports/cuda/loop_host.hpp"
+#include "transports/cuda/own_devices.hpp"
+#include "transports/cuda/owner_desk.hpp"
+
+namespace coracle::cuda {
+
+class DeviceOwner final : private Poller {
+ public:
+  /// `region` and `api` must outlive it. From now on ranks find it.
+  DeviceOwner(const JobRegion& region, CudaApi& api);
+  ~DeviceOwner() override;
+  DeviceOwner(const DeviceOwner&) = delete;
+  DeviceOwner& operator=(const DeviceOwner&) = delete;
+
+  /// Until the launcher says that all ranks have ended. What went wrong before that would end the process on the spot:
+  /// ranks look at this object's memory.
+  void run() noexcept;
+
+ private:
+  struct Table {
+    tca::TableId id;
+    std::string refusal;  // why it could not be loaded
+  };
+  /// What works for one desk. A rank that dies leaves it to the owner's end: peers may be using its memory.
+  struct Seat {
+    std::unique_ptr<LoopHost> host;
+    std::unique_ptr<CudaDevice> device;
+    std::vector<Table> tables;                                      // by the rank's numbers
+    std::array<std::uint64_t, CudaDevice::kChannelsMax> working{};  // the sequence that is under way; 0: none
+    std::array<std::uint32_t, CudaDevice::kChannelsMax> working_on{};
+
+    bool has(std::uint32_t table) const noexcept { return table < tables.size() && tables[table].id.valid(); }
+    bool works_on(std::uint32_t table) const noexcept;
+  };
+
+  bool poll() noexcept override;
+  void about_to_sleep() noexcept override;
+  Task<> until_the_end();
+  bool worth_spinning() const noexcept;
+
+  bool serve(std::uint64_t place) noexcept;
+  void carry_out(std::uint64_t place, const Request& request) noexcept;
+  bool publish(std::uint64_t place) noexcept;
+  void tell(std::uint64_t place, unsigned channel, std::uint64_t sequence, const std::string& failure) noexcept;
+  Doorbell& doorbell_of(std::uint64_t place) const noexcept;
+
+  void load(Seat& seat, const Request& request) noexcept;
+  void unload(Seat& seat, std::uint32_t number) noexcept;
+  void start(std::uint64_t place, const Request& request) noexcept;
+  void answer(std::uint64_t place, const Request& request) noexcept;
+  Status carry_out_call(std::uint64_t place, const Request& request, std::uint64_t& value);
+  void open_device(std::uint64_t place, const CudaOptions& options);
+  void close_device(Seat& seat) noexcept;
+  Status allocate_pinned(std::size_t bytes, std::uint64_t& address);
+  Status release_pinned(std::uint64_t address);
+
+  const JobRegion& region_;
+  CudaApi& api_;
+  EventLoop loop_;
+  coracle::Event over_;
+  bool sleepy_ = false;
+  std::vector<Seat> seats_;  // one for each desk
+  std::vector<std::atomic<std::uint64_t>> calling_;
+  Desk* const desks_;  // memory that is taken when it is touched
+  Desks offered_;
+  std::vector<std::uint64_t> open_;  // seats with a device
+  std::map<std::uint64_t, std::size_t> pinned_;
+};
+
+}  // namespace coracle::cuda

@@ -1,0 +1,107 @@
+#include "transports/cuda/owned_api.hpp"
+
+#include <iterator>
+
+#include "runtime/error.hpp"
+
+namespace coracle::cuda {
+
+const char* OwnedApi::error_name(Status status) const noexcept {
+  if (status == kOwnerGone) return "the owner of the GPUs is gone";
+  const auto at = names_.find(status);
+  return at == names_.end() ? "an error of CUDA" : at->second.first.c_str();
+}
+
+const char* OwnedApi::error_text(Status status) const noexcept {
+  if (status == kOwnerGone) return gone_.c_str();
+  const auto at = names_.find(status);
+  return at == names_.end() ? "not a call for ranks that share one address space" : at->second.second.c_str();
+}
+
+Status OwnedApi::call(const Request& request, std::uint64_t& value) noexcept {
+  try {
+    const Answer& answer = link_.call(request);
+    value = answer.value;
+    if (answer.status != kSuccess) names_[answer.status] = {answer.name.data(), answer.status_text.data()};
+    return answer.status;
+  } catch (const Error& error) {
+    gone_ = error.what();
+    return kOwnerGone;
+  }
+}
+
+Status OwnedApi::take(const Request& request, void*& memory, const PointerInfo& info) noexcept {
+  std::uint64_t address = 0;
+  const Status status = call(request, address);
+  if (status != kSuccess) return status;
+  memory = reinterpret_cast<void*>(address);
+  given_[static_cast<std::byte*>(memory)] = {request.count, info};
+  return kSuccess;
+}
+
+Status OwnedApi::give_back(Request::Kind kind, void* memory) noexcept {
+  given_.erase(static_cast<std::byte*>(memory));
+  Request request;
+  request.kind = kind;
+  request.address = reinterpret_cast<std::uint64_t>(memory);
+  std::uint64_t nothing = 0;
+  return call(request, nothing);
+}
+
+Status OwnedApi::device_count(int& count) noexcept {
+  Request request;
+  request.kind = Request::Kind::count_devices;
+  std::uint64_t value = 0;
+  const Status status = call(request, value);
+  count = static_cast<int>(value);
+  return status;
+}
+
+Status OwnedApi::use_device(int device) noexcept {
+  device_ = device;
+  return kSuccess;
+}
+
+Status OwnedApi::allocate(void*& memory, std::size_t bytes) noexcept {
+  Request request;
+  request.kind = Request::Kind::allocate;
+  request.device = device_;
+  request.count = bytes;
+  return take(request, memory, {MemoryKind::device, device_});
+}
+
+Status OwnedApi::release(void* memory) noexcept {
+  return give_back(Request::Kind::release, memory);
+}
+
+Status OwnedApi::allocate_pinned(void*& memory, std::size_t bytes) noexcept {
+  Request request;
+  request.kind = Request::Kind::allocate_pinned;
+  request.count = bytes;
+  return take(request, memory, {MemoryKind::host, -1});
+}
+
+Status OwnedApi::release_pinned(void* memory) noexcept {
+  return give_back(Request::Kind::release_pinned, memory);
+}
+
+Status OwnedApi::register_host(void* begin, std::size_t bytes) noexcept {
+  Request request;
+  request.kind = Request::Kind::register_host;
+  request.address = reinterpret_cast<std::uint64_t>(begin);
+  request.count = bytes;
+  std::uint64_t nothing = 0;
+  return call(request, nothing);
+}
+
+Status OwnedApi::pointer_info(const void* pointer, PointerInfo& info) noexcept {
+  info = {};
+  const auto* place = static_cast<const std::byte*>(pointer);
+  auto at = given_.upper_bound(place);
+  if (at == given_.begin()) return kSuccess;
+  --at;
+  if (static_cast<std::size_t>(place - at->first) < at->second.bytes) info = at->second.info;
+  return kSuccess;
+}
+
+}  // namespace coracle::cuda

@@ -1,0 +1,188 @@
+#include "transports/cuda/owned_device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/assert.hpp"
+#include "runtime/error.hpp"
+
+namespace coracle::cuda {
+namespace {
+
+/// The owner gives up a table itself; one of which it says nothing for so long after that is not asked after any more.
+constexpr std::uint64_t kOwnersPatience = 100;
+constexpr std::uint64_t kMarginNs = 5'000'000'000;
+/// Then it gets once more so long: this process, or all, may have been stopped.
+constexpr std::uint64_t kSecondLookNs = 2'000'000'000;
+
+std::error_code code_of(const Answer& answer) noexcept {
+  if (answer.errc != 0) return static_cast<Errc>(answer.errc);
+  return {answer.error, std::generic_category()};
+}
+
+}  // namespace
+
+OwnedDevice::OwnedDevice(OwnerLink& link, CudaApi& api, CudaHost& host, const CudaOptions& options)
+    : link_(link), host_(host), options_(options), reach_(api) {
+  Request request;
+  request.kind = Request::Kind::open_device;
+  request.address = reinterpret_cast<std::uint64_t>(&options_);
+  const Answer& answer = link_.call(request);
+  if (answer.text[0] != '\0') throw Error(code_of(answer), answer.text.data());
+  rules_ = answer.rules;
+}
+
+OwnedDevice::~OwnedDevice() {
+  Request request;
+  request.kind = Request::Kind::close_device;
+  try {
+    (void)link_.call(request);
+  } catch (const Error&) {
+    // It is gone: nothing is left to be closed, and nobody reads the chains.
+  }
+}
+
+bool OwnedDevice::reads(const std::byte* begin, std::size_t bytes) const noexcept {
+  return reach_.place_of(begin, bytes).reached();
+}
+
+tca::TableId OwnedDevice::load(tca::Chain chain, TableWay way) {
+  check_chain(reach_, chain);
+  drop_taken();
+  if (free_tables_.empty()) {
+    tables_.emplace_back();
+    free_tables_.reserve(tables_.size());  // so that unload() has room
+    free_tables_.push_back(static_cast<std::uint32_t>(tables_.size() - 1));
+  }
+  const std::uint32_t number = free_tables_.back();
+  Loaded& table = tables_[number];
+  table.chain.assign(chain.begin(), chain.end());
+  table.bytes = table.measured_ns = 0;
+  for (const tca::Descriptor& each : chain) table.bytes += each.bytes();
+  free_tables_.pop_back();
+  Request request;
+  request.kind = Request::Kind::load;
+  request.table = number;
+  request.way = way;
+  request.address = reinterpret_cast<std::uint64_t>(table.chain.data());
+  request.count = chain.size();
+  table.request = link_.post(request);
+  return {number};
+}
+
+void OwnedDevice::unload(tca::TableId id) noexcept {
+  Request request;
+  request.kind = Request::Kind::unload;
+  request.table = id.number;
+  link_.post(request);
+  Loaded& table = tables_[id.number];
+  if (link_.taken() < table.request) parting_.push_back(std::move(table));
+  free_tables_.push_back(id.number);
+}
+
+void OwnedDevice::drop_taken() noexcept {
+  const std::uint64_t taken = link_.taken();
+  while (!parting_.empty() && parting_.front().request <= taken) parting_.pop_front();
+}
+
+void OwnedDevice::start(unsigned index, tca::TableId id, std::uint64_t sequence) noexcept {
+  Channel& channel = channels_[index];
+  CORACLE_ASSERT(stopped(index), "channel {} is started before its stream has come to rest", index);
+  const Loaded& table = tables_[id.number];
+  const std::uint64_t before = completed(index);
+  channel = {};
+  channel.works = true;
+  channel.table = id.number;
+  channel.sequence = sequence;
+  channel.before = before;
+  channel.started_ns = host_.now_ns();
+  channel.expected_ns =
+      table.measured_ns != 0
+          ? table.measured_ns
+          : options_.start_ns + static_cast<std::uint64_t>(static_cast<double>(table.bytes) / options_.bytes_per_ns);
+  channel.doubt_ns =
+      channel.started_ns + kMarginNs + std::max(options_.stuck_after_ns, kOwnersPatience * channel.expected_ns);
+  if (link_.gone()) return settle(index);
+  Request request;
+  request.kind = Request::Kind::start;
+  request.channel = index;
+  request.table = id.number;
+  request.sequence = sequence;
+  link_.post(request);
+  set_alarm();
+}
+
+/// Notes that the owner has told of the end, or can't any more.
+void OwnedDevice::settle(unsigned index) const noexcept {
+  Channel& channel = channels_[index];
+  if (!channel.works) return;
+  link_.flush();
+  const ChannelWord& word = link_.channel(index);
+  // seq_cst: pairs with the owner's store, behind the copies' bytes and the rest of the word; and of this load and the
+  // loop's announcement that it will sleep, and that store and the doorbell's load, one sees the other (Doorbell).
+  if (word.over.load(std::memory_order_seq_cst) == channel.sequence) {
+    channel.works = false;
+    channel.elapsed_ns = word.elapsed_ns;
+    tables_[channel.table].measured_ns = word.elapsed_ns;
+    return;
+  }
+  if (!link_.gone()) return;
+  channel.works = false;
+  channel.lost = true;
+}
+
+std::uint64_t OwnedDevice::completed(unsigned index) const noexcept {
+  settle(index);
+  return channels_[index].works ? channels_[index].before : channels_[index].sequence;
+}
+
+bool OwnedDevice::stopped(unsigned index) const noexcept {
+  settle(index);
+  return !channels_[index].works;
+}
+
+void OwnedDevice::abort(unsigned index) noexcept {
+  settle(index);
+  if (!channels_[index].works) return;
+  Request request;
+  request.kind = Request::Kind::abort;
+  request.channel = index;
+  link_.post(request);
+}
+
+std::string OwnedDevice::failure(unsigned index) const {
+  const Channel& channel = channels_[index];
+  if (channel.works || channel.sequence == 0) return {};
+  if (channel.lost) return fmt::format("cuda: device {}, channel {}: {}", options_.device, index, link_.why_gone());
+  return link_.channel(index).failure.data();
+}
+
+void OwnedDevice::advance(std::uint64_t now_ns) noexcept {
+  for (unsigned i = 0; i < rules_.channels; ++i) {
+    settle(i);
+    Channel& channel = channels_[i];
+    if (!channel.works || now_ns < channel.doubt_ns) continue;
+    channel.doubt_ns = now_ns + kSecondLookNs;
+    if (!std::exchange(channel.doubted, true)) continue;
+    link_.give_up("the process that owns the GPUs of this node does not answer: is it stopped?");
+    settle(i);
+  }
+  set_alarm();
+}
+
+void OwnedDevice::set_alarm() noexcept {
+  std::uint64_t next = ~std::uint64_t{0};
+  for (unsigned i = 0; i < rules_.channels; ++i)
+    if (channels_[i].works) next = std::min(next, channels_[i].doubt_ns);
+  if (next != ~std::uint64_t{0}) host_.alarm(next);
+}
+
+std::uint64_t OwnedDevice::spin_ns(unsigned index, std::uint64_t now_ns) const noexcept {
+  const Channel& channel = channels_[index];
+  if (!channel.works || channel.expected_ns > options_.spin_max_ns) return 0;
+  const std::uint64_t until = channel.started_ns + options_.spin_max_ns;
+  return now_ns < until ? until - now_ns : 0;
+}
+
+}  // namespace coracle::cuda

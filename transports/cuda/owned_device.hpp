@@ -1,0 +1,75 @@
+// OwnedDevice: a GPU's streams that another process works for this rank: the one that owns the GPUs of the shared
+// address space. Tables and starts go there by a ring, without waiting; a word per channel tells the end.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "transports/cuda/owner_link.hpp"
+#include "transports/cuda/stream_device.hpp"
+
+namespace coracle::cuda {
+
+/// Rank's thread only; one at a time per link.
+class OwnedDevice final : public StreamDevice {
+ public:
+  /// `link`, `api` (an OwnedApi of that link) and `host` must outlive it. Throws Error as CudaDevice does.
+  OwnedDevice(OwnerLink& link, CudaApi& api, CudaHost& host, const CudaOptions& options);
+  ~OwnedDevice() override;
+
+  const char* name() const noexcept override { return "cuda by its owner"; }
+  const tca::DeviceRules& rules() const noexcept override { return rules_; }
+  bool reads(const std::byte* begin, std::size_t bytes) const noexcept override;
+  bool writes(std::byte* begin, std::size_t bytes) const noexcept override { return reads(begin, bytes); }
+  /// What only the driver refuses fails the table's starts.
+  tca::TableId load(tca::Chain chain) override { return load(chain, options_.way); }
+  tca::TableId load(tca::Chain chain, TableWay way) override;
+  void unload(tca::TableId table) noexcept override;
+  void start(unsigned channel, tca::TableId table, std::uint64_t sequence) noexcept override;
+  std::uint64_t completed(unsigned channel) const noexcept override;
+  bool stopped(unsigned channel) const noexcept override;
+  std::uint64_t elapsed_ns(unsigned channel) const noexcept override { return channels_[channel].elapsed_ns; }
+  /// The owner does as CudaDevice does, and tells by the channel's word.
+  void abort(unsigned channel) noexcept override;
+  std::string failure(unsigned channel) const override;
+
+  void advance(std::uint64_t now_ns) noexcept override;
+  std::uint64_t spin_ns(unsigned channel, std::uint64_t now_ns) const noexcept override;
+  Reach& reach() noexcept override { return reach_; }
+
+ private:
+  struct Loaded {
+    std::vector<tca::Descriptor> chain;
+    std::uint64_t request = 0;  // the owner reads the chain until it has taken so many
+    std::uint64_t bytes = 0;
+    std::uint64_t measured_ns = 0;
+  };
+  struct Channel {
+    bool works = false;
+    bool lost = false;  // the owner was gone before the last table's end
+    bool doubted = false;
+    std::uint32_t table = 0;
+    std::uint64_t sequence = 0;
+    std::uint64_t before = 0;
+    std::uint64_t started_ns = 0;
+    std::uint64_t expected_ns = 0;
+    std::uint64_t elapsed_ns = 0;
+    std::uint64_t doubt_ns = 0;  // when the owner should have told long ago
+  };
+
+  void settle(unsigned index) const noexcept;
+  void drop_taken() noexcept;
+  void set_alarm() noexcept;
+
+  OwnerLink& link_;
+  CudaHost& host_;
+  const CudaOptions options_;
+  tca::DeviceRules rules_;
+  mutable Reach reach_;  // looking may pin what was lent
+  mutable std::array<Channel, CudaDevice::kChannelsMax> channels_;
+  mutable std::vector<Loaded> tables_;
+  std::vector<std::uint32_t> free_tables_;
+  std::deque<Loaded> parting_;  // unloaded, but perhaps not yet read
+};
+
+}  // namespace coracle::cuda

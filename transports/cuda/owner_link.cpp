@@ -1,0 +1,147 @@
+#include "transports/cuda/owner_link.hpp"
+
+#include <fmt/format.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "runtime/clock.hpp"
+#include "runtime/cpu_pause.hpp"
+#include "runtime/error.hpp"
+#include "runtime/event.hpp"
+
+namespace coracle::cuda {
+namespace {
+
+using State = DeviceOwnerRecord::State;
+
+constexpr std::uint64_t kPatienceNs = 60'000'000'000;
+constexpr auto kFirstPause = std::chrono::microseconds(100);
+constexpr auto kLastPause = std::chrono::milliseconds(10);
+/// An answer that takes longer is slept for.
+constexpr unsigned kSpins = 2000;
+/// Between looks whether the owner still lives.
+constexpr long kSleepNs = 20'000'000;
+
+Desks& desks_of(const DeviceOwnerRecord& record) noexcept {
+  return *reinterpret_cast<Desks*>(record.desks.load(std::memory_order_relaxed));  // behind the acquire of `state`
+}
+
+bool serves(const DeviceOwnerRecord& record) {
+  // acquire: pairs with the owner's release after `desks`, and the launcher's store after `reason`.
+  const State state = record.state.load(std::memory_order_acquire);
+  if (state != State::ended) return state == State::serving;
+  throw Error(Errc::unsupported, fmt::format("cuda: ranks in one address space (--place pvas) need a process that owns "
+                                             "their GPUs, and there is none: {}",
+                                             record.reason.data()));
+}
+
+}  // namespace
+
+Task<> OwnerLink::summon(const JobRegion& region) {
+  DeviceOwnerRecord& record = region.device_owner();
+  if (record.wanted.exchange(1, std::memory_order_relaxed) == 0) {
+    const std::uint64_t one = 1;
+    if (::write(record.call_fd, &one, sizeof one) != sizeof one)
+      throw Error(Errc::unsupported, "cuda: the launcher can't be asked for a process that owns the GPUs of this node");
+  }
+  const std::uint64_t until = real_clock().now_ns() + kPatienceNs;
+  std::chrono::nanoseconds pause = kFirstPause;
+  while (!serves(record)) {
+    if (real_clock().now_ns() > until)
+      throw Error(Errc::unsupported,
+                  "cuda: the process that is to own the GPUs of this node has not come to coracle::run "
+                  "within a minute: it runs this program's main() as the ranks do");
+    co_await sleep_for(pause);
+    pause = std::min<std::chrono::nanoseconds>(2 * pause, kLastPause);
+  }
+}
+
+OwnerLink::OwnerLink(const JobRegion& region, std::uint32_t rank, unsigned number)
+    : record_(region.device_owner()),
+      desks_(desks_of(record_)),
+      place_((rank - region.first_rank()) * Desks::kOfRank + number),
+      desk_(desks_.desk[place_]),
+      // Of what the rank has asked before, by a link that is no more.
+      posted_(desk_.requests.taken()),
+      calls_(desk_.answer.call.load(std::memory_order_relaxed)) {}
+
+void OwnerLink::ring_owner() noexcept {
+  // seq_cst: pairs with the owner's exchange, and with its doorbell's announcement (see Doorbell).
+  desks_.calling[place_ / 64].fetch_or(std::uint64_t{1} << (place_ % 64), std::memory_order_seq_cst);
+  record_.doorbell.ring();
+}
+
+std::uint64_t OwnerLink::post(const Request& request) noexcept {
+  waiting_.push_back(request);
+  flush();
+  return ++posted_;
+}
+
+void OwnerLink::flush() noexcept {
+  if (waiting_.empty()) return;
+  bool handed_over = false;
+  bool looked_again = false;
+  while (!waiting_.empty()) {
+    if (desk_.requests.push(waiting_.front())) {
+      waiting_.pop_front();
+      handed_over = true;
+      looked_again = false;
+      continue;
+    }
+    if (looked_again) break;
+    looked_again = true;
+    desk_.starving.store(true, std::memory_order_seq_cst);  // see there
+  }
+  if (handed_over) ring_owner();
+}
+
+std::uint64_t OwnerLink::taken() const noexcept {
+  return gone() ? posted_ : desk_.requests.taken();
+}
+
+bool OwnerLink::gone() const noexcept {
+  // acquire: pairs with the launcher's store after the reason.
+  return !given_up_.empty() || record_.state.load(std::memory_order_acquire) == State::ended;
+}
+
+void OwnerLink::give_up(const char* reason) {
+  given_up_ = reason;
+}
+
+std::string OwnerLink::why_gone() const {
+  return given_up_.empty() ? record_.reason.data() : given_up_;
+}
+
+/// False: after one sleep it is not there.
+bool OwnerLink::await_answer(std::uint32_t number) const noexcept {
+  const std::atomic<std::uint32_t>& word = desk_.answer.call;
+  for (unsigned i = 0; i < kSpins; ++i) {
+    if (word.load(std::memory_order_acquire) == number) return true;  // pairs with the owner's release
+    cpu_pause();
+  }
+  const timespec pause{0, kSleepNs};
+  ::syscall(SYS_futex, &word, FUTEX_WAIT, number - 1, &pause, nullptr, 0);
+  return word.load(std::memory_order_acquire) == number;  // as above
+}
+
+const Answer& OwnerLink::call(Request request) {
+  const auto refuse = [this] { throw Error(Errc::device_failed, "cuda: " + why_gone()); };
+  if (gone()) refuse();
+  request.call = ++calls_;
+  post(request);
+  const std::uint64_t until = real_clock().now_ns() + kPatienceNs;
+  while (!await_answer(calls_)) {
+    flush();
+    if (!gone() && real_clock().now_ns() > until)
+      give_up("the process that owns the GPUs of this node has not answered for a minute: is it stopped?");
+    if (gone()) refuse();
+  }
+  return desk_.answer;
+}
+
+}  // namespace coracle::cuda

@@ -1,0 +1,43 @@
+// StreamDevice: a GPU's streams as a DMA device, seen from an event loop: of this process (CudaDevice), or of the
+// process that owns the GPUs of a shared address space (OwnedDevice).
+#pragma once
+
+#include <cstdint>
+
+#include "transports/cuda/reach.hpp"
+#include "transports/cuda/table.hpp"
+#include "transports/tca/dma_device.hpp"
+
+namespace coracle::cuda {
+
+/// What surrounds a device.
+class CudaHost {
+ public:
+  /// Nanoseconds of CLOCK_MONOTONIC.
+  virtual std::uint64_t now_ns() noexcept = 0;
+  /// The device wants to advance at this time, and no more at one that it has said before.
+  virtual void alarm(std::uint64_t time_ns) noexcept = 0;
+  /// A table of a long copy is over, or has failed: whoever sleeps may look. Any thread; while the device lives.
+  virtual void ring() noexcept = 0;
+
+ protected:
+  ~CudaHost() = default;
+};
+
+/// Interface without state.
+class StreamDevice : public tca::DmaDevice {
+ public:
+  using tca::DmaDevice::load;
+  virtual tca::TableId load(tca::Chain chain, TableWay way) = 0;
+  /// Looks after words that are late; when the alarm says, or more often.
+  virtual void advance(std::uint64_t now_ns) noexcept = 0;
+  /// How long it pays to spin for a channel that works, in nanoseconds from now on; 0: sleep.
+  virtual std::uint64_t spin_ns(unsigned channel, std::uint64_t now_ns) const noexcept = 0;
+  /// Which memory it gets at: segments to be pinned at first use are lent to it.
+  virtual Reach& reach() noexcept = 0;
+};
+
+/// Throws Error (bad_input) for a chain that is empty, or that copies nothing or memory out of reach: which descriptor.
+void check_chain(Reach& reach, tca::Chain chain);
+
+}  // namespace coracle::cuda
