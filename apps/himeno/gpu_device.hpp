@@ -4,7 +4,6 @@
 
 #include <array>
 #include <memory>
-#include <optional>
 
 #include "apps/himeno/block.hpp"
 #include "apps/himeno/device.hpp"

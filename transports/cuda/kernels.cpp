@@ -18,7 +18,7 @@ CopyOptions engine_options(const CudaOptions& device) {
 }  // namespace
 
 Kernels::Kernels(EventLoop& loop, CudaApi& api, const void* code, CudaOptions options)
-    : api_(api), engine_(std::in_place, loop, api, engine_options(options)) {
+    : api_(api), engine_(std::make_unique<CopyEngine>(loop, api, engine_options(options))) {
   const Status status = api.load_module(module_, code);
   if (status != kSuccess)
     throw_status(api, status,

@@ -2,7 +2,7 @@
 // have a stream of their own, so that a GPU's copies go on beside them; otherwise they are what tables of copies are.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "transports/cuda/copy_engine.hpp"
@@ -32,7 +32,7 @@ class Kernels final {
 
  private:
   CudaApi& api_;
-  std::optional<CopyEngine> engine_;
+  std::unique_ptr<CopyEngine> engine_;
   Module module_ = nullptr;
 };
 
