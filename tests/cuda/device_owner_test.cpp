@@ -274,7 +274,7 @@ TEST_CASE("device owner: more requests than a ring holds wait at their rank, in 
   Doorbell& mine = node.region.block(1).doorbell;
   mine.announce(Doorbell::kOnFutex);
   node.work();
-  while (link.taken() < posted) {
+  while (link.channel(0).over.load() < posted) {
     // The owner rings when there is room; who sleeps until then misses nothing.
     mine.sleep_on_futex(std::nullopt);
     mine.announce(Doorbell::kOnFutex);
