@@ -129,9 +129,10 @@ bool OwnerLink::await_answer(std::uint32_t number) const noexcept {
   return word.load(std::memory_order_acquire) == number;  // as above
 }
 
-const Answer& OwnerLink::call(Request request) {
+const Answer& OwnerLink::call(const Request& asked) {
   const auto refuse = [this] { throw Error(Errc::device_failed, "cuda: " + why_gone()); };
   if (gone()) refuse();
+  Request request = asked;
   request.call = ++calls_;
   post(request);
   const std::uint64_t until = real_clock().now_ns() + kPatienceNs;

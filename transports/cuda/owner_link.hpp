@@ -29,7 +29,7 @@ class OwnerLink {
   std::uint64_t taken() const noexcept;
   /// Waits for the answer, which holds until the next call: milliseconds, or as long as the driver takes. Throws Error
   /// (device_failed) when the owner is gone, or has not answered for a minute.
-  const Answer& call(Request request);
+  const Answer& call(const Request& asked);
 
   /// Whether nothing comes from the owner any more.
   bool gone() const noexcept;
