@@ -58,9 +58,9 @@ LocalRanks::LocalRanks(const JobOptions& options, std::string program, const Nod
   if (options.shape.placement == Placement::pvas) {
     pvas::Options space;
     space.max_tasks = static_cast<int>(region_.ranks()) + 1;  // and the devices' owner
-    space_.emplace(pvas::AddressSpace::create(space));
+    pvas::AddressSpace& shared = space_.emplace(pvas::AddressSpace::create(space));
     device_owner_.emplace(
-        region_, [this] { return start_device_owner(); }, [this](pid_t pid) { space_->reaped(pid); });
+        region_, [this, &shared] { return start_device_owner(shared); }, [&shared](pid_t pid) { shared.reaped(pid); });
   }
   null_fd_ = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null_fd_ < 0) throw_errno(errno, "can't open /dev/null");
@@ -156,13 +156,13 @@ pid_t LocalRanks::start(std::uint32_t rank) {
 }
 
 /// The same program, which tells by its environment what it is for. Free to use any core: the ranks have theirs.
-pid_t LocalRanks::start_device_owner() {
+pid_t LocalRanks::start_device_owner(pvas::AddressSpace& space) {
   SpawnOptions options = describe(region_.first_rank());
   options.environment.push_back(fmt::format("{}=1", DeviceOwnerRecord::kVariable));
   options.stdin_fd = null_fd_;
   options.keep_fds.clear();
   options.cpus.clear();
-  return space_->spawn(options);
+  return space.spawn(options);
 }
 
 void LocalRanks::start_all(Supervisor& supervisor, Guardian& guardian,

@@ -58,7 +58,7 @@ class LocalRanks {
   void close_listeners(std::size_t from, std::size_t to) noexcept;
   pid_t start(std::uint32_t rank);
   SpawnOptions describe(std::uint32_t rank) const;
-  pid_t start_device_owner();
+  pid_t start_device_owner(pvas::AddressSpace& space);
 
   const JobOptions& options_;
   std::string program_;

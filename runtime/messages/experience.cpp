@@ -17,10 +17,10 @@ Experience::Entry& Experience::entry_of(const MessageKind& kind) noexcept {
 
 std::uint8_t Experience::next_trial(const Entry& entry, std::size_t count, std::size_t expected) noexcept {
   if (entry.ns[expected] == 0) return static_cast<std::uint8_t>(expected);
-  for (std::uint8_t means = 0; means < count; ++means)
-    if (entry.ns[means] == 0) return means;
-  for (std::uint8_t means = 0; means < count; ++means)
-    if (entry.ns[means] < kBetter * entry.ns[entry.used]) return means;
+  for (std::size_t means = 0; means < count; ++means)
+    if (entry.ns[means] == 0) return static_cast<std::uint8_t>(means);
+  for (std::size_t means = 0; means < count; ++means)
+    if (entry.ns[means] < kBetter * entry.ns[entry.used]) return static_cast<std::uint8_t>(means);
   const bool is_new = entry.uses <= 4 * kPatienceAtFirst && entry.ns[entry.used] < kLongNs;
   const std::uint32_t patience = is_new ? kPatienceAtFirst : kPatience;
   if (entry.uses % patience != 0) return kNone;
