@@ -4,9 +4,11 @@
 #include "apps/himeno/gpu_code.hpp"
 #include "apps/program.hpp"
 
+namespace himeno = coracle::himeno;
+
 int main(int argc, char** argv) {
-  using namespace coracle;
-  return start(argc, argv, himeno::parse_options(argc, argv), [](Rank& self, const himeno::Options& options) {
-    return himeno::run_all(self, options, {.device = options.gpu.value_or(0), .code = himeno::gpu_code()});
-  });
+  return coracle::start(
+      argc, argv, himeno::parse_options(argc, argv), [](coracle::Rank& self, const himeno::Options& options) {
+        return himeno::run_all(self, options, {.device = options.gpu.value_or(0), .code = himeno::gpu_code()});
+      });
 }
