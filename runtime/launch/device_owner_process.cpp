@@ -94,6 +94,9 @@ ExitStatus DeviceOwnerProcess::end(bool at_once) {
   record.doorbell.ring();
   ExitStatus status;
   if (!at_once && wait_for_end(status)) return status;
+  if (!at_once)
+    say("the process that owns the GPUs of this node (pid {}) did not end within {} s, and is killed", pid_,
+        kPatience.count());
   ::kill(pid_, SIGKILL);
   wait_for_end(status);
   return {};
