@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include "runtime/error.hpp"
@@ -39,6 +41,15 @@ JobRegion::Backing backing(Placement placement) {
   return placement == Placement::pvas ? JobRegion::Backing::anonymous : JobRegion::Backing::memfd;
 }
 
+/// Throws on an unknown value, so that a misspelt wish is not taken for none.
+bool wants_huge_pages() {
+  const char* variable = std::getenv("CORACLE_HUGE_PAGES");
+  const std::string_view wanted = variable == nullptr ? "" : variable;
+  if (wanted.empty() || wanted == "yes" || wanted == "no") return wanted != "no";
+  throw Error(Errc::bad_input,
+              fmt::format("CORACLE_HUGE_PAGES is \"{}\"; it may be yes (the default) or no", wanted));
+}
+
 }  // namespace
 
 void check_pvas() {
@@ -53,7 +64,8 @@ LocalRanks::LocalRanks(const JobOptions& options, std::string program, const Nod
     : options_(options),
       program_(std::move(program)),
       cores_(usable_cores()),
-      region_(JobRegion::create(options.shape, backing(options.shape.placement), part)) {
+      region_(JobRegion::create(options.shape, backing(options.shape.placement), part)),
+      huge_pages_(wants_huge_pages()) {
   set_share({0, region_.ranks()});
   if (options.shape.placement == Placement::pvas) {
     pvas::Options space;
@@ -144,6 +156,7 @@ SpawnOptions LocalRanks::describe(std::uint32_t rank) const {
   spawn.new_process_group = true;
   spawn.parent_death_signal = SIGKILL;
   spawn.core_dumps = !space_;  // as the user's ulimit has it
+  spawn.huge_pages = huge_pages_;
   return spawn;
 }
 

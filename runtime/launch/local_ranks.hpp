@@ -69,6 +69,7 @@ class LocalRanks {
   MachineShare share_;
   std::vector<int> listeners_;  ///< By local rank; -1: its process has it.
   int null_fd_ = -1;
+  bool huge_pages_;
 };
 
 /// Throws Error where the machine has no shared address space.

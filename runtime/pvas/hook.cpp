@@ -51,6 +51,18 @@ long map_program(Control& control, const MapCall& call) noexcept {
   return place != 0 ? map(call, place, kPlaced) : -EAGAIN;
 }
 
+bool is_data(const MapCall& call) noexcept {
+  constexpr std::uint64_t kKind = MAP_TYPE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK | MAP_GROWSDOWN | MAP_HUGETLB;
+  return (call.flags & kKind) == (MAP_PRIVATE | MAP_ANONYMOUS) && call.protection == (PROT_READ | PROT_WRITE);
+}
+
+/// Data of 2 MiB and more gets huge pages where the machine has some: a copy of single elements from many small pages is
+/// held up by looks into page tables. Not so reservations and stacks, of which most is never touched.
+void advise_huge(const Control& control, std::uint64_t place, std::uint64_t bytes) noexcept {
+  if (control.huge_pages == 0 || bytes < kHugeBytes) return;
+  raw_syscall(SYS_madvise, place, page_up(bytes), MADV_HUGEPAGE);  // Refused by a kernel without: then small ones.
+}
+
 long map_somewhere(Control& control, const MapCall& call) noexcept {
   if ((call.flags & MAP_32BIT) != 0 || call.bytes == 0) return map_outside(control, call);
   long got = map_program(control, call);
@@ -67,7 +79,10 @@ long map_somewhere(Control& control, const MapCall& call) noexcept {
     const std::uint64_t place = claim(control, call.bytes, call.is_private_file());
     if (place == kNone) break;
     got = map(call, place, kPlaced);
-    if (!failed(got)) return got;
+    if (!failed(got)) {
+      if (is_data(call)) advise_huge(control, place, call.bytes);
+      return got;
+    }
     if (got == -EEXIST) continue;  // Something that came by another way; its granules stay marked.
     note_free(control, place, place + page_up(call.bytes));
     // Rings of io_uring refuse every address, MAP_SHARED_VALIDATE the flag, huge pages a wrong alignment.
@@ -195,6 +210,7 @@ long hook_brk(Control& control, const Registers& registers) noexcept {
     const long got = raw_syscall(SYS_mmap, old_end, new_end - old_end, PROT_READ | PROT_WRITE,
                                  MAP_PRIVATE | MAP_ANONYMOUS | kPlaced, -1, 0);
     if (failed(got)) return static_cast<long>(before);
+    advise_huge(control, old_end, new_end - old_end);
   } else if (new_end < old_end) {
     unmap(new_end, old_end - new_end);
   }

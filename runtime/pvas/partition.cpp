@@ -123,6 +123,7 @@ void Partition::write_orders(StackWriter& writer, const SpawnOptions& options) {
   orders.parent_death_signal = options.parent_death_signal;
   orders.new_process_group = options.new_process_group;
   orders.core_dumps = options.core_dumps;
+  control().huge_pages = options.huge_pages ? 1 : 0;
   if (!options.keep_fds.empty()) {
     const std::size_t size = options.keep_fds.size() * sizeof(int);
     orders.keep_fds = reinterpret_cast<const int*>(writer.push(options.keep_fds.data(), size, alignof(int)));

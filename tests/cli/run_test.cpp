@@ -203,6 +203,23 @@ TEST_CASE("coracle run: --place thread says when a program does not use Coracle"
   }
 }
 
+TEST_CASE("coracle run: CORACLE_HUGE_PAGES is heard by ranks of a shared address space, and a misspelt one is refused") {
+  if (!coracle::pvas::probe().available) return;
+  const std::vector<std::string> job{"run", "-n", "1", test_program("pvas-checks")};
+  for (const auto& [variable, check] :
+       {std::pair{"CORACLE_HUGE_PAGES=yes", "huge_pages"}, std::pair{"CORACLE_HUGE_PAGES=no", "small_pages"}}) {
+    std::vector<std::string> checked = job;
+    checked.emplace_back(check);
+    Command good(checked, {variable});
+    CHECK_MESSAGE(good.wait() == 0, good.errors());
+  }
+  Command bad(job, {"CORACLE_HUGE_PAGES=never"});
+  CHECK(bad.wait() != 0);
+  CHECK_MESSAGE(bad.errors().find("CORACLE_HUGE_PAGES is \"never\"; it may be yes (the default) or no") !=
+                    std::string::npos,
+                bad.errors());
+}
+
 TEST_CASE("coracle run: how collectives go is taken from the environment, and what can't be meant is refused") {
   const std::vector<std::string> job{"run", "-v", "-n", "2", "--place", "thread", test_program("misbehave"), "nothing"};
   Command good(job, {"CORACLE_BROADCAST=competitive,ring,chunk=64K", "CORACLE_ALL_REDUCE=ring", "CORACLE_TUNING="});

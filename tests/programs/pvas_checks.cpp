@@ -216,6 +216,8 @@ int main(int argc, char** argv) {
       {"stack", check_stack},
       {"mappings", check_mappings},
       {"large_mappings", check_large_mappings},
+      {"huge_pages", [] { check_huge_pages(true); }},
+      {"small_pages", [] { check_huge_pages(false); }},
       {"brk", check_brk},
       {"brk_guard", check_brk_guard},
       {"allocation", check_allocation},

@@ -8,8 +8,11 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdio>
+#include <fstream>
 #include <map>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -37,6 +40,21 @@ void fill(char* place, const Block& block) {
 
 void verify(const char* place, const Block& block, std::size_t bytes) {
   for (std::size_t at = 0; at < bytes; at += kPage) REQUIRE_THAT(place[at] == block.mark);
+}
+
+/// The flag `hg` that /proc/self/smaps shows of the mapping at `place`.
+bool is_advised_huge(const void* place) {
+  const auto address = reinterpret_cast<std::uintptr_t>(place);
+  std::ifstream file("/proc/self/smaps");
+  bool inside = false;
+  for (std::string line; std::getline(file, line);) {
+    unsigned long begin = 0;
+    unsigned long end = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) inside = begin <= address && address < end;
+    if (inside && line.starts_with("VmFlags:")) return line.find(" hg") != std::string::npos;
+  }
+  REQUIRE_THAT(!"a mapping of this place");
+  return false;
 }
 
 }  // namespace
@@ -92,6 +110,30 @@ void check_large_mappings() {
   static_cast<char*>(place)[vast - 1] = 1;
   // The middle is cut out and not unmapped at the end: taking the task back must not touch it twice.
   REQUIRE_THAT(::munmap(static_cast<char*>(place) + vast / 4, vast / 2) == 0);
+}
+
+void check_huge_pages(bool wanted) {
+  const bool kernel_has_them = ::access("/sys/kernel/mm/transparent_hugepage/enabled", F_OK) == 0;
+  const auto mapped = [](std::size_t bytes, int protection, int flags) {
+    void* const place = ::mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+    REQUIRE_THAT(place != MAP_FAILED);
+    return place;
+  };
+  constexpr int kReadWrite = PROT_READ | PROT_WRITE;
+  const bool expected = wanted && kernel_has_them;
+  REQUIRE_THAT(is_advised_huge(mapped(4 * kHuge, kReadWrite, 0)) == expected);
+  REQUIRE_THAT(is_advised_huge(mapped(kHuge + 1, kReadWrite, 0)) == expected);  // The page it ends in is part of it.
+  REQUIRE_THAT(!is_advised_huge(mapped(kHuge - kPage, kReadWrite, 0)));
+  REQUIRE_THAT(!is_advised_huge(mapped(4 * kHuge, kReadWrite, MAP_NORESERVE)));
+  REQUIRE_THAT(!is_advised_huge(mapped(4 * kHuge, kReadWrite, MAP_STACK)));
+  REQUIRE_THAT(!is_advised_huge(mapped(4 * kHuge, PROT_NONE, 0)));
+  char* const before = static_cast<char*>(::sbrk(4 * kHuge));
+  REQUIRE_THAT(is_advised_huge(before + 2 * kHuge) == expected);
+  // What is advised and grows stays so.
+  void* const place = mapped(2 * kHuge, kReadWrite, 0);
+  void* const moved = ::mremap(place, 2 * kHuge, 8 * kHuge, MREMAP_MAYMOVE);
+  REQUIRE_THAT(moved != MAP_FAILED);
+  REQUIRE_THAT(is_advised_huge(moved) == expected);
 }
 
 void check_brk() {

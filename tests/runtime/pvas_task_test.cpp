@@ -53,6 +53,19 @@ TEST_CASE("pvas: with redirected calls, a task has a brk of its own and room for
   run_checks(space, {"brk", "large_mappings"});
 }
 
+TEST_CASE("pvas: data of 2 MiB and more is advised to have huge pages, unless the launch says no") {
+  CORACLE_NEEDS_PVAS();
+  AddressSpace space = AddressSpace::create();
+  if (space.mode() != Mode::patched) {
+    MESSAGE("skipped: " << space.mode_reason());
+    return;
+  }
+  run_checks(space, {"huge_pages"});
+  SpawnOptions without = command({helper("pvas-checks"), "small_pages"});
+  without.huge_pages = false;
+  CHECK(space.wait(space.spawn(without)).text() == "exit status 0");
+}
+
 TEST_CASE("pvas: tasks that use memory hard at the same time do not meet") {
   CORACLE_NEEDS_PVAS();
   for (const bool rlimit : {false, true}) {

@@ -1,14 +1,15 @@
 #include "transports/tca/transfer_pattern.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace coracle::tca {
 namespace {
 
-/// Runs in which a split over so many channels is learned: ten in all.
+/// Runs in which a split over so many channels is learned: with four channels, and the first run, ten in all.
 unsigned runs_for(unsigned channels, bool widest) noexcept {
   if (channels == 1) return 1;
-  return widest ? 6 : 3;
+  return widest ? 5 : 3;
 }
 
 }  // namespace
@@ -70,6 +71,10 @@ void TransferPattern::end(const std::array<std::uint64_t, kChannelsMax>& times_n
   delay_ns_ = 0;
   reviewed_ = false;
   if (widths_.size() == 1) return;
+  if (!std::exchange(warm_, true)) {  // it found cold caches, and memory to be pinned: nothing to learn from
+    reviewed_ = true;
+    return;
+  }
   std::array<std::uint64_t, kChannelsMax> bytes{};
   for (unsigned i = 0; i < kChannelsMax; ++i) bytes[i] = parts_[i].bytes;
   Width& width = widths_[width_];

@@ -59,6 +59,7 @@ class TransferPattern {
   std::vector<Width> widths_;  // the widest first
   std::size_t width_ = 0;      // in use
   bool settled_ = false;
+  bool warm_ = false;     // it has run before
   bool stale_ = true;     // the tables are not what the split says
   bool reviewed_ = true;  // the last run's cost has been looked at
   unsigned uses_ = 0;
