@@ -46,8 +46,7 @@ bool wants_huge_pages() {
   const char* variable = std::getenv("CORACLE_HUGE_PAGES");
   const std::string_view wanted = variable == nullptr ? "" : variable;
   if (wanted.empty() || wanted == "yes" || wanted == "no") return wanted != "no";
-  throw Error(Errc::bad_input,
-              fmt::format("CORACLE_HUGE_PAGES is \"{}\"; it may be yes (the default) or no", wanted));
+  throw Error(Errc::bad_input, fmt::format("CORACLE_HUGE_PAGES is \"{}\"; it may be yes (the default) or no", wanted));
 }
 
 }  // namespace

@@ -56,8 +56,8 @@ bool is_data(const MapCall& call) noexcept {
   return (call.flags & kKind) == (MAP_PRIVATE | MAP_ANONYMOUS) && call.protection == (PROT_READ | PROT_WRITE);
 }
 
-/// Data of 2 MiB and more gets huge pages where the machine has some: a copy of single elements from many small pages is
-/// held up by looks into page tables. Not so reservations and stacks, of which most is never touched.
+/// Data of 2 MiB and more gets huge pages where the machine has some: a copy of single elements from many small pages
+/// is held up by looks into page tables. Not so reservations and stacks, of which most is never touched.
 void advise_huge(const Control& control, std::uint64_t place, std::uint64_t bytes) noexcept {
   if (control.huge_pages == 0 || bytes < kHugeBytes) return;
   raw_syscall(SYS_madvise, place, page_up(bytes), MADV_HUGEPAGE);  // Refused by a kernel without: then small ones.

@@ -203,7 +203,8 @@ TEST_CASE("coracle run: --place thread says when a program does not use Coracle"
   }
 }
 
-TEST_CASE("coracle run: CORACLE_HUGE_PAGES is heard by ranks of a shared address space, and a misspelt one is refused") {
+TEST_CASE(
+    "coracle run: CORACLE_HUGE_PAGES is heard by ranks of a shared address space, and a misspelt one is refused") {
   if (!coracle::pvas::probe().available) return;
   const std::vector<std::string> job{"run", "-n", "1", test_program("pvas-checks")};
   for (const auto& [variable, check] :
@@ -215,9 +216,9 @@ TEST_CASE("coracle run: CORACLE_HUGE_PAGES is heard by ranks of a shared address
   }
   Command bad(job, {"CORACLE_HUGE_PAGES=never"});
   CHECK(bad.wait() != 0);
-  CHECK_MESSAGE(bad.errors().find("CORACLE_HUGE_PAGES is \"never\"; it may be yes (the default) or no") !=
-                    std::string::npos,
-                bad.errors());
+  CHECK_MESSAGE(
+      bad.errors().find("CORACLE_HUGE_PAGES is \"never\"; it may be yes (the default) or no") != std::string::npos,
+      bad.errors());
 }
 
 TEST_CASE("coracle run: how collectives go is taken from the environment, and what can't be meant is refused") {

@@ -57,7 +57,8 @@ TEST_CASE("dma engine: random transfers at once copy all of their bytes and noth
   }
 }
 
-TEST_CASE("dma engine: from the second time on a pattern allocates nothing, and builds nothing but a split it has learned") {
+TEST_CASE(
+    "dma engine: from the second time on a pattern allocates nothing, and builds nothing but a split it has learned") {
   VirtualDma dma(1 << 20);
   const Descriptor whole{dma.memory(), dma.memory() + (1 << 19), 1 << 16};
   Waited waited;

@@ -29,6 +29,35 @@ TEST_CASE("return trips are likely while messages are followed by others to wher
   CHECK_FALSE(trips.are_likely());
 }
 
+TEST_CASE("return trips: messages are staged while their buffers are found written to, and some not, to find out") {
+  constexpr std::size_t kBytes = 6400;  // 100 lines
+  ReturnTrips trips;
+  for (int i = 0; i < 100; ++i) CHECK_FALSE(trips.should_be_staged());
+  unsigned timed = 0;
+  for (int i = 0; i < 80; ++i)
+    if (trips.wants_time()) {
+      ++timed;
+      trips.was_read(kBytes, 250);
+    }
+  CHECK(timed == 10);
+  CHECK_FALSE(trips.should_be_staged());
+  trips.was_read(kBytes, 1500);
+  CHECK_FALSE(trips.should_be_staged());  // one alone may have been interrupted
+  CHECK(trips.wants_time());              // but then the next is looked at
+  trips.was_read(kBytes, 1500);
+  trips.was_read(kBytes, 1500);
+  const auto staged_of = [&trips](int messages) {
+    int staged = 0;
+    for (int i = 0; i < messages; ++i) staged += trips.should_be_staged() ? 1 : 0;
+    return staged;
+  };
+  CHECK(staged_of(320) == 310);
+  trips.was_read(kBytes, 250);
+  CHECK(staged_of(320) == 310);
+  trips.was_read(kBytes, 250);
+  CHECK(staged_of(320) == 0);
+}
+
 TEST_CASE("return trips: of a peer's slots the latest is given out, the others stay in order") {
   std::array<std::byte, StagedSends::kSlots> memory;
   ReturnTrips trips;

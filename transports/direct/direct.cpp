@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "runtime/clock.hpp"
 #include "runtime/error.hpp"
 #include "transports/direct/other_process.hpp"
 
@@ -264,13 +265,24 @@ void DirectTransport::receive(Slot& slot) noexcept {
   }
 }
 
+void DirectTransport::deliver_in_place(const MessageHeader& header, Kind kind, std::uint32_t source,
+                                       std::span<const std::byte> payload) noexcept {
+  const Message message(*this, source, header, payload);
+  const bool is_senders_own = kind == Kind::rendezvous && !survive_ && payload.size() > kStagedBytesMax &&
+                              payload.size() <= StagedSends::kSlotBytes;
+  if (!is_senders_own || !returns_.wants_time()) return rank_.deliver(header, message);
+  const std::uint64_t begin_ns = real_clock().now_ns();
+  rank_.deliver(header, message);
+  returns_.was_read(payload.size(), real_clock().now_ns() - begin_ns);
+}
+
 void DirectTransport::receive_rendezvous(const MessageHeader& header, Kind kind, std::uint32_t source,
                                          std::span<const std::byte> body) noexcept {
   Descriptor descriptor;
   std::memcpy(&descriptor, body.data(), sizeof descriptor);
   int error = 0;
   if (shares_memory_ || region_.contains(descriptor.address, descriptor.bytes)) {
-    rank_.deliver(header, Message(*this, source, header, {descriptor.address, descriptor.bytes}));
+    deliver_in_place(header, kind, source, {descriptor.address, descriptor.bytes});
   } else {
     std::vector<std::byte> copy(descriptor.bytes);
     error = read_from_process(region_.block(source).pid.load(std::memory_order_relaxed),

@@ -28,11 +28,10 @@ class DirectTransport final : public Transport {
   /// Measured: from here on the copy into the inbox and out of cache lines that change hands costs more than that.
   static constexpr std::size_t kEagerBytesMax = 256;
   /// Messages up to this are staged. Measured, with buffers that are written to between messages: up to here the copy
-  /// costs less than what it saves.
+  /// costs less than what it saves. Longer ones, up to a slot's size, while they go to and fro between buffers that are
+  /// seen to be written to (ReturnTrips): then it saves more still, and else it would cost more. Payloads that are made
+  /// in payload_room() are written in any case.
   static constexpr std::size_t kStagedBytesMax = 2048;
-  /// And up to this while they go to and fro: of longer ones it would save more still, but it would also cost more
-  /// where nobody writes to the buffers. Payloads that are made in payload_room() are written in any case: see there.
-  static constexpr std::size_t kReturnedBytesMax = 3072;
   static constexpr std::size_t kReplyBytesMax = 8192;  // replies are copied always: their makers don't wait
 
   explicit DirectTransport(Rank& rank) noexcept;
@@ -60,9 +59,9 @@ class DirectTransport final : public Transport {
   };
 
   /// Of those above kEagerBytesMax.
-  bool is_staged(const RequestOperation& request) const noexcept {
-    return request.bytes <= (returns_.are_likely() ? kReturnedBytesMax : kStagedBytesMax) ||
-           staged_.contains(request.local);
+  bool is_staged(const RequestOperation& request) noexcept {
+    if (request.bytes <= kStagedBytesMax || staged_.contains(request.local)) return true;
+    return request.bytes <= StagedSends::kSlotBytes && returns_.are_likely() && returns_.should_be_staged();
   }
   Inbox& inbox_of(std::uint32_t rank) const noexcept {
     return *reinterpret_cast<Inbox*>(inboxes_ + (rank - first_rank_) * inbox_bytes_);
@@ -80,6 +79,8 @@ class DirectTransport final : public Transport {
 
   bool poll_ring(Ring& ring) noexcept;
   void receive(Slot& slot) noexcept;
+  void deliver_in_place(const MessageHeader& header, Kind kind, std::uint32_t source,
+                        std::span<const std::byte> payload) noexcept;
   void receive_rendezvous(const MessageHeader& header, Kind kind, std::uint32_t source,
                           std::span<const std::byte> body) noexcept;
   void say_taken(std::uint32_t peer, std::uint64_t operation, int error) noexcept;
