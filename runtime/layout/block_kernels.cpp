@@ -6,6 +6,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "runtime/prefetch.hpp"
+
 namespace coracle::layouts {
 namespace {
 
@@ -57,6 +59,9 @@ constexpr std::int64_t kLine = 64;
 /// Fewer lines are still in the cache when the next row comes.
 constexpr std::int64_t kFarBlocksMin = 64;
 constexpr std::uint64_t kPage = 4096;
+/// Of fewer blocks, or nearer ones, the lines are in the first-level cache, and asking for them only costs.
+constexpr std::int64_t kSpreadBlocksMin = 256;
+constexpr std::int64_t kSpreadBytesMin = 64 << 10;
 /// Fewer blocks are not worth a buffer.
 constexpr std::int64_t kBufferedMin = 16;
 
@@ -120,6 +125,44 @@ void row_scattered(std::byte* target, const Offset* offsets, const std::byte* so
   for (std::int64_t i = 0; i < count; ++i, source += from) Way::move(target + offsets[i], source, bytes);
 }
 
+/// Whether the blocks are spread over more than a first-level cache, as far as some of them tell.
+template <class Offset>
+bool are_spread(const Offset* offsets, std::int64_t count) noexcept {
+  constexpr std::int64_t kSamples = 8;
+  if (count < kSpreadBlocksMin) return false;
+  Offset least = offsets[0];
+  Offset most = offsets[0];
+  for (std::int64_t i = 1; i <= kSamples; ++i) {
+    const Offset offset = offsets[i * (count - 1) / kSamples];
+    least = std::min(least, offset);
+    most = std::max(most, offset);
+  }
+  return most - least > kSpreadBytesMin;
+}
+
+/// Stores leave the processor in order, each waiting for its line; so lines are asked for some blocks ahead.
+template <class Way, class Offset>
+void row_spread(std::byte* target, const Offset* offsets, const std::byte* source, std::int64_t from,
+                std::int64_t count, std::uint64_t bytes) noexcept {
+  constexpr std::int64_t kAhead = 16;
+  const std::int64_t announced = count - kAhead;
+#pragma GCC unroll 4
+  for (std::int64_t i = 0; i < announced; ++i, source += from) {
+    prefetch_for_writing(target + offsets[i + kAhead], 1);
+    Way::move(target + offsets[i], source, bytes);
+  }
+  row_scattered<Way>(target, offsets + announced, source, from, kAhead, bytes);
+}
+
+template <class Way, class Offset>
+void scatter_row(std::byte* target, const Offset* offsets, const std::byte* source, std::int64_t from,
+                 std::int64_t count, std::uint64_t bytes) noexcept {
+  if (bytes <= kShortMax && are_spread(offsets, count))
+    row_spread<Way>(target, offsets, source, from, count, bytes);
+  else
+    row_scattered<Way>(target, offsets, source, from, count, bytes);
+}
+
 template <class Way, class Offset>
 void row_listed(std::byte* target, const Offset* to, const std::byte* source, const Offset* from, std::int64_t count,
                 std::uint64_t bytes) noexcept {
@@ -139,9 +182,9 @@ void move_row(std::byte* target, const Places& to, const std::byte* source, cons
   else if (to.offsets == nullptr)
     row_gathered<Way>(target, to.stride, source, from.offsets, count, bytes);
   else if (from.offsets == nullptr && to.narrow != nullptr)
-    row_scattered<Way>(target, to.narrow, source, from.stride, count, bytes);
+    scatter_row<Way>(target, to.narrow, source, from.stride, count, bytes);
   else if (from.offsets == nullptr)
-    row_scattered<Way>(target, to.offsets, source, from.stride, count, bytes);
+    scatter_row<Way>(target, to.offsets, source, from.stride, count, bytes);
   else if (to.narrow != nullptr && from.narrow != nullptr)
     row_listed<Way>(target, to.narrow, source, from.narrow, count, bytes);
   else

@@ -10,6 +10,7 @@
 #include <map>
 #include <sstream>
 
+#include "runtime/pvas/address_space.hpp"
 #include "tests/cli/command.hpp"
 
 namespace {

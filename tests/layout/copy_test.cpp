@@ -4,7 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
+#include <random>
 
 #include "runtime/layout/cursor.hpp"
 #include "tests/allocations.hpp"
@@ -70,6 +72,29 @@ TEST_CASE("copies: between the same places of pages, where loads and stores go a
       CHECK(std::equal(middle(target), middle(target) + skipped, middle(source)));
     }
   }
+}
+
+TEST_CASE("copies: lists whose blocks are spread over more than a cache") {
+  std::mt19937_64 random(3);
+  constexpr std::int64_t kBlocksMax = 1200;
+  for (const std::int64_t blocks : {255, 256, 257, 999, 1200})
+    for (const std::int64_t apart : {16, 200, 3000})  // within a cache, and over one
+      for (const std::size_t bytes : {std::size_t{1}, std::size_t{4}, std::size_t{12}, std::size_t{16}}) {
+        std::vector<std::int64_t> places(static_cast<std::size_t>(blocks));
+        for (std::size_t i = 0; i < places.size(); ++i)
+          places[i] = (static_cast<std::int64_t>(i) - blocks / 2) * apart + static_cast<std::int64_t>(random() % 4);
+        std::shuffle(places.begin(), places.end(), random);
+        const Layout listed = Layout::bytes(static_cast<std::int64_t>(bytes)).hindexed_block(1, places);
+        const auto half = static_cast<std::size_t>(kBlocksMax * apart / 2 + 64);
+        std::vector<std::byte> packed(places.size() * bytes);
+        for (std::byte& byte : packed) byte = static_cast<std::byte>(random() | 1);
+        std::vector<std::byte> memory(2 * half);
+        REQUIRE(unpack(packed, 0, {memory.data() + half, listed}) == packed.size());
+        std::vector<std::byte> expected(memory.size());
+        for (std::size_t i = 0; i < places.size(); ++i)
+          std::memcpy(expected.data() + half + places[i], packed.data() + i * bytes, bytes);
+        REQUIRE(memory == expected);
+      }
 }
 
 TEST_CASE("copies: from a position on, as much as there is room for") {

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "transports/connect.hpp"
@@ -28,12 +30,14 @@ struct Log {
     std::vector<std::byte> payload;
   };
   std::vector<Entry> entries;
+  std::chrono::microseconds reading{0};  ///< How long it takes at least to read one.
 };
 
 void on_request(Rank& rank, const Message& message) {
   const auto payload = message.payload();
-  rank.local<Log>().entries.push_back(
-      {message.source(), message.argument(0), payload.data(), {payload.begin(), payload.end()}});
+  auto& log = rank.local<Log>();
+  log.entries.push_back({message.source(), message.argument(0), payload.data(), {payload.begin(), payload.end()}});
+  if (log.reading.count() > 0) std::this_thread::sleep_for(log.reading);
 }
 
 struct Node {
@@ -280,12 +284,12 @@ TEST_CASE("direct: longer messages go to and fro in one slot once others have do
     const auto [there, back] = go_to_and_fro(node, number, kUrgent);
     CHECK((there == back) == (number == 2));
   }
-  const auto [there, back] = go_to_and_fro(node, number++, DirectTransport::kReturnedBytesMax);
+  const auto [there, back] = go_to_and_fro(node, number++, DirectTransport::kStagedBytesMax);
   CHECK(there == back);
   CHECK(node[0].in_flight() + node[1].in_flight() == 0);
   // Who sends a longer one waits as ever.
   CHECK(node[1].payload_room(StagedSends::kSlotBytes + 1) == nullptr);
-  const auto too_long = submit(node[1], 0, 1, DirectTransport::kReturnedBytesMax + 1, number++);
+  const auto too_long = submit(node[1], 0, 1, DirectTransport::kStagedBytesMax + 1, number++);
   CHECK(finished(too_long) == 0);
   node.poll_all();
   for (int once_more = 0; once_more < 2; ++once_more) {
@@ -303,6 +307,24 @@ TEST_CASE("direct: longer messages go to and fro in one slot once others have do
   node.poll_all();
   CHECK(check_whole(node.log_of(0), 1) == number);
   CHECK(check_whole(node.log_of(1), 0) == 5);
+}
+
+TEST_CASE("direct: messages to and fro that take long to read in their senders' buffers are staged, but for some") {
+  Node node(2);
+  for (auto& member : node.members) member->self.local<Log>().reading = std::chrono::microseconds(20);
+  constexpr std::uint64_t kRounds = 64;
+  std::uint64_t staged = 0;
+  for (std::uint64_t number = 0; number < 2 * kRounds; ++number) {
+    const auto [there, back] = go_to_and_fro(node, number, 4096);
+    if (number >= kRounds && there == back) ++staged;
+  }
+  CHECK(staged >= kRounds * 7 / 8);
+  CHECK(staged < kRounds);
+  const auto too_long = submit(node[1], 0, 1, StagedSends::kSlotBytes + 1, 2 * kRounds);
+  CHECK(finished(too_long) == 0);
+  node.poll_all();
+  CHECK(check_whole(node.log_of(0), 1) == 2 * kRounds + 1);
+  CHECK(check_whole(node.log_of(1), 0) == 2 * kRounds);
 }
 
 TEST_CASE("direct: an answer goes in a slot of the peer that it is for, the latest first") {
