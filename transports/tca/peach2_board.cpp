@@ -54,8 +54,9 @@ void Peach2Board::check(Chain chain) const {
 TableId Peach2Board::load(Chain chain) {
   check(chain);
   if (free_tables_.empty()) {
-    free_tables_.push_back(static_cast<std::uint32_t>(tables_.size()));
     tables_.emplace_back();
+    free_tables_.reserve(tables_.size());  // so that unload() has room
+    free_tables_.push_back(static_cast<std::uint32_t>(tables_.size() - 1));
   }
   const std::uint32_t number = free_tables_.back();
   Table& table = tables_[number];
@@ -69,7 +70,7 @@ TableId Peach2Board::load(Chain chain) {
 
 void Peach2Board::unload(TableId id) noexcept {
   CORACLE_ASSERT(!tables_[id.number].in_use, "table {} is unloaded while a channel works on it", id.number);
-  free_tables_.push_back(id.number);  // there is room: it was there before
+  free_tables_.push_back(id.number);
 }
 
 void Peach2Board::start(unsigned index, TableId id, std::uint64_t sequence) noexcept {

@@ -9,7 +9,7 @@ namespace {
 /// Runs in which a split over so many channels is learned: with four channels, and the first run, ten in all.
 unsigned runs_for(unsigned channels, bool widest) noexcept {
   if (channels == 1) return 1;
-  return widest ? 5 : 3;
+  return widest ? 6 : 2;
 }
 
 }  // namespace
