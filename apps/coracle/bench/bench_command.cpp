@@ -29,7 +29,7 @@ namespace {
 using bench::Benchmark;
 
 /// Of `coll`: the buffers of every rank hold one block per rank.
-constexpr std::uint64_t kSizeMax = 8 << 20;
+constexpr std::uint64_t kSizeMax = 16 << 20;
 
 /// The options as the user wrote them.
 struct BenchWords {
@@ -155,7 +155,7 @@ void set_choices(const BenchWords& words, BenchOptions& options) {
   for (const std::string& size : words.sizes) {
     const auto bytes = parse_bytes(size);
     if (!bytes || *bytes == 0 || *bytes % 8 != 0 || *bytes > kSizeMax)
-      wrong(fmt::format("--sizes {}: must be a multiple of 8 bytes, at most 8M", size));
+      wrong(fmt::format("--sizes {}: must be a multiple of 8 bytes, at most 16M", size));
     options.choices.sizes.push_back(*bytes);
   }
 }
