@@ -130,10 +130,10 @@ template <class Offset>
 bool are_spread(const Offset* offsets, std::int64_t count) noexcept {
   constexpr std::int64_t kSamples = 8;
   if (count < kSpreadBlocksMin) return false;
-  Offset least = offsets[0];
-  Offset most = offsets[0];
+  std::int64_t least = offsets[0];
+  std::int64_t most = offsets[0];
   for (std::int64_t i = 1; i <= kSamples; ++i) {
-    const Offset offset = offsets[i * (count - 1) / kSamples];
+    const std::int64_t offset = offsets[i * (count - 1) / kSamples];
     least = std::min(least, offset);
     most = std::max(most, offset);
   }
