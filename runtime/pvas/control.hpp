@@ -60,7 +60,7 @@ struct Control {
   std::uint64_t brk_begin = 0;
   std::uint64_t brk_now = 0;
   std::uint64_t inherited_data_limit[2] = {0, 0};  ///< Restored when the private brk has shown that it is in use.
-  std::uint32_t huge_pages = 0;  ///< Non-zero: large mappings of data are advised to have some.
+  std::uint32_t huge_pages = 0;                    ///< Non-zero: large mappings of data are advised to have some.
   std::uint32_t settled = 0;  ///< Non-zero once the program's libc allocates through the private brk.
 };
 

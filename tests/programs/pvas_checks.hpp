@@ -15,11 +15,11 @@
     }                                                                                                \
   } while (false)
 
-void check_mappings();        ///< Random mmap, munmap, mremap with contents.
-void check_large_mappings();  ///< Alignment for huge pages, partial unmapping, more than a partition.
+void check_mappings();               ///< Random mmap, munmap, mremap with contents.
+void check_large_mappings();         ///< Alignment for huge pages, partial unmapping, more than a partition.
 void check_huge_pages(bool wanted);  ///< Which mappings are advised to have some.
-void check_brk();             ///< Also that the guard against the kernel's brk is gone.
-void check_brk_guard();       ///< Without redirected calls: the kernel's brk is refused and malloc works nevertheless.
-void check_allocation();      ///< malloc from several threads.
+void check_brk();                    ///< Also that the guard against the kernel's brk is gone.
+void check_brk_guard();   ///< Without redirected calls: the kernel's brk is refused and malloc works nevertheless.
+void check_allocation();  ///< malloc from several threads.
 void check_system_v();
 void check_uring();
