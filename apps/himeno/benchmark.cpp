@@ -59,15 +59,16 @@ void check_ranks(const Rank& self, const Options& options) {
 
 void check_gpu(const Rank& self, const Options& options, const GpuChoice& gpu) {
   if (!options.gpu) return;
-  if (self.placement() != Placement::process && self.placement() != Placement::thread)
+  if (self.placement() == Placement::sim)
     throw Error(Errc::unsupported,
-                fmt::format("--device cuda: not under --place {}; take --place process or --place thread",
-                            to_string(self.placement())));
+                "--device cuda: not under --place sim, in whose time no GPU works; take another --place");
   if (gpu.code == nullptr)
     throw Error(
         Errc::unsupported,
         "--device cuda: himeno was built without its kernels for GPUs; install the CUDA toolkit with nvcc (12.0 "
         "or newer; CUDA_HOME names its folder), then `meson configure BUILD -Dcuda=enabled` and build again");
+  // The driver serves the process that owns the GPUs, and nobody else there: opening them tells what is wrong.
+  if (self.placement() == Placement::pvas) return;
   const cuda::Support support = gpu.api != nullptr ? cuda::probe(*gpu.api) : cuda::probe();
   if (!support.available)
     throw Error(Errc::unsupported,

@@ -79,7 +79,7 @@ Task<std::unique_ptr<GpuDevice>> GpuDevice::open(Rank& self, Triple size, Triple
   options.device = choice.device;
   options.segment_bytes = segment_bytes(block, kSumsMax);
   Gpu* const gpu = co_await open_gpu(self, choice, block, options);
-  const Seat mine{self.node(), gpu->engine().device().options().device};
+  const Seat mine{self.node(), gpu->device()};
   const std::vector<Seat> seats = co_await self.world().gather_all(mine);
   const auto sharing = static_cast<std::size_t>(std::ranges::count(seats, mine));
   auto device = std::make_unique<GpuDevice>(self, size, block, *gpu, choice.code, sharing);
@@ -94,12 +94,12 @@ GpuDevice::GpuDevice(Rank& self, const Triple& size, const Block& block, Gpu& gp
       size_(size),
       block_(block),
       sharing_(sharing),
-      device_(gpu.engine().device().options().device),
-      gpu_name_(gpu.engine().device().info().name),
+      device_(gpu.device()),
+      gpu_name_(gpu.model()),
       fields_(gpu.allocate<float>(kCoefficients * distance_of(block))),
       pressure_(gpu.allocate<float>(2 * block.floats())),
       words_(gpu.allocate<std::uint64_t>(kSumsMax * kSumWords)),
-      kernels_(self.loop(), gpu.api(), code, gpu.engine().device().options()) {
+      kernels_(gpu.kernels(code)) {
   sums_.reserve(kSumsMax);
 }
 

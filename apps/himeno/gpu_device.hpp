@@ -32,7 +32,7 @@ GpuShape shape_of(const Box& box, std::size_t enough = kEnoughThreads) noexcept;
 
 class GpuDevice final : public Device {
  public:
-  /// Collective: opens the rank's GPU with a segment for its arrays. Throws Error as Gpu::open and Kernels do.
+  /// Collective: opens the rank's GPU with a segment for its arrays. Throws Error as Gpu::open and Gpu::kernels do.
   static Task<std::unique_ptr<GpuDevice>> open(Rank& self, Triple size, Triple ranks, GpuChoice choice);
 
   /// For open(). `sharing`: so many ranks use this GPU.

@@ -99,7 +99,7 @@ void add_options(CLI::App& app, Options& options, Words& words) {
       ->check(check_ranks);
   app.add_option("--device", words.device,
                  "what computes: cpu; cuda, a GPU for each rank, those of a node in turn; or cuda:N, that one for all "
-                 "ranks. Not with --place pvas or sim")
+                 "ranks. Not with --place sim")
       ->type_name("DEVICE")
       ->check(check_device)
       ->capture_default_str();

@@ -16,7 +16,7 @@
 #include "runtime/error.hpp"
 #include "runtime/thread_sanitizer.hpp"
 #include "tests/cuda/cases.hpp"
-#include "tests/cuda/fake_cuda.hpp"
+#include "tests/cuda/owner_node.hpp"
 #include "transports/cuda/copy_engine.hpp"
 #include "transports/cuda/owned_api.hpp"
 #include "transports/cuda/owned_device.hpp"
@@ -35,43 +35,12 @@ bool says(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
 }
 
-/// The owner of a node of two ranks, on a thread of its own as soon as it works.
-struct Node {
-  Node() : region(JobRegion::create(shape(), JobRegion::Backing::anonymous)), cuda(machine), owner(region, cuda) {
-    CHECK(region.device_owner().state == State::serving);
-  }
-  ~Node() {
-    leave_ranks_to(State::ending);
-    if (thread.joinable()) thread.join();
-  }
-  static JobShape shape() {
-    JobShape shape;
-    shape.size = 2;
-    shape.segment_bytes = 1 << 20;
-    return shape;
-  }
-  void work() {
-    thread = std::thread([this] { owner.run(); });
-  }
-  /// As the launcher does.
-  void leave_ranks_to(State state) {
-    region.device_owner().state = state;
-    region.device_owner().doorbell.ring();
-  }
-
-  const JobRegion region;
-  FakeMachine machine;
-  FakeCuda cuda;
-  DeviceOwner owner;
-  std::thread thread;
-};
-
 /// A rank with a GPU, memory there, and pinned memory on both ends of what it copies.
 struct Asker {
   Asker(Node& node, std::uint32_t rank, const CopyOptions& options = {})
       : loop(real_clock(), &node.region.block(rank).doorbell),
-        link(node.region, rank),
-        api(link),
+        link(std::make_shared<OwnerLink>(node.region, rank)),
+        api(*link),
         engine(
             loop, [&](CudaHost& host) { return std::make_unique<OwnedDevice>(link, api, host, options.device); },
             options),
@@ -82,7 +51,7 @@ struct Asker {
   }
 
   EventLoop loop;
-  OwnerLink link;
+  std::shared_ptr<OwnerLink> link;
   OwnedApi api;
   CopyEngine engine;
   PinnedMemory source;
@@ -144,8 +113,7 @@ TEST_CASE("device owner: two ranks copy by it at a time and all bytes land, for 
     std::thread other(rank, 1);
     rank(0);
     other.join();
-    node.leave_ranks_to(State::ending);
-    node.thread.join();
+    node.end();
     for (const std::string& misuse : node.cuda.misuses()) FAIL_CHECK(misuse);
     CHECK(node.cuda.counts().none());
   }
@@ -234,8 +202,8 @@ TEST_CASE("device owner: one that does not answer is given up, after a second lo
   Node node;
   node.work();
   CountingHost host;
-  OwnerLink link(node.region, 0);
-  OwnedApi api(link);
+  const auto link = std::make_shared<OwnerLink>(node.region, 0);
+  OwnedApi api(*link);
   CudaOptions options;
   options.stuck_after_ns = 1'000'000'000'000;  // the owner has patience with its stream
   OwnedDevice device(link, api, host, options);

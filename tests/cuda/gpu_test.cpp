@@ -16,6 +16,7 @@
 
 #include "apps/himeno/gpu_code.hpp"
 #include "runtime/error.hpp"
+#include "runtime/pvas/address_space.hpp"
 #include "tests/cuda/cases.hpp"
 #include "tests/cuda/himeno_cases.hpp"
 #include "transports/cuda/support.hpp"
@@ -129,7 +130,9 @@ TEST_CASE("gpu: himeno's kernels give the processor's bits and sums") {
 }
 
 TEST_CASE("gpu: himeno gives the serial run's residuals, on one and several ranks") {
-  for (const std::string place : {"process", "thread"})
+  std::vector<std::string> places{"process", "thread"};
+  if (pvas::probe().available) places.emplace_back("pvas");
+  for (const std::string& place : places)
     for (const std::string grid : {"1x1x1", "2x1x1", "1x2x1", "1x1x2", "2x2x1"})
       for (const std::string size : {"--size XS --iterations 1100", "--size M --iterations 20"}) {
         const int ranks = (grid[0] - '0') * (grid[2] - '0') * (grid[4] - '0');

@@ -3,18 +3,17 @@
 
 #include <doctest/doctest.h>
 
-#include <atomic>
-#include <chrono>
+#include <algorithm>
 #include <cstring>
-#include <functional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "runtime/error.hpp"
 #include "runtime/scope.hpp"
 #include "runtime/started.hpp"
 #include "tests/cuda/cases.hpp"
-#include "tests/cuda/fake_cuda.hpp"
+#include "tests/cuda/test_kernels.hpp"
 
 using namespace coracle;
 using namespace coracle::test;
@@ -22,26 +21,6 @@ using cuda::Kernels;
 using cuda::Launch;
 
 namespace {
-
-constexpr std::size_t kCount = 1000;
-constexpr char kCode[] = "a module";
-
-/// What the kernel gets: it adds `value` to all numbers.
-struct Addition {
-  std::uint64_t* numbers;
-  std::uint64_t value;
-};
-
-std::function<void()> add(const Launch& launch, const FakeMemory& memory) {
-  Addition what{};
-  REQUIRE(launch.parameter.size() == sizeof what);
-  std::memcpy(&what, launch.parameter.data(), sizeof what);
-  auto* const numbers = static_cast<std::uint64_t*>(memory(what.numbers, kCount * sizeof(std::uint64_t)));
-  if (numbers == nullptr) return {};
-  return [numbers, what] {
-    for (std::size_t i = 0; i < kCount; ++i) numbers[i] += what.value;
-  };
-}
 
 /// A loop with a module, and numbers on the device, all 0 at first.
 struct Workplace {
@@ -69,50 +48,11 @@ Task<> run_times(Kernels& kernels, tca::TableId table, int times) {
   for (int i = 0; i < times; ++i) co_await kernels.run(table);
 }
 
-/// How a run has ended, in words.
-Task<> run_and_tell(Kernels& kernels, tca::TableId table, std::string& ended) {
-  try {
-    co_await kernels.run(table);
-    ended = "well";
-  } catch (const Error& error) {
-    ended = error.code().message() + ": " + error.what();
-  }
-}
-
 std::string end_of_run(Workplace& at, tca::TableId table) {
   std::string ended;
   at.loop.run(run_and_tell(at.kernels, table, ended));
   return ended;
 }
-
-std::string message_of(auto&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing is thrown";
-}
-
-bool says(const std::string& text, const char* part) {
-  return text.find(part) != std::string::npos;
-}
-
-/// A kernel that runs until it is let go.
-struct Gate {
-  explicit Gate(FakeCuda& api) {
-    api.provide("wait", [this](const Launch&, const FakeMemory&) {
-      return [this] {
-        while (held.load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        passed = true;
-      };
-    });
-  }
-  static Launch launch(Kernels& kernels) { return {kernels.find("wait"), {1, 1, 1}, {1, 1, 1}, {}}; }
-
-  std::atomic<bool> held{true};
-  std::atomic<bool> passed{false};
-};
 
 /// Copies while a kernel runs, and only then lets that go on.
 Task<> copy_beside(Scope& scope, Kernels& kernels, cuda::CopyEngine& engine, tca::Descriptor what, Gate& gate) {
@@ -146,6 +86,22 @@ TEST_CASE("kernels: run in their order, and with what their parameters hold by t
     for (const std::string& misuse : api.misuses()) FAIL_CHECK(misuse);
     CHECK(api.counts().none());
   }
+}
+
+TEST_CASE("kernels: a parameter as long as may be comes whole") {
+  FakeMachine machine;
+  FakeCuda api(machine);
+  api.provide("keep", keep);
+  Area kept(api, 0, sizeof(Largest));
+  Largest what{kept.data(), {}};
+  const std::vector<std::byte> bytes = random_bytes(what.bytes.size(), 3);
+  std::copy(bytes.begin(), bytes.end(), what.bytes.begin());
+  EventLoop loop;
+  Kernels kernels(loop, api, kCode, {});
+  const Launch launch{kernels.find("keep"), {1, 1, 1}, {1, 1, 1}, std::as_bytes(std::span(&what, 1))};
+  loop.run(run_times(kernels, kernels.load({launch}), 1));
+  const std::vector<std::byte> all = kept.read();
+  CHECK(std::memcmp(all.data(), &what, sizeof what) == 0);
 }
 
 TEST_CASE("kernels: what fails is not run again, and says why") {
@@ -222,6 +178,12 @@ TEST_CASE("kernels: refusals say what and why and how to mend it") {
   Workplace at(api);
   CHECK(says(message_of([&] { at.kernels.find("nothing"); }), "looking for kernel nothing"));
   CHECK(says(message_of([&] { at.kernels.load({}); }), "a table of kernels is empty"));
+  CHECK(says(message_of([&] { at.kernels.load({Launch{}}); }), "launch 0 of 1 is of a kernel that was not found"));
+  const std::vector<std::byte> long_one(cuda::kParameterBytesMax + 1);
+  CHECK(says(message_of([&] {
+               at.kernels.load({{nullptr, {1, 1, 1}, {1, 1, 1}, long_one}});
+             }),
+             "launch 0 of 1 has a parameter of 4097 bytes, and at most 4096 are possible"));
   machine.set({.refused_call = "load_module", .refusals = 1, .refused_with = cuda::kNoBinary});
   const std::string older = message_of([&] { Kernels(at.loop, api, kCode, {}); });
   CHECK(says(older, "loading kernels for device 0 (stand-in 0, compute 9.0)"));

@@ -47,15 +47,19 @@ def check_histories(folder):
 
 
 def check_complaints():
+    # Where one process owns the GPUs nobody else may ask the driver beforehand: opening them tells.
+    owned = PLACEMENT == "pvas"
     complaints = [
         (("--device", "gpu"), "", PLACEMENT, 2, "gpu is none of cpu, cuda and cuda:N"),
         (("--device", "cuda"), "kernels", PLACEMENT, 1, "built without its kernels for GPUs; install the CUDA toolkit"),
-        (("--device", "cuda"), "devices", PLACEMENT, 1, "--device cuda: no GPU can be used: cudaErrorNoDevice"),
+        (("--device", "cuda"), "devices", PLACEMENT, 1,
+         "cuda: looking for devices: cudaErrorNoDevice" if owned else "--device cuda: no GPU can be used: cudaErrorNoDevice"),
         (("--device", "cuda"), "devices", PLACEMENT, 1, "nvidia-smi"),
         (("--device", "cuda"), "luck", PLACEMENT, 1, "device 0 (stand-in 0), channel 0: "),
-        (("--device", "cuda:1"), "", PLACEMENT, 1, "--device cuda:1: there is no such GPU"),
+        (("--device", "cuda:1"), "", PLACEMENT, 1,
+         "cuda: there is no device 1: this process sees 1" if owned else "--device cuda:1: there is no such GPU"),
         (("--device", "cuda", "--size", "256x256x200"), "", PLACEMENT, 1, "take a smaller --size, or more GPUs"),
-        (("--device", "cuda"), "", "sim", 1, "--device cuda: not under --place sim; take --place process"),
+        (("--device", "cuda"), "", "sim", 1, "--device cuda: not under --place sim, in whose time no GPU works"),
     ]
     for words, lacking, place, status, text in complaints:
         command, result = run(2, ON_STAND_IN, "--iterations", 3, *words, lacking=lacking, place=place)

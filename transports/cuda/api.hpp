@@ -123,6 +123,9 @@ struct Batch {
   std::size_t count;
 };
 
+/// A kernel's parameter has room for so many bytes on all GPUs.
+inline constexpr std::size_t kParameterBytesMax = 4096;
+
 /// A kernel's start: blocks of threads, and its only parameter, which the call copies.
 struct Launch {
   Kernel kernel = nullptr;

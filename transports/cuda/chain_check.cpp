@@ -1,4 +1,4 @@
-// What a chain of descriptors must be for a GPU's engines.
+// What chains of descriptors and launches of kernels must be for a GPU.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,6 +36,16 @@ void check_chain(Reach& reach, tca::Chain chain) {
     if (!reached(each.target, each.target_block(each.count - 1)))
       refuse(reach, chain, i, "writes memory that is neither a GPU's nor pinned");
   }
+}
+
+void check_launches(std::span<const Launch> launches) {
+  if (launches.empty()) throw Error(Errc::bad_input, "a table of kernels is empty");
+  for (std::size_t i = 0; i < launches.size(); ++i)
+    if (launches[i].parameter.size() > kParameterBytesMax)
+      throw Error(Errc::bad_input,
+                  fmt::format("cuda: launch {} of {} has a parameter of {} bytes, and at most {} are possible: put the "
+                              "rest into memory of the GPU, and its address into the parameter",
+                              i, launches.size(), launches[i].parameter.size(), kParameterBytesMax));
 }
 
 }  // namespace coracle::cuda

@@ -94,6 +94,13 @@ CopyEngine::~CopyEngine() {
   loop_.remove_poller(*this);
 }
 
+CudaDevice& CopyEngine::device() {
+  if (device_ != nullptr) return *device_;
+  throw Error(Errc::unsupported,
+              "cuda: ranks in one address space (--place pvas) have no device of their own, but streams of the process "
+              "that owns the GPUs: use streams(), and Gpu::kernels(); or --place process");
+}
+
 Copy CopyEngine::copy(const tca::Descriptor& what) noexcept {
   Copy copy(*this, Copy::Kind::copy, "copy");
   copy.whole_ = what;

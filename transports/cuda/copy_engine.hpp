@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 
-#include "runtime/assert.hpp"
 #include "runtime/waiter.hpp"
 #include "transports/cuda/cuda_device.hpp"
 #include "transports/cuda/loop_host.hpp"
@@ -88,11 +87,8 @@ class CopyEngine final : private Poller {
 
   /// For load, unload, reach().lend. Not to be started by itself.
   StreamDevice& streams() noexcept { return *streams_; }
-  /// The same with what only this process's own device can do; not of an engine that was made on another.
-  CudaDevice& device() noexcept {
-    CORACLE_ASSERT(device_ != nullptr, "the device {} of these copy engines is another process's", streams_->name());
-    return *device_;
-  }
+  /// The same with what only this process's own device can do. Throws Error (unsupported) where it is another's.
+  CudaDevice& device();
   /// For transfers that no coroutine awaits (tca::DmaTransfer): this class polls it.
   tca::DmaEngine& engine() noexcept { return engine_; }
   const tca::DmaEngine& engine() const noexcept { return engine_; }

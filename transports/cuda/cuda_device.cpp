@@ -101,6 +101,8 @@ CudaDevice::~CudaDevice() {
   (void)api_.use_device(options_.device);
   const std::uint64_t until = host_.now_ns() + options_.end_wait_ns;
   for (Channel& channel : channels_) close_channel(channel, until);
+  // After an error of the device this fails: the code went with it.
+  for (const Module module : modules_) (void)api_.unload_module(module);
 }
 
 /// What a stream that does not come to rest may still touch stays until the process ends.
@@ -116,9 +118,7 @@ void CudaDevice::close_channel(Channel& channel, std::uint64_t until_ns) noexcep
     channel.shared->host = nullptr;
   }
   if (!rests(channel)) {
-    words_.abandon();
-    reach_.abandon();
-    for (PeerMemory& memory : opened_) memory.abandon();
+    abandon();
     return;
   }
   // After an error of the device these fail too; the objects went with the device.
@@ -127,6 +127,13 @@ void CudaDevice::close_channel(Channel& channel, std::uint64_t until_ns) noexcep
   if (channel.stream != nullptr) (void)api_.destroy_stream(channel.stream);
   channel.shared->~Shared();
   channel.shared = nullptr;
+}
+
+void CudaDevice::abandon() noexcept {
+  words_.abandon();
+  reach_.abandon();
+  for (PeerMemory& memory : opened_) memory.abandon();
+  modules_.clear();
 }
 
 bool CudaDevice::reads(const std::byte* begin, std::size_t bytes) const noexcept {
@@ -176,8 +183,36 @@ tca::TableId CudaDevice::load(tca::Chain chain, TableWay way) {
   return keep(std::make_unique<Table>(api_, options_.tables, std::move(folded), std::move(ends), way));
 }
 
+Module CudaDevice::load_module(const void* code) {
+  modules_.reserve(modules_.size() + 1);
+  Module module = nullptr;
+  Status status = api_.use_device(options_.device);
+  if (status == kSuccess) status = api_.load_module(module, code);
+  if (status != kSuccess)
+    throw_status(api_, status,
+                 fmt::format("cuda: loading kernels for device {} ({}, compute {}.{})", options_.device, info_.name,
+                             info_.compute_major, info_.compute_minor));
+  modules_.push_back(module);
+  return module;
+}
+
+Kernel CudaDevice::find_kernel(Module module, const char* name) {
+  if (std::find(modules_.begin(), modules_.end(), module) == modules_.end())
+    throw Error(Errc::bad_input, fmt::format("cuda: looking for kernel {} in code that is not loaded", name));
+  Kernel kernel = nullptr;
+  const Status status = api_.find_kernel(kernel, module, name);
+  if (status != kSuccess) throw_status(api_, status, fmt::format("cuda: looking for kernel {}", name));
+  if (std::find(kernels_.begin(), kernels_.end(), kernel) == kernels_.end()) kernels_.push_back(kernel);
+  return kernel;
+}
+
 tca::TableId CudaDevice::load_kernels(std::vector<Launch> launches) {
-  if (launches.empty()) throw Error(Errc::bad_input, "a table of kernels is empty");
+  check_launches(launches);
+  for (std::size_t i = 0; i < launches.size(); ++i)
+    if (std::find(kernels_.begin(), kernels_.end(), launches[i].kernel) == kernels_.end())
+      throw Error(Errc::bad_input, fmt::format("cuda: launch {} of {} is of a kernel that was not found on device {} "
+                                               "by these kernels' own code",
+                                               i, launches.size(), options_.device));
   return keep(std::make_unique<Table>(api_, std::move(launches)));
 }
 

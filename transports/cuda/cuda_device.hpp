@@ -69,9 +69,6 @@ class CudaDevice final : public StreamDevice {
   /// caller waits. Of a batch, only the last descriptor, if it is one block of at most kFlagBytes, comes after others.
   tca::TableId load(tca::Chain chain) override { return load(chain, options_.way); }
   tca::TableId load(tca::Chain chain, TableWay way) override;
-  /// Kernels that a start launches one after another, with what their parameters hold by then; these must live as long
-  /// as the table. At least one.
-  tca::TableId load_kernels(std::vector<Launch> launches);
   void unload(tca::TableId table) noexcept override;
   void start(unsigned channel, tca::TableId table, std::uint64_t sequence) noexcept override;
   std::uint64_t completed(unsigned channel) const noexcept override;
@@ -85,6 +82,14 @@ class CudaDevice final : public StreamDevice {
   void advance(std::uint64_t now_ns) noexcept override;
   std::uint64_t spin_ns(unsigned channel, std::uint64_t now_ns) const noexcept override;
   Reach& reach() noexcept override { return reach_; }
+  const std::string& model() const noexcept override { return info_.name; }
+
+  Module load_module(const void* code) override;
+  Kernel find_kernel(Module module, const char* name) override;
+  tca::TableId load_kernels(std::vector<Launch> launches) override;
+  /// Leaves what streams may use to the end of the process: the driver may wait for all work, of other devices of this
+  /// process too, when memory or code is given back.
+  void abandon() noexcept;
 
   /// Another process's device memory, for as long as the device lives. Throws Error.
   std::byte* open(const IpcHandle& handle, std::size_t bytes);
@@ -172,7 +177,9 @@ class CudaDevice final : public StreamDevice {
   mutable std::vector<Channel> channels_;  // who sees a word first notes its time
   mutable std::vector<std::unique_ptr<Table>> tables_;
   std::vector<std::uint32_t> free_tables_;
-  Status lost_ = kSuccess;  // the error after which the device refuses all
+  std::vector<Module> modules_;
+  std::vector<Kernel> kernels_;  // that have been found
+  Status lost_ = kSuccess;       // the error after which the device refuses all
   std::uint64_t alarm_ns_ = 0;
   CudaStatistics statistics_;
 };

@@ -10,7 +10,9 @@
 #include <bit>
 #include <climits>
 #include <cstdio>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -165,6 +167,33 @@ void DeviceOwner::load(Seat& seat, const Request& request) noexcept {
   }
 }
 
+CudaDevice& DeviceOwner::device_of(Seat& seat) {
+  if (seat.device == nullptr) throw Error(Errc::bad_input, "cuda: the rank has no device open");
+  return *seat.device;
+}
+
+std::uint64_t DeviceOwner::load_kernels(Seat& seat, const Request& request) {
+  CudaDevice& device = device_of(seat);
+  if (request.table >= kTablesMax || seat.has(request.table))
+    throw Error(Errc::bad_input, fmt::format("cuda: {} is not the number of a table to be loaded", request.table));
+  const std::span asked(reinterpret_cast<const Launch*>(request.address), request.count);
+  check_launches(asked);
+  std::vector<Launch> launches(asked.begin(), asked.end());
+  std::vector<std::byte> parameters(
+      std::accumulate(launches.begin(), launches.end(), std::size_t{0},
+                      [](std::size_t sum, const Launch& launch) { return sum + parameter_room(launch); }));
+  std::byte* place = parameters.data();
+  for (Launch& launch : launches) {
+    const std::size_t room = parameter_room(launch);
+    launch.parameter = {place, launch.parameter.size()};
+    place += room;
+  }
+  if (request.table >= seat.tables.size()) seat.tables.resize(request.table + 1);
+  Table& table = seat.tables[request.table];
+  table = {device.load_kernels(std::move(launches)), {}, std::move(parameters)};
+  return reinterpret_cast<std::uint64_t>(table.parameters.data());
+}
+
 void DeviceOwner::unload(Seat& seat, std::uint32_t number) noexcept {
   if (number >= seat.tables.size() || seat.works_on(number)) return;
   const tca::TableId id = std::exchange(seat.tables[number], {}).id;
@@ -232,24 +261,43 @@ void DeviceOwner::answer(std::uint64_t place, const Request& request) noexcept {
 }
 
 Status DeviceOwner::carry_out_call(std::uint64_t place, const Request& request, std::uint64_t& value) {
+  Seat& seat = seats_[place];
   value = 0;
-  Status status = kSuccess;
   switch (request.kind) {
-    case Kind::count_devices: {
-      int count = 0;
-      status = api_.device_count(count);
-      value = static_cast<std::uint64_t>(count);
-      return status;
-    }
     case Kind::open_device:
       open_device(place, *reinterpret_cast<const CudaOptions*>(request.address));
       return kSuccess;
     case Kind::close_device:
-      close_device(seats_[place]);
+      close_device(seat);
       return kSuccess;
+    case Kind::load_module:
+      value =
+          reinterpret_cast<std::uint64_t>(device_of(seat).load_module(reinterpret_cast<const void*>(request.address)));
+      return kSuccess;
+    case Kind::find_kernel:
+      value = reinterpret_cast<std::uint64_t>(device_of(seat).find_kernel(
+          reinterpret_cast<Module>(request.count), reinterpret_cast<const char*>(request.address)));
+      return kSuccess;
+    case Kind::load_kernels:
+      value = load_kernels(seat, request);
+      return kSuccess;
+    default:
+      return carry_out_driver_call(request, value);
+  }
+}
+
+/// What needs no device of the rank's.
+Status DeviceOwner::carry_out_driver_call(const Request& request, std::uint64_t& value) {
+  switch (request.kind) {
+    case Kind::count_devices: {
+      int count = 0;
+      const Status status = api_.device_count(count);
+      value = static_cast<std::uint64_t>(count);
+      return status;
+    }
     case Kind::allocate: {
       void* memory = nullptr;
-      status = api_.use_device(request.device);
+      Status status = api_.use_device(request.device);
       if (status == kSuccess) status = api_.allocate(memory, request.count);
       value = reinterpret_cast<std::uint64_t>(memory);
       return status;
@@ -261,8 +309,7 @@ Status DeviceOwner::carry_out_call(std::uint64_t place, const Request& request, 
     case Kind::release_pinned:
       return release_pinned(request.address);
     case Kind::register_host:
-      status = api_.register_host(reinterpret_cast<void*>(request.address), request.count);
-      return status;
+      return api_.register_host(reinterpret_cast<void*>(request.address), request.count);
     default:
       return kNotSupported;
   }
@@ -281,10 +328,14 @@ void DeviceOwner::open_device(std::uint64_t place, const CudaOptions& options) {
   seat.host->serve(*seat.device);
   open_.push_back(place);
   desk.answer.rules = seat.device->rules();
+  copy_text(desk.answer.name, seat.device->model());
 }
 
 void DeviceOwner::close_device(Seat& seat) noexcept {
   if (seat.host != nullptr) seat.host->stop();
+  hangs_ = hangs_ || std::any_of(open_.begin(), open_.end(),
+                                 [this](std::uint64_t place) { return seats_[place].device->hangs(); });
+  if (hangs_ && seat.device != nullptr) seat.device->abandon();  // or the driver might hang, and all ranks with it
   seat.device.reset();
   seat.host.reset();
   seat.tables.clear();

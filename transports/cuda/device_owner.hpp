@@ -33,7 +33,8 @@ class DeviceOwner final : private Poller {
  private:
   struct Table {
     tca::TableId id;
-    std::string refusal;  // why it could not be loaded
+    std::string refusal;                // why it could not be loaded
+    std::vector<std::byte> parameters;  // of kernels; by the rank, before each start
   };
   /// What works for one desk. A rank that dies leaves it to the owner's end: peers may be using its memory.
   struct Seat {
@@ -58,11 +59,15 @@ class DeviceOwner final : private Poller {
   void tell(std::uint64_t place, unsigned channel, std::uint64_t sequence, const std::string& failure) noexcept;
   Doorbell& doorbell_of(std::uint64_t place) const noexcept;
 
+  /// Throws Error where it has none.
+  static CudaDevice& device_of(Seat& seat);
   void load(Seat& seat, const Request& request) noexcept;
   void unload(Seat& seat, std::uint32_t number) noexcept;
   void start(std::uint64_t place, const Request& request) noexcept;
   void answer(std::uint64_t place, const Request& request) noexcept;
   Status carry_out_call(std::uint64_t place, const Request& request, std::uint64_t& value);
+  Status carry_out_driver_call(const Request& request, std::uint64_t& value);
+  std::uint64_t load_kernels(Seat& seat, const Request& request);
   void open_device(std::uint64_t place, const CudaOptions& options);
   void close_device(Seat& seat) noexcept;
   Status allocate_pinned(std::size_t bytes, std::uint64_t& address);
@@ -73,6 +78,7 @@ class DeviceOwner final : private Poller {
   EventLoop loop_;
   coracle::Event over_;
   bool sleepy_ = false;
+  bool hangs_ = false;       // some stream, perhaps one of a device that has been closed since
   std::vector<Seat> seats_;  // one for each desk
   std::vector<std::atomic<std::uint64_t>> calling_;
   Desk* const desks_;  // memory that is taken when it is touched

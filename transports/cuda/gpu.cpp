@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 
 #include "runtime/error.hpp"
@@ -20,8 +21,9 @@ constexpr std::size_t kBuffersAtOnce = 16;
 /// The rank's GPUs, once they have been opened; and CUDA, where nobody has given another.
 struct OfRank {
   explicit OfRank(Rank& rank) noexcept : gpus(rank) {}
-  std::vector<std::unique_ptr<cuda::OwnerLink>> links;  // under `pvas`, one for each GPU
-  std::unique_ptr<cuda::OwnedApi> owned;                // by the first
+  std::vector<std::shared_ptr<cuda::OwnerLink>> links;  // under `pvas`, one for each GPU
+  std::array<std::weak_ptr<cuda::OwnerLink>, cuda::Desks::kKernelsMax> links_of_kernels;  // of those that live
+  std::unique_ptr<cuda::OwnedApi> owned;                                                  // by the first
   std::unique_ptr<cuda::CudaApi> api;
   GpuSet gpus;
 };
@@ -48,7 +50,7 @@ cuda::CudaApi& Gpu::api_of(Rank& rank, cuda::CudaApi* api, unsigned number) {
   auto& of_rank = rank.local<OfRank>();
   if (rank.placement() == Placement::pvas) {
     if (of_rank.links.size() == number)
-      of_rank.links.push_back(std::make_unique<cuda::OwnerLink>(rank.core().region(), rank.id(), number));
+      of_rank.links.push_back(std::make_shared<cuda::OwnerLink>(rank.core().region(), rank.id(), number));
     if (!of_rank.owned) of_rank.owned = std::make_unique<cuda::OwnedApi>(*of_rank.links.front());
     return *of_rank.owned;
   }
@@ -61,8 +63,35 @@ cuda::CopyEngine::Maker Gpu::maker(Rank& rank, cuda::CudaApi& api, const cuda::C
   return [&, number](cuda::CudaHost& host) -> std::unique_ptr<cuda::StreamDevice> {
     auto& of_rank = rank.local<OfRank>();
     if (!of_rank.owned) return std::make_unique<cuda::CudaDevice>(api, host, options.device);
-    return std::make_unique<cuda::OwnedDevice>(*of_rank.links[number], api, host, options.device);
+    return std::make_unique<cuda::OwnedDevice>(of_rank.links[number], api, host, options.device);
   };
+}
+
+namespace {
+
+/// For kernels that are to be loaded.
+std::shared_ptr<cuda::OwnerLink> free_link(Rank& rank) {
+  auto& links = rank.local<OfRank>().links_of_kernels;
+  const auto free = std::find_if(links.begin(), links.end(), [](const auto& each) { return each.expired(); });
+  if (free == links.end())
+    throw Error(Errc::bad_input,
+                fmt::format("rank {} uses the code of {} cuda::Kernels at a time, which are all it can "
+                            "under --place pvas: end one, or compile more kernels into one",
+                            rank.id(), links.size()));
+  const auto number = Accelerator::kGpusMax + static_cast<unsigned>(free - links.begin());
+  auto link = std::make_shared<cuda::OwnerLink>(rank.core().region(), rank.id(), number);
+  *free = link;
+  return link;
+}
+
+}  // namespace
+
+cuda::Kernels Gpu::kernels(const void* code) {
+  if (!rank_.local<OfRank>().owned) return {rank_.loop(), api_, code, copies_.device};
+  const auto make = [this](cuda::CudaHost& host, const cuda::CudaOptions& options) {
+    return std::make_unique<cuda::OwnedDevice>(free_link(rank_), api_, host, options);
+  };
+  return {rank_.loop(), make, code, copies_.device};
 }
 
 Gpu::Opening Gpu::begin(Rank& rank, cuda::CudaApi* api, const GpuOptions& options,

@@ -9,14 +9,17 @@
 #include <exception>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "runtime/accelerator.hpp"
+#include "runtime/assert.hpp"
 #include "runtime/rank.hpp"
 #include "runtime/scattered/device_transfers.hpp"
 #include "runtime/segment.hpp"
 #include "runtime/team.hpp"
 #include "transports/cuda/copy_engine.hpp"
+#include "transports/cuda/kernels.hpp"
 #include "transports/cuda/owner_link.hpp"
 
 namespace coracle {
@@ -81,7 +84,14 @@ class Gpu final : private Accelerator {
   unsigned number() const noexcept { return number_; }
   /// Whether the engines reach that rank's segment on its GPU of this number without messages.
   bool reaches(std::uint32_t rank) const noexcept { return segments_[rank].begin != nullptr; }
-  /// Under `pvas` its streams are the owner's: CopyEngine::device() is not there.
+  /// By the driver's numbers.
+  int device() const noexcept { return copies_.device.device; }
+  /// What the driver calls it.
+  const std::string& model() noexcept { return engine_.streams().model(); }
+  /// Loads code for this GPU, see CudaApi::load_module; to be used by this rank's thread, and ended before the Gpu is.
+  /// Throws Error when the code is not for it. Under `pvas` at most cuda::Desks::kKernelsMax of a rank live at a time.
+  cuda::Kernels kernels(const void* code);
+  /// Under `pvas` its streams are the owner's: CopyEngine::device() throws.
   cuda::CopyEngine& engine() noexcept { return engine_; }
   cuda::CudaApi& api() noexcept { return api_; }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/assert.hpp"
 #include "runtime/error.hpp"
@@ -23,42 +24,85 @@ std::error_code code_of(const Answer& answer) noexcept {
 
 }  // namespace
 
-OwnedDevice::OwnedDevice(OwnerLink& link, CudaApi& api, CudaHost& host, const CudaOptions& options)
-    : link_(link), host_(host), options_(options), reach_(api) {
+OwnedDevice::OwnedDevice(std::shared_ptr<OwnerLink> link, CudaApi& api, CudaHost& host, const CudaOptions& options)
+    : link_(std::move(link)), host_(host), options_(options), reach_(api) {
   Request request;
   request.kind = Request::Kind::open_device;
   request.address = reinterpret_cast<std::uint64_t>(&options_);
-  const Answer& answer = link_.call(request);
-  if (answer.text[0] != '\0') throw Error(code_of(answer), answer.text.data());
+  const Answer& answer = ask(request);
   rules_ = answer.rules;
+  model_ = answer.name.data();
 }
 
 OwnedDevice::~OwnedDevice() {
   Request request;
   request.kind = Request::Kind::close_device;
   try {
-    (void)link_.call(request);
+    (void)link_->call(request);
   } catch (const Error&) {
     // It is gone: nothing is left to be closed, and nobody reads the chains.
   }
+}
+
+/// Throws what has gone wrong at the owner.
+const Answer& OwnedDevice::ask(const Request& request) {
+  const Answer& answer = link_->call(request);
+  if (answer.text[0] != '\0') throw Error(code_of(answer), answer.text.data());
+  return answer;
 }
 
 bool OwnedDevice::reads(const std::byte* begin, std::size_t bytes) const noexcept {
   return reach_.place_of(begin, bytes).reached();
 }
 
-tca::TableId OwnedDevice::load(tca::Chain chain, TableWay way) {
-  check_chain(reach_, chain);
-  drop_taken();
+Module OwnedDevice::load_module(const void* code) {
+  Request request;
+  request.kind = Request::Kind::load_module;
+  request.address = reinterpret_cast<std::uint64_t>(code);
+  return reinterpret_cast<Module>(ask(request).value);
+}
+
+Kernel OwnedDevice::find_kernel(Module module, const char* name) {
+  Request request;
+  request.kind = Request::Kind::find_kernel;
+  request.address = reinterpret_cast<std::uint64_t>(name);
+  request.count = reinterpret_cast<std::uint64_t>(module);
+  return reinterpret_cast<Kernel>(ask(request).value);
+}
+
+tca::TableId OwnedDevice::load_kernels(std::vector<Launch> launches) {
+  check_launches(launches);
+  const std::uint32_t number = free_table();
+  Request request;
+  request.kind = Request::Kind::load_kernels;
+  request.table = number;
+  request.address = reinterpret_cast<std::uint64_t>(launches.data());
+  request.count = launches.size();
+  Loaded& table = tables_[number];
+  table = {};
+  table.parameters = reinterpret_cast<std::byte*>(ask(request).value);
+  table.launches = std::move(launches);
+  free_tables_.pop_back();
+  return {number};
+}
+
+/// The next number, which stays free until it is taken from the list.
+std::uint32_t OwnedDevice::free_table() {
   if (free_tables_.empty()) {
     tables_.emplace_back();
     free_tables_.reserve(tables_.size());  // so that unload() has room
     free_tables_.push_back(static_cast<std::uint32_t>(tables_.size() - 1));
   }
-  const std::uint32_t number = free_tables_.back();
+  return free_tables_.back();
+}
+
+tca::TableId OwnedDevice::load(tca::Chain chain, TableWay way) {
+  check_chain(reach_, chain);
+  drop_taken();
+  const std::uint32_t number = free_table();
   Loaded& table = tables_[number];
+  table = {};
   table.chain.assign(chain.begin(), chain.end());
-  table.bytes = table.measured_ns = 0;
   for (const tca::Descriptor& each : chain) table.bytes += each.bytes();
   free_tables_.pop_back();
   Request request;
@@ -67,7 +111,7 @@ tca::TableId OwnedDevice::load(tca::Chain chain, TableWay way) {
   request.way = way;
   request.address = reinterpret_cast<std::uint64_t>(table.chain.data());
   request.count = chain.size();
-  table.request = link_.post(request);
+  table.request = link_->post(request);
   return {number};
 }
 
@@ -75,14 +119,14 @@ void OwnedDevice::unload(tca::TableId id) noexcept {
   Request request;
   request.kind = Request::Kind::unload;
   request.table = id.number;
-  link_.post(request);
+  link_->post(request);
   Loaded& table = tables_[id.number];
-  if (link_.taken() < table.request) parting_.push_back(std::move(table));
+  if (link_->taken() < table.request) parting_.push_back(std::move(table));
   free_tables_.push_back(id.number);
 }
 
 void OwnedDevice::drop_taken() noexcept {
-  const std::uint64_t taken = link_.taken();
+  const std::uint64_t taken = link_->taken();
   while (!parting_.empty() && parting_.front().request <= taken) parting_.pop_front();
 }
 
@@ -103,13 +147,18 @@ void OwnedDevice::start(unsigned index, tca::TableId id, std::uint64_t sequence)
           : options_.start_ns + static_cast<std::uint64_t>(static_cast<double>(table.bytes) / options_.bytes_per_ns);
   channel.doubt_ns =
       channel.started_ns + kMarginNs + std::max(options_.stuck_after_ns, kOwnersPatience * channel.expected_ns);
-  if (link_.gone()) return settle(index);
+  if (link_->gone()) return settle(index);
+  std::byte* place = table.parameters;
+  for (const Launch& launch : table.launches) {
+    std::copy(launch.parameter.begin(), launch.parameter.end(), place);
+    place += parameter_room(launch);
+  }
   Request request;
   request.kind = Request::Kind::start;
   request.channel = index;
   request.table = id.number;
   request.sequence = sequence;
-  link_.post(request);
+  link_->post(request);
   set_alarm();
 }
 
@@ -117,8 +166,8 @@ void OwnedDevice::start(unsigned index, tca::TableId id, std::uint64_t sequence)
 void OwnedDevice::settle(unsigned index) const noexcept {
   Channel& channel = channels_[index];
   if (!channel.works) return;
-  link_.flush();
-  const ChannelWord& word = link_.channel(index);
+  link_->flush();
+  const ChannelWord& word = link_->channel(index);
   // seq_cst: pairs with the owner's store, behind the copies' bytes and the rest of the word; and of this load and the
   // loop's announcement that it will sleep, and that store and the doorbell's load, one sees the other (Doorbell).
   if (word.over.load(std::memory_order_seq_cst) == channel.sequence) {
@@ -127,7 +176,7 @@ void OwnedDevice::settle(unsigned index) const noexcept {
     tables_[channel.table].measured_ns = word.elapsed_ns;
     return;
   }
-  if (!link_.gone()) return;
+  if (!link_->gone()) return;
   channel.works = false;
   channel.lost = true;
 }
@@ -148,14 +197,14 @@ void OwnedDevice::abort(unsigned index) noexcept {
   Request request;
   request.kind = Request::Kind::abort;
   request.channel = index;
-  link_.post(request);
+  link_->post(request);
 }
 
 std::string OwnedDevice::failure(unsigned index) const {
   const Channel& channel = channels_[index];
   if (channel.works || channel.sequence == 0) return {};
-  if (channel.lost) return fmt::format("cuda: device {}, channel {}: {}", options_.device, index, link_.why_gone());
-  return link_.channel(index).failure.data();
+  if (channel.lost) return fmt::format("cuda: device {}, channel {}: {}", options_.device, index, link_->why_gone());
+  return link_->channel(index).failure.data();
 }
 
 void OwnedDevice::advance(std::uint64_t now_ns) noexcept {
@@ -165,7 +214,7 @@ void OwnedDevice::advance(std::uint64_t now_ns) noexcept {
     if (!channel.works || now_ns < channel.doubt_ns) continue;
     channel.doubt_ns = now_ns + kSecondLookNs;
     if (!std::exchange(channel.doubted, true)) continue;
-    link_.give_up("the process that owns the GPUs of this node does not answer: is it stopped?");
+    link_->give_up("the process that owns the GPUs of this node does not answer: is it stopped?");
     settle(i);
   }
   set_alarm();

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <deque>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "transports/cuda/owner_link.hpp"
@@ -10,11 +12,11 @@
 
 namespace coracle::cuda {
 
-/// Rank's thread only; one at a time per link.
+/// Rank's thread only; one at a time per link, or that of its desk.
 class OwnedDevice final : public StreamDevice {
  public:
-  /// `link`, `api` (an OwnedApi of that link) and `host` must outlive it. Throws Error as CudaDevice does.
-  OwnedDevice(OwnerLink& link, CudaApi& api, CudaHost& host, const CudaOptions& options);
+  /// `api` (an OwnedApi of that rank) and `host` must outlive it. Throws Error as CudaDevice does.
+  OwnedDevice(std::shared_ptr<OwnerLink> link, CudaApi& api, CudaHost& host, const CudaOptions& options);
   ~OwnedDevice() override;
 
   const char* name() const noexcept override { return "cuda by its owner"; }
@@ -36,11 +38,19 @@ class OwnedDevice final : public StreamDevice {
   void advance(std::uint64_t now_ns) noexcept override;
   std::uint64_t spin_ns(unsigned channel, std::uint64_t now_ns) const noexcept override;
   Reach& reach() noexcept override { return reach_; }
+  const std::string& model() const noexcept override { return model_; }
+
+  /// These wait for the owner, and throw what CudaDevice does there.
+  Module load_module(const void* code) override;
+  Kernel find_kernel(Module module, const char* name) override;
+  tca::TableId load_kernels(std::vector<Launch> launches) override;
 
  private:
   struct Loaded {
     std::vector<tca::Descriptor> chain;
-    std::uint64_t request = 0;  // the owner reads the chain until it has taken so many
+    std::vector<Launch> launches;     // instead
+    std::byte* parameters = nullptr;  // of the launches, at the owner
+    std::uint64_t request = 0;        // the owner reads the chain until it has taken so many
     std::uint64_t bytes = 0;
     std::uint64_t measured_ns = 0;
   };
@@ -57,14 +67,17 @@ class OwnedDevice final : public StreamDevice {
     std::uint64_t doubt_ns = 0;  // when the owner should have told long ago
   };
 
+  const Answer& ask(const Request& request);
+  std::uint32_t free_table();
   void settle(unsigned index) const noexcept;
   void drop_taken() noexcept;
   void set_alarm() noexcept;
 
-  OwnerLink& link_;
+  const std::shared_ptr<OwnerLink> link_;
   CudaHost& host_;
   const CudaOptions options_;
   tca::DeviceRules rules_;
+  std::string model_;
   mutable Reach reach_;  // looking may pin what was lent
   mutable std::array<Channel, CudaDevice::kChannelsMax> channels_;
   mutable std::vector<Loaded> tables_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -34,6 +35,9 @@ struct alignas(64) Request {
     count_devices,
     open_device,      ///< address: of the CudaOptions. At most one per desk.
     close_device,     ///< And what was loaded there.
+    load_module,      ///< address: of the code
+    find_kernel,      ///< address: of the name; count: the module, as load_module has answered
+    load_kernels,     ///< table; address: of `count` launches. The answer: where their parameters are to be, see there.
     allocate,         ///< device, count: bytes
     release,          ///< address
     allocate_pinned,  ///< count: bytes
@@ -51,6 +55,13 @@ struct alignas(64) Request {
   std::uint64_t count = 0;
 };
 static_assert(sizeof(Request) == 64);
+
+/// The parameters of a table of kernels lie in the owner's memory, one behind the other, each in so many bytes. The
+/// rank writes them there before each start: the owner need not look at the memory of a rank that may have died.
+inline std::size_t parameter_room(const Launch& launch) noexcept {
+  constexpr std::size_t kAlignment = alignof(std::max_align_t);
+  return (launch.parameter.size() + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 /// One sender, one receiver, no locks.
 class RequestRing {
@@ -97,9 +108,9 @@ struct Answer {
   Status status = kSuccess;
   std::uint64_t value = 0;
   tca::DeviceRules rules;
-  std::array<char, 64> name{};          ///< Of the device; of the status, where it is none that is good.
+  std::array<char, 256> name{};         ///< Of the device; of the status, where it is none that is good.
   std::array<char, 192> status_text{};  ///< In words.
-  /// open_device: why not. `errc`: an Errc; 0: `error` is an errno.
+  /// What concerns devices: why not. `errc`: an Errc; 0: `error` is an errno.
   int errc = 0;
   int error = 0;
   std::array<char, 1024> text{};
@@ -114,9 +125,11 @@ struct Desk {
   alignas(64) Answer answer;
 };
 
-/// Of all ranks of the node, by their place there: one for each GPU that a rank may open.
+/// Of all ranks of the node, by their place there: one for each GPU that a rank may open, and then for the kernels of
+/// one program each, which have a stream of their own.
 struct Desks {
-  static constexpr std::uint64_t kOfRank = Accelerator::kGpusMax;
+  static constexpr unsigned kKernelsMax = 8;
+  static constexpr std::uint64_t kOfRank = Accelerator::kGpusMax + kKernelsMax;
 
   std::uint64_t count;
   Desk* desk;

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "transports/cuda/reach.hpp"
 #include "transports/cuda/table.hpp"
@@ -35,9 +38,23 @@ class StreamDevice : public tca::DmaDevice {
   virtual std::uint64_t spin_ns(unsigned channel, std::uint64_t now_ns) const noexcept = 0;
   /// Which memory it gets at: segments to be pinned at first use are lent to it.
   virtual Reach& reach() noexcept = 0;
+  /// What the GPU is called.
+  virtual const std::string& model() const noexcept = 0;
+
+  /// Code for kernels, for as long as the device lives. `code`: as CudaApi::load_module has it, and only until this
+  /// returns. Throws Error when it is not for this GPU.
+  virtual Module load_module(const void* code) = 0;
+  /// A function of one of its modules. Throws Error when there is none of this name.
+  virtual Kernel find_kernel(Module module, const char* name) = 0;
+  /// Kernels that a start launches one after another, with what their parameters hold by then; these must live as long
+  /// as the table, which works on one channel at a time. Throws Error (bad_input) as check_launches() does, and for a
+  /// kernel that was not found here.
+  virtual tca::TableId load_kernels(std::vector<Launch> launches) = 0;
 };
 
 /// Throws Error (bad_input) for a chain that is empty, or that copies nothing or memory out of reach: which descriptor.
 void check_chain(Reach& reach, tca::Chain chain);
+/// Throws Error (bad_input) when there are none, or the parameter of one has more than kParameterBytesMax: which one.
+void check_launches(std::span<const Launch> launches);
 
 }  // namespace coracle::cuda
