@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -78,19 +79,25 @@ inline std::function<void()> keep(const cuda::Launch& launch, const FakeMemory& 
 /// A kernel that runs until it is let go.
 struct Gate {
   explicit Gate(FakeCuda& api) {
-    api.provide("wait", [this](const cuda::Launch&, const FakeMemory&) {
-      return [this] {
-        begun = true;
-        while (held.load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        passed = true;
+    api.provide("wait", [state = state](const cuda::Launch&, const FakeMemory&) {
+      return [state] {
+        state->begun = true;
+        while (state->held.load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        state->passed = true;
       };
     });
   }
   static cuda::Launch launch(cuda::Kernels& kernels) { return {kernels.find("wait"), {1, 1, 1}, {1, 1, 1}, {}}; }
 
-  std::atomic<bool> begun{false};
-  std::atomic<bool> held{true};
-  std::atomic<bool> passed{false};
+  struct State {
+    std::atomic<bool> begun{false};
+    std::atomic<bool> held{true};
+    std::atomic<bool> passed{false};
+  };
+  const std::shared_ptr<State> state = std::make_shared<State>();  // a kernel may outlive the test's scope
+  std::atomic<bool>& begun = state->begun;
+  std::atomic<bool>& held = state->held;
+  std::atomic<bool>& passed = state->passed;
 };
 
 }  // namespace coracle::test

@@ -1,5 +1,5 @@
-// OwnedApi: CUDA's memory as the process that owns the GPUs gives it to a rank. What concerns streams the rank leaves
-// to its OwnedDevice.
+// OwnedApi: CUDA's memory as the process that owns the GPUs gives it to a rank. What concerns streams and
+// code the rank leaves to its OwnedDevice.
 #pragma once
 
 #include <map>

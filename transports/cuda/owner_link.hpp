@@ -16,7 +16,7 @@ class OwnerLink {
   /// Ends when the owner serves: the first who asks has the launcher start it. Throws Error (unsupported) where there
   /// is none, or it does not come within a minute.
   static Task<> summon(const JobRegion& region);
-  /// After summon(). The region must outlive it. `number`: of the rank's desks, of which each is for one GPU.
+  /// After summon(). The region must outlive it. `number`: of the rank's desks, see Desks.
   OwnerLink(const JobRegion& region, std::uint32_t rank, unsigned number = 0);
   OwnerLink(const OwnerLink&) = delete;
   OwnerLink& operator=(const OwnerLink&) = delete;
