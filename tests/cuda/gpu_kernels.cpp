@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstring>
-#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -64,6 +63,14 @@ void refuses(Attempt attempt, std::string_view part) {
   require(text.find(part) != std::string::npos, fmt::format("{} is thrown, and not: {}", part, text));
 }
 
+/// After so many more it is refused; all go back.
+void load_and_refuse(Gpu& gpu, unsigned more) {
+  if (more == 0) return refuses([&] { gpu.kernels(kCode); }, "end one, or compile more kernels into one");
+  cuda::Kernels one = gpu.kernels(kCode);
+  require(one.find("add") != nullptr, "kernels are found in code that is loaded once more");
+  load_and_refuse(gpu, more - 1);
+}
+
 void refusals(Rank& self, Gpu& gpu, cuda::Kernels& kernels) {
   refuses([&] { kernels.find("nothing"); }, "looking for kernel nothing");
   refuses([&] { gpu.kernels(nullptr); }, "cuda: loading kernels for device");
@@ -71,12 +78,8 @@ void refusals(Rank& self, Gpu& gpu, cuda::Kernels& kernels) {
   refuses([&] { kernels.load({{kernels.find("add"), {1, 1, 1}, {1, 1, 1}, long_one}}); }, "at most 4096 are possible");
   if (self.placement() != Placement::pvas) return;
   refuses([&] { gpu.engine().device(); }, "--place pvas");
-  std::vector<std::unique_ptr<cuda::Kernels>> others;
-  for (unsigned i = 1; i < cuda::Desks::kKernelsMax; ++i)
-    others.push_back(std::unique_ptr<cuda::Kernels>(new cuda::Kernels(gpu.kernels(kCode))));  // they can't be moved
-  refuses([&] { gpu.kernels(kCode); }, "end one, or compile more kernels into one");
-  others.pop_back();
-  (void)gpu.kernels(kCode).find("add");
+  load_and_refuse(gpu, cuda::Desks::kKernelsMax - 1);
+  load_and_refuse(gpu, cuda::Desks::kKernelsMax - 1);
 }
 
 Task<> run_table(cuda::Kernels& kernels, tca::TableId table) {
