@@ -304,7 +304,7 @@ void Supervisor::judge(const std::vector<Ended>& ended) {
   }
 }
 
-/// To its peers on this node; those of other nodes find its connections reset.
+/// To its peers on this node, and to the owner of their devices; those of other nodes find its connections reset.
 void Supervisor::announce_loss(const RankProcess& process) {
   for (std::uint32_t rank = process.first_rank; rank < process.first_rank + process.ranks; ++rank) {
     RankBlock& block = region_.block(rank);
@@ -315,6 +315,7 @@ void Supervisor::announce_loss(const RankProcess& process) {
   // seq_cst, and before the doorbells: see Doorbell.
   region_.losses().fetch_add(process.ranks, std::memory_order_seq_cst);
   for (std::uint32_t rank = region_.first_rank(); region_.is_local(rank); ++rank) region_.block(rank).doorbell.ring();
+  region_.device_owner().doorbell.ring();
 }
 
 std::string Supervisor::crash_of(const RankProcess& process, std::uint32_t& rank) const {

@@ -86,6 +86,38 @@ void check_all_given_back(Node& node) {
   CHECK(node.cuda.counts().none());
 }
 
+/// All that a rank has asked for when it dies: its kernel is under way.
+void start_and_leave(Node& node, std::uint32_t rank) {
+  OwnerLink link(node.region, rank, kDeskOfKernels);
+  CudaOptions options;
+  options.channels = 1;
+  Request request;
+  request.kind = Request::Kind::open_device;
+  request.address = reinterpret_cast<std::uint64_t>(&options);
+  link.call(request);
+  request.kind = Request::Kind::load_module;
+  request.address = reinterpret_cast<std::uint64_t>(kCode);
+  request.count = link.call(request).value;
+  request.kind = Request::Kind::find_kernel;
+  request.address = reinterpret_cast<std::uint64_t>("wait");
+  Launch launch;
+  launch.kernel = reinterpret_cast<Kernel>(link.call(request).value);
+  request.kind = Request::Kind::load_kernels;
+  request.address = reinterpret_cast<std::uint64_t>(&launch);
+  request.count = 1;
+  CHECK(link.call(request).text[0] == '\0');
+  request.kind = Request::Kind::start;
+  request.sequence = 1;
+  link.post(request);
+}
+
+/// As the launcher does.
+void announce_loss(Node& node, std::uint32_t rank) {
+  node.region.block(rank).phase = RankPhase::lost;
+  node.region.losses().fetch_add(1);
+  node.region.device_owner().doorbell.ring();
+}
+
 std::string thrown_by(const std::function<void()>& call) {
   try {
     call();
@@ -192,42 +224,35 @@ TEST_CASE("owned kernels: what goes wrong has the words that it has in a process
   CHECK(says(own[7], "cudaErrorIllegalAddress"));
 }
 
-TEST_CASE("owned kernels: the module and the streams of a rank that has died go with the owner, and others go on") {
+TEST_CASE("owned kernels: code and streams of a rank that has died amid a kernel end when that rests") {
   Node node;
   Gate gate(node.cuda);
   node.cuda.provide("add", add);
   node.work();
-  {
-    // All that the rank has asked for when it dies.
-    OwnerLink link(node.region, 0, kDeskOfKernels);
-    CudaOptions options;
-    options.channels = 1;
-    Request request;
-    request.kind = Request::Kind::open_device;
-    request.address = reinterpret_cast<std::uint64_t>(&options);
-    link.call(request);
-    request.kind = Request::Kind::load_module;
-    request.address = reinterpret_cast<std::uint64_t>(kCode);
-    request.count = link.call(request).value;
-    request.kind = Request::Kind::find_kernel;
-    request.address = reinterpret_cast<std::uint64_t>("wait");
-    Launch launch;
-    launch.kernel = reinterpret_cast<Kernel>(link.call(request).value);
-    request.kind = Request::Kind::load_kernels;
-    request.address = reinterpret_cast<std::uint64_t>(&launch);
-    request.count = 1;
-    CHECK(link.call(request).text[0] == '\0');
-    request.kind = Request::Kind::start;
-    request.sequence = 1;
-    link.post(request);
-  }
+  start_and_leave(node, 0);
   while (!gate.begun) std::this_thread::yield();
   {
     Computer other(node, 1);
+    const int streams = node.cuda.counts().streams;
+    announce_loss(node, 0);
     CHECK(other.end_of_run(other.kernels->load({other.launch()})) == "well");
     CHECK(node.cuda.counts().modules == 2);
-    gate.held = false;  // or memory could not be given back
+    gate.held = false;
+    while (node.cuda.counts().modules > 1) std::this_thread::yield();
+    CHECK(node.cuda.counts().streams == streams - 1);
+    CHECK(other.end_of_run(other.kernels->load({other.launch()})) == "well");
   }
+  check_all_given_back(node);
+}
+
+TEST_CASE("owned kernels: what a rank has left is given back at the owner's end at the latest") {
+  Node node;
+  Gate gate(node.cuda);
+  node.work();
+  start_and_leave(node, 0);
+  while (!gate.begun) std::this_thread::yield();
+  CHECK(node.cuda.counts().modules == 1);
+  gate.held = false;
   check_all_given_back(node);
 }
 

@@ -77,8 +77,8 @@ Task<> DeviceOwner::until_the_end() {
   co_await coracle::Event::Wait(over_);
 }
 
-Doorbell& DeviceOwner::doorbell_of(std::uint64_t place) const noexcept {
-  return region_.block(region_.first_rank() + static_cast<std::uint32_t>(place / Desks::kOfRank)).doorbell;
+RankBlock& DeviceOwner::rank_of(std::uint64_t place) const noexcept {
+  return region_.block(region_.first_rank() + static_cast<std::uint32_t>(place / Desks::kOfRank));
 }
 
 bool DeviceOwner::poll() noexcept {
@@ -90,6 +90,7 @@ bool DeviceOwner::poll() noexcept {
     for (; bits != 0; bits &= bits - 1) progress |= serve(word * 64 + static_cast<unsigned>(std::countr_zero(bits)));
   }
   for (const std::uint64_t place : open_) progress |= publish(place);
+  progress |= close_of_lost();
   // seq_cst: pairs with the launcher's store before it rings, as above.
   if (!over_.is_set() && region_.device_owner().state.load(std::memory_order_seq_cst) != State::serving) over_.set();
   return progress || (std::exchange(sleepy_, false) && worth_spinning());
@@ -127,7 +128,7 @@ bool DeviceOwner::serve(std::uint64_t place) noexcept {
     desk.requests.pop();
   }
   // seq_cst: see Desk::starving.
-  if (taken > 0 && desk.starving.exchange(false, std::memory_order_seq_cst)) doorbell_of(place).ring();
+  if (taken > 0 && desk.starving.exchange(false, std::memory_order_seq_cst)) rank_of(place).doorbell.ring();
   return taken > 0;
 }
 
@@ -229,12 +230,30 @@ bool DeviceOwner::publish(std::uint64_t place) noexcept {
   return progress;
 }
 
+/// Ends a device of a rank that has died, when its streams rest; one that hangs stays. Memory of the GPU and of the
+/// rank stays: peers may be using it.
+bool DeviceOwner::close_of_lost() noexcept {
+  // seq_cst: pairs with the launcher's addition, after the phases and before it rings.
+  if (region_.losses().load(std::memory_order_seq_cst) == 0) return false;
+  const auto is_over = [this](std::uint64_t place) {
+    const Seat& seat = seats_[place];
+    return rank_of(place).phase.load(std::memory_order_acquire) ==
+               RankPhase::lost &&  // pairs with the launcher's store
+           std::all_of(seat.working.begin(), seat.working.end(), [](std::uint64_t each) { return each == 0; }) &&
+           !seat.device->hangs();
+  };
+  const auto found = std::find_if(open_.begin(), open_.end(), is_over);
+  if (found == open_.end()) return false;
+  close_device(seats_[*found]);
+  return true;
+}
+
 void DeviceOwner::tell(std::uint64_t place, unsigned channel, std::uint64_t sequence,
                        const std::string& failure) noexcept {
   ChannelWord& word = desks_[place].channels[channel];
   copy_text(word.failure, failure);
   word.over.store(sequence, std::memory_order_seq_cst);  // pairs with OwnedDevice::settle(); before the doorbell
-  doorbell_of(place).ring();
+  rank_of(place).doorbell.ring();
 }
 
 void DeviceOwner::answer(std::uint64_t place, const Request& request) noexcept {

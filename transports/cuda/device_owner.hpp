@@ -36,7 +36,7 @@ class DeviceOwner final : private Poller {
     std::string refusal;                // why it could not be loaded
     std::vector<std::byte> parameters;  // of kernels; by the rank, before each start
   };
-  /// What works for one desk. A rank that dies leaves it to the owner's end: peers may be using its memory.
+  /// What works for one desk. When its rank has died it ends as soon as its streams rest.
   struct Seat {
     std::unique_ptr<LoopHost> host;
     std::unique_ptr<CudaDevice> device;
@@ -56,8 +56,9 @@ class DeviceOwner final : private Poller {
   bool serve(std::uint64_t place) noexcept;
   void carry_out(std::uint64_t place, const Request& request) noexcept;
   bool publish(std::uint64_t place) noexcept;
+  bool close_of_lost() noexcept;
   void tell(std::uint64_t place, unsigned channel, std::uint64_t sequence, const std::string& failure) noexcept;
-  Doorbell& doorbell_of(std::uint64_t place) const noexcept;
+  RankBlock& rank_of(std::uint64_t place) const noexcept;
 
   /// Throws Error where it has none.
   static CudaDevice& device_of(Seat& seat);
