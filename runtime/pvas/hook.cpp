@@ -210,7 +210,7 @@ long hook_brk(Control& control, const Registers& registers) noexcept {
     const long got = raw_syscall(SYS_mmap, old_end, new_end - old_end, PROT_READ | PROT_WRITE,
                                  MAP_PRIVATE | MAP_ANONYMOUS | kPlaced, -1, 0);
     if (failed(got)) return static_cast<long>(before);
-    advise_huge(control, old_end, new_end - old_end);
+    advise_huge(control, page_up(control.brk_begin), new_end - page_up(control.brk_begin));  // all, or it falls apart
   } else if (new_end < old_end) {
     unmap(new_end, old_end - new_end);
   }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -241,6 +242,30 @@ TEST_CASE("owned kernels: code and streams of a rank that has died amid a kernel
     while (node.cuda.counts().modules > 1) std::this_thread::yield();
     CHECK(node.cuda.counts().streams == streams - 1);
     CHECK(other.end_of_run(other.kernels->load({other.launch()})) == "well");
+  }
+  check_all_given_back(node);
+}
+
+TEST_CASE("owned kernels: what a rank gives back while another's kernel runs waits for that, but nobody else does") {
+  Node node;
+  Gate gate(node.cuda);
+  node.cuda.provide("add", add);
+  node.work();
+  start_and_leave(node, 1);
+  while (!gate.begun) std::this_thread::yield();
+  std::optional<Computer> first(std::in_place, node, 0);
+  CHECK(first->end_of_run(first->kernels->load({first->launch()})) == "well");
+  const auto before = node.cuda.counts();
+  first.reset();
+  CHECK(node.cuda.counts().modules == before.modules);
+  {
+    Computer next(node, 0);
+    CHECK(next.end_of_run(next.kernels->load({next.launch()})) == "well");
+    CHECK_FALSE(gate.passed);
+    gate.held = false;
+    while (node.cuda.counts().modules > before.modules) std::this_thread::yield();
+    CHECK(node.cuda.counts().streams == before.streams);
+    CHECK(next.end_of_run(next.kernels->load({next.launch()})) == "well");
   }
   check_all_given_back(node);
 }

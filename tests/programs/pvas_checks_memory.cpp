@@ -42,19 +42,32 @@ void verify(const char* place, const Block& block, std::size_t bytes) {
   for (std::size_t at = 0; at < bytes; at += kPage) REQUIRE_THAT(place[at] == block.mark);
 }
 
-/// The flag `hg` that /proc/self/smaps shows of the mapping at `place`.
-bool is_advised_huge(const void* place) {
+struct Mapping {
+  unsigned long begin = 0;
+  unsigned long end = 0;
+  std::string flags;
+
+  bool operator==(const Mapping&) const = default;
+};
+
+Mapping mapping_of(const void* place) {
   const auto address = reinterpret_cast<std::uintptr_t>(place);
   std::ifstream file("/proc/self/smaps");
-  bool inside = false;
+  Mapping mapping;
   for (std::string line; std::getline(file, line);) {
-    unsigned long begin = 0;
-    unsigned long end = 0;
-    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) inside = begin <= address && address < end;
-    if (inside && line.starts_with("VmFlags:")) return line.find(" hg") != std::string::npos;
+    std::sscanf(line.c_str(), "%lx-%lx ", &mapping.begin, &mapping.end);
+    const bool inside = mapping.begin <= address && address < mapping.end;
+    if (!inside || !line.starts_with("VmFlags:")) continue;
+    mapping.flags = line;
+    return mapping;
   }
-  REQUIRE_THAT(!"a mapping of this place");
-  return false;
+  REQUIRE_THAT(mapping.begin == address);  // It is in none.
+  return mapping;
+}
+
+/// The flag `hg` that /proc/self/smaps shows of the mapping at `place`.
+bool is_advised_huge(const void* place) {
+  return mapping_of(place).flags.find(" hg") != std::string::npos;
 }
 
 }  // namespace
@@ -129,6 +142,10 @@ void check_huge_pages(bool wanted) {
   REQUIRE_THAT(!is_advised_huge(mapped(4 * kHuge, PROT_NONE, 0)));
   char* const before = static_cast<char*>(::sbrk(4 * kHuge));
   REQUIRE_THAT(is_advised_huge(before + 2 * kHuge) == expected);
+  // All of the heap alike, so that it stays one mapping.
+  char* const behind = static_cast<char*>(::sbrk(100000));
+  REQUIRE_THAT(is_advised_huge(behind) == expected);
+  REQUIRE_THAT(mapping_of(behind) == mapping_of(before + 2 * kHuge));
   // What is advised and grows stays so.
   void* const place = mapped(2 * kHuge, kReadWrite, 0);
   void* const moved = ::mremap(place, 2 * kHuge, 8 * kHuge, MREMAP_MAYMOVE);

@@ -10,7 +10,6 @@
 #include <bit>
 #include <climits>
 #include <cstdio>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <thread>
@@ -66,6 +65,7 @@ DeviceOwner::DeviceOwner(const JobRegion& region, CudaApi& api)
 DeviceOwner::~DeviceOwner() {
   loop_.remove_poller(*this);
   for (Seat& seat : seats_) close_device(seat);
+  end_retired();
   ::munmap(desks_, seats_.size() * sizeof(Desk));
 }
 
@@ -91,6 +91,7 @@ bool DeviceOwner::poll() noexcept {
   }
   for (const std::uint64_t place : open_) progress |= publish(place);
   progress |= close_of_lost();
+  progress |= end_retired();
   // seq_cst: pairs with the launcher's store before it rings, as above.
   if (!over_.is_set() && region_.device_owner().state.load(std::memory_order_seq_cst) != State::serving) over_.set();
   return progress || (std::exchange(sleepy_, false) && worth_spinning());
@@ -180,15 +181,9 @@ std::uint64_t DeviceOwner::load_kernels(Seat& seat, const Request& request) {
   const std::span asked(reinterpret_cast<const Launch*>(request.address), request.count);
   check_launches(asked);
   std::vector<Launch> launches(asked.begin(), asked.end());
-  std::vector<std::byte> parameters(
-      std::accumulate(launches.begin(), launches.end(), std::size_t{0},
-                      [](std::size_t sum, const Launch& launch) { return sum + parameter_room(launch); }));
-  std::byte* place = parameters.data();
-  for (Launch& launch : launches) {
-    const std::size_t room = parameter_room(launch);
-    launch.parameter = {place, launch.parameter.size()};
-    place += room;
-  }
+  std::vector<std::byte> parameters(launches.size() * kParameterRoom);
+  for (std::size_t i = 0; i < launches.size(); ++i)
+    launches[i].parameter = {parameters.data() + i * kParameterRoom, launches[i].parameter.size()};
   if (request.table >= seat.tables.size()) seat.tables.resize(request.table + 1);
   Table& table = seat.tables[request.table];
   table = {device.load_kernels(std::move(launches)), {}, std::move(parameters)};
@@ -228,6 +223,26 @@ bool DeviceOwner::publish(std::uint64_t place) noexcept {
     progress = true;
   }
   return progress;
+}
+
+bool DeviceOwner::works() const noexcept {
+  return std::any_of(open_.begin(), open_.end(), [this](std::uint64_t place) {
+    const auto& working = seats_[place].working;
+    return std::any_of(working.begin(), working.end(), [](std::uint64_t each) { return each != 0; });
+  });
+}
+
+/// Gives back what has waited for it, when nothing works.
+bool DeviceOwner::end_retired() noexcept {
+  if ((retired_.empty() && returned_.empty()) || works()) return false;
+  note_hanging();
+  if (hangs_)
+    for (const Retired& each : retired_) each.device->abandon();
+  retired_.clear();
+  if (!hangs_)
+    for (const Request& each : returned_) (void)give_back(each);
+  returned_.clear();
+  return true;
 }
 
 /// Ends a device of a rank that has died, when its streams rest; one that hangs stays. Memory of the GPU and of the
@@ -274,6 +289,11 @@ void DeviceOwner::answer(std::uint64_t place, const Request& request) noexcept {
     answer.error = ENOMEM;
     answer.status = kOutOfMemory;
     copy_text(answer.text, "cuda: the owner of the GPUs has no memory");
+  } catch (const std::exception& error) {
+    answer.errc = 0;
+    answer.error = EINVAL;
+    answer.status = kInvalidValue;
+    copy_text(answer.text, error.what());
   }
   answer.call.store(request.call, std::memory_order_release);  // pairs with OwnerLink::await_answer()
   ::syscall(SYS_futex, &answer.call, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
@@ -314,24 +334,40 @@ Status DeviceOwner::carry_out_driver_call(const Request& request, std::uint64_t&
       value = static_cast<std::uint64_t>(count);
       return status;
     }
-    case Kind::allocate: {
-      void* memory = nullptr;
-      Status status = api_.use_device(request.device);
-      if (status == kSuccess) status = api_.allocate(memory, request.count);
-      value = reinterpret_cast<std::uint64_t>(memory);
-      return status;
-    }
-    case Kind::release:
-      return api_.release(reinterpret_cast<void*>(request.address));
+    case Kind::allocate:
+      return allocate(request, value);
     case Kind::allocate_pinned:
       return allocate_pinned(request.count, value);
+    case Kind::release:
     case Kind::release_pinned:
-      return release_pinned(request.address);
+      if (!works()) return give_back(request);
+      returned_.push_back(request);
+      return kSuccess;
     case Kind::register_host:
       return api_.register_host(reinterpret_cast<void*>(request.address), request.count);
     default:
       return kNotSupported;
   }
+}
+
+Status DeviceOwner::allocate(const Request& request, std::uint64_t& value) {
+  const auto attempt = [&] {
+    void* memory = nullptr;
+    Status status = api_.use_device(request.device);
+    if (status == kSuccess) status = api_.allocate(memory, request.count);
+    value = reinterpret_cast<std::uint64_t>(memory);
+    return status;
+  };
+  const Status status = attempt();
+  if (status != kOutOfMemory || returned_.empty()) return status;
+  // Then all have to wait.
+  for (const Request& each : std::exchange(returned_, {})) (void)give_back(each);
+  return attempt();
+}
+
+Status DeviceOwner::give_back(const Request& request) {
+  if (request.kind == Kind::release_pinned) return release_pinned(request.address);
+  return api_.release(reinterpret_cast<void*>(request.address));
 }
 
 void DeviceOwner::open_device(std::uint64_t place, const CudaOptions& options) {
@@ -342,6 +378,7 @@ void DeviceOwner::open_device(std::uint64_t place, const CudaOptions& options) {
   CudaOptions own = options;
   own.placement = Placement::process;  // all calls are this process's
   open_.reserve(seats_.size());
+  retired_.reserve(retired_.size() + seats_.size());  // so that close_device() has room
   seat.host = std::make_unique<LoopHost>(loop_);
   seat.device = std::make_unique<CudaDevice>(api_, *seat.host, own);
   seat.host->serve(*seat.device);
@@ -350,16 +387,24 @@ void DeviceOwner::open_device(std::uint64_t place, const CudaOptions& options) {
   copy_text(desk.answer.name, seat.device->model());
 }
 
-void DeviceOwner::close_device(Seat& seat) noexcept {
-  if (seat.host != nullptr) seat.host->stop();
+void DeviceOwner::note_hanging() noexcept {
   hangs_ = hangs_ || std::any_of(open_.begin(), open_.end(),
                                  [this](std::uint64_t place) { return seats_[place].device->hangs(); });
-  if (hangs_ && seat.device != nullptr) seat.device->abandon();  // or the driver might hang, and all ranks with it
+}
+
+void DeviceOwner::close_device(Seat& seat) noexcept {
+  if (seat.device == nullptr) return;
+  seat.host->stop();
+  note_hanging();
+  std::erase(open_, static_cast<std::uint64_t>(&seat - seats_.data()));
+  if (hangs_)
+    seat.device->abandon();  // or the driver might hang, and all ranks with it
+  else if (works())
+    retired_.push_back({std::move(seat.host), std::move(seat.device), std::move(seat.tables)});
   seat.device.reset();
   seat.host.reset();
   seat.tables.clear();
   seat.working.fill(0);
-  std::erase(open_, static_cast<std::uint64_t>(&seat - seats_.data()));
 }
 
 /// Ordinary memory that is registered: ranks may look at it also when this process, and the driver's files, are gone.

@@ -48,6 +48,13 @@ class DeviceOwner final : private Poller {
     bool works_on(std::uint32_t table) const noexcept;
   };
 
+  /// What a rank has closed while others worked.
+  struct Retired {
+    std::unique_ptr<LoopHost> host;
+    std::unique_ptr<CudaDevice> device;
+    std::vector<Table> tables;
+  };
+
   bool poll() noexcept override;
   void about_to_sleep() noexcept override;
   Task<> until_the_end();
@@ -57,6 +64,8 @@ class DeviceOwner final : private Poller {
   void carry_out(std::uint64_t place, const Request& request) noexcept;
   bool publish(std::uint64_t place) noexcept;
   bool close_of_lost() noexcept;
+  bool works() const noexcept;
+  bool end_retired() noexcept;
   void tell(std::uint64_t place, unsigned channel, std::uint64_t sequence, const std::string& failure) noexcept;
   RankBlock& rank_of(std::uint64_t place) const noexcept;
 
@@ -68,9 +77,12 @@ class DeviceOwner final : private Poller {
   void answer(std::uint64_t place, const Request& request) noexcept;
   Status carry_out_call(std::uint64_t place, const Request& request, std::uint64_t& value);
   Status carry_out_driver_call(const Request& request, std::uint64_t& value);
+  Status allocate(const Request& request, std::uint64_t& value);
+  Status give_back(const Request& request);
   std::uint64_t load_kernels(Seat& seat, const Request& request);
   void open_device(std::uint64_t place, const CudaOptions& options);
   void close_device(Seat& seat) noexcept;
+  void note_hanging() noexcept;
   Status allocate_pinned(std::size_t bytes, std::uint64_t& address);
   Status release_pinned(std::uint64_t address);
 
@@ -85,6 +97,9 @@ class DeviceOwner final : private Poller {
   Desk* const desks_;  // memory that is taken when it is touched
   Desks offered_;
   std::vector<std::uint64_t> open_;  // seats with a device
+  // Until nothing works: the driver waits for all work, of any rank, when code or memory is given back.
+  std::vector<Retired> retired_;
+  std::vector<Request> returned_;
   std::map<std::uint64_t, std::size_t> pinned_;
 };
 

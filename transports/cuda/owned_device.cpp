@@ -151,7 +151,7 @@ void OwnedDevice::start(unsigned index, tca::TableId id, std::uint64_t sequence)
   std::byte* place = table.parameters;
   for (const Launch& launch : table.launches) {
     std::copy(launch.parameter.begin(), launch.parameter.end(), place);
-    place += parameter_room(launch);
+    place += kParameterRoom;
   }
   Request request;
   request.kind = Request::Kind::start;

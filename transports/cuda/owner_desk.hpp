@@ -56,12 +56,10 @@ struct alignas(64) Request {
 };
 static_assert(sizeof(Request) == 64);
 
-/// The parameters of a table of kernels lie in the owner's memory, one behind the other, each in so many bytes. The
+/// The parameters of a table of kernels lie in the owner's memory, one behind the other, each in so many bytes: as many
+/// as the driver may read, whatever the kernel declares; those behind what the rank gives are zero. The
 /// rank writes them there before each start: the owner need not look at the memory of a rank that may have died.
-inline std::size_t parameter_room(const Launch& launch) noexcept {
-  constexpr std::size_t kAlignment = alignof(std::max_align_t);
-  return (launch.parameter.size() + kAlignment - 1) / kAlignment * kAlignment;
-}
+inline constexpr std::size_t kParameterRoom = kParameterBytesMax;
 
 /// One sender, one receiver, no locks.
 class RequestRing {

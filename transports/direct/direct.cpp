@@ -288,6 +288,7 @@ void DirectTransport::receive_rendezvous(const MessageHeader& header, Kind kind,
     error = read_from_process(region_.block(source).pid.load(std::memory_order_relaxed),
                               reinterpret_cast<std::uint64_t>(descriptor.address), copy);
     if (error == 0) rank_.deliver(header, Message(*this, source, header, copy));
+    returns_.was_fetched();
   }
   returns_.came_from(source);
   if (kind == Kind::returned) {

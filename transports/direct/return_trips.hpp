@@ -46,7 +46,7 @@ class ReturnTrips {
 
   // Whether messages had better be staged that need not be is seen from how long it takes to read them in their
   // sender's own buffer: written to, its lines come from the sender's cache; else they are here from the time before.
-  // What comes is taken for a sign of what goes.
+  // What comes is taken for a sign of what goes, as long as such come.
 
   /// Whether was_read() wants to know of the next one: now and then, since to look at a clock takes time, too.
   bool wants_time() noexcept { return cold_ > 0 || ++untimed_ % kTimedEvery == 0; }
@@ -54,9 +54,19 @@ class ReturnTrips {
   void was_read(std::size_t bytes, std::uint64_t ns) noexcept {
     const bool is_cold = ns > kDeliveryNs + bytes / 64 * kWarmLineNs;
     cold_ = is_cold ? std::min(cold_ + 1, kHitsMax) : std::max(cold_ - 1, 0);
+    unconfirmed_ = 0;
+  }
+  /// One was, at a price as if all its lines had come from far away.
+  void was_fetched() noexcept {
+    cold_ = std::min(cold_ + 1, kHitsMax);
+    unconfirmed_ = 0;
   }
   /// The next one. Some are not, so that their reader learns when nobody writes to the buffers any more.
-  bool should_be_staged() noexcept { return cold_ >= kHitsMax - 1 && ++staged_ % kUnstagedEvery != 0; }
+  bool should_be_staged() noexcept {
+    if (cold_ < kHitsMax - 1) return false;
+    if (++unconfirmed_ > kUnconfirmedMax) cold_ = 0;
+    return ++staged_ % kUnstagedEvery != 0;
+  }
 
   /// Only when not full().
   void keep(const Slot& slot) noexcept { slots_[count_++] = slot; }
@@ -80,6 +90,7 @@ class ReturnTrips {
   static constexpr int kHitsMax = 3;
   static constexpr unsigned kTimedEvery = 8;
   static constexpr unsigned kUnstagedEvery = 32;
+  static constexpr unsigned kUnconfirmedMax = 4 * kUnstagedEvery;
   /// Measured: a line takes 1.5 ns that is here, 5 (AMD Zen) to 14 (Intel Sapphire Rapids) from another core's cache.
   static constexpr std::uint64_t kWarmLineNs = 3;
   static constexpr std::uint64_t kDeliveryNs = 100;
@@ -92,6 +103,7 @@ class ReturnTrips {
   int cold_ = 0;  // messages of late that came out of a buffer which had been written to
   unsigned untimed_ = 0;
   unsigned staged_ = 0;
+  unsigned unconfirmed_ = 0;
 };
 
 }  // namespace coracle::direct
