@@ -19,14 +19,20 @@ struct DeviceOwnerRecord {
     ended,    ///< By the launcher: it has died, or could not be started; `reason` says how.
   };
 
+  enum class Wish : std::uint32_t {
+    none,
+    start,  ///< By the first rank that needs it.
+    kill,   ///< By a rank that gets no answer: from an owner that has ended it can take back what the owner would read.
+  };
+
   /// The environment of the owner's process has it.
   static constexpr const char* kVariable = "CORACLE_DEVICE_OWNER";
 
   /// The owner sleeps here.
   Doorbell doorbell;
   alignas(64) std::atomic<State> state{State::none};
-  /// By the first rank that needs it, which then writes to `call_fd`.
-  std::atomic<std::uint32_t> wanted{0};
+  /// What ranks want of the launcher; who changes it writes to `call_fd`.
+  std::atomic<Wish> wanted{Wish::none};
   /// An eventfd that the launcher reads; -1: this job can have no owner.
   std::int32_t call_fd = -1;
   /// What the owner offers to ranks, in its own memory, which stays when it dies.

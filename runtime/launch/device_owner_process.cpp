@@ -40,13 +40,18 @@ DeviceOwnerProcess::~DeviceOwnerProcess() {
 }
 
 void DeviceOwnerProcess::want(std::vector<pollfd>& set) const {
-  if (!asked_) set.push_back({call_fd_, POLLIN, 0});
+  set.push_back({call_fd_, POLLIN, 0});
 }
 
 void DeviceOwnerProcess::attend() {
   std::uint64_t calls = 0;
-  if (asked_ || ::read(call_fd_, &calls, sizeof calls) != sizeof calls) return;
-  asked_ = true;
+  if (::read(call_fd_, &calls, sizeof calls) != sizeof calls) return;
+  // relaxed: the descriptor orders it. Of ranks that want it killed only one must be heard.
+  if (running_ && region_.device_owner().wanted.load(std::memory_order_relaxed) == DeviceOwnerRecord::Wish::kill) {
+    unanswering_ = true;
+    ::kill(pid_, SIGKILL);  // also of use where it is stopped
+  }
+  if (std::exchange(asked_, true)) return;
   try {
     pid_ = start_();
     running_ = true;
@@ -70,7 +75,8 @@ void DeviceOwnerProcess::tell_all(const std::string& reason) {
 bool DeviceOwnerProcess::ended(pid_t pid, const ExitStatus& status) {
   if (pid != pid_ || !running_) return false;
   running_ = false;
-  tell_all(fmt::format("the process that owns the GPUs of this node (pid {}) has ended: {}", pid, status.text()));
+  tell_all(fmt::format("the process that owns the GPUs of this node (pid {}) has ended: {}", pid,
+                       unanswering_ ? "it did not answer its ranks (was it stopped?), and was killed" : status.text()));
   say("{}; what ranks ask of their GPUs fails from now on", region_.device_owner().reason.data());
   return true;
 }

@@ -1,5 +1,5 @@
 // DeviceOwnerProcess: the launcher's view of the process that owns a node's devices (DeviceOwnerRecord): started when a
-// rank asks for it, ended when all ranks have ended.
+// rank asks for it, ended when all ranks have ended, or when it does not answer them.
 #pragma once
 
 #include <functional>
@@ -35,6 +35,7 @@ class DeviceOwnerProcess final : public Companion {
   pid_t pid_ = 0;
   bool running_ = false;
   bool asked_ = false;
+  bool unanswering_ = false;  // and so killed
 };
 
 }  // namespace coracle

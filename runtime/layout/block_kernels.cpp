@@ -62,6 +62,8 @@ constexpr std::uint64_t kPage = 4096;
 /// Of fewer blocks, or nearer ones, the lines are in the first-level cache, and asking for them only costs.
 constexpr std::int64_t kSpreadBlocksMin = 256;
 constexpr std::int64_t kSpreadBytesMin = 64 << 10;
+/// So many blocks before they are stored.
+constexpr std::int64_t kAhead = 16;
 /// Fewer blocks are not worth a buffer.
 constexpr std::int64_t kBufferedMin = 16;
 
@@ -111,6 +113,23 @@ void row_strided(std::byte* target, std::int64_t to, const std::byte* source, st
   for (std::int64_t i = 0; i < count; ++i, target += to, source += from) Way::move(target, source, bytes);
 }
 
+/// The same, and asks for the blocks of this row, and then of the next, that come kAhead later.
+template <class Way>
+void row_strided_ahead(std::byte* target, std::int64_t to, const std::byte* source, std::int64_t from,
+                       std::int64_t count, std::uint64_t bytes, std::byte* next) noexcept {
+  const std::int64_t announced = count - kAhead;
+#pragma GCC unroll 4
+  for (std::int64_t i = 0; i < announced; ++i, target += to, source += from) {
+    prefetch_for_writing(target + kAhead * to, 1);
+    Way::move(target, source, bytes);
+  }
+#pragma GCC unroll 4
+  for (std::int64_t i = 0; i < kAhead; ++i, target += to, source += from, next += to) {
+    prefetch_for_writing(next, 1);
+    Way::move(target, source, bytes);
+  }
+}
+
 template <class Way, class Offset>
 void row_gathered(std::byte* target, std::int64_t to, const std::byte* source, const Offset* offsets,
                   std::int64_t count, std::uint64_t bytes) noexcept {
@@ -144,7 +163,6 @@ bool are_spread(const Offset* offsets, std::int64_t count) noexcept {
 template <class Way, class Offset>
 void row_spread(std::byte* target, const Offset* offsets, const std::byte* source, std::int64_t from,
                 std::int64_t count, std::uint64_t bytes) noexcept {
-  constexpr std::int64_t kAhead = 16;
   const std::int64_t announced = count - kAhead;
 #pragma GCC unroll 4
   for (std::int64_t i = 0; i < announced; ++i, source += from) {
@@ -244,12 +262,30 @@ void move_tiles(std::byte* target, const Places& to, const std::byte* source, co
   }
 }
 
+/// Whether what is packed goes to rows of short blocks in many lines, which may no longer be near. Where blocks are
+/// farther apart the translation of addresses is what takes the time, and asking makes it no shorter.
+bool goes_to_many_lines(const Places& to, const Places& from, const Extents& all) noexcept {
+  constexpr std::int64_t kFarMax = 512;
+  if (to.offsets != nullptr || from.offsets != nullptr || all.bytes > kShortMax || all.count < 2 * kAhead) return false;
+  const std::int64_t apart = std::abs(to.stride);
+  const auto bytes = static_cast<std::int64_t>(all.bytes);
+  if (from.stride != bytes || apart < std::max(kLine, 2 * bytes) || apart > kFarMax) return false;
+  return all.rows > kSpreadBytesMin / kLine / all.count;
+}
+
 template <class Way>
 void move_rows(std::byte* target, const Places& to, const std::byte* source, const Places& from,
                const Extents& all) noexcept {
   if (all.rows > 1 && to.offsets == nullptr && from.offsets == nullptr) {
     if (shares_lines(from, all)) return move_tiles<Way>(target, to, source, from, all, source, from.row_stride);
     if (shares_lines(to, all)) return move_tiles<Way>(target, to, source, from, all, target, to.row_stride);
+  }
+  if (goes_to_many_lines(to, from, all)) {
+    for (std::int64_t row = 0; row < all.rows; ++row, target += to.row_stride, source += from.row_stride) {
+      std::byte* const next = row + 1 < all.rows ? target + to.row_stride : target;
+      row_strided_ahead<Way>(target, to.stride, source, from.stride, all.count, all.bytes, next);
+    }
+    return;
   }
   const bool buffered = loads_wait_for_stores(target, to, source, from, all);
   for (std::int64_t row = 0; row < all.rows; ++row, target += to.row_stride, source += from.row_stride)

@@ -3,6 +3,7 @@
 #include "transports/cuda/device_owner.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -227,6 +228,58 @@ TEST_CASE("device owner: one that does not answer is given up, after a second lo
   CHECK(says(device.failure(0), "does not answer"));
   while (!node.cuda.stalled()) std::this_thread::yield();
   node.cuda.resume();
+}
+
+TEST_CASE("device owner: one that the driver keeps busy is not given up before that may be over") {
+  Node node;
+  node.work();
+  CountingHost host;
+  const auto link = std::make_shared<OwnerLink>(node.region, 0);
+  OwnedApi api(*link);
+  OwnedDevice device(link, api, host, {});
+  CHECK_FALSE(link->busy());
+  const PinnedMemory source = allocate_pinned(api, 4096);
+  const DeviceMemory target = allocate_on(api, 0, 4096);
+  const Descriptor piece{source.data(), target.data(), 4096};
+  const tca::TableId table = device.load({&piece, 1});
+  node.machine.set({.stalls = 1});
+  device.start(0, table, 1);
+  auto& desks = *reinterpret_cast<Desks*>(node.region.device_owner().desks.load());
+  desks.busy_until_ns = real_clock().now_ns() + 1'000'000'000'000;
+  CHECK(link->busy());
+  for (int look = 0; look < 4; ++look) device.advance(host.alarm_ns);
+  CHECK_FALSE(device.stopped(0));
+  desks.busy_until_ns = real_clock().now_ns();
+  CHECK_FALSE(link->busy());
+  for (int look = 0; look < 2; ++look) device.advance(host.alarm_ns);
+  CHECK(device.stopped(0));
+  while (!node.cuda.stalled()) std::this_thread::yield();
+  node.cuda.resume();
+}
+
+TEST_CASE("device owner: who gives it up has the launcher kill it first, and waits for that") {
+  Node node;
+  node.work();
+  DeviceOwnerRecord& record = node.region.device_owner();
+  record.wanted = DeviceOwnerRecord::Wish::start;
+  record.call_fd = ::eventfd(0, EFD_NONBLOCK);
+  OwnerLink link(node.region, 0);
+  OwnerLink other(node.region, 1);
+  link.give_up("it does not answer");
+  link.give_up("it does not answer");
+  CHECK_FALSE(link.gone());
+  CHECK(record.wanted == DeviceOwnerRecord::Wish::kill);
+  std::uint64_t calls = 0;
+  CHECK(::read(record.call_fd, &calls, sizeof calls) == sizeof calls);
+  CHECK(calls == 1);
+  copy_text(record.reason, "it was killed");
+  record.state = State::ended;
+  CHECK(link.gone());
+  link.give_up("it does not answer");
+  CHECK(link.why_gone() == "it was killed");
+  CHECK(other.gone());
+  ::close(record.call_fd);
+  record.call_fd = -1;
 }
 
 TEST_CASE("device owner: more requests than a ring holds wait at their rank, in order") {

@@ -2,10 +2,11 @@
 // either end, on the stand-in; of layouts, too. `--messages`: GPUs of peers are reached by messages only. `--failing`:
 // a copy ends the device's context. `--refusing`: one rank has no room on its GPU. `--two`: each rank has two GPUs;
 // `--two-apart`: which do not reach each other. `--owner-dies`, `--rank-dies`: a process of a shared address space is
-// killed; `--owner-fails`: one ends badly. Exit status 0 when all checks of all ranks hold.
+// killed; `--owner-stops`: stopped; `--owner-fails`: one ends badly. Exit status 0 when all checks of all ranks hold.
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <string_view>
@@ -218,6 +219,23 @@ Task<> owner_dies(Rank& self, Gpu& gpu) {
   if (self.id() == 0) fmt::print("ok\n");
 }
 
+/// `pvas`: the same, and the owner is killed: it could go on to read what ranks have taken back meanwhile.
+Task<> owner_stops(Rank& self, Gpu& gpu) {
+  const DeviceSlab<std::byte> there = gpu.allocate<std::byte>(100'000);
+  const auto all = co_await self.world().gather_all(there.remote());
+  const Remote<std::byte> peer = all[(self.id() + 1) % self.size()];
+  co_await self.put(there.local(), peer);
+  co_await self.world().barrier();
+  const pid_t owner = test::FakeSpace::of_this_process().owner();
+  if (self.id() == 0) ::kill(owner, SIGSTOP);
+  const auto between = [&]() -> Task<> {
+    for (;;) co_await self.put(there.local(), peer);
+  };
+  co_await refused(Errc::device_failed, between, "a put ends though nobody answers");
+  require(::kill(owner, 0) != 0 && errno == ESRCH, "the owner is no more");
+  if (self.id() == 0) fmt::print("ok\n");
+}
+
 /// `pvas`, `--survive`: the last rank dies amid its copies, also of those to a peer's GPU; the others go on.
 Task<> rank_dies(Rank& self, Gpu& gpu) {
   const DeviceSlab<std::byte> there = gpu.allocate<std::byte>(300'000);
@@ -286,6 +304,8 @@ Task<> app(Rank& self) {
   GpuOptions options;
   options.segment_bytes = 1 << 20;
   options.direct = mode != "--messages";
+  // So that a rank has patience for little more than the fixed part.
+  if (mode == "--owner-stops") options.copies.device.stuck_after_ns = 100'000'000;
   if (mode == "--refusing") co_return co_await refusals(self, options);
   Gpu& gpu = *co_await Gpu::open(self, driver(), options);
   int seen = 0;
@@ -293,6 +313,7 @@ Task<> app(Rank& self) {
           "in one address space the driver serves nobody but the owner");
   if (mode == "--failing") co_return co_await failures(self, gpu);
   if (mode == "--owner-dies") co_return co_await owner_dies(self, gpu);
+  if (mode == "--owner-stops") co_return co_await owner_stops(self, gpu);
   if (mode == "--rank-dies") co_return co_await rank_dies(self, gpu);
   if (mode == "--two" || mode == "--two-apart") co_await two_gpus(self, gpu, options);
   Memory memory(self, gpu);

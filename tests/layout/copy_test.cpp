@@ -97,6 +97,38 @@ TEST_CASE("copies: lists whose blocks are spread over more than a cache") {
       }
 }
 
+TEST_CASE("copies: rows of short blocks that go to many lines") {
+  std::mt19937_64 random(4);
+  struct Shape {
+    std::int64_t count, rows;
+  };
+  for (const auto [count, rows] : {Shape{31, 40}, {32, 32}, {32, 33}, {33, 40}, {65, 26}, {1500, 1}, {300, 5}})
+    for (const std::int64_t bytes : {1, 3, 12, 16, 100, 128})
+      for (const std::int64_t apart : {40, 64, 128, -128, 300, 512, 520})
+        for (const std::int64_t gap : {0, 72, -9}) {
+          if (std::abs(apart) < bytes) continue;
+          CAPTURE(count);
+          CAPTURE(bytes);
+          CAPTURE(apart);
+          const std::int64_t row = count * apart + (apart > 0 ? std::max<std::int64_t>(gap, 0) : gap);
+          const Layout rows_apart = Layout::bytes(bytes).hvector(count, 1, apart).hvector(rows, 1, row);
+          const auto half = static_cast<std::size_t>((rows + 1) * std::abs(row) + 1024);
+          std::vector<std::byte> packed(rows_apart.size());
+          for (std::byte& byte : packed) byte = static_cast<std::byte>(random() | 1);
+          std::vector<std::byte> memory(2 * half);
+          const std::uint64_t skipped = packed.size() > 5000 ? 5 : 0;
+          REQUIRE(unpack(std::span(packed).subspan(skipped), skipped, {memory.data() + half, rows_apart}) ==
+                  packed.size() - skipped);
+          std::vector<std::byte> expected(memory.size());
+          std::uint64_t at = 0;
+          for (std::int64_t i = 0; i < rows * count; ++i)
+            for (std::int64_t j = 0; j < bytes; ++j, ++at)
+              if (at >= skipped)
+                expected[half + static_cast<std::size_t>(i / count * row + i % count * apart + j)] = packed[at];
+          REQUIRE(memory == expected);
+        }
+}
+
 TEST_CASE("copies: from a position on, as much as there is room for") {
   const std::vector<double> source = numbers<double>(100);
   const Layout layout = kDouble.vector(10, 2, 5);

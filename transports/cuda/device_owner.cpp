@@ -37,6 +37,36 @@ Desk* map_desks(std::size_t count) {
   return static_cast<Desk*>(memory);
 }
 
+/// What the driver may take for any call, and for a byte that it is to pin or to set up: 500 MB/s.
+constexpr std::uint64_t kCallNs = 60'000'000'000;
+constexpr std::uint64_t kByteNs = 2;
+
+/// Of requests that take the driver long.
+std::uint64_t bytes_of(const Request& request) noexcept {
+  switch (request.kind) {
+    case Kind::allocate:
+    case Kind::allocate_pinned:
+    case Kind::register_host:
+      return std::min(request.count, std::uint64_t{1} << 48);
+    default:
+      return 0;
+  }
+}
+
+/// Tells ranks while it lives that they are to wait.
+class Busy {
+ public:
+  Busy(Desks& desks, std::uint64_t bytes) noexcept : desks_(desks) {
+    desks_.busy_until_ns.store(real_clock().now_ns() + kCallNs + bytes * kByteNs, std::memory_order_relaxed);
+  }
+  ~Busy() { desks_.busy_until_ns.store(0, std::memory_order_relaxed); }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  Desks& desks_;
+};
+
 bool is_ours(const std::error_code& code) noexcept {
   return code.category() == make_error_code(Errc::bad_input).category();
 }
@@ -235,6 +265,7 @@ bool DeviceOwner::works() const noexcept {
 /// Gives back what has waited for it, when nothing works.
 bool DeviceOwner::end_retired() noexcept {
   if ((retired_.empty() && returned_.empty()) || works()) return false;
+  const Busy busy(offered_, 0);
   note_hanging();
   if (hangs_)
     for (const Retired& each : retired_) each.device->abandon();
@@ -274,6 +305,7 @@ void DeviceOwner::tell(std::uint64_t place, unsigned channel, std::uint64_t sequ
 void DeviceOwner::answer(std::uint64_t place, const Request& request) noexcept {
   Answer& answer = desks_[place].answer;
   answer.text[0] = '\0';
+  const Busy busy(offered_, bytes_of(request));
   try {
     answer.status = carry_out_call(place, request, answer.value);
     if (answer.status != kSuccess) {

@@ -213,7 +213,7 @@ void OwnedDevice::advance(std::uint64_t now_ns) noexcept {
     Channel& channel = channels_[i];
     if (!channel.works || now_ns < channel.doubt_ns) continue;
     channel.doubt_ns = now_ns + kSecondLookNs;
-    if (!std::exchange(channel.doubted, true)) continue;
+    if (link_->busy() || !std::exchange(channel.doubted, true)) continue;
     link_->give_up("the process that owns the GPUs of this node does not answer: is it stopped?");
     settle(i);
   }

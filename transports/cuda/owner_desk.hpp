@@ -133,6 +133,9 @@ struct Desks {
   Desk* desk;
   /// A bit per desk that has requests; set after them, and before the owner's doorbell.
   std::atomic<std::uint64_t>* calling;
+  /// By the owner: until then, by the machine's clock, the driver may take for the call under way; 0: none is. Nobody
+  /// else is answered meanwhile.
+  std::atomic<std::uint64_t> busy_until_ns{0};
 };
 
 }  // namespace coracle::cuda

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "runtime/clock.hpp"
 #include "runtime/cpu_pause.hpp"
@@ -18,8 +19,11 @@ namespace coracle::cuda {
 namespace {
 
 using State = DeviceOwnerRecord::State;
+using Wish = DeviceOwnerRecord::Wish;
 
 constexpr std::uint64_t kPatienceNs = 60'000'000'000;
+/// Then it gets once more so long: this process, or all, may have been stopped.
+constexpr std::uint64_t kSecondLookNs = 2'000'000'000;
 constexpr auto kFirstPause = std::chrono::microseconds(100);
 constexpr auto kLastPause = std::chrono::milliseconds(10);
 /// An answer that takes longer is slept for.
@@ -40,15 +44,19 @@ bool serves(const DeviceOwnerRecord& record) {
                                              record.reason.data()));
 }
 
+/// False: it can't be heard.
+bool call_launcher(const DeviceOwnerRecord& record) noexcept {
+  const std::uint64_t one = 1;
+  return ::write(record.call_fd, &one, sizeof one) == sizeof one;
+}
+
 }  // namespace
 
 Task<> OwnerLink::summon(const JobRegion& region) {
   DeviceOwnerRecord& record = region.device_owner();
-  if (record.wanted.exchange(1, std::memory_order_relaxed) == 0) {
-    const std::uint64_t one = 1;
-    if (::write(record.call_fd, &one, sizeof one) != sizeof one)
-      throw Error(Errc::unsupported, "cuda: the launcher can't be asked for a process that owns the GPUs of this node");
-  }
+  Wish none = Wish::none;
+  if (record.wanted.compare_exchange_strong(none, Wish::start, std::memory_order_relaxed) && !call_launcher(record))
+    throw Error(Errc::unsupported, "cuda: the launcher can't be asked for a process that owns the GPUs of this node");
   const std::uint64_t until = real_clock().now_ns() + kPatienceNs;
   std::chrono::nanoseconds pause = kFirstPause;
   while (!serves(record)) {
@@ -109,7 +117,20 @@ bool OwnerLink::gone() const noexcept {
   return !given_up_.empty() || record_.state.load(std::memory_order_acquire) == State::ended;
 }
 
+bool OwnerLink::busy() const noexcept {
+  // relaxed: a number, and nothing that lies beside it.
+  return real_clock().now_ns() < desks_.busy_until_ns.load(std::memory_order_relaxed);
+}
+
 void OwnerLink::give_up(const char* reason) {
+  if (gone()) return;
+  if (kill_asked_ns_ == 0) {
+    kill_asked_ns_ = real_clock().now_ns();
+    record_.wanted.store(Wish::kill, std::memory_order_relaxed);  // the descriptor orders it
+    if (call_launcher(record_)) return;
+  } else if (real_clock().now_ns() < kill_asked_ns_ + kKillNs) {
+    return;
+  }
   given_up_ = reason;
 }
 
@@ -135,11 +156,17 @@ const Answer& OwnerLink::call(const Request& asked) {
   Request request = asked;
   request.call = ++calls_;
   post(request);
-  const std::uint64_t until = real_clock().now_ns() + kPatienceNs;
+  std::uint64_t until = real_clock().now_ns() + kPatienceNs;
+  bool doubted = false;
   while (!await_answer(calls_)) {
     flush();
-    if (!gone() && real_clock().now_ns() > until)
-      give_up("the process that owns the GPUs of this node has not answered for a minute: is it stopped?");
+    bool silent = kill_asked_ns_ != 0;
+    const std::uint64_t now = real_clock().now_ns();
+    if (now > until && !busy()) {
+      until = now + kSecondLookNs;
+      silent |= std::exchange(doubted, true);
+    }
+    if (silent) give_up("the process that owns the GPUs of this node has not answered for a minute: is it stopped?");
     if (gone()) refuse();
   }
   return desk_.answer;
