@@ -76,7 +76,9 @@ bool DeviceOwnerProcess::ended(pid_t pid, const ExitStatus& status) {
   if (pid != pid_ || !running_) return false;
   running_ = false;
   tell_all(fmt::format("the process that owns the GPUs of this node (pid {}) has ended: {}", pid,
-                       unanswering_ ? "it did not answer its ranks (was it stopped?), and was killed" : status.text()));
+                       unanswering_ && status.signal == SIGKILL
+                           ? "it did not answer its ranks (was it stopped?), and was killed"
+                           : status.text()));
   say("{}; what ranks ask of their GPUs fails from now on", region_.device_owner().reason.data());
   return true;
 }

@@ -199,87 +199,190 @@ TEST_CASE("device owner: when it has died all operations end with an error") {
   node.cuda.resume();
 }
 
-TEST_CASE("device owner: one that does not answer is given up, after a second look") {
+namespace {
+
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+
+/// A rank's device and a table there, without an event loop.
+struct DeviceOfRank {
+  explicit DeviceOfRank(Node& node)
+      : link(std::make_shared<OwnerLink>(node.region, 0)),
+        api(*link),
+        device(link, api, host, {}),
+        source(allocate_pinned(api, 4096)),
+        target(allocate_on(api, 0, 4096)) {
+    const Descriptor piece{source.data(), target.data(), 4096};
+    table = device.load({&piece, 1});
+    await_owner();
+  }
+  /// Until the owner has done all that it has been asked.
+  void await_owner() const {
+    Request nothing;
+    nothing.kind = Request::Kind::sign;
+    const std::uint64_t asked = link->post(nothing);
+    while (link->taken() < asked) std::this_thread::yield();
+  }
+
+  CountingHost host;
+  std::shared_ptr<OwnerLink> link;
+  OwnedApi api;
+  OwnedDevice device;
+  PinnedMemory source;
+  DeviceMemory target;
+  tca::TableId table;
+};
+
+/// The driver keeps the owner at a call of rank 1's until release().
+struct HeldOwner {
+  explicit HeldOwner(Node& at) : node(at) {
+    node.machine.holds = true;
+    other = std::thread([&at] {
+      OwnerLink link(at.region, 1);
+      OwnedApi api(link);
+      const DeviceMemory memory = allocate_on(api, 0, 4096);
+    });
+    while (!node.machine.held) std::this_thread::yield();
+  }
+  ~HeldOwner() { release(); }
+  void release() {
+    node.machine.holds = false;
+    if (other.joinable()) other.join();
+  }
+  /// The driver takes longer than the owner has said, or the owner is stopped there.
+  void forget() const { reinterpret_cast<Desks*>(node.region.device_owner().desks.load())->busy_until_ns = 0; }
+
+  Node& node;
+  std::thread other;
+};
+
+}  // namespace
+
+TEST_CASE("device owner: one that gives no sign of life is given up") {
   Node node;
   node.work();
-  CountingHost host;
-  const auto link = std::make_shared<OwnerLink>(node.region, 0);
-  OwnedApi api(*link);
-  CudaOptions options;
-  options.stuck_after_ns = 1'000'000'000'000;  // the owner has patience with its stream
-  OwnedDevice device(link, api, host, options);
-  const PinnedMemory source = allocate_pinned(api, 4096);
-  const DeviceMemory target = allocate_on(api, 0, 4096);
-  const Descriptor piece{source.data(), target.data(), 4096};
-  const tca::TableId table = device.load({&piece, 1});
-  node.machine.set({.stalls = 1});
-  device.start(0, table, 1);
-  CHECK(host.alarm_ns > host.now_ns() + options.stuck_after_ns);
-  device.advance(host.alarm_ns - 1);
-  CHECK_FALSE(device.stopped(0));
-  device.advance(host.alarm_ns);  // this process may have been stopped
-  CHECK_FALSE(device.stopped(0));
-  device.advance(host.alarm_ns);
+  DeviceOfRank rank(node);
+  HeldOwner held(node);
+  held.forget();
+  OwnedDevice& device = rank.device;
+  device.start(0, rank.table, 1);
+  std::uint64_t now = rank.host.alarm_ns;
+  device.advance(now - 1);
+  CHECK_FALSE(rank.link->gone());
+  for (int second = 0; second < 10; ++second, now += kSecondNs) {
+    device.advance(now);
+    CHECK(rank.host.alarm_ns == now + kSecondNs);
+    CHECK_FALSE(device.stopped(0));
+  }
+  device.advance(now);
   CHECK(device.stopped(0));
   CHECK(device.completed(0) == 1);
   CHECK(says(device.failure(0), "does not answer"));
-  device.start(0, table, 2);
+  device.start(0, rank.table, 2);
   CHECK(device.completed(0) == 2);
   CHECK(says(device.failure(0), "does not answer"));
-  while (!node.cuda.stalled()) std::this_thread::yield();
-  node.cuda.resume();
 }
 
-TEST_CASE("device owner: one that the driver keeps busy is not given up before that may be over") {
+TEST_CASE("device owner: one that lives is not given up, however long a table takes") {
   Node node;
   node.work();
-  CountingHost host;
-  const auto link = std::make_shared<OwnerLink>(node.region, 0);
-  OwnedApi api(*link);
-  OwnedDevice device(link, api, host, {});
-  CHECK_FALSE(link->busy());
-  const PinnedMemory source = allocate_pinned(api, 4096);
-  const DeviceMemory target = allocate_on(api, 0, 4096);
-  const Descriptor piece{source.data(), target.data(), 4096};
-  const tca::TableId table = device.load({&piece, 1});
+  DeviceOfRank rank(node);
   node.machine.set({.stalls = 1});
-  device.start(0, table, 1);
-  auto& desks = *reinterpret_cast<Desks*>(node.region.device_owner().desks.load());
-  desks.busy_until_ns = real_clock().now_ns() + 1'000'000'000'000;
-  CHECK(link->busy());
-  for (int look = 0; look < 4; ++look) device.advance(host.alarm_ns);
-  CHECK_FALSE(device.stopped(0));
-  desks.busy_until_ns = real_clock().now_ns();
-  CHECK_FALSE(link->busy());
-  for (int look = 0; look < 2; ++look) device.advance(host.alarm_ns);
-  CHECK(device.stopped(0));
+  rank.device.start(0, rank.table, 1);
   while (!node.cuda.stalled()) std::this_thread::yield();
+  for (int second = 0; second < 100; ++second) {
+    rank.device.advance(rank.host.alarm_ns);
+    rank.await_owner();
+    REQUIRE_FALSE(rank.device.stopped(0));
+  }
   node.cuda.resume();
+  while (!rank.device.stopped(0)) std::this_thread::yield();
+  CHECK(rank.device.failure(0) == "");
+}
+
+TEST_CASE("device owner: one that the driver keeps busy is given up only when that should be over") {
+  Node node;
+  node.work();
+  DeviceOfRank rank(node);
+  CHECK_FALSE(rank.link->busy(real_clock().now_ns()));
+  HeldOwner held(node);
+  const std::uint64_t begin = real_clock().now_ns();
+  CHECK(rank.link->busy(begin + 30 * kSecondNs));
+  CHECK_FALSE(rank.link->busy(begin + 100 * kSecondNs));
+  rank.device.start(0, rank.table, 1);
+  for (std::uint64_t second = 5; second < 50; ++second) rank.device.advance(begin + second * kSecondNs);
+  CHECK_FALSE(rank.device.stopped(0));
+  SUBCASE("it is over") {
+    held.release();
+    rank.await_owner();
+    while (!rank.device.stopped(0)) std::this_thread::yield();
+    CHECK(rank.device.failure(0) == "");
+    // It gives back what could not be while the table worked.
+    const std::uint64_t soon = real_clock().now_ns() + 20 * kSecondNs;
+    while (rank.link->busy(real_clock().now_ns()) && real_clock().now_ns() < soon) std::this_thread::yield();
+    CHECK_FALSE(rank.link->busy(real_clock().now_ns()));
+  }
+  SUBCASE("it is not") {
+    for (std::uint64_t second = 50; second < 80; ++second) rank.device.advance(begin + second * kSecondNs);
+    CHECK(rank.device.stopped(0));
+    CHECK(says(rank.device.failure(0), "does not answer"));
+  }
 }
 
 TEST_CASE("device owner: who gives it up has the launcher kill it first, and waits for that") {
-  Node node;
-  node.work();
+  Node node;  // which does not work
   DeviceOwnerRecord& record = node.region.device_owner();
   record.wanted = DeviceOwnerRecord::Wish::start;
   record.call_fd = ::eventfd(0, EFD_NONBLOCK);
   OwnerLink link(node.region, 0);
-  OwnerLink other(node.region, 1);
-  link.give_up("it does not answer");
-  link.give_up("it does not answer");
-  CHECK_FALSE(link.gone());
+  std::uint64_t now = real_clock().now_ns();
+  for (int second = 0; second < 10; ++second, now += kSecondNs) link.doubt(now);
+  CHECK(record.wanted == DeviceOwnerRecord::Wish::start);
+  for (int second = 0; second < 3; ++second, now += kSecondNs) link.doubt(now);
   CHECK(record.wanted == DeviceOwnerRecord::Wish::kill);
   std::uint64_t calls = 0;
   CHECK(::read(record.call_fd, &calls, sizeof calls) == sizeof calls);
   CHECK(calls == 1);
-  copy_text(record.reason, "it was killed");
-  record.state = State::ended;
-  CHECK(link.gone());
-  link.give_up("it does not answer");
-  CHECK(link.why_gone() == "it was killed");
-  CHECK(other.gone());
+  CHECK_FALSE(link.gone());
+  SUBCASE("it does") {
+    copy_text(record.reason, "it was killed");
+    record.state = State::ended;
+    CHECK(link.gone());
+    CHECK(link.why_gone() == "it was killed");
+  }
+  SUBCASE("it does not") {
+    for (int second = 0; second < 10; ++second, now += kSecondNs) link.doubt(now);
+    CHECK(link.gone());
+    CHECK(says(link.why_gone(), "does not answer"));
+  }
   ::close(record.call_fd);
   record.call_fd = -1;
+}
+
+TEST_CASE("device owner: a call that is not answered ends") {
+  constexpr OwnerPatience kLittle{1'000'000, 1'000'000, 60 * kSecondNs};
+  Node node;  // which does not work
+  DeviceOwnerRecord& record = node.region.device_owner();
+  OwnerLink link(node.region, 0, 0, kLittle);
+  Request request;
+  request.kind = Request::Kind::count_devices;
+  SUBCASE("without a launcher") {
+    CHECK_THROWS_WITH_AS((void)link.call(request),
+                         "cuda: the process that owns the GPUs of this node does not answer: is it stopped?", Error);
+  }
+  SUBCASE("when the launcher has killed the owner") {
+    record.call_fd = ::eventfd(0, 0);
+    std::thread launcher([&record] {
+      std::uint64_t calls = 0;
+      CHECK(::read(record.call_fd, &calls, sizeof calls) == sizeof calls);
+      CHECK(record.wanted == DeviceOwnerRecord::Wish::kill);
+      copy_text(record.reason, "it was killed");
+      record.state = State::ended;
+    });
+    CHECK_THROWS_WITH_AS((void)link.call(request), "cuda: it was killed", Error);
+    launcher.join();
+    ::close(record.call_fd);
+    record.call_fd = -1;
+  }
 }
 
 TEST_CASE("device owner: more requests than a ring holds wait at their rank, in order") {

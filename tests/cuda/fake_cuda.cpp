@@ -239,6 +239,7 @@ Status FakeCuda::unmap(void* base, Kind kind) {
 }
 
 Status FakeCuda::allocate(void*& memory, std::size_t bytes) noexcept {
+  machine_.hold_if_asked();
   const std::lock_guard lock(mutex_);
   if (const Status status = enter("allocate"); status != kSuccess) return status;
   if (FakeSpace::take(FakeSpace::of_this_process().refused_allocations)) return kOutOfMemory;

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <thread>
 
 #include "runtime/thread_sanitizer.hpp"
 
@@ -43,6 +44,13 @@ bool FakeSpace::take(std::atomic<unsigned>& count) noexcept {
 
 FakeMachine::~FakeMachine() {
   for (const auto& [name, lent] : lent_) ::close(lent.fd);
+}
+
+void FakeMachine::hold_if_asked() noexcept {
+  while (holds) {
+    held = true;
+    std::this_thread::yield();
+  }
 }
 
 int FakeMachine::take_memory(std::size_t device, std::size_t bytes) {

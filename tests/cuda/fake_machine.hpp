@@ -88,6 +88,11 @@ class FakeMachine {
   std::uint64_t lend(const Lent& lent);
   Lent find(std::uint64_t name);
 
+  /// While it is set allocations on devices do not return.
+  std::atomic<bool> holds{false};
+  std::atomic<bool> held{false};  ///< One has come.
+  void hold_if_asked() noexcept;
+
   /// Under the mutex.
   FakeFaults faults;
   std::mutex mutex;

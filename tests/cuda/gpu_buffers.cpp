@@ -304,8 +304,6 @@ Task<> app(Rank& self) {
   GpuOptions options;
   options.segment_bytes = 1 << 20;
   options.direct = mode != "--messages";
-  // So that a rank has patience for little more than the fixed part.
-  if (mode == "--owner-stops") options.copies.device.stuck_after_ns = 100'000'000;
   if (mode == "--refusing") co_return co_await refusals(self, options);
   Gpu& gpu = *co_await Gpu::open(self, driver(), options);
   int seen = 0;

@@ -149,6 +149,17 @@ bool CudaDevice::hangs() const noexcept {
                      [](const Channel& channel) { return channel.state == State::stuck; });
 }
 
+std::uint64_t CudaDevice::patience_ns() const noexcept {
+  std::uint64_t most = 0;
+  for (const Channel& channel : channels_)
+    if (works(channel)) most = std::max(most, patience_with(channel));
+  return most;
+}
+
+std::uint64_t CudaDevice::patience_with(const Channel& channel) const noexcept {
+  return std::max(options_.stuck_after_ns, kPatience * channel.expected_ns);
+}
+
 bool CudaDevice::reaches_device(int device) const noexcept {
   return device == options_.device || (device >= 0 && peers_[static_cast<std::size_t>(device)]);
 }
@@ -398,8 +409,7 @@ void CudaDevice::ask(Channel& channel, std::uint64_t now_ns) noexcept {
     return finish(channel, now_ns - channel.started_ns);
   }
   if (status != kNotReady) return lose(status);
-  const std::uint64_t patience = std::max(options_.stuck_after_ns, kPatience * channel.expected_ns);
-  if (channel.state != State::stuck && now_ns - channel.started_ns >= patience) {
+  if (channel.state != State::stuck && now_ns - channel.started_ns >= patience_with(channel)) {
     give_up_stuck(channel, now_ns);
     host_.ring();
   }

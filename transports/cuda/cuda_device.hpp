@@ -97,6 +97,8 @@ class CudaDevice final : public StreamDevice {
   bool reaches_device(int device) const noexcept;
   /// Whether a channel was given up whose stream still works.
   bool hangs() const noexcept;
+  /// How long it waits for what works now, at most, before it gives that up.
+  std::uint64_t patience_ns() const noexcept;
   const DeviceInfo& info() const noexcept { return info_; }
   const CudaOptions& options() const noexcept { return options_; }
   const CudaStatistics& statistics() const noexcept { return statistics_; }
@@ -158,6 +160,7 @@ class CudaDevice final : public StreamDevice {
   bool rests(const Channel& channel) const noexcept;
   void settle(Channel& channel) const noexcept;
   void finish(Channel& channel, std::uint64_t elapsed_ns) const noexcept;
+  std::uint64_t patience_with(const Channel& channel) const noexcept;
   void give_up(Channel& channel, Status error, State state) noexcept;
   void give_up_stuck(Channel& channel, std::uint64_t now_ns) noexcept;
   void lose(Status error) noexcept;

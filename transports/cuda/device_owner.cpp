@@ -56,8 +56,8 @@ std::uint64_t bytes_of(const Request& request) noexcept {
 /// Tells ranks while it lives that they are to wait.
 class Busy {
  public:
-  Busy(Desks& desks, std::uint64_t bytes) noexcept : desks_(desks) {
-    desks_.busy_until_ns.store(real_clock().now_ns() + kCallNs + bytes * kByteNs, std::memory_order_relaxed);
+  Busy(Desks& desks, std::uint64_t ns) noexcept : desks_(desks) {
+    desks_.busy_until_ns.store(real_clock().now_ns() + ns, std::memory_order_relaxed);
   }
   ~Busy() { desks_.busy_until_ns.store(0, std::memory_order_relaxed); }
   Busy(const Busy&) = delete;
@@ -165,7 +165,9 @@ bool DeviceOwner::serve(std::uint64_t place) noexcept {
 
 /// A rank that has gone astray must not take the others' owner with it: what makes no sense is left undone.
 void DeviceOwner::carry_out(std::uint64_t place, const Request& request) noexcept {
+  if (request.kind >= Kind::count_devices) return answer(place, request);
   Seat& seat = seats_[place];
+  const Busy busy(offered_, kCallNs);
   switch (request.kind) {
     case Kind::load:
       return load(seat, request);
@@ -178,7 +180,7 @@ void DeviceOwner::carry_out(std::uint64_t place, const Request& request) noexcep
         seat.device->abort(request.channel);
       return;
     default:
-      return answer(place, request);
+      return;  // a sign of life
   }
 }
 
@@ -262,10 +264,17 @@ bool DeviceOwner::works() const noexcept {
   });
 }
 
+/// How long a call may take that has to do with so many bytes: the driver may wait for all that works.
+std::uint64_t DeviceOwner::driver_ns(std::uint64_t bytes) const noexcept {
+  std::uint64_t works_ns = 0;
+  for (const std::uint64_t place : open_) works_ns = std::max(works_ns, seats_[place].device->patience_ns());
+  return kCallNs + bytes * kByteNs + works_ns;
+}
+
 /// Gives back what has waited for it, when nothing works.
 bool DeviceOwner::end_retired() noexcept {
   if ((retired_.empty() && returned_.empty()) || works()) return false;
-  const Busy busy(offered_, 0);
+  const Busy busy(offered_, driver_ns(0));
   note_hanging();
   if (hangs_)
     for (const Retired& each : retired_) each.device->abandon();
@@ -290,6 +299,7 @@ bool DeviceOwner::close_of_lost() noexcept {
   };
   const auto found = std::find_if(open_.begin(), open_.end(), is_over);
   if (found == open_.end()) return false;
+  const Busy busy(offered_, driver_ns(0));
   close_device(seats_[*found]);
   return true;
 }
@@ -305,8 +315,8 @@ void DeviceOwner::tell(std::uint64_t place, unsigned channel, std::uint64_t sequ
 void DeviceOwner::answer(std::uint64_t place, const Request& request) noexcept {
   Answer& answer = desks_[place].answer;
   answer.text[0] = '\0';
-  const Busy busy(offered_, bytes_of(request));
   try {
+    const Busy busy(offered_, driver_ns(bytes_of(request)));  // no more when the answer is there
     answer.status = carry_out_call(place, request, answer.value);
     if (answer.status != kSuccess) {
       copy_text(answer.name, api_.error_name(answer.status));

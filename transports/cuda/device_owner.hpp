@@ -65,6 +65,7 @@ class DeviceOwner final : private Poller {
   bool publish(std::uint64_t place) noexcept;
   bool close_of_lost() noexcept;
   bool works() const noexcept;
+  std::uint64_t driver_ns(std::uint64_t bytes) const noexcept;
   bool end_retired() noexcept;
   void tell(std::uint64_t place, unsigned channel, std::uint64_t sequence, const std::string& failure) noexcept;
   RankBlock& rank_of(std::uint64_t place) const noexcept;

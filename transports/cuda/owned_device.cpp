@@ -11,11 +11,9 @@
 namespace coracle::cuda {
 namespace {
 
-/// The owner gives up a table itself; one of which it says nothing for so long after that is not asked after any more.
-constexpr std::uint64_t kOwnersPatience = 100;
-constexpr std::uint64_t kMarginNs = 5'000'000'000;
-/// Then it gets once more so long: this process, or all, may have been stopped.
-constexpr std::uint64_t kSecondLookNs = 2'000'000'000;
+/// The owner gives up a table itself, when it takes too long; so all that is to be seen to is whether the owner lives.
+constexpr std::uint64_t kDoubtNs = 5'000'000'000;
+constexpr std::uint64_t kNextDoubtNs = 1'000'000'000;
 
 std::error_code code_of(const Answer& answer) noexcept {
   if (answer.errc != 0) return static_cast<Errc>(answer.errc);
@@ -145,8 +143,7 @@ void OwnedDevice::start(unsigned index, tca::TableId id, std::uint64_t sequence)
       table.measured_ns != 0
           ? table.measured_ns
           : options_.start_ns + static_cast<std::uint64_t>(static_cast<double>(table.bytes) / options_.bytes_per_ns);
-  channel.doubt_ns =
-      channel.started_ns + kMarginNs + std::max(options_.stuck_after_ns, kOwnersPatience * channel.expected_ns);
+  channel.doubt_ns = channel.started_ns + kDoubtNs;
   if (link_->gone()) return settle(index);
   std::byte* place = table.parameters;
   for (const Launch& launch : table.launches) {
@@ -212,9 +209,8 @@ void OwnedDevice::advance(std::uint64_t now_ns) noexcept {
     settle(i);
     Channel& channel = channels_[i];
     if (!channel.works || now_ns < channel.doubt_ns) continue;
-    channel.doubt_ns = now_ns + kSecondLookNs;
-    if (link_->busy() || !std::exchange(channel.doubted, true)) continue;
-    link_->give_up("the process that owns the GPUs of this node does not answer: is it stopped?");
+    channel.doubt_ns = now_ns + kNextDoubtNs;
+    link_->doubt(now_ns);
     settle(i);
   }
   set_alarm();

@@ -57,14 +57,13 @@ class OwnedDevice final : public StreamDevice {
   struct Channel {
     bool works = false;
     bool lost = false;  // the owner was gone before the last table's end
-    bool doubted = false;
     std::uint32_t table = 0;
     std::uint64_t sequence = 0;
     std::uint64_t before = 0;
     std::uint64_t started_ns = 0;
     std::uint64_t expected_ns = 0;
     std::uint64_t elapsed_ns = 0;
-    std::uint64_t doubt_ns = 0;  // when the owner should have told long ago
+    std::uint64_t doubt_ns = 0;  // when the owner is asked whether it lives
   };
 
   const Answer& ask(const Request& request);

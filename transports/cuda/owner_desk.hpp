@@ -31,6 +31,7 @@ struct alignas(64) Request {
     unload,  ///< table
     start,   ///< channel, table, sequence: the channel's word tells the end.
     abort,   ///< channel
+    sign,    ///< Does nothing: that it is taken says that the owner lives.
     // Answered; one at a time.
     count_devices,
     open_device,      ///< address: of the CudaOptions. At most one per desk.
@@ -133,8 +134,8 @@ struct Desks {
   Desk* desk;
   /// A bit per desk that has requests; set after them, and before the owner's doorbell.
   std::atomic<std::uint64_t>* calling;
-  /// By the owner: until then, by the machine's clock, the driver may take for the call under way; 0: none is. Nobody
-  /// else is answered meanwhile.
+  /// By the owner: until then, by the machine's clock, the driver may take for the request under way; 0: none is.
+  /// Nobody else's is taken meanwhile.
   std::atomic<std::uint64_t> busy_until_ns{0};
 };
 

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <utility>
 
 #include "runtime/clock.hpp"
 #include "runtime/cpu_pause.hpp"
@@ -21,9 +20,7 @@ namespace {
 using State = DeviceOwnerRecord::State;
 using Wish = DeviceOwnerRecord::Wish;
 
-constexpr std::uint64_t kPatienceNs = 60'000'000'000;
-/// Then it gets once more so long: this process, or all, may have been stopped.
-constexpr std::uint64_t kSecondLookNs = 2'000'000'000;
+constexpr std::uint64_t kStartNs = 60'000'000'000;
 constexpr auto kFirstPause = std::chrono::microseconds(100);
 constexpr auto kLastPause = std::chrono::milliseconds(10);
 /// An answer that takes longer is slept for.
@@ -57,7 +54,7 @@ Task<> OwnerLink::summon(const JobRegion& region) {
   Wish none = Wish::none;
   if (record.wanted.compare_exchange_strong(none, Wish::start, std::memory_order_relaxed) && !call_launcher(record))
     throw Error(Errc::unsupported, "cuda: the launcher can't be asked for a process that owns the GPUs of this node");
-  const std::uint64_t until = real_clock().now_ns() + kPatienceNs;
+  const std::uint64_t until = real_clock().now_ns() + kStartNs;
   std::chrono::nanoseconds pause = kFirstPause;
   while (!serves(record)) {
     if (real_clock().now_ns() > until)
@@ -69,14 +66,15 @@ Task<> OwnerLink::summon(const JobRegion& region) {
   }
 }
 
-OwnerLink::OwnerLink(const JobRegion& region, std::uint32_t rank, unsigned number)
+OwnerLink::OwnerLink(const JobRegion& region, std::uint32_t rank, unsigned number, const OwnerPatience& patience)
     : record_(region.device_owner()),
       desks_(desks_of(record_)),
       place_((rank - region.first_rank()) * Desks::kOfRank + number),
       desk_(desks_.desk[place_]),
       // Of what the rank has asked before, by a link that is no more.
       posted_(desk_.requests.taken()),
-      calls_(desk_.answer.call.load(std::memory_order_relaxed)) {}
+      calls_(desk_.answer.call.load(std::memory_order_relaxed)),
+      patience_(patience) {}
 
 void OwnerLink::ring_owner() noexcept {
   // seq_cst: pairs with the owner's exchange, and with its doorbell's announcement (see Doorbell).
@@ -117,21 +115,30 @@ bool OwnerLink::gone() const noexcept {
   return !given_up_.empty() || record_.state.load(std::memory_order_acquire) == State::ended;
 }
 
-bool OwnerLink::busy() const noexcept {
+bool OwnerLink::busy(std::uint64_t now_ns) const noexcept {
   // relaxed: a number, and nothing that lies beside it.
-  return real_clock().now_ns() < desks_.busy_until_ns.load(std::memory_order_relaxed);
+  return now_ns < desks_.busy_until_ns.load(std::memory_order_relaxed);
 }
 
-void OwnerLink::give_up(const char* reason) {
+void OwnerLink::doubt(std::uint64_t now_ns) {
+  constexpr const char* kSilent = "the process that owns the GPUs of this node does not answer: is it stopped?";
   if (gone()) return;
-  if (kill_asked_ns_ == 0) {
-    kill_asked_ns_ = real_clock().now_ns();
-    record_.wanted.store(Wish::kill, std::memory_order_relaxed);  // the descriptor orders it
-    if (call_launcher(record_)) return;
-  } else if (real_clock().now_ns() < kill_asked_ns_ + kKillNs) {
+  if (kill_asked_ns_ != 0) {
+    if (now_ns >= kill_asked_ns_ + patience_.kill_ns) given_up_ = kSilent;
     return;
   }
-  given_up_ = reason;
+  if (sign_ == 0 || desk_.requests.taken() >= sign_) {
+    Request request;
+    request.kind = Request::Kind::sign;
+    sign_ = post(request);
+    sign_until_ns_ = now_ns + patience_.sign_ns;
+    return;
+  }
+  if (busy(now_ns)) sign_until_ns_ = now_ns + patience_.sign_ns;
+  if (now_ns < sign_until_ns_) return;
+  kill_asked_ns_ = now_ns;
+  record_.wanted.store(Wish::kill, std::memory_order_relaxed);  // the descriptor orders it
+  if (!call_launcher(record_)) given_up_ = kSilent;
 }
 
 std::string OwnerLink::why_gone() const {
@@ -156,17 +163,11 @@ const Answer& OwnerLink::call(const Request& asked) {
   Request request = asked;
   request.call = ++calls_;
   post(request);
-  std::uint64_t until = real_clock().now_ns() + kPatienceNs;
-  bool doubted = false;
+  const std::uint64_t patient_until = real_clock().now_ns() + patience_.answer_ns;
   while (!await_answer(calls_)) {
     flush();
-    bool silent = kill_asked_ns_ != 0;
     const std::uint64_t now = real_clock().now_ns();
-    if (now > until && !busy()) {
-      until = now + kSecondLookNs;
-      silent |= std::exchange(doubted, true);
-    }
-    if (silent) give_up("the process that owns the GPUs of this node has not answered for a minute: is it stopped?");
+    if (now > patient_until || kill_asked_ns_ != 0) doubt(now);
     if (gone()) refuse();
   }
   return desk_.answer;

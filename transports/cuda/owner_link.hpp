@@ -10,17 +10,21 @@
 
 namespace coracle::cuda {
 
+/// How long a rank waits for an owner that says nothing.
+struct OwnerPatience {
+  std::uint64_t answer_ns = 60'000'000'000;  ///< In a call, before the owner is doubted.
+  std::uint64_t sign_ns = 10'000'000'000;    ///< For the sign of life that it is asked for then.
+  std::uint64_t kill_ns = 10'000'000'000;    ///< For the launcher that is to kill it: far more than that takes.
+};
+
 /// Rank's thread only.
 class OwnerLink {
  public:
-  /// Far more than the launcher takes.
-  static constexpr std::uint64_t kKillNs = 10'000'000'000;
-
   /// Ends when the owner serves: the first who asks has the launcher start it. Throws Error (unsupported) where there
   /// is none, or it does not come within a minute.
   static Task<> summon(const JobRegion& region);
   /// After summon(). The region must outlive it. `number`: of the rank's desks, see Desks.
-  OwnerLink(const JobRegion& region, std::uint32_t rank, unsigned number = 0);
+  OwnerLink(const JobRegion& region, std::uint32_t rank, unsigned number = 0, const OwnerPatience& patience = {});
   OwnerLink(const OwnerLink&) = delete;
   OwnerLink& operator=(const OwnerLink&) = delete;
 
@@ -31,18 +35,18 @@ class OwnerLink {
   /// How many requests the owner has dealt with; all, when it is gone.
   std::uint64_t taken() const noexcept;
   /// Waits for the answer, which holds until the next call: milliseconds, or as long as the driver takes. Throws Error
-  /// (device_failed) when the owner is gone; one that has not answered for a minute, though it is not busy, is given
-  /// up.
+  /// (device_failed) when the owner is gone; one that gives no sign of life is given up, see doubt().
   const Answer& call(const Request& asked);
 
   /// Whether nothing comes from the owner any more.
   bool gone() const noexcept;
   /// Whether the driver may be what keeps it from answering.
-  bool busy() const noexcept;
-  /// It does not answer any more, for all that is known. The launcher is asked to kill it, so that nothing is read that
-  /// the rank takes back; where that does not happen for kKillNs, or nobody is there to do it, this rank takes it for
-  /// gone all the same. To be called until it is.
-  void give_up(const char* reason);
+  bool busy(std::uint64_t now_ns) const noexcept;
+  /// It should have told something long ago: asks it for a sign of life, again and again as it is called. Where none
+  /// comes, though the owner is not busy, the launcher is asked to kill it, so that it reads nothing that the rank
+  /// takes back; and where that does not happen, or nobody is there to do it, this rank takes it for gone all the same.
+  /// To be called every second or more often while that which it should have told is waited for.
+  void doubt(std::uint64_t now_ns);
   std::string why_gone() const;
 
   const ChannelWord& channel(unsigned index) const noexcept { return desk_.channels[index]; }
@@ -58,6 +62,9 @@ class OwnerLink {
   std::deque<Request> waiting_;  // the ring was full
   std::uint64_t posted_ = 0;
   std::uint32_t calls_ = 0;
+  const OwnerPatience patience_;
+  std::uint64_t sign_ = 0;  // the number of the request that is to be taken; 0: none
+  std::uint64_t sign_until_ns_ = 0;
   std::uint64_t kill_asked_ns_ = 0;
   std::string given_up_;
 };
