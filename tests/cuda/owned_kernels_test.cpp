@@ -263,7 +263,10 @@ TEST_CASE("owned kernels: what a rank gives back while another's kernel runs wai
     CHECK(next.end_of_run(next.kernels->load({next.launch()})) == "well");
     CHECK_FALSE(gate.passed);
     gate.held = false;
-    while (node.cuda.counts().modules > before.modules) std::this_thread::yield();
+    // The device of the kernels ends before that of the copies: when the code is unloaded, its streams are still there.
+    while (node.cuda.counts().modules > before.modules || node.cuda.counts().streams > before.streams)
+      std::this_thread::yield();
+    CHECK(node.cuda.counts().modules == before.modules);
     CHECK(node.cuda.counts().streams == before.streams);
     CHECK(next.end_of_run(next.kernels->load({next.launch()})) == "well");
   }
