@@ -7,6 +7,8 @@
 #include <array>
 #include <cstdlib>
 #include <set>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/sanitized.hpp"
@@ -46,7 +48,7 @@ struct Ledger {
   std::uint64_t longest_ns = 0;
   std::string fault;
 
-  void note(bool good, const std::string& what) {
+  void note(bool good, std::string_view what) {
     if (!good && fault.empty()) fault = what;
   }
 };
