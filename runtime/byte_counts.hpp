@@ -19,7 +19,7 @@ constexpr std::size_t byte_count(std::size_t count, std::size_t element_bytes) n
 }
 
 /// Where `bytes` from `offset` on end, in the same way.
-constexpr std::uint64_t end_of(std::uint64_t offset, std::uint64_t bytes) noexcept {
+constexpr std::uint64_t byte_end(std::uint64_t offset, std::uint64_t bytes) noexcept {
   std::uint64_t end = 0;
   return __builtin_add_overflow(offset, bytes, &end) ? std::numeric_limits<std::uint64_t>::max() : end;
 }

@@ -83,7 +83,7 @@ Slab<std::byte> Rank::allocate_raw(std::size_t bytes) {
 std::uint32_t Rank::expose_bytes(void* address, std::size_t bytes) {
   constexpr std::size_t kBytesMax = std::size_t{1} << 56;  // of the largest address spaces
   const auto begin = reinterpret_cast<std::uint64_t>(address);
-  if (bytes > kBytesMax || end_of(begin, bytes) - begin != bytes)
+  if (bytes > kBytesMax || byte_end(begin, bytes) - begin != bytes)
     throw Error(Errc::bad_input, fmt::format("rank {} was to expose {} bytes at {}, more than there can be; see where "
                                              "their number comes from",
                                              id(), bytes, address));

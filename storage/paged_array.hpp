@@ -48,7 +48,7 @@ class PagedArray {
   template <class Body>
   Task<> for_each_block(std::uint64_t first, std::uint64_t count, Body body) {
     const std::uint64_t page_bytes = segment_.page_bytes();
-    const std::uint64_t end = end_of(first, count);
+    const std::uint64_t end = byte_end(first, count);
     if (end > size()) storage::throw_no_such_elements(first, count, size());
     std::uint64_t index = first;
     std::vector<T> crossing;

@@ -73,9 +73,9 @@ TEST_CASE("byte counts: what needs more than 64 bits is more than anything has")
   static_assert(byte_count(kNone - 1, 8) == ~std::size_t{0} - 7);
   static_assert(byte_count(kNone, 8) == ~std::size_t{0});
   static_assert(byte_count(kOne, 8) == ~std::size_t{0});
-  static_assert(end_of(3, 4) == 7);
-  static_assert(end_of(~std::uint64_t{0} - 3, 3) == ~std::uint64_t{0});
-  static_assert(end_of(~std::uint64_t{0} - 3, 8) == ~std::uint64_t{0});
+  static_assert(byte_end(3, 4) == 7);
+  static_assert(byte_end(~std::uint64_t{0} - 3, 3) == ~std::uint64_t{0});
+  static_assert(byte_end(~std::uint64_t{0} - 3, 8) == ~std::uint64_t{0});
   std::array<Word, 2> words{};
   CHECK(byte_span(std::span<const Word>(words)).size() == 16);
   CHECK(writable_byte_span(std::span<Word>(words)).size() == 16);

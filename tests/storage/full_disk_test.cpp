@@ -13,15 +13,20 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "storage/home_files.hpp"
+#include "storage/mapped_segment.hpp"
 #include "tests/storage/fake_disk.hpp"
+#include "tests/storage/mapped_job.hpp"
 #include "tests/storage/temporary_folder.hpp"
 
 using namespace coracle;
 using coracle::test::FakeDisk;
+using coracle::test::Job;
 using coracle::test::TemporaryFolder;
 
 namespace {
@@ -29,29 +34,6 @@ namespace {
 constexpr std::uint64_t kFrames = 32;
 constexpr std::uint64_t kDirtyMax = kFrames / 2;
 constexpr std::uint64_t kMark = kDirtyMax * 3 / 4;  // above, pages are written behind the program's back
-
-struct Job {
-  Job() { connect_transports(self); }
-  static JobShape shape() {
-    JobShape shape;
-    shape.segment_bytes = 32 << 20;
-    shape.inbox_bytes = transport_inbox_bytes(1);
-    return shape;
-  }
-  template <class Body>
-  void run(Body body) {
-    loop.run(body(self, *this));
-    loop.run(end(self));
-  }
-  static Task<> end(Rank& self) {
-    self.service().cancel();
-    co_await join_quietly(self.service());
-  }
-
-  const JobRegion region = JobRegion::create(shape(), JobRegion::Backing::anonymous);
-  EventLoop loop;
-  Rank self{region, 0, loop};
-};
 
 PagedOptions options_in(const std::string& folder, std::uint32_t page_bytes) {
   PagedOptions options;
@@ -115,8 +97,9 @@ Task<std::uint64_t> requests_of_idle_program(FakeDisk& disk) {
   co_return disk.requests() - before;
 }
 
-Task<> flush_fails_in_time(Rank& self, FakeDisk& disk, PagedSegment& segment) {
-  const std::optional<Result<>> flushed = co_await outcome_soon(self, disk, segment.flush());
+/// `task`: a flush or the like.
+Task<> fails_in_time(Rank& self, FakeDisk& disk, Task<> task) {
+  const std::optional<Result<>> flushed = co_await outcome_soon(self, disk, std::move(task));
   REQUIRE(flushed.has_value());
   CHECK(flushed->code() == std::errc::no_space_on_device);
   CHECK(std::string(flushed->error().what()).find("make room there and flush again") != std::string::npos);
@@ -130,7 +113,9 @@ Task<> dirty_pages_and_no_room(Rank& self, FakeDisk& disk, std::uint64_t dirty) 
   co_await put_pages(segment, 0, dirty, 1);
   const std::uint64_t requests = co_await requests_of_idle_program(disk);
   CHECK(requests == 0);
-  for (int round = 0; round < 2; ++round) co_await flush_fails_in_time(self, disk, segment);
+  co_await fails_in_time(self, disk, segment.flush());
+  co_await fails_in_time(self, disk, segment.checkpoint("no room"));
+  co_await fails_in_time(self, disk, segment.flush());
   disk.full = false;
   co_await segment.flush();
   std::uint64_t held = co_await pages_held(segment, dirty, 1);
@@ -166,13 +151,39 @@ Task<> writers_at_the_limit(Rank& self, FakeDisk& disk) {
   co_await again.close();
 }
 
+/// The same by loads and stores.
+Task<> stores_and_no_room(Rank& self, FakeDisk& disk) {
+  const TemporaryFolder folder;
+  const PagedOptions options = options_in(folder.file(""), 4096);
+  PagedSegment segment = co_await PagedSegment::create(self.world(), options);
+  MappedSegment window = co_await MappedSegment::map(self, segment, {.window_bytes = kFrames * 4096});
+  const auto words = window.as<std::uint64_t>();
+  disk.full = true;
+  co_await window.run([words] {
+    for (std::uint64_t page = 0; page < kMark + 2; ++page) words[page * 512] = page + 1;
+  });
+  co_await fails_in_time(self, disk, window.flush());
+  co_await fails_in_time(self, disk, window.flush());
+  disk.full = false;
+  co_await window.flush();
+  co_await window.unmap();
+  co_await segment.close();
+  PagedSegment again = co_await PagedSegment::open(self.world(), options);
+  for (std::uint64_t page = 0; page < kMark + 2; ++page) {
+    std::uint64_t word = 0;
+    co_await again.get(page * 4096, std::as_writable_bytes(std::span(&word, 1)));
+    CHECK(word == page + 1);
+  }
+  co_await again.close();
+}
+
 template <class Body>
 void run_on_fake_disk(Body body) {
   Job job;
   FakeDisk disk(1);
   job.loop.add_poller(disk);
   job.self.local<storage::HomeDevice>().io = &disk;
-  job.run([&](Rank& self, Job&) { return body(self, disk); });
+  job.run(body(job.self, disk));
   job.loop.remove_poller(disk);
 }
 
@@ -187,6 +198,10 @@ TEST_CASE("flush on a full disk tells of it, however many pages are dirty, and l
 
 TEST_CASE("who puts more than a full disk takes is told, and puts it when there is room") {
   run_on_fake_disk(writers_at_the_limit);
+}
+
+TEST_CASE("a window on a segment tells that the disk is full, and loses no stores") {
+  if (coracle::test::available()) run_on_fake_disk(stores_and_no_room);
 }
 
 // --- a real one ---
@@ -234,7 +249,7 @@ int status_on_small_file_system(const std::string& folder) {
   ::alarm(300);  // for a flush without an end
   int steps = 0;
   Job job;
-  job.run([&](Rank& self, Job&) { return use_small_file_system(self, folder, steps); });
+  job.run(use_small_file_system(job.self, folder, steps));
   return steps;
 }
 

@@ -12,6 +12,7 @@
 
 #include "storage/model_store.hpp"
 #include "storage/paged_array.hpp"
+#include "tests/storage/mapped_job.hpp"
 #include "tests/storage/store_image.hpp"
 #include "tests/storage/temporary_folder.hpp"
 
@@ -21,37 +22,24 @@ namespace {
 
 constexpr std::uint64_t kMost = ~std::uint64_t{0};
 
-struct Job {
-  Job() { connect_transports(self); }
-  static JobShape shape() {
-    JobShape shape;
-    shape.segment_bytes = 32 << 20;
-    shape.inbox_bytes = transport_inbox_bytes(1);
-    return shape;
-  }
+struct Folder : test::TemporaryFolder {
   PagedOptions options(std::uint64_t bytes) const {
     PagedOptions options;
-    options.path = folder.file("pages");
+    options.path = file("pages");
     options.bytes = bytes;
     options.page_bytes = 4096;
     options.cache_bytes = 8 * 4096;
     return options;
   }
-  template <class Body>
-  void run(Body body) {
-    loop.run(body(self, *this));
-    loop.run(end(self));
-  }
-  static Task<> end(Rank& self) {
-    self.service().cancel();
-    co_await join_quietly(self.service());
-  }
-
-  test::TemporaryFolder folder;
-  const JobRegion region = JobRegion::create(shape(), JobRegion::Backing::anonymous);
-  EventLoop loop;
-  Rank self{region, 0, loop};
 };
+
+using Body = Task<> (*)(Rank&, Folder&);
+
+void run_in_folder(Body body) {
+  Folder folder;
+  test::Job job;
+  job.run(body(job.self, folder));
+}
 
 Task<> create_only(Rank& self, PagedOptions options) {
   PagedSegment segment = co_await PagedSegment::create(self.world(), options);
@@ -78,7 +66,7 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-Task<> sizes(Rank& self, Job& in) {
+Task<> sizes(Rank& self, Folder& in) {
   for (const std::uint64_t bytes : {kMost, kMost - 4095, kMost - 4096, (std::uint64_t{1} << 62) + 1}) {
     CAPTURE(bytes);
     has(co_await words_of(create_only(self, in.options(bytes))), "it may have at most 2^62 (PagedOptions::bytes)");
@@ -92,10 +80,10 @@ Task<> sizes(Rank& self, Job& in) {
   options.cache_bytes = kMost;
   options.model.emplace();
   has(co_await words_of(create_only(self, options)), "it may hold at most 4294967294");
-  CHECK(std::filesystem::is_empty(in.folder.file("")));
+  CHECK(std::filesystem::is_empty(in.file("")));
 }
 
-Task<> places(Rank& self, Job& in) {
+Task<> places(Rank& self, Folder& in) {
   PagedSegment segment = co_await PagedSegment::create(self.world(), in.options(64 * 4096));
   std::byte bytes[16] = {};
   has(co_await words_outside(as_task(segment.put(kMost - 7, bytes))),
@@ -115,7 +103,7 @@ Task<> create_array(Rank& self, PagedOptions options, std::uint64_t count) {
   co_await array.close();
 }
 
-Task<> elements(Rank& self, Job& in) {
+Task<> elements(Rank& self, Folder& in) {
   using Array = PagedArray<std::uint64_t>;
   for (const std::uint64_t count : {std::uint64_t{1} << 61, (std::uint64_t{1} << 61) + 1, kMost})
     has(co_await words_of(create_array(self, in.options(0), count)), "it may have at most 2^62");
@@ -133,12 +121,12 @@ Task<> elements(Rank& self, Job& in) {
   co_await array.close();
 }
 
-Task<> names(Rank& self, Job& in) {
+Task<> names(Rank& self, Folder& in) {
   const std::string nul("one\0two", 7);
   PagedOptions cut = in.options(64 * 4096);
   cut.path += nul;
   has(co_await words_of(create_only(self, cut)), "has a NUL");
-  CHECK(std::filesystem::is_empty(in.folder.file("")));
+  CHECK(std::filesystem::is_empty(in.file("")));
   PagedSegment segment = co_await PagedSegment::create(self.world(), in.options(64 * 4096));
   has(co_await words_of(segment.checkpoint("")), "needs a name");
   has(co_await words_of(segment.checkpoint(nul)), "that begins \"one\" has a NUL (a zero byte) at place 3");
@@ -172,7 +160,7 @@ void rewrite_superblock(const std::string& path, const storage::StoreShape& shap
   image.save();
 }
 
-Task<> files(Rank& self, Job& in) {
+Task<> files(Rank& self, Folder& in) {
   const PagedOptions options = in.options(64 * 4096);
   co_await create_only(self, options);
   PagedOptions any = options;
@@ -195,23 +183,23 @@ Task<> name_modelled(storage::PageStore& store, std::string name) {
 }  // namespace
 
 TEST_CASE("paged segments larger than anything are refused in words") {
-  Job().run(sizes);
+  run_in_folder(sizes);
 }
 
 TEST_CASE("places and lengths that wrap around lie outside a paged segment") {
-  Job().run(places);
+  run_in_folder(places);
 }
 
 TEST_CASE("elements that wrap around lie outside a paged array") {
-  Job().run(elements);
+  run_in_folder(elements);
 }
 
 TEST_CASE("a file whose superblock says a segment that it can't be a home of is refused in words") {
-  Job().run(files);
+  run_in_folder(files);
 }
 
 TEST_CASE("names of checkpoints and paths that nobody could find again are refused") {
-  Job().run(names);
+  run_in_folder(names);
   EventLoop loop;
   storage::StoreShape shape;
   shape.page_bytes = 4096;
