@@ -163,7 +163,7 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
     Waiting* first = nullptr;
     std::uint32_t inserted_at = 0;  // as CacheSigns counts
     std::uint32_t cleanings = 0;    // puts that ended well
-    std::uint32_t put = 0;          // number of the latest that began
+    std::uint64_t put = 0;          // number of the latest that began
     bool placed = false;
     bool counted_dirty = false;
     bool cleaning = false;       // its put is under way
@@ -234,6 +234,8 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
   /// Who is told when a put fails.
   enum class Told { nobody, somebody };
   void write_behind(std::size_t dirty_wanted, Told told);
+  /// Whether a put has failed that began after so many others.
+  bool put_failed_after(std::uint64_t begun) const noexcept { return latest_failed_put_ > begun; }
   Task<> puts_ended();
   Task<> wait_for_room_for_dirty();
   void forget_memory() noexcept;
@@ -273,11 +275,12 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
   std::uint32_t last_number_ = 0;
   std::vector<bool> refusing_;        // homes whose latest put failed
   std::optional<Error> put_failure_;  // the latest, until somebody was told
-  std::uint64_t put_failures_ = 0;
-  std::optional<Error> lost_dirty_;  // pages that were dirty when their home was lost, until somebody was told
-  Event changed_;                    // a frame became free, a put ended, a task ended: set and reset
-  std::uint32_t forward_frame_ = 0;  // of the letter in hand: where its requester wants the data
-  bool kept_for_io_ = false;         // the frames, by the loop's Io
+  std::uint64_t puts_begun_ = 0;
+  std::uint64_t latest_failed_put_ = 0;  // of these
+  std::optional<Error> lost_dirty_;      // pages that were dirty when their home was lost, until somebody was told
+  Event changed_;                        // a frame became free, a put ended, a task ended: set and reset
+  std::uint32_t forward_frame_ = 0;      // of the letter in hand: where its requester wants the data
+  bool kept_for_io_ = false;             // the frames, by the loop's Io
   bool delivering_ = false;
   bool evicting_ = false;
   bool flushing_ = false;

@@ -167,7 +167,7 @@ Task<bool> CacheKeeper::fetch_guest(std::uint32_t frame) {
 Task<std::uint32_t> CacheKeeper::take_frame(std::uint64_t page) {
   auto& wanted = frames_.signs().wants_unpins;
   bool asked = false;
-  const std::uint64_t failures = put_failures_;
+  const std::uint64_t begun = puts_begun_;
   for (;;) {
     const std::uint32_t frame = take_frame_now(page);
     if (frame != Frames::kNone || stopped_) {
@@ -187,10 +187,9 @@ Task<std::uint32_t> CacheKeeper::take_frame(std::uint64_t page) {
     }
     write_behind(dirty_count_ - std::min<std::size_t>(dirty_count_, kCleaningMax / 8), Told::somebody);
     deliver();
-    if (put_failures_ == failures) co_await uninterrupted(changed_);
-    if (put_failures_ != failures) {
+    if (!put_failed_after(begun)) co_await uninterrupted(changed_);
+    if (put_failed_after(begun)) {
       wanted.fetch_sub(1, std::memory_order_seq_cst);
-      co_await puts_ended();  // as in wait_for_room_for_dirty()
       throw put_failure();
     }
   }
@@ -210,10 +209,10 @@ bool CacheKeeper::begin_clean(std::uint32_t frame) {
     return false;
   }
   slot.cleaning = true;
-  slot.put = ++last_number_;
+  slot.put = ++puts_begun_;
   ++cleaning_;
   CacheCounters::add(frames_.counters().dirty_evictions);
-  perform(frame, slot.page.on_wish(Wish::clean, slot.put));
+  perform(frame, slot.page.on_wish(Wish::clean, ++last_number_));
   return true;
 }
 
@@ -234,22 +233,22 @@ void CacheKeeper::write_behind(std::size_t dirty_wanted, Told told) {
   }
 }
 
+/// A put that began before says nothing of the room that there is now: its failure is not told, the page is tried
+/// again.
 Task<> CacheKeeper::wait_for_room_for_dirty() {
-  const std::uint64_t failures = put_failures_;
+  const std::uint64_t begun = puts_begun_;
   while (dirty_count_ >= dirty_max_ && !stopped_) {
     write_behind(dirty_max_ / 2, Told::somebody);
     deliver();
     if (cleaning_ == 0) co_return;  // all are pinned by writers, or on their way elsewhere
     co_await uninterrupted(changed_);
-    if (put_failures_ == failures) continue;
-    co_await puts_ended();  // so that none fails when the program has made room and tries again
-    throw put_failure();
+    if (put_failed_after(begun)) throw put_failure();
   }
 }
 
 /// Of those that are under way now. Others may begin some all the time: these are not waited for.
 Task<> CacheKeeper::puts_ended() {
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> puts;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> puts;
   for (std::uint32_t frame = 0; cleaning_ > 0 && frame < slots_.size(); ++frame)
     if (slots_[frame].cleaning) puts.emplace_back(frame, slots_[frame].put);
   const auto ended = [this](const auto& put) {
@@ -272,10 +271,10 @@ Task<> CacheKeeper::clean_all() {
   std::vector<Dirty> dirty;
   for (const Slot& slot : slots_)
     if (slot.placed && slot.counted_dirty) dirty.push_back({slot.number, slot.cleanings});
-  const std::uint64_t failures = put_failures_;
+  const std::uint64_t begun = puts_begun_;  // as in wait_for_room_for_dirty()
   auto& wanted = frames_.signs().wants_unpins;
   wanted.fetch_add(1, std::memory_order_seq_cst);  // writers' pins are waited for
-  while (!dirty.empty() && put_failures_ == failures && !stopped_) {
+  while (!dirty.empty() && !put_failed_after(begun) && !stopped_) {
     std::erase_if(dirty, [this](const Dirty& each) {
       const std::uint32_t frame = frames_.find(each.page);
       return frame == Frames::kNone || !slots_[frame].counted_dirty || slots_[frame].cleanings != each.cleanings;
@@ -285,12 +284,12 @@ Task<> CacheKeeper::clean_all() {
       begin_clean(frames_.find(each.page));
     }
     deliver();
-    if (!dirty.empty() && put_failures_ == failures) co_await uninterrupted(changed_);
+    if (!dirty.empty() && !put_failed_after(begun)) co_await uninterrupted(changed_);
   }
   co_await puts_ended();
   wanted.fetch_sub(1, std::memory_order_seq_cst);
   if (stopped_) throw closed_error();
-  if (put_failures_ != failures) throw put_failure();
+  if (put_failed_after(begun)) throw put_failure();
   if (lost_dirty_) {
     const Error told = *lost_dirty_;
     lost_dirty_.reset();

@@ -127,7 +127,7 @@ void CacheKeeper::perform(std::uint32_t frame, const CacheAction& action) {
       cleaning_ended(slot);
       break;
     case CacheDeed::put_failed:
-      ++put_failures_;
+      latest_failed_put_ = std::max(latest_failed_put_, slot.put);
       refusing_[shape_.map.home_of(slot.number)] = true;
       put_failure_.emplace(error_of(slot.number, action.message.failure));
       cleaning_ended(slot);
