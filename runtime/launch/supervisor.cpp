@@ -257,6 +257,7 @@ std::optional<Supervisor::Ended> Supervisor::reap_one() {
     RankProcess& process = processes_[index];
     process.running = false;
     process.since = SteadyClock::now();
+    process.given_up &= exit.signal == SIGKILL;
     process.exit_status = process.given_up ? kGivenUpStatus : exit.signal != 0 ? 128 + exit.signal : exit.code;
     --running_;
     return Ended{index, exit};

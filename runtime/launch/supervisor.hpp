@@ -31,8 +31,8 @@ struct JobFailure {
 
 /// The first rank that fails ends the job: SIGTERM to the process groups of the others, SIGKILL 300 ms later; unless
 /// the job survives (NetworkOptions::survive): then the others are told. A rank that someone has stopped for too long
-/// is killed, and so has failed (StoppedRanks). A signal to the launcher and the time limit
-/// end it always. All it has to say goes to standard error. One thread.
+/// is killed, and so has failed (StoppedRanks). A signal to the launcher and the time limit end it always. All it has
+/// to say goes to standard error. One thread.
 class Supervisor final : public HealthSource {
  public:
   struct Options {

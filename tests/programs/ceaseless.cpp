@@ -21,14 +21,14 @@ void compute() {
 }
 
 Task<> put_until(Rank& self, const bool* stop) {
-  constexpr std::size_t kBytes = 4 << 20;
-  const auto slab = self.allocate<std::byte>(kBytes);
+  const std::size_t bytes = is_busy ? 64 << 20 : 4 << 20;  // the former is more than sockets hold
+  const auto slab = self.allocate<std::byte>(bytes);
   const auto places = co_await self.world().gather_all(slab.remote());
-  const std::vector<std::byte> data(kBytes, static_cast<std::byte>(self.id()));
+  const std::vector<std::byte> data(bytes, static_cast<std::byte>(self.id()));
   const auto target = places[(self.id() + 1) % self.size()];
   for (std::uint64_t round = 0; !*stop; ++round) {
-    if (is_busy && round == 50) co_return;
-    if (is_busy && round == 10 && self.id() == 1) compute();
+    if (is_busy && round == 8) co_return;
+    if (is_busy && round == 4 && self.id() == 1) compute();
     co_await self.put(data, target);
     co_await yield();
     if (round != 3) continue;
