@@ -52,7 +52,8 @@ class AddressSpace {
   /// can be another's. Other pids are ignored (returns false).
   bool reaped(pid_t pid);
 
-  /// Kills every task that still runs, waits for it and takes everything back. The object is empty afterwards.
+  /// Kills every task that still runs, waits for it and takes everything back; what the kernel has not ended after 10 s
+  /// keeps its memory. The object is empty afterwards.
   void destroy();
 
   Mode mode() const noexcept;
