@@ -22,6 +22,8 @@ struct RankProcess {
   /// Since when it is as `running` and `stopped` say.
   std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
 
+  bool dying = false;  ///< It had failed, or was ending, when the job was ended: by no signal from here.
+
   /// "rank 3 (pid 123)"; "process 123 (ranks 0 to 7)".
   std::string name() const {
     if (ranks == 1) return fmt::format("rank {} (pid {})", first_rank, pid);
@@ -32,7 +34,8 @@ struct RankProcess {
 
   /// To the process and all in its group. Only before it has been reaped: then its number can't have passed to another.
   void signal(int number) const noexcept {
-    if (::kill(-pid, number) != 0) ::kill(pid, number);  // it does not lead a group yet
+    // One that does not lead a group yet, or has left its own to those whom it has started, is outside.
+    if (::kill(-pid, number) != 0 || number == SIGKILL) ::kill(pid, number);
   }
 
   /// True when any rank is in `phase`.
