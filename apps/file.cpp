@@ -56,7 +56,7 @@ File File::create(const std::string& path, bool replace) {
 }
 
 File File::open_to_write(const std::string& path) {
-  return {path, O_RDWR};
+  return {path, O_RDWR | O_NOFOLLOW};
 }
 
 File::File(File&& other) noexcept : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}

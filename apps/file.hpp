@@ -15,7 +15,7 @@ class File {
   static File open(const std::string& path);
   /// For writing and reading. An existing file is refused unless `replace`, which empties it.
   static File create(const std::string& path, bool replace);
-  /// One that exists, for writing and reading.
+  /// One that another rank has created, for writing and reading; not through a symbolic link.
   static File open_to_write(const std::string& path);
   File(File&& other) noexcept;
   File& operator=(File&&) = delete;

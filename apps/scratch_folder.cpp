@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -29,9 +30,16 @@ Task<> choose(std::string parent, std::string& path) {
   co_return;
 }
 
-Task<> make_here(std::string parent, const std::string& path) {
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) fail(errno, parent);
-  co_return;
+Task<> make_here(std::string parent, std::string& path) {
+  if (::mkdir(path.c_str(), 0700) == 0) co_return;
+  if (errno != EEXIST) fail(errno, parent);
+  // Made by another member that shares this file system; or by somebody else, who would get our files.
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) fail(errno, parent);
+  const bool ours = status.st_uid == ::geteuid() || ::geteuid() == 0;  // NFS may give root's files to nobody
+  if (S_ISDIR(status.st_mode) && ours) co_return;
+  path.clear();  // so that it is not removed
+  fail(EEXIST, parent);
 }
 
 Task<> nothing() {

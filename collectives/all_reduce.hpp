@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "collectives/reduction.hpp"
+#include "runtime/byte_counts.hpp"
 #include "runtime/team.hpp"
 
 namespace coracle {
@@ -14,7 +15,7 @@ Task<> all_reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduc
 
 template <class T, class Operation>
 Task<> Team::all_reduce(std::span<T> values, Operation operation, Algorithm algorithm) {
-  co_await all_reduce_bytes(*this, std::as_writable_bytes(values), reduction_of<T>(operation), algorithm);
+  co_await all_reduce_bytes(*this, writable_byte_span(values), reduction_of<T>(operation), algorithm);
 }
 
 template <class T, class Operation>

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "collectives/blocks.hpp"
+#include "runtime/byte_counts.hpp"
 #include "runtime/team.hpp"
 
 namespace coracle {
@@ -21,18 +22,16 @@ template <class T>
 Task<> Team::all_to_all(std::span<const std::type_identity_t<T>> source, std::span<T> target, Algorithm algorithm) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
   CORACLE_ASSERT(source.size() % size_ == 0, "all_to_all: {} elements for {} members", source.size(), size_);
-  const Blocks blocks(size_, source.size_bytes() / size_);
-  return all_to_all_bytes(*this, std::as_bytes(source), blocks, std::as_writable_bytes(target), blocks, true,
-                          algorithm);
+  const Blocks blocks(size_, byte_span(source).size() / size_);
+  return all_to_all_bytes(*this, byte_span(source), blocks, writable_byte_span(target), blocks, true, algorithm);
 }
 
 template <class T>
 Task<> Team::all_to_all_v(std::span<const std::type_identity_t<T>> source, std::span<const std::size_t> source_counts,
                           std::span<T> target, std::span<const std::size_t> target_counts) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
-  return all_to_all_bytes(*this, std::as_bytes(source), Blocks(source_counts, sizeof(T)),
-                          std::as_writable_bytes(target), Blocks(target_counts, sizeof(T)), false,
-                          Algorithm::automatic);
+  return all_to_all_bytes(*this, byte_span(source), Blocks(source_counts, sizeof(T)), writable_byte_span(target),
+                          Blocks(target_counts, sizeof(T)), false, Algorithm::automatic);
 }
 
 }  // namespace coracle

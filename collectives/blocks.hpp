@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/assert.hpp"
+#include "runtime/byte_counts.hpp"
 
 namespace coracle {
 
@@ -14,14 +15,18 @@ namespace coracle {
 class Blocks {
  public:
   /// All of the same size.
-  Blocks(std::uint32_t count, std::size_t block_bytes) : count_(count), block_bytes_(block_bytes) {}
+  Blocks(std::uint32_t count, std::size_t block_bytes) : count_(count), block_bytes_(block_bytes) {
+    CORACLE_ASSERT(byte_count(count, block_bytes) <= kObjectBytesMax,
+                   "{} blocks of {} bytes, which is more than any memory", count, block_bytes);
+  }
   /// `counts`: elements of each.
   Blocks(std::span<const std::size_t> counts, std::size_t element_bytes)
       : count_(static_cast<std::uint32_t>(counts.size())), offsets_(counts.size() + 1) {
     for (std::size_t i = 0; i < counts.size(); ++i) {
       std::size_t bytes = 0;
       const bool overflows = __builtin_mul_overflow(counts[i], element_bytes, &bytes) ||
-                             __builtin_add_overflow(offsets_[i], bytes, &offsets_[i + 1]);
+                             __builtin_add_overflow(offsets_[i], bytes, &offsets_[i + 1]) ||
+                             offsets_[i + 1] > kObjectBytesMax;
       CORACLE_ASSERT(!overflows, "the count at place {} is {}, which is more than any memory", i, counts[i]);
     }
   }

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "runtime/byte_counts.hpp"
 #include "runtime/team.hpp"
 
 namespace coracle {
@@ -13,7 +14,7 @@ Task<> broadcast_bytes(Team& team, std::span<std::byte> data, std::uint32_t root
 template <class T>
 Task<> Team::broadcast(std::span<T> data, std::uint32_t root, BroadcastChoice choice) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
-  return broadcast_bytes(*this, std::as_writable_bytes(data), root, choice);
+  return broadcast_bytes(*this, writable_byte_span(data), root, choice);
 }
 
 template <std::ranges::contiguous_range Range>

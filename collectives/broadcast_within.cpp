@@ -195,7 +195,10 @@ Task<> BroadcastWithin::follow(std::uint32_t leader) {
   if (lends_) {
     round_.lend(data_.data(), data_.size(), 1);
     const std::uint32_t parent = (position - 1) / fan_out_;
-    if (parent > 0) source = round_.arrived_as(parent - 1);
+    if (parent > 0) {
+      if (!round_.has_arrived(parent - 1)) co_await round_.arrival(parent - 1);
+      source = round_.arrived_as(parent - 1);
+    }
     // A parent that can't lend has nothing for others.
     if (parent > 0 && !round_.has_posted(source, 1)) co_await round_.posted(source, 1);
   }
@@ -258,6 +261,7 @@ Task<std::uint32_t> BroadcastWithin::copy_pieces(std::uint32_t source, std::uint
 Task<> BroadcastWithin::wait_for_children(std::uint32_t position) {
   const std::uint32_t first = position * fan_out_ + 1;
   for (std::uint32_t child = first; child < first + fan_out_ && child - 1 < round_.arrivals(); ++child) {
+    if (!round_.has_arrived(child - 1)) co_await round_.arrival(child - 1);
     const std::uint32_t place = round_.arrived_as(child - 1);
     co_await round_.posted(place, whole());
   }

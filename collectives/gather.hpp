@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "collectives/blocks.hpp"
+#include "runtime/byte_counts.hpp"
 #include "runtime/team.hpp"
 
 namespace coracle {
@@ -20,14 +21,14 @@ template <class T>
 Task<> Team::gather(std::span<const std::type_identity_t<T>> mine, std::span<T> all, std::uint32_t root,
                     Algorithm algorithm) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
-  return gather_bytes(*this, std::as_bytes(mine), std::as_writable_bytes(all), root, algorithm);
+  return gather_bytes(*this, byte_span(mine), writable_byte_span(all), root, algorithm);
 }
 
 template <class T>
 Task<> Team::gather_v(std::span<const std::type_identity_t<T>> mine, std::span<T> all,
                       std::span<const std::size_t> counts, std::uint32_t root) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
-  return gather_v_bytes(*this, std::as_bytes(mine), std::as_writable_bytes(all),
+  return gather_v_bytes(*this, byte_span(mine), writable_byte_span(all),
                         index_ == root ? Blocks(counts, sizeof(T)) : Blocks(size_, 0), root);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collectives/blocks.hpp"
+#include "runtime/byte_counts.hpp"
 #include "runtime/team.hpp"
 
 namespace coracle {
@@ -17,7 +18,7 @@ Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<s
 template <class T>
 Task<> Team::gather_all(std::span<const std::type_identity_t<T>> mine, std::span<T> all, Algorithm algorithm) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
-  return gather_all_bytes(*this, std::as_bytes(mine), std::as_writable_bytes(all), Blocks(size_, mine.size_bytes()),
+  return gather_all_bytes(*this, byte_span(mine), writable_byte_span(all), Blocks(size_, byte_span(mine).size()),
                           algorithm);
 }
 
@@ -25,8 +26,7 @@ template <class T>
 Task<> Team::gather_all_v(std::span<const std::type_identity_t<T>> mine, std::span<T> all,
                           std::span<const std::size_t> counts, Algorithm algorithm) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
-  return gather_all_bytes(*this, std::as_bytes(mine), std::as_writable_bytes(all), Blocks(counts, sizeof(T)),
-                          algorithm);
+  return gather_all_bytes(*this, byte_span(mine), writable_byte_span(all), Blocks(counts, sizeof(T)), algorithm);
 }
 
 template <class T>

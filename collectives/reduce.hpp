@@ -4,6 +4,7 @@
 #include <span>
 
 #include "collectives/reduction.hpp"
+#include "runtime/byte_counts.hpp"
 #include "runtime/team.hpp"
 
 namespace coracle {
@@ -14,7 +15,7 @@ Task<> reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction
 
 template <class T, class Operation>
 Task<> Team::reduce(std::span<T> values, Operation operation, std::uint32_t root, Algorithm algorithm) {
-  co_await reduce_bytes(*this, std::as_writable_bytes(values), reduction_of<T>(operation), root, algorithm);
+  co_await reduce_bytes(*this, writable_byte_span(values), reduction_of<T>(operation), root, algorithm);
 }
 
 }  // namespace coracle

@@ -6,6 +6,7 @@
 
 #include "collectives/blocks.hpp"
 #include "collectives/reduction.hpp"
+#include "runtime/byte_counts.hpp"
 #include "runtime/team.hpp"
 
 namespace coracle {
@@ -17,14 +18,14 @@ Task<> reduce_scatter_bytes(Team& team, std::span<const std::byte> values, std::
 template <class T, class Operation>
 Task<> Team::reduce_scatter(std::span<const std::type_identity_t<T>> values, std::span<T> mine, Operation operation,
                             Algorithm algorithm) {
-  co_await reduce_scatter_bytes(*this, std::as_bytes(values), std::as_writable_bytes(mine),
-                                Blocks(size_, mine.size_bytes()), reduction_of<T>(operation), algorithm);
+  co_await reduce_scatter_bytes(*this, byte_span(values), writable_byte_span(mine),
+                                Blocks(size_, byte_span(mine).size()), reduction_of<T>(operation), algorithm);
 }
 
 template <class T, class Operation>
 Task<> Team::reduce_scatter_v(std::span<const std::type_identity_t<T>> values, std::span<const std::size_t> counts,
                               std::span<T> mine, Operation operation, Algorithm algorithm) {
-  co_await reduce_scatter_bytes(*this, std::as_bytes(values), std::as_writable_bytes(mine), Blocks(counts, sizeof(T)),
+  co_await reduce_scatter_bytes(*this, byte_span(values), writable_byte_span(mine), Blocks(counts, sizeof(T)),
                                 reduction_of<T>(operation), algorithm);
 }
 

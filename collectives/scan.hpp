@@ -4,6 +4,7 @@
 #include <span>
 
 #include "collectives/reduction.hpp"
+#include "runtime/byte_counts.hpp"
 #include "runtime/team.hpp"
 
 namespace coracle {
@@ -14,7 +15,7 @@ Task<> scan_bytes(Team& team, std::span<std::byte> values, Reduction reduction, 
 
 template <class T, class Operation>
 Task<> Team::scan(std::span<T> values, Operation operation) {
-  co_await scan_bytes(*this, std::as_writable_bytes(values), reduction_of<T>(operation), nullptr);
+  co_await scan_bytes(*this, writable_byte_span(values), reduction_of<T>(operation), nullptr);
 }
 
 template <class T, class Operation>
@@ -26,7 +27,7 @@ Task<T> Team::scan(T value, Operation operation) {
 
 template <class T, class Operation>
 Task<> Team::exclusive_scan(std::span<T> values, Operation operation, std::type_identity_t<T> first) {
-  co_await scan_bytes(*this, std::as_writable_bytes(values), reduction_of<T>(operation),
+  co_await scan_bytes(*this, writable_byte_span(values), reduction_of<T>(operation),
                       reinterpret_cast<const std::byte*>(&first));
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "collectives/blocks.hpp"
+#include "runtime/byte_counts.hpp"
 #include "runtime/team.hpp"
 
 namespace coracle {
@@ -20,15 +21,15 @@ template <class T>
 Task<> Team::scatter(std::span<const std::type_identity_t<T>> all, std::span<T> mine, std::uint32_t root,
                      Algorithm algorithm) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
-  return scatter_bytes(*this, std::as_bytes(all), std::as_writable_bytes(mine), root, algorithm);
+  return scatter_bytes(*this, byte_span(all), writable_byte_span(mine), root, algorithm);
 }
 
 template <class T>
 Task<> Team::scatter_v(std::span<const std::type_identity_t<T>> all, std::span<const std::size_t> counts,
                        std::span<T> mine, std::uint32_t root) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
-  return scatter_v_bytes(*this, std::as_bytes(all), index_ == root ? Blocks(counts, sizeof(T)) : Blocks(size_, 0),
-                         std::as_writable_bytes(mine), root);
+  return scatter_v_bytes(*this, byte_span(all), index_ == root ? Blocks(counts, sizeof(T)) : Blocks(size_, 0),
+                         writable_byte_span(mine), root);
 }
 
 }  // namespace coracle

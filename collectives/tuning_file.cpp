@@ -1,6 +1,7 @@
 // Reading, writing and searching the file of measured costs.
 #include "collectives/tuning_file.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -164,6 +165,22 @@ std::vector<TuningRecord> read_tuning(const std::string& path) {
   return parse_tuning(text, path);
 }
 
+namespace {
+
+/// A new file: its name can be guessed, and a link may have been put there that leads to another one.
+File create_draft(const std::string& draft) {
+  ::unlink(draft.c_str());  // what an earlier process with this number has left, or that link itself
+  const int fd = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0) throw_errno(errno, fmt::format("can't create {}", draft));
+  File file(::fdopen(fd, "w"), &std::fclose);
+  if (file) return file;
+  const int code = errno;
+  ::close(fd);
+  throw_errno(code, fmt::format("can't write {}", draft));
+}
+
+}  // namespace
+
 void write_tuning(const std::string& path, const std::vector<TuningRecord>& records) {
   const std::filesystem::path place(path);
   std::error_code error;
@@ -172,13 +189,17 @@ void write_tuning(const std::string& path, const std::vector<TuningRecord>& reco
   const std::string draft = fmt::format("{}.{}", path, ::getpid());
   {
     const std::string text = tuning_text(records);
-    File file(std::fopen(draft.c_str(), "we"), &std::fclose);
-    if (!file) throw_errno(errno, fmt::format("can't create {}", draft));
-    if (std::fputs(text.c_str(), file.get()) < 0 || std::fflush(file.get()) != 0)
-      throw_errno(errno, fmt::format("can't write {}", draft));
+    const File file = create_draft(draft);
+    if (std::fputs(text.c_str(), file.get()) < 0 || std::fflush(file.get()) != 0) {
+      const int code = errno;
+      ::unlink(draft.c_str());
+      throw_errno(code, fmt::format("can't write {}", draft));
+    }
   }
   std::filesystem::rename(draft, place, error);
-  if (error) throw Error(error, fmt::format("can't write {}: {}", path, error.message()));
+  if (!error) return;
+  ::unlink(draft.c_str());
+  throw Error(error, fmt::format("can't write {}: {}", path, error.message()));
 }
 
 std::string measured_costs(const TuningQuery& query, std::vector<std::string>& warnings) {

@@ -327,14 +327,22 @@ std::uint32_t Round::arrive() noexcept {
   return order;
 }
 
-std::uint32_t Round::arrived_as(std::uint32_t order) noexcept {
-  const auto& entry = board_.part(0).order(number_, mates())[order];
-  std::uint64_t value = entry.load(std::memory_order_acquire);  // pairs with arrive()
-  while (value < value_of(1)) {
-    ::sched_yield();  // its owner stands between two instructions
-    value = entry.load(std::memory_order_acquire);
+bool Round::has_arrived(std::uint32_t order) noexcept {
+  // acquire: pairs with arrive().
+  return board_.part(0).order(number_, mates())[order].load(std::memory_order_acquire) >= value_of(1);
+}
+
+Task<> Round::arrival(std::uint32_t order) {
+  while (!has_arrived(order)) {
+    board_.check_whole();
+    co_await Breath();
   }
-  return static_cast<std::uint32_t>(value - value_of(1));
+}
+
+std::uint32_t Round::arrived_as(std::uint32_t order) noexcept {
+  CORACLE_ASSERT(has_arrived(order), "nobody has said that he was number {} to come", order);
+  const auto& entry = board_.part(0).order(number_, mates())[order];
+  return static_cast<std::uint32_t>(entry.load(std::memory_order_relaxed) - value_of(1));  // has_arrived() ordered it
 }
 
 std::uint32_t Round::arrivals() noexcept {

@@ -207,7 +207,12 @@ class [[nodiscard]] Round {
   // --- decided together ---
   /// Order of arrival at this node: 0, 1, ... Once per member. The last one's number is mates() - 1.
   std::uint32_t arrive() noexcept;
-  /// Who has come as which; waits for the moment between his coming and his saying so.
+  /// Whether the one who has come as which has also said who he is.
+  bool has_arrived(std::uint32_t order) noexcept;
+  /// `if (!round.has_arrived(order)) co_await round.arrival(order);` waits for the moment between his coming and his
+  /// saying so. Throws Error (peer_lost) when the team breaks: he may have died in between.
+  Task<> arrival(std::uint32_t order);
+  /// The place of who has_arrived() as which.
   std::uint32_t arrived_as(std::uint32_t order) noexcept;
   std::uint32_t arrivals() noexcept;
   /// The place of who leads here: the first who asks.

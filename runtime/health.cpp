@@ -1,6 +1,8 @@
 // [magic u32][version u16][kind u16][rank u32][...][nonce u64] ... [tag u64], in little-endian order.
 #include "runtime/health.hpp"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "runtime/key_tag.hpp"
@@ -68,6 +70,12 @@ const char* to_string(RankHealth health) noexcept {
       return "ended";
   }
   return "?";
+}
+
+std::string text_of_end(std::int32_t exit_status) {
+  if (exit_status == kGivenUpStatus) return "its process was stopped for longer than the silence limit, and killed";
+  return exit_status > 128 ? fmt::format("its process was killed by signal {}", exit_status - 128)
+                           : fmt::format("its process exited with status {}", exit_status);
 }
 
 std::array<std::byte, kHealthPingBytes> encode(const HealthPing& ping, const JobKey& key) noexcept {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "runtime/directory.hpp"
 
@@ -17,11 +18,18 @@ enum class RankHealth : std::uint8_t {
   unknown,   ///< No rank of that node.
   starting,  ///< Its process runs, or is about to; it has not come to coracle::run.
   running,   ///< In coracle::run, or past it. Also while the whole job is stopped by the user (Ctrl-Z).
-  stopped,   ///< By SIGSTOP or a debugger.
+  stopped,   ///< By SIGSTOP or the like, but not held by a debugger.
   ended,     ///< Its process is gone.
 };
 
 const char* to_string(RankHealth health) noexcept;
+
+/// In place of an exit status, of a rank that its launcher has given up and killed since it was stopped for too long:
+/// 128 + SIGSTOP, with which no process ends by itself.
+inline constexpr std::int32_t kGivenUpStatus = 128 + 19;
+
+/// How a rank's process has ended, for its peers: "its process was killed by signal 9".
+std::string text_of_end(std::int32_t exit_status);
 
 struct HealthPing {
   std::uint32_t rank = 0;   ///< Whom it asks about.
@@ -32,8 +40,8 @@ struct HealthAnswer {
   std::uint32_t rank = 0;
   std::uint64_t nonce = 0;  ///< Of the ping.
   RankHealth health = RankHealth::unknown;
-  std::int32_t exit_status = 0;  ///< `ended`: as the shell has it, 128 + signal for a signal.
-  std::uint64_t since_ms = 0;    ///< For how long it has been so.
+  std::int32_t exit_status = 0;  ///< `ended`: as the shell has it, 128 + signal for a signal; or kGivenUpStatus.
+  std::uint64_t since_ms = 0;    ///< For how long it has been so; `stopped`: while others waited for it.
 };
 
 inline constexpr std::size_t kHealthPingBytes = 32;

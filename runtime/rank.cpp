@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/byte_counts.hpp"
 #include "runtime/error.hpp"
 #include "runtime/failure.hpp"
 
@@ -80,10 +81,16 @@ Slab<std::byte> Rank::allocate_raw(std::size_t bytes) {
 }
 
 std::uint32_t Rank::expose_bytes(void* address, std::size_t bytes) {
+  constexpr std::size_t kBytesMax = std::size_t{1} << 56;  // of the largest address spaces
+  const auto begin = reinterpret_cast<std::uint64_t>(address);
+  if (bytes > kBytesMax || byte_end(begin, bytes) - begin != bytes)
+    throw Error(Errc::bad_input, fmt::format("rank {} was to expose {} bytes at {}, more than there can be; see where "
+                                             "their number comes from",
+                                             id(), bytes, address));
   auto& exposed = region_.block(id()).exposed;
   for (std::uint32_t i = 0; i < exposed.size(); ++i) {
     if (exposed[i].bytes.load(std::memory_order_relaxed) != 0) continue;  // written by this rank only
-    exposed[i].address.store(reinterpret_cast<std::uint64_t>(address), std::memory_order_relaxed);
+    exposed[i].address.store(begin, std::memory_order_relaxed);
     // release: pairs with the acquire load in AddressMap::check.
     exposed[i].bytes.store(std::max<std::size_t>(bytes, 1), std::memory_order_release);
     return i + 1;

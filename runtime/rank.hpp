@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "runtime/byte_counts.hpp"
 #include "runtime/handle.hpp"
 #include "runtime/message.hpp"
 #include "runtime/peer_event.hpp"
@@ -98,7 +99,7 @@ class Rank {
   /// `count` signals, each zero.
   Slab<Signal> allocate_signals(std::size_t count) { return allocate<Signal>(count); }
   /// Lets peers reach memory outside the segment. In `process` placement such transfers cost a system call and need the
-  /// kernel's permission (process_vm_readv). Throws Error when too much is exposed already.
+  /// kernel's permission (process_vm_readv). Throws Error when too much is exposed already, or no such memory can be.
   template <class T>
   Exposed<T> expose(std::span<T> memory);
   template <class T>
@@ -108,7 +109,7 @@ class Rank {
   /// The memory behind `place` when plain loads and stores reach it, else null. Valid as long as the peer's memory is.
   template <class T>
   T* reach(Remote<T> place, std::size_t count = 1) const noexcept {
-    return reinterpret_cast<T*>(core_.addresses().reach(place.address(), count * sizeof(T)));
+    return reinterpret_cast<T*>(core_.addresses().reach(place.address(), byte_count(count, sizeof(T))));
   }
 
   // --- one-sided transfers, awaited: `co_await self.put(data, right);` ---
@@ -321,7 +322,9 @@ template <class T>
 class [[nodiscard]] Exposed {
  public:
   Exposed(Rank& rank, std::span<T> memory)
-      : rank_(&rank), segment_(rank.expose_bytes(memory.data(), memory.size_bytes())), memory_(memory) {}
+      : rank_(&rank),
+        segment_(rank.expose_bytes(memory.data(), byte_count(memory.size(), sizeof(T)))),
+        memory_(memory) {}
   Exposed(Exposed&& other) noexcept
       : rank_(std::exchange(other.rank_, nullptr)), segment_(other.segment_), memory_(other.memory_) {}
   Exposed& operator=(Exposed&&) = delete;
@@ -344,8 +347,7 @@ Exposed<T> Rank::expose(std::span<T> memory) {
 
 template <class T>
 Slab<T> Rank::allocate(std::size_t count) {
-  CORACLE_ASSERT(count <= (~std::size_t{0}) / sizeof(T), "{} elements of {} bytes", count, sizeof(T));
-  const std::uint64_t offset = allocate_bytes(count * sizeof(T));
+  const std::uint64_t offset = allocate_bytes(byte_count(count, sizeof(T)));
   auto* data = reinterpret_cast<T*>(region_.segment(id()) + offset);
   std::uninitialized_value_construct_n(data, count);
   return Slab<T>(heap_, data, count, Remote<T>(RemoteAddress{offset, id(), RemoteAddress::kOwnSegment}));
@@ -356,7 +358,7 @@ Transfer Rank::transfer(Operation::Verb verb, const char* what, T* local, std::s
                         Remote<T> remote) noexcept {
   Transfer operation(core_, verb, what, remote.rank());
   operation.local = local;
-  operation.bytes = count * sizeof(T);
+  operation.bytes = byte_count(count, sizeof(T));
   operation.remote = remote.address();
   return operation;
 }

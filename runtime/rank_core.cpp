@@ -35,6 +35,13 @@ void RankCore::submit_remotely(Operation& operation) noexcept {
   transport_to(peer).submit(operation);
 }
 
+void RankCore::refuse_length(Operation& operation) noexcept {
+  if (operation.verb == Operation::Verb::request)
+    operation.finish(std::make_error_code(std::errc::message_size));
+  else
+    operation.finish(Errc::out_of_segment);
+}
+
 bool RankCore::copy_and_signal_now(Operation& operation) noexcept {
   if (operation.verb == Operation::Verb::put) {
     std::byte* target = addresses_.reach(operation.remote, operation.bytes);

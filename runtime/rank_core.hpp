@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/address_map.hpp"
+#include "runtime/byte_counts.hpp"
 #include "runtime/flag.hpp"
 #include "runtime/lent_memory.hpp"
 #include "runtime/operation.hpp"
@@ -97,12 +98,16 @@ class RankCore {
   bool copy_and_signal_now(Operation& operation) noexcept;
   void start_with_detours(Operation& operation) noexcept;
   void submit(Operation& operation) noexcept {
+    if (operation.bytes > kObjectBytesMax) [[unlikely]]
+      return refuse_length(operation);
     if (by_node_.empty() || region_.is_local(static_cast<std::uint32_t>(operation.peer()))) [[likely]]
       transport_->submit(operation);
     else
       submit_remotely(operation);
   }
   void submit_remotely(Operation& operation) noexcept;
+  /// Before a transport looks for so many bytes here: only some judge by the target first.
+  static void refuse_length(Operation& operation) noexcept;
 
   const JobRegion& region_;
   std::uint32_t id_;

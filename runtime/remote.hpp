@@ -33,13 +33,13 @@ class Remote {
 
   constexpr const RemoteAddress& address() const noexcept { return address_; }
   constexpr std::uint32_t rank() const noexcept { return address_.rank; }
-  /// The element `index` places further.
+  /// The element `index` places further: outside every segment where that is more than 2^63 bytes.
   constexpr Remote operator+(std::ptrdiff_t index) const noexcept {
-    RemoteAddress moved = address_;
-    moved.offset += static_cast<std::uint64_t>(index) * sizeof(T);
-    return Remote(moved);
+    return moved(index, static_cast<std::ptrdiff_t>(sizeof(T)));
   }
-  constexpr Remote operator-(std::ptrdiff_t index) const noexcept { return *this + -index; }
+  constexpr Remote operator-(std::ptrdiff_t index) const noexcept {
+    return moved(index, -static_cast<std::ptrdiff_t>(sizeof(T)));
+  }
   /// The same place, seen as elements of U.
   template <class U>
   constexpr Remote<U> as() const noexcept {
@@ -47,6 +47,16 @@ class Remote {
   }
 
  private:
+  constexpr Remote moved(std::ptrdiff_t index, std::ptrdiff_t step) const noexcept {
+    RemoteAddress there = address_;
+    std::ptrdiff_t bytes = 0;
+    if (__builtin_mul_overflow(index, step, &bytes))
+      there.offset = ~std::uint64_t{0};  // else it would be a place nearby
+    else
+      there.offset += static_cast<std::uint64_t>(bytes);
+    return Remote(there);
+  }
+
   RemoteAddress address_{};
 };
 

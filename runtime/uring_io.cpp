@@ -2,6 +2,8 @@
 // requests that were submitted since the last.
 #include <liburing.h>
 #include <poll.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -42,6 +44,35 @@ enum Stage : std::uint8_t {
   kStopping,     // taken, and its cancellation is in the ring or was
 };
 
+struct Mapping {
+  void* begin;
+  std::size_t bytes;
+};
+
+std::array<Mapping, 3> mappings_of(const io_uring& ring) noexcept {
+  const bool own_completions = ring.cq.ring_ptr != ring.sq.ring_ptr;
+  return {{{ring.sq.ring_ptr, ring.sq.ring_sz},
+           {ring.cq.ring_ptr, own_completions ? ring.cq.ring_sz : 0},
+           {ring.sq.sqes, ring.sq.ring_entries * sizeof(io_uring_sqe)}}};
+}
+
+// In a shared address space (pvas) a ring must be unmapped when its task has died, or it holds open what was asked for
+// in it, sockets too; and what has been unmapped must be known, since another task may have got the place. liburing
+// maps and unmaps by system calls in a form that is not redirected there: so both are told, or done, by calls that are.
+
+/// Says where a ring lies, by calls that change nothing.
+void note_mappings(const io_uring& ring) noexcept {
+  for (const Mapping& mapping : mappings_of(ring))
+    if (mapping.bytes > 0) ::mremap(mapping.begin, mapping.bytes, mapping.bytes, 0);
+}
+
+/// In place of io_uring_queue_exit(). No descriptor of the ring's has been registered with itself.
+void close_ring(const io_uring& ring) noexcept {
+  for (const Mapping& mapping : mappings_of(ring))
+    if (mapping.bytes > 0) ::munmap(mapping.begin, mapping.bytes);
+  ::close(ring.ring_fd);
+}
+
 /// 0 or minus errno. Takes the best mode that this kernel has.
 int open_ring(io_uring& ring) noexcept {
   // DEFER_TASKRUN (6.1): completions are made when we ask, and never interrupt a coroutine. TASKRUN_FLAG: whether
@@ -60,8 +91,10 @@ int open_ring(io_uring& ring) noexcept {
     parameters.cq_entries = kCompletionsHeld;
     error = io_uring_queue_init_params(kRequestsPerSubmit, &ring, &parameters);
     if (error == -EINVAL) continue;
-    if (error < 0 || (parameters.features & kNeeded) == kNeeded) return error;
-    io_uring_queue_exit(&ring);
+    if (error < 0) return error;
+    note_mappings(ring);
+    if ((parameters.features & kNeeded) == kNeeded) return 0;
+    close_ring(ring);
     return -EOPNOTSUPP;
   }
   return error;
@@ -192,7 +225,7 @@ UringIo::~UringIo() {
   CORACLE_ASSERT(in_flight() == 0, "an event loop ended with {} I/O requests in flight", in_flight());
   if (!opened_) return;
   given_to_kernel();
-  io_uring_queue_exit(&ring_);
+  close_ring(ring_);
 }
 
 /// Puts the request, or the poll before its next try, into the ring; false when that is full.
@@ -437,7 +470,7 @@ void UringIo::sleep(std::optional<std::uint64_t> timeout_ns) noexcept {
 int try_io_uring() noexcept {
   io_uring ring{};
   const int error = open_ring(ring);
-  if (error == 0) io_uring_queue_exit(&ring);
+  if (error == 0) close_ring(ring);
   return -error;
 }
 

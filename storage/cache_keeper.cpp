@@ -28,7 +28,8 @@ CacheKeeper::CacheKeeper(Rank& rank, const Shape& shape, const PagedOptions& opt
       eviction_(make_eviction(options.eviction, frames.shape().frames)),
       ahead_max_(std::max(1U, read_ahead_pages(options.read_ahead_pages, frames.shape()) / 2)),
       homes_touched_(shape.map.homes),
-      dirty_max_(std::max<std::size_t>(1, static_cast<std::size_t>(options.dirty_share * frames.shape().frames))) {
+      dirty_max_(std::max<std::size_t>(1, static_cast<std::size_t>(options.dirty_share * frames.shape().frames))),
+      refusing_(shape_.map.homes) {
   if (store != nullptr) {
     store->observe(this);
     if (!options.model) kept_for_io_ = rank.loop().io().keep_memory(memory_.frames, frames.memory_bytes());
@@ -188,7 +189,7 @@ void CacheKeeper::receive(const PageLetter& letter, std::span<const std::byte> p
   perform(frame, actions);
   if (slots_[frame].placed && slots_[frame].number == letter.page) serve_waiting(frame);
   // Not before those who waited to write have it pinned, or it would be cleaned under their hands for ever.
-  if (dirty_count_ > dirty_max_ - dirty_max_ / 4) write_behind(dirty_max_ / 2);
+  if (dirty_count_ > dirty_max_ - dirty_max_ / 4) write_behind(dirty_max_ / 2, Told::nobody);
 }
 
 /// A page that is not here, or not any more: the machine answers as one in state I does.

@@ -163,6 +163,7 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
     Waiting* first = nullptr;
     std::uint32_t inserted_at = 0;  // as CacheSigns counts
     std::uint32_t cleanings = 0;    // puts that ended well
+    std::uint32_t put = 0;          // number of the latest that began
     bool placed = false;
     bool counted_dirty = false;
     bool cleaning = false;       // its put is under way
@@ -230,7 +231,10 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
   void free_frame(std::uint32_t frame);
   /// False when a writer has it pinned or nothing is to be done.
   bool begin_clean(std::uint32_t frame);
-  void write_behind(std::size_t dirty_wanted);
+  /// Who is told when a put fails.
+  enum class Told { nobody, somebody };
+  void write_behind(std::size_t dirty_wanted, Told told);
+  Task<> puts_ended();
   Task<> wait_for_room_for_dirty();
   void forget_memory() noexcept;
   void fetch_wanted() noexcept;
@@ -267,6 +271,7 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
   std::size_t under_way_ = 0;
   std::size_t unusable_ = 0;  // frames that data may still come into from who should not send any more
   std::uint32_t last_number_ = 0;
+  std::vector<bool> refusing_;        // homes whose latest put failed
   std::optional<Error> put_failure_;  // the latest, until somebody was told
   std::uint64_t put_failures_ = 0;
   std::optional<Error> lost_dirty_;  // pages that were dirty when their home was lost, until somebody was told

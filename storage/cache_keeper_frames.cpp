@@ -12,6 +12,7 @@ namespace coracle::storage {
 namespace {
 
 constexpr std::size_t kCleaningMax = 64;
+constexpr std::size_t kLooksBehind = 4 * kCleaningMax;  // at pages, for each letter
 
 }  // namespace
 
@@ -184,11 +185,12 @@ Task<std::uint32_t> CacheKeeper::take_frame(std::uint64_t page) {
       wanted.fetch_sub(1, std::memory_order_seq_cst);
       throw Error(Errc::peer_lost, "no frame of the page cache can be used any more: too many homes were lost");
     }
-    write_behind(dirty_count_ - std::min<std::size_t>(dirty_count_, kCleaningMax / 8));
+    write_behind(dirty_count_ - std::min<std::size_t>(dirty_count_, kCleaningMax / 8), Told::somebody);
     deliver();
     if (put_failures_ == failures) co_await uninterrupted(changed_);
     if (put_failures_ != failures) {
       wanted.fetch_sub(1, std::memory_order_seq_cst);
+      co_await puts_ended();  // as in wait_for_room_for_dirty()
       throw put_failure();
     }
   }
@@ -208,32 +210,56 @@ bool CacheKeeper::begin_clean(std::uint32_t frame) {
     return false;
   }
   slot.cleaning = true;
+  slot.put = ++last_number_;
   ++cleaning_;
   CacheCounters::add(frames_.counters().dirty_evictions);
-  perform(frame, slot.page.on_wish(Wish::clean, ++last_number_));
+  perform(frame, slot.page.on_wish(Wish::clean, slot.put));
   return true;
 }
 
-/// Begins to write the longest dirty pages home until not more than `dirty_wanted` would be left.
-void CacheKeeper::write_behind(std::size_t dirty_wanted) {
-  for (std::size_t looked = dirty_order_.size(); looked > 0; --looked) {
+/// Begins to write the longest dirty pages home until not more than `dirty_wanted` would be left. Where nobody is told
+/// of failures, a home whose device has refused the last page is left alone until a put that somebody waits for has
+/// gone well there: every refusal would lead to the next attempt, for ever and at the full speed of a processor.
+void CacheKeeper::write_behind(std::size_t dirty_wanted, Told told) {
+  const std::size_t most = told == Told::nobody ? kLooksBehind : dirty_order_.size();
+  for (std::size_t looks = std::min(dirty_order_.size(), most); looks > 0; --looks) {
     if (cleaning_ >= kCleaningMax || dirty_count_ <= dirty_wanted + cleaning_) return;
     const std::uint32_t frame = dirty_order_.front();
     dirty_order_.pop_front();
-    slots_[frame].in_order = false;
-    if (!slots_[frame].counted_dirty || slots_[frame].cleaning) continue;
-    if (!begin_clean(frame)) note_dirty_order(frame);
+    Slot& slot = slots_[frame];
+    slot.in_order = false;
+    if (!slot.counted_dirty || slot.cleaning) continue;
+    const bool in_vain = told == Told::nobody && refusing_[shape_.map.home_of(slot.number)];
+    if (in_vain || !begin_clean(frame)) note_dirty_order(frame);
   }
 }
 
 Task<> CacheKeeper::wait_for_room_for_dirty() {
   const std::uint64_t failures = put_failures_;
   while (dirty_count_ >= dirty_max_ && !stopped_) {
-    write_behind(dirty_max_ / 2);
+    write_behind(dirty_max_ / 2, Told::somebody);
     deliver();
     if (cleaning_ == 0) co_return;  // all are pinned by writers, or on their way elsewhere
     co_await uninterrupted(changed_);
-    if (put_failures_ != failures) throw put_failure();
+    if (put_failures_ == failures) continue;
+    co_await puts_ended();  // so that none fails when the program has made room and tries again
+    throw put_failure();
+  }
+}
+
+/// Of those that are under way now. Others may begin some all the time: these are not waited for.
+Task<> CacheKeeper::puts_ended() {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> puts;
+  for (std::uint32_t frame = 0; cleaning_ > 0 && frame < slots_.size(); ++frame)
+    if (slots_[frame].cleaning) puts.emplace_back(frame, slots_[frame].put);
+  const auto ended = [this](const auto& put) {
+    const Slot& slot = slots_[put.first];
+    return !slot.cleaning || slot.put != put.second;
+  };
+  std::erase_if(puts, ended);
+  while (!puts.empty() && !stopped_) {
+    co_await uninterrupted(changed_);
+    std::erase_if(puts, ended);
   }
 }
 
@@ -261,7 +287,7 @@ Task<> CacheKeeper::clean_all() {
     deliver();
     if (!dirty.empty() && put_failures_ == failures) co_await uninterrupted(changed_);
   }
-  while (cleaning_ > 0 && !stopped_) co_await uninterrupted(changed_);
+  co_await puts_ended();
   wanted.fetch_sub(1, std::memory_order_seq_cst);
   if (stopped_) throw closed_error();
   if (put_failures_ != failures) throw put_failure();

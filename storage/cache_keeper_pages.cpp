@@ -123,10 +123,12 @@ void CacheKeeper::perform(std::uint32_t frame, const CacheAction& action) {
       break;
     case CacheDeed::cleaned:
       ++slot.cleanings;
+      refusing_[shape_.map.home_of(slot.number)] = false;
       cleaning_ended(slot);
       break;
     case CacheDeed::put_failed:
       ++put_failures_;
+      refusing_[shape_.map.home_of(slot.number)] = true;
       put_failure_.emplace(error_of(slot.number, action.message.failure));
       cleaning_ended(slot);
       note_dirty_order(frame);

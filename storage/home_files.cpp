@@ -79,6 +79,15 @@ void check_shape(const PagedOptions& options, const StoreShape& first, const Sto
     throw Error(Errc::bad_input, fmt::format("{}.*: made with {} homes, but this team has {} caches: start as many "
                                              "nodes (or ranks) as then",
                                              options.path, shape.homes, homes));
+  // What comes from a file is not to be trusted: a segment of no pages would have its first put lead anywhere.
+  if (shape.segment_bytes == 0 || shape.pages != map_of(shape).pages_of(shape.home) ||
+      shape.distribution > static_cast<std::uint32_t>(HomeSpread::one))
+    throw Error(
+        Errc::page_damaged,
+        fmt::format("{}.{}: its superblock does not fit itself: a segment of {} bytes in pages of {} has not {} "
+                    "of them at home {} of {} (distribution {})",
+                    options.path, shape.home, shape.segment_bytes, shape.page_bytes, shape.pages, shape.home,
+                    shape.homes, shape.distribution));
   const bool same = shape.page_bytes == first.page_bytes && shape.segment_bytes == first.segment_bytes &&
                     shape.distribution == first.distribution;
   if (!same)
@@ -200,7 +209,8 @@ Task<> open_existing(Team& team, const PagedOptions& options, const Opening& ope
 }  // namespace
 
 PageMap map_of(const StoreShape& shape) noexcept {
-  const std::uint64_t pages = (shape.segment_bytes + shape.page_bytes - 1) / shape.page_bytes;
+  const bool rest = shape.segment_bytes % shape.page_bytes != 0;
+  const std::uint64_t pages = shape.segment_bytes / shape.page_bytes + (rest ? 1 : 0);
   return {pages, shape.homes, static_cast<HomeSpread>(shape.distribution)};
 }
 

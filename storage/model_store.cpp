@@ -38,6 +38,7 @@ class ModelStore final : public PageStore {
 
   std::vector<CheckpointInfo> checkpoints() const override { return checkpoints_; }
   Task<> checkpoint(std::string name, std::uint64_t epoch) override {
+    check_checkpoint_name(name);
     co_await serve(model_.write_bytes_per_s, 0);
     if (checkpoints_.size() == 2) checkpoints_.pop_back();
     checkpoints_.push_back({std::move(name), epoch});

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/byte_counts.hpp"
 #include "runtime/combinators.hpp"
 #include "runtime/error.hpp"
 #include "runtime/io.hpp"
@@ -46,7 +47,7 @@ void PageCache::check_range(std::uint64_t offset, std::uint64_t bytes, const cha
   if (offset <= shape_.bytes && bytes <= shape_.bytes - offset) return;
   throw Error(Errc::out_of_segment,
               fmt::format("{} on rank {}: bytes {} to {} lie outside the paged segment of {} bytes", what, rank_.id(),
-                          offset, offset + bytes, shape_.bytes));
+                          offset, byte_end(offset, bytes), shape_.bytes));
 }
 
 std::size_t PageCache::copy_cached(bool writing, std::uint64_t offset, std::byte* local, std::size_t bytes) noexcept {

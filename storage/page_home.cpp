@@ -201,6 +201,7 @@ Task<> PageHome::write(std::uint64_t page, Node owner, std::uint32_t frame) {
 
 PageFailure PageHome::note_failure(const Error& error) {
   last_failure_ = error.what();
+  last_code_ = error.code();
   if (error.code() == make_error_code(Errc::page_damaged)) return PageFailure::damaged;
   if (error.code() == std::errc::no_space_on_device) return PageFailure::no_space;
   return PageFailure::io;
@@ -224,7 +225,7 @@ Task<> PageHome::settle(std::uint64_t page) {
   const bool failed_since = last.failed_puts != failed;
   const bool lost = last.page.lost();
   forget_if_idle(page);
-  if (failed_since) throw Error(std::make_error_code(std::errc::io_error), last_failure_);
+  if (failed_since) throw Error(last_code_, last_failure_);
   if (lost) throw Error(Errc::page_lost, "a page that was put before is lost with the node that had its only copy");
 }
 

@@ -79,6 +79,7 @@ class PageHome {
   std::unordered_map<std::uint64_t, Entry> entries_;
   HomeActions spare_;  // so that messages need no allocation
   std::string last_failure_;
+  std::error_code last_code_;
   std::size_t transfers_ = 0;  // of the file, under way
   bool checkpointing_ = false;
   Event gate_;  // a transfer, or a checkpoint, has ended: set and reset

@@ -34,6 +34,11 @@ struct CheckpointInfo {
   std::uint64_t epoch = 0;  ///< Grows with each checkpoint; the same at all homes of a segment.
 };
 
+/// Throws Error (bad_input) for a name that no checkpoint can have: "", one that is too long, one with a NUL in it.
+void check_checkpoint_name(const std::string& name);
+/// The same for a path that the kernel would take for a shorter one: with a NUL in it.
+void check_path(const std::string& path);
+
 /// Is told of reads as they come from the device, so that the next can be asked for before what has come is verified.
 class ReadObserver {
  public:

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "runtime/byte_counts.hpp"
 #include "storage/paged_segment.hpp"
 
 namespace coracle {
@@ -16,8 +17,7 @@ class PagedArray {
  public:
   static_assert(std::is_trivially_copyable_v<T>, "pages hold bytes");
   static Task<PagedArray> create(Team& team, PagedOptions options, std::uint64_t count) {
-    if (count > ~std::uint64_t{0} / sizeof(T)) throw Error(Errc::bad_input, "a paged array of 2^64 bytes or more");
-    options.bytes = count * sizeof(T);
+    options.bytes = byte_count(count, sizeof(T));  // where that is too much, create() says so
     PagedArray array(co_await PagedSegment::create(team, std::move(options)));
     co_return array;
   }
@@ -31,10 +31,10 @@ class PagedArray {
   PagedSegment& segment() noexcept { return segment_; }
 
   PagedTransfer get(std::uint64_t index, std::span<T> target) {
-    return segment_.get(place(index), std::as_writable_bytes(target));
+    return segment_.get(byte_count(index, sizeof(T)), writable_byte_span(target));
   }
   PagedTransfer put(std::uint64_t index, std::span<const T> source) {
-    return segment_.put(place(index), std::as_bytes(source));
+    return segment_.put(byte_count(index, sizeof(T)), byte_span(source));
   }
   Task<T> get(std::uint64_t index) {
     T value;
@@ -48,11 +48,12 @@ class PagedArray {
   template <class Body>
   Task<> for_each_block(std::uint64_t first, std::uint64_t count, Body body) {
     const std::uint64_t page_bytes = segment_.page_bytes();
+    const std::uint64_t end = byte_end(first, count);
+    if (end > size()) storage::throw_no_such_elements(first, count, size());
     std::uint64_t index = first;
-    const std::uint64_t end = first + count;
     std::vector<T> crossing;
     while (index < end) {
-      const std::uint64_t offset = index * sizeof(T);
+      const std::uint64_t offset = byte_count(index, sizeof(T));
       const std::uint64_t in_page = offset % page_bytes;
       const std::uint64_t whole = std::min((page_bytes - in_page) / sizeof(T), end - index);
       if (whole > 0 && in_page % alignof(T) == 0) {
@@ -73,10 +74,6 @@ class PagedArray {
   Task<> close() { co_await segment_.close(); }
 
  private:
-  /// Beyond the segment's end, without wrapping around, for elements that it has not.
-  static std::uint64_t place(std::uint64_t index) noexcept {
-    return index > ~std::uint64_t{0} / sizeof(T) ? ~std::uint64_t{0} : index * sizeof(T);
-  }
   PagedSegment segment_;
 };
 

@@ -1,9 +1,12 @@
 #include "storage/paged_segment.hpp"
 
+#include <fmt/core.h>
+
 #include <exception>
 #include <utility>
 
 #include "runtime/combinators.hpp"
+#include "runtime/error.hpp"
 #include "runtime/event.hpp"
 #include "runtime/rank.hpp"
 #include "storage/cache_keeper.hpp"
@@ -13,6 +16,11 @@
 #include "storage/segment_setup.hpp"
 
 namespace coracle {
+
+void storage::throw_no_such_elements(std::uint64_t first, std::uint64_t count, std::uint64_t size) {
+  throw Error(Errc::out_of_segment,
+              fmt::format("{} elements from {} on lie outside the paged array, which has {}", count, first, size));
+}
 
 // --- PinnedPage ---
 

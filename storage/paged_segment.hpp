@@ -21,7 +21,9 @@ namespace coracle {
 
 namespace storage {
 class PageCache;
-}
+/// Error (out_of_segment), for arrays.
+[[noreturn]] void throw_no_such_elements(std::uint64_t first, std::uint64_t count, std::uint64_t size);
+}  // namespace storage
 
 /// Counted since the segment was made or opened; of this rank's cache (shared by the ranks that share it).
 struct PagedCounts {

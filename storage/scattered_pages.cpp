@@ -80,11 +80,14 @@ Task<> copy_scattered(ScatteredPages what) {
                                              what.writing ? "put" : "get", bytes, here));
   if (bytes == 0) co_return;
   const Footprint footprint = what.layout.footprint(what.count);
-  const auto low = static_cast<std::int64_t>(what.offset) + footprint.low;
-  if (low < 0)
-    throw Error(Errc::out_of_segment, fmt::format("scattered {}: begins {} bytes before the paged segment",
-                                                  what.writing ? "put" : "get", -low));
-  what.cache.check_range(static_cast<std::uint64_t>(low), static_cast<std::uint64_t>(footprint.high - footprint.low),
+  std::uint64_t low = 0;
+  if (__builtin_add_overflow(what.offset, footprint.low, &low))
+    throw Error(
+        Errc::out_of_segment,
+        fmt::format("scattered {}: a layout whose bytes lie from {} to {} around its origin, at offset {}, does "
+                    "not lie in the paged segment",
+                    what.writing ? "put" : "get", footprint.low, footprint.high, what.offset));
+  what.cache.check_range(low, static_cast<std::uint64_t>(footprint.high - footprint.low),
                          what.writing ? "scattered put" : "scattered get");
   // Enough pieces that as many pages are awaited at once; each walks through its part of the packed order.
   constexpr std::uint64_t kPiecesMax = 16;

@@ -28,7 +28,9 @@ namespace {
 
 constexpr std::uint32_t kPageBytesMin = 4096;
 constexpr std::uint32_t kPageBytesMax = 4 << 20;
+constexpr std::uint64_t kSegmentBytesMax = std::uint64_t{1} << 62;
 constexpr std::uint32_t kFramesMin = 4;
+constexpr std::uint32_t kFramesMax = Frames::kNone - 1;
 
 /// Whether one cache can serve all ranks of a node: they reach its frames by load and store.
 bool caches_are_shared(const Team& team, const PagedOptions& options) noexcept {
@@ -58,6 +60,7 @@ Keepers keepers_of(const Team& team, bool shared) {
 void check_options(const PagedOptions& options, bool creating) {
   if (options.path.empty() && !options.model)
     throw Error(Errc::bad_input, "a paged segment needs a path for its files (PagedOptions::path)");
+  if (!options.model) check_path(options.path);
   const std::uint64_t page = options.page_bytes;
   const bool unset = page == 0 && !creating;
   if (!unset && (!std::has_single_bit(page) || page < kPageBytesMin || page > kPageBytesMax))
@@ -65,6 +68,10 @@ void check_options(const PagedOptions& options, bool creating) {
                 fmt::format("pages of {} bytes: their size must be a power of two from 4 KiB to 4 MiB", page));
   if (creating && options.bytes == 0)
     throw Error(Errc::bad_input, "a new paged segment needs a size (PagedOptions::bytes)");
+  if (options.bytes > kSegmentBytesMax)
+    throw Error(Errc::bad_input, fmt::format("a paged segment of {} bytes: it may have at most 2^62 "
+                                             "(PagedOptions::bytes); see where the number comes from",
+                                             options.bytes));
   if (!(options.dirty_share > 0 && options.dirty_share <= 1))
     throw Error(Errc::bad_input,
                 fmt::format("a dirty share of {}: it must be above 0 and at most 1", options.dirty_share));
@@ -111,7 +118,12 @@ std::uint32_t frames_in(const PagedOptions& options, const StoreShape& shape, st
   if (frames < kFramesMin)
     throw Error(Errc::bad_input, fmt::format("a cache of {} bytes holds {} pages of {} bytes: it must hold at least {}",
                                              options.cache_bytes, frames, shape.page_bytes, kFramesMin));
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(frames, std::max<std::uint64_t>(pages, kFramesMin)));
+  const std::uint64_t needed = std::min(frames, std::max<std::uint64_t>(pages, kFramesMin));
+  if (needed > kFramesMax)
+    throw Error(Errc::bad_input, fmt::format("a cache of {} bytes holds {} pages of {} bytes: it may hold at most {}; "
+                                             "make it smaller, or its pages larger",
+                                             options.cache_bytes, frames, shape.page_bytes, kFramesMax));
+  return static_cast<std::uint32_t>(needed);
 }
 
 /// Where the caches' memories are, by their numbers.
@@ -163,7 +175,10 @@ Task<> make_caches(SegmentParts& parts, const PagedOptions& options, const Store
 /// Opens the homes and makes the caches.
 Task<> fill(SegmentParts& parts, const PagedOptions& options, Opening opening, std::uint32_t own, OpenedHomes& homes) {
   Team& team = *parts.team;
-  co_await agree(team, failure_of([&] { check_options(options, opening.create); }));
+  co_await agree(team, failure_of([&] {
+                   check_options(options, opening.create);
+                   if (!opening.checkpoint.empty()) check_checkpoint_name(opening.checkpoint);
+                 }));
   auto& table = team.rank().local<SegmentTable>();
   for (const std::uint32_t unused : co_await meet_with(team, table.unused()))
     parts.number = std::max(parts.number, unused);
@@ -234,8 +249,8 @@ Task<> checkpoint(SegmentParts& parts, std::string name) {
   // What anybody has put before he came here is in it. And what all homes have is confirmed before any of them may
   // write over what it takes to be not: a member that was cancelled may not have heard the end of the last one.
   parts.epoch = co_await next_epoch(team, home != nullptr ? &home->store() : nullptr, parts.epoch);
-  std::optional<Error> failure;
-  if (parts.keeper != nullptr) {
+  std::optional<Error> failure = failure_of([&] { check_checkpoint_name(name); });
+  if (parts.keeper != nullptr && !failure) {
     const Result<> cleaned = co_await as_result(parts.keeper->clean_all());
     if (!cleaned.ok()) failure = cleaned.error();
   }

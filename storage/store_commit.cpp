@@ -96,9 +96,7 @@ Task<> FileStore::flush() {
 
 Task<> FileStore::checkpoint(std::string name, std::uint64_t epoch) {
   const Call call(*this);
-  if (name.size() > kNameBytesMax)
-    throw Error(Errc::bad_input,
-                fmt::format("a checkpoint's name has {} bytes; {} are allowed", name.size(), kNameBytesMax));
+  check_checkpoint_name(name);
   const auto known = checkpoints();
   if (!known.empty() && epoch <= known.back().epoch)
     throw Error(Errc::bad_input,

@@ -14,6 +14,7 @@
 
 #include "runtime/error.hpp"
 #include "runtime/event.hpp"
+#include "storage/page_store.hpp"
 
 namespace coracle::storage {
 namespace {
@@ -23,7 +24,9 @@ constexpr std::chrono::seconds kLockWait{2};
 int flags_of(StoreFile::Use use) noexcept {
   switch (use) {
     case StoreFile::Use::create:
-      return O_RDWR | O_CREAT | O_CLOEXEC;
+      return O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
+    case StoreFile::Use::take_away:
+      return O_RDWR | O_NOFOLLOW | O_CLOEXEC;
     case StoreFile::Use::write:
       return O_RDWR | O_CLOEXEC;
     case StoreFile::Use::check:
@@ -40,6 +43,8 @@ std::string remedy_for(const std::error_code& code) {
   if (code == std::errc::read_only_file_system) return "; the file system has become read-only (see the kernel's log)";
   if (code == std::errc::permission_denied) return "; make it readable and writable for this user";
   if (code == std::errc::no_such_file_or_directory) return "; name a file in a folder that exists";
+  if (code == std::errc::too_many_symbolic_link_levels)
+    return "; it is a symbolic link, and what it leads to is left alone: see who has put it there, and remove it";
   return {};
 }
 
@@ -53,6 +58,20 @@ void refuse_special(const std::string& path, mode_t mode) {
   throw Error(Errc::bad_input, fmt::format("{} is not a file but {}; a page store is a regular file", path, what));
 }
 
+/// Throws Error unless it may be what an interrupted creation of this user has left.
+void refuse_foreign(const std::string& path, const struct stat& status) {
+  if (S_ISLNK(status.st_mode)) {
+    const std::error_code code = std::make_error_code(std::errc::too_many_symbolic_link_levels);
+    throw Error(code, fmt::format("{} can't be used{}", path, remedy_for(code)));
+  }
+  refuse_special(path, status.st_mode);
+  if (status.st_uid != ::geteuid())
+    throw Error(std::make_error_code(std::errc::permission_denied),
+                fmt::format("{} belongs to another user (number {}), who could write to a store that was made of it: "
+                            "see what it is for, and remove it, or use a folder of your own",
+                            path, status.st_uid));
+}
+
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
@@ -62,15 +81,13 @@ std::string folder_of(const std::string& path) {
 }  // namespace
 
 StoreFile::StoreFile(Io& io, std::string path, Use use) : io_(&io), path_(std::move(path)), use_(use) {
+  check_path(path_);
   struct stat status {};
-  // Asked before it is opened: opening alone may do something to a device.
-  if (::stat(path_.c_str(), &status) == 0) refuse_special(path_, status.st_mode);
-  // O_NONBLOCK: for what has taken its place since.
-  fd_ = ::open(path_.c_str(), flags_of(use) | O_NONBLOCK | O_DIRECT, 0666);
-  if (fd_ < 0 && errno == EINVAL) {
-    direct_ = false;
-    fd_ = ::open(path_.c_str(), flags_of(use) | O_NONBLOCK, 0666);
-  }
+  // Asked before it is opened: opening alone may do something to a device. (What is to be made is not there.)
+  if (use != Use::create && use != Use::take_away && ::stat(path_.c_str(), &status) == 0)
+    refuse_special(path_, status.st_mode);
+  if (use == Use::take_away && ::lstat(path_.c_str(), &status) == 0) refuse_foreign(path_, status);
+  open_file();
   if (fd_ < 0 || ::fstat(fd_, &status) != 0) {
     const std::error_code code(errno, std::generic_category());
     const std::string text = describe(use == Use::create ? "creation" : "opening", code);
@@ -83,6 +100,7 @@ StoreFile::StoreFile(Io& io, std::string path, Use use) : io_(&io), path_(std::m
   }
   try {
     refuse_special(path_, status.st_mode);
+    if (use == Use::take_away) refuse_foreign(path_, status);
     // As it was: io_uring would not wait for such a file.
     ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) & ~O_NONBLOCK);
     kept_ = io_->keep_file(fd_);
@@ -90,6 +108,22 @@ StoreFile::StoreFile(Io& io, std::string path, Use use) : io_(&io), path_(std::m
     close();
     throw;
   }
+}
+
+/// Leaves fd_ below 0 and errno behind where it can't be had.
+void StoreFile::open_file() noexcept {
+  // O_NONBLOCK: for what has taken the place of what was looked at.
+  const int flags = flags_of(use_) | O_NONBLOCK;
+  if (use_ == Use::create) {
+    // Not O_DIRECT at once: where the file system does not take that, some kernels make the file and fail.
+    fd_ = ::open(path_.c_str(), flags, 0666);
+    direct_ = fd_ >= 0 && ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) | O_DIRECT) == 0;
+    return;
+  }
+  fd_ = ::open(path_.c_str(), flags | O_DIRECT);
+  if (fd_ >= 0 || errno != EINVAL) return;
+  direct_ = false;
+  fd_ = ::open(path_.c_str(), flags);
 }
 
 Task<> StoreFile::lock() {
@@ -116,16 +150,8 @@ Task<> StoreFile::lock() {
 bool StoreFile::has_its_name(bool alone) const noexcept {
   struct stat named {};
   struct stat own {};
-  if (::stat(path_.c_str(), &named) != 0 || ::fstat(fd_, &own) != 0) return false;
+  if (::lstat(path_.c_str(), &named) != 0 || ::fstat(fd_, &own) != 0) return false;
   return named.st_ino == own.st_ino && named.st_dev == own.st_dev && (!alone || own.st_nlink == 1);
-}
-
-void StoreFile::empty() {
-  if (::ftruncate(fd_, 0) != 0) {
-    const std::error_code code(errno, std::generic_category());
-    throw Error(code, describe("emptying", code));
-  }
-  bytes_ = 0;
 }
 
 StoreFile::StoreFile(StoreFile&& other) noexcept

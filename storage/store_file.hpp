@@ -17,7 +17,9 @@ inline constexpr const char* kUnfinished = ".new";
 /// Movable until the first transfer. Closes (and thereby unlocks) when it ends.
 class StoreFile {
  public:
-  enum class Use : std::uint8_t { create, write, check };
+  /// create: a file that was not there. take_away: what an interrupted creation has left, to be removed; nothing that
+  /// others have put there, be it a link to another file or a file of their own.
+  enum class Use : std::uint8_t { create, write, check, take_away };
 
   /// O_DIRECT where the file system takes it. Never waits; throws Error, also for what is no regular file.
   StoreFile(Io& io, std::string path, Use use);
@@ -27,8 +29,6 @@ class StoreFile {
   Task<> lock();
   /// Whether path() names this file, and (`alone`) no other name does.
   bool has_its_name(bool alone) const noexcept;
-  /// Of a locked file. Throws Error.
-  void empty();
   StoreFile(StoreFile&& other) noexcept;
   StoreFile(const StoreFile&) = delete;
   StoreFile& operator=(const StoreFile&) = delete;
@@ -64,6 +64,7 @@ class StoreFile {
   std::string describe(const std::string& what, std::error_code code) const;
 
  private:
+  void open_file() noexcept;
   /// Another descriptor that goes with a file.
   StoreFile(const StoreFile& file, int fd) : io_(file.io_), path_(file.path_), fd_(fd) {}
 

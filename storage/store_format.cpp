@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 
+#include "runtime/error.hpp"
 #include "storage/checksum.hpp"
 
 namespace coracle::storage {
@@ -101,6 +102,26 @@ std::string complaint(const Superblock& superblock) {
 }
 
 }  // namespace
+
+void check_checkpoint_name(const std::string& name) {
+  if (name.empty()) throw Error(Errc::bad_input, "a checkpoint needs a name, by which it can be opened; \"\" is none");
+  if (name.size() > kNameBytesMax)
+    throw Error(Errc::bad_input,
+                fmt::format("a checkpoint's name has {} bytes; {} are allowed", name.size(), kNameBytesMax));
+  if (const std::size_t nul = name.find('\0'); nul != std::string::npos)
+    throw Error(Errc::bad_input,
+                fmt::format("the checkpoint's name that begins \"{}\" has a NUL (a zero byte) at place "
+                            "{}; take one without",
+                            name.substr(0, nul), nul));
+}
+
+void check_path(const std::string& path) {
+  const std::size_t nul = path.find('\0');
+  if (nul == std::string::npos) return;
+  throw Error(Errc::bad_input, fmt::format("the path that begins {} has a NUL (a zero byte) at place {}, where the "
+                                           "kernel would take it to end; take one without",
+                                           path.substr(0, nul), nul));
+}
 
 StorePlan::StorePlan(const Superblock& superblock) noexcept
     : page_bytes(superblock.shape.page_bytes),

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <optional>
 #include <random>
 #include <utility>
 
+#include "runtime/combinators.hpp"
 #include "runtime/error.hpp"
 #include "storage/file_store.hpp"
 
@@ -33,8 +35,10 @@ void refuse_bad(const StoreShape& shape, const std::string& path) {
   if (pages_fit && shape.homes > 0 && shape.home < shape.homes) return;
   throw Error(
       Errc::bad_input,
-      fmt::format("{} can't hold {} pages of {} bytes as home {} of {}: pages are powers of two from {} to {} bytes",
-                  path, shape.pages, shape.page_bytes, shape.home, shape.homes, kPageBytesMin, kPageBytesMax));
+      fmt::format(
+          "{} can't hold {} pages of {} bytes as home {} of {}: pages are powers of two from {} to {} bytes, and "
+          "a home has at most {}",
+          path, shape.pages, shape.page_bytes, shape.home, shape.homes, kPageBytesMin, kPageBytesMax, kPagesMax));
 }
 
 /// Removes a file that is not finished.
@@ -52,21 +56,41 @@ class Unfinished {
   std::string path_;
 };
 
-/// An empty, locked file of that name, whatever an interrupted creation may have left under it.
+/// Removes what an interrupted creation has left under that name. Throws Error where it is something else, or in use.
+Task<> take_away(Io& io, std::string path) {
+  StoreFile file(io, path, StoreFile::Use::take_away);
+  // A crash between the store's getting its name and its losing this one: the file belongs to whoever has it now.
+  const bool second_name = file.has_its_name(false) && !file.has_its_name(true);
+  if (!second_name) co_await file.lock();
+  // Else another program has made it a whole store meanwhile, or has removed it and made one of its own.
+  if (second_name || file.has_its_name(true)) ::unlink(path.c_str());
+}
+
+/// Nothing when the name is taken.
+std::optional<StoreFile> make_new(Io& io, const std::string& path) {
+  try {
+    return StoreFile(io, path, StoreFile::Use::create);
+  } catch (const Error& error) {
+    if (error.code() != std::errc::file_exists) throw;
+    return std::nullopt;
+  }
+}
+
+/// An empty, locked file of that name, whatever an interrupted creation may have left under it. It is always a new one:
+/// the name can be guessed, and whoever may write to the folder can have put a link to another file there.
 Task<StoreFile> make_unfinished(Io& io, std::string path) {
   constexpr int kTries = 10;
   for (int i = 0; i < kTries; ++i) {
-    StoreFile file(io, path, StoreFile::Use::create);
-    // A crash between the store's getting its name and its losing this one: the file belongs to whoever has it now.
-    if (file.has_its_name(false) && !file.has_its_name(true)) {
-      ::unlink(path.c_str());
+    std::optional<StoreFile> file = make_new(io, path);
+    if (!file) {
+      const Result<> taken_away = co_await as_result(take_away(io, path));
+      const bool gone = taken_away.code() == std::errc::no_such_file_or_directory;  // others are at it, too
+      if (!taken_away.ok() && !gone) throw Error(taken_away.error());
       continue;
     }
-    co_await file.lock();
-    // Another program may have made it a whole store meanwhile.
-    if (!file.has_its_name(true)) continue;
-    file.empty();
-    co_return file;
+    co_await file->lock();
+    // Another program may have taken it for what was left.
+    if (file->has_its_name(true)) co_return std::move(*file);
   }
   throw Error(std::make_error_code(std::errc::device_or_resource_busy),
               fmt::format("{} comes and goes: other programs are creating the same store", path));
@@ -99,6 +123,7 @@ Task<StoreSummary> summarise(StoreFile& file, const Superblock& superblock) {
 
 Task<std::unique_ptr<PageStore>> PageStore::create(Io& io, std::string path, StoreShape shape, bool replace) {
   refuse_bad(shape, path);
+  check_path(path);
   co_await check_name(io, path, replace);
   // Under another name until it is whole, so that nobody finds half a store.
   StoreFile file = co_await make_unfinished(io, path + kUnfinished);

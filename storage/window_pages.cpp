@@ -59,7 +59,7 @@ WindowPages::WindowPages(Rank& rank, PagedSegment& segment, Userfault& faults, S
       reading_max_(std::max(kBytesRead / page_bytes_, kPagesRead)),
       whole_pages_(options.whole_pages),
       evicted_(std::bit_ceil(std::min<std::size_t>(resident_max_, segment.pages())), kNone),
-      streams_(std::min<std::uint32_t>(options.read_ahead_pages, static_cast<std::uint32_t>(resident_max_ / 4))),
+      streams_(static_cast<std::uint32_t>(std::min<std::size_t>(options.read_ahead_pages, resident_max_ / 4))),
       stage_(faults, page_bytes_) {
   leaving_.reserve(spare_);
 }

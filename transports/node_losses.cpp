@@ -1,7 +1,7 @@
 // From the launcher's marks to the rank's losses.
 #include "transports/node_losses.hpp"
 
-#include <fmt/format.h>
+#include "runtime/health.hpp"
 
 namespace coracle {
 
@@ -11,9 +11,7 @@ void NodeLosses::find() noexcept {
     if (peer == rank_.id() || rank_.lost(peer)) continue;
     const RankBlock& block = region_.block(peer);
     if (block.phase.load(std::memory_order_acquire) != RankPhase::lost) continue;  // pairs with the launcher's release
-    const int status = block.exit_status;
-    rank_.peer_lost(peer, status > 128 ? fmt::format("its process was killed by signal {}", status - 128)
-                                       : fmt::format("its process exited with status {}", status));
+    rank_.peer_lost(peer, text_of_end(block.exit_status));
   }
 }
 

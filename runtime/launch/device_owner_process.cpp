@@ -15,6 +15,7 @@
 
 #include "runtime/error.hpp"
 #include "runtime/launch/say.hpp"
+#include "runtime/launch/wake.hpp"
 
 namespace coracle {
 namespace {
@@ -68,7 +69,7 @@ void DeviceOwnerProcess::tell_all(const std::string& reason) {
   record.reason[bytes] = '\0';
   // seq_cst, and before the doorbells: see Doorbell. Ranks that see it find the reason.
   record.state.store(State::ended, std::memory_order_seq_cst);
-  for (std::uint32_t rank = region_.first_rank(); region_.is_local(rank); ++rank) region_.block(rank).doorbell.ring();
+  wake_all_regardless(region_);
 }
 
 /// Its memory stays: ranks look at what it has told them there.
@@ -99,7 +100,7 @@ bool DeviceOwnerProcess::wait_for_end(ExitStatus& status) const {
 ExitStatus DeviceOwnerProcess::end(bool at_once) {
   DeviceOwnerRecord& record = region_.device_owner();
   record.state.store(State::ending, std::memory_order_seq_cst);  // before the doorbell: see there
-  record.doorbell.ring();
+  wake_regardless(record.doorbell);
   ExitStatus status;
   if (!at_once && wait_for_end(status)) return status;
   if (!at_once)

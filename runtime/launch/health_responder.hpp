@@ -10,8 +10,9 @@ namespace coracle {
 /// Who knows what has become of ranks.
 class HealthSource {
  public:
-  /// Of rank `rank`; `unknown` for those of other nodes. Nonce and rank are left to the caller.
-  virtual HealthAnswer health(std::uint32_t rank) const noexcept = 0;
+  /// Of rank `rank`, for one that waits for it; `unknown` for those of other nodes. Nonce and rank are left to the
+  /// caller.
+  virtual HealthAnswer health(std::uint32_t rank) noexcept = 0;
 
  protected:
   ~HealthSource() = default;
@@ -26,7 +27,7 @@ class HealthResponder final : public Attendant {
 
   std::uint16_t port() const noexcept { return socket_.port; }
   /// Until then questions stay where they are.
-  void set_source(const HealthSource& source) noexcept { source_ = &source; }
+  void set_source(HealthSource& source) noexcept { source_ = &source; }
 
   void want(std::vector<pollfd>& set) const override;
   void attend() override;
@@ -34,7 +35,7 @@ class HealthResponder final : public Attendant {
  private:
   OpenSocket socket_;
   JobKey key_;
-  const HealthSource* source_ = nullptr;
+  HealthSource* source_ = nullptr;
 };
 
 }  // namespace coracle

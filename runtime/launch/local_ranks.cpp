@@ -200,8 +200,11 @@ void LocalRanks::start_all(Supervisor& supervisor, Guardian& guardian,
 }
 
 void LocalRanks::reaped(pid_t pid) {
-  // Peers that do not know of its loss yet may still read its memory.
-  if (space_ && !options_.shape.network.survive) space_->reaped(pid);
+  if (!space_) return;
+  if (!options_.shape.network.survive)
+    space_->reaped(pid);
+  else
+    space_->close_descriptors(pid);  // peers that do not know of its loss yet may still read its memory
 }
 
 std::string LocalRanks::placement_text() const {

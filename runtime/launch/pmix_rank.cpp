@@ -60,7 +60,7 @@ void PmixRank::answer_health() {
   }
 }
 
-HealthAnswer PmixRank::health(std::uint32_t asked) const noexcept {
+HealthAnswer PmixRank::health(std::uint32_t asked) noexcept {
   HealthAnswer answer;
   if (!region_->is_local(asked)) return answer;
   // acquire: pairs with the rank's release when it comes to the phase.

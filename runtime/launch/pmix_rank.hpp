@@ -28,7 +28,7 @@ class PmixRank final : private HealthSource {
   void finish(int exit_status);
 
  private:
-  HealthAnswer health(std::uint32_t rank) const noexcept override;
+  HealthAnswer health(std::uint32_t rank) noexcept override;
   void answer_health();
 
   std::unique_ptr<PmixClient> client_;

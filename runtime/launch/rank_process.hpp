@@ -17,12 +17,24 @@ struct RankProcess {
   std::uint32_t first_rank = 0;
   std::uint32_t ranks = 1;
   bool running = true;
-  bool stopped = false;  ///< By a signal, but not by this launcher.
-  int exit_status = 0;   ///< As the shell has it; once it runs no more.
-  /// Since when it is as `running` and `stopped` say.
+  int exit_status = 0;  ///< As the shell has it, or kGivenUpStatus; once it runs no more.
+  /// Since when it runs, or does no more.
   std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
 
   bool dying = false;  ///< It had failed, or was ending, when the job was ended: by no signal from here.
+
+  // --- for StoppedRanks ---
+  int stop_signal = 0;                      ///< That has stopped it, but not from this launcher; 0: none.
+  std::chrono::nanoseconds awaited_for{0};  ///< While stopped.
+  int questions = 0;                        ///< Looks for which the last question of another node counts.
+  bool given_up = false;                    ///< And killed.
+
+  /// Someone has stopped it, or (0) it goes on.
+  void note_stop(int signal) noexcept {
+    stop_signal = signal;
+    awaited_for = {};
+    questions = 0;
+  }
 
   /// "rank 3 (pid 123)"; "process 123 (ranks 0 to 7)".
   std::string name() const {

@@ -17,6 +17,7 @@
 #include "runtime/launch/hang_report.hpp"
 #include "runtime/launch/process_state.hpp"
 #include "runtime/launch/say.hpp"
+#include "runtime/launch/wake.hpp"
 
 namespace coracle {
 namespace {
@@ -35,6 +36,11 @@ std::string text_of(const std::chrono::nanoseconds& time) {
   return milliseconds % 1000 == 0 ? fmt::format("{} s", milliseconds / 1000) : fmt::format("{} ms", milliseconds);
 }
 
+std::string text_of_stop(int signal) {
+  const char* const name = ::sigabbrev_np(signal);
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
+}
+
 /// "SIGKILL (from outside, or because memory ran out)" for those who wrote no crash text.
 std::string text_of_signal(int signal) {
   if (signal == SIGKILL) return "SIGKILL (from outside, or because memory ran out: see dmesg)";
@@ -49,7 +55,7 @@ std::string bystander_text(const RankProcess& process) {
 }
 
 Supervisor::Supervisor(const JobRegion& region, SignalPipe& signals, Options options)
-    : region_(region), signals_(signals), options_(std::move(options)) {
+    : region_(region), signals_(signals), options_(std::move(options)), stopped_(region) {
   if (options_.timeout)
     deadline_ = SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(*options_.timeout);
 }
@@ -119,6 +125,7 @@ int Supervisor::wait_ms() const {
     until = all_killed_ ? killed_at_ + kKillPatience : kill_at();
   } else {
     if (deadline_) until = *deadline_;
+    if (stopped_.next_look()) until = std::min(until, *stopped_.next_look());
     if (bystander_ended_) until = std::min(until, SteadyClock::now() + kLookForHangs);
   }
   if (until == SteadyClock::time_point::max()) return -1;
@@ -158,12 +165,13 @@ void Supervisor::report() {
 
 void Supervisor::stop_all() {
   all_stopped_ = true;
+  stopped_.pause();
   signal_all(SIGSTOP);
 }
 
 void Supervisor::continue_all() {
   signal_all(SIGCONT);
-  for (RankProcess& process : processes_) process.stopped = false;
+  for (RankProcess& process : processes_) process.note_stop(0);
   all_stopped_ = false;
 }
 
@@ -173,6 +181,7 @@ void Supervisor::on_deadlines() {
     if (!all_killed_ && now >= kill_at()) kill_all();
     return tell_verdict();
   }
+  if (!all_stopped_) stopped_.look(processes_);
   if (deadline_ && now >= *deadline_ && running_ > 0) {
     say("the job has not ended within {}; this is what its ranks await:", text_of(options_.timeout.value_or(0ns)));
     report();
@@ -203,21 +212,24 @@ const RankProcess* Supervisor::bystander() const noexcept {
   return who == processes_.end() ? nullptr : &*who;
 }
 
-HealthAnswer Supervisor::health(std::uint32_t rank) const noexcept {
+HealthAnswer Supervisor::health(std::uint32_t rank) noexcept {
   HealthAnswer answer;
   if (!region_.is_local(rank)) return answer;
   answer.health = RankHealth::starting;
-  for (const RankProcess& process : processes_) {
+  for (RankProcess& process : processes_) {
     if (!process.holds(rank)) continue;
     answer.exit_status = process.exit_status;
-    const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - process.since);
-    answer.since_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(since.count(), 0));
+    const bool stopped = !all_stopped_ && StoppedRanks::is_stopped(process);
+    if (stopped) StoppedRanks::note_question(process);
+    const auto since = stopped ? process.awaited_for : SteadyClock::now() - process.since;
+    const auto since_ms = std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
+    answer.since_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(since_ms, 0));
     // acquire: pairs with the rank's release when it comes to the phase.
     const bool attached = region_.block(rank).phase.load(std::memory_order_acquire) != RankPhase::starting;
-    answer.health = !process.running                   ? RankHealth::ended
-                    : process.stopped && !all_stopped_ ? RankHealth::stopped
-                    : attached                         ? RankHealth::running
-                                                       : RankHealth::starting;
+    answer.health = !process.running ? RankHealth::ended
+                    : stopped        ? RankHealth::stopped
+                    : attached       ? RankHealth::running
+                                     : RankHealth::starting;
   }
   return answer;
 }
@@ -250,7 +262,7 @@ std::optional<Supervisor::Ended> Supervisor::reap_one() {
     RankProcess& process = processes_[index];
     process.running = false;
     process.since = SteadyClock::now();
-    process.exit_status = exit.signal != 0 ? 128 + exit.signal : exit.code;
+    process.exit_status = process.given_up ? kGivenUpStatus : exit.signal != 0 ? 128 + exit.signal : exit.code;
     --running_;
     return Ended{index, exit};
   }
@@ -263,8 +275,7 @@ void Supervisor::note_stops() {
     const auto found = index_of_.find(info.si_pid);
     if (found == index_of_.end() || all_stopped_) continue;
     RankProcess& process = processes_[found->second];
-    process.stopped = info.si_code != CLD_CONTINUED;
-    process.since = SteadyClock::now();
+    process.note_stop(info.si_code != CLD_CONTINUED ? info.si_status : 0);
   }
 }
 
@@ -318,8 +329,7 @@ void Supervisor::announce_loss(const RankProcess& process) {
   }
   // seq_cst, and before the doorbells: see Doorbell.
   region_.losses().fetch_add(process.ranks, std::memory_order_seq_cst);
-  for (std::uint32_t rank = region_.first_rank(); region_.is_local(rank); ++rank) region_.block(rank).doorbell.ring();
-  region_.device_owner().doorbell.ring();
+  wake_all_regardless(region_);
 }
 
 /// Of several ranks in one process those of the crash that ended it, else of the likeliest cause.
@@ -341,7 +351,9 @@ void Supervisor::fail(const Ended& ended) {
   const RankProcess& process = processes_[ended.index];
   const LastWords words = last_words(process);
   JobFailure failure;
-  if (ended.status.ok()) {
+  if (process.given_up) {
+    failure = {given_up_text(process), 1, true};
+  } else if (ended.status.ok()) {
     failure.text = process.name() +
                    " ended before its coracle::run had returned: others would wait for it for ever "
                    "(don't call exit() in a rank)";
@@ -355,6 +367,13 @@ void Supervisor::fail(const Ended& ended) {
   }
   failure.when_ns = words.when_ns;
   accuse(failure, ended.status.signal != 0 ? words.crash : std::string_view());
+}
+
+std::string Supervisor::given_up_text(const RankProcess& process) const {
+  return fmt::format(
+      "{} was stopped by {}, and others have waited for it for {} (--silence): it is given up for lost, and was killed",
+      process.name(), text_of_stop(process.stop_signal),
+      text_of(std::chrono::nanoseconds(region_.shape().network.silence_limit_ns)));
 }
 
 JobFailure Supervisor::failure_by_signal(const RankProcess& process, int signal, const LastWords& words) const {

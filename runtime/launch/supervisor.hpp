@@ -19,6 +19,7 @@
 #include "runtime/launch/health_responder.hpp"
 #include "runtime/launch/rank_process.hpp"
 #include "runtime/launch/signal_pipe.hpp"
+#include "runtime/launch/stopped_ranks.hpp"
 
 namespace coracle {
 
@@ -40,9 +41,9 @@ struct JobFailure {
 
 /// The first rank that fails ends the job: SIGTERM to the process groups of the others, SIGKILL 300 ms later. A rank
 /// that was failing then, unreaped as yet, may turn out to be the cause, and takes the place of what failed because of
-/// it. Unless
-/// the job survives (NetworkOptions::survive): then the others are told. A signal to the launcher and the time limit
-/// end it always. All it has to say goes to standard error. One thread.
+/// it. In a job that survives (NetworkOptions::survive) the others are told instead. A rank that someone has stopped
+/// for too long is killed, and so has failed (StoppedRanks). A signal to the launcher and the time limit end it always.
+/// All it has to say goes to standard error. One thread.
 class Supervisor final : public HealthSource {
  public:
   struct Options {
@@ -80,7 +81,7 @@ class Supervisor final : public HealthSource {
   bool anyone_waits() const noexcept;
   /// The first that has ended well without ever coming to coracle::run, or null. No mistake, unless others wait for it.
   const RankProcess* bystander() const noexcept;
-  HealthAnswer health(std::uint32_t rank) const noexcept override;
+  HealthAnswer health(std::uint32_t rank) noexcept override;
   /// Ranks that failed by themselves.
   std::size_t failures() const noexcept { return failures_; }
   /// What the first failed rank wrote of its crash, made readable. Takes a while.
@@ -119,12 +120,14 @@ class Supervisor final : public HealthSource {
   int wait_ms() const;
   void say_last_words();
   LastWords last_words(const RankProcess& process) const;
+  std::string given_up_text(const RankProcess& process) const;
 
   const JobRegion& region_;
   SignalPipe& signals_;
   Options options_;
   std::vector<Companion*> companions_;
   std::vector<RankProcess> processes_;
+  StoppedRanks stopped_;
   std::unordered_map<pid_t, std::size_t> index_of_;
   std::size_t running_ = 0;
   bool ending_ = false;

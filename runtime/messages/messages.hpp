@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/byte_counts.hpp"
 #include "runtime/messages/flow.hpp"
 #include "runtime/messages/message_waits.hpp"
 #include "runtime/messages/rendezvous.hpp"
@@ -185,7 +186,7 @@ class [[nodiscard]] MatchedMessage {
   /// Once. Throws Error (truncated) when `buffer` is too short: then the message is gone.
   template <class T>
   Task<Received> recv(std::span<T> buffer) {
-    return recv(MessageTarget(std::as_writable_bytes(buffer)));
+    return recv(MessageTarget(writable_byte_span(buffer)));
   }
   Task<Received> recv(const ScatteredTarget& target) { return recv(MessageTarget(target)); }
 

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "runtime/byte_counts.hpp"
 #include "runtime/combinators.hpp"
 #include "runtime/messages/messages.hpp"
 #include "runtime/started.hpp"
@@ -18,7 +19,7 @@ namespace coracle {
 template <class T>
 Send Team::send(std::span<T> data, std::uint32_t to, std::uint64_t tag) {
   static_assert(std::is_trivially_copyable_v<T>, "a message's elements travel as their bytes");
-  return messages().send(*this, MessageSource(std::as_bytes(data)), to, tag);
+  return messages().send(*this, MessageSource(byte_span(data)), to, tag);
 }
 
 template <std::ranges::contiguous_range Range>
@@ -39,7 +40,7 @@ Task<> Team::send_value(T value, std::uint32_t to, std::uint64_t tag) {
 template <class T>
 Receive Team::recv(std::span<T> buffer, std::uint32_t from, std::uint64_t tag) {
   static_assert(std::is_trivially_copyable_v<T>, "a message's elements travel as their bytes");
-  return messages().receive(*this, MessageTarget(std::as_writable_bytes(buffer)), from, tag);
+  return messages().receive(*this, MessageTarget(writable_byte_span(buffer)), from, tag);
 }
 
 template <std::ranges::contiguous_range Range>
@@ -103,7 +104,7 @@ class PersistentRecv {
 
 template <class T>
 PersistentSend Team::prepare_send(std::span<T> data, std::uint32_t to, std::uint64_t tag) {
-  return {*this, MessageSource(std::as_bytes(data)), to, tag};
+  return {*this, MessageSource(byte_span(data)), to, tag};
 }
 
 inline PersistentSend Team::prepare_send(const ScatteredSource& source, std::uint32_t to, std::uint64_t tag) {
@@ -112,7 +113,7 @@ inline PersistentSend Team::prepare_send(const ScatteredSource& source, std::uin
 
 template <class T>
 PersistentRecv Team::prepare_recv(std::span<T> buffer, std::uint32_t from, std::uint64_t tag) {
-  return {*this, MessageTarget(std::as_writable_bytes(buffer)), from, tag};
+  return {*this, MessageTarget(writable_byte_span(buffer)), from, tag};
 }
 
 inline PersistentRecv Team::prepare_recv(const ScatteredTarget& target, std::uint32_t from, std::uint64_t tag) {

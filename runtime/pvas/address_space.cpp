@@ -217,6 +217,13 @@ bool AddressSpace::reaped(pid_t pid) {
   return true;
 }
 
+bool AddressSpace::close_descriptors(pid_t pid) {
+  const auto found = state_->tasks.find(pid);
+  if (found == state_->tasks.end()) return false;
+  found->second.partition->release_rings();
+  return true;
+}
+
 bool AddressSpace::wait_for(pid_t pid, int flags, ExitStatus& ended) {
   CORACLE_ASSERT(contains(pid), "pid {} is no task of this address space", pid);
   int status = 0;

@@ -52,6 +52,11 @@ class AddressSpace {
   /// can be another's. Other pids are ignored (returns false).
   bool reaped(pid_t pid);
 
+  /// Instead of reaped(), for a task whose memory others still use: takes back only what would hold the task's
+  /// descriptors open, so that whoever is connected to it learns of its end. The memory goes with reaped() or
+  /// destroy(). In rlimit mode what that is can't be told: then such descriptors stay open as long as the memory stays.
+  bool close_descriptors(pid_t pid);
+
   /// Kills every task that still runs, waits for it and takes everything back; what the kernel has not ended after 10 s
   /// keeps its memory. The object is empty afterwards.
   void destroy();

@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <fstream>
 #include <new>
 
 #include "runtime/error.hpp"
@@ -27,6 +29,22 @@ std::uint64_t stack_bytes() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kStackBytesDefault;
   return page_up(std::clamp<std::uint64_t>(limit.rlim_cur, kStackBytesMin, kStackBytesMax));
+}
+
+/// All rings of io_uring in this address space, whosever they are.
+std::vector<RangeTable::Range> mapped_rings() {
+  std::vector<RangeTable::Range> rings;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find(" anon_inode:[io_uring]") == std::string::npos) continue;
+    RangeTable::Range range{};
+    const char* const text_end = line.data() + line.size();
+    const auto begin = std::from_chars(line.data(), text_end, range.begin, 16);
+    if (begin.ptr == text_end || *begin.ptr != '-') continue;
+    std::from_chars(begin.ptr + 1, text_end, range.end, 16);
+    rings.push_back(range);
+  }
+  return rings;
 }
 
 std::string task_name(const SpawnOptions& options, const Launch& launch) {
@@ -47,6 +65,21 @@ void Partition::release() noexcept {
   }
   unmap(layout_.begin, layout_.end - layout_.begin);
   control_mapped_ = false;
+}
+
+void Partition::release_rings() noexcept {
+  if (!control_mapped_ || sites_ == nullptr) return;
+  RangeTable& outside = control().outside;
+  for (const RangeTable::Range& ring : mapped_rings()) {
+    for (unsigned i = 0; i < RangeTable::kEntries; ++i) {
+      const RangeTable::Range noted = outside.at(i);
+      const std::uint64_t begin = std::max(ring.begin, noted.begin);
+      const std::uint64_t end = std::min(ring.end, noted.end);
+      if (begin >= end) continue;
+      unmap(begin, end - begin);
+      outside.remove(begin, end);
+    }
+  }
 }
 
 bool Partition::is_starting() const noexcept {

@@ -38,6 +38,10 @@ class Partition {
   /// runs in it any more.
   void release() noexcept;
 
+  /// Unmaps the rings of io_uring alone: a ring lives as long as it is mapped, and holds open what is asked for in it.
+  /// No task runs here any more.
+  void release_rings() noexcept;
+
  private:
   void prepare_image(const Launch& launch);
   void write_orders(StackWriter& writer, const SpawnOptions& options);

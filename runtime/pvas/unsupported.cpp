@@ -39,6 +39,9 @@ std::optional<ExitStatus> AddressSpace::try_wait(pid_t) {
 bool AddressSpace::reaped(pid_t) {
   return false;
 }
+bool AddressSpace::close_descriptors(pid_t) {
+  return false;
+}
 void AddressSpace::destroy() {}
 Mode AddressSpace::mode() const noexcept {
   return Mode::rlimit;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "runtime/byte_counts.hpp"
 #include "runtime/error.hpp"
 #include "runtime/event.hpp"
 #include "runtime/layout/block_kernels.hpp"
@@ -226,6 +227,15 @@ void ScatteredTransfer::throw_failure() const {
   const int peer = operation_.peer();
   throw Error::of_operation(failure_, operation_.what(), static_cast<int>(rank_.id()), peer,
                             rank_.core().describe_failure(failure_, peer, operation_.remote, operation_.bytes));
+}
+
+std::int64_t scattered::range_bytes(std::size_t count, std::size_t element_bytes) {
+  const std::size_t bytes = byte_count(count, element_bytes);
+  if (bytes <= kObjectBytesMax) return static_cast<std::int64_t>(bytes);
+  throw Error(Errc::bad_input,
+              fmt::format("a range of {} elements of {} bytes is longer than any memory; see where its "
+                          "length comes from",
+                          count, element_bytes));
 }
 
 }  // namespace coracle

@@ -124,13 +124,16 @@ Way choose_way(const TransportTraits& traits, const LayoutShape& local, const La
 Task<> transfer_blocks(Rank& rank, Operation::Verb verb, ScatteredTarget local, RemoteAddress origin,
                        const Layout& layout, std::uint64_t count);
 
+/// Of a range of so many elements. Throws Error (bad_input) for more than any memory has.
+std::int64_t range_bytes(std::size_t count, std::size_t element_bytes);
+
 /// Runs of `T` that lie anywhere, as a layout around the first one.
 template <class T>
 Layout ranges_of(const std::vector<std::span<T>>& ranges) {
   std::vector<std::int64_t> lengths;
   std::vector<std::int64_t> places;
   for (const std::span<T>& range : ranges) {
-    lengths.push_back(static_cast<std::int64_t>(range.size_bytes()));
+    lengths.push_back(range_bytes(range.size(), sizeof(T)));
     places.push_back(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(range.data()) -
                                                reinterpret_cast<std::uintptr_t>(ranges.front().data())));
   }
@@ -147,7 +150,7 @@ Layout ranges_of(const std::vector<RemoteRange<T>>& ranges) {
     CORACLE_ASSERT(here.rank == first.rank && here.segment == first.segment,
                    "ranges of one transfer lie in segment {} of rank {} and segment {} of rank {}", first.segment,
                    first.rank, here.segment, here.rank);
-    lengths.push_back(static_cast<std::int64_t>(range.count * sizeof(T)));
+    lengths.push_back(range_bytes(range.count, sizeof(T)));
     places.push_back(static_cast<std::int64_t>(here.offset - first.offset));
   }
   return Layout::bytes(1).hindexed(lengths, std::move(places));

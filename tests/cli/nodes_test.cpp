@@ -172,13 +172,3 @@ TEST_CASE("coracle run --survive: the others go on without a rank that was kille
     }
   }
 }
-
-TEST_CASE("coracle run: a peer that is stopped is lost after the silence limit") {
-  Command command({"run", "-v", "-n", "2", "--nodes", "2", "--place", "process", "--silence", "1s", "--timeout", "40s",
-                   test_program("ceaseless")});
-  REQUIRE(soon([&] { return command.ranks().size() == 2 && count_of(command.output(), "under way") == 2; }));
-  ::kill(command.ranks().back(), SIGSTOP);
-  CHECK(command.wait() == 1);
-  CHECK_MESSAGE(contains(command.errors(), "peer lost"), command.errors());
-  CHECK(none_exists(command.ranks()));
-}

@@ -110,6 +110,21 @@ TEST_CASE("tuning file: the records of a job's levels are its costs") {
   CHECK(warnings.empty());
 }
 
+TEST_CASE("tuning file: a link under the name of a draft leads to nothing being written") {
+  const TuningFile file(kText);
+  const std::string draft = file.path() + "." + std::to_string(::getpid());
+  const std::string target = file.path() + "-of-somebody";
+  std::ofstream(target) << "of somebody";
+  std::filesystem::create_symlink(target, draft);
+  write_tuning(file.path(), parse_tuning(kText, "tuning"));
+  std::string seen;
+  std::getline(std::ifstream(target), seen);
+  CHECK(seen == "of somebody");
+  CHECK(read_tuning(file.path()).size() == 4);
+  CHECK(!std::filesystem::is_symlink(file.path()));
+  CHECK(!std::filesystem::exists(draft));
+}
+
 TEST_CASE("tuning file: one that is stale, damaged or missing is told of, and the built-in costs are taken") {
   std::vector<std::string> warnings;
   SUBCASE("stale") {

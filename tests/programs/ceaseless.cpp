@@ -1,6 +1,7 @@
 // A program whose ranks put into their right neighbours' segments without end, for tests that take a rank or a link
-// away: `ceaseless [catch]`. It says "under way" once data flows. With `catch` a lost peer is no error: it is named,
-// and the rank ends well.
+// away: `ceaseless [catch | busy]`. It says "under way" once data flows. With `catch` a lost peer is no error: it is
+// named, and the rank ends well. With `busy` rank 1 computes for 3 s meanwhile, and then all end well.
+#include <chrono>
 #include <coracle/coracle.hpp>
 #include <cstdio>
 #include <cstring>
@@ -11,6 +12,13 @@ using namespace coracle;
 namespace {
 
 bool catches = false;
+bool is_busy = false;
+
+void compute() {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
 
 Task<> put_until(Rank& self, const bool* stop) {
   constexpr std::size_t kBytes = 4 << 20;
@@ -19,6 +27,8 @@ Task<> put_until(Rank& self, const bool* stop) {
   const std::vector<std::byte> data(kBytes, static_cast<std::byte>(self.id()));
   const auto target = places[(self.id() + 1) % self.size()];
   for (std::uint64_t round = 0; !*stop; ++round) {
+    if (is_busy && round == 50) co_return;
+    if (is_busy && round == 10 && self.id() == 1) compute();
     co_await self.put(data, target);
     co_await yield();
     if (round != 3) continue;
@@ -54,5 +64,6 @@ Task<> app(Rank& self) {
 
 int main(int argc, char** argv) {
   catches = argc > 1 && std::strcmp(argv[1], "catch") == 0;
+  is_busy = argc > 1 && std::strcmp(argv[1], "busy") == 0;
   return run(argc, argv, app);
 }

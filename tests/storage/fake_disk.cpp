@@ -84,6 +84,7 @@ std::int64_t FakeDisk::write(IoRequest& request) noexcept {
     write_some(request, 0.5);
     return random_() % 2 == 0 ? -EIO : -ENOSPC;
   }
+  if (full) return -ENOSPC;
   std::size_t bytes = request.bytes();
   if (happens(faults.short_transfer)) bytes = 1 + random_() % bytes;
   const auto* source = static_cast<const std::byte*>(request.buffer());

@@ -38,6 +38,8 @@ class FakeDisk final : public Io {
   /// The write, or the sync, with that number from now fails. 0: none does.
   std::uint64_t fail_write_after = 0;
   std::uint64_t fail_sync_after = 0;
+  /// No write finds room (ENOSPC).
+  bool full = false;
   /// The power fails now, and whoever waits for requests is no more.
   void die() noexcept;
   /// After a crash: the device as it comes up again. `path`: the file, whose length may go back too.

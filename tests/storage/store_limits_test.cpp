@@ -2,6 +2,7 @@
 // the process's limit of file sizes.
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +10,8 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <new>
 #include <set>
 #include <utility>
@@ -122,6 +125,97 @@ TEST_CASE_FIXTURE(StoreFixture, "store: what an interrupted creation has left is
   CHECK(failure_of(loop, create_store(loop.io(), fresh, shape, false, store)).text == "");
   loop.run(store->close());
   CHECK(!std::filesystem::exists(fresh + ".new"));
+}
+
+namespace {
+
+/// A file that is not the store's matter.
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(StoreFixture, "store: a symbolic link under the name of an unfinished one is told of, not followed") {
+  bool target_exists = false;
+  SUBCASE("to a file") {
+    target_exists = true;
+  }
+  SUBCASE("to nothing") {}
+  const std::string fresh = folder.file("fresh.0");
+  const std::string planted = fresh + ".new";
+  const std::string target = folder.file("target");
+  const StoreShape shape{.page_bytes = 4096, .pages = 10};
+  if (target_exists) write_file(target, "of somebody");
+  std::filesystem::create_symlink(target, planted);
+  for (const bool replace : {false, true}) {
+    const auto failure = failure_of(loop, create_store(loop.io(), fresh, shape, replace, store));
+    mentions(failure.text, planted);
+    mentions(failure.text, "symbolic link");
+  }
+  CHECK(std::filesystem::is_symlink(planted));
+  CHECK(std::filesystem::exists(target) == target_exists);
+  if (target_exists) CHECK(content_of(target) == "of somebody");
+  CHECK(!std::filesystem::exists(fresh));
+  std::filesystem::remove(planted);
+  CHECK(failure_of(loop, create_store(loop.io(), fresh, shape, false, store)).text == "");
+  loop.run(store->close());
+}
+
+TEST_CASE_FIXTURE(StoreFixture,
+                  "store: a second name of a file of others, under that of an unfinished one, harms it not") {
+  const std::string fresh = folder.file("fresh.0");
+  const std::string target = folder.file("target");
+  write_file(target, "of somebody");
+  REQUIRE(::link(target.c_str(), (fresh + ".new").c_str()) == 0);
+  const StoreShape shape{.page_bytes = 4096, .pages = 10};
+  CHECK(failure_of(loop, create_store(loop.io(), fresh, shape, false, store)).text == "");
+  loop.run(store->close());
+  CHECK(content_of(target) == "of somebody");
+  CHECK(!std::filesystem::exists(fresh + ".new"));
+}
+
+TEST_CASE_FIXTURE(StoreFixture,
+                  "store: who has opened what lies under the name of an unfinished one sees nothing of it") {
+  const std::string fresh = folder.file("fresh.0");
+  write_file(fresh + ".new", "left over");
+  const coracle::test::Fd held(::open((fresh + ".new").c_str(), O_RDWR | O_CLOEXEC));
+  const StoreShape shape{.page_bytes = 4096, .pages = 10};
+  CHECK(failure_of(loop, create_store(loop.io(), fresh, shape, false, store)).text == "");
+  loop.run(store->close());
+  struct stat left {};
+  REQUIRE(::fstat(held, &left) == 0);
+  CHECK(left.st_size == 9);
+  CHECK(left.st_nlink == 0);
+}
+
+TEST_CASE_FIXTURE(StoreFixture, "store: a file of another user under the name of an unfinished one is told of") {
+  if (::geteuid() != 0) {
+    MESSAGE("SKIPPED: giving a file away needs root");
+    return;
+  }
+  const std::string fresh = folder.file("fresh.0");
+  write_file(fresh + ".new", "of another");
+  REQUIRE(::chown((fresh + ".new").c_str(), 12345, 12345) == 0);
+  const StoreShape shape{.page_bytes = 4096, .pages = 10};
+  mentions(failure_of(loop, create_store(loop.io(), fresh, shape, false, store)).text, "another user (number 12345)");
+  CHECK(content_of(fresh + ".new") == "of another");
+}
+
+TEST_CASE_FIXTURE(StoreFixture, "store: paths that the kernel would cut short are refused") {
+  const std::string cut = folder.file(std::string("fresh\0.0", 8));
+  const StoreShape shape{.page_bytes = 4096, .pages = 10};
+  mentions(failure_of(loop, create_store(loop.io(), cut, shape, false, store)).text, "has a NUL");
+  CHECK(!std::filesystem::exists(folder.file("fresh")));
+  StoreReport unused;
+  const std::string other = path + std::string("\0x", 2);
+  mentions(failure_of(loop, open_store(loop.io(), other, PageStore::kLatest, store)).text, "has a NUL");
+  mentions(failure_of(loop, look(loop.io(), other)).text, "has a NUL");
+  mentions(failure_of(loop, check(loop.io(), other, unused)).text, "has a NUL");
 }
 
 namespace {

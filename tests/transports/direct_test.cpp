@@ -61,6 +61,16 @@ struct Node {
   };
   DirectTransport& operator[](std::uint32_t rank) { return members[rank]->transport; }
   std::vector<Log::Entry>& log_of(std::uint32_t rank) { return members[rank]->self.local<Log>().entries; }
+  Inbox& inbox(std::uint32_t rank) { return *reinterpret_cast<Inbox*>(region.inbox(rank)); }
+  /// As the launcher says it, and the rank does then.
+  void die(std::uint32_t victim) {
+    region.block(victim).phase = RankPhase::lost;
+    for (std::uint32_t rank = 0; rank < members.size(); ++rank) {
+      if (rank == victim) continue;
+      members[rank]->self.core().peers().note({victim, "it has died"});
+      members[rank]->transport.peer_lost(victim);
+    }
+  }
   /// Until nothing is left to be done. Some things are done only by a rank that has found nothing else to do before.
   void poll_all() {
     constexpr int kIdleTurns = 4;
@@ -222,6 +232,53 @@ TEST_CASE("direct: requests to a peer that is lost before its ring has room fail
   CHECK(finished(submit(node[1], 2, kSlots, kUrgent)) == kSlots);
   node.poll_all();
   CHECK(check_whole(node.log_of(2), 1) == kSlots);
+}
+
+TEST_CASE("direct: lines that a dead peer has reserved, and not filled, are stepped over") {
+  // Near the array's end the lines that it skips there are a part of them.
+  for (const std::size_t before : {std::size_t{0}, std::size_t{kRingLines - 2}}) {
+    CAPTURE(before);
+    Node node(3, true);
+    const auto first = submit(node[2], 0, before, 8);
+    node.poll_all();
+    REQUIRE(node.inbox(0).requests.reserve(3, &node.inbox(1).writing, number_of_requests(0)) != nullptr);
+    REQUIRE(node.inbox(0).replies.reserve(1) != nullptr);  // of a living one, in the other ring
+    const auto then = submit(node[2], 0, 5, 8, before);
+    node[0].poll();
+    CHECK(node.log_of(0).size() == before);
+    // While somebody may be writing there it is not known whose the lines are, and nobody goes to sleep.
+    node.inbox(2).writing.set(number_of_requests(0), 0, 0);
+    node.die(1);
+    CHECK(node[0].poll());
+    CHECK(node.log_of(0).size() == before);
+    node.inbox(2).writing.clear();
+    node[0].poll();
+    CHECK(check_whole(node.log_of(0), 2) == before + 5);
+  }
+}
+
+TEST_CASE("direct: lines that a dead peer has named, and another has reserved, are read like any others") {
+  Node node(3, true);
+  node.inbox(1).writing.set(number_of_requests(0), 0, 7);  // the lines of those that come now
+  const auto sent = submit(node[2], 0, 7, 8);
+  node.die(1);
+  node.poll_all();
+  CHECK(check_whole(node.log_of(0), 2) == 7);
+  // Nor does it matter where nobody has reserved them when it dies.
+  Node other(3, true);
+  other.inbox(1).writing.set(number_of_requests(0), 0, 3);
+  other.die(1);
+  const auto later = submit(other[2], 0, 7, 8);
+  other.poll_all();
+  CHECK(check_whole(other.log_of(0), 2) == 7);
+}
+
+TEST_CASE("direct: in jobs that survive a rank names no lines when it has filled them, or found none") {
+  Node node(2, true);
+  const auto sent = submit(node[1], 0, kRingLines + 1, 8);
+  CHECK(finished(sent) == kRingLines);
+  CHECK(node.inbox(1).writing.ring.load() == 0);
+  CHECK(node.inbox(1).writing.end.load() == kRingLines);
 }
 
 TEST_CASE("direct: a payload that is made in the transport's room is read there") {

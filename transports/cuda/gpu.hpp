@@ -14,6 +14,7 @@
 
 #include "runtime/accelerator.hpp"
 #include "runtime/assert.hpp"
+#include "runtime/byte_counts.hpp"
 #include "runtime/rank.hpp"
 #include "runtime/scattered/device_transfers.hpp"
 #include "runtime/segment.hpp"
@@ -75,8 +76,7 @@ class Gpu final : private Accelerator {
   /// `count` elements with any content. Throws Error (segment_full).
   template <class T>
   DeviceSlab<T> allocate(std::size_t count) {
-    CORACLE_ASSERT(count <= (~std::size_t{0}) / sizeof(T), "{} elements of {} bytes", count, sizeof(T));
-    const std::uint64_t offset = allocate_bytes(count * sizeof(T));
+    const std::uint64_t offset = allocate_bytes(byte_count(count, sizeof(T)));
     const RemoteAddress place{offset, rank_.id(), kSegment + number_};
     return DeviceSlab<T>(Slab<T>(heap_, reinterpret_cast<T*>(memory_.data() + offset), count, Remote<T>(place)));
   }

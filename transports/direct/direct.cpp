@@ -1,6 +1,7 @@
 // Messages through inboxes.
 #include "transports/direct/direct.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "runtime/clock.hpp"
@@ -30,10 +31,11 @@ void copy_short(std::byte* target, const void* source, std::size_t bytes) noexce
   }
 }
 
-bool write(Ring& ring, Kind kind, std::uint32_t source, const MessageHeader& header,
-           std::span<const std::byte> payload) noexcept {
+/// Where `writing` is not null, `number` is the ring's.
+bool write(Ring& ring, Kind kind, std::uint32_t source, const MessageHeader& header, std::span<const std::byte> payload,
+           Writing* writing, std::uint64_t number) noexcept {
   const std::uint32_t lines = Ring::lines_for(arguments_bytes(header) + payload.size());
-  Slot* slot = ring.reserve(lines);
+  Slot* slot = ring.reserve(lines, writing, number);
   if (slot == nullptr) return false;
   slot->payload_bytes = static_cast<std::uint32_t>(payload.size());
   slot->handler = header.handler.to_wire();
@@ -45,6 +47,8 @@ bool write(Ring& ring, Kind kind, std::uint32_t source, const MessageHeader& hea
     std::memcpy(body, &header.arguments[i], sizeof(std::uint64_t));
   copy_short(body, payload.data(), payload.size());
   Ring::publish(*slot, lines);
+  if (writing != nullptr) [[unlikely]]
+    writing->clear();
   ring.foresee(*slot, lines);
   return true;
 }
@@ -61,6 +65,7 @@ DirectTransport::DirectTransport(Rank& rank) noexcept
       own_(inbox_of(rank.id())),
       shares_memory_(rank.placement() != Placement::process),
       survive_(region_.shape().network.survive),
+      writing_(survive_ ? &own_.writing : nullptr),
       losses_(rank),
       staged_(own_.staged.data()) {
   CORACLE_ASSERT(inbox_bytes_ >= inbox_bytes(region_.ranks()), "inboxes of {} bytes; the job's maker must ask for {}",
@@ -92,8 +97,7 @@ bool DirectTransport::send_in_return(RequestOperation& request) noexcept {
   if (slot == nullptr) return false;
   std::memcpy(slot->memory, request.local, request.bytes);
   const Descriptor descriptor{slot->memory, request.bytes, reinterpret_cast<RequestOperation*>(slot->operation)};
-  if (!write(inbox_of(peer).requests, Kind::returned, rank_.id(), request.header,
-             std::as_bytes(std::span(&descriptor, 1))))
+  if (!write_request(peer, Kind::returned, request.header, std::as_bytes(std::span(&descriptor, 1))))
     return false;  // the slot is kept as before
   returns_.remove(*slot);
   --in_flight_;
@@ -123,12 +127,16 @@ void DirectTransport::transfer(Operation& operation) noexcept {
   operation.finish(error);
 }
 
+bool DirectTransport::write_request(std::uint32_t peer, Kind kind, const MessageHeader& header,
+                                    std::span<const std::byte> payload) noexcept {
+  return write(inbox_of(peer).requests, kind, rank_.id(), header, payload, writing_, number_of_requests(peer));
+}
+
 bool DirectTransport::send(RequestOperation& request) noexcept {
   const auto peer = static_cast<std::uint32_t>(request.peer());
-  Ring& ring_of_peer = inbox_of(peer).requests;
   const std::span payload(static_cast<const std::byte*>(request.local), request.bytes);
   if (payload.size() <= kEagerBytesMax) {
-    if (!write(ring_of_peer, Kind::eager, rank_.id(), request.header, payload)) return false;
+    if (!write_request(peer, Kind::eager, request.header, payload)) return false;
     --in_flight_;
     ring(peer);
     request.finish();
@@ -144,8 +152,7 @@ bool DirectTransport::send(RequestOperation& request) noexcept {
 bool DirectTransport::send_by_address(RequestOperation& request, Kind kind) noexcept {
   const auto peer = static_cast<std::uint32_t>(request.peer());
   const Descriptor descriptor{static_cast<const std::byte*>(request.local), request.bytes, &request};
-  if (!write(inbox_of(peer).requests, kind, rank_.id(), request.header, std::as_bytes(std::span(&descriptor, 1))))
-    return false;
+  if (!write_request(peer, kind, request.header, std::as_bytes(std::span(&descriptor, 1)))) return false;
   if (survive_) lent_[peer].push(request);
   ring(peer);
   return true;
@@ -161,7 +168,7 @@ void DirectTransport::reply(std::uint32_t peer, const MessageHeader& header,
 bool DirectTransport::send_reply(std::uint32_t peer, Kind kind, const MessageHeader& header,
                                  std::span<const std::byte> payload) noexcept {
   Ring& ring_of_peer = inbox_of(peer).replies;
-  if (!write(ring_of_peer, kind, rank_.id(), header, payload)) {
+  if (!write(ring_of_peer, kind, rank_.id(), header, payload, writing_, number_of_replies(peer))) {
     starve(ring_of_peer, peer);
     return false;
   }
@@ -186,14 +193,16 @@ void DirectTransport::feed_starving() noexcept {
 
 bool DirectTransport::poll() noexcept {
   losses_.look();
+  const bool unclear = !holes_.empty() && step_over_holes();
   if (!own_.replies.active() && !own_.requests.active() && !backlog_) [[likely]] {
     returns_.idle();
     if (returns_.kept().empty()) [[likely]]
-      return false;
+      return unclear;  // then there is no sleep: nobody would ring
     say_owed();
     return true;
   }
-  bool progress = backlog_ && retry();
+  bool progress = unclear;
+  if (backlog_) progress |= retry();
   if (own_.replies.active()) progress |= poll_ring(own_.replies);
   // A request may make a reply: while old replies wait for room, no new requests are taken.
   if (own_.requests.active() && (!backlog_ || waiting_replies_.empty())) progress |= poll_ring(own_.requests);
@@ -218,6 +227,7 @@ bool DirectTransport::poll_ring(Ring& ring) noexcept {
 }
 
 void DirectTransport::peer_lost(std::uint32_t peer) noexcept {
+  note_hole(peer);
   for (auto* queues : {&lent_, &waiting_}) {
     const auto found = queues->find(peer);
     if (found == queues->end()) continue;
@@ -229,6 +239,54 @@ void DirectTransport::peer_lost(std::uint32_t peer) noexcept {
   }
   std::erase_if(waiting_replies_, [peer](const WaitingReply& reply) { return reply.peer == peer; });
   backlog_ = !waiting_.empty() || !waiting_replies_.empty();
+}
+
+/// `peer` has died, perhaps while it wrote to a ring of this rank.
+void DirectTransport::note_hole(std::uint32_t peer) noexcept {
+  // Only of the dead: what a living rank is writing, it will write.
+  if (!survive_ || region_.block(peer).phase.load(std::memory_order_acquire) != RankPhase::lost) return;
+  const Writing& writing = inbox_of(peer).writing;
+  // acquire, all: pairs with Writing's releases; and its process has ended.
+  const std::uint64_t number = writing.ring.load(std::memory_order_acquire);
+  const bool is_request = number == number_of_requests(rank_.id());
+  if (!is_request && number != number_of_replies(rank_.id())) return;
+  Ring& ring = is_request ? own_.requests : own_.replies;
+  const Hole hole{&ring, number, writing.begin.load(std::memory_order_acquire),
+                  writing.end.load(std::memory_order_acquire)};
+  if (ring.is_reserved(hole.end)) holes_.push_back(hole);  // else it died before that, and nothing is amiss
+}
+
+/// That a living peer writes to a ring of this rank, or is about to.
+bool DirectTransport::anyone_writes_to(std::uint64_t number) const noexcept {
+  for (std::uint32_t peer = first_rank_; region_.is_local(peer); ++peer) {
+    // acquire: pairs with Writing's releases: where it is not named, what the peer has reserved is there.
+    if (inbox_of(peer).writing.ring.load(std::memory_order_acquire) == number && !rank_.lost(peer)) return true;
+  }
+  return false;
+}
+
+/// Two dead peers have named lines at the same place: whose they are can't be told.
+bool DirectTransport::is_disputed(const Hole& hole, std::uint64_t position) const noexcept {
+  return std::any_of(holes_.begin(), holes_.end(), [&](const Hole& other) {
+    return other.ring == hole.ring && other.begin <= position && position < other.end && other.end != hole.end;
+  });
+}
+
+/// The lines that a dead peer has named are its own if nobody has filled them and no living one names the ring: another
+/// may have been the quicker to reserve them. True while that can't be told.
+bool DirectTransport::step_over_holes() noexcept {
+  bool unclear = false;
+  std::erase_if(holes_, [](const Hole& hole) { return hole.ring->position() >= hole.end; });
+  for (const Hole& hole : holes_) {
+    const std::uint64_t position = hole.ring->position();
+    if (position < hole.begin || !hole.ring->is_held_up() || is_disputed(hole, position)) continue;
+    // Once more, after the look at the others: one that names the ring no more has handed over what it wrote.
+    if (anyone_writes_to(hole.number) || !hole.ring->is_held_up())
+      unclear = true;
+    else
+      hole.ring->step_over(hole.end);
+  }
+  return unclear;
 }
 
 void DirectTransport::receive(Slot& slot) noexcept {

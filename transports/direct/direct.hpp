@@ -72,10 +72,24 @@ class DirectTransport final : public Transport {
   bool send(RequestOperation& request) noexcept;
   bool send_in_return(RequestOperation& request) noexcept;
   bool send_by_address(RequestOperation& request, Kind kind) noexcept;
+  bool write_request(std::uint32_t peer, Kind kind, const MessageHeader& header,
+                     std::span<const std::byte> payload) noexcept;
   bool send_reply(std::uint32_t peer, Kind kind, const MessageHeader& header,
                   std::span<const std::byte> payload) noexcept;
   void starve(Ring& ring, std::uint32_t peer) const noexcept;
   void feed_starving() noexcept;
+
+  /// Lines of a ring of this rank that a dead peer may have reserved, and not filled.
+  struct Hole {
+    Ring* ring;
+    std::uint64_t number;
+    std::uint64_t begin;
+    std::uint64_t end;
+  };
+  void note_hole(std::uint32_t peer) noexcept;
+  bool anyone_writes_to(std::uint64_t number) const noexcept;
+  bool is_disputed(const Hole& hole, std::uint64_t position) const noexcept;
+  bool step_over_holes() noexcept;
 
   bool poll_ring(Ring& ring) noexcept;
   void receive(Slot& slot) noexcept;
@@ -95,7 +109,9 @@ class DirectTransport final : public Transport {
   RankBlock* const blocks_;
   Inbox& own_;
   const bool shares_memory_;
-  const bool survive_;  // the job goes on when a rank is lost
+  const bool survive_;      // the job goes on when a rank is lost
+  Writing* const writing_;  // of this rank, where it matters
+  std::vector<Hole> holes_;
   NodeLosses losses_;
   StagedSends staged_;
   ReturnTrips returns_;  // whose slots are told of when there is nothing more urgent to do

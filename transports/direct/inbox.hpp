@@ -17,10 +17,19 @@ struct Inbox {
   Ring requests;
   Ring replies;
   alignas(kLineBytes) std::array<std::byte, StagedSends::kBytes> staged;  ///< Of this rank's own requests.
+  alignas(kLineBytes) Writing writing;  ///< What this rank is just writing into a ring of a peer's.
 
   /// The bits of senders that found a ring full.
   std::atomic<std::uint64_t>* starving() noexcept { return reinterpret_cast<std::atomic<std::uint64_t>*>(this + 1); }
 };
+
+/// The numbers of rank `rank`'s rings, in Writing.
+constexpr std::uint64_t number_of_requests(std::uint32_t rank) noexcept {
+  return 2 * std::uint64_t{rank} + 1;
+}
+constexpr std::uint64_t number_of_replies(std::uint32_t rank) noexcept {
+  return 2 * std::uint64_t{rank} + 2;
+}
 
 constexpr std::uint64_t starving_words(std::uint32_t ranks) noexcept {
   return (std::uint64_t{ranks} + 63) / 64;

@@ -50,6 +50,25 @@ static_assert(sizeof(Line) == kLineBytes);
 
 inline constexpr std::uint32_t kRingLines = 1024;
 
+/// Which lines of which ring a sender is about to fill; kept in jobs that survive, since one that dies meanwhile leaves
+/// reserved lines that never become a message. Written before the lines are reserved, and cleared after the message has
+/// been handed over, so that lines which nobody names are a dead sender's, or there.
+///
+/// All stores are releases: the sender may be killed between any two, and they must have been made in this order.
+struct Writing {
+  std::atomic<std::uint64_t> ring{0};  ///< The number that its users give it; 0: none.
+  std::atomic<std::uint64_t> begin{0};
+  std::atomic<std::uint64_t> end{0};
+
+  void set(std::uint64_t number, std::uint64_t first, std::uint64_t past) noexcept {
+    ring.store(0, std::memory_order_release);
+    begin.store(first, std::memory_order_release);
+    end.store(past, std::memory_order_release);
+    ring.store(number, std::memory_order_release);
+  }
+  void clear() noexcept { ring.store(0, std::memory_order_release); }
+};
+
 class Ring {
  public:
   /// Lines of a message with so many bytes after the slot.
@@ -57,8 +76,9 @@ class Ring {
     return static_cast<std::uint32_t>((sizeof(Slot) + body_bytes + kLineBytes - 1) / kLineBytes);
   }
 
-  /// Sender: a place for a message of `lines`, or null when there is no room. Fill it, then publish().
-  Slot* reserve(std::uint32_t lines) noexcept;
+  /// Sender: a place for a message of `lines`, or null when there is no room. Fill it, then publish(). Where `writing`
+  /// is not null it says so there first, with `number` for this ring; to be cleared after publish().
+  Slot* reserve(std::uint32_t lines, Writing* writing = nullptr, std::uint64_t number = 0) noexcept;
   /// Sender: hands the message over. seq_cst: the receiver's load in front() sees all of the message; and the store
   /// comes before the sender's look at the receiver's doorbell.
   static void publish(Slot& slot, std::uint32_t lines) noexcept { slot.ready.store(lines, std::memory_order_seq_cst); }
@@ -85,6 +105,24 @@ class Ring {
   /// Receiver: gives the consumed lines back to the senders; true when some sender has found the ring full meanwhile.
   bool give_back() noexcept;
 
+  /// Receiver: whether lines up to `end` have been reserved, by whomever.
+  bool is_reserved(std::uint64_t end) const noexcept {
+    return tail_.load(std::memory_order_acquire) >= end;  // pairs with reserve(): what it has said before is seen
+  }
+  /// Receiver: all lines before this one have been consumed.
+  std::uint64_t position() const noexcept { return next_; }
+  /// Receiver: whether somebody has reserved the line at position() and has not handed it over.
+  bool is_held_up() const noexcept {
+    // The latter seq_cst: as in front(), and after all that has been read before.
+    return is_reserved(next_ + 1) && lines_[next_ & kMask].slot.ready.load(std::memory_order_seq_cst) == 0;
+  }
+  /// Receiver: gives up the lines up to `end`, which no living sender has reserved.
+  void step_over(std::uint64_t end) noexcept {
+    Slot& slot = lines_[next_ & kMask].slot;
+    slot.kind = Kind::padding;
+    publish(slot, static_cast<std::uint32_t>(end - next_));
+  }
+
   /// Sender: asks to be rung when there is room again. It must then try once more.
   void mark_starved() noexcept { starved_.store(1, std::memory_order_seq_cst); }  // pairs with the load in give_back()
 
@@ -102,7 +140,7 @@ class Ring {
   alignas(128) std::array<Line, kRingLines> lines_;
 };
 
-inline Slot* Ring::reserve(std::uint32_t lines) noexcept {
+inline Slot* Ring::reserve(std::uint32_t lines, Writing* writing, std::uint64_t number) noexcept {
   std::uint64_t tail = tail_.load(std::memory_order_relaxed);  // only the exchange below decides
   for (;;) {
     const std::uint64_t to_end = kRingLines - (tail & kMask);
@@ -112,10 +150,15 @@ inline Slot* Ring::reserve(std::uint32_t lines) noexcept {
     if (end - head_seen_.load(std::memory_order_acquire) > kRingLines) {
       const std::uint64_t head = head_.load(std::memory_order_seq_cst);  // pairs with the store in give_back()
       head_seen_.store(head, std::memory_order_release);
-      if (end - head > kRingLines) return nullptr;
+      if (end - head > kRingLines) {
+        if (writing != nullptr) writing->clear();
+        return nullptr;
+      }
     }
-    // acq_rel is not needed: the lines themselves are handed over by `ready` and `head_`.
-    if (!tail_.compare_exchange_weak(tail, end, std::memory_order_relaxed)) continue;
+    if (writing != nullptr) [[unlikely]]
+      writing->set(number, tail, end);
+    // release: pairs with is_reserved(). The lines themselves are handed over by `ready` and `head_`.
+    if (!tail_.compare_exchange_weak(tail, end, std::memory_order_release, std::memory_order_relaxed)) continue;
     if (padding != 0) {
       Slot& slot = lines_[tail & kMask].slot;
       slot.kind = Kind::padding;

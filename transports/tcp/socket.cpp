@@ -74,11 +74,13 @@ int accept_next(int listen_fd, SocketAddress& from) noexcept {
   return ::accept4(listen_fd, reinterpret_cast<sockaddr*>(&from.storage), &from.bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-void set_options(int fd, std::uint64_t silence_limit_ns) noexcept {
+void set_options(int fd, std::uint64_t silence_limit_ns, bool is_watched) noexcept {
   const auto limit_ms = static_cast<int>(std::clamp<std::uint64_t>(silence_limit_ns / 1'000'000, 1, 1U << 30));
   set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-  // What is sent and not acknowledged for so long ends the connection; and so does silence that probes don't end.
-  set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, limit_ms);
+  // What is sent and not acknowledged for so long ends the connection. But so would a full window: a peer that
+  // computes, or a whole job that is stopped.
+  if (!is_watched) set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, limit_ms);
+  // And so does silence that probes don't end.
   set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
   set(fd, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, limit_ms / 2000));
   set(fd, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, limit_ms / 4000));

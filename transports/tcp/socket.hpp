@@ -26,7 +26,8 @@ int start_connect(const SocketAddress& address) noexcept;
 int connect_error(int fd) noexcept;
 /// The next waiting connection; -1 with errno.
 int accept_next(int listen_fd, SocketAddress& from) noexcept;
-/// No delay for short frames; an end to connections whose peer's machine no longer answers.
-void set_options(int fd, std::uint64_t silence_limit_ns) noexcept;
+/// No delay for short frames; an end to connections whose peer's machine no longer answers. `is_watched`: somebody asks
+/// after a silent peer (Watchdog), so that TCP need not judge by how long it takes to be rid of what was sent.
+void set_options(int fd, std::uint64_t silence_limit_ns, bool is_watched) noexcept;
 
 }  // namespace coracle::tcp

@@ -75,7 +75,8 @@ void TcpTransport::reply(std::uint32_t peer, const MessageHeader& header, std::s
 }
 
 std::unique_ptr<Stream> TcpTransport::make_stream(StreamUser& user, int fd) {
-  set_options(fd, rank_.core().region().shape().network.silence_limit_ns);
+  const JobRegion& region = rank_.core().region();
+  set_options(fd, region.shape().network.silence_limit_ns, region.node(rank_.node()).health_port != 0);
   if (driver_) return std::make_unique<UringStream>(*driver_, user, fd);
   return std::make_unique<ReadyStream>(rank_.loop().io(), rank_.service(), user, fd);
 }

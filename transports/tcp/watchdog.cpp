@@ -103,7 +103,7 @@ void Watchdog::judge(const HealthAnswer& answer) noexcept {
                                                       static_cast<double>(answer.since_ms) / 1e3));
     case RankHealth::ended:
       doubts_.erase(found);
-      return transport_.lose(answer.rank, fmt::format("it has ended with status {}", answer.exit_status));
+      return transport_.lose(answer.rank, text_of_end(answer.exit_status));
     case RankHealth::unknown:
       return;
   }

@@ -1,0 +1,70 @@
+// Looks, each of which counts as a part of the silence limit.
+#include "runtime/launch/stopped_ranks.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+namespace coracle {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kLooksPerLimit = 8;     // as peers on other nodes have it (tcp::Watchdog)
+constexpr int kLooksPerQuestion = 2;  // those peers ask at their looks, which may come a little later than these
+
+/// Whether a debugger holds the process.
+bool is_traced(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/status", pid));
+  for (std::string line; std::getline(file, line);) {
+    constexpr std::string_view kField = "TracerPid:";
+    if (line.compare(0, kField.size(), kField) == 0) return line.find_first_of("123456789") != std::string::npos;
+  }
+  return false;
+}
+
+}  // namespace
+
+StoppedRanks::StoppedRanks(const JobRegion& region)
+    : region_(region),
+      limit_(region.shape().network.silence_limit_ns),
+      interval_(std::max<std::chrono::nanoseconds>(limit_ / kLooksPerLimit, 1ms)) {}
+
+bool StoppedRanks::is_stopped(const RankProcess& process) {
+  return process.running && process.stop_signal != 0 && !is_traced(process.pid);
+}
+
+void StoppedRanks::note_question(RankProcess& process) noexcept {
+  process.questions = kLooksPerQuestion;
+}
+
+/// By a rank of this node that runs, or by one of another node, which asks.
+bool StoppedRanks::is_awaited(const RankProcess& process, std::span<const RankProcess> all) const {
+  if (process.questions > 0) return true;
+  if (!process.any_at(region_, RankPhase::starting) && !process.any_at(region_, RankPhase::attached)) return false;
+  return std::any_of(all.begin(), all.end(), [&](const RankProcess& other) {
+    return &other != &process && other.running && !is_stopped(other) && other.any_at(region_, RankPhase::attached);
+  });
+}
+
+void StoppedRanks::look(std::span<RankProcess> processes) {
+  const auto may_be_stopped = [](const RankProcess& process) { return process.running && process.stop_signal != 0; };
+  if (std::none_of(processes.begin(), processes.end(), may_be_stopped)) return next_look_.reset();
+  const auto now = SteadyClock::now();
+  const bool due = next_look_ && now >= *next_look_;
+  if (due || !next_look_) next_look_ = now + std::chrono::duration_cast<SteadyClock::duration>(interval_);
+  if (!due) return;
+  for (RankProcess& process : processes) {
+    if (!is_stopped(process) || process.given_up) continue;
+    if (is_awaited(process, processes)) process.awaited_for += interval_;
+    process.questions = std::max(process.questions - 1, 0);
+    if (process.awaited_for < limit_) continue;
+    process.given_up = true;
+    process.signal(SIGKILL);  // what is stopped takes no other
+  }
+}
+
+}  // namespace coracle

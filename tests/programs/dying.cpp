@@ -1,0 +1,141 @@
+// A program of which rank 1 dies where it leaves memory half changed that its peers look at, for the tests of
+// `--survive`: `dying 'WHERE'`. Each survivor says what it made of it. A moment of some nanoseconds can't be hit from
+// outside, so the rank does the first half of the operation by hand, and then dies.
+//
+//     ring       between taking a sleeper's announcement and the system call that would wake it
+//     ring io    the same, of sleepers that wait for a descriptor, too
+//     write      between reserving a place in rank 0's ring of messages and filling it
+//     answer     the same in its ring of answers
+//     arrive     between taking its number among those who have come to a collective and saying whose it is
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <coracle/coracle.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "runtime/board.hpp"
+#include "runtime/io.hpp"
+#include "transports/direct/inbox.hpp"
+
+using namespace coracle;
+
+namespace {
+
+constexpr std::uint32_t kVictim = 1;
+
+std::string where;
+
+// --- ring ---
+
+/// Takes all announcements away from those who sleep, until they sleep in spite of it.
+void ring_in_vain(Rank& self) {
+  const JobRegion& region = self.core().region();
+  for (std::uint32_t peer = 0; peer < self.size(); ++peer) {
+    if (peer == kVictim) continue;
+    std::atomic<std::uint32_t>& state = region.block(peer).doorbell.state;
+    // One that was only about to sleep announces it again.
+    for (int quiet = 0; quiet < 50; ++quiet) {
+      if (state.exchange(Doorbell::kAwake, std::memory_order_acq_rel) != Doorbell::kAwake) quiet = 0;
+      ::usleep(2000);
+    }
+  }
+}
+
+Task<> die_ringing(Rank& self) {
+  if (self.id() == kVictim) {
+    const JobRegion& region = self.core().region();
+    for (std::uint32_t peer = 0; peer < self.size(); ++peer)
+      while (peer != kVictim && region.block(peer).doorbell.state.load() == Doorbell::kAwake) ::usleep(1000);
+    ring_in_vain(self);
+    ::raise(SIGKILL);
+  }
+  co_await self.more_lost(0);
+}
+
+Task<> read_for_ever(Rank& self, int fd) {
+  co_await self.loop().io().wait_readable(fd);
+}
+
+/// The loop sleeps in its I/O while a descriptor is waited for.
+Task<> die_ringing_readers(Rank& self) {
+  std::array<int, 2> ends{};
+  if (::pipe(ends.data()) != 0) std::abort();
+  self.service().spawn(read_for_ever(self, ends[0]));
+  co_await die_ringing(self);
+}
+
+// --- write ---
+
+void reserve_in_vain(Rank& self) {
+  const JobRegion& region = self.core().region();
+  const auto inbox = [&](std::uint32_t rank) { return reinterpret_cast<direct::Inbox*>(region.inbox(rank)); };
+  const bool request = where == "write";
+  direct::Ring& ring = request ? inbox(0)->requests : inbox(0)->replies;
+  ring.reserve(3, &inbox(kVictim)->writing, request ? direct::number_of_requests(0) : direct::number_of_replies(0));
+  ::raise(SIGKILL);
+}
+
+int add_one(Rank&, int number) {
+  return number + 1;
+}
+
+Task<> die_writing(Rank& self) {
+  if (self.id() == kVictim) reserve_in_vain(self);
+  co_await self.more_lost(0);
+  // Whoever has got a place behind the dead one's is to be heard, as are the answers.
+  for (int round = 0; round < 3000; ++round)
+    if (co_await self.call(self.id() == 0 ? 2 : 0, add_one, round) != round + 1) std::abort();
+}
+
+// --- arrive ---
+
+/// The first to come, of whom nobody gets to know who he is.
+Task<> arrive_and_die(Rank& self) {
+  const std::uint64_t number = self.world().board().take_number();
+  const std::uint64_t first = number << BoardPart::kStageBits;
+  auto& part = *reinterpret_cast<BoardPart*>(self.core().region().board(0));
+  auto& arrivals = part.ballots[number % BoardPart::kRounds].arrivals;
+  arrivals.store(first + 1);
+  for (std::uint32_t peer = 0; peer < self.size(); ++peer)
+    if (peer != kVictim) co_await self.world().send_value(1, peer);
+  while (arrivals.load() < first + self.size() - 1) ::usleep(1000);
+  ::usleep(50'000);
+  ::raise(SIGKILL);
+}
+
+Task<> die_arriving(Rank& self) {
+  const auto slab = self.allocate<double>(1 << 20);
+  co_await self.world().barrier();
+  if (self.id() == kVictim) co_await arrive_and_die(self);
+  co_await self.world().recv_value<int>(kVictim);
+  BroadcastChoice one_after_the_other;
+  one_after_the_other.fan_out = 1;
+  co_await self.world().broadcast(slab.local(), 0, one_after_the_other);
+}
+
+Task<> app(Rank& self) {
+  try {
+    if (where == "ring") co_await die_ringing(self);
+    if (where == "ring io") co_await die_ringing_readers(self);
+    if (where == "write" || where == "answer") co_await die_writing(self);
+    if (where == "arrive") co_await die_arriving(self);
+  } catch (const Error& error) {
+    if (error.code() != Errc::peer_lost) throw;
+  }
+  std::printf("rank %u goes on\n", self.id());
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) return 2;
+  where = argv[1];
+  return run(argc, argv, app);
+}
