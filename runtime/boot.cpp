@@ -14,6 +14,7 @@
 #include "runtime/error.hpp"
 #include "runtime/event.hpp"
 #include "runtime/join.hpp"
+#include "runtime/last_words.hpp"
 #include "runtime/launch/pmix_rank.hpp"
 
 namespace coracle {
@@ -52,6 +53,7 @@ int run_rank(const JobRegion& region, std::uint32_t id, const App& app, const Wi
     // Also then: what the transports that came first have spawned must end before the rank does.
     loop.run(live(rank, failure ? App([failure](Rank&) { return fail(failure); }) : app, wiring));
   } catch (...) {
+    leave_last_words(block, std::current_exception());
     print_failure(id);
     return 1;
   }
@@ -130,6 +132,7 @@ Task<> live(Rank& rank, const App& app, const Wiring& wiring) {
     co_await take_leave(rank);
   } catch (...) {
     failure = std::current_exception();
+    leave_last_words(rank.core().region().block(rank.id()), failure);
   }
   rank.service().cancel();
   if (failure) co_await bound_service(rank, failure);

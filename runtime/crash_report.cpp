@@ -109,6 +109,8 @@ const char* signal_name(int signal) noexcept {
       return "SIGINT";
     case SIGHUP:
       return "SIGHUP";
+    case SIGQUIT:
+      return "SIGQUIT";
     case SIGPIPE:
       return "SIGPIPE";
     case SIGTRAP:

@@ -16,6 +16,7 @@
 
 #include "runtime/assert.hpp"
 #include "runtime/crash_report.hpp"
+#include "runtime/last_words.hpp"
 #include "runtime/wait_report.hpp"
 
 namespace coracle {
@@ -107,6 +108,7 @@ struct Diagnostics::State {
   std::atomic<std::uint32_t> reported{0};
   std::atomic<pid_t> crashing{0};
   std::array<char, 512> exception{};
+  bool for_others = false;  // what the exception tells of is another rank's failure
   std::array<struct sigaction, kCrashSignals.size()> before{};
   struct sigaction before_report {};
   std::terminate_handler before_terminate = nullptr;
@@ -150,7 +152,10 @@ void Diagnostics::Handlers::write_crash(State& state, int signal, const siginfo_
   std::array<char, sizeof(RankBlock::crash_text)> own_text;
   const bool launched = watch != nullptr && watch->block_ != nullptr;
   SignalText text(launched ? watch->block_->crash_text.data() : own_text.data(), own_text.size());
-  if (!launched) text.add("coracle: rank {} (pid {}) crashed: ", watch == nullptr ? 0 : watch->rank_, ::getpid());
+  if (launched)
+    LastWords::add(text, signal, state.for_others);
+  else
+    text.add("coracle: rank {} (pid {}) crashed: ", watch == nullptr ? 0 : watch->rank_, ::getpid());
   add_crash(text, signal, info, context, state.exception.data());
   if (launched) {
     // release: the launcher reads the length (acquire) before the text.
@@ -182,6 +187,7 @@ void Diagnostics::Handlers::on_terminate() noexcept {
   if (the != nullptr) {
     SignalText text(the->exception.data(), the->exception.size() - 1);
     if (const std::exception_ptr error = std::current_exception()) {
+      the->for_others = is_for_others(error);
       try {
         std::rethrow_exception(error);
       } catch (const std::exception& exception) {

@@ -204,6 +204,9 @@ std::vector<std::byte> encode(const JobFailure& failure) {
   writer.write(failure.text);
   writer.write(static_cast<std::int32_t>(failure.exit_status));
   writer.write(static_cast<std::uint8_t>(failure.crashed));
+  writer.write(static_cast<std::uint8_t>(failure.asked));
+  writer.write(static_cast<std::uint8_t>(failure.for_others));
+  writer.write(failure.when_ns);
   return writer.take();
 }
 
@@ -214,6 +217,9 @@ JobFailure decode(std::span<const std::byte> bytes) {
   failure.text = reader.read<std::string>();
   failure.exit_status = reader.read<std::int32_t>();
   failure.crashed = read_flag(reader);
+  failure.asked = read_flag(reader);
+  failure.for_others = read_flag(reader);
+  failure.when_ns = reader.read<std::uint64_t>();
   return failure;
 }
 

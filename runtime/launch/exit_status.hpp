@@ -1,8 +1,11 @@
 // How a task or process ended, taken from waitpid's status word.
 #pragma once
 
+#include <sys/types.h>
 #include <sys/wait.h>
 
+#include <chrono>
+#include <optional>
 #include <string>
 
 namespace coracle {
@@ -24,5 +27,9 @@ struct ExitStatus {
 
   friend bool operator==(const ExitStatus&, const ExitStatus&) = default;
 };
+
+/// Reaps child `pid`, waiting for its end no longer than `patience`, since one that is stopped, or stuck in the kernel,
+/// may never come to it. Nothing: it still runs. A child that someone else has reaped counts as ended well.
+std::optional<ExitStatus> wait_for_end(pid_t pid, std::chrono::nanoseconds patience) noexcept;
 
 }  // namespace coracle

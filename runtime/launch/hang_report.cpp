@@ -5,38 +5,16 @@
 #include <time.h>
 
 #include <chrono>
-#include <fstream>
 #include <string>
 
 #include "runtime/launch/crash_text.hpp"
+#include "runtime/launch/process_state.hpp"
 #include "runtime/launch/say.hpp"
 
 namespace coracle {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
-
-/// "sleeping", "running", ... from /proc/PID/stat; a zombie is "ending".
-std::string state_of(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string line;
-  std::getline(file, line);
-  const std::size_t parenthesis = line.rfind(')');
-  if (parenthesis == std::string::npos || parenthesis + 2 >= line.size()) return "gone";
-  switch (line[parenthesis + 2]) {
-    case 'R':
-      return "running";
-    case 'S':
-      return "sleeping";
-    case 'D':
-      return "in an uninterruptible system call";
-    case 'T':
-    case 't':
-      return "stopped";
-    default:
-      return "ending";
-  }
-}
 
 /// Counts what `process` has reported so far.
 std::uint32_t reports_of(const JobRegion& region, const RankProcess& process) {
@@ -94,11 +72,12 @@ void report_waits(const JobRegion& region, const std::vector<RankProcess>& proce
     } else if (process.any_at(region, RankPhase::attached)) {
       const auto patience = process.ranks > 1 ? kAllRanks : kOneProcess;
       if (ask(region, process, std::min(end, SteadyClock::now() + patience), meanwhile)) continue;
-      line = fmt::format("does not answer: it is {}", state_of(process.pid));
+      line = fmt::format("does not answer: it is {}", ProcessState::of(process.pid).text());
     } else if (process.any_at(region, RankPhase::finished)) {
       line = "has finished its part and is about to exit";
     } else {
-      line = fmt::format("does not use Coracle, or has not come so far: it is {}", state_of(process.pid));
+      line =
+          fmt::format("does not use Coracle, or has not come so far: it is {}", ProcessState::of(process.pid).text());
     }
     if (others++ < kOthersMax) write_to_user(fmt::format("{}: {}\n", process.name(), line));
   }

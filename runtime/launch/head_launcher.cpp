@@ -18,6 +18,7 @@
 #include "runtime/launch/node_share.hpp"
 #include "runtime/launch/pmix_client.hpp"
 #include "runtime/launch/process_spawn.hpp"
+#include "runtime/launch/process_state.hpp"
 #include "runtime/launch/say.hpp"
 
 namespace coracle {
@@ -26,8 +27,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kStartPatience = 60s;
-constexpr auto kSettle = 1s;          // for a crash on another node to be told, which is the likelier cause; or all end
+constexpr auto kSettle = 1s;          // for a failure on another node to be known, which may be the cause; or all end
 constexpr auto kEndPatience = 12s;    // for nodes to end their ranks
+constexpr auto kKillPatience = 10s;   // for the kernel to end launchers that were killed
 constexpr auto kReportPatience = 4s;  // for a node's ranks to report
 constexpr auto kNotAgain = std::chrono::steady_clock::time_point::max();
 
@@ -150,20 +152,20 @@ void HeadLauncher::on_signal(int signal) {
   }
   if (asked_to_end_) return killed_ ? kill_nodes() : end_nodes(FrameType::kill);
   asked_to_end_ = true;
-  if (!ending_) fail(nullptr, {fmt::format("{}: ending the job", signal_name(signal)), 128 + signal, true});
+  if (!ending_) fail(nullptr, {fmt::format("{}: ending the job", signal_name(signal)), 128 + signal, false, true});
 }
 
 void HeadLauncher::on_deadlines() {
   const auto now = SteadyClock::now();
   if (verdict_ && !said_ && now >= verdict_at_) say_verdict();
-  if (ending_ && now >= give_up_at_) kill_nodes();
+  if (ending_ && now >= give_up_at_) nodes_killed_ ? give_up_nodes() : kill_nodes();
   if (ending_ || !deadline_ || now < *deadline_) return;
   deadline_.reset();
   const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(options_.timeout.value_or(0ns)).count();
   say("the job has not ended within {}; this is what its ranks await:",
       limit % 1000 == 0 ? fmt::format("{} s", limit / 1000) : fmt::format("{} ms", limit));
   report_all();
-  fail(nullptr, {"", 124, true});
+  fail(nullptr, {"", 124, false, true});
 }
 
 void HeadLauncher::report_all() {
@@ -253,9 +255,7 @@ void HeadLauncher::rank_failed(NodePeer& peer, const JobFailure& failure) {
   if (!options_.shape.network.survive || !started_ || ending_) return fail(&peer, failure);
   // Those that can do without it go on, but the job has not ended well.
   say("{}{}", origin(&peer), failure.text);
-  if (exit_status_ != 0) return;
-  exit_status_ = failure.exit_status;
-  culprit_ = &peer;
+  if (adopt(&peer, failure)) said_ = true;
 }
 
 /// Processes of this machine are found by their numbers alone.
@@ -263,16 +263,28 @@ std::string HeadLauncher::origin(const NodePeer* peer) {
   return peer != nullptr && (!peer->host.empty() || peer->lost) ? peer->name() + ": " : "";
 }
 
-/// The first ends the job; of those at about the same time a crash is likelier to be the cause than an exit.
+/// The first to be known ends the job, but one that outweighs it takes its place, also when that has been told.
 void HeadLauncher::fail(NodePeer* peer, const JobFailure& failure) {
-  if (verdict_ && (said_ || !failure.crashed || verdict_->crashed)) return;
-  verdict_ = std::make_unique<JobFailure>(failure);
-  culprit_ = peer;
-  verdict_of_ = origin(peer);
-  exit_status_ = failure.exit_status;
+  if (!adopt(peer, failure)) return;
   verdict_at_ = SteadyClock::now() + kSettle;
   if (!ending_) end_nodes(FrameType::end);
-  if (failure.crashed) say_verdict();
+  if (failure.asked) say_verdict();
+}
+
+/// True when the failure is the verdict now.
+bool HeadLauncher::adopt(const NodePeer* peer, JobFailure failure) {
+  if (verdict_) {
+    const auto machine = [](const NodePeer* each) { return each != nullptr && each->card ? each->card->machine : 0; };
+    JobFailure timed = failure;
+    if (machine(peer) != machine(culprit_)) timed.when_ns = 0;  // by another clock
+    if (!timed.outweighs(*verdict_)) return false;
+  }
+  verdict_of_ = origin(peer);
+  exit_status_ = failure.exit_status;
+  verdict_ = std::make_unique<JobFailure>(std::move(failure));
+  culprit_ = peer;
+  said_ = false;
+  return true;
 }
 
 void HeadLauncher::say_verdict() {
@@ -288,11 +300,22 @@ void HeadLauncher::end_nodes(FrameType how) {
 }
 
 void HeadLauncher::kill_nodes() {
-  give_up_at_ = kNotAgain;
+  if (!std::exchange(nodes_killed_, true)) give_up_at_ = SteadyClock::now() + kKillPatience;
   for (const NodePeer& peer : peers_) {
     if (peer.done() || peer.pid < 0) continue;
     say("{} does not end; its launcher is killed", peer.name());
     ::kill(peer.pid, SIGKILL);
+  }
+}
+
+/// What the kernel does not end in time is left to it.
+void HeadLauncher::give_up_nodes() {
+  give_up_at_ = kNotAgain;
+  for (NodePeer& peer : peers_) {
+    if (peer.done()) continue;
+    say("the launcher of {} (pid {}) was killed but does not end within {} s: it is {}; giving it up", peer.name(),
+        peer.pid, kKillPatience / 1s, whereabouts(peer.pid));
+    peer.lost = true;
   }
 }
 
@@ -325,12 +348,12 @@ void HeadLauncher::let_go() {
   const auto gone = [this] {
     return std::all_of(peers_.begin(), peers_.end(), [](const NodePeer& peer) { return peer.pid < 0; });
   };
+  bool in_a_hurry = false;
   const auto reap_until = [&](SteadyClock::time_point end) {
-    while (!gone() && SteadyClock::now() < end) {
+    while (!gone() && !in_a_hurry && SteadyClock::now() < end) {
       pollfd wanted{signals_.fd(), POLLIN, 0};
       ::poll(&wanted, 1, 50);
-      while (signals_.next() != 0) {
-      }
+      while (const int signal = signals_.next()) in_a_hurry |= asks_to_end(signal);
       for (NodePeer& peer : peers_)
         if (peer.pid > 0 && ::waitpid(peer.pid, nullptr, WNOHANG) == peer.pid) peer.pid = -1;
     }
@@ -338,7 +361,8 @@ void HeadLauncher::let_go() {
   reap_until(SteadyClock::now() + 2s);
   for (const NodePeer& peer : peers_)
     if (peer.pid > 0) ::kill(peer.pid, SIGKILL);
-  reap_until(SteadyClock::now() + 10s);
+  in_a_hurry = false;
+  reap_until(SteadyClock::now() + kKillPatience);
 }
 
 }  // namespace coracle

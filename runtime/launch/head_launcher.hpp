@@ -45,11 +45,13 @@ class HeadLauncher {
   void obey(NodePeer& peer, Frame frame);
   void lose(NodePeer& peer);
   void fail(NodePeer* peer, const JobFailure& failure);
+  bool adopt(const NodePeer* peer, JobFailure failure);
   void rank_failed(NodePeer& peer, const JobFailure& failure);
   static std::string origin(const NodePeer* peer);
   void say_verdict();
   void end_nodes(FrameType how);
   void kill_nodes();
+  void give_up_nodes();
   void broadcast(FrameType type);
   void report_all();
   void say_last_words();
@@ -61,11 +63,12 @@ class HeadLauncher {
   StandardFiles standard_;
   bool started_ = false;
   bool ending_ = false;
-  bool killed_ = false;
+  bool killed_ = false;        ///< The ranks were, by their launchers ...
+  bool nodes_killed_ = false;  ///< ... which were killed themselves then.
   bool reporting_ = false;
   int exit_status_ = 0;
   bool asked_to_end_ = false;
-  std::unique_ptr<JobFailure> verdict_;  ///< The failure to be told; until verdict_at_ a crash may take its place.
+  std::unique_ptr<JobFailure> verdict_;  ///< What outweighs all failures so far; to be told at verdict_at_.
   std::string verdict_of_;               ///< Name of the node, for those of other machines.
   const NodePeer* culprit_ = nullptr;
   bool said_ = false;

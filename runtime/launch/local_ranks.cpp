@@ -159,8 +159,9 @@ SpawnOptions LocalRanks::describe(std::uint32_t rank) const {
   return spawn;
 }
 
-pid_t LocalRanks::start(std::uint32_t rank) {
-  const SpawnOptions options = describe(rank);
+pid_t LocalRanks::start(std::uint32_t rank, const Guardian& guardian) {
+  SpawnOptions options = describe(rank);
+  options.group_table = guardian.table();
   const pid_t pid = space_ ? space_->spawn(options) : spawn_process(options);
   const std::size_t from = rank - region_.first_rank();
   close_listeners(from, from + region_.ranks() / processes());
@@ -179,6 +180,7 @@ pid_t LocalRanks::start_device_owner(pvas::AddressSpace& space) {
 
 void LocalRanks::start_all(Supervisor& supervisor, Guardian& guardian,
                            const std::function<void(const std::string&)>& refused) {
+  supervisor.accompany(guardian);
   if (device_owner_) supervisor.accompany(*device_owner_);
   const std::uint32_t first = region_.first_rank();
   const MappingCheck mappings;
@@ -186,8 +188,8 @@ void LocalRanks::start_all(Supervisor& supervisor, Guardian& guardian,
     try {
       if (i == 1 && space_ && !mappings.surely_fits(processes()))
         mappings.check(processes(), [&supervisor] { return !supervisor.step() || supervisor.anyone_attached(); });
-      const pid_t pid = start(first + i);
-      guardian.add(pid);
+      if (i == 1 && !supervisor.step()) return;  // that has taken a while
+      const pid_t pid = start(first + i, guardian);
       supervisor.add(pid, first + i, region_.ranks() / processes());
       if (options_.verbose) say("rank {} is process {}", first + i, pid);
     } catch (const Error& error) {

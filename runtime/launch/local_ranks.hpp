@@ -56,7 +56,7 @@ class LocalRanks {
   std::uint32_t processes() const noexcept;
   void make_event_fds();
   void close_listeners(std::size_t from, std::size_t to) noexcept;
-  pid_t start(std::uint32_t rank);
+  pid_t start(std::uint32_t rank, const Guardian& guardian);
   SpawnOptions describe(std::uint32_t rank) const;
   pid_t start_device_owner(pvas::AddressSpace& space);
 

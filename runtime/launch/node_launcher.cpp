@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "runtime/crash_report.hpp"
 #include "runtime/error.hpp"
 #include "runtime/launch/say.hpp"
 
@@ -75,24 +77,34 @@ std::vector<Attendant*> NodeLauncher::attendants() {
   return all;
 }
 
-bool NodeLauncher::await_description() {
+/// True once `there` is; false when the head is gone, or somebody wants this launcher to end: nothing has been started.
+bool NodeLauncher::await(const std::function<bool()>& there) {
   Attendant* const self = this;
-  while (!description_ && !head_.ended()) {
+  while (!there() && !head_.ended()) {
     wait_for(signals_.fd(), {&self, 1}, -1);
-    if (signals_.next() > 0) return false;  // nothing has been started
+    if (asked_to_end()) return false;
     attend();
   }
-  return description_ != nullptr;
+  return there();
 }
 
-bool NodeLauncher::await_directory() {
-  Attendant* const self = this;
-  while (!directory_ && !head_.ended()) {
-    wait_for(signals_.fd(), {&self, 1}, -1);
-    if (signals_.next() > 0) return false;
-    attend();
+/// Before there are ranks. Most signals are no order to end: that the guardian has died least of all.
+bool NodeLauncher::asked_to_end() {
+  while (const int signal = signals_.next()) {
+    if (asks_to_end(signal)) {
+      const std::string who =
+          description_ ? fmt::format("of node {} (pid {})", description_->node, ::getpid()) : "of a node";
+      head_.send(FrameType::failed,
+                 encode(JobFailure{fmt::format("the launcher {} got {} before its ranks were started: ending the job",
+                                               who, signal_name(signal)),
+                                   128 + signal, false, true}));
+      return true;
+    }
+    if (signal == SIGCHLD) guardian_.look();
+    if (signal == SIGUSR1) say("no rank has been started yet");
+    if (signal == SIGTSTP) ::raise(SIGSTOP);
   }
-  return directory_ != nullptr;
+  return false;
 }
 
 void NodeLauncher::set_up_standard_files() {
@@ -127,12 +139,12 @@ void NodeLauncher::take_environment() {
 int NodeLauncher::run() {
   head_.send(FrameType::hello, encode(JobHeader::kVersion));
   try {
-    if (!await_description()) return 1;
+    if (!await([this] { return description_ != nullptr; })) return 1;
     set_up_standard_files();
     take_environment();
     share_ = std::make_unique<NodeShare>(description_->options, description_->node, !description_->remote);
     head_.send(FrameType::card, encode(share_->card()));
-    if (!await_directory()) return 1;
+    if (!await([this] { return directory_ != nullptr; })) return 1;
     share_->enter(*directory_);
     start();
   } catch (const Error& error) {
@@ -182,8 +194,10 @@ void NodeLauncher::serve_until_the_end() {
   while (!head_.ended() && (!failed || std::chrono::steady_clock::now() < end)) {
     constexpr int kLookMs = 1000;
     wait_for(signals_.fd(), all, failed ? kLookMs : -1);
-    while (const int signal = signals_.next())
-      if (signal == SIGTERM || signal == SIGINT) return;
+    while (const int signal = signals_.next()) {
+      if (asks_to_end(signal)) return;
+      if (signal == SIGCHLD) guardian_.look();
+    }
     for (Attendant* each : all) each->attend();
   }
 }

@@ -1,6 +1,7 @@
 // NodeLauncher: looks after the ranks of one node on behalf of the launcher at the head of the job.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -33,8 +34,8 @@ class NodeLauncher final : private Attendant {
   void attend() override;
   int patience_ms() const override { return watching_ ? 200 : -1; }
 
-  bool await_description();
-  bool await_directory();
+  bool await(const std::function<bool()>& there);
+  bool asked_to_end();
   void set_up_standard_files();
   void take_environment();
   void start();

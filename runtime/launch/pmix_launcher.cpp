@@ -88,7 +88,7 @@ void PmixLauncher::let_crashes_be_told() {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now).count();
     if (::poll(&set, 1, static_cast<int>(left)) < 0 && errno != EINTR) return;
     while (const int signal = signals_.next())
-      if (signal == SIGTERM || signal == SIGINT) return;
+      if (asks_to_end(signal)) return;
   }
 }
 
@@ -133,7 +133,10 @@ void PmixLauncher::wait_for_the_others() {
     ::poll(set.data(), set.size(), -1);
     health->attend();
     all = (set[0].revents & POLLIN) != 0;
-    while (const int signal = signals_.next()) all |= signal == SIGTERM || signal == SIGINT;
+    while (const int signal = signals_.next()) {
+      all |= asks_to_end(signal);
+      if (signal == SIGCHLD) guardian_.look();
+    }
   }
 }
 

@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "runtime/error.hpp"
+#include "runtime/launch/group_table.hpp"
 
 namespace coracle {
 namespace {
@@ -67,7 +68,10 @@ bool set_standard_descriptors(const SpawnOptions& options) {
 /// Between vfork and exec: the parent's memory is ours, and it waits.
 [[noreturn]] void run_child(const ChildPlan& plan) {
   const SpawnOptions& options = plan.options;
-  if (options.new_process_group) ::setpgid(0, 0);
+  if (options.new_process_group) {
+    ::setpgid(0, 0);
+    group_table::add(options.group_table, ::getpid());
+  }
   if (options.parent_death_signal != 0) {
     ::prctl(PR_SET_PDEATHSIG, options.parent_death_signal);
     if (::getppid() != plan.parent) ::_exit(127);  // it died before the line above
@@ -164,6 +168,7 @@ pid_t spawn_process(const SpawnOptions& options) {
     throw_errno(fork_error, fmt::format("can't start {}{}", path, remedy));
   }
   if (bytes == static_cast<ssize_t>(sizeof failure)) {
+    group_table::remove(options.group_table, pid);
     while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
     }
     throw_failure(failure, options, path);

@@ -21,6 +21,8 @@ struct RankProcess {
   /// Since when it runs, or does no more.
   std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
 
+  bool dying = false;  ///< It had failed, or was ending, when the job was ended: by no signal from here.
+
   // --- for StoppedRanks ---
   int stop_signal = 0;                      ///< That has stopped it, but not from this launcher; 0: none.
   std::chrono::nanoseconds awaited_for{0};  ///< While stopped.
@@ -44,7 +46,8 @@ struct RankProcess {
 
   /// To the process and all in its group. Only before it has been reaped: then its number can't have passed to another.
   void signal(int number) const noexcept {
-    if (::kill(-pid, number) != 0) ::kill(pid, number);  // it does not lead a group yet
+    // One that does not lead a group yet, or has left its own to those whom it has started, is outside.
+    if (::kill(-pid, number) != 0 || number == SIGKILL) ::kill(pid, number);
   }
 
   /// True when any rank is in `phase`.

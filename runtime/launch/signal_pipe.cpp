@@ -26,6 +26,10 @@ void on_signal(int signal) {
 
 }  // namespace
 
+bool asks_to_end(int signal) noexcept {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
 SignalPipe::SignalPipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) throw_errno(errno, "can't make a pipe for signals");

@@ -6,6 +6,10 @@
 
 namespace coracle {
 
+/// True for those of the signals below by which someone wants a launcher to end. The others (a child has ended, a
+/// report is wanted, Ctrl-Z) end nothing.
+bool asks_to_end(int signal) noexcept;
+
 /// While it lives, SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP and SIGUSR1 do nothing but be noted here; one
 /// that was ignored before (nohup, a shell's background job) stays ignored. Handlers, not a blocked mask with signalfd:
 /// children would inherit the mask. One at a time per process.

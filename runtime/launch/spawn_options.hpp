@@ -2,6 +2,7 @@
 // that a launcher describes a rank once and chooses the placement afterwards.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct SpawnOptions {
   std::vector<int> keep_fds;             ///< Stay open although they are close-on-exec; others follow exec's rule.
   std::vector<int> cpus;                 ///< Affinity; empty inherits.
   bool new_process_group = false;        ///< The child leads a process group of its own.
+  /// With a group: where the child adds it before its program runs, so that nobody can have been started in it unknown
+  /// to the guardian (group_table.hpp). The caller takes it out when it has reaped the child.
+  std::uint64_t* group_table = nullptr;
   int parent_death_signal = 0;  ///< Sent to the child when the spawning thread dies, also if it died just before.
   std::string name;             ///< What ps shows (comm), at most 15 characters; empty: the program's file name.
   bool core_dumps = false;      ///< Otherwise no core is written (one of a shared space holds every task).

@@ -15,6 +15,7 @@
 #include "runtime/crash_report.hpp"
 #include "runtime/launch/crash_text.hpp"
 #include "runtime/launch/hang_report.hpp"
+#include "runtime/launch/process_state.hpp"
 #include "runtime/launch/say.hpp"
 #include "runtime/launch/wake.hpp"
 
@@ -24,6 +25,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kGrace = 300ms;         // between SIGTERM and SIGKILL
+constexpr auto kGraceOfDying = 2s;     // for ranks that are ending by themselves, to tell why
 constexpr auto kKillPatience = 10s;    // for the kernel to end what was killed
 constexpr auto kLookForHangs = 500ms;  // see Supervisor::on_deadlines
 constexpr auto kSourcePatience = 1500ms;
@@ -62,6 +64,8 @@ void Supervisor::add(pid_t pid, std::uint32_t first_rank, std::uint32_t ranks) {
   index_of_[pid] = processes_.size();
   processes_.push_back({pid, first_rank, ranks, true});
   ++running_;
+  // Too late for the signals that all others have had.
+  if (ending_) processes_.back().signal(all_killed_ ? SIGKILL : SIGTERM);
 }
 
 void Supervisor::accompany(Companion& companion) {
@@ -77,11 +81,7 @@ bool Supervisor::step() {
 }
 
 void Supervisor::abandon(int exit_status) {
-  if (asked_to_end_) {
-    signal_all(SIGKILL);
-    all_killed_ = true;
-    return;
-  }
+  if (asked_to_end_) return kill_all();
   asked_to_end_ = true;
   if (!ending_) end_job(exit_status);
 }
@@ -91,15 +91,21 @@ int Supervisor::run() {
   while (running_ > 0) {
     wait_for(signals_.fd(), options_.attendants, wait_ms());
     step();
-    if (all_killed_ && SteadyClock::now() > kill_at_ + kKillPatience) {
-      for (const RankProcess& process : processes_)
-        if (process.running) say("{} was killed but does not end; giving it up", process.name());
-      break;
-    }
+    if (gives_up()) break;
   }
   finish_companions();
   say_last_words();
   return exit_status_;
+}
+
+/// What the kernel does not end in time is left to it. Counted from the kill, which may itself have been late.
+bool Supervisor::gives_up() {
+  if (!all_killed_ || SteadyClock::now() <= killed_at_ + kKillPatience || running_ == 0) return false;
+  for (const RankProcess& process : processes_)
+    if (process.running)
+      say("{} was killed but does not end within {} s: it is {}; giving it up", process.name(), kKillPatience / 1s,
+          whereabouts(process.pid));
+  return true;
 }
 
 /// They take no place among what failed first, since ranks that used them have failed then; at the end, they may.
@@ -109,14 +115,14 @@ void Supervisor::finish_companions() {
     if (failure.empty() || ending_ || failures_ > 0) continue;
     failures_ = 1;
     exit_status_ = 1;
-    report_failure({failure, 1});
+    accuse({failure, 1});
   }
 }
 
 int Supervisor::wait_ms() const {
   auto until = SteadyClock::time_point::max();
   if (ending_) {
-    until = all_killed_ ? kill_at_ + kKillPatience : kill_at_;
+    until = all_killed_ ? killed_at_ + kKillPatience : kill_at();
   } else {
     if (deadline_) until = *deadline_;
     if (stopped_.next_look()) until = std::min(until, *stopped_.next_look());
@@ -146,7 +152,8 @@ void Supervisor::on_signal(int signal) {
       break;
   }
   if (!asked_to_end_ && !ending_)
-    report_failure({fmt::format("{}: ending the job", signal_name(signal)), 128 + signal, false, true});
+    accuse({fmt::format("{}: ending the job", signal_name(signal)), 128 + signal, false, true});
+  tell_verdict();
   abandon(128 + signal);
 }
 
@@ -171,17 +178,15 @@ void Supervisor::continue_all() {
 void Supervisor::on_deadlines() {
   const auto now = SteadyClock::now();
   if (ending_) {
-    if (!all_killed_ && now >= kill_at_) {
-      signal_all(SIGKILL);
-      all_killed_ = true;
-    }
-    return;
+    if (!all_killed_ && now >= kill_at()) kill_all();
+    return tell_verdict();
   }
   if (!all_stopped_) stopped_.look(processes_);
   if (deadline_ && now >= *deadline_ && running_ > 0) {
     say("the job has not ended within {}; this is what its ranks await:", text_of(options_.timeout.value_or(0ns)));
     report();
     failures_ = 1;
+    accuse({"", kTimedOut, false, true});
     end_job(kTimedOut);
     return;
   }
@@ -189,7 +194,7 @@ void Supervisor::on_deadlines() {
   const RankProcess* who = bystander();
   if (who == nullptr || !anyone_waits()) return;
   failures_ = 1;
-  report_failure({bystander_text(*who), 1, false});
+  accuse({bystander_text(*who), 1, false});
   end_job(1);
 }
 
@@ -246,8 +251,8 @@ std::optional<Supervisor::Ended> Supervisor::reap_one() {
     while (::waitpid(info.si_pid, &status, 0) < 0 && errno == EINTR) {
     }
     if (found == index_of_.end()) {  // no rank
-      std::any_of(companions_.begin(), companions_.end(),
-                  [&](Companion* companion) { return companion->ended(info.si_pid, ExitStatus::from_wait(status)); });
+      for (Companion* companion : companions_)
+        if (companion->ended(info.si_pid, ExitStatus::from_wait(status))) break;
       continue;
     }
     if (options_.reaped) options_.reaped(info.si_pid);
@@ -290,30 +295,29 @@ bool Supervisor::ended_too_early(const Ended& ended) const {
   return ended.status.ok() && processes_[ended.index].any_at(region_, RankPhase::attached);
 }
 
+/// By a signal from here, or in the course of an end that was not its doing. What was dying before has its own reason.
+bool Supervisor::ended_for_us(const Ended& ended) const noexcept {
+  if (!ending_ || processes_[ended.index].dying) return false;
+  return asked_to_end_ || ended.status.signal == SIGTERM || ended.status.signal == SIGKILL;
+}
+
 void Supervisor::judge(const std::vector<Ended>& ended) {
-  const Ended* worst = nullptr;
-  const auto badness = [](const Ended& one) { return one.status.signal != 0 ? 3 : one.status.code != 0 ? 2 : 1; };
+  const bool was_ending = ending_;
+  const std::size_t before = failures_;
   for (const Ended& one : ended) {
+    const RankProcess& process = processes_[one.index];
     if (one.status.ok() && !ended_too_early(one)) {
-      bystander_ended_ |= processes_[one.index].any_at(region_, RankPhase::starting);
+      bystander_ended_ |= process.any_at(region_, RankPhase::starting);
       continue;
     }
-    const bool ended_by_us = ending_ && (one.status.signal == SIGTERM || one.status.signal == SIGKILL);
-    if (ended_by_us || asked_to_end_) continue;
+    if (ended_for_us(one)) continue;
     ++failures_;
-    // Of those that ended at about the same time a crash is likelier to be the cause than an exit.
-    if (worst == nullptr || badness(one) > badness(*worst)) worst = &one;
-  }
-  if (ending_ || worst == nullptr) return;
-  if (!survives()) {
-    fail(*worst);
-    return end_job(exit_status_);
-  }
-  for (const Ended& one : ended) {
-    if (one.status.ok() && !ended_too_early(one)) continue;
+    if (was_ending && !process.dying) continue;  // a consequence of the end
     fail(one);
-    announce_loss(processes_[one.index]);
+    if (survives() && !was_ending) announce_loss(process);
   }
+  if (failures_ > before && !was_ending && !survives()) end_job(exit_status_);
+  tell_verdict();
 }
 
 /// To its peers on this node, and to the owner of their devices; those of other nodes find its connections reset.
@@ -329,18 +333,24 @@ void Supervisor::announce_loss(const RankProcess& process) {
   wake_all_regardless(region_);
 }
 
-std::string Supervisor::crash_of(const RankProcess& process, std::uint32_t& rank) const {
-  for (rank = process.first_rank; rank < process.first_rank + process.ranks; ++rank) {
+/// Of several ranks in one process those of the crash that ended it, else of the likeliest cause.
+LastWords Supervisor::last_words(const RankProcess& process) const {
+  LastWords best;
+  for (std::uint32_t rank = process.first_rank; rank < process.first_rank + process.ranks; ++rank) {
     const RankBlock& block = region_.block(rank);
-    // acquire: pairs with the crash handler's release after the text.
+    // acquire: pairs with the rank's release after the text.
     const std::uint32_t bytes = block.crash_bytes.load(std::memory_order_acquire);
-    if (bytes > 0 && bytes <= block.crash_text.size()) return {block.crash_text.data(), bytes};
+    if (bytes == 0 || bytes > block.crash_text.size()) continue;
+    LastWords words = LastWords::parse({block.crash_text.data(), bytes});
+    words.rank = rank;
+    if (words.outweigh(best)) best = words;
   }
-  return {};
+  return best;
 }
 
 void Supervisor::fail(const Ended& ended) {
   const RankProcess& process = processes_[ended.index];
+  const LastWords words = last_words(process);
   JobFailure failure;
   if (process.given_up) {
     failure = {given_up_text(process), 1, true};
@@ -351,11 +361,13 @@ void Supervisor::fail(const Ended& ended) {
   } else if (ended.status.signal == 0) {
     failure.text = fmt::format("{} exited with status {}", process.name(), ended.status.code);
     failure.exit_status = ended.status.code;
+    failure.for_others = words.for_others;
   } else {
-    failure = failure_by_signal(process, ended.status.signal);
+    failure = failure_by_signal(process, ended.status.signal, words);
+    failure.for_others = words.for_others && words.signal == ended.status.signal;
   }
-  if (exit_status_ == 0) exit_status_ = failure.exit_status;
-  report_failure(failure);
+  failure.when_ns = words.when_ns;
+  accuse(failure, ended.status.signal != 0 ? words.crash : std::string_view());
 }
 
 std::string Supervisor::given_up_text(const RankProcess& process) const {
@@ -365,23 +377,47 @@ std::string Supervisor::given_up_text(const RankProcess& process) const {
       text_of(std::chrono::nanoseconds(region_.shape().network.silence_limit_ns)));
 }
 
-JobFailure Supervisor::failure_by_signal(const RankProcess& process, int signal) {
-  std::uint32_t rank = 0;
-  const std::string crash = crash_of(process, rank);
-  if (details_.empty()) details_ = crash;
-  const std::string_view headline = std::string_view(crash).substr(0, crash.find('\n'));
+JobFailure Supervisor::failure_by_signal(const RankProcess& process, int signal, const LastWords& words) const {
+  const bool by_us = ending_ && words.when_ns != 0 && (signal == SIGTERM || signal == SIGKILL);
+  if (by_us && words.signal == 0)
+    return {fmt::format("{} failed by an error, and was killed because it did not end", process.name())};
+  if (by_us) signal = words.signal;  // while it described its crash
+  const std::string_view headline = words.crash.substr(0, words.crash.find('\n'));
   const std::string by_name = signal_name(signal);
   const bool told = headline.substr(0, by_name.size()) == by_name;
   return {fmt::format("{} was killed by {}",
-                      crash.empty() ? process.name() : fmt::format("rank {} (pid {})", rank, process.pid),
+                      words.crash.empty() ? process.name() : fmt::format("rank {} (pid {})", words.rank, process.pid),
                       told ? std::string(headline) : text_of_signal(signal)),
           128 + signal, true};
 }
 
-void Supervisor::report_failure(const JobFailure& failure) {
+/// The failure becomes the verdict, unless another one outweighs it. Where the job goes on without the rank it is told
+/// in any case, and at once.
+void Supervisor::accuse(const JobFailure& failure, std::string_view details) {
+  const bool goes_on = survives() && !ending_ && !failure.asked;
+  const bool outweighs = !verdict_ || failure.outweighs(*verdict_);
+  if (outweighs) {
+    verdict_ = failure;
+    details_ = details;
+    exit_status_ = failure.exit_status;
+    told_ = goes_on;
+  }
+  if (goes_on) tell(failure);
+}
+
+/// Once, and so not while a rank is dying that may prove to be the cause. The head of several nodes can't wait for
+/// that, and is told again.
+void Supervisor::tell_verdict() {
+  const bool is_sure = options_.failed || running_ == 0 || !any_dying();
+  if (!verdict_ || told_ || (!is_sure && !verdict_->asked)) return;
+  told_ = true;
+  tell(*verdict_);
+}
+
+void Supervisor::tell(const JobFailure& failure) {
   if (options_.failed)
     options_.failed(failure);
-  else
+  else if (!failure.text.empty())
     say("{}", failure.text);
 }
 
@@ -394,9 +430,35 @@ bool Supervisor::anyone_attached() const noexcept {
 void Supervisor::end_job(int exit_status) {
   ending_ = true;
   exit_status_ = exit_status;
-  kill_at_ = SteadyClock::now() + kGrace;
-  signal_all(SIGTERM);
+  ended_at_ = SteadyClock::now();
+  note_dying();
+  for (const RankProcess& process : processes_)
+    if (process.running && !process.dying) process.signal(SIGTERM);
   signal_all(SIGCONT);  // one that is stopped takes the SIGTERM only then
+}
+
+/// What fails because of a rank does so only when that is past saving, by its own words or the kernel's: so the cause
+/// is among these, if it has not been reaped. Whoever dies later dies of the end.
+void Supervisor::note_dying() {
+  for (RankProcess& process : processes_) {
+    if (!process.running) continue;
+    const LastWords words = last_words(process);
+    process.dying = (words.when_ns != 0 && !words.for_others) || ProcessState::of(process.pid).is_ending();
+  }
+}
+
+bool Supervisor::any_dying() const noexcept {
+  return std::any_of(processes_.begin(), processes_.end(),
+                     [](const RankProcess& process) { return process.running && process.dying; });
+}
+
+Supervisor::SteadyClock::time_point Supervisor::kill_at() const noexcept {
+  return ended_at_ + (any_dying() ? SteadyClock::duration(kGraceOfDying) : SteadyClock::duration(kGrace));
+}
+
+void Supervisor::kill_all() {
+  signal_all(SIGKILL);
+  if (!std::exchange(all_killed_, true)) killed_at_ = SteadyClock::now();
 }
 
 void Supervisor::signal_all(int signal) const {
@@ -410,7 +472,9 @@ std::string Supervisor::crash_details() const {
 
 /// After the end, since looking up source lines takes a while.
 void Supervisor::say_last_words() {
-  if ((!ending_ && failures_ == 0) || options_.failed) return;
+  running_ = 0;  // those that are given up have no more to tell
+  tell_verdict();
+  if (options_.failed || (!ending_ && failures_ == 0)) return;
   write_to_user(crash_details());
   if (failures_ > 1) say("{} other ranks failed too", failures_ - 1);
   if (region_.shape().placement == Placement::sim && exit_status_ > 128)

@@ -8,10 +8,12 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "runtime/job.hpp"
+#include "runtime/last_words.hpp"
 #include "runtime/launch/attendant.hpp"
 #include "runtime/launch/exit_status.hpp"
 #include "runtime/launch/health_responder.hpp"
@@ -21,18 +23,27 @@
 
 namespace coracle {
 
-/// The first failure of a job, or of a node's part of it.
+/// A failure of a job, or of a node's part of it. What becomes known first need not be the first: the one that
+/// outweighs the others is told, and gives the exit status.
 struct JobFailure {
   std::string text;  ///< "rank 3 (pid 123) exited with status 7"
   int exit_status = 1;
-  bool crashed = false;  ///< A signal ended the rank: likelier to be the cause than an exit at about the same time.
-  bool asked = false;    ///< A signal to the launcher: no failure of a rank.
+  bool crashed = false;     ///< A signal ended the rank: likelier to be the cause than an exit at about the same time.
+  bool asked = false;       ///< A signal to the launcher, or the time limit: no failure of a rank, and final.
+  bool for_others = false;  ///< The rank says that it fails because another one has.
+  std::uint64_t when_ns = 0;  ///< As the rank has noted it, by the clock of its machine; 0: it could not.
+
+  /// True when this is likelier to be the cause than `other`, which is known already: what was asked for before all,
+  /// what others have caused after all. Between these the earlier where both times are known (of one machine), else
+  /// crashes before exits.
+  bool outweighs(const JobFailure& other) const noexcept;
 };
 
-/// The first rank that fails ends the job: SIGTERM to the process groups of the others, SIGKILL 300 ms later; unless
-/// the job survives (NetworkOptions::survive): then the others are told. A rank that someone has stopped for too long
-/// is killed, and so has failed (StoppedRanks). A signal to the launcher and the time limit end it always. All it has
-/// to say goes to standard error. One thread.
+/// The first rank that fails ends the job: SIGTERM to the process groups of the others, SIGKILL 300 ms later. A rank
+/// that was failing then, unreaped as yet, may turn out to be the cause, and takes the place of what failed because of
+/// it. In a job that survives (NetworkOptions::survive) the others are told instead. A rank that someone has stopped
+/// for too long is killed, and so has failed (StoppedRanks). A signal to the launcher and the time limit end it always.
+/// All it has to say goes to standard error. One thread.
 class Supervisor final : public HealthSource {
  public:
   struct Options {
@@ -40,8 +51,8 @@ class Supervisor final : public HealthSource {
     std::optional<std::chrono::nanoseconds> timeout;
     /// Called with the number of each process that has been reaped.
     std::function<void(pid_t)> reaped;
-    /// For a node of several: called instead of saying what failed first. The words after the end are then the caller's
-    /// too.
+    /// For a node of several: called instead of saying what failed first, and again for what outweighs that. The words
+    /// after the end are then the caller's too.
     std::function<void(const JobFailure&)> failed;
     /// Attended to in each step, and while it waits.
     std::vector<Attendant*> attendants;
@@ -91,16 +102,24 @@ class Supervisor final : public HealthSource {
   void note_stops();
   void judge(const std::vector<Ended>& ended);
   bool ended_too_early(const Ended& ended) const;
+  bool ended_for_us(const Ended& ended) const noexcept;
   void fail(const Ended& ended);
-  JobFailure failure_by_signal(const RankProcess& process, int signal);
+  JobFailure failure_by_signal(const RankProcess& process, int signal, const LastWords& words) const;
+  void accuse(const JobFailure& failure, std::string_view details = {});
+  void note_dying();
+  void kill_all();
+  bool gives_up();
+  bool any_dying() const noexcept;
+  SteadyClock::time_point kill_at() const noexcept;
+  void tell_verdict();
+  void tell(const JobFailure& failure);
   void announce_loss(const RankProcess& process);
   bool survives() const noexcept { return region_.shape().network.survive; }
   void end_job(int exit_status);
   void signal_all(int signal) const;
-  void report_failure(const JobFailure& failure);
   int wait_ms() const;
   void say_last_words();
-  std::string crash_of(const RankProcess& process, std::uint32_t& rank) const;
+  LastWords last_words(const RankProcess& process) const;
   std::string given_up_text(const RankProcess& process) const;
 
   const JobRegion& region_;
@@ -114,13 +133,16 @@ class Supervisor final : public HealthSource {
   bool ending_ = false;
   bool all_killed_ = false;
   int exit_status_ = 0;
-  std::size_t failures_ = 0;      ///< Ranks that failed by themselves.
-  bool bystander_ended_ = false;  ///< A rank ended well without ever having attached.
-  bool asked_to_end_ = false;     ///< By a signal, or another node.
-  bool all_stopped_ = false;      ///< By Ctrl-Z.
-  std::string details_;           ///< Of the first failure, raw.
+  std::size_t failures_ = 0;           ///< Ranks that failed by themselves.
+  bool bystander_ended_ = false;       ///< A rank ended well without ever having attached.
+  bool asked_to_end_ = false;          ///< By a signal, or another node.
+  bool all_stopped_ = false;           ///< By Ctrl-Z.
+  std::optional<JobFailure> verdict_;  ///< What outweighs all other failures so far.
+  bool told_ = false;                  ///< The verdict has been.
+  std::string details_;                ///< Of the verdict, raw.
   std::optional<SteadyClock::time_point> deadline_;
-  SteadyClock::time_point kill_at_{};
+  SteadyClock::time_point ended_at_{};
+  SteadyClock::time_point killed_at_{};
 };
 
 /// What to say of a bystander when others wait.

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <unordered_map>
 #include <vector>
@@ -250,16 +251,24 @@ ExitStatus AddressSpace::wait(pid_t pid) {
   return ended;
 }
 
+/// A task that the kernel does not end keeps the whole space: it may still be at work in its partition, and is no
+/// reason to wait for ever.
 void AddressSpace::destroy() {
+  constexpr std::chrono::seconds kPatience(10);
   if (state_ == nullptr) return;
+  bool all_ended = true;
   if (state_->owner == ::getpid()) {
-    for (const auto& [pid, task] : state_->tasks) ::kill(pid, SIGKILL);
-    for (const auto& [pid, task] : state_->tasks) {
-      while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-      }
-    }
+    // Some may have been reaped by the owner, and their numbers be others' by now.
+    for (const auto& [pid, task] : state_->tasks)
+      if (!coracle::wait_for_end(pid, std::chrono::nanoseconds(0))) ::kill(pid, SIGKILL);
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    for (const auto& [pid, task] : state_->tasks)
+      all_ended &= coracle::wait_for_end(pid, until - std::chrono::steady_clock::now()).has_value();
   }
-  state_.reset();
+  if (all_ended)
+    state_.reset();
+  else
+    static_cast<void>(state_.release());  // NOLINT(bugprone-unused-return-value)
 }
 
 Mode AddressSpace::mode() const noexcept {

@@ -57,7 +57,8 @@ class AddressSpace {
   /// destroy(). In rlimit mode what that is can't be told: then such descriptors stay open as long as the memory stays.
   bool close_descriptors(pid_t pid);
 
-  /// Kills every task that still runs, waits for it and takes everything back. The object is empty afterwards.
+  /// Kills every task that still runs, waits for it and takes everything back; what the kernel has not ended after 10 s
+  /// keeps its memory. The object is empty afterwards.
   void destroy();
 
   Mode mode() const noexcept;

@@ -22,7 +22,8 @@ struct StartOrders {
   std::uint64_t keep_count = 0;
   const void* cpu_mask = nullptr;
   std::uint64_t cpu_mask_bytes = 0;
-  unsigned int open_fds = 0;  ///< Open descriptors from 3 upwards, if known; see OpenFds.
+  std::uint64_t* group_table = nullptr;  ///< See SpawnOptions.
+  unsigned int open_fds = 0;             ///< Open descriptors from 3 upwards, if known; see OpenFds.
   unsigned int fd_limit = 0;
   int standard_fds[3] = {-1, -1, -1};
   int root_pid = 0;

@@ -155,6 +155,7 @@ void Partition::write_orders(StackWriter& writer, const SpawnOptions& options) {
   orders.root_pid = ::getpid();
   orders.parent_death_signal = options.parent_death_signal;
   orders.new_process_group = options.new_process_group;
+  orders.group_table = options.group_table;
   orders.core_dumps = options.core_dumps;
   control().huge_pages = options.huge_pages ? 1 : 0;
   if (!options.keep_fds.empty()) {

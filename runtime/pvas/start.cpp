@@ -11,6 +11,7 @@
 
 #include <cerrno>
 
+#include "runtime/launch/group_table.hpp"
 #include "runtime/pvas/raw_syscall.hpp"
 
 namespace coracle::pvas {
@@ -131,7 +132,10 @@ void follow_parent_death(const StartOrders& orders) noexcept {
 extern "C" [[noreturn]] __attribute__((visibility("hidden"), used)) void coracle_pvas_child(Control* control) noexcept {
   const StartOrders& orders = control->start;
   if (orders.reset_handlers) reset_handlers();
-  if (orders.new_process_group) require(raw_syscall(SYS_setpgid, 0, 0), "making a process group");
+  if (orders.new_process_group) {
+    require(raw_syscall(SYS_setpgid, 0, 0), "making a process group");
+    group_table::add(orders.group_table, static_cast<pid_t>(raw_syscall(SYS_getpid)));
+  }
   if (orders.parent_death_signal != 0) follow_parent_death(orders);
   raw_syscall(SYS_prlimit64, 0, RLIMIT_DATA, word(orders.data_limit), 0L);
   if (!orders.core_dumps) {

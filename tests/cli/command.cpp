@@ -9,7 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include "runtime/pvas/address_space.hpp"
 
@@ -31,6 +35,32 @@ std::string contents(int fd) {
   const ssize_t bytes = ::pread(fd, text.data(), text.size(), 0);
   text.resize(bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
   return text;
+}
+
+struct Stat {
+  char state = 0;
+  pid_t parent = 0;
+};
+
+Stat stat_of(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  std::istringstream rest(line.substr(std::min(line.size(), line.rfind(')') + 1)));
+  Stat stat;
+  rest >> stat.state >> stat.parent;
+  return stat;
+}
+
+pid_t find_guardian(pid_t pid) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const auto number = static_cast<pid_t>(std::atol(entry.path().filename().c_str()));
+    if (number <= 0 || stat_of(number).parent != pid) continue;
+    std::string name;
+    std::getline(std::ifstream(entry.path() / "comm"), name);
+    if (name == "coracle-guard") return number;
+  }
+  return 0;
 }
 
 bool within(std::chrono::steady_clock::duration time, const std::function<bool()>& condition) {
@@ -123,6 +153,25 @@ std::string test_program(const std::string& name) {
 
 bool exists(pid_t pid) {
   return ::kill(pid, 0) == 0;
+}
+
+bool runs(pid_t pid) {
+  const char state = state_of(pid);
+  return state != 0 && state != 'Z' && state != 'X';
+}
+
+char state_of(pid_t pid) {
+  return stat_of(pid).state;
+}
+
+pid_t parent_of(pid_t pid) {
+  return stat_of(pid).parent;
+}
+
+pid_t guardian_of(pid_t pid) {
+  pid_t guardian = 0;
+  soon([&] { return (guardian = find_guardian(pid)) != 0; });
+  return guardian;
 }
 
 std::vector<std::string> process_placements() {

@@ -46,5 +46,15 @@ std::string test_program(const std::string& name);
 /// True while a process of that number runs (or is not yet reaped).
 bool exists(pid_t pid);
 
+/// True while a process of that number runs. For those whose parent has gone: they are reaped by the machine's init,
+/// whenever that may be.
+bool runs(pid_t pid);
+
+/// As /proc/PID/stat has it: 'R', 'S', 'T', 'Z', ...; 0 when there is no such process.
+char state_of(pid_t pid);
+pid_t parent_of(pid_t pid);
+/// The guardian of launcher `pid`, which is waited for; 0: it has none after 20 seconds.
+pid_t guardian_of(pid_t pid);
+
 /// The placements in which every rank is a process and that work here.
 std::vector<std::string> process_placements();

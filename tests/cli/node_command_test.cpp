@@ -13,6 +13,7 @@
 
 #include "runtime/error.hpp"
 #include "runtime/launch/control_stream.hpp"
+#include "runtime/launch/supervisor.hpp"
 #include "tests/cli/command.hpp"
 
 namespace {
@@ -25,6 +26,7 @@ using coracle::FrameType;
 class Node {
  public:
   Node() {
+    coracle::catch_broken_pipes();  // one that has ended is told by what does not come
     std::array<int, 2> ends{};
     REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
     pid_ = ::fork();
@@ -54,12 +56,15 @@ class Node {
     for (const Frame& frame : frames) head_->send(frame.type, frame.payload);
     ::kill(pid_, SIGCONT);
   }
+  void signal(int number) const { ::kill(pid_, number); }
+  pid_t guardian() const { return guardian_of(pid_); }
   /// Whether a frame of that type comes.
   bool says(FrameType type) {
     return soon([&] {
-      while (std::optional<Frame> frame = head_->receive()) said_.insert_or_assign(frame->type, frame->payload);
-      return said_.count(type) > 0;
-    });
+             while (std::optional<Frame> frame = head_->receive()) said_.insert_or_assign(frame->type, frame->payload);
+             return said_.count(type) > 0 || head_->ended();
+           }) &&
+           said_.count(type) > 0;
   }
   template <class T>
   T said(FrameType type) {
@@ -104,4 +109,52 @@ TEST_CASE("coracle node: what the head asks for along with the directory is obey
   CHECK(node.says(FrameType::reported));
   node.send_at_once({{FrameType::end, {}}});
   CHECK(node.says(FrameType::ended));
+}
+
+TEST_CASE("coracle node: its guardian's death and signals that order nothing do not end it before its ranks run") {
+  const auto kill_guardian = [](const Node& node) {
+    const pid_t guardian = node.guardian();
+    REQUIRE(guardian > 1);
+    ::kill(guardian, SIGKILL);
+    REQUIRE(soon([&] { return !exists(guardian); }));  // reaped
+  };
+  for (const int signal : {0, SIGUSR1, SIGCHLD}) {
+    for (const bool described : {false, true}) {
+      CAPTURE(signal);
+      CAPTURE(described);
+      Node node;
+      REQUIRE(node.says(FrameType::hello));
+      if (described) {
+        node.send_at_once({describe("sleep", {"1000"})});
+        REQUIRE(node.says(FrameType::card));
+      }
+      if (signal != 0)
+        node.signal(signal);
+      else
+        kill_guardian(node);
+      if (!described) {
+        node.send_at_once({describe("sleep", {"1000"})});
+        REQUIRE(node.says(FrameType::card));
+      }
+      node.send_at_once({directory(node), {FrameType::report, {}}});
+      CHECK(node.says(FrameType::reported));
+      node.send_at_once({{FrameType::end, {}}});
+      CHECK(node.says(FrameType::ended));
+    }
+  }
+}
+
+TEST_CASE("coracle node: one that is told to end before its ranks run says so, and by which signal") {
+  for (const int signal : {SIGTERM, SIGHUP}) {
+    Node node;
+    REQUIRE(node.says(FrameType::hello));
+    node.signal(signal);
+    REQUIRE(node.says(FrameType::failed));
+    const auto failure = node.said<coracle::JobFailure>(FrameType::failed);
+    CHECK(failure.exit_status == 128 + signal);
+    CHECK(failure.asked);
+    CHECK_MESSAGE(
+        failure.text.find(signal == SIGTERM ? "got SIGTERM before its ranks" : "got SIGHUP") != std::string::npos,
+        failure.text);
+  }
 }

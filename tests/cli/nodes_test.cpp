@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <sstream>
 
 #include "tests/cli/command.hpp"
@@ -23,17 +22,6 @@ bool contains(const std::string& text, const std::string& part) {
 
 bool none_exists(const std::vector<pid_t>& pids) {
   return std::none_of(pids.begin(), pids.end(), exists);
-}
-
-pid_t parent_of(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string line;
-  std::getline(file, line);
-  std::istringstream rest(line.substr(std::min(line.size(), line.rfind(')') + 1)));
-  std::string state;
-  pid_t parent = 0;
-  rest >> state >> parent;
-  return parent;
 }
 
 }  // namespace
@@ -144,7 +132,7 @@ TEST_CASE("coracle run --nodes: kill -9 of the head leaves no process behind") {
     REQUIRE(pids.size() == 12);
     command.signal(SIGKILL);
     CHECK(command.wait() == 128 + SIGKILL);
-    CHECK(soon([&] { return none_exists(pids); }));
+    CHECK(soon([&] { return std::none_of(pids.begin(), pids.end(), runs); }));
   }
 }
 
@@ -154,7 +142,10 @@ TEST_CASE("coracle run --nodes: the death of a node's launcher ends the job and 
   ::kill(parent_of(command.ranks().front()), SIGKILL);
   CHECK(command.wait() == 1);
   CHECK_MESSAGE(contains(command.errors(), ": its launcher went (killed by signal 9"), command.errors());
-  CHECK(soon([&] { return none_exists(command.ranks()); }));
+  CHECK(soon([&] {
+    const auto ranks = command.ranks();
+    return std::none_of(ranks.begin(), ranks.end(), runs);
+  }));
 }
 
 TEST_CASE("coracle run --survive: the others go on without a rank that was killed, on its node and on others") {

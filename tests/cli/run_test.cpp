@@ -122,7 +122,7 @@ TEST_CASE("coracle run: kill -9 of the launcher leaves no process and no shared 
   for (const std::string& placement : process_placements()) {
     CAPTURE(placement);
     Command command({"run", "-v", "-n", "3", "--place", placement, "sh", "-c", "sleep 1000 & echo $!; wait"});
-    REQUIRE(soon([&] { return count_of(command.output(), "\n") == 3; }));
+    REQUIRE(soon([&] { return command.ranks().size() == 3 && count_of(command.output(), "\n") == 3; }));
     std::vector<pid_t> pids = command.ranks();
     REQUIRE(pids.size() == 3);
     std::istringstream grandchildren(command.output());
@@ -130,7 +130,7 @@ TEST_CASE("coracle run: kill -9 of the launcher leaves no process and no shared 
     REQUIRE(pids.size() == 6);
     command.signal(SIGKILL);
     CHECK(command.wait() == 128 + SIGKILL);
-    CHECK(soon([&] { return none_exists(pids); }));
+    CHECK(soon([&] { return std::none_of(pids.begin(), pids.end(), runs); }));
   }
 }
 

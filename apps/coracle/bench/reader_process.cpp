@@ -1,6 +1,7 @@
 #include "apps/coracle/bench/reader_process.hpp"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,14 +43,21 @@ ReaderProcess::ReaderProcess(std::vector<std::string> words, const std::string& 
     if (!group.empty()) MemoryGroup::enter(group, pid_);
   } catch (...) {
     for (const int end : ends) ::close(end);
-    if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
+    end();
     throw;
   }
   ::close(ends[1]);
 }
 
 ReaderProcess::~ReaderProcess() {
-  ::close(socket_);  // then it ends
+  ::close(socket_);
+  end();
+}
+
+/// It has nothing to leave behind, and one that is stopped would not see the socket close.
+void ReaderProcess::end() const {
+  if (pid_ <= 0) return;
+  ::kill(pid_, SIGKILL);
   ::waitpid(pid_, nullptr, 0);
 }
 

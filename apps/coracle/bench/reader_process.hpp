@@ -25,6 +25,8 @@ class ReaderProcess {
   void run(const ReaderRequest& request);
 
  private:
+  void end() const;
+
   std::string name_;
   pid_t pid_ = -1;
   int socket_ = -1;

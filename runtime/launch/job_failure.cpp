@@ -1,0 +1,21 @@
+// Which of two failures is the likelier cause.
+#include "runtime/launch/supervisor.hpp"
+
+namespace coracle {
+namespace {
+
+int weight(const JobFailure& failure) noexcept {
+  if (failure.asked) return 3;
+  if (failure.for_others) return 0;
+  return failure.crashed ? 2 : 1;
+}
+
+}  // namespace
+
+bool JobFailure::outweighs(const JobFailure& other) const noexcept {
+  const bool timed = when_ns != 0 && other.when_ns != 0 && !asked && !other.asked && for_others == other.for_others;
+  if (timed) return when_ns < other.when_ns;
+  return weight(*this) > weight(other);
+}
+
+}  // namespace coracle
