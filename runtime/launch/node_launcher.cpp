@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "runtime/error.hpp"
+#include "runtime/launch/interfaces.hpp"
+#include "runtime/launch/listening.hpp"
 #include "runtime/launch/say.hpp"
 
 namespace coracle {
@@ -95,6 +97,26 @@ bool NodeLauncher::await_directory() {
   return directory_ != nullptr;
 }
 
+bool NodeLauncher::await_neighbours() {
+  Attendant* const self = this;
+  while (neighbours_.empty() && !head_.ended()) {
+    wait_for(signals_.fd(), {&self, 1}, -1);
+    while (const int signal = signals_.next())
+      if (signal == SIGTERM || signal == SIGINT) return false;
+    attend();
+  }
+  return !neighbours_.empty();
+}
+
+std::vector<NodeAddress> NodeLauncher::find_addresses() {
+  const std::string& wanted = description_->options.interface;
+  if (!wanted.empty()) return {machine_address(wanted)};
+  if (!description_->remote) return {loopback_address()};
+  head_.send(FrameType::interfaces, encode(machine_interfaces()));
+  if (!await_neighbours()) return {};
+  return listening_addresses(neighbours_, description_->node, source_towards);
+}
+
 void NodeLauncher::set_up_standard_files() {
   if (standard_.output >= 0) {
     install(standard_.output, STDOUT_FILENO);
@@ -130,7 +152,9 @@ int NodeLauncher::run() {
     if (!await_description()) return 1;
     set_up_standard_files();
     take_environment();
-    share_ = std::make_unique<NodeShare>(description_->options, description_->node, !description_->remote);
+    std::vector<NodeAddress> addresses = find_addresses();
+    if (addresses.empty()) return 1;
+    share_ = std::make_unique<NodeShare>(description_->options, description_->node, std::move(addresses));
     head_.send(FrameType::card, encode(share_->card()));
     if (!await_directory()) return 1;
     share_->enter(*directory_);
@@ -191,6 +215,13 @@ void NodeLauncher::serve_until_the_end() {
 void NodeLauncher::obey(const Frame& frame) {
   if (frame.type == FrameType::describe && !description_) {
     description_ = std::make_unique<NodeDescription>(decode<NodeDescription>(frame.payload));
+    return;
+  }
+  if (frame.type == FrameType::neighbours && description_ && neighbours_.empty()) {
+    neighbours_ = decode<std::vector<NodeInterfaces>>(frame.payload);
+    if (neighbours_.size() != description_->options.shape.nodes)
+      throw Error(Errc::bad_input, fmt::format("the networks of {} nodes in a job of {}", neighbours_.size(),
+                                               description_->options.shape.nodes));
     return;
   }
   if (frame.type == FrameType::directory && !directory_) {

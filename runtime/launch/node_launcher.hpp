@@ -35,6 +35,9 @@ class NodeLauncher final : private Attendant {
 
   bool await_description();
   bool await_directory();
+  bool await_neighbours();
+  /// Where others shall look for this node. Nothing when the job has been ended meanwhile.
+  std::vector<NodeAddress> find_addresses();
   void set_up_standard_files();
   void take_environment();
   void start();
@@ -48,6 +51,7 @@ class NodeLauncher final : private Attendant {
   SignalPipe signals_;
   ControlStream head_;
   std::unique_ptr<NodeDescription> description_;
+  std::vector<NodeInterfaces> neighbours_;
   std::unique_ptr<JobDirectory> directory_;
   std::unique_ptr<NodeShare> share_;
   std::unique_ptr<OutputForwarder> output_;
