@@ -4,14 +4,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
 #include <utility>
 
-#include "runtime/combinators.hpp"
 #include "runtime/error.hpp"
 #include "runtime/io.hpp"
 #include "transports/tcp/ready_stream.hpp"
