@@ -7,10 +7,11 @@
 
 namespace coracle {
 
-/// Known to the job's own processes only: whoever connects without it is a stranger.
+/// Known to the job's own processes only: whoever connects without it is a stranger. Compared by same_key (key_tag.hpp)
+/// and by nothing else.
 struct JobKey {
   std::array<std::uint8_t, 16> bytes{};
-  bool operator==(const JobKey&) const = default;
+  bool operator==(const JobKey&) const = delete;
 };
 
 /// An address of a node, without port.

@@ -51,7 +51,7 @@ bool is_sealed(std::span<const std::byte> datagram, std::size_t bytes, Kind kind
   const std::size_t tag_at = bytes - kTagBytes;
   return get<std::uint32_t>(datagram, kMagicAt) == kMagic && get<std::uint16_t>(datagram, kVersionAt) == kVersion &&
          get<std::uint16_t>(datagram, kKindAt) == kind &&
-         get<std::uint64_t>(datagram, tag_at) == key_tag(datagram.first(tag_at), key);
+         same_tag(get<std::uint64_t>(datagram, tag_at), key_tag(datagram.first(tag_at), key));
 }
 
 }  // namespace

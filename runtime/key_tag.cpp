@@ -51,4 +51,16 @@ std::uint64_t key_tag(std::span<const std::byte> message, const JobKey& key) noe
   return state.v0 ^ state.v1 ^ state.v2 ^ state.v3;
 }
 
+bool same_key(const JobKey& one, const JobKey& other) noexcept {
+  const std::uint64_t first = load(one.bytes.data(), 8) ^ load(other.bytes.data(), 8);
+  const std::uint64_t second = load(one.bytes.data() + 8, 8) ^ load(other.bytes.data() + 8, 8);
+  return same_tag(first | second, 0);
+}
+
+bool same_tag(std::uint64_t one, std::uint64_t other) noexcept {
+  std::uint64_t difference = one ^ other;
+  asm("" : "+r"(difference));  // all of it is needed: no compiler may stop at the first byte that differs
+  return difference == 0;
+}
+
 }  // namespace coracle

@@ -5,6 +5,7 @@
 
 #include "runtime/error.hpp"
 #include "runtime/scattered/device_transfers.hpp"
+#include "runtime/shortage.hpp"
 #include "runtime/transfers.hpp"
 
 namespace coracle {
@@ -71,7 +72,8 @@ void RankCore::start_with_detours(Operation& operation) noexcept {
 
 void RankCore::throw_failure(const Operation& operation) const {
   const auto code = operation.outcome();
-  const bool has_place = operation.verb != Operation::Verb::request || code == Errc::peer_lost;
+  const bool has_place = operation.verb != Operation::Verb::request || code == Errc::peer_lost ||
+                         code.category() == std::generic_category();
   throw Error::of_operation(
       code, operation.what(), static_cast<int>(id_), operation.peer(),
       has_place ? describe_failure(code, operation.peer(), operation.remote, operation.bytes) : std::string());
@@ -85,6 +87,7 @@ std::string RankCore::describe_failure(std::error_code code, int peer, const Rem
   }
   if (code == Errc::device_failed || code == Errc::unsupported)
     return device_transfers_ != nullptr ? device_transfers_->last_failure() : std::string();
+  if (code.category() == std::generic_category()) return shortage_remedy(code.value());
   const bool of_place = code == Errc::out_of_segment || code == Errc::no_such_peer || code == Errc::misaligned;
   return of_place ? addresses_.describe(remote, bytes) : std::string();
 }

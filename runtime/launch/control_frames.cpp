@@ -82,12 +82,44 @@ JobShape read_shape(WireReader& reader) {
   return shape;
 }
 
-void write_card(WireWriter& writer, const NodeCard& card) {
-  for (const NodeAddress& address : card.record.addresses) {
-    write_enum(writer, address.family);
-    writer.write(address.bytes);
-    writer.write(address.scope);
+void write_address(WireWriter& writer, const NodeAddress& address) {
+  write_enum(writer, address.family);
+  writer.write(address.bytes);
+  writer.write(address.scope);
+}
+
+NodeAddress read_address(WireReader& reader) {
+  NodeAddress address;
+  address.family = checked(reader.read<std::uint32_t>(), NodeAddress::Family::ipv6, "address family");
+  address.bytes = reader.read<std::array<std::uint8_t, 16>>();
+  address.scope = reader.read<std::uint32_t>();
+  return address;
+}
+
+void write_interfaces(WireWriter& writer, const NodeInterfaces& interfaces) {
+  writer.write(interfaces.stack);
+  writer.write(static_cast<std::uint32_t>(interfaces.all.size()));
+  for (const NodeInterface& each : interfaces.all) {
+    write_address(writer, each.address);
+    writer.write(each.network_bits);
   }
+}
+
+NodeInterfaces read_interfaces(WireReader& reader) {
+  NodeInterfaces interfaces;
+  interfaces.stack = reader.read<std::uint64_t>();
+  const auto count = reader.read<std::uint32_t>();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    NodeInterface& each = interfaces.all.emplace_back();
+    each.address = read_address(reader);
+    each.network_bits = reader.read<std::uint32_t>();
+    if (each.network_bits > 8 * each.address.bytes.size()) malformed(fmt::format("{} bits", each.network_bits));
+  }
+  return interfaces;
+}
+
+void write_card(WireWriter& writer, const NodeCard& card) {
+  for (const NodeAddress& address : card.record.addresses) write_address(writer, address);
   writer.write(card.record.health_port);
   writer.write(card.record.host);
   writer.write(card.machine);
@@ -96,11 +128,7 @@ void write_card(WireWriter& writer, const NodeCard& card) {
 
 NodeCard read_card(WireReader& reader) {
   NodeCard card;
-  for (NodeAddress& address : card.record.addresses) {
-    address.family = checked(reader.read<std::uint32_t>(), NodeAddress::Family::ipv6, "address family");
-    address.bytes = reader.read<std::array<std::uint8_t, 16>>();
-    address.scope = reader.read<std::uint32_t>();
-  }
+  for (NodeAddress& address : card.record.addresses) address = read_address(reader);
   card.record.health_port = reader.read<std::uint16_t>();
   card.record.host = reader.read<std::array<char, 64>>();
   card.record.host.back() = '\0';
@@ -165,6 +193,34 @@ NodeDescription decode(std::span<const std::byte> bytes) {
   description.environment = reader.read<std::vector<std::string>>();
   check_shape(description);
   return description;
+}
+
+std::vector<std::byte> encode(const NodeInterfaces& interfaces) {
+  WireWriter writer;
+  write_interfaces(writer, interfaces);
+  return writer.take();
+}
+
+template <>
+NodeInterfaces decode(std::span<const std::byte> bytes) {
+  WireReader reader(bytes);
+  return read_interfaces(reader);
+}
+
+std::vector<std::byte> encode(const std::vector<NodeInterfaces>& nodes) {
+  WireWriter writer;
+  writer.write(static_cast<std::uint32_t>(nodes.size()));
+  for (const NodeInterfaces& node : nodes) write_interfaces(writer, node);
+  return writer.take();
+}
+
+template <>
+std::vector<NodeInterfaces> decode(std::span<const std::byte> bytes) {
+  WireReader reader(bytes);
+  std::vector<NodeInterfaces> nodes;
+  const auto count = reader.read<std::uint32_t>();
+  for (std::uint32_t i = 0; i < count; ++i) nodes.push_back(read_interfaces(reader));
+  return nodes;
 }
 
 std::vector<std::byte> encode(const NodeCard& card) {

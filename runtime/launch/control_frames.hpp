@@ -11,6 +11,7 @@
 
 #include "runtime/job.hpp"
 #include "runtime/launch/job_options.hpp"
+#include "runtime/launch/node_interfaces.hpp"
 
 namespace coracle {
 
@@ -22,20 +23,22 @@ enum class FrameType : std::uint8_t {
   kill,          ///< SIGKILL to all ranks.
   stop,          ///< As by Ctrl-Z.
   resume,
-  report,  ///< Make your ranks say what they await.
-  watch,   ///< Somewhere a rank has ended without calling coracle::run: tell when one of yours waits.
-  input,   ///< Bytes for rank 0's standard input; none: its end.
+  report,      ///< Make your ranks say what they await.
+  watch,       ///< Somewhere a rank has ended without calling coracle::run: tell when one of yours waits.
+  input,       ///< Bytes for rank 0's standard input; none: its end.
+  neighbours,  ///< std::vector<NodeInterfaces>: of all nodes, once all have answered; after `interfaces` only.
   // From a node.
-  hello,      ///< std::uint32_t: JobHeader::kVersion.
-  refused,    ///< std::string: why it can't take part.
-  card,       ///< NodeCard.
-  failed,     ///< JobFailure, the first of the node.
-  bystander,  ///< std::string: a rank ended well without calling coracle::run.
-  waits,      ///< The answer to `watch`.
-  reported,   ///< The answer to `report`.
-  output,     ///< Bytes of its ranks' standard output.
-  credit,     ///< std::uint32_t: bytes of input that have been passed on.
-  ended,      ///< NodeEnd: all ranks have.
+  hello,       ///< std::uint32_t: JobHeader::kVersion.
+  interfaces,  ///< NodeInterfaces, of a node on another machine for which the user has named none.
+  refused,     ///< std::string: why it can't take part.
+  card,        ///< NodeCard.
+  failed,      ///< JobFailure, the first of the node.
+  bystander,   ///< std::string: a rank ended well without calling coracle::run.
+  waits,       ///< The answer to `watch`.
+  reported,    ///< The answer to `report`.
+  output,      ///< Bytes of its ranks' standard output.
+  credit,      ///< std::uint32_t: bytes of input that have been passed on.
+  ended,       ///< NodeEnd: all ranks have.
   last = ended,
 };
 
@@ -75,6 +78,8 @@ struct NodeEnd {
 struct JobFailure;
 
 std::vector<std::byte> encode(const NodeDescription& description);
+std::vector<std::byte> encode(const NodeInterfaces& interfaces);
+std::vector<std::byte> encode(const std::vector<NodeInterfaces>& nodes);
 std::vector<std::byte> encode(const NodeCard& card);
 std::vector<std::byte> encode(const JobDirectory& directory);
 std::vector<std::byte> encode(const JobFailure& failure);
@@ -88,6 +93,10 @@ T decode(std::span<const std::byte> bytes);
 
 template <>
 NodeDescription decode(std::span<const std::byte> bytes);
+template <>
+NodeInterfaces decode(std::span<const std::byte> bytes);
+template <>
+std::vector<NodeInterfaces> decode(std::span<const std::byte> bytes);
 template <>
 NodeCard decode(std::span<const std::byte> bytes);
 template <>

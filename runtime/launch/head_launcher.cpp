@@ -13,8 +13,8 @@
 
 #include "runtime/crash_report.hpp"
 #include "runtime/error.hpp"
-#include "runtime/launch/interfaces.hpp"
 #include "runtime/launch/launcher.hpp"
+#include "runtime/launch/listening.hpp"
 #include "runtime/launch/node_share.hpp"
 #include "runtime/launch/pmix_client.hpp"
 #include "runtime/launch/process_spawn.hpp"
@@ -82,6 +82,16 @@ bool HeadLauncher::all_done() const {
                      [this](const NodePeer& peer) { return peer.done() || (ending_ && !started_); });
 }
 
+/// Once all have told of their networks: each chooses where to listen by those of the others.
+void HeadLauncher::send_neighbours() {
+  std::vector<NodeInterfaces> nodes;
+  for (const NodePeer& peer : peers_) {
+    if (!peer.interfaces) return;
+    nodes.push_back(*peer.interfaces);
+  }
+  for (NodePeer& peer : peers_) peer.stream->send(FrameType::neighbours, encode(nodes));
+}
+
 void HeadLauncher::send_directory() {
   JobDirectory directory;
   for (const NodePeer& peer : peers_) directory.cards.push_back(*peer.card);
@@ -100,8 +110,8 @@ void HeadLauncher::tell_transports() const {
       to_string(shape.placement));
   for (const std::string& note : options_.notes) say("{}", note);
   for (const NodePeer& peer : peers_)
-    say("{}: {} rank{} on {}, at {}", peer.name(), peer.card->ports.size(), peer.card->ports.size() == 1 ? "" : "s",
-        peer.card->record.host.data(), to_string(peer.card->record.addresses.front()));
+    say("{}: {} rank{} on {}, listening {}", peer.name(), peer.card->ports.size(),
+        peer.card->ports.size() == 1 ? "" : "s", peer.card->record.host.data(), describe_listening(peer.card->record));
 }
 
 void HeadLauncher::turn_until(SteadyClock::time_point end, const std::function<bool()>& condition) {
@@ -219,6 +229,10 @@ void HeadLauncher::obey(NodePeer& peer, Frame frame) {
     case FrameType::refused:
       peer.refused = true;
       return fail(&peer, {decode<std::string>(frame.payload), 1, false});
+    case FrameType::interfaces:
+      if (peer.interfaces) return;
+      peer.interfaces = decode<NodeInterfaces>(frame.payload);
+      return send_neighbours();
     case FrameType::card:
       peer.card = std::make_unique<NodeCard>(decode<NodeCard>(frame.payload));
       return;

@@ -30,6 +30,7 @@ class HeadLauncher {
   using SteadyClock = std::chrono::steady_clock;
 
   void start_nodes();
+  void send_neighbours();
   void send_directory();
   void tell_transports() const;
   void turn();

@@ -6,10 +6,13 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -26,8 +29,15 @@ namespace {
 struct Interface {
   std::string name;
   NodeAddress address;
+  std::uint32_t network_bits;
   bool loopback;
 };
+
+std::uint32_t bits_of(const NodeAddress& mask) {
+  std::uint32_t bits = 0;
+  for (const std::uint8_t byte : mask.bytes) bits += static_cast<std::uint32_t>(std::popcount(byte));
+  return bits;
+}
 
 bool is_link_local(const NodeAddress& address) {
   return address.family == NodeAddress::Family::ipv6 && address.bytes[0] == 0xfe && (address.bytes[1] & 0xc0) == 0x80;
@@ -57,25 +67,12 @@ std::vector<Interface> interfaces() {
   for (const ifaddrs* each = raw; each != nullptr; each = each->ifa_next) {
     const NodeAddress address = address_of(each->ifa_addr);
     if (address.family != NodeAddress::Family::none && (each->ifa_flags & IFF_UP) != 0)
-      found.push_back({each->ifa_name, address, (each->ifa_flags & IFF_LOOPBACK) != 0});
+      found.push_back(
+          {each->ifa_name, address, bits_of(address_of(each->ifa_netmask)), (each->ifa_flags & IFF_LOOPBACK) != 0});
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const Interface& a, const Interface& b) { return a.address.family < b.address.family; });
   return found;
-}
-
-bool same(const NodeAddress& a, const NodeAddress& b) {
-  return a.family == b.family && a.bytes == b.bytes;
-}
-
-/// True when the first `bits` of both are the same.
-bool in_network(const NodeAddress& address, const NodeAddress& network, unsigned bits) {
-  if (address.family != network.family) return false;
-  for (unsigned bit = 0; bit < bits; ++bit) {
-    const unsigned mask = 0x80U >> (bit % 8);
-    if (((address.bytes[bit / 8] ^ network.bytes[bit / 8]) & mask) != 0) return false;
-  }
-  return true;
 }
 
 bool fits(const Interface& interface, const std::string& wanted) {
@@ -92,14 +89,6 @@ bool fits(const Interface& interface, const std::string& wanted) {
     bits = given;
   }
   return in_network(interface.address, network, bits);
-}
-
-std::vector<NodeAddress> chosen(const std::vector<Interface>& all, const std::string& wanted) {
-  std::vector<NodeAddress> addresses;
-  for (const Interface& each : all)
-    if (wanted.empty() ? !each.loopback && !is_link_local(each.address) : fits(each, wanted))
-      addresses.push_back(each.address);
-  return addresses;
 }
 
 /// "client port server port": the server's address is the one by which this machine was reached.
@@ -138,21 +127,84 @@ NodeAddress parse_address(std::string_view text) noexcept {
   return address;
 }
 
-std::vector<NodeAddress> machine_addresses(const std::string& wanted) {
-  const std::vector<Interface> all = interfaces();
-  std::vector<NodeAddress> addresses = chosen(all, wanted);
+bool same_address(const NodeAddress& one, const NodeAddress& other) noexcept {
+  return one.family == other.family && one.bytes == other.bytes;
+}
+
+bool in_network(const NodeAddress& address, const NodeAddress& network, unsigned bits) noexcept {
+  if (address.family != network.family) return false;
+  for (unsigned bit = 0; bit < bits; ++bit) {
+    const unsigned mask = 0x80U >> (bit % 8);
+    if (((address.bytes[bit / 8] ^ network.bytes[bit / 8]) & mask) != 0) return false;
+  }
+  return true;
+}
+
+NodeAddress machine_address(const std::string& wanted) {
+  std::vector<NodeAddress> fitting;
+  for (const Interface& each : interfaces())
+    if (fits(each, wanted)) fitting.push_back(each.address);
+  if (fitting.empty()) throw_no_address(wanted);
   const NodeAddress reached = address_of_ssh();
-  std::stable_partition(addresses.begin(), addresses.end(),
-                        [&](const NodeAddress& each) { return same(each, reached); });
-  if (addresses.size() > NodeRecord::kAddressesMax) addresses.resize(NodeRecord::kAddressesMax);
-  if (!addresses.empty()) return addresses;
+  const auto best = std::find_if(fitting.begin(), fitting.end(),
+                                 [&](const NodeAddress& each) { return same_address(each, reached); });
+  return best == fitting.end() ? fitting.front() : *best;
+}
+
+void throw_no_address(const std::string& wanted) {
   std::string list;
-  for (const Interface& each : all)
+  for (const Interface& each : interfaces())
     list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", to_string(each.address), each.name);
   throw Error(
       std::make_error_code(std::errc::address_not_available),
       fmt::format("{} has no address{} by which other nodes could reach it; there is {} (--interface chooses)",
                   host_name(), wanted.empty() ? "" : " that fits --interface " + wanted, list.empty() ? "none" : list));
+}
+
+NodeInterfaces machine_interfaces() {
+  constexpr std::size_t kMost = 64;
+  NodeInterfaces result;
+  for (const Interface& each : interfaces())
+    if (!each.loopback && !is_link_local(each.address)) result.all.push_back({each.address, each.network_bits});
+  const NodeAddress reached = address_of_ssh();
+  std::stable_partition(result.all.begin(), result.all.end(),
+                        [&](const NodeInterface& each) { return same_address(each.address, reached); });
+  if (result.all.size() > kMost) result.all.resize(kMost);
+  result.stack = machine_number();
+  // Its inode: the same for all who are in that namespace.
+  if (struct stat space{}; ::stat("/proc/self/ns/net", &space) == 0) result.stack ^= space.st_ino;
+  return result;
+}
+
+NodeAddress source_towards(const NodeAddress& target) noexcept {
+  const bool ipv6 = target.family == NodeAddress::Family::ipv6;
+  const int fd = ::socket(ipv6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return {};
+  sockaddr_storage place{};
+  socklen_t bytes = sizeof(sockaddr_in);
+  if (ipv6) {
+    sockaddr_in6 inet{};
+    inet.sin6_family = AF_INET6;
+    inet.sin6_port = htons(9);  // any will do: a datagram socket that is connected has sent nothing yet
+    inet.sin6_scope_id = target.scope;
+    std::memcpy(&inet.sin6_addr, target.bytes.data(), sizeof inet.sin6_addr);
+    std::memcpy(&place, &inet, sizeof inet);
+    bytes = sizeof inet;
+  } else {
+    sockaddr_in inet{};
+    inet.sin_family = AF_INET;
+    inet.sin_port = htons(9);
+    std::memcpy(&inet.sin_addr, target.bytes.data(), sizeof inet.sin_addr);
+    std::memcpy(&place, &inet, sizeof inet);
+  }
+  NodeAddress source;
+  auto* const address = reinterpret_cast<sockaddr*>(&place);
+  if (::connect(fd, address, bytes) == 0) {
+    bytes = sizeof place;
+    if (::getsockname(fd, address, &bytes) == 0) source = address_of(address);
+  }
+  ::close(fd);
+  return source;
 }
 
 NodeAddress loopback_address() noexcept {

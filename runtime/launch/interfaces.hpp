@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/directory.hpp"
+#include "runtime/launch/node_interfaces.hpp"
 
 namespace coracle {
 
@@ -14,10 +15,21 @@ std::string to_string(const NodeAddress& address);
 /// Nothing for any other text.
 NodeAddress parse_address(std::string_view text) noexcept;
 
-/// Best first, at most NodeRecord::kAddressesMax. `wanted`: name of an interface ("eth0"), or a network
-/// ("192.168.1.0/24", also a single address) in which the address must lie; "": any but loopback, first the one by
-/// which this program was reached through ssh. Throws Error, which says what there is, when nothing fits.
-std::vector<NodeAddress> machine_addresses(const std::string& wanted);
+bool same_address(const NodeAddress& one, const NodeAddress& other) noexcept;
+/// True when the first `bits` of both are the same.
+bool in_network(const NodeAddress& address, const NodeAddress& network, unsigned bits) noexcept;
+
+/// The best address that fits `wanted`: name of an interface ("eth0"), or a network ("192.168.1.0/24", also a single
+/// address) in which the address must lie. Throws Error, which says what there is, when nothing fits.
+NodeAddress machine_address(const std::string& wanted);
+/// The error of which that speaks; `wanted` may be "".
+[[noreturn]] void throw_no_address(const std::string& wanted);
+
+/// All addresses but loopback; first the one by which this program was reached through ssh.
+NodeInterfaces machine_interfaces();
+
+/// The local address from which this machine would send to `target`, as the kernel routes; `none` when it can't.
+NodeAddress source_towards(const NodeAddress& target) noexcept;
 
 NodeAddress loopback_address() noexcept;
 

@@ -2,6 +2,7 @@
 #include "runtime/launch/listeners.hpp"
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <cstring>
 
 #include "runtime/error.hpp"
+#include "runtime/shortage.hpp"
 
 namespace coracle {
 namespace {
@@ -67,6 +69,11 @@ int bound_socket(int type, const NodeAddress& address) {
   return fd >= 0 ? fd : bound_socket(type, ipv4_place(nullptr));
 }
 
+[[noreturn]] void fail_to_open(int error, const char* what) {
+  const std::string remedy = shortage_remedy(error);
+  throw_errno(error, remedy.empty() ? what : fmt::format("{} ({})", what, remedy));
+}
+
 std::uint16_t port_of(int fd) {
   sockaddr_storage storage{};
   socklen_t bytes = sizeof storage;
@@ -79,7 +86,7 @@ std::uint16_t port_of(int fd) {
 
 OpenSocket open_listener(const NodeAddress& address) {
   const int fd = bound_socket(SOCK_STREAM, address);
-  if (fd < 0) throw_errno(errno, "can't open a socket for other nodes to connect to");
+  if (fd < 0) fail_to_open(errno, "can't open a socket for other nodes to connect to");
   if (::listen(fd, SOMAXCONN) != 0) {
     const int error = errno;
     ::close(fd);
@@ -90,7 +97,7 @@ OpenSocket open_listener(const NodeAddress& address) {
 
 OpenSocket open_datagram_socket(const NodeAddress& address) {
   const int fd = bound_socket(SOCK_DGRAM | SOCK_NONBLOCK, address);
-  if (fd < 0) throw_errno(errno, "can't open a socket for questions of other nodes");
+  if (fd < 0) fail_to_open(errno, "can't open a socket for questions of other nodes");
   return {fd, port_of(fd)};
 }
 

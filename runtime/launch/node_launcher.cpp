@@ -13,6 +13,8 @@
 
 #include "runtime/crash_report.hpp"
 #include "runtime/error.hpp"
+#include "runtime/launch/interfaces.hpp"
+#include "runtime/launch/listening.hpp"
 #include "runtime/launch/say.hpp"
 
 namespace coracle {
@@ -107,6 +109,15 @@ bool NodeLauncher::asked_to_end() {
   return false;
 }
 
+std::vector<NodeAddress> NodeLauncher::find_addresses() {
+  const std::string& wanted = description_->options.interface;
+  if (!wanted.empty()) return {machine_address(wanted)};
+  if (!description_->remote) return {loopback_address()};
+  head_.send(FrameType::interfaces, encode(machine_interfaces()));
+  if (!await([this] { return !neighbours_.empty(); })) return {};
+  return listening_addresses(neighbours_, description_->node, source_towards);
+}
+
 void NodeLauncher::set_up_standard_files() {
   if (standard_.output >= 0) {
     install(standard_.output, STDOUT_FILENO);
@@ -142,7 +153,9 @@ int NodeLauncher::run() {
     if (!await([this] { return description_ != nullptr; })) return 1;
     set_up_standard_files();
     take_environment();
-    share_ = std::make_unique<NodeShare>(description_->options, description_->node, !description_->remote);
+    std::vector<NodeAddress> addresses = find_addresses();
+    if (addresses.empty()) return 1;
+    share_ = std::make_unique<NodeShare>(description_->options, description_->node, std::move(addresses));
     head_.send(FrameType::card, encode(share_->card()));
     if (!await([this] { return directory_ != nullptr; })) return 1;
     share_->enter(*directory_);
@@ -205,6 +218,13 @@ void NodeLauncher::serve_until_the_end() {
 void NodeLauncher::obey(const Frame& frame) {
   if (frame.type == FrameType::describe && !description_) {
     description_ = std::make_unique<NodeDescription>(decode<NodeDescription>(frame.payload));
+    return;
+  }
+  if (frame.type == FrameType::neighbours && description_ && neighbours_.empty()) {
+    neighbours_ = decode<std::vector<NodeInterfaces>>(frame.payload);
+    if (neighbours_.size() != description_->options.shape.nodes)
+      throw Error(Errc::bad_input, fmt::format("the networks of {} nodes in a job of {}", neighbours_.size(),
+                                               description_->options.shape.nodes));
     return;
   }
   if (frame.type == FrameType::directory && !directory_) {

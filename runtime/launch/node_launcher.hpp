@@ -36,6 +36,8 @@ class NodeLauncher final : private Attendant {
 
   bool await(const std::function<bool()>& there);
   bool asked_to_end();
+  /// Where others shall look for this node. Nothing when the job has been ended meanwhile.
+  std::vector<NodeAddress> find_addresses();
   void set_up_standard_files();
   void take_environment();
   void start();
@@ -49,6 +51,7 @@ class NodeLauncher final : private Attendant {
   SignalPipe signals_;
   ControlStream head_;
   std::unique_ptr<NodeDescription> description_;
+  std::vector<NodeInterfaces> neighbours_;
   std::unique_ptr<JobDirectory> directory_;
   std::unique_ptr<NodeShare> share_;
   std::unique_ptr<OutputForwarder> output_;

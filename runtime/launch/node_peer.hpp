@@ -17,6 +17,7 @@ struct NodePeer {
   std::string host;  ///< "": this machine.
   pid_t pid = -1;    ///< Its launcher, or the ssh that leads to it; -1 once reaped.
   std::unique_ptr<ControlStream> stream;
+  std::optional<NodeInterfaces> interfaces;  ///< Only where it is to choose one.
   std::unique_ptr<NodeCard> card;
   std::optional<NodeEnd> end;
   std::optional<ExitStatus> exit;  ///< Of `pid`.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/error.hpp"
 #include "runtime/launch/interfaces.hpp"
@@ -11,16 +12,12 @@
 
 namespace coracle {
 
-NodeShare::NodeShare(const JobOptions& options, std::uint32_t node, bool local) {
+NodeShare::NodeShare(const JobOptions& options, std::uint32_t node, std::vector<NodeAddress> addresses)
+    : addresses_(std::move(addresses)) {
   if (options.shape.placement == Placement::pvas) check_pvas();
   std::string program = find_program(options.program);
-  if (local && options.interface.empty())
-    addresses_ = {loopback_address()};
-  else
-    addresses_ = machine_addresses(options.interface);
   ranks_ = std::make_unique<LocalRanks>(options, std::move(program), NodePart{node, options.ranks_per_node});
-  // Where the user names an interface, or only this machine takes part, nobody else need be heard.
-  const NodeAddress at = local || !options.interface.empty() ? addresses_.front() : NodeAddress{};
+  const NodeAddress at = addresses_.size() == 1 ? addresses_.front() : NodeAddress{};
   ranks_->listen_at(at);
   health_ = std::make_unique<HealthResponder>(at, options.shape.key);
 }

@@ -18,9 +18,10 @@ void enter_directory(JobRegion& region, const JobDirectory& directory);
 
 class NodeShare {
  public:
-  /// Makes the region, a listening socket per rank and the health socket. `options` must outlive this. `local`: all
-  /// nodes are on this machine, and the loopback address will do. Throws Error.
-  NodeShare(const JobOptions& options, std::uint32_t node, bool local);
+  /// Makes the region, a listening socket per rank and the health socket. `options` must outlive this. `addresses`:
+  /// where others look for this node; it listens at the only one, or, if there are more, at all that the machine has.
+  /// Throws Error.
+  NodeShare(const JobOptions& options, std::uint32_t node, std::vector<NodeAddress> addresses);
 
   LocalRanks& ranks() noexcept { return *ranks_; }
   HealthResponder& health() noexcept { return *health_; }

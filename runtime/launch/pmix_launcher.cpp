@@ -13,7 +13,9 @@
 #include <utility>
 
 #include "runtime/error.hpp"
+#include "runtime/launch/interfaces.hpp"
 #include "runtime/launch/launcher.hpp"
+#include "runtime/launch/listening.hpp"
 #include "runtime/launch/say.hpp"
 
 namespace coracle {
@@ -24,6 +26,17 @@ JobDirectory directory_from(PmixClient& client, std::uint32_t node) {
     directory.cards.push_back(decode<NodeCard>(client.fetch(each, kPmixCard)));
   share_machines(directory, node);
   return directory;
+}
+
+std::vector<NodeAddress> addresses_for(PmixClient& client, const std::string& interface) {
+  if (!interface.empty()) return {machine_address(interface)};
+  if (client.one_machine()) return {loopback_address()};
+  client.publish(kPmixInterfaces, encode(machine_interfaces()));
+  client.fence();
+  std::vector<NodeInterfaces> nodes;
+  for (std::uint32_t each = 0; each < client.size(); ++each)
+    nodes.push_back(decode<NodeInterfaces>(client.fetch(each, kPmixInterfaces)));
+  return listening_addresses(nodes, client.rank(), source_towards);
 }
 
 PmixLauncher::PmixLauncher(JobOptions options) : options_(std::move(options)), client_(PmixClient::connect()) {
@@ -56,7 +69,7 @@ void PmixLauncher::join() {
   options_.shape.nodes = client_->size();
   check(options_);
   agree(*client_, options_.shape);
-  share_ = std::make_unique<NodeShare>(options_, client_->rank(), client_->one_machine());
+  share_ = std::make_unique<NodeShare>(options_, client_->rank(), addresses_for(*client_, options_.interface));
   client_->publish(kPmixCard, encode(share_->card()));
   client_->fence();
   share_->enter(directory_from(*client_, client_->rank()));
@@ -109,9 +122,10 @@ int PmixLauncher::supervise() {
   supervisor_ = std::make_unique<Supervisor>(share_->ranks().region(), signals_, std::move(supervision));
   share_->health().set_source(*supervisor_);
   if (options_.verbose)
-    say("node {} of {}: ranks {} to {} of {}, by PMIx", client_->rank(), client_->size(),
+    say("node {} of {}: ranks {} to {} of {}, by PMIx, listening {}", client_->rank(), client_->size(),
         share_->ranks().region().first_rank(),
-        share_->ranks().region().first_rank() + share_->ranks().region().ranks() - 1, options_.program);
+        share_->ranks().region().first_rank() + share_->ranks().region().ranks() - 1, options_.program,
+        describe_listening(share_->card().record));
   share_->ranks().start_all(*supervisor_, guardian_, [this](const std::string& reason) {
     say("{}", reason);
     supervisor_->abandon(1);

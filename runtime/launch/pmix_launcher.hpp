@@ -44,7 +44,12 @@ class PmixLauncher {
 /// Puts together what all have published: for the directory of node `node`, whose own card is among them.
 JobDirectory directory_from(PmixClient& client, std::uint32_t node);
 
-/// The key under which processes publish their NodeCard.
+/// Where others shall look for this process's node: agreed upon by all, if they are on several machines and `interface`
+/// (see JobOptions) is "".
+std::vector<NodeAddress> addresses_for(PmixClient& client, const std::string& interface);
+
+/// The keys under which processes publish their NodeInterfaces and their NodeCard.
+inline constexpr const char* kPmixInterfaces = "coracle.interfaces";
 inline constexpr const char* kPmixCard = "coracle.card";
 
 }  // namespace coracle

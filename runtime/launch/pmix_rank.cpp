@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "runtime/error.hpp"
-#include "runtime/launch/interfaces.hpp"
 #include "runtime/launch/node_share.hpp"
 #include "runtime/launch/pmix_launcher.hpp"
 
@@ -23,9 +22,8 @@ PmixRank::PmixRank(std::uint64_t inbox_bytes) : client_(PmixClient::connect()) {
   shape.nodes = client_->size();
   shape.inbox_bytes = inbox_bytes;
   agree(*client_, shape);
-  const bool alone = client_->one_machine();
-  const std::vector<NodeAddress> addresses = alone ? std::vector{loopback_address()} : machine_addresses("");
-  const NodeAddress at = alone ? addresses.front() : NodeAddress{};
+  const std::vector<NodeAddress> addresses = addresses_for(*client_, "");
+  const NodeAddress at = addresses.size() == 1 ? addresses.front() : NodeAddress{};
   region_ = std::make_unique<JobRegion>(JobRegion::create(shape, JobRegion::Backing::anonymous, NodePart{rank(), {}}));
   const OpenSocket listener = open_listener(at);
   region_->block(rank()).listen_fd = listener.fd;

@@ -172,3 +172,14 @@ TEST_CASE("coracle run --survive: the others go on without a rank that was kille
     }
   }
 }
+
+TEST_CASE("coracle run --nodes: ranks that are short of descriptors get through, or say how to mend it") {
+  for (const char* limit : {"12", "14", "16", "18"}) {
+    CAPTURE(limit);
+    Command command({"run", "-n", "4", "--nodes", "2", "--place", "thread", "sh", "-c",
+                     "ulimit -n " + std::string(limit) + "; exec " + test_program("misbehave") + " not"});
+    const int status = command.wait();
+    CHECK((status == 0 || status == 1));
+    if (status == 1) CHECK_MESSAGE(contains(command.errors(), "raise ulimit -n"), command.errors());
+  }
+}

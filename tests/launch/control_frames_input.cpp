@@ -31,6 +31,13 @@ NodeCard card() {
   return result;
 }
 
+NodeInterfaces interfaces() {
+  NodeInterfaces result{7, {}};
+  result.all.push_back({NodeAddress{NodeAddress::Family::ipv4, {10, 0, 0, 1}, 0}, 24});
+  result.all.push_back({NodeAddress{NodeAddress::Family::ipv6, {0xfd}, 0}, 64});
+  return result;
+}
+
 void decode_frame(const Frame& frame) {
   switch (frame.type) {
     case FrameType::describe:
@@ -38,6 +45,12 @@ void decode_frame(const Frame& frame) {
       return;
     case FrameType::directory:
       decode<JobDirectory>(frame.payload);
+      return;
+    case FrameType::interfaces:
+      decode<NodeInterfaces>(frame.payload);
+      return;
+    case FrameType::neighbours:
+      decode<std::vector<NodeInterfaces>>(frame.payload);
       return;
     case FrameType::card:
       decode<NodeCard>(frame.payload);
@@ -73,6 +86,8 @@ std::vector<std::byte> control_stream_bytes() {
   };
   add(FrameType::hello, encode(JobHeader::kVersion));
   add(FrameType::describe, encode(description()));
+  add(FrameType::interfaces, encode(interfaces()));
+  add(FrameType::neighbours, encode(std::vector{interfaces(), interfaces()}));
   add(FrameType::card, encode(card()));
   add(FrameType::directory, encode(JobDirectory{{card(), card()}, 3, 6}));
   add(FrameType::failed, encode(JobFailure{"rank 1 exited with status 3", 3, false, false}));

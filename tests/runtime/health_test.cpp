@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <concepts>
 #include <cstring>
 #include <random>
 #include <vector>
@@ -26,6 +27,21 @@ TEST_CASE("key tags are those of SipHash-2-4's authors") {
   CHECK(key_tag(message, counting_key()) == 0x726fdb47dd0e0e31);
   for (int i = 0; i < 15; ++i) message.push_back(static_cast<std::byte>(i));
   CHECK(key_tag(message, counting_key()) == 0xa129ca6149be45e5);
+}
+
+TEST_CASE("keys and tags are the same when every bit is, and keys can't be compared in another way") {
+  static_assert(!std::equality_comparable<JobKey>);
+  const JobKey key = counting_key();
+  CHECK(same_key(key, key));
+  for (std::size_t bit = 0; bit < 128; ++bit) {
+    JobKey other = key;
+    other.bytes[bit / 8] = static_cast<std::uint8_t>(other.bytes[bit / 8] ^ (1U << (bit % 8)));
+    CHECK_FALSE(same_key(key, other));
+    CHECK_FALSE(same_key(other, key));
+  }
+  for (std::size_t bit = 0; bit < 64; ++bit)
+    CHECK_FALSE(same_tag(0x726fdb47dd0e0e31, 0x726fdb47dd0e0e31 ^ 1ULL << bit));
+  CHECK(same_tag(0x726fdb47dd0e0e31, 0x726fdb47dd0e0e31));
 }
 
 TEST_CASE("health: pings and answers come back as they were sent") {

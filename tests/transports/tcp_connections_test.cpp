@@ -31,12 +31,12 @@ int connect_to(std::uint16_t port) {
   return fd;
 }
 
-/// True when the other side closes the connection within ten seconds.
+/// True when the other side closes the connection within a minute.
 bool is_closed(int fd) {
   std::array<char, 4096> bytes;
   for (;;) {
     pollfd ready{fd, POLLIN, 0};
-    if (::poll(&ready, 1, 10'000) <= 0) return false;
+    if (::poll(&ready, 1, 60'000) <= 0) return false;
     if (::recv(fd, bytes.data(), bytes.size(), 0) <= 0) return true;
   }
 }
@@ -67,6 +67,35 @@ Task<> keep_calling(Rank& self, std::atomic<bool>& stop) {
     ++calls;
     co_await sleep_for(1ms);
   }
+}
+
+const tcp::TcpTransport& transport_of(Rank& self) {
+  return static_cast<const tcp::TcpTransport&>(self.endpoint((self.id() + 1) % self.size()).transport);
+}
+
+/// Connections that say nothing.
+class SilentStrangers {
+ public:
+  SilentStrangers(std::uint16_t port, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) fds_.push_back(connect_to(port));
+  }
+  ~SilentStrangers() {
+    for (const int fd : fds_) ::close(fd);
+  }
+  SilentStrangers(const SilentStrangers&) = delete;
+  SilentStrangers& operator=(const SilentStrangers&) = delete;
+  int first() const { return fds_.front(); }
+  int last() const { return fds_.back(); }
+
+ private:
+  std::vector<int> fds_;
+};
+
+/// A job whose silence limit can't be what ends anything here.
+NetworkOptions patient() {
+  NetworkOptions network;
+  network.silence_limit_ns = 600'000'000'000;
+  return network;
 }
 
 constexpr int kAnswers = 40;
@@ -151,6 +180,53 @@ TEST_CASE("tcp: strangers are turned away, and the job does not notice") {
   const auto outcomes = job.run([&stop](Rank& self) { return keep_calling(self, stop); });
   strangers.join();
   for (const std::string& outcome : outcomes) CHECK(outcome == "");
+}
+
+TEST_CASE("tcp: strangers that say nothing don't keep the job from ending, however long peers may be silent") {
+  test::Nodes job({1, 1}, patient());
+  const SilentStrangers strangers(job.port(1), 3);
+  std::thread watch([&] { CHECK(is_closed(strangers.last())); });
+  const auto outcomes = job.run([](Rank& self) -> Task<> {
+    while (self.id() == 1 && transport_of(self).connections() < 3) co_await sleep_for(1ms);
+    co_await self.world().barrier();
+  });
+  watch.join();
+  for (const std::string& outcome : outcomes) CHECK(outcome == "");
+}
+
+TEST_CASE("tcp: a stranger that says nothing is dropped soon, however long peers may be silent") {
+  test::Nodes job({1, 1}, patient());
+  const SilentStrangers strangers(job.port(1), 1);
+  std::atomic<bool> stop = false;
+  std::thread watch([&] {
+    CHECK(is_closed(strangers.first()));
+    stop = true;
+  });
+  const auto outcomes = job.run([&stop](Rank& self) { return keep_calling(self, stop); });
+  watch.join();
+  for (const std::string& outcome : outcomes) CHECK(outcome == "");
+}
+
+TEST_CASE("tcp: however many strangers come, they hold few descriptors at a time, and peers are served") {
+  test::Nodes job({1, 1}, patient());
+  const SilentStrangers strangers(job.port(1), 100);
+  std::atomic<bool> stop = false;
+  std::atomic<std::size_t> most = 0;
+  std::thread watch([&] {
+    CHECK(is_closed(strangers.last()));  // so all of them have had their turn
+    stop = true;
+  });
+  const auto outcomes = job.run([&](Rank& self) -> Task<> {
+    while (!stop.load()) {
+      if (self.id() == 0) co_await self.call(1, plus_one, std::uint64_t{1});
+      if (self.id() == 1) most = std::max(most.load(), transport_of(self).connections());
+      co_await sleep_for(1ms);
+    }
+  });
+  watch.join();
+  for (const std::string& outcome : outcomes) CHECK(outcome == "");
+  CHECK(most > 0);
+  CHECK(most <= 64 + 2);
 }
 
 TEST_CASE("tcp: a peer that does not read for a while loses nothing") {

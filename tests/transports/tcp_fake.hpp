@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/error.hpp"
+#include "runtime/key_tag.hpp"
 #include "transports/tcp/initiator.hpp"
 #include "transports/tcp/responder.hpp"
 
@@ -27,7 +28,7 @@ class FakeRank final : public coracle::tcp::ResponderUser,
   explicit FakeRank(std::size_t bytes) : memory(bytes) {}
 
   std::string on_hello(const Hello& hello) noexcept override {
-    return hello.key == key ? std::string() : std::string("a wrong key");
+    return coracle::same_key(hello.key, key) ? std::string() : std::string("a wrong key");
   }
   std::byte* resolve(const coracle::RemoteAddress& place, std::uint64_t bytes, bool,
                      std::error_code& error) noexcept override {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "runtime/error.hpp"
+#include "runtime/key_tag.hpp"
 #include "transports/tcp/tcp.hpp"
 
 namespace coracle::tcp {
@@ -12,7 +13,9 @@ Outgoing::Outgoing(TcpTransport& transport, Rank& rank, ChannelWatcher& watcher,
     : transport_(transport),
       rank_(rank),
       peer_(peer),
-      channel_(*this, watcher, {rank.core().region().shape().key, rank.id(), peer}) {}
+      channel_(*this, watcher, {rank.core().region().shape().key, rank.id(), peer}) {
+  channel_.hold();  // until there is a connection
+}
 
 void Outgoing::leave() {
   channel_.leave();
@@ -39,7 +42,7 @@ void Incoming::leave() {
 
 std::string Incoming::on_hello(const Hello& hello) noexcept {
   const JobRegion& region = rank_.core().region();
-  if (hello.key != region.shape().key) return "it does not have the key of this job";
+  if (!same_key(hello.key, region.shape().key)) return "it does not have the key of this job";
   if (hello.source >= rank_.size() || region.is_local(hello.source))
     return fmt::format("it says that it is rank {}, which no other node has", hello.source);
   if (hello.target != rank_.id()) return fmt::format("this is rank {}, not rank {}", rank_.id(), hello.target);

@@ -24,6 +24,8 @@ class Outgoing final : private InitiatorUser {
   bool connected() const noexcept { return stream_ != nullptr; }
   void attach(std::unique_ptr<Stream> stream) noexcept {
     stream_ = std::move(stream);
+    channel_.release();
+    stream_->output_ready();
     if (channel_.has_left()) stream_->finish_output();
   }
 

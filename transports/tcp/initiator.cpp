@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <utility>
 
 #include "runtime/error.hpp"
 #include "transports/tcp/responder.hpp"
@@ -21,14 +22,16 @@ Initiator::Initiator(InitiatorUser& user, ChannelWatcher& watcher, const Names& 
 
 void Initiator::submit(Operation& operation) noexcept {
   ++in_flight_;
-  if (!waiting_.empty() || outbox_.held_bytes() > kOutboxBytesMax)
+  if (holding_ || !waiting_.empty() || outbox_.held_bytes() > kOutboxBytesMax)
     waiting_.push(operation);
   else
     encode(operation);
 }
 
 void Initiator::drained() noexcept {
+  if (holding_) return;
   while (!waiting_.empty() && outbox_.held_bytes() <= kOutboxBytesMax) encode(*waiting_.pop());
+  if (left_ && waiting_.empty() && !std::exchange(said_goodbye_, true)) say_goodbye();
 }
 
 void Initiator::encode(Operation& operation) {

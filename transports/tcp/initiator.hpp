@@ -35,10 +35,17 @@ class Initiator final : public Channel {
   std::size_t in_flight() const noexcept { return in_flight_; }
   /// Nothing is expected from the peer, and nothing waits to be sent.
   bool quiet() const noexcept { return in_flight_ == 0 && outbox_.idle(); }
-  /// Says that nothing follows. No operation may be submitted afterwards.
+  /// Until release() nothing of an operation is turned into bytes: while there is no connection all of them can still
+  /// be ended by fail_all(), also messages, of which the sender hears nothing more once they are bytes.
+  void hold() noexcept { holding_ = true; }
+  void release() noexcept {
+    holding_ = false;
+    drained();
+  }
+  /// Says, after what has been submitted, that nothing follows. No operation may be submitted afterwards.
   void leave() {
     left_ = true;
-    say_goodbye();
+    drained();
   }
   bool has_left() const noexcept { return left_; }
   /// Ends all operations with `outcome`. The kernel must have let go of their buffers.
@@ -66,10 +73,12 @@ class Initiator final : public Channel {
 
   InitiatorUser& user_;
   OperationQueue answers_;  // sent, or in the outbox; each gets an answer
-  OperationQueue waiting_;  // for room in the outbox
+  OperationQueue waiting_;  // for room in the outbox, or for release()
   std::size_t in_flight_ = 0;
   std::array<std::byte, kReplyBytesMax> reply_;  // one that comes in pieces
+  bool holding_ = false;
   bool left_ = false;
+  bool said_goodbye_ = false;
 };
 
 }  // namespace coracle::tcp

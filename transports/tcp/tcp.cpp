@@ -1,16 +1,13 @@
-// Connections come, are looked after, and go.
+// Operations to connections, and what becomes of these. How they are made stands in connecting.cpp, how strangers are
+// told from peers in strangers.cpp.
 #include "transports/tcp/tcp.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
 #include <utility>
 
-#include "runtime/combinators.hpp"
 #include "runtime/error.hpp"
 #include "runtime/io.hpp"
 #include "transports/tcp/ready_stream.hpp"
@@ -25,6 +22,7 @@ TcpTransport::TcpTransport(Rank& rank) : rank_(rank) {
   const int listen_fd = rank.core().region().block(rank.id()).listen_fd;
   CORACLE_ASSERT(listen_fd >= 0, "rank {} has no socket to listen at", rank.id());
   ::fcntl(listen_fd, F_SETFL, ::fcntl(listen_fd, F_GETFL) | O_NONBLOCK);
+  unknown_max_ = unknown_connections_max(rank);
   rank.service().spawn(run_accept(*this, listen_fd));
   watchdog_ = std::make_unique<Watchdog>(*this, rank);
 }
@@ -79,94 +77,6 @@ std::unique_ptr<Stream> TcpTransport::make_stream(StreamUser& user, int fd) {
   set_options(fd, region.shape().network.silence_limit_ns, region.node(rank_.node()).health_port != 0);
   if (driver_) return std::make_unique<UringStream>(*driver_, user, fd);
   return std::make_unique<ReadyStream>(rank_.loop().io(), rank_.service(), user, fd);
-}
-
-void TcpTransport::connect(std::uint32_t peer, Peer& entry) {
-  limit_connections();
-  entry.outgoing = std::make_unique<Outgoing>(*this, rank_, *this, peer);
-  ++open_outgoing_;
-  ++connections_made_;
-  rank_.service().spawn(run_connect(*this, peer));
-}
-
-Task<> TcpTransport::run_connect(TcpTransport& transport, std::uint32_t peer) {
-  Rank& rank = transport.rank_;
-  const JobRegion& region = rank.core().region();
-  const NodeRecord& node = region.node(region.node_of(peer));
-  const auto addresses = std::count_if(node.addresses.begin(), node.addresses.end(), [](const NodeAddress& address) {
-    return address.family != NodeAddress::Family::none;
-  });
-  // All of them together must not take longer than a silent peer may.
-  const std::chrono::nanoseconds limit(region.shape().network.silence_limit_ns /
-                                       static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(addresses, 1)));
-  std::string why = "its node has no address";
-  for (const NodeAddress& address : node.addresses) {
-    if (address.family == NodeAddress::Family::none) continue;
-    const SocketAddress target = socket_address(address, region.port(peer));
-    int error = 0;
-    const int fd = start_connect(target);
-    if (fd < 0) {
-      error = errno;
-    } else {
-      const auto ready = co_await as_result(with_timeout(limit, rank.loop().io().wait_writable(fd)));
-      error = ready.ok() ? connect_error(fd) : ready.code().value();
-    }
-    const auto entry = transport.outgoing_.find(peer);
-    if (entry == transport.outgoing_.end() || !entry->second.outgoing) {  // lost meanwhile
-      if (fd >= 0) ::close(fd);
-      co_return;
-    }
-    Outgoing& outgoing = *entry->second.outgoing;
-    if (fd >= 0 && error == 0) {
-      outgoing.attach(transport.make_stream(outgoing.channel(), fd));
-      co_return;
-    }
-    if (fd >= 0) ::close(fd);
-    why = fmt::format("can't connect to {}: {}", to_string(target), std::generic_category().message(error));
-  }
-  transport.lose(peer, why);
-}
-
-Task<> TcpTransport::run_accept(TcpTransport& transport, int listen_fd) {
-  Io& io = transport.rank_.loop().io();
-  for (;;) {
-    SocketAddress from;
-    const int fd = accept_next(listen_fd, from);
-    if (fd >= 0) {
-      transport.accept(fd, to_string(from));
-    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      co_await sleep_for(std::chrono::milliseconds(20));  // others may give some back
-    } else {
-      co_await io.wait_readable(listen_fd);
-    }
-  }
-}
-
-void TcpTransport::accept(int fd, std::string address) {
-  auto incoming = std::make_unique<Incoming>(*this, rank_, *this, std::move(address), rank_.loop().exact_now_ns());
-  Incoming& here = *incoming;
-  incoming_.push_back(std::move(incoming));
-  here.attach(make_stream(here.channel(), fd));
-}
-
-bool TcpTransport::welcome(Incoming& incoming) noexcept {
-  Incoming*& place = outgoing_[incoming.peer()].incoming;
-  if (place != nullptr) return false;
-  place = &incoming;
-  return true;
-}
-
-void TcpTransport::limit_connections() {
-  const std::uint32_t limit = rank_.core().region().shape().network.connections_max;
-  if (open_outgoing_ < limit) return;
-  Outgoing* oldest = nullptr;
-  for (auto& [peer, entry] : outgoing_) {
-    if (!entry.outgoing || !entry.outgoing->connected() || entry.outgoing->channel().has_left() ||
-        !entry.outgoing->channel().quiet())
-      continue;
-    if (oldest == nullptr || entry.outgoing->last_use < oldest->last_use) oldest = entry.outgoing.get();
-  }
-  if (oldest != nullptr) oldest->leave();  // all are busy: then there are more for a while
 }
 
 bool TcpTransport::poll() noexcept {
@@ -233,6 +143,7 @@ void TcpTransport::bury_outgoing(Peer& entry, bool reset) noexcept {
 
 void TcpTransport::bury_incoming(Incoming& incoming, bool reset) noexcept {
   incoming.close(reset);
+  std::erase(unknown_, &incoming);
   if (const auto entry = outgoing_.find(incoming.peer());
       entry != outgoing_.end() && entry->second.incoming == &incoming)
     entry->second.incoming = nullptr;
@@ -268,12 +179,15 @@ void TcpTransport::peer_lost(std::uint32_t peer) noexcept {
 
 bool TcpTransport::leave() noexcept {
   if (!std::exchange(leaving_, true)) {
+    leaving_since_ns_ = rank_.loop().exact_now_ns();
     for (auto& [peer, entry] : outgoing_)
       if (entry.outgoing && !entry.outgoing->channel().has_left()) entry.outgoing->leave();
   }
   for (const auto& [peer, entry] : outgoing_)
     if (entry.outgoing) return false;
-  return incoming_.empty() && dead_incoming_.empty() && dead_outgoing_.empty();
+  // Strangers are not waited for.
+  return incoming_.size() == unknown_.size() && !may_have_come_for_us() && dead_incoming_.empty() &&
+         dead_outgoing_.empty();
 }
 
 void TcpTransport::add_awaited_strangers(std::vector<std::uint32_t>& silent) {
@@ -298,17 +212,6 @@ std::vector<std::uint32_t> TcpTransport::silent_peers() {
       silent.push_back(peer);
   }
   return silent;
-}
-
-void TcpTransport::drop_slow_strangers() noexcept {
-  constexpr std::uint64_t kHelloLimitNs = 5'000'000'000;
-  const std::uint64_t now = rank_.loop().exact_now_ns();
-  for (std::size_t i = incoming_.size(); i-- > 0;) {
-    Incoming& incoming = *incoming_[i];
-    if (incoming.channel().greeted() || now - incoming.accepted_ns() < kHelloLimitNs) continue;
-    strangers_.dropped(rank_.id(), incoming.address(), "it said nothing for 5 s");
-    bury_incoming(incoming, true);
-  }
 }
 
 }  // namespace coracle::tcp

@@ -53,13 +53,14 @@ class TcpTransport final : public Transport, public ChannelWatcher {
   /// Peers from whom nothing has come since the last call, although something is expected of them.
   std::vector<std::uint32_t> silent_peers();
   void lose(std::uint32_t peer, const std::string& why) noexcept;
-  void drop_slow_strangers() noexcept;
 
  private:
   /// A rank may send a message and then compute: what it sends first in a turn goes out at once, what follows gathers.
   /// But after a turn in which several messages came together, only the first to each peer: those that answer gather
   /// too, or each would cost a system call here and there.
   static constexpr std::uint32_t kMessagesAtOnce = 8;
+  /// Who has not said who it is by then has to go when its place is needed, or when this rank takes leave.
+  static constexpr std::uint64_t kHelloLimitWhenShortNs = 1'000'000'000;
   bool leaves_at_once(Outgoing& outgoing) noexcept;
 
   struct Peer {
@@ -69,11 +70,35 @@ class TcpTransport final : public Transport, public ChannelWatcher {
   };
 
   std::unique_ptr<Stream> make_stream(StreamUser& user, int fd);
+
+  // --- connecting.cpp ---
+  struct Attempt;
   void connect(std::uint32_t peer, Peer& entry);
   static Task<> run_connect(TcpTransport& transport, std::uint32_t peer);
-  static Task<> run_accept(TcpTransport& transport, int listen_fd);
-  void accept(int fd, std::string address);
+  static Task<Attempt> reach(TcpTransport& transport, std::uint32_t peer);
+  static Task<Attempt> try_addresses(Rank& rank, std::uint32_t peer);
+  /// There is no connection, for a reason that says nothing of the peer.
+  void give_up_connecting(Peer& entry, std::error_code why) noexcept;
   void limit_connections();
+  void close_least_used() noexcept;
+  /// When descriptors are short.
+  void make_room() noexcept;
+
+  // --- strangers.cpp ---
+  static std::size_t unknown_connections_max(Rank& rank) noexcept;
+  /// Since when connections wait for which there is no descriptor.
+  struct Shortage {
+    std::uint64_t since_ns = 0;  // 0: none does
+    bool told = false;
+  };
+  void tell_of(Shortage& shortage, int error) const noexcept;
+  static Task<> run_accept(TcpTransport& transport, int listen_fd);
+  static Task<> run_hello_limit(TcpTransport& transport);
+  void accept(int fd, std::string address);
+  void drop_unknown_after(std::uint64_t limit_ns) noexcept;
+  bool may_have_come_for_us() const noexcept;
+  bool has_mostly_left() const noexcept;
+
   /// Some wait may depend on peers with whom there never was a connection: a few of them at a time.
   void add_awaited_strangers(std::vector<std::uint32_t>& silent);
 
@@ -89,6 +114,8 @@ class TcpTransport final : public Transport, public ChannelWatcher {
   StrangerReport strangers_;
   std::unordered_map<std::uint32_t, Peer> outgoing_;  // every peer that was ever asked, or has asked
   std::vector<std::unique_ptr<Incoming>> incoming_;
+  std::vector<Incoming*> unknown_;  // of these, who have not said who they are; the oldest first
+  std::size_t unknown_max_ = 0;
   std::vector<std::unique_ptr<Outgoing>> dead_outgoing_;  // until the kernel has let go of their buffers
   std::vector<std::unique_ptr<Incoming>> dead_incoming_;
   std::unique_ptr<Watchdog> watchdog_;
@@ -101,7 +128,9 @@ class TcpTransport final : public Transport, public ChannelWatcher {
   bool polling_ = false;  // what is submitted meanwhile leaves when all that came has been looked at
   std::uint32_t next_stranger_ = 0;
   bool attention_ = false;
+  bool limiting_hellos_ = false;  // a coroutine does
   bool leaving_ = false;
+  std::uint64_t leaving_since_ns_ = 0;
 };
 
 }  // namespace coracle::tcp

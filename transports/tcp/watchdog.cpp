@@ -6,20 +6,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 
 #include "runtime/event.hpp"
+#include "runtime/shortage.hpp"
 #include "transports/tcp/socket.hpp"
 #include "transports/tcp/tcp.hpp"
 
 namespace coracle::tcp {
 
 Watchdog::Watchdog(TcpTransport& transport, Rank& rank)
-    : transport_(transport),
-      rank_(rank),
-      limit_ns_(rank.core().region().shape().network.silence_limit_ns),
-      socket_ipv4_(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)),
-      socket_ipv6_(::socket(AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
+    : transport_(transport), rank_(rank), limit_ns_(rank.core().region().shape().network.silence_limit_ns) {
   rank.service().spawn(run(*this));
 }
 
@@ -39,7 +37,6 @@ Task<> Watchdog::run(Watchdog& watchdog) {
 void Watchdog::look() noexcept {
   ++looks_;
   take_answers();
-  transport_.drop_slow_strangers();
   for (const std::uint32_t peer : transport_.silent_peers()) {
     Doubt& doubt = doubts_[peer];
     if (doubt.look + 1 != looks_) doubt.unanswered = 0;
@@ -52,32 +49,47 @@ void Watchdog::look() noexcept {
           peer, fmt::format("neither it nor its node has answered for {:.1f} s", static_cast<double>(limit_ns_) / 1e9));
       continue;
     }
-    ++doubt.unanswered;
-    ask(peer);
+    if (ask(peer)) ++doubt.unanswered;
   }
 }
 
-void Watchdog::ask(std::uint32_t peer) noexcept {
+/// Opened when it is first needed: most jobs never ask.
+int Watchdog::socket_of(NodeAddress::Family family) noexcept {
+  const bool ipv6 = family == NodeAddress::Family::ipv6;
+  int& fd = ipv6 ? socket_ipv6_ : socket_ipv4_;
+  if (fd < 0) fd = ::socket(ipv6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  return fd;
+}
+
+bool Watchdog::ask(std::uint32_t peer) noexcept {
   const JobRegion& region = rank_.core().region();
   const NodeRecord& node = region.node(region.node_of(peer));
   HealthPing ping;
   ping.rank = peer;
   ping.nonce = doubts_[peer].nonce = looks_ << 32 | peer;
   const auto bytes = encode(ping, region.shape().key);
+  bool asked = false;
+  bool is_short = false;
   for (const NodeAddress& address : node.addresses) {
     if (address.family == NodeAddress::Family::none) continue;
+    const int fd = socket_of(address.family);
+    asked |= fd >= 0;
+    if (fd < 0) {
+      is_short |= is_shortage(errno);
+      continue;
+    }
     const SocketAddress target = socket_address(address, node.health_port);
-    const int fd = address.family == NodeAddress::Family::ipv6 ? socket_ipv6_ : socket_ipv4_;
     // A datagram that can't be sent is as one that is lost.
     [[maybe_unused]] const ssize_t sent =
         ::sendto(fd, bytes.data(), bytes.size(), 0, reinterpret_cast<const sockaddr*>(&target.storage), target.bytes);
   }
+  return asked || !is_short;
 }
 
 void Watchdog::take_answers() noexcept {
   std::array<std::byte, kHealthAnswerBytes + 1> bytes;
   for (const int fd : {socket_ipv4_, socket_ipv6_}) {
-    for (;;) {
+    while (fd >= 0) {
       const ssize_t count = ::recv(fd, bytes.data(), bytes.size(), 0);
       if (count < 0) break;
       const auto answer = decode_health_answer(std::span(bytes).first(static_cast<std::size_t>(count)),

@@ -29,7 +29,10 @@ class Watchdog {
   void look() noexcept;
   void take_answers() noexcept;
   void judge(const HealthAnswer& answer) noexcept;
-  void ask(std::uint32_t peer) noexcept;
+  /// False when this process has no descriptor left to ask with, so that no answer can come.
+  bool ask(std::uint32_t peer) noexcept;
+  /// -1 with errno when there is none.
+  int socket_of(NodeAddress::Family family) noexcept;
 
   struct Doubt {
     std::uint32_t unanswered = 0;  ///< Looks in a row at which neither the peer nor its launcher was heard.

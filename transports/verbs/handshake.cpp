@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/error.hpp"
+#include "runtime/shortage.hpp"
 #include "transports/verbs/transport.hpp"
 
 namespace coracle::verbs {
@@ -124,9 +125,25 @@ void VerbsTransport::reap_control() noexcept {
     if (!each->finished()) continue;
     const std::error_code outcome = each->failed() ? each->outcome() : std::error_code();
     Peer& peer = peer_of(static_cast<std::uint32_t>(each->peer()));
+    const bool was_card = each->bytes > 0;
     control_messages_.erase(each);
-    if (outcome) lose(peer, "it can't be reached for the handshake", outcome);
+    if (!outcome) continue;
+    const bool is_short = outcome.category() == std::generic_category() && is_shortage(outcome.value());
+    if (!is_short || peer.connected)
+      lose(peer, "it can't be reached for the handshake", outcome);
+    else if (was_card && peer.state == Peer::State::connecting)
+      put_off(peer, outcome);
   }
+}
+
+/// Our card has not left, for a reason that says nothing of the peer: the next operation begins anew.
+void VerbsTransport::put_off(Peer& peer, std::error_code why) noexcept {
+  by_pair_.erase(peer.pair->number());
+  peer.pair.reset();
+  peer.introduced = false;
+  peer.state = Peer::State::absent;
+  for (OperationQueue* queue : {&peer.transfers, &peer.requests})
+    while (!queue->empty()) finish(*queue->pop(), why);
 }
 
 }  // namespace coracle::verbs

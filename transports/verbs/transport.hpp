@@ -82,6 +82,7 @@ class VerbsTransport final : public Transport, private Timer, private LossWatch 
   void connect(Peer& peer, const Business& business) noexcept;
   void send_control(std::uint32_t peer, Handler handler, const Business* business) noexcept;
   void reap_control() noexcept;
+  void put_off(Peer& peer, std::error_code why) noexcept;
   std::uint8_t acknowledgement_timeout() const noexcept;
   void leave_to_control(Peer& peer) noexcept;
 

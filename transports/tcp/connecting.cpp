@@ -1,0 +1,144 @@
+// How a rank comes to a connection to a peer. Nothing here may end it, or lose the peer, before connect() has returned:
+// submit() still has an operation for it.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "runtime/combinators.hpp"
+#include "runtime/error.hpp"
+#include "runtime/event.hpp"
+#include "runtime/io.hpp"
+#include "runtime/shortage.hpp"
+#include "transports/tcp/socket.hpp"
+#include "transports/tcp/tcp.hpp"
+
+namespace coracle::tcp {
+namespace {
+
+/// Which of two failures says more: that there is no socket hides what the peer would have answered, and an address of
+/// a kind that this machine does not have says nothing of the others.
+int weight(int error) noexcept {
+  if (error == EADDRNOTAVAIL) return 0;
+  return is_shortage(error) ? 2 : 1;
+}
+
+}  // namespace
+
+/// What came of trying to reach a peer.
+struct TcpTransport::Attempt {
+  int fd = -1;  ///< A connected socket, or -1: then the next two tell why.
+  int error = EHOSTUNREACH;
+  std::string why = "its node has no address";
+};
+
+void TcpTransport::connect(std::uint32_t peer, Peer& entry) {
+  limit_connections();
+  entry.outgoing = std::make_unique<Outgoing>(*this, rank_, *this, peer);
+  ++open_outgoing_;
+  ++connections_made_;
+  rank_.service().spawn(run_connect(*this, peer));
+}
+
+Task<> TcpTransport::run_connect(TcpTransport& transport, std::uint32_t peer) {
+  Result<Attempt> result = co_await as_result(reach(transport, peer));
+  Attempt attempt;
+  if (result.ok())
+    attempt = result.value();
+  else
+    attempt.error = ECANCELED;
+  Peer& entry = transport.outgoing_[peer];
+  if (!entry.outgoing) {  // it was lost meanwhile
+    if (attempt.fd >= 0) ::close(attempt.fd);
+    co_return;
+  }
+  Outgoing& outgoing = *entry.outgoing;
+  if (attempt.fd >= 0)
+    outgoing.attach(transport.make_stream(outgoing.channel(), attempt.fd));
+  else if (is_shortage(attempt.error) || attempt.error == ECANCELED)  // the latter: this rank ends
+    transport.give_up_connecting(entry, std::error_code(attempt.error, std::generic_category()));
+  else
+    transport.lose(peer, attempt.why);
+}
+
+/// Tries until there is a connection, or the peer can't be reached, or this rank has had no descriptor left for it for
+/// as long as a peer may be silent.
+Task<TcpTransport::Attempt> TcpTransport::reach(TcpTransport& transport, std::uint32_t peer) {
+  constexpr auto kPause = std::chrono::milliseconds(20);
+  Rank& rank = transport.rank_;
+  const std::uint64_t until_ns = rank.loop().exact_now_ns() + rank.core().region().shape().network.silence_limit_ns;
+  co_await yield();  // what fails at once must not fail inside submit()
+  for (;;) {
+    Attempt attempt = co_await try_addresses(rank, peer);
+    if (attempt.fd >= 0 || !is_shortage(attempt.error) || rank.lost(peer) || rank.loop().exact_now_ns() >= until_ns)
+      co_return attempt;
+    transport.make_room();
+    co_await sleep_for(kPause);
+  }
+}
+
+Task<TcpTransport::Attempt> TcpTransport::try_addresses(Rank& rank, std::uint32_t peer) {
+  const JobRegion& region = rank.core().region();
+  const NodeRecord& node = region.node(region.node_of(peer));
+  const auto addresses = std::count_if(node.addresses.begin(), node.addresses.end(), [](const NodeAddress& address) {
+    return address.family != NodeAddress::Family::none;
+  });
+  // All of them together must not take longer than a silent peer may.
+  const std::chrono::nanoseconds limit(region.shape().network.silence_limit_ns /
+                                       static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(addresses, 1)));
+  Attempt attempt;
+  bool any = false;
+  for (const NodeAddress& address : node.addresses) {
+    if (address.family == NodeAddress::Family::none) continue;
+    const SocketAddress target = socket_address(address, region.port(peer));
+    const int fd = start_connect(target);
+    int error = fd < 0 ? errno : 0;
+    if (fd >= 0) {
+      const auto ready = co_await as_result(with_timeout(limit, rank.loop().io().wait_writable(fd)));
+      error = ready.ok() ? connect_error(fd) : ready.code().value();
+      if (error == 0) {
+        attempt.fd = fd;
+        co_return attempt;
+      }
+      ::close(fd);
+    }
+    if (std::exchange(any, true) && weight(error) < weight(attempt.error)) continue;
+    attempt.error = error;
+    attempt.why = fmt::format("can't connect to {}: {}", to_string(target), std::generic_category().message(error));
+  }
+  co_return attempt;
+}
+
+void TcpTransport::give_up_connecting(Peer& entry, std::error_code why) noexcept {
+  entry.outgoing->channel().fail_all(why);
+  bury_outgoing(entry, true);
+  while (!entry.held.empty()) entry.held.pop()->finish(why);
+}
+
+void TcpTransport::limit_connections() {
+  // When all are busy, there are more for a while.
+  if (open_outgoing_ >= rank_.core().region().shape().network.connections_max) close_least_used();
+}
+
+void TcpTransport::close_least_used() noexcept {
+  Outgoing* oldest = nullptr;
+  for (auto& [peer, entry] : outgoing_) {
+    if (!entry.outgoing || !entry.outgoing->connected() || entry.outgoing->channel().has_left() ||
+        !entry.outgoing->channel().quiet())
+      continue;
+    if (oldest == nullptr || entry.outgoing->last_use < oldest->last_use) oldest = entry.outgoing.get();
+  }
+  if (oldest != nullptr) oldest->leave();
+}
+
+void TcpTransport::make_room() noexcept {
+  drop_unknown_after(kHelloLimitWhenShortNs);
+  for (const auto& [peer, entry] : outgoing_)
+    if (entry.outgoing && entry.outgoing->connected() && entry.outgoing->channel().has_left()) return;  // one goes
+  close_least_used();
+}
+
+}  // namespace coracle::tcp
