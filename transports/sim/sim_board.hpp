@@ -28,10 +28,13 @@ class SimBoard final : private tca::BoardHost, public tca::Peach2Board {
   bool is_source(const std::byte* begin, std::size_t bytes) const noexcept override {
     return registered_.contains(rank_, begin, bytes);
   }
-  bool is_target(const std::byte* begin, std::size_t bytes) const noexcept override {
-    return registered_.contains(begin, bytes);
+  std::uint32_t owner_of(const std::byte* begin, std::size_t bytes) const noexcept override {
+    return registered_.owner_of(begin, bytes);
   }
-  tca::Passage passage_to(const std::byte* target) const noexcept override;
+  bool is_target_of(std::uint32_t owner, const std::byte* begin, std::size_t bytes) const noexcept override {
+    return owner != kNobody && registered_.contains(owner, begin, bytes);
+  }
+  tca::Passage passage_to(std::uint32_t owner) const noexcept override;
 
   World& world_;
   const std::uint32_t rank_;
