@@ -42,7 +42,14 @@ SimBoard::~SimBoard() {
   if (alarm_ != nullptr) alarm_->forget();
 }
 
+void SimBoard::come_to_rest() noexcept {
+  rests_ = true;
+  if (alarm_ != nullptr) alarm_->forget();
+  alarm_ = nullptr;
+}
+
 void SimBoard::alarm(std::uint64_t time_ns) noexcept {
+  if (rests_) return;
   const std::uint64_t time = std::max(time_ns, world_.schedule().now_ns());
   if (alarm_ != nullptr && alarm_->time_ns() == time) return;
   if (alarm_ != nullptr) alarm_->forget();
@@ -62,6 +69,7 @@ void SimBoard::links_changed() noexcept {
 /// A stopped or dead process keeps nobody from its memory. A peer that has lost this rank lets nothing of it in, and
 /// until this rank knows of that it waits.
 tca::Passage SimBoard::passage_to(std::uint32_t owner) const noexcept {
+  if (rests_) return {true, false, 0};
   if (!world_.may_lose_ranks()) return {};
   if (owner == rank_ || owner >= world_.region().shape().size) return {};
   const bool given_up = world_.has_lost(rank_, owner);
