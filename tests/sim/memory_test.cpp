@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/launch/launcher.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/sim/job.hpp"
 #include "transports/sim/memory_watch.hpp"
@@ -113,6 +114,27 @@ TEST_CASE("more simulated ranks than memory has room for are refused, with how m
   CHECK(text.find("1000000 ranks in one process take 30.5 GiB before their program begins") != std::string::npos);
   CHECK(text.find("there are 4.0 GiB (what the test says") != std::string::npos);
   CHECK(text.find("start at most 131072 (-n)") != std::string::npos);
+}
+
+TEST_CASE("the launcher refuses more simulated ranks than fit before it makes anything for them") {
+  if (::test::kSanitized) return;  // its shadow is address space, too
+  SimJob job;
+  job.size = 1'000'000;
+  JobOptions options;
+  options.shape = job.shape();
+  std::string text;
+  {
+    const AddressSpaceLimit limit(1 * kGiB);
+    try {
+      check(options);
+    } catch (const Error& error) {
+      text = error.what();
+    }
+  }
+  INFO(text);
+  CHECK(text.find("1000000 ranks in one process take 30.5 GiB") != std::string::npos);
+  options.shape.size = 8;
+  check(options);
 }
 
 TEST_CASE("segments whose sizes count beyond 64 bits together are refused, as are those beyond the address space") {
