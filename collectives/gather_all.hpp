@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collectives/blocks.hpp"
+#include "collectives/room.hpp"
 #include "runtime/byte_counts.hpp"
 #include "runtime/team.hpp"
 
@@ -32,6 +33,7 @@ Task<> Team::gather_all_v(std::span<const std::type_identity_t<T>> mine, std::sp
 template <class T>
 Task<std::vector<T>> Team::gather_all(T value) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
+  check_results(*this, "gather_all", size_, sizeof(T));
   std::vector<T> all(size_);
   all[index_] = value;
   co_await gather_all_bytes(*this, std::as_bytes(std::span(&all[index_], 1)), std::as_writable_bytes(std::span(all)),

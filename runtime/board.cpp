@@ -62,15 +62,16 @@ Board::Board(Rank& rank, Team& team, bool of_world)
       of_world_(of_world),
       light_(rank.core().flag_waits().fences()),
       crowded_(!rank.loop().spins() && rank.placement() != Placement::sim),
-      ranks_(ranks_of_own_node(team)),
-      parts_(mates_) {
+      first_rank_(team.member(team.nodes().member(team.nodes().own(), 0))),
+      world_parts_(rank.core().region().board(first_rank_)),
+      world_part_bytes_(rank.core().region().header().board_bytes) {
   const JobRegion& region = rank.core().region();
   if (of_world) {
-    for (std::uint32_t place = 0; place < mates_; ++place)
-      parts_[place] = reinterpret_cast<BoardPart*>(region.board(ranks_[place]));
     arena_bytes_ = round_down(region.header().board_bytes - BoardPart::bytes_for(mates_, 0), 64);
   } else {
     constexpr std::uint64_t kArenaBytesMax = 1 << 20;
+    ranks_ = ranks_of_own_node(team);
+    parts_.resize(mates_);
     arena_bytes_ = round_down(std::min(kArenaBytesMax, region.shape().segment_bytes / 32), 64);
     memory_ = rank.allocate_raw(BoardPart::bytes_for(mates_, arena_bytes_));
     std::memset(memory_.data(), 0, BoardPart::bytes_for(mates_, 0));
@@ -83,10 +84,11 @@ Board::Board(Rank& rank, Team& team, bool of_world)
 }
 
 Board::~Board() {
+  if (of_world_) return;  // the region outlives it
   // acq_rel: whoever finds that all have departed comes after all that they did here.
   for (BoardPart* part : parts_)
     if (part != nullptr) part->departed.fetch_add(1, std::memory_order_acq_rel);
-  if (!of_world_) rank_.local<Teams>().keep_until_departed(std::move(memory_), own().departed, mates_);
+  rank_.local<Teams>().keep_until_departed(std::move(memory_), own().departed, mates_);
 }
 
 void Board::meet() noexcept {
@@ -136,7 +138,7 @@ void Board::retire(std::uint64_t number) noexcept {
 void Board::wake(std::uint64_t sleepers) noexcept {
   for (; sleepers != 0; sleepers &= sleepers - 1)
     for (auto place = static_cast<std::uint32_t>(std::countr_zero(sleepers)); place < mates_; place += 64)
-      if (place != place_) rank_.core().wake(ranks_[place]);
+      if (place != place_) rank_.core().wake(rank_at(place));
 }
 
 std::byte* Board::stage(std::uint64_t number, std::size_t bytes) noexcept {

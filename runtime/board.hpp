@@ -38,7 +38,7 @@ class Board {
   /// This one's place among them.
   std::uint32_t place() const noexcept { return place_; }
   /// The rank at a place.
-  std::uint32_t rank_at(std::uint32_t place) const noexcept { return ranks_[place]; }
+  std::uint32_t rank_at(std::uint32_t place) const noexcept { return of_world_ ? first_rank_ + place : ranks_[place]; }
   /// Number of the next round; a collective takes all it needs when it starts, the same at every mate.
   std::uint64_t take_number() noexcept { return ++last_number_; }
   /// Whether mates reach the `bytes` at `address` (in `process` placement only the job's region).
@@ -51,8 +51,10 @@ class Board {
   friend class Round;
   friend class Teams;
 
-  BoardPart& part(std::uint32_t place) noexcept { return *parts_[place]; }
-  BoardPart& own() noexcept { return *parts_[place_]; }
+  BoardPart& part(std::uint32_t place) noexcept {
+    return of_world_ ? *reinterpret_cast<BoardPart*>(world_parts_ + place * world_part_bytes_) : *parts_[place];
+  }
+  BoardPart& own() noexcept { return part(place_); }
   /// Rounds up to this one are over for every mate, as far as is known.
   std::uint64_t floor(bool look) noexcept;
   void check_whole() const;
@@ -84,13 +86,19 @@ class Board {
   const std::uint32_t mates_;
   const std::uint32_t place_;
   const bool of_world_;
-  const bool light_;                  // raises, see Flag
-  const bool crowded_;                // ranks outnumber cores
-  std::uint32_t vain_looks_ = 0;      // since the last that was not
-  std::uint32_t looks_skipped_ = 0;   // so many still
+  const bool light_;                 // raises, see Flag
+  const bool crowded_;               // ranks outnumber cores
+  std::uint32_t vain_looks_ = 0;     // since the last that was not
+  std::uint32_t looks_skipped_ = 0;  // so many still
+  // Of the world, whose parts lie in a row: no lists, which with thousands of ranks in one process (`sim`) would be
+  // most of its memory, and all alike.
+  const std::uint32_t first_rank_;
+  std::byte* const world_parts_;
+  const std::uint64_t world_part_bytes_;
+  // Of other teams:
   std::vector<std::uint32_t> ranks_;  // by place
   std::vector<BoardPart*> parts_;     // by place
-  Slab<std::byte> memory_;            // of the own part, but for the world's
+  Slab<std::byte> memory_;            // of the own part
   std::uint64_t last_number_ = 0;
   std::uint64_t floor_ = 0;
   std::uint64_t retired_ = 0;                                  // up to here without a gap

@@ -17,6 +17,7 @@
 #include "runtime/assert.hpp"
 #include "runtime/board_part.hpp"
 #include "runtime/error.hpp"
+#include "runtime/memory_room.hpp"
 
 namespace coracle {
 namespace {
@@ -81,7 +82,25 @@ bool wants_common_address(Placement placement) noexcept {
   return placement == Placement::process;
 }
 
-std::byte* map(std::size_t bytes, int fd, bool common, const char* whose) {
+constexpr std::uint64_t kAddressSpace = 1ULL << 47;  // of a process
+
+/// What follows counts in 64 bits.
+void check_sizes(const JobShape& shape, std::uint32_t ranks) {
+  if (shape.segment_bytes <= kAddressSpace / ranks) return;
+  throw Error(std::make_error_code(std::errc::not_enough_memory),
+              fmt::format("{} segment{} of {} are more than a process can have in its address space ({}); start fewer "
+                          "ranks (-n), or with a smaller --segment",
+                          ranks, ranks == 1 ? "" : "s", bytes_text(shape.segment_bytes), bytes_text(kAddressSpace)));
+}
+
+/// What takes how much, for who must take less of it.
+std::string parts_of(const JobHeader& header) {
+  return fmt::format(" ({} segments of {}, and {} for collectives inside a node, which more --nodes make less)",
+                     header.ranks, bytes_text(header.shape.segment_bytes),
+                     bytes_text(header.ranks * header.board_bytes));
+}
+
+std::byte* map(std::size_t bytes, int fd, bool common, const char* whose, const std::string& parts = "") {
   const bool shared = fd >= 0;
   void* wanted = common ? reinterpret_cast<void*>(kCommonAddress) : nullptr;
   const int flags =
@@ -91,9 +110,9 @@ std::byte* map(std::size_t bytes, int fd, bool common, const char* whose) {
   if (base == MAP_FAILED || (common && base != wanted)) {
     throw_errno(
         base == MAP_FAILED ? errno : EEXIST,
-        fmt::format("can't map the job's {:.1f} GiB of segments into {} (fewer ranks or a smaller --segment may "
-                    "help; `ulimit -v` and vm.overcommit_memory limit it)",
-                    static_cast<double>(bytes) / (1 << 30), whose));
+        fmt::format("can't map the job's {:.1f} GiB{} into {}; fewer ranks or a smaller --segment may help (a process "
+                    "has 128 TiB of addresses; `ulimit -v` and vm.overcommit_memory limit it further)",
+                    static_cast<double>(bytes) / (1 << 30), parts, whose));
   }
   auto* start = static_cast<std::byte*>(base);
   if (shared) return start;
@@ -145,6 +164,7 @@ JobRegion JobRegion::create(const JobShape& shape, Backing backing, const NodePa
                  "{} ranks on {} nodes, but a list of {} nodes with {} ranks", shape.size, shape.nodes,
                  part.ranks_per_node.size(), sum(part.ranks_per_node));
   const JobHeader header = layout(shape, part);
+  check_sizes(shape, header.ranks);
   int fd = -1;
   if (backing == Backing::memfd) {
     fd = ::memfd_create("coracle-job", MFD_CLOEXEC);
@@ -157,7 +177,8 @@ JobRegion JobRegion::create(const JobShape& shape, Backing backing, const NodePa
   }
   std::byte* base = nullptr;
   try {
-    base = map(header.region_bytes, fd, fd >= 0 && wants_common_address(shape.placement), "this process");
+    base = map(header.region_bytes, fd, fd >= 0 && wants_common_address(shape.placement), "this process",
+               parts_of(header));
   } catch (...) {
     if (fd >= 0) ::close(fd);
     throw;

@@ -10,6 +10,7 @@
 #include "runtime/launch/say.hpp"
 #include "runtime/launch/signal_pipe.hpp"
 #include "runtime/launch/supervisor.hpp"
+#include "runtime/memory_room.hpp"
 
 namespace coracle {
 
@@ -22,6 +23,7 @@ void check(const JobOptions& options) {
     throw bad(fmt::format("{} nodes for {} ranks: every node needs at least one rank", shape.nodes, shape.size));
   if (shape.segment_bytes == 0) throw bad("a segment needs at least one byte");
   if (shape.placement == Placement::pvas) check_pvas();
+  if (shape.placement == Placement::sim) refuse_ranks(shape.size, memory_room());
 }
 
 Launcher::Launcher(JobOptions options) : options_(std::move(options)) {

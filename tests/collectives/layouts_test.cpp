@@ -11,6 +11,7 @@
 #include "tests/collectives/scattered_trial.hpp"
 #include "tests/layout/random_layout.hpp"
 #include "tests/sanitized.hpp"
+#include "tests/seeds.hpp"
 #include "tests/sim/job.hpp"
 
 using namespace coracle;
@@ -89,7 +90,8 @@ TEST_CASE("all_to_all of layouts: members whose blocks have other sizes are told
 TEST_CASE("all_to_all of layouts: a member that dies meanwhile ends it for all others, for many seeds") {
   constexpr std::uint32_t kRounds = 40;
   std::uint32_t failed = 0;
-  for (std::uint64_t seed = 1; seed <= (::test::kSanitized ? 40U : 150U); ++seed) {
+  const ::test::Seeds seeds("CORACLE_LAYOUT_SEEDS", ::test::kSanitized ? 40 : 150);
+  for (const std::uint64_t seed : seeds) {
     SimJob job = job_of(seed);
     if (job.size == 1) continue;
     job.survive = true;
@@ -110,7 +112,7 @@ TEST_CASE("all_to_all of layouts: a member that dies meanwhile ends it for all o
         ++lost;
       }
     });
-    INFO("seed ", seed, ": ", job.size, " ranks on ", job.nodes, " nodes, ", to_text(death));
+    INFO(seeds.repeat(seed), ": ", job.size, " ranks on ", job.nodes, " nodes, ", to_text(death));
     REQUIRE(text_of(outcome) == "");
     CHECK((done == job.size || done + lost >= job.size - 1));
     failed += lost;

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "tests/messages/scattered_traffic.hpp"
 #include "tests/messages/traffic.hpp"
 #include "tests/sanitized.hpp"
+#include "tests/seeds.hpp"
 #include "tests/sim/job.hpp"
 
 using namespace coracle;
@@ -64,20 +64,16 @@ std::vector<std::byte> filled(std::size_t bytes, int with) {
 }  // namespace
 
 TEST_CASE("messages: order and matching hold for thousands of seeds") {
-  const char* chosen = std::getenv("CORACLE_TEST_SEED");
-  const std::uint64_t first = chosen != nullptr ? std::strtoull(chosen, nullptr, 10) : 1;
-  const std::uint64_t count = chosen != nullptr ? 1 : ::test::kSanitized ? 500 : 2000;
-  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+  const ::test::Seeds seeds("CORACLE_TEST_SEED", ::test::kSanitized ? 500 : 2000);
+  for (const std::uint64_t seed : seeds) {
     const Outcome outcome = job_of(seed).run([seed](Rank& self) { return traffic_of(self, seed); });
-    if (outcome.error) FAIL(text_of(outcome), "\nrepeat it with CORACLE_TEST_SEED=", seed);
+    if (outcome.error) FAIL(text_of(outcome), "\n", seeds.repeat(seed));
   }
 }
 
 TEST_CASE("messages: random layouts arrive in other random layouts, byte by byte") {
-  const char* chosen = std::getenv("CORACLE_TEST_SEED");
-  const std::uint64_t first = chosen != nullptr ? std::strtoull(chosen, nullptr, 10) : 1;
-  const std::uint64_t count = chosen != nullptr ? 1 : ::test::kSanitized ? 60 : 400;
-  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+  const ::test::Seeds seeds("CORACLE_TEST_SEED", ::test::kSanitized ? 60 : 400);
+  for (const std::uint64_t seed : seeds) {
     SimJob job = job_of(seed);
     job.size = 1 + job.size / 2;
     job.nodes = std::min(job.nodes, job.size);
@@ -85,7 +81,7 @@ TEST_CASE("messages: random layouts arrive in other random layouts, byte by byte
     options.seed = seed;
     options.messages = 2;
     const Outcome outcome = job.run([options](Rank& self) { return run_scattered(self.world(), options); });
-    if (outcome.error) FAIL(text_of(outcome), "\nrepeat it with CORACLE_TEST_SEED=", seed);
+    if (outcome.error) FAIL(text_of(outcome), "\n", seeds.repeat(seed));
   }
 }
 

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tests/sanitized.hpp"
+#include "tests/seeds.hpp"
 #include "tests/sim/job.hpp"
 #include "transports/tca/tca_transport.hpp"
 
@@ -435,31 +435,20 @@ std::string run_seed(std::uint64_t seed, const Network& network, Totals& totals)
   return outcome.error ? text_of(outcome) : ledger.fault;
 }
 
-struct Seeds {
-  std::uint64_t first;
-  std::uint64_t count;
-};
 /// `count`, fewer where each takes longer, or what the environment says.
-Seeds seeds_to_run(std::uint64_t count) {
-  Seeds seeds{1, test::kSanitized ? count / 4 : count};
-  const char* wanted = std::getenv("CORACLE_FAULT_SEEDS");
-  if (wanted == nullptr) return seeds;
-  char* end = nullptr;
-  seeds.first = std::strtoull(wanted, &end, 10);
-  seeds.count = *end == ':' ? std::strtoull(end + 1, nullptr, 10) : 1;
-  return seeds;
+test::Seeds seeds_to_run(std::uint64_t count) {
+  return {"CORACLE_FAULT_SEEDS", test::kSanitized ? count / 4 : count};
 }
 
 /// Gives what happened in all of them.
-Totals run_seeds(const Seeds& seeds, const Network& network) {
+Totals run_seeds(const test::Seeds& seeds, const Network& network) {
   Totals totals;
   int failures = 0;
-  for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.count && failures < 5; ++seed) {
+  for (const std::uint64_t seed : seeds) {
     const std::string failure = run_seed(seed, network, totals);
     if (failure.empty()) continue;
-    ++failures;
-    FAIL_CHECK(failure, "\nrepeat it with CORACLE_FAULT_SEEDS=", seed, "; its faults:\n",
-               to_text(job_of(seed, network).faults));
+    FAIL_CHECK(failure, "\n", seeds.repeat(seed), "; its faults:\n", to_text(job_of(seed, network).faults));
+    if (++failures == 5) break;
   }
   MESSAGE(totals.with_losses, " losses at rank 0, ", totals.messages_lost,
           " accepted messages lost with their receiver, ", totals.collectives_failed, " collectives failed, ",
@@ -470,29 +459,29 @@ Totals run_seeds(const Seeds& seeds, const Network& network) {
 }  // namespace
 
 TEST_CASE("network faults: no hang, nothing lost in silence, nothing doubled, for 2,000 seeds") {
-  const Seeds seeds = seeds_to_run(2000);
+  const test::Seeds seeds = seeds_to_run(2000);
   const Totals totals = run_seeds(seeds, {});
-  if (seeds.count < 1000) return;
+  if (seeds.size() < 1000) return;
   // The faults have to bite.
-  CHECK(totals.with_losses > seeds.count / 4);
-  CHECK(totals.messages_lost > seeds.count / 4);
-  CHECK(totals.collectives_failed > seeds.count / 2);
+  CHECK(totals.with_losses > seeds.size() / 4);
+  CHECK(totals.messages_lost > seeds.size() / 4);
+  CHECK(totals.collectives_failed > seeds.size() / 2);
 }
 
 TEST_CASE("network faults over boards: the same, for 1,000 seeds") {
-  const Seeds seeds = seeds_to_run(1000);
+  const test::Seeds seeds = seeds_to_run(1000);
   const Totals totals = run_seeds(seeds, {RemoteTransport::tca, false});
-  if (seeds.count < 1000) return;
-  CHECK(totals.with_losses > seeds.count / 4);
-  CHECK(totals.messages_lost > seeds.count / 8);
-  CHECK(totals.collectives_failed > seeds.count / 2);
+  if (seeds.size() < 1000) return;
+  CHECK(totals.with_losses > seeds.size() / 4);
+  CHECK(totals.messages_lost > seeds.size() / 8);
+  CHECK(totals.collectives_failed > seeds.size() / 2);
 }
 
 TEST_CASE("network faults over boards that hang, come late and lose credits, for 1,000 seeds") {
-  const Seeds seeds = seeds_to_run(1000);
+  const test::Seeds seeds = seeds_to_run(1000);
   const Totals totals = run_seeds(seeds, {RemoteTransport::tca, true});
-  if (seeds.count < 1000) return;
-  CHECK(totals.stalls > seeds.count / 8);
-  CHECK(totals.with_losses > seeds.count / 4);
-  CHECK(totals.collectives_failed > seeds.count / 2);
+  if (seeds.size() < 1000) return;
+  CHECK(totals.stalls > seeds.size() / 8);
+  CHECK(totals.with_losses > seeds.size() / 4);
+  CHECK(totals.collectives_failed > seeds.size() / 2);
 }

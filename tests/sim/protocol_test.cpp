@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "tests/seeds.hpp"
 #include "tests/sim/job.hpp"
 
 using namespace coracle;
@@ -202,8 +203,9 @@ SimJob job_of(std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("messages, signals, atomics and calls keep what they promise, for 1,000 seeds") {
-  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
-    CAPTURE(seed);
+  const test::Seeds seeds("CORACLE_PROTOCOL_SEEDS", 1000);
+  for (const std::uint64_t seed : seeds) {
+    INFO(seeds.repeat(seed));
     const Outcome outcome = job_of(seed).run([seed](Rank& self) { return protocol(self, seed); });
     REQUIRE(text_of(outcome) == "");
   }

@@ -5,7 +5,6 @@
 #include <fmt/core.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <optional>
 #include <random>
 #include <span>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "tests/sanitized.hpp"
+#include "tests/seeds.hpp"
 #include "tests/sim/job.hpp"
 #include "tests/storage/paged_traffic.hpp"
 
@@ -21,19 +21,8 @@ using namespace coracle::sim;
 
 namespace {
 
-struct Seeds {
-  std::uint64_t first = 1;
-  std::uint64_t count;
-};
-
-Seeds seeds_to_run(std::uint64_t usual) {
-  Seeds seeds{1, ::test::kSanitized ? usual / 10 : usual};
-  if (const char* wanted = std::getenv("CORACLE_PAGE_SEEDS")) {
-    char* rest = nullptr;
-    seeds.first = std::strtoull(wanted, &rest, 10);
-    seeds.count = *rest == ':' ? std::strtoull(rest + 1, nullptr, 10) : 1;
-  }
-  return seeds;
+::test::Seeds seeds_to_run(std::uint64_t usual) {
+  return {"CORACLE_PAGE_SEEDS", ::test::kSanitized ? usual / 10 : usual};
 }
 
 /// Tiny, so that everything happens to every page.
@@ -72,24 +61,24 @@ SimJob job_of(std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("paged segments keep every word under random delays") {
-  const Seeds seeds = seeds_to_run(2500);
+  const ::test::Seeds seeds = seeds_to_run(2500);
   std::uint64_t taken_in = 0;
-  for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+  for (const std::uint64_t seed : seeds) {
     const SimJob job = job_of(seed);
     coracle::test::PagedTraffic traffic = traffic_of(seed);
     traffic.taken_in = &taken_in;
     const Outcome outcome = job.run([&traffic](Rank& self) { return coracle::test::run_paged_traffic(self, traffic); });
-    REQUIRE_MESSAGE(text_of(outcome) == "", "seed ", seed, ": ", text_of(outcome));
+    REQUIRE_MESSAGE(text_of(outcome) == "", seeds.repeat(seed), ": ", text_of(outcome));
   }
   MESSAGE("pages taken in for others: ", taken_in);
-  CHECK((taken_in > 0 || seeds.count < 100));
+  CHECK((taken_in > 0 || seeds.size() < 100));
 }
 
 TEST_CASE("paged segments return what was put or an error while ranks die") {
-  const Seeds seeds = seeds_to_run(2500);
+  const ::test::Seeds seeds = seeds_to_run(2500);
   std::uint64_t errors = 0;
   std::uint64_t taken_in = 0;
-  for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+  for (const std::uint64_t seed : seeds) {
     SimJob job = job_of(seed);
     std::mt19937_64 random(seed ^ 0xdead);
     job.survive = true;
@@ -102,12 +91,12 @@ TEST_CASE("paged segments return what was put or an error while ranks die") {
     coracle::test::PagedDeaths deaths;
     const Outcome outcome = job.run(
         [seed, &deaths](Rank& self) { return coracle::test::run_mortal_traffic(self, traffic_of(seed), deaths); });
-    REQUIRE_MESSAGE(text_of(outcome) == "", "seed ", seed, ": ", text_of(outcome));
+    REQUIRE_MESSAGE(text_of(outcome) == "", seeds.repeat(seed), ": ", text_of(outcome));
     errors += deaths.errors;
     taken_in += deaths.taken_in;
   }
   MESSAGE("errors told: ", errors, ", pages taken in for others: ", taken_in);
-  CHECK(errors > 0);
+  CHECK((errors > 0 || seeds.size() < 100));
 }
 
 namespace {

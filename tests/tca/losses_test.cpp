@@ -310,6 +310,30 @@ TEST_CASE("tca: a rank whose board has failed for good tells its peers that they
   CHECK(reason == "it has given this rank up for lost");
 }
 
+namespace {
+
+struct Waited final : DmaTransfer {
+  void ended(bool) noexcept override {}
+};
+
+}  // namespace
+
+TEST_CASE("tca: a job may end while a board has a table that hangs, and words for ranks that are gone") {
+  Waited hangs;  // outlives the boards
+  const Outcome outcome = job_with("50 us cut rank 0 rank 1", 2).run([&](Rank& self) -> Task<> {
+    auto slab = self.allocate<std::byte>(4096);
+    co_await sleep_for(100us);
+    Seen seen;
+    co_await note(self, self.put_value(std::uint64_t{7}, place_on(1 - self.id(), 0).as<std::uint64_t>()), seen);
+    EXPECT(self.lost(1 - self.id()));  // which is told so by a word, that waits in front of the cut
+    if (self.id() == 0) co_return;
+    tca_of(self).board().break_down({1, 0, 0, 0});
+    const Descriptor descriptor{slab.data(), slab.data() + 2048, 2048};
+    tca_of(self).engine().run({&descriptor, 1}, 1, hangs);
+  });
+  CHECK(text_of(outcome) == "");
+}
+
 TEST_CASE("tca: survivors in a deadlock are told of the dead and of who waits where") {
   const Outcome outcome = job_with("50 us kill rank 1", 3).run([&](Rank& self) -> Task<> {
     auto signals = self.allocate_signals(1);

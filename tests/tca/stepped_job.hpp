@@ -36,8 +36,11 @@ class SteppedHost final : public BoardHost, public Clock {
   bool is_source(const std::byte* begin, std::size_t bytes) const noexcept override {
     return registered_.contains(rank_, begin, bytes);
   }
-  bool is_target(const std::byte* begin, std::size_t bytes) const noexcept override {
-    return registered_.contains(begin, bytes);
+  std::uint32_t owner_of(const std::byte* begin, std::size_t bytes) const noexcept override {
+    return registered_.owner_of(begin, bytes);
+  }
+  bool is_target_of(std::uint32_t owner, const std::byte* begin, std::size_t bytes) const noexcept override {
+    return owner != kNobody && registered_.contains(owner, begin, bytes);
   }
 
  private:

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/error.hpp"
+#include "tests/seeds.hpp"
 #include "tests/sim/job.hpp"
 #include "transports/sim/sim_board.hpp"
 
@@ -92,8 +93,9 @@ Task<> traffic(Rank& self, std::uint64_t seed, Breaks breaks) {
 }  // namespace
 
 TEST_CASE("tca: puts and gets of all lengths and alignments, with signals, for many seeds") {
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-    INFO("seed ", seed);
+  const test::Seeds seeds("CORACLE_TCA_SEEDS", 200);
+  for (const std::uint64_t seed : seeds) {
+    INFO(seeds.repeat(seed));
     const Outcome outcome = job_of(static_cast<std::uint32_t>(2 + seed % 4), seed).run([seed](Rank& self) {
       return traffic(self, seed, {});
     });
@@ -165,8 +167,9 @@ TEST_CASE("tca: without its packets' channel a rank has lost its peers, and says
 
 TEST_CASE("tca: the same while tables hang, completion words come late and credits get lost") {
   std::uint64_t stalls = 0;
-  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
-    INFO("seed ", seed);
+  const test::Seeds seeds("CORACLE_TCA_SEEDS", 400);
+  for (const std::uint64_t seed : seeds) {
+    INFO(seeds.repeat(seed));
     const Breaks breaks{seed % 2 == 0, seed % 3 != 0, seed % 5 != 0};
     const SimJob job = job_of(static_cast<std::uint32_t>(2 + seed % 3), seed);
     const Outcome outcome = job.run([seed, breaks, &stalls](Rank& self) -> Task<> {
@@ -175,5 +178,5 @@ TEST_CASE("tca: the same while tables hang, completion words come late and credi
     });
     REQUIRE(text_of(outcome) == "");
   }
-  CHECK(stalls > 100);
+  CHECK((stalls > 100 || seeds.size() < 400));
 }

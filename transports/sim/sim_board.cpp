@@ -42,7 +42,14 @@ SimBoard::~SimBoard() {
   if (alarm_ != nullptr) alarm_->forget();
 }
 
+void SimBoard::come_to_rest() noexcept {
+  rests_ = true;
+  if (alarm_ != nullptr) alarm_->forget();
+  alarm_ = nullptr;
+}
+
 void SimBoard::alarm(std::uint64_t time_ns) noexcept {
+  if (rests_) return;
   const std::uint64_t time = std::max(time_ns, world_.schedule().now_ns());
   if (alarm_ != nullptr && alarm_->time_ns() == time) return;
   if (alarm_ != nullptr) alarm_->forget();
@@ -61,9 +68,9 @@ void SimBoard::links_changed() noexcept {
 
 /// A stopped or dead process keeps nobody from its memory. A peer that has lost this rank lets nothing of it in, and
 /// until this rank knows of that it waits.
-tca::Passage SimBoard::passage_to(const std::byte* target) const noexcept {
+tca::Passage SimBoard::passage_to(std::uint32_t owner) const noexcept {
+  if (rests_) return {true, false, 0};
   if (!world_.may_lose_ranks()) return {};
-  const std::uint32_t owner = registered_.owner_of(target);
   if (owner == rank_ || owner >= world_.region().shape().size) return {};
   const bool given_up = world_.has_lost(rank_, owner);
   const bool shut = !given_up && world_.has_lost(owner, rank_);
@@ -72,7 +79,7 @@ tca::Passage SimBoard::passage_to(const std::byte* target) const noexcept {
 
 void SimBoard::landed(std::byte* target) noexcept {
   const std::uint32_t owner = registered_.owner_of_inbox(target);
-  if (owner >= world_.region().shape().size) return;
+  if (owner == tca::RegisteredMemory::kNobody) return;
   // As a BoardThread: of a packet its count tells, which comes last.
   if (tca::PacketArea(world_.region().inbox(owner), world_.region().shape().size).has_cell(target)) world_.wake(owner);
 }

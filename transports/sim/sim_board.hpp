@@ -15,6 +15,8 @@ class SimBoard final : private tca::BoardHost, public tca::Peach2Board {
   SimBoard(World& world, std::uint32_t rank, const tca::Peach2Model& model);
   ~SimBoard() override;
   void links_changed() noexcept override;
+  /// The world ends: from here on nothing of it gets anywhere, and it looks at no other rank, which may be gone.
+  void come_to_rest() noexcept;
 
  private:
   class Alarm;
@@ -23,19 +25,25 @@ class SimBoard final : private tca::BoardHost, public tca::Peach2Board {
   std::uint64_t now_ns() const noexcept override { return world_.schedule().now_ns(); }
   void alarm(std::uint64_t time_ns) noexcept override;
   void landed(std::byte* target) noexcept override;
-  void progressed() noexcept override { world_.wake(rank_); }
+  void progressed() noexcept override {
+    if (!rests_) world_.wake(rank_);
+  }
   void copied(std::size_t bytes) noexcept override;
   bool is_source(const std::byte* begin, std::size_t bytes) const noexcept override {
     return registered_.contains(rank_, begin, bytes);
   }
-  bool is_target(const std::byte* begin, std::size_t bytes) const noexcept override {
-    return registered_.contains(begin, bytes);
+  std::uint32_t owner_of(const std::byte* begin, std::size_t bytes) const noexcept override {
+    return registered_.owner_of(begin, bytes);
   }
-  tca::Passage passage_to(const std::byte* target) const noexcept override;
+  bool is_target_of(std::uint32_t owner, const std::byte* begin, std::size_t bytes) const noexcept override {
+    return owner != kNobody && registered_.contains(owner, begin, bytes);
+  }
+  tca::Passage passage_to(std::uint32_t owner) const noexcept override;
 
   World& world_;
   const std::uint32_t rank_;
   const tca::RegisteredMemory registered_;
+  bool rests_ = false;
   Alarm* alarm_ = nullptr;  // the one that counts; it owns itself
 };
 

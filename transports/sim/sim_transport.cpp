@@ -6,6 +6,7 @@
 
 #include "runtime/error.hpp"
 #include "transports/sim/one_sided.hpp"
+#include "transports/sim/sim_board.hpp"
 
 namespace coracle::sim {
 namespace {
@@ -54,6 +55,7 @@ void SimTransport::wake(std::uint32_t peer) noexcept {
 }
 
 void SimTransport::forget_messages() noexcept {
+  if (boards_ != nullptr) static_cast<SimBoard&>(boards_->board()).come_to_rest();  // SimRank has made it
   for (const Traveler* traveler : in_flight_) unfinished_.push_back(traveler->operation);
   for (auto& [peer, way] : ways_)
     for (Parcel* parcel : way.under_way)

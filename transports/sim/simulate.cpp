@@ -13,21 +13,11 @@
 namespace coracle {
 namespace {
 
-bool is_deadlock(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const Error& what) {
-    return what.code() == Errc::deadlock;
-  } catch (...) {
-    return false;
-  }
-}
-
 void print(const sim::Outcome& outcome) {
   try {
     std::rethrow_exception(outcome.error);
   } catch (const std::exception& error) {
-    if (is_deadlock(outcome.error))
+    if (outcome.of_all)
       std::fprintf(stderr, "coracle: %s\n", error.what());
     else
       print_failure(outcome.rank);

@@ -1,6 +1,7 @@
 // The scheduler of a simulated job.
 #include "transports/sim/world.hpp"
 
+#include <fmt/format.h>
 #include <time.h>
 
 #include <algorithm>
@@ -85,6 +86,10 @@ Outcome World::run() {
       break;
     }
     schedule_.step();
+    if (memory_.runs_short()) {
+      explain_memory(outcome);
+      break;
+    }
   }
   if (failed_ != nullptr) {
     outcome.error = failed_->error();
@@ -177,8 +182,24 @@ void World::explain_deadlock(Outcome& outcome) {
   for (auto& rank : ranks_)
     if (faults_.out_of_play(rank->id())) dead.push_back(rank->id());
   outcome.rank = waiting.front()->id();
+  outcome.of_all = true;
   outcome.error =
       std::make_exception_ptr(Error(Errc::deadlock, explain_waits(waiting, ranks_.size(), dead, schedule_.now_ns())));
+}
+
+/// Before the kernel ends the process, without a word.
+void World::explain_memory(Outcome& outcome) {
+  stuck_ = true;
+  outcome.of_all = true;
+  const MemoryRoom& room = memory_.room();
+  outcome.error = std::make_exception_ptr(Error(
+      std::make_error_code(std::errc::not_enough_memory),
+      fmt::format(
+          "memory runs out after {} of virtual time: the {} ranks of this job, which are all in one "
+          "process, have taken {}, and {} are left ({}); start fewer ranks (-n), or let each take less "
+          "(a gather_all gives each something of every other)",
+          fmt::format("{}.{:06} s", schedule_.now_ns() / 1'000'000'000, schedule_.now_ns() % 1'000'000'000 / 1000),
+          ranks_.size(), bytes_text(room.used_bytes), bytes_text(room.free_bytes), room.limit)));
 }
 
 }  // namespace coracle::sim

@@ -9,6 +9,7 @@
 #include "runtime/boot.hpp"
 #include "runtime/peers.hpp"
 #include "transports/sim/faults.hpp"
+#include "transports/sim/memory_watch.hpp"
 #include "transports/sim/schedule.hpp"
 #include "transports/sim/wires.hpp"
 
@@ -23,6 +24,7 @@ struct Outcome {
   /// failed, or of a deadlock.
   std::exception_ptr error;
   std::uint32_t rank = 0;        ///< Which rank failed.
+  bool of_all = false;           ///< Not that rank has failed, but the job: a deadlock, or no more memory.
   std::uint64_t virtual_ns = 0;  ///< How long the job took in its own time.
   std::uint64_t events = 0;
   std::uint64_t trace = 0;  ///< The same for two runs when the same happened in them, at the same times.
@@ -83,6 +85,7 @@ class World {
   bool tell_of_ended();
   bool wait_for_io();
   void explain_deadlock(Outcome& outcome);
+  void explain_memory(Outcome& outcome);
 
   const JobRegion& region_;
   const App& app_;
@@ -93,6 +96,7 @@ class World {
   std::vector<std::unique_ptr<SimRank>> ranks_;
   std::vector<SimRank*> with_io_;  // ranks that the kernel works for
   std::size_t finished_ = 0;
+  MemoryWatch memory_;
   SimRank* failed_ = nullptr;
   bool stuck_ = false;
 };

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 
@@ -36,12 +37,22 @@ std::uint64_t BoardThread::now_ns() const noexcept {
 
 void BoardThread::landed(std::byte* target) noexcept {
   const std::uint32_t owner = registered_.owner_of_inbox(target);
-  if (owner >= region_.first_rank() + region_.ranks()) return;
+  if (owner == RegisteredMemory::kNobody) return;
   // Of a packet its count tells, which comes last.
   if (!PacketArea(region_.inbox(owner), region_.shape().size).has_cell(target)) return;
   // As Doorbell::ring() wants it: what has landed is published before its load.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   region_.block(owner).doorbell.ring();
+}
+
+/// The board's own thread, or one that holds the mutex.
+Passage BoardThread::passage_to(std::uint32_t owner) const noexcept {
+  return {false, std::find(given_up_.begin(), given_up_.end(), owner) != given_up_.end(), 0};
+}
+
+void BoardThread::given_up(std::uint32_t peer) noexcept {
+  const std::lock_guard lock(mutex_);  // and so between two descriptors
+  given_up_.push_back(peer);
 }
 
 void BoardThread::progressed() noexcept {

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "runtime/job.hpp"
 #include "transports/tca/peach2_board.hpp"
@@ -32,9 +33,11 @@ class BoardThread final : public RemoteBoard, private BoardHost {
   std::uint64_t elapsed_ns(unsigned channel) const noexcept override { return board_.elapsed_ns(channel); }
   void abort(unsigned channel) noexcept override;
   std::string failure(unsigned channel) const override { return board_.failure(channel); }
+  bool left_out(unsigned channel) const noexcept override { return board_.left_out(channel); }
   void store(std::uint64_t* target, std::uint64_t word) noexcept override;
   void copied(std::size_t) noexcept override {}
   void links_changed() noexcept override {}  // its peers' memory is at hand, also when they are dead
+  void given_up(std::uint32_t peer) noexcept override;
   void break_down(const BoardFaults& faults) noexcept override;
 
  private:
@@ -47,9 +50,13 @@ class BoardThread final : public RemoteBoard, private BoardHost {
   bool is_source(const std::byte* begin, std::size_t bytes) const noexcept override {
     return registered_.contains(rank_, begin, bytes);
   }
-  bool is_target(const std::byte* begin, std::size_t bytes) const noexcept override {
-    return registered_.contains(begin, bytes);
+  std::uint32_t owner_of(const std::byte* begin, std::size_t bytes) const noexcept override {
+    return registered_.owner_of(begin, bytes);
   }
+  bool is_target_of(std::uint32_t owner, const std::byte* begin, std::size_t bytes) const noexcept override {
+    return owner != kNobody && registered_.contains(owner, begin, bytes);
+  }
+  Passage passage_to(std::uint32_t owner) const noexcept override;
   void work() noexcept;
 
   const JobRegion& region_;
@@ -60,6 +67,7 @@ class BoardThread final : public RemoteBoard, private BoardHost {
   std::condition_variable changed_;
   std::uint64_t alarm_ns_ = kNever;
   bool ends_ = false;
+  std::vector<std::uint32_t> given_up_;  // peers
   Peach2Board board_;
   std::thread thread_;
 };

@@ -71,6 +71,9 @@ class DmaDevice {
   virtual void abort(unsigned channel) noexcept = 0;
   /// Why the last table of this channel has failed, though its completion word has moved on; or "".
   virtual std::string failure(unsigned channel) const = 0;
+  /// Whether bytes of this channel's last table were left out, since the memory for them had been withdrawn when they
+  /// came there. The rest has been copied.
+  virtual bool left_out(unsigned) const noexcept { return false; }
 };
 
 }  // namespace coracle::tca

@@ -36,6 +36,7 @@ void DmaEngine::copy(const Descriptor& whole, DmaTransfer& transfer) {
   transfer.pattern_ = &pattern;
   transfer.times_ns_.fill(0);
   transfer.worked_ = true;
+  transfer.left_out_ = false;
   pattern.begin();
   ++in_flight_;
   transfer.pending_ = 1;  // so that it does not end while its parts are given out
@@ -61,6 +62,7 @@ void DmaEngine::run_table(TableId table, unsigned channel, DmaTransfer& transfer
 void DmaEngine::run(const Part& part, unsigned channel) noexcept {
   part.transfer->pattern_ = nullptr;
   part.transfer->worked_ = true;
+  part.transfer->left_out_ = false;
   part.transfer->pending_ = 0;
   ++in_flight_;
   enqueue(channel, part);
@@ -103,6 +105,7 @@ void DmaEngine::end_part(unsigned channel, bool worked) noexcept {
   if (part.unloads) device_.unload(part.table);
   transfer.times_ns_[channel] = device_.elapsed_ns(channel);
   transfer.worked_ &= worked;
+  transfer.left_out_ |= device_.left_out(channel);
   if (--transfer.pending_ > 0) return;
   if (transfer.pattern_ != nullptr) transfer.pattern_->end(transfer.times_ns_);
   --in_flight_;

@@ -18,6 +18,8 @@ class DmaTransfer {
   /// The bytes are where they belong; or not (`worked`): the device has failed again and again, see
   /// DmaEngine::last_failure(). It may be given to the engine anew, or end its life.
   virtual void ended(bool worked) noexcept = 0;
+  /// Once it has ended: whether some of its bytes found that their memory had been withdrawn, and were left out.
+  bool left_out() const noexcept { return left_out_; }
 
  protected:
   DmaTransfer() = default;
@@ -38,6 +40,7 @@ class DmaTransfer {
   TransferPattern* pattern_ = nullptr;
   unsigned pending_ = 0;
   bool worked_ = true;
+  bool left_out_ = false;
 };
 
 struct DmaOptions {

@@ -1,5 +1,6 @@
 // How the bytes of puts and of answered gets go.
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -17,6 +18,13 @@ std::uint64_t offset_in_unit(const std::byte* place) noexcept {
 
 bool goes_along(const Operation& put) noexcept {
   return put.signal_add > 0 && put.signal.rank == put.remote.rank;
+}
+
+/// For its target, who looks whether it still has them: of the bytes, and of the signal.
+std::uint64_t segments_of(const Operation* put) noexcept {
+  if (put == nullptr) return RemoteAddress::kWholeMemory;
+  const std::uint64_t signals = put->signal_add > 0 ? put->signal.segment : RemoteAddress::kOwnSegment;
+  return signals << 32 | put->remote.segment;
 }
 
 }  // namespace
@@ -54,8 +62,10 @@ void TcaTransport::send_data(Operation* put, std::uint64_t cookie, std::uint32_t
                              std::byte* target, std::uint64_t bytes, bool last) noexcept {
   Outgoing outgoing;
   outgoing.header.kind = PacketKind::data;
-  outgoing.header.words = 3;
+  outgoing.header.words = 4;
   outgoing.header.word = {reinterpret_cast<std::uint64_t>(target)};
+  // What a get has asked for goes to its buffer, which stays.
+  outgoing.header.word[3] = segments_of(put);
   if (last && put != nullptr && goes_along(*put)) {
     outgoing.header.has_signal = 1;
     outgoing.header.word[1] = reinterpret_cast<std::uint64_t>(address_of(put->signal));
@@ -65,7 +75,7 @@ void TcaTransport::send_data(Operation* put, std::uint64_t cookie, std::uint32_t
   outgoing.bytes = bytes;
   if (last) outgoing.operation = put;
   send(peer, std::move(outgoing));
-  if (last && put == nullptr) send_got(cookie, peer, true);
+  if (last && put == nullptr) send_got(cookie, peer, 0);
 }
 
 /// With the packet that tells of it, in one table: the packet comes after the bytes.
@@ -74,9 +84,10 @@ void TcaTransport::chain_move(Operation* put, std::uint64_t cookie, std::uint32_
   Outgoing outgoing;
   if (put != nullptr) {
     outgoing.header.kind = PacketKind::signal;
-    outgoing.header.words = 3;
+    outgoing.header.words = 4;
     outgoing.header.has_signal = 1;
-    outgoing.header.word = {0, reinterpret_cast<std::uint64_t>(address_of(put->signal)), put->signal_add};
+    outgoing.header.word = {0, reinterpret_cast<std::uint64_t>(address_of(put->signal)), put->signal_add,
+                            segments_of(put)};
     outgoing.operation = put;
   } else {
     outgoing.header.kind = PacketKind::got;
@@ -87,21 +98,22 @@ void TcaTransport::chain_move(Operation* put, std::uint64_t cookie, std::uint32_
   send(peer, std::move(outgoing));
 }
 
-void TcaTransport::send_got(std::uint64_t cookie, std::uint32_t peer, bool worked) noexcept {
+void TcaTransport::send_got(std::uint64_t cookie, std::uint32_t peer, int error) noexcept {
   Outgoing outgoing;
   outgoing.header.kind = PacketKind::got;
   outgoing.header.words = 2;
   outgoing.header.cookie = cookie;
-  outgoing.header.word = {0, worked ? 0U : static_cast<std::uint64_t>(EIO)};
+  outgoing.header.word = {0, static_cast<std::uint64_t>(error)};
   send(peer, std::move(outgoing));
 }
 
 void TcaTransport::send_signal(const Operation& put) noexcept {
   Outgoing outgoing;
   outgoing.header.kind = PacketKind::signal;
-  outgoing.header.words = 3;
+  outgoing.header.words = 4;
   outgoing.header.has_signal = 1;
-  outgoing.header.word = {0, reinterpret_cast<std::uint64_t>(address_of(put.signal)), put.signal_add};
+  outgoing.header.word = {0, reinterpret_cast<std::uint64_t>(address_of(put.signal)), put.signal_add,
+                          segments_of(&put)};
   send(put.signal.rank, std::move(outgoing));
 }
 
@@ -200,6 +212,7 @@ void TcaTransport::end_chunk(Chunk& chunk, bool worked) noexcept {
   Move& move = *chunk.move;
   rest_chunk(chunk);
   if (!worked) move.failure = std::make_error_code(std::errc::io_error);
+  if (chunk.left_out()) move.failure = Errc::out_of_segment;
   // Those that wait go first: this one may end its life, or wait behind them.
   while (!free_bounces_.empty() && !waiting_moves_.empty()) {
     Move* next = waiting_moves_.front();
@@ -233,7 +246,7 @@ void TcaTransport::end_move(Move& done) noexcept {
     if (move.operation != nullptr)
       finish(*move.operation, lost ? make_error_code(Errc::peer_lost) : move.failure);
     else if (!lost)
-      send_got(move.cookie, move.peer, false);
+      send_got(move.cookie, move.peer, move.failure == Errc::out_of_segment ? EFAULT : EIO);
     return;
   }
   if (move.head > 0)
@@ -243,7 +256,7 @@ void TcaTransport::end_move(Move& done) noexcept {
     send_data(move.operation, move.cookie, move.peer, move.source + end, move.target + end, move.tail, true);
   }
   if (move.head + move.tail > 0) return;
-  if (move.operation == nullptr) return send_got(move.cookie, move.peer, true);
+  if (move.operation == nullptr) return send_got(move.cookie, move.peer, 0);
   if (goes_along(*move.operation)) send_signal(*move.operation);
   finish_put(*move.operation);
 }

@@ -25,9 +25,10 @@ enum class PacketKind : std::uint8_t {
 };
 
 /// The words of a packet beside its payload, by kind:
-/// request, reply: the arguments; data, signal: place, place's segment, signal, signal's segment, addend;
-/// get: place, segment, length, to (~0: none); got_data: position; got, atomic_done: result, error;
-/// atomic: place, segment, operand, compare, width | 256 for compare_swap.
+/// request, reply: the arguments; data, signal: place, signal, addend, signal's segment << 32 | place's segment;
+/// get: place, length, to (~0: none), segment; got_data: position; got, atomic_done: result, error (EFAULT: the memory
+/// has been withdrawn);
+/// atomic: place, operand, compare, width | 256 for compare_swap, segment.
 struct PacketHeader {
   PacketKind kind = PacketKind::signal;
   std::uint8_t words = 0;         ///< In use.

@@ -45,9 +45,22 @@ void Peach2Board::check(Chain chain) const {
     for (const std::uint64_t block : {std::uint64_t{0}, descriptor.count - 1}) {
       if (!host_.is_source(descriptor.source_block(block), descriptor.block_bytes))
         refuse("reads memory that is not registered");
-      if (!host_.is_target(descriptor.target_block(block), descriptor.block_bytes))
-        refuse("writes memory that is not registered");
     }
+    if (owner_of(descriptor) == BoardHost::kNobody) refuse("writes memory that is not registered");
+  }
+}
+
+std::uint32_t Peach2Board::owner_of(const Descriptor& descriptor) const noexcept {
+  const std::span<std::byte> targets = descriptor.targets();
+  return host_.owner_of(targets.data(), targets.size());
+}
+
+/// Whose memory the table writes to: asked for here, since where that has been withdrawn nobody could tell any more
+/// whom it keeps out. The same address may have become another rank's between two runs, not during one.
+void Peach2Board::find_owners(Table& table) noexcept {
+  for (std::size_t i = 0; i < table.chain.size(); ++i) {
+    const std::uint32_t owner = owner_of(table.chain[i]);
+    if (owner != BoardHost::kNobody) table.owners[i] = owner;
   }
 }
 
@@ -61,6 +74,8 @@ TableId Peach2Board::load(Chain chain) {
   const std::uint32_t number = free_tables_.back();
   Table& table = tables_[number];
   table.chain.assign(chain.begin(), chain.end());
+  table.owners.assign(chain.size(), BoardHost::kNobody);
+  find_owners(table);
   table.pieces.clear();
   table.landed = 0;
   for (const Descriptor& descriptor : chain) table.pieces.push_back({descriptor.bytes(), descriptor.block_bytes});
@@ -86,6 +101,8 @@ void Peach2Board::start(unsigned index, TableId id, std::uint64_t sequence) noex
   channel.started_ns = static_cast<double>(now);
   channel.first = table.landed;
   channel.delay_ns = 0;
+  if (table.landed == 0) channel.left_out = false;  // else it goes on with what was begun
+  find_owners(table);
   if (table.landed == table.chain.size()) {  // only its completion word was missing
     channel.stopped.store(true, std::memory_order_relaxed);
     return complete(channel, sequence);
@@ -134,13 +151,20 @@ void Peach2Board::take(const ChannelTimes::Step& step) noexcept {
     channel.stopped.store(true, std::memory_order_release);  // pairs with stopped()
     return host_.progressed();
   }
-  const Descriptor& descriptor = table.chain[channel.first + step.piece];
-  const Passage passage = host_.passage_to(descriptor.target);
+  const std::size_t place = channel.first + step.piece;
+  const Descriptor& descriptor = table.chain[place];
+  const std::uint32_t owner = table.owners[place];
+  const Passage passage = host_.passage_to(owner);
   if (hold(channel, step, passage)) return;
-  table.landed = channel.first + step.piece + 1;
+  table.landed = place + 1;
   if (!passage.given_up) {
-    move(descriptor);
-    host_.landed(descriptor.target);
+    const std::span<std::byte> targets = descriptor.targets();
+    if (host_.is_target_of(owner, targets.data(), targets.size())) {
+      move(descriptor);
+      host_.landed(descriptor.target);
+    } else {
+      channel.left_out = true;
+    }
   }
   if (step.what == ChannelTimes::Step::What::piece) {
     if (table.landed == channel.stalls_at) times_.stall(step.channel, true);
@@ -193,20 +217,23 @@ void Peach2Board::store(std::uint64_t* target, std::uint64_t word) noexcept {
     --faults_.lost_stores;
     return;
   }
-  const Passage passage = host_.passage_to(reinterpret_cast<std::byte*>(target));
+  const std::uint32_t owner = host_.owner_of(reinterpret_cast<std::byte*>(target), sizeof *target);
+  const Passage passage = host_.passage_to(owner);
   double due_ns = static_cast<double>(host_.now_ns() + passage.delay_ns) + store_ns_;
   if (!stores_.empty()) due_ns = std::max(due_ns, stores_.back().due_ns);
-  stores_.push_back({due_ns, target, word});
+  stores_.push_back({due_ns, target, word, owner});
   set_alarm();
 }
 
-/// A word gets to its target, also when that is given up, since it may tell so; or waits for the way there.
+/// A word gets to its target, also when that is given up, since it may tell so; or waits for the way there. Where the
+/// target has been withdrawn nobody looks for it.
 void Peach2Board::land(const Stored& stored) noexcept {
   auto* target = reinterpret_cast<std::byte*>(stored.target);
-  if (host_.passage_to(target).blocked) {
+  if (host_.passage_to(stored.owner).blocked) {
     held_stores_.push_back(stored);
     return;
   }
+  if (!host_.is_target_of(stored.owner, target, sizeof *stored.target)) return;
   __atomic_store_n(stored.target, stored.word, __ATOMIC_RELEASE);  // pairs with the acquire of whoever polls it
   host_.landed(target);
 }

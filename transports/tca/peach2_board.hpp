@@ -27,6 +27,9 @@ struct Passage {
 /// What surrounds a board.
 class BoardHost {
  public:
+  /// As an owner.
+  static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+
   /// On the clock of advance().
   virtual std::uint64_t now_ns() const noexcept = 0;
   /// The board wants to advance at this time, and no more at one that it has said before; it may be long past.
@@ -37,11 +40,14 @@ class BoardHost {
   virtual void landed(std::byte* target) noexcept = 0;
   /// A completion word has moved on, or a controller has stopped: the board's rank may look.
   virtual void progressed() noexcept = 0;
-  /// Whether the memory is registered, here (to read) and at any rank (to write).
+  /// Whether the memory is registered here, to read.
   virtual bool is_source(const std::byte* begin, std::size_t bytes) const noexcept = 0;
-  virtual bool is_target(const std::byte* begin, std::size_t bytes) const noexcept = 0;
-  /// Links that are always whole, unless a host says otherwise.
-  virtual Passage passage_to(const std::byte*) const noexcept { return {}; }
+  /// Which rank has registered all of it, to be written; kNobody: none.
+  virtual std::uint32_t owner_of(const std::byte* begin, std::size_t bytes) const noexcept = 0;
+  /// Whether that rank has it registered still: what it has withdrawn it may have freed.
+  virtual bool is_target_of(std::uint32_t owner, const std::byte* begin, std::size_t bytes) const noexcept = 0;
+  /// Links that are always whole, unless a host says otherwise. To kNobody they are.
+  virtual Passage passage_to(std::uint32_t) const noexcept { return {}; }
 
  protected:
   ~BoardHost() = default;
@@ -59,7 +65,9 @@ class Peach2Board : public RemoteBoard {
   bool reads(const std::byte* begin, std::size_t bytes) const noexcept override {
     return host_.is_source(begin, bytes);
   }
-  bool writes(std::byte* begin, std::size_t bytes) const noexcept override { return host_.is_target(begin, bytes); }
+  bool writes(std::byte* begin, std::size_t bytes) const noexcept override {
+    return host_.owner_of(begin, bytes) != BoardHost::kNobody;
+  }
   TableId load(Chain chain) override;
   void unload(TableId table) noexcept override;
   void start(unsigned channel, TableId table, std::uint64_t sequence) noexcept override;
@@ -69,9 +77,11 @@ class Peach2Board : public RemoteBoard {
   std::uint64_t elapsed_ns(unsigned channel) const noexcept override { return channels_[channel].elapsed_ns; }
   void abort(unsigned channel) noexcept override;
   std::string failure(unsigned) const override { return {}; }
+  bool left_out(unsigned channel) const noexcept override { return channels_[channel].left_out; }
   void store(std::uint64_t* target, std::uint64_t word) noexcept override;
   void copied(std::size_t bytes) noexcept override { host_.copied(bytes); }
   void links_changed() noexcept override { advance(host_.now_ns()); }
+  void given_up(std::uint32_t) noexcept override { links_changed(); }  // the host knows whom
 
   /// All that is due by `now_ns` happens.
   void advance(std::uint64_t now_ns) noexcept;
@@ -82,6 +92,7 @@ class Peach2Board : public RemoteBoard {
 
   struct Table {
     std::vector<Descriptor> chain;
+    std::vector<std::uint32_t> owners;  ///< Of its targets, as they were when the table was started, or loaded.
     std::vector<ChannelTimes::Piece> pieces;
     std::size_t landed = 0;  ///< Descriptors of it, also before an abort: they are not done again.
     bool in_use = false;
@@ -98,6 +109,7 @@ class Peach2Board : public RemoteBoard {
     std::optional<ChannelTimes::Step> held;  // what waits for the way to its target,
     double held_until_ns = 0;                // kNever: until that changes
     std::uint64_t elapsed_ns = 0;
+    bool left_out = false;
   };
 
   /// A word that the processor has stored.
@@ -105,6 +117,7 @@ class Peach2Board : public RemoteBoard {
     double due_ns = 0;
     std::uint64_t* target = nullptr;
     std::uint64_t word = 0;
+    std::uint32_t owner = 0;
   };
   /// A completion word that comes late.
   struct Late {
@@ -114,6 +127,8 @@ class Peach2Board : public RemoteBoard {
   };
 
   void check(Chain chain) const;
+  std::uint32_t owner_of(const Descriptor& descriptor) const noexcept;
+  void find_owners(Table& table) noexcept;
   void complete(Channel& channel, std::uint64_t sequence) noexcept;
   void land(const Stored& stored) noexcept;
   void take_stores(double now_ns) noexcept;

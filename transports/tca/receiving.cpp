@@ -1,5 +1,6 @@
 // Packets that have come.
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -20,6 +21,12 @@ MessageHeader header_of(const PacketHeader& packet) noexcept {
   header.argument_count = packet.words;
   std::copy_n(packet.word.begin(), packet.words, header.arguments.begin());
   return header;
+}
+
+/// Of an answer: 0 when it is good. EFAULT: the memory has been withdrawn.
+std::error_code error_of(std::uint64_t number) noexcept {
+  if (number == EFAULT) return Errc::out_of_segment;
+  return number == 0 ? std::error_code() : std::error_code(static_cast<int>(number), std::generic_category());
 }
 
 }  // namespace
@@ -90,9 +97,7 @@ void TcaTransport::take(std::uint32_t peer, Way& from, const Slot& slot) noexcep
     case PacketKind::atomic_done:
       if (Operation* operation = answered(header.cookie); operation != nullptr) {
         operation->result = header.word[0];
-        finish(*operation, header.word[1] == 0
-                               ? std::error_code()
-                               : std::error_code(static_cast<int>(header.word[1]), std::generic_category()));
+        finish(*operation, error_of(header.word[1]));
       }
   }
 }
@@ -118,13 +123,28 @@ void TcaTransport::take_message(std::uint32_t peer, Way& from, const Slot& slot)
   rank_.deliver(header, Message(*this, peer, header, whole));
 }
 
+/// Whether this rank has not withdrawn that memory since the sender looked.
+bool TcaTransport::is_there(std::uint32_t segment, const std::byte* begin, std::uint64_t bytes) const noexcept {
+  if (segment == RemoteAddress::kOwnSegment || segment == RemoteAddress::kWholeMemory) return true;
+  const ExposedMemory& exposed = region_.block(rank_.id()).exposed[segment - 1];
+  const std::uint64_t room = exposed.bytes.load(std::memory_order_relaxed);  // written by this rank only
+  const std::byte* first = address(exposed.address.load(std::memory_order_relaxed));
+  return begin >= first && bytes <= room && begin <= first + (room - bytes);
+}
+
+/// Bytes for memory that has been withdrawn are left out, and so is their signal. Their sender takes them for written:
+/// only a credit tells it of them.
 void TcaTransport::take_data(const Slot& slot) noexcept {
   const PacketHeader& header = slot.header;
+  const auto segment = static_cast<std::uint32_t>(header.word[3]);
   if (header.bytes > 0) {
+    if (!is_there(segment, address(header.word[0]), header.bytes)) return;
     std::memcpy(address(header.word[0]), slot.payload.data(), header.bytes);
     board_->copied(header.bytes);
   }
-  if (header.has_signal != 0)
+  if (header.has_signal == 0) return;
+  const auto signals_segment = static_cast<std::uint32_t>(header.word[3] >> 32);
+  if (is_there(signals_segment, address(header.word[1]), sizeof(std::uint64_t)))
     local::raise_signal(address(header.word[1]), header.word[2], region_.block(rank_.id()).doorbell);
 }
 
@@ -132,6 +152,8 @@ void TcaTransport::take_get(std::uint32_t peer, const Slot& slot) noexcept {
   const PacketHeader& header = slot.header;
   const std::byte* source = address(header.word[0]);
   const std::uint64_t bytes = header.word[1];
+  if (!is_there(static_cast<std::uint32_t>(header.word[3]), source, bytes))
+    return send_got(header.cookie, peer, EFAULT);
   if (header.word[2] != ~std::uint64_t{0})
     return deliver(nullptr, header.cookie, peer, source, address(header.word[2]), bytes);
   ++modes_.buffer_to_buffer;
@@ -142,7 +164,7 @@ void TcaTransport::take_get(std::uint32_t peer, const Slot& slot) noexcept {
   outgoing.source = source;
   outgoing.bytes = bytes;
   send(peer, std::move(outgoing));
-  send_got(header.cookie, peer, true);
+  send_got(header.cookie, peer, 0);
 }
 
 void TcaTransport::take_atomic(std::uint32_t peer, const Slot& slot) noexcept {
@@ -152,12 +174,13 @@ void TcaTransport::take_atomic(std::uint32_t peer, const Slot& slot) noexcept {
   atomic.width = static_cast<std::uint8_t>(header.word[3]);
   atomic.operand = header.word[1];
   atomic.compare = header.word[2];
-  local::perform_atomic(atomic, address(header.word[0]));
+  const bool there = is_there(static_cast<std::uint32_t>(header.word[4]), address(header.word[0]), atomic.width);
+  if (there) local::perform_atomic(atomic, address(header.word[0]));
   Outgoing outgoing;
   outgoing.header.kind = PacketKind::atomic_done;
   outgoing.header.words = 2;
   outgoing.header.cookie = header.cookie;
-  outgoing.header.word = {atomic.result, 0};
+  outgoing.header.word = {atomic.result, there ? 0U : static_cast<std::uint64_t>(EFAULT)};
   send(peer, std::move(outgoing));
 }
 

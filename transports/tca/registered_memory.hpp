@@ -14,13 +14,9 @@ class RegisteredMemory {
   explicit RegisteredMemory(const JobRegion& region) noexcept
       : region_(region), shares_memory_(region.shape().placement != Placement::process) {}
 
-  /// Whether all of it is registered, by any rank.
-  bool contains(const std::byte* begin, std::size_t bytes) const noexcept {
-    if (region_.contains(begin, bytes)) return true;
-    for (std::uint32_t i = 0; shares_memory_ && i < region_.ranks(); ++i)
-      if (is_exposed(region_.first_rank() + i, begin, bytes)) return true;
-    return false;
-  }
+  /// Nobody's.
+  static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+
   /// Whether all of it is `rank`'s own: its segment, its inbox, or what it has exposed.
   bool contains(std::uint32_t rank, const std::byte* begin, std::size_t bytes) const noexcept {
     const auto lies_in = [begin, bytes](const std::byte* first, std::uint64_t room) {
@@ -30,24 +26,26 @@ class RegisteredMemory {
            lies_in(region_.inbox(rank), region_.shape().inbox_bytes) ||
            (shares_memory_ && is_exposed(rank, begin, bytes));
   }
-  /// Whose inbox, segment or exposed memory it lies in; past the last rank if in nobody's.
-  std::uint32_t owner_of(const std::byte* place) const noexcept {
-    const std::uint32_t end = region_.first_rank() + region_.ranks();
-    if (const std::uint32_t owner = owner_of_inbox(place); owner != end) return owner;
-    std::uint32_t rank = region_.first_rank();
-    while (rank != end && !contains(rank, place, 1)) ++rank;
-    return rank;
+  /// Whose inbox, segment or exposed memory all of it is, or kNobody.
+  std::uint32_t owner_of(const std::byte* begin, std::size_t bytes) const noexcept {
+    std::uint32_t owner = owner_of_inbox(begin);
+    if (owner == kNobody) owner = part_at(begin, region_.segment(region_.first_rank()), region_.shape().segment_bytes);
+    if (owner != kNobody) return contains(owner, begin, bytes) ? owner : kNobody;
+    for (std::uint32_t i = 0; shares_memory_ && i < region_.ranks(); ++i)
+      if (is_exposed(region_.first_rank() + i, begin, bytes)) return region_.first_rank() + i;
+    return kNobody;
   }
-  /// Whose inbox it lies in; past the last rank if in none.
+  /// Whose inbox it lies in, or kNobody.
   std::uint32_t owner_of_inbox(const std::byte* place) const noexcept {
-    const std::byte* inboxes = region_.inbox(region_.first_rank());
-    const std::uint64_t bytes = region_.shape().inbox_bytes * region_.ranks();
-    if (place < inboxes || place >= inboxes + bytes) return region_.first_rank() + region_.ranks();
-    return region_.first_rank() +
-           static_cast<std::uint32_t>(static_cast<std::uint64_t>(place - inboxes) / region_.shape().inbox_bytes);
+    return part_at(place, region_.inbox(region_.first_rank()), region_.shape().inbox_bytes);
   }
 
  private:
+  /// Of parts that lie in a row, one for each rank.
+  std::uint32_t part_at(const std::byte* place, const std::byte* first, std::uint64_t bytes) const noexcept {
+    if (place < first || place >= first + bytes * region_.ranks()) return kNobody;
+    return region_.first_rank() + static_cast<std::uint32_t>(static_cast<std::uint64_t>(place - first) / bytes);
+  }
   bool is_exposed(std::uint32_t rank, const std::byte* begin, std::size_t bytes) const noexcept {
     for (const ExposedMemory& exposed : region_.block(rank).exposed) {
       // acquire: pairs with the release store of Rank::expose, which follows that of the address.

@@ -26,8 +26,11 @@ class RemoteBoard : public DmaDevice {
   virtual void store(std::uint64_t* target, std::uint64_t word) noexcept = 0;
   /// The processor has copied so many bytes: takes its time, where time is simulated.
   virtual void copied(std::size_t bytes) noexcept = 0;
-  /// What has kept the board from writing to some rank may be over: the link is whole again, or that peer is lost.
+  /// What has kept the board from writing to some rank may be over: the link is whole again.
   virtual void links_changed() noexcept = 0;
+  /// This rank has lost `peer`. Once this has returned, nothing is copied to there any more: the rest of the tables
+  /// vanishes. (What answers a peer's gets is read from memory that the program may free now.)
+  virtual void given_up(std::uint32_t peer) noexcept = 0;
   /// From now on the board has these defects, and those that it had before no more.
   virtual void break_down(const BoardFaults& faults) noexcept = 0;
 };

@@ -186,8 +186,19 @@ void TcaTransport::flush() noexcept {
   }
 }
 
+/// What was to go ahead of packets and found that its memory had been withdrawn. The packets have gone: a signal is
+/// raised nevertheless.
+void TcaTransport::fail_left_out(Batch& batch) noexcept {
+  for (const Revocable& each : batch.revocables) {
+    if (each.put == nullptr || board_takes(batch.chain[each.descriptor])) continue;
+    std::erase(batch.puts, each.put);
+    finish(*each.put, rank_.lost(each.put->remote.rank) ? Errc::peer_lost : Errc::out_of_segment);
+  }
+}
+
 void TcaTransport::end_batch(Batch& batch, bool worked) noexcept {
   batch.on_its_way = false;
+  if (batch.left_out()) fail_left_out(batch);
   batch.chain.clear();
   for (const std::size_t stage : batch.stages) free_stages_.push_back(stage);
   batch.stages.clear();

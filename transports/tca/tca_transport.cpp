@@ -102,9 +102,10 @@ void TcaTransport::submit(Operation& operation) noexcept {
       auto* to = static_cast<std::byte*>(operation.local);
       PacketHeader header;
       header.kind = PacketKind::get;
-      header.words = 3;
+      header.words = 4;
       header.word = {reinterpret_cast<std::uint64_t>(address_of(operation.remote)), operation.bytes,
-                     is_registered(to, operation.bytes) ? reinterpret_cast<std::uint64_t>(to) : ~std::uint64_t{0}};
+                     is_registered(to, operation.bytes) ? reinterpret_cast<std::uint64_t>(to) : ~std::uint64_t{0},
+                     operation.remote.segment};
       ask(operation, header);
       break;
     }
@@ -112,9 +113,9 @@ void TcaTransport::submit(Operation& operation) noexcept {
       const bool swaps = operation.verb == Operation::Verb::compare_swap;
       PacketHeader header;
       header.kind = PacketKind::atomic;
-      header.words = 4;
+      header.words = 5;
       header.word = {reinterpret_cast<std::uint64_t>(address_of(operation.remote)), operation.operand,
-                     swaps ? operation.compare : 0, operation.width | (swaps ? 256U : 0U)};
+                     swaps ? operation.compare : 0, operation.width | (swaps ? 256U : 0U), operation.remote.segment};
       ask(operation, header);
     }
   }
@@ -284,7 +285,7 @@ void TcaTransport::end_asked(std::uint32_t peer, std::error_code why) noexcept {
 /// What it has under way to here, if it lives, its board finds closed, or nobody looks at.
 void TcaTransport::peer_lost(std::uint32_t peer) noexcept {
   board_->store(&area_of(peer).appeal(rank_.id()).count, kGivenUp);
-  board_->links_changed();
+  board_->given_up(peer);
   Way& lost = way(peer);
   if (!lost.queue.empty() && lost.queue.front().position > 0)
     if (Operation* begun = std::exchange(lost.queue.front().operation, nullptr); begun != nullptr) end_lost(*begun);

@@ -201,7 +201,7 @@ class TcaTransport final : public Transport {
   void end_waiting_moves(std::uint32_t peer) noexcept;
   void end_move(Move& move) noexcept;
   void finish_put(Operation& put) noexcept;
-  void send_got(std::uint64_t cookie, std::uint32_t peer, bool worked) noexcept;
+  void send_got(std::uint64_t cookie, std::uint32_t peer, int error) noexcept;
   void send_signal(const Operation& put) noexcept;
 
   // strided.cpp
@@ -216,6 +216,7 @@ class TcaTransport final : public Transport {
   bool board_takes(const Descriptor& descriptor) const noexcept;
   void flush() noexcept;
   void drop_withdrawn(Batch& batch, bool all) noexcept;
+  void fail_left_out(Batch& batch) noexcept;
   void end_batch(Batch& batch, bool worked) noexcept;
   void lose_all() noexcept;
   void withdraw(PacketHeader& packet, Operation* put) noexcept;
@@ -226,6 +227,7 @@ class TcaTransport final : public Transport {
   bool receive(std::uint32_t peer, Way& way) noexcept;
   void take(std::uint32_t peer, Way& way, const Slot& slot) noexcept;
   void take_message(std::uint32_t peer, Way& way, const Slot& slot) noexcept;
+  bool is_there(std::uint32_t segment, const std::byte* begin, std::uint64_t bytes) const noexcept;
   void take_data(const Slot& slot) noexcept;
   void take_get(std::uint32_t peer, const Slot& slot) noexcept;
   void take_atomic(std::uint32_t peer, const Slot& slot) noexcept;

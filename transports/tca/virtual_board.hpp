@@ -28,7 +28,12 @@ class VirtualHost final : public BoardHost, public Clock {
   void progressed() noexcept override {}
   void copied(std::size_t) noexcept override {}
   bool is_source(const std::byte* begin, std::size_t bytes) const noexcept override { return is_ours(begin, bytes); }
-  bool is_target(const std::byte* begin, std::size_t bytes) const noexcept override { return is_ours(begin, bytes); }
+  std::uint32_t owner_of(const std::byte* begin, std::size_t bytes) const noexcept override {
+    return is_ours(begin, bytes) ? 0 : kNobody;
+  }
+  bool is_target_of(std::uint32_t, const std::byte* begin, std::size_t bytes) const noexcept override {
+    return is_ours(begin, bytes);
+  }
 
  private:
   bool is_ours(const std::byte* begin, std::size_t bytes) const noexcept {
