@@ -233,9 +233,9 @@ std::optional<Supervisor::Ended> Supervisor::reap_one() {
     int status = 0;
     while (::waitpid(info.si_pid, &status, 0) < 0 && errno == EINTR) {
     }
-    if (found == index_of_.end()) {  // no rank
-      std::any_of(companions_.begin(), companions_.end(),
-                  [&](Companion* companion) { return companion->ended(info.si_pid, ExitStatus::from_wait(status)); });
+    if (found == index_of_.end()) {  // no rank: one of the companions' children
+      for (Companion* const companion : companions_)
+        if (companion->ended(info.si_pid, ExitStatus::from_wait(status))) break;
       continue;
     }
     if (options_.reaped) options_.reaped(info.si_pid);
