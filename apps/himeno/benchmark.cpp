@@ -154,7 +154,8 @@ Task<> benchmark(Rank& self, const Options& options, Triple ranks, Device& devic
   report.nodes = self.nodes();
   report.kernel = device.name();
   constexpr double kMemoryTime = 0.25;
-  if (!is_simulated) report.memory_s = co_await solver.time_memory(std::min(kMemoryTime, options.time_s / 4));
+  if (!is_simulated && !options.skips_limit)
+    report.memory_s = co_await solver.time_memory(std::min(kMemoryTime, options.time_s / 4));
   co_await solver.connect();
 
   std::vector<ExactSum> history;
