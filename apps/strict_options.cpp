@@ -116,6 +116,12 @@ CLI::Validator whole_number(std::uint64_t low, std::uint64_t high) {
 
 std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   const std::string text = error.what();
+  if (error.get_name() == "ConversionError") {  // "Could not convert: NAME = VALUE"
+    const std::size_t name = text.find(": ");
+    const std::size_t value = text.find(" = ");
+    if (name == std::string::npos || value == std::string::npos || value < name) return text;
+    return fmt::format("{}: it does not take {}", text.substr(name + 2, value - name - 2), text.substr(value + 3));
+  }
   if (error.get_name() != "ArgumentMismatch") return text;
   if (const CLI::Option* option = find_repeated(app))
     return fmt::format("{}: is given {} times; give it once", option->get_name(), option->count());

@@ -21,10 +21,10 @@ std::string command_names(const CLI::App& app) {
   return names;
 }
 
-int wrong_usage(const CLI::App& app, const CLI::ParseError& error) {
-  const auto used = app.get_subcommands();
-  const std::string command = used.empty() ? "coracle" : "coracle " + used.front()->get_name();
-  coracle::say("{} (`{} --help` explains)", coracle::explain(app, error), command);
+int wrong_usage(const CLI::App& app, const CLI::ParseError& error, const char* command) {
+  const bool is_known = command != nullptr && command[0] != '-';  // else main has spoken already
+  coracle::say("{} (`coracle{} --help` explains)", coracle::explain(app, error),
+               is_known ? " " + std::string(command) : "");
   return kUsage;
 }
 
@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
     app.parse(coracle::words_for(app, argc, argv));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    return wrong_usage(app, error);
+    return wrong_usage(app, error, argc > 1 ? argv[1] : nullptr);
   } catch (const std::exception& error) {
     coracle::say("{}", error.what());
     return 1;

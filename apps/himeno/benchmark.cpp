@@ -93,8 +93,7 @@ Triple check(const Rank& self, const Options& options, const GpuChoice& gpu) {
                 fmt::format("a grid of {} can't be shared by {} ranks in blocks; take a larger --size, "
                             "or another number of ranks",
                             to_text(options.size), self.size()));
-  if (!options.history_path.empty()) write_text("", options.history_path);  // or it would fail only at the end
-  if (!options.json_path.empty()) write_text("", options.json_path);
+  if (!options.history_path.empty()) check_writable(options.history_path);  // or it would fail only at the end
   return *ranks;
 }
 

@@ -152,6 +152,9 @@ def check_asp(folder):
 
 
 def check_asp_broadcasts(folder):
+    command, result = run(2, "asp", "--random", 150, "--json", folder / "none" / "report")
+    good = result.returncode == 1 and result.stderr.count("can't create") == 1 and result.stdout == ""
+    expect(good, command, result, "a complaint before anything is computed")
     graph = ("--random", 150, "--degree", 3, "--block", 16)
     _, _, expected = asp_results(folder, 1, 1, *graph)
     trace = folder / "trace"

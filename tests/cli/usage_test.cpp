@@ -77,6 +77,8 @@ TEST_CASE("coracle: bad input is named in the message, and the exit status tells
       {{"run", missing}, 1, "can't run " + missing + ": No such file or directory"},
       {{"run", "/tmp"}, 1, "can't run /tmp: Is a directory"},
       {{"run", "/etc/passwd"}, 1, "can't run /etc/passwd: Permission denied"},
+      {{"info", "--json=x"}, 2, "--json: it does not take x (`coracle info --help` explains)"},
+      {{"run", "--hosts=", "true"}, 2, "--hosts: the value behind = is missing: write one, or leave --hosts out"},
       {{"info", "--everything"}, 2, "--everything"},
       {{"pages"}, 2, "A subcommand is required"},
       {{"pages", "check"}, 2, "FILE is required"},

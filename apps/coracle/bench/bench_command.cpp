@@ -76,12 +76,15 @@ std::string names_of_all() {
 }
 
 void select(const std::string& name, std::vector<const Benchmark*>& selected) {
+  const auto add = [&selected](const Benchmark& benchmark) {  // once, however often it is named
+    if (std::find(selected.begin(), selected.end(), &benchmark) == selected.end()) selected.push_back(&benchmark);
+  };
   if (name == "all") {
     // Page tables take an hour by themselves, in which nothing is timed.
     for (const Benchmark& benchmark : bench::benchmarks())
-      if (benchmark.run != bench::bench_pagetables) selected.push_back(&benchmark);
+      if (benchmark.run != bench::bench_pagetables) add(benchmark);
   } else if (const Benchmark* benchmark = bench::find_benchmark(name)) {
-    selected.push_back(benchmark);
+    add(*benchmark);
   } else {
     wrong(fmt::format("no benchmark is named '{}'; there are {}", name, names_of_all()));
   }
