@@ -17,46 +17,71 @@ struct Refusal {
   std::string message;
 };
 
+/// Nothing is printed but the complaint, in one line that begins with the command's name.
+void check_refusals(const std::vector<Refusal>& refusals) {
+  for (const Refusal& refusal : refusals) {
+    Command command(refusal.arguments);
+    CAPTURE(refusal.message);
+    CHECK(command.wait() == refusal.status);
+    CHECK(command.errors().find("coracle: ") == 0);
+    CHECK_MESSAGE(command.errors().find(refusal.message) != std::string::npos, command.errors());
+    CHECK(command.output().empty());
+  }
+}
+
 }  // namespace
 
-TEST_CASE("coracle: bad input is named in the message, and the exit status tells usage from the world") {
+TEST_CASE("coracle run: words that can't be meant are refused, and the exit status tells usage from the world") {
   const std::string missing = "/nonexistent/program";
-  const std::vector<Refusal> refusals{
-      {{}, 2, "A subcommand is required"},
-      {{"sail"}, 2, "there is no command 'sail'; there are run, info"},
+  check_refusals({
       {{"run"}, 2, "the program to run is missing"},
-      {{"run", "-n", "0", "true"}, 2, "-n 0: must be from 1"},
-      {{"run", "-n", "-3", "true"}, 2, "-n -3: must be from 1"},
       {{"run", "-n", "many", "true"}, 2, "many"},
       {{"run", "--place", "cloud", "true"}, 2, "--place cloud: must be pvas, process, thread or sim"},
       {{"run", "-n", "2", "--nodes", "3", "true"}, 2, "--nodes 3: there are only 2 ranks"},
+      {{"run", "--colour", "true"}, 2, "unknown option --colour"},
+      {{"run", "-n", "2", "--ranks", "3", "true"}, 2, "--ranks: is given 2 times; give it once"},
+      {{"run", "--place", "sim", "--seed", "1", "--seed", "1", "true"}, 2, "--seed: is given 2 times; give it once"},
+      {{"run", "--nodes"}, 2, "--nodes: its value is missing; write one behind it"},
+      {{"run", "--hosts", "a,b:4", "true"}, 2, "--hosts a,b:4: give all hosts a number of ranks, or none"},
+      {{"run", "--hosts", "a,b", "true"}, 2, "--hosts: say how many ranks, by -n or as in a:4,b:4"},
+      {{"run", "--hosts", "a:2,b:2", "-n", "5", "true"}, 2, "-n 5: the hosts have 4 ranks; leave -n out"},
+      {{"run", "--hosts", "a,b", "-n", "4", "--nodes", "3", "true"},
+       2,
+       "--nodes 3: --hosts names 2; leave --nodes out"},
+      {{"run", "--place", "sim", "--hosts", "a,b", "-n", "4", "true"}, 2, "--hosts: --place sim runs in one process"},
+      {{"run", "--ssh", "rsh", "true"}, 2, "--ssh rsh: it is for reaching hosts; name them by --hosts"},
+      {{"run", "--interface", "eth0", "true"}, 2, "--interface eth0: this job has no other nodes"},
+      {{"run", "--seed", "5", "true"}, 2, "--seed 5: only --place sim has a schedule to repeat"},
+      {{"run", "--place", "process", "--network", "model", "true"}, 2, "--place sim"},
+      {{"run", "--place", "sim", "--network", missing, "true"}, 1, "can't read the network model " + missing},
+      {{"run", "--place", "process", "--faults", "random", "true"}, 2, "--place sim"},
+      {{"run", "--place", "sim", "--faults", missing, "true"}, 1, "can't read the fault plan " + missing},
+      {{"run", "no-such-program"}, 1, "can't find the program 'no-such-program' in PATH"},
+      {{"run", missing}, 1, "can't run " + missing + ": No such file or directory"},
+      {{"run", "/tmp"}, 1, "can't run /tmp: Is a directory"},
+      {{"run", "/etc/passwd"}, 1, "can't run /etc/passwd: Permission denied"},
+      {{"run", "--hosts=", "true"}, 2, "--hosts: the value behind = is missing: write one, or leave --hosts out"},
+  });
+}
+
+TEST_CASE("coracle run: numbers, sizes and times outside their limits are refused with these") {
+  check_refusals({
+      {{"run", "-n", "0", "true"}, 2, "-n 0: must be from 1"},
+      {{"run", "-n", "-3", "true"}, 2, "-n -3: must be from 1"},
       {{"run", "--nodes", "0", "true"}, 2, "--nodes 0: must be from 1"},
       {{"run", "--timeout", "soon", "true"}, 2, "--timeout soon: must be a time such as"},
       {{"run", "--timeout", "0s", "true"}, 2, "--timeout 0s: must be a time such as"},
       {{"run", "--segment", "-1G", "true"}, 2, "--segment -1G: must be a size such as"},
       {{"run", "--segment", "1X", "true"}, 2, "--segment 1X: must be a size such as"},
       {{"run", "--bind", "ship", "true"}, 2, "--bind ship: must be core, share or none"},
-      {{"run", "--colour", "true"}, 2, "unknown option --colour"},
       {{"run", "-n", "p", "true"}, 2, "-n p: must be from 1 to 1048576"},
       {{"run", "-n", "1e3", "true"}, 2, "-n 1e3: must be from 1 to 1048576"},
       {{"run", "-n", "99999999999999999999", "true"}, 2, "-n 99999999999999999999: must be from 1 to 1048576"},
       {{"run", "-np", "0", "true"}, 2, "-n 0: must be from 1"},
-      {{"run", "-n", "2", "--ranks", "3", "true"}, 2, "--ranks: is given 2 times; give it once"},
-      {{"run", "--place", "sim", "--seed", "1", "--seed", "1", "true"}, 2, "--seed: is given 2 times; give it once"},
-      {{"run", "--nodes"}, 2, "--nodes: its value is missing; write one behind it"},
       {{"run", "--nodes", "two", "true"}, 2, "--nodes two: must be from 1 to 1048576"},
       {{"run", "--connections", "0", "true"}, 2, "--connections 0: must be from 1 to 1048576"},
-      {{"run", "--hosts", "a,b:4", "true"}, 2, "--hosts a,b:4: give all hosts a number of ranks, or none"},
-      {{"run", "--hosts", "a,b", "true"}, 2, "--hosts: say how many ranks, by -n or as in a:4,b:4"},
-      {{"run", "--hosts", "a:2,b:2", "-n", "5", "true"}, 2, "-n 5: the hosts have 4 ranks; leave -n out"},
       {{"run", "--hosts", "a:4294967295,b:1", "true"}, 2, "--hosts a:4294967295,b:1: must be names"},
-      {{"run", "--hosts", "a,b", "-n", "4", "--nodes", "3", "true"},
-       2,
-       "--nodes 3: --hosts names 2; leave --nodes out"},
       {{"run", "--hosts", "a,,b", "-n", "4", "true"}, 2, "--hosts a,,b: must be names"},
-      {{"run", "--place", "sim", "--hosts", "a,b", "-n", "4", "true"}, 2, "--hosts: --place sim runs in one process"},
-      {{"run", "--ssh", "rsh", "true"}, 2, "--ssh rsh: it is for reaching hosts; name them by --hosts"},
-      {{"run", "--interface", "eth0", "true"}, 2, "--interface eth0: this job has no other nodes"},
       {{"run", "--segment", "1K", "true"}, 2, "--segment 1K: must be at least 128K, of which the library itself takes"},
       {{"run", "--segment", "nan", "true"}, 2, "--segment nan: must be a size such as"},
       {{"run", "--segment", "8388608T", "true"}, 2, "--segment 8388608T: must be a size such as"},
@@ -66,19 +91,16 @@ TEST_CASE("coracle: bad input is named in the message, and the exit status tells
       {{"run", "--timeout", "inf", "true"}, 2, "--timeout inf: must be a time such as"},
       {{"run", "--eager", "2M", "true"}, 2, "--eager 2M: must be a size from 1 to 1048576 bytes"},
       {{"run", "--unexpected", "0", "true"}, 2, "--unexpected 0: must be a size from 1 to"},
-      {{"run", "--seed", "5", "true"}, 2, "--seed 5: only --place sim has a schedule to repeat"},
       {{"run", "--place", "sim", "--seed", "-1", "true"}, 2, "--seed -1: must be from 0 to 18446744073709551615"},
       {{"run", "--place", "sim", "--seed", "18446744073709551616", "true"}, 2, "--seed 18446744073709551616: must be"},
-      {{"run", "--place", "process", "--network", "model", "true"}, 2, "--place sim"},
-      {{"run", "--place", "sim", "--network", missing, "true"}, 1, "can't read the network model " + missing},
-      {{"run", "--place", "process", "--faults", "random", "true"}, 2, "--place sim"},
-      {{"run", "--place", "sim", "--faults", missing, "true"}, 1, "can't read the fault plan " + missing},
-      {{"run", "no-such-program"}, 1, "can't find the program 'no-such-program' in PATH"},
-      {{"run", missing}, 1, "can't run " + missing + ": No such file or directory"},
-      {{"run", "/tmp"}, 1, "can't run /tmp: Is a directory"},
-      {{"run", "/etc/passwd"}, 1, "can't run /etc/passwd: Permission denied"},
+  });
+}
+
+TEST_CASE("coracle: bad input is named in the message of every command") {
+  check_refusals({
+      {{}, 2, "A subcommand is required"},
+      {{"sail"}, 2, "there is no command 'sail'; there are run, info"},
       {{"info", "--json=x"}, 2, "--json: it does not take x (`coracle info --help` explains)"},
-      {{"run", "--hosts=", "true"}, 2, "--hosts: the value behind = is missing: write one, or leave --hosts out"},
       {{"info", "--everything"}, 2, "--everything"},
       {{"pages"}, 2, "A subcommand is required"},
       {{"pages", "check"}, 2, "FILE is required"},
@@ -110,15 +132,7 @@ TEST_CASE("coracle: bad input is named in the message, and the exit status tells
       {{"info", "all"}, 2, "The following argument was not expected: all"},
       {{"bench", "put", "--rounds", "3"}, 2, "--rounds: is only for ddt, pagetables"},
       {{"bench", "put", "--ways", "shm"}, 2, "--ways, --bytes-max: is only for ddt"},
-  };
-  for (const Refusal& refusal : refusals) {
-    Command command(refusal.arguments);
-    CAPTURE(refusal.message);
-    CHECK(command.wait() == refusal.status);
-    CHECK(command.errors().find("coracle: ") == 0);
-    CHECK_MESSAGE(command.errors().find(refusal.message) != std::string::npos, command.errors());
-    CHECK(command.output().empty());
-  }
+  });
 }
 
 TEST_CASE("coracle run: no option takes an empty value for none") {
