@@ -60,6 +60,7 @@ Task<> shortest_paths(Rank& self, Options options) {
   const bool leads = self.id() == 0;
   Graph graph(0, {});
   if (leads) {
+    if (options.path.empty()) check_memory(options.random_vertices);
     graph = load_graph(options);
     check_memory(graph.vertices());
   }

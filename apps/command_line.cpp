@@ -5,7 +5,6 @@
 #include <coracle/coracle.hpp>
 
 #include <bit>
-#include <charconv>
 #include <cstdio>
 #include <sstream>
 #include <string>
@@ -24,18 +23,21 @@ Task<> wait_for_first(Rank& self) {
 
 std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv) {
   constexpr int kUsage = 2;
+  refuse_empty_values(app);
   try {
-    app.parse(argc, argv);
+    app.parse(words_for(app, argc, argv));
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
-    std::ostringstream help;
-    std::ostringstream complaint;
-    const int status = app.exit(error, help, complaint) == 0 ? 0 : kUsage;
-    if (rank_from_environment() == 0) {
-      fmt::print(stdout, "{}", help.str());
-      fmt::print(stderr, "{}", complaint.str());
+    const bool speaks = rank_from_environment() == 0;
+    if (error.get_exit_code() != 0) {
+      if (speaks)
+        fmt::print(stderr, "{}: {} (`{} --help` explains)\n", app.get_name(), explain(app, error), app.get_name());
+      return kUsage;
     }
-    return status;
+    std::ostringstream help;
+    app.exit(error, help);
+    if (speaks) fmt::print(stdout, "{}", help.str());
+    return 0;
   }
 }
 
@@ -43,18 +45,6 @@ int leave(int argc, char** argv, int status) {
   if (status == 0 || rank_from_environment() == 0) return status;
   run(argc, argv, wait_for_first);
   return status;  // the same for all: who sees that rank 0 is gone may end before the launcher knows of that
-}
-
-CLI::Validator whole_number(std::size_t low, std::size_t high) {
-  const std::string range = fmt::format("{} to {}", low, high);
-  return {[low, high, range](std::string& text) {
-            std::size_t value = 0;
-            const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-            const bool fits =
-                parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() && value >= low && value <= high;
-            return fits ? std::string() : fmt::format("{} is no whole number from {}", text, range);
-          },
-          ""};
 }
 
 CLI::Validator byte_size(std::uint64_t low, std::uint64_t high) {

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "apps/strict_options.hpp"
+
 namespace coracle {
 
 /// Parses; gives the exit status when the program shall not run: 0 after --help, 2 after wrong usage. Every rank of a
@@ -16,9 +18,6 @@ std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv);
 /// What main() returns in that case. After wrong usage rank 0 ends the job; the others wait for that, since the first
 /// that ends takes all with it, and rank 0 might not have spoken yet.
 int leave(int argc, char** argv, int status);
-
-/// Checks for a whole number from `low` to `high`.
-CLI::Validator whole_number(std::size_t low, std::size_t high);
 
 /// Checks for a size such as 64K, 1.5M or 1G, from `low` to `high` bytes.
 CLI::Validator byte_size(std::uint64_t low, std::uint64_t high);

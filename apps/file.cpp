@@ -102,6 +102,11 @@ Task<> write_fully(Io& io, const File& file, std::uint64_t offset, const std::by
   }
 }
 
+void check_writable(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "ae"), &std::fclose);
+  if (!file) fail(errno, "create", path);
+}
+
 void write_text(const std::string& text, const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "we"), &std::fclose);
   if (!file) fail(errno, "create", path);

@@ -39,5 +39,7 @@ Task<> write_fully(Io& io, const File& file, std::uint64_t offset, const std::by
 
 /// A file written at once, for reports.
 void write_text(const std::string& text, const std::string& path);
+/// Whether that will be possible. An old file keeps its text; where there is none, an empty one is made.
+void check_writable(const std::string& path);
 
 }  // namespace coracle

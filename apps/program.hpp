@@ -12,11 +12,15 @@
 namespace coracle {
 
 /// Runs `program(rank, options)` at every rank, or leaves with the status that the command line has given instead.
+/// Where the results shall be written is tried first: they may take hours.
 template <class Options, class Program>
 int start(int argc, char** argv, const std::variant<Options, int>& parsed, Program program) {
   if (const int* const status = std::get_if<int>(&parsed)) return leave(argc, argv, *status);
   const Options& options = std::get<Options>(parsed);
-  return run(argc, argv, [&](Rank& self) { return program(self, options); });
+  return run(argc, argv, [&](Rank& self) {
+    if (self.id() == 0 && !options.json_path.empty()) check_writable(options.json_path);
+    return program(self, options);
+  });
 }
 
 /// Rank 0 prints the report, unless `options.quiet`, and writes it to `options.json_path`, if there is one.

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "apps/arrival_log.hpp"
@@ -135,6 +136,14 @@ Task<> heat(Rank& self, Options options) {
              options.steps, options.verify ? ", bit for bit as on one rank" : "", options.picture);
 }
 
+/// Before anything is computed, rather than when the picture is to be written.
+std::string check_picture(const std::string& path) {
+  if (path.ends_with(".pgm")) return "";
+  if (!path.ends_with(".png")) return path + ": a picture's name ends in .png or .pgm; rename it";
+  if (best_picture_extension() == std::string_view("png")) return "";
+  return path + ": this build writes no PNG; name it .pgm, or build with libpng";
+}
+
 int start(int argc, char** argv) {
   Options options;
   CLI::App app("Heat in a plate, tile by tile; writes a picture.", "stencil");
@@ -142,7 +151,9 @@ int start(int argc, char** argv) {
       ->capture_default_str()
       ->check(whole_number(1, 1 << 14));
   app.add_option("--steps", options.steps, "steps in time")->capture_default_str()->check(any_count());
-  app.add_option("--output", options.picture, "picture to write, .png or .pgm")->capture_default_str();
+  app.add_option("--output", options.picture, "picture to write, .png or .pgm")
+      ->capture_default_str()
+      ->check(check_picture);
   app.add_option("--arrivals", options.arrivals,
                  "meet after each step, and write how late each rank came to this file (see `coracle bench upa`)");
   app.add_flag("--verify", options.verify, "compare with the same computed by one rank alone");

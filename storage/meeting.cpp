@@ -1,5 +1,7 @@
 #include "storage/meeting.hpp"
 
+#include <array>
+#include <bit>
 #include <map>
 #include <string>
 #include <system_error>
@@ -152,8 +154,7 @@ Task<> agree(Team& team, std::optional<Error> failure) {
     const bool own = failure->code().category() == coracle_category();
     const int value = failure->code().value();
     mine.push_back(std::byte{own});
-    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
-    mine.insert(mine.end(), bytes, bytes + sizeof(value));
+    for (const std::byte byte : std::bit_cast<std::array<std::byte, sizeof(value)>>(value)) mine.push_back(byte);
     const std::string_view text = failure->what();
     for (const char letter : text) mine.push_back(static_cast<std::byte>(letter));
   }

@@ -8,12 +8,18 @@ build_packages=(
   libibverbs-dev libpmix-dev libxxhash-dev
 )
 
+# The LLVM to check with: 16 is the last that Debian 12 has; Debian 13 has 19, and none of 16.
+llvm=16
+debian=$(. /etc/os-release 2>/dev/null && printf '%s' "${VERSION_ID-}") || debian=
+[[ ! $debian =~ ^[0-9]+$ ]] || ((debian < 13)) || llvm=19
+
 # To check: the second compiler and its sanitizers, the formatter, the linter, what the install test builds with, and the
 # emulated machine with RDMA (tests/guest).
 check_packages=(
-  ccache cmake clang-16 clang-format-16 clang-tidy-16 libclang-rt-16-dev llvm-16 shellcheck universal-ctags util-linux
+  ccache cmake "clang-$llvm" "clang-tidy-$llvm" "libclang-rt-$llvm-dev" "llvm-$llvm" shellcheck universal-ctags util-linux
   busybox-static cpio ibverbs-providers ibverbs-utils iproute2 kmod openmpi-bin procps qemu-system-x86
 )
+((llvm != 16)) || check_packages+=(clang-format-16)  # the one whose layout of lines counts
 
 # missing_packages NAME...: prints those that are not installed, one per line.
 missing_packages() {

@@ -40,18 +40,21 @@ void take_words(const Words& words, Options& options) {
 
 void add_graph_options(CLI::App& app, Options& options, Words& words) {
   auto* const source = app.add_option_group("graph", "one of these");
-  source->add_option("FILE", options.path, "a graph: DIMACS .gr, Matrix Market .mtx, or an edge list");
+  auto* const file =
+      source->add_option("FILE", options.path, "a graph: DIMACS .gr, Matrix Market .mtx, or an edge list");
   source->add_flag("--dpkg", words.dpkg, "the dependencies of the packages installed on this machine");
-  source->add_option("--random", options.random_vertices, "N vertices with random arcs")
-      ->type_name("N")
-      ->check(whole_number(1, kVerticesMax));
+  auto* const random = source->add_option("--random", options.random_vertices, "N vertices with random arcs")
+                           ->type_name("N")
+                           ->check(whole_number(1, kVerticesMax));
   source->require_option(1);
   app.add_option("--format", words.format, "how FILE is written: gr, mtx, edges, dpkg (by its extension)")
       ->type_name("FORMAT")
-      ->check(CLI::IsMember({"gr", "mtx", "edges", "dpkg"}));
+      ->check(CLI::IsMember({"gr", "mtx", "edges", "dpkg"}))
+      ->needs(file);
   app.add_option("--degree", options.degree, "with --random: arcs per vertex")
       ->type_name("D")
-      ->check(any_count())
+      ->check(whole_number(0, kVerticesMax))
+      ->needs(random)
       ->capture_default_str();
   app.add_option("--seed", options.seed, "of the random graph and of the verified sources")
       ->check(any_count())
@@ -110,6 +113,12 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   add_graph_options(app, options, words);
   add_run_options(app, options);
   add_broadcast_options(app, options, words);
+  app.callback([&] {
+    if (app.count("--degree") > 0 && options.degree > options.random_vertices)
+      throw CLI::ValidationError("--degree",
+                                 "there are fewer vertices for these arcs to lead to; take less, or more by "
+                                 "--random");
+  });
   if (const std::optional<int> status = parse_command_line(app, argc, argv)) return *status;
   take_words(words, options);
   return options;

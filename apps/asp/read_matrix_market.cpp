@@ -3,22 +3,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 
+#include "apps/asp/graph_lines.hpp"
 #include "apps/asp/readers.hpp"
-#include "apps/asp/text_lines.hpp"
 
 namespace coracle::asp {
 namespace {
-
-struct Header {
-  bool has_weights;
-  bool is_symmetric;
-};
-
-struct Sizes {
-  std::size_t vertices;
-  std::size_t entries;
-};
 
 std::string lower(std::string_view word) {
   std::string text(word);
@@ -26,8 +17,9 @@ std::string lower(std::string_view word) {
   return text;
 }
 
-Header read_header(TextLines& lines) {
-  lines.next();
+}  // namespace
+
+void MatrixMarketLines::take_header(TextLines& lines) {
   if (lower(lines.required_word("%%MatrixMarket")) != "%%matrixmarket" ||
       lower(lines.required_word("object")) != "matrix") {
     lines.fail("the first line is no `%%MatrixMarket matrix ...`", "check that the file is in Matrix Market format");
@@ -45,55 +37,72 @@ Header read_header(TextLines& lines) {
     lines.fail(fmt::format("the symmetry is {}", quoted(symmetry)), "only `general` and `symmetric` are read");
   }
   lines.expect_end_of_line();
-  return {field != "pattern", symmetry == "symmetric"};
+  has_header_ = true;
+  has_weights_ = field != "pattern";
+  is_symmetric_ = symmetry == "symmetric";
 }
 
-// Goes to the next line that holds an entry or the sizes.
-bool next_content(TextLines& lines) {
-  while (lines.next()) {
-    const std::size_t begin = lines.line().find_first_not_of(" \t");
-    if (begin != std::string_view::npos && lines.line()[begin] != '%') return true;
-  }
-  return false;
-}
-
-Sizes read_sizes(TextLines& lines) {
-  if (!next_content(lines)) lines.fail("the file ends before its sizes", "it seems cut off: get the whole file again");
-  const std::size_t rows = lines.whole_number("number of rows", 1, kVerticesMax);
-  const std::size_t columns = lines.whole_number("number of columns", 1, kVerticesMax);
-  const std::size_t entries = lines.whole_number("number of entries", 0, std::size_t{1} << 40);
+void MatrixMarketLines::take_sizes(TextLines& lines) {
+  const std::size_t rows = lines.whole_number("number of rows", 1, vertices_max_);
+  const std::size_t columns = lines.whole_number("number of columns", 1, vertices_max_);
+  entries_ = lines.whole_number("number of entries", 0, std::size_t{1} << 40);
   lines.expect_end_of_line();
   if (rows != columns) {
     lines.fail(fmt::format("the matrix is {} x {}", rows, columns), "a graph's adjacency matrix is square");
   }
-  return {rows, entries};
+  vertices_ = rows;
+  has_sizes_ = true;
 }
 
-}  // namespace
+ArcLine MatrixMarketLines::take_entry(TextLines& lines) {
+  if (seen_ == entries_) {
+    lines.fail(fmt::format("more entries than the {} declared", entries_), "correct the line of sizes");
+  }
+  ++seen_;
+  ArcLine entry;
+  entry.source = lines.whole_number("row", 1, vertices_);
+  entry.target = lines.whole_number("column", 1, vertices_);
+  if (has_weights_) entry.weight = lines.required_word("value");
+  lines.expect_end_of_line();
+  return entry;
+}
+
+std::optional<ArcLine> MatrixMarketLines::take(TextLines& lines) {
+  if (!has_header_) {
+    take_header(lines);
+    return std::nullopt;
+  }
+  const std::size_t begin = lines.line().find_first_not_of(" \t");
+  if (begin == std::string_view::npos || lines.line()[begin] == '%') return std::nullopt;
+  if (has_sizes_) return take_entry(lines);
+  take_sizes(lines);
+  return std::nullopt;
+}
+
+void MatrixMarketLines::finish(const TextLines& lines) const {
+  if (!has_sizes_) lines.fail("the file ends before its sizes", "it seems cut off: get the whole file again");
+  if (seen_ != entries_) {
+    lines.fail(fmt::format("the file ends after {} of {} entries", seen_, entries_),
+               "it seems cut off: get the whole file again");
+  }
+}
 
 Graph parse_matrix_market(const std::string& name, std::string_view text) {
   TextLines lines(name, text);
-  const Header header = read_header(lines);
-  const Sizes sizes = read_sizes(lines);
+  MatrixMarketLines matrix(kVerticesMax);
   std::vector<Arc> arcs;
-  arcs.reserve(std::min(sizes.entries, lines.lines_possible(4)));
-  std::size_t entries = 0;
-  while (next_content(lines)) {
-    if (entries++ == sizes.entries) {
-      lines.fail(fmt::format("more entries than the {} declared", sizes.entries), "correct the line of sizes");
-    }
-    const auto row = static_cast<Vertex>(lines.whole_number("row", 1, sizes.vertices) - 1);
-    const auto column = static_cast<Vertex>(lines.whole_number("column", 1, sizes.vertices) - 1);
-    const float weight = header.has_weights ? lines.weight(lines.required_word("value")) : 1.0F;
-    lines.expect_end_of_line();
+  while (lines.next()) {
+    const std::optional<ArcLine> entry = matrix.take(lines);
+    if (!entry) continue;
+    if (arcs.empty()) arcs.reserve(std::min(matrix.entries(), lines.lines_possible(4)));
+    const auto row = static_cast<Vertex>(entry->source - 1);
+    const auto column = static_cast<Vertex>(entry->target - 1);
+    const float weight = entry->weight.empty() ? 1.0F : lines.weight(entry->weight);
     arcs.push_back({row, column, weight});
-    if (header.is_symmetric && row != column) arcs.push_back({column, row, weight});
+    if (matrix.is_symmetric() && row != column) arcs.push_back({column, row, weight});
   }
-  if (entries != sizes.entries) {
-    lines.fail(fmt::format("the file ends after {} of {} entries", entries, sizes.entries),
-               "it seems cut off: get the whole file again");
-  }
-  return Graph(sizes.vertices, arcs, {}, 1);
+  matrix.finish(lines);
+  return Graph(matrix.vertices(), arcs, {}, 1);
 }
 
 }  // namespace coracle::asp

@@ -85,13 +85,19 @@ std::size_t TextLines::whole_number(std::string_view field, std::size_t low, std
   return value;
 }
 
-float TextLines::weight(std::string_view text) const {
+void TextLines::check_number(std::string_view text) const {
   double value = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool is_number = parsed.ptr == text.data() + text.size() && parsed.ec != std::errc::invalid_argument;
   if (!is_number || std::isnan(value)) {
     fail(fmt::format("the weight is {}, which is not a number", quoted(text)), "write a number such as 3 or 0.25");
   }
+}
+
+float TextLines::weight(std::string_view text) const {
+  check_number(text);
+  double value = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.starts_with('-') && (value != 0 || parsed.ec != std::errc())) {
     fail(fmt::format("the weight {} is negative", quoted(text)),
          "shortest paths need weights of at least 0: shift or drop such arcs");
@@ -105,7 +111,8 @@ float TextLines::weight(std::string_view text) const {
 
 void TextLines::expect_end_of_line() {
   if (const std::optional<std::string_view> more = word()) {
-    fail(fmt::format("unexpected {} at the end of the line", quoted(*more)), "remove it, or check the file's format");
+    fail(fmt::format("unexpected {} at the end of the line", quoted(*more)),
+         "remove it, or say by --format how the file is written");
   }
 }
 

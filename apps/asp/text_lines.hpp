@@ -40,6 +40,9 @@ class TextLines {
   /// The next word as a whole number within [low, high].
   std::size_t whole_number(std::string_view field, std::size_t low, std::size_t high);
 
+  /// Fails where a weight is no number: for readers that do not look at weights.
+  void check_number(std::string_view word) const;
+
   /// A weight: finite, not negative, at most kWeightMax.
   float weight(std::string_view word) const;
 

@@ -33,7 +33,7 @@ struct Text {
 Task<> open_text(const Options& options, Text& text) {
   if (options.wordnet.empty()) {
     text.file = std::make_unique<File>(File::open(options.path));
-    text.room = text.file->bytes() / 4 + 1;  // no edge takes less than "a b\n"
+    text.room = edges_possible(options.format, text.file->bytes());
   } else {
     text.names = read_wordnet_folder(options.wordnet, [&text](Edge edge) { text.edges.push_back(edge); });
     text.room = text.edges.size() + 1;
@@ -51,22 +51,23 @@ Task<> store(PagedArray<Edge>& array, Text& text) {
   text.edges.clear();
 }
 
-Task<> read_text(Io& io, PagedArray<Edge>& array, Text& text) {
+Task<> read_text(Io& io, TextFormat format, PagedArray<Edge>& array, Text& text) {
   if (!text.file) {
     co_await store(array, text);
     co_return;
   }
   Names names;
-  EdgeListReader reader(text.file->path(), names, [&text](Edge edge) { text.edges.push_back(edge); });
+  const std::unique_ptr<EdgeReader> reader =
+      make_reader(format, text.file->path(), names, [&text](Edge edge) { text.edges.push_back(edge); });
   std::string piece;
   const std::uint64_t bytes = text.file->bytes();
   for (std::uint64_t at = 0; at < bytes; at += piece.size()) {
     piece.resize(std::min<std::uint64_t>(kTextBytes, bytes - at));
     co_await read_fully(io, *text.file, at, reinterpret_cast<std::byte*>(piece.data()), piece.size());
-    reader.feed(piece);
+    reader->feed(piece);
     co_await store(array, text);
   }
-  reader.finish();
+  reader->finish();
   co_await store(array, text);
   for (Vertex vertex = 0; vertex < names.size(); ++vertex) text.names.push_back(names.name(vertex));
 }
@@ -86,7 +87,7 @@ Task<Input> load_text(Rank& self, const Options& options, const ScratchFolder& f
   std::unique_ptr<PagedArray<Edge>> array;
   co_await agree_on(world, make_array(world, std::move(paged), room, array));
   folder.forget_files();
-  Task<> reading = leads ? read_text(self.loop().io(), *array, text) : nothing();
+  Task<> reading = leads ? read_text(self.loop().io(), options.format, *array, text) : nothing();
   co_await agree_on(world, std::move(reading));
   std::vector<std::uint64_t> sizes = {text.names.size(), text.stored};
   co_await world.broadcast(sizes, 0);

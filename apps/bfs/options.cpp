@@ -12,14 +12,17 @@ namespace coracle::bfs {
 namespace {
 
 struct Words {
+  std::string format;
   std::string memory = "256M";
   std::string cache = "64M";
   std::string page = "16K";
 };
 
-void add_graph_options(CLI::App& app, Options& options) {
+void add_graph_options(CLI::App& app, Options& options, Words& words) {
   auto* const source = app.add_option_group("graph", "one of these");
-  source->add_option("FILE", options.path, "a list of edges: FROM TO per line, # and % begin comments");
+  auto* const file = source->add_option(
+      "FILE", options.path,
+      "a list of edges (FROM TO per line, # and % begin comments), DIMACS .gr, or Matrix Market .mtx");
   source
       ->add_option("--wordnet", options.wordnet,
                    "WordNet's synsets and their pointers, in this folder (Debian's wordnet-base: /usr/share/wordnet)")
@@ -28,6 +31,10 @@ void add_graph_options(CLI::App& app, Options& options) {
                               ->type_name("SCALE")
                               ->check(whole_number(1, kScaleMax));
   source->require_option(1);
+  app.add_option("--format", words.format, "how FILE is written: edges, gr, mtx (by its extension)")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"edges", "gr", "mtx"}))
+      ->needs(file);
   app.add_option("--edge-factor", options.edge_factor, "with --kronecker: edges per vertex")
       ->type_name("N")
       ->check(whole_number(1, 1024))
@@ -79,13 +86,17 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
       "bfs");
   Options options;
   Words words;
-  add_graph_options(app, options);
+  add_graph_options(app, options, words);
   add_run_options(app, options, words);
   app.callback([&] {
     if (bytes_of(words.cache) < 16 * bytes_of(words.page))
       throw CLI::ValidationError("--cache", "it holds fewer than 16 pages; enlarge it, or take smaller ones by --page");
   });
   if (const std::optional<int> status = parse_command_line(app, argc, argv)) return *status;
+  options.format = words.format == "gr"      ? TextFormat::dimacs
+                   : words.format == "mtx"   ? TextFormat::matrix_market
+                   : words.format == "edges" ? TextFormat::edge_list
+                                             : format_of_path(options.path);
   options.memory = bytes_of(words.memory);
   options.cache_bytes = bytes_of(words.cache);
   options.page_bytes = bytes_of(words.page);

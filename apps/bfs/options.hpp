@@ -7,12 +7,15 @@
 #include <string>
 #include <variant>
 
+#include "apps/bfs/readers.hpp"
+
 namespace coracle::bfs {
 
 struct Options {
-  std::string path;         ///< A list of edges; or else:
-  std::string wordnet;      ///< the folder of WordNet's files; or else:
-  std::uint32_t scale = 0;  ///< a Kronecker graph.
+  std::string path;                           ///< A text with edges; or else:
+  std::string wordnet;                        ///< the folder of WordNet's files; or else:
+  std::uint32_t scale = 0;                    ///< a Kronecker graph.
+  TextFormat format = TextFormat::edge_list;  ///< Of `path`.
   std::uint64_t edge_factor = 16;
   std::uint64_t seed = 1;
   bool directed = false;

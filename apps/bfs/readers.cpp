@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "apps/asp/text_lines.hpp"
+#include "apps/asp/graph_lines.hpp"
 #include "runtime/error.hpp"
 
 namespace coracle::bfs {
@@ -29,10 +29,10 @@ Vertex Names::find(std::string_view name) const {
   return found == numbers_.end() ? kNoVertex : found->second;
 }
 
-EdgeListReader::EdgeListReader(std::string name, Names& names, EdgeSink sink)
+EdgeReader::EdgeReader(std::string name, Names& names, EdgeSink sink)
     : name_(std::move(name)), names_(names), sink_(std::move(sink)) {}
 
-void EdgeListReader::feed(std::string_view text) {
+void EdgeReader::feed(std::string_view text) {
   const std::size_t end = text.rfind('\n');
   if (end == std::string_view::npos) {
     rest_ += text;
@@ -51,29 +51,118 @@ void EdgeListReader::feed(std::string_view text) {
   rest_ = text.substr(whole);
 }
 
-void EdgeListReader::take_lines(std::string_view text) {
+void EdgeReader::take_lines(std::string_view text) {
+  if (!has_begun_ && text.starts_with("\x1f\x8b"))
+    throw Error(Errc::bad_input, name_ + ": is compressed by gzip; unpack it first with gunzip");
+  has_begun_ = has_begun_ || !text.empty();
   TextLines lines(name_, text, lines_);
-  while (lines.next()) {
-    const std::optional<std::string_view> from = lines.word();
-    if (!from || from->starts_with('#') || from->starts_with('%')) continue;
-    const std::string_view to = lines.required_word("edge's end");
-    const std::optional<std::string_view> weight = lines.word();
-    if (weight) lines.weight(*weight);
-    lines.expect_end_of_line();
-    const Vertex source = names_.number(*from);
-    const Vertex target = names_.number(to);
-    if (names_.size() >= kNoVertex) lines.fail("more than 2^32 - 2 vertices", "take a smaller graph");
-    sink_({source, target});
-    ++edges_;
-  }
+  while (lines.next()) take_line(lines);
   lines_ = lines.number();
 }
 
-void EdgeListReader::finish() {
+void EdgeReader::add(TextLines& lines, std::string_view from, std::string_view to) {
+  const Vertex source = names_.number(from);
+  const Vertex target = names_.number(to);
+  if (names_.size() >= kNoVertex) lines.fail("more than 2^32 - 2 vertices", "take a smaller graph");
+  sink_({source, target});
+  ++edges_;
+}
+
+void EdgeReader::finish() {
   if (!rest_.empty()) take_lines(std::exchange(rest_, {}));
+  check_whole(TextLines(name_, {}, lines_));
   if (edges_ > 0) return;
   throw Error(Errc::bad_input,
               fmt::format("{}: the file ends without an edge; write one edge per line: FROM TO", name_));
+}
+
+namespace {
+
+constexpr std::size_t kNumbersMax = kNoVertex - 1;
+
+/// `FROM TO [WEIGHT]` per line.
+class EdgeListReader final : public EdgeReader {
+ public:
+  using EdgeReader::EdgeReader;
+
+ private:
+  void take_line(TextLines& lines) override {
+    const std::optional<std::string_view> from = lines.word();
+    if (!from || from->starts_with('#') || from->starts_with('%')) return;
+    const std::string_view to = lines.required_word("edge's end");
+    const std::optional<std::string_view> weight = lines.word();
+    if (weight) check_weight(lines, *weight);
+    lines.expect_end_of_line();
+    add(lines, *from, to);
+  }
+
+  /// The third word is where a file of another format is first seen not to be a list of edges.
+  static void check_weight(TextLines& lines, std::string_view weight) {
+    try {
+      lines.check_number(weight);
+    } catch (const Error& error) {
+      throw Error(Errc::bad_input,
+                  fmt::format("{} (as a list of edges, FROM TO [WEIGHT]; --format says how the file is written)",
+                              error.what()));
+    }
+  }
+};
+
+/// Files whose vertices are numbers.
+template <class Lines>
+class NumberedReader : public EdgeReader {
+ public:
+  using EdgeReader::EdgeReader;
+
+ protected:
+  virtual void add_arc(TextLines& lines, std::string_view from, std::string_view to) { add(lines, from, to); }
+  const Lines& read() const noexcept { return read_; }
+
+ private:
+  void take_line(TextLines& lines) override {
+    const std::optional<asp::ArcLine> arc = read_.take(lines);
+    if (!arc) return;
+    if (!arc->weight.empty()) lines.check_number(arc->weight);
+    add_arc(lines, std::to_string(arc->source), std::to_string(arc->target));
+  }
+  void check_whole(const TextLines& lines) const override { read_.finish(lines); }
+
+  Lines read_{kNumbersMax};
+};
+
+class DimacsReader final : public NumberedReader<asp::DimacsLines> {
+ public:
+  using NumberedReader<asp::DimacsLines>::NumberedReader;
+};
+
+class MatrixMarketReader final : public NumberedReader<asp::MatrixMarketLines> {
+ public:
+  using NumberedReader<asp::MatrixMarketLines>::NumberedReader;
+
+ private:
+  void add_arc(TextLines& lines, std::string_view from, std::string_view to) override {
+    add(lines, from, to);
+    if (read().is_symmetric() && from != to) add(lines, to, from);
+  }
+};
+
+}  // namespace
+
+TextFormat format_of_path(std::string_view path) noexcept {
+  if (path.ends_with(".gr")) return TextFormat::dimacs;
+  return path.ends_with(".mtx") ? TextFormat::matrix_market : TextFormat::edge_list;
+}
+
+std::unique_ptr<EdgeReader> make_reader(TextFormat format, std::string name, Names& names, EdgeSink sink) {
+  if (format == TextFormat::dimacs) return std::make_unique<DimacsReader>(std::move(name), names, std::move(sink));
+  if (format == TextFormat::matrix_market)
+    return std::make_unique<MatrixMarketReader>(std::move(name), names, std::move(sink));
+  return std::make_unique<EdgeListReader>(std::move(name), names, std::move(sink));
+}
+
+std::uint64_t edges_possible(TextFormat format, std::uint64_t bytes) noexcept {
+  // No line with an edge takes less than "a b\n"; one of a symmetric matrix holds two.
+  return bytes / (format == TextFormat::matrix_market ? 2 : 4) + 1;
 }
 
 namespace {

@@ -1,14 +1,16 @@
-// Graphs as texts: lists of edges of any length, and WordNet's synsets with their pointers. What is malformed throws
-// Error (bad_input) with file, line, what is wrong and how to mend it.
+// Graphs as texts: lists of edges, DIMACS' and Matrix Market's files of any length, and WordNet's synsets with their
+// pointers. What is malformed throws Error (bad_input) with file, line, what is wrong and how to mend it.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "apps/asp/text_lines.hpp"
 #include "apps/bfs/edge.hpp"
 
 namespace coracle::bfs {
@@ -33,17 +35,35 @@ class Names {
   std::vector<const std::string*> names_;  // keys of numbers_, which stay where they are
 };
 
-/// `FROM TO [WEIGHT]` per line, as asp reads them; weights are not looked at. Comes in pieces.
-class EdgeListReader {
+/// How a text is written.
+enum class TextFormat { edge_list, dimacs, matrix_market };
+
+/// By extension: .gr is DIMACS, .mtx Matrix Market, anything else a list of edges.
+TextFormat format_of_path(std::string_view path) noexcept;
+
+/// A graph's text that comes in pieces. Weights are not looked at, but that they are numbers.
+class EdgeReader {
  public:
-  /// `name`: of the file, for messages. Both references must outlive it.
-  EdgeListReader(std::string name, Names& names, EdgeSink sink);
+  virtual ~EdgeReader() = default;
+  EdgeReader(const EdgeReader&) = delete;
+  EdgeReader& operator=(const EdgeReader&) = delete;
+
+  /// `name`: of the file, for messages. The reference must outlive it.
+  EdgeReader(std::string name, Names& names, EdgeSink sink);
+
   /// The next part of the text, cut anywhere.
   void feed(std::string_view text);
   /// Behind the last.
   void finish();
 
+ protected:
+  void add(asp::TextLines& lines, std::string_view from, std::string_view to);
+
  private:
+  /// The line that `lines` has come to.
+  virtual void take_line(asp::TextLines& lines) = 0;
+  /// Behind the last line: complains of what is missing.
+  virtual void check_whole(const asp::TextLines& /*lines*/) const {}
   void take_lines(std::string_view lines);
 
   std::string name_;
@@ -52,7 +72,15 @@ class EdgeListReader {
   std::string rest_;  // the beginning of a line whose end has not come
   std::size_t lines_ = 0;
   std::uint64_t edges_ = 0;
+  bool has_begun_ = false;
 };
+
+/// As asp reads them. In DIMACS' and Matrix Market's files vertices are called by their numbers, and only those of
+/// edges are there.
+std::unique_ptr<EdgeReader> make_reader(TextFormat format, std::string name, Names& names, EdgeSink sink);
+
+/// So many edges at most does a text of `bytes` hold.
+std::uint64_t edges_possible(TextFormat format, std::uint64_t bytes) noexcept;
 
 /// One of WordNet's files data.noun, data.verb, data.adj, data.adv (`man wndb`): an edge for each pointer from synset
 /// to synset. A synset is called by its first word, part of speech and offset, such as "dog.n.02084071".

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "apps/coracle/commands.hpp"
+#include "apps/strict_options.hpp"
 #include "runtime/error.hpp"
 #include "runtime/launch/say.hpp"
 
@@ -20,10 +21,10 @@ std::string command_names(const CLI::App& app) {
   return names;
 }
 
-int wrong_usage(const CLI::App& app, const CLI::ParseError& error) {
-  const auto used = app.get_subcommands();
-  const std::string command = used.empty() ? "coracle" : "coracle " + used.front()->get_name();
-  coracle::say("{} (`{} --help` explains)", error.what(), command);
+int wrong_usage(const CLI::App& app, const CLI::ParseError& error, const char* command) {
+  const bool is_known = command != nullptr && command[0] != '-';  // else main has spoken already
+  coracle::say("{} (`coracle{} --help` explains)", coracle::explain(app, error),
+               is_known ? " " + std::string(command) : "");
   return kUsage;
 }
 
@@ -42,16 +43,17 @@ int main(int argc, char** argv) {
   coracle::add_bench_rank_command(app, status);
   coracle::add_bench_mmap_command(app, status);
   coracle::add_node_command(app, status);
+  coracle::refuse_empty_values(app);
   const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {
     coracle::say("there is no command '{}'; there are {}", argv[1], command_names(app));
     return kUsage;
   }
   try {
-    app.parse(argc, argv);
+    app.parse(coracle::words_for(app, argc, argv));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    return wrong_usage(app, error);
+    return wrong_usage(app, error, argc > 1 ? argv[1] : nullptr);
   } catch (const std::exception& error) {
     coracle::say("{}", error.what());
     return 1;

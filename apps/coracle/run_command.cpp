@@ -30,7 +30,7 @@ void add_options_of_nodes(CLI::App& run, RunWords& words) {
 }
 
 void add_options(CLI::App& run, RunWords& words) {
-  run.add_option("-n,--ranks", words.ranks, "Ranks (default: one per usable core)");
+  run.add_option("-n,--ranks", words.ranks, "Ranks (default: one per usable core); -np does as well");
   run.add_option("--place", words.placement,
                  "What a rank is: pvas (a process inside one shared address space; the default), process, thread, or "
                  "sim (simulated network, virtual time)");
@@ -38,8 +38,8 @@ void add_options(CLI::App& run, RunWords& words) {
   run.add_option("--segment", words.segment, "Memory of each rank that others may reach; taken when touched")
       ->capture_default_str();
   run.add_option("--timeout", words.timeout,
-                 "End a job that takes longer (500ms, 30s, 5m), and say what its ranks await");
-  run.add_option("--seed", words.seed, "sim: repeats a schedule")->capture_default_str();
+                 "End a job that takes longer (500ms, 30s, 5m; 30: seconds), and say what its ranks await");
+  run.add_option("--seed", words.seed, "sim: repeats a schedule (default: 1)");
   run.add_option("--network", words.network, "sim: file with the network's model");
   run.add_option("--faults", words.faults,
                  "sim: what goes wrong, and when: a file, or `random` for what the seed decides");

@@ -9,11 +9,14 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
+#include <limits>
 
 #include "apps/coracle/job_choices.hpp"
 #include "apps/coracle/units.hpp"
 #include "runtime/error.hpp"
 #include "runtime/launch/cores.hpp"
+#include "runtime/launch/pmix_client.hpp"
+#include "runtime/team.hpp"
 #include "transports/choice.hpp"
 #include "transports/connect.hpp"
 #include "transports/tca/packet.hpp"
@@ -21,15 +24,37 @@
 namespace coracle {
 namespace {
 
-constexpr std::int64_t kMostRanks = 1 << 20;
+constexpr std::uint32_t kMostRanks = 1 << 20;
+/// What the library itself takes of a segment, and some room for the program.
+constexpr std::uint64_t kLeastSegment = 2 * TeamArea::kAllBytes;
 
 [[noreturn]] void wrong(const std::string& what) {
   throw CLI::ValidationError(what);
 }
 
-std::uint32_t count(const char* option, std::int64_t value) {
-  if (value < 1 || value > kMostRanks) wrong(fmt::format("{} {}: must be from 1 to {}", option, value, kMostRanks));
-  return static_cast<std::uint32_t>(value);
+std::uint32_t count(const char* option, std::string_view word) {
+  const auto value = parse_whole(word, 1, kMostRanks);
+  if (!value) wrong(fmt::format("{} {}: must be from 1 to {}", option, word, kMostRanks));
+  return static_cast<std::uint32_t>(*value);
+}
+
+void set_seed(const std::string& word, JobShape& shape) {
+  if (word.empty()) return;
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  const auto seed = parse_whole(word, 0, kMost);
+  if (!seed) wrong(fmt::format("--seed {}: must be from 0 to {}", word, kMost));
+  if (shape.placement != Placement::sim)
+    wrong(fmt::format("--seed {}: only --place sim has a schedule to repeat; add that, or leave the seed out", word));
+  shape.seed = *seed;
+}
+
+void set_segment(const std::string& word, JobShape& shape) {
+  const auto bytes = parse_bytes(word);
+  if (!bytes) wrong(fmt::format("--segment {}: must be a size such as 64M or 1G", word));
+  if (*bytes < kLeastSegment)
+    wrong(fmt::format("--segment {}: must be at least {}K, of which the library itself takes {}K", word,
+                      kLeastSegment >> 10, TeamArea::kAllBytes >> 10));
+  shape.segment_bytes = *bytes;
 }
 
 void set_model(const std::string& path, JobShape& shape) {
@@ -53,7 +78,7 @@ void set_faults(const std::string& source, JobShape& shape) {
 
 std::chrono::nanoseconds duration(const char* option, const std::string& word) {
   const auto time = parse_duration(word);
-  if (!time) wrong(fmt::format("{} {}: must be a time such as 500ms, 30s or 5m", option, word));
+  if (!time) wrong(fmt::format("{} {}: must be a time such as 500ms, 30s or 5m (30: seconds)", option, word));
   return *time;
 }
 
@@ -82,9 +107,9 @@ void set_hosts(const RunWords& words, JobOptions& options) {
   if (!hosts)
     wrong(fmt::format("--hosts {}: must be names, each with a number of ranks if you like: a,b:4", words.hosts));
   if (options.shape.placement == Placement::sim) wrong("--hosts: --place sim runs in one process");
-  if (words.nodes && *words.nodes != static_cast<std::int64_t>(hosts->size()))
-    wrong(fmt::format("--nodes {}: --hosts names {}", *words.nodes, hosts->size()));
-  std::uint32_t sum = 0;
+  if (!words.nodes.empty() && count("--nodes", words.nodes) != hosts->size())
+    wrong(fmt::format("--nodes {}: --hosts names {}; leave --nodes out", words.nodes, hosts->size()));
+  std::uint64_t sum = 0;
   for (const HostWord& host : *hosts) {
     options.hosts.push_back(host.name);
     if (host.ranks.has_value() != hosts->front().ranks.has_value())
@@ -94,10 +119,11 @@ void set_hosts(const RunWords& words, JobOptions& options) {
     sum += *host.ranks;
   }
   options.shape.nodes = static_cast<std::uint32_t>(hosts->size());
-  if (sum == 0 && !words.ranks) wrong("--hosts: say how many ranks, by -n or as in a:4,b:4");
-  if (sum != 0 && words.ranks && *words.ranks != sum)
-    wrong(fmt::format("-n {}: the hosts have {} ranks", *words.ranks, sum));
-  options.shape.size = sum != 0 ? count("--hosts: ranks", sum) : count("-n", words.ranks.value_or(0));
+  if (sum == 0 && words.ranks.empty()) wrong("--hosts: say how many ranks, by -n or as in a:4,b:4");
+  if (sum > kMostRanks) wrong(fmt::format("--hosts: {} ranks in all: must be from 1 to {}", sum, kMostRanks));
+  options.shape.size = words.ranks.empty() ? static_cast<std::uint32_t>(sum) : count("-n", words.ranks);
+  if (sum != 0 && options.shape.size != sum)
+    wrong(fmt::format("-n {}: the hosts have {} ranks; leave -n out, or their numbers", words.ranks, sum));
 }
 
 void set_size(const RunWords& words, JobOptions& options) {
@@ -105,8 +131,8 @@ void set_size(const RunWords& words, JobOptions& options) {
   if (!words.hosts.empty()) {
     set_hosts(words, options);
   } else {
-    shape.size = words.ranks ? count("-n", *words.ranks) : static_cast<std::uint32_t>(usable_cores().size());
-    shape.nodes = words.nodes ? count("--nodes", *words.nodes) : 1;
+    shape.size = words.ranks.empty() ? static_cast<std::uint32_t>(usable_cores().size()) : count("-n", words.ranks);
+    shape.nodes = words.nodes.empty() ? 1 : count("--nodes", words.nodes);
   }
   if (shape.nodes > shape.size) {
     wrong(fmt::format("--nodes {}: there are only {} rank{}, and every node needs one", shape.nodes, shape.size,
@@ -160,7 +186,32 @@ void set_program(const RunWords& words, JobOptions& options) {
   options.arguments.assign(words.command.begin() + 1, words.command.end());
 }
 
+/// Which address others use. Nobody else is there when all ranks run on one node here.
+void set_interface(const RunWords& words, JobOptions& options) {
+  if (words.interface.empty()) return;
+  const bool alone = options.hosts.empty() && options.shape.nodes == 1 && !PmixClient::is_wanted();
+  if (alone || options.shape.placement == Placement::sim)
+    wrong(
+        fmt::format("--interface {}: this job has no other nodes that it would be for; leave it out, or name "
+                    "--hosts or --nodes",
+                    words.interface));
+  options.interface = words.interface;
+}
+
+void set_binding(const std::string& word, JobOptions& options) {
+  if (word == "core")
+    options.binding = Binding::core;
+  else if (word == "share")
+    options.binding = Binding::share;
+  else if (word == "none")
+    options.binding = Binding::none;
+  else
+    wrong(fmt::format("--bind {}: must be core, share or none", word));
+}
+
 void set_shell(const RunWords& words, JobOptions& options) {
+  if (!words.shell.empty() && words.hosts.empty())
+    wrong(fmt::format("--ssh {}: it is for reaching hosts; name them by --hosts, or leave it out", words.shell));
   const char* variable = std::getenv("CORACLE_SSH");
   if (variable != nullptr && variable[0] != '\0') options.shell = variable;
   if (!words.shell.empty()) options.shell = words.shell;
@@ -206,24 +257,15 @@ JobOptions job_options(const RunWords& words) {
   set_placement(words, shape);
   shape.network = network_options(words);
   set_size(words, options);
-  const auto segment = parse_bytes(words.segment);
-  if (!segment) wrong(fmt::format("--segment {}: must be a size such as 64M or 1G", words.segment));
-  shape.segment_bytes = *segment;
-  shape.seed = words.seed;
+  set_segment(words.segment, shape);
+  set_seed(words.seed, shape);
   set_messages(words, shape.messages);
   set_model(words.network, shape);
   set_faults(words.faults, shape);
-  options.interface = words.interface;
+  set_interface(words, options);
   set_shell(words, options);
   if (!words.timeout.empty()) options.timeout = duration("--timeout", words.timeout);
-  if (words.binding == "core")
-    options.binding = Binding::core;
-  else if (words.binding == "share")
-    options.binding = Binding::share;
-  else if (words.binding == "none")
-    options.binding = Binding::none;
-  else
-    wrong(fmt::format("--bind {}: must be core, share or none", words.binding));
+  set_binding(words.binding, options);
   options.verbose = words.verbose;
   options.notes = describe_transports(shape);
   set_program(words, options);

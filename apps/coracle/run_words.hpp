@@ -11,23 +11,24 @@
 
 namespace coracle {
 
+/// An empty word: the option was not given.
 struct RunWords {
-  std::optional<std::int64_t> ranks;
+  std::string ranks;
   std::string placement;  ///< Empty: as `intranode` needs it.
   std::string intranode = "auto";
   std::string eager = "8K";
   std::string unexpected = "64M";
-  std::optional<std::int64_t> nodes;
+  std::string nodes;
   std::string hosts;
   std::string shell;
   std::string interface;
   std::string transport = "auto";
   std::string silence = "10s";
-  std::int64_t connections = NetworkOptions{}.connections_max;
+  std::string connections = std::to_string(NetworkOptions{}.connections_max);
   bool survive = false;
   std::string segment = "1G";
   std::string timeout;
-  std::uint64_t seed = 1;
+  std::string seed;
   std::string network;
   std::string faults;
   std::string binding = "core";

@@ -1,4 +1,4 @@
-// Parsing sizes and times.
+// Parsing numbers, sizes and times.
 #include "apps/coracle/units.hpp"
 
 #include <charconv>
@@ -46,6 +46,13 @@ std::optional<double> nanoseconds_of(std::string_view unit) {
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> parse_whole(std::string_view text, std::uint64_t low, std::uint64_t high) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < low || value > high) return std::nullopt;
+  return value;
+}
 
 std::optional<std::uint64_t> parse_bytes(std::string_view text) {
   const std::optional<double> number = take_number(text);

@@ -61,7 +61,8 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
                            ->type_name("N")
                            ->check(whole_number(1, 1'000'000))
                            ->capture_default_str();
-  app.add_option("--seed", options.seed, "of the random numbers")->check(any_count())->capture_default_str();
+  auto* const seed =
+      app.add_option("--seed", options.seed, "of the random numbers")->check(any_count())->capture_default_str();
   app.add_flag("--verify", options.verify, "compare with a serial transform (always done up to 2^22 elements)");
   app.add_option("--json", options.json_path, "write the results to a file too")->type_name("FILE");
   auto* const image = app.add_option("--image", options.image, "filter this PGM or PPM instead")->type_name("FILE");
@@ -72,7 +73,7 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
           ->type_name("FREQUENCY")
           ->check(check_cutoff)
           ->capture_default_str();
-  image->needs(out)->excludes(size_option)->excludes(repeat);
+  image->needs(out)->excludes(size_option)->excludes(repeat)->excludes(seed);
   out->needs(image);
   cutoff->needs(image);
   if (const std::optional<int> status = parse_command_line(app, argc, argv)) return *status;

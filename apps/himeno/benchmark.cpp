@@ -93,8 +93,7 @@ Triple check(const Rank& self, const Options& options, const GpuChoice& gpu) {
                 fmt::format("a grid of {} can't be shared by {} ranks in blocks; take a larger --size, "
                             "or another number of ranks",
                             to_text(options.size), self.size()));
-  if (!options.history_path.empty()) write_text("", options.history_path);  // or it would fail only at the end
-  if (!options.json_path.empty()) write_text("", options.json_path);
+  if (!options.history_path.empty()) check_writable(options.history_path);  // or it would fail only at the end
   return *ranks;
 }
 
@@ -154,7 +153,8 @@ Task<> benchmark(Rank& self, const Options& options, Triple ranks, Device& devic
   report.nodes = self.nodes();
   report.kernel = device.name();
   constexpr double kMemoryTime = 0.25;
-  if (!is_simulated) report.memory_s = co_await solver.time_memory(std::min(kMemoryTime, options.time_s / 4));
+  if (!is_simulated && !options.skips_limit)
+    report.memory_s = co_await solver.time_memory(std::min(kMemoryTime, options.time_s / 4));
   co_await solver.connect();
 
   std::vector<ExactSum> history;

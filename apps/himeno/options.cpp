@@ -111,6 +111,8 @@ void add_options(CLI::App& app, Options& options, Words& words) {
       ->type_name("N")
       ->check(whole_number(1, kIterationsMax))
       ->excludes(time);
+  app.add_flag("--no-limit", options.skips_limit,
+               "don't measure what the memory allows, which takes a quarter of a second, and with large grids seconds");
   app.add_flag("--verify", options.verify,
                "compare each iteration's residual and the pressure at the end with a serial run, bit for bit");
   app.add_flag("--progress", options.shows_progress, "show how far the measurement is, where that is a terminal");

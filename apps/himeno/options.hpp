@@ -20,6 +20,7 @@ struct Options {
   std::optional<std::size_t> iterations;  ///< None: as many as fit the time.
   std::optional<int> gpu;                 ///< Its number, or GpuOptions::kByRank; none: the processor.
   double sim_mflops = 0;                  ///< Of a rank, in `sim`; 0: sums take no time.
+  bool skips_limit = false;               ///< What the memory allows is not measured.
   bool verify = false;
   bool shows_progress = false;
   std::string history_path;

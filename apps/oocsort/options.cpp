@@ -36,7 +36,8 @@ void add_record_options(CLI::App& app, Options& options, Words& words) {
       ->capture_default_str();
 }
 
-void add_run_options(CLI::App& app, Options& options, Words& words) {
+/// `generate`: with it nothing is sorted.
+void add_run_options(CLI::App& app, Options& options, Words& words, CLI::Option* generate) {
   app.add_option("--memory", words.memory,
                  "of each rank, for buffers and, a quarter, for its cache of pages, which is part of its segment")
       ->type_name("SIZE")
@@ -44,12 +45,15 @@ void add_run_options(CLI::App& app, Options& options, Words& words) {
       ->capture_default_str();
   app.add_option("--page", words.page, "of the segment that holds the sorted runs, a power of two (by their number)")
       ->type_name("SIZE")
-      ->check(page_size());
+      ->check(page_size())
+      ->excludes(generate);
   app.add_option("--scratch", options.scratch,
                  "where that segment's files shall be, on every node; they are as large as the input (the folder of "
                  "OUTPUT)")
-      ->type_name("FOLDER");
-  app.add_flag("--verify", options.verify, "compare OUTPUT with INPUT: order, number of records, checksum");
+      ->type_name("FOLDER")
+      ->excludes(generate);
+  app.add_flag("--verify", options.verify, "compare OUTPUT with INPUT: order, number of records, checksum")
+      ->excludes(generate);
   app.add_flag("--force", options.force, "replace OUTPUT where it exists");
   app.add_flag("--quiet", options.quiet, "no progress and no summary");
   app.add_option("--json", options.json_path, "write the summary to a file too")->type_name("FILE");
@@ -78,7 +82,7 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
                              ->excludes(output);
   app.add_option("--seed", options.seed, "of the random records")->needs(generate)->check(any_count());
   add_record_options(app, options, words);
-  add_run_options(app, options, words);
+  add_run_options(app, options, words, generate);
   app.callback([&] {
     if (options.shape.key_bytes > options.shape.bytes)
       throw CLI::ValidationError("--key", "the key is longer than the record");

@@ -250,8 +250,8 @@ std::optional<Supervisor::Ended> Supervisor::reap_one() {
     int status = 0;
     while (::waitpid(info.si_pid, &status, 0) < 0 && errno == EINTR) {
     }
-    if (found == index_of_.end()) {  // no rank
-      for (Companion* companion : companions_)
+    if (found == index_of_.end()) {  // no rank: one of the companions' children
+      for (Companion* const companion : companions_)
         if (companion->ended(info.si_pid, ExitStatus::from_wait(status))) break;
       continue;
     }

@@ -196,7 +196,9 @@ std::vector<std::byte> Layout::encode() const {
     whole.signed_number(upper_);
   }
   whole.number(count);
-  whole.bytes.insert(whole.bytes.end(), nodes.bytes.begin(), nodes.bytes.end());
+  // One by one: g++ 14 can't bound the length of a range that is inserted, and warns of it.
+  whole.bytes.reserve(whole.bytes.size() + nodes.bytes.size());
+  for (const std::byte byte : nodes.bytes) whole.bytes.push_back(byte);
   return std::move(whole.bytes);
 }
 

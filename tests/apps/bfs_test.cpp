@@ -26,12 +26,12 @@ struct Read {
 };
 
 /// In pieces of `piece` bytes.
-Read read_list(std::string_view text, std::size_t piece) {
+Read read_list(std::string_view text, std::size_t piece, TextFormat format = TextFormat::edge_list) {
   Read read;
   Names names;
-  EdgeListReader reader("list", names, [&read](Edge edge) { read.edges.push_back(edge); });
-  for (std::size_t at = 0; at < text.size(); at += piece) reader.feed(text.substr(at, piece));
-  reader.finish();
+  const auto reader = make_reader(format, "list", names, [&read](Edge edge) { read.edges.push_back(edge); });
+  for (std::size_t at = 0; at < text.size(); at += piece) reader->feed(text.substr(at, piece));
+  reader->finish();
   for (Vertex vertex = 0; vertex < names.size(); ++vertex) {
     read.names.push_back(names.name(vertex));
     CHECK(names.find(names.name(vertex)) == vertex);
@@ -121,6 +121,45 @@ TEST_CASE("edge lists: a mistake is told with its line in whatever piece it come
   }
 }
 
+TEST_CASE("DIMACS' and Matrix Market's files: the same edges however the text is cut, called by their numbers") {
+  const std::string roads = "c Shortest Paths\np sp 9 3\na 3 1 2.5\nc\na 1 3 -2\r\na 09 9 1";
+  for (std::size_t piece = 1; piece <= roads.size(); ++piece) {
+    const Read read = read_list(roads, piece, TextFormat::dimacs);
+    CHECK(read.names == std::vector<std::string>{"3", "1", "9"});
+    CHECK(read.edges == std::vector<Edge>{{0, 1}, {1, 0}, {2, 2}});
+  }
+  const std::string matrix = "%%MatrixMarket matrix coordinate pattern symmetric\n% text\n4 4 2\n4 2\n3 3\n";
+  for (std::size_t piece = 1; piece <= matrix.size(); ++piece) {
+    const Read read = read_list(matrix, piece, TextFormat::matrix_market);
+    CHECK(read.names == std::vector<std::string>{"4", "2", "3"});
+    CHECK(read.edges == std::vector<Edge>{{0, 1}, {1, 0}, {2, 2}});
+    CHECK(read.edges.size() <= edges_possible(TextFormat::matrix_market, matrix.size()));
+  }
+}
+
+TEST_CASE("DIMACS' and Matrix Market's files: mistakes are told with their lines, in whatever piece they come") {
+  const auto refused = [](TextFormat format, std::string_view text, const char* complaint) {
+    for (const std::size_t piece : {std::size_t{1}, std::size_t{5}, text.size()})
+      CHECK_THROWS_WITH_AS(read_list(text, piece, format), doctest::Contains(complaint), Error);
+  };
+  refused(TextFormat::dimacs, "p sp 2 1\na 1 3 1\n", "list:2: the arc's end is \"3\", outside 1 to 2");
+  refused(TextFormat::dimacs, "p sp 2 1\na 1 2 far\n", "list:2: the weight is \"far\", which is not a number");
+  refused(TextFormat::dimacs, "p sp 2 2\na 1 2 1\n", "list:2: the file ends after 1 of 2 arcs");
+  refused(TextFormat::dimacs, "a b\n", "list:1: an arc before the problem line");
+  refused(TextFormat::matrix_market, "1 2\n", "list:1: the first line is no `%%MatrixMarket matrix ...`");
+  refused(TextFormat::matrix_market, "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2\n",
+          "list:3: the line ends before its value");
+  refused(
+      TextFormat::edge_list, "c Shortest Paths\np sp 2 1\na 1 2 1\n",
+      "list:1: the weight is \"Paths\", which is not a number; write a number such as 3 or 0.25 (as a list of edges, "
+      "FROM TO [WEIGHT]; --format says how the file is written)");
+  refused(TextFormat::edge_list, "p sp 2 1\n",
+          "list:1: unexpected \"1\" at the end of the line; remove it, or say by "
+          "--format how the file is written");
+  CHECK(read_list("a b -2\n", 7).edges.size() == 1);  // weights are not looked at
+  refused(TextFormat::edge_list, "\x1f\x8b\x08\n", "list: is compressed by gzip; unpack it first with gunzip");
+}
+
 TEST_CASE("WordNet: synsets and pointers, also to what comes later or as a cluster's member") {
   const Read read = read_synsets(
       "  1 licence\n"
@@ -205,6 +244,12 @@ TEST_CASE("bfs options: what is understood, and wrong usage") {
   CHECK(status_of({"--kronecker", "40"}) == 2);
   CHECK(status_of({"roads", "--edge-factor", "3"}) == 2);
   CHECK(status_of({"roads", "--cache", "256K", "--page", "64K"}) == 2);
+  CHECK(std::get<Options>(parse({"roads"})).format == TextFormat::edge_list);
+  CHECK(std::get<Options>(parse({"roads.gr"})).format == TextFormat::dimacs);
+  CHECK(std::get<Options>(parse({"roads.mtx"})).format == TextFormat::matrix_market);
+  CHECK(std::get<Options>(parse({"roads.txt", "--format", "gr"})).format == TextFormat::dimacs);
+  CHECK(status_of({"roads", "--format", "dot"}) == 2);
+  CHECK(status_of({"--kronecker", "3", "--format", "gr"}) == 2);
 }
 
 }  // namespace coracle::bfs

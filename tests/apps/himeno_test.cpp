@@ -462,6 +462,7 @@ TEST_CASE("options: help ends with 0, wrong usage with 2") {
     CHECK(status_of({"--ranks-grid", ranks}) == 2);
   for (const char* device : {"", "gpu", "CUDA", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "cuda1", "cuda:99999999999"})
     CHECK(status_of({"--device", device}) == 2);
+  CHECK(std::get<Options>(parse({"--no-limit"})).skips_limit);
   CHECK(status_of({"--time", "0"}) == 2);
   CHECK(status_of({"--time", "nan"}) == 2);
   CHECK(status_of({"--time", "soon"}) == 2);

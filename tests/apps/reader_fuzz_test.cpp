@@ -97,19 +97,22 @@ constexpr std::string_view kSynsets =
     "00000030 03 n 01 animal 0 000 | gloss\n";
 constexpr std::string_view kEdges = "# comment\na b\nb c 2.5\r\n\n% another\nlonger-name a\nc c\n";
 
+constexpr std::string_view kRoads = "c Shortest Paths\np sp 9 3\na 3 1 2.5\nc\na 1 3 -2\r\na 9 9 1\n";
+constexpr std::string_view kMatrix = "%%MatrixMarket matrix coordinate real symmetric\n% text\n4 4 2\n4 2 -1\n3 3 7\n";
+
 /// What is read, or the complaint.
-std::string read_edges(std::string_view text, SplitMix64 random) {
+std::string read_edges(bfs::TextFormat format, std::string_view text, SplitMix64 random) {
   std::string found;
   bfs::Names names;
-  bfs::EdgeListReader reader("edges", names,
-                             [&found](bfs::Edge edge) { found += fmt::format("{} {}\n", edge.from, edge.to); });
+  const auto reader = bfs::make_reader(
+      format, "edges", names, [&found](bfs::Edge edge) { found += fmt::format("{} {}\n", edge.from, edge.to); });
   try {
     while (!text.empty()) {
       const std::size_t piece = std::min<std::size_t>(text.size(), 1 + random.below(20));
-      reader.feed(text.substr(0, piece));
+      reader->feed(text.substr(0, piece));
       text.remove_prefix(piece);
     }
-    reader.finish();
+    reader->finish();
   } catch (const Error& error) {
     return error.code() == Errc::bad_input ? error.what() : "";
   }
@@ -131,19 +134,24 @@ bool reads_synsets_or_complains(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("readers: mutated lists of edges and synsets are read or refused and pieces make no difference") {
+TEST_CASE("readers: mutated graphs and synsets are read or refused and pieces make no difference") {
   for (std::uint64_t round = 1; round <= kRounds; ++round) {
     CAPTURE(round);
     SplitMix64 random(round);
-    std::string edges(kEdges);
+    using Written = std::pair<bfs::TextFormat, std::string>;
+    std::vector<Written> graphs{{bfs::TextFormat::edge_list, std::string(kEdges)},
+                                {bfs::TextFormat::dimacs, std::string(kRoads)},
+                                {bfs::TextFormat::matrix_market, std::string(kMatrix)}};
     std::string synsets(kSynsets);
     for (std::uint64_t i = 0, count = 1 + random.below(6); i < count; ++i) {
-      mutate_once(edges, random);
+      for (auto& [format, text] : graphs) mutate_once(text, random);
       mutate_once(synsets, random);
     }
-    const std::string found = read_edges(edges, SplitMix64(round));
-    CHECK(!found.empty());
-    CHECK(found == read_edges(edges, SplitMix64(round + 1)));
+    for (const auto& [format, text] : graphs) {
+      const std::string found = read_edges(format, text, SplitMix64(round));
+      CHECK(!found.empty());
+      CHECK(found == read_edges(format, text, SplitMix64(round + 1)));
+    }
     CHECK(reads_synsets_or_complains(synsets));
   }
 }

@@ -56,6 +56,15 @@ def check_stencil(folder):
     command, result = run(3, "stencil", "--size", 48, "--steps", 4, "--output", picture, "--arrivals", trace)
     lines = trace.read_text().splitlines() if trace.exists() else []
     expect(lines[1:3] == ["unit = us", "ranks = 3"] and len(lines) == 7, command, result, "a trace of 4 steps")
+    for words, text in (
+        (("--output", folder / "heat.jpg"), "a picture's name ends in .png or .pgm; rename it"),
+        (("--output", ""), "--output: the value is empty"),
+        (("--size", 0), "0 is no whole number from 1 to 16384"),
+        (("--steps", -1), "-1 is no whole number from 0"),
+        (("--steps", 1, "--steps", 1), "--steps: is given 2 times; give it once"),
+    ):
+        command, result = run(3, "stencil", *words)
+        expect(result.returncode == 2 and result.stderr.count(text) == 1, command, result, f"status 2, once: {text}")
     command, result = run(6, "stencil", "--size", 2)
     expect(result.returncode == 1 and "3 x 2 tiles" in result.stderr, command, result, "status 1 and the reason")
 
@@ -84,6 +93,10 @@ def check_himeno(folder):
     if PLACEMENT != "sim":
         command, result = run(2, "himeno", "--size", "XS", "--time", 0.05)
         expect(result.returncode == 0 and "Limit of the memory" in result.stdout, command, result, "a run by time")
+    command, result = run(2, "himeno", "--size", "XS", "--iterations", 2, "--no-limit", "--json", report)
+    found = json.loads(report.read_text() or "{}") if report.exists() else {}
+    good = result.returncode == 0 and found.get("measured") and "limit" not in found
+    expect(good and "Limit of the memory" not in result.stdout, command, result, "no limit")
 
 
 def check_himeno_over_boards(folder):
@@ -139,6 +152,9 @@ def check_asp(folder):
 
 
 def check_asp_broadcasts(folder):
+    command, result = run(2, "asp", "--random", 150, "--json", folder / "none" / "report")
+    good = result.returncode == 1 and result.stderr.count("can't create") == 1 and result.stdout == ""
+    expect(good, command, result, "a complaint before anything is computed")
     graph = ("--random", 150, "--degree", 3, "--block", 16)
     _, _, expected = asp_results(folder, 1, 1, *graph)
     trace = folder / "trace"

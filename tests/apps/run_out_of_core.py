@@ -125,6 +125,26 @@ def check_search(folder):
     expect(found.get("searches", [{}])[0].get("levels") == wanted, command, result, f"levels {wanted}")
 
 
+# The same graph as a list of edges, as DIMACS' file and as a Matrix Market matrix, to which weights mean nothing.
+def check_search_formats(folder):
+    edges = [(1, 2), (2, 3), (2, 4), (4, 5)]
+    (folder / "edges").write_text("".join(f"{one} {other}\n" for one, other in edges))
+    (folder / "roads.gr").write_text(
+        "c Shortest paths\np sp 9 4\n" + "".join(f"a {one} {other} -2.5\n" for one, other in edges))
+    (folder / "roads.mtx").write_text("%%MatrixMarket matrix coordinate real symmetric\n9 9 4\n" +
+                                      "".join(f"{other} {one} -1\n" for one, other in edges))
+    (folder / "roads.txt").write_text((folder / "roads.gr").read_text())
+    for graph in (("edges",), ("roads.gr",), ("roads.mtx",), ("roads.mtx", "--directed"),
+                  ("roads.txt", "--format", "gr")):
+        command, result, found = search(folder, 3, 2, *graph, "--root", "2", "--verify")
+        levels = found.get("searches", [{}])[0].get("levels")
+        expect(levels == [1, 3, 1], command, result, "levels 1, 3, 1")
+    command, result = run(folder, 3, 2, "bfs", "roads.txt")
+    text = "roads.txt:1: the weight is \"paths\", which is not a number"
+    good = result.returncode == 1 and result.stderr.count(text) == 1 and "--format says how" in result.stderr
+    expect(good, command, result, text)
+
+
 def check_search_complaints(folder):
     (folder / "bad").write_text("a b\nb\n")
     (folder / "empty").write_text("")
@@ -145,7 +165,8 @@ def check_search_complaints(folder):
         check_left(folder, {"bad", "empty", "good"}, command, result)
 
 
-for check in (check_sort, check_sort_complaints, check_search, check_search_complaints):
+for check in (check_sort, check_sort_complaints, check_search, check_search_formats,
+              check_search_complaints):
     with tempfile.TemporaryDirectory() as name:
         check(pathlib.Path(name))
 sys.exit(1 if failures else 0)

@@ -492,7 +492,7 @@ TEST_CASE("coracle bench upa: words that mean nothing are refused") {
   CHECK(complaint({"--methods", "quick"}).find("there are auto, plain, pipelined, competitive") != std::string::npos);
   CHECK(complaint({"--trees", "oak"}).find("there are auto, binomial") != std::string::npos);
   CHECK(complaint({"--arrival", "/does/not/exist"}).find("/does/not/exist") != std::string::npos);
-  CHECK(complaint({"--iterations", "-3"}).find("--iterations -3") != std::string::npos);
+  CHECK(complaint({"--iterations", "-3"}).find("--iterations: -3") != std::string::npos);
   CHECK(complaint({"--network", "x"}).find("--network: only the simulated network") != std::string::npos);
   Command command({"bench", "am", "--quick", "--place", "sim"});
   CHECK(command.wait() == 2);

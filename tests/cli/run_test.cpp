@@ -39,6 +39,16 @@ TEST_CASE("coracle run: every rank runs the program with its arguments and its n
   }
 }
 
+TEST_CASE("coracle run: -np N, as users of mpirun write it, is -n N; the program's own words stay as they are") {
+  for (const char* option : {"-np", "--np"}) {
+    CAPTURE(option);
+    Command command({"run", option, "3", "--place", "process", "sh", "-c", "echo \"<$0 $1>\"", option, "7"});
+    CHECK(command.wait() == 0);
+    CHECK_MESSAGE(count_of(command.output(), std::string("<") + option + " 7>\n") == 3, command.output());
+    CHECK_MESSAGE(command.errors().empty(), command.errors());
+  }
+}
+
 TEST_CASE("coracle run: 240 ranks of /bin/ls") {
   for (const std::string& placement : process_placements()) {
     CAPTURE(placement);

@@ -5,7 +5,16 @@
 
 using coracle::parse_bytes;
 using coracle::parse_duration;
+using coracle::parse_whole;
 using namespace std::chrono_literals;
+
+TEST_CASE("units: whole numbers are digits, within the limits") {
+  CHECK(parse_whole("0", 0, 5) == 0);
+  CHECK(parse_whole("5", 0, 5) == 5);
+  CHECK(parse_whole("18446744073709551615", 0, ~0ULL) == ~0ULL);
+  for (const char* text : {"", "6", "-1", "+1", " 1", "1 ", "1.0", "1e0", "0x1", "p", "18446744073709551616"})
+    CHECK_FALSE(parse_whole(text, 0, 5).has_value());
+}
 
 TEST_CASE("units: sizes in powers of 1024") {
   CHECK(parse_bytes("17") == 17);

@@ -17,26 +17,41 @@ struct Refusal {
   std::string message;
 };
 
+/// Nothing is printed but the complaint, in one line that begins with the command's name.
+void check_refusals(const std::vector<Refusal>& refusals) {
+  for (const Refusal& refusal : refusals) {
+    Command command(refusal.arguments);
+    CAPTURE(refusal.message);
+    CHECK(command.wait() == refusal.status);
+    CHECK(command.errors().find("coracle: ") == 0);
+    CHECK_MESSAGE(command.errors().find(refusal.message) != std::string::npos, command.errors());
+    CHECK(command.output().empty());
+  }
+}
+
 }  // namespace
 
-TEST_CASE("coracle: bad input is named in the message, and the exit status tells usage from the world") {
+TEST_CASE("coracle run: words that can't be meant are refused, and the exit status tells usage from the world") {
   const std::string missing = "/nonexistent/program";
-  const std::vector<Refusal> refusals{
-      {{}, 2, "A subcommand is required"},
-      {{"sail"}, 2, "there is no command 'sail'; there are run, info"},
+  check_refusals({
       {{"run"}, 2, "the program to run is missing"},
-      {{"run", "-n", "0", "true"}, 2, "-n 0: must be from 1"},
-      {{"run", "-n", "-3", "true"}, 2, "-n -3: must be from 1"},
       {{"run", "-n", "many", "true"}, 2, "many"},
       {{"run", "--place", "cloud", "true"}, 2, "--place cloud: must be pvas, process, thread or sim"},
       {{"run", "-n", "2", "--nodes", "3", "true"}, 2, "--nodes 3: there are only 2 ranks"},
-      {{"run", "--nodes", "0", "true"}, 2, "--nodes 0: must be from 1"},
-      {{"run", "--timeout", "soon", "true"}, 2, "--timeout soon: must be a time such as"},
-      {{"run", "--timeout", "0s", "true"}, 2, "--timeout 0s: must be a time such as"},
-      {{"run", "--segment", "-1G", "true"}, 2, "--segment -1G: must be a size such as"},
-      {{"run", "--segment", "1X", "true"}, 2, "--segment 1X: must be a size such as"},
-      {{"run", "--bind", "ship", "true"}, 2, "--bind ship: must be core, share or none"},
       {{"run", "--colour", "true"}, 2, "unknown option --colour"},
+      {{"run", "-n", "2", "--ranks", "3", "true"}, 2, "--ranks: is given 2 times; give it once"},
+      {{"run", "--place", "sim", "--seed", "1", "--seed", "1", "true"}, 2, "--seed: is given 2 times; give it once"},
+      {{"run", "--nodes"}, 2, "--nodes: its value is missing; write one behind it"},
+      {{"run", "--hosts", "a,b:4", "true"}, 2, "--hosts a,b:4: give all hosts a number of ranks, or none"},
+      {{"run", "--hosts", "a,b", "true"}, 2, "--hosts: say how many ranks, by -n or as in a:4,b:4"},
+      {{"run", "--hosts", "a:2,b:2", "-n", "5", "true"}, 2, "-n 5: the hosts have 4 ranks; leave -n out"},
+      {{"run", "--hosts", "a,b", "-n", "4", "--nodes", "3", "true"},
+       2,
+       "--nodes 3: --hosts names 2; leave --nodes out"},
+      {{"run", "--place", "sim", "--hosts", "a,b", "-n", "4", "true"}, 2, "--hosts: --place sim runs in one process"},
+      {{"run", "--ssh", "rsh", "true"}, 2, "--ssh rsh: it is for reaching hosts; name them by --hosts"},
+      {{"run", "--interface", "eth0", "true"}, 2, "--interface eth0: this job has no other nodes"},
+      {{"run", "--seed", "5", "true"}, 2, "--seed 5: only --place sim has a schedule to repeat"},
       {{"run", "--place", "process", "--network", "model", "true"}, 2, "--place sim"},
       {{"run", "--place", "sim", "--network", missing, "true"}, 1, "can't read the network model " + missing},
       {{"run", "--place", "process", "--faults", "random", "true"}, 2, "--place sim"},
@@ -45,6 +60,47 @@ TEST_CASE("coracle: bad input is named in the message, and the exit status tells
       {{"run", missing}, 1, "can't run " + missing + ": No such file or directory"},
       {{"run", "/tmp"}, 1, "can't run /tmp: Is a directory"},
       {{"run", "/etc/passwd"}, 1, "can't run /etc/passwd: Permission denied"},
+      {{"run", "--hosts=", "true"}, 2, "--hosts: the value behind = is missing: write one, or leave --hosts out"},
+  });
+}
+
+TEST_CASE("coracle run: numbers, sizes and times outside their limits are refused with these") {
+  check_refusals({
+      {{"run", "-n", "0", "true"}, 2, "-n 0: must be from 1"},
+      {{"run", "-n", "-3", "true"}, 2, "-n -3: must be from 1"},
+      {{"run", "--nodes", "0", "true"}, 2, "--nodes 0: must be from 1"},
+      {{"run", "--timeout", "soon", "true"}, 2, "--timeout soon: must be a time such as"},
+      {{"run", "--timeout", "0s", "true"}, 2, "--timeout 0s: must be a time such as"},
+      {{"run", "--segment", "-1G", "true"}, 2, "--segment -1G: must be a size such as"},
+      {{"run", "--segment", "1X", "true"}, 2, "--segment 1X: must be a size such as"},
+      {{"run", "--bind", "ship", "true"}, 2, "--bind ship: must be core, share or none"},
+      {{"run", "-n", "p", "true"}, 2, "-n p: must be from 1 to 1048576"},
+      {{"run", "-n", "1e3", "true"}, 2, "-n 1e3: must be from 1 to 1048576"},
+      {{"run", "-n", "99999999999999999999", "true"}, 2, "-n 99999999999999999999: must be from 1 to 1048576"},
+      {{"run", "-np", "0", "true"}, 2, "-n 0: must be from 1"},
+      {{"run", "--nodes", "two", "true"}, 2, "--nodes two: must be from 1 to 1048576"},
+      {{"run", "--connections", "0", "true"}, 2, "--connections 0: must be from 1 to 1048576"},
+      {{"run", "--hosts", "a:4294967295,b:1", "true"}, 2, "--hosts a:4294967295,b:1: must be names"},
+      {{"run", "--hosts", "a,,b", "-n", "4", "true"}, 2, "--hosts a,,b: must be names"},
+      {{"run", "--segment", "1K", "true"}, 2, "--segment 1K: must be at least 128K, of which the library itself takes"},
+      {{"run", "--segment", "nan", "true"}, 2, "--segment nan: must be a size such as"},
+      {{"run", "--segment", "8388608T", "true"}, 2, "--segment 8388608T: must be a size such as"},
+      {{"run", "--silence", "99ms", "true"}, 2, "--silence 99ms: must be at least 100ms"},
+      {{"run", "--silence", "11y", "true"}, 2, "--silence 11y: must be a time such as 500ms, 30s or 5m (30: seconds)"},
+      {{"run", "--timeout", "-5", "true"}, 2, "--timeout -5: must be a time such as"},
+      {{"run", "--timeout", "inf", "true"}, 2, "--timeout inf: must be a time such as"},
+      {{"run", "--eager", "2M", "true"}, 2, "--eager 2M: must be a size from 1 to 1048576 bytes"},
+      {{"run", "--unexpected", "0", "true"}, 2, "--unexpected 0: must be a size from 1 to"},
+      {{"run", "--place", "sim", "--seed", "-1", "true"}, 2, "--seed -1: must be from 0 to 18446744073709551615"},
+      {{"run", "--place", "sim", "--seed", "18446744073709551616", "true"}, 2, "--seed 18446744073709551616: must be"},
+  });
+}
+
+TEST_CASE("coracle: bad input is named in the message of every command") {
+  check_refusals({
+      {{}, 2, "A subcommand is required"},
+      {{"sail"}, 2, "there is no command 'sail'; there are run, info"},
+      {{"info", "--json=x"}, 2, "--json: it does not take x (`coracle info --help` explains)"},
       {{"info", "--everything"}, 2, "--everything"},
       {{"pages"}, 2, "A subcommand is required"},
       {{"pages", "check"}, 2, "FILE is required"},
@@ -60,18 +116,53 @@ TEST_CASE("coracle: bad input is named in the message, and the exit status tells
       {{"bench", "ddt", "--only", "WRF"}, 2, "--only WRF: there are WRF_x_vec, WRF_x_sa"},
       {{"bench", "ddt", "--ways", "by-sea"}, 2, "--ways by-sea: there are "},
       {{"bench", "ddt", "--bytes-max", "0"}, 2, "--bytes-max 0: must be a size such as 64K"},
-      {{"bench", "pagetables", "--rounds", "10001"}, 2, "--rounds 10001: must be from 1 to 10000"},
-      {{"bench", "ddt", "--rounds", "-1"}, 2, "--rounds -1: must be from 1 to 10000"},
+      {{"bench", "pagetables", "--rounds", "10001"}, 2, "--rounds: 10001 is no whole number from 1 to 10000"},
+      {{"bench", "ddt", "--rounds", "-1"}, 2, "--rounds: -1 is no whole number from 1 to 10000"},
+      {{"bench", "ddt", "--rounds", "0"}, 2, "--rounds: 0 is no whole number from 1 to 10000"},
+      {{"bench", "upa", "--iterations", "0"}, 2, "--iterations: 0 is no whole number from 1 to 10000000"},
+      {{"bench", "upa", "--fan-out", "few"}, 2, "--fan-out: few is no whole number from 1 to 1048576"},
+      {{"bench", "upa", "--arrival-seed", "-1"}, 2, "--arrival-seed: -1 is no whole number from 0"},
+      {{"bench", "barrier", "-n", "2,many"}, 2, "-n many: must be from 1 to 1048576"},
+      {{"bench", "-n", "1", "put", "get"}, 2, "-n 1: put needs at least 2 ranks"},
+      {{"bench", "barrier", "--nodes", "-1"}, 2, "--nodes -1: must be from 1 to 1048576"},
+      {{"bench", "barrier", "--seed", "5"}, 2, "--seed: only --place sim has a schedule to repeat"},
+      {{"bench", "coll", "--place", "sim", "--seed", "-1"}, 2, "--seed -1: must be from 0 to"},
+      {{"bench", "loop", "--json", ""}, 2, "--json: the value is empty: write one, or leave the option out"},
+      {{"pages", "check", ""}, 2, "FILE: the value is empty"},
+      {{"info", "all"}, 2, "The following argument was not expected: all"},
       {{"bench", "put", "--rounds", "3"}, 2, "--rounds: is only for ddt, pagetables"},
       {{"bench", "put", "--ways", "shm"}, 2, "--ways, --bytes-max: is only for ddt"},
-  };
-  for (const Refusal& refusal : refusals) {
-    Command command(refusal.arguments);
-    CAPTURE(refusal.message);
-    CHECK(command.wait() == refusal.status);
-    CHECK(command.errors().find("coracle: ") == 0);
-    CHECK_MESSAGE(command.errors().find(refusal.message) != std::string::npos, command.errors());
-    CHECK(command.output().empty());
+  });
+}
+
+TEST_CASE("coracle run: no option takes an empty value for none") {
+  for (const std::string option : {"-n", "--ranks", "--place", "--nodes", "--hosts", "--ssh", "--interface",
+                                   "--transport", "--silence", "--connections", "--segment", "--timeout", "--seed",
+                                   "--network", "--faults", "--intranode", "--eager", "--unexpected", "--bind"}) {
+    CAPTURE(option);
+    Command separate({"run", option, "", "true"});
+    CHECK(separate.wait() == 2);
+    CHECK_MESSAGE(separate.errors().find(": the value is empty: write one") != std::string::npos, separate.errors());
+    if (option == "-n") continue;
+    // The program must not be taken for the value.
+    Command joined({"run", option + "=", "true"});
+    CHECK(joined.wait() == 2);
+    CHECK_MESSAGE(joined.errors().find(option + ": the value behind = is missing") != std::string::npos,
+                  joined.errors());
+  }
+}
+
+TEST_CASE("coracle run: segments that no process could address are refused, also where their sum would wrap") {
+  for (const char* placement : {"pvas", "process", "thread", "sim"}) {
+    if (placement == std::string("pvas") && !coracle::pvas::probe().available) continue;
+    for (const char* segment : {"4194304T", "4194303T", "32T"}) {
+      CAPTURE(placement);
+      CAPTURE(segment);
+      Command command({"run", "-n", "8", "--place", placement, "--segment", segment, "true"});
+      CHECK(command.wait() == 1);
+      CHECK_MESSAGE(command.errors().find("coracle: can't map the job's ") == 0, command.errors());
+      CHECK_MESSAGE(command.errors().find("smaller --segment") != std::string::npos, command.errors());
+    }
   }
 }
 

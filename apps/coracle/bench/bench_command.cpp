@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <fstream>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <string_view>
 
@@ -21,6 +22,7 @@
 #include "apps/coracle/job_choices.hpp"
 #include "apps/coracle/machine.hpp"
 #include "apps/coracle/units.hpp"
+#include "apps/strict_options.hpp"
 #include "runtime/error.hpp"
 
 namespace coracle {
@@ -34,15 +36,15 @@ constexpr std::uint64_t kSizeMax = 16 << 20;
 /// The options as the user wrote them.
 struct BenchWords {
   std::vector<std::string> names;
-  std::vector<std::int64_t> ranks;
+  std::vector<std::string> ranks;
   std::string placement;
-  std::int64_t nodes = 1;
+  std::string nodes = "1";
   std::string transport = "auto";
   std::vector<std::string> sizes;
   std::vector<std::string> only;
   std::string json_file;
   std::string network_file;
-  std::int64_t seed = 1;
+  std::string seed;
   bench::UpaWords upa;
   bench::DdtWords ddt;
   bench::PagesWords pages;
@@ -59,6 +61,7 @@ struct BenchOptions {
   RemoteTransport transport = RemoteTransport::automatic;
   bench::Choices choices;
   bench::DdtWords ddt;
+  std::uint64_t seed = 1;
   std::optional<int> gpu;  ///< Of `dma`; none: the model.
 };
 
@@ -73,21 +76,29 @@ std::string names_of_all() {
 }
 
 void select(const std::string& name, std::vector<const Benchmark*>& selected) {
+  const auto add = [&selected](const Benchmark& benchmark) {  // once, however often it is named
+    if (std::find(selected.begin(), selected.end(), &benchmark) == selected.end()) selected.push_back(&benchmark);
+  };
   if (name == "all") {
     // Page tables take an hour by themselves, in which nothing is timed.
     for (const Benchmark& benchmark : bench::benchmarks())
-      if (benchmark.run != bench::bench_pagetables) selected.push_back(&benchmark);
+      if (benchmark.run != bench::bench_pagetables) add(benchmark);
   } else if (const Benchmark* benchmark = bench::find_benchmark(name)) {
-    selected.push_back(benchmark);
+    add(*benchmark);
   } else {
     wrong(fmt::format("no benchmark is named '{}'; there are {}", name, names_of_all()));
   }
 }
 
+std::uint32_t count(const char* option, const std::string& word) {
+  constexpr std::uint32_t kMost = 1 << 20;
+  const auto value = parse_whole(word, 1, kMost);
+  if (!value) wrong(fmt::format("{} {}: must be from 1 to {}", option, word, kMost));
+  return static_cast<std::uint32_t>(*value);
+}
+
 void set_nodes(const BenchWords& words, BenchOptions& options) {
-  if (words.nodes < 1 || words.nodes > 1 << 20)
-    wrong(fmt::format("--nodes {}: must be from 1 to {}", words.nodes, 1 << 20));
-  options.nodes = static_cast<std::uint32_t>(words.nodes);
+  options.nodes = count("--nodes", words.nodes);
   for (const std::uint32_t ranks : options.ranks)
     if (ranks < options.nodes) wrong(fmt::format("--nodes {}: there are only {} ranks", options.nodes, ranks));
   if (options.nodes > 1) {
@@ -172,9 +183,16 @@ void check_pages(const BenchWords& words, const BenchOptions& options) {
   if (measures(options, bench::bench_pages)) static_cast<void>(bench::pages_options(asked));
 }
 
-void check_upa(const BenchWords& words, const BenchOptions& options) {
+void check_upa(const BenchWords& words, BenchOptions& options) {
   if (measures(options, bench::bench_upa)) static_cast<void>(bench::upa_options(words.upa));
   const bool in_sim = words.placement == to_string(Placement::sim);
+  if (!words.seed.empty()) {
+    constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+    const auto seed = parse_whole(words.seed, 0, kMost);
+    if (!seed) wrong(fmt::format("--seed {}: must be from 0 to {}", words.seed, kMost));
+    if (!in_sim) wrong("--seed: only --place sim has a schedule to repeat; add that, or leave it out");
+    options.seed = *seed;
+  }
   if (words.network_file.empty()) return;
   if (!in_sim) wrong("--network: only the simulated network of --place sim reads a model");
   if (words.network_file.size() >= JobShape().network_file.size())
@@ -190,17 +208,14 @@ void set_device(const BenchWords& words, BenchOptions& options) {
   if (options.benchmarks.size() > 1)
     wrong(fmt::format("--device {}: measure dma by itself: a process that has used a GPU can't start ranks",
                       words.device));
-  if (!words.placement.empty() || !words.ranks.empty() || words.nodes > 1)
+  if (!words.placement.empty() || !words.ranks.empty() || words.nodes != BenchWords().nodes)
     wrong(fmt::format("--device {}: the command itself uses the GPU: leave out --place, -n and --nodes", words.device));
 }
 
 BenchOptions options_from(const BenchWords& words) {
   BenchOptions options;
   for (const std::string& name : words.names) select(name, options.benchmarks);
-  for (const std::int64_t ranks : words.ranks) {
-    if (ranks < 1 || ranks > 1 << 20) wrong(fmt::format("-n {}: must be from 1 to {}", ranks, 1 << 20));
-    options.ranks.push_back(static_cast<std::uint32_t>(ranks));
-  }
+  for (const std::string& ranks : words.ranks) options.ranks.push_back(count("-n", ranks));
   for (const Benchmark* benchmark : options.benchmarks)
     for (const std::uint32_t ranks : options.ranks)
       if (ranks < benchmark->ranks_min)
@@ -266,7 +281,7 @@ bench::Report run_benchmark(const Benchmark& benchmark, const BenchOptions& opti
                               quick,
                               options.choices,
                               words.network_file,
-                              static_cast<std::uint64_t>(words.seed),
+                              options.seed,
                               words.upa,
                               options.ddt,
                               words.pages,
@@ -369,11 +384,19 @@ void add_bench_command(CLI::App& app, int& status) {
   command->add_flag("--quick", words->quick, "Few and short batches: only shows that it works");
   command->add_option("--json", words->json_file, "Also write the figures to this file");
   command->add_option("--network", words->network_file, "sim: file with the network's model");
-  command->add_option("--seed", words->seed, "sim: repeats a schedule")->capture_default_str();
+  command->add_option("--seed", words->seed, "sim: repeats a schedule (default: 1)");
   bench::add_upa_options(*command, words->upa);
   bench::add_ddt_options(*command, words->ddt);
   bench::add_pages_options(*command, words->pages);
   bench::add_mapped_options(*command, words->mapped);
+  // What the command says to its ranks may be 0, for what is left to the benchmark; what users say may not.
+  for (const char* name : {"--depth", "--fan-out"}) command->get_option(name)->check(whole_number(1, 1 << 20));
+  command->get_option("--iterations")->check(whole_number(1, 10'000'000));
+  command->get_option("--arrival-seed")->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
+  command->get_option("--rounds")->check(whole_number(1, 10'000));
+  // Else they would take the names of benchmarks behind them.
+  for (const char* name : {"--ranks", "--sizes", "--only", "--ways", "--delays", "--methods", "--trees"})
+    command->get_option(name)->allow_extra_args(false);
   command->footer(list);
   command->callback([words, &status] { status = run_all(*words); });
 }
