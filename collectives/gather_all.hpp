@@ -3,7 +3,6 @@
 
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "collectives/blocks.hpp"
 #include "runtime/team.hpp"
@@ -27,16 +26,6 @@ Task<> Team::gather_all_v(std::span<const std::type_identity_t<T>> mine, std::sp
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
   return gather_all_bytes(*this, std::as_bytes(mine), std::as_writable_bytes(all), Blocks(counts, sizeof(T)),
                           algorithm);
-}
-
-template <class T>
-Task<std::vector<T>> Team::gather_all(T value) {
-  static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
-  std::vector<T> all(size_);
-  all[index_] = value;
-  co_await gather_all_bytes(*this, std::as_bytes(std::span(&all[index_], 1)), std::as_writable_bytes(std::span(all)),
-                            Blocks(size_, sizeof(T)), Algorithm::automatic);
-  co_return all;
 }
 
 }  // namespace coracle
