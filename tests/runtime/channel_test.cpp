@@ -203,7 +203,7 @@ Task<> race_for_values(Scope& scope, Race& race, test::RandomOrder& random) {
 }  // namespace
 
 TEST_CASE("channel: values arrive in their order, to the end of the stream") {
-  for (const std::size_t capacity : {1, 2, 3, 200}) {
+  for (const std::size_t capacity : {1U, 2U, 3U, 200U}) {
     CAPTURE(capacity);
     EventLoop loop;
     Channel<int> channel(capacity);
@@ -288,7 +288,7 @@ TEST_CASE("channel: a hang report says who wants to send and who to receive, and
 }
 
 TEST_CASE("channel: sending and receiving allocate nothing, whether they wait or not") {
-  for (const std::size_t capacity : {1, 16}) {
+  for (const std::size_t capacity : {1U, 16U}) {
     EventLoop loop;
     Channel<int> channel(capacity);
     std::uint64_t allocations = 1;

@@ -138,8 +138,9 @@ Task<> count_allocations(Scope& scope, Condition& condition, std::uint64_t& allo
   std::uint64_t from = 0;
   int left = 10;
   for (int i = 0; i < 10; ++i) scope.spawn(await_many(condition, from, allocations, left));
-  for (int turn = 0; left > 0; ++turn) {
-    if (turn == 10) from = test::allocation_count();  // queues have reached their size
+  int turn = 0;
+  while (left > 0) {
+    if (turn++ == 10) from = test::allocation_count();  // queues have reached their size
     condition.notify_all();
     co_await yield();
   }
