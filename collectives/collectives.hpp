@@ -10,6 +10,7 @@
 #include "collectives/reduce_scatter.hpp"
 #include "collectives/scan.hpp"
 #include "collectives/scatter.hpp"
+#include "collectives/values.hpp"
 #include "runtime/boot.hpp"
 
 namespace coracle {

@@ -3,10 +3,8 @@
 
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "collectives/blocks.hpp"
-#include "collectives/room.hpp"
 #include "runtime/byte_counts.hpp"
 #include "runtime/team.hpp"
 
@@ -28,17 +26,6 @@ Task<> Team::gather_all_v(std::span<const std::type_identity_t<T>> mine, std::sp
                           std::span<const std::size_t> counts, Algorithm algorithm) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
   return gather_all_bytes(*this, byte_span(mine), writable_byte_span(all), Blocks(counts, sizeof(T)), algorithm);
-}
-
-template <class T>
-Task<std::vector<T>> Team::gather_all(T value) {
-  static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
-  check_results(*this, "gather_all", size_, sizeof(T));
-  std::vector<T> all(size_);
-  all[index_] = value;
-  co_await gather_all_bytes(*this, std::as_bytes(std::span(&all[index_], 1)), std::as_writable_bytes(std::span(all)),
-                            Blocks(size_, sizeof(T)), Algorithm::automatic);
-  co_return all;
 }
 
 }  // namespace coracle

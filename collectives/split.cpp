@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <exception>
 
-#include "collectives/gather_all.hpp"
+#include "collectives/values.hpp"
 #include "runtime/board.hpp"
 #include "runtime/error.hpp"
 #include "runtime/rank.hpp"

@@ -17,15 +17,35 @@ class [[nodiscard]] Result {
 
   bool ok() const noexcept { return content_.index() == 0; }
   explicit operator bool() const noexcept { return ok(); }
-  /// The value; throws the error when there is none.
-  T& value() {
-    if (!ok()) throw error();
-    return std::get<0>(content_);
+  /// The value; throws the error when there is none. Of a temporary the value is moved out:
+  /// `T x = (co_await as_result(f())).value();`
+  T& value() & {
+    check();
+    return *std::get_if<0>(&content_);
   }
+  const T& value() const& {
+    check();
+    return *std::get_if<0>(&content_);
+  }
+  T&& value() && { return std::move(value()); }
+  const T&& value() const&& { return std::move(value()); }
+  /// The value, or `other` when there is none. The error is not lost: it stays in error().
+  template <class U>
+  T value_or(U&& other) const& {
+    return ok() ? *std::get_if<0>(&content_) : static_cast<T>(std::forward<U>(other));
+  }
+  template <class U>
+  T value_or(U&& other) && {
+    return ok() ? std::move(*std::get_if<0>(&content_)) : static_cast<T>(std::forward<U>(other));
+  }
+  /// Only when !ok().
   const Error& error() const { return std::get<1>(content_); }
   std::error_code code() const { return ok() ? std::error_code() : error().code(); }
 
  private:
+  void check() const {
+    if (!ok()) throw Error(error());
+  }
   std::variant<T, Error> content_;
 };
 

@@ -1,6 +1,8 @@
 // Answers of calls.
 #include "runtime/rpc.hpp"
 
+#include <string>
+
 #include "runtime/failure.hpp"
 
 namespace coracle::detail {
@@ -41,6 +43,11 @@ std::vector<std::byte> describe_exception() {
   const std::string text = failure_text(std::current_exception());
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
+}
+
+void throw_no_common_address(const char* what) {
+  throw Error(Errc::bad_handler,
+              std::string(what) + ": the function must be part of the main program, not of a library");
 }
 
 }  // namespace coracle::detail

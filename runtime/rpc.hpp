@@ -45,6 +45,7 @@ Task<> answer(Rank& rank, std::uint32_t caller, std::uint64_t call, bool failed,
 /// Answers from inside the handler when it is small enough, else through answer().
 void answer_now(Rank& rank, const Message& message, bool failed, std::vector<std::byte> bytes);
 std::vector<std::byte> describe_exception();
+[[noreturn]] void throw_no_common_address(const char* what);
 
 /// Functions travel by address, captureless lambdas by type alone.
 template <class Function>
@@ -57,6 +58,21 @@ Function function_of(const Message& message) {
   } else {
     static_cast<void>(message);
     return Function{};
+  }
+}
+
+/// What function_of() makes the function of. Throws Error (bad_handler), which begins with `what`, of one that has no
+/// address that all ranks agree on.
+template <class Function>
+std::uint64_t offset_of(const char* what, Function function) {
+  if constexpr (kIsPointer<Function>) {
+    const HandlerId id = HandlerId::of(function);
+    if (!id.valid()) throw_no_common_address(what);
+    return static_cast<std::uint64_t>(id.to_wire());
+  } else {
+    static_cast<void>(what);
+    static_cast<void>(function);
+    return 0;
   }
 }
 
@@ -125,13 +141,7 @@ Task<R> call(Rank& rank, std::uint32_t peer, Function function, std::tuple<Argum
   WireWriter writer;
   std::apply([&](auto&... argument) { (writer.write(argument), ...); }, arguments);
   const std::vector<std::byte> payload = writer.take();
-  std::uint64_t function_offset = 0;
-  if constexpr (kIsPointer<Function>) {
-    const HandlerId id = HandlerId::of(function);
-    if (!id.valid())
-      throw Error(Errc::bad_handler, "call: the function must be part of the main program, not of a library");
-    function_offset = static_cast<std::uint64_t>(id.to_wire());
-  }
+  const std::uint64_t function_offset = offset_of("call", function);
   PendingCall pending(rank.core(), peer);
   co_await rank.request(peer, receive_call<Function, Arguments...>, payload, reinterpret_cast<std::uint64_t>(&pending),
                         function_offset);

@@ -94,11 +94,22 @@ class Team final : private LossWatch {
   template <std::ranges::contiguous_range Range>
     requires(!std::ranges::view<Range>)
   Task<> broadcast(Range& data, std::uint32_t root, BroadcastChoice choice = {});
+  /// Gives the `value` of the member at `root`; those of others count only for their type, which is the same
+  /// everywhere. Strings, vectors and what else travels with a call (wire.hpp) may be of any length at the root. Those
+  /// must be temporaries here, `std::move(name)`: one with a name goes in place, as above.
+  template <class Value>
+    requires(!std::ranges::contiguous_range<Value> ||
+             (!std::is_lvalue_reference_v<Value> && !std::ranges::view<std::remove_cvref_t<Value>>))
+  Task<std::remove_cvref_t<Value>> broadcast(Value&& value, std::uint32_t root);
   /// Combines all members' values, element by element, by `operation(T, T) -> T`, which must be associative, in the
   /// team's order (but see commutative()). In place at `root`; elsewhere `values` is only read.
   template <class T, class Operation>
   Task<> reduce(std::span<T> values, Operation operation, std::uint32_t root,
                 Algorithm algorithm = Algorithm::automatic);
+  /// Of one value: gives the result at `root`, and `value` elsewhere.
+  template <class T, class Operation>
+    requires std::is_trivially_copyable_v<T>
+  Task<T> reduce(T value, Operation operation, std::uint32_t root, Algorithm algorithm = Algorithm::automatic);
   /// The same result, to the bit, everywhere, in place.
   template <class T, class Operation>
   Task<> all_reduce(std::span<T> values, Operation operation, Algorithm algorithm = Algorithm::automatic);
@@ -126,11 +137,17 @@ class Team final : private LossWatch {
   /// Combines `first` and the values of all members before this one, in place.
   template <class T, class Operation>
   Task<> exclusive_scan(std::span<T> values, Operation operation, std::type_identity_t<T> first);
+  template <class T, class Operation>
+    requires std::is_trivially_copyable_v<T>
+  Task<T> exclusive_scan(T value, Operation operation, std::type_identity_t<T> first);
 
   /// `mine` of every member, in the team's order, into `all` of `root` (elsewhere empty).
   template <class T>
   Task<> gather(std::span<const std::type_identity_t<T>> mine, std::span<T> all, std::uint32_t root,
                 Algorithm algorithm = Algorithm::automatic);
+  /// Every member's value, in the team's order, at `root`; nothing elsewhere. Values as those of gather_all(T).
+  template <class T>
+  Task<std::vector<T>> gather(T value, std::uint32_t root);
   /// With blocks of `counts` elements (at the root; elsewhere empty).
   template <class T>
   Task<> gather_v(std::span<const std::type_identity_t<T>> mine, std::span<T> all, std::span<const std::size_t> counts,
@@ -143,7 +160,8 @@ class Team final : private LossWatch {
   template <class T>
   Task<> gather_all_v(std::span<const std::type_identity_t<T>> mine, std::span<T> all,
                       std::span<const std::size_t> counts, Algorithm algorithm = Algorithm::automatic);
-  /// Every member's value, in the team's order.
+  /// Every member's value, in the team's order. Strings, vectors and what else travels with a call (wire.hpp) may be of
+  /// another length at each.
   template <class T>
   Task<std::vector<T>> gather_all(T value);
   /// Of `all` of `root` (elsewhere empty), a block for each member, this member's block into `mine`.

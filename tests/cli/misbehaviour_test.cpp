@@ -118,6 +118,25 @@ TEST_CASE("coracle run: threads that fail end the job too") {
   }
 }
 
+TEST_CASE("coracle run: what a function throws that nobody awaits is told by the rank it ran on, and all go on") {
+  for (const std::string& placement : all_placements()) {
+    CAPTURE(placement);
+    Command command({"run", "-n", "3", "--place", placement, test_program("misbehave"), "tell", "1"});
+    CHECK(command.wait() == 0);
+    const std::string start = "coracle: rank 2: a function that rank 1 has told it to run failed: ";
+    CHECK_MESSAGE(contains(command.errors(), start + "thrown at once\n"), command.errors());
+    CHECK_MESSAGE(contains(command.errors(), start + "thrown later\n"), command.errors());
+  }
+}
+
+TEST_CASE("coracle run: who waits for a distributed object that nobody makes is shown with its name and place") {
+  Command command({"run", "-n", "3", "--place", "sim", test_program("misbehave"), "await an object", "1"});
+  CHECK(command.wait() == 1);
+  CHECK_MESSAGE(contains(command.errors(), "distributed object 'table' to be made from rank 2, for "),
+                command.errors());
+  CHECK_MESSAGE(contains(command.errors(), "s, at misbehave.cpp:"), command.errors());
+}
+
 TEST_CASE(
     "coracle run: a started task that nobody awaits is an assertion while it runs, and reported when it has failed") {
   for (const Ending& ending :

@@ -47,6 +47,9 @@ Task<> suite(Rank& self) {
                                      {"family", conformance::family},
                                      {"scattered transfers", conformance::scattered_transfers},
                                      {"scattered blocks to all", conformance::exchanges},
+                                     {"values", conformance::values},
+                                     {"functions that are told", conformance::tells},
+                                     {"distributed objects", conformance::distributed_objects},
                                      {"errors", conformance::errors}};
   for (const auto& part : parts) {
     co_await part.run(self);

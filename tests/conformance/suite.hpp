@@ -26,6 +26,9 @@ Task<> broadcasts(Rank& self);
 Task<> family(Rank& self);
 Task<> scattered_transfers(Rank& self);
 Task<> exchanges(Rank& self);
+Task<> values(Rank& self);
+Task<> tells(Rank& self);
+Task<> distributed_objects(Rank& self);
 Task<> errors(Rank& self);
 
 /// Asked for by the tests whose network is slow or emulated: every kind of transfer once, not many times at random.

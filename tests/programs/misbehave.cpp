@@ -65,6 +65,24 @@ Task<> misuse(Team& team, const std::string& what) {
   if (what == "gather_v: mine") co_await team.gather_v(all.first(2), all.first(3), ones, team.index());
 }
 
+void throw_told(Rank&, std::string text) {
+  throw std::runtime_error(text);
+}
+Task<> throw_told_later(Rank&, std::string text) {
+  co_await yield();
+  throw std::runtime_error(text);
+}
+
+/// Has the next rank run what fails there, and makes sure that it has run.
+Task<> tell_what_fails(Rank& self) {
+  const std::uint32_t peer = (self.id() + 1) % self.size();
+  co_await self.tell(peer, throw_told, "thrown at once");
+  co_await self.tell(peer, throw_told_later, "thrown later");
+  co_await self.call(peer, [](Rank&) -> Task<> {
+    for (int i = 0; i < 10; ++i) co_await yield();
+  });
+}
+
 std::string what_to_do;
 unsigned who = 0;
 
@@ -74,6 +92,8 @@ Task<> app(Rank& self) {
   if (self.id() == who) {
     misbehave(what_to_do);
     co_await misuse(self.world(), what_to_do);
+    if (what_to_do == "tell") co_await tell_what_fails(self);
+    if (what_to_do == "await an object") co_await fetch_object<int>(self, (who + 1) % self.size(), "table");
     if (what_to_do == "let go running") static_cast<void>(start(self, fail_soon(5)));
     if (what_to_do == "let go failed") static_cast<void>(start(self, fail_soon(0)));
     if (what_to_do == "unreceived") {

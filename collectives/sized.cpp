@@ -1,0 +1,116 @@
+// Values of any size, by messages between all members. First their sizes travel, or what is short at once; then, under
+// the same number of the team's, since others may have taken the next ones meanwhile, the rest.
+#include "collectives/sized.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "collectives/between/between.hpp"
+#include "collectives/between/lanes.hpp"
+
+namespace coracle {
+namespace {
+
+// Phases of a Group; the algorithms take some more behind their first.
+constexpr std::uint32_t kRest = 1;
+constexpr std::uint32_t kScattered = 64;
+constexpr std::uint32_t kGathered = 128;
+
+// Along a tree each member sends all of it once or more; longer data is cut in parts instead, of which each member
+// sends about as much as it receives.
+constexpr std::size_t kTreeBytesMax = 64 * 1024;
+
+/// What goes first: short values travel with their size.
+struct Head {
+  std::uint64_t bytes = 0;
+  std::byte begin[504] = {};
+};
+
+/// Binomial, from `root`.
+Task<> along_tree(Group group, std::span<std::byte> data, std::uint32_t root) {
+  const std::uint32_t size = group.size();
+  const std::uint32_t me = (group.place() + size - root) % size;
+  const auto place = [&](std::uint32_t counted) { return (counted + root) % size; };
+  std::uint32_t distance = 1;
+  while (distance < size && (me & distance) == 0) distance *= 2;
+  if (me != 0) co_await group.receive(place(me - distance), 0, data);
+  std::vector<Task<>> sends;
+  for (distance /= 2; distance > 0; distance /= 2)
+    if (me + distance < size) sends.push_back(group.send(place(me + distance), 0, data));
+  co_await between::all_of(std::move(sends));
+}
+
+Task<> in_parts(Group group, std::span<std::byte> data, std::uint32_t root) {
+  const Blocks blocks = Blocks::divide(group.size(), data.size(), 1);
+  const std::span<std::byte> own = blocks.of(data, group.place());
+  co_await between::scatter(group.phase(kScattered), data, own, blocks, between::Known::everywhere, root);
+  co_await between::gather_all(group.phase(kGathered), data, blocks);
+}
+
+void copy(std::span<const std::byte> source, std::span<std::byte> target) {
+  std::copy(source.begin(), source.end(), target.begin());
+}
+
+}  // namespace
+
+Task<std::vector<std::byte>> broadcast_sized(Team& team, std::vector<std::byte> value, std::uint32_t root) {
+  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
+  team.check_whole("broadcast");
+  if (team.size() == 1) co_return value;
+  const Participation participation(team);
+  const Group group(team, participation.sequence());
+  const bool gives = team.index() == root;
+  Head head;
+  if (gives) {
+    head.bytes = value.size();
+    copy(std::span(value).first(std::min(value.size(), sizeof head.begin)), head.begin);
+  }
+  co_await along_tree(group, std::as_writable_bytes(std::span(&head, 1)), root);
+  const std::size_t with_head = std::min<std::size_t>(head.bytes, sizeof head.begin);
+  if (!gives) {
+    value.resize(head.bytes);
+    copy(std::span(head.begin).first(with_head), value);
+  }
+  const std::span<std::byte> rest = std::span(value).subspan(with_head);
+  if (rest.size() > kTreeBytesMax)
+    co_await in_parts(group, rest, root);
+  else if (!rest.empty())
+    co_await along_tree(group.phase(kRest), rest, root);
+  co_return value;
+}
+
+Task<SizedValues> gather_all_sized(Team& team, std::vector<std::byte> mine) {
+  team.check_whole("gather_all");
+  const Participation participation(team);
+  const Group group(team, participation.sequence());
+  SizedValues all;
+  all.sizes.resize(team.size());
+  all.sizes[team.index()] = mine.size();
+  const Blocks of_sizes(team.size(), sizeof(std::size_t));
+  co_await between::gather_all(group, std::as_writable_bytes(std::span(all.sizes)), of_sizes);
+  const Blocks blocks(all.sizes, 1);
+  all.bytes.resize(blocks.total());
+  copy(mine, blocks.of(std::span(all.bytes), team.index()));
+  co_await between::gather_all(group.phase(kGathered), all.bytes, blocks);
+  co_return all;
+}
+
+Task<SizedValues> gather_sized(Team& team, std::vector<std::byte> mine, std::uint32_t root) {
+  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
+  team.check_whole("gather");
+  const Participation participation(team);
+  const Group group(team, participation.sequence());
+  const bool takes = team.index() == root;
+  SizedValues all;
+  if (takes) all.sizes.resize(team.size());
+  const std::size_t size = mine.size();
+  const Blocks of_sizes(team.size(), sizeof size);
+  co_await between::gather(group, std::as_bytes(std::span(&size, 1)), std::as_writable_bytes(std::span(all.sizes)),
+                           of_sizes, between::Known::everywhere, root);
+  const Blocks blocks = takes ? Blocks(all.sizes, 1) : Blocks(team.size(), 0);
+  if (takes) all.bytes.resize(blocks.total());
+  co_await between::gather(group.phase(kGathered), mine, all.bytes, blocks, between::Known::at_root, root);
+  co_return all;
+}
+
+}  // namespace coracle

@@ -1,0 +1,72 @@
+// Telling: `co_await self.tell(peer, function, 3, name);` has function(Rank&, 3, name) run on the peer, without an
+// answer. Arguments travel as those of a call (rpc.hpp); the function may be a coroutine (Task<>).
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "runtime/rpc.hpp"
+
+namespace coracle {
+namespace detail {
+
+/// Nobody awaits the function that `teller` has told this rank to run: what it throws goes to standard error.
+void report_told(const Rank& rank, std::uint32_t teller, const std::exception_ptr& error) noexcept;
+
+template <class Function, class... Arguments>
+Task<> run_told(Rank& rank, std::uint32_t teller, Function function, std::tuple<Arguments...> arguments) {
+  std::exception_ptr failure;
+  try {
+    Task<> task =
+        std::apply([&](auto&... argument) { return std::invoke(function, rank, std::move(argument)...); }, arguments);
+    co_await task;
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  // Cancelled, when the job's program has ended everywhere, it fails as it was asked to.
+  if (failure && !rank.service().cancelled()) report_told(rank, teller, failure);
+}
+
+template <class Function, class... Arguments>
+void receive_told(Rank& rank, const Message& message) {
+  const Function function = function_of<Function>(message);
+  WireReader reader(message.payload());
+  std::tuple<Arguments...> arguments{reader.read<Arguments>()...};  // in order: a braced list
+  if constexpr (TaskValue<std::invoke_result_t<Function, Rank&, Arguments...>>::is_task) {
+    rank.service().spawn(run_told(rank, message.source(), function, std::move(arguments)));
+  } else {
+    try {
+      std::apply([&](auto&... argument) { std::invoke(function, rank, std::move(argument)...); }, arguments);
+    } catch (...) {
+      report_told(rank, message.source(), std::current_exception());
+    }
+  }
+}
+
+template <class Function, class... Arguments>
+Task<> tell(Rank& rank, std::uint32_t peer, Function function, std::tuple<Arguments...> arguments) {
+  WireWriter writer;
+  std::apply([&](auto&... argument) { (writer.write(argument), ...); }, arguments);
+  const std::vector<std::byte> payload = writer.take();
+  const std::uint64_t offset = offset_of("tell", function);
+  co_await rank.request(peer, receive_told<Function, Arguments...>, payload, 0, offset);
+}
+
+}  // namespace detail
+
+template <class Function, class... Arguments>
+Task<> Rank::tell(std::uint32_t peer, Function function, Arguments... arguments) {
+  static_assert(std::is_pointer_v<Function> || std::is_empty_v<Function>,
+                "tell() takes a function or a lambda without captures: what it captured would not exist at the peer");
+  using Returned = std::invoke_result_t<Function, Rank&, Arguments...>;
+  static_assert(std::is_void_v<typename detail::TaskValue<Returned>::type>,
+                "what is told returns nothing (void or Task<>): nobody would get its result; use call()");
+  using Sent = typename detail::Signature<decltype(+function)>::Values;
+  return detail::tell(*this, peer, function, Sent(std::move(arguments)...));
+}
+
+}  // namespace coracle
