@@ -38,6 +38,7 @@ Task<> suite(Rank& self) {
                                      {"handles", conformance::handles},
                                      {"signals", conformance::signals},
                                      {"atomics", conformance::atomics},
+                                     {"more atomics", conformance::more_atomics},
                                      {"messages", conformance::messages},
                                      {"tagged messages", conformance::tagged},
                                      {"scattered messages", conformance::scattered},
@@ -47,7 +48,8 @@ Task<> suite(Rank& self) {
                                      {"family", conformance::family},
                                      {"scattered transfers", conformance::scattered_transfers},
                                      {"scattered blocks to all", conformance::exchanges},
-                                     {"errors", conformance::errors}};
+                                     {"errors", conformance::errors},
+                                     {"places that are none", conformance::missing_places}};
   for (const auto& part : parts) {
     co_await part.run(self);
     co_await self.world().barrier();

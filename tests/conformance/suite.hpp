@@ -17,6 +17,7 @@ Task<> transfers(Rank& self);
 Task<> handles(Rank& self);
 Task<> signals(Rank& self);
 Task<> atomics(Rank& self);
+Task<> more_atomics(Rank& self);
 Task<> messages(Rank& self);
 Task<> tagged(Rank& self);
 Task<> scattered(Rank& self);
@@ -27,6 +28,7 @@ Task<> family(Rank& self);
 Task<> scattered_transfers(Rank& self);
 Task<> exchanges(Rank& self);
 Task<> errors(Rank& self);
+Task<> missing_places(Rank& self);
 
 /// Asked for by the tests whose network is slow or emulated: every kind of transfer once, not many times at random.
 inline bool is_brief() noexcept {
