@@ -43,9 +43,10 @@ Task<> all_reduce_small(Mates& mates, const Group* nodes, std::span<std::byte> v
 }
 
 /// Few mates look at each other's values. All combine them from the first to the last, so that all get the same bits.
-Task<> all_reduce_by_exchange(Team& team, std::span<std::byte> values, Reduction reduction) {
+Task<> all_reduce_by_exchange(Team& team, std::span<std::byte> values, Reduction reduction,
+                              std::source_location where) {
   team.check_whole("all_reduce");
-  const Participation participation(team);
+  const Participation participation(team, {Called::all_reduce, values.size(), CollectiveCall::kNoRoot, where});
   ExchangeSmall exchange(team);
   if (!exchange.begin(values)) co_await exchange.begin_later(values);
   exchange.look_out();
@@ -104,11 +105,12 @@ Task<> all_reduce_large(Mates& mates, const Group* nodes, std::span<std::byte> v
   co_await within::spread(mates, values, 0, stage + 1, false);
 }
 
-Task<> all_reduce_by_levels(Team& team, std::span<std::byte> values, Reduction reduction, Algorithm algorithm) {
+Task<> all_reduce_by_levels(Team& team, std::span<std::byte> values, Reduction reduction, Algorithm algorithm,
+                            std::source_location where) {
   team.check_whole("all_reduce");
   if (team.size() == 1) co_return;
   const bool crowded = !team.rank().loop().spins();
-  const Participation participation(team);
+  const Participation participation(team, {Called::all_reduce, values.size(), CollectiveCall::kNoRoot, where});
   const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
   const bool small = values.size() <= kByLastBytesMax;
@@ -134,10 +136,12 @@ Task<> all_reduce_by_levels(Team& team, std::span<std::byte> values, Reduction r
 
 }  // namespace
 
-Task<> all_reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, Algorithm algorithm) {
+Task<> all_reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, Algorithm algorithm,
+                        std::source_location where) {
   if (on_device(team, values)) return refuse_device(team, "all_reduce");
-  if (team.size() > 1 && suits_exchange(team, values.size())) return all_reduce_by_exchange(team, values, reduction);
-  return all_reduce_by_levels(team, values, reduction, algorithm);
+  if (team.size() > 1 && suits_exchange(team, values.size()))
+    return all_reduce_by_exchange(team, values, reduction, where);
+  return all_reduce_by_levels(team, values, reduction, algorithm, where);
 }
 
 }  // namespace coracle

@@ -49,9 +49,10 @@ Task<> exchange_on_node(Mates& mates, Team& team, std::span<const std::byte> sou
 }
 
 /// Small data among few: a member's place on its board is its place in the team.
-Task<> all_to_all_by_exchange(Team& team, std::span<const std::byte> source, std::span<std::byte> target) {
+Task<> all_to_all_by_exchange(Team& team, std::span<const std::byte> source, std::span<std::byte> target,
+                              CollectiveCall call) {
   team.check_whole("all_to_all");
-  const Participation participation(team);
+  const Participation participation(team, call);
   ExchangeSmall exchange(team);
   if (!exchange.begin(source)) co_await exchange.begin_later(source);
   exchange.look_out();
@@ -65,12 +66,13 @@ Task<> all_to_all_by_exchange(Team& team, std::span<const std::byte> source, std
 }
 
 Task<> all_to_all_by_board(Team& team, std::span<const std::byte> source, Blocks source_blocks,
-                           std::span<std::byte> target, Blocks target_blocks, bool same_size, Algorithm algorithm) {
+                           std::span<std::byte> target, Blocks target_blocks, bool same_size, Algorithm algorithm,
+                           CollectiveCall call) {
   check_blocks("all_to_all, source", source_blocks, team.size(), source.size());
   check_blocks("all_to_all, target", target_blocks, team.size(), target.size());
   check_block("all_to_all", source_blocks, team.index(), target_blocks.bytes(team.index()));
   team.check_whole("all_to_all");
-  const Participation participation(team);
+  const Participation participation(team, call);
   const Group group = Group(team, participation.sequence()).choosing(algorithm);
   const TeamNodes& nodes = team.nodes();
   const bool by_board = source.size() <= Mates::given_bytes_max(team) || Mates::can_lend(team);
@@ -104,12 +106,15 @@ bool exchanges_at_once(Team& team, std::size_t bytes) {
 }
 
 Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks source_blocks,
-                        std::span<std::byte> target, Blocks target_blocks, bool same_size, Algorithm algorithm) {
+                        std::span<std::byte> target, Blocks target_blocks, bool same_size, Algorithm algorithm,
+                        std::source_location where) {
   if (on_device(team, source, target)) return refuse_device(team, "all_to_all");
+  const CollectiveCall call{same_size ? Called::all_to_all : Called::all_to_all_v,
+                            same_size ? source.size() : CollectiveCall::kAnyBytes, CollectiveCall::kNoRoot, where};
   if (same_size && target.size() == source.size() && exchanges_at_once(team, source.size()))
-    return all_to_all_by_exchange(team, source, target);
+    return all_to_all_by_exchange(team, source, target, call);
   return all_to_all_by_board(team, source, std::move(source_blocks), target, std::move(target_blocks), same_size,
-                             algorithm);
+                             algorithm, call);
 }
 
 }  // namespace coracle

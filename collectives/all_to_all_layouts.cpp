@@ -91,7 +91,7 @@ std::span<Byte> packed_memory(const ScatteredBlocks<Scattered>& blocks, std::siz
   return room.emplace(bytes).span();
 }
 
-Task<> copy_packed(Team& team, SourceBlocks source, TargetBlocks target) {
+Task<> copy_packed(Team& team, SourceBlocks source, TargetBlocks target, std::source_location where) {
   const Blocks sent = packed_blocks(source);
   const Blocks received = packed_blocks(target);
   std::optional<Scratch> packed;
@@ -101,15 +101,18 @@ Task<> copy_packed(Team& team, SourceBlocks source, TargetBlocks target) {
   if (packed)
     for (std::uint32_t member = 0; member < team.size(); ++member)
       pack(source.of(member), 0, sent.of(packed->span(), member));
-  co_await all_to_all_bytes(team, from, sent, to, received, source.alike(), Algorithm::automatic);
+  co_await all_to_all_bytes(team, from, sent, to, received, source.alike(), Algorithm::automatic, where);
   if (unpacked)
     for (std::uint32_t member = 0; member < team.size(); ++member)
       unpack(received.of(to, member), 0, target.of(member));
 }
 
-Task<> all_to_all_straight(Team& team, SourceBlocks source, TargetBlocks target) {
+Task<> all_to_all_straight(Team& team, SourceBlocks source, TargetBlocks target, std::source_location where) {
   team.check_whole("all_to_all");
-  const Participation participation(team);
+  const bool alike = source.alike();
+  const Participation participation(
+      team, {alike ? Called::all_to_all : Called::all_to_all_v,
+             alike ? source.bytes_of(0) * team.size() : CollectiveCall::kAnyBytes, CollectiveCall::kNoRoot, where});
   Mates mates(team);
   Task<> part = copy_straight(mates, team, source, target);
   co_await mates.run(std::move(part));
@@ -136,22 +139,24 @@ bool any_on_device(const Team& team, const ScatteredBlocks<Scattered>& blocks) {
   return false;
 }
 
-Task<> exchange(Team& team, SourceBlocks source, TargetBlocks target) {
+Task<> exchange(Team& team, SourceBlocks source, TargetBlocks target, std::source_location where) {
   check(team, source, target);
   if (any_on_device(team, source) || any_on_device(team, target)) return refuse_device(team, "all_to_all");
   const bool shares_addresses = team.nodes().count() == 1 && Mates::can_lend(team);
   const bool small = source.alike() && exchanges_at_once(team, source.bytes_of(0) * team.size());
-  return shares_addresses && !small ? all_to_all_straight(team, source, target) : copy_packed(team, source, target);
+  return shares_addresses && !small ? all_to_all_straight(team, source, target, where)
+                                    : copy_packed(team, source, target, where);
 }
 
 }  // namespace
 
-Task<> Team::all_to_all(ScatteredSource source, ScatteredTarget target) {
-  co_await exchange(*this, SourceBlocks(size_, source), TargetBlocks(size_, target));
+Task<> Team::all_to_all(ScatteredSource source, ScatteredTarget target, Where where) {
+  co_await exchange(*this, SourceBlocks(size_, source), TargetBlocks(size_, target), where);
 }
 
-Task<> Team::all_to_all_w(std::span<const ScatteredSource> sources, std::span<const ScatteredTarget> targets) {
-  return exchange(*this, SourceBlocks(sources), TargetBlocks(targets));
+Task<> Team::all_to_all_w(std::span<const ScatteredSource> sources, std::span<const ScatteredTarget> targets,
+                          Where where) {
+  return exchange(*this, SourceBlocks(sources), TargetBlocks(targets), where);
 }
 
 }  // namespace coracle

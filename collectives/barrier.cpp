@@ -26,7 +26,10 @@ Task<> release(Rank& rank, Remote<Signal> released) {
 Task<> meet_mutually(Round& round) {
   round.publish(kCome);
   for (std::uint32_t mate = 0; mate < round.mates(); ++mate)
-    if (mate != round.place()) co_await round.posted(mate, kCome);
+    if (mate != round.place()) {
+      co_await round.posted(mate, kCome);
+      round.check(mate);
+    }
 }
 
 }  // namespace
@@ -54,9 +57,17 @@ Task<> Team::meet_other_nodes() {
   leave_signals();
 }
 
-Task<> Team::barrier() {
+Task<> Team::barrier(Where where) {
+  return meet_all({.called = Called::barrier, .place = where});
+}
+
+Task<> Team::farewell(std::source_location where) {
+  return meet_all({.called = Called::farewell, .place = where});
+}
+
+Task<> Team::meet_all(CollectiveCall call) {
   check_whole("barrier");
-  const Participation part(*this);
+  const Participation part(*this, call);
   const bool alone = nodes_.count() == 1;
   if (board_->mates() == 1) {
     if (!alone) co_await meet_other_nodes();
@@ -73,12 +84,16 @@ Task<> Team::barrier() {
   if (last) round.decide(alone ? kGo : kCome);
   if (!alone && round.place() == 0) {
     co_await round.decided(kCome);
+    if (round.verdict() > kGo) [[unlikely]]
+      round.check_all();  // as below
     co_await meet_other_nodes();
     round.decide(kGo);
   }
   if (alone && last) co_return;
   if (alone && missing == 1) round.look_out([&round] { return round.has_decided(kGo); });
   co_await round.decided(kGo);
+  if (round.verdict() > kGo) [[unlikely]]
+    round.check_all();  // a mate has failed in another collective
 }
 
 }  // namespace coracle

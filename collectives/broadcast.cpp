@@ -35,6 +35,7 @@ std::size_t staged_bytes_max(const Team& team, const Board& board) noexcept {
 }
 
 void check_size(Round& round, std::uint32_t leader, std::span<const std::byte> data) {
+  round.check(leader);
   const std::size_t there = round.bytes_of(leader);
   if (there != data.size()) throw_sizes_differ(data.size(), there, round.board().rank_at(leader));
 }
@@ -152,9 +153,10 @@ Task<> broadcast_long(const Broadcast& broadcast) {
 }
 
 /// The two of a team on one node: a member's place on its board is its place in the team.
-Task<> broadcast_short_on_node(Team& team, std::span<std::byte> data, std::uint32_t root, StagedData* staged) {
+Task<> broadcast_short_on_node(Team& team, std::span<std::byte> data, std::uint32_t root, StagedData* staged,
+                               std::source_location where) {
   team.check_whole("broadcast");
-  const Participation part(team);
+  const Participation part(team, {Called::broadcast, data.size(), root, where});
   Round round(team.board());
   if (!round.is_open()) co_await round.open();
   if (staged != nullptr && round.place() == root) co_await staged->load_all();
@@ -191,10 +193,10 @@ Task<> lead_on_node(BroadcastWithin& within, std::span<const BroadcastSchedule::
 }
 
 Task<> broadcast_long_on_node(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice wanted,
-                              StagedData* staged) {
+                              StagedData* staged, std::source_location where) {
   team.check_whole("broadcast");
   const BroadcastChoice choice = choose_broadcast(team, data.size(), wanted);
-  const Participation part(team);
+  const Participation part(team, {Called::broadcast, data.size(), root, where});
   const std::vector<BroadcastSchedule::Piece> pieces = pieces_on_node(team, data.size(), choice);
   BroadcastWithin within(team.rank(), team.board(), data, pieces, choice.fan_out, staged);
   std::exception_ptr failure;
@@ -213,11 +215,11 @@ Task<> broadcast_long_on_node(Team& team, std::span<std::byte> data, std::uint32
 }
 
 Task<> broadcast_over_nodes(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice,
-                            StagedData* staged) {
+                            StagedData* staged, std::source_location where) {
   team.check_whole("broadcast");
   if (team.size() == 1) co_return;
   const BroadcastChoice chosen = choose_broadcast(team, data.size(), choice);
-  const Participation part(team);
+  const Participation part(team, {Called::broadcast, data.size(), root, where});
   const Broadcast broadcast{team, part.sequence(), root, data, chosen, staged};
   if (is_short_broadcast(team.nodes().count(), data.size(), chosen))
     co_await broadcast_short(broadcast);
@@ -226,21 +228,24 @@ Task<> broadcast_over_nodes(Team& team, std::span<std::byte> data, std::uint32_t
 }
 
 Task<> broadcast_host(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice,
-                      StagedData* staged) {
-  if (team.nodes().count() != 1 || team.size() == 1) return broadcast_over_nodes(team, data, root, choice, staged);
-  if (data.size() <= staged_bytes_max(team, team.board())) return broadcast_short_on_node(team, data, root, staged);
-  return broadcast_long_on_node(team, data, root, choice, staged);
+                      StagedData* staged, std::source_location where) {
+  if (team.nodes().count() != 1 || team.size() == 1)
+    return broadcast_over_nodes(team, data, root, choice, staged, where);
+  if (data.size() <= staged_bytes_max(team, team.board()))
+    return broadcast_short_on_node(team, data, root, staged, where);
+  return broadcast_long_on_node(team, data, root, choice, staged, where);
 }
 
 /// A member whose GPU fails as it gets the data has done its part for the others all the same; only a root can't.
-Task<> broadcast_device(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice) {
+Task<> broadcast_device(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice,
+                        std::source_location where) {
   PromiseBase& self = co_await this_coroutine();
   Scope landings(self.loop(), &self.scope());
   std::optional<StagedData> staged;
   std::exception_ptr failure;
   try {
     staged.emplace(team, data, landings);
-    co_await broadcast_host(team, staged->host(), root, choice, &*staged);
+    co_await broadcast_host(team, staged->host(), root, choice, &*staged, where);
     if (team.index() != root) staged->all_arrived();
   } catch (...) {
     failure = std::current_exception();
@@ -253,10 +258,11 @@ Task<> broadcast_device(Team& team, std::span<std::byte> data, std::uint32_t roo
 
 }  // namespace
 
-Task<> broadcast_bytes(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice) {
+Task<> broadcast_bytes(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice,
+                       std::source_location where) {
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
-  return on_device(team, data) ? broadcast_device(team, data, root, choice)
-                               : broadcast_host(team, data, root, choice, nullptr);
+  return on_device(team, data) ? broadcast_device(team, data, root, choice, where)
+                               : broadcast_host(team, data, root, choice, nullptr, where);
 }
 
 }  // namespace coracle

@@ -170,6 +170,7 @@ Task<> BroadcastWithin::hand_over() {
 
 /// Once it has posted. A leader that thinks the message short has not lent it.
 void BroadcastWithin::check_size(std::uint32_t leader) {
+  round_.check(leader);
   const std::size_t there = round_.bytes_of(leader);
   if (there != data_.size()) throw_sizes_differ(data_.size(), there, round_.board().rank_at(leader));
 }

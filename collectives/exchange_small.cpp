@@ -55,6 +55,7 @@ void ExchangeSmall::leave(std::byte* room, std::span<const std::byte> data) noex
 }
 
 const std::byte* ExchangeSmall::data_of(std::uint32_t mate, std::size_t bytes) {
+  round_.check(mate);
   const std::span<const std::byte> there = round_.staged(mate);
   if (there.size() != bytes) [[unlikely]]
     throw_sizes_differ(bytes, there.size(), round_.board().rank_at(mate));

@@ -64,9 +64,9 @@ Task<> say_goodbye_to_each(Rank& rank) {
 }  // namespace
 
 Task<> say_farewell(Rank& rank) {
-  bool broken = false;
+  bool broken = rank.world().broken();
   try {
-    co_await rank.world().barrier();
+    if (!broken) co_await rank.world().farewell(std::source_location());
   } catch (const Error& error) {
     if (error.code() != Errc::peer_lost && error.code() != Errc::given_up) throw;
     broken = true;

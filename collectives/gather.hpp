@@ -1,6 +1,7 @@
 // gather: every member's block, at one of them.
 #pragma once
 
+#include <source_location>
 #include <span>
 #include <utility>
 
@@ -12,24 +13,24 @@ namespace coracle {
 
 /// `all`: at the root. The same size of `mine` everywhere.
 Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, std::uint32_t root,
-                    Algorithm algorithm);
+                    Algorithm algorithm, std::source_location where);
 /// `all`, `blocks`: at the root, whose blocks must be as long as what their members give.
 Task<> gather_v_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
-                      std::uint32_t root);
+                      std::uint32_t root, std::source_location where);
 
 template <class T>
 Task<> Team::gather(std::span<const std::type_identity_t<T>> mine, std::span<T> all, std::uint32_t root,
-                    Algorithm algorithm) {
+                    Algorithm algorithm, Where where) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
-  return gather_bytes(*this, byte_span(mine), writable_byte_span(all), root, algorithm);
+  return gather_bytes(*this, byte_span(mine), writable_byte_span(all), root, algorithm, where);
 }
 
 template <class T>
 Task<> Team::gather_v(std::span<const std::type_identity_t<T>> mine, std::span<T> all,
-                      std::span<const std::size_t> counts, std::uint32_t root) {
+                      std::span<const std::size_t> counts, std::uint32_t root, Where where) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
   return gather_v_bytes(*this, byte_span(mine), writable_byte_span(all),
-                        index_ == root ? Blocks(counts, sizeof(T)) : Blocks(size_, 0), root);
+                        index_ == root ? Blocks(counts, sizeof(T)) : Blocks(size_, 0), root, where);
 }
 
 }  // namespace coracle

@@ -1,6 +1,7 @@
 // gather_all: every member's block, everywhere.
 #pragma once
 
+#include <source_location>
 #include <span>
 #include <utility>
 
@@ -10,22 +11,34 @@
 
 namespace coracle {
 
-/// `all`: a block for each member. `mine` may be this member's own block of it.
+/// `all`: a block for each member. `mine` may be this member's own block of it. `called`: of what it is a part.
 Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
-                        Algorithm algorithm);
+                        Algorithm algorithm, std::source_location where, Called called = Called::gather_all);
 
 template <class T>
-Task<> Team::gather_all(std::span<const std::type_identity_t<T>> mine, std::span<T> all, Algorithm algorithm) {
+Task<> Team::gather_all(std::span<const std::type_identity_t<T>> mine, std::span<T> all, Algorithm algorithm,
+                        Where where) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
   return gather_all_bytes(*this, byte_span(mine), writable_byte_span(all), Blocks(size_, byte_span(mine).size()),
-                          algorithm);
+                          algorithm, where);
 }
 
 template <class T>
 Task<> Team::gather_all_v(std::span<const std::type_identity_t<T>> mine, std::span<T> all,
-                          std::span<const std::size_t> counts, Algorithm algorithm) {
+                          std::span<const std::size_t> counts, Algorithm algorithm, Where where) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
-  return gather_all_bytes(*this, byte_span(mine), writable_byte_span(all), Blocks(counts, sizeof(T)), algorithm);
+  return gather_all_bytes(*this, byte_span(mine), writable_byte_span(all), Blocks(counts, sizeof(T)), algorithm,
+                          where);
+}
+
+template <class T>
+Task<std::vector<T>> Team::gather_all(T value, Where where) {
+  static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
+  std::vector<T> all(size_);
+  all[index_] = value;
+  co_await gather_all_bytes(*this, std::as_bytes(std::span(&all[index_], 1)), std::as_writable_bytes(std::span(all)),
+                            Blocks(size_, sizeof(T)), Algorithm::automatic, where);
+  co_return all;
 }
 
 }  // namespace coracle

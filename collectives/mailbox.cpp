@@ -1,14 +1,22 @@
 // Matching of messages inside collectives.
 #include "collectives/mailbox.hpp"
 
+#include <fmt/format.h>
+
 #include <cstring>
 #include <utility>
 
 #include "collectives/sizes.hpp"
+#include "runtime/collective_watch.hpp"
 #include "runtime/error.hpp"
 
 namespace coracle {
 namespace {
+
+// Above the size of what is offered, since a message has only so many words.
+constexpr unsigned kSignatureShift = 48;
+constexpr std::uint64_t kBytesMask = (std::uint64_t{1} << kSignatureShift) - 1;
+constexpr std::uint32_t kNoSignature = 0xffff;  // all have fewer bits
 
 std::uint64_t pack(std::uint32_t high, std::uint32_t low) noexcept {
   return std::uint64_t{high} << 32 | low;
@@ -25,8 +33,9 @@ Task<> Mailbox::send(Team& team, std::uint32_t to, std::uint64_t tag, std::span<
   team.check_whole("collective");
   const std::uint32_t peer = team.member(to);
   const std::uint64_t who = pack(team.identity(), team.index());
+  const std::uint64_t signature = team.log().signature_at(sequence_of(tag)).value_or(kNoSignature);
   if (data.size() <= kWholeBytesMax) {
-    co_await rank_.request(peer, on_data, data, who, tag);
+    co_await rank_.request(peer, on_data, data, who, tag, signature);
     co_return;
   }
   // Cancelled, it must still wait, but the receiver may never come: members of a broken team send offers back.
@@ -36,8 +45,8 @@ Task<> Mailbox::send(Team& team, std::uint32_t to, std::uint64_t tag, std::span<
   };
   PeerEvent taken(rank_.core(), "collective", peer, cancelled, &team);
   const Loan loan(rank_.core().lent(), data);
-  co_await rank_.request(peer, on_offer, {}, who, tag, reinterpret_cast<std::uint64_t>(data.data()), data.size(),
-                         reinterpret_cast<std::uint64_t>(&taken));
+  co_await rank_.request(peer, on_offer, {}, who, tag, reinterpret_cast<std::uint64_t>(data.data()),
+                         data.size() | signature << kSignatureShift, reinterpret_cast<std::uint64_t>(&taken));
   co_await taken;                       // until then the receiver may read from `data`
   if (team.broken()) co_await yield();  // it was cancelled, perhaps
   team.check_whole("collective");
@@ -46,6 +55,8 @@ Task<> Mailbox::send(Team& team, std::uint32_t to, std::uint64_t tag, std::span<
 void Mailbox::on_data(Rank& rank, const Message& message) {
   Arrival arrival;
   arrival.data.assign(message.payload().begin(), message.payload().end());
+  arrival.signature = static_cast<std::uint32_t>(message.argument(2));
+  rank.local<Mailbox>().listen(key_of(message), arrival, message.source());
   rank.local<Mailbox>().accept(key_of(message), std::move(arrival));
 }
 
@@ -55,7 +66,9 @@ void Mailbox::on_offer(Rank& rank, const Message& message) {
   if (team == nullptr || team->broken()) return message.reply(on_taken, {}, {message.argument(4)});
   Arrival arrival;
   arrival.is_offer = true;
-  arrival.offer = {message.argument(2), message.argument(3), message.argument(4), message.source()};
+  arrival.offer = {message.argument(2), message.argument(3) & kBytesMask, message.argument(4), message.source()};
+  arrival.signature = static_cast<std::uint32_t>(message.argument(3) >> kSignatureShift);
+  rank.local<Mailbox>().listen(key, arrival, message.source());
   rank.local<Mailbox>().accept(key, std::move(arrival));
 }
 
@@ -104,7 +117,7 @@ Task<> Mailbox::receive(Team& team, std::uint32_t from, std::uint64_t tag, std::
   if (const auto arrived = arrived_.find(key); arrived != arrived_.end()) {
     const Arrival arrival = std::move(arrived->second);
     arrived_.erase(arrived);
-    co_await take(team.member(from), arrival, data);
+    co_await take(team, key, arrival, data);
     co_return;
   }
   Posted posted(rank_, team, from);
@@ -119,12 +132,23 @@ Task<> Mailbox::receive(Team& team, std::uint32_t from, std::uint64_t tag, std::
     posted_.erase(key);
     std::rethrow_exception(failure);
   }
-  co_await take(team.member(from), posted.arrival, data);
+  co_await take(team, key, posted.arrival, data);
 }
 
-Task<> Mailbox::take(std::uint32_t sender_rank, const Arrival& arrival, std::span<std::byte> data) {
+/// A sender that has called something else is found out here, too, when nobody waits for what it sends.
+void Mailbox::listen(const Key& key, const Arrival& arrival, std::uint32_t sender) {
+  Team* team = rank_.local<Teams>().find(key.team);
+  if (team == nullptr || team->broken() || arrival.signature == kNoSignature) return;
+  if (!team->log().fits(sequence_of(key.tag), arrival.signature, sender))
+    rank_.local<CollectiveWatch>().doubt(*team, sender);
+}
+
+Task<> Mailbox::take(Team& team, const Key& key, const Arrival& arrival, std::span<std::byte> data) {
+  const std::uint32_t sender_rank = team.member(key.sender);
   const std::size_t bytes = arrival.is_offer ? arrival.offer.bytes : arrival.data.size();
-  if (bytes == data.size()) {
+  const std::uint32_t ours = team.log().signature_at(sequence_of(key.tag)).value_or(kNoSignature);
+  const bool fits = ours == arrival.signature || ours == kNoSignature || arrival.signature == kNoSignature;
+  if (fits && bytes == data.size()) {
     if (!arrival.is_offer) {
       if (bytes > 0) std::memcpy(data.data(), arrival.data.data(), bytes);
       co_return;
@@ -133,6 +157,12 @@ Task<> Mailbox::take(std::uint32_t sender_rank, const Arrival& arrival, std::spa
         Remote<std::byte>(RemoteAddress{arrival.offer.address, sender_rank, RemoteAddress::kWholeMemory}), data);
   }
   if (arrival.is_offer) co_await rank_.request(sender_rank, on_taken, {}, arrival.offer.sender_event);
+  if (!fits) {
+    co_await CollectiveWatch::compare(rank_, team.identity(), sender_rank);
+    team.check_whole("collective");
+    team.throw_misfit(
+        fmt::format("ranks {} and {} have not called the same collectives of their team", rank_.id(), sender_rank));
+  }
   if (bytes != data.size()) throw_sizes_differ(data.size(), bytes, sender_rank);
 }
 

@@ -49,6 +49,7 @@ class Mailbox final : private TeamObserver {
     std::vector<std::byte> data;
     Offer offer{};
     bool is_offer = false;
+    std::uint32_t signature = 0;  // of what its sender has called
   };
   struct Posted {
     Posted(Rank& rank, Team& team, std::uint32_t from)
@@ -65,13 +66,18 @@ class Mailbox final : private TeamObserver {
   static Task<> send_back(Rank& rank, std::uint32_t sender, std::uint64_t sender_event);
   static Key key_of(const Message& message) noexcept;
   void accept(const Key& key, Arrival arrival);
-  Task<> take(std::uint32_t sender_rank, const Arrival& arrival, std::span<std::byte> data);
+  Task<> take(Team& team, const Key& key, const Arrival& arrival, std::span<std::byte> data);
+  void listen(const Key& key, const Arrival& arrival, std::uint32_t sender);
 
   Rank& rank_;
   std::map<Key, Posted*> posted_;
   std::map<Key, Arrival> arrived_;
 };
 
+/// The collective of a tag.
+constexpr std::uint64_t sequence_of(std::uint64_t tag) noexcept {
+  return tag >> 24;
+}
 /// Tag of a step of the collective with this number; a collective has at most 2^24 steps.
 constexpr std::uint64_t tag_of(std::uint64_t sequence, std::uint64_t step) noexcept {
   return sequence << 24 | step;

@@ -72,12 +72,14 @@ void Mates::lend(std::span<const std::byte> data, std::uint64_t stage) noexcept 
 void Mates::check_alive(std::uint64_t stage, const char* who) {
   if (stage < kFailed) [[likely]]
     return;
+  round_.check_all();  // it may be that it has failed because of what this member has called
   team_.check_whole("collective");
   throw Error(Errc::bad_input, fmt::format("a collective failed on {}, whose error says why", who));
 }
 
 Task<> Mates::wait(std::uint32_t place, std::uint64_t stage) {
   if (!round_.has_posted(place, stage)) co_await round_.posted(place, stage);
+  round_.check(place);
   if (round_.stage_of(place) >= kFailed) [[unlikely]]
     check_alive(kFailed, fmt::format("rank {}", round_.board().rank_at(place)).c_str());
 }
@@ -87,6 +89,7 @@ Task<> Mates::wait_for_all(std::uint64_t stage) {
   for (std::uint32_t step = 1; step < mates; ++step) {
     const std::uint32_t mate = (place() + step) % mates;
     if (!round_.has_posted(mate, stage)) co_await round_.posted(mate, stage);
+    round_.check(mate);
     if (round_.stage_of(mate) >= kFailed) [[unlikely]]
       check_alive(kFailed, fmt::format("rank {}", round_.board().rank_at(mate)).c_str());
   }

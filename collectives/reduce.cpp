@@ -37,12 +37,12 @@ Task<> reduce_between(Group group, std::span<std::byte> values, const Reduction&
 }  // namespace
 
 Task<> reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, std::uint32_t root,
-                    Algorithm algorithm) {
+                    Algorithm algorithm, std::source_location where) {
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   if (on_device(team, values)) co_return co_await refuse_device(team, "reduce");
   team.check_whole("reduce");
   if (team.size() == 1) co_return;
-  const Participation participation(team);
+  const Participation participation(team, {Called::reduce, values.size(), root, where});
   const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
   if ((!reduction.commutative && !nodes.contiguous()) || (values.size() > kSmallBytes && !Mates::can_lend(team))) {

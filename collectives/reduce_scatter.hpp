@@ -1,6 +1,7 @@
 // reduce_scatter: all members' values, combined, a part for each.
 #pragma once
 
+#include <source_location>
 #include <span>
 #include <utility>
 
@@ -13,20 +14,20 @@ namespace coracle {
 
 /// `values` has a block for each member, of which the sum comes into its `mine`.
 Task<> reduce_scatter_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> mine, Blocks blocks,
-                            Reduction reduction, Algorithm algorithm);
+                            Reduction reduction, Algorithm algorithm, std::source_location where);
 
 template <class T, class Operation>
 Task<> Team::reduce_scatter(std::span<const std::type_identity_t<T>> values, std::span<T> mine, Operation operation,
-                            Algorithm algorithm) {
+                            Algorithm algorithm, Where where) {
   co_await reduce_scatter_bytes(*this, byte_span(values), writable_byte_span(mine),
-                                Blocks(size_, byte_span(mine).size()), reduction_of<T>(operation), algorithm);
+                                Blocks(size_, byte_span(mine).size()), reduction_of<T>(operation), algorithm, where);
 }
 
 template <class T, class Operation>
 Task<> Team::reduce_scatter_v(std::span<const std::type_identity_t<T>> values, std::span<const std::size_t> counts,
-                              std::span<T> mine, Operation operation, Algorithm algorithm) {
+                              std::span<T> mine, Operation operation, Algorithm algorithm, Where where) {
   co_await reduce_scatter_bytes(*this, byte_span(values), writable_byte_span(mine), Blocks(counts, sizeof(T)),
-                                reduction_of<T>(operation), algorithm);
+                                reduction_of<T>(operation), algorithm, where);
 }
 
 }  // namespace coracle

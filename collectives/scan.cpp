@@ -86,9 +86,9 @@ Task<> scan_two_levels(Mates& mates, Team& team, std::uint64_t sequence, std::sp
     reduction.combine(others.data(), before.data(), before.data(), before.size());
 }
 
-Task<> exclusive_scan(Team& team, std::span<const std::byte> values, std::span<std::byte> before,
-                      const Reduction& reduction) {
-  const Participation participation(team);
+Task<> exclusive_scan(Team& team, std::span<const std::byte> values, std::span<std::byte> before, Reduction reduction,
+                      CollectiveCall call) {
+  const Participation participation(team, call);
   const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
   if (nodes.largest() == 1 || !nodes.contiguous() || !Mates::can_lend(team)) {
@@ -106,11 +106,14 @@ Task<> exclusive_scan(Team& team, std::span<const std::byte> values, std::span<s
 
 }  // namespace
 
-Task<> scan_bytes(Team& team, std::span<std::byte> values, Reduction reduction, const std::byte* first) {
+Task<> scan_bytes(Team& team, std::span<std::byte> values, Reduction reduction, const std::byte* first,
+                  std::source_location where) {
   if (on_device(team, values)) co_return co_await refuse_device(team, "scan");
   team.check_whole("scan");
   const Scratch before(values.size());
-  co_await exclusive_scan(team, values, before.span(), reduction);
+  const Called called = first == nullptr ? Called::scan : Called::exclusive_scan;
+  co_await exclusive_scan(team, values, before.span(), reduction,
+                          {called, values.size(), CollectiveCall::kNoRoot, where});
   const bool has_before = team.index() > 0;
   if (first == nullptr) {
     if (has_before) reduction.combine(before.data(), values.data(), values.data(), values.size());

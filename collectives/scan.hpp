@@ -1,6 +1,7 @@
 // scan: of all members' values those up to each member, combined.
 #pragma once
 
+#include <source_location>
 #include <span>
 
 #include "collectives/reduction.hpp"
@@ -11,24 +12,25 @@ namespace coracle {
 
 /// `values` in place. `first`: null: each member's own values are the last that it gets (inclusive); else an element
 /// that takes the place of what comes before the first member's, and each member's own are left out (exclusive).
-Task<> scan_bytes(Team& team, std::span<std::byte> values, Reduction reduction, const std::byte* first);
+Task<> scan_bytes(Team& team, std::span<std::byte> values, Reduction reduction, const std::byte* first,
+                  std::source_location where);
 
 template <class T, class Operation>
-Task<> Team::scan(std::span<T> values, Operation operation) {
-  co_await scan_bytes(*this, writable_byte_span(values), reduction_of<T>(operation), nullptr);
+Task<> Team::scan(std::span<T> values, Operation operation, Where where) {
+  co_await scan_bytes(*this, writable_byte_span(values), reduction_of<T>(operation), nullptr, where);
 }
 
 template <class T, class Operation>
   requires std::is_trivially_copyable_v<T>
-Task<T> Team::scan(T value, Operation operation) {
-  co_await scan_bytes(*this, std::as_writable_bytes(std::span(&value, 1)), reduction_of<T>(operation), nullptr);
+Task<T> Team::scan(T value, Operation operation, Where where) {
+  co_await scan_bytes(*this, std::as_writable_bytes(std::span(&value, 1)), reduction_of<T>(operation), nullptr, where);
   co_return value;
 }
 
 template <class T, class Operation>
-Task<> Team::exclusive_scan(std::span<T> values, Operation operation, std::type_identity_t<T> first) {
+Task<> Team::exclusive_scan(std::span<T> values, Operation operation, std::type_identity_t<T> first, Where where) {
   co_await scan_bytes(*this, writable_byte_span(values), reduction_of<T>(operation),
-                      reinterpret_cast<const std::byte*>(&first));
+                      reinterpret_cast<const std::byte*>(&first), where);
 }
 
 }  // namespace coracle

@@ -1,6 +1,7 @@
 // scatter: to every member its block of what one of them has.
 #pragma once
 
+#include <source_location>
 #include <span>
 #include <utility>
 
@@ -12,24 +13,24 @@ namespace coracle {
 
 /// `all`: at the root. The same size of `mine` everywhere.
 Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::byte> mine, std::uint32_t root,
-                     Algorithm algorithm);
+                     Algorithm algorithm, std::source_location where);
 /// `all`, `blocks`: at the root, whose blocks must be as long as what their members expect.
 Task<> scatter_v_bytes(Team& team, std::span<const std::byte> all, Blocks blocks, std::span<std::byte> mine,
-                       std::uint32_t root);
+                       std::uint32_t root, std::source_location where);
 
 template <class T>
 Task<> Team::scatter(std::span<const std::type_identity_t<T>> all, std::span<T> mine, std::uint32_t root,
-                     Algorithm algorithm) {
+                     Algorithm algorithm, Where where) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
-  return scatter_bytes(*this, byte_span(all), writable_byte_span(mine), root, algorithm);
+  return scatter_bytes(*this, byte_span(all), writable_byte_span(mine), root, algorithm, where);
 }
 
 template <class T>
 Task<> Team::scatter_v(std::span<const std::type_identity_t<T>> all, std::span<const std::size_t> counts,
-                       std::span<T> mine, std::uint32_t root) {
+                       std::span<T> mine, std::uint32_t root, Where where) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
   return scatter_v_bytes(*this, byte_span(all), index_ == root ? Blocks(counts, sizeof(T)) : Blocks(size_, 0),
-                         writable_byte_span(mine), root);
+                         writable_byte_span(mine), root, where);
 }
 
 }  // namespace coracle

@@ -53,11 +53,12 @@ void copy(std::span<const std::byte> source, std::span<std::byte> target) {
 
 }  // namespace
 
-Task<std::vector<std::byte>> broadcast_sized(Team& team, std::vector<std::byte> value, std::uint32_t root) {
+Task<std::vector<std::byte>> broadcast_sized(Team& team, std::vector<std::byte> value, std::uint32_t root,
+                                             std::source_location where) {
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   team.check_whole("broadcast");
   if (team.size() == 1) co_return value;
-  const Participation participation(team);
+  const Participation participation(team, {Called::broadcast, CollectiveCall::kAnyBytes, root, where});
   const Group group(team, participation.sequence());
   const bool gives = team.index() == root;
   Head head;
@@ -79,9 +80,10 @@ Task<std::vector<std::byte>> broadcast_sized(Team& team, std::vector<std::byte> 
   co_return value;
 }
 
-Task<SizedValues> gather_all_sized(Team& team, std::vector<std::byte> mine) {
+Task<SizedValues> gather_all_sized(Team& team, std::vector<std::byte> mine, std::source_location where) {
   team.check_whole("gather_all");
-  const Participation participation(team);
+  const Participation participation(
+      team, {Called::gather_all, CollectiveCall::kAnyBytes, CollectiveCall::kNoRoot, where});
   const Group group(team, participation.sequence());
   SizedValues all;
   all.sizes.resize(team.size());
@@ -95,10 +97,11 @@ Task<SizedValues> gather_all_sized(Team& team, std::vector<std::byte> mine) {
   co_return all;
 }
 
-Task<SizedValues> gather_sized(Team& team, std::vector<std::byte> mine, std::uint32_t root) {
+Task<SizedValues> gather_sized(Team& team, std::vector<std::byte> mine, std::uint32_t root,
+                               std::source_location where) {
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   team.check_whole("gather");
-  const Participation participation(team);
+  const Participation participation(team, {Called::gather, CollectiveCall::kAnyBytes, root, where});
   const Group group(team, participation.sequence());
   const bool takes = team.index() == root;
   SizedValues all;

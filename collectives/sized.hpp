@@ -17,10 +17,12 @@ struct SizedValues {
 };
 
 /// Gives the `value` of the member at `root`; those of others are not looked at.
-Task<std::vector<std::byte>> broadcast_sized(Team& team, std::vector<std::byte> value, std::uint32_t root);
+Task<std::vector<std::byte>> broadcast_sized(Team& team, std::vector<std::byte> value, std::uint32_t root,
+                                             std::source_location where);
 /// Gives all.
-Task<SizedValues> gather_all_sized(Team& team, std::vector<std::byte> mine);
+Task<SizedValues> gather_all_sized(Team& team, std::vector<std::byte> mine, std::source_location where);
 /// Gives all at `root`, and nothing elsewhere.
-Task<SizedValues> gather_sized(Team& team, std::vector<std::byte> mine, std::uint32_t root);
+Task<SizedValues> gather_sized(Team& team, std::vector<std::byte> mine, std::uint32_t root,
+                               std::source_location where);
 
 }  // namespace coracle

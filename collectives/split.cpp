@@ -20,12 +20,16 @@ struct Wish {
 
 }  // namespace
 
-Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key) {
+Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key, Where where) {
   const Teams& teams = rank_.local<Teams>();
   Wish mine{color, key, index_, {}};
   for (std::uint32_t slot = 0; slot < TeamArea::kSlots; ++slot)
     if (teams.taken(slot)) mine.taken[slot / 64] |= std::uint64_t{1} << slot % 64;
-  std::vector<Wish> wishes = co_await gather_all(mine);
+  std::vector<Wish> wishes(size_);
+  wishes[index_] = mine;
+  co_await gather_all_bytes(*this, std::as_bytes(std::span(&wishes[index_], 1)),
+                            std::as_writable_bytes(std::span(wishes)), Blocks(size_, sizeof(Wish)),
+                            Algorithm::automatic, where, Called::split);
   std::erase_if(wishes, [color](const Wish& wish) { return wish.color != color; });
   std::sort(wishes.begin(), wishes.end(), [](const Wish& left, const Wish& right) {
     return left.key != right.key ? left.key < right.key : left.place < right.place;
@@ -44,9 +48,9 @@ Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key) 
   if (slot < TeamArea::kSlots) team = std::make_unique<Team>(rank_, std::move(members), slot, identity_of_part(color));
   std::exception_ptr failure;
   try {
-    co_await barrier();  // every member's area is made before anyone looks or raises a signal there
+    co_await barrier(where);  // every member's area is made before anyone looks or raises a signal there
     if (team) team->board().meet();
-    co_await barrier();  // all have looked before anyone's team ends, and another takes its area
+    co_await barrier(where);  // all have looked before anyone's team ends, and another takes its area
   } catch (...) {
     failure = std::current_exception();
   }

@@ -49,16 +49,16 @@ std::vector<T> from_wire(const SizedValues& all) {
 }
 
 template <class T>
-Task<T> broadcast_value(Team& team, T value, std::uint32_t root) {
+Task<T> broadcast_value(Team& team, T value, std::uint32_t root, std::source_location where) {
   check_is_no_pointer<T>();
   if constexpr (std::is_trivially_copyable_v<T>) {
-    co_await broadcast_bytes(team, std::as_writable_bytes(std::span(&value, 1)), root);
+    co_await broadcast_bytes(team, std::as_writable_bytes(std::span(&value, 1)), root, {}, where);
     co_return value;
   } else {
     const bool gives = team.index() == root;
     std::vector<std::byte> bytes;  // with a name: g++ 12 destroys what a condition in an awaited call makes twice
     if (gives) bytes = to_wire(value);
-    bytes = co_await broadcast_sized(team, std::move(bytes), root);
+    bytes = co_await broadcast_sized(team, std::move(bytes), root, where);
     if (gives) co_return std::move(value);
     WireReader reader(bytes);
     co_return reader.read<T>();
@@ -70,52 +70,52 @@ Task<T> broadcast_value(Team& team, T value, std::uint32_t root) {
 template <class Value>
   requires(!std::ranges::contiguous_range<Value> ||
            (!std::is_lvalue_reference_v<Value> && !std::ranges::view<std::remove_cvref_t<Value>>))
-Task<std::remove_cvref_t<Value>> Team::broadcast(Value&& value, std::uint32_t root) {
-  return detail::broadcast_value<std::remove_cvref_t<Value>>(*this, std::forward<Value>(value), root);
+Task<std::remove_cvref_t<Value>> Team::broadcast(Value&& value, std::uint32_t root, Where where) {
+  return detail::broadcast_value<std::remove_cvref_t<Value>>(*this, std::forward<Value>(value), root, where);
 }
 
 template <class T, class Operation>
   requires std::is_trivially_copyable_v<T>
-Task<T> Team::reduce(T value, Operation operation, std::uint32_t root, Algorithm algorithm) {
+Task<T> Team::reduce(T value, Operation operation, std::uint32_t root, Algorithm algorithm, Where where) {
   co_await reduce_bytes(*this, std::as_writable_bytes(std::span(&value, 1)), reduction_of<T>(operation), root,
-                        algorithm);
+                        algorithm, where);
   co_return value;
 }
 
 template <class T, class Operation>
   requires std::is_trivially_copyable_v<T>
-Task<T> Team::exclusive_scan(T value, Operation operation, std::type_identity_t<T> first) {
+Task<T> Team::exclusive_scan(T value, Operation operation, std::type_identity_t<T> first, Where where) {
   co_await scan_bytes(*this, std::as_writable_bytes(std::span(&value, 1)), reduction_of<T>(operation),
-                      reinterpret_cast<const std::byte*>(&first));
+                      reinterpret_cast<const std::byte*>(&first), where);
   co_return value;
 }
 
 template <class T>
-Task<std::vector<T>> Team::gather_all(T value) {
+Task<std::vector<T>> Team::gather_all(T value, Where where) {
   detail::check_is_no_pointer<T>();
   if constexpr (std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>) {
     check_results(*this, "gather_all", size_, sizeof(T));
     std::vector<T> all(size_);
     all[index_] = value;
     co_await gather_all_bytes(*this, std::as_bytes(std::span(&all[index_], 1)), std::as_writable_bytes(std::span(all)),
-                              Blocks(size_, sizeof(T)), Algorithm::automatic);
+                              Blocks(size_, sizeof(T)), Algorithm::automatic, where);
     co_return all;
   } else {
-    const SizedValues all = co_await gather_all_sized(*this, detail::to_wire(value));
+    const SizedValues all = co_await gather_all_sized(*this, detail::to_wire(value), where);
     co_return detail::from_wire<T>(all);
   }
 }
 
 template <class T>
-Task<std::vector<T>> Team::gather(T value, std::uint32_t root) {
+Task<std::vector<T>> Team::gather(T value, std::uint32_t root, Where where) {
   detail::check_is_no_pointer<T>();
   if constexpr (std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>) {
     std::vector<T> all(index_ == root ? size_ : 0);
     co_await gather_bytes(*this, std::as_bytes(std::span(&value, 1)), std::as_writable_bytes(std::span(all)), root,
-                          Algorithm::automatic);
+                          Algorithm::automatic, where);
     co_return all;
   } else {
-    const SizedValues all = co_await gather_sized(*this, detail::to_wire(value), root);
+    const SizedValues all = co_await gather_sized(*this, detail::to_wire(value), root, where);
     co_return detail::from_wire<T>(all);
   }
 }

@@ -1,10 +1,11 @@
-// The rarer cases of address resolution: exposed memory, whole memory, and saying what is wrong.
+// The rarer cases of address resolution: marked slabs, exposed memory, whole memory, and saying what is wrong.
 #include "runtime/address_map.hpp"
 
 #include <fmt/format.h>
 
 #include "runtime/accelerator.hpp"
 #include "runtime/error.hpp"
+#include "runtime/slab_marks.hpp"
 
 namespace coracle {
 
@@ -13,35 +14,48 @@ std::error_code AddressMap::check(const RemoteAddress& place, std::size_t bytes)
   if (place.segment == RemoteAddress::kWholeMemory || !region_->is_local(place.rank)) return {};
   std::uint64_t room = segment_bytes_;
   if (place.segment != RemoteAddress::kOwnSegment) {
-    if (place.segment > RankBlock::kExposedMax) return Errc::out_of_segment;
+    const std::uint32_t index = ExposedMemory::index_of(place.segment);
+    if (index >= RankBlock::kExposedMax) return Errc::out_of_segment;
     // acquire: pairs with the release store of Rank::expose, which follows that of the address.
-    room = region_->block(place.rank).exposed[place.segment - 1].bytes.load(std::memory_order_acquire);
+    const std::uint64_t word = region_->block(place.rank).exposed[index].word.load(std::memory_order_acquire);
+    if (word >> ExposedMemory::kTimesShift != ExposedMemory::times_of(place.segment)) return Errc::out_of_segment;
+    room = word & ExposedMemory::kBytesMask;
   }
-  if (place.offset > room || bytes > room - place.offset) return Errc::out_of_segment;
+  const bool is_marked = place.segment == RemoteAddress::kOwnSegment && SlabMarks::is_marked(place.offset);
+  const std::uint64_t offset = is_marked ? place.offset & SlabMarks::kOffsetMask : place.offset;
+  if (offset > room || bytes > room - offset) return Errc::out_of_segment;
+  if (is_marked && !SlabMarks::hold(segment_of(place.rank), segment_bytes_, place.offset, bytes))
+    return Errc::slab_gone;
   return {};
 }
 
 std::uint64_t AddressMap::address_there(const RemoteAddress& place) const noexcept {
   if (place.segment == RemoteAddress::kWholeMemory) return place.offset;
   if (place.segment == RemoteAddress::kOwnSegment)
-    return reinterpret_cast<std::uint64_t>(segments_) + (place.rank - first_) * segment_bytes_ + place.offset;
-  // relaxed: check() has loaded `bytes` with acquire before.
-  return region_->block(place.rank).exposed[place.segment - 1].address.load(std::memory_order_relaxed) + place.offset;
+    return reinterpret_cast<std::uint64_t>(segment_of(place.rank)) + (place.offset & SlabMarks::kOffsetMask);
+  // relaxed: check() has loaded the word behind it with acquire before.
+  const ExposedMemory& exposed = region_->block(place.rank).exposed[ExposedMemory::index_of(place.segment)];
+  return exposed.address.load(std::memory_order_relaxed) + place.offset;
 }
 
-std::byte* AddressMap::reach_exposed(const RemoteAddress& place, std::size_t bytes) const noexcept {
-  if (place.segment == RemoteAddress::kOwnSegment || check(place, bytes)) return nullptr;
+std::byte* AddressMap::reach_rarely(const RemoteAddress& place, std::size_t bytes) const noexcept {
+  if (check(place, bytes)) return nullptr;
   auto* there = reinterpret_cast<std::byte*>(address_there(place));
   return shares_memory_ || region_->contains(there, bytes) ? there : nullptr;
 }
 
 std::string AddressMap::describe(const RemoteAddress& place, std::size_t bytes) const {
+  if (place.rank == RemoteAddress::kNoRank)
+    return "a Remote that has not been given a place: assign what Slab::remote() or Exposed::remote() gives, of peers "
+           "mostly by gather_all";
   if (place.rank >= region_->shape().size)
     return fmt::format("rank {} of a job of {}", place.rank, region_->shape().size);
   if (place.segment == RemoteAddress::kOwnSegment)
-    return fmt::format("{} bytes at offset {} of a segment of {} bytes", bytes, place.offset, segment_bytes_);
+    return fmt::format("{} bytes at offset {} of a segment of {} bytes", bytes, place.offset & SlabMarks::kOffsetMask,
+                       segment_bytes_);
   if (Accelerator::holds(place)) return fmt::format("{} bytes at offset {} of a GPU's segment", bytes, place.offset);
-  return fmt::format("{} bytes at offset {} of exposed memory {}", bytes, place.offset, place.segment);
+  return fmt::format("{} bytes at offset {} of exposed memory {}", bytes, place.offset,
+                     ExposedMemory::index_of(place.segment) + 1);
 }
 
 }  // namespace coracle

@@ -24,8 +24,8 @@ class AddressMap {
   std::byte* reach(const RemoteAddress& place, std::size_t bytes) const noexcept {
     if (place.segment == RemoteAddress::kOwnSegment && place.rank - first_ < size_ && place.offset <= segment_bytes_ &&
         bytes <= segment_bytes_ - place.offset) [[likely]]
-      return segments_ + (place.rank - first_) * segment_bytes_ + place.offset;
-    return place.rank - first_ < size_ ? reach_exposed(place, bytes) : nullptr;
+      return segment_of(place.rank) + place.offset;
+    return place.rank - first_ < size_ ? reach_rarely(place, bytes) : nullptr;
   }
 
   /// Whether `bytes` at `place` lie inside a segment or exposed memory of an existing rank: empty, or what is wrong. It
@@ -38,7 +38,8 @@ class AddressMap {
   std::string describe(const RemoteAddress& place, std::size_t bytes) const;
 
  private:
-  std::byte* reach_exposed(const RemoteAddress& place, std::size_t bytes) const noexcept;
+  std::byte* segment_of(std::uint32_t rank) const noexcept { return segments_ + (rank - first_) * segment_bytes_; }
+  std::byte* reach_rarely(const RemoteAddress& place, std::size_t bytes) const noexcept;
 
   std::byte* segments_;
   std::uint64_t segment_bytes_;

@@ -4,11 +4,15 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "runtime/diagnostics.hpp"
+
 namespace coracle {
 
 void assertion_failed(const char* condition, const char* file, int line, std::string_view message) noexcept {
-  std::fprintf(stderr, "coracle: assertion failed: %s: %.*s (%s:%d)\n", condition, static_cast<int>(message.size()),
-               message.data(), file, line);
+  char who[32] = "";
+  if (const int rank = Diagnostics::rank_running_here(); rank >= 0) std::snprintf(who, sizeof who, "rank %d: ", rank);
+  std::fprintf(stderr, "coracle: %sassertion failed: %s: %.*s (%s:%d)\n", who, condition,
+               static_cast<int>(message.size()), message.data(), file, line);
   std::abort();
 }
 

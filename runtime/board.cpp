@@ -1,6 +1,7 @@
 // Rounds, flow control and the arena.
 #include "runtime/board.hpp"
 
+#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -81,6 +82,7 @@ Board::Board(Rank& rank, Team& team, bool of_world)
         .store(memory_.remote().address().offset, std::memory_order_release);
   }
   arena_ = own().arena(mates_);
+  team.log().use(own().calls);
 }
 
 Board::~Board() {
@@ -170,6 +172,7 @@ std::byte* Board::stage(std::uint64_t number, std::size_t bytes) noexcept {
 Round::Round(Board& board, std::uint64_t number) noexcept
     : board_(board),
       number_(number),
+      signature_(board.team_.log().signature() << Post::kSignatureShift),
       own_post_(board.own().posts[number % BoardPart::kRounds]),
       ballot_(board.part(0).ballots[number % BoardPart::kRounds]) {}
 
@@ -205,14 +208,17 @@ Task<std::byte*> Round::stage_when_free(std::size_t bytes) {
 
 void Round::post(std::span<const std::byte> data, std::uint64_t stage) noexcept {
   CORACLE_ASSERT(data.size() <= Post::kInlineBytesMax, "{} bytes inline", data.size());
-  own_post_.mark.store(static_cast<std::uint32_t>(data.size()), std::memory_order_relaxed);  // publish() orders it
+  is_marked_ = true;
+  own_post_.mark.store(signature_ | static_cast<std::uint32_t>(data.size()),
+                       std::memory_order_relaxed);  // publish() orders it
   if (!data.empty()) std::memcpy(own_post_.inline_data(), data.data(), data.size());
   publish(stage);
 }
 
 void Round::lend(const void* address, std::size_t bytes, std::uint64_t stage, std::uint32_t mark) noexcept {
   own_post_.bytes.store(bytes, std::memory_order_relaxed);  // the store of the address orders both
-  own_post_.mark.store(Post::kLent | mark, std::memory_order_relaxed);
+  is_marked_ = true;
+  own_post_.mark.store(Post::kLent | signature_ | mark, std::memory_order_relaxed);
   // release: pairs with lent(), for who has read an earlier word of this round.
   own_post_.address.store(reinterpret_cast<std::uint64_t>(address), std::memory_order_release);
   publish(stage);
@@ -226,14 +232,20 @@ void Round::lend_for_writing(void* address, std::size_t bytes, std::uint64_t sta
 }
 
 void Round::publish(std::uint64_t stage) noexcept {
+  if (!is_marked_) {  // a post of nothing but its stage
+    is_marked_ = true;
+    own_post_.mark.store(signature_, std::memory_order_relaxed);  // the flag orders it
+  }
   board_.raise(own_post_.flag, value_of(stage));
 }
 
 void Round::move_lent(const void* address) noexcept {
   // Where this member has lent nothing yet, its post may be as an earlier round has left it. The mark of what is lent
   // stays: a mate may see the new mark with the old address.
-  if (address == nullptr && !is_lent(place()))
-    own_post_.mark.store(Post::kLent, std::memory_order_relaxed);  // the next store orders it
+  if (address == nullptr && !(is_marked_ && is_lent(place()))) {
+    is_marked_ = true;
+    own_post_.mark.store(Post::kLent | signature_, std::memory_order_relaxed);  // the next store orders it
+  }
   // seq_cst: pairs with begin_reading(): a reader has marked itself before it loads the address.
   own_post_.address.store(reinterpret_cast<std::uint64_t>(address), std::memory_order_seq_cst);
 }
@@ -248,7 +260,7 @@ Round::Lent Round::lent(std::uint32_t place) noexcept {
   // acquire, by seq_cst: what was written before the address is seen.
   const auto* address = reinterpret_cast<const std::byte*>(post.address.load(std::memory_order_seq_cst));
   return {address, post.bytes.load(std::memory_order_relaxed),
-          post.mark.load(std::memory_order_relaxed) & ~Post::kLent};
+          post.mark.load(std::memory_order_relaxed) & Post::kMarkMask};
 }
 
 std::span<const std::byte> Round::staged(std::uint32_t place) noexcept {
@@ -317,7 +329,38 @@ Task<> Round::copy_own(std::span<const std::byte> source, std::byte* target) {
   co_await rank.get(Remote<std::byte>({address, rank.id(), RemoteAddress::kWholeMemory}), {target, source.size()});
 }
 
-std::uint32_t Round::arrive() noexcept {
+void Round::throw_misfit(std::uint32_t place) {
+  Team& team = board_.team_;
+  const auto difference = first_difference(team.log().calls(), CollectiveLog::read(board_.part(place).calls));
+  const std::uint32_t mate = board_.rank_at(place);
+  team.throw_misfit(difference ? difference->describe(board_.rank_.id(), mate)
+                               : fmt::format("ranks {} and {} have not called the same collectives of their team",
+                                             board_.rank_.id(), mate));
+}
+
+void Round::check_all() {
+  Team& team = board_.team_;
+  const std::vector<CallWords> calls = team.log().calls();
+  for (std::uint32_t mate = 0; mate < mates(); ++mate)
+    if (mate != place() && first_difference(calls, CollectiveLog::read(board_.part(mate).calls))) throw_misfit(mate);
+}
+
+/// Who comes first says what is called.
+void Round::compare_called(std::uint64_t there) {
+  const std::uint64_t ours = value_of(signature_ >> Post::kSignatureShift);
+  // acq_rel: what the first has called is seen by whoever sees its signature.
+  while (there < value_of(0))
+    if (ballot_.called.compare_exchange_weak(there, ours, std::memory_order_acq_rel, std::memory_order_acquire)) return;
+  if (there == ours) return;
+  check_all();
+  board_.team_.throw_misfit(
+      fmt::format("rank {} has not called the same collectives as others of its team", board_.rank_.id()));
+}
+
+std::uint32_t Round::arrive() {
+  // In the same cache line as what is written next. acquire: as in compare_called().
+  const std::uint64_t called = ballot_.called.load(std::memory_order_acquire);
+  if (called != value_of(signature_ >> Post::kSignatureShift)) compare_called(called);
   std::uint64_t now = ballot_.arrivals.load(std::memory_order_relaxed);  // the exchange decides
   std::uint64_t next = 0;
   // acq_rel: the last to arrive comes after all that the others did before; seq_cst would add nothing.

@@ -165,11 +165,20 @@ class [[nodiscard]] Round {
   bool is_lent(std::uint32_t place) noexcept {
     return (post_of(place).mark.load(std::memory_order_relaxed) & Post::kLent) != 0;  // posted() has ordered it
   }
+  /// Throws Error (bad_input) when it has not called the same as this member, up to here. Whoever makes use of a mate's
+  /// post looks first.
+  void check(std::uint32_t place) {
+    const std::uint32_t mark = post_of(place).mark.load(std::memory_order_relaxed);  // as above
+    if (((mark ^ signature_) & Post::kSignatureMask) != 0) [[unlikely]]
+      throw_misfit(place);
+  }
+  /// The same of all mates, of which some may not have come: for when something went wrong.
+  void check_all();
   /// How much a mate has posted inline, or lends.
   std::size_t bytes_of(std::uint32_t place) noexcept {
     Post& post = post_of(place);
     const std::uint32_t mark = post.mark.load(std::memory_order_relaxed);  // posted() has ordered both
-    return (mark & Post::kLent) == 0 ? mark : post.bytes.load(std::memory_order_relaxed);
+    return (mark & Post::kLent) == 0 ? mark & Post::kMarkMask : post.bytes.load(std::memory_order_relaxed);
   }
   /// What a mate has posted inline (not is_lent()).
   std::span<const std::byte> inline_data(std::uint32_t place) noexcept {
@@ -213,8 +222,9 @@ class [[nodiscard]] Round {
   Task<> written_by_mates(std::uint32_t parts);
 
   // --- decided together ---
-  /// Order of arrival at this node: 0, 1, ... Once per member. The last one's number is mates() - 1.
-  std::uint32_t arrive() noexcept;
+  /// Order of arrival at this node: 0, 1, ... Once per member. The last one's number is mates() - 1. Throws Error
+  /// (bad_input) when this member has not called the same as the first who came.
+  std::uint32_t arrive();
   /// Whether the one who has come as which has also said who he is.
   bool has_arrived(std::uint32_t order) noexcept;
   /// `if (!round.has_arrived(order)) co_await round.arrival(order);` waits for the moment between his coming and his
@@ -256,6 +266,8 @@ class [[nodiscard]] Round {
   std::uint64_t value_of(std::uint64_t stage) const noexcept { return number_ << BoardPart::kStageBits | stage; }
   Post& post_of(std::uint32_t place) noexcept { return board_.part(place).posts[number_ % BoardPart::kRounds]; }
   bool anybody_reads() noexcept;
+  [[noreturn]] void throw_misfit(std::uint32_t place);
+  void compare_called(std::uint64_t there);
   enum class Source { lent, results };
   Task<bool> copy_from(std::uint32_t place, Source which, std::size_t offset, std::span<std::byte> target, Copying how);
   Task<> copy_in_time(std::uint32_t place, const std::byte* source, std::span<std::byte> target);
@@ -263,6 +275,8 @@ class [[nodiscard]] Round {
 
   Board& board_;
   const std::uint64_t number_;
+  const std::uint32_t signature_;  // as in a post's mark
+  bool is_marked_ = false;         // the own post's mark is of this round
   Post& own_post_;
   Ballot& ballot_;
 };

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/collective_log.hpp"
 #include "runtime/flag.hpp"
 
 namespace coracle {
@@ -17,7 +18,8 @@ struct alignas(64) Post {
   Flag flag;
   /// 1 + the place of the mate out of whose memory this member copies just now, in this round; 0: none.
   std::atomic<std::uint32_t> reading{0};
-  /// Bytes that are posted inline; or kLent and the mark of what is lent.
+  /// Bytes that are posted inline, or kLent and the mark of what is lent (16 bits); and above them the signature of
+  /// what the member has called (CollectiveLog).
   std::atomic<std::uint32_t> mark{0};
   /// Memory that is lent: its address (0: no longer) and size; or a short message in their place.
   std::atomic<std::uint64_t> address{0};
@@ -30,9 +32,13 @@ struct alignas(64) Post {
 
   static constexpr std::size_t kInlineBytesMax = 40;
   static constexpr std::uint32_t kLent = 0x80000000;
+  static constexpr unsigned kSignatureShift = 16;
+  static constexpr std::uint32_t kMarkMask = 0xffff;
+  static constexpr std::uint32_t kSignatureMask = ~(kLent | kMarkMask);
   std::byte* inline_data() noexcept { return reinterpret_cast<std::byte*>(&address); }
 };
 static_assert(sizeof(Post) == 64);
+static_assert(Post::kSignatureMask >> Post::kSignatureShift == (1U << CollectiveLog::kSignatureBits) - 1);
 
 /// What the mates decide together in one round; only that of the node's first member is used.
 struct alignas(64) Ballot {
@@ -42,6 +48,8 @@ struct alignas(64) Ballot {
   std::atomic<std::uint64_t> leader{0};
   /// `round << kStageBits | how many have come`.
   std::atomic<std::uint64_t> arrivals{0};
+  /// `round << kStageBits | signature` of who came first.
+  std::atomic<std::uint64_t> called{0};
 };
 
 /// Followed by kRounds rows of one number per mate (who came as which; of the node's first member), and the arena.
@@ -56,6 +64,8 @@ struct BoardPart {
   alignas(64) std::atomic<std::uint32_t> departed{0};
   alignas(64) Post posts[kRounds];
   Ballot ballots[kRounds];
+  /// What this member has called. Mates look at them only when signatures differ.
+  alignas(64) CollectiveLog::Records calls;
 
   static constexpr std::uint64_t order_bytes(std::uint32_t mates) noexcept {
     return (std::uint64_t{kRounds} * mates * sizeof(std::uint64_t) + 63) / 64 * 64;

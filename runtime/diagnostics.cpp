@@ -140,6 +140,19 @@ struct Diagnostics::Handlers {
   static void write_crash(State& state, int signal, const siginfo_t& info, const void* context) noexcept;
 };
 
+int Diagnostics::rank_running_here() noexcept {
+  State* the = Handlers::state();
+  if (the == nullptr) return -1;
+  const SignalsBlocked blocked;
+  const HandlerLock locked(the->lock);
+  const Thread* thread = the->find(this_thread());
+  if (thread == nullptr && the->threads != nullptr && the->threads->next == nullptr) thread = the->threads;
+  if (thread == nullptr) return -1;
+  const Watch* running = thread->running.load(std::memory_order_relaxed);  // only told, not followed, elsewhere
+  if (running == nullptr && thread->first == thread->last) running = thread->first;
+  return running != nullptr ? running->rank_ : -1;
+}
+
 void Diagnostics::Handlers::write_crash(State& state, int signal, const siginfo_t& info, const void* context) noexcept {
   Watch* watch = nullptr;
   {

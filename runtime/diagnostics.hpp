@@ -24,6 +24,10 @@ class Diagnostics {
   Diagnostics(const Diagnostics&) = delete;
   Diagnostics& operator=(const Diagnostics&) = delete;
 
+  /// The rank that the calling thread is, or whose loop it turns just now; -1: of none, or of no rank that is watched.
+  /// Of a rank with helper threads these are the rank's, too, if it is the only one of this process.
+  static int rank_running_here() noexcept;
+
   /// Puts one rank's loop under watch. Made and destroyed in the rank's own thread, inside the life of `loop`; a thread
   /// may have any number (`sim`). Does nothing where no Diagnostics lives.
   class Watch {

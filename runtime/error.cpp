@@ -39,6 +39,8 @@ class Category final : public std::error_category {
         return "page does not match its checksum";
       case Errc::device_failed:
         return "a GPU has failed";
+      case Errc::slab_gone:
+        return "its slab is gone, or ends before";
     }
     return fmt::format("unknown condition {}", value);
   }

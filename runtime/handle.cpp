@@ -41,14 +41,13 @@ void OperationGroup::finished(Operation& operation) noexcept {
 void OperationGroup::note_failure(const Operation& operation) noexcept {
   if (failure_) return;
   failure_ = std::make_unique<Failure>(
-      Failure{operation.outcome(), operation.what(), operation.peer(), operation.remote, operation.bytes});
+      Failure{operation.outcome(), operation.what(), operation.peer(), core_.describe_failure(operation)});
 }
 
 void OperationGroup::throw_first_failure() {
   if (!failure_) return;
   const std::unique_ptr<Failure> failure = std::move(failure_);
-  throw Error::of_operation(failure->code, failure->what, static_cast<int>(core_.id()), failure->peer,
-                            core_.describe_failure(failure->code, failure->peer, failure->remote, failure->bytes));
+  throw Error::of_operation(failure->code, failure->what, static_cast<int>(core_.id()), failure->peer, failure->detail);
 }
 
 }  // namespace coracle

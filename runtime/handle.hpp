@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "runtime/frame_pool.hpp"
@@ -49,8 +50,7 @@ class OperationGroup final : public OperationOwner {
     std::error_code code;
     const char* what;
     int peer;
-    RemoteAddress remote;
-    std::size_t bytes;
+    std::string detail;
   };
 
   void finished(Operation& operation) noexcept override;

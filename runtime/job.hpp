@@ -61,9 +61,27 @@ struct NodePart {
 enum class RankPhase : std::uint32_t { starting, attached, finished, lost };
 
 /// Memory outside the segment that a rank has exposed; see Rank::expose.
+///
+/// A place in the table is used again and again. How many times goes with what names it, the segment of a
+/// RemoteAddress, so that one who still has an old name does not reach what is exposed there now.
 struct ExposedMemory {
+  static constexpr unsigned kTimesShift = 48;
+  static constexpr std::uint64_t kBytesMask = (std::uint64_t{1} << kTimesShift) - 1;
+
   std::atomic<std::uint64_t> address{0};
-  std::atomic<std::uint64_t> bytes{0};  // 0: free
+  /// Bytes (0: free), and above them how many times this place has been free again.
+  std::atomic<std::uint64_t> word{0};
+
+  static constexpr std::uint32_t segment(std::uint32_t index, std::uint64_t times) noexcept {
+    return (1 + index) | static_cast<std::uint32_t>(times & 0xffff) << kIndexBits;
+  }
+  /// Wraps around for what is no exposed memory's.
+  static constexpr std::uint32_t index_of(std::uint32_t segment) noexcept { return (segment & kIndexMask) - 1; }
+  static constexpr std::uint32_t times_of(std::uint32_t segment) noexcept { return segment >> kIndexBits; }
+
+ private:
+  static constexpr unsigned kIndexBits = 8;
+  static constexpr std::uint32_t kIndexMask = (1U << kIndexBits) - 1;
 };
 
 /// One rank's part of the control area.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <system_error>
 
+#include "runtime/modification.hpp"
 #include "runtime/remote.hpp"
 #include "runtime/waiter.hpp"
 
@@ -24,7 +25,7 @@ class OperationOwner {
 
 class Operation : public Waiter {
  public:
-  enum class Verb : std::uint8_t { put, get, fetch_add, compare_swap, request };
+  enum class Verb : std::uint8_t { put, get, fetch_add, compare_swap, modify, request };
 
   Operation(Verb which, const char* what, std::uint32_t peer) noexcept
       : Waiter(what, static_cast<int>(peer)), verb(which) {}
@@ -40,6 +41,9 @@ class Operation : public Waiter {
     settle();
   }
   bool finished() const noexcept { return finished_; }
+  bool is_atomic() const noexcept {
+    return verb == Verb::fetch_add || verb == Verb::compare_swap || verb == Verb::modify;
+  }
   using Waiter::failed;
   using Waiter::outcome;
   void set_owner(OperationOwner* owner) noexcept { owner_ = owner; }
@@ -48,15 +52,16 @@ class Operation : public Waiter {
   void finish_at_once() noexcept { finished_ = true; }
 
   const Verb verb;
-  std::uint8_t width = 8;  ///< Bytes of an atomic: 4 or 8.
-  void* local = nullptr;   ///< Source of a put or request, target of a get.
+  std::uint8_t width = 8;     ///< Bytes of an atomic: 4 or 8.
+  Modification modification;  ///< Of Verb::modify.
+  void* local = nullptr;      ///< Source of a put or request, target of a get.
   std::size_t bytes = 0;
   RemoteAddress remote;          ///< Target of a put, source of a get, place of an atomic.
   std::uint64_t signal_add = 0;  ///< 0: no signal.
   // What follows is set only by operations that use it: an 8-byte put would otherwise spend more on zeroes than on its
   // copy.
   RemoteAddress signal;   ///< Raised by `signal_add` at the target after the data has landed.
-  std::uint64_t operand;  ///< Addend or new value of an atomic.
+  std::uint64_t operand;  ///< Addend or new value of an atomic, or what it is combined with.
   std::uint64_t compare;  ///< Expected value of compare_swap.
   std::uint64_t result;   ///< Old value of an atomic.
   Operation* next;        ///< For the queue of whoever holds the operation.

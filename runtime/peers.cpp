@@ -49,8 +49,10 @@ const Loss* Peers::find(std::uint32_t peer) const noexcept {
   return found == losses_.end() ? nullptr : &*found;
 }
 
-bool Peers::gave_up(std::uint32_t peer) const noexcept {
-  return std::find(gave_up_.begin(), gave_up_.end(), peer) != gave_up_.end();
+const std::string* Peers::gave_up(std::uint32_t peer) const noexcept {
+  const auto found =
+      std::find_if(gave_up_.rbegin(), gave_up_.rend(), [peer](const GaveUp& entry) { return entry.peer == peer; });
+  return found == gave_up_.rend() ? nullptr : &found->reason;
 }
 
 bool Peers::note(Loss loss) {

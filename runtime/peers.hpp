@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace coracle {
@@ -81,9 +82,11 @@ class Peers {
   /// False when it is known already.
   bool note(Loss loss);
 
-  /// For messages: a rank (this one, perhaps) that is not lost has given up a collective.
-  void note_gave_up(std::uint32_t peer) { gave_up_.push_back(peer); }
-  bool gave_up(std::uint32_t peer) const noexcept;
+  /// For messages: a rank (this one, perhaps) that is not lost has given up a collective. `reason`: when its members
+  /// have called it wrongly; else "".
+  void note_gave_up(std::uint32_t peer, std::string reason) { gave_up_.push_back({peer, std::move(reason)}); }
+  /// The latest reason; null when it has given up none.
+  const std::string* gave_up(std::uint32_t peer) const noexcept;
 
   LossWatches& watches() noexcept { return watches_; }
   /// Whether some wait would end with the loss of `peer`.
@@ -91,7 +94,11 @@ class Peers {
 
  private:
   std::vector<Loss> losses_;
-  std::vector<std::uint32_t> gave_up_;
+  struct GaveUp {
+    std::uint32_t peer;
+    std::string reason;
+  };
+  std::vector<GaveUp> gave_up_;
   LossWatches watches_;
 };
 

@@ -17,6 +17,11 @@ void report_failed_service(const std::exception_ptr& error, void* rank) noexcept
   report_failure(*static_cast<Rank*>(rank), "a task that served a peer failed", error);
 }
 
+std::uint64_t room_for_slabs(std::uint64_t segment_bytes) noexcept {
+  const std::uint64_t taken = TeamArea::kAllBytes + (SlabMarks::wanted() ? SlabMarks::bytes_for(segment_bytes) : 0);
+  return segment_bytes - std::min(taken, segment_bytes);
+}
+
 /// Has `operation` end as the transfer does.
 Task<> finish(Operation& operation, ScatteredTransfer transfer) {
   std::error_code outcome;
@@ -35,12 +40,12 @@ Task<> finish(Operation& operation, ScatteredTransfer transfer) {
 Rank::Rank(const JobRegion& region, std::uint32_t id, EventLoop& loop)
     : region_(region),
       core_(region, id, loop),
-      heap_(TeamArea::kAllBytes,
-            region.shape().segment_bytes - std::min<std::uint64_t>(TeamArea::kAllBytes, region.shape().segment_bytes)),
+      heap_(TeamArea::kAllBytes, room_for_slabs(region.shape().segment_bytes)),
       service_(loop, &loop.root_scope()),
       default_group_(core_),
       world_(std::make_unique<Team>(*this)) {
   service_.isolate_children(report_failed_service, this);
+  if (SlabMarks::wanted()) heap_.use_marks({region.segment(id), region.shape().segment_bytes});
 }
 
 Rank::~Rank() {
@@ -81,19 +86,20 @@ Slab<std::byte> Rank::allocate_raw(std::size_t bytes) {
 }
 
 std::uint32_t Rank::expose_bytes(void* address, std::size_t bytes) {
-  constexpr std::size_t kBytesMax = std::size_t{1} << 56;  // of the largest address spaces
+  static_assert(ExposedMemory::kBytesMask >= (std::uint64_t{1} << 47) - 1);
   const auto begin = reinterpret_cast<std::uint64_t>(address);
-  if (bytes > kBytesMax || byte_end(begin, bytes) - begin != bytes)
+  if (bytes > ExposedMemory::kBytesMask || byte_end(begin, bytes) - begin != bytes)
     throw Error(Errc::bad_input, fmt::format("rank {} was to expose {} bytes at {}, more than there can be; see where "
                                              "their number comes from",
                                              id(), bytes, address));
   auto& exposed = region_.block(id()).exposed;
   for (std::uint32_t i = 0; i < exposed.size(); ++i) {
-    if (exposed[i].bytes.load(std::memory_order_relaxed) != 0) continue;  // written by this rank only
+    const std::uint64_t before = exposed[i].word.load(std::memory_order_relaxed);  // written by this rank only
+    if ((before & ExposedMemory::kBytesMask) != 0) continue;
     exposed[i].address.store(begin, std::memory_order_relaxed);
     // release: pairs with the acquire load in AddressMap::check.
-    exposed[i].bytes.store(std::max<std::size_t>(bytes, 1), std::memory_order_release);
-    return i + 1;
+    exposed[i].word.store(before | std::max<std::size_t>(bytes, 1), std::memory_order_release);
+    return ExposedMemory::segment(i, before >> ExposedMemory::kTimesShift);
   }
   throw Error(
       std::make_error_code(std::errc::no_buffer_space),
@@ -103,7 +109,9 @@ std::uint32_t Rank::expose_bytes(void* address, std::size_t bytes) {
 }
 
 void Rank::conceal(std::uint32_t segment) noexcept {
-  region_.block(id()).exposed[segment - 1].bytes.store(0, std::memory_order_release);  // as in expose_bytes
+  const std::uint64_t times = ExposedMemory::times_of(segment) + 1;
+  region_.block(id()).exposed[ExposedMemory::index_of(segment)].word.store(
+      times << ExposedMemory::kTimesShift, std::memory_order_release);  // as in expose_bytes
 }
 
 Task<> Rank::busy_for(std::chrono::nanoseconds duration) {

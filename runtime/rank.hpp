@@ -4,15 +4,18 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <memory>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "runtime/atomic_word.hpp"
 #include "runtime/byte_counts.hpp"
 #include "runtime/handle.hpp"
 #include "runtime/message.hpp"
+#include "runtime/owning_range.hpp"
 #include "runtime/peer_event.hpp"
 #include "runtime/rank_core.hpp"
 #include "runtime/rank_local.hpp"
@@ -72,7 +75,10 @@ class Rank {
   /// A place in this rank's own segment as a pointer.
   template <class T>
   T* own(Remote<T> place) const noexcept {
-    return reinterpret_cast<T*>(region_.segment(id()) + place.address().offset);
+    const RemoteAddress& address = place.address();
+    CORACLE_ASSERT(address.rank == id() && address.segment == RemoteAddress::kOwnSegment,
+                   "not a place in the segment of rank {}: {}", id(), core_.addresses().describe(address, sizeof(T)));
+    return reinterpret_cast<T*>(region_.segment(id()) + (address.offset & SlabMarks::kOffsetMask));
   }
 
   // --- peers that are lost ---
@@ -156,16 +162,61 @@ class Rank {
     return {core_, signal, at_least, from};
   }
 
-  /// Adds to a 4- or 8-byte integer; gives the old value. Atomic against all ranks' atomics on that place, but not
-  /// against their puts and gets; adding 0 reads it atomically.
+  // --- atomics: on places of 4 or 8 bytes, at multiples of their size. Each is one step to all ranks' atomics on that
+  // place, but not to their puts and gets. What is done by one and seen by another orders what was done before it. All
+  // but the first two give the old value. ---
+  /// `T` here and in store, swap and compare_swap: any type of 4 or 8 bytes without padding.
   template <class T>
-  Atomic<T> fetch_add(Remote<T> place, std::type_identity_t<T> addend) noexcept {
-    return atomic<T>(Operation::Verb::fetch_add, "fetch_add", place, addend, T{});
+  Atomic<T> atomic_load(Remote<T> place) noexcept {
+    return modify<T>(Modification::What::load, "atomic_load", place, T{});
   }
-  /// Stores `desired` where `expected` stands; gives the old value.
+  template <class T>
+  Transfer atomic_store(Remote<T> place, std::type_identity_t<T> value) noexcept {
+    Transfer operation(core_, Operation::Verb::modify, "atomic_store", place.rank());
+    describe_atomic(operation, place, value, T{});
+    operation.modification = {Modification::What::store, detail::number_kind_of<T>};
+    return operation;
+  }
+  template <class T>
+  Atomic<T> atomic_swap(Remote<T> place, std::type_identity_t<T> value) noexcept {
+    return modify<T>(Modification::What::swap, "atomic_swap", place, value);
+  }
+  /// Stores `desired` where `expected` stands: the same bits, so that 0.0 is not -0.0.
   template <class T>
   Atomic<T> compare_swap(Remote<T> place, std::type_identity_t<T> expected, std::type_identity_t<T> desired) noexcept {
     return atomic<T>(Operation::Verb::compare_swap, "compare_swap", place, desired, expected);
+  }
+  /// Integers wrap around. Floating-point numbers are added in the order of coming, which changes from run to run.
+  template <class T>
+  Atomic<T> fetch_add(Remote<T> place, std::type_identity_t<T> addend) noexcept {
+    static_assert(detail::is_atomic_number<T>, "fetch_add is for integers and floating-point numbers");
+    if constexpr (std::is_floating_point_v<T>)
+      return modify<T>(Modification::What::add, "fetch_add", place, addend);
+    else
+      return atomic<T>(Operation::Verb::fetch_add, "fetch_add", place, addend, T{});
+  }
+  /// The smaller, or the larger, of both stays there. What is not a number changes nothing, and stays where it is.
+  template <class T>
+  Atomic<T> fetch_min(Remote<T> place, std::type_identity_t<T> value) noexcept {
+    static_assert(detail::is_atomic_number<T>, "fetch_min is for integers and floating-point numbers");
+    return modify<T>(Modification::What::min, "fetch_min", place, value);
+  }
+  template <class T>
+  Atomic<T> fetch_max(Remote<T> place, std::type_identity_t<T> value) noexcept {
+    static_assert(detail::is_atomic_number<T>, "fetch_max is for integers and floating-point numbers");
+    return modify<T>(Modification::What::max, "fetch_max", place, value);
+  }
+  template <std::integral T>
+  Atomic<T> fetch_and(Remote<T> place, std::type_identity_t<T> bits) noexcept {
+    return modify<T>(Modification::What::bit_and, "fetch_and", place, bits);
+  }
+  template <std::integral T>
+  Atomic<T> fetch_or(Remote<T> place, std::type_identity_t<T> bits) noexcept {
+    return modify<T>(Modification::What::bit_or, "fetch_or", place, bits);
+  }
+  template <std::integral T>
+  Atomic<T> fetch_xor(Remote<T> place, std::type_identity_t<T> bits) noexcept {
+    return modify<T>(Modification::What::bit_xor, "fetch_xor", place, bits);
   }
 
   // --- transfers of scattered data, in every form of the contiguous ones ---
@@ -238,6 +289,12 @@ class Rank {
     return start_handle(get(source, target));
   }
 
+  /// Not of a temporary: it would be gone before the transfer.
+  template <detail::owning_range Range, class T>
+  Handle put_nb(const Range&& source, Remote<T> target) = delete;
+  template <detail::owning_range Range, class T>
+  Handle put_signal_nb(const Range&& source, Remote<T> target, Remote<Signal> signal, std::uint64_t add = 1) = delete;
+
   // --- implicit handles and access regions ---
   template <class T>
   void put_nbi(std::span<const std::type_identity_t<T>> source, Remote<T> target) {
@@ -255,6 +312,10 @@ class Rank {
     auto operation = get(source, target);
     implicit_->start(operation);
   }
+  template <detail::owning_range Range, class T>
+  void put_nbi(const Range&& source, Remote<T> target) = delete;
+  template <detail::owning_range Range, class T>
+  void put_signal_nbi(const Range&& source, Remote<T> target, Remote<Signal> signal, std::uint64_t add = 1) = delete;
   /// Waits for all implicit operations started outside access regions; throws the first failure of any.
   OperationGroup::Done nbi_done() noexcept { return default_group_.done(); }
   /// From here on implicit operations belong to a region, until end_access_region() gives it as one handle.
@@ -303,6 +364,14 @@ class Rank {
   Transfer transfer(Operation::Verb verb, const char* what, T* local, std::size_t count, Remote<T> remote) noexcept;
   template <class T>
   Atomic<T> atomic(Operation::Verb verb, const char* what, Remote<T> place, T operand, T compare) noexcept;
+  template <class T>
+  static void describe_atomic(Operation& operation, Remote<T> place, T operand, T compare) noexcept;
+  template <class T>
+  Atomic<T> modify(Modification::What what, const char* name, Remote<T> place, T operand) noexcept {
+    Atomic<T> operation = atomic<T>(Operation::Verb::modify, name, place, operand, T{});
+    operation.modification = {what, detail::number_kind_of<T>};
+    return operation;
+  }
   Handle start_handle(Transfer operation);
   Request make_request(std::uint32_t peer, Handler handler, std::span<const std::byte> payload,
                        std::initializer_list<std::uint64_t> arguments);
@@ -356,7 +425,7 @@ Slab<T> Rank::allocate(std::size_t count) {
   const std::uint64_t offset = allocate_bytes(byte_count(count, sizeof(T)));
   auto* data = reinterpret_cast<T*>(region_.segment(id()) + offset);
   std::uninitialized_value_construct_n(data, count);
-  return Slab<T>(heap_, data, count, Remote<T>(RemoteAddress{offset, id(), RemoteAddress::kOwnSegment}));
+  return Slab<T>(heap_, data, count, Remote<T>(RemoteAddress{heap_.mark(offset), id(), RemoteAddress::kOwnSegment}));
 }
 
 template <class T>
@@ -371,14 +440,19 @@ Transfer Rank::transfer(Operation::Verb verb, const char* what, T* local, std::s
 
 template <class T>
 Atomic<T> Rank::atomic(Operation::Verb verb, const char* what, Remote<T> place, T operand, T compare) noexcept {
-  static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8), "atomics are for 4- and 8-byte integers");
   Atomic<T> operation(core_, verb, what, place.rank());
+  describe_atomic(operation, place, operand, compare);
+  return operation;
+}
+
+template <class T>
+void Rank::describe_atomic(Operation& operation, Remote<T> place, T operand, T compare) noexcept {
+  static_assert(detail::is_atomic_word<T>, "atomics are for types of 4 or 8 bytes without padding");
   operation.width = sizeof(T);
   operation.bytes = sizeof(T);
   operation.remote = place.address();
-  operation.operand = static_cast<std::make_unsigned_t<T>>(operand);
-  operation.compare = static_cast<std::make_unsigned_t<T>>(compare);
-  return operation;
+  operation.operand = detail::bits_of(operand);
+  operation.compare = detail::bits_of(compare);
 }
 
 }  // namespace coracle

@@ -47,7 +47,11 @@ bool RankCore::copy_and_signal_now(Operation& operation) noexcept {
   if (operation.verb == Operation::Verb::put) {
     std::byte* target = addresses_.reach(operation.remote, operation.bytes);
     std::byte* signal = addresses_.reach(operation.signal, sizeof(std::uint64_t));
-    if (target == nullptr || signal == nullptr) return false;
+    if (target == nullptr || signal == nullptr) {
+      if (operation.signal.rank < region_.shape().size) return false;
+      operation.finish(Errc::no_such_peer);  // transports take it for one of the target's
+      return true;
+    }
     if (operation.bytes > 0) std::memcpy(target, operation.local, operation.bytes);
     local::raise_signal(signal, operation.signal_add, region_.block(operation.signal.rank).doorbell);
   } else {
@@ -71,12 +75,27 @@ void RankCore::start_with_detours(Operation& operation) noexcept {
 }
 
 void RankCore::throw_failure(const Operation& operation) const {
-  const auto code = operation.outcome();
-  const bool has_place = operation.verb != Operation::Verb::request || code == Errc::peer_lost ||
-                         code.category() == std::generic_category();
-  throw Error::of_operation(
-      code, operation.what(), static_cast<int>(id_), operation.peer(),
-      has_place ? describe_failure(code, operation.peer(), operation.remote, operation.bytes) : std::string());
+  throw Error::of_operation(operation.outcome(), operation.what(), static_cast<int>(id_), operation.peer(),
+                            describe_failure(operation));
+}
+
+std::string RankCore::describe_failure(const Operation& operation) const {
+  const std::error_code code = operation.outcome();
+  const int peer = operation.peer();
+  if (operation.verb == Operation::Verb::request) {  // which has no place
+    const RemoteAddress whole{0, static_cast<std::uint32_t>(peer), RemoteAddress::kWholeMemory};
+    const bool is_of_rank = code == Errc::peer_lost || code == Errc::no_such_peer;
+    return is_of_rank ? describe_failure(code, peer, whole, operation.bytes) : std::string();
+  }
+  if (operation.signal_add > 0) {
+    if (code == Errc::unsupported && operation.signal.rank != operation.remote.rank)
+      return fmt::format("its place is at rank {} and its signal at rank {}: those of other nodes must be at one rank",
+                         operation.remote.rank, operation.signal.rank);
+    const bool is_of_signal = operation.bytes > 0 && !addresses_.check(operation.remote, operation.bytes) &&
+                              addresses_.check(operation.signal, sizeof(std::uint64_t));
+    if (is_of_signal) return "its signal: " + describe_failure(code, peer, operation.signal, sizeof(std::uint64_t));
+  }
+  return describe_failure(code, peer, operation.remote, operation.bytes);
 }
 
 std::string RankCore::describe_failure(std::error_code code, int peer, const RemoteAddress& remote,
@@ -88,13 +107,16 @@ std::string RankCore::describe_failure(std::error_code code, int peer, const Rem
   if (code == Errc::device_failed || code == Errc::unsupported)
     return device_transfers_ != nullptr ? device_transfers_->last_failure() : std::string();
   if (code.category() == std::generic_category()) return shortage_remedy(code.value());
-  const bool of_place = code == Errc::out_of_segment || code == Errc::no_such_peer || code == Errc::misaligned;
+  const bool of_place =
+      code == Errc::out_of_segment || code == Errc::no_such_peer || code == Errc::misaligned || code == Errc::slab_gone;
   return of_place ? addresses_.describe(remote, bytes) : std::string();
 }
 
 void RankCore::throw_lost(const char* what, std::uint32_t peer) const {
   const Loss* loss = peers_.find(peer);
-  if (loss == nullptr && peers_.gave_up(peer)) {
+  const std::string* wrong_calls = loss == nullptr ? peers_.gave_up(peer) : nullptr;
+  if (wrong_calls != nullptr && !wrong_calls->empty()) throw Error(Errc::bad_input, *wrong_calls);
+  if (wrong_calls != nullptr) {
     throw Error::of_operation(
         Errc::given_up, what, static_cast<int>(id_), static_cast<int>(peer),
         fmt::format("rank {} has ended a collective of this team early; its own error tells why", peer));
@@ -114,27 +136,6 @@ void RankCore::peer_lost(Loss loss) {
 }
 
 namespace local {
-namespace {
-
-template <class T>
-T atomically(Operation& operation, std::byte* place) noexcept {
-  std::atomic_ref<T> target(*reinterpret_cast<T*>(place));
-  if (operation.verb == Operation::Verb::fetch_add)
-    return target.fetch_add(static_cast<T>(operation.operand),
-                            std::memory_order_acq_rel);  // pairs with other ranks' atomics
-  T expected = static_cast<T>(operation.compare);
-  // acq_rel: pairs with other ranks' atomics on the same place; the failed case reads only.
-  target.compare_exchange_strong(expected, static_cast<T>(operation.operand), std::memory_order_acq_rel,
-                                 std::memory_order_acquire);
-  return expected;
-}
-
-}  // namespace
-
-void perform_atomic(Operation& operation, std::byte* place) noexcept {
-  operation.result =
-      operation.width == 4 ? atomically<std::uint32_t>(operation, place) : atomically<std::uint64_t>(operation, place);
-}
 
 void raise_signal(std::byte* place, std::uint64_t add, Doorbell& doorbell) noexcept {
   // seq_cst: the owner's acquire load sees the data put before; and it is ordered before ring()'s load (see Doorbell).

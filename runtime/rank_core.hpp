@@ -42,6 +42,8 @@ class RankCore {
   [[noreturn]] void throw_lost(const char* what, std::uint32_t peer) const;
   /// For a message: why an operation with this outcome has failed, or "".
   std::string describe_failure(std::error_code code, int peer, const RemoteAddress& remote, std::size_t bytes) const;
+  /// The same of an operation: of its place, or its signal's, if that is to blame.
+  std::string describe_failure(const Operation& operation) const;
   /// See Rank::peer_lost.
   void peer_lost(Loss loss);
   /// What moves bytes to and from GPUs' memory, as long as this rank has opened one; else null.

@@ -14,10 +14,13 @@ struct RemoteAddress {
   /// `offset` is an address in the rank's own address space. Within a node it is not checked against any bounds; other
   /// nodes may only read what is lent (lent_memory.hpp). For the library's own use.
   static constexpr std::uint32_t kWholeMemory = 0xffffffff;
+  /// Rank of no place: of a Remote that has not been given one. No job has so many ranks, so that every check of the
+  /// rank refuses it.
+  static constexpr std::uint32_t kNoRank = 0xffffffff;
 
-  std::uint64_t offset;  ///< Bytes from the start of the segment.
+  std::uint64_t offset;  ///< Bytes from the start of the segment; where slabs are marked, also which (SlabMarks).
   std::uint32_t rank;
-  std::uint32_t segment;  ///< kOwnSegment, or 1 + the place of exposed memory (Rank::expose).
+  std::uint32_t segment;  ///< kOwnSegment, or which exposed memory (Rank::expose, ExposedMemory).
 };
 
 /// A typed place in a peer's segment, with the arithmetic of a pointer. A plain value of 16 bytes: it may be sent to
@@ -28,11 +31,14 @@ class Remote {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
   using value_type = T;
 
+  /// No place: whatever is done with it fails (Errc::no_such_peer) until a place is assigned.
   constexpr Remote() = default;
   constexpr explicit Remote(RemoteAddress address) : address_(address) {}
 
   constexpr const RemoteAddress& address() const noexcept { return address_; }
   constexpr std::uint32_t rank() const noexcept { return address_.rank; }
+  /// Whether it has been given a place.
+  constexpr bool is_set() const noexcept { return address_.rank != RemoteAddress::kNoRank; }
   /// The element `index` places further: outside every segment where that is more than 2^63 bytes.
   constexpr Remote operator+(std::ptrdiff_t index) const noexcept {
     return moved(index, static_cast<std::ptrdiff_t>(sizeof(T)));
@@ -57,7 +63,7 @@ class Remote {
     return Remote(there);
   }
 
-  RemoteAddress address_{};
+  RemoteAddress address_{0, RemoteAddress::kNoRank, RemoteAddress::kOwnSegment};
 };
 
 /// A counter in a rank's segment. Peers raise it, mostly together with a put; its owner awaits a value

@@ -47,6 +47,15 @@ void answer_now(Rank& rank, const Message& message, bool failed, std::vector<std
 std::vector<std::byte> describe_exception();
 [[noreturn]] void throw_no_common_address(const char* what);
 
+/// The result of a call that does not compile anyway: fits wherever a value is wanted, so that nothing more is said.
+struct Anything {
+  template <class T>
+  operator T() const;
+};
+/// Not defined: of what does not compile anyway.
+template <class T>
+T never();
+
 /// Functions travel by address, captureless lambdas by type alone.
 template <class Function>
 inline constexpr bool kIsPointer = std::is_pointer_v<Function>;
@@ -130,11 +139,37 @@ void receive_call(Rank& rank, const Message& message) {
 
 /// What a function takes behind its Rank&, by value: what is sent.
 template <class Pointer>
-struct Signature;
+struct Signature {
+  static constexpr bool is_known = false;
+};
 template <class R, class... Parameters>
 struct Signature<R (*)(Rank&, Parameters...)> {
+  static constexpr bool is_known = true;
+  static constexpr bool takes_values = (std::is_constructible_v<Parameters, std::decay_t<Parameters>&&> && ...);
+  using Returned = R;
   using Values = std::tuple<std::decay_t<Parameters>...>;
 };
+template <class R, class... Parameters>
+struct Signature<R (*)(Rank&, Parameters...) noexcept> : Signature<R (*)(Rank&, Parameters...)> {};
+
+/// Of something that is called: the function's own, or that of a lambda's function; unknown where there is none.
+template <class Function>
+constexpr auto signature_of() noexcept {
+  if constexpr (requires(Function function) { +function; })
+    return Signature<decltype(+std::declval<Function>())>{};
+  else
+    return Signature<void>{};
+}
+
+/// Whether the arguments of a call can be made the values that its function takes, one by one.
+template <class Values, class... Arguments>
+inline constexpr bool kAreAsMany = std::tuple_size_v<Values> == sizeof...(Arguments);
+template <class Values, class... Arguments>
+inline constexpr bool kAreConvertible = false;
+template <class... Values, class... Arguments>
+  requires(sizeof...(Values) == sizeof...(Arguments))
+inline constexpr bool kAreConvertible<std::tuple<Values...>, Arguments...> =
+    (std::is_constructible_v<Values, Arguments&&> && ...);
 
 template <class R, class Function, class... Arguments>
 Task<R> call(Rank& rank, std::uint32_t peer, Function function, std::tuple<Arguments...> arguments) {
@@ -162,13 +197,38 @@ Task<R> call(Rank& rank, std::uint32_t peer, Function function, std::tuple<Argum
 /// Cancelling the caller does not cancel the callee: the call is awaited to its end.
 template <class Function, class... Arguments>
 auto Rank::call(std::uint32_t peer, Function function, Arguments... arguments) {
-  static_assert(std::is_pointer_v<Function> || std::is_empty_v<Function>,
+  // One sentence for what is wrong, and no more: what follows is compiled only if all of it fits.
+  constexpr bool is_sent_whole = std::is_pointer_v<Function> || std::is_empty_v<Function>;
+  static_assert(is_sent_whole,
                 "a call takes a function or a lambda without captures: what it captured would not exist at the peer");
-  using Returned = std::invoke_result_t<Function, Rank&, Arguments...>;
-  using R = typename detail::TaskValue<Returned>::type;
-  // Converted here to what the function takes, so that a string literal travels as the std::string that is wanted.
-  using Sent = typename detail::Signature<decltype(+function)>::Values;
-  return detail::call<R>(*this, peer, function, Sent(std::move(arguments)...));
+  using Signature = decltype(detail::signature_of<Function>());
+  static_assert(!is_sent_whole || Signature::is_known,
+                "a call takes a function whose first parameter is Rank& (the peer's), and a lambda without `auto`");
+  if constexpr (is_sent_whole && Signature::is_known) {
+    // Converted here to what the function takes, so that a string literal travels as the std::string that is wanted.
+    using Sent = typename Signature::Values;
+    using R = typename detail::TaskValue<typename Signature::Returned>::type;
+    constexpr bool are_as_many = detail::kAreAsMany<Sent, Arguments...>;
+    constexpr bool fit = detail::kAreConvertible<Sent, Arguments...>;
+    constexpr bool are_values = Signature::takes_values;
+    constexpr bool travel = kTravels<Sent>;
+    constexpr bool returns = std::is_void_v<R> || kTravels<R>;
+    static_assert(are_as_many, "call: the function takes more or fewer arguments, behind its Rank&, than are given");
+    static_assert(!are_as_many || fit, "call: an argument can't be converted to what the function takes in its place");
+    static_assert(are_values, "call: the function takes its arguments by value or by const reference: they are copies");
+    static_assert(travel,
+                  "call: an argument's type can't travel: trivially copyable types without pointers can, "
+                  "std::string, and std::vector, std::optional, std::pair and std::tuple of such");
+    static_assert(returns,
+                  "call: the result's type can't travel: trivially copyable types without pointers can, "
+                  "std::string, and std::vector, std::optional, std::pair and std::tuple of such");
+    if constexpr (fit && are_values && travel && returns)
+      return detail::call<R>(*this, peer, function, Sent(std::move(arguments)...));
+    else
+      return detail::never<Task<std::conditional_t<returns, R, detail::Anything>>>();
+  } else {
+    return detail::never<Task<detail::Anything>>();
+  }
 }
 
 }  // namespace coracle

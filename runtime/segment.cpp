@@ -22,17 +22,27 @@ std::uint64_t SegmentHeap::allocate(std::uint64_t bytes, std::uint64_t alignment
     if (skipped > 0) free_.emplace(start, skipped);
     if (room - skipped > bytes) free_.emplace(offset + bytes, room - skipped - bytes);
     used_.emplace(offset, bytes);
-    used_bytes_ += bytes;
     return offset;
   }
   return kNone;
 }
 
+std::uint64_t SegmentHeap::used_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (const auto& [offset, piece] : used_) bytes += piece;
+  return bytes;
+}
+
+std::uint64_t SegmentHeap::mark(std::uint64_t offset) noexcept {
+  return marks_ ? marks_->give(offset, used_.at(offset)) : offset;
+}
+
 void SegmentHeap::release(std::uint64_t offset) noexcept {
+  offset &= SlabMarks::kOffsetMask;
   const auto used = used_.find(offset);
   CORACLE_ASSERT(used != used_.end(), "offset {} of the segment was not allocated", offset);
   std::uint64_t bytes = used->second;
-  used_bytes_ -= bytes;
+  if (marks_) marks_->take_back(offset, bytes);
   used_.erase(used);
   auto after = free_.lower_bound(offset);
   if (after != free_.end() && after->first == offset + bytes) {

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <utility>
 
 #include "runtime/remote.hpp"
+#include "runtime/slab_marks.hpp"
 
 namespace coracle {
 
@@ -20,15 +22,21 @@ class SegmentHeap {
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
   /// Offset of `bytes` at a multiple of `alignment` (a power of two, at least 64); kNone when there is no such room.
   std::uint64_t allocate(std::uint64_t bytes, std::uint64_t alignment = 64);
+  /// `offset` as allocate() or mark() gave it.
   void release(std::uint64_t offset) noexcept;
 
-  std::uint64_t used_bytes() const noexcept { return used_bytes_; }
+  /// From here on mark() has a meaning.
+  void use_marks(SlabMarks marks) { marks_ = std::make_unique<SlabMarks>(marks); }
+  /// What allocate() gave as an offset that is good only until it is released, where slabs are marked.
+  std::uint64_t mark(std::uint64_t offset) noexcept;
+
+  std::uint64_t used_bytes() const noexcept;
   std::uint64_t capacity_bytes() const noexcept { return capacity_bytes_; }
 
  private:
   std::map<std::uint64_t, std::uint64_t> free_;  // offset → bytes
   std::map<std::uint64_t, std::uint64_t> used_;
-  std::uint64_t used_bytes_ = 0;
+  std::unique_ptr<SlabMarks> marks_;  // null: slabs are not marked
   std::uint64_t capacity_bytes_;
 };
 

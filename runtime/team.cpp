@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "runtime/board.hpp"
+#include "runtime/collective_watch.hpp"
 #include "runtime/error.hpp"
 #include "runtime/rank.hpp"
 
@@ -69,7 +70,7 @@ void Team::leave_signals() noexcept {
 std::uint32_t Team::identity_of_part(std::uint32_t color) const noexcept {
   // A multiplicative mix (Knuth): parts of different splits, colors and teams should hardly ever meet.
   std::uint64_t mixed = identity_;
-  for (const std::uint64_t value : {sequence_, std::uint64_t{color}}) {
+  for (const std::uint64_t value : {log_.last_number(), std::uint64_t{color}}) {
     mixed = (mixed ^ value) * 0x9e3779b97f4a7c15ULL;
     mixed ^= mixed >> 32;
   }
@@ -90,11 +91,31 @@ void Team::lost(const Loss& loss) noexcept {
   if (loss.kind == Loss::Kind::fault && has(loss.peer)) break_by(loss);
 }
 
+std::uint64_t Team::begin(const CollectiveCall& call) {
+  const std::uint64_t number = log_.begin(call);
+  if (watch_ == nullptr) [[unlikely]]
+    watch_ = &rank_.local<CollectiveWatch>();
+  watch_->look_on();
+  if (const auto peer = log_.take_misheard()) [[unlikely]]
+    watch_->doubt(*this, *peer);
+  return number;
+}
+
+void Team::break_as_misfit(const std::string& text) {
+  break_by({rank_.id(), text, Loss::Kind::gave_up});
+}
+
+void Team::throw_misfit(const std::string& text) {
+  break_as_misfit(text);
+  throw Error(Errc::bad_input, text);
+}
+
 void Team::give_up() noexcept {
   break_by({rank_.id(), "", Loss::Kind::gave_up});
 }
 
 Participation::~Participation() {
+  team_.log().end();
   // Coroutines are never resumed while an exception is on its way: it is this one's.
   if (std::uncaught_exceptions() > 0) team_.give_up();
 }
@@ -103,7 +124,7 @@ void Team::break_by(const Loss& loss) {
   if (broken_) return;
   broken_ = true;
   lost_member_ = loss.peer;
-  if (loss.kind == Loss::Kind::gave_up) rank_.core().peers().note_gave_up(loss.peer);
+  if (loss.kind == Loss::Kind::gave_up) rank_.core().peers().note_gave_up(loss.peer, loss.reason);
   watches_.tell(loss);
   left_one_.set();
   left_one_.reset();
@@ -111,9 +132,11 @@ void Team::break_by(const Loss& loss) {
   // Each member tells all others (of a large team some, who pass it on): whoever waits for one that has given up, and
   // has lost nobody itself, would wait for ever.
   constexpr std::uint32_t kAllToAll = 64;
+  // Of a loss each member hears the reason elsewhere; of wrong calls only here.
+  const std::string told = loss.kind == Loss::Kind::gave_up ? loss.reason : std::string();
   const auto tell = [&](std::uint32_t index) {
     if (index == index_ || rank_.lost(member(index))) return;
-    rank_.service().spawn(Teams::tell_member(rank_, member(index), identity_, {loss.peer, "", loss.kind}));
+    rank_.service().spawn(Teams::tell_member(rank_, member(index), identity_, {loss.peer, told, loss.kind}));
   };
   if (size_ <= kAllToAll) {
     for (std::uint32_t index = 0; index < size_; ++index) tell(index);
@@ -149,14 +172,17 @@ Team* Teams::find(std::uint32_t identity) const noexcept {
 
 void Teams::on_broken(Rank& rank, const Message& message) {
   Team* team = rank.local<Teams>().find(static_cast<std::uint32_t>(message.argument(0)));
-  if (team != nullptr)
-    team->break_by({static_cast<std::uint32_t>(message.argument(1)), "", static_cast<Loss::Kind>(message.argument(2))});
+  if (team == nullptr) return;
+  const std::string reason(reinterpret_cast<const char*>(message.payload().data()), message.payload().size());
+  team->break_by(
+      {static_cast<std::uint32_t>(message.argument(1)), reason, static_cast<Loss::Kind>(message.argument(2))});
 }
 
 Task<> Teams::tell_member(Rank& rank, std::uint32_t member, std::uint32_t identity, Loss loss) {
   co_await yield();  // not from inside the transport that has found the loss
   try {
-    co_await rank.request(member, on_broken, {}, identity, loss.peer, static_cast<std::uint64_t>(loss.kind));
+    co_await rank.request(member, on_broken, std::as_bytes(std::span(loss.reason)), identity, loss.peer,
+                          static_cast<std::uint64_t>(loss.kind));
   } catch (const Error& error) {
     if (error.code() != Errc::peer_lost) throw;  // one more that is lost need not be told
   }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <ranges>
+#include <source_location>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -12,9 +13,11 @@
 
 #include "runtime/algorithm.hpp"
 #include "runtime/broadcast_choice.hpp"
+#include "runtime/collective_log.hpp"
 #include "runtime/event.hpp"
 #include "runtime/layout/copy.hpp"
 #include "runtime/messages/envelope.hpp"
+#include "runtime/owning_range.hpp"
 #include "runtime/peers.hpp"
 #include "runtime/remote.hpp"
 #include "runtime/segment.hpp"
@@ -24,6 +27,7 @@
 namespace coracle {
 
 class Board;
+class CollectiveWatch;
 class MatchedMessage;
 class Message;
 class Messages;
@@ -46,9 +50,10 @@ struct TeamArea {
 };
 static_assert(sizeof(TeamArea) * TeamArea::kSlots <= TeamArea::kAllBytes);
 
-/// Used by its own rank's thread. Every member must call the same collectives in the same order; several may be in
-/// flight at once (start them as tasks in that order). Buffers belong to the collective until it has returned. `choice`
-/// and `algorithm`: how it goes, where that is not left to be chosen; the same everywhere.
+/// Used by its own rank's thread. Every member must call the same collectives in the same order, with the same root and
+/// size: else Error (bad_input) names both calls, at the latest in the next collective, and the team is broken. several
+/// may be in flight at once (start them as tasks in that order). Buffers belong to the collective until it has
+/// returned. `choice` and `algorithm`: how it goes, where that is not left to be chosen; the same everywhere.
 ///
 /// A team that has lost a member is broken: once any of them has lost another, the collectives in progress and all
 /// later ones fail with Errc::peer_lost at every member, whom the first to know tell. (One that is over here may have
@@ -59,6 +64,9 @@ static_assert(sizeof(TeamArea) * TeamArea::kSlots <= TeamArea::kAllBytes);
 /// they all fail with Errc::given_up, which names that member; its own one has thrown what ended it.
 class Team final : private LossWatch {
  public:
+  /// Where a collective is called: for messages.
+  using Where = std::source_location;
+
   /// All ranks of the job.
   explicit Team(Rank& rank);
   /// `members`: rank numbers in the team's order, the same at every member, this rank among them; `slot` and
@@ -84,112 +92,122 @@ class Team final : private LossWatch {
   Board& board() noexcept { return *board_; }
 
   /// Returns when every member has called it.
-  Task<> barrier();
+  Task<> barrier(Where where = Where::current());
   /// `data` of the member at `root` is copied into `data` of all others. The same size everywhere. It may lie on a GPU
   /// (see Gpu), at any of them. When that fails, Error (device_failed) is thrown here; at the root that breaks the
   /// team. All other collectives refuse a GPU's memory (Errc::unsupported), which breaks the team.
   template <class T>
-  Task<> broadcast(std::span<T> data, std::uint32_t root, BroadcastChoice choice = {});
+  Task<> broadcast(std::span<T> data, std::uint32_t root, BroadcastChoice choice = {}, Where where = Where::current());
   /// The same for a std::vector, std::array or the like.
   template <std::ranges::contiguous_range Range>
     requires(!std::ranges::view<Range>)
-  Task<> broadcast(Range& data, std::uint32_t root, BroadcastChoice choice = {});
+  Task<> broadcast(Range& data, std::uint32_t root, BroadcastChoice choice = {}, Where where = Where::current());
   /// Gives the `value` of the member at `root`; those of others count only for their type, which is the same
   /// everywhere. Strings, vectors and what else travels with a call (wire.hpp) may be of any length at the root. Those
   /// must be temporaries here, `std::move(name)`: one with a name goes in place, as above.
   template <class Value>
     requires(!std::ranges::contiguous_range<Value> ||
              (!std::is_lvalue_reference_v<Value> && !std::ranges::view<std::remove_cvref_t<Value>>))
-  Task<std::remove_cvref_t<Value>> broadcast(Value&& value, std::uint32_t root);
+  Task<std::remove_cvref_t<Value>> broadcast(Value&& value, std::uint32_t root,
+                                                Where where = Where::current());
   /// Combines all members' values, element by element, by `operation(T, T) -> T`, which must be associative, in the
   /// team's order (but see commutative()). In place at `root`; elsewhere `values` is only read.
   template <class T, class Operation>
   Task<> reduce(std::span<T> values, Operation operation, std::uint32_t root,
-                Algorithm algorithm = Algorithm::automatic);
+                Algorithm algorithm = Algorithm::automatic, Where where = Where::current());
   /// Of one value: gives the result at `root`, and `value` elsewhere.
   template <class T, class Operation>
     requires std::is_trivially_copyable_v<T>
-  Task<T> reduce(T value, Operation operation, std::uint32_t root, Algorithm algorithm = Algorithm::automatic);
+  Task<T> reduce(T value, Operation operation, std::uint32_t root, Algorithm algorithm = Algorithm::automatic,
+                 Where where = Where::current());
   /// The same result, to the bit, everywhere, in place.
   template <class T, class Operation>
-  Task<> all_reduce(std::span<T> values, Operation operation, Algorithm algorithm = Algorithm::automatic);
+  Task<> all_reduce(std::span<T> values, Operation operation, Algorithm algorithm = Algorithm::automatic,
+                    Where where = Where::current());
   template <class T, class Operation>
-  Task<> all_reduce(std::vector<T>& values, Operation operation, Algorithm algorithm = Algorithm::automatic) {
-    return all_reduce(std::span<T>(values), std::move(operation), algorithm);
+  Task<> all_reduce(std::vector<T>& values, Operation operation, Algorithm algorithm = Algorithm::automatic,
+                    Where where = Where::current()) {
+    return all_reduce(std::span<T>(values), std::move(operation), algorithm, where);
   }
   template <class T, class Operation>
     requires std::is_trivially_copyable_v<T>
-  Task<T> all_reduce(T value, Operation operation, Algorithm algorithm = Algorithm::automatic);
+  Task<T> all_reduce(T value, Operation operation, Algorithm algorithm = Algorithm::automatic,
+                     Where where = Where::current());
   /// Of `values`, a block of `mine.size()` elements for each member, the sum of each member's block comes into `mine`.
   template <class T, class Operation>
   Task<> reduce_scatter(std::span<const std::type_identity_t<T>> values, std::span<T> mine, Operation operation,
-                        Algorithm algorithm = Algorithm::automatic);
+                        Algorithm algorithm = Algorithm::automatic, Where where = Where::current());
   /// With blocks of `counts` elements, the same everywhere.
   template <class T, class Operation>
   Task<> reduce_scatter_v(std::span<const std::type_identity_t<T>> values, std::span<const std::size_t> counts,
-                          std::span<T> mine, Operation operation, Algorithm algorithm = Algorithm::automatic);
+                          std::span<T> mine, Operation operation, Algorithm algorithm = Algorithm::automatic,
+                          Where where = Where::current());
   /// Combines the values of all members up to this one, in place.
   template <class T, class Operation>
-  Task<> scan(std::span<T> values, Operation operation);
+  Task<> scan(std::span<T> values, Operation operation, Where where = Where::current());
   template <class T, class Operation>
     requires std::is_trivially_copyable_v<T>
-  Task<T> scan(T value, Operation operation);
+  Task<T> scan(T value, Operation operation, Where where = Where::current());
   /// Combines `first` and the values of all members before this one, in place.
   template <class T, class Operation>
-  Task<> exclusive_scan(std::span<T> values, Operation operation, std::type_identity_t<T> first);
+  Task<> exclusive_scan(std::span<T> values, Operation operation, std::type_identity_t<T> first,
+                        Where where = Where::current());
   template <class T, class Operation>
     requires std::is_trivially_copyable_v<T>
-  Task<T> exclusive_scan(T value, Operation operation, std::type_identity_t<T> first);
+  Task<T> exclusive_scan(T value, Operation operation, std::type_identity_t<T> first,
+                         Where where = Where::current());
 
   /// `mine` of every member, in the team's order, into `all` of `root` (elsewhere empty).
   template <class T>
   Task<> gather(std::span<const std::type_identity_t<T>> mine, std::span<T> all, std::uint32_t root,
-                Algorithm algorithm = Algorithm::automatic);
+                Algorithm algorithm = Algorithm::automatic, Where where = Where::current());
   /// Every member's value, in the team's order, at `root`; nothing elsewhere. Values as those of gather_all(T).
   template <class T>
-  Task<std::vector<T>> gather(T value, std::uint32_t root);
+  Task<std::vector<T>> gather(T value, std::uint32_t root, Where where = Where::current());
   /// With blocks of `counts` elements (at the root; elsewhere empty).
   template <class T>
   Task<> gather_v(std::span<const std::type_identity_t<T>> mine, std::span<T> all, std::span<const std::size_t> counts,
-                  std::uint32_t root);
+                  std::uint32_t root, Where where = Where::current());
   /// `mine` of every member into `all` of each. `mine` may be this member's own block of `all`.
   template <class T>
   Task<> gather_all(std::span<const std::type_identity_t<T>> mine, std::span<T> all,
-                    Algorithm algorithm = Algorithm::automatic);
+                    Algorithm algorithm = Algorithm::automatic, Where where = Where::current());
   /// With blocks of `counts` elements, the same everywhere.
   template <class T>
   Task<> gather_all_v(std::span<const std::type_identity_t<T>> mine, std::span<T> all,
-                      std::span<const std::size_t> counts, Algorithm algorithm = Algorithm::automatic);
+                      std::span<const std::size_t> counts, Algorithm algorithm = Algorithm::automatic,
+                      Where where = Where::current());
   /// Every member's value, in the team's order. Strings, vectors and what else travels with a call (wire.hpp) may be of
   /// another length at each.
   template <class T>
-  Task<std::vector<T>> gather_all(T value);
+  Task<std::vector<T>> gather_all(T value, Where where = Where::current());
   /// Of `all` of `root` (elsewhere empty), a block for each member, this member's block into `mine`.
   template <class T>
   Task<> scatter(std::span<const std::type_identity_t<T>> all, std::span<T> mine, std::uint32_t root,
-                 Algorithm algorithm = Algorithm::automatic);
+                 Algorithm algorithm = Algorithm::automatic, Where where = Where::current());
   /// With blocks of `counts` elements (at the root; elsewhere empty).
   template <class T>
   Task<> scatter_v(std::span<const std::type_identity_t<T>> all, std::span<const std::size_t> counts, std::span<T> mine,
-                   std::uint32_t root);
+                   std::uint32_t root, Where where = Where::current());
   /// Of `source` and `target`, a block for each member: block i of `source` goes to member i, into its block for this.
   template <class T>
   Task<> all_to_all(std::span<const std::type_identity_t<T>> source, std::span<T> target,
-                    Algorithm algorithm = Algorithm::automatic);
+                    Algorithm algorithm = Algorithm::automatic, Where where = Where::current());
   /// With blocks of `source_counts` and `target_counts` elements: what each member sends must be what its receiver
   /// expects.
   template <class T>
   Task<> all_to_all_v(std::span<const std::type_identity_t<T>> source, std::span<const std::size_t> source_counts,
-                      std::span<T> target, std::span<const std::size_t> target_counts);
+                      std::span<T> target, std::span<const std::size_t> target_counts, Where where = Where::current());
   /// Block i of scattered memory goes to member i. `source` and `target` are the blocks for and of member 0, each of
   /// `count` repetitions of its layout; each further one lies count * extent behind. All blocks of all members have the
   /// same number of bytes; their layouts may differ. Layouts must live, and memory of the two sides be apart, until it
   /// has returned. In one address space it goes straight from layout to layout.
-  Task<> all_to_all(ScatteredSource source, ScatteredTarget target);
+  Task<> all_to_all(ScatteredSource source, ScatteredTarget target, Where where = Where::current());
   /// The same with a block for each member: what each member sends must be what its receiver expects.
-  Task<> all_to_all_w(std::span<const ScatteredSource> sources, std::span<const ScatteredTarget> targets);
+  Task<> all_to_all_w(std::span<const ScatteredSource> sources, std::span<const ScatteredTarget> targets,
+                      Where where = Where::current());
   /// Members with the same `color` form a new team, in the order of `key` (ties: of their place here). Collective.
-  Task<std::unique_ptr<Team>> split(std::uint32_t color, std::uint32_t key);
+  Task<std::unique_ptr<Team>> split(std::uint32_t color, std::uint32_t key, Where where = Where::current());
 
   // --- tagged messages (runtime/messages/) ---
   //
@@ -206,6 +224,9 @@ class Team final : private LossWatch {
   template <std::ranges::contiguous_range Range>
     requires(!std::ranges::view<Range>)
   Send send(const Range& data, std::uint32_t to, std::uint64_t tag = 0);
+  /// Not of a temporary, which could be gone before the message is: give it a name, or send_value() what is one value.
+  template <detail::owning_range Range>
+  Send send(const Range&& data, std::uint32_t to, std::uint64_t tag = 0) = delete;
   /// What is scattered. The layout must live until it returns.
   Send send(const ScatteredSource& source, std::uint32_t to, std::uint64_t tag = 0);
   template <class T>
@@ -259,9 +280,18 @@ class Team final : private LossWatch {
   /// For collectives: the waits that end when the team breaks.
   LossWatches& watches() noexcept { return watches_; }
   /// For collectives: the number of the latest collective that this member has begun on this team.
-  std::uint64_t last_sequence() const noexcept { return sequence_; }
-  /// For collectives: the number of the next collective on this team, the same at every member.
-  std::uint64_t next_sequence() noexcept { return ++sequence_; }
+  std::uint64_t last_sequence() const noexcept { return log_.last_number(); }
+  /// For collectives: begins one; gives its number on this team, the same at every member. See Participation.
+  std::uint64_t begin(const CollectiveCall& call);
+  /// For collectives: what this member has called.
+  CollectiveLog& log() noexcept { return log_; }
+  const CollectiveLog& log() const noexcept { return log_; }
+  /// For collectives: breaks the team, everywhere, since its members have not called the same: `text` says what.
+  void break_as_misfit(const std::string& text);
+  /// The same from inside one.
+  [[noreturn]] void throw_misfit(const std::string& text);
+  /// The last barrier of a job.
+  Task<> farewell(std::source_location where);
   /// For collectives: this team's area at a member.
   Remote<TeamArea> area(std::uint32_t index) const noexcept {
     return Remote<TeamArea>(RemoteAddress{std::uint64_t{slot_} * sizeof(TeamArea), member(index), 0});
@@ -275,6 +305,7 @@ class Team final : private LossWatch {
 
  private:
   friend class Teams;
+  Task<> meet_all(CollectiveCall call);
   bool concerns(std::uint32_t peer) const noexcept override { return !watches_.empty() && has(peer); }
   void lost(const Loss& loss) noexcept override;
   /// `loss`: as told here; of a peer that another member has lost.
@@ -290,18 +321,22 @@ class Team final : private LossWatch {
   bool broken_ = false;
   std::uint32_t lost_member_ = 0;  // why it is broken
   LossWatches watches_;
-  std::uint64_t sequence_ = 0;
+  CollectiveWatch* watch_ = nullptr;  // the rank's, once a collective has begun
   std::uint64_t entered_ = 0;
   std::uint64_t left_ = 0;
   Event left_one_;
   std::unique_ptr<Board> board_;
+  CollectiveLog log_;
 };
 
 /// A member's part in one collective: the first thing in its coroutine. Takes its number, and breaks the team when the
 /// collective ends by an exception.
 class Participation {
  public:
-  explicit Participation(Team& team) noexcept : team_(team), sequence_(team.next_sequence()) {}
+  /// Of a collective that is not the library's: `where` tells which.
+  explicit Participation(Team& team, std::source_location where = std::source_location::current())
+      : Participation(team, CollectiveCall{.place = where}) {}
+  Participation(Team& team, const CollectiveCall& call) : team_(team), sequence_(team.begin(call)) {}
   ~Participation();
   Participation(const Participation&) = delete;
   Participation& operator=(const Participation&) = delete;
@@ -326,6 +361,8 @@ class Teams {
  public:
   explicit Teams(Rank& rank) noexcept;
   bool taken(std::uint32_t slot) const noexcept { return slots_[slot] != nullptr; }
+  /// By slot; null where there is none.
+  std::span<Team* const> all() const noexcept { return slots_; }
   void enter(Team& team) noexcept { slots_[team.slot()] = &team; }
   void leave(const Team& team) noexcept { slots_[team.slot()] = nullptr; }
   /// Null when this rank is in no such team, or no longer.

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "runtime/address_map.hpp"
+#include "runtime/atomic_word.hpp"
 #include "runtime/message.hpp"
 #include "runtime/operation.hpp"
 #include "runtime/rank_core.hpp"
@@ -44,10 +45,11 @@ using Transfer = Awaited<Operation>;
 template <class T>
 class [[nodiscard]] Atomic final : public Awaited<Operation> {
  public:
+  static_assert(detail::is_atomic_word<T>, "atomics are for types of 4 or 8 bytes without padding");
   using Awaited::Awaited;
   T await_resume() const {
     Awaited::await_resume();
-    return static_cast<T>(result);
+    return detail::value_of_bits<T>(result);
   }
 };
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <tuple>
@@ -20,6 +21,21 @@ namespace coracle {
 
 template <class T>
 inline constexpr bool kAlwaysFalse = false;
+
+/// Whether a value can travel with a call: not what only points to its bytes.
+template <class T>
+inline constexpr bool kTravels = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_reference_v<T> &&
+                                 !std::is_const_v<T> && !std::ranges::view<T>;
+template <>
+inline constexpr bool kTravels<std::string> = true;
+template <class T>
+inline constexpr bool kTravels<std::vector<T>> = kTravels<T>;
+template <class T>
+inline constexpr bool kTravels<std::optional<T>> = kTravels<T>;
+template <class A, class B>
+inline constexpr bool kTravels<std::pair<A, B>> = kTravels<A> && kTravels<B>;
+template <class... T>
+inline constexpr bool kTravels<std::tuple<T...>> = (kTravels<T> && ...);
 
 class WireWriter {
  public:

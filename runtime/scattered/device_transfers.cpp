@@ -55,6 +55,7 @@ std::uint64_t next_runs(layouts::Cursor& target, std::byte* target_origin, layou
 }  // namespace
 
 void DeviceTransfers::start(Operation& operation) noexcept {
+  if (operation.remote.rank >= rank_.size()) return operation.finish(Errc::no_such_peer);
   const bool moves = operation.verb == Operation::Verb::put || operation.verb == Operation::Verb::get;
   if (!moves || (operation.signal_add > 0 && Accelerator::holds(operation.signal))) {
     last_failure_ =

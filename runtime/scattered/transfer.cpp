@@ -13,6 +13,7 @@
 #include "runtime/scattered/device_transfers.hpp"
 #include "runtime/scattered/exchange.hpp"
 #include "runtime/scattered/strided.hpp"
+#include "runtime/slab_marks.hpp"
 
 namespace coracle {
 namespace {
@@ -131,6 +132,7 @@ bool ScatteredTransfer::await_ready() {
     remote_layout_ = &own_->second;
   }
   if (on_device()) {
+    if (origin_.rank >= rank_.size()) failure_ = Errc::no_such_peer;
     if (rank_.lost(origin_.rank)) failure_ = Errc::peer_lost;
     if (failure_) return true;
     rest_.emplace(rank_.core().device_transfers()->transfer(operation_.verb, local(), origin_, *remote_layout_,
@@ -165,7 +167,8 @@ std::error_code ScatteredTransfer::check_remote() const noexcept {
   if (const std::error_code error = rank_.core().addresses().check(low, operation_.bytes)) return error;
   // Segments of other nodes are as long as ours, so that nothing need be sent there to be refused.
   const std::uint64_t room = rank_.core().region().shape().segment_bytes;
-  const bool is_out = low.offset > room || operation_.bytes > room - low.offset;
+  const std::uint64_t offset = low.offset & SlabMarks::kOffsetMask;
+  const bool is_out = offset > room || operation_.bytes > room - offset;
   return low.segment == RemoteAddress::kOwnSegment && is_out ? Errc::out_of_segment : std::error_code();
 }
 

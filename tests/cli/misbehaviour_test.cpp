@@ -41,7 +41,9 @@ TEST_CASE("coracle run: a rank that crashes is named with its signal, its addres
   // Sanitizers handle SIGSEGV and SIGFPE themselves.
   std::vector<Ending> endings{
       {"abort", 128 + SIGABRT, {"coracle: rank 2 (pid ", ") was killed by SIGABRT", "misbehave"}},
-      {"assert", 128 + SIGABRT, {"assertion failed: what.empty(): this is assert", ") was killed by SIGABRT"}},
+      {"assert",
+       128 + SIGABRT,
+       {"coracle: rank 2: assertion failed: what.empty(): this is assert", ") was killed by SIGABRT"}},
       {"throw",
        128 + SIGABRT,
        {"was killed by SIGABRT", "uncaught exception: std::runtime_error: thrown in a thread\n"}},
@@ -103,6 +105,31 @@ TEST_CASE("coracle run: arguments of collectives that do not fit each other end 
     CHECK(command.wait() == ending.status);
     for (const std::string& message : ending.messages)
       CHECK_MESSAGE(contains(command.errors(), message), command.errors());
+  }
+}
+
+TEST_CASE("coracle run: with CORACLE_CHECK_SLABS transfers to slabs that are gone are refused, in every placement") {
+  for (const std::string& placement : all_placements()) {
+    for (const std::string nodes : {"1", "2"}) {
+      CAPTURE(placement);
+      CAPTURE(nodes);
+      const std::vector<std::string> arguments{
+          "run", "-n", "3", "--nodes", nodes, "--place", placement, test_program("misbehave"), "gone slab"};
+      Command command(arguments, {"CORACLE_CHECK_SLABS=1"});
+      CHECK(command.wait() == 0);
+      const std::string text = command.output();
+      CAPTURE(text);
+      int refused = 0;
+      // The second is what a layout's transfer to another node ends with.
+      for (const std::string why : {"its slab is gone, or ends before", "address outside its segment"})
+        for (std::size_t at = 0; (at = text.find(why, at)) != std::string::npos; ++at) ++refused;
+      CHECK(refused == 3 * 6);
+      CHECK_FALSE(contains(text, "nothing"));
+      CHECK_FALSE(contains(text, "was not written"));
+      Command unchecked(arguments);  // there each goes through, in silence
+      CHECK(unchecked.wait() == 0);
+      CHECK_FALSE(contains(unchecked.output(), "slab is gone"));
+    }
   }
 }
 

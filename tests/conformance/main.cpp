@@ -38,6 +38,7 @@ Task<> suite(Rank& self) {
                                      {"handles", conformance::handles},
                                      {"signals", conformance::signals},
                                      {"atomics", conformance::atomics},
+                                     {"more atomics", conformance::more_atomics},
                                      {"messages", conformance::messages},
                                      {"tagged messages", conformance::tagged},
                                      {"scattered messages", conformance::scattered},
@@ -50,7 +51,8 @@ Task<> suite(Rank& self) {
                                      {"values", conformance::values},
                                      {"functions that are told", conformance::tells},
                                      {"distributed objects", conformance::distributed_objects},
-                                     {"errors", conformance::errors}};
+                                     {"errors", conformance::errors},
+                                     {"places that are none", conformance::missing_places}};
   for (const auto& part : parts) {
     co_await part.run(self);
     co_await self.world().barrier();

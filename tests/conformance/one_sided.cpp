@@ -161,6 +161,7 @@ Task<> atomics(Rank& self) {
   CHECK_HERE(sum == 3 * rounds * self.size());
   CHECK_HERE(swapped == 2 * rounds * self.size());
   CHECK_HERE(negative == -static_cast<std::int32_t>(rounds * self.size()));
+  co_await self.world().barrier();  // the slabs must live until all have looked
 }
 
 Task<> errors(Rank& self) {

@@ -17,6 +17,7 @@ Task<> transfers(Rank& self);
 Task<> handles(Rank& self);
 Task<> signals(Rank& self);
 Task<> atomics(Rank& self);
+Task<> more_atomics(Rank& self);
 Task<> messages(Rank& self);
 Task<> tagged(Rank& self);
 Task<> scattered(Rank& self);
@@ -30,6 +31,7 @@ Task<> values(Rank& self);
 Task<> tells(Rank& self);
 Task<> distributed_objects(Rank& self);
 Task<> errors(Rank& self);
+Task<> missing_places(Rank& self);
 
 /// Asked for by the tests whose network is slow or emulated: every kind of transfer once, not many times at random.
 inline bool is_brief() noexcept {

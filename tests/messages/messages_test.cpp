@@ -146,7 +146,8 @@ TEST_CASE("messages: a receive that is cancelled leaves the message to the next"
           if (self.id() == 0) {
             co_await sleep_for(5ms);
             co_await team.send_value(1, 1, 3);
-            co_await team.send(filled(100'000, 2), 1, 3);
+            const auto data = filled(100'000, 2);
+            co_await team.send(data, 1, 3);
             co_return;
           }
           std::vector<std::byte> buffer(100'000);
@@ -190,7 +191,8 @@ TEST_CASE("messages: one that is longer than its buffer is an error there, and o
       CHECK(run([bytes, late](Rank& self) -> Task<> {
               Team& team = self.world();
               if (self.id() == 0) {
-                co_await team.send(filled(bytes, 1), 1, 9);
+                const auto data = filled(bytes, 1);
+                co_await team.send(data, 1, 9);
                 co_await team.send_value(5, 1, 9);
                 co_return;
               }
@@ -226,7 +228,8 @@ TEST_CASE("messages: probes tell what a receive would get, and a matched one kee
               std::vector<Task<>> sends;
               for (int i = 1; i <= 3; ++i)
                 sends.push_back([](Team& of, std::size_t size, int number) -> Task<> {
-                  co_await of.send(filled(size, number), 1, static_cast<std::uint64_t>(number));
+                  const auto data = filled(size, number);
+                  co_await of.send(data, 1, static_cast<std::uint64_t>(number));
                 }(team, bytes, i));
               co_await when_all(std::move(sends));
               co_return;

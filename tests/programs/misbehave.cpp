@@ -83,10 +83,49 @@ Task<> tell_what_fails(Rank& self) {
   });
 }
 
+/// Everybody has a place in a slab of everybody that is gone by now, and whose memory another slab has.
+Task<> use_slab_that_is_gone(Rank& self) {
+  std::vector<Remote<std::uint64_t>> places;
+  {
+    auto slab = self.allocate<std::uint64_t>(100);
+    places = co_await self.world().gather_all(slab.remote());
+    co_await self.put_value(std::uint64_t{1}, places[(self.id() + 1) % self.size()] + 99);
+    co_await self.world().barrier();
+  }
+  auto slab = self.allocate<std::uint64_t>(50);
+  auto signals = self.allocate_signals(1);
+  const auto signal_places = co_await self.world().gather_all(signals.remote());
+  const auto good = co_await self.world().gather_all(slab.remote());
+  const std::uint32_t right = (self.id() + 1) % self.size();
+  const std::uint64_t value = 77;
+  const Layout two = Layout::of<std::uint64_t>().vector(2, 1, 20);
+  const ScatteredSource twice{slab.data(), two};
+  std::vector<std::string> told;
+  const auto note = [&told](const Result<>& result) {
+    told.push_back(result.ok() ? "nothing" : result.error().what());
+  };
+  note(co_await as_result(self.put_value(value, places[right])));
+  note(co_await as_result(self.put_signal(std::span(&value, 1), places[right] + 3, signal_places[right])));
+  note(co_await as_result(self.put(twice, places[right], two)));
+  note(co_await as_result(self.put_value(value, good[right] + 56)));  // behind its end
+  const auto atomic = co_await as_result(self.fetch_add(places[right], 1));
+  told.push_back(atomic.ok() ? "nothing" : atomic.error().what());
+  const auto got = co_await as_result(self.get_value(places[right]));
+  told.push_back(got.ok() ? "nothing" : got.error().what());
+  co_await self.put_value(value, good[right] + 49);
+  co_await self.world().barrier();
+  if (slab[49] != 77 || signals[0].value() != 0) told.emplace_back("what is there was not written, or more");
+  for (const std::string& text : told) std::printf("rank %u is told: %s\n", self.id(), text.c_str());
+}
+
 std::string what_to_do;
 unsigned who = 0;
 
 Task<> app(Rank& self) {
+  if (what_to_do == "gone slab") {
+    co_await use_slab_that_is_gone(self);
+    co_return;
+  }
   if (what_to_do == "stubborn") ::signal(SIGTERM, SIG_IGN);
   if (what_to_do == "all abort") std::abort();
   if (self.id() == who) {

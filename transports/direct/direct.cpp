@@ -118,8 +118,10 @@ void DirectTransport::send_or_queue(RequestOperation& request) noexcept {
 void DirectTransport::transfer(Operation& operation) noexcept {
   const AddressMap& addresses = rank_.core().addresses();
   std::error_code error = addresses.check(operation.remote, operation.bytes);
-  if (!error && operation.signal_add > 0 && addresses.reach(operation.signal, sizeof(std::uint64_t)) == nullptr)
-    error = Errc::out_of_segment;
+  if (!error && operation.signal_add > 0 && addresses.reach(operation.signal, sizeof(std::uint64_t)) == nullptr) {
+    error = addresses.check(operation.signal, sizeof(std::uint64_t));
+    if (!error) error = Errc::out_of_segment;
+  }
   if (!error) error = copy_between_processes(operation, addresses, region_);
   if (!error && operation.signal_add > 0)
     local::raise_signal(addresses.reach(operation.signal, sizeof(std::uint64_t)), operation.signal_add,

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "runtime/collective_watch.hpp"
 #include "runtime/wait_report.hpp"
 #include "runtime/waiter.hpp"
 #include "transports/sim/sim_rank.hpp"
@@ -65,6 +66,9 @@ std::string explain_waits(std::span<SimRank* const> ranks, std::size_t size, std
   std::string text = fmt::format(
       "deadlock: after {}.{:06} s of virtual time nothing is left that could happen, but {} of {} ranks still wait:\n",
       now_ns / 1'000'000'000, now_ns % 1'000'000'000 / 1000, ranks.size(), size);
+  std::vector<Rank*> all;
+  for (SimRank* rank : ranks) all.push_back(&rank->rank());
+  if (const std::string misfit = find_misfit(all); !misfit.empty()) text += misfit + '\n';
   Grouping grouping;
   for (SimRank* rank : ranks) grouping.look_at(*rank);
   text += grouping.text();

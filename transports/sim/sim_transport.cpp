@@ -76,10 +76,9 @@ std::error_code SimTransport::check(const Operation& operation) const noexcept {
   if (operation.verb == Operation::Verb::request)
     return static_cast<std::uint32_t>(operation.peer()) < rank_.size() ? std::error_code() : Errc::no_such_peer;
   if (const std::error_code error = memory_.check(operation.remote, operation.bytes)) return error;
-  if (operation.signal_add > 0 && memory_.reach(operation.signal, sizeof(std::uint64_t)) == nullptr)
-    return Errc::out_of_segment;
-  const bool atomic = operation.verb == Operation::Verb::fetch_add || operation.verb == Operation::Verb::compare_swap;
-  if (atomic && memory_.address_there(operation.remote) % operation.width != 0) return Errc::misaligned;
+  if (operation.signal_add > 0)
+    if (const std::error_code error = memory_.check(operation.signal, sizeof(std::uint64_t))) return error;
+  if (operation.is_atomic() && memory_.address_there(operation.remote) % operation.width != 0) return Errc::misaligned;
   return {};
 }
 

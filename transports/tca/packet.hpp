@@ -20,15 +20,19 @@ enum class PacketKind : std::uint8_t {
   get,          ///< Asks for `length` bytes at `place`; they go to `to`, or come as packets of kind `got_data`.
   got_data,     ///< Bytes of a get, from `position` on.
   got,          ///< A get is over.
-  atomic,       ///< fetch_add or compare_swap at `place`.
+  atomic,       ///< An atomic at `place`.
   atomic_done,  ///< Its result.
 };
+
+inline constexpr unsigned kComparesAndSwaps = 256;
+inline constexpr unsigned kModificationShift = 16;
 
 /// The words of a packet beside its payload, by kind:
 /// request, reply: the arguments; data, signal: place, signal, addend, signal's segment << 32 | place's segment;
 /// get: place, length, to (~0: none), segment; got_data: position; got, atomic_done: result, error (EFAULT: the memory
 /// has been withdrawn);
-/// atomic: place, operand, compare, width | 256 for compare_swap, segment.
+/// atomic: place, operand, compare, width | kComparesAndSwaps or the code of a Modification << kModificationShift,
+/// segment.
 struct PacketHeader {
   PacketKind kind = PacketKind::signal;
   std::uint8_t words = 0;         ///< In use.

@@ -169,8 +169,13 @@ void TcaTransport::take_get(std::uint32_t peer, const Slot& slot) noexcept {
 
 void TcaTransport::take_atomic(std::uint32_t peer, const Slot& slot) noexcept {
   const PacketHeader& header = slot.header;
-  const bool swaps = (header.word[3] & 256) != 0;
-  Operation atomic(swaps ? Operation::Verb::compare_swap : Operation::Verb::fetch_add, "atomic", peer);
+  const auto modification = Modification::of_code(static_cast<std::uint8_t>(header.word[3] >> kModificationShift));
+  const bool swaps = (header.word[3] & kComparesAndSwaps) != 0;
+  const auto verb = modification.is_valid() ? Operation::Verb::modify
+                    : swaps                 ? Operation::Verb::compare_swap
+                                            : Operation::Verb::fetch_add;
+  Operation atomic(verb, "atomic", peer);
+  atomic.modification = modification;
   atomic.width = static_cast<std::uint8_t>(header.word[3]);
   atomic.operand = header.word[1];
   atomic.compare = header.word[2];

@@ -70,11 +70,10 @@ std::error_code TcaTransport::check(const Operation& operation) const noexcept {
     return static_cast<std::uint32_t>(operation.peer()) < rank_.size() ? std::error_code() : Errc::no_such_peer;
   if (const std::error_code error = memory_.check(operation.remote, operation.bytes)) return error;
   if (operation.signal_add > 0) {
-    if (memory_.check(operation.signal, sizeof(std::uint64_t))) return Errc::out_of_segment;
+    if (const std::error_code error = memory_.check(operation.signal, sizeof(std::uint64_t))) return error;
     if (memory_.address_there(operation.signal) % sizeof(std::uint64_t) != 0) return Errc::misaligned;
   }
-  const bool atomic = operation.verb == Operation::Verb::fetch_add || operation.verb == Operation::Verb::compare_swap;
-  if (atomic && memory_.address_there(operation.remote) % operation.width != 0) return Errc::misaligned;
+  if (operation.is_atomic() && memory_.address_there(operation.remote) % operation.width != 0) return Errc::misaligned;
   return {};
 }
 
@@ -115,7 +114,10 @@ void TcaTransport::submit(Operation& operation) noexcept {
       header.kind = PacketKind::atomic;
       header.words = 5;
       header.word = {reinterpret_cast<std::uint64_t>(address_of(operation.remote)), operation.operand,
-                     swaps ? operation.compare : 0, operation.width | (swaps ? 256U : 0U), operation.remote.segment};
+                     swaps ? operation.compare : 0,
+                     operation.width | (swaps ? kComparesAndSwaps : 0U) |
+                         static_cast<std::uint64_t>(operation.modification.code()) << kModificationShift,
+                     operation.remote.segment};
       ask(operation, header);
     }
   }

@@ -23,7 +23,7 @@ enum class FrameType : std::uint8_t {
   hello = 1,  ///< magic, version, key (2 words), program digest, source rank, target rank
   put,        ///< offset, segment [, signal's offset, signal's segment, addend]; payload: the data
   get,        ///< offset, segment, bytes
-  add,        ///< offset, segment, width, addend
+  add,        ///< offset, segment, width | code of a Modification << 8 (0: adds integers), operand
   swap,       ///< offset, segment, width, expected, desired
   message,    ///< handler [, arguments ...]; payload
   goodbye,    ///< nothing follows; also from the responder

@@ -45,6 +45,7 @@ void Initiator::encode(Operation& operation) {
     }
     case Operation::Verb::fetch_add:
     case Operation::Verb::compare_swap:
+    case Operation::Verb::modify:
       return encode_atomic(operation);
     case Operation::Verb::request:
       return encode_message(static_cast<RequestOperation&>(operation));
@@ -70,7 +71,8 @@ void Initiator::encode_put(Operation& operation) {
 
 void Initiator::encode_atomic(Operation& operation) {
   const bool swaps = operation.verb == Operation::Verb::compare_swap;
-  const std::array<std::uint64_t, 5> words{operation.remote.offset, operation.remote.segment, operation.width,
+  const std::uint64_t what = operation.width | static_cast<std::uint64_t>(operation.modification.code()) << 8;
+  const std::array<std::uint64_t, 5> words{operation.remote.offset, operation.remote.segment, what,
                                            swaps ? operation.compare : operation.operand, operation.operand};
   emit(swaps ? FrameType::swap : FrameType::add, std::span(words).first(swaps ? 5 : 4));
   answers_.push(operation);
@@ -135,8 +137,7 @@ void Initiator::whole(const Frame& frame, std::span<const std::byte> payload) no
       return finish_first();
     }
     case FrameType::value: {
-      Operation* atomic = first(!answers_.empty() && (answers_.front()->verb == Operation::Verb::fetch_add ||
-                                                      answers_.front()->verb == Operation::Verb::compare_swap));
+      Operation* atomic = first(!answers_.empty() && answers_.front()->is_atomic());
       if (atomic == nullptr) return;
       atomic->result = frame.words[0];
       return finish_first();

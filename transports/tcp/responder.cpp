@@ -125,13 +125,21 @@ void Responder::take_get(const Frame& frame) noexcept {
 
 void Responder::take_atomic(const Frame& frame) noexcept {
   const bool swaps = frame.head.type == FrameType::swap;
-  const std::uint64_t width = frame.words[2];
+  const std::uint64_t width = frame.words[2] & 0xff;
+  const std::uint64_t code = frame.words[2] >> 8;
+  const auto modification = Modification::of_code(static_cast<std::uint8_t>(code));
   if (width != 4 && width != 8) return reader_.fail(fmt::format("it sent an atomic of {} bytes", width));
+  if (code != 0 && (swaps || code > 0xff || !modification.is_valid()))
+    return reader_.fail(fmt::format("it sent an atomic of the unknown kind {}", code));
   std::error_code error;
   std::byte* place = user_.resolve(place_of(frame.words[0], frame.words[1]), width, true, error);
   if (!error && reinterpret_cast<std::uintptr_t>(place) % width != 0) error = Errc::misaligned;
   if (error) return answer_failure(error);
-  Operation atomic(swaps ? Operation::Verb::compare_swap : Operation::Verb::fetch_add, "atomic", 0);
+  const auto verb = swaps       ? Operation::Verb::compare_swap
+                    : code != 0 ? Operation::Verb::modify
+                                : Operation::Verb::fetch_add;
+  Operation atomic(verb, "atomic", 0);
+  atomic.modification = modification;
   atomic.width = static_cast<std::uint8_t>(width);
   atomic.compare = frame.words[3];
   atomic.operand = swaps ? frame.words[4] : frame.words[3];

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/error.hpp"
+#include "runtime/slab_marks.hpp"
 #include "transports/verbs/transport.hpp"
 
 namespace coracle::verbs {
@@ -21,8 +22,9 @@ Flight& VerbsTransport::new_flight(Peer& peer) noexcept {
 std::error_code VerbsTransport::check(const Peer& peer, const Operation& operation) const noexcept {
   const std::uint64_t segment_bytes = region_.shape().segment_bytes;
   const auto outside = [&](const RemoteAddress& place, std::size_t bytes) {
-    return place.rank != peer.rank || (place.segment == RemoteAddress::kOwnSegment &&
-                                       (place.offset > segment_bytes || bytes > segment_bytes - place.offset));
+    const std::uint64_t offset = place.offset & SlabMarks::kOffsetMask;
+    return place.rank != peer.rank ||
+           (place.segment == RemoteAddress::kOwnSegment && (offset > segment_bytes || bytes > segment_bytes - offset));
   };
   if (outside(operation.remote, operation.bytes)) return Errc::out_of_segment;
   if (operation.signal_add > 0 && outside(operation.signal, sizeof(std::uint64_t))) return Errc::out_of_segment;
@@ -35,8 +37,7 @@ bool VerbsTransport::start_transfer(Peer& peer, Operation& operation) noexcept {
     finish(operation, error);
     return true;
   }
-  if (operation.verb == Operation::Verb::fetch_add || operation.verb == Operation::Verb::compare_swap)
-    return start_atomic(peer, operation);
+  if (operation.is_atomic()) return start_atomic(peer, operation);
   const bool put = operation.verb == Operation::Verb::put;
   if (operation.bytes == 0 && (!put || operation.signal_add == 0)) {
     finish(operation, {});
@@ -56,7 +57,7 @@ bool VerbsTransport::start_transfer(Peer& peer, Operation& operation) noexcept {
     return static_cast<bool>(error);
   }
   if (operation.remote.segment == RemoteAddress::kOwnSegment || operation.bytes == 0) {
-    flight.remote = peer.business.segment_address + operation.remote.offset;
+    flight.remote = peer.business.segment_address + (operation.remote.offset & SlabMarks::kOffsetMask);
     flight.remote_key = peer.business.segment_key;
     if (!post_parts(flight)) peer.flights.push_back(&flight);
     return true;
@@ -70,7 +71,7 @@ bool VerbsTransport::start_transfer(Peer& peer, Operation& operation) noexcept {
 /// A signal that is raised by one and lies in the segment fits the immediate value: its number. Others need a message.
 void VerbsTransport::set_signal(Flight& flight) noexcept {
   const Operation& operation = *flight.operation;
-  const std::uint64_t number = operation.signal.offset / sizeof(Signal);
+  const std::uint64_t number = (operation.signal.offset & SlabMarks::kOffsetMask) / sizeof(Signal);
   const bool fits = operation.signal_add == 1 && operation.signal.segment == RemoteAddress::kOwnSegment &&
                     operation.signal.offset % sizeof(Signal) == 0 && number <= 0xffffffff;
   flight.signal = fits ? Flight::Signal::immediate : Flight::Signal::message;
@@ -154,8 +155,8 @@ bool VerbsTransport::post_part(Flight& flight, std::size_t bytes, bool last) noe
   if (flight.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || flight.opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
     const Operation& operation = *flight.operation;
     const bool add = flight.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
-    request.wr.atomic = {flight.remote, add ? operation.operand : operation.compare, operation.operand,
-                         flight.remote_key};
+    const std::uint64_t addend = operation.verb == Operation::Verb::modify ? 0 : operation.operand;  // a load adds 0
+    request.wr.atomic = {flight.remote, add ? addend : operation.compare, operation.operand, flight.remote_key};
   } else {
     request.wr.rdma = {flight.remote + flight.posted_bytes, flight.remote_key};
   }
@@ -198,7 +199,10 @@ bool VerbsTransport::start_atomic(Peer& peer, Operation& operation) noexcept {
     finish(operation, Errc::misaligned);
     return true;
   }
-  if (peer.business.device_atomics == 0 || operation.width != sizeof(std::uint64_t) ||
+  // Of the others a device knows none, and a read is not an atomic to it: a load adds nothing.
+  const bool is_known =
+      operation.verb != Operation::Verb::modify || operation.modification.what() == Modification::What::load;
+  if (peer.business.device_atomics == 0 || !is_known || operation.width != sizeof(std::uint64_t) ||
       operation.remote.segment != RemoteAddress::kOwnSegment)
     return call_atomic(peer, operation);
   if (!has_room(peer)) return false;
@@ -207,12 +211,12 @@ bool VerbsTransport::start_atomic(Peer& peer, Operation& operation) noexcept {
   Flight& flight = new_flight(peer);
   flight.operation = &operation;
   flight.opcode =
-      operation.verb == Operation::Verb::fetch_add ? IBV_WR_ATOMIC_FETCH_AND_ADD : IBV_WR_ATOMIC_CMP_AND_SWP;
+      operation.verb == Operation::Verb::compare_swap ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD;
   flight.slot = slot;
   flight.local = send_slots_.data(slot);
   flight.local_key = send_slots_.key();
   flight.bytes = sizeof(std::uint64_t);
-  flight.remote = peer.business.segment_address + operation.remote.offset;
+  flight.remote = peer.business.segment_address + (operation.remote.offset & SlabMarks::kOffsetMask);
   flight.remote_key = peer.business.segment_key;
   post_parts(flight);  // there is room for its only part
   return true;

@@ -105,6 +105,7 @@ bool VerbsTransport::call_atomic(Peer& peer, Operation& operation) noexcept {
   call.compare = operation.compare;
   call.width = operation.width;
   call.is_compare_swap = operation.verb == Operation::Verb::compare_swap ? 1 : 0;
+  call.modification = operation.modification.code();
   MessageHeader header;
   if (send_now(peer, Kind::atomic, header, std::as_bytes(std::span(&call, 1)))) return true;
   take_answer(peer, call.cookie);
@@ -116,14 +117,19 @@ void VerbsTransport::serve_atomic(Peer& peer, const Parsed& message) noexcept {
   if (message.payload.size() != sizeof call) return lose(peer, kMalformed);
   std::memcpy(&call, message.payload.data(), sizeof call);
   if (call.width != 4 && call.width != 8) return lose(peer, kMalformed);
+  const auto modification = Modification::of_code(call.modification);
+  if (call.modification != 0 && (call.is_compare_swap != 0 || !modification.is_valid())) return lose(peer, kMalformed);
   std::byte* place =
       rank_.core().addresses().reach({call.offset, rank_.id(), call.segment}, static_cast<std::size_t>(call.width));
   if (place == nullptr || call.segment == RemoteAddress::kWholeMemory)
     return send(peer, Kind::atomic_reply, {call.cookie, to_wire(Errc::out_of_segment), 0});
   if (reinterpret_cast<std::uintptr_t>(place) % call.width != 0)
     return send(peer, Kind::atomic_reply, {call.cookie, to_wire(Errc::misaligned), 0});
-  Operation operation(call.is_compare_swap != 0 ? Operation::Verb::compare_swap : Operation::Verb::fetch_add, "atomic",
-                      peer.rank);
+  const auto verb = call.is_compare_swap != 0 ? Operation::Verb::compare_swap
+                    : call.modification != 0  ? Operation::Verb::modify
+                                              : Operation::Verb::fetch_add;
+  Operation operation(verb, "atomic", peer.rank);
+  operation.modification = modification;
   operation.width = call.width;
   operation.operand = call.operand;
   operation.compare = call.compare;

@@ -50,7 +50,8 @@ struct AtomicCall {
   std::uint32_t segment;
   std::uint8_t width;
   std::uint8_t is_compare_swap;
-  std::uint16_t unused;
+  std::uint8_t modification;  ///< Code of a Modification; 0: adds integers, or compares and swaps.
+  std::uint8_t unused;
 };
 
 /// Payload that goes with the message itself.
