@@ -25,16 +25,14 @@ class Seeds {
     add(1, count - count / 2);
     const std::uint64_t first = first_of(today());
     add(first, count / 2);
-    MESSAGE("seeds 1 to ", count - count / 2, ", and today's ", count / 2, ": ", variable, "=", first, ":", count / 2);
+    MESSAGE("seeds 1 to ", count - count / 2, ", and today's ", count / 2, ": ", variable_, "=", first, ":", count / 2);
   }
 
   auto begin() const noexcept { return seeds_.begin(); }
   auto end() const noexcept { return seeds_.end(); }
   std::uint64_t size() const noexcept { return seeds_.size(); }
   /// For a failure: what to say to see it again, on any day.
-  std::string repeat(std::uint64_t seed) const {
-    return std::string("repeat it with ") + variable_ + "=" + std::to_string(seed);
-  }
+  std::string repeat(std::uint64_t seed) const { return "repeat it with " + variable_ + "=" + std::to_string(seed); }
 
   /// Of the day of that number since 1970, by UTC: no two days have any seed in common, nor has any of the fixed ones.
   static std::uint64_t first_of(std::uint64_t day) noexcept { return day * 10'000; }
@@ -52,7 +50,7 @@ class Seeds {
     std::from_chars_result read = std::from_chars(wanted, end, first);
     if (read.ec == std::errc() && read.ptr != end && *read.ptr == ':') read = std::from_chars(read.ptr + 1, end, count);
     if (read.ec != std::errc() || read.ptr != end)
-      FAIL(variable_, "=", wanted, " is neither a seed nor FIRST:COUNT, such as 1000:50");
+      FAIL(variable_, "=", std::string(wanted), " is neither a seed nor FIRST:COUNT, such as 1000:50");
     add(first, count);
   }
 
@@ -60,7 +58,7 @@ class Seeds {
     for (std::uint64_t i = 0; i < count; ++i) seeds_.push_back(first + i);
   }
 
-  const char* variable_;
+  std::string variable_;
   std::vector<std::uint64_t> seeds_;
 };
 

@@ -163,7 +163,7 @@ TEST_CASE("tca: a get from memory that is withdrawn before the answer's doorbell
   others.request(0, HandlerId::of(on_number), {}, 1);
   job.settle();
   CHECK(get.finished());
-  CHECK(get.outcome() == std::errc::bad_address);
+  CHECK(get.outcome() == Errc::out_of_segment);
   CHECK(*job.memory(0, 0) == std::byte{0});
   CHECK(job.rank(0).local<Log>().numbers == up_to(2));
 }
