@@ -31,14 +31,4 @@ Task<> Team::gather_all_v(std::span<const std::type_identity_t<T>> mine, std::sp
                           where);
 }
 
-template <class T>
-Task<std::vector<T>> Team::gather_all(T value, Where where) {
-  static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
-  std::vector<T> all(size_);
-  all[index_] = value;
-  co_await gather_all_bytes(*this, std::as_bytes(std::span(&all[index_], 1)), std::as_writable_bytes(std::span(all)),
-                            Blocks(size_, sizeof(T)), Algorithm::automatic, where);
-  co_return all;
-}
-
 }  // namespace coracle

@@ -48,24 +48,12 @@ std::uint32_t largest_node(const JobHeader& header, const JobShape& shape, const
   return *std::max_element(part.ranks_per_node.begin(), part.ranks_per_node.end());
 }
 
-/// Before sizes are added up, which could wrap.
-void check_segments(std::uint32_t ranks, std::uint64_t segment_bytes) {
-  constexpr std::uint64_t kAddressable = 1ULL << 47;  // by a process
-  if (segment_bytes <= kAddressable / ranks) return;
-  throw Error(
-      std::make_error_code(std::errc::not_enough_memory),
-      fmt::format("can't map the job's {:.1f} GiB of segments: a process can address {} GiB; take fewer ranks "
-                  "or a smaller --segment",
-                  static_cast<double>(ranks) * static_cast<double>(segment_bytes) / (1 << 30), kAddressable >> 30));
-}
-
 JobHeader layout(JobShape shape, const NodePart& part) {
   JobHeader header;
   const bool all = part.node == NodePart::kAllNodes;
   header.node = all ? 0 : part.node;
   header.first_rank = all ? 0 : first_rank(part.node, shape, part);
   header.ranks = all ? shape.size : first_rank(part.node + 1, shape, part) - header.first_rank;
-  check_segments(header.ranks, shape.segment_bytes);
   shape.segment_bytes = round_up(shape.segment_bytes, kPage);
   shape.inbox_bytes = round_up(shape.inbox_bytes, kPage);
   header.shape = shape;
