@@ -126,8 +126,12 @@ void TcaTransport::take_message(std::uint32_t peer, Way& from, const Slot& slot)
 /// Whether this rank has not withdrawn that memory since the sender looked.
 bool TcaTransport::is_there(std::uint32_t segment, const std::byte* begin, std::uint64_t bytes) const noexcept {
   if (segment == RemoteAddress::kOwnSegment || segment == RemoteAddress::kWholeMemory) return true;
-  const ExposedMemory& exposed = region_.block(rank_.id()).exposed[segment - 1];
-  const std::uint64_t room = exposed.bytes.load(std::memory_order_relaxed);  // written by this rank only
+  const std::uint32_t index = ExposedMemory::index_of(segment);
+  if (index >= RankBlock::kExposedMax) return false;
+  const ExposedMemory& exposed = region_.block(rank_.id()).exposed[index];
+  const std::uint64_t word = exposed.word.load(std::memory_order_relaxed);  // written by this rank only
+  if (word >> ExposedMemory::kTimesShift != ExposedMemory::times_of(segment)) return false;
+  const std::uint64_t room = word & ExposedMemory::kBytesMask;
   const std::byte* first = address(exposed.address.load(std::memory_order_relaxed));
   return begin >= first && bytes <= room && begin <= first + (room - bytes);
 }
