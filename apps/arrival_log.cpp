@@ -8,8 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "collectives/collectives.hpp"
-#include "runtime/error.hpp"
+#include <coracle/coracle.hpp>
 
 namespace coracle {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/rank.hpp"
+#include <coracle/coracle.hpp>
 
 namespace coracle {
 

@@ -19,7 +19,6 @@
 #include "apps/asp/solver.hpp"
 #include "apps/program.hpp"
 #include "apps/progress.hpp"
-#include "collectives/choice_words.hpp"
 
 namespace coracle::asp {
 namespace {

@@ -49,7 +49,7 @@ int leave(int argc, char** argv, int status) {
 
 CLI::Validator byte_size(std::uint64_t low, std::uint64_t high) {
   return {[low, high](std::string& text) {
-            const std::optional<std::uint64_t> bytes = parse_bytes(text);
+            const std::optional<std::uint64_t> bytes = internals::parse_bytes(text);
             if (bytes && *bytes >= low && *bytes <= high) return std::string();
             return fmt::format("{} is no size from {} to {} bytes, such as 64K, 1.5M or 1G", text, low, high);
           },
@@ -58,7 +58,7 @@ CLI::Validator byte_size(std::uint64_t low, std::uint64_t high) {
 
 CLI::Validator page_size() {
   return {[](std::string& text) {
-            const std::optional<std::uint64_t> bytes = parse_bytes(text);
+            const std::optional<std::uint64_t> bytes = internals::parse_bytes(text);
             if (bytes && std::has_single_bit(*bytes) && *bytes >= 4096 && *bytes <= 4 << 20) return std::string();
             return fmt::format("{} is no power of two from 4K to 4M", text);
           },
@@ -66,7 +66,8 @@ CLI::Validator page_size() {
 }
 
 std::uint64_t bytes_of(const std::string& size) {
-  return parse_bytes(size).value();  // NOLINT(bugprone-unchecked-optional-access): checked before, or it throws
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): checked before, or it throws
+  return internals::parse_bytes(size).value();
 }
 
 CLI::Validator any_count() {

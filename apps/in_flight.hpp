@@ -25,7 +25,7 @@ Task<> do_next(std::size_t& next, std::size_t count, Work& work) {
 /// The first error cancels the rest and is rethrown when all have ended.
 template <class Work>
 Task<> for_each_in_flight(std::size_t count, std::size_t limit, Work work) {
-  PromiseBase& self = co_await this_coroutine();
+  internals::PromiseBase& self = co_await internals::this_coroutine();
   Scope scope(self.loop(), &self.scope());
   std::size_t next = 0;
   const std::size_t tasks = std::min(count, limit);

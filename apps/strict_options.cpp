@@ -108,8 +108,8 @@ std::vector<std::string> words_for(const CLI::App& app, int argc, const char* co
 CLI::Validator whole_number(std::uint64_t low, std::uint64_t high) {
   const std::string range = fmt::format("{} to {}", low, high);
   return {[low, high, range](std::string& text) {
-            return parse_whole(text, low, high) ? std::string()
-                                                : fmt::format("{} is no whole number from {}", text, range);
+            return internals::parse_whole(text, low, high) ? std::string()
+                                                           : fmt::format("{} is no whole number from {}", text, range);
           },
           ""};
 }

@@ -3,7 +3,7 @@
 
 #include "collectives/model.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 constexpr Algorithm kReduce[] = {Algorithm::binomial, Algorithm::halving};
@@ -57,4 +57,4 @@ std::span<const Algorithm> algorithms_of(Collective collective) noexcept {
   return {};
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

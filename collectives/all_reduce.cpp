@@ -12,7 +12,7 @@
 #include "collectives/mates.hpp"
 #include "collectives/reduce_within.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 // Larger data is combined by all mates, each a slice; it takes one phase more, in which all wait for all.
@@ -144,4 +144,4 @@ Task<> all_reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduc
   return all_reduce_by_levels(team, values, reduction, algorithm, where);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

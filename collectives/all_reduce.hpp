@@ -9,7 +9,7 @@
 #include "runtime/byte_counts.hpp"
 #include "runtime/team.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// `values` in place; as long as a multiple of the element.
 Task<> all_reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, Algorithm algorithm,
@@ -28,4 +28,4 @@ Task<T> Team::all_reduce(T value, Operation operation, Algorithm algorithm, Wher
   co_return value;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

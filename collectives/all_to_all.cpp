@@ -12,7 +12,7 @@
 #include "collectives/mates.hpp"
 #include "runtime/combinators.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 // Where each rank has a core, or blocks are large: a copy that others then fetch from core to core costs more than to
@@ -117,4 +117,4 @@ Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks so
                              algorithm, call);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

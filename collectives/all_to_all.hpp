@@ -9,7 +9,7 @@
 #include "runtime/byte_counts.hpp"
 #include "runtime/team.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Block i of `source` goes to member i, into the block of its `target` for this one. `same_size`: all blocks of all
 /// members are equally long.
@@ -26,17 +26,15 @@ Task<> Team::all_to_all(std::span<const std::type_identity_t<T>> source, std::sp
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
   CORACLE_ASSERT(source.size() % size_ == 0, "all_to_all: {} elements for {} members", source.size(), size_);
   const Blocks blocks(size_, byte_span(source).size() / size_);
-  return all_to_all_bytes(*this, byte_span(source), blocks, writable_byte_span(target), blocks, true, algorithm,
-                          where);
+  return all_to_all_bytes(*this, byte_span(source), blocks, writable_byte_span(target), blocks, true, algorithm, where);
 }
 
 template <class T>
 Task<> Team::all_to_all_v(std::span<const std::type_identity_t<T>> source, std::span<const std::size_t> source_counts,
                           std::span<T> target, std::span<const std::size_t> target_counts, Where where) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
-  return all_to_all_bytes(*this, byte_span(source), Blocks(source_counts, sizeof(T)),
-                          writable_byte_span(target), Blocks(target_counts, sizeof(T)), false, Algorithm::automatic,
-                          where);
+  return all_to_all_bytes(*this, byte_span(source), Blocks(source_counts, sizeof(T)), writable_byte_span(target),
+                          Blocks(target_counts, sizeof(T)), false, Algorithm::automatic, where);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

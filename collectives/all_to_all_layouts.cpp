@@ -14,7 +14,7 @@
 #include "runtime/scattered/device_transfers.hpp"
 #include "runtime/team.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 /// While one reads what a mate lends.
@@ -159,4 +159,4 @@ Task<> Team::all_to_all_w(std::span<const ScatteredSource> sources, std::span<co
   return exchange(*this, SourceBlocks(sources), TargetBlocks(targets), where);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -5,7 +5,7 @@
 #include "runtime/rank.hpp"
 #include "runtime/team.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 // Between nodes each level costs a latency, and each child an overhead, which is several times smaller.
@@ -96,4 +96,4 @@ Task<> Team::meet_all(CollectiveCall call) {
     round.check_all();  // a mate has failed in another collective
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -9,7 +9,7 @@
 #include "runtime/assert.hpp"
 #include "runtime/byte_counts.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// One block for each of a number of places, one after the other. Sizes in bytes.
 class Blocks {
@@ -73,4 +73,4 @@ inline void check_block(const char* what, const Blocks& blocks, std::uint32_t pl
                  buffer_bytes, blocks.bytes(place));
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -19,7 +19,7 @@
 #include "runtime/error.hpp"
 #include "runtime/join.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 // On one node: shorter ones are copied twice, through the arena, so that nobody has to wait for anybody. Waiting costs
@@ -265,4 +265,4 @@ Task<> broadcast_bytes(Team& team, std::span<std::byte> data, std::uint32_t root
                                : broadcast_host(team, data, root, choice, nullptr, where);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -7,7 +7,7 @@
 #include "runtime/byte_counts.hpp"
 #include "runtime/team.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Bytes of any kind; see Team::broadcast.
 Task<> broadcast_bytes(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice = {},
@@ -25,4 +25,4 @@ Task<> Team::broadcast(Range& data, std::uint32_t root, BroadcastChoice choice, 
   return broadcast(std::span(data), root, choice, where);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -8,7 +8,7 @@
 #include "runtime/combinators.hpp"
 #include "runtime/error.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 // Of these a piece is marked by a bit: pieces may overtake each other on their way.
@@ -236,4 +236,4 @@ Task<> BroadcastBetween::send_pieces(std::span<const Send> sends, Ready ready, s
   }
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -12,7 +12,7 @@
 #include "collectives/readiness.hpp"
 #include "runtime/team.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// What all members know alike about one broadcast.
 struct Broadcast {
@@ -70,4 +70,4 @@ class BroadcastBetween {
   Event more_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

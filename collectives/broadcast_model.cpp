@@ -11,7 +11,7 @@
 #include "runtime/error.hpp"
 #include "runtime/rank.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 // Within a node: shorter ones are copied twice, through the arena, so that nobody has to wait for anybody.
@@ -36,4 +36,4 @@ BroadcastChoice choose_broadcast(const Team& team, std::size_t bytes, const Broa
   return choice;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

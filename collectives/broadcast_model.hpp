@@ -7,7 +7,7 @@
 #include "runtime/broadcast_choice.hpp"
 #include "runtime/team.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// So many of a node's ranks compete for leading it, at most: the senders must be told where to send, and they tell
 /// each. The first of 8 comes K/90 late on average where arrivals are uniform in [0, K]; more would gain less than they
@@ -21,4 +21,4 @@ BroadcastChoice choose_broadcast(const Team& team, std::size_t bytes, const Broa
 /// Whether it goes ahead without asking where the receivers want it: it is copied more than once.
 bool is_short_broadcast(std::uint32_t nodes, std::size_t bytes, const BroadcastChoice& choice) noexcept;
 
-}  // namespace coracle
+}  // namespace coracle::internals

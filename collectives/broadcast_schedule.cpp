@@ -7,7 +7,7 @@
 
 #include "runtime/assert.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 using Piece = BroadcastSchedule::Piece;
@@ -44,9 +44,9 @@ void cut(Piece whole, std::size_t chunk_bytes, std::vector<Piece>& pieces) {
 }
 
 /// The message in as many blocks as there are nodes, and who gets which from whom.
-class Blocks {
+class BlocksOfTree {
  public:
-  Blocks(BroadcastTree tree, std::uint32_t nodes, std::size_t bytes, std::size_t chunk_bytes) noexcept
+  BlocksOfTree(BroadcastTree tree, std::uint32_t nodes, std::size_t bytes, std::size_t chunk_bytes) noexcept
       : tree_(tree),
         nodes_(nodes),
         bytes_(bytes),
@@ -146,7 +146,7 @@ BroadcastSchedule binomial(std::uint32_t nodes, std::uint32_t node, std::size_t 
 
 BroadcastSchedule scatter_and_gather(BroadcastTree tree, std::uint32_t nodes, std::uint32_t node, std::size_t bytes,
                                      std::size_t chunk_bytes) {
-  const Blocks blocks(tree, nodes, bytes, chunk_bytes);
+  const BlocksOfTree blocks(tree, nodes, bytes, chunk_bytes);
   BroadcastSchedule schedule;
   schedule.pieces = blocks.pieces(node);
   const Numbers own = number(schedule.pieces);
@@ -183,4 +183,4 @@ BroadcastSchedule make_broadcast_schedule(BroadcastTree tree, std::uint32_t node
   return scatter_and_gather(tree, nodes, node, bytes, chunk_bytes);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -13,7 +13,7 @@
 
 #include "runtime/broadcast_choice.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 struct BroadcastSchedule {
   /// A part of the message.
@@ -42,4 +42,4 @@ struct BroadcastSchedule {
 BroadcastSchedule make_broadcast_schedule(BroadcastTree tree, std::uint32_t nodes, std::uint32_t node,
                                           std::size_t bytes, std::size_t chunk_bytes);
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -11,7 +11,7 @@
 #include "runtime/event.hpp"
 #include "runtime/rank.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 /// Stage of one who needs nothing more.
@@ -268,4 +268,4 @@ Task<> BroadcastWithin::wait_for_children(std::uint32_t position) {
   }
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -11,7 +11,7 @@
 #include "collectives/staged_data.hpp"
 #include "runtime/board.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// One member's part in one broadcast.
 class BroadcastWithin {
@@ -68,4 +68,4 @@ class BroadcastWithin {
   std::uint32_t published_ = 0;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -5,7 +5,7 @@
 #include "collectives/model.hpp"
 #include "collectives/quickest.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 std::vector<BroadcastMethod> methods_for(TeamShape shape, BroadcastMethod wish) {
@@ -74,4 +74,4 @@ BroadcastChoice CostModel::choose_broadcast(std::size_t bytes, TeamShape shape, 
                   [&](const BroadcastChoice& candidate) { return broadcast_ns(candidate, bytes, shape); });
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

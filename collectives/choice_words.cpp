@@ -10,7 +10,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 constexpr std::size_t kChunkMost = std::size_t{1} << 40;
@@ -118,4 +118,4 @@ std::string to_words(const BroadcastChoice& choice) {
   return words.empty() ? "automatic" : words;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -7,7 +7,7 @@
 
 #include "collectives/model.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// `where`: what the text is, for messages ("CORACLE_BROADCAST"). "" and "automatic" leave all to the model. Throws
 /// Error (bad_input): what is wrong, where, and what may stand there.
@@ -17,4 +17,4 @@ Algorithm parse_algorithm(std::string_view text, Collective collective, std::str
 /// What parse_broadcast_choice understands; what is automatic is left out ("automatic" when all is).
 std::string to_words(const BroadcastChoice& choice);
 
-}  // namespace coracle
+}  // namespace coracle::internals

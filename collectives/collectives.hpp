@@ -13,10 +13,10 @@
 #include "collectives/values.hpp"
 #include "runtime/boot.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// A job's last collective: returns when every rank's program has ended, so that nobody goes while a peer still needs
 /// it.
 Task<> say_farewell(Rank& rank);
 
-}  // namespace coracle
+}  // namespace coracle::internals

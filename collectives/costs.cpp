@@ -9,7 +9,7 @@
 #include "runtime/error.hpp"
 #include "runtime/rank.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 constexpr CostField kFields[] = {
@@ -70,4 +70,4 @@ void set_cost(Costs& costs, std::string_view name, std::string_view value) {
   throw Error(Errc::bad_input, fmt::format("unknown name {:?}; there are {}", name, known));
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

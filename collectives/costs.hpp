@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace coracle {
+namespace coracle::internals {
 
 class Rank;
 
@@ -48,4 +48,4 @@ std::span<const CostField> cost_fields() noexcept;
 /// Sets the field with this name. Throws Error (bad_input) for an unknown name or a value that makes no sense.
 void set_cost(Costs& costs, std::string_view name, std::string_view value);
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -7,7 +7,7 @@
 #include "collectives/sizes.hpp"
 #include "runtime/rank.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 bool ExchangeSmall::suits(Team& team, std::size_t bytes, std::uint32_t mates_max) noexcept {
   constexpr std::size_t kBytesMax = 4096;
@@ -62,4 +62,4 @@ const std::byte* ExchangeSmall::data_of(std::uint32_t mate, std::size_t bytes) {
   return there.data();
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -10,7 +10,7 @@
 #include "runtime/task.hpp"
 #include "runtime/team.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Lives in the frame of a collective of a team that is on one node alone. Without coroutines of its own where it can:
 /// they would cost more than what they do.
@@ -42,4 +42,4 @@ class ExchangeSmall {
   Round round_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -11,7 +11,7 @@
 #include "collectives/model.hpp"
 #include "collectives/quickest.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 /// MessageCosts between two participants.
@@ -206,4 +206,4 @@ Algorithm CostModel::choose(Collective collective, const Work& work) const noexc
                   [&](Algorithm algorithm) { return collective_ns(collective, algorithm, work); });
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -7,7 +7,7 @@
 #include "runtime/event.hpp"
 #include "runtime/rank.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 /// Who has said goodbye to this rank, which waits for all whom it has not lost.
@@ -74,4 +74,4 @@ Task<> say_farewell(Rank& rank) {
   if (broken) co_await say_goodbye_to_each(rank);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

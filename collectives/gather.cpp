@@ -12,7 +12,7 @@
 #include "collectives/packed.hpp"
 #include "collectives/scratch.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 /// On one node, or only the part of one: `part` has the blocks of the mates, as `place_of` says.
@@ -115,4 +115,4 @@ Task<> gather_v_bytes(Team& team, std::span<const std::byte> mine, std::span<std
   co_await between::gather(Group(team, sequence), mine, all, blocks, between::Known::at_root, root);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -9,7 +9,7 @@
 #include "runtime/byte_counts.hpp"
 #include "runtime/team.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// `all`: at the root. The same size of `mine` everywhere.
 Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, std::uint32_t root,
@@ -33,4 +33,4 @@ Task<> Team::gather_v(std::span<const std::type_identity_t<T>> mine, std::span<T
                         index_ == root ? Blocks(counts, sizeof(T)) : Blocks(size_, 0), root, where);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -11,7 +11,7 @@
 #include "collectives/packed.hpp"
 #include "collectives/scratch.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 std::size_t largest_of(const Blocks& blocks) {
@@ -111,4 +111,4 @@ Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<s
   co_await mates.run(std::move(part));
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -9,7 +9,7 @@
 #include "runtime/byte_counts.hpp"
 #include "runtime/team.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// `all`: a block for each member. `mine` may be this member's own block of it. `called`: of what it is a part.
 Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
@@ -27,8 +27,7 @@ template <class T>
 Task<> Team::gather_all_v(std::span<const std::type_identity_t<T>> mine, std::span<T> all,
                           std::span<const std::size_t> counts, Algorithm algorithm, Where where) {
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
-  return gather_all_bytes(*this, byte_span(mine), writable_byte_span(all), Blocks(counts, sizeof(T)), algorithm,
-                          where);
+  return gather_all_bytes(*this, byte_span(mine), writable_byte_span(all), Blocks(counts, sizeof(T)), algorithm, where);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

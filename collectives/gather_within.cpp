@@ -2,7 +2,7 @@
 // out stands at 1, and a mate that has fetched all at 2.
 #include "collectives/gather_within.hpp"
 
-namespace coracle::within {
+namespace coracle::internals::within {
 
 Task<> offer(Mates& mates, std::span<const std::byte> mine, std::uint32_t leader) {
   if (mine.size() <= mates.given_bytes_max()) {
@@ -37,4 +37,4 @@ void fetched(Mates& mates) noexcept {
   mates.round().publish(2);
 }
 
-}  // namespace coracle::within
+}  // namespace coracle::internals::within

@@ -7,7 +7,7 @@
 #include "collectives/mates.hpp"
 #include "runtime/task.hpp"
 
-namespace coracle::within {
+namespace coracle::internals::within {
 
 /// A mate's part of a gather: small data is left in the arena; large is lent until `leader` (a place) has it all.
 Task<> offer(Mates& mates, std::span<const std::byte> mine, std::uint32_t leader);
@@ -34,4 +34,4 @@ Task<> fetch(Mates& mates, std::uint32_t leader, std::size_t whole_bytes, std::s
 /// Afterwards, once all that a mate wants has been fetched.
 void fetched(Mates& mates) noexcept;
 
-}  // namespace coracle::within
+}  // namespace coracle::internals::within

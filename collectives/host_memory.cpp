@@ -6,7 +6,7 @@
 #include "runtime/error.hpp"
 #include "runtime/scattered/device_transfers.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 bool on_device(const DeviceTransfers& devices, std::span<const std::byte> bytes) noexcept {
   return !bytes.empty() && devices.covers(bytes.data());
@@ -20,4 +20,4 @@ Task<> refuse_device(Team& team, const char* what) {
   co_return;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

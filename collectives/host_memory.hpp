@@ -6,7 +6,7 @@
 #include "runtime/rank.hpp"
 #include "runtime/team.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Whether any of these bytes, which are one member's, lie in a GPU's memory.
 bool on_device(const DeviceTransfers& devices, std::span<const std::byte> bytes) noexcept;
@@ -20,4 +20,4 @@ bool on_device(const Team& team, const Bytes&... buffers) noexcept {
 /// Instead of the collective: throws Error (unsupported), and breaks the team, whose other members wait in it.
 Task<> refuse_device(Team& team, const char* what);
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -10,7 +10,7 @@
 #include "runtime/collective_watch.hpp"
 #include "runtime/error.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 // Above the size of what is offered, since a message has only so many words.
@@ -166,4 +166,4 @@ Task<> Mailbox::take(Team& team, const Key& key, const Arrival& arrival, std::sp
   if (bytes != data.size()) throw_sizes_differ(data.size(), bytes, sender_rank);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

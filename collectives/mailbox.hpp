@@ -15,7 +15,7 @@
 #include "runtime/peer_event.hpp"
 #include "runtime/rank.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class Mailbox final : private TeamObserver {
  public:
@@ -83,4 +83,4 @@ constexpr std::uint64_t tag_of(std::uint64_t sequence, std::uint64_t step) noexc
   return sequence << 24 | step;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

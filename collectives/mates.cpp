@@ -11,7 +11,7 @@
 #include "collectives/sizes.hpp"
 #include "runtime/error.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 constexpr std::size_t kGivenBytesMax = 64 * 1024;
@@ -168,4 +168,4 @@ Task<> Mates::combine_all(std::size_t offset, std::span<const std::byte> own, st
   if (count() == 1 && !own.empty()) std::memmove(result, own.data(), own.size());
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

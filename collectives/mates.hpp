@@ -13,7 +13,7 @@
 #include "runtime/rank.hpp"
 #include "runtime/team.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Takes its number when it is made, so it is made where the collective starts. Lives in the collective's frame.
 class Mates {
@@ -76,4 +76,4 @@ class Mates {
   std::vector<Scratch> kept_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -8,7 +8,7 @@
 
 #include "collectives/broadcast_model.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 double steps_of(std::uint32_t participants) noexcept {
@@ -125,4 +125,4 @@ double CostModel::broadcast_ns(const BroadcastChoice& choice, std::size_t bytes,
   return late_ns + inside_ns(choice, shape.mates, between_ns(choice, size, shape.nodes));
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -11,7 +11,7 @@
 #include "runtime/algorithm.hpp"
 #include "runtime/broadcast_choice.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// A team as the model sees it.
 struct TeamShape {
@@ -89,4 +89,4 @@ class CostModel {
   Costs costs_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

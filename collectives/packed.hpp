@@ -10,7 +10,7 @@
 #include "collectives/blocks.hpp"
 #include "runtime/team.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class Packed {
  public:
@@ -68,4 +68,4 @@ class Packed {
   Blocks by_node_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

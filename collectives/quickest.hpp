@@ -3,7 +3,7 @@
 
 #include <limits>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// The candidate of least `cost`, where a later one must cost less than `advantage` (below 1) times the best before it:
 /// what the model can't tell apart is decided by the order. One made by default where there is none.
@@ -21,4 +21,4 @@ auto quickest(const Candidates& candidates, double advantage, const Cost& cost) 
   return best;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

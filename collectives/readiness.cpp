@@ -7,7 +7,7 @@
 #include "runtime/combinators.hpp"
 #include "runtime/error.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 Task<> ignore_loss(Request request) {
@@ -140,4 +140,4 @@ Task<> Readiness::answer(Rank& rank, Leaver leaver) {
   co_await ignore_loss(rank.request(leaver.rank, on_taken_back, {}, leaver.event));
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

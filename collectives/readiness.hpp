@@ -12,7 +12,7 @@
 #include "runtime/peer_event.hpp"
 #include "runtime/rank.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// A leader's part in a broadcast, for who sends to it.
 struct Receiving {
@@ -91,4 +91,4 @@ class Readiness final : private TeamObserver {
   std::map<Key, std::vector<Leaver>> sending_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

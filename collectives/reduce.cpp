@@ -10,7 +10,7 @@
 #include "collectives/reduce_within.hpp"
 #include "collectives/scratch.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 constexpr std::size_t kSmallBytes = 4096;
@@ -66,4 +66,4 @@ Task<> reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction
   if (leads && nodes.count() > 1) co_await between::reduce(group, result, reduction, root_node);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -8,7 +8,7 @@
 #include "runtime/byte_counts.hpp"
 #include "runtime/team.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// `values` of the root receives the result; elsewhere it is only read.
 Task<> reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, std::uint32_t root,
@@ -19,4 +19,4 @@ Task<> Team::reduce(std::span<T> values, Operation operation, std::uint32_t root
   co_await reduce_bytes(*this, writable_byte_span(values), reduction_of<T>(operation), root, algorithm, where);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

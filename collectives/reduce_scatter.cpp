@@ -13,14 +13,14 @@
 #include "collectives/reduce_within.hpp"
 #include "collectives/scratch.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
-constexpr std::size_t kSmallBytes = 16 * 1024;
+constexpr std::size_t kScatteredAtOnceMax = 16 * 1024;
 
 Task<> combine_on_node(Mates& mates, std::span<const std::byte> values, std::span<std::byte> mine, const Blocks& blocks,
                        const Reduction& reduction) {
-  const bool small = values.size() <= std::min(kSmallBytes, mates.given_bytes_max());
+  const bool small = values.size() <= std::min(kScatteredAtOnceMax, mates.given_bytes_max());
   if (small)
     co_await mates.give(values);
   else
@@ -46,7 +46,7 @@ Task<> reduce_two_levels(Mates* mates, Team& team, Group leaders, std::span<cons
   std::uint64_t stage = 0;
   if (mates == nullptr)
     std::copy(values.begin(), values.end(), sum.data());
-  else if (values.size() <= std::min(kSmallBytes, mates->given_bytes_max()))
+  else if (values.size() <= std::min(kScatteredAtOnceMax, mates->given_bytes_max()))
     co_await within::reduce_small(*mates, values, sum.span(), 0, reduction);
   else
     stage = co_await within::reduce_large(*mates, values, sum.span(), reduction);
@@ -91,4 +91,4 @@ Task<> reduce_scatter_bytes(Team& team, std::span<const std::byte> values, std::
   co_await mates.run(std::move(part));
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

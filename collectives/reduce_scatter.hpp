@@ -10,7 +10,7 @@
 #include "runtime/byte_counts.hpp"
 #include "runtime/team.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// `values` has a block for each member, of which the sum comes into its `mine`.
 Task<> reduce_scatter_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> mine, Blocks blocks,
@@ -30,4 +30,4 @@ Task<> Team::reduce_scatter_v(std::span<const std::type_identity_t<T>> values, s
                                 reduction_of<T>(operation), algorithm, where);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

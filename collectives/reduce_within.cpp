@@ -7,7 +7,7 @@
 
 #include "collectives/blocks.hpp"
 
-namespace coracle::within {
+namespace coracle::internals::within {
 namespace {
 
 // Of a slice, so that two of them stay in the second-level cache until the mates have copied them.
@@ -100,4 +100,4 @@ Task<> spread(Mates& mates, std::span<std::byte> data, std::uint32_t root, std::
   co_await mates.wait_for_all(stage);
 }
 
-}  // namespace coracle::within
+}  // namespace coracle::internals::within

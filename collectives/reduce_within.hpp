@@ -8,7 +8,7 @@
 #include "collectives/reduction.hpp"
 #include "runtime/task.hpp"
 
-namespace coracle::within {
+namespace coracle::internals::within {
 
 /// Small data (see Mates::given_bytes_max): `mates` give it, and go on. At `root` (a place): all of it combined in
 /// `result`, which may be `values`.
@@ -24,4 +24,4 @@ Task<std::uint64_t> reduce_large(Mates& mates, std::span<const std::byte> values
 /// than any before in this round.
 Task<> spread(Mates& mates, std::span<std::byte> data, std::uint32_t root, std::uint64_t stage, bool small);
 
-}  // namespace coracle::within
+}  // namespace coracle::internals::within

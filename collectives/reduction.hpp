@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// The smaller, or the larger, of two values.
 struct Min {
@@ -120,4 +120,4 @@ Reduction reduction_of(const Operation& operation) noexcept {
   return {sizeof(T), detail::combine_elements<T, Operation>, &operation, is_commutative<Operation>};
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

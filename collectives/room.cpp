@@ -6,7 +6,7 @@
 #include "runtime/memory_room.hpp"
 #include "runtime/rank.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 void refuse_results(const Team& team, const char* what, std::size_t count, std::size_t bytes) {
   // Elsewhere each rank has its own memory, or its own share of the machine's.
@@ -22,4 +22,4 @@ void refuse_results(const Team& team, const char* what, std::size_t count, std::
                           what, count, bytes, team.size(), needed, room.text()));
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

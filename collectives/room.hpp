@@ -6,7 +6,7 @@
 
 #include "runtime/team.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Throws Error (ENOMEM) where all members' results, of `count` elements of `bytes` each, do not fit into the memory
 /// that they share in `sim`: says how much they need, how much there is, and how many members would fit.
@@ -19,4 +19,4 @@ inline void check_results(const Team& team, const char* what, std::size_t count,
     refuse_results(team, what, count, bytes);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -11,10 +11,10 @@
 #include "collectives/mates.hpp"
 #include "collectives/scratch.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
-constexpr std::size_t kSmallBytes = 4096;
+constexpr std::size_t kScannedAtOnceMax = 4096;
 constexpr std::size_t kPieceBytes = 64 * 1024;
 
 /// Small data: each combines what those before it have given.
@@ -62,7 +62,7 @@ Task<> scan_two_levels(Mates& mates, Team& team, std::uint64_t sequence, std::sp
   const bool is_first = mates.place() == 0;
   const std::span<std::byte> sum = mates.keep(values.size());
   std::uint64_t stage = 1;
-  if (values.size() <= kSmallBytes) {
+  if (values.size() <= kScannedAtOnceMax) {
     co_await scan_small(mates, values, before, reduction);
     if (mates.place() == last) reduction.combine(before.data(), values.data(), sum.data(), values.size());
   } else {
@@ -124,4 +124,4 @@ Task<> scan_bytes(Team& team, std::span<std::byte> values, Reduction reduction, 
   if (has_before) reduction.combine(values.data(), before.data(), values.data(), values.size());
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -8,7 +8,7 @@
 #include "runtime/byte_counts.hpp"
 #include "runtime/team.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// `values` in place. `first`: null: each member's own values are the last that it gets (inclusive); else an element
 /// that takes the place of what comes before the first member's, and each member's own are left out (exclusive).
@@ -33,4 +33,4 @@ Task<> Team::exclusive_scan(std::span<T> values, Operation operation, std::type_
                       reinterpret_cast<const std::byte*>(&first), where);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

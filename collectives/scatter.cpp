@@ -13,7 +13,7 @@
 #include "collectives/packed.hpp"
 #include "collectives/scratch.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 /// `part`: at the leader, a block for each mate.
@@ -110,4 +110,4 @@ Task<> scatter_v_bytes(Team& team, std::span<const std::byte> all, Blocks blocks
   co_await between::scatter(group, all, mine, blocks, between::Known::at_root, root);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

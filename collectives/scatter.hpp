@@ -9,7 +9,7 @@
 #include "runtime/byte_counts.hpp"
 #include "runtime/team.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// `all`: at the root. The same size of `mine` everywhere.
 Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::byte> mine, std::uint32_t root,
@@ -33,4 +33,4 @@ Task<> Team::scatter_v(std::span<const std::type_identity_t<T>> all, std::span<c
                          writable_byte_span(mine), root, where);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -9,7 +9,7 @@
 #include "runtime/assert.hpp"
 #include "runtime/layout/copy.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// One block for each member: a ScatteredSource or a ScatteredTarget. Mates of one address space read each other's by
 /// address: it counts no references and holds no pointers to code.
@@ -52,4 +52,4 @@ class ScatteredBlocks {
 using SourceBlocks = ScatteredBlocks<ScatteredSource>;
 using TargetBlocks = ScatteredBlocks<ScatteredTarget>;
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -6,7 +6,7 @@
 #include <new>
 #include <span>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Not initialised, aligned for any element.
 class Scratch {
@@ -28,4 +28,4 @@ class Scratch {
   std::size_t bytes_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -8,7 +8,7 @@
 #include "collectives/between/between.hpp"
 #include "collectives/between/lanes.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 // Phases of a Group; the algorithms take some more behind their first.
@@ -82,8 +82,8 @@ Task<std::vector<std::byte>> broadcast_sized(Team& team, std::vector<std::byte> 
 
 Task<SizedValues> gather_all_sized(Team& team, std::vector<std::byte> mine, std::source_location where) {
   team.check_whole("gather_all");
-  const Participation participation(
-      team, {Called::gather_all, CollectiveCall::kAnyBytes, CollectiveCall::kNoRoot, where});
+  const Participation participation(team,
+                                    {Called::gather_all, CollectiveCall::kAnyBytes, CollectiveCall::kNoRoot, where});
   const Group group(team, participation.sequence());
   SizedValues all;
   all.sizes.resize(team.size());
@@ -116,4 +116,4 @@ Task<SizedValues> gather_sized(Team& team, std::vector<std::byte> mine, std::uin
   co_return all;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -8,7 +8,7 @@
 
 #include "runtime/team.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// The members' values, one behind the other in the team's order, and how long each is.
 struct SizedValues {
@@ -22,7 +22,6 @@ Task<std::vector<std::byte>> broadcast_sized(Team& team, std::vector<std::byte> 
 /// Gives all.
 Task<SizedValues> gather_all_sized(Team& team, std::vector<std::byte> mine, std::source_location where);
 /// Gives all at `root`, and nothing elsewhere.
-Task<SizedValues> gather_sized(Team& team, std::vector<std::byte> mine, std::uint32_t root,
-                               std::source_location where);
+Task<SizedValues> gather_sized(Team& team, std::vector<std::byte> mine, std::uint32_t root, std::source_location where);
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -5,7 +5,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 void throw_sizes_differ(std::size_t here, std::size_t there, std::uint32_t rank) {
   throw Error(Errc::bad_input, fmt::format("a collective was called with {} bytes here and with {} bytes on rank {}: "
@@ -13,4 +13,4 @@ void throw_sizes_differ(std::size_t here, std::size_t there, std::uint32_t rank)
                                            here, there, rank));
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Throws Error (bad_input): this member has called a collective with `here` bytes, `rank` (of the job) with `there`.
 [[noreturn]] void throw_sizes_differ(std::size_t here, std::size_t there, std::uint32_t rank);
 
-}  // namespace coracle
+}  // namespace coracle::internals

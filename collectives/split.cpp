@@ -8,7 +8,7 @@
 #include "runtime/rank.hpp"
 #include "runtime/team.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 struct Wish {
@@ -65,4 +65,4 @@ Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key, 
   co_return team;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

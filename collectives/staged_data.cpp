@@ -6,7 +6,7 @@
 #include "runtime/scattered/device_transfers.hpp"
 #include "runtime/scope.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 StagedData::StagedData(Team& team, std::span<std::byte> device, Scope& landings)
     : devices_(*team.rank().core().device_transfers()), device_(device), landings_(landings) {
@@ -45,4 +45,4 @@ void StagedData::all_arrived() {
   arrived(0, host_.size());
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -11,7 +11,7 @@
 #include "runtime/task.hpp"
 #include "runtime/team.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class DeviceTransfers;
 
@@ -44,4 +44,4 @@ class StagedData {
   std::size_t stored_bytes_ = 0;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

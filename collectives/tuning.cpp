@@ -11,7 +11,7 @@
 #include "runtime/error.hpp"
 #include "runtime/rank.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 constexpr std::string_view kBroadcast = "broadcast";
@@ -143,4 +143,4 @@ Algorithm Tuning::algorithm(Collective collective, const Work& work) noexcept {
   return latest_[number] = entry.algorithm;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -12,7 +12,7 @@
 #include "collectives/model.hpp"
 #include "runtime/team_nodes.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class Rank;
 
@@ -72,4 +72,4 @@ class Tuning {
   std::array<Algorithm, kCollectives> latest_{};
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

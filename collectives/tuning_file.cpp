@@ -19,7 +19,7 @@
 #include "collectives/costs.hpp"
 #include "runtime/error.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 constexpr std::string_view kTitle = "coracle-tuning 1";
@@ -221,4 +221,4 @@ std::string measured_costs(const TuningQuery& query, std::vector<std::string>& w
   }
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// What was measured on one machine on one level.
 struct TuningRecord {
@@ -53,4 +53,4 @@ struct TuningQuery {
 /// added to `warnings`, and the built-in values are taken then.
 std::string measured_costs(const TuningQuery& query, std::vector<std::string>& warnings);
 
-}  // namespace coracle
+}  // namespace coracle::internals

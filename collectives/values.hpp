@@ -19,7 +19,7 @@
 #include "runtime/team.hpp"
 #include "runtime/wire.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace detail {
 
 template <class T>
@@ -120,4 +120,4 @@ Task<std::vector<T>> Team::gather(T value, std::uint32_t root, Where where) {
   }
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -12,7 +12,7 @@
 #include "runtime/strided_copy.hpp"
 #include "runtime/task.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class Accelerator;
 
@@ -71,4 +71,4 @@ inline DeviceBuffer::~DeviceBuffer() {
   if (owner_ != nullptr) owner_->take_back(data_);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -7,7 +7,7 @@
 #include "runtime/error.hpp"
 #include "runtime/slab_marks.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 std::error_code AddressMap::check(const RemoteAddress& place, std::size_t bytes) const noexcept {
   if (place.rank >= region_->shape().size) return Errc::no_such_peer;
@@ -58,4 +58,4 @@ std::string AddressMap::describe(const RemoteAddress& place, std::size_t bytes) 
                      ExposedMemory::index_of(place.segment) + 1);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

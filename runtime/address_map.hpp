@@ -7,7 +7,7 @@
 #include "runtime/job.hpp"
 #include "runtime/remote.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class AddressMap {
  public:
@@ -49,4 +49,4 @@ class AddressMap {
   const JobRegion* region_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

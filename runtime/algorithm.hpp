@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// The same at every member. Not every collective has each of them: giving one that it does not have is a programmer's
 /// mistake (collectives/model.hpp lists those that there are). What goes on inside a node does not depend on it.
@@ -18,4 +18,4 @@ enum class Algorithm : std::uint8_t {
   pairwise,   ///< P - 1 exchanges of one block, each with another partner.
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -6,7 +6,7 @@
 
 #include "runtime/diagnostics.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 void assertion_failed(const char* condition, const char* file, int line, std::string_view message) noexcept {
   char who[32] = "";
@@ -16,4 +16,4 @@ void assertion_failed(const char* condition, const char* file, int line, std::st
   std::abort();
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -6,18 +6,18 @@
 
 #include <string_view>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Prints the failed condition and aborts; never returns. Any thread.
 [[noreturn]] void assertion_failed(const char* condition, const char* file, int line,
                                    std::string_view message) noexcept;
 
-}  // namespace coracle
+}  // namespace coracle::internals
 
 /// CORACLE_ASSERT(condition, "format", values...): the format and its values are evaluated only when the condition is
 /// false.
-#define CORACLE_ASSERT(condition, ...)                                                         \
-  do {                                                                                         \
-    if (!(condition)) [[unlikely]]                                                             \
-      ::coracle::assertion_failed(#condition, __FILE__, __LINE__, ::fmt::format(__VA_ARGS__)); \
+#define CORACLE_ASSERT(condition, ...)                                                                    \
+  do {                                                                                                    \
+    if (!(condition)) [[unlikely]]                                                                        \
+      ::coracle::internals::assertion_failed(#condition, __FILE__, __LINE__, ::fmt::format(__VA_ARGS__)); \
   } while (false)

@@ -7,7 +7,7 @@
 
 #include "runtime/modification.hpp"
 
-namespace coracle::detail {
+namespace coracle::internals::detail {
 
 /// No padding: two equal values have equal bytes (but for floating-point numbers, whose bits are compared).
 template <class T>
@@ -34,4 +34,4 @@ constexpr T value_of_bits(std::uint64_t bits) noexcept {
   return std::bit_cast<T>(static_cast<AtomicBits<T>>(bits));
 }
 
-}  // namespace coracle::detail
+}  // namespace coracle::internals::detail

@@ -6,7 +6,7 @@
 #include "runtime/assert.hpp"
 #include "runtime/rank_core.hpp"
 
-namespace coracle::local {
+namespace coracle::internals::local {
 namespace {
 
 template <class Number, class Word>
@@ -99,4 +99,4 @@ void perform_atomic(Operation& operation, std::byte* place) noexcept {
                                           : atomically<std::uint64_t, std::int64_t, double>(operation, place);
 }
 
-}  // namespace coracle::local
+}  // namespace coracle::internals::local

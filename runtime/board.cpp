@@ -11,7 +11,7 @@
 #include "runtime/error.hpp"
 #include "runtime/rank.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 /// Lets the pollers and other coroutines run once, also where the scope has been cancelled.
@@ -447,4 +447,4 @@ Task<> Round::withdraw() {
   co_await nobody_reads();
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

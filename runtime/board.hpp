@@ -17,7 +17,7 @@
 #include "runtime/streaming_copy.hpp"
 #include "runtime/task.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class Rank;
 class Team;
@@ -281,4 +281,4 @@ class [[nodiscard]] Round {
   Ballot& ballot_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -10,7 +10,7 @@
 #include "runtime/collective_log.hpp"
 #include "runtime/flag.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// A member's word to its node-mates about one round: a cache line that only it writes, but for the sleepers.
 struct alignas(64) Post {
@@ -82,4 +82,4 @@ constexpr std::uint64_t BoardPart::bytes_for(std::uint32_t mates, std::uint64_t 
   return sizeof(BoardPart) + order_bytes(mates) + arena_bytes;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -17,7 +17,7 @@
 #include "runtime/last_words.hpp"
 #include "runtime/launch/pmix_rank.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 /// The job of a program that was started without the launcher.
@@ -168,4 +168,4 @@ int boot(const App& app, const Wiring& wiring) {
   }
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

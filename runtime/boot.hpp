@@ -9,7 +9,7 @@
 #include "runtime/task.hpp"
 #include "runtime/transport.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 using App = std::function<Task<>(Rank&)>;
 
@@ -38,4 +38,4 @@ Task<> live(Rank& rank, const App& app, const Wiring& wiring);
 /// Prints "coracle: rank 3: ..." for the exception in flight.
 void print_failure(std::uint32_t rank) noexcept;
 
-}  // namespace coracle
+}  // namespace coracle::internals

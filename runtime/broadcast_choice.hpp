@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Who carries the data of a node from the other nodes to its node-mates, and when. Source: unbalanced process arrival
 /// in two-level broadcasts (MPIActor, NUDT).
@@ -35,4 +35,4 @@ struct BroadcastChoice {
   bool operator==(const BroadcastChoice&) const = default;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

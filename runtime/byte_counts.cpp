@@ -2,7 +2,7 @@
 
 #include "runtime/assert.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 void refuse_span(std::size_t count, std::size_t element_bytes) noexcept {
   CORACLE_ASSERT(count <= kObjectBytesMax / element_bytes,
@@ -12,4 +12,4 @@ void refuse_span(std::size_t count, std::size_t element_bytes) noexcept {
   __builtin_unreachable();
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -7,7 +7,7 @@
 #include <limits>
 #include <span>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// No object in memory has more.
 inline constexpr std::size_t kObjectBytesMax = std::numeric_limits<std::ptrdiff_t>::max();
@@ -42,4 +42,4 @@ std::span<std::byte> writable_byte_span(std::span<T> elements) {
   return std::as_writable_bytes(elements);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -10,7 +10,7 @@
 #include "runtime/error.hpp"
 #include "runtime/wait_queue.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// A queue with any number of senders and receivers, and an end. Each value goes to one receiver; values arrive in the
 /// order of the sends, and receivers are served in the order of their coming. Nothing to do with other ranks: for those
@@ -159,4 +159,4 @@ class [[nodiscard]] Channel<T>::Receive final : public QueuedWait {
   bool waited_ = false;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -3,7 +3,7 @@
 
 #include <ctime>
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 class RealClock final : public Clock {
@@ -22,4 +22,4 @@ Clock& real_clock() noexcept {
   return clock;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

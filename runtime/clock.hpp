@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace coracle {
+namespace coracle::internals {
 
 class Clock {
  public:
@@ -15,4 +15,4 @@ class Clock {
 /// CLOCK_MONOTONIC.
 Clock& real_clock() noexcept;
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -12,7 +12,7 @@
 extern "C" const char __executable_start;  // NOLINT(bugprone-reserved-identifier): the linker's own name
 extern "C" const char edata;
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 constexpr unsigned kCalledShift = 56;
@@ -130,4 +130,4 @@ std::string CallDifference::describe(std::uint32_t rank_here, std::uint32_t rank
       here.number, calls);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-namespace coracle {
+namespace coracle::internals {
 
 enum class Called : std::uint8_t {
   own,  ///< One that is not the library's.
@@ -88,4 +88,4 @@ struct CallDifference {
 /// Of two members' latest calls, in any order: the first that differ.
 std::optional<CallDifference> first_difference(std::span<const CallWords> here, std::span<const CallWords> there);
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace coracle {
+namespace coracle::internals {
 
 std::uint64_t CollectiveLog::begin(const CollectiveCall& call) noexcept {
   const CallWords words = CallWords::of(call, ++number_, digest_);
@@ -47,4 +47,4 @@ bool CollectiveLog::stands_still() noexcept {
   return std::exchange(seen_, number_ + ended_) == number_ + ended_ && any_under_way();
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -12,7 +12,7 @@
 
 #include "runtime/collective_call.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Of one member of one team; its rank's thread only, but for the records.
 class CollectiveLog {
@@ -72,4 +72,4 @@ class CollectiveLog {
   std::array<Heard, 8> heard_{};  // of collectives to come: by number, the first for each
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -8,7 +8,7 @@
 #include "runtime/error.hpp"
 #include "runtime/rank.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 constexpr std::uint64_t kFirstIntervalNs = 200'000'000;
@@ -118,4 +118,4 @@ std::string find_misfit(std::span<Rank* const> ranks) {
   return {};
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

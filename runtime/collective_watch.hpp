@@ -16,7 +16,7 @@
 #include "runtime/task.hpp"
 #include "runtime/timer.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class Message;
 class Rank;
@@ -64,4 +64,4 @@ class CollectiveWatch final : private Timer {
 /// What the members of any team of these ranks, which lie in one process, have called and does not fit; or "".
 std::string find_misfit(std::span<Rank* const> ranks);
 
-}  // namespace coracle
+}  // namespace coracle::internals

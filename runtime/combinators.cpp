@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-namespace coracle::detail {
+namespace coracle::internals::detail {
 
 void throw_timed_out(std::chrono::nanoseconds limit, const std::exception_ptr& error) {
   std::string under_way = "something that is not a std::exception";
@@ -18,4 +18,4 @@ void throw_timed_out(std::chrono::nanoseconds limit, const std::exception_ptr& e
               fmt::format("not done within the time limit of {:g} s: {}", seconds, under_way));
 }
 
-}  // namespace coracle::detail
+}  // namespace coracle::internals::detail

@@ -14,7 +14,7 @@
 #include "runtime/join.hpp"
 #include "runtime/result.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// void becomes std::monostate, so that results can be stored.
 template <class T>
@@ -188,4 +188,4 @@ auto when_all(A... operations) {
   return when_all(as_task(std::move(operations))...);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

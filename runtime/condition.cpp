@@ -3,7 +3,7 @@
 
 #include <exception>
 
-namespace coracle {
+namespace coracle::internals {
 
 Task<> Condition::wait(Mutex::Lock& lock, std::source_location where) {
   CORACLE_ASSERT(lock, "'{}': wait() needs a Lock that holds its mutex", waits_.what());
@@ -24,4 +24,4 @@ Task<> Condition::wait(Mutex::Lock& lock, std::source_location where) {
   if (failure) std::rethrow_exception(failure);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

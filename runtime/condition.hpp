@@ -8,7 +8,7 @@
 #include "runtime/mutex.hpp"
 #include "runtime/task.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Between two awaits nobody else of the rank runs, so that mostly no Mutex is needed:
 ///
@@ -94,4 +94,4 @@ Task<> Condition::wait(Mutex::Lock& lock, Ready ready, std::source_location wher
   while (!ready()) co_await wait(lock, where);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

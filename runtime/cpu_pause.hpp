@@ -1,7 +1,7 @@
 // cpu_pause: what a loop does between two looks at memory that another core will write.
 #pragma once
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Leaves the core's other hardware thread the execution units, and the bus to the writer, for some tens of cycles.
 inline void cpu_pause() noexcept {
@@ -10,4 +10,4 @@ inline void cpu_pause() noexcept {
 #endif
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

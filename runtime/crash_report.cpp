@@ -9,7 +9,7 @@
 #include <array>
 #include <cstdint>
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 const void* interrupted_at(const void* context) noexcept {
@@ -174,4 +174,4 @@ void add_crash(SignalText& text, int signal, const siginfo_t& info, const void* 
   add_backtrace(text, context, kFramesMax);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -5,7 +5,7 @@
 
 #include "runtime/signal_text.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Makes the later calls safe in a signal handler: the first backtrace() loads a library and allocates.
 void prepare_backtraces() noexcept;
@@ -23,4 +23,4 @@ void add_crash(SignalText& text, int signal, const siginfo_t& info, const void* 
 /// "SIGSEGV", or "signal" for one that never ends a program by itself.
 const char* signal_name(int signal) noexcept;
 
-}  // namespace coracle
+}  // namespace coracle::internals

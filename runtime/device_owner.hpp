@@ -8,7 +8,7 @@
 
 #include "runtime/doorbell.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// In the job's region; zeroed memory is its first state.
 struct DeviceOwnerRecord {
@@ -40,4 +40,4 @@ struct DeviceOwnerRecord {
   std::array<char, 256> reason{};
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

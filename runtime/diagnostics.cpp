@@ -19,7 +19,7 @@
 #include "runtime/last_words.hpp"
 #include "runtime/wait_report.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 constexpr std::array kCrashSignals{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
@@ -413,4 +413,4 @@ Diagnostics::Watch::~Watch() {
   delete thread;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -6,7 +6,7 @@
 #include "runtime/event_loop.hpp"
 #include "runtime/job.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// While it lives, this process
 ///  - describes a crash (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, also by an uncaught exception) in the crash text of
@@ -55,4 +55,4 @@ class Diagnostics {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Known to the job's own processes only: whoever connects without it is a stranger. Compared by same_key (key_tag.hpp)
 /// and by nothing else.
@@ -49,4 +49,4 @@ struct NetworkOptions {
   bool survive = false;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

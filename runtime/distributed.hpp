@@ -16,7 +16,7 @@
 #include "runtime/named_objects.hpp"
 #include "runtime/rpc.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace detail {
 
 /// What a function takes behind its Rank& and the object, by value: what is sent.
@@ -165,4 +165,4 @@ class Distributed {
   T local_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-namespace coracle {
+namespace coracle::internals {
 
 // FUTEX_WAIT/WAKE without the private flag: sleeper and waker may be different processes.
 void Doorbell::sleep_on_futex(std::optional<std::uint64_t> timeout_ns) noexcept {
@@ -30,4 +30,4 @@ void Doorbell::wake() noexcept {
   }
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

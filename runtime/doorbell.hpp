@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Lies in memory that all ranks of a node share. Its owner sleeps on it; anyone may ring it.
 ///
@@ -39,4 +39,4 @@ struct alignas(64) Doorbell {
   void wake() noexcept;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

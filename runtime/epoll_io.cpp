@@ -18,10 +18,10 @@
 #include "runtime/io_list.hpp"
 #include "runtime/loop_event_fd.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
-enum Stage : std::uint8_t { kWatched, kWithThreads };
+enum WatchStage : std::uint8_t { kWatched, kWithThreads };
 
 bool is_transfer(const IoRequest& request) noexcept {
   return request.verb() == IoRequest::Verb::read || request.verb() == IoRequest::Verb::write;
@@ -254,4 +254,4 @@ std::unique_ptr<Io> make_epoll_io(EventLoop& loop) {
   return std::make_unique<EpollIo>(loop);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

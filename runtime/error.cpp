@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 class Category final : public std::error_category {
@@ -71,4 +71,4 @@ void throw_errno(int code, const std::string& what) {
   throw Error(error, fmt::format("{}: {}", what, error.message()));
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

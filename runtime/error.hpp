@@ -6,7 +6,7 @@
 #include <string>
 #include <system_error>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Coracle's own conditions, beside those of std::generic_category (ECANCELED, ETIMEDOUT, ...).
 enum class Errc {
@@ -48,7 +48,7 @@ class Error : public std::runtime_error {
 /// Throws Error with `what` for errno-like `code`.
 [[noreturn]] void throw_errno(int code, const std::string& what);
 
-}  // namespace coracle
+}  // namespace coracle::internals
 
 template <>
-struct std::is_error_code_enum<coracle::Errc> : std::true_type {};
+struct std::is_error_code_enum<coracle::internals::Errc> : std::true_type {};

@@ -7,7 +7,7 @@
 
 #include "runtime/waiter.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// A flag that coroutines of one loop await. set() wakes all; it stays set until reset().
 class Event {
@@ -134,4 +134,4 @@ class [[nodiscard]] turn {
   void await_resume() const noexcept {}
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

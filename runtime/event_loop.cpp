@@ -11,7 +11,7 @@
 #include "runtime/join.hpp"
 #include "runtime/task.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 Task<> run_root(Task<> root, RootEnd& end) {
@@ -146,4 +146,4 @@ void EventLoop::run(Task<> root) {
   if (end.error) std::rethrow_exception(end.error);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -15,7 +15,7 @@
 #include "runtime/ready_queue.hpp"
 #include "runtime/timer.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class Io;
 class Scope;
@@ -141,4 +141,4 @@ class EventLoop {
   std::unique_ptr<Io> io_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -5,7 +5,7 @@
 
 #include "runtime/rank.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 std::string failure_text(const std::exception_ptr& error) {
   try {
@@ -21,4 +21,4 @@ void report_failure(const Rank& rank, const char* what, const std::exception_ptr
   std::fprintf(stderr, "coracle: rank %u: %s: %s\n", rank.id(), what, failure_text(error).c_str());
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

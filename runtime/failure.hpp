@@ -4,7 +4,7 @@
 #include <exception>
 #include <string>
 
-namespace coracle {
+namespace coracle::internals {
 
 class Rank;
 
@@ -14,4 +14,4 @@ std::string failure_text(const std::exception_ptr& error);
 /// Tells standard error that on `rank` something (`what`, the first half of the sentence) has failed, and how.
 void report_failure(const Rank& rank, const char* what, const std::exception_ptr& error) noexcept;
 
-}  // namespace coracle
+}  // namespace coracle::internals

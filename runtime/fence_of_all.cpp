@@ -7,7 +7,7 @@
 
 #include "runtime/assert.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 long membarrier(int command) noexcept {
@@ -29,4 +29,4 @@ void FenceOfAll::pass() const noexcept {
   CORACLE_ASSERT(result == 0, "membarrier({}) gives {}", command_, result);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

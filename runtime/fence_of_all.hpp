@@ -4,7 +4,7 @@
 
 #include "runtime/job.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class FenceOfAll {
  public:
@@ -20,4 +20,4 @@ class FenceOfAll {
   int command_ = 0;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

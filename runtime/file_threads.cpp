@@ -9,7 +9,7 @@
 #include <system_error>
 #include <utility>
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 ssize_t call_once(const IoRequest& request) noexcept {
@@ -126,4 +126,4 @@ void FileThreads::perform(IoRequest& request) noexcept {
   doorbell_.ring();
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -11,7 +11,7 @@
 
 #include "runtime/io_list.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Performs a request by a blocking system call: bytes, or minus errno.
 std::int64_t perform_blocking(const IoRequest& request) noexcept;
@@ -50,4 +50,4 @@ class FileThreads {
   std::atomic<IoRequest*> finished_{nullptr};
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -4,7 +4,7 @@
 #include "runtime/cpu_pause.hpp"
 #include "runtime/rank_core.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 bool FlagWaits::poll() noexcept {
   const bool any = PolledWaits::poll();
@@ -59,4 +59,4 @@ void FlagWait::cancel(std::error_code reason) noexcept {
   complete(reason);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -11,7 +11,7 @@
 #include "runtime/polled_waits.hpp"
 #include "runtime/waiter.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class RankCore;
 
@@ -120,4 +120,4 @@ class [[nodiscard]] FlagWait final : public Waiter, private LossWatch {
   std::uint32_t lost_ = ~std::uint32_t{0};
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

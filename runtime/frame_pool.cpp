@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-namespace coracle {
+namespace coracle::internals {
 
 constinit thread_local FramePool FramePool::current_;
 
@@ -38,4 +38,4 @@ void FramePool::trim() noexcept {
   pool.carved_ = 0;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

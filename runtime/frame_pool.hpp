@@ -17,7 +17,7 @@
 #define CORACLE_PLAIN_FRAMES 0  // 1: every frame is its own allocation, so that sanitizers see each one's life
 #endif
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Frames of the calling thread. A loop has one thread, so the pool of the thread is the pool of its loop (in `sim` and
 /// in tests several loops of one thread share it). A frame must be released by the thread that allocated it.
@@ -69,4 +69,4 @@ class FramePool {
   static constinit thread_local FramePool current_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -5,7 +5,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 void OperationGroup::start(Operation& operation) {
   const AddressMap& addresses = core_.addresses();
@@ -50,4 +50,4 @@ void OperationGroup::throw_first_failure() {
   throw Error::of_operation(failure->code, failure->what, static_cast<int>(core_.id()), failure->peer, failure->detail);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

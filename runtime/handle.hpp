@@ -10,7 +10,7 @@
 #include "runtime/operation.hpp"
 #include "runtime/rank_core.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Operations on the way, and the one coroutine that waits until none is left.
 class OperationGroup final : public OperationOwner {
@@ -77,4 +77,4 @@ class [[nodiscard]] Handle {
   std::unique_ptr<OperationGroup> group_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

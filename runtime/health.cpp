@@ -7,7 +7,7 @@
 
 #include "runtime/key_tag.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x6c487243;  // "CrHl"
@@ -115,4 +115,4 @@ std::optional<HealthAnswer> decode_health_answer(std::span<const std::byte> data
   return answer;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -11,7 +11,7 @@
 
 #include "runtime/directory.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// What the launcher of a rank's node knows of it.
 enum class RankHealth : std::uint8_t {
@@ -55,4 +55,4 @@ std::array<std::byte, kHealthAnswerBytes> encode(const HealthAnswer& answer, con
 std::optional<HealthPing> decode_health_ping(std::span<const std::byte> datagram, const JobKey& key) noexcept;
 std::optional<HealthAnswer> decode_health_answer(std::span<const std::byte> datagram, const JobKey& key) noexcept;
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -12,7 +12,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 constexpr std::array<const char*, 5> kVerbNames = {"read", "write", "sync", "wait until readable",
@@ -126,4 +126,4 @@ std::unique_ptr<Io> make_io(EventLoop& loop) {
   throw Error(Errc::unsupported, fmt::format("CORACLE_IO=io_uring: {}; {}", support.reason, support.remedy));
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

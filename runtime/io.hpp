@@ -11,7 +11,7 @@
 #include "runtime/event_loop.hpp"
 #include "runtime/waiter.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class UringPort;
 
@@ -141,4 +141,4 @@ std::unique_ptr<Io> make_epoll_io(EventLoop& loop);
 /// Opens and closes a ring: 0, or the errno of the refusal.
 int try_io_uring() noexcept;
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -3,7 +3,7 @@
 
 #include "runtime/io.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// First in, first out, and any can leave. A request is in at most one list; the list owns nothing.
 class IoList {
@@ -34,4 +34,4 @@ class IoList {
   IoRequest* last_ = nullptr;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

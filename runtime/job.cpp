@@ -19,7 +19,7 @@
 #include "runtime/error.hpp"
 #include "runtime/memory_room.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 // Free in ordinary processes: above where the kernel puts programs, below where it puts mappings; and outside the
@@ -193,7 +193,8 @@ JobRegion JobRegion::create(const JobShape& shape, Backing backing, const NodePa
     region.block(rank).listen_fd = -1;
   }
   auto* first_ranks = reinterpret_cast<std::uint32_t*>(base + header.first_ranks_offset);
-  for (std::uint32_t node = 0; node <= shape.nodes; ++node) first_ranks[node] = coracle::first_rank(node, shape, part);
+  for (std::uint32_t node = 0; node <= shape.nodes; ++node)
+    first_ranks[node] = coracle::internals::first_rank(node, shape, part);
   return region;
 }
 
@@ -247,4 +248,4 @@ std::uint32_t rank_from_environment() {
   return variable == nullptr ? 0 : parse_number<std::uint32_t>(variable, 10, "CORACLE_RANK");
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -22,7 +22,7 @@
 #include "runtime/event_loop.hpp"
 #include "runtime/messages/message_way.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// What a rank is. See docs/design.md.
 enum class Placement : std::uint32_t { pvas, process, thread, sim };
@@ -231,4 +231,4 @@ class JobRegion {
 /// The rank number that the launcher gave this process ("CORACLE_RANK"), or 0.
 std::uint32_t rank_from_environment();
 
-}  // namespace coracle
+}  // namespace coracle::internals

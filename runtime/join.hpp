@@ -5,7 +5,7 @@
 
 #include "runtime/waiter.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class Scope::Join final : public Waiter {
  public:
@@ -55,4 +55,4 @@ Task<> with_scope(Body body, Arguments... arguments) {
   co_await scope.join();
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -3,7 +3,7 @@
 
 #include <bit>
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 std::uint64_t load(const void* from, std::size_t bytes) noexcept {
@@ -63,4 +63,4 @@ bool same_tag(std::uint64_t one, std::uint64_t other) noexcept {
   return difference == 0;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -8,7 +8,7 @@
 
 #include "runtime/directory.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// The tag of `message` under `key`. Who does not know the key can neither make nor change a tagged message.
 std::uint64_t key_tag(std::span<const std::byte> message, const JobKey& key) noexcept;
@@ -18,4 +18,4 @@ std::uint64_t key_tag(std::span<const std::byte> message, const JobKey& key) noe
 bool same_key(const JobKey& one, const JobKey& other) noexcept;
 bool same_tag(std::uint64_t one, std::uint64_t other) noexcept;
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -8,7 +8,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 constexpr std::string_view kBegin = "when ";
@@ -72,4 +72,4 @@ void leave_last_words(RankBlock& block, const std::exception_ptr& failure) noexc
   block.crash_bytes.store(static_cast<std::uint32_t>(text.size()), std::memory_order_release);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -9,7 +9,7 @@
 #include "runtime/job.hpp"
 #include "runtime/signal_text.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 struct LastWords {
   /// By the machine's monotonic clock, which its processes share; 0: it has left no words. Of two ranks that fail the
@@ -36,4 +36,4 @@ bool is_for_others(const std::exception_ptr& failure) noexcept;
 /// its peers may notice. The first words stay.
 void leave_last_words(RankBlock& block, const std::exception_ptr& failure) noexcept;
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -10,7 +10,7 @@
 
 #include "runtime/remote.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Of one rank; its thread only.
 class LentMemory {
@@ -53,4 +53,4 @@ class [[nodiscard]] Loan {
   LentMemory::Piece piece_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

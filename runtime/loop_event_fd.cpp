@@ -9,7 +9,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 LoopEventFd::LoopEventFd(Doorbell& doorbell) : doorbell_(doorbell), own_(doorbell.event_fd < 0) {
   if (own_) {
@@ -35,4 +35,4 @@ void LoopEventFd::drain() noexcept {
   [[maybe_unused]] const ssize_t count = ::read(fd_, &rings, sizeof rings);  // EAGAIN: drained already
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -3,7 +3,7 @@
 
 #include "runtime/doorbell.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Uses the doorbell's event_fd, or makes one and stores it there; then it also closes it, so that nobody may be in the
 /// middle of ring() when this ends.
@@ -24,4 +24,4 @@ class LoopEventFd {
   int fd_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

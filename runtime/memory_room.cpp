@@ -14,7 +14,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
@@ -149,4 +149,4 @@ void refuse_ranks(std::uint32_t ranks, const MemoryRoom& room) {
                           ranks, bytes_text(ranks * kSimulatedRankBytes), room.text(), most));
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

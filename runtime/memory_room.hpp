@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace coracle {
+namespace coracle::internals {
 
 struct MemoryRoom {
   std::uint64_t used_bytes = 0;  ///< What this process has in memory now.
@@ -52,4 +52,4 @@ void refuse_ranks(std::uint32_t ranks, const MemoryRoom& room);
 /// "1.5 GiB", "20 MiB".
 std::string bytes_text(std::uint64_t bytes);
 
-}  // namespace coracle
+}  // namespace coracle::internals

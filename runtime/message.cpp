@@ -5,7 +5,7 @@
 
 #include "runtime/transport.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 void Message::reply(Handler handler, std::span<const std::byte> payload,
                     std::initializer_list<std::uint64_t> arguments) const {
@@ -24,4 +24,4 @@ std::size_t Message::reply_bytes_max() const noexcept {
   return transport_.reply_bytes_max();
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

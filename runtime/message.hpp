@@ -12,7 +12,7 @@
 extern "C" const char __executable_start;  // NOLINT(bugprone-reserved-identifier): the linker's own name
 extern "C" const char etext;
 
-namespace coracle {
+namespace coracle::internals {
 
 class Message;
 class Rank;
@@ -94,4 +94,4 @@ class RequestOperation : public Operation {
   MessageHeader header;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

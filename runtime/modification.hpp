@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace coracle {
+namespace coracle::internals {
 
 class Modification {
  public:
@@ -39,4 +39,4 @@ class Modification {
   std::uint8_t code_ = 0;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -5,7 +5,7 @@
 
 #include "runtime/wait_queue.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// For a stretch of program with a co_await in it, which other coroutines of the rank must not enter meanwhile; without
 /// one there is nothing to lock, since a rank's coroutines run one at a time. It is handed on in the order in which it
@@ -104,4 +104,4 @@ inline Mutex::Lock Mutex::try_lock() noexcept {
   return Lock(*this);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

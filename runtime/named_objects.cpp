@@ -12,7 +12,7 @@
 #include "runtime/error.hpp"
 #include "runtime/rank.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 std::string NamedObjects::readable(const char* type_name) {
   int status = 0;
@@ -114,4 +114,4 @@ void throw_other_type(std::uint32_t peer, const std::string& name, const std::st
 }
 
 }  // namespace detail
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -13,7 +13,7 @@
 #include "runtime/peer_event.hpp"
 #include "runtime/task.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class Rank;
 
@@ -73,4 +73,4 @@ class NamedObjects {
   std::uint64_t last_wait_ = 0;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

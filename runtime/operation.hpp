@@ -10,7 +10,7 @@
 #include "runtime/remote.hpp"
 #include "runtime/waiter.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class Operation;
 
@@ -100,4 +100,4 @@ class OperationQueue {
   Operation* last_ = nullptr;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

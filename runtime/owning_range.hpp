@@ -3,10 +3,10 @@
 
 #include <ranges>
 
-namespace coracle::detail {
+namespace coracle::internals::detail {
 
 template <class Range>
 concept owning_range =
     std::ranges::contiguous_range<Range> && !std::ranges::view<Range> && !std::ranges::borrowed_range<Range>;
 
-}  // namespace coracle::detail
+}  // namespace coracle::internals::detail

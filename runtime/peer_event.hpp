@@ -7,7 +7,7 @@
 #include "runtime/rank_core.hpp"
 #include "runtime/waiter.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// What a message of one peer brings about: set by its handler, once, and awaited by one coroutine, once
 /// (`co_await event;`). The wait throws Error (peer_lost) when that peer is lost first. It lives where the handler
@@ -116,4 +116,4 @@ class [[nodiscard]] MoreLost final : public Waiter, private LossWatch {
   std::size_t known_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -6,7 +6,7 @@
 
 #include "runtime/assert.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 LossWatch::LossWatch(LossWatch&& other) noexcept {
   CORACLE_ASSERT(other.list_ == nullptr, "a wait for a peer was moved while a coroutine awaits it");
@@ -61,4 +61,4 @@ bool Peers::note(Loss loss) {
   return true;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

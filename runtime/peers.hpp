@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// A peer that is lost, and why.
 struct Loss {
@@ -102,4 +102,4 @@ class Peers {
   LossWatches watches_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

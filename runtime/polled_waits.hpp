@@ -6,7 +6,7 @@
 
 #include "runtime/event_loop.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Looks at all of them in each turn of the loop, whose poller it is while there are any. `Wait`: a Waiter with
 /// `reached()`. Loop's thread only.
@@ -55,4 +55,4 @@ bool PolledWaits<Wait>::poll() noexcept {
   return any;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

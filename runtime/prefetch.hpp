@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// More is not fetched at a time: a quarter of a common first-level cache, in which other things have their place, too.
 inline constexpr std::size_t kPrefetchedBytesMax = 8 * 1024;
@@ -26,4 +26,4 @@ inline void prefetch_for_writing(const std::byte* memory, std::size_t bytes) noe
   }
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -10,7 +10,7 @@
 #include "runtime/error.hpp"
 #include "runtime/failure.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 void report_failed_service(const std::exception_ptr& error, void* rank) noexcept {
@@ -174,4 +174,4 @@ Request Rank::make_request(std::uint32_t peer, Handler handler, std::span<const 
   return operation;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -25,7 +25,7 @@
 #include "runtime/team.hpp"
 #include "runtime/transfers.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Memory outside the segment that peers may reach while this lives; see Rank::expose.
 template <class T>
@@ -455,4 +455,4 @@ void Rank::describe_atomic(Operation& operation, Remote<T> place, T operand, T c
   operation.compare = detail::bits_of(compare);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

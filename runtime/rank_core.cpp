@@ -8,7 +8,7 @@
 #include "runtime/shortage.hpp"
 #include "runtime/transfers.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 RankCore::RankCore(const JobRegion& region, std::uint32_t id, EventLoop& loop) noexcept
     : region_(region), id_(id), loop_(loop), addresses_(region, false, false), signal_waits_(loop), flag_waits_(loop) {
@@ -144,4 +144,4 @@ void raise_signal(std::byte* place, std::uint64_t add, Doorbell& doorbell) noexc
 }
 
 }  // namespace local
-}  // namespace coracle
+}  // namespace coracle::internals

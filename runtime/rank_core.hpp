@@ -14,7 +14,7 @@
 #include "runtime/polled_waits.hpp"
 #include "runtime/transport.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class DeviceTransfers;
 class RankCore;
@@ -135,4 +135,4 @@ void raise_signal(std::byte* place, std::uint64_t add, Doorbell& doorbell) noexc
 
 }  // namespace local
 
-}  // namespace coracle
+}  // namespace coracle::internals

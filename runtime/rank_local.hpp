@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle {
+namespace coracle::internals {
 
 class Rank;
 
@@ -39,4 +39,4 @@ class RankLocals {
   std::vector<std::pair<const char*, Owned>> objects_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <memory>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// A ring of handles that doubles when full. Used by one thread.
 class ReadyQueue {
@@ -42,4 +42,4 @@ class ReadyQueue {
   std::size_t tail_ = 0;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

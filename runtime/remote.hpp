@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// A byte in some rank's memory. A plain value: it may be sent to other ranks.
 struct RemoteAddress {
@@ -78,4 +78,4 @@ struct alignas(64) Signal {
   }
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

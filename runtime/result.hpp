@@ -7,7 +7,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 template <class T = void>
 class [[nodiscard]] Result {
@@ -68,4 +68,4 @@ class [[nodiscard]] Result<void> {
   std::optional<Error> error_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle {
+namespace coracle::internals {
 
 template <class T>
 class RingQueue {
@@ -44,4 +44,4 @@ class RingQueue {
   std::size_t size_ = 0;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

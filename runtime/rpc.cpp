@@ -5,7 +5,7 @@
 
 #include "runtime/failure.hpp"
 
-namespace coracle::detail {
+namespace coracle::internals::detail {
 namespace {
 
 void finish_call(const Message& message, bool failed) {
@@ -50,4 +50,4 @@ void throw_no_common_address(const char* what) {
               std::string(what) + ": the function must be part of the main program, not of a library");
 }
 
-}  // namespace coracle::detail
+}  // namespace coracle::internals::detail

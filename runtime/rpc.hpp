@@ -15,7 +15,7 @@
 #include "runtime/rank.hpp"
 #include "runtime/wire.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace detail {
 
 template <class T>
@@ -231,4 +231,4 @@ auto Rank::call(std::uint32_t peer, Function function, Arguments... arguments) {
   }
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

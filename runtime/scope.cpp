@@ -9,7 +9,7 @@
 #include "runtime/task.hpp"
 #include "runtime/waiter.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 Scope::Scope(EventLoop& loop, Scope* parent) noexcept : ScopeLink(Alone{}), loop_(loop) {
   if (parent == nullptr) return;
@@ -98,4 +98,4 @@ void Waiter::throw_failure() const {
   throw Error::of_operation(outcome(), what_, -1, peer_, "");
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -8,7 +8,7 @@
 #include <exception>
 #include <system_error>
 
-namespace coracle {
+namespace coracle::internals {
 
 class EventLoop;
 class PromiseBase;
@@ -118,4 +118,4 @@ class Scope final : private ScopeLink {
   void* report_context_ = nullptr;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -3,7 +3,7 @@
 
 #include "runtime/assert.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 SegmentHeap::SegmentHeap(std::uint64_t first, std::uint64_t bytes) : capacity_bytes_(bytes) {
   if (bytes > 0) free_.emplace(first, bytes);
@@ -59,4 +59,4 @@ void SegmentHeap::release(std::uint64_t offset) noexcept {
   free_.emplace(offset, bytes);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

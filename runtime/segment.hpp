@@ -11,7 +11,7 @@
 #include "runtime/remote.hpp"
 #include "runtime/slab_marks.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// First fit over free extents, coalescing. Used by the rank that owns the segment only; peers never allocate.
 class SegmentHeap {
@@ -74,4 +74,4 @@ class [[nodiscard]] Slab {
   Remote<T> remote_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

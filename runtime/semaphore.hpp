@@ -6,7 +6,7 @@
 
 #include "runtime/wait_queue.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// A number of permits that coroutines of one rank take and give back, such as how many transfers may be under way.
 /// First come, first served: who asks for many is not overtaken by those who ask for few. Loop's thread only.
@@ -121,4 +121,4 @@ inline Semaphore::Permit Semaphore::try_acquire(std::size_t count) noexcept {
   return {*this, count};
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

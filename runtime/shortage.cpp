@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-namespace coracle {
+namespace coracle::internals {
 
 bool is_shortage(int error) noexcept {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM || error == EADDRNOTAVAIL;
@@ -22,4 +22,4 @@ std::string shortage_remedy(int error) {
                      limit.rlim_cur);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

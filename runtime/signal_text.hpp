@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Writes all of it, in one system call unless the descriptor takes less; gives up on errors.
 inline void write_all(int fd, std::string_view text) noexcept {
@@ -52,4 +52,4 @@ inline const char* file_name_of(const char* path) noexcept {
   return slash == std::string_view::npos ? path : path + slash + 1;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

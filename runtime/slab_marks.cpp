@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace coracle {
+namespace coracle::internals {
 
 bool SlabMarks::wanted() noexcept {
   const char* value = std::getenv("CORACLE_CHECK_SLABS");
@@ -36,4 +36,4 @@ void SlabMarks::fill(std::uint64_t offset, std::uint64_t bytes, std::uint16_t nu
     std::atomic_ref(table_[piece]).store(number, std::memory_order_relaxed);  // as in hold()
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace coracle {
+namespace coracle::internals {
 
 class SlabMarks {
  public:
@@ -48,4 +48,4 @@ class SlabMarks {
   std::uint16_t last_ = kNobody;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

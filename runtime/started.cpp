@@ -4,7 +4,7 @@
 #include "runtime/failure.hpp"
 #include "runtime/rank.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 constexpr const char* kLetGo = "a started task failed, and its handle was let go without done()";
@@ -56,4 +56,4 @@ Scope& scope_of_program(Rank& rank) noexcept {
   return rank.loop().root_scope();
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -15,7 +15,7 @@
 #include "runtime/combinators.hpp"
 #include "runtime/waiter.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class Rank;
 class StartedWait;
@@ -175,4 +175,4 @@ auto start(Scope& scope, A operation) {
   return start(scope, as_task(std::move(operation)));
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

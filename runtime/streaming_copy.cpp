@@ -11,7 +11,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace coracle {
+namespace coracle::internals {
 
 #if defined(__SSE2__)
 void streaming_copy(std::span<const std::byte> source, std::byte* target) noexcept {
@@ -56,4 +56,4 @@ std::size_t last_level_cache_bytes() {
   return largest > 0 ? largest : kUsual;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

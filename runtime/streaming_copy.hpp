@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-namespace coracle {
+namespace coracle::internals {
 
 enum class Copying {
   by_caches,    ///< As a memcpy.
@@ -19,4 +19,4 @@ void streaming_copy(std::span<const std::byte> source, std::byte* target) noexce
 /// Bytes of the last level of cache; a usual size where the system does not tell.
 std::size_t last_level_cache_bytes();
 
-}  // namespace coracle
+}  // namespace coracle::internals

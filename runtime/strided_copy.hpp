@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// `count` blocks of `block_bytes`, each `source_stride` and `target_stride` bytes behind the one before
 /// (block-stride); with count = 1, plain bytes.
@@ -34,4 +34,4 @@ struct StridedCopy {
   }
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -5,7 +5,7 @@
 
 #include "runtime/operation.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Equal blocks in `rows` rows of `count`, on both sides; at least one of each. The order of blocks means nothing.
 struct StridedShape {
@@ -35,4 +35,4 @@ class StridedOperation : public Operation {
   const StridedShape shape;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -19,7 +19,7 @@
 #include "runtime/event_loop.hpp"
 #include "runtime/frame_pool.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class Scope;
 template <class T>
@@ -219,4 +219,4 @@ struct this_coroutine {
   PromiseBase& await_resume() const noexcept { return *promise; }
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

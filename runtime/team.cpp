@@ -9,7 +9,7 @@
 #include "runtime/error.hpp"
 #include "runtime/rank.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 std::uint32_t place_in(const std::vector<std::uint32_t>& members, std::uint32_t rank) {
@@ -188,4 +188,4 @@ Task<> Teams::tell_member(Rank& rank, std::uint32_t member, std::uint32_t identi
   }
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

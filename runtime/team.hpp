@@ -24,7 +24,7 @@
 #include "runtime/task.hpp"
 #include "runtime/team_nodes.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class Board;
 class CollectiveWatch;
@@ -108,8 +108,7 @@ class Team final : private LossWatch {
   template <class Value>
     requires(!std::ranges::contiguous_range<Value> ||
              (!std::is_lvalue_reference_v<Value> && !std::ranges::view<std::remove_cvref_t<Value>>))
-  Task<std::remove_cvref_t<Value>> broadcast(Value&& value, std::uint32_t root,
-                                                Where where = Where::current());
+  Task<std::remove_cvref_t<Value>> broadcast(Value&& value, std::uint32_t root, Where where = Where::current());
   /// Combines all members' values, element by element, by `operation(T, T) -> T`, which must be associative, in the
   /// team's order (but see commutative()). In place at `root`; elsewhere `values` is only read.
   template <class T, class Operation>
@@ -154,8 +153,7 @@ class Team final : private LossWatch {
                         Where where = Where::current());
   template <class T, class Operation>
     requires std::is_trivially_copyable_v<T>
-  Task<T> exclusive_scan(T value, Operation operation, std::type_identity_t<T> first,
-                         Where where = Where::current());
+  Task<T> exclusive_scan(T value, Operation operation, std::type_identity_t<T> first, Where where = Where::current());
 
   /// `mine` of every member, in the team's order, into `all` of `root` (elsewhere empty).
   template <class T>
@@ -393,4 +391,4 @@ class Teams {
   std::vector<TeamObserver*> observers_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

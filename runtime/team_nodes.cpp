@@ -6,7 +6,7 @@
 
 #include "runtime/job.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 TeamNodes::TeamNodes(const JobRegion& region, std::uint32_t rank) noexcept
     : region_(region), count_(region.shape().nodes), own_(region.node_of(rank)) {
@@ -50,4 +50,4 @@ std::uint32_t TeamNodes::place_of(std::uint32_t index) const noexcept {
   return starts_.empty() ? index - region_.first_rank_of(region_.node_of(index)) : place_of_[index];
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace coracle {
+namespace coracle::internals {
 
 class JobRegion;
 
@@ -43,4 +43,4 @@ class TeamNodes {
   std::vector<std::uint32_t> order_;     // indices in the team, node by node
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -11,7 +11,7 @@
 
 #include "runtime/rpc.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace detail {
 
 /// Nobody awaits the function that `teller` has told this rank to run: what it throws goes to standard error.
@@ -69,4 +69,4 @@ Task<> Rank::tell(std::uint32_t peer, Function function, Arguments... arguments)
   return detail::tell(*this, peer, function, Sent(std::move(arguments)...));
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

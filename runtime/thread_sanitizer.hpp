@@ -14,7 +14,7 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-namespace coracle {
+namespace coracle::internals {
 
 #ifdef CORACLE_THREAD_SANITIZER
 inline char kernel_order = 0;  // only its address counts
@@ -31,4 +31,4 @@ inline void given_to_kernel() noexcept {}
 inline void taken_from_kernel() noexcept {}
 #endif
 
-}  // namespace coracle
+}  // namespace coracle::internals

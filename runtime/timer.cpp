@@ -3,7 +3,7 @@
 
 #include "runtime/assert.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 bool TimerQueue::before(const Timer* left, const Timer* right) noexcept {
   if (left->deadline_ns_ != right->deadline_ns_) return left->deadline_ns_ < right->deadline_ns_;
@@ -66,4 +66,4 @@ bool TimerQueue::fire_due(std::uint64_t now_ns) noexcept {
   return any;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

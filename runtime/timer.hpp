@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Something that fires at a time. Owner: whoever derives from it; it must be disarmed before it dies.
 class Timer {
@@ -45,4 +45,4 @@ class TimerQueue {
   std::uint64_t armed_count_ = 0;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

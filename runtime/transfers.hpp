@@ -11,7 +11,7 @@
 #include "runtime/operation.hpp"
 #include "runtime/rank_core.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// An operation that is awaited where it is made.
 template <class Base>
@@ -173,4 +173,4 @@ class [[nodiscard]] GuardedSignalWait final : public SignalWait, private LossWat
   std::uint32_t from_;  // who is lost, once one is
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -1,7 +1,7 @@
 // What transports have in common where time is real.
 #include "runtime/transport.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 std::uint64_t Transport::occupy(EventLoop& loop, std::uint64_t duration_ns) noexcept {
   const std::uint64_t until_ns = loop.exact_now_ns() + duration_ns;
@@ -10,4 +10,4 @@ std::uint64_t Transport::occupy(EventLoop& loop, std::uint64_t duration_ns) noex
   return until_ns;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

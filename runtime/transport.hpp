@@ -11,7 +11,7 @@
 #include "runtime/operation.hpp"
 #include "runtime/strided_operation.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// What a transport is good at. Nominal figures, for choosing; `coracle bench` measures the true ones.
 struct TransportTraits {
@@ -67,4 +67,4 @@ struct Endpoint {
   Transport& transport;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

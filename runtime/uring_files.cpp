@@ -5,16 +5,16 @@
 
 #include "runtime/assert.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
-constexpr unsigned kTableSize = 64;
+constexpr unsigned kFilesMax = 64;
 
 }  // namespace
 
 bool UringFiles::make_table(io_uring& ring) noexcept {
   if (!table_made_ && !table_refused_) {
-    table_made_ = io_uring_register_files_sparse(&ring, kTableSize) == 0;  // Linux 5.19
+    table_made_ = io_uring_register_files_sparse(&ring, kFilesMax) == 0;  // Linux 5.19
     table_refused_ = !table_made_;
   }
   return table_made_;
@@ -27,7 +27,7 @@ bool UringFiles::add(io_uring& ring, int fd) {
   if (indices_.size() <= static_cast<std::size_t>(fd)) indices_.resize(static_cast<std::size_t>(fd) + 1, kNone);
   if (!make_table(ring)) return false;
   const auto index = static_cast<unsigned>(std::countr_one(taken_));
-  if (index == kTableSize || io_uring_register_files_update(&ring, index, &fd, 1) != 1) return false;
+  if (index == kFilesMax || io_uring_register_files_update(&ring, index, &fd, 1) != 1) return false;
   taken_ |= std::uint64_t{1} << index;
   indices_[static_cast<std::size_t>(fd)] = static_cast<int>(index);
   return true;
@@ -45,4 +45,4 @@ void UringFiles::give_up(int fd) noexcept {
   if (find(fd) != kNone) indices_[static_cast<std::size_t>(fd)] = kNone;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Of one ring, and used by its thread.
 class UringFiles {
@@ -38,4 +38,4 @@ class UringFiles {
   std::vector<int> indices_;  // by descriptor
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

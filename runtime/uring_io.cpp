@@ -18,7 +18,7 @@
 #include "runtime/uring_memory.hpp"
 #include "runtime/uring_port.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 constexpr unsigned kRequestsPerSubmit = 256;
@@ -36,7 +36,7 @@ constexpr std::uint64_t kOfSink = 2;
 constexpr std::uint64_t kFirstWake = 2;
 constexpr std::uint64_t kWakesEnd = 4096;
 
-enum Stage : std::uint8_t {
+enum RequestStage : std::uint8_t {
   kQueued,       // in waiting_
   kTaken,        // in the ring or in the kernel
   kAwaitsReady,  // the same, as a poll: a descriptor with O_NONBLOCK was not ready
@@ -480,4 +480,4 @@ std::unique_ptr<Io> make_uring_io(EventLoop& loop) {
   return io;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

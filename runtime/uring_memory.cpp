@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
-constexpr unsigned kTableSize = 1024;
+constexpr unsigned kBuffersMax = 1024;
 // Small, so that pinning one (which also makes its pages present) takes a few milliseconds at most; the kernel allows
 // 1 GiB.
 constexpr std::size_t kPieceBytesMin = 16 << 20;
@@ -17,29 +17,29 @@ constexpr std::size_t kPiecesOfArea = 256;
 
 bool UringMemory::make_table(io_uring& ring) noexcept {
   if (!table_made_ && !table_refused_) {
-    table_made_ = io_uring_register_buffers_sparse(&ring, kTableSize) == 0;  // Linux 5.19
+    table_made_ = io_uring_register_buffers_sparse(&ring, kBuffersMax) == 0;  // Linux 5.19
     table_refused_ = !table_made_;
   }
   return table_made_;
 }
 
-/// Where so many free indices follow each other; kTableSize: nowhere.
+/// Where so many free indices follow each other; kBuffersMax: nowhere.
 unsigned UringMemory::room_for(unsigned pieces) const noexcept {
   unsigned first = 0;
   for (const Area& area : areas_) {
     if (area.first - first >= pieces) return first;
     first = area.first + static_cast<unsigned>(area.pieces.size());
   }
-  return kTableSize - first >= pieces ? first : kTableSize;
+  return kBuffersMax - first >= pieces ? first : kBuffersMax;
 }
 
 bool UringMemory::add(io_uring& ring, std::byte* begin, std::size_t bytes) {
   std::size_t piece_bytes = kPieceBytesMin;
   while (piece_bytes < kPieceBytesMax && bytes / piece_bytes >= kPiecesOfArea) piece_bytes *= 2;
   const std::size_t pieces = (bytes + piece_bytes - 1) / piece_bytes;
-  if (pieces == 0 || pieces > kTableSize || !make_table(ring)) return false;
+  if (pieces == 0 || pieces > kBuffersMax || !make_table(ring)) return false;
   const unsigned first = room_for(static_cast<unsigned>(pieces));
-  if (first == kTableSize) return false;
+  if (first == kBuffersMax) return false;
   const auto place = std::ranges::upper_bound(areas_, first, {}, &Area::first);
   areas_.insert(place, {begin, bytes, piece_bytes, first, std::vector<Piece>(pieces, Piece::unused)});
   return true;
@@ -80,4 +80,4 @@ int UringMemory::find(io_uring& ring, const void* address, std::size_t bytes) no
   return kNone;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

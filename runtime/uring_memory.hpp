@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Of one ring, and used by its thread. Memory is pinned in pieces, each when it is first used.
 class UringMemory {
@@ -40,4 +40,4 @@ class UringMemory {
   std::vector<Area> areas_;  // by their indices
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

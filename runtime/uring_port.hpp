@@ -6,7 +6,7 @@
 struct io_uring;
 struct io_uring_sqe;
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Told of the completions of its entries, from inside the loop's poller.
 class UringSink {
@@ -35,4 +35,4 @@ class UringPort {
   ~UringPort() = default;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -7,7 +7,7 @@
 
 #include "runtime/waiter.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class WaitQueue;
 
@@ -136,4 +136,4 @@ inline void QueuedWait::cancel(std::error_code reason) noexcept {
   complete(reason);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -7,7 +7,7 @@
 #include "runtime/task.hpp"
 #include "runtime/waiter.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 void add_place(SignalText& text, const std::source_location& where) {
@@ -119,4 +119,4 @@ void WaitGroups::add_to(SignalText& text) const {
   if (others_ != 0) text.add("  {} others\n", others_);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -6,7 +6,7 @@
 #include "runtime/event_loop.hpp"
 #include "runtime/signal_text.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Appends "rank 3: 2 waits" and one paragraph per wait, at most `details_max` of them. For a signal handler in the
 /// loop's own thread. Returns how many waits there are.
@@ -34,4 +34,4 @@ class WaitGroups {
   std::size_t others_ = 0;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -10,7 +10,7 @@
 #include "runtime/scope.hpp"
 #include "runtime/task.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Base of every leaf awaiter. It lives in the awaiting coroutine's frame. Loop's thread only.
 class Waiter : public ScopeLink {
@@ -82,4 +82,4 @@ class Waiter : public ScopeLink {
   const std::error_category* outcome_category_ = nullptr;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -17,7 +17,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 template <class T>
 inline constexpr bool kAlwaysFalse = false;
@@ -171,4 +171,4 @@ struct WireReader::Reader<std::tuple<T...>> {
   static std::tuple<T...> read(WireReader& reader) { return std::tuple<T...>{reader.read<T>()...}; }
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -7,7 +7,7 @@
 #include <new>
 #include <span>
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// Zeroed bytes at a multiple of 4096.
 class AlignedBuffer {
@@ -31,4 +31,4 @@ class AlignedBuffer {
   std::size_t bytes_;
 };
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -13,7 +13,7 @@
 #include "storage/read_ahead.hpp"
 #include "storage/segment_table.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 CacheKeeper::CacheKeeper(Rank& rank, const Shape& shape, const PagedOptions& options, const Frames& frames,
                          Memory memory, std::vector<Peer> peers, std::unique_ptr<PageStore> store)
@@ -375,4 +375,4 @@ void CacheKeeper::stop() noexcept {
   notify();
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -26,12 +26,12 @@
 #include "storage/paged_options.hpp"
 #include "storage/protocol.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 class Message;
 class Rank;
-}  // namespace coracle
+}  // namespace coracle::internals
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// Used by its rank's thread. Tasks that are under way keep it alive.
 class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, private ReadObserver {
@@ -288,4 +288,4 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
   bool closed_ = false;
 };
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

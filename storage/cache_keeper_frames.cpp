@@ -8,7 +8,7 @@
 #include "storage/cache_keeper.hpp"
 #include "storage/segment_table.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 namespace {
 
 constexpr std::size_t kCleaningMax = 64;
@@ -391,4 +391,4 @@ Task<> CacheKeeper::flush_alone() {
   if (first) throw Error(*first);
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

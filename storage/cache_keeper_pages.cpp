@@ -10,7 +10,7 @@
 #include "runtime/rank.hpp"
 #include "storage/cache_keeper.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 // --- wishes ---
 
@@ -342,4 +342,4 @@ void CacheKeeper::lost(Node node) {
   deliver();
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -3,7 +3,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 std::uint64_t detail::checksum_baseline(const std::byte* data, std::size_t bytes, std::uint64_t seed) noexcept {
   return XXH3_64bits_withSeed(data, bytes, seed);
@@ -17,4 +17,4 @@ std::uint64_t checksum(const std::byte* data, std::size_t bytes, std::uint64_t s
   return detail::checksum_baseline(data, bytes, seed);
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// XXH3-64 of `bytes` bytes; any thread. The same on every machine.
 std::uint64_t checksum(const std::byte* data, std::size_t bytes, std::uint64_t seed = 0) noexcept;
@@ -17,4 +17,4 @@ std::uint64_t checksum_avx2(const std::byte* data, std::size_t bytes, std::uint6
 #endif
 }  // namespace detail
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

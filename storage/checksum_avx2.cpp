@@ -5,10 +5,10 @@
 
 #include "storage/checksum.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 std::uint64_t detail::checksum_avx2(const std::byte* data, std::size_t bytes, std::uint64_t seed) noexcept {
   return XXH3_64bits_withSeed(data, bytes, seed);
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -6,7 +6,7 @@
 #include "storage/eviction_arc.hpp"
 #include "storage/eviction_lists.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 namespace {
 
 /// By recency alone: the slot that was used the longest ago (lru) or last (mru) goes first.
@@ -74,4 +74,4 @@ std::unique_ptr<Eviction> make_eviction(EvictionKind kind, std::uint32_t capacit
   return std::make_unique<RecencyEviction>(capacity, kind == EvictionKind::mru);
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// lru: as in vGASNet (IPSJ HPC-160). arc: adaptive replacement (Megiddo and Modha, FAST '03) with a filter for
 /// correlated references: hits within the last capacity/20 insertions do not promote, since several touches of one
@@ -37,4 +37,4 @@ class Eviction {
 
 std::unique_ptr<Eviction> make_eviction(EvictionKind kind, std::uint32_t capacity);
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -4,7 +4,7 @@
 
 #include "runtime/assert.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 ArcEviction::ArcEviction(std::uint32_t capacity)
     : capacity_(capacity), lists_(capacity, 2), slots_(capacity), ghosts_(2 * capacity) {}
@@ -86,4 +86,4 @@ std::optional<std::uint32_t> ArcEviction::victim(std::uint64_t incoming,
   return slot;
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -6,7 +6,7 @@
 #include "storage/eviction.hpp"
 #include "storage/eviction_lists.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// Pages used once (T1) and more often (T2), each list's evicted ones as ghosts (B1, B2): a page that comes back while
 /// it is a ghost says which of the two is too small. |T1| + |B1| is never above the capacity, all four together never
@@ -50,4 +50,4 @@ class ArcEviction final : public Eviction {
   double once_wanted_ = 0;  ///< p: how large T1 should be.
 };
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

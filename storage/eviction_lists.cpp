@@ -5,7 +5,7 @@
 
 #include "runtime/assert.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 NumberLists::NumberLists(std::uint32_t count, std::uint32_t lists) : count_(count), links_(count + lists) {
   for (std::uint32_t head = count; head < count + lists; ++head) links_[head] = {head, head};
@@ -88,4 +88,4 @@ void Ghosts::erase(std::size_t place) noexcept {
   table_[gap] = NumberLists::kEnd;
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

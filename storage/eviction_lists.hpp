@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// Some lists over the numbers 0 to count - 1, each number in one list at most. Every step is O(1).
 class NumberLists {
@@ -68,4 +68,4 @@ class Ghosts {
   std::uint32_t sizes_[kLists] = {};
 };
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

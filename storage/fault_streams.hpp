@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// Pages that are there cause no fault, so a stream is known by faults at the pages that were fetched ahead for it: at
 /// those still on their way, right behind them, and at the first of each batch, which is to be a mark: it tells that
@@ -50,4 +50,4 @@ class FaultStreams {
   std::uint32_t batch_max_;
 };
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

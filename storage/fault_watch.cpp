@@ -13,7 +13,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 FaultWatch::FaultWatch(Userfault& faults, std::uint32_t rank)
     : faults_(faults), rank_(rank), loop_thread_(static_cast<std::uint32_t>(::gettid())) {
@@ -76,4 +76,4 @@ void FaultWatch::look_at_stuck() noexcept {
   }
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -12,7 +12,7 @@
 
 #include "storage/userfault.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// A thread that looks four times a second for faults that have not been taken for as long. One of the loop's own
 /// thread is explained on standard error and answered by SIGBUS, which that thread gets where it waits; the others are
@@ -42,4 +42,4 @@ class FaultWatch {
   std::thread thread_;
 };
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -12,7 +12,7 @@
 #include "runtime/event.hpp"
 #include "storage/checksum.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 namespace {
 
 constexpr std::uint64_t kGrowthBytesMax = 1 << 30;
@@ -182,4 +182,4 @@ Task<> FileStore::close() {
   file_.close();
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -19,7 +19,7 @@
 #include "storage/store_format.hpp"
 #include "storage/store_load.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 class FileStore final : public PageStore {
  public:
@@ -131,4 +131,4 @@ class FileStore final : public PageStore {
   Event idle_;
 };
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

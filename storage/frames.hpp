@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <new>
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// Who holds a frame, and what for: pins of readers and writers, counted, and what new pins are allowed.
 class alignas(64) FrameHead {
@@ -178,4 +178,4 @@ class Frames {
   Shape shape_;
 };
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -9,7 +9,7 @@
 
 #include "runtime/assert.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 HelperThreads::HelperThreads(EventLoop& loop, bool one_core) : loop_(loop), one_core_(one_core) {
   loop_.add_poller(*this);
@@ -118,4 +118,4 @@ bool HelperThreads::poll() noexcept {
   return true;
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

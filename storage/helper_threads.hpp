@@ -14,7 +14,7 @@
 #include "runtime/event_loop.hpp"
 #include "runtime/waiter.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// Made, used and ended by the loop's thread.
 class HelperThreads final : private Poller {
@@ -80,4 +80,4 @@ inline HelperThreads::Run HelperThreads::run(void (*function)(void*), void* cont
   return {*this, function, context};
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

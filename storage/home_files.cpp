@@ -14,7 +14,7 @@
 #include "storage/meeting.hpp"
 #include "storage/model_store.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 namespace {
 
 std::string file_of(const PagedOptions& options, std::uint32_t home) {
@@ -255,4 +255,4 @@ Task<std::uint64_t> next_epoch(Team& team, PageStore* store, std::uint64_t last)
   co_return last + 1;
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

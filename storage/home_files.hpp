@@ -13,13 +13,13 @@
 #include "storage/page_store.hpp"
 #include "storage/paged_options.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 class Io;
 class Rank;
 class Team;
-}  // namespace coracle
+}  // namespace coracle::internals
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// What a rank's home is on. One per rank (Rank::local).
 struct HomeDevice {
@@ -72,4 +72,4 @@ std::uint64_t common_epoch(std::span<const KnownEpochs> all) noexcept;
 /// Confirms the last checkpoint that all homes have, and gives the number of the next. Collective.
 Task<std::uint64_t> next_epoch(Team& team, PageStore* store, std::uint64_t last);
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -9,7 +9,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 namespace {
 
 constexpr std::size_t kHugePage = 2 << 20;
@@ -60,4 +60,4 @@ void HugeStage::take_out(std::size_t offset) noexcept {
   full_.push_back(place);
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

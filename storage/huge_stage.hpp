@@ -7,7 +7,7 @@
 
 #include "storage/userfault.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// Of windows whose pages are made of whole huge pages; else it does nothing. Used by the loop's thread.
 class HugeStage {
@@ -37,4 +37,4 @@ class HugeStage {
   std::vector<std::byte*> vacant_;  // and without: nobody may touch them
 };
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -7,7 +7,7 @@
 #include "storage/cache_keeper.hpp"
 #include "storage/segment_table.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 namespace {
 
 /// A cache without a miss of its own for so long is idle, and so is a page that was not used for so long. So who has
@@ -290,4 +290,4 @@ Task<> LastCopies::take_in(LastCopyHint hint, std::uint32_t frame) {
   post(keeper_.home_of(hint.page), hint);
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

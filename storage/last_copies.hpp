@@ -12,12 +12,12 @@
 #include "storage/eviction_lists.hpp"
 #include "storage/protocol.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 class Message;
 class Rank;
-}  // namespace coracle
+}  // namespace coracle::internals
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 class CacheKeeper;
 
@@ -132,4 +132,4 @@ class LastCopies {
   Node next_ = 0;  // who is asked next
 };
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace coracle {
+namespace coracle::internals {
 
 struct MappedOptions {
   /// Of memory for pages in the window, at most; at least 4 pages. It comes on top of the segment's cache.
@@ -28,4 +28,4 @@ struct MappedCounts {
   std::uint64_t refused = 0;       ///< Pages that could not be read and were touched.
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -16,7 +16,7 @@
 #include "storage/paged_segment.hpp"
 #include "storage/window_pages.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 std::size_t window_bytes(const PagedSegment& segment) {
@@ -130,4 +130,4 @@ Task<> MappedSegment::unmap() {
   co_await uninterrupted(state->ended);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -17,7 +17,7 @@
 #include "storage/mapped_options.hpp"
 #include "storage/userfault.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class PagedSegment;
 class Rank;
@@ -106,4 +106,4 @@ Task<std::invoke_result_t<Function&>> MappedSegment::run(Function function) {
   if constexpr (!std::is_void_v<Result>) co_return std::move(*call.result);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

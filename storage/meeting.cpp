@@ -12,7 +12,7 @@
 #include "runtime/rank.hpp"
 #include "runtime/team.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 namespace {
 
 using All = std::vector<std::vector<std::byte>>;
@@ -63,7 +63,7 @@ Task<> wait_for(PeerEvent& event) {
   co_await event;
 }
 
-std::vector<std::byte> pack(const All& all) {
+std::vector<std::byte> pack_all(const All& all) {
   std::vector<std::byte> packed;
   for (const auto& each : all) {
     const std::uint64_t bytes = each.size();
@@ -74,7 +74,7 @@ std::vector<std::byte> pack(const All& all) {
   return packed;
 }
 
-All unpack(const std::vector<std::byte>& packed, std::size_t members) {
+All unpack_all(const std::vector<std::byte>& packed, std::size_t members) {
   All all(members);
   std::size_t at = 0;
   for (auto& each : all) {
@@ -119,7 +119,7 @@ Task<All> receive_all(Team& team, Meetings::Key key, std::vector<std::byte> mine
   All all(team.size());
   all[team.index()] = std::move(mine);
   for (auto& [index, arrival] : ended.of) all[index] = std::move(arrival.second);
-  const std::vector<std::byte> packed = pack(all);
+  const std::vector<std::byte> packed = pack_all(all);
   PromiseBase& self = co_await this_coroutine();
   Scope scope(self.loop(), &self.scope());
   for (const auto& [index, arrival] : ended.of)
@@ -144,7 +144,7 @@ Task<All> meet(Team& team, std::vector<std::byte> mine) {
   const Result<> come = co_await as_result(ask_and_wait(team, first, mine, key, team.index(), number, waiting));
   waitings.of.erase(number);
   come.value();
-  co_return unpack(waiting.answer, team.size());
+  co_return unpack_all(waiting.answer, team.size());
 }
 
 Task<> agree(Team& team, std::optional<Error> failure) {
@@ -171,4 +171,4 @@ Task<> agree(Team& team, std::optional<Error> failure) {
   }
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -12,11 +12,11 @@
 #include "runtime/error.hpp"
 #include "runtime/task.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 class Team;
 }
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// The bytes of every member, in the team's order. Collective. Throws Error (peer_lost) when a member is lost.
 Task<std::vector<std::vector<std::byte>>> meet(Team& team, std::vector<std::byte> mine);
@@ -36,4 +36,4 @@ Task<std::vector<T>> meet_with(Team& team, T mine) {
 /// Throws the failure of the first member that has one, with its code and words, at every member. Collective.
 Task<> agree(Team& team, std::optional<Error> failure);
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -8,7 +8,7 @@
 
 #include "runtime/event.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 namespace {
 
 class ModelStore final : public PageStore {
@@ -72,4 +72,4 @@ std::unique_ptr<PageStore> make_model_store(EventLoop& loop, const SsdModel& mod
   return std::make_unique<ModelStore>(loop, model, shape);
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

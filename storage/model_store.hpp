@@ -6,13 +6,13 @@
 #include "storage/page_store.hpp"
 #include "storage/paged_options.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 class EventLoop;
 }
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// Memory is taken for pages that are written. Its checkpoints end with it.
 std::unique_ptr<PageStore> make_model_store(EventLoop& loop, const SsdModel& model, const StoreShape& shape);
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// Of one loop. Buffers are aligned to 4096, for direct I/O.
 class PageBuffers {
@@ -51,4 +51,4 @@ class PageBuffers {
   std::vector<std::unique_ptr<std::byte, Delete>> free_;
 };
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -18,7 +18,7 @@
 #include "storage/paged_segment.hpp"
 #include "storage/segment_table.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 namespace {
 
 Task<> send_unpinned(Rank& rank, std::uint32_t keeper, Handler handler, std::uint32_t segment) {
@@ -322,4 +322,4 @@ void PageCache::prefetch(std::uint64_t first, std::uint64_t count) noexcept {
     rank_.service().spawn(send_prefetch(rank_, shape_.keeper, serve_prefetch, shape_.segment, first, count));
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -12,13 +12,13 @@
 #include "storage/paged_options.hpp"
 #include "storage/read_ahead.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 class Message;
 class PinnedPage;
 class Rank;
-}  // namespace coracle
+}  // namespace coracle::internals
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 class CacheKeeper;
 
@@ -98,4 +98,4 @@ class PageCache {
   int page_shift_;
 };
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

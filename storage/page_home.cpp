@@ -10,7 +10,7 @@
 #include "runtime/rank.hpp"
 #include "storage/cache_keeper.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 PageHome::PageHome(CacheKeeper& keeper, std::unique_ptr<PageStore> store, const PageMap& map, bool cooperative)
     : keeper_(keeper),
@@ -229,4 +229,4 @@ Task<> PageHome::settle(std::uint64_t page) {
   if (lost) throw Error(Errc::page_lost, "a page that was put before is lost with the node that had its only copy");
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -16,11 +16,11 @@
 #include "storage/page_map.hpp"
 #include "storage/page_store.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 class Error;
 }
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 class CacheKeeper;
 
@@ -86,4 +86,4 @@ class PageHome {
   bool cooperative_;
 };
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -2,7 +2,7 @@
 
 #include "runtime/message.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 namespace {
 
 constexpr int kVerbAt = 32;
@@ -59,4 +59,4 @@ PageLetter PageLetter::of(const Message& message) noexcept {
   return letter;
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

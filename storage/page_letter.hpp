@@ -6,11 +6,11 @@
 
 #include "storage/protocol.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 class Message;
 }
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 struct PageLetter {
   /// Pages of up to so many bytes go with the letter that says that they come, where no load or store reaches: one
@@ -40,4 +40,4 @@ constexpr bool is_for_home(Verb verb) noexcept {
          verb == Verb::done;
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -6,7 +6,7 @@
 
 #include "storage/paged_options.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 struct PageMap {
   std::uint64_t pages = 0;
@@ -51,4 +51,4 @@ struct PageMap {
   }
 };
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -12,11 +12,11 @@
 
 #include "runtime/task.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 class Io;
 }
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// What a file says about itself; checked when it is opened.
 struct StoreShape {
@@ -139,4 +139,4 @@ struct StoreReport {
 /// file can't be read as a store at all.
 Task<StoreReport> check_store(Io& io, std::string path);
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -8,7 +8,7 @@
 #include "runtime/byte_counts.hpp"
 #include "storage/paged_segment.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Elements lie one behind the other from byte 0 of the segment. T is trivially copyable; where sizeof(T) divides the
 /// page, elements don't cross pages and pages can be used in place (pin).
@@ -77,4 +77,4 @@ class PagedArray {
   PagedSegment segment_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

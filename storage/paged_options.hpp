@@ -7,7 +7,7 @@
 
 #include "storage/eviction.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// How pages are spread over the homes. one: all at home 0 (the paper's experiments).
 enum class HomeSpread : std::uint8_t { cyclic, block, one };
@@ -52,4 +52,4 @@ struct PagedOptions {
   std::optional<SsdModel> model;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -15,7 +15,7 @@
 #include "storage/scattered_pages.hpp"
 #include "storage/segment_setup.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 void storage::throw_no_such_elements(std::uint64_t first, std::uint64_t count, std::uint64_t size) {
   throw Error(Errc::out_of_segment,
@@ -199,4 +199,4 @@ PagedCounts PagedSegment::counts() const {
   return storage::counts(state_->parts);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -17,7 +17,7 @@
 #include "runtime/team.hpp"
 #include "storage/paged_options.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 namespace storage {
 class PageCache;
@@ -162,4 +162,4 @@ class [[nodiscard]] PagedSegment::Handle {
   std::shared_ptr<Started> started_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -1,6 +1,6 @@
 #include "storage/protocol.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 const char* to_string(PageState state) noexcept {
   static constexpr std::array<const char*, kPageStates> kNames = {"I",  "S",  "O",  "M",   "IS",
@@ -248,4 +248,4 @@ void CachePage::after_put(CacheActions& actions, const PageMessage& message) {
   }
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -15,7 +15,7 @@
 
 #include "runtime/assert.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// Of a cache, as its caller counts them; the home may be one of them.
 using Node = std::uint32_t;
@@ -238,4 +238,4 @@ class HomePage {
   bool lost_ = false;
 };
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -3,7 +3,7 @@
 
 #include "storage/protocol.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 void HomePage::send(HomeActions& actions, Node to, const PageMessage& message) {
   actions.push_back({HomeDeed::send, to, message});
@@ -348,4 +348,4 @@ void HomePage::on_source_dead(Node node, HomeActions& actions) {
   }
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

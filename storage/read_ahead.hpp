@@ -9,7 +9,7 @@
 
 #include "storage/frames.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// How far to read ahead in such a cache (see PagedOptions::read_ahead_pages).
 inline std::uint32_t read_ahead_pages(std::optional<std::uint32_t> wished, const Frames::Shape& cache) noexcept {
@@ -97,4 +97,4 @@ class ReadAhead {
   Sequence* latest_ = sequences_.data();  // of the last read
 };
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

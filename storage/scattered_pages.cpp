@@ -9,7 +9,7 @@
 #include "runtime/layout/cursor.hpp"
 #include "storage/page_cache.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 namespace {
 
 /// Of the packed order: one of several pieces that are on their way at once.
@@ -102,4 +102,4 @@ Task<> copy_scattered(ScatteredPages what) {
   co_await scope.join();
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

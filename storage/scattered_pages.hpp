@@ -6,7 +6,7 @@
 #include "runtime/layout/copy.hpp"
 #include "runtime/task.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 class PageCache;
 
@@ -24,4 +24,4 @@ struct ScatteredPages {
 /// Throws Error (out_of_segment; bad_input when the sides differ in bytes; what the pages' homes report).
 Task<> copy_scattered(ScatteredPages what);
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -23,7 +23,7 @@
 #include "storage/paged_segment.hpp"
 #include "storage/segment_table.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 namespace {
 
 constexpr std::uint32_t kPageBytesMin = 4096;
@@ -318,4 +318,4 @@ void drop(SegmentParts& parts) noexcept {
   if (parts.keeper != nullptr) parts.keeper->stop();
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

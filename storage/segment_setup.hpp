@@ -9,12 +9,12 @@
 #include "runtime/task.hpp"
 #include "storage/paged_options.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 class Team;
 struct PagedCounts;
-}  // namespace coracle
+}  // namespace coracle::internals
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 class CacheKeeper;
 class PageCache;
@@ -43,4 +43,4 @@ PagedCounts counts(const SegmentParts& parts);
 /// Of what was not closed.
 void drop(SegmentParts& parts) noexcept;
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

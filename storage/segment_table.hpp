@@ -9,11 +9,11 @@
 
 #include "runtime/segment.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 class Rank;
 }
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 class CacheKeeper;
 
@@ -54,4 +54,4 @@ class SegmentTable {
   std::uint32_t next_ = 1;
 };
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

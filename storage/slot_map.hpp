@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// A set of numbers below a bound.
 class BitSet {
@@ -88,4 +88,4 @@ class SlotMap {
   std::size_t first_ = 0;  // no word before it has a free slot
 };
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -12,7 +12,7 @@
 #include "storage/store_load.hpp"
 #include "storage/store_page_io.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 namespace {
 
 constexpr std::size_t kReadersMax = 32;
@@ -139,4 +139,4 @@ Task<StoreReport> check_store(Io& io, std::string path) {
   }
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

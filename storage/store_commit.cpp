@@ -13,7 +13,7 @@
 #include "runtime/error.hpp"
 #include "storage/file_store.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 namespace {
 
 constexpr std::uint64_t kTableChunkBlocks = 256;
@@ -293,4 +293,4 @@ Task<> FileStore::put_mark() {
   co_await file_.write_all(block.data(), block.size(), StorePlan::mark_at(), "the mark");
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

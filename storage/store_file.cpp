@@ -16,7 +16,7 @@
 #include "runtime/event.hpp"
 #include "storage/page_store.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 namespace {
 
 constexpr std::chrono::seconds kLockWait{2};
@@ -274,4 +274,4 @@ Task<> StoreFile::sync_name() {
   co_await name.sync();
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

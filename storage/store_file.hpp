@@ -9,7 +9,7 @@
 #include "runtime/io.hpp"
 #include "runtime/task.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// What a file is called while it is not yet a whole store: its path and this.
 inline constexpr const char* kUnfinished = ".new";
@@ -77,4 +77,4 @@ class StoreFile {
   std::uint64_t bytes_ = 0;
 };
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

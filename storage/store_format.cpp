@@ -9,7 +9,7 @@
 #include "runtime/error.hpp"
 #include "storage/checksum.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 namespace {
 
 constexpr std::uint64_t kSuperblockMagic = 0x45524f5453524f43;  // "CORSTORE" as it lies in the file
@@ -311,4 +311,4 @@ std::optional<LogBlock> read_log_block(ConstBlockSpan block, std::uint64_t& seal
   return head;
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -12,7 +12,7 @@
 
 #include "storage/page_store.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// The unit of all that a store keeps about itself: written whole, sealed by a checksum in its first 8 bytes.
 inline constexpr std::size_t kBlockBytes = 4096;
@@ -134,4 +134,4 @@ std::uint64_t write_log_block(BlockSpan block, std::uint64_t seal_before, const 
 std::optional<LogBlock> read_log_block(ConstBlockSpan block, std::uint64_t& seal_before,
                                        std::vector<LogEntry>& entries);
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

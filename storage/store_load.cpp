@@ -8,10 +8,10 @@
 #include "storage/aligned_buffer.hpp"
 #include "storage/store_page_io.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 namespace {
 
-constexpr std::uint64_t kTableChunkBlocks = 256;
+constexpr std::uint64_t kTableReadBlocks = 256;
 
 /// Empties entries that lie outside the file.
 void keep_possible(std::span<PageEntry> entries, std::uint64_t first_page, std::uint64_t slots, const std::string& name,
@@ -128,9 +128,9 @@ Task<std::vector<PageEntry>> load_table(StoreFile& file, const StorePlan& plan, 
                                         Faults faults) {
   std::vector<PageEntry> table(plan.pages);
   if (place.generation == 0) co_return table;  // a new store's: every page is empty
-  AlignedBuffer chunk(std::min(kTableChunkBlocks, plan.table_blocks) * kBlockBytes);
-  for (std::uint64_t first = 0; first < plan.table_blocks; first += kTableChunkBlocks) {
-    const std::uint64_t count = std::min(kTableChunkBlocks, plan.table_blocks - first);
+  AlignedBuffer chunk(std::min(kTableReadBlocks, plan.table_blocks) * kBlockBytes);
+  for (std::uint64_t first = 0; first < plan.table_blocks; first += kTableReadBlocks) {
+    const std::uint64_t count = std::min(kTableReadBlocks, plan.table_blocks - first);
     co_await file.read_all(chunk.data(), count * kBlockBytes, plan.table_at(place.place) + first * kBlockBytes,
                            "a page table");
     for (std::uint64_t block = first; block < first + count; ++block) {
@@ -214,4 +214,4 @@ void add_slots(std::vector<PageEntry>& table, BitSet& slots, const std::string& 
   }
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

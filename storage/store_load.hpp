@@ -12,7 +12,7 @@
 #include "storage/store_file.hpp"
 #include "storage/store_format.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// Where faults of a file go: into a report, or else they are thrown as Errc::page_damaged.
 class Faults {
@@ -82,4 +82,4 @@ Task<LogEnd> replay_log(StoreFile& file, const StorePlan& plan, const LoadedMani
 /// Adds the slots of all pages of `table`; two pages in one slot are a fault.
 void add_slots(std::vector<PageEntry>& table, BitSet& slots, const std::string& name, const Faults& faults);
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

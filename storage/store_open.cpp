@@ -14,7 +14,7 @@
 #include "runtime/error.hpp"
 #include "storage/file_store.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 namespace {
 
 constexpr std::uint64_t kLogBytesMin = 64 << 10;
@@ -231,4 +231,4 @@ Task<> FileStore::erase_log_end() {
   co_await sync();
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

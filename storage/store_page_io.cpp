@@ -4,7 +4,7 @@
 #include "runtime/scope.hpp"
 #include "storage/checksum.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 Task<bool> page_matches(StoreFile& file, const StorePlan& plan, PageEntry entry, std::span<std::byte> buffer) {
   PromiseBase& self = co_await this_coroutine();
@@ -20,4 +20,4 @@ Task<bool> page_matches(StoreFile& file, const StorePlan& plan, PageEntry entry,
   co_return false;
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

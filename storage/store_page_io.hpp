@@ -9,10 +9,10 @@
 #include "storage/store_file.hpp"
 #include "storage/store_format.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// Reads the page (twice, if need be) and says whether it is what it was. A page that can't be read is not. Throws only
 /// when cancelled.
 Task<bool> page_matches(StoreFile& file, const StorePlan& plan, PageEntry entry, std::span<std::byte> buffer);
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

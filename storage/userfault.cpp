@@ -16,7 +16,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 namespace {
 
 // Of Linux 6.6; headers of distributions are older.
@@ -293,4 +293,4 @@ void Userfault::allow(std::size_t offset, std::size_t bytes) noexcept {
     ::mprotect(data_ + offset, bytes, PROT_READ | PROT_WRITE);
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -8,7 +8,7 @@
 
 #include "runtime/io.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// Whether windows can be had here, for `coracle info`.
 IoSupport probe_userfaultfd();
@@ -81,4 +81,4 @@ class Userfault {
   bool moves_ = false;
 };
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -19,7 +19,7 @@
 #include "runtime/rank.hpp"
 #include "storage/paged_segment.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 namespace {
 
 constexpr std::uint64_t kNone = ~std::uint64_t{0};
@@ -510,4 +510,4 @@ Task<> WindowPages::sweep_one(std::uint64_t number, bool dropping) {
   }
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

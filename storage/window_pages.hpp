@@ -20,13 +20,13 @@
 #include "storage/mapped_options.hpp"
 #include "storage/userfault.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 class PagedSegment;
 class PinnedPage;
 class Rank;
-}  // namespace coracle
+}  // namespace coracle::internals
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// Used by the loop's thread. All tasks must have ended before it does.
 class WindowPages {
@@ -122,4 +122,4 @@ class WindowPages {
   MappedCounts counts_;
 };
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

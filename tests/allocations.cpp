@@ -7,7 +7,7 @@
 
 #include "runtime/frame_pool.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 namespace {
 
 std::atomic<std::uint64_t> count{0};  // relaxed everywhere: a plain statistic
@@ -38,11 +38,11 @@ static void* counted(std::size_t bytes) {
 }
 #endif
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test
 
 #if !CORACLE_PLAIN_FRAMES
 void* operator new(std::size_t bytes) {
-  return coracle::test::counted(bytes);
+  return coracle::internals::test::counted(bytes);
 }
 void operator delete(void* memory) noexcept {
   std::free(memory);

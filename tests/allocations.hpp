@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 /// Calls of operator new in this program so far, by all threads. Not counted under sanitizers, which bring their own
 /// operator new, and under which every coroutine's frame is an allocation.
@@ -21,4 +21,4 @@ class AllocationsFail {
   AllocationsFail& operator=(const AllocationsFail&) = delete;
 };
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 struct LoneRank {
   LoneRank() { connect_transports(self); }
@@ -22,4 +22,4 @@ struct LoneRank {
   Rank self{region, 0, loop};
 };
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -12,7 +12,7 @@ MAY_INCLUDE = {
     "transports": {"runtime", "transports"},
     "collectives": {"runtime", "collectives"},
     "storage": {"runtime", "storage"},
-    "include": LIBRARIES,
+    "include": LIBRARIES | {"coracle"},
     "apps": LIBRARIES | {"coracle", "apps"},
     "tests": LIBRARIES | {"coracle", "apps", "tests"},
 }

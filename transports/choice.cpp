@@ -5,7 +5,7 @@
 
 #include "transports/verbs/support.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 std::string within_a_node(Placement placement) {
@@ -52,4 +52,4 @@ std::vector<std::string> describe_transports(const JobShape& shape) {
   return lines;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

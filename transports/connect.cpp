@@ -11,7 +11,7 @@
 #include "transports/tcp/tcp.hpp"
 #include "transports/verbs/support.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 std::uint64_t transport_inbox_bytes(std::uint32_t size) {
   return direct::inbox_bytes(size);
@@ -55,4 +55,4 @@ void connect_transports(Rank& rank) {
   if (rank.core().region().ranks() < rank.size()) connect_to_other_nodes(rank);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -6,7 +6,7 @@
 #include "runtime/boot.hpp"
 #include "runtime/directory.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Bytes of inbox per rank that the transports of a job of this size want in the job's region.
 std::uint64_t transport_inbox_bytes(std::uint32_t size);
@@ -15,4 +15,4 @@ std::uint64_t transport_inbox_bytes(std::uint32_t size, RemoteTransport transpor
 /// The best transport to every peer, by placement.
 void connect_transports(Rank& rank);
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -3,7 +3,7 @@
 
 #include "runtime/health.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 void NodeLosses::find() noexcept {
   known_ = region_.losses().load(std::memory_order_acquire);  // as in look(); first, or one more could be missed
@@ -15,4 +15,4 @@ void NodeLosses::find() noexcept {
   }
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -7,7 +7,7 @@
 
 #include "runtime/rank.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class NodeLosses {
  public:
@@ -30,4 +30,4 @@ class NodeLosses {
   std::uint32_t known_ = 0;  // losses of the node
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -6,11 +6,10 @@
 #include <CLI/CLI.hpp>
 #include <map>
 
+#include <coracle/coracle.hpp>
 #include "apps/asp/min_plus.hpp"
 #include "apps/asp/random_graph.hpp"
 #include "apps/command_line.hpp"
-#include "collectives/choice_words.hpp"
-#include "runtime/error.hpp"
 
 namespace coracle::asp {
 namespace {

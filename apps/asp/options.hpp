@@ -7,9 +7,9 @@
 #include <string>
 #include <variant>
 
+#include <coracle/coracle.hpp>
 #include "apps/asp/graph.hpp"
 #include "apps/asp/readers.hpp"
-#include "runtime/broadcast_choice.hpp"
 
 namespace coracle::asp {
 

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <coracle/error.hpp>
 #include "apps/asp/text_lines.hpp"
 #include "runtime/assert.hpp"
-#include "runtime/error.hpp"
 
 namespace coracle::asp {
 

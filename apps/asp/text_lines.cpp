@@ -10,7 +10,7 @@
 #include <cstring>
 #include <memory>
 
-#include "runtime/error.hpp"
+#include <coracle/error.hpp>
 
 namespace coracle::asp {
 namespace {

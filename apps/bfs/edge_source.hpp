@@ -8,7 +8,6 @@
 
 #include "apps/bfs/edge.hpp"
 #include "apps/bfs/kronecker.hpp"
-#include "storage/paged_array.hpp"
 
 namespace coracle::bfs {
 

@@ -12,7 +12,6 @@
 #include "apps/bfs/edge.hpp"
 #include "apps/bfs/edge_source.hpp"
 #include "apps/scratch_folder.hpp"
-#include "storage/paged_array.hpp"
 
 namespace coracle::bfs {
 

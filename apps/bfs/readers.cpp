@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include <coracle/error.hpp>
 #include "apps/asp/graph_lines.hpp"
-#include "runtime/error.hpp"
 
 namespace coracle::bfs {
 

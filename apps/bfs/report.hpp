@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/paged_segment.hpp"
+#include <coracle/coracle.hpp>
 
 namespace coracle::bfs {
 

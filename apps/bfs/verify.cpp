@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include <coracle/error.hpp>
 #include "apps/bfs/search.hpp"
 #include "runtime/assert.hpp"
-#include "runtime/error.hpp"
 
 namespace coracle::bfs {
 

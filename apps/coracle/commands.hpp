@@ -4,7 +4,7 @@
 
 #include <CLI/App.hpp>
 
-namespace coracle {
+namespace coracle::internals {
 
 void add_run_command(CLI::App& app, int& status);
 void add_info_command(CLI::App& app, int& status);
@@ -17,4 +17,4 @@ void add_bench_rank_command(CLI::App& app, int& status);
 /// Not shown: what `coracle bench mapped` starts.
 void add_bench_mmap_command(CLI::App& app, int& status);
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -11,7 +11,7 @@
 #include "apps/coracle/commands.hpp"
 #include "apps/coracle/machine.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 /// "0 | 1 | 2,6": a bar between cores, a comma between the hardware threads of one.
@@ -93,4 +93,4 @@ void add_info_command(CLI::App& app, int& status) {
   });
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

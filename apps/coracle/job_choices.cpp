@@ -11,7 +11,7 @@
 #include "runtime/launch/say.hpp"
 #include "transports/choice.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 TuningQuery tuning_query(const JobOptions& options) {
   const JobShape& shape = options.shape;
@@ -42,4 +42,4 @@ void set_choices(JobOptions& options) {
   if (!words.empty()) options.notes.push_back("collectives: " + words);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

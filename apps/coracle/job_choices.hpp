@@ -7,7 +7,7 @@
 #include "collectives/tuning_file.hpp"
 #include "runtime/launch/job_options.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Of a job as `options` describe it, on this machine.
 TuningQuery tuning_query(const JobOptions& options);
@@ -16,4 +16,4 @@ TuningQuery tuning_query(const JobOptions& options);
 /// Error (bad_input) for a wish that can't be meant.
 void set_choices(JobOptions& options);
 
-}  // namespace coracle
+}  // namespace coracle::internals

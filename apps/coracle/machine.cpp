@@ -22,7 +22,7 @@
 #include "transports/cuda/support.hpp"
 #include "transports/verbs/support.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 std::string first_line_of(const char* path) {
@@ -158,4 +158,4 @@ Machine look_at_machine() {
   return machine;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

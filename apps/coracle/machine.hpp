@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Something that works here, or the reason why not and what the user can do.
 struct Ability {
@@ -32,4 +32,4 @@ struct Machine {
 /// Looks at the machine; takes some milliseconds. What can't be found out is said in the text.
 Machine look_at_machine();
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -23,8 +23,8 @@ std::string command_names(const CLI::App& app) {
 
 int wrong_usage(const CLI::App& app, const CLI::ParseError& error, const char* command) {
   const bool is_known = command != nullptr && command[0] != '-';  // else main has spoken already
-  coracle::say("{} (`coracle{} --help` explains)", coracle::explain(app, error),
-               is_known ? " " + std::string(command) : "");
+  coracle::internals::say("{} (`coracle{} --help` explains)", coracle::explain(app, error),
+                          is_known ? " " + std::string(command) : "");
   return kUsage;
 }
 
@@ -36,17 +36,17 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "coracle " CORACLE_VERSION);
   app.require_subcommand(1);
   int status = 0;
-  coracle::add_run_command(app, status);
-  coracle::add_info_command(app, status);
-  coracle::add_bench_command(app, status);
-  coracle::add_pages_command(app, status);
-  coracle::add_bench_rank_command(app, status);
-  coracle::add_bench_mmap_command(app, status);
-  coracle::add_node_command(app, status);
+  coracle::internals::add_run_command(app, status);
+  coracle::internals::add_info_command(app, status);
+  coracle::internals::add_bench_command(app, status);
+  coracle::internals::add_pages_command(app, status);
+  coracle::internals::add_bench_rank_command(app, status);
+  coracle::internals::add_bench_mmap_command(app, status);
+  coracle::internals::add_node_command(app, status);
   coracle::refuse_empty_values(app);
   const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {
-    coracle::say("there is no command '{}'; there are {}", argv[1], command_names(app));
+    coracle::internals::say("there is no command '{}'; there are {}", argv[1], command_names(app));
     return kUsage;
   }
   try {
@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     return wrong_usage(app, error, argc > 1 ? argv[1] : nullptr);
   } catch (const std::exception& error) {
-    coracle::say("{}", error.what());
+    coracle::internals::say("{}", error.what());
     return 1;
   }
   return status;

@@ -7,7 +7,7 @@
 #include "apps/coracle/commands.hpp"
 #include "runtime/launch/node_launcher.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 void add_node_command(CLI::App& app, int& status) {
   auto standard = std::make_shared<NodeLauncher::Standard>();
@@ -20,4 +20,4 @@ void add_node_command(CLI::App& app, int& status) {
   });
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -18,7 +18,7 @@
 #include "runtime/task.hpp"
 #include "storage/page_store.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 constexpr int kFaultsFound = 1;
@@ -90,4 +90,4 @@ void add_pages_command(CLI::App& app, int& status) {
   });
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -11,7 +11,7 @@
 #include "runtime/launch/launcher.hpp"
 #include "runtime/launch/pmix_launcher.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 void add_options_of_nodes(CLI::App& run, RunWords& words) {
@@ -83,4 +83,4 @@ void add_run_command(CLI::App& app, int& status) {
   });
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

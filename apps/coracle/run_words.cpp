@@ -21,7 +21,7 @@
 #include "transports/connect.hpp"
 #include "transports/tca/packet.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 constexpr std::uint32_t kMostRanks = 1 << 20;
@@ -278,4 +278,4 @@ JobOptions job_options(const RunWords& words) {
   return options;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

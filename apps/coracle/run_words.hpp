@@ -9,7 +9,7 @@
 
 #include "runtime/launch/job_options.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// An empty word: the option was not given.
 struct RunWords {
@@ -48,4 +48,4 @@ struct HostWord {
 /// "a,b:4,[fe80::1]:2" in order; nothing where a name is empty or a count is not from 1 to a million.
 std::optional<std::vector<HostWord>> parse_hosts(std::string_view text);
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 /// Takes the number off the front of `text`; nothing when there is none.
@@ -73,4 +73,4 @@ std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text) {
   return std::chrono::nanoseconds(static_cast<std::int64_t>(nanoseconds));
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

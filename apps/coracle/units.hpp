@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Bytes: a number and one of K, M, G, T (powers of 1024) with "B" or "iB" after it if you like, or nothing. Nothing
 /// for any other text, and for what is below one byte or does not fit.
@@ -19,4 +19,4 @@ std::optional<std::uint64_t> parse_whole(std::string_view text, std::uint64_t lo
 /// not above zero, and for more than ten years.
 std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text);
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <memory>
 
-#include "runtime/error.hpp"
+#include <coracle/error.hpp>
 
 namespace coracle::fft2d {
 namespace {

@@ -46,8 +46,8 @@ class Transform {
   Team& team_;
   Strips rows_;
   Strips columns_;
-  Scratch grid_;
-  Scratch transposed_;
+  internals::Scratch grid_;
+  internals::Scratch transposed_;
   Plan rows_forward_;
   Plan rows_backward_;
   Plan columns_forward_;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include <coracle/gpu.hpp>
 #include "apps/file.hpp"
 #include "apps/himeno/kernels.hpp"
 #include "apps/himeno/processor.hpp"
@@ -18,7 +19,6 @@
 #include "apps/himeno/serial.hpp"
 #include "apps/himeno/solver.hpp"
 #include "apps/progress.hpp"
-#include "transports/cuda/support.hpp"
 
 namespace coracle::himeno {
 namespace {

@@ -134,7 +134,7 @@ Task<> GpuDevice::clear_sums() {
   co_await self_.put(std::span<const std::uint64_t>(zeros), words_.remote());
 }
 
-tca::TableId GpuDevice::load(const char* kernel, const std::vector<Relaxation>& boxes) {
+cuda::TableId GpuDevice::load(const char* kernel, const std::vector<Relaxation>& boxes) {
   const cuda::Kernel function = kernels_.find(kernel);
   std::vector<cuda::Launch> launches;
   for (const Relaxation& each : boxes) {

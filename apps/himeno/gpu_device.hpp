@@ -5,11 +5,10 @@
 #include <array>
 #include <memory>
 
+#include <coracle/gpu.hpp>
 #include "apps/himeno/block.hpp"
 #include "apps/himeno/device.hpp"
 #include "apps/himeno/gpu_kernel.hpp"
-#include "transports/cuda/gpu.hpp"
-#include "transports/cuda/kernels.hpp"
 
 namespace coracle::himeno {
 
@@ -55,13 +54,13 @@ class GpuDevice final : public Device {
   /// Boxes, by what their launches get.
   struct Part {
     std::vector<Relaxation> boxes;
-    tca::TableId relax;
-    tca::TableId stream;
+    cuda::TableId relax;
+    cuda::TableId stream;
   };
 
   Task<> fill_coefficients();
   Task<> clear_sums();
-  tca::TableId load(const char* kernel, const std::vector<Relaxation>& boxes);
+  cuda::TableId load(const char* kernel, const std::vector<Relaxation>& boxes);
   void aim(Part& part, std::uint64_t state, std::uint64_t* sum) noexcept;
 
   Rank& self_;

@@ -8,8 +8,8 @@
 #include <charconv>
 #include <string_view>
 
+#include <coracle/gpu.hpp>
 #include "apps/command_line.hpp"
-#include "transports/cuda/gpu.hpp"
 
 namespace coracle::himeno {
 namespace {

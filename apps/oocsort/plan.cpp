@@ -7,7 +7,7 @@
 #include <bit>
 #include <cmath>
 
-#include "runtime/error.hpp"
+#include <coracle/error.hpp>
 
 namespace coracle::oocsort {
 namespace {

@@ -12,7 +12,6 @@
 #include "apps/oocsort/block_sorter.hpp"
 #include "apps/oocsort/outflow.hpp"
 #include "apps/oocsort/plan.hpp"
-#include "storage/paged_segment.hpp"
 
 namespace coracle::oocsort {
 

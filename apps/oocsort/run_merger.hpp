@@ -15,7 +15,6 @@
 #include "apps/oocsort/outflow.hpp"
 #include "apps/oocsort/plan.hpp"
 #include "apps/oocsort/splitters.hpp"
-#include "storage/paged_segment.hpp"
 
 namespace coracle::oocsort {
 

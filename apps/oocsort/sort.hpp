@@ -15,7 +15,6 @@
 #include "apps/oocsort/splitters.hpp"
 #include "apps/progress.hpp"
 #include "apps/scratch_folder.hpp"
-#include "storage/paged_segment.hpp"
 
 namespace coracle::oocsort {
 

@@ -12,7 +12,7 @@
 #include "apps/stencil/picture_file.hpp"
 #include "runtime/assert.hpp"
 
-#include "runtime/error.hpp"
+#include <coracle/error.hpp>
 
 namespace coracle::stencil {
 namespace {

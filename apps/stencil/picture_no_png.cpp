@@ -1,8 +1,8 @@
 // Stands in for picture_png.cpp where libpng is not there.
 #include <fmt/format.h>
 
+#include <coracle/error.hpp>
 #include "apps/stencil/picture_file.hpp"
-#include "runtime/error.hpp"
 
 namespace coracle::stencil {
 

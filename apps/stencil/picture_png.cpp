@@ -5,8 +5,8 @@
 
 #include <vector>
 
+#include <coracle/error.hpp>
 #include "apps/stencil/picture_file.hpp"
-#include "runtime/error.hpp"
 
 namespace coracle::stencil {
 

@@ -10,7 +10,7 @@
 #include "collectives/between/lanes.hpp"
 #include "collectives/scratch.hpp"
 
-namespace coracle::between {
+namespace coracle::internals::between {
 namespace {
 
 enum Phase : std::uint32_t { kFold, kUnfold, kToRoot, kFirstLane, kBlocks = 16, kRing = 32 };
@@ -247,4 +247,4 @@ Task<> reduce(Group group, std::span<std::byte> values, const Reduction& reducti
              : reduce_by_halving(group, values, reduction, root);
 }
 
-}  // namespace coracle::between
+}  // namespace coracle::internals::between

@@ -6,7 +6,7 @@
 #include "collectives/between/lanes.hpp"
 #include "collectives/scratch.hpp"
 
-namespace coracle::between {
+namespace coracle::internals::between {
 namespace {
 
 // Pairs at work at a time: the next one's request is under way while this one's data comes.
@@ -76,4 +76,4 @@ Task<> all_to_all(Group group, std::span<const std::byte> source, const Blocks& 
   });
 }
 
-}  // namespace coracle::between
+}  // namespace coracle::internals::between

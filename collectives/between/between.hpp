@@ -12,7 +12,7 @@
 #include "collectives/reduction.hpp"
 #include "runtime/task.hpp"
 
-namespace coracle::between {
+namespace coracle::internals::between {
 
 /// `values`, in place. Recursive doubling; recursive halving, then doubling (Rabenseifner); or each its block (see
 /// reduce_scatter), then a ring, which needs no folding.
@@ -48,4 +48,4 @@ bool forwards_all_to_all(const Group& group, std::size_t block_bytes);
 Task<> exclusive_scan(Group group, std::span<const std::byte> values, std::span<std::byte> before,
                       const Reduction& reduction);
 
-}  // namespace coracle::between
+}  // namespace coracle::internals::between

@@ -7,7 +7,7 @@
 #include "collectives/between/lanes.hpp"
 #include "collectives/scratch.hpp"
 
-namespace coracle::between {
+namespace coracle::internals::between {
 namespace {
 
 bool by_tree(const Group& group, Collective collective, const Blocks& blocks, Known known) {
@@ -135,4 +135,4 @@ Task<> scatter(Group group, std::span<const std::byte> all, std::span<std::byte>
   co_await all_of(std::move(parts));
 }
 
-}  // namespace coracle::between
+}  // namespace coracle::internals::between

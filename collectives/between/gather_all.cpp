@@ -6,7 +6,7 @@
 #include "collectives/between/lanes.hpp"
 #include "collectives/scratch.hpp"
 
-namespace coracle::between {
+namespace coracle::internals::between {
 namespace {
 
 /// After the step of distance d this place has the blocks of the 2d places from itself on.
@@ -56,4 +56,4 @@ Task<> gather_all(Group group, std::span<std::byte> all, const Blocks& blocks) {
   co_await in_lanes(lanes, [&](std::uint32_t lane) { return ring(group.phase(lane), all, blocks, lane, lanes); });
 }
 
-}  // namespace coracle::between
+}  // namespace coracle::internals::between

@@ -8,7 +8,7 @@
 #include "runtime/assert.hpp"
 #include "runtime/combinators.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 // Sending no more than this never waits for the receiver's program, so that it need not go on beside the receive.
@@ -52,4 +52,4 @@ Task<> exchange(Group group, std::uint32_t step, std::uint32_t to, std::span<con
   co_await when_all(std::move(sending), std::move(receiving));
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

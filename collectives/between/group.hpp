@@ -10,7 +10,7 @@
 #include "runtime/task.hpp"
 #include "runtime/team.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// A value, of one collective of one member. Places count from 0, in the team's order.
 class Group {
@@ -93,4 +93,4 @@ class Group {
 Task<> exchange(Group group, std::uint32_t step, std::uint32_t to, std::span<const std::byte> sent, std::uint32_t from,
                 std::span<std::byte> received);
 
-}  // namespace coracle
+}  // namespace coracle::internals

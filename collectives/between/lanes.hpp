@@ -10,7 +10,7 @@
 #include "runtime/combinators.hpp"
 #include "runtime/task.hpp"
 
-namespace coracle::between {
+namespace coracle::internals::between {
 
 // A part below this takes longer to be asked for than to be sent.
 inline constexpr std::size_t kLaneBytesMin = 64 * 1024;
@@ -38,4 +38,4 @@ Task<> in_lanes(std::uint32_t lanes, const Part& part) {
   return all_of(std::move(parts));
 }
 
-}  // namespace coracle::between
+}  // namespace coracle::internals::between

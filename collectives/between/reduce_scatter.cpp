@@ -6,10 +6,10 @@
 #include "collectives/between/lanes.hpp"
 #include "collectives/scratch.hpp"
 
-namespace coracle::between {
+namespace coracle::internals::between {
 namespace {
 
-enum Phase : std::uint32_t { kFirstLane = 0, kAllReduce = 8 };
+enum ScatterPhase : std::uint32_t { kScatterLanes = 0, kWhole = 8 };
 
 /// Part of a block: the same part of every member's is combined.
 struct Part {
@@ -53,7 +53,7 @@ Task<> reduce_scatter(Group group, std::span<const std::byte> values, std::span<
   if (algorithm != Algorithm::pairwise) {
     const Scratch all(values.size());
     std::copy(values.begin(), values.end(), all.data());
-    co_await all_reduce(group.phase(kAllReduce).choosing(algorithm), all.span(), reduction);
+    co_await all_reduce(group.phase(kWhole).choosing(algorithm), all.span(), reduction);
     const std::span<std::byte> result = blocks.of(all.span(), group.place());
     std::copy(result.begin(), result.end(), mine.begin());
     co_return;
@@ -64,8 +64,8 @@ Task<> reduce_scatter(Group group, std::span<const std::byte> values, std::span<
   co_await in_lanes(lanes, [&](std::uint32_t lane) {
     const Part part{elements * lane / lanes * reduction.element_bytes,
                     elements * (lane + 1) / lanes * reduction.element_bytes};
-    return combine_blocks(group.phase(kFirstLane + lane), values, mine, blocks, part, lane, lanes, reduction);
+    return combine_blocks(group.phase(kScatterLanes + lane), values, mine, blocks, part, lane, lanes, reduction);
   });
 }
 
-}  // namespace coracle::between
+}  // namespace coracle::internals::between

@@ -5,7 +5,7 @@
 #include "collectives/between/lanes.hpp"
 #include "collectives/scratch.hpp"
 
-namespace coracle::between {
+namespace coracle::internals::between {
 namespace {
 
 /// Before the step of distance d, `range` is the combination of the d places up to this one (fewer at the beginning),
@@ -50,4 +50,4 @@ Task<> exclusive_scan(Group group, std::span<const std::byte> values, std::span<
   });
 }
 
-}  // namespace coracle::between
+}  // namespace coracle::internals::between

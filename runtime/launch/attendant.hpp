@@ -10,7 +10,7 @@
 
 #include "runtime/launch/exit_status.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Called from the launcher's one loop.
 class Attendant {
@@ -44,4 +44,4 @@ inline void wait_for(int signal_fd, std::span<Attendant* const> attendants, int 
   ::poll(set.data(), set.size(), timeout_ms);  // EINTR: a signal, which is in its pipe too
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -11,7 +11,7 @@
 #include "runtime/launch/supervisor.hpp"
 #include "runtime/wire.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 [[noreturn]] void malformed(const std::string& what) {
@@ -357,4 +357,4 @@ void FrameParser::compact() {
   used_ = 0;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

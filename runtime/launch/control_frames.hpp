@@ -13,7 +13,7 @@
 #include "runtime/launch/job_options.hpp"
 #include "runtime/launch/node_interfaces.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 enum class FrameType : std::uint8_t {
   // From the head.
@@ -131,4 +131,4 @@ class FrameParser {
   bool begun_ = false;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -10,7 +10,7 @@
 
 #include "runtime/assert.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 void make_non_blocking(int fd) {
@@ -82,4 +82,4 @@ void ControlStream::want(std::vector<pollfd>& set, bool reading) const {
   if (backlog() > 0) set.push_back({out_, POLLOUT, 0});
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

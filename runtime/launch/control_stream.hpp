@@ -10,7 +10,7 @@
 
 #include "runtime/launch/control_frames.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// One end. The other's end shows as ended() once every whole frame has been taken.
 class ControlStream {
@@ -47,4 +47,4 @@ class ControlStream {
 /// programs it runs in this process, not for those it starts.
 void catch_broken_pipes() noexcept;
 
-}  // namespace coracle
+}  // namespace coracle::internals

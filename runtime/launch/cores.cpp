@@ -9,7 +9,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 struct TopologyDeleter {
@@ -53,4 +53,4 @@ std::vector<std::vector<int>> usable_cores() {
   return cores;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -3,10 +3,10 @@
 
 #include <vector>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// One entry per core that this process may run on, neighbours in the machine's topology side by side; each holds the
 /// numbers of the core's usable hardware threads. Throws Error when the topology can't be read.
 std::vector<std::vector<int>> usable_cores();
 
-}  // namespace coracle
+}  // namespace coracle::internals

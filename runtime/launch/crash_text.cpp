@@ -18,12 +18,12 @@
 
 extern char** environ;
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-struct Frame {
+struct StackFrame {
   std::string module;
   std::string offset;
   std::string symbol;  // mangled, "+0x12" after it
@@ -42,7 +42,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 }
 
 /// "MODULE 0xOFFSET SYMBOL"; the module's path may hold blanks.
-bool parse_frame(std::string_view line, Frame& frame) {
+bool parse_frame(std::string_view line, StackFrame& frame) {
   const std::size_t symbol = line.rfind(' ');
   if (symbol == std::string_view::npos || symbol == 0) return false;
   const std::size_t offset = line.rfind(' ', symbol - 1);
@@ -131,17 +131,17 @@ std::string known_part(std::string_view line) {
   return name + std::string(place);
 }
 
-/// Fills in Frame::source. addr2line's lines: "0x00001139: f() at x.cpp:5", then " (inlined by) g() at ..." for its
-/// callers.
-void find_sources(std::vector<Frame>& frames, std::chrono::milliseconds patience) {
+/// Fills in StackFrame::source. addr2line's lines: "0x00001139: f() at x.cpp:5", then " (inlined by) g() at ..." for
+/// its callers.
+void find_sources(std::vector<StackFrame>& frames, std::chrono::milliseconds patience) {
   if (patience.count() <= 0) return;
   const auto deadline = SteadyClock::now() + patience;
-  std::map<std::string, std::vector<Frame*>> by_module;
-  for (Frame& frame : frames)
+  std::map<std::string, std::vector<StackFrame*>> by_module;
+  for (StackFrame& frame : frames)
     if (frame.module != "?" && ::access(frame.module.c_str(), R_OK) == 0) by_module[frame.module].push_back(&frame);
   for (const auto& [module, wanted] : by_module) {
     std::vector<std::string> offsets;
-    for (const Frame* frame : wanted) offsets.push_back(frame->offset);
+    for (const StackFrame* frame : wanted) offsets.push_back(frame->offset);
     const std::string text = run_addr2line(module, offsets, deadline);
     std::size_t index = 0;
     for (std::string_view line : lines_of(text)) {
@@ -162,9 +162,9 @@ void find_sources(std::vector<Frame>& frames, std::chrono::milliseconds patience
 CrashText readable_crash(std::string_view raw, const std::string& program, std::chrono::milliseconds patience) {
   constexpr std::string_view kFrame = "  at ";
   CrashText result;
-  std::vector<Frame> frames;
+  std::vector<StackFrame> frames;
   for (const std::string_view line : lines_of(raw)) {
-    Frame frame;
+    StackFrame frame;
     if (result.headline.empty()) {
       result.headline = line;
     } else if (line.substr(0, kFrame.size()) == kFrame && parse_frame(line.substr(kFrame.size()), frame)) {
@@ -176,7 +176,7 @@ CrashText readable_crash(std::string_view raw, const std::string& program, std::
     }
   }
   find_sources(frames, patience);
-  for (const Frame& frame : frames) {
+  for (const StackFrame& frame : frames) {
     if (frame.source.find(" at ") != std::string::npos) {
       result.details += fmt::format("    {}\n", frame.source);
     } else if (!frame.source.empty()) {
@@ -188,4 +188,4 @@ CrashText readable_crash(std::string_view raw, const std::string& program, std::
   return result;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace coracle {
+namespace coracle::internals {
 
 struct CrashText {
   std::string headline;  ///< "SIGSEGV (address 0x0, not mapped)"
@@ -17,4 +17,4 @@ struct CrashText {
 /// most `patience`.
 CrashText readable_crash(std::string_view raw, const std::string& program, std::chrono::milliseconds patience);
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -17,7 +17,7 @@
 #include "runtime/launch/say.hpp"
 #include "runtime/launch/wake.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 using namespace std::chrono_literals;
@@ -122,4 +122,4 @@ std::string DeviceOwnerProcess::finish(bool job_failed) {
   return fmt::format("the process that owned the GPUs of this node (pid {}) ended with {}", pid, status.text());
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

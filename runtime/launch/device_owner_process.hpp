@@ -7,7 +7,7 @@
 #include "runtime/job.hpp"
 #include "runtime/launch/attendant.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class DeviceOwnerProcess final : public Companion {
  public:
@@ -38,4 +38,4 @@ class DeviceOwnerProcess final : public Companion {
   bool unanswering_ = false;  // and so killed
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

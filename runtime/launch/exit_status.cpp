@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace coracle {
+namespace coracle::internals {
 
 std::string ExitStatus::text() const {
   if (signal == 0) return fmt::format("exit status {}", code);
@@ -27,4 +27,4 @@ std::optional<ExitStatus> wait_for_end(pid_t pid, std::chrono::nanoseconds patie
   }
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-namespace coracle {
+namespace coracle::internals {
 
 struct ExitStatus {
   int code = 0;    ///< exit()'s value, or -1 when a signal ended it.
@@ -32,4 +32,4 @@ struct ExitStatus {
 /// may never come to it. Nothing: it still runs. A child that someone else has reaped counts as ended well.
 std::optional<ExitStatus> wait_for_end(pid_t pid, std::chrono::nanoseconds patience) noexcept;
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -9,7 +9,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 OutputForwarder::OutputForwarder(int fd, ControlStream& head) : fd_(fd), head_(head) {
   ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) | O_NONBLOCK);
@@ -72,4 +72,4 @@ void InputForwarder::attend() {
   if (at_end_ && queue_.empty()) close_pipe();
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

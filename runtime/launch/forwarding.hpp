@@ -7,7 +7,7 @@
 #include "runtime/launch/attendant.hpp"
 #include "runtime/launch/control_stream.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// What the ranks of a node write to standard output, sent to the head. It takes no more from them while much is
 /// queued.
@@ -54,4 +54,4 @@ class InputForwarder final : public Attendant {
   bool at_end_ = false;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace coracle::group_table {
+namespace coracle::internals::group_table {
 
 inline constexpr std::size_t kNumbers = std::size_t{4} << 20;  ///< PID_MAX_LIMIT of Linux.
 inline constexpr std::size_t kBits = 64;
@@ -34,4 +34,4 @@ inline bool contains(const std::uint64_t* words, pid_t group) noexcept {
          (__atomic_load_n(&words[static_cast<std::size_t>(group) / kBits], __ATOMIC_RELAXED) & bit(group)) != 0;
 }
 
-}  // namespace coracle::group_table
+}  // namespace coracle::internals::group_table

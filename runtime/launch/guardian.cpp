@@ -17,7 +17,7 @@
 #include "runtime/launch/group_table.hpp"
 #include "runtime/launch/say.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 namespace {
 
@@ -107,4 +107,4 @@ bool Guardian::ended(pid_t pid, const ExitStatus& status) {
   return true;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

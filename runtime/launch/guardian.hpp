@@ -9,7 +9,7 @@
 
 #include "runtime/launch/attendant.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// A small child process of the launcher. The kernel ends the ranks together with the launcher (PR_SET_PDEATHSIG), but
 /// not what ranks have started; the guardian, which sees its socket close, kills those process groups. Where it can't
@@ -49,4 +49,4 @@ class Guardian final : public Companion {
   pid_t pid_ = -1;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

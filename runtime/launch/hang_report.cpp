@@ -11,7 +11,7 @@
 #include "runtime/launch/process_state.hpp"
 #include "runtime/launch/say.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
@@ -86,4 +86,4 @@ void report_waits(const JobRegion& region, const std::vector<RankProcess>& proce
     write_to_user(fmt::format("... and {} more processes without a report\n", others - kOthersMax));
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

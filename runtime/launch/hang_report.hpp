@@ -8,7 +8,7 @@
 #include "runtime/job.hpp"
 #include "runtime/launch/rank_process.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Makes the running ranks report on standard error, one after another, and says for the others how far they have come.
 /// Takes at most about two seconds; none of `processes` may be reaped meanwhile, but `meanwhile` is called every
@@ -16,4 +16,4 @@ namespace coracle {
 void report_waits(const JobRegion& region, const std::vector<RankProcess>& processes, const std::string& program,
                   const std::function<void()>& meanwhile);
 
-}  // namespace coracle
+}  // namespace coracle::internals

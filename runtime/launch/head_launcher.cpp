@@ -21,7 +21,7 @@
 #include "runtime/launch/process_state.hpp"
 #include "runtime/launch/say.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 using namespace std::chrono_literals;
@@ -379,4 +379,4 @@ void HeadLauncher::let_go() {
   reap_until(SteadyClock::now() + kKillPatience);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -12,7 +12,7 @@
 #include "runtime/launch/standard_files.hpp"
 #include "runtime/launch/supervisor.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// For jobs of several nodes that are not simulated. What it says, and the exit status, are as the Launcher's. Owned by
 /// a process that has one thread and no other children; its nodes end with it.
@@ -81,4 +81,4 @@ class HeadLauncher {
   std::optional<SteadyClock::time_point> deadline_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

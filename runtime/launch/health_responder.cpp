@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-namespace coracle {
+namespace coracle::internals {
 
 HealthResponder::HealthResponder(const NodeAddress& address, const JobKey& key)
     : socket_(open_datagram_socket(address)), key_(key) {}
@@ -40,4 +40,4 @@ void HealthResponder::attend() {
   }
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -5,7 +5,7 @@
 #include "runtime/launch/attendant.hpp"
 #include "runtime/launch/listeners.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Who knows what has become of ranks.
 class HealthSource {
@@ -38,4 +38,4 @@ class HealthResponder final : public Attendant {
   HealthSource* source_ = nullptr;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

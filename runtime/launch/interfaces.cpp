@@ -23,7 +23,7 @@
 #include "runtime/error.hpp"
 #include "runtime/key_tag.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 struct Interface {
@@ -224,4 +224,4 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "this machine";
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

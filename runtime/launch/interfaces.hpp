@@ -8,7 +8,7 @@
 #include "runtime/directory.hpp"
 #include "runtime/launch/node_interfaces.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// "192.168.1.7", "fe80::1%2".
 std::string to_string(const NodeAddress& address);
@@ -39,4 +39,4 @@ std::uint64_t machine_number();
 /// For messages.
 std::string host_name();
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -1,7 +1,7 @@
 // Which of two failures is the likelier cause.
 #include "runtime/launch/supervisor.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 int weight(const JobFailure& failure) noexcept {
@@ -18,4 +18,4 @@ bool JobFailure::outweighs(const JobFailure& other) const noexcept {
   return weight(*this) > weight(other);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -9,7 +9,7 @@
 
 #include "runtime/job.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Where ranks run.
 enum class Binding {
@@ -33,4 +33,4 @@ struct JobOptions {
   std::vector<std::string> notes;  ///< Told if verbose: what the layers above have chosen.
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -12,7 +12,7 @@
 #include "runtime/launch/supervisor.hpp"
 #include "runtime/memory_room.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 void check(const JobOptions& options) {
   const JobShape& shape = options.shape;
@@ -65,4 +65,4 @@ int Launcher::run() {
   return status;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -9,7 +9,7 @@
 #include "runtime/launch/job_options.hpp"
 #include "runtime/launch/local_ranks.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// For jobs whose nodes, if they have several, are simulated; see head_launcher.hpp for others. Owned by a process that
 /// has one thread and no other children. Nothing of a job outlives its launcher: its memory is
@@ -38,4 +38,4 @@ class Launcher {
 /// Throws Error for options that no job can have, and for a placement that this machine does not offer.
 void check(const JobOptions& options);
 
-}  // namespace coracle
+}  // namespace coracle::internals

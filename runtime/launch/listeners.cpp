@@ -13,7 +13,7 @@
 #include "runtime/error.hpp"
 #include "runtime/shortage.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 struct Place {
@@ -101,4 +101,4 @@ OpenSocket open_datagram_socket(const NodeAddress& address) {
   return {fd, port_of(fd)};
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

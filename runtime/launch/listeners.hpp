@@ -5,7 +5,7 @@
 
 #include "runtime/directory.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 struct OpenSocket {
   int fd = -1;  ///< Close-on-exec; the caller's.
@@ -19,4 +19,4 @@ OpenSocket open_listener(const NodeAddress& address);
 /// A UDP socket, non-blocking, likewise.
 OpenSocket open_datagram_socket(const NodeAddress& address);
 
-}  // namespace coracle
+}  // namespace coracle::internals

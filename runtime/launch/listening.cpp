@@ -9,7 +9,7 @@
 #include "runtime/error.hpp"
 #include "runtime/launch/interfaces.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 bool has(const NodeInterfaces& node, const NodeAddress& address) {
@@ -65,4 +65,4 @@ std::string describe_listening(const NodeRecord& record) {
   return fmt::format("at {}, on all interfaces (no single one reaches all other nodes; --interface chooses one)", list);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

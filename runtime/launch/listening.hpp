@@ -9,7 +9,7 @@
 
 #include "runtime/launch/node_interfaces.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// The local address from which this machine would send to another; of family `none` when there is no way.
 using RouteTo = std::function<NodeAddress(const NodeAddress&)>;
@@ -22,4 +22,4 @@ std::vector<NodeAddress> listening_addresses(const std::vector<NodeInterfaces>& 
 /// For who asks where a node listens.
 std::string describe_listening(const NodeRecord& record);
 
-}  // namespace coracle
+}  // namespace coracle::internals

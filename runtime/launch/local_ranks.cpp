@@ -23,7 +23,7 @@
 
 extern char** environ;
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 /// Every rank holds a wake-up descriptor of every other, and its launcher a socket of each besides; the usual limit of
@@ -212,4 +212,4 @@ std::string LocalRanks::placement_text() const {
   return fmt::format("pvas ({})", space_->mode_reason());
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -16,7 +16,7 @@
 #include "runtime/launch/supervisor.hpp"
 #include "runtime/pvas/address_space.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// How a node shares its machine with other nodes of the job.
 struct MachineShare {
@@ -75,4 +75,4 @@ class LocalRanks {
 /// Throws Error where the machine has no shared address space.
 void check_pvas();
 
-}  // namespace coracle
+}  // namespace coracle::internals

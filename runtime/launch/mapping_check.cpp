@@ -11,7 +11,7 @@
 #include "runtime/error.hpp"
 #include "runtime/pvas/mapping_budget.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 std::size_t mapping_limit() {
@@ -54,4 +54,4 @@ void MappingCheck::check(std::uint32_t ranks, const std::function<bool()>& is_up
                   ranks, wanted, limit_, (limit_ - before_) / per_rank, (wanted / 65536 + 1) * 65536));
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

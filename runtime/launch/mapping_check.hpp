@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace coracle {
+namespace coracle::internals {
 
 class MappingCheck {
  public:
@@ -26,4 +26,4 @@ class MappingCheck {
   std::size_t before_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

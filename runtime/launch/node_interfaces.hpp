@@ -6,7 +6,7 @@
 
 #include "runtime/directory.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// An address of a machine, and the network that it is in.
 struct NodeInterface {
@@ -19,4 +19,4 @@ struct NodeInterfaces {
   std::vector<NodeInterface> all;  ///< Best first; neither loopback nor link-local.
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

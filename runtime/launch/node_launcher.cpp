@@ -17,7 +17,7 @@
 #include "runtime/launch/listening.hpp"
 #include "runtime/launch/say.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 /// Above the standard ones, and not for those started here.
@@ -268,4 +268,4 @@ void NodeLauncher::tell_bystanders() {
   }
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -13,7 +13,7 @@
 #include "runtime/launch/signal_pipe.hpp"
 #include "runtime/launch/supervisor.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// The process `coracle node`. All that it learns comes from its standard input, all that it has to tell goes to its
 /// standard output: ssh carries both. When its standard input ends, the head is gone, and so is everything here.
@@ -64,4 +64,4 @@ class NodeLauncher final : private Attendant {
   bool head_lost_ = false;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

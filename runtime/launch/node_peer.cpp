@@ -18,7 +18,7 @@
 
 extern char** environ;
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 std::string own_path() {
@@ -117,4 +117,4 @@ NodeDescription describe_node(const NodePeer& peer, const JobOptions& options) {
   return description;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

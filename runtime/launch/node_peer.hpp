@@ -10,7 +10,7 @@
 #include "runtime/launch/control_stream.hpp"
 #include "runtime/launch/exit_status.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 struct NodePeer {
   std::uint32_t node = 0;
@@ -41,4 +41,4 @@ void start_node(NodePeer& peer, const JobOptions& options);
 /// What it has to know.
 NodeDescription describe_node(const NodePeer& peer, const JobOptions& options);
 
-}  // namespace coracle
+}  // namespace coracle::internals

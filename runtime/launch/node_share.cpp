@@ -10,7 +10,7 @@
 #include "runtime/launch/interfaces.hpp"
 #include "runtime/launch/process_spawn.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 NodeShare::NodeShare(const JobOptions& options, std::uint32_t node, std::vector<NodeAddress> addresses)
     : addresses_(std::move(addresses)) {
@@ -65,4 +65,4 @@ void NodeShare::enter(const JobDirectory& directory) {
   ranks_->set_share({std::min(directory.first_on_machine, most - region.ranks()), most});
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

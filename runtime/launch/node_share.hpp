@@ -9,7 +9,7 @@
 #include "runtime/launch/health_responder.hpp"
 #include "runtime/launch/local_ranks.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// How the ranks of `region` can be reached.
 NodeCard card_of(const JobRegion& region, const std::vector<NodeAddress>& addresses, std::uint16_t health_port);
@@ -40,4 +40,4 @@ class NodeShare {
 /// Fills in how node `node` shares its machine with the other nodes of the directory.
 void share_machines(JobDirectory& directory, std::uint32_t node);
 
-}  // namespace coracle
+}  // namespace coracle::internals

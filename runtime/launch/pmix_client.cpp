@@ -11,7 +11,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 struct Library {
@@ -149,4 +149,4 @@ PmixClient::Support PmixClient::probe() {
   return {true, "under mpirun and srun --mpi=pmix, as one launcher per node or one process per rank", ""};
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

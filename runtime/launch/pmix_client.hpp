@@ -13,7 +13,7 @@
 
 #include "runtime/job.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// One per process. The library runs a thread of its own from connect() on.
 class PmixClient {
@@ -59,4 +59,4 @@ void agree(PmixClient& client, JobShape& shape);
 /// From getrandom.
 JobKey random_job_key();
 
-}  // namespace coracle
+}  // namespace coracle::internals

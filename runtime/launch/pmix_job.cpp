@@ -11,7 +11,7 @@
 #include "runtime/error.hpp"
 #include "runtime/launch/pmix_client.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 bool PmixClient::is_wanted() noexcept {
   return std::getenv("PMIX_NAMESPACE") != nullptr && std::getenv("PMIX_RANK") != nullptr &&
@@ -46,4 +46,4 @@ void agree(PmixClient& client, JobShape& shape) {
   shape.choices.back() = '\0';
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -18,7 +18,7 @@
 #include "runtime/launch/listening.hpp"
 #include "runtime/launch/say.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 JobDirectory directory_from(PmixClient& client, std::uint32_t node) {
   JobDirectory directory;
@@ -154,4 +154,4 @@ void PmixLauncher::wait_for_the_others() {
   }
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -10,7 +10,7 @@
 #include "runtime/launch/signal_pipe.hpp"
 #include "runtime/launch/supervisor.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// As Launcher, but for one node of as many as there are launchers; the resource manager is told of a failure, and ends
 /// the others. Rank 0's standard input is what the resource manager gives its launcher.
@@ -52,4 +52,4 @@ std::vector<NodeAddress> addresses_for(PmixClient& client, const std::string& in
 inline constexpr const char* kPmixInterfaces = "coracle.interfaces";
 inline constexpr const char* kPmixCard = "coracle.card";
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -2,7 +2,7 @@
 #include "runtime/error.hpp"
 #include "runtime/launch/pmix_client.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 std::unique_ptr<PmixClient> PmixClient::connect() {
   throw Error(
@@ -15,4 +15,4 @@ PmixClient::Support PmixClient::probe() {
   return {false, "built without PMIx", "install libpmix-dev and rebuild, for mpirun and srun --mpi=pmix"};
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -13,7 +13,7 @@
 #include "runtime/launch/node_share.hpp"
 #include "runtime/launch/pmix_launcher.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 PmixRank::PmixRank(std::uint64_t inbox_bytes) : client_(PmixClient::connect()) {
   JobShape shape;
@@ -73,4 +73,4 @@ void PmixRank::finish(int exit_status) {
   client_->finish();
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -10,7 +10,7 @@
 #include "runtime/launch/health_responder.hpp"
 #include "runtime/launch/pmix_client.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Each such process is a node of its own, with a region for one rank. A small thread answers for its health: when the
 /// process is stopped or dead nobody answers, which says as much.
@@ -38,4 +38,4 @@ class PmixRank final : private HealthSource {
   std::thread thread_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

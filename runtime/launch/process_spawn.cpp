@@ -19,7 +19,7 @@
 #include "runtime/error.hpp"
 #include "runtime/launch/group_table.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 /// What the child tells through the pipe: the step that failed, and errno.
@@ -199,4 +199,4 @@ std::string find_program(const std::string& program) {
               fmt::format("can't find the program '{}' in PATH{}{}", program, hint, hint[0] != '\0' ? program : ""));
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -7,7 +7,7 @@
 
 #include "runtime/launch/spawn_options.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Starts options.program and returns once it runs (exec has succeeded). The caller reaps it. Throws Error when it
 /// can't be started: then no child is left.
@@ -17,4 +17,4 @@ pid_t spawn_process(const SpawnOptions& options);
 /// which says what is wrong, when there is none, or when it is a folder or may not be executed.
 std::string find_program(const std::string& program);
 
-}  // namespace coracle
+}  // namespace coracle::internals

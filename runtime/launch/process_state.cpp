@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace coracle {
+namespace coracle::internals {
 
 ProcessState ProcessState::of(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
@@ -54,4 +54,4 @@ std::string whereabouts(pid_t pid) {
   return place.empty() || place == "0" ? state : fmt::format("{} (in the kernel's {})", state, place);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

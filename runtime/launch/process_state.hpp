@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace coracle {
+namespace coracle::internals {
 
 struct ProcessState {
   char letter = 0;          ///< 'R', 'S', 'D', 'T', 'Z', ... as ps shows it; 0: it is gone.
@@ -23,4 +23,4 @@ struct ProcessState {
 /// For a process that should have ended: "in an uninterruptible system call (in the kernel's folio_wait_bit_common)".
 std::string whereabouts(pid_t pid);
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -10,7 +10,7 @@
 
 #include "runtime/job.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 struct RankProcess {
   pid_t pid = 0;
@@ -59,4 +59,4 @@ struct RankProcess {
   }
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -5,10 +5,10 @@
 
 #include "runtime/signal_text.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 void write_to_user(const std::string& text) {
   write_all(STDERR_FILENO, text);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

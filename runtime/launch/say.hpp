@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Writes `text` as it is.
 void write_to_user(const std::string& text);
@@ -16,4 +16,4 @@ void say(fmt::format_string<Values...> format, Values&&... values) {
   write_to_user("coracle: " + fmt::format(format, std::forward<Values>(values)...) + "\n");
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

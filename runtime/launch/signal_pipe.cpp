@@ -9,7 +9,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 // A handler gets no argument of ours, so that these must be static.
@@ -69,4 +69,4 @@ int SignalPipe::next() noexcept {
   return 0;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <array>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// True for those of the signals below by which someone wants a launcher to end. The others (a child has ended, a
 /// report is wanted, Ctrl-Z) end nothing.
@@ -31,4 +31,4 @@ class SignalPipe {
   int read_end_ = -1;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

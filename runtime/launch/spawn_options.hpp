@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// One program to start. Everything is copied when it is spawned; nothing here need live on.
 struct SpawnOptions {
@@ -28,4 +28,4 @@ struct SpawnOptions {
   bool huge_pages = true;       ///< Tasks of a shared space: for data of 2 MiB and more, where the machine has some.
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -12,7 +12,7 @@
 #include "runtime/launch/forwarding.hpp"
 #include "runtime/signal_text.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 bool ready(int fd, short event) {
@@ -73,4 +73,4 @@ void StandardFiles::attend_to_input() {
   }
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

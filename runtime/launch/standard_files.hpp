@@ -7,7 +7,7 @@
 #include "runtime/launch/attendant.hpp"
 #include "runtime/launch/control_stream.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class StandardFiles {
  public:
@@ -35,4 +35,4 @@ class StandardFiles {
   std::size_t credit_ = 0;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

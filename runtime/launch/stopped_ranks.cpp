@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 using namespace std::chrono_literals;
@@ -67,4 +67,4 @@ void StoppedRanks::look(std::span<RankProcess> processes) {
   }
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -9,7 +9,7 @@
 #include "runtime/job.hpp"
 #include "runtime/launch/rank_process.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Nobody is blamed for a stop of the whole job, by whatever means, for a debugger's, or for time in which this process
 /// did not run either: it counts its own looks at which a rank was stopped and somebody ran that waits for it, not
@@ -41,4 +41,4 @@ class StoppedRanks {
   std::optional<SteadyClock::time_point> next_look_;  // none while nobody is stopped
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -19,7 +19,7 @@
 #include "runtime/launch/say.hpp"
 #include "runtime/launch/wake.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 using namespace std::chrono_literals;
@@ -482,4 +482,4 @@ void Supervisor::say_last_words() {
   say("job ended, exit status {}", exit_status_);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -21,7 +21,7 @@
 #include "runtime/launch/signal_pipe.hpp"
 #include "runtime/launch/stopped_ranks.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// A failure of a job, or of a node's part of it. What becomes known first need not be the first: the one that
 /// outweighs the others is told, and gives the exit status.
@@ -148,4 +148,4 @@ class Supervisor final : public HealthSource {
 /// What to say of a bystander when others wait.
 std::string bystander_text(const RankProcess& process);
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace coracle {
+namespace coracle::internals {
 
 void wake_regardless(Doorbell& doorbell) noexcept {
   // seq_cst: as the load in ring(). An owner that is about to sleep on the futex finds that it must not.
@@ -26,4 +26,4 @@ void wake_all_regardless(const JobRegion& region) noexcept {
   wake_regardless(region.device_owner().doorbell);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

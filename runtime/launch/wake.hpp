@@ -4,7 +4,7 @@
 #include "runtime/doorbell.hpp"
 #include "runtime/job.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Wakes the doorbell's owner whatever its state says, perhaps for nothing. A ringer takes the owner's announcement
 /// first and makes the system call then: one that died in between has left a sleeper who counts as awake, and whom no
@@ -15,4 +15,4 @@ void wake_regardless(Doorbell& doorbell) noexcept;
 /// The same for all ranks of the region and the owner of their devices.
 void wake_all_regardless(const JobRegion& region) noexcept;
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -8,7 +8,7 @@
 
 #include "runtime/prefetch.hpp"
 
-namespace coracle::layouts {
+namespace coracle::internals::layouts {
 namespace {
 
 // How one block is moved. Lengths between powers of two take two pieces that overlap: no branch, no byte outside.
@@ -331,4 +331,4 @@ void scatter_unequal(std::byte* target, const std::byte* source, const std::int6
     move_one(target + offsets[i], source + (starts[i] - starts[0]), starts[i + 1] - starts[i]);
 }
 
-}  // namespace coracle::layouts
+}  // namespace coracle::internals::layouts

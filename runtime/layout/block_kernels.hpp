@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace coracle::layouts {
+namespace coracle::internals::layouts {
 
 /// Where the blocks of one side lie, seen from the address that comes with it: rows of blocks `stride` apart, or at
 /// `offsets` from the beginning of the row.
@@ -30,4 +30,4 @@ void gather_unequal(std::byte* target, const std::byte* source, const std::int64
 void scatter_unequal(std::byte* target, const std::byte* source, const std::int64_t* offsets,
                      const std::uint64_t* starts, std::int64_t count) noexcept;
 
-}  // namespace coracle::layouts
+}  // namespace coracle::internals::layouts

@@ -8,7 +8,7 @@
 #include "runtime/layout/block_kernels.hpp"
 #include "runtime/layout/cursor.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 using layouts::Cursor;
@@ -305,4 +305,4 @@ void copy(const ScatteredTarget& target, const ScatteredSource& source, std::uin
       .run();
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

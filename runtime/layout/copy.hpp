@@ -7,7 +7,7 @@
 
 #include "runtime/layout/layout.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// `count` repetitions of `layout` at `origin`, read from. The layout is referred to.
 struct ScatteredSource {
@@ -37,4 +37,4 @@ std::uint64_t unpack(std::span<const std::byte> packed, std::uint64_t position, 
 /// Copies `bytes` from byte `position` of the packed order on, which both sides must have; their layouts may differ.
 void copy(const ScatteredTarget& target, const ScatteredSource& source, std::uint64_t position, std::uint64_t bytes);
 
-}  // namespace coracle
+}  // namespace coracle::internals

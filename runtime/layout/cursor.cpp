@@ -5,7 +5,7 @@
 
 #include "runtime/assert.hpp"
 
-namespace coracle::layouts {
+namespace coracle::internals::layouts {
 namespace {
 
 /// Fills `leaf` for a node that is one row of blocks, and gives true; else false.
@@ -198,4 +198,4 @@ void Cursor::set_rest() noexcept {
   rest_.rows = column_ == 0 ? leaf_.rows - row_ : 1;
 }
 
-}  // namespace coracle::layouts
+}  // namespace coracle::internals::layouts

@@ -7,7 +7,7 @@
 
 #include "runtime/layout/layout.hpp"
 
-namespace coracle::layouts {
+namespace coracle::internals::layouts {
 
 /// Blocks that follow each other in packed order: `rows` rows of `count` blocks. Of unequal length when `starts` is
 /// set: then block i of a row has starts[i + 1] - starts[i] bytes.
@@ -74,4 +74,4 @@ class Cursor {
   std::array<Frame, kDepthMax + 1> frames_;
 };
 
-}  // namespace coracle::layouts
+}  // namespace coracle::internals::layouts

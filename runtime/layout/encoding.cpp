@@ -9,7 +9,7 @@
 #include "runtime/error.hpp"
 #include "runtime/layout/layout.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 using layouts::Kind;
@@ -232,4 +232,4 @@ Layout Layout::decode(std::span<const std::byte> bytes) {
   }
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -8,7 +8,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 using layouts::Kind;
@@ -125,4 +125,4 @@ std::string Layout::describe() const {
   return text;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

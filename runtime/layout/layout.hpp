@@ -11,7 +11,7 @@
 
 #include "runtime/layout/node.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 struct LayoutField;
 
@@ -139,4 +139,4 @@ struct LayoutField {
   Layout layout;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

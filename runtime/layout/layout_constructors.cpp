@@ -10,7 +10,7 @@
 #include "runtime/layout/layout.hpp"
 #include "runtime/layout/normal_form.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 using layouts::add;
@@ -247,4 +247,4 @@ Layout Layout::resized(std::int64_t lower_bound, std::int64_t extent) const {
   });
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

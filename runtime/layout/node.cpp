@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-namespace coracle::layouts {
+namespace coracle::internals::layouts {
 namespace {
 
 constexpr std::uint64_t kLine = 64;
@@ -172,4 +172,4 @@ bool alike(const Node* first, const Node* second) {
   return alike(first->child.get(), second->child.get());
 }
 
-}  // namespace coracle::layouts
+}  // namespace coracle::internals::layouts

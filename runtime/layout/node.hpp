@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace coracle::layouts {
+namespace coracle::internals::layouts {
 
 struct Node;
 using NodePointer = std::shared_ptr<const Node>;
@@ -70,4 +70,4 @@ Placed make_sequence(const std::vector<Placed>& parts);
 /// Whether the same bytes are described in the same form.
 bool alike(const Node* first, const Node* second);
 
-}  // namespace coracle::layouts
+}  // namespace coracle::internals::layouts

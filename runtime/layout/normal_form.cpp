@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace coracle::layouts {
+namespace coracle::internals::layouts {
 namespace {
 
 /// Sequences take over the entries of parts that have no more than this, so that a nest of them can't grow beyond
@@ -205,4 +205,4 @@ Placed sequence(std::vector<Placed> parts) {
   return flat.size() == 1 ? flat.front() : make_sequence(flat);
 }
 
-}  // namespace coracle::layouts
+}  // namespace coracle::internals::layouts

@@ -6,7 +6,7 @@
 
 #include "runtime/layout/node.hpp"
 
-namespace coracle::layouts {
+namespace coracle::internals::layouts {
 
 /// `count` times the same, `stride` apart: runs that touch become one, strides that continue each other too.
 Placed repeat(const Placed& what, std::int64_t count, std::int64_t stride);
@@ -21,4 +21,4 @@ Placed runs(std::vector<std::int64_t> offsets, std::vector<std::uint64_t> length
 /// One after the other; those without bytes are left out.
 Placed sequence(std::vector<Placed> parts);
 
-}  // namespace coracle::layouts
+}  // namespace coracle::internals::layouts

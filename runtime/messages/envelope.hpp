@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// For receives and probes: a message of any member.
 inline constexpr std::uint32_t kAnySource = ~std::uint32_t{0};
@@ -33,4 +33,4 @@ struct Received {
   }
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

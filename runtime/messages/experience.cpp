@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace coracle {
+namespace coracle::internals {
 
 Experience::Entry& Experience::entry_of(const MessageKind& kind) noexcept {
   // An odd constant of splitmix64 for each part.
@@ -64,4 +64,4 @@ void Experience::learn(const MessageKind& kind, std::size_t means, double ns) no
   known += (std::min(ns, 2 * known) - known) / 16;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

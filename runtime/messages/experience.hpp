@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// What makes messages alike: they come from one rank, and both sides name the same memory layouts and as many bytes.
 struct MessageKind {
@@ -65,4 +65,4 @@ class Experience {
   std::array<Entry, kEntries> entries_{};
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

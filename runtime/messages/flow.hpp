@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-namespace coracle {
+namespace coracle::internals {
 
 /// One rank's accounts with its peers; counts bytes that have travelled ahead of being asked for. Rank's thread only.
 class Flow {
@@ -87,4 +87,4 @@ class Flow {
   Accounts<Taken> taken_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace coracle {
+namespace coracle::internals {
 
 KeyedQueues::KeyedQueues() : slots_(16) {}
 
@@ -71,4 +71,4 @@ void KeyedQueues::grow() {
     if (slot.head != nullptr) slots_[place_of(slot.key)] = slot;
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

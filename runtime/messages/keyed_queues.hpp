@@ -8,7 +8,7 @@
 
 #include "runtime/messages/envelope.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// A thing's place in one queue.
 struct QueueLink {
@@ -49,4 +49,4 @@ class KeyedQueues {
   std::size_t used_ = 0;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -1,7 +1,7 @@
 // Receives of all kinds share one table, since their keys differ; a message asks for each kind of which some wait.
 #include "runtime/messages/matcher.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 constexpr std::size_t kOpenTag = 1;
@@ -78,4 +78,4 @@ void Matcher::sort_for(std::size_t kind) {
     messages_[kind].append(opened(message->envelope, kind), message->links[kind]);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

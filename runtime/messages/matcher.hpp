@@ -11,7 +11,7 @@
 #include "runtime/messages/envelope.hpp"
 #include "runtime/messages/keyed_queues.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Knows nothing of what messages contain. Rank's thread only.
 class Matcher {
@@ -94,4 +94,4 @@ class Matcher {
   Unexpected* last_ = nullptr;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -10,7 +10,7 @@
 
 #include "runtime/layout/copy.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Refers to the memory and to the layout.
 template <class Byte>
@@ -93,4 +93,4 @@ inline void copy_part(const MessageTarget& target, const MessageSource& source, 
     copy(target.scattered(), source.scattered(), position, bytes);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -6,7 +6,7 @@
 #include "runtime/messages/messages.hpp"
 #include "runtime/prefetch.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 int peer_of(const Team& team, std::uint32_t source) noexcept {
@@ -104,4 +104,4 @@ void ProbeWait::retire() noexcept {
   std::erase(messages().probes(), this);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -9,7 +9,7 @@
 #include "runtime/team.hpp"
 #include "runtime/waiter.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class Messages;
 
@@ -168,4 +168,4 @@ class ProbeWait final : public MessageWait {
   Envelope wanted_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

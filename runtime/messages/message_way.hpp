@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace coracle {
+namespace coracle::internals {
 
 enum class MessageWay : std::uint32_t {
   automatic,    ///< The quickest known for such a message (see docs/design.md).
@@ -25,4 +25,4 @@ struct MessageOptions {
                                                              ///< sender gets more than a 64th.
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -11,7 +11,7 @@
 #include "runtime/error.hpp"
 #include "runtime/scattered/device_transfers.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 constexpr std::uint64_t kWindowBytesMin = 4096;
@@ -290,4 +290,4 @@ std::optional<MatchedMessage> Messages::matched_probe(Team& team, std::uint32_t 
   return MatchedMessage(*this, take_out(*there));
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

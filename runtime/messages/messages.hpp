@@ -24,7 +24,7 @@
 #include "runtime/messages/send.hpp"
 #include "runtime/rank.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class MatchedMessage;
 
@@ -200,4 +200,4 @@ class [[nodiscard]] MatchedMessage {
   UnexpectedMessage::Owner message_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -5,7 +5,7 @@
 
 #include "runtime/messages/shared_copy.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 struct Offer {
   static constexpr std::uint32_t kHost = ~std::uint32_t{0};
@@ -25,4 +25,4 @@ struct Offer {
   bool on_device() const noexcept { return device_of != kHost; }
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -10,7 +10,7 @@
 
 #include "runtime/layout/cursor.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 /// Runs for one call; the kernel takes 1024.
@@ -64,4 +64,4 @@ std::error_code copy_from_process(pid_t pid, const MessageTarget& target, const 
   return {};
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

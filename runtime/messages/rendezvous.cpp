@@ -10,7 +10,7 @@
 #include "runtime/rank.hpp"
 #include "runtime/scattered/device_transfers.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 /// Bytes of a piece: so that the receiver copies one while the sender packs the next, and waits for little at first.
@@ -186,4 +186,4 @@ Task<> Rendezvous::send_pieces(std::uint64_t serial, std::uint32_t peer, std::ui
   }
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -21,7 +21,7 @@
 #include "runtime/peer_event.hpp"
 #include "runtime/task.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class Rank;
 
@@ -125,4 +125,4 @@ class Rendezvous {
   std::unordered_map<std::uint64_t, Arriving*> arriving_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -12,7 +12,7 @@
 #include "runtime/scattered/device_transfers.hpp"
 #include "runtime/scattered/exchange.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 Task<> land_piece(DeviceTransfers& devices, DeviceBuffer buffer, std::size_t bytes, std::uint64_t position,
@@ -87,4 +87,4 @@ void Rendezvous::land(Arriving& arriving, std::uint64_t position, std::span<cons
   }
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

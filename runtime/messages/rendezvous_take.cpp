@@ -10,7 +10,7 @@
 #include "runtime/messages/rendezvous.hpp"
 #include "runtime/rank.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 /// Whether the kernel does not let processes read each other's memory here.
@@ -239,4 +239,4 @@ void Rendezvous::on_piece(Rank& rank, const Message& message) {
   if (arriving.missing == 0) arriving.whole.set();
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

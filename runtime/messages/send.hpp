@@ -15,7 +15,7 @@
 #include "runtime/task.hpp"
 #include "runtime/transfers.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class Messages;
 
@@ -56,4 +56,4 @@ class [[nodiscard]] Send {
   std::unique_ptr<Detour> detour_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -14,7 +14,7 @@
 #include "runtime/started.hpp"
 #include "runtime/team.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 template <class T>
 Send Team::send(std::span<T> data, std::uint32_t to, std::uint64_t tag) {
@@ -79,7 +79,7 @@ class PersistentSend {
   PersistentSend(Team& team, const MessageSource& source, std::uint32_t to, std::uint64_t tag) noexcept
       : team_(team), source_(source), to_(to), tag_(tag) {}
   Send run() { return team_.messages().send(team_, source_, to_, tag_); }
-  Started<> start() { return coracle::start(team_.rank(), run()); }
+  Started<> start() { return coracle::internals::start(team_.rank(), run()); }
 
  private:
   Team& team_;
@@ -93,7 +93,7 @@ class PersistentRecv {
   PersistentRecv(Team& team, const MessageTarget& target, std::uint32_t from, std::uint64_t tag) noexcept
       : team_(team), target_(target), from_(from), tag_(tag) {}
   Receive run() { return team_.messages().receive(team_, target_, from_, tag_); }
-  Started<Received> start() { return coracle::start(team_.rank(), run()); }
+  Started<Received> start() { return coracle::internals::start(team_.rank(), run()); }
 
  private:
   Team& team_;
@@ -139,4 +139,4 @@ inline std::optional<MatchedMessage> Team::matched_probe(std::uint32_t from, std
   return messages().matched_probe(*this, from, tag);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

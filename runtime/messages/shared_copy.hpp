@@ -12,7 +12,7 @@
 
 #include "runtime/messages/message_memory.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Of one message. It lies with its sender, until the receiver has said that it needs it no more.
 class SharedCopy {
@@ -79,4 +79,4 @@ class SharedCopy {
   std::atomic<std::uint64_t> copied_last_{0};
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -11,7 +11,7 @@
 #include "runtime/event.hpp"
 #include "runtime/job.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class Stage;
 
@@ -93,4 +93,4 @@ inline StageSlot::~StageSlot() {
   if (data_ != nullptr) stage_->give_back(data_);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -10,7 +10,7 @@
 #include "runtime/messages/matcher.hpp"
 #include "runtime/messages/offer.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// One allocation, payload and all. Rank's thread only.
 class UnexpectedMessage final : public Matcher::Unexpected {
@@ -56,4 +56,4 @@ class UnexpectedMessage final : public Matcher::Unexpected {
   Offer offer_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -24,7 +24,7 @@
 #include "runtime/pvas/start.hpp"
 #include "runtime/pvas/support.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 namespace {
 
 /// Descriptors and CPUs are checked here, where an Error can still be thrown.
@@ -260,10 +260,10 @@ void AddressSpace::destroy() {
   if (state_->owner == ::getpid()) {
     // Some may have been reaped by the owner, and their numbers be others' by now.
     for (const auto& [pid, task] : state_->tasks)
-      if (!coracle::wait_for_end(pid, std::chrono::nanoseconds(0))) ::kill(pid, SIGKILL);
+      if (!coracle::internals::wait_for_end(pid, std::chrono::nanoseconds(0))) ::kill(pid, SIGKILL);
     const auto until = std::chrono::steady_clock::now() + kPatience;
     for (const auto& [pid, task] : state_->tasks)
-      all_ended &= coracle::wait_for_end(pid, until - std::chrono::steady_clock::now()).has_value();
+      all_ended &= coracle::internals::wait_for_end(pid, until - std::chrono::steady_clock::now()).has_value();
   }
   if (all_ended)
     state_.reset();
@@ -284,4 +284,4 @@ std::size_t AddressSpace::task_count() const noexcept {
   return state_->tasks.size();
 }
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

@@ -13,7 +13,7 @@
 #include "runtime/launch/exit_status.hpp"
 #include "runtime/launch/spawn_options.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 
 enum class Mode {
   patched,  ///< Every mapping of a task lies in its own partition; all of it comes back when the task ends.
@@ -89,4 +89,4 @@ struct Support {
 /// behind.
 Support probe();
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

@@ -8,7 +8,7 @@
 #include "runtime/pvas/range_table.hpp"
 #include "runtime/pvas/zone.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 
 struct SiteCache;
 
@@ -69,4 +69,4 @@ struct Control {
 inline constexpr std::uint64_t kBitmapsOffset = 3584;
 static_assert(sizeof(Control) <= kBitmapsOffset);
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

@@ -12,7 +12,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 namespace {
 
 constexpr std::uint64_t kAddressLimit = 1ULL << 32;  // No program image is larger than 4 GiB.
@@ -148,4 +148,4 @@ ElfFile read_elf(int fd, const std::string& path) {
   return elf;
 }
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

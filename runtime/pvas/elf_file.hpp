@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 
 /// One PT_LOAD. Sizes in bytes; `vaddr` is relative to where the file is loaded.
 struct ElfSegment {
@@ -35,4 +35,4 @@ struct ElfFile {
 /// ELF file, Errc::unsupported for a sound one that can't be a task (another machine, not position-independent).
 ElfFile read_elf(int fd, const std::string& path);
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

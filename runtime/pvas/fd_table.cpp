@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 namespace {
 
 constexpr rlim_t kWithoutProcMax = 65536;
@@ -45,4 +45,4 @@ OpenFds open_fds() {
   return {count, ~0U};
 }
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

@@ -1,7 +1,7 @@
 // How far a new task must look for descriptors that it may not inherit.
 #pragma once
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 
 /// The open descriptors behind the three standard ones: looking upwards from 3, one may stop after `count` of them, or
 /// at `limit`, whatever comes first.
@@ -13,4 +13,4 @@ struct OpenFds {
 /// Of this process, now.
 OpenFds open_fds();
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

@@ -15,7 +15,7 @@
 #include "runtime/pvas/sites.hpp"
 #include "runtime/pvas/stubs.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 namespace {
 
 constexpr std::uint64_t kNone = Zone::kNone;
@@ -284,7 +284,7 @@ extern "C" __attribute__((visibility("hidden"), used)) long coracle_pvas_hook(st
   }
 }
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas
 
 #if defined(__x86_64__)
 asm(R"(

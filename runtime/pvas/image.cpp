@@ -10,7 +10,7 @@
 #include "runtime/error.hpp"
 #include "runtime/pvas/layout.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 namespace {
 
 void map_segment(const ProgramFile& file, const ElfSegment& segment, std::uint64_t bias) {
@@ -67,4 +67,4 @@ MappedImage map_image(const ProgramFile& file, std::uint64_t base, std::uint64_t
   return {bias, bias + elf.entry, bias + elf.span_end()};
 }
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

@@ -5,7 +5,7 @@
 
 #include "runtime/pvas/program.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 
 /// Where an image lies after map_image.
 struct MappedImage {
@@ -26,4 +26,4 @@ bool is_unmapped(std::uint64_t begin, std::uint64_t end) noexcept;
 void map_exactly(std::uint64_t address, std::uint64_t size, int protection, int flags, int fd, std::uint64_t offset,
                  const char* what);
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

@@ -12,7 +12,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 namespace {
 
 void set(std::vector<AuxEntry>& auxiliary, std::uint64_t type, std::uint64_t value) {
@@ -89,4 +89,4 @@ std::uint64_t write_initial_stack(StackWriter& writer, std::span<const std::stri
   return writer.push(words.data(), words.size() * sizeof(std::uint64_t), 16);
 }
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

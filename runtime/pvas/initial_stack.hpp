@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 
 /// One entry of the auxiliary vector: AT_* and its value.
 using AuxEntry = std::pair<std::uint64_t, std::uint64_t>;
@@ -46,4 +46,4 @@ std::uint64_t write_initial_stack(StackWriter& writer, std::span<const std::stri
                                   std::span<const std::string> environment, std::vector<AuxEntry> auxiliary,
                                   const ImageAddresses& image);
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

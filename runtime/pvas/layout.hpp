@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 
 inline constexpr std::uint64_t kPageBytes = 4096;
 inline constexpr std::uint64_t kMiB = 1ULL << 20;
@@ -61,4 +61,4 @@ struct Layout {
 /// The stack may not be larger than the room between the near zone and its end.
 inline constexpr std::uint64_t kStackBytesMax = 256 * kMiB;
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

@@ -13,7 +13,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 namespace {
 
 constexpr std::size_t kKernelDefault = 65530;
@@ -71,4 +71,4 @@ void MappingBudget::admit(const std::string& program, const std::function<std::s
   ++expected_;
 }
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 
 /// Mappings of the calling process, by reading /proc/self/maps: some 0.5 µs each.
 std::size_t count_mappings();
@@ -33,4 +33,4 @@ class MappingBudget {
   std::size_t expected_ = 0;  ///< Tasks that may not be in counted_ with all their mappings.
 };
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

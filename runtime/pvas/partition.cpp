@@ -19,7 +19,7 @@
 #include "runtime/pvas/places.hpp"
 #include "runtime/pvas/stubs.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 namespace {
 
 constexpr std::uint64_t kStackBytesDefault = 8 * kMiB;
@@ -179,4 +179,4 @@ void Partition::write_orders(StackWriter& writer, const SpawnOptions& options) {
   control().inherited_data_limit[1] = data.rlim_max;
 }
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

@@ -11,7 +11,7 @@
 #include "runtime/pvas/program.hpp"
 #include "runtime/pvas/sites.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 
 /// Owns the address range of `layout`: everything in it is unmapped at the end.
 class Partition {
@@ -51,4 +51,4 @@ class Partition {
   bool control_mapped_ = false;
 };
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

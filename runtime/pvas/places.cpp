@@ -8,7 +8,7 @@
 
 #include "runtime/pvas/raw_syscall.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 namespace {
 
 constexpr std::uint64_t kPagesPerHuge = kHugeBytes / kPageBytes;
@@ -117,4 +117,4 @@ void unmap(std::uint64_t begin, std::uint64_t bytes) noexcept {
   raw_syscall(SYS_munmap, begin, bytes);
 }
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

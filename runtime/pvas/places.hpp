@@ -6,7 +6,7 @@
 
 #include "runtime/pvas/control.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 
 /// MAP_FIXED_NOREPLACE: the kernel is the judge of what is free.
 inline constexpr std::uint64_t kPlaced = 0x100000;
@@ -43,4 +43,4 @@ void note_free(Control& control, std::uint64_t begin, std::uint64_t end) noexcep
 
 void unmap(std::uint64_t begin, std::uint64_t bytes) noexcept;
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

@@ -15,7 +15,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 namespace {
 
 constexpr int kScriptDepthMax = 4;
@@ -157,4 +157,4 @@ Launch ProgramCache::resolve(const SpawnOptions& options) {
   return launch;
 }
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

@@ -14,7 +14,7 @@
 #include "runtime/launch/spawn_options.hpp"
 #include "runtime/pvas/elf_file.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 
 /// An open, checked ELF file. Closes its descriptor (close-on-exec) at its end.
 struct ProgramFile {
@@ -54,4 +54,4 @@ class ProgramCache {
   std::map<std::string, std::shared_ptr<const ProgramFile>> files_;
 };
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

@@ -11,7 +11,7 @@
 #include "runtime/pvas/address_space.hpp"
 
 struct coracle_pvas {
-  coracle::pvas::AddressSpace space;
+  coracle::internals::pvas::AddressSpace space;
 };
 
 namespace {
@@ -45,16 +45,16 @@ std::vector<std::string> strings(char* const* texts) {
 extern "C" {
 
 pvas_t* pvas_create(void) {
-  return guarded<pvas_t*>(nullptr, [] { return new coracle_pvas{coracle::pvas::AddressSpace::create()}; });
+  return guarded<pvas_t*>(nullptr, [] { return new coracle_pvas{coracle::internals::pvas::AddressSpace::create()}; });
 }
 
 pid_t pvas_spawn(pvas_t* space, const char* program, char* const arguments[], char* const environment[]) {
   return guarded<pid_t>(-1, [&] {
     if (space == nullptr || program == nullptr) {
-      throw coracle::Error(make_error_code(coracle::Errc::bad_input),
-                           "pvas_spawn: no address space or no program given");
+      throw coracle::internals::Error(make_error_code(coracle::internals::Errc::bad_input),
+                                      "pvas_spawn: no address space or no program given");
     }
-    coracle::SpawnOptions options;
+    coracle::internals::SpawnOptions options;
     options.program = program;
     options.arguments = strings(arguments);
     options.environment = strings(environment != nullptr ? environment : environ);
@@ -65,10 +65,11 @@ pid_t pvas_spawn(pvas_t* space, const char* program, char* const arguments[], ch
 int pvas_wait(pvas_t* space, pid_t task, pvas_exit* ended) {
   return guarded<int>(-1, [&] {
     if (space == nullptr || !space->space.contains(task)) {
-      throw coracle::Error(make_error_code(coracle::Errc::bad_input),
-                           "pvas_wait: pid " + std::to_string(task) + " is no task that still has to be waited for");
+      throw coracle::internals::Error(
+          make_error_code(coracle::internals::Errc::bad_input),
+          "pvas_wait: pid " + std::to_string(task) + " is no task that still has to be waited for");
     }
-    const coracle::ExitStatus status = space->space.wait(task);
+    const coracle::internals::ExitStatus status = space->space.wait(task);
     if (ended != nullptr) *ended = {status.code, status.signal};
     return 0;
   });

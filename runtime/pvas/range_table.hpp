@@ -8,7 +8,7 @@
 
 #include "runtime/pvas/layout.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 
 /// Plain data in the control block. Ranges are whole pages, at most 1 TiB each; when all entries are taken a range is
 /// not remembered (and stays mapped after the task's end). Relaxed throughout: an entry guards no other memory.
@@ -83,4 +83,4 @@ struct RangeTable {
   }
 };
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

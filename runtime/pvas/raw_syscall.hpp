@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 
 /// The kernel's result: a value, or -errno. x86-64 only.
 template <typename... Arguments>
@@ -37,4 +37,4 @@ inline bool failed(long result) noexcept {
   return static_cast<unsigned long>(result) > -4096UL;
 }
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

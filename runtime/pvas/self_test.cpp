@@ -16,7 +16,7 @@
 #include "runtime/pvas/partition.hpp"
 #include "runtime/pvas/places.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 namespace {
 
 // mmap with the kernel's fourth argument still in the C ABI's register: the form with an instruction in between.
@@ -97,4 +97,4 @@ std::string self_test(SiteCache& sites) {
   }
 }
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

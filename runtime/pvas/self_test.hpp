@@ -6,11 +6,11 @@
 
 #include "runtime/pvas/sites.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 
 /// Redirects and calls a site of its own, and redirects a copy of the dynamic linker and the libc that this process
 /// runs with; what is learned of them stays in `sites`. Returns why it does not work, or nothing when it does. Leaves
 /// no mappings.
 std::string self_test(SiteCache& sites);
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

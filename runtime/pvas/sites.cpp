@@ -12,7 +12,7 @@
 #include "runtime/pvas/raw_syscall.hpp"
 #include "runtime/pvas/stubs.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 namespace {
 
 constexpr unsigned kMovBytes = 5;
@@ -181,4 +181,4 @@ long redirect_mapping(Control& control, std::uint64_t begin, std::uint64_t bytes
   return failed(restored) ? restored : closed;
 }
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

@@ -6,7 +6,7 @@
 
 #include "runtime/pvas/control.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 
 /// A `mov $number, %eax` that at most two moves between registers separate from its `syscall`.
 struct Site {
@@ -50,4 +50,4 @@ long redirect_mapping(Control& control, std::uint64_t begin, std::uint64_t bytes
 /// Rewrites the sites of `list` in writable text at `begin`.
 long redirect_sites(Control& control, std::uint64_t begin, const SiteList& list) noexcept;
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

@@ -14,7 +14,7 @@
 #include "runtime/launch/group_table.hpp"
 #include "runtime/pvas/raw_syscall.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 namespace {
 
 constexpr int kSetupFailed = 127;  // As the shell says it of a command that could not be started.
@@ -198,4 +198,4 @@ long start_task(Control& control) noexcept {
   return clone_onto(SYS_clone, CLONE_VM | CLONE_SETTLS | SIGCHLD, static_cast<long>(stack), stack, &control);
 }
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

@@ -3,11 +3,11 @@
 
 #include "runtime/pvas/control.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 
 /// Clones the calling thread into a task that shares its memory and nothing else, and lets it carry out `control.start`
 /// on its own stack. Returns its pid, or -errno. The caller has blocked all signals. Only the task's partition is
 /// touched by the child: it uses neither libc nor TLS.
 long start_task(Control& control) noexcept;
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 namespace {
 
 void put_distance(unsigned char* code, std::uint64_t from_next, std::uint64_t target) noexcept {
@@ -35,4 +35,4 @@ void write_stubs(unsigned char* page, const Control& control) noexcept {
   }
 }
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

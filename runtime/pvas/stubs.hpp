@@ -8,7 +8,7 @@
 #include "runtime/pvas/control.hpp"
 #include "runtime/pvas/layout.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 
 inline constexpr std::uint64_t kStubBytes = 32;
 inline constexpr std::uint64_t kStubsOffset = 64;
@@ -27,4 +27,4 @@ void write_stubs(unsigned char* page, const Control& control) noexcept;
 /// The stubs' common target, in the root's text: saves all registers but rax, rcx and r11, as the kernel does.
 extern "C" void coracle_pvas_hook_entry() noexcept;
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

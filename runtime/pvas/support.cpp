@@ -11,7 +11,7 @@
 #include "runtime/pvas/layout.hpp"
 #include "runtime/pvas/self_test.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -102,4 +102,4 @@ Support probe() {
   return support;
 }
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

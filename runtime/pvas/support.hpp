@@ -8,7 +8,7 @@
 #include "runtime/pvas/layout.hpp"
 #include "runtime/pvas/sites.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 
 /// Everything but the self-test; cheap.
 Support check_machine();
@@ -24,4 +24,4 @@ struct ModeChoice {
 /// Runs the self-test, unless told not to; what it learns stays in `sites`.
 ModeChoice choose_mode(SiteCache& sites, bool force_rlimit);
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

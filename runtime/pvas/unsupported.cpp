@@ -2,7 +2,7 @@
 #include "runtime/error.hpp"
 #include "runtime/pvas/address_space.hpp"
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 namespace {
 
 constexpr const char* kReason = "it is written for x86-64 Linux only";
@@ -60,4 +60,4 @@ Support probe() {
   return {false, Mode::rlimit, kReason, kRemedy};
 }
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace coracle::pvas {
+namespace coracle::internals::pvas {
 
 /// Plain data in the control block; `words` has (count + 63) / 64 zeroed words. Any thread of the task.
 /// All accesses are relaxed: a bit guards no other memory of ours, and what it stands for is ordered by the kernel's
@@ -93,4 +93,4 @@ struct Zone {
   }
 };
 
-}  // namespace coracle::pvas
+}  // namespace coracle::internals::pvas

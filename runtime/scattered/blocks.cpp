@@ -7,7 +7,7 @@
 #include "runtime/rank.hpp"
 #include "runtime/scattered/transfer.hpp"
 
-namespace coracle::scattered {
+namespace coracle::internals::scattered {
 namespace {
 
 /// Enough to fill the way there and back of the networks that we know.
@@ -74,4 +74,4 @@ Task<> transfer_blocks(Rank& rank, Operation::Verb verb, ScatteredTarget local, 
   co_await with_scope(transfer_all, std::ref(blocks));
 }
 
-}  // namespace coracle::scattered
+}  // namespace coracle::internals::scattered

@@ -11,7 +11,7 @@
 #include "runtime/rank.hpp"
 #include "runtime/scattered/exchange.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 /// Copies that the engines are given at a time: so many that starting them does not count.
@@ -159,7 +159,7 @@ Task<> DeviceTransfers::stage_some(Staged& staged) {
 Task<std::uint64_t> DeviceTransfers::pack(ScatteredSource source, std::uint64_t position, std::span<std::byte> packed) {
   if (!on_device(source.origin, source.layout, source.count)) {
     co_await yield();  // the copy is the processor's; others get their turn
-    co_return coracle::pack(source, position, packed);
+    co_return coracle::internals::pack(source, position, packed);
   }
   const std::uint64_t all = source.layout.packed_bytes(source.count);
   const std::uint64_t bytes = std::min<std::uint64_t>(all - position, packed.size());
@@ -172,7 +172,7 @@ Task<std::uint64_t> DeviceTransfers::pack(ScatteredSource source, std::uint64_t 
 Task<> DeviceTransfers::unpack(std::span<const std::byte> packed, std::uint64_t position, ScatteredTarget target) {
   if (!on_device(target.origin, target.layout, target.count)) {
     co_await yield();
-    coracle::unpack(packed, position, target);
+    coracle::internals::unpack(packed, position, target);
     co_return;
   }
   const Layout layout = Layout::bytes(static_cast<std::int64_t>(packed.size()));
@@ -192,4 +192,4 @@ Task<> DeviceTransfers::copy_runs(ScatteredTarget target, std::uint64_t target_p
   }
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

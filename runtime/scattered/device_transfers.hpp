@@ -12,7 +12,7 @@
 #include "runtime/layout/copy.hpp"
 #include "runtime/operation.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class Rank;
 
@@ -67,4 +67,4 @@ class DeviceTransfers {
   std::string last_failure_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -11,7 +11,7 @@
 #include "runtime/join.hpp"
 #include "runtime/scattered/device_transfers.hpp"
 
-namespace coracle::scattered {
+namespace coracle::internals::scattered {
 namespace {
 
 /// A code that a peer may send; for anything else it must have a reason that we don't know.
@@ -389,4 +389,4 @@ void Exchange::lost(const Loss& loss) noexcept {
   std::erase_if(incoming_, [&loss](const auto& entry) { return entry.first.first == loss.peer; });
 }
 
-}  // namespace coracle::scattered
+}  // namespace coracle::internals::scattered

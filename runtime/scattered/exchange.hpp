@@ -15,7 +15,7 @@
 #include "runtime/rank.hpp"
 #include "runtime/scattered/request.hpp"
 
-namespace coracle::scattered {
+namespace coracle::internals::scattered {
 
 /// One rank's (`rank.local<Exchange>()`); its thread only.
 class Exchange final : private LossWatch {
@@ -109,4 +109,4 @@ class Exchange final : private LossWatch {
   std::map<std::pair<std::uint32_t, std::uint64_t>, Incoming> incoming_;  // by rank and serial number
 };
 
-}  // namespace coracle::scattered
+}  // namespace coracle::internals::scattered

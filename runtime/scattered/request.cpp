@@ -5,7 +5,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle::scattered {
+namespace coracle::internals::scattered {
 
 Extent Extent::of(const RemoteAddress& origin, const Layout& layout, std::uint64_t count) {
   const Footprint footprint = layout.footprint(count);
@@ -33,4 +33,4 @@ Asked Asked::read(std::span<const std::uint64_t> words, std::span<const std::byt
   return asked;
 }
 
-}  // namespace coracle::scattered
+}  // namespace coracle::internals::scattered

@@ -9,7 +9,7 @@
 #include "runtime/layout/layout.hpp"
 #include "runtime/remote.hpp"
 
-namespace coracle::scattered {
+namespace coracle::internals::scattered {
 
 /// The run of memory in which `count` layouts at an origin lie, gaps included.
 struct Extent {
@@ -58,4 +58,4 @@ struct Asked {
   static Asked read(std::span<const std::uint64_t> words, std::span<const std::byte> payload, std::uint32_t rank);
 };
 
-}  // namespace coracle::scattered
+}  // namespace coracle::internals::scattered

@@ -4,11 +4,11 @@
 
 #include "runtime/layout/cursor.hpp"
 
-namespace coracle::scattered {
+namespace coracle::internals::scattered {
 namespace {
 
 /// One side's blocks.
-struct Blocks {
+struct EqualBlocks {
   std::uint64_t block_bytes;
   std::uint64_t count;
   std::uint64_t rows;
@@ -31,13 +31,13 @@ struct Blocks {
   }
 };
 
-std::optional<Blocks> blocks_of(const Layout& layout, std::uint64_t repetitions) noexcept {
+std::optional<EqualBlocks> blocks_of(const Layout& layout, std::uint64_t repetitions) noexcept {
   layouts::Group group;
   if (!layouts::is_one_group(layout, repetitions, group) || group.offsets != nullptr) return std::nullopt;
-  Blocks blocks{group.block_bytes,
-                static_cast<std::uint64_t>(group.count),
-                static_cast<std::uint64_t>(group.rows),
-                {group.offset, group.stride, group.row_stride}};
+  EqualBlocks blocks{group.block_bytes,
+                     static_cast<std::uint64_t>(group.count),
+                     static_cast<std::uint64_t>(group.rows),
+                     {group.offset, group.stride, group.row_stride}};
   if (blocks.count == 1) {  // a column
     std::swap(blocks.count, blocks.rows);
     std::swap(blocks.place.stride, blocks.place.row_stride);
@@ -61,4 +61,4 @@ std::optional<StridedShape> common_shape(const Layout& local, std::uint64_t loca
   return StridedShape{here->block_bytes, here->count, here->rows, here->place, there->place};
 }
 
-}  // namespace coracle::scattered
+}  // namespace coracle::internals::scattered

@@ -8,7 +8,7 @@
 #include "runtime/rank_core.hpp"
 #include "runtime/strided_operation.hpp"
 
-namespace coracle::scattered {
+namespace coracle::internals::scattered {
 
 /// The blocks of two sides of equally many bytes, at least one; none when they are not the same equal blocks at equal
 /// distances in one or two levels. Where one side is in a row of longer blocks, or is one run, those are cut.
@@ -41,4 +41,4 @@ class StridedPut final : public StridedOperation {
   bool is_taken_ = false;
 };
 
-}  // namespace coracle::scattered
+}  // namespace coracle::internals::scattered

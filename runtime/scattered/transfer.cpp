@@ -15,7 +15,7 @@
 #include "runtime/scattered/strided.hpp"
 #include "runtime/slab_marks.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 /// Copied without a look at the loop: some hundred microseconds, even of short blocks.
@@ -241,4 +241,4 @@ std::int64_t scattered::range_bytes(std::size_t count, std::size_t element_bytes
                           count, element_bytes));
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

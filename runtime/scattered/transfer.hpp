@@ -13,7 +13,7 @@
 #include "runtime/task.hpp"
 #include "runtime/transport.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 class Rank;
 
@@ -157,4 +157,4 @@ Layout ranges_of(const std::vector<RemoteRange<T>>& ranges) {
 }
 
 }  // namespace scattered
-}  // namespace coracle
+}  // namespace coracle::internals

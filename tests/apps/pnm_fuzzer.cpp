@@ -13,8 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const Picture picture = parse_pnm("fuzzed", {reinterpret_cast<const char*>(data), size});
     if (parse_pnm("again", to_pnm(picture)).samples != picture.samples) std::abort();
-  } catch (const coracle::Error& error) {
-    if (error.code() != coracle::Errc::bad_input) throw;
+  } catch (const coracle::internals::Error& error) {
+    if (error.code() != coracle::internals::Errc::bad_input) throw;
   }
   return 0;
 }

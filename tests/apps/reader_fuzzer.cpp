@@ -14,8 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   try {
     coracle::asp::parse_graph("fuzzed", text, static_cast<GraphFormat>(data[0] % 4));
-  } catch (const coracle::Error& error) {
-    if (error.code() != coracle::Errc::bad_input) throw;
+  } catch (const coracle::internals::Error& error) {
+    if (error.code() != coracle::internals::Errc::bad_input) throw;
   }
   return 0;
 }

@@ -15,7 +15,7 @@
 #include "apps/oocsort/options.hpp"
 #include "tests/apps/parse_words.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -191,4 +191,4 @@ TEST_CASE("command lines: a complaint names the option and says what to write") 
         "--ssh: the value behind = is missing: write one, or leave --ssh out");
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

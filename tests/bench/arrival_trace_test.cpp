@@ -14,7 +14,8 @@
 #include "tests/sim/mutate.hpp"
 
 using namespace coracle;
-using namespace coracle::bench;
+using namespace coracle::internals;
+using namespace coracle::internals::bench;
 
 namespace {
 

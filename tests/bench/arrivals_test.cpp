@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-using namespace coracle::bench;
+using namespace coracle::internals::bench;
 
 namespace {
 

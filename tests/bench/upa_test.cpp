@@ -9,7 +9,8 @@
 #include "tests/sim/job.hpp"
 
 using namespace coracle;
-using namespace coracle::bench;
+using namespace coracle::internals;
+using namespace coracle::internals::bench;
 
 namespace {
 

@@ -258,7 +258,7 @@ Parts parts_of(const nlohmann::json& tables) {
 
 /// Of `coracle bench pages`, on small files in a folder of their own, which is empty again afterwards.
 Parts pages_parts(std::vector<std::string> options) {
-  const coracle::test::TemporaryFolder folder;
+  const coracle::internals::test::TemporaryFolder folder;
   const std::string path = std::filesystem::path(folder.file("x")).parent_path();
   options.insert(options.end(), {"--path", path, "--file-bytes", "32M", "--cache-bytes", "8M"});
   const nlohmann::json tables = tables_of("pages", options);
@@ -352,7 +352,7 @@ struct MappedRows {
 };
 
 MappedRows mapped_rows(std::vector<std::string> options) {
-  const coracle::test::TemporaryFolder folder;
+  const coracle::internals::test::TemporaryFolder folder;
   const std::string path = std::filesystem::path(folder.file("x")).parent_path();
   options.insert(options.end(), {"--path", path, "--memory-bytes", "16M"});
   MappedRows found;

@@ -175,6 +175,6 @@ pid_t guardian_of(pid_t pid) {
 }
 
 std::vector<std::string> process_placements() {
-  if (!coracle::pvas::probe().available) return {"process"};
+  if (!coracle::internals::pvas::probe().available) return {"process"};
   return {"process", "pvas"};
 }

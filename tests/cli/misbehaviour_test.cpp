@@ -258,7 +258,7 @@ TEST_CASE("coracle run: more ranks than one address space may have mappings for 
   long limit = 0;
   std::ifstream("/proc/sys/vm/max_map_count") >> limit;
   constexpr long kRanks = 4000;
-  if (!coracle::pvas::probe().available || limit > kRanks * 20) {
+  if (!coracle::internals::pvas::probe().available || limit > kRanks * 20) {
     MESSAGE("skipped: no pvas here, or vm.max_map_count is raised");
     return;
   }

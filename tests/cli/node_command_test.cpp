@@ -18,15 +18,15 @@
 
 namespace {
 
-using coracle::ControlStream;
-using coracle::Frame;
-using coracle::FrameType;
+using coracle::internals::ControlStream;
+using coracle::internals::Frame;
+using coracle::internals::FrameType;
 
 /// The launcher of a job of one rank, with this process at the head.
 class Node {
  public:
   Node() {
-    coracle::catch_broken_pipes();  // one that has ended is told by what does not come
+    coracle::internals::catch_broken_pipes();  // one that has ended is told by what does not come
     std::array<int, 2> ends{};
     REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
     pid_ = ::fork();
@@ -68,7 +68,7 @@ class Node {
   }
   template <class T>
   T said(FrameType type) {
-    return coracle::decode<T>(said_.at(type));
+    return coracle::internals::decode<T>(said_.at(type));
   }
 
  private:
@@ -78,16 +78,16 @@ class Node {
 };
 
 Frame describe(std::string program, std::vector<std::string> arguments) {
-  coracle::NodeDescription description;
-  description.options.shape.placement = coracle::Placement::process;
+  coracle::internals::NodeDescription description;
+  description.options.shape.placement = coracle::internals::Placement::process;
   description.options.program = std::move(program);
   description.options.arguments = std::move(arguments);
   return {FrameType::describe, encode(description)};
 }
 
 Frame directory(Node& node) {
-  coracle::JobDirectory directory;
-  directory.cards.push_back(node.said<coracle::NodeCard>(FrameType::card));
+  coracle::internals::JobDirectory directory;
+  directory.cards.push_back(node.said<coracle::internals::NodeCard>(FrameType::card));
   directory.ranks_on_machine = 1;
   return {FrameType::directory, encode(directory)};
 }
@@ -150,7 +150,7 @@ TEST_CASE("coracle node: one that is told to end before its ranks run says so, a
     REQUIRE(node.says(FrameType::hello));
     node.signal(signal);
     REQUIRE(node.says(FrameType::failed));
-    const auto failure = node.said<coracle::JobFailure>(FrameType::failed);
+    const auto failure = node.said<coracle::internals::JobFailure>(FrameType::failed);
     CHECK(failure.exit_status == 128 + signal);
     CHECK(failure.asked);
     CHECK_MESSAGE(

@@ -6,14 +6,14 @@
 #include "tests/storage/store_image.hpp"
 #include "tests/storage/temporary_folder.hpp"
 
-using coracle::test::StoreImage;
+using coracle::internals::test::StoreImage;
 
 TEST_CASE("coracle pages check: tells whole files from damaged ones") {
-  const coracle::test::TemporaryFolder folder;
+  const coracle::internals::test::TemporaryFolder folder;
   const std::string whole = folder.file("data.0");
   const std::string damaged = folder.file("data.1");
   {
-    coracle::EventLoop loop;
+    coracle::internals::EventLoop loop;
     StoreImage::make(loop, whole);
     StoreImage::make(loop, damaged);
   }
@@ -39,7 +39,7 @@ TEST_CASE("coracle pages check: tells whole files from damaged ones") {
 }
 
 TEST_CASE("coracle pages check: what is no file is refused at once") {
-  const coracle::test::TemporaryFolder folder;
+  const coracle::internals::test::TemporaryFolder folder;
   const std::string pipe = folder.file("pipe");
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   Command check({"pages", "check", pipe, folder.file(""), "/dev/zero"});

@@ -216,7 +216,7 @@ TEST_CASE("coracle run: --place thread says when a program does not use Coracle"
 
 TEST_CASE(
     "coracle run: CORACLE_HUGE_PAGES is heard by ranks of a shared address space, and a misspelt one is refused") {
-  if (!coracle::pvas::probe().available) return;
+  if (!coracle::internals::pvas::probe().available) return;
   const std::vector<std::string> job{"run", "-n", "1", test_program("pvas-checks")};
   for (const auto& [variable, check] :
        {std::pair{"CORACLE_HUGE_PAGES=yes", "huge_pages"}, std::pair{"CORACLE_HUGE_PAGES=no", "small_pages"}}) {

@@ -3,9 +3,9 @@
 
 #include <doctest/doctest.h>
 
-using coracle::parse_bytes;
-using coracle::parse_duration;
-using coracle::parse_whole;
+using coracle::internals::parse_bytes;
+using coracle::internals::parse_duration;
+using coracle::internals::parse_whole;
 using namespace std::chrono_literals;
 
 TEST_CASE("units: whole numbers are digits, within the limits") {

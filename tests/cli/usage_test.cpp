@@ -154,7 +154,7 @@ TEST_CASE("coracle run: no option takes an empty value for none") {
 
 TEST_CASE("coracle run: segments that no process could address are refused, also where their sum would wrap") {
   for (const char* placement : {"pvas", "process", "thread", "sim"}) {
-    if (placement == std::string("pvas") && !coracle::pvas::probe().available) continue;
+    if (placement == std::string("pvas") && !coracle::internals::pvas::probe().available) continue;
     for (const char* segment : {"4194304T", "4194303T", "32T"}) {
       CAPTURE(placement);
       CAPTURE(segment);
@@ -183,7 +183,7 @@ TEST_CASE("coracle run: what can't be executed is refused with the reason, and n
 }
 
 TEST_CASE("coracle run: a program at a fixed address can't run in a shared address space") {
-  if (!coracle::pvas::probe().available) return;
+  if (!coracle::internals::pvas::probe().available) return;
   Command command({"run", "-n", "2", "--place", "pvas", test_program("pvas-fixed")});
   CHECK(command.wait() == 1);
   CHECK_MESSAGE(command.errors().find("pvas-fixed") != std::string::npos, command.errors());
@@ -200,7 +200,7 @@ TEST_CASE("coracle info: tells of every placement, to people and to programs") {
   CHECK(programs.wait() == 0);
   const auto json = nlohmann::json::parse(programs.output());
   CHECK(json["placements"].size() == 4);
-  CHECK(json["placements"]["pvas"]["available"] == coracle::pvas::probe().available);
+  CHECK(json["placements"]["pvas"]["available"] == coracle::internals::pvas::probe().available);
   CHECK_FALSE(json["cores"].empty());
 }
 

@@ -12,6 +12,7 @@
 #include "tests/sim/job.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

@@ -13,6 +13,7 @@
 #include "tests/sim/mutate.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

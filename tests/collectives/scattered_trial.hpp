@@ -15,6 +15,6 @@ struct ScatteredTrial {
 };
 
 /// Throws std::runtime_error where this member gets something else than it should.
-coracle::Task<> attempt(coracle::Team& team, ScatteredTrial trial);
+coracle::internals::Task<> attempt(coracle::internals::Team& team, ScatteredTrial trial);
 
 }  // namespace test

@@ -40,6 +40,6 @@ struct Trial {
 std::string text_of(const Trial& trial);
 
 /// Throws std::runtime_error where this member gets something else than it should.
-coracle::Task<> attempt(coracle::Team& team, Trial trial);
+coracle::internals::Task<> attempt(coracle::internals::Team& team, Trial trial);
 
 }  // namespace test

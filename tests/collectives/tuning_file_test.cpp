@@ -15,6 +15,7 @@
 #include "tests/sim/mutate.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

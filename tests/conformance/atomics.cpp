@@ -4,7 +4,7 @@
 
 #include "tests/conformance/suite.hpp"
 
-namespace coracle::conformance {
+namespace coracle::internals::conformance {
 namespace {
 
 enum class Color : std::uint32_t { red, green, blue };
@@ -202,4 +202,4 @@ Task<> more_atomics(Rank& self) {
   co_await order(self);
 }
 
-}  // namespace coracle::conformance
+}  // namespace coracle::internals::conformance

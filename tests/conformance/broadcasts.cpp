@@ -6,7 +6,7 @@
 
 #include "tests/conformance/suite.hpp"
 
-namespace coracle::conformance {
+namespace coracle::internals::conformance {
 namespace {
 
 using std::chrono::microseconds;
@@ -61,4 +61,4 @@ Task<> broadcasts(Rank& self) {
   }
 }
 
-}  // namespace coracle::conformance
+}  // namespace coracle::internals::conformance

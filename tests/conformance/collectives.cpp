@@ -5,7 +5,7 @@
 #include "tests/collectives/trial.hpp"
 #include "tests/conformance/suite.hpp"
 
-namespace coracle::conformance {
+namespace coracle::internals::conformance {
 namespace {
 
 using test::attempt;
@@ -50,4 +50,4 @@ Task<> family(Rank& self) {
     co_await attempt(self.world(), {Kind::reduce, 2, static_cast<std::uint32_t>(round % self.size()), round, false});
 }
 
-}  // namespace coracle::conformance
+}  // namespace coracle::internals::conformance

@@ -4,7 +4,7 @@
 #include "tests/collectives/scattered_trial.hpp"
 #include "tests/conformance/suite.hpp"
 
-namespace coracle::conformance {
+namespace coracle::internals::conformance {
 
 Task<> exchanges(Rank& self) {
   const std::vector<std::uint64_t> sizes =
@@ -27,4 +27,4 @@ Task<> exchanges(Rank& self) {
   }
 }
 
-}  // namespace coracle::conformance
+}  // namespace coracle::internals::conformance

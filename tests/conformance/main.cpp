@@ -12,6 +12,7 @@
 #include "transports/tca/tca_transport.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

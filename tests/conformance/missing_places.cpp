@@ -5,7 +5,7 @@
 #include "runtime/error.hpp"
 #include "tests/conformance/suite.hpp"
 
-namespace coracle::conformance {
+namespace coracle::internals::conformance {
 namespace {
 
 /// The error that `operation` ends with.
@@ -121,4 +121,4 @@ Task<> missing_places(Rank& self) {
   co_await exposed_before(self);
 }
 
-}  // namespace coracle::conformance
+}  // namespace coracle::internals::conformance

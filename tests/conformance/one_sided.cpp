@@ -4,7 +4,7 @@
 #include "runtime/error.hpp"
 #include "tests/conformance/suite.hpp"
 
-namespace coracle::conformance {
+namespace coracle::internals::conformance {
 
 void check(bool condition, Rank& self, const char* what, int line) {
   if (condition) return;
@@ -207,4 +207,4 @@ Task<> errors(Rank& self) {
   co_await self.world().barrier();
 }
 
-}  // namespace coracle::conformance
+}  // namespace coracle::internals::conformance

@@ -7,7 +7,7 @@
 #include "tests/layout/random_layout.hpp"
 #include "tests/scattered/trial.hpp"
 
-namespace coracle::conformance {
+namespace coracle::internals::conformance {
 namespace {
 
 Task<> ranges(Rank& self) {
@@ -184,4 +184,4 @@ Task<> scattered_transfers(Rank& self) {
   co_await refused(self);
 }
 
-}  // namespace coracle::conformance
+}  // namespace coracle::internals::conformance

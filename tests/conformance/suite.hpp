@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-namespace coracle::conformance {
+namespace coracle::internals::conformance {
 
 struct Part {
   const char* name;
@@ -46,6 +46,6 @@ constexpr std::byte pattern(std::uint64_t writer, std::uint64_t place, std::uint
   return static_cast<std::byte>((writer * 131 + place * 7 + place / 256 + round * 29) & 0xff);
 }
 
-}  // namespace coracle::conformance
+}  // namespace coracle::internals::conformance
 
-#define CHECK_HERE(condition) ::coracle::conformance::check((condition), self, #condition, __LINE__)
+#define CHECK_HERE(condition) ::coracle::internals::conformance::check((condition), self, #condition, __LINE__)

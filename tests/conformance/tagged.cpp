@@ -6,7 +6,7 @@
 #include "tests/messages/scattered_traffic.hpp"
 #include "tests/messages/traffic.hpp"
 
-namespace coracle::conformance {
+namespace coracle::internals::conformance {
 namespace {
 
 /// To the right and from the left, with the receive now before and now after the message.
@@ -79,4 +79,4 @@ Task<> tagged(Rank& self) {
   }
 }
 
-}  // namespace coracle::conformance
+}  // namespace coracle::internals::conformance

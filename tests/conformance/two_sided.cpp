@@ -7,7 +7,7 @@
 #include "runtime/error.hpp"
 #include "tests/conformance/suite.hpp"
 
-namespace coracle::conformance {
+namespace coracle::internals::conformance {
 namespace {
 
 /// What the handlers note on their rank.
@@ -197,4 +197,4 @@ Task<> collectives(Rank& self) {
   co_await teams(self);
 }
 
-}  // namespace coracle::conformance
+}  // namespace coracle::internals::conformance

@@ -12,7 +12,7 @@
 #include "runtime/error.hpp"
 #include "tests/conformance/suite.hpp"
 
-namespace coracle::conformance {
+namespace coracle::internals::conformance {
 namespace {
 
 std::string text_of(std::uint32_t member, std::size_t length) {
@@ -225,4 +225,4 @@ Task<> distributed_objects(Rank& self) {
   co_await fetch_early(self);
 }
 
-}  // namespace coracle::conformance
+}  // namespace coracle::internals::conformance

@@ -12,7 +12,7 @@
 #include "runtime/clock.hpp"
 #include "runtime/error.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 using namespace cuda;
 using tca::Descriptor;
@@ -373,4 +373,4 @@ void refusals(CudaApi& api) {
       says(message_of([&] { (void)allocate_on(api, 0, std::size_t{1} << 50); }), "1125899906842624 bytes on device 0"));
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

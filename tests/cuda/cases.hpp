@@ -10,7 +10,7 @@
 
 #include "transports/cuda/cuda_device.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 /// Counts what a device tells it.
 class CountingHost final : public cuda::CudaHost {
@@ -70,4 +70,4 @@ void segments(cuda::CudaApi& api);
 /// Chains and memory that a device refuses, with what it says.
 void refusals(cuda::CudaApi& api);
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -17,7 +17,8 @@
 #include "tests/cuda/fake_cuda.hpp"
 
 using namespace coracle;
-using namespace coracle::test;
+using namespace coracle::internals;
+using namespace coracle::internals::test;
 using cuda::CopyEngine;
 using cuda::CopyOptions;
 using cuda::TableWay;

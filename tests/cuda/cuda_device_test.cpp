@@ -13,7 +13,8 @@
 #include "tests/cuda/fake_cuda.hpp"
 
 using namespace coracle;
-using namespace coracle::test;
+using namespace coracle::internals;
+using namespace coracle::internals::test;
 using cuda::CudaDevice;
 using cuda::CudaOptions;
 using cuda::TableWay;

@@ -23,8 +23,9 @@
 #include "transports/cuda/owned_device.hpp"
 
 using namespace coracle;
-using namespace coracle::test;
-using namespace coracle::cuda;
+using namespace coracle::internals;
+using namespace coracle::internals::test;
+using namespace coracle::internals::cuda;
 using tca::Descriptor;
 using State = DeviceOwnerRecord::State;
 

@@ -11,7 +11,8 @@
 #include "transports/cuda/support.hpp"
 
 using namespace coracle;
-using namespace coracle::test;
+using namespace coracle::internals;
+using namespace coracle::internals::test;
 using cuda::CudaDevice;
 using cuda::CudaOptions;
 using tca::Descriptor;

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <numeric>
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 using namespace cuda;
 
@@ -694,4 +694,4 @@ Status FakeCuda::call_host(Stream stream, void (*function)(void*), void* data) n
   return put(stream, work);
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

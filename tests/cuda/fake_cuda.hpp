@@ -14,7 +14,7 @@
 
 #include "tests/cuda/fake_stream.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 /// Objects that live.
 struct FakeCounts {
@@ -157,4 +157,4 @@ class FakeCuda final : public cuda::CudaApi {
   std::size_t pinned_bytes_ = 0;
 };
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -9,7 +9,7 @@
 
 #include "runtime/thread_sanitizer.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 FakeSpace& FakeSpace::of_this_process() {
 #ifdef CORACLE_THREAD_SANITIZER
@@ -80,4 +80,4 @@ FakeMachine::Lent FakeMachine::find(std::uint64_t name) {
   return at == lent_.end() ? Lent{} : at->second;
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -14,7 +14,7 @@
 
 #include "transports/cuda/api.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 using cuda::Status;
 
@@ -122,4 +122,4 @@ class FakeMachine {
   std::uint64_t names_ = 0;
 };
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -5,7 +5,7 @@
 
 #include "runtime/clock.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 namespace {
 
 thread_local bool in_a_function = false;
@@ -144,4 +144,4 @@ void FakeStream::stall() {
   changed_.wait(lock, [&] { return !stalled_ || ending_; });
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -12,7 +12,7 @@
 
 #include "tests/cuda/fake_machine.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 /// A device as one process sees it: after an error, nothing works on it any more.
 struct FakeContext {
@@ -83,4 +83,4 @@ class FakeStream {
   std::thread thread_;
 };
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -6,6 +6,7 @@
 #include "transports/cuda/fold.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 using cuda::Box;
 using cuda::fold;
 using cuda::Folded;

@@ -14,7 +14,8 @@
 #include "tests/cuda/fake_cuda.hpp"
 
 using namespace coracle;
-using namespace coracle::test;
+using namespace coracle::internals;
+using namespace coracle::internals::test;
 using bench::GpuPlan;
 using bench::Report;
 using tca::Descriptor;

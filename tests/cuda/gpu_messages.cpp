@@ -13,7 +13,8 @@
 #include "tests/cuda/gpu_program.hpp"
 
 using namespace coracle;
-using namespace coracle::test;
+using namespace coracle::internals;
+using namespace coracle::internals::test;
 using namespace std::chrono_literals;
 
 namespace {

@@ -17,7 +17,7 @@
 #include "transports/cuda/gpu.hpp"
 #include "transports/cuda/own_devices.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 /// To be set before machine() is used.
 inline FakeAbilities abilities;
@@ -118,4 +118,4 @@ Task<> refused(Errc code, Attempt attempt, std::string_view what) {
   throw Error(Errc::bad_input, fmt::format("does not hold: {}; thrown was: {}", what, thrown));
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -15,7 +15,7 @@
 #include "tests/cuda/cases.hpp"
 #include "transports/cuda/kernels.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 using namespace himeno;
 
@@ -148,4 +148,4 @@ void himeno_stream(cuda::CudaApi& api, const void* code) {
   }
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

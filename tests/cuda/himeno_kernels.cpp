@@ -4,7 +4,7 @@
 
 #include "apps/himeno/gpu_kernel.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 namespace {
 
 using himeno::Box;
@@ -80,4 +80,4 @@ void provide_himeno(FakeCuda& api) {
   api.provide("himeno_stream", kernel_of(stream, false));
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

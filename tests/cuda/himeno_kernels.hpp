@@ -3,9 +3,9 @@
 
 #include "tests/cuda/fake_cuda.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 /// Gives the stand-in himeno_relax and himeno_stream, by the source that GPUs run.
 void provide_himeno(FakeCuda& api);
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -9,7 +9,8 @@
 #include "tests/cuda/himeno_kernels.hpp"
 
 using namespace coracle;
-using namespace coracle::test;
+using namespace coracle::internals;
+using namespace coracle::internals::test;
 
 namespace {
 

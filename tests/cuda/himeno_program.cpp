@@ -11,6 +11,7 @@
 #include "tests/cuda/himeno_kernels.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include "tests/cuda/fake_cuda.hpp"
 #include "transports/cuda/device_owner.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 /// The owner of a node of two ranks, on a thread of its own as soon as it works.
 struct Node {
@@ -42,8 +42,8 @@ struct Node {
   const JobRegion region;
   FakeMachine machine;
   FakeCuda cuda;
-  std::optional<coracle::cuda::DeviceOwner> owner;
+  std::optional<coracle::internals::cuda::DeviceOwner> owner;
   std::thread thread;
 };
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -16,7 +16,7 @@
 #include "tests/cuda/fake_cuda.hpp"
 #include "transports/cuda/kernels.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 inline constexpr std::size_t kCount = 1000;
 inline constexpr char kCode[] = "a module";
@@ -100,4 +100,4 @@ struct Gate {
   std::atomic<bool>& passed = state->passed;
 };
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -7,6 +7,6 @@
 #include "tests/launch/control_frames_input.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  coracle::test::read_control_stream(std::as_bytes(std::span(data, size)));
+  coracle::internals::test::read_control_stream(std::as_bytes(std::span(data, size)));
   return 0;
 }

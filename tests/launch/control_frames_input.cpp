@@ -5,7 +5,7 @@
 #include "runtime/launch/control_frames.hpp"
 #include "runtime/launch/supervisor.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 namespace {
 
 NodeDescription description() {
@@ -113,4 +113,4 @@ bool read_control_stream(std::span<const std::byte> bytes) {
   return true;
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

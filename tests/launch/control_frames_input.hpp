@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 /// A valid stream: prelude, and one frame of every type with a payload.
 std::vector<std::byte> control_stream_bytes();
@@ -14,4 +14,4 @@ std::vector<std::byte> control_stream_bytes();
 /// escapes.
 bool read_control_stream(std::span<const std::byte> bytes);
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

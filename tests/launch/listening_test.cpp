@@ -11,7 +11,7 @@
 #include "runtime/error.hpp"
 #include "runtime/launch/interfaces.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 using Networks = std::vector<std::pair<const char*, std::uint32_t>>;
@@ -102,4 +102,4 @@ TEST_CASE("interfaces: this machine's have networks, and none is loopback") {
   CHECK(machine_interfaces().stack == machine_interfaces().stack);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -9,7 +9,7 @@
 #include "runtime/layout/copy.hpp"
 #include "tests/layout/random_layout.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 /// With guards around.
 struct Area {
@@ -38,4 +38,4 @@ struct Area {
   ScatteredTarget target() { return {origin(), what.layout, count}; }
 };
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -9,7 +9,7 @@
 #include "runtime/layout/copy.hpp"
 #include "runtime/layout/cursor.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 namespace {
 
 constexpr std::int64_t kMemory = 1 << 14;
@@ -44,4 +44,4 @@ bool read_layout(std::span<const std::byte> bytes) {
   }
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

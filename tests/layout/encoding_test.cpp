@@ -10,7 +10,7 @@
 #include "tests/layout/random_layout.hpp"
 #include "tests/sanitized.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
@@ -126,4 +126,4 @@ TEST_CASE("encoded layouts: changed and cut ones are read or refused, and nothin
   CHECK(read > kRounds / 20);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -7,6 +7,6 @@
 #include "tests/layout/encoding_input.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  coracle::test::read_layout(std::as_bytes(std::span(data, size)));
+  coracle::internals::test::read_layout(std::as_bytes(std::span(data, size)));
   return 0;
 }

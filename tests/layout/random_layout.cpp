@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string>
 
-namespace coracle::test {
+namespace coracle::internals::test {
 namespace {
 
 constexpr std::size_t kBytesMax = 2000;
@@ -157,4 +157,4 @@ Described random_layout(Dice& dice, int levels) {
   return described;
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

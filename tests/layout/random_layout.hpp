@@ -10,7 +10,7 @@
 #include "runtime/layout/layout.hpp"
 #include "tests/layout/typemap.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 struct Described {
   Layout layout;
@@ -44,4 +44,4 @@ std::uint64_t chosen_seed();
 /// thousand.
 Described random_layout(Dice& dice, int levels);
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

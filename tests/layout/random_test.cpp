@@ -10,7 +10,7 @@
 #include "tests/layout/area.hpp"
 #include "tests/sanitized.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 using test::Area;
@@ -112,4 +112,4 @@ TEST_CASE("layouts: two sides that copy alternating chunks make the whole") {
   }
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

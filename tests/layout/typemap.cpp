@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 std::int64_t Typemap::true_lower_bound() const {
   return bytes.empty() ? 0 : *std::min_element(bytes.begin(), bytes.end());
@@ -51,4 +51,4 @@ Typemap plain_bytes(std::int64_t count) {
   return map;
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

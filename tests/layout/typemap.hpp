@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 struct Typemap {
   std::vector<std::int64_t> bytes;  ///< Where each byte lies, in packed order.
@@ -31,4 +31,4 @@ struct Typemap {
 
 Typemap plain_bytes(std::int64_t count);
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 /// The text of what the task throws, or "".
 template <class Awaitable>
@@ -19,4 +19,4 @@ Task<std::string> error_of(Awaitable task) {
   co_return text;
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -6,8 +6,8 @@
 #include <array>
 #include <cstddef>
 
-using coracle::Experience;
-using coracle::MessageKind;
+using coracle::internals::Experience;
+using coracle::internals::MessageKind;
 
 namespace {
 

@@ -8,8 +8,8 @@
 
 #include "transports/sim/random.hpp"
 
-using coracle::Flow;
-using coracle::sim::Random;
+using coracle::internals::Flow;
+using coracle::internals::sim::Random;
 
 namespace {
 

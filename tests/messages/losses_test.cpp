@@ -9,8 +9,9 @@
 #include "tests/sim/job.hpp"
 
 using namespace coracle;
-using coracle::test::error_of;
-using namespace coracle::sim;
+using namespace coracle::internals;
+using coracle::internals::test::error_of;
+using namespace coracle::internals::sim;
 using namespace std::chrono_literals;
 
 namespace {

@@ -14,11 +14,11 @@
 
 namespace {
 
-using coracle::Envelope;
-using coracle::kAnySource;
-using coracle::kAnyTag;
-using coracle::Matcher;
-using coracle::sim::Random;
+using coracle::internals::Envelope;
+using coracle::internals::kAnySource;
+using coracle::internals::kAnyTag;
+using coracle::internals::Matcher;
+using coracle::internals::sim::Random;
 
 bool accepts(const Envelope& wanted, const Envelope& message) {
   return wanted.team == message.team && (wanted.source == kAnySource || wanted.source == message.source) &&

@@ -15,8 +15,9 @@
 #include "tests/sim/job.hpp"
 
 using namespace coracle;
-using coracle::test::error_of;
-using namespace coracle::sim;
+using namespace coracle::internals;
+using coracle::internals::test::error_of;
+using namespace coracle::internals::sim;
 using namespace std::chrono_literals;
 
 namespace {
@@ -24,7 +25,7 @@ namespace {
 /// All members of the world, and at the same time those of one half, whose tags and places are the same.
 Task<> traffic_of(Rank& self, std::uint64_t seed) {
   Team& world = self.world();
-  coracle::test::TrafficOptions options;
+  coracle::internals::test::TrafficOptions options;
   options.seed = seed;
   if (seed % 4 != 0) {
     co_await run_traffic(world, options);
@@ -77,7 +78,7 @@ TEST_CASE("messages: random layouts arrive in other random layouts, byte by byte
     SimJob job = job_of(seed);
     job.size = 1 + job.size / 2;
     job.nodes = std::min(job.nodes, job.size);
-    coracle::test::ScatteredOptions options;
+    coracle::internals::test::ScatteredOptions options;
     options.seed = seed;
     options.messages = 2;
     const Outcome outcome = job.run([options](Rank& self) { return run_scattered(self.world(), options); });

@@ -12,8 +12,9 @@
 #include "tests/layout/area.hpp"
 
 using namespace coracle;
-using coracle::test::Area;
-using coracle::test::Dice;
+using namespace coracle::internals;
+using coracle::internals::test::Area;
+using coracle::internals::test::Dice;
 
 namespace {
 

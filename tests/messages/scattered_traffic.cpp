@@ -10,7 +10,7 @@
 
 #include "tests/layout/area.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 namespace {
 
 constexpr int kLevels = 3;
@@ -103,4 +103,4 @@ Task<> run_scattered(Team& team, ScatteredOptions options) {
   co_await when_all(std::move(parts));
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

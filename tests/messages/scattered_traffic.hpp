@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 struct ScatteredOptions {
   std::uint64_t seed = 1;
@@ -18,4 +18,4 @@ struct ScatteredOptions {
 /// another has been touched.
 Task<> run_scattered(Team& team, ScatteredOptions options);
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

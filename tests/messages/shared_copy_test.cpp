@@ -12,10 +12,10 @@
 
 #include "transports/sim/random.hpp"
 
-using coracle::MessageSource;
-using coracle::MessageTarget;
-using coracle::SharedCopy;
-using coracle::sim::Random;
+using coracle::internals::MessageSource;
+using coracle::internals::MessageTarget;
+using coracle::internals::SharedCopy;
+using coracle::internals::sim::Random;
 
 namespace {
 

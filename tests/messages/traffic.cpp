@@ -12,7 +12,7 @@
 
 #include "transports/sim/random.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 namespace {
 
 using sim::Random;
@@ -180,4 +180,4 @@ Task<> run_traffic(Team& team, TrafficOptions options) {
   co_await when_all(std::move(parts));
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 struct TrafficOptions {
   std::uint64_t seed = 1;
@@ -18,4 +18,4 @@ struct TrafficOptions {
 /// or to another receive than the rules say.
 Task<> run_traffic(Team& team, TrafficOptions options);
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -16,8 +16,8 @@
 
 namespace {
 
-using coracle::Rank;
-using coracle::Task;
+using coracle::internals::Rank;
+using coracle::internals::Task;
 
 constexpr std::size_t kBatchesMax = 15;
 constexpr std::size_t kPage = 4096;

@@ -33,9 +33,10 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "umap-reader: umap of %zu bytes of %s failed\n", bytes, argv[1]);
     return 1;
   }
-  for (coracle::bench::ReaderRequest request{}; coracle::bench::receive(0, request);) {
-    const std::uint64_t wrong = coracle::bench::load_on_threads(static_cast<const std::byte*>(mapped), request);
-    if (!coracle::bench::send(0, wrong)) return 1;
+  for (coracle::internals::bench::ReaderRequest request{}; coracle::internals::bench::receive(0, request);) {
+    const std::uint64_t wrong =
+        coracle::internals::bench::load_on_threads(static_cast<const std::byte*>(mapped), request);
+    if (!coracle::internals::bench::send(0, wrong)) return 1;
   }
   return ::uunmap(mapped, bytes) == 0 ? 0 : 1;
 }

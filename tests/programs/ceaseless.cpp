@@ -8,6 +8,7 @@
 #include <vector>
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

@@ -24,6 +24,7 @@
 #include "transports/direct/inbox.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

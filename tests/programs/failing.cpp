@@ -13,6 +13,7 @@
 #include <string>
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

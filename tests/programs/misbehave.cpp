@@ -13,6 +13,7 @@
 #include <vector>
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

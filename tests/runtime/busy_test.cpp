@@ -7,6 +7,7 @@
 #include "tests/lone_rank.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 using namespace std::chrono_literals;
 
 namespace {

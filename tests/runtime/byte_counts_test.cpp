@@ -19,6 +19,7 @@
 #include "tests/sim/job.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

@@ -17,6 +17,7 @@
 #include "tests/runtime/random_order.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

@@ -21,6 +21,7 @@
 #include "runtime/task.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

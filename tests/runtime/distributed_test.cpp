@@ -12,6 +12,7 @@
 #include "transports/sim/faults.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 using namespace std::chrono_literals;
 
 namespace {

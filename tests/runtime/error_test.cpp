@@ -5,8 +5,8 @@
 
 #include <ostream>
 
-using coracle::Errc;
-using coracle::Error;
+using coracle::internals::Errc;
+using coracle::internals::Error;
 
 TEST_CASE("error: an operation's message names operation, rank, peer and detail") {
   const Error error = Error::of_operation(Errc::out_of_segment, "put", 2, 5, "offset 4096 of 1024");

@@ -29,13 +29,13 @@ thread_local std::uint64_t Starts::looks_ = 0;
 }  // namespace
 
 TEST_CASE("Flag: of one who raises it lightly and one who goes to sleep, one sees the other") {
-  const coracle::FenceOfAll fence(coracle::Placement::thread);
+  const coracle::internals::FenceOfAll fence(coracle::internals::Placement::thread);
   if (!fence.works()) {
     MESSAGE("SKIP: the kernel has no membarrier");
     return;
   }
   constexpr std::uint64_t kRounds = 20'000;
-  coracle::Flag flag;
+  coracle::internals::Flag flag;
   Starts begin;
   Starts end;
   std::uint64_t woken = 0;

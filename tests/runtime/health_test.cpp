@@ -11,6 +11,7 @@
 #include "runtime/key_tag.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

@@ -17,7 +17,7 @@
 #include "runtime/io.hpp"
 #include "runtime/task.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 struct Uring {
   static constexpr const char* kWish = "io_uring";
@@ -144,7 +144,7 @@ inline Failure failure_of(EventLoop& loop, Task<> task) {
   return failure;
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test
 
-TYPE_TO_STRING(coracle::test::Uring);
-TYPE_TO_STRING(coracle::test::Epoll);
+TYPE_TO_STRING(coracle::internals::test::Uring);
+TYPE_TO_STRING(coracle::internals::test::Epoll);

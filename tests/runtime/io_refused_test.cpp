@@ -20,6 +20,7 @@
 #include "runtime/task.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

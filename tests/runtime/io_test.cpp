@@ -17,7 +17,8 @@
 #include "tests/runtime/io_fixture.hpp"
 
 using namespace coracle;
-using namespace coracle::test;
+using namespace coracle::internals;
+using namespace coracle::internals::test;
 using namespace std::chrono_literals;
 
 namespace {

@@ -11,6 +11,7 @@
 #include "tests/sanitized.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

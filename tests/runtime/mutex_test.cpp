@@ -14,6 +14,7 @@
 #include "tests/runtime/random_order.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

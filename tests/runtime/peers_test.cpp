@@ -10,6 +10,7 @@
 #include <vector>
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

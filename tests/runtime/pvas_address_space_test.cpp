@@ -10,15 +10,15 @@
 #include "pvas_fixture.hpp"
 #include "runtime/pvas/mapping_budget.hpp"
 
-using coracle::Errc;
-using coracle::Error;
-using coracle::ExitStatus;
-using coracle::SpawnOptions;
-using coracle::pvas::AddressSpace;
-using coracle::test::command;
-using coracle::test::error_of;
-using coracle::test::helper;
-using coracle::test::hex;
+using coracle::internals::Errc;
+using coracle::internals::Error;
+using coracle::internals::ExitStatus;
+using coracle::internals::SpawnOptions;
+using coracle::internals::pvas::AddressSpace;
+using coracle::internals::test::command;
+using coracle::internals::test::error_of;
+using coracle::internals::test::helper;
+using coracle::internals::test::hex;
 
 namespace {
 
@@ -102,7 +102,7 @@ TEST_CASE("pvas: with SIGCHLD ignored a task's end is seen, though not how, and 
 
 TEST_CASE("pvas: destroy kills what still runs") {
   CORACLE_NEEDS_PVAS();
-  const std::size_t before = coracle::pvas::count_mappings();
+  const std::size_t before = coracle::internals::pvas::count_mappings();
   pid_t pid = 0;
   {
     AddressSpace space = AddressSpace::create();
@@ -111,7 +111,7 @@ TEST_CASE("pvas: destroy kills what still runs") {
     CHECK(moved.task_count() == 1);
   }
   CHECK(::kill(pid, 0) == -1);
-  CHECK(coracle::pvas::count_mappings() <= before + 2);  // The root's own heap may have grown.
+  CHECK(coracle::internals::pvas::count_mappings() <= before + 2);  // The root's own heap may have grown.
 }
 
 TEST_CASE("pvas: standard descriptors are redirected, also when they are swapped") {

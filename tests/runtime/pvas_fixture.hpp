@@ -12,16 +12,16 @@
 #include "runtime/pvas/address_space.hpp"
 
 /// Ends the test case, with the reason, where there can be no shared address space.
-#define CORACLE_NEEDS_PVAS()                     \
-  do {                                           \
-    const auto support = coracle::pvas::probe(); \
-    if (!support.available) {                    \
-      MESSAGE("skipped: " << support.reason);    \
-      return;                                    \
-    }                                            \
+#define CORACLE_NEEDS_PVAS()                                \
+  do {                                                      \
+    const auto support = coracle::internals::pvas::probe(); \
+    if (!support.available) {                               \
+      MESSAGE("skipped: " << support.reason);               \
+      return;                                               \
+    }                                                       \
   } while (false)
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 /// A program of tests/programs.
 inline std::string helper(const std::string& name) {
@@ -55,4 +55,4 @@ std::string error_of(Action&& action) {
   }
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

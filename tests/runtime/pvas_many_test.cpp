@@ -13,14 +13,14 @@
 #include "pvas_fixture.hpp"
 #include "runtime/pvas/mapping_budget.hpp"
 
-using coracle::SpawnOptions;
-using coracle::pvas::AddressSpace;
-using coracle::pvas::count_mappings;
-using coracle::pvas::Mode;
-using coracle::test::command;
-using coracle::test::error_of;
-using coracle::test::helper;
-using coracle::test::hex;
+using coracle::internals::SpawnOptions;
+using coracle::internals::pvas::AddressSpace;
+using coracle::internals::pvas::count_mappings;
+using coracle::internals::pvas::Mode;
+using coracle::internals::test::command;
+using coracle::internals::test::error_of;
+using coracle::internals::test::helper;
+using coracle::internals::test::hex;
 
 namespace {
 
@@ -147,7 +147,7 @@ TEST_CASE("pvas: near vm.max_map_count a task is refused with the remedy, and th
     }
   });
   CHECK(failure.find("sysctl vm.max_map_count=") != std::string::npos);
-  CHECK(crowd.size() >= 1000 / coracle::pvas::MappingBudget::kPerTask - 2);
+  CHECK(crowd.size() >= 1000 / coracle::internals::pvas::MappingBudget::kPerTask - 2);
   CHECK(count_mappings() < 200 + 1000);
   crowd.release();
   CHECK(space.wait(space.spawn(command({"/bin/true"}))).ok());  // Room again.
@@ -189,5 +189,5 @@ TEST_CASE("pvas: too many processes are refused with the remedy, also for ordina
   }
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);
-  CHECK(coracle::ExitStatus::from_wait(status).text() == "exit status 0");
+  CHECK(coracle::internals::ExitStatus::from_wait(status).text() == "exit status 0");
 }

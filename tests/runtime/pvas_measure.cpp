@@ -17,13 +17,13 @@
 #include "pvas_fixture.hpp"
 #include "runtime/pvas/mapping_budget.hpp"
 
-using coracle::Error;
-using coracle::SpawnOptions;
-using coracle::pvas::AddressSpace;
-using coracle::pvas::count_mappings;
-using coracle::test::command;
-using coracle::test::helper;
-using coracle::test::hex;
+using coracle::internals::Error;
+using coracle::internals::SpawnOptions;
+using coracle::internals::pvas::AddressSpace;
+using coracle::internals::pvas::count_mappings;
+using coracle::internals::test::command;
+using coracle::internals::test::helper;
+using coracle::internals::test::hex;
 
 namespace {
 
@@ -79,7 +79,7 @@ void measure_crowd(int count) {
   AddressSpace space = AddressSpace::create();
   std::atomic<int> arrived{0};
   std::array<int, 2> pipe;
-  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) coracle::throw_errno(errno, "pipe");
+  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) coracle::internals::throw_errno(errno, "pipe");
   SpawnOptions options = command({helper("pvas-small"), "meet", hex(&arrived)});
   options.stdin_fd = pipe[0];
   const long tables = page_tables_kb(::getpid());

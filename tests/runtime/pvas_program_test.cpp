@@ -14,11 +14,11 @@
 #include "pvas_fixture.hpp"
 #include "runtime/pvas/elf_file.hpp"
 
-using coracle::Error;
-using coracle::pvas::AddressSpace;
-using coracle::test::command;
-using coracle::test::error_of;
-using coracle::test::helper;
+using coracle::internals::Error;
+using coracle::internals::pvas::AddressSpace;
+using coracle::internals::test::command;
+using coracle::internals::test::error_of;
+using coracle::internals::test::helper;
 
 namespace {
 
@@ -140,7 +140,7 @@ TEST_CASE("pvas: damaged ELF files never crash the root") {
     REQUIRE(::ftruncate(fd, 0) == 0);
     REQUIRE(::pwrite(fd, damaged.data(), damaged.size(), 0) == static_cast<ssize_t>(damaged.size()));
     try {
-      const coracle::pvas::ElfFile elf = coracle::pvas::read_elf(fd, "damaged");
+      const coracle::internals::pvas::ElfFile elf = coracle::internals::pvas::read_elf(fd, "damaged");
       for (const auto& segment : elf.segments) {
         REQUIRE(segment.file_offset + segment.file_bytes <= damaged.size());
         REQUIRE(segment.vaddr + segment.memory_bytes <= elf.span_end());

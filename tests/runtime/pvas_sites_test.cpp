@@ -9,10 +9,10 @@
 #include "runtime/pvas/sites.hpp"
 #include "runtime/pvas/zone.hpp"
 
-using coracle::pvas::find_sites;
-using coracle::pvas::RangeTable;
-using coracle::pvas::SiteList;
-using coracle::pvas::Zone;
+using coracle::internals::pvas::find_sites;
+using coracle::internals::pvas::RangeTable;
+using coracle::internals::pvas::SiteList;
+using coracle::internals::pvas::Zone;
 
 namespace {
 

@@ -6,11 +6,11 @@
 
 #include "pvas_fixture.hpp"
 
-using coracle::SpawnOptions;
-using coracle::pvas::AddressSpace;
-using coracle::pvas::Mode;
-using coracle::test::command;
-using coracle::test::helper;
+using coracle::internals::SpawnOptions;
+using coracle::internals::pvas::AddressSpace;
+using coracle::internals::pvas::Mode;
+using coracle::internals::test::command;
+using coracle::internals::test::helper;
 
 namespace {
 

@@ -14,7 +14,7 @@
 #include "runtime/signal_text.hpp"
 #include "runtime/wait_report.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 class RandomOrder final : public ReadyOrder {
  public:
@@ -47,4 +47,4 @@ inline std::string wait_report(EventLoop& loop) {
   return std::string(text.view());
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

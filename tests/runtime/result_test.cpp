@@ -9,6 +9,7 @@
 #include <utility>
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

@@ -12,6 +12,7 @@
 #include "runtime/event_loop.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 using namespace std::chrono_literals;
 
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <random>
 
-using coracle::SegmentHeap;
+using coracle::internals::SegmentHeap;
 
 TEST_CASE("segment: pieces never overlap, keep their alignment, and all comes back, for 100 seeds") {
   for (unsigned seed = 0; seed < 100; ++seed) {

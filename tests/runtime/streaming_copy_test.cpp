@@ -8,6 +8,7 @@
 #include <vector>
 
 using namespace coracle;
+using namespace coracle::internals;
 
 TEST_CASE("streaming_copy: copies every length from and to every alignment, and nothing else") {
   constexpr std::size_t kLine = 64;

@@ -11,6 +11,7 @@
 #include "runtime/event_loop.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

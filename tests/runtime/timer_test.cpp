@@ -9,6 +9,7 @@
 #include <vector>
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 class Noting final : public Timer {

@@ -7,6 +7,7 @@
 #include <random>
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 using Nested = std::vector<std::pair<std::string, std::vector<int>>>;

@@ -14,11 +14,12 @@
 #include "tests/sim/job.hpp"
 
 using namespace coracle;
-using namespace coracle::sim;
-using coracle::scattered::Asked;
-using coracle::scattered::Exchange;
-using coracle::scattered::Opening;
-using coracle::test::Dice;
+using namespace coracle::internals;
+using namespace coracle::internals::sim;
+using coracle::internals::scattered::Asked;
+using coracle::internals::scattered::Exchange;
+using coracle::internals::scattered::Opening;
+using coracle::internals::test::Dice;
 
 namespace {
 
@@ -32,7 +33,7 @@ struct Sent {
   std::vector<std::byte> payload;
 
   Sent(Dice& dice, std::uint64_t offset) {
-    const Layout layout = coracle::test::random_layout(dice, 4).layout;
+    const Layout layout = coracle::internals::test::random_layout(dice, 4).layout;
     const auto count = static_cast<std::uint64_t>(dice.between(0, 3));
     payload = layout.encode();
     words = Opening{0, {offset, 1, 0}, static_cast<std::uint32_t>(payload.size()), count, layout.packed_bytes(count)}
@@ -95,7 +96,7 @@ SimJob two_ranks() {
 }  // namespace
 
 TEST_CASE("scattered transfers: damaged openings are refused, or are consistent") {
-  const std::uint64_t seed = coracle::test::chosen_seed();
+  const std::uint64_t seed = coracle::internals::test::chosen_seed();
   std::printf("damaged openings: CORACLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
   Dice dice(seed);
   int refused = 0;
@@ -119,7 +120,7 @@ TEST_CASE("scattered transfers: damaged openings are refused, or are consistent"
 }
 
 TEST_CASE("scattered transfers: what hostile openings ask of a rank is refused to the sender, and the rank goes on") {
-  const std::uint64_t seed = coracle::test::chosen_seed();
+  const std::uint64_t seed = coracle::internals::test::chosen_seed();
   std::printf("hostile openings: CORACLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
   const Outcome outcome = two_ranks().run([seed](Rank& self) -> Task<> {
     auto slab = self.allocate<std::byte>(kSegmentBytes / 2);
@@ -178,7 +179,8 @@ TEST_CASE("scattered transfers: each kind of malformed opening is refused with i
       const RemoteAddress place{offset, 1, 0};
       auto& exchange = self.local<Exchange>();
       const auto ask = [&](const Opening& opening, std::size_t bytes) {
-        return coracle::test::error_of(exchange.ask(1, true, opening.words(), std::span(payload).first(bytes)));
+        return coracle::internals::test::error_of(
+            exchange.ask(1, true, opening.words(), std::span(payload).first(bytes)));
       };
       const std::string nonsense =
           "put on rank 0 with rank 1 failed: bad input (the peer can't make sense of it, or has no memory for "
@@ -222,7 +224,7 @@ TEST_CASE(
         co_await sleep_for(std::chrono::milliseconds(1));
         co_await self.request(1, Exchange::on_piece, data, exchange.asked_last(), position);
         const std::string error =
-            co_await coracle::test::error_of([](Started<>& of) -> Task<> { co_await of.done(); }(asked));
+            co_await coracle::internals::test::error_of([](Started<>& of) -> Task<> { co_await of.done(); }(asked));
         EXPECT(error.find("bad input") != std::string::npos);
       }
     }

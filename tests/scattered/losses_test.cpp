@@ -10,9 +10,10 @@
 #include "tests/sim/job.hpp"
 
 using namespace coracle;
-using coracle::scattered::Exchange;
-using coracle::test::error_of;
-using namespace coracle::sim;
+using namespace coracle::internals;
+using coracle::internals::scattered::Exchange;
+using coracle::internals::test::error_of;
+using namespace coracle::internals::sim;
 using namespace std::chrono_literals;
 
 namespace {

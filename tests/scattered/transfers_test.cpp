@@ -11,7 +11,8 @@
 #include "transports/sim/random.hpp"
 
 using namespace coracle;
-using namespace coracle::sim;
+using namespace coracle::internals;
+using namespace coracle::internals::sim;
 
 namespace {
 
@@ -33,13 +34,13 @@ SimJob job_of(std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("scattered transfers: thousands of random ones over random networks write what they must, and nothing else") {
-  const std::uint64_t first = coracle::test::chosen_seed() % 1'000'000'000;
+  const std::uint64_t first = coracle::internals::test::chosen_seed() % 1'000'000'000;
   std::printf("scattered transfers: CORACLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(first));
   for (std::uint64_t seed = first; seed < first + (::test::kSanitized ? 40 : 150); ++seed) {
     CAPTURE(seed);
     const Outcome outcome = job_of(seed).run([seed](Rank& self) -> Task<> {
-      co_await coracle::test::try_random_transfers(self, seed, 15);
-      co_await coracle::test::try_strided_transfers(self, seed, 10);
+      co_await coracle::internals::test::try_random_transfers(self, seed, 15);
+      co_await coracle::internals::test::try_strided_transfers(self, seed, 10);
     });
     REQUIRE(text_of(outcome) == "");
   }
@@ -49,8 +50,8 @@ TEST_CASE("scattered transfers: of many pieces, and of few long blocks") {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     CAPTURE(seed);
     const Outcome outcome = job_of(seed).run([](Rank& self) -> Task<> {
-      co_await coracle::test::try_matrix(self, 150, 200);  // pieces of 64 KiB
-      co_await coracle::test::try_matrix(self, 6, 10'000);
+      co_await coracle::internals::test::try_matrix(self, 150, 200);  // pieces of 64 KiB
+      co_await coracle::internals::test::try_matrix(self, 6, 10'000);
       EXPECT(self.local<scattered::Exchange>().incoming() == 0);
     });
     REQUIRE(text_of(outcome) == "");

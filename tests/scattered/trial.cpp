@@ -8,7 +8,7 @@
 
 #include "tests/layout/random_layout.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 namespace {
 
 constexpr std::int64_t kGuard = 64;
@@ -234,4 +234,4 @@ Task<> try_matrix(Rank& self, std::uint32_t rows, std::uint32_t columns) {
   check_numbers(good, self, "a tile");
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

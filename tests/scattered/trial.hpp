@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 /// Every rank calls these, with the same arguments. They throw std::runtime_error for a byte that is not as it must be,
 /// inside or outside of what was to be written.
@@ -21,4 +21,4 @@ Task<> try_strided_transfers(Rank& self, std::uint64_t seed, std::uint32_t round
 /// A matrix of rows x columns numbers that is put, and got back, transposed; then put as a tile of a larger one.
 Task<> try_matrix(Rank& self, std::uint32_t rows, std::uint32_t columns);
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -6,7 +6,8 @@
 #include "tests/sim/job.hpp"
 
 using namespace coracle;
-using namespace coracle::sim;
+using namespace coracle::internals;
+using namespace coracle::internals::sim;
 using namespace std::chrono_literals;
 
 namespace {

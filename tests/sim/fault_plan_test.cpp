@@ -13,7 +13,8 @@
 #include "transports/sim/random.hpp"
 
 using namespace coracle;
-using namespace coracle::sim;
+using namespace coracle::internals;
+using namespace coracle::internals::sim;
 
 namespace {
 

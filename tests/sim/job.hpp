@@ -10,7 +10,7 @@
 
 #include "transports/sim/world.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 struct SimJob {
   std::uint32_t size = 2;
@@ -68,7 +68,7 @@ inline void expect(bool condition, const char* what, int line) {
   if (!condition) throw std::runtime_error("line " + std::to_string(line) + ": does not hold: " + what);
 }
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim
 
 /// Inside a rank's program: ends the job when the condition does not hold.
-#define EXPECT(condition) ::coracle::sim::expect((condition), #condition, __LINE__)
+#define EXPECT(condition) ::coracle::internals::sim::expect((condition), #condition, __LINE__)

@@ -17,7 +17,8 @@
 #include "transports/sim/memory_watch.hpp"
 
 using namespace coracle;
-using namespace coracle::sim;
+using namespace coracle::internals;
+using namespace coracle::internals::sim;
 
 namespace {
 

@@ -9,7 +9,7 @@
 namespace test {
 
 /// `text`, not empty, with up to nine small changes; new letters are mostly among `letters`.
-inline std::string mutate(std::string text, coracle::sim::Random& random, std::string_view letters) {
+inline std::string mutate(std::string text, coracle::internals::sim::Random& random, std::string_view letters) {
   for (std::uint64_t i = 0; i <= random.below(8) && !text.empty(); ++i) {
     const std::size_t place = random.below(text.size());
     switch (random.below(4)) {

@@ -19,7 +19,8 @@
 #include "transports/sim/simulate.hpp"
 
 using namespace coracle;
-using namespace coracle::sim;
+using namespace coracle::internals;
+using namespace coracle::internals::sim;
 using namespace std::chrono_literals;
 
 namespace {

@@ -8,7 +8,7 @@
 
 namespace test {
 
-using coracle::storage::EvictionKind;
+using coracle::internals::storage::EvictionKind;
 
 namespace {
 
@@ -97,7 +97,7 @@ std::optional<std::uint32_t> NaiveArc::victim(std::uint64_t incoming,
   return std::nullopt;
 }
 
-TracedCache::TracedCache(coracle::storage::Eviction& eviction, std::uint32_t capacity)
+TracedCache::TracedCache(coracle::internals::storage::Eviction& eviction, std::uint32_t capacity)
     : eviction_(eviction), pages_(capacity) {}
 
 bool TracedCache::use(std::uint64_t page) {
@@ -193,7 +193,7 @@ NamedTrace loop_trace() {
 }
 
 double hits(EvictionKind kind, const NamedTrace& trace) {
-  const auto eviction = coracle::storage::make_eviction(kind, trace.capacity);
+  const auto eviction = coracle::internals::storage::make_eviction(kind, trace.capacity);
   TracedCache cache(*eviction, trace.capacity);
   std::size_t count = 0;
   for (const std::uint64_t page : trace.trace) count += cache.use(page);

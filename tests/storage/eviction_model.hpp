@@ -14,7 +14,7 @@ namespace test {
 using Trace = std::vector<std::uint64_t>;
 
 /// The same decisions as lru and mru, by searching a queue.
-class NaiveRecency final : public coracle::storage::Eviction {
+class NaiveRecency final : public coracle::internals::storage::Eviction {
  public:
   explicit NaiveRecency(bool newest_first) : newest_first_(newest_first) {}
   void insert(std::uint32_t slot, std::uint64_t page) override;
@@ -29,7 +29,7 @@ class NaiveRecency final : public coracle::storage::Eviction {
 };
 
 /// The same decisions as arc, by searching four queues of pages.
-class NaiveArc final : public coracle::storage::Eviction {
+class NaiveArc final : public coracle::internals::storage::Eviction {
  public:
   explicit NaiveArc(std::uint32_t capacity) : capacity_(capacity), pages_(capacity), inserted_(capacity) {}
   void insert(std::uint32_t slot, std::uint64_t page) override;
@@ -52,12 +52,12 @@ class NaiveArc final : public coracle::storage::Eviction {
 /// A cache that holds nothing but numbers.
 class TracedCache {
  public:
-  TracedCache(coracle::storage::Eviction& eviction, std::uint32_t capacity);
+  TracedCache(coracle::internals::storage::Eviction& eviction, std::uint32_t capacity);
   /// True for a hit.
   bool use(std::uint64_t page);
 
  private:
-  coracle::storage::Eviction& eviction_;
+  coracle::internals::storage::Eviction& eviction_;
   std::unordered_map<std::uint64_t, std::uint32_t> slots_;
   std::vector<std::uint64_t> pages_;
   std::uint32_t used_ = 0;
@@ -76,7 +76,7 @@ NamedTrace zigzag_trace();
 NamedTrace loop_trace();
 
 /// In percent of all uses.
-double hits(coracle::storage::EvictionKind kind, const NamedTrace& trace);
+double hits(coracle::internals::storage::EvictionKind kind, const NamedTrace& trace);
 /// As the paper has it: no filter for correlated references.
 double hits_of_plain_arc(const NamedTrace& trace);
 /// Of who knows the future: the page that is used again last goes (Belady 1966).

@@ -14,7 +14,7 @@
 #include "sanitized.hpp"
 #include "storage/eviction_arc.hpp"
 
-using namespace coracle::storage;
+using namespace coracle::internals::storage;
 using namespace test;
 
 namespace {
@@ -139,9 +139,9 @@ TEST_CASE("eviction: a hit allocates nothing") {
   for (const EvictionKind kind : {EvictionKind::lru, EvictionKind::arc, EvictionKind::mru}) {
     const auto eviction = make_eviction(kind, 64);
     for (std::uint32_t slot = 0; slot < 64; ++slot) eviction->insert(slot, slot);
-    const std::uint64_t before = coracle::test::allocation_count();
+    const std::uint64_t before = coracle::internals::test::allocation_count();
     for (std::uint32_t i = 0; i < 1000; ++i) eviction->hit(i * 7 % 64);
-    CHECK(coracle::test::allocation_count() == before);
+    CHECK(coracle::internals::test::allocation_count() == before);
   }
 }
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <stdexcept>
 
-namespace coracle::test {
+namespace coracle::internals::test {
 namespace {
 
 std::uint64_t length_of(int fd) noexcept {
@@ -159,4 +159,4 @@ void FakeDisk::power_on(const std::string& path) {
   faults = {};
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -12,7 +12,7 @@
 #include "runtime/event_loop.hpp"
 #include "runtime/io.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 /// How often things go wrong, each as a share of the requests.
 struct DiskFaults {
@@ -91,4 +91,4 @@ class FakeDisk final : public Io {
   bool crashed_ = false;
 };
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -25,9 +25,10 @@
 #include "tests/storage/temporary_folder.hpp"
 
 using namespace coracle;
-using coracle::test::FakeDisk;
-using coracle::test::Job;
-using coracle::test::TemporaryFolder;
+using namespace coracle::internals;
+using coracle::internals::test::FakeDisk;
+using coracle::internals::test::Job;
+using coracle::internals::test::TemporaryFolder;
 
 namespace {
 
@@ -201,7 +202,7 @@ TEST_CASE("who puts more than a full disk takes is told, and puts it when there 
 }
 
 TEST_CASE("a window on a segment tells that the disk is full, and loses no stores") {
-  if (coracle::test::available()) run_on_fake_disk(stores_and_no_room);
+  if (coracle::internals::test::available()) run_on_fake_disk(stores_and_no_room);
 }
 
 // --- a real one ---

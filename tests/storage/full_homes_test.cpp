@@ -14,15 +14,16 @@
 #include "tests/storage/temporary_folder.hpp"
 
 using namespace coracle;
-using namespace coracle::sim;
-using coracle::test::FakeDisk;
+using namespace coracle::internals;
+using namespace coracle::internals::sim;
+using coracle::internals::test::FakeDisk;
 
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
 
 struct Homes {
-  coracle::test::TemporaryFolder folder;
+  coracle::internals::test::TemporaryFolder folder;
   FakeDisk disks[2] = {FakeDisk(1), FakeDisk(2)};
 
   PagedOptions options() const {

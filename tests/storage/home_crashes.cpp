@@ -17,7 +17,7 @@
 #include "storage/home_files.hpp"
 #include "tests/sim/job.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 namespace {
 
 using storage::AlignedBuffer;
@@ -271,4 +271,4 @@ Task<> HomeCrashes::look_at_home(std::uint32_t home) {
   }
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -15,7 +15,7 @@
 #include "tests/storage/fake_disk.hpp"
 #include "tests/storage/temporary_folder.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 class HomeCrashes {
  public:
@@ -75,4 +75,4 @@ class HomeCrashes {
   std::string wrong_;
 };
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -14,7 +14,7 @@ TEST_CASE("homes: the last checkpoint that all have is found whole after any cra
   std::uint64_t failed = 0;
   for (const std::uint64_t seed : seeds) {
     INFO(seeds.repeat(seed));
-    coracle::test::HomeCrashes homes(seed);
+    coracle::internals::test::HomeCrashes homes(seed);
     REQUIRE(homes.run() == "");
     crashes += homes.crashes();
     back += homes.went_back();

@@ -10,7 +10,7 @@
 #include "storage/paged_segment.hpp"
 #include "tests/sim/job.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 using namespace std::chrono_literals;
 
@@ -92,4 +92,4 @@ inline Task<> read_own(Rank& self, PagedSegment& segment, std::uint64_t first, s
   co_await read_marks(segment, own_page(self, first), own_page(self, first + count));
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -10,8 +10,9 @@
 #include "tests/storage/last_copies_job.hpp"
 
 using namespace coracle;
-using namespace coracle::sim;
-using namespace coracle::test;
+using namespace coracle::internals;
+using namespace coracle::internals::sim;
+using namespace coracle::internals::test;
 
 namespace {
 

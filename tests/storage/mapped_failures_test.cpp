@@ -24,7 +24,8 @@
 #include "tests/storage/mapped_job.hpp"
 
 using namespace coracle;
-using namespace coracle::test;
+using namespace coracle::internals;
+using namespace coracle::internals::test;
 
 namespace {
 
@@ -183,7 +184,7 @@ Task<> no_memory_for_stores(Rank&, PagedSegment&, MappedSegment& window) {
   std::byte* missing = window.data() + 3 * kMiddlePage;
   co_await window.run([view] { return view[2 * kPageWords]; });
   {
-    const coracle::test::AllocationsFail fail(kMiddlePage);
+    const coracle::internals::test::AllocationsFail fail(kMiddlePage);
     for (std::byte* place : {present, missing}) {
       const int signal = co_await window.run([place] { return signal_of_store(place); });
       CHECK((signal == SIGBUS || signal == SIGSEGV));
@@ -265,7 +266,7 @@ TEST_CASE("window: a loop that touches its own window gets a signal instead of h
 }
 
 TEST_CASE("window: without memory for a page's copy those who store to it get a signal and others go on") {
-  if (!coracle::test::allocations_are_counted()) {
+  if (!coracle::internals::test::allocations_are_counted()) {
     MESSAGE("SKIPPED: sanitizers have an operator new of their own");
     return;
   }

@@ -14,7 +14,7 @@
 #include "tests/lone_rank.hpp"
 #include "tests/storage/temporary_folder.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 inline constexpr std::size_t kPage = 4096;
 inline constexpr std::size_t kWords = kPage / 8;
@@ -110,4 +110,4 @@ inline Task<Words> content_of(PagedSegment& segment) {
   co_return words;
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

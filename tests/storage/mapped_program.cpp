@@ -12,6 +12,7 @@
 #include "storage/paged_segment.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

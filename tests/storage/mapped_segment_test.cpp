@@ -22,7 +22,8 @@
 #include "tests/storage/mapped_job.hpp"
 
 using namespace coracle;
-using namespace coracle::test;
+using namespace coracle::internals;
+using namespace coracle::internals::test;
 
 namespace {
 

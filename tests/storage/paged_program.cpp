@@ -9,6 +9,7 @@
 #include "tests/storage/paged_traffic.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 
@@ -19,7 +20,7 @@ struct Arguments {
 
 Task<> traffic_of_all_kinds(Rank& self, Arguments arguments) {
   using storage::EvictionKind;
-  coracle::test::PagedTraffic traffic;
+  coracle::internals::test::PagedTraffic traffic;
   traffic.seed = arguments.seed;
   for (const bool per_rank : {false, true}) {
     for (const HomeSpread spread : {HomeSpread::cyclic, HomeSpread::block, HomeSpread::one}) {
@@ -38,7 +39,7 @@ Task<> traffic_of_all_kinds(Rank& self, Arguments arguments) {
       traffic.durably = spread == HomeSpread::one;
       traffic.races = per_rank || !::test::kSanitized;
       ++traffic.seed;
-      co_await coracle::test::run_paged_traffic(self, traffic);
+      co_await coracle::internals::test::run_paged_traffic(self, traffic);
     }
   }
 }

@@ -17,7 +17,8 @@
 #include "tests/storage/paged_traffic.hpp"
 
 using namespace coracle;
-using namespace coracle::sim;
+using namespace coracle::internals;
+using namespace coracle::internals::sim;
 
 namespace {
 
@@ -26,9 +27,9 @@ namespace {
 }
 
 /// Tiny, so that everything happens to every page.
-coracle::test::PagedTraffic traffic_of(std::uint64_t seed) {
+coracle::internals::test::PagedTraffic traffic_of(std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  coracle::test::PagedTraffic traffic;
+  coracle::internals::test::PagedTraffic traffic;
   traffic.seed = seed;
   traffic.phases = 2;
   traffic.steps = 8;
@@ -65,9 +66,10 @@ TEST_CASE("paged segments keep every word under random delays") {
   std::uint64_t taken_in = 0;
   for (const std::uint64_t seed : seeds) {
     const SimJob job = job_of(seed);
-    coracle::test::PagedTraffic traffic = traffic_of(seed);
+    coracle::internals::test::PagedTraffic traffic = traffic_of(seed);
     traffic.taken_in = &taken_in;
-    const Outcome outcome = job.run([&traffic](Rank& self) { return coracle::test::run_paged_traffic(self, traffic); });
+    const Outcome outcome =
+        job.run([&traffic](Rank& self) { return coracle::internals::test::run_paged_traffic(self, traffic); });
     REQUIRE_MESSAGE(text_of(outcome) == "", seeds.repeat(seed), ": ", text_of(outcome));
   }
   MESSAGE("pages taken in for others: ", taken_in);
@@ -88,9 +90,10 @@ TEST_CASE("paged segments return what was put or an error while ranks die") {
     for (std::uint64_t deaths = 1 + random() % (job.size - 1); deaths > 0; --deaths)
       plan += fmt::format("{} us kill rank {}\n", 100 + random() % (naps ? 3'000'000 : 3000), random() % job.size);
     job.faults = parse_faults(plan, "test", job.shape());
-    coracle::test::PagedDeaths deaths;
-    const Outcome outcome = job.run(
-        [seed, &deaths](Rank& self) { return coracle::test::run_mortal_traffic(self, traffic_of(seed), deaths); });
+    coracle::internals::test::PagedDeaths deaths;
+    const Outcome outcome = job.run([seed, &deaths](Rank& self) {
+      return coracle::internals::test::run_mortal_traffic(self, traffic_of(seed), deaths);
+    });
     REQUIRE_MESSAGE(text_of(outcome) == "", seeds.repeat(seed), ": ", text_of(outcome));
     errors += deaths.errors;
     taken_in += deaths.taken_in;

@@ -19,6 +19,7 @@
 #include "tests/storage/store_image.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 
@@ -274,7 +275,7 @@ TEST_CASE("a page that can't be read tells what its home's file says") {
       co_await segment.close();
     }
     const std::string path = options.path + ".0";
-    coracle::test::StoreImage image(path);
+    coracle::internals::test::StoreImage image(path);
     image.flip(image.plan.slot_at(image.latest_slot(0)));
     image.save();
     PagedSegment segment = co_await PagedSegment::open(self.world(), in.options(0));

@@ -17,6 +17,7 @@
 #include "tests/storage/temporary_folder.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

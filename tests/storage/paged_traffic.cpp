@@ -8,7 +8,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace coracle::test {
+namespace coracle::internals::test {
 namespace {
 
 using Words = std::vector<std::uint64_t>;
@@ -241,4 +241,4 @@ Task<> run_paged_traffic(Rank& self, PagedTraffic traffic) {
   co_await segment.close();
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

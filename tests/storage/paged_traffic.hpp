@@ -9,7 +9,7 @@
 
 #include "storage/paged_segment.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 struct PagedTraffic {
   PagedOptions options;
@@ -43,4 +43,4 @@ struct PagedDeaths {
 /// tried to put when it got an error; all else must be errors. Every transfer must end.
 Task<> run_mortal_traffic(Rank& self, PagedTraffic traffic, PagedDeaths& deaths);
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -10,7 +10,7 @@
 #include "protocol_model.hpp"
 #include "sanitized.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 namespace {
 
 /// Hashes of the states met: 64 bits each, so that among ten million two are the same by chance once in 200,000 runs.
@@ -175,4 +175,4 @@ TEST_CASE("protocol: the table for the documentation" * doctest::skip()) {
                      to_string(static_cast<PageState>(to)));
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

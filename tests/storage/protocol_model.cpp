@@ -6,7 +6,7 @@
 #include <numeric>
 #include <string_view>
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 /// Sees into the two machines.
 struct ProtocolProbe {
@@ -496,4 +496,4 @@ std::uint64_t World::fingerprint() const {
   return std::hash<std::string_view>{}(code);
 }
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

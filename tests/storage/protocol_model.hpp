@@ -10,7 +10,7 @@
 
 #include "storage/protocol.hpp"
 
-namespace coracle::storage {
+namespace coracle::internals::storage {
 
 inline constexpr Node kCaches = 3;
 
@@ -136,4 +136,4 @@ class World {
   std::string fault_;
 };
 
-}  // namespace coracle::storage
+}  // namespace coracle::internals::storage

@@ -8,9 +8,9 @@
 #include <random>
 #include <vector>
 
-using coracle::storage::Frames;
-using coracle::storage::read_ahead_pages;
-using coracle::storage::ReadAhead;
+using coracle::internals::storage::Frames;
+using coracle::internals::storage::read_ahead_pages;
+using coracle::internals::storage::ReadAhead;
 
 namespace {
 

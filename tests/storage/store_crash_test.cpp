@@ -6,9 +6,9 @@
 #include "tests/sanitized.hpp"
 #include "tests/storage/store_trial.hpp"
 
-using coracle::test::DiskFaults;
-using coracle::test::StoreTrial;
-using coracle::test::TrialPlan;
+using coracle::internals::test::DiskFaults;
+using coracle::internals::test::StoreTrial;
+using coracle::internals::test::TrialPlan;
 
 namespace {
 

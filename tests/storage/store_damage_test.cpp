@@ -11,8 +11,9 @@
 #include "tests/storage/store_fixture.hpp"
 
 using namespace coracle;
-using namespace coracle::storage;
-using namespace coracle::test;
+using namespace coracle::internals;
+using namespace coracle::internals::storage;
+using namespace coracle::internals::test;
 
 TEST_CASE_FIXTURE(StoreFixture, "store: a damaged page is told by its number and no other page is affected") {
   StoreImage image(path);

@@ -14,7 +14,7 @@
 #include "tests/storage/store_image.hpp"
 #include "tests/storage/temporary_folder.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 inline bool mentions(const std::string& text, const std::string& part) {
   CAPTURE(text);
@@ -68,4 +68,4 @@ struct StoreFixture {
   std::error_code code;
 };
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -7,6 +7,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
   using namespace coracle;
+  using namespace coracle::internals;
   static const test::TemporaryFolder folder;
   static EventLoop loop;
   static const test::StoreImage image = [] {

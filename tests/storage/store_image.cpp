@@ -11,7 +11,7 @@
 #include "storage/checksum.hpp"
 #include "storage/page_store.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 namespace {
 
 using namespace storage;
@@ -113,4 +113,4 @@ void StoreImage::seal(std::uint64_t offset, const StoreImage& good) {
   std::memcpy(bytes.data() + offset, &sum, sizeof sum);
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

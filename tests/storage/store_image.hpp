@@ -9,7 +9,7 @@
 #include "storage/store_format.hpp"
 #include "storage/store_load.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 class StoreImage {
  public:
@@ -37,4 +37,4 @@ class StoreImage {
   storage::Superblock superblock() const;
 };
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -8,7 +8,7 @@
 #include "storage/aligned_buffer.hpp"
 #include "storage/page_store.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 namespace {
 
 using namespace storage;
@@ -74,4 +74,4 @@ void take_store_input(EventLoop& loop, const StoreImage& image, const std::strin
   loop.run(check_and_use(loop.io(), path));
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

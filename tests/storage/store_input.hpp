@@ -6,7 +6,7 @@
 
 #include "tests/storage/store_image.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 /// Must survive any input: checking, opening and reading either work or throw Error. The first bit of the first byte:
 /// whether edited blocks are sealed again; the rest: edits of 12 bytes (block, place in it in words, 8 bytes for it).
@@ -14,4 +14,4 @@ namespace coracle::test {
 void take_store_input(EventLoop& loop, const StoreImage& image, const std::string& path,
                       std::span<const std::byte> input);
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -9,7 +9,8 @@
 #include "tests/storage/temporary_folder.hpp"
 
 using namespace coracle;
-using coracle::test::StoreImage;
+using namespace coracle::internals;
+using coracle::internals::test::StoreImage;
 
 namespace {
 
@@ -35,7 +36,7 @@ TEST_CASE("store: files that were edited at random never harm who opens or check
   const char* chosen = std::getenv("CORACLE_STORE_SEED");
   const std::uint64_t first = chosen != nullptr ? std::strtoull(chosen, nullptr, 10) : 1;
   const std::uint64_t count = chosen != nullptr ? 1 : ::test::kSanitized ? 100 : 500;
-  const coracle::test::TemporaryFolder folder;
+  const coracle::internals::test::TemporaryFolder folder;
   EventLoop loop;
   StoreImage::make(loop, folder.file("good"));
   const StoreImage image(folder.file("good"));
@@ -43,6 +44,6 @@ TEST_CASE("store: files that were edited at random never harm who opens or check
     CAPTURE(seed);
     std::mt19937_64 random(seed);
     const std::vector<std::byte> input = random_input(random);
-    coracle::test::take_store_input(loop, image, folder.file("edited"), input);
+    coracle::internals::test::take_store_input(loop, image, folder.file("edited"), input);
   }
 }

@@ -23,7 +23,8 @@
 #include "tests/storage/temporary_folder.hpp"
 
 using namespace coracle;
-using namespace coracle::storage;
+using namespace coracle::internals;
+using namespace coracle::internals::storage;
 
 namespace {
 
@@ -244,7 +245,7 @@ void one_round(const std::string& path, std::uint64_t seed, Model& model) {
 TEST_CASE("store: a process killed at any moment loses nothing that was flushed and harms no checkpoint") {
   const char* wanted = std::getenv("CORACLE_STORE_KILLS");
   const std::uint64_t rounds = wanted == nullptr ? 20 : std::strtoull(wanted, nullptr, 10);
-  const coracle::test::TemporaryFolder folder;
+  const coracle::internals::test::TemporaryFolder folder;
   const std::uint64_t seed = std::random_device()();
   CAPTURE(seed);
   Model model;

@@ -24,8 +24,9 @@
 #include "tests/storage/store_fixture.hpp"
 
 using namespace coracle;
-using namespace coracle::storage;
-using namespace coracle::test;
+using namespace coracle::internals;
+using namespace coracle::internals::storage;
+using namespace coracle::internals::test;
 
 namespace {
 
@@ -56,7 +57,7 @@ void make_sparse(const std::string& path, std::uint64_t pages) {
   write_superblock(BlockSpan(head.data(), kBlockBytes), superblock);
   const Manifest manifest{1, {}, {}, {}, 0};
   write_manifest(BlockSpan(head.data() + StorePlan::manifest_at(0), kBlockBytes), superblock.file_id, manifest);
-  const coracle::test::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  const coracle::internals::test::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   REQUIRE(::write(file, head.data(), head.size()) == static_cast<ssize_t>(head.size()));
   REQUIRE(::ftruncate(file, static_cast<off_t>(StorePlan(superblock).data_at)) == 0);
 }
@@ -118,7 +119,7 @@ TEST_CASE_FIXTURE(StoreFixture, "store: creation harms no store that an interrup
 
 TEST_CASE_FIXTURE(StoreFixture, "store: what an interrupted creation has left is told of and used up by the next") {
   const std::string fresh = folder.file("fresh.0");
-  { const coracle::test::Fd file(::open((fresh + ".new").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)); }
+  { const coracle::internals::test::Fd file(::open((fresh + ".new").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)); }
   mentions(failure_of(loop, open_store(loop.io(), fresh, PageStore::kLatest, store)).text,
            fresh + ".new is there: its creation was interrupted");
   const StoreShape shape{.page_bytes = 4096, .pages = 10};
@@ -183,7 +184,7 @@ TEST_CASE_FIXTURE(StoreFixture,
                   "store: who has opened what lies under the name of an unfinished one sees nothing of it") {
   const std::string fresh = folder.file("fresh.0");
   write_file(fresh + ".new", "left over");
-  const coracle::test::Fd held(::open((fresh + ".new").c_str(), O_RDWR | O_CLOEXEC));
+  const coracle::internals::test::Fd held(::open((fresh + ".new").c_str(), O_RDWR | O_CLOEXEC));
   const StoreShape shape{.page_bytes = 4096, .pages = 10};
   CHECK(failure_of(loop, create_store(loop.io(), fresh, shape, false, store)).text == "");
   loop.run(store->close());
@@ -230,7 +231,7 @@ int write_under_limit(const std::string& path, rlim_t limit) {
   const rlimit wanted{limit, RLIM_INFINITY};
   if (::setrlimit(RLIMIT_FSIZE, &wanted) != 0) return 2;
   std::uint64_t page = 0;
-  coracle::test::Failure failure;
+  coracle::internals::test::Failure failure;
   for (; page < 4000 && !failure.code; ++page) failure = failure_of(loop, write_page(*store, page));
   const bool told = failure.code == std::errc::file_too_large && failure.text.find("ulimit -f") != std::string::npos &&
                     failure.text.find(path) != std::string::npos;
@@ -289,7 +290,7 @@ class KeepingIo final : public Io {
 
 /// That the next file will have.
 int next_descriptor() {
-  const coracle::test::Fd fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const coracle::internals::test::Fd fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   return fd;
 }
 
@@ -299,7 +300,7 @@ Task<> nap() {
 
 /// Whether any description of it is open but this one's.
 bool is_open_elsewhere(const std::string& path) {
-  const coracle::test::Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  const coracle::internals::test::Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   if (::fcntl(fd, F_SETLEASE, F_WRLCK) == 0) return false;
   REQUIRE(errno == EAGAIN);
   return true;

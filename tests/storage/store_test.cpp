@@ -18,14 +18,15 @@
 #include "tests/storage/temporary_folder.hpp"
 
 using namespace coracle;
-using namespace coracle::storage;
-using coracle::test::LoopWith;
-using coracle::test::TemporaryFolder;
+using namespace coracle::internals;
+using namespace coracle::internals::storage;
+using coracle::internals::test::LoopWith;
+using coracle::internals::test::TemporaryFolder;
 
 namespace {
 
-using coracle::test::Epoll;
-using coracle::test::Uring;
+using coracle::internals::test::Epoll;
+using coracle::internals::test::Uring;
 
 StoreShape shape_of(std::uint32_t page_bytes, std::uint64_t pages) {
   StoreShape shape;
@@ -182,7 +183,7 @@ Task<> unconfirmed_checkpoints(Io& io, std::string path) {
 }  // namespace
 
 TEST_CASE_TEMPLATE("store: pages survive closing after a flush", BackEnd, Uring, Epoll) {
-  if (!coracle::test::can_run<BackEnd>()) return;
+  if (!coracle::internals::test::can_run<BackEnd>()) return;
   LoopWith<BackEnd> with;
   for (const std::uint32_t page_bytes : {4096U, 65536U, 4U << 20}) {
     CAPTURE(page_bytes);
@@ -229,8 +230,8 @@ Task<> read_all_and_note(Scope& scope, PageStore& store, const Arrivals& arrival
     co_await reads.join();
   }
   stop = true;
-  co_await coracle::turn();  // in which it is seen, while it lives
-  co_await coracle::turn();
+  co_await coracle::internals::turn();  // in which it is seen, while it lives
+  co_await coracle::internals::turn();
 }
 
 Task<> pages_come_over_many_turns(EventLoop& loop, std::string path) {
@@ -254,7 +255,7 @@ Task<> pages_come_over_many_turns(EventLoop& loop, std::string path) {
 
 TEST_CASE_TEMPLATE("store: reads are told of before they are verified, and verified over many turns", BackEnd, Uring,
                    Epoll) {
-  if (!coracle::test::can_run<BackEnd>()) return;
+  if (!coracle::internals::test::can_run<BackEnd>()) return;
   const TemporaryFolder folder;
   LoopWith<BackEnd> with;
   with.loop.run(pages_come_over_many_turns(with.loop, folder.file("pages")));

@@ -10,7 +10,7 @@
 #include "runtime/combinators.hpp"
 #include "storage/aligned_buffer.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 namespace {
 
 using storage::AlignedBuffer;
@@ -260,4 +260,4 @@ Task<std::uint64_t> StoreTrial::read_number(PageStore& store, std::uint64_t page
   co_return std::memcmp(buffer.data(), wanted.data(), buffer.size()) == 0 ? number : kTorn;
 }
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

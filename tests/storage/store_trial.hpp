@@ -12,7 +12,7 @@
 #include "tests/storage/fake_disk.hpp"
 #include "tests/storage/temporary_folder.hpp"
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 struct TrialPlan {
   DiskFaults faults;     ///< While a store is in use.
@@ -76,4 +76,4 @@ class StoreTrial {
   std::string wrong_;
 };
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-namespace coracle::test {
+namespace coracle::internals::test {
 
 class TemporaryFolder {
  public:
@@ -25,4 +25,4 @@ class TemporaryFolder {
   std::string path_;
 };
 
-}  // namespace coracle::test
+}  // namespace coracle::internals::test

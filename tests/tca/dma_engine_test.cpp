@@ -12,7 +12,8 @@
 #include "transports/tca/virtual_board.hpp"
 
 using namespace coracle;
-using namespace coracle::tca;
+using namespace coracle::internals;
+using namespace coracle::internals::tca;
 
 namespace {
 
@@ -23,7 +24,7 @@ void finish(VirtualDma& dma, const Waited& waited) {
 }  // namespace
 
 TEST_CASE("dma engine: random transfers at once copy all of their bytes and nothing else") {
-  const std::uint64_t seed = coracle::test::chosen_seed();
+  const std::uint64_t seed = coracle::internals::test::chosen_seed();
   INFO("CORACLE_TEST_SEED=", seed);
   std::mt19937_64 random(seed);
   constexpr std::size_t kHalf = 1 << 18;
@@ -71,14 +72,14 @@ TEST_CASE(
   const PatternCache::Counts& counts = dma.engine().cache_counts();
   transfer();
   CHECK(counts.builds == 1);
-  const std::uint64_t allocations = coracle::test::allocation_count();
+  const std::uint64_t allocations = coracle::internals::test::allocation_count();
   transfer();
   CHECK(counts.builds == 1);
   for (int run = 2; run < 11; ++run) transfer();
   const std::uint64_t learned = counts.builds;  // in ten runs; as the eleventh began the cheapest width was taken
   CHECK(learned > 1);
   for (int run = 11; run < 20; ++run) transfer();
-  CHECK(coracle::test::allocation_count() == allocations);
+  CHECK(coracle::internals::test::allocation_count() == allocations);
   CHECK(counts.builds == learned);
   CHECK(counts.hits == 19);
   CHECK(counts.misses == 1);

@@ -9,7 +9,8 @@
 #include "transports/tca/virtual_board.hpp"
 
 using namespace coracle;
-using namespace coracle::tca;
+using namespace coracle::internals;
+using namespace coracle::internals::tca;
 
 namespace {
 

@@ -12,7 +12,8 @@
 #include "transports/sim/sim_board.hpp"
 
 using namespace coracle;
-using namespace coracle::tca;
+using namespace coracle::internals;
+using namespace coracle::internals::tca;
 using namespace std::chrono_literals;
 
 namespace {
@@ -129,8 +130,8 @@ TEST_CASE("tca: a word of the loss that gets lost is said again to who appeals")
 
 namespace {
 
-using coracle::sim::Outcome;
-using coracle::sim::SimJob;
+using coracle::internals::sim::Outcome;
+using coracle::internals::sim::SimJob;
 
 constexpr std::uint64_t kLimitNs = 1'000'000;
 

@@ -14,7 +14,8 @@
 #include "tests/tca/stepped_job.hpp"
 
 using namespace coracle;
-using namespace coracle::tca;
+using namespace coracle::internals;
+using namespace coracle::internals::tca;
 
 namespace {
 

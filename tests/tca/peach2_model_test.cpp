@@ -4,7 +4,7 @@
 
 #include <vector>
 
-using namespace coracle::tca;
+using namespace coracle::internals::tca;
 
 namespace {
 

@@ -17,7 +17,7 @@
 #include "transports/tca/registered_memory.hpp"
 #include "transports/tca/tca_transport.hpp"
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 
 /// What surrounds one rank's board: a clock of its own, which SteppedJob keeps with the others'.
 class SteppedHost final : public BoardHost, public Clock {
@@ -194,4 +194,4 @@ class Operations {
   std::deque<KeptRequest> requests_;
 };
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

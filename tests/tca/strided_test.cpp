@@ -16,7 +16,8 @@
 #include "transports/tca/tca_transport.hpp"
 
 using namespace coracle;
-using namespace coracle::sim;
+using namespace coracle::internals;
+using namespace coracle::internals::sim;
 
 namespace {
 

@@ -15,7 +15,8 @@
 #include "transports/tca/board_thread.hpp"
 
 using namespace coracle;
-using namespace coracle::tca;
+using namespace coracle::internals;
+using namespace coracle::internals::tca;
 using namespace std::chrono_literals;
 
 namespace {

@@ -9,6 +9,7 @@
 #include "transports/direct/direct.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

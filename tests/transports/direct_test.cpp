@@ -16,7 +16,8 @@
 #include "transports/connect.hpp"
 
 using namespace coracle;
-using namespace coracle::direct;
+using namespace coracle::internals;
+using namespace coracle::internals::direct;
 
 namespace {
 

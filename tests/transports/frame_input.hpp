@@ -10,7 +10,7 @@
 namespace test {
 
 /// Feeds `bytes` to the channel in pieces, as a socket would, and lets large payloads land.
-inline void feed(coracle::tcp::Channel& channel, std::span<const std::byte> bytes, std::size_t piece_bytes) {
+inline void feed(coracle::internals::tcp::Channel& channel, std::span<const std::byte> bytes, std::size_t piece_bytes) {
   while (!bytes.empty() && !channel.broken()) {
     const std::span<std::byte> landing = channel.landing();
     const std::size_t room = landing.empty() ? piece_bytes : landing.size();
@@ -34,27 +34,28 @@ inline void take_frame_input(std::span<const std::byte> input) {
   input = input.subspan(1);
   FakeRank rank(64 * 1024);
   if ((how & 1) != 0) {
-    coracle::tcp::Initiator initiator(rank, rank, {rank.key, 0, 1});
+    coracle::internals::tcp::Initiator initiator(rank, rank, {rank.key, 0, 1});
     std::vector<std::byte> target(40'000);
-    coracle::Operation put(coracle::Operation::Verb::put, "put", 1);
-    coracle::Operation get(coracle::Operation::Verb::get, "get", 1);
-    coracle::Operation add(coracle::Operation::Verb::fetch_add, "fetch_add", 1);
+    coracle::internals::Operation put(coracle::internals::Operation::Verb::put, "put", 1);
+    coracle::internals::Operation get(coracle::internals::Operation::Verb::get, "get", 1);
+    coracle::internals::Operation add(coracle::internals::Operation::Verb::fetch_add, "fetch_add", 1);
     put.local = get.local = target.data();
     put.bytes = 8;
     get.bytes = target.size();
     add.operand = 1;
     if ((how & 2) != 0)
-      for (coracle::Operation* operation : {&put, &get, &add}) initiator.submit(*operation);
+      for (coracle::internals::Operation* operation : {&put, &get, &add}) initiator.submit(*operation);
     feed(initiator, input, piece_bytes);
-    initiator.fail_all(coracle::Errc::peer_lost);
+    initiator.fail_all(coracle::internals::Errc::peer_lost);
   } else {
-    coracle::tcp::Responder responder(rank, rank, coracle::tcp::frame_check(rank.key));
+    coracle::internals::tcp::Responder responder(rank, rank, coracle::internals::tcp::frame_check(rank.key));
     rank.replier = &responder;
     if ((how & 2) != 0) {
-      std::array<std::byte, coracle::tcp::kHeadBytesMax> hello;
-      const std::array<std::uint64_t, 7> words{coracle::tcp::kFrameMagic, coracle::tcp::kFrameVersion, 0, 0, 0, 0, 1};
-      const std::size_t bytes = coracle::tcp::write_head(hello, coracle::tcp::frame_check(rank.key),
-                                                         coracle::tcp::FrameType::hello, words, 0);
+      std::array<std::byte, coracle::internals::tcp::kHeadBytesMax> hello;
+      const std::array<std::uint64_t, 7> words{
+          coracle::internals::tcp::kFrameMagic, coracle::internals::tcp::kFrameVersion, 0, 0, 0, 0, 1};
+      const std::size_t bytes = coracle::internals::tcp::write_head(
+          hello, coracle::internals::tcp::frame_check(rank.key), coracle::internals::tcp::FrameType::hello, words, 0);
       responder.received(std::span(hello).first(bytes));
     }
     feed(responder, input, piece_bytes);

@@ -9,19 +9,21 @@
 
 namespace test {
 
-inline std::string frame_bytes(coracle::tcp::FrameType type, std::vector<std::uint64_t> words, std::string payload) {
-  std::array<std::byte, coracle::tcp::kHeadBytesMax> head;
-  const std::size_t bytes =
-      coracle::tcp::write_head(head, coracle::tcp::frame_check(coracle::JobKey{}), type, words, payload.size());
+inline std::string frame_bytes(coracle::internals::tcp::FrameType type, std::vector<std::uint64_t> words,
+                               std::string payload) {
+  std::array<std::byte, coracle::internals::tcp::kHeadBytesMax> head;
+  const std::size_t bytes = coracle::internals::tcp::write_head(
+      head, coracle::internals::tcp::frame_check(coracle::internals::JobKey{}), type, words, payload.size());
   return std::string(reinterpret_cast<const char*>(head.data()), bytes) + payload;
 }
 
 /// Each with its first byte as take_frame_input() has it, for pieces of every length.
 inline std::vector<std::string> frame_seeds() {
-  using coracle::tcp::FrameType;
-  const auto handler = static_cast<std::uint64_t>(coracle::HandlerId::of(no_handler).to_wire());
+  using coracle::internals::tcp::FrameType;
+  const auto handler = static_cast<std::uint64_t>(coracle::internals::HandlerId::of(no_handler).to_wire());
   const std::string hello =
-      frame_bytes(FrameType::hello, {coracle::tcp::kFrameMagic, coracle::tcp::kFrameVersion, 0, 0, 1, 0, 1}, "");
+      frame_bytes(FrameType::hello,
+                  {coracle::internals::tcp::kFrameMagic, coracle::internals::tcp::kFrameVersion, 0, 0, 1, 0, 1}, "");
   const std::vector<std::string> requests{
       frame_bytes(FrameType::put, {0, 0}, "12345678"),
       frame_bytes(FrameType::put, {8, 0, 64, 0, 1}, std::string(30'000, 'x')),

@@ -12,7 +12,8 @@
 #include "tests/transports/frame_seeds.hpp"
 
 using namespace coracle;
-using namespace coracle::tcp;
+using namespace coracle::internals;
+using namespace coracle::internals::tcp;
 
 namespace {
 

@@ -11,7 +11,8 @@
 #include "tests/transports/tcp_fake.hpp"
 
 using namespace coracle;
-using namespace coracle::tcp;
+using namespace coracle::internals;
+using namespace coracle::internals::tcp;
 
 namespace {
 

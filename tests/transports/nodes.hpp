@@ -25,26 +25,26 @@ using Outcomes = std::vector<std::string>;
 
 class Nodes {
  public:
-  explicit Nodes(std::vector<std::uint32_t> ranks_per_node, coracle::NetworkOptions network = {})
+  explicit Nodes(std::vector<std::uint32_t> ranks_per_node, coracle::internals::NetworkOptions network = {})
       : ranks_per_node_(std::move(ranks_per_node)) {
-    coracle::JobShape shape;
-    shape.placement = coracle::Placement::thread;
+    coracle::internals::JobShape shape;
+    shape.placement = coracle::internals::Placement::thread;
     shape.nodes = static_cast<std::uint32_t>(ranks_per_node_.size());
     shape.size = 0;
     for (const std::uint32_t ranks : ranks_per_node_) shape.size += ranks;
     shape.segment_bytes = 64 << 20;
-    shape.inbox_bytes = coracle::transport_inbox_bytes(shape.size);
+    shape.inbox_bytes = coracle::internals::transport_inbox_bytes(shape.size);
     shape.idle.spins = 0;
     shape.network = network;
     shape.key.bytes[0] = 42;
     for (std::uint32_t node = 0; node < shape.nodes; ++node)
-      regions_.push_back(
-          coracle::JobRegion::create(shape, coracle::JobRegion::Backing::anonymous, {node, ranks_per_node_}));
+      regions_.push_back(coracle::internals::JobRegion::create(shape, coracle::internals::JobRegion::Backing::anonymous,
+                                                               {node, ranks_per_node_}));
     for (std::uint32_t rank = 0; rank < shape.size; ++rank) listen_for(rank);
     for (auto& region : regions_) {
       for (std::uint32_t node = 0; node < shape.nodes; ++node) {
-        coracle::NodeRecord& record = region.node(node);
-        record.addresses[0].family = coracle::NodeAddress::Family::ipv4;
+        coracle::internals::NodeRecord& record = region.node(node);
+        record.addresses[0].family = coracle::internals::NodeAddress::Family::ipv4;
         record.addresses[0].bytes = {127, 0, 0, 1};
         std::snprintf(record.host.data(), record.host.size(), "node %u", node);
       }
@@ -55,13 +55,14 @@ class Nodes {
       if (fd >= 0) ::close(fd);
   }
 
-  coracle::JobRegion& region_of(std::uint32_t rank) { return regions_[regions_[0].node_of(rank)]; }
+  coracle::internals::JobRegion& region_of(std::uint32_t rank) { return regions_[regions_[0].node_of(rank)]; }
   std::uint16_t port(std::uint32_t rank) { return regions_[0].port(rank); }
 
   /// Runs `app` on every rank to its end.
-  Outcomes run(const coracle::App& app) {
-    static constexpr coracle::Wiring wiring{coracle::transport_inbox_bytes, coracle::connect_transports,
-                                            coracle::say_farewell, nullptr};
+  Outcomes run(const coracle::internals::App& app) {
+    static constexpr coracle::internals::Wiring wiring{coracle::internals::transport_inbox_bytes,
+                                                       coracle::internals::connect_transports,
+                                                       coracle::internals::say_farewell, nullptr};
     const std::uint32_t size = regions_[0].shape().size;
     Outcomes outcomes(size);
     std::vector<std::thread> threads;
@@ -72,14 +73,14 @@ class Nodes {
   }
 
  private:
-  std::string run_rank(std::uint32_t id, const coracle::App& app, const coracle::Wiring& wiring) {
-    coracle::JobRegion& region = region_of(id);
+  std::string run_rank(std::uint32_t id, const coracle::internals::App& app, const coracle::internals::Wiring& wiring) {
+    coracle::internals::JobRegion& region = region_of(id);
     try {
-      coracle::EventLoop loop(coracle::real_clock(), &region.block(id).doorbell);
+      coracle::internals::EventLoop loop(coracle::internals::real_clock(), &region.block(id).doorbell);
       loop.set_idle_policy(region.shape().idle);
-      coracle::Rank rank(region, id, loop);
+      coracle::internals::Rank rank(region, id, loop);
       wiring.connect(rank);
-      loop.run(coracle::live(rank, app, wiring));
+      loop.run(coracle::internals::live(rank, app, wiring));
       return "";
     } catch (const std::exception& error) {
       return error.what();
@@ -94,14 +95,14 @@ class Nodes {
     socklen_t bytes = sizeof address;
     if (fd < 0 || ::bind(fd, reinterpret_cast<sockaddr*>(&address), bytes) != 0 || ::listen(fd, 128) != 0 ||
         ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &bytes) != 0)
-      coracle::throw_errno(errno, "no socket for a test");
+      coracle::internals::throw_errno(errno, "no socket for a test");
     listen_fds_.push_back(fd);
     for (auto& region : regions_) region.port(rank) = ntohs(address.sin_port);
     region_of(rank).block(rank).listen_fd = fd;
   }
 
   std::vector<std::uint32_t> ranks_per_node_;
-  std::vector<coracle::JobRegion> regions_;
+  std::vector<coracle::internals::JobRegion> regions_;
   std::vector<int> listen_fds_;
 };
 

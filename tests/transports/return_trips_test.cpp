@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-using namespace coracle::direct;
+using namespace coracle::internals::direct;
 
 TEST_CASE("return trips are likely while messages are followed by others to where they came from") {
   ReturnTrips trips;

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-using namespace coracle::direct;
+using namespace coracle::internals::direct;
 
 namespace {
 

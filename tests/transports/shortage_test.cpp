@@ -14,6 +14,7 @@
 #include "tests/transports/nodes.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 using namespace std::chrono_literals;
 
 namespace {

@@ -11,7 +11,8 @@
 #include <vector>
 
 using namespace coracle;
-using namespace coracle::direct;
+using namespace coracle::internals;
+using namespace coracle::internals::direct;
 
 namespace {
 

@@ -17,6 +17,7 @@
 #include "transports/tcp/tcp.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 using namespace std::chrono_literals;
 
 namespace {

@@ -14,11 +14,11 @@
 namespace test {
 
 /// A function of this program, so that its address passes as a handler's.
-inline void no_handler(coracle::Rank&, const coracle::Message&) {}
+inline void no_handler(coracle::internals::Rank&, const coracle::internals::Message&) {}
 
-class FakeRank final : public coracle::tcp::ResponderUser,
-                       public coracle::tcp::InitiatorUser,
-                       public coracle::tcp::ChannelWatcher {
+class FakeRank final : public coracle::internals::tcp::ResponderUser,
+                       public coracle::internals::tcp::InitiatorUser,
+                       public coracle::internals::tcp::ChannelWatcher {
  public:
   struct Received {
     std::uint64_t number;  // the first argument, or 0
@@ -28,13 +28,13 @@ class FakeRank final : public coracle::tcp::ResponderUser,
   explicit FakeRank(std::size_t bytes) : memory(bytes) {}
 
   std::string on_hello(const Hello& hello) noexcept override {
-    return coracle::same_key(hello.key, key) ? std::string() : std::string("a wrong key");
+    return coracle::internals::same_key(hello.key, key) ? std::string() : std::string("a wrong key");
   }
-  std::byte* resolve(const coracle::RemoteAddress& place, std::uint64_t bytes, bool,
+  std::byte* resolve(const coracle::internals::RemoteAddress& place, std::uint64_t bytes, bool,
                      std::error_code& error) noexcept override {
     if (place.segment == 0 && place.offset <= memory.size() && bytes <= memory.size() - place.offset)
       return memory.data() + place.offset;
-    error = coracle::Errc::out_of_segment;
+    error = coracle::internals::Errc::out_of_segment;
     return nullptr;
   }
   void raise_signal(std::byte* place, std::uint64_t add) noexcept override {
@@ -43,29 +43,31 @@ class FakeRank final : public coracle::tcp::ResponderUser,
     count += add;
     std::memcpy(place, &count, sizeof count);
   }
-  void on_message(const coracle::MessageHeader& header, std::span<const std::byte> payload) noexcept override {
+  void on_message(const coracle::internals::MessageHeader& header,
+                  std::span<const std::byte> payload) noexcept override {
     requests.push_back(received(header, payload));
     if (replier == nullptr) return;
-    coracle::MessageHeader answer;
+    coracle::internals::MessageHeader answer;
     answer.handler = header.handler;
     answer.argument_count = 1;
     answer.arguments[0] = requests.back().number;
-    replier->reply(answer, payload.first(std::min<std::size_t>(payload.size(), coracle::tcp::kReplyBytesMax)));
+    replier->reply(answer,
+                   payload.first(std::min<std::size_t>(payload.size(), coracle::internals::tcp::kReplyBytesMax)));
   }
-  void on_reply(const coracle::MessageHeader& header, std::span<const std::byte> payload) noexcept override {
+  void on_reply(const coracle::internals::MessageHeader& header, std::span<const std::byte> payload) noexcept override {
     replies.push_back(received(header, payload));
   }
   void changed() noexcept override { ++changes; }
 
-  coracle::JobKey key{};
+  coracle::internals::JobKey key{};
   std::vector<std::byte> memory;
-  coracle::tcp::Responder* replier = nullptr;  // answers every message there
+  coracle::internals::tcp::Responder* replier = nullptr;  // answers every message there
   std::vector<Received> requests;
   std::vector<Received> replies;
   int changes = 0;
 
  private:
-  static Received received(const coracle::MessageHeader& header, std::span<const std::byte> payload) {
+  static Received received(const coracle::internals::MessageHeader& header, std::span<const std::byte> payload) {
     return {header.argument_count > 0 ? header.arguments[0] : 0, {payload.begin(), payload.end()}};
   }
 };

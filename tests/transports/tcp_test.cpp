@@ -10,6 +10,7 @@
 #include "tests/transports/nodes.hpp"
 
 using namespace coracle;
+using namespace coracle::internals;
 
 namespace {
 

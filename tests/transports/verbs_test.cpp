@@ -10,7 +10,8 @@
 #include "transports/verbs/wire.hpp"
 
 using namespace coracle;
-using namespace coracle::verbs;
+using namespace coracle::internals;
+using namespace coracle::internals::verbs;
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "transports/verbs/support.hpp"
 #include "transports/verbs/transport.hpp"
 
-namespace coracle::verbs_checks {
+namespace coracle::internals::verbs_checks {
 
 /// An operation that is awaited, started by the transport itself; gives its outcome.
 template <class Base = Operation>
@@ -112,4 +112,4 @@ Task<> sleeping(Pair pair);
 Task<> bad_key(Pair pair);
 Task<> death(Pair pair);
 
-}  // namespace coracle::verbs_checks
+}  // namespace coracle::internals::verbs_checks

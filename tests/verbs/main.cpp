@@ -7,7 +7,8 @@
 #include "tests/verbs/checks.hpp"
 
 using namespace coracle;
-using namespace coracle::verbs_checks;
+using namespace coracle::internals;
+using namespace coracle::internals::verbs_checks;
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include "runtime/error.hpp"
 #include "tests/verbs/checks.hpp"
 
-namespace coracle::verbs_checks {
+namespace coracle::internals::verbs_checks {
 namespace {
 
 using conformance::pattern;
@@ -161,4 +161,4 @@ Task<> death(Pair pair) {
   tell_end(self, flags[1]);
 }
 
-}  // namespace coracle::verbs_checks
+}  // namespace coracle::internals::verbs_checks

@@ -8,7 +8,7 @@
 #include "runtime/error.hpp"
 #include "tests/verbs/checks.hpp"
 
-namespace coracle::verbs_checks {
+namespace coracle::internals::verbs_checks {
 namespace {
 
 using conformance::pattern;
@@ -259,4 +259,4 @@ Task<> memory(Pair pair) {
     std::printf("registrations are %s\n", pair.transport.registrations().keeps() ? "kept" : "made anew each time");
 }
 
-}  // namespace coracle::verbs_checks
+}  // namespace coracle::internals::verbs_checks

@@ -7,6 +7,7 @@
 #include <vector>
 
 using namespace coracle;
+using namespace coracle::internals;
 
 int add(Rank&, int left, int right) {
   return left + right;

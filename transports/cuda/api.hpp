@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 /// A cudaError_t by its number.
 using Status = int;
@@ -215,4 +215,4 @@ class CudaApi {
 /// CUDA itself. Throws Error (unsupported) where Coracle was built without it. Needs no GPU: the calls say so.
 std::unique_ptr<CudaApi> real_api();
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

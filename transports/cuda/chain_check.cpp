@@ -6,7 +6,7 @@
 #include "runtime/error.hpp"
 #include "transports/cuda/stream_device.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 namespace {
 
 [[noreturn]] void refuse(const Reach& reach, tca::Chain chain, std::size_t index, const char* what) {
@@ -48,4 +48,4 @@ void check_launches(std::span<const Launch> launches) {
                               i, launches.size(), launches[i].parameter.size(), kParameterBytesMax));
 }
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

@@ -8,7 +8,7 @@
 #include "runtime/assert.hpp"
 #include "runtime/error.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 namespace {
 
 /// The device gives up by itself what does not come to its end (CudaOptions::stuck_after_ns, and by what it expects):
@@ -139,4 +139,4 @@ bool CopyEngine::worth_spinning() const noexcept {
   return false;
 }
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

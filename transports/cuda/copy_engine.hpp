@@ -12,7 +12,7 @@
 #include "transports/cuda/loop_host.hpp"
 #include "transports/tca/dma_engine.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 class CopyEngine;
 
@@ -107,4 +107,4 @@ class CopyEngine final : private Poller {
   bool sleepy_ = false;
 };
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

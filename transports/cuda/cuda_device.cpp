@@ -13,7 +13,7 @@
 #include "runtime/error.hpp"
 #include "transports/cuda/failure.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 namespace {
 
 /// Between looks at a word that nothing will ring for.
@@ -460,4 +460,4 @@ std::string CudaDevice::failure(unsigned index) const {
   return fmt::format("{}: {}{}{}", where, describe(api_, channel.error), *remedy == '\0' ? "" : "; ", remedy);
 }
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

@@ -18,7 +18,7 @@
 #include "transports/cuda/stream_device.hpp"
 #include "transports/cuda/table.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 /// How a device is used.
 struct CudaOptions {
@@ -187,4 +187,4 @@ class CudaDevice final : public StreamDevice {
   CudaStatistics statistics_;
 };
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

@@ -18,7 +18,7 @@
 #include "runtime/error.hpp"
 #include "transports/cuda/failure.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 namespace {
 
 using State = DeviceOwnerRecord::State;
@@ -104,7 +104,7 @@ void DeviceOwner::run() noexcept {
 }
 
 Task<> DeviceOwner::until_the_end() {
-  co_await coracle::Event::Wait(over_);
+  co_await coracle::internals::Event::Wait(over_);
 }
 
 RankBlock& DeviceOwner::rank_of(std::uint64_t place) const noexcept {
@@ -505,4 +505,4 @@ int own_devices_on(CudaApi& api) {
   }
 }
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

@@ -16,7 +16,7 @@
 #include "transports/cuda/own_devices.hpp"
 #include "transports/cuda/owner_desk.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 class DeviceOwner final : private Poller {
  public:
@@ -90,7 +90,7 @@ class DeviceOwner final : private Poller {
   const JobRegion& region_;
   CudaApi& api_;
   EventLoop loop_;
-  coracle::Event over_;
+  coracle::internals::Event over_;
   bool sleepy_ = false;
   bool hangs_ = false;       // some stream, perhaps one of a device that has been closed since
   std::vector<Seat> seats_;  // one for each desk
@@ -104,4 +104,4 @@ class DeviceOwner final : private Poller {
   std::map<std::uint64_t, std::size_t> pinned_;
 };
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

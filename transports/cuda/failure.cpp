@@ -6,7 +6,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 namespace {
 
 std::error_code code_of(Status status) noexcept {
@@ -97,4 +97,4 @@ void require(const CudaApi& api, Status status, const char* what) {
   if (status != kSuccess) throw_status(api, status, what);
 }
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

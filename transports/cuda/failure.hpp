@@ -5,7 +5,7 @@
 
 #include "transports/cuda/api.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 /// "cudaErrorNoDevice (no CUDA-capable device is detected)".
 std::string describe(const CudaApi& api, Status status);
@@ -19,4 +19,4 @@ bool ends_context(Status status) noexcept;
 /// Throws unless it is kSuccess.
 void require(const CudaApi& api, Status status, const char* what);
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

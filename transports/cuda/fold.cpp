@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <span>
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 namespace {
 
 /// Fewer rows at one distance are as well copied one by one, or in a batch with others.
@@ -154,4 +154,4 @@ Folded fold(tca::Chain chain, std::size_t pitch_max) {
   return folded;
 }
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

@@ -8,7 +8,7 @@
 #include "transports/cuda/api.hpp"
 #include "transports/tca/descriptor.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 struct Folded {
   std::vector<Box> boxes;
@@ -25,4 +25,4 @@ inline constexpr std::size_t kFlagBytes = 64;
 /// greatest distance of rows that the device can do.
 Folded fold(tca::Chain chain, std::size_t pitch_max);
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

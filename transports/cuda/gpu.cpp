@@ -12,7 +12,7 @@
 #include "transports/cuda/owned_api.hpp"
 #include "transports/cuda/owned_device.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 /// Buffers are pinned so many at a time.
@@ -267,4 +267,4 @@ DeviceBuffer Gpu::buffer() {
   return {*this, buffer};
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -23,7 +23,7 @@
 #include "transports/cuda/kernels.hpp"
 #include "transports/cuda/owner_link.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 struct GpuOptions {
   /// By the driver's numbers; kByRank: the rank's place among those of its node, and for each that it has opened before
@@ -182,4 +182,4 @@ inline Task<Gpu*> Gpu::open(Rank& rank, cuda::CudaApi* api, GpuOptions options) 
   co_return finish(rank, std::move(opening), all);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

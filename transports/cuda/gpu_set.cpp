@@ -5,7 +5,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 Gpu& GpuSet::add(std::unique_ptr<Gpu> gpu) {
   gpus_.push_back(std::move(gpu));
@@ -53,4 +53,4 @@ DeviceBuffer GpuSet::buffer() {
   return gpus_.front()->buffer();
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -7,7 +7,7 @@
 
 #include "transports/cuda/gpu.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 
 /// Belongs to its Rank. Rank's thread only.
 class GpuSet final : public Accelerator {
@@ -40,4 +40,4 @@ class GpuSet final : public Accelerator {
   DeviceTransfers transfers_;
 };
 
-}  // namespace coracle
+}  // namespace coracle::internals

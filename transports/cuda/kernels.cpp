@@ -1,6 +1,6 @@
 #include "transports/cuda/kernels.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 namespace {
 
 CopyOptions engine_options(const CudaOptions& device) {
@@ -23,4 +23,4 @@ Kernels::Kernels(EventLoop& loop, const Maker& make, const void* code, const Cud
           loop, [&](CudaHost& host) { return make(host, engine_options(options).device); }, engine_options(options)),
       module_(engine_.streams().load_module(code)) {}
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

@@ -9,7 +9,7 @@
 
 #include "transports/cuda/copy_engine.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 /// A module of code on a device. Loop's thread only.
 class Kernels final {
@@ -38,4 +38,4 @@ class Kernels final {
   Module module_;
 };
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

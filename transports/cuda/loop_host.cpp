@@ -1,6 +1,6 @@
 #include "transports/cuda/loop_host.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 void LoopHost::stop() noexcept {
   if (armed()) loop_.timers().disarm(*this);
@@ -30,4 +30,4 @@ void LoopHost::fire() noexcept {
   if (device_ != nullptr) device_->advance(loop_.clock().now_ns());
 }
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

@@ -7,7 +7,7 @@
 #include "runtime/event_loop.hpp"
 #include "transports/cuda/stream_device.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 class LoopHost final : public CudaHost, private Timer {
  public:
@@ -39,4 +39,4 @@ class LoopHost final : public CudaHost, private Timer {
   std::atomic<std::uint32_t> rings_{0};
 };
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

@@ -4,7 +4,7 @@
 
 #include "transports/cuda/failure.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 DeviceMemory allocate_on(CudaApi& api, int device, std::size_t bytes) {
   void* memory = nullptr;
@@ -55,4 +55,4 @@ PeerMemory open_memory(CudaApi& api, int device, const IpcHandle& handle, std::s
   return {api, memory, bytes};
 }
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

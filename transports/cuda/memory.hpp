@@ -8,7 +8,7 @@
 
 #include "transports/cuda/api.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 /// Address and length of memory that ends by a function of the API. Movable; empty when moved from.
 template <Status (CudaApi::*End)(void*) noexcept>
@@ -63,4 +63,4 @@ IpcHandle export_memory(CudaApi& api, const DeviceMemory& memory);
 /// `device`: on which it will be used.
 PeerMemory open_memory(CudaApi& api, int device, const IpcHandle& handle, std::size_t bytes);
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

@@ -3,7 +3,7 @@
 #include "transports/cuda/api.hpp"
 #include "transports/cuda/support.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 Support probe() {
   return {
@@ -17,4 +17,4 @@ std::unique_ptr<CudaApi> real_api() {
   throw Error(Errc::unsupported, "cuda: " + support.detail + "; " + support.remedy);
 }
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

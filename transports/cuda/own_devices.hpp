@@ -3,7 +3,7 @@
 
 #include "runtime/job.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 class CudaApi;
 
@@ -14,4 +14,4 @@ int own_devices(const JobRegion& region);
 /// (DeviceOwnerRecord::kVariable).
 int own_devices_on(CudaApi& api);
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

@@ -4,7 +4,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 const char* OwnedApi::error_name(Status status) const noexcept {
   if (status == kOwnerGone) return "the owner of the GPUs is gone";
@@ -104,4 +104,4 @@ Status OwnedApi::pointer_info(const void* pointer, PointerInfo& info) noexcept {
   return kSuccess;
 }
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

@@ -9,7 +9,7 @@
 
 #include "transports/cuda/owner_link.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 /// Rank's thread only. Calls that it has no use for are not supported (kNotSupported). When the owner is gone all fail
 /// with kOwnerGone.
@@ -86,4 +86,4 @@ class OwnedApi final : public CudaApi {
   std::string gone_;
 };
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

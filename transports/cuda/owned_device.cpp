@@ -8,7 +8,7 @@
 #include "runtime/assert.hpp"
 #include "runtime/error.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 namespace {
 
 /// The owner gives up a table itself, when it takes too long; so all that is to be seen to is whether the owner lives.
@@ -230,4 +230,4 @@ std::uint64_t OwnedDevice::spin_ns(unsigned index, std::uint64_t now_ns) const n
   return now_ns < until ? until - now_ns : 0;
 }
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

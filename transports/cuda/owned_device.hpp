@@ -10,7 +10,7 @@
 #include "transports/cuda/owner_link.hpp"
 #include "transports/cuda/stream_device.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 /// Rank's thread only; one at a time per link, or that of its desk.
 class OwnedDevice final : public StreamDevice {
@@ -84,4 +84,4 @@ class OwnedDevice final : public StreamDevice {
   std::deque<Loaded> parting_;  // unloaded, but perhaps not yet read
 };
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

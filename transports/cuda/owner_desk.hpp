@@ -13,7 +13,7 @@
 #include "runtime/accelerator.hpp"
 #include "transports/cuda/cuda_device.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 /// Text that ends where its room ends.
 template <std::size_t N>
@@ -139,4 +139,4 @@ struct Desks {
   std::atomic<std::uint64_t> busy_until_ns{0};
 };
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

@@ -14,7 +14,7 @@
 #include "runtime/error.hpp"
 #include "runtime/event.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 namespace {
 
 using State = DeviceOwnerRecord::State;
@@ -173,4 +173,4 @@ const Answer& OwnerLink::call(const Request& asked) {
   return desk_.answer;
 }
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

@@ -8,7 +8,7 @@
 #include "runtime/task.hpp"
 #include "transports/cuda/owner_desk.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 /// How long a rank waits for an owner that says nothing.
 struct OwnerPatience {
@@ -69,4 +69,4 @@ class OwnerLink {
   std::string given_up_;
 };
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

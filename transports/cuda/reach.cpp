@@ -5,7 +5,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 void Reach::lend(std::span<std::byte> memory) {
   ranges_[memory.data()] = {memory.size(), {MemoryKind::host, -1}, true, false, {}};
@@ -53,4 +53,4 @@ Place Reach::place_of(const std::byte* begin, std::size_t bytes) noexcept {
   return {first.kind, first.kind == MemoryKind::device ? first.device : -1};
 }
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

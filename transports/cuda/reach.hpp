@@ -9,7 +9,7 @@
 
 #include "transports/cuda/memory.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 /// Where bytes lie, for a copy.
 struct Place {
@@ -54,4 +54,4 @@ class Reach {
   std::string refusal_;
 };
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

@@ -8,7 +8,7 @@
 #include "transports/cuda/api.hpp"
 #include "transports/cuda/support.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 namespace {
 
 static_assert(CUDART_VERSION >= 12000, "Coracle needs CUDA 12.0 or newer");
@@ -306,4 +306,4 @@ std::unique_ptr<CudaApi> real_api() {
   return std::make_unique<RealApi>();
 }
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

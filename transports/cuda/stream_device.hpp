@@ -11,7 +11,7 @@
 #include "transports/cuda/table.hpp"
 #include "transports/tca/dma_device.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 /// What surrounds a device.
 class CudaHost {
@@ -57,4 +57,4 @@ void check_chain(Reach& reach, tca::Chain chain);
 /// Throws Error (bad_input) when there are none, or the parameter of one has more than kParameterBytesMax: which one.
 void check_launches(std::span<const Launch> launches);
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

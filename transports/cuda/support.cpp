@@ -4,7 +4,7 @@
 
 #include "transports/cuda/failure.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 Support probe(CudaApi& api) {
   Support support;
@@ -32,4 +32,4 @@ Support probe(CudaApi& api) {
   return support;
 }
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

@@ -5,7 +5,7 @@
 
 #include "transports/cuda/api.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 struct Support {
   bool available = false;
@@ -19,4 +19,4 @@ Support probe(CudaApi& api);
 /// Of CUDA itself, if it was built in. Loads the driver: some milliseconds to a second.
 Support probe();
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

@@ -6,7 +6,7 @@
 #include "runtime/error.hpp"
 #include "transports/cuda/failure.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 const char* to_string(TableWay way) noexcept {
   switch (way) {
@@ -164,4 +164,4 @@ Status Table::enqueue(Stream stream) noexcept {
   }
 }
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

@@ -7,7 +7,7 @@
 
 #include "transports/cuda/fold.hpp"
 
-namespace coracle::cuda {
+namespace coracle::internals::cuda {
 
 /// How the copies of a table are handed to a stream.
 enum class TableWay : std::uint8_t {
@@ -99,4 +99,4 @@ class Table {
   GraphExec exec_ = nullptr;
 };
 
-}  // namespace coracle::cuda
+}  // namespace coracle::internals::cuda

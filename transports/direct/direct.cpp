@@ -8,7 +8,7 @@
 #include "runtime/error.hpp"
 #include "transports/direct/other_process.hpp"
 
-namespace coracle::direct {
+namespace coracle::internals::direct {
 namespace {
 
 /// What a rendezvous carries instead of its payload.
@@ -406,4 +406,4 @@ bool DirectTransport::retry() noexcept {
   return progress;
 }
 
-}  // namespace coracle::direct
+}  // namespace coracle::internals::direct

@@ -19,7 +19,7 @@
 #include "transports/direct/staged_sends.hpp"
 #include "transports/node_losses.hpp"
 
-namespace coracle::direct {
+namespace coracle::internals::direct {
 
 class DirectTransport final : public Transport {
  public:
@@ -122,4 +122,4 @@ class DirectTransport final : public Transport {
   std::map<std::uint32_t, OperationQueue> lent_;  // by peer, if survive_: rendezvous it has not taken, in order
 };
 
-}  // namespace coracle::direct
+}  // namespace coracle::internals::direct

@@ -10,7 +10,7 @@
 #include "transports/direct/ring.hpp"
 #include "transports/direct/staged_sends.hpp"
 
-namespace coracle::direct {
+namespace coracle::internals::direct {
 
 /// Lies in the job's region; all zero is its initial state. Behind it: one bit per rank, "rings me when there is room".
 struct Inbox {
@@ -40,4 +40,4 @@ constexpr std::uint64_t inbox_bytes(std::uint32_t ranks) noexcept {
   return sizeof(Inbox) + starving_words(ranks) * sizeof(std::uint64_t);
 }
 
-}  // namespace coracle::direct
+}  // namespace coracle::internals::direct

@@ -8,7 +8,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle::direct {
+namespace coracle::internals::direct {
 namespace {
 
 template <class Call>
@@ -49,4 +49,4 @@ void permit_access_by_peers() noexcept {
   ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 }
 
-}  // namespace coracle::direct
+}  // namespace coracle::internals::direct

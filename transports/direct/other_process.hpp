@@ -11,7 +11,7 @@
 #include "runtime/address_map.hpp"
 #include "runtime/operation.hpp"
 
-namespace coracle::direct {
+namespace coracle::internals::direct {
 
 /// Does a put or get whose remote place is good but can't be reached by load and store. Atomics give Errc::unsupported.
 std::error_code copy_between_processes(Operation& operation, const AddressMap& addresses,
@@ -23,4 +23,4 @@ int read_from_process(pid_t pid, std::uint64_t address, std::span<std::byte> tar
 /// Lets any process of this user reach our memory where the kernel asks for that (Yama). Call once per process.
 void permit_access_by_peers() noexcept;
 
-}  // namespace coracle::direct
+}  // namespace coracle::internals::direct

@@ -11,7 +11,7 @@
 
 #include "transports/direct/staged_sends.hpp"
 
-namespace coracle::direct {
+namespace coracle::internals::direct {
 
 /// Of one rank; its thread only.
 class ReturnTrips {
@@ -106,4 +106,4 @@ class ReturnTrips {
   unsigned unconfirmed_ = 0;
 };
 
-}  // namespace coracle::direct
+}  // namespace coracle::internals::direct

@@ -15,7 +15,7 @@
 
 #include "runtime/message.hpp"
 
-namespace coracle::direct {
+namespace coracle::internals::direct {
 
 enum class Kind : std::uint8_t {
   padding,     ///< Skips to the start of the array.
@@ -196,4 +196,4 @@ inline bool Ring::give_back() noexcept {
   return true;
 }
 
-}  // namespace coracle::direct
+}  // namespace coracle::internals::direct

@@ -6,7 +6,7 @@
 
 #include "runtime/prefetch.hpp"
 
-namespace coracle::direct {
+namespace coracle::internals::direct {
 
 RequestOperation* StagedSends::stage(RequestOperation& request) noexcept {
   std::byte* slot = free_slot();
@@ -27,4 +27,4 @@ void StagedSends::finished(Operation& operation) noexcept {
   copy_in(slot).reset();
 }
 
-}  // namespace coracle::direct
+}  // namespace coracle::internals::direct

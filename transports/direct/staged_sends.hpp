@@ -11,7 +11,7 @@
 
 #include "runtime/message.hpp"
 
-namespace coracle::direct {
+namespace coracle::internals::direct {
 
 /// Of one rank; its thread only.
 class StagedSends final : public OperationOwner {
@@ -63,4 +63,4 @@ class StagedSends final : public OperationOwner {
   std::array<std::optional<Copy>, kSlots> copies_;
 };
 
-}  // namespace coracle::direct
+}  // namespace coracle::internals::direct

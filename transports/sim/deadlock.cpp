@@ -12,7 +12,7 @@
 #include "runtime/waiter.hpp"
 #include "transports/sim/sim_rank.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 namespace {
 
 std::string some(std::span<const std::uint32_t> ranks) {
@@ -90,4 +90,4 @@ std::string explain_waits(std::span<SimRank* const> ranks, std::size_t size, std
   return text;
 }
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 class SimRank;
 
@@ -15,4 +15,4 @@ class SimRank;
 std::string explain_waits(std::span<SimRank* const> ranks, std::size_t size, std::span<const std::uint32_t> dead,
                           std::uint64_t now_ns);
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

@@ -3,7 +3,7 @@
 
 #include "transports/sim/sim_transport.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 /// The time at which a doubt becomes certain, unless it has gone before.
 class Verdict final : public Happening {
@@ -56,4 +56,4 @@ void Doubts::decide(std::uint32_t peer, std::uint64_t number) {
   of_.world().lose(of_.id(), peer, of_.world().faults().describe(of_.id(), peer), Loss::Kind::fault);
 }
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

@@ -7,7 +7,7 @@
 
 #include "transports/sim/faults.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 class SimTransport;
 
@@ -32,4 +32,4 @@ class Doubts {
   std::uint64_t last_number_ = 0;
 };
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

@@ -12,14 +12,14 @@
 #include "transports/sim/random.hpp"
 #include "transports/sim/text.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 namespace {
 
-struct Unit {
+struct TimeUnit {
   std::string_view name;
   double ns;
 };
-constexpr Unit kUnits[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+constexpr TimeUnit kUnits[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
 constexpr double kLongestNs = 3.6e12;  // an hour: sums of times stay far from overflow
 
 struct Form {
@@ -106,7 +106,7 @@ class LineParser {
       wrong(fmt::format("expected {} in place of {}: a number and a unit", what, quoted(all)));
     rest_ = trimmed(all.substr(static_cast<std::size_t>(end - all.data())));
     const std::string_view unit = word();
-    for (const Unit& known : kUnits) {
+    for (const TimeUnit& known : kUnits) {
       if (known.name != unit) continue;
       const double ns = number * known.ns;
       if (ns >= 0 && ns <= kLongestNs) return static_cast<std::uint64_t>(std::llround(ns));
@@ -236,4 +236,4 @@ std::string to_text(const FaultPlan& plan) {
   return text;
 }
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

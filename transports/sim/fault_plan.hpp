@@ -8,7 +8,7 @@
 
 #include "runtime/job.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 struct Fault {
   enum class Kind : std::uint8_t {
@@ -57,4 +57,4 @@ std::string time_text(std::uint64_t ns);
 std::string to_text(const Fault& fault);
 std::string to_text(const FaultPlan& plan);
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

@@ -7,7 +7,7 @@
 
 #include "transports/sim/world.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 Faults::Faults(World& world, FaultPlan plan)
     : world_(world), plan_(std::move(plan)), states_(world.region().shape().size) {}
@@ -193,4 +193,4 @@ void ResetNotice::happen() noexcept {
   delete this;
 }
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

@@ -10,7 +10,7 @@
 #include "transports/sim/fault_plan.hpp"
 #include "transports/sim/traveler.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 class World;
 
@@ -129,4 +129,4 @@ class ResetNotice final : public Traveler {
   const char* reason_;
 };
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

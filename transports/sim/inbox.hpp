@@ -9,7 +9,7 @@
 
 #include "transports/sim/parcel.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 struct Inbox {
   explicit Inbox(std::size_t bytes) noexcept : room_bytes(bytes) {}
@@ -35,4 +35,4 @@ struct Inbox {
   std::size_t room_bytes;  ///< What is neither taken by messages that are in nor by those under way.
 };
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 namespace {
 
 class ThisProcess final : public MemoryWatch::Source {
@@ -32,4 +32,4 @@ bool MemoryWatch::look_again() {
   return room_.free_bytes < reserve_bytes_;
 }
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

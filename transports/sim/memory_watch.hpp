@@ -7,7 +7,7 @@
 
 #include "runtime/memory_room.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 class MemoryWatch {
  public:
@@ -47,4 +47,4 @@ class MemoryWatch {
   std::uint64_t next_look_bytes_;
 };
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

@@ -11,7 +11,7 @@
 #include "runtime/error.hpp"
 #include "transports/sim/text.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 namespace {
 
 struct Unit {
@@ -184,4 +184,4 @@ NetworkModel read_network(const std::string& path) {
   return parse_network(read_text(path, "network model"), path);
 }
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

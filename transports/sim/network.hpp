@@ -12,7 +12,7 @@
 
 #include "transports/tca/peach2_model.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 /// The way between two ranks.
 struct Link {
@@ -48,4 +48,4 @@ NetworkModel parse_network(std::string_view text, std::string_view name);
 /// Reads a file; the built-in model for "". Throws Error when it can't be read.
 NetworkModel read_network(const std::string& path);
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

@@ -10,7 +10,7 @@
 #include "runtime/rank_core.hpp"
 #include "transports/sim/sim_transport.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 namespace {
 
 /// The request of a get or an atomic.
@@ -217,4 +217,4 @@ void start_one_sided(SimTransport& from, Operation& operation) noexcept {
   }
 }
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

@@ -3,11 +3,11 @@
 
 #include "runtime/operation.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 class SimTransport;
 
 /// Starts an operation that has been found good. It ends by SimTransport::complete().
 void start_one_sided(SimTransport& from, Operation& operation) noexcept;
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

@@ -7,7 +7,7 @@
 #include "transports/sim/sim_transport.hpp"
 #include "transports/sim/world.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 Parcel::Parcel(World& world, std::uint32_t from, RequestOperation& request) noexcept
     : world_of(world),
@@ -107,4 +107,4 @@ void Parcel::happen() noexcept {
   }
 }
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

@@ -10,7 +10,7 @@
 #include "runtime/message.hpp"
 #include "transports/sim/traveler.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 class World;
 
@@ -59,4 +59,4 @@ struct Parcel final : Traveler {
   std::uint64_t reach_ns_ = 0;
 };
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

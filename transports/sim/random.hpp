@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 /// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
 class Random {
@@ -26,4 +26,4 @@ class Random {
   std::uint64_t state_;
 };
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

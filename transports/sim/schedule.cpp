@@ -5,7 +5,7 @@
 
 #include "runtime/assert.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 Schedule::~Schedule() {
   clear();
@@ -32,4 +32,4 @@ void Schedule::step() noexcept {
   entry.what->happen();
 }
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

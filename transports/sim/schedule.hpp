@@ -7,7 +7,7 @@
 #include "runtime/clock.hpp"
 #include "transports/sim/random.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 /// Something that will happen. Whoever puts it into a schedule keeps it alive until it has happened or was abandoned.
 class Happening {
@@ -66,4 +66,4 @@ class Schedule final : public Clock {
   std::uint64_t trace_ = 0;
 };
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

@@ -4,7 +4,7 @@
 
 #include "transports/sim/sim_transport.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 /// The board advances when its time has come, unless another alarm has taken its place.
 class SimBoard::Alarm final : public Happening {
@@ -96,4 +96,4 @@ std::uint64_t SimSurroundings::occupy(EventLoop&, std::uint64_t duration_ns) noe
   return world_.engage(rank_, duration_ns);
 }
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

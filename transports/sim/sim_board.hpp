@@ -8,7 +8,7 @@
 #include "transports/tca/registered_memory.hpp"
 #include "transports/tca/tca_transport.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 class SimBoard final : private tca::BoardHost, public tca::Peach2Board {
  public:
@@ -59,4 +59,4 @@ class SimSurroundings final : public tca::TcaTransport::Surroundings {
   const std::uint32_t rank_;
 };
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

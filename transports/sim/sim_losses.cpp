@@ -5,7 +5,7 @@
 #include "runtime/error.hpp"
 #include "transports/sim/sim_transport.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 bool SimTransport::depends_on(std::uint32_t peer) noexcept {
   if (boards_ != nullptr && boards_->depends_on(peer)) return true;
@@ -93,4 +93,4 @@ void SimTransport::refuse(std::unique_ptr<Parcel> parcel) noexcept {
   feed_waiting(inbox);
 }
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

@@ -8,7 +8,7 @@
 #include "transports/sim/sim_board.hpp"
 #include "transports/sim/sim_transport.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 SimRank::SimRank(World& world, std::uint32_t id)
     : world_(world),
@@ -105,4 +105,4 @@ void SimRank::finish() noexcept {
   world_.region().block(id()).phase.store(RankPhase::finished, std::memory_order_release);  // as in the constructor
 }
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

@@ -6,7 +6,7 @@
 #include "runtime/rank.hpp"
 #include "transports/sim/world.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 class SimRank final : public Happening, private ReadyOrder {
  public:
@@ -49,4 +49,4 @@ class SimRank final : public Happening, private ReadyOrder {
   bool with_io_ = false;
 };
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

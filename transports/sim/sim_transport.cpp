@@ -8,7 +8,7 @@
 #include "transports/sim/one_sided.hpp"
 #include "transports/sim/sim_board.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 namespace {
 
 /// A rank sees that a flag was raised.
@@ -206,4 +206,4 @@ void SimTransport::feed_waiting(Inbox& inbox) noexcept {
   }
 }
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

@@ -23,7 +23,7 @@
 #include "transports/sim/world.hpp"
 #include "transports/tca/tca_transport.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 class SimTransport final : public Transport {
  public:
@@ -108,4 +108,4 @@ class SimTransport final : public Transport {
   tca::TcaTransport* boards_ = nullptr;
 };
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

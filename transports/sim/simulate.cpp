@@ -10,7 +10,7 @@
 #include "runtime/error.hpp"
 #include "transports/sim/world.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 void print(const sim::Outcome& outcome) {
@@ -64,4 +64,4 @@ int simulate(const JobRegion& region, const App& app, const Wiring& wiring) {
   std::_Exit(1);
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

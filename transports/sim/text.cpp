@@ -8,7 +8,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 std::string_view trimmed(std::string_view text) noexcept {
   constexpr std::string_view kSpace = " \t\r\v\f";
@@ -39,4 +39,4 @@ std::string read_text(const std::string& path, const char* what) {
   return text;
 }
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 /// Without the white space around it.
 std::string_view trimmed(std::string_view text) noexcept;
@@ -14,4 +14,4 @@ std::string quoted(std::string_view text);
 /// too large to be that.
 std::string read_text(const std::string& path, const char* what);
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

@@ -6,7 +6,7 @@
 #include "runtime/operation.hpp"
 #include "transports/sim/schedule.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 /// It owns itself, but for messages in inboxes.
 class Traveler : public Happening {
@@ -29,4 +29,4 @@ class Traveler : public Happening {
   std::size_t place_ = 0;  // among its sender's operations in flight
 };
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 Wires::Wires(const NetworkModel& model, const JobShape& shape)
     : model_(model), shape_(shape), ranks_(shape.size), nodes_(shape.nodes) {}
@@ -27,4 +27,4 @@ std::uint64_t Wires::receive(std::uint32_t from, std::uint32_t to, std::size_t b
   return first + duration;
 }
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

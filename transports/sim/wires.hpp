@@ -9,7 +9,7 @@
 #include "runtime/job.hpp"
 #include "transports/sim/network.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 class Wires {
  public:
@@ -48,4 +48,4 @@ class Wires {
   std::vector<Port> nodes_;
 };
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

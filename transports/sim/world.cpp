@@ -22,7 +22,7 @@
 #include <sanitizer/lsan_interface.h>
 #endif
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 namespace {
 
 /// On purpose: see the destructor's declaration.
@@ -202,4 +202,4 @@ void World::explain_memory(Outcome& outcome) {
           ranks_.size(), bytes_text(room.used_bytes), bytes_text(room.free_bytes), room.limit)));
 }
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

@@ -13,7 +13,7 @@
 #include "transports/sim/schedule.hpp"
 #include "transports/sim/wires.hpp"
 
-namespace coracle::sim {
+namespace coracle::internals::sim {
 
 class SimRank;
 class SimTransport;
@@ -101,4 +101,4 @@ class World {
   bool stuck_ = false;
 };
 
-}  // namespace coracle::sim
+}  // namespace coracle::internals::sim

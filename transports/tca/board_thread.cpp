@@ -9,7 +9,7 @@
 #include "runtime/clock.hpp"
 #include "transports/tca/packet.hpp"
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 namespace {
 
 /// Sleeping takes the kernel about as long to end.
@@ -114,4 +114,4 @@ void BoardThread::break_down(const BoardFaults& faults) noexcept {
   board_.break_down(faults);
 }
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

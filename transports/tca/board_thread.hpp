@@ -13,7 +13,7 @@
 #include "transports/tca/peach2_board.hpp"
 #include "transports/tca/registered_memory.hpp"
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 
 class BoardThread final : public RemoteBoard, private BoardHost {
  public:
@@ -72,4 +72,4 @@ class BoardThread final : public RemoteBoard, private BoardHost {
   std::thread thread_;
 };
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

@@ -8,11 +8,11 @@
 
 #include "runtime/strided_copy.hpp"
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 
 using Descriptor = StridedCopy;
 
 /// Descriptors that are carried out in order.
 using Chain = std::span<const Descriptor>;
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

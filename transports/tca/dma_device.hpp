@@ -9,7 +9,7 @@
 
 #include "transports/tca/descriptor.hpp"
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 
 /// What a device can do, and what it needs of those who use it.
 struct DeviceRules {
@@ -76,4 +76,4 @@ class DmaDevice {
   virtual bool left_out(unsigned) const noexcept { return false; }
 };
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

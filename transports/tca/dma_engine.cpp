@@ -6,7 +6,7 @@
 
 #include "runtime/assert.hpp"
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 
 DmaEngine::DmaEngine(DmaDevice& device, const Clock& clock, const DmaOptions& options)
     : device_(device),
@@ -166,4 +166,4 @@ std::uint64_t DmaEngine::deadline_ns() const noexcept {
   return least;
 }
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

@@ -10,7 +10,7 @@
 #include "transports/tca/dma_device.hpp"
 #include "transports/tca/pattern_cache.hpp"
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 
 /// What the engine is given to do. It must live until it has ended.
 class DmaTransfer {
@@ -112,4 +112,4 @@ class DmaEngine {
   std::string last_failure_;
 };
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

@@ -6,7 +6,7 @@
 
 #include "runtime/assert.hpp"
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 
 LearnedSplit::LearnedSplit(std::span<const double> rates, unsigned runs_max) noexcept
     : channels_(static_cast<unsigned>(rates.size())), runs_max_(runs_max) {
@@ -76,4 +76,4 @@ void LearnedSplit::begin_anew() noexcept {
   runs_ = 0;
 }
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

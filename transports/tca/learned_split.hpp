@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 
 class LearnedSplit {
  public:
@@ -59,4 +59,4 @@ class LearnedSplit {
   std::array<double, kChannelsMax> weights_{};
 };
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

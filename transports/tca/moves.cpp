@@ -7,7 +7,7 @@
 #include "runtime/error.hpp"
 #include "transports/tca/tca_transport.hpp"
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 namespace {
 
 constexpr std::uint64_t kUnit = 16;  // what the board moves at least, and at multiples of which
@@ -267,4 +267,4 @@ void TcaTransport::finish_put(Operation& put) noexcept {
   finish(put, {});
 }
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

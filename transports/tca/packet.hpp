@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 
 enum class PacketKind : std::uint8_t {
   request,      ///< An active message, or its beginning: `cookie` is the payload's length in all.
@@ -109,4 +109,4 @@ class PacketArea {
   std::uint32_t ranks_;
 };
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

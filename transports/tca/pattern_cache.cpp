@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 namespace {
 
 std::array<std::uint64_t, 6> words_of(const Descriptor& descriptor) noexcept {
@@ -70,4 +70,4 @@ TransferPattern& PatternCache::find(const Descriptor& whole) {
   return pattern;
 }
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

@@ -11,7 +11,7 @@
 
 #include "transports/tca/transfer_pattern.hpp"
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 
 class PatternCache {
  public:
@@ -54,4 +54,4 @@ class PatternCache {
   Counts counts_;
 };
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

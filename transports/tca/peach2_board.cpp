@@ -11,7 +11,7 @@
 #include "runtime/assert.hpp"
 #include "runtime/error.hpp"
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 
 Peach2Board::Peach2Board(const Peach2Model& model, BoardHost& host)
     : host_(host), times_(model), store_ns_(model.store_ns) {
@@ -292,4 +292,4 @@ void Peach2Board::set_alarm() noexcept {
   if (next < ChannelTimes::kNever) host_.alarm(static_cast<std::uint64_t>(std::ceil(next)));
 }
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

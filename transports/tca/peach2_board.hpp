@@ -15,7 +15,7 @@
 #include "transports/tca/peach2_model.hpp"
 #include "transports/tca/remote_board.hpp"
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 
 /// The way from a board to the memory of a rank.
 struct Passage {
@@ -153,4 +153,4 @@ class Peach2Board : public RemoteBoard {
   BoardFaults faults_;
 };
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

@@ -4,7 +4,7 @@
 
 #include "runtime/assert.hpp"
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 
 unsigned Peach2Model::channels() const noexcept {
   return static_cast<unsigned>(std::count_if(tags.begin(), tags.end(), [](unsigned count) { return count > 0; }));
@@ -135,4 +135,4 @@ void ChannelTimes::abort(unsigned channel) noexcept {
   share_link();
 }
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

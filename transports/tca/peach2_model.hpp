@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 
 struct Peach2Model {
   static constexpr unsigned kChannels = 4;
@@ -103,4 +103,4 @@ class ChannelTimes {
   double stops_until_ns_ = 0;  // controllers stop one after the other
 };
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

@@ -8,7 +8,7 @@
 #include "runtime/rank_core.hpp"
 #include "transports/tca/tca_transport.hpp"
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 namespace {
 
 std::byte* address(std::uint64_t word) noexcept {
@@ -193,4 +193,4 @@ void TcaTransport::take_atomic(std::uint32_t peer, const Slot& slot) noexcept {
   send(peer, std::move(outgoing));
 }
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

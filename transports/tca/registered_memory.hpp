@@ -7,7 +7,7 @@
 
 #include "runtime/job.hpp"
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 
 class RegisteredMemory {
  public:
@@ -61,4 +61,4 @@ class RegisteredMemory {
   bool shares_memory_;
 };
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

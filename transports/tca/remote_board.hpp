@@ -6,7 +6,7 @@
 
 #include "transports/tca/dma_device.hpp"
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 
 /// Defects of a board, for tests.
 struct BoardFaults {
@@ -35,4 +35,4 @@ class RemoteBoard : public DmaDevice {
   virtual void break_down(const BoardFaults& faults) noexcept = 0;
 };
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

@@ -9,7 +9,7 @@
 #include "runtime/error.hpp"
 #include "transports/tca/tca_transport.hpp"
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 namespace {
 
 std::uint64_t round_up(std::uint64_t bytes) noexcept {
@@ -236,4 +236,4 @@ void TcaTransport::lose_all() noexcept {
     if (peer != rank_.id()) rank_.peer_lost(peer, engine_.last_failure());
 }
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

@@ -8,7 +8,7 @@
 
 #include "transports/tca/tca_transport.hpp"
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 namespace {
 
 /// The fewest rows: each is a table.
@@ -85,4 +85,4 @@ bool TcaTransport::submit_strided(StridedOperation& put) noexcept {
   return true;
 }
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

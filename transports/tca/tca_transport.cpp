@@ -10,7 +10,7 @@
 #include "runtime/error.hpp"
 #include "runtime/rank_core.hpp"
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 namespace {
 
 /// A rank without credits appeals after this, and then ever more seldom.
@@ -303,4 +303,4 @@ void TcaTransport::peer_lost(std::uint32_t peer) noexcept {
   lost.payload = {};
 }
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

@@ -21,7 +21,7 @@
 #include "transports/tca/registered_memory.hpp"
 #include "transports/tca/remote_board.hpp"
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 
 /// How bytes of puts and answered gets have gone so far.
 struct ModeCounts {
@@ -265,4 +265,4 @@ class TcaTransport final : public Transport {
   std::uint64_t watch_at_ns_ = 0;
 };
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

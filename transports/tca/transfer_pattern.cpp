@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 namespace {
 
 /// Runs in which a split over so many channels is learned: with four channels, and the first run, ten in all.
@@ -111,4 +111,4 @@ void TransferPattern::next_width() noexcept {
   settled_ = true;
 }
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

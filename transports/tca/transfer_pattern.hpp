@@ -13,7 +13,7 @@
 #include "transports/tca/dma_device.hpp"
 #include "transports/tca/learned_split.hpp"
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 
 class TransferPattern {
  public:
@@ -68,4 +68,4 @@ class TransferPattern {
   std::array<Part, kChannelsMax> parts_{};
 };
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

@@ -11,7 +11,7 @@
 #include "transports/tca/dma_engine.hpp"
 #include "transports/tca/peach2_board.hpp"
 
-namespace coracle::tca {
+namespace coracle::internals::tca {
 
 class VirtualHost final : public BoardHost, public Clock {
  public:
@@ -97,4 +97,4 @@ struct Waited final : DmaTransfer {
   bool worked = false;
 };
 
-}  // namespace coracle::tca
+}  // namespace coracle::internals::tca

@@ -1,7 +1,7 @@
 // Putting frames into the outbox.
 #include "transports/tcp/channel.hpp"
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 
 void Channel::emit(FrameType type, std::span<const std::uint64_t> words, std::uint64_t payload_bytes) {
   std::array<std::byte, kHeadBytesMax> bytes;
@@ -25,4 +25,4 @@ std::string Channel::why() const {
   return "the connection ended without a goodbye: its process has ended, or is out of reach";
 }
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

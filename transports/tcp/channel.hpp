@@ -13,7 +13,7 @@
 #include "transports/tcp/outbox.hpp"
 #include "transports/tcp/stream.hpp"
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 
 /// Told from inside a stream's poller: look after the channel later.
 class ChannelWatcher {
@@ -93,4 +93,4 @@ class Channel : public StreamUser, protected FrameUser {
   std::error_code error_;
 };
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

@@ -16,7 +16,7 @@
 #include "transports/tcp/socket.hpp"
 #include "transports/tcp/tcp.hpp"
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 namespace {
 
 /// Which of two failures says more: that there is no socket hides what the peer would have answered, and an address of
@@ -141,4 +141,4 @@ void TcpTransport::make_room() noexcept {
   close_least_used();
 }
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

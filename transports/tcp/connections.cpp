@@ -7,7 +7,7 @@
 #include "runtime/key_tag.hpp"
 #include "transports/tcp/tcp.hpp"
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 
 Outgoing::Outgoing(TcpTransport& transport, Rank& rank, ChannelWatcher& watcher, std::uint32_t peer)
     : transport_(transport),
@@ -75,4 +75,4 @@ void Incoming::on_message(const MessageHeader& header, std::span<const std::byte
   rank_.deliver(header, Message(transport_, peer_, header, payload));
 }
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

@@ -10,7 +10,7 @@
 #include "transports/tcp/responder.hpp"
 #include "transports/tcp/stream.hpp"
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 
 class TcpTransport;
 
@@ -97,4 +97,4 @@ class Incoming final : private ResponderUser {
   std::unique_ptr<Stream> stream_;
 };
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

@@ -8,7 +8,7 @@
 #include <functional>
 #include <string_view>
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 namespace {
 
 struct Rule {
@@ -169,4 +169,4 @@ void FrameReader::landed(std::size_t bytes) noexcept {
   if (rest_ == 0) end_payload();
 }
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

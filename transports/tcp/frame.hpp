@@ -16,7 +16,7 @@
 #include "runtime/directory.hpp"
 #include "runtime/message.hpp"
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 
 enum class FrameType : std::uint8_t {
   // from the initiator of the connection
@@ -134,4 +134,4 @@ class FrameReader {
   std::string reason_;
 };
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

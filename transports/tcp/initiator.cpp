@@ -9,7 +9,7 @@
 #include "runtime/error.hpp"
 #include "transports/tcp/responder.hpp"
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 
 Initiator::Initiator(InitiatorUser& user, ChannelWatcher& watcher, const Names& names)
     : Channel(watcher, End::initiator, frame_check(names.key)), user_(user) {
@@ -168,4 +168,4 @@ void Initiator::end(const Frame& frame) noexcept {
     whole(frame, std::span(reply_).first(static_cast<std::size_t>(frame.head.payload_bytes)));
 }
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

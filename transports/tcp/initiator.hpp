@@ -4,7 +4,7 @@
 
 #include "transports/tcp/channel.hpp"
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 
 /// What an initiator needs from above.
 class InitiatorUser {
@@ -81,4 +81,4 @@ class Initiator final : public Channel {
   bool said_goodbye_ = false;
 };
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

@@ -7,7 +7,7 @@
 
 #include "runtime/thread_sanitizer.hpp"
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 
 void Outbox::copy(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
@@ -101,4 +101,4 @@ void Outbox::drop(std::error_code outcome) noexcept {
     if (pieces.front().operation != nullptr) pieces.front().operation->finish(outcome);
 }
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

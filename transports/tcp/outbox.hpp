@@ -13,7 +13,7 @@
 #include "runtime/operation.hpp"
 #include "runtime/ring_queue.hpp"
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 
 class Outbox {
  public:
@@ -69,4 +69,4 @@ class Outbox {
   std::unique_ptr<Chunk> spare_;
 };
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 
 ReadyStream::ReadyStream(Io& io, Scope& scope, StreamUser& user, int fd) : io_(io), user_(user), fd_(fd) {
   running_ = 2;
@@ -120,4 +120,4 @@ bool ReadyStream::send_some() noexcept {
   return true;
 }
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

@@ -13,7 +13,7 @@
 #include "runtime/task.hpp"
 #include "transports/tcp/stream.hpp"
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 
 class ReadyStream final : public Stream {
  public:
@@ -56,4 +56,4 @@ class ReadyStream final : public Stream {
   std::array<std::byte, kBufferBytes> buffer_;
 };
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

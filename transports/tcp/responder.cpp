@@ -9,7 +9,7 @@
 #include "runtime/error.hpp"
 #include "runtime/rank_core.hpp"
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 namespace {
 
 RemoteAddress place_of(std::uint64_t offset, std::uint64_t segment) noexcept {
@@ -176,4 +176,4 @@ std::error_code read_error(std::uint64_t value, std::uint64_t category) noexcept
   return category == 1 ? std::error_code(number, coracle_category()) : std::error_code(number, std::generic_category());
 }
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

@@ -6,7 +6,7 @@
 #include "runtime/remote.hpp"
 #include "transports/tcp/channel.hpp"
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 
 /// What a responder acts on: this rank.
 class ResponderUser {
@@ -76,4 +76,4 @@ class Responder final : public Channel {
 std::array<std::uint64_t, 2> error_words(const std::error_code& error) noexcept;
 std::error_code read_error(std::uint64_t value, std::uint64_t category) noexcept;
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

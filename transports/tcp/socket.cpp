@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 namespace {
 
 void set(int fd, int level, int option, int value) noexcept {
@@ -87,4 +87,4 @@ void set_options(int fd, std::uint64_t silence_limit_ns, bool is_watched) noexce
   set(fd, IPPROTO_TCP, TCP_KEEPCNT, 2);
 }
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

@@ -8,7 +8,7 @@
 
 #include "runtime/directory.hpp"
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 
 /// An address with its port.
 struct SocketAddress {
@@ -30,4 +30,4 @@ int accept_next(int listen_fd, SocketAddress& from) noexcept;
 /// after a silent peer (Watchdog), so that TCP need not judge by how long it takes to be rid of what was sent.
 void set_options(int fd, std::uint64_t silence_limit_ns, bool is_watched) noexcept;
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 
 class StrangerReport {
  public:
@@ -20,4 +20,4 @@ class StrangerReport {
   int count_ = 0;
 };
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

@@ -17,7 +17,7 @@
 #include "transports/tcp/socket.hpp"
 #include "transports/tcp/tcp.hpp"
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 namespace {
 
 /// A peer's hello comes with its connection; but its machine may be busy, or its packets be lost.
@@ -126,4 +126,4 @@ bool TcpTransport::may_have_come_for_us() const noexcept {
   });
 }
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

@@ -8,7 +8,7 @@
 
 #include "transports/tcp/outbox.hpp"
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 
 /// Told by the stream, from inside pollers or coroutines of the loop.
 class StreamUser {
@@ -48,4 +48,4 @@ class Stream {
   virtual bool idle() const noexcept = 0;
 };
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

@@ -14,7 +14,7 @@
 #include "transports/tcp/socket.hpp"
 #include "transports/tcp/watchdog.hpp"
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 
 TcpTransport::TcpTransport(Rank& rank) : rank_(rank) {
   Io& io = rank.loop().io();
@@ -214,4 +214,4 @@ std::vector<std::uint32_t> TcpTransport::silent_peers() {
   return silent;
 }
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

@@ -15,7 +15,7 @@
 #include "transports/tcp/stranger_report.hpp"
 #include "transports/tcp/uring_stream.hpp"
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 
 class Watchdog;
 
@@ -133,4 +133,4 @@ class TcpTransport final : public Transport, public ChannelWatcher {
   std::uint64_t leaving_since_ns_ = 0;
 };
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

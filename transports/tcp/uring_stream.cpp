@@ -14,7 +14,7 @@
 #define IORING_NOTIF_USAGE_ZC_COPIED (1U << 31)
 #endif
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 namespace {
 
 /// Within a machine the kernel copies anyway, later and at a higher cost.
@@ -331,4 +331,4 @@ void UringStream::release_sent() noexcept {
   }
 }
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

@@ -18,7 +18,7 @@
 
 struct io_uring_buf_ring;
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 
 class UringStream;
 
@@ -148,4 +148,4 @@ class UringStream final : public Stream {
   std::array<std::byte, kHeadBytes> head_;
 };
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

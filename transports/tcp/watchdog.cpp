@@ -14,7 +14,7 @@
 #include "transports/tcp/socket.hpp"
 #include "transports/tcp/tcp.hpp"
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 
 Watchdog::Watchdog(TcpTransport& transport, Rank& rank)
     : transport_(transport), rank_(rank), limit_ns_(rank.core().region().shape().network.silence_limit_ns) {
@@ -121,4 +121,4 @@ void Watchdog::judge(const HealthAnswer& answer) noexcept {
   }
 }
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

@@ -9,7 +9,7 @@
 #include "runtime/rank.hpp"
 #include "runtime/task.hpp"
 
-namespace coracle::tcp {
+namespace coracle::internals::tcp {
 
 class TcpTransport;
 
@@ -49,4 +49,4 @@ class Watchdog {
   int socket_ipv6_ = -1;
 };
 
-}  // namespace coracle::tcp
+}  // namespace coracle::internals::tcp

@@ -17,7 +17,7 @@
 #define UFFD_USER_MODE_ONLY 1
 #endif
 
-namespace coracle::verbs {
+namespace coracle::internals::verbs {
 
 std::unique_ptr<AddressWatch> AddressWatch::make(AddressSink& sink) {
   // The flag is what users without privileges need; kernels before 5.11 don't know it.
@@ -84,4 +84,4 @@ void AddressWatch::read_events() noexcept {
   }
 }
 
-}  // namespace coracle::verbs
+}  // namespace coracle::internals::verbs

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-namespace coracle::verbs {
+namespace coracle::internals::verbs {
 
 /// Told on the watch's own thread, with its mutex held. Must not allocate, free or map anything: whoever does so with
 /// watched memory waits for this very thread.
@@ -49,4 +49,4 @@ class AddressWatch {
   std::thread thread_;
 };
 
-}  // namespace coracle::verbs
+}  // namespace coracle::internals::verbs

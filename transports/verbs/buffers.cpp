@@ -12,7 +12,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle::verbs {
+namespace coracle::internals::verbs {
 
 OwnMemory::OwnMemory(ibv_pd* domain, std::size_t bytes) : bytes_(bytes) {
   void* pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -55,4 +55,4 @@ void LandingPlaces::give_back(std::unique_ptr<OwnMemory> memory) {
   kept_.emplace(memory->bytes(), std::move(memory));
 }
 
-}  // namespace coracle::verbs
+}  // namespace coracle::internals::verbs

@@ -9,7 +9,7 @@
 
 #include "transports/verbs/objects.hpp"
 
-namespace coracle::verbs {
+namespace coracle::internals::verbs {
 
 /// Zeroed pages, registered for the device's own reading and writing.
 class OwnMemory {
@@ -73,4 +73,4 @@ class LandingPlaces {
   std::size_t kept_bytes_ = 0;
 };
 
-}  // namespace coracle::verbs
+}  // namespace coracle::internals::verbs

@@ -7,7 +7,7 @@
 #include "runtime/error.hpp"
 #include "transports/verbs/transport.hpp"
 
-namespace coracle::verbs {
+namespace coracle::internals::verbs {
 namespace {
 
 /// Asks the control transport whether the peer is there: an answer is not needed.
@@ -112,4 +112,4 @@ void VerbsTransport::fire() noexcept {
   if (any) watch_silence();
 }
 
-}  // namespace coracle::verbs
+}  // namespace coracle::internals::verbs

@@ -8,7 +8,7 @@
 #include "runtime/shortage.hpp"
 #include "transports/verbs/transport.hpp"
 
-namespace coracle::verbs {
+namespace coracle::internals::verbs {
 
 /// For the first operation to a peer.
 void VerbsTransport::meet(Peer& peer) noexcept {
@@ -146,4 +146,4 @@ void VerbsTransport::put_off(Peer& peer, std::error_code why) noexcept {
     while (!queue->empty()) finish(*queue->pop(), why);
 }
 
-}  // namespace coracle::verbs
+}  // namespace coracle::internals::verbs

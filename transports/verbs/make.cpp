@@ -8,7 +8,7 @@
 #include "runtime/error.hpp"
 #include "transports/verbs/transport.hpp"
 
-namespace coracle::verbs {
+namespace coracle::internals::verbs {
 
 Support probe() {
   Support support;
@@ -39,4 +39,4 @@ std::unique_ptr<Transport> make_transport(Rank& rank, Transport& control, bool m
   }
 }
 
-}  // namespace coracle::verbs
+}  // namespace coracle::internals::verbs

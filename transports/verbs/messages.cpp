@@ -8,7 +8,7 @@
 #include "runtime/error.hpp"
 #include "transports/verbs/transport.hpp"
 
-namespace coracle::verbs {
+namespace coracle::internals::verbs {
 
 /// Encodes and posts it; false when there is no room now.
 bool VerbsTransport::send_now(Peer& peer, Kind kind, const MessageHeader& header,
@@ -209,4 +209,4 @@ void VerbsTransport::post_receives() noexcept {
   }
 }
 
-}  // namespace coracle::verbs
+}  // namespace coracle::internals::verbs

@@ -2,7 +2,7 @@
 #include "runtime/error.hpp"
 #include "transports/verbs/support.hpp"
 
-namespace coracle::verbs {
+namespace coracle::internals::verbs {
 
 Support probe() {
   return {false, false, "Coracle was built without libibverbs",
@@ -15,4 +15,4 @@ std::unique_ptr<Transport> make_transport(Rank&, Transport&, bool must) {
   throw Error(Errc::unsupported, "verbs: " + support.detail + "; " + support.remedy);
 }
 
-}  // namespace coracle::verbs
+}  // namespace coracle::internals::verbs

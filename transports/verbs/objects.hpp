@@ -5,7 +5,7 @@
 
 #include <memory>
 
-namespace coracle::verbs {
+namespace coracle::internals::verbs {
 
 template <auto kEnd>
 struct Ender {
@@ -23,4 +23,4 @@ using SharedReceiveQueue = std::unique_ptr<ibv_srq, Ender<ibv_destroy_srq>>;
 using MemoryRegion = std::unique_ptr<ibv_mr, Ender<ibv_dereg_mr>>;
 using RawQueuePair = std::unique_ptr<ibv_qp, Ender<ibv_destroy_qp>>;
 
-}  // namespace coracle::verbs
+}  // namespace coracle::internals::verbs

@@ -7,7 +7,7 @@
 #include "runtime/slab_marks.hpp"
 #include "transports/verbs/transport.hpp"
 
-namespace coracle::verbs {
+namespace coracle::internals::verbs {
 
 Flight& VerbsTransport::new_flight(Peer& peer) noexcept {
   if (free_flights_.empty()) free_flights_.push_back(&flights_.emplace_back());
@@ -222,4 +222,4 @@ bool VerbsTransport::start_atomic(Peer& peer, Operation& operation) noexcept {
   return true;
 }
 
-}  // namespace coracle::verbs
+}  // namespace coracle::internals::verbs

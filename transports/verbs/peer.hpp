@@ -14,7 +14,7 @@
 #include "transports/verbs/registration.hpp"
 #include "transports/verbs/wire.hpp"
 
-namespace coracle::verbs {
+namespace coracle::internals::verbs {
 
 struct Peer;
 
@@ -82,4 +82,4 @@ struct Peer {
   std::uint64_t heard_ns = 0;  ///< When something came from it.
 };
 
-}  // namespace coracle::verbs
+}  // namespace coracle::internals::verbs

@@ -13,7 +13,7 @@
 #include <memory>
 #include <vector>
 
-namespace coracle::verbs {
+namespace coracle::internals::verbs {
 namespace {
 
 constexpr const char* kNoDeviceRemedy =
@@ -187,4 +187,4 @@ std::optional<Port> open_port(std::uint32_t local_index, Support& support) {
   return std::nullopt;
 }
 
-}  // namespace coracle::verbs
+}  // namespace coracle::internals::verbs

@@ -10,7 +10,7 @@
 #include "transports/verbs/objects.hpp"
 #include "transports/verbs/support.hpp"
 
-namespace coracle::verbs {
+namespace coracle::internals::verbs {
 
 struct Port {
   Context context;
@@ -41,4 +41,4 @@ std::optional<PortWish> parse_wish(std::string_view text, std::uint32_t local_in
 /// rank in its node. Nothing when there is none: then `support` has the reason and the remedy, else how it is reached.
 std::optional<Port> open_port(std::uint32_t local_index, Support& support);
 
-}  // namespace coracle::verbs
+}  // namespace coracle::internals::verbs

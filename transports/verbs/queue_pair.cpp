@@ -10,7 +10,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle::verbs {
+namespace coracle::internals::verbs {
 namespace {
 
 constexpr std::uint8_t kReadsMax = 16;
@@ -125,4 +125,4 @@ void QueuePair::post() noexcept {
   posted_ = tail_;
 }
 
-}  // namespace coracle::verbs
+}  // namespace coracle::internals::verbs

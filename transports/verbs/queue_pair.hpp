@@ -10,7 +10,7 @@
 #include "transports/verbs/buffers.hpp"
 #include "transports/verbs/port.hpp"
 
-namespace coracle::verbs {
+namespace coracle::internals::verbs {
 
 struct Flight;
 
@@ -99,4 +99,4 @@ class QueuePair {
   std::array<ibv_sge, kChainMax> pieces_;
 };
 
-}  // namespace coracle::verbs
+}  // namespace coracle::internals::verbs

@@ -9,7 +9,7 @@
 
 #include "runtime/assert.hpp"
 
-namespace coracle::verbs {
+namespace coracle::internals::verbs {
 namespace {
 
 constexpr int kForReading = IBV_ACCESS_REMOTE_READ;
@@ -142,4 +142,4 @@ void Registrations::drop(Registration& registration) noexcept {
   watch_->remove(begin, end);
 }
 
-}  // namespace coracle::verbs
+}  // namespace coracle::internals::verbs

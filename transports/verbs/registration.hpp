@@ -11,7 +11,7 @@
 #include "transports/verbs/address_watch.hpp"
 #include "transports/verbs/objects.hpp"
 
-namespace coracle::verbs {
+namespace coracle::internals::verbs {
 
 /// Whole pages that the device may reach. Held from acquire() to release().
 struct Registration {
@@ -67,4 +67,4 @@ class Registrations final : private AddressSink {
   std::unique_ptr<AddressWatch> watch_;  // its thread uses what is above
 };
 
-}  // namespace coracle::verbs
+}  // namespace coracle::internals::verbs

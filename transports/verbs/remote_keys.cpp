@@ -7,10 +7,10 @@
 #include "runtime/error.hpp"
 #include "transports/verbs/transport.hpp"
 
-namespace coracle::verbs {
+namespace coracle::internals::verbs {
 namespace {
 
-constexpr std::uint64_t kForWriting = std::uint64_t{1} << 32;  // beside the segment's number
+constexpr std::uint64_t kWrites = std::uint64_t{1} << 32;  // beside the segment's number
 
 }  // namespace
 
@@ -41,7 +41,7 @@ bool VerbsTransport::ask(Flight& flight, const Operation& operation) noexcept {
   const std::uint64_t cookie = await_answer(peer, &flight, nullptr);
   MessageHeader header;
   header.argument_count = 4;
-  header.arguments = {cookie, operation.remote.segment | (flight.opcode == IBV_WR_RDMA_WRITE ? kForWriting : 0),
+  header.arguments = {cookie, operation.remote.segment | (flight.opcode == IBV_WR_RDMA_WRITE ? kWrites : 0),
                       operation.remote.offset, operation.bytes};
   if (send_now(peer, Kind::ask, header, {})) return true;
   take_answer(peer, cookie);
@@ -51,7 +51,7 @@ bool VerbsTransport::ask(Flight& flight, const Operation& operation) noexcept {
 void VerbsTransport::serve_ask(Peer& peer, const Parsed& message) noexcept {
   const auto& [cookie, segment, offset, bytes, none] = message.header.arguments;
   const RemoteAddress place{offset, rank_.id(), static_cast<std::uint32_t>(segment)};
-  const bool written = (segment & kForWriting) != 0;
+  const bool written = (segment & kWrites) != 0;
   std::error_code refusal = rank_.core().addresses().check(place, bytes);
   if (place.segment == RemoteAddress::kWholeMemory && (written || !rank_.core().lent().covers(offset, bytes)))
     refusal = Errc::out_of_segment;
@@ -144,4 +144,4 @@ void VerbsTransport::receive_atomic_reply(Peer& peer, const Parsed& message) noe
   finish(*operation, outcome_from_wire(message.header.arguments[1]));
 }
 
-}  // namespace coracle::verbs
+}  // namespace coracle::internals::verbs

@@ -8,7 +8,7 @@
 #include "runtime/rank.hpp"
 #include "runtime/transport.hpp"
 
-namespace coracle::verbs {
+namespace coracle::internals::verbs {
 
 /// Whether RDMA can be used here, and how or why not.
 struct Support {
@@ -27,4 +27,4 @@ Support probe();
 /// device in software, which is slower than the network below it; what is for a peer without RDMA goes to `control`.
 std::unique_ptr<Transport> make_transport(Rank& rank, Transport& control, bool must);
 
-}  // namespace coracle::verbs
+}  // namespace coracle::internals::verbs

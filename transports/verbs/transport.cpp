@@ -12,7 +12,7 @@
 #include "runtime/error.hpp"
 #include "runtime/io.hpp"
 
-namespace coracle::verbs {
+namespace coracle::internals::verbs {
 namespace {
 
 template <class T>
@@ -279,4 +279,4 @@ bool VerbsTransport::leave() noexcept {
   return now >= leave_until_ns_ || std::none_of(peers_.begin(), peers_.end(), stays);
 }
 
-}  // namespace coracle::verbs
+}  // namespace coracle::internals::verbs

@@ -12,7 +12,7 @@
 #include "runtime/timer.hpp"
 #include "transports/verbs/peer.hpp"
 
-namespace coracle::verbs {
+namespace coracle::internals::verbs {
 
 class VerbsTransport final : public Transport, private Timer, private LossWatch {
  public:
@@ -180,4 +180,4 @@ struct Here {
   VerbsTransport* transport = nullptr;
 };
 
-}  // namespace coracle::verbs
+}  // namespace coracle::internals::verbs

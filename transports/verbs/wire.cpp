@@ -5,7 +5,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle::verbs {
+namespace coracle::internals::verbs {
 namespace {
 
 constexpr std::uint64_t kOfCoracle = std::uint64_t{1} << 32;
@@ -56,4 +56,4 @@ std::error_code outcome_from_wire(std::uint64_t value) noexcept {
   return {number, std::generic_category()};
 }
 
-}  // namespace coracle::verbs
+}  // namespace coracle::internals::verbs

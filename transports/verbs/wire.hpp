@@ -10,7 +10,7 @@
 
 #include "runtime/message.hpp"
 
-namespace coracle::verbs {
+namespace coracle::internals::verbs {
 
 enum class Kind : std::uint8_t {
   request,       ///< The handler's arguments and payload.
@@ -78,4 +78,4 @@ std::optional<Parsed> parse(std::span<const std::byte> bytes) noexcept;
 std::uint64_t to_wire(std::error_code outcome) noexcept;
 std::error_code outcome_from_wire(std::uint64_t value) noexcept;
 
-}  // namespace coracle::verbs
+}  // namespace coracle::internals::verbs

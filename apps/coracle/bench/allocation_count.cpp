@@ -6,7 +6,7 @@
 
 #include "runtime/frame_pool.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 constinit thread_local std::uint64_t count = 0;  // by thread: ranks may be threads
@@ -25,11 +25,11 @@ static void* counted(std::size_t bytes) {
 }
 #endif
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench
 
 #if !CORACLE_PLAIN_FRAMES
 void* operator new(std::size_t bytes) {
-  return coracle::bench::counted(bytes);
+  return coracle::internals::bench::counted(bytes);
 }
 void operator delete(void* memory) noexcept {
   std::free(memory);

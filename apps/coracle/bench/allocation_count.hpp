@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// Calls of operator new by the calling thread so far. Always 0 under sanitizers, which bring their own operator new.
 std::uint64_t allocation_count() noexcept;
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

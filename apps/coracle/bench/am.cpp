@@ -5,7 +5,7 @@
 #include "apps/coracle/bench/messages.hpp"
 #include "apps/coracle/bench/raw_messages.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 constexpr std::uint32_t kPartner = 1;  // of rank 0
@@ -85,4 +85,4 @@ Task<> bench_am(Bench& bench) {
     if (bytes <= largest) co_await bench_size(bench, messages, plain, bytes);
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -12,7 +12,7 @@
 #include "runtime/error.hpp"
 #include "transports/sim/text.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 using sim::quoted;
@@ -126,4 +126,4 @@ ArrivalTrace read_arrival_trace(const std::string& path) {
   return parse_arrival_trace(text, path);
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

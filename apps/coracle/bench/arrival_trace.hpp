@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 struct ArrivalTrace {
   std::uint32_t ranks = 0;
@@ -28,4 +28,4 @@ ArrivalTrace parse_arrival_trace(std::string_view text, std::string_view name);
 /// Throws Error when the file can't be read.
 ArrivalTrace read_arrival_trace(const std::string& path);
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -8,7 +8,7 @@
 
 #include "transports/sim/random.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 using sim::Random;
@@ -110,4 +110,4 @@ double expected_first(const Arrivals& arrivals, std::uint32_t competitors) {
   return integral(arrivals, [&](double value) { return std::pow(1 - arrivals.likely(value), competitors); });
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -7,7 +7,7 @@
 
 #include "apps/coracle/bench/arrival_trace.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// Delays in units of K, the same in every run with the same seed. Their mean is 1/2 whatever the distribution, as for
 /// uniform delays in [0, K], so that distributions can be compared.
@@ -51,4 +51,4 @@ double expected_wait(const Arrivals& arrivals, std::uint32_t leaders, std::uint3
 /// The mean of the least of `competitors` delays.
 double expected_first(const Arrivals& arrivals, std::uint32_t competitors);
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

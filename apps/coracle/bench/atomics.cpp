@@ -8,7 +8,7 @@
 #include "collectives/collectives.hpp"
 #include "runtime/error.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 using Counter = std::uint64_t;
@@ -75,4 +75,4 @@ Task<> bench_atomics(Bench& bench) {
   co_await bench_place(bench, contended);
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

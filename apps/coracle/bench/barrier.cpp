@@ -9,7 +9,7 @@
 #include "runtime/error.hpp"
 #include "runtime/event.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 Task<> barriers(Rank& self, std::uint64_t count) {
@@ -85,4 +85,4 @@ Task<> bench_idle(Bench& bench) {
                     figure_of(limit), 0, std::nullopt});
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

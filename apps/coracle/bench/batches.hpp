@@ -9,7 +9,7 @@
 #include "apps/coracle/bench/contest.hpp"
 #include "runtime/rank.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 inline Task<> rest() {
   co_return;
@@ -79,4 +79,4 @@ inline Task<> swaps(Rank& self, Remote<std::uint64_t> place, std::uint64_t count
   }
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -25,7 +25,7 @@
 #include "apps/strict_options.hpp"
 #include "runtime/error.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 using bench::Benchmark;
@@ -401,4 +401,4 @@ void add_bench_command(CLI::App& app, int& status) {
   command->callback([words, &status] { status = run_all(*words); });
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -1,7 +1,7 @@
 // The list of benchmarks.
 #include "apps/coracle/bench/benchmarks.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 std::span<const Benchmark> benchmarks() {
   constexpr std::uint64_t kMiB = 1 << 20;
@@ -60,4 +60,4 @@ const Benchmark* find_benchmark(const std::string& name) {
   return nullptr;
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -10,7 +10,7 @@
 #include "apps/coracle/bench/report.hpp"
 #include "runtime/rank.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// What the user has chosen for benchmarks that leave a choice; empty: what they take by themselves.
 struct Choices {
@@ -86,4 +86,4 @@ Task<> bench_node_atomics(Bench& bench);
 Task<> bench_node_spawn(Bench& bench);
 Task<> bench_node_tune(Bench& bench);
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

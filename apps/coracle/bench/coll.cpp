@@ -12,7 +12,7 @@
 #include "runtime/assert.hpp"
 #include "runtime/error.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 /// What the collectives work on; the same at every rank. The root is rank 0.
@@ -39,11 +39,12 @@ struct Collective {
   const char* name;
   Task<> (*run)(Subject& subject, Algorithm algorithm);
   void (RawMoves::*limit)(std::size_t count);
-  std::optional<coracle::Collective> kind = {};  ///< What the choice of its algorithm goes by; none: it has no choice.
+  std::optional<coracle::internals::Collective> kind =
+      {};  ///< What the choice of its algorithm goes by; none: it has no choice.
   bool sized = true;
 };
 
-using Kind = coracle::Collective;
+using Kind = coracle::internals::Collective;
 constexpr Collective kCollectives[] = {
     {"barrier", [](Subject& subject, Algorithm) { return subject.team.barrier(); }, &RawMoves::barrier, {}, false},
     {kBroadcast, [](Subject& subject, Algorithm) { return subject.team.broadcast(subject.values(), 0); },
@@ -177,7 +178,7 @@ class Sweep {
   }
 
   /// Between nodes, in all ways. The row is that of the chosen one, and the best is its limit.
-  Task<> compared(const Collective& collective, coracle::Collective kind) {
+  Task<> compared(const Collective& collective, coracle::internals::Collective kind) {
     co_await collective.run(subject_, Algorithm::automatic);
     const Algorithm chosen = self_.local<Tuning>().latest(kind);
     std::vector<Way> ways;
@@ -259,4 +260,4 @@ Task<> bench_coll(Bench& bench) {
   co_await sweep.run(selected(bench.choices.collectives), sizes);
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

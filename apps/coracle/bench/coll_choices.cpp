@@ -9,7 +9,7 @@
 #include "collectives/collectives.hpp"
 #include "collectives/tuning.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 using Ways = std::vector<BroadcastChoice>;
@@ -91,4 +91,4 @@ Task<> compare_choices(Bench& bench, std::span<double> values) {
                    row);
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -5,9 +5,9 @@
 
 #include "apps/coracle/bench/benchmarks.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// Collective, between nodes. Broadcasts `values` in all ways that make sense, and reports a row.
 Task<> compare_choices(Bench& bench, std::span<double> values);
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -9,7 +9,7 @@
 #include "apps/coracle/bench/plain_sockets.hpp"
 #include "collectives/collectives.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 double now_ns() {
@@ -100,4 +100,4 @@ Figure Contest::ratio(std::size_t of, std::size_t to) const {
   return of_pairs(of, to, [](double first, double second) { return first / second; });
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

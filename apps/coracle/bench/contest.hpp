@@ -10,7 +10,7 @@
 #include "apps/coracle/bench/figure.hpp"
 #include "runtime/rank.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// How much is measured.
 struct Plan {
@@ -84,4 +84,4 @@ class Contest {
   std::vector<Contender> contenders_;
 };
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

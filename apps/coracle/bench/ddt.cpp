@@ -14,7 +14,7 @@
 #include "collectives/collectives.hpp"
 #include "runtime/error.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 /// Of --quick: larger buffers take longer to be made than to be sent.
@@ -211,4 +211,4 @@ Task<> bench_ddt(Bench& bench) {
   co_await ddt.run();
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

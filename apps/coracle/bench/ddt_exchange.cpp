@@ -15,7 +15,7 @@
 #include "runtime/layout/copy.hpp"
 #include "runtime/messages/send_recv.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 constexpr std::size_t kPageBytes = 4096;
@@ -124,7 +124,7 @@ Task<> DdtExchange::round_trips(DdtWay way, std::uint64_t count) {
   }
 }
 
-coracle::Messages& DdtExchange::messages() const {
+coracle::internals::Messages& DdtExchange::messages() const {
   return self_.world().messages();
 }
 
@@ -156,4 +156,4 @@ void DdtExchange::finish(DdtWay way) {
   fence_compiler();
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

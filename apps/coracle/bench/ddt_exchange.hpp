@@ -12,7 +12,7 @@
 #include "runtime/messages/messages.hpp"
 #include "runtime/rank.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// Of memory that is the rank's own, as a program would have it: from malloc, beginning with a page, and touched.
 class DdtMemory {
@@ -54,7 +54,7 @@ class DdtExchange {
  private:
   bool takes_part() const noexcept { return self_.id() < 2; }
   std::uint32_t peer() const noexcept { return 1 - self_.id(); }
-  coracle::Messages& messages() const;
+  coracle::internals::Messages& messages() const;
   /// Takes effect on what this rank sends and receives from now on.
   void prepare(DdtWay way);
   Task<bool> check_both(DdtWay way);
@@ -75,4 +75,4 @@ class DdtExchange {
   DdtMemory taken_;   // and comes
 };
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -5,7 +5,7 @@
 
 #include "apps/coracle/bench/ddt_patterns.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 template <class T>
@@ -207,4 +207,4 @@ void add_grid_patterns(std::vector<DdtPattern>& patterns) {
   for (const std::size_t n : {256U, 512U, 768U, 1024U, 1536U}) add_fft(patterns, n);
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -8,7 +8,7 @@
 
 #include "apps/coracle/bench/ddt_patterns.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 using Indices = std::vector<int>;
@@ -198,4 +198,4 @@ void add_list_patterns(std::vector<DdtPattern>& patterns) {
   for (const std::size_t count : {7600U, 6400U, 5600U, 6200U}) add_specfem_mt(patterns, count);
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

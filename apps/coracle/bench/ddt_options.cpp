@@ -11,7 +11,7 @@
 
 #include "apps/coracle/units.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 constexpr std::int64_t kRoundsMax = 10'000;
@@ -109,4 +109,4 @@ std::vector<std::string> to_arguments(const DdtWords& words) {
   return arguments;
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

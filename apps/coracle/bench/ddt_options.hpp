@@ -10,7 +10,7 @@
 
 #include "runtime/messages/message_way.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// How a message of a pattern goes: by a way of the library's, or packed, sent in one piece, and unpacked.
 enum class DdtWay { automatic, one_sided, cooperative, shm, cma, by_hand, by_library };
@@ -45,4 +45,4 @@ DdtOptions ddt_options(const DdtWords& words);
 /// As arguments of another command with the same options, and `--pattern` for each pattern.
 std::vector<std::string> to_arguments(const DdtWords& words);
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -3,7 +3,7 @@
 
 #include "runtime/assert.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 void finish(const DdtPattern& pattern, DdtSide& side) {
@@ -29,4 +29,4 @@ std::vector<DdtPattern> ddt_patterns() {
   return patterns;
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -11,7 +11,7 @@
 
 #include "runtime/layout/layout.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// What one side sends from or receives into: `count` of `layout` at the beginning of a buffer of so many bytes.
 struct DdtSide {
@@ -38,4 +38,4 @@ std::vector<DdtPattern> ddt_patterns();
 void add_grid_patterns(std::vector<DdtPattern>& patterns);
 void add_list_patterns(std::vector<DdtPattern>& patterns);
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

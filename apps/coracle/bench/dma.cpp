@@ -10,7 +10,7 @@
 #include "apps/coracle/bench/benchmarks.hpp"
 #include "transports/tca/virtual_board.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 using tca::Descriptor;
@@ -169,4 +169,4 @@ Task<> bench_dma(Bench& bench) {
   co_return;
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -10,7 +10,7 @@
 
 #include "runtime/assert.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 /// Three significant digits, never as a power of ten.
@@ -63,4 +63,4 @@ std::string size_text(double bytes) {
   return fmt::format("{:g} {}", bytes, unit);
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// Per operation; the unit stands beside it.
 struct Figure {
@@ -26,4 +26,4 @@ std::string text_of(double value, const std::string& unit);
 /// "8 B", "64 KiB", "16 MiB".
 std::string size_text(double bytes);
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -16,7 +16,7 @@
 #include "runtime/error.hpp"
 #include "transports/cuda/support.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 using cuda::CopyEngine;
@@ -297,4 +297,4 @@ Report measure_real_gpu(int device, bool quick) {
   return measure_gpu(*api, gpu_plan(device, quick));
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

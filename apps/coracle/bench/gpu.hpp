@@ -11,7 +11,7 @@
 #include "apps/coracle/bench/report.hpp"
 #include "transports/cuda/api.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// What is measured on a GPU. All sizes in bytes.
 struct GpuPlan {
@@ -40,4 +40,4 @@ Report measure_gpu(cuda::CudaApi& api, const GpuPlan& plan);
 /// The same by CUDA itself. Throws Error (unsupported) where no GPU can be used: why not, and what to do.
 Report measure_real_gpu(int device, bool quick);
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -12,7 +12,7 @@
 #include "runtime/error.hpp"
 #include "transports/cuda/failure.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 using cuda::require;
@@ -199,4 +199,4 @@ std::size_t first_wrong(tca::Chain chain, const std::byte* source, std::span<con
   return static_cast<std::size_t>(differs - expected.begin());
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

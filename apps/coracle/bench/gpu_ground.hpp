@@ -13,7 +13,7 @@
 #include "runtime/event_loop.hpp"
 #include "transports/cuda/copy_engine.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// From where to where bytes are copied.
 enum class GpuRoute : std::uint8_t {
@@ -96,4 +96,4 @@ std::uint64_t chain_reach(std::size_t copies, std::uint64_t block_bytes) noexcep
 std::size_t first_wrong(tca::Chain chain, const std::byte* source, std::span<const std::byte> random,
                         const std::byte* target, std::span<const std::byte> image, std::byte poison);
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -3,7 +3,7 @@
 
 #include "runtime/assert.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 Growth growth_of(std::span<const double> numbers, std::span<const double> values) {
   double n2 = 0;
@@ -24,4 +24,4 @@ Growth growth_of(std::span<const double> numbers, std::span<const double> values
   return {(vn * n4 - vn2 * n3) / determinant, (vn2 * n2 - vn * n3) / determinant};
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

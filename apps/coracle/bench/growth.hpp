@@ -3,7 +3,7 @@
 
 #include <span>
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// linear * n + quadratic * n^2.
 struct Growth {
@@ -14,4 +14,4 @@ struct Growth {
 /// That comes nearest to `values` at `numbers` by least squares. At least two different numbers.
 Growth growth_of(std::span<const double> numbers, std::span<const double> values);
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

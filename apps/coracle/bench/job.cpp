@@ -24,7 +24,7 @@
 #include "runtime/launch/head_launcher.hpp"
 #include "runtime/launch/launcher.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace bench {
 namespace {
 
@@ -231,4 +231,4 @@ void add_bench_rank_command(CLI::App& app, int& status) {
   });
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

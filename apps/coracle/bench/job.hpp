@@ -12,7 +12,7 @@
 #include "apps/coracle/bench/upa_options.hpp"
 #include "runtime/job.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 struct JobPlan {
   Placement placement = Placement::pvas;
@@ -32,4 +32,4 @@ struct JobPlan {
 /// Throws Error when the job fails, after its ranks have said why.
 Report run_job(const Benchmark& benchmark, const JobPlan& plan);
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -7,7 +7,7 @@
 #include "runtime/frame_pool.hpp"
 #include "runtime/join.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 // Separate functions that are not inlined: what is measured is a call to a task somewhere else in a program.
@@ -268,4 +268,4 @@ Task<> bench_loop(Bench& bench) {
   co_await bench_spawning(bench);
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

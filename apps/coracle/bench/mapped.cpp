@@ -19,7 +19,7 @@
 #include "runtime/io.hpp"
 #include "storage/userfault.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 constexpr std::uint64_t kPageBytes[] = {2 << 20, 1 << 20, 64 << 10, kNumberedPage};
@@ -318,4 +318,4 @@ Task<> bench_mapped(Bench& bench) {
   co_await mapped.run();
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

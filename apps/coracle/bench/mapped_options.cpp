@@ -7,7 +7,7 @@
 #include "apps/coracle/bench/pages_options.hpp"
 #include "runtime/error.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
@@ -68,4 +68,4 @@ MappedWords MappedGroups::tell(MappedWords words) const {
   return words;
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

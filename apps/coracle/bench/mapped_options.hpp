@@ -9,7 +9,7 @@
 
 #include "apps/coracle/bench/memory_group.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// As the user wrote them, and what the command tells its rank.
 struct MappedWords {
@@ -65,4 +65,4 @@ class MappedGroups {
   std::string reason_;
 };
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -9,7 +9,7 @@
 #include "runtime/join.hpp"
 #include "runtime/scope.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 void check(std::uint64_t wrong, const char* how) {
@@ -72,4 +72,4 @@ Task<> Loads::load(LoadPlan plan) const {
   check(wrong, "loads through the window");
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

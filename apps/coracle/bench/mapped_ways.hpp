@@ -9,7 +9,7 @@
 #include "storage/mapped_segment.hpp"
 #include "storage/paged_segment.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// Of a sequential reader's gets, and of what is written at once.
 inline constexpr std::size_t kMappedChunk = 4 << 20;
@@ -48,4 +48,4 @@ class Loads {
   std::uint64_t pages_;
 };
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

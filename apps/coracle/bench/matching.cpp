@@ -9,7 +9,7 @@
 #include "collectives/collectives.hpp"
 #include "runtime/messages/send_recv.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 constexpr std::uint32_t kPartner = 1;  // of rank 0
@@ -130,4 +130,4 @@ Task<> bench_matching(Bench& bench) {
   }
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -20,7 +20,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 constexpr std::string_view kPrefix = "coracle-bench-";
@@ -145,4 +145,4 @@ MemoryGroup::Stay::~Stay() {
   }
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// A new group below (version 1) or beside (version 2) that of this process; goes with this object, once it is empty.
 class MemoryGroup {
@@ -43,4 +43,4 @@ class MemoryGroup {
   std::string folder_;
 };
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

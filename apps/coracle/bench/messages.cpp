@@ -6,7 +6,7 @@
 #include "collectives/collectives.hpp"
 #include "runtime/rpc.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 void on_message(Rank& rank, const Message& message) {
@@ -171,4 +171,4 @@ Task<> Messages::answer_all(std::uint64_t count) {
   co_await self_.request(peer_, on_message, {});
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

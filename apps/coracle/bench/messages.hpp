@@ -10,7 +10,7 @@
 #include "runtime/message.hpp"
 #include "runtime/rank.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// What this rank's handlers fill.
 struct Mail {
@@ -80,4 +80,4 @@ class Messages {
   std::uint64_t signals_ = 0;
 };
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

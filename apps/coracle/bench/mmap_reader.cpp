@@ -16,7 +16,7 @@
 #include "apps/coracle/commands.hpp"
 #include "runtime/error.hpp"
 
-namespace coracle {
+namespace coracle::internals {
 namespace {
 
 /// Mapped twice: as it is, and with MADV_RANDOM. The process ends with it.
@@ -72,4 +72,4 @@ void add_bench_mmap_command(CLI::App& app, int& status) {
   command->callback([words, &status] { status = read_by_mmap(words->file, words->cold); });
 }
 
-}  // namespace coracle
+}  // namespace coracle::internals

@@ -7,7 +7,7 @@
 #include "apps/coracle/bench/messages.hpp"
 #include "apps/coracle/bench/node_bench.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 using Wait = PlainSockets::Wait;
@@ -109,4 +109,4 @@ Task<> bench_node_am(Bench& bench) {
   co_await messages.run();
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -4,7 +4,7 @@
 #include "apps/coracle/bench/node_bench.hpp"
 #include "collectives/collectives.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 using Wait = PlainSockets::Wait;
@@ -46,4 +46,4 @@ Task<> bench_node_atomics(Bench& bench) {
   report("compare_swap", swap);
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

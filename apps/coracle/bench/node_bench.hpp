@@ -9,7 +9,7 @@
 #include "apps/coracle/bench/report.hpp"
 #include "runtime/transport.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 constexpr const char* kSleepingName = "sockets ping-pong, blocking";
 constexpr const char* kSpinningName = "sockets ping-pong, spinning";
@@ -69,4 +69,4 @@ class NodePair {
   PlainSockets sockets_;
 };
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -10,7 +10,7 @@
 #include "apps/coracle/bench/node_bench.hpp"
 #include "collectives/collectives.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 using Wait = PlainSockets::Wait;
@@ -139,4 +139,4 @@ Task<> bench_node_get(Bench& bench) {
   co_await sweep.run();
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

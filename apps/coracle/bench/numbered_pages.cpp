@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15;
@@ -39,4 +39,4 @@ std::uint64_t load_pages(const std::byte* file, const LoadPlan& plan) noexcept {
   return wrong;
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

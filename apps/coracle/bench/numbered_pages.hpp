@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 inline constexpr std::size_t kNumberedPage = 4096;
 
@@ -42,4 +42,4 @@ struct LoadPlan {
 /// Reads pages of a file that lies at `file`, by ordinary loads; the number of wrong ones.
 std::uint64_t load_pages(const std::byte* file, const LoadPlan& plan) noexcept;
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

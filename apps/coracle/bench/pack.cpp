@@ -10,7 +10,7 @@
 #include "apps/coracle/bench/ddt_patterns.hpp"
 #include "runtime/layout/copy.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 /// Of --quick: larger buffers take longer to be made than to be packed.
@@ -131,4 +131,4 @@ Task<> bench_pack(Bench& bench) {
   gains.copy.report(bench, "copy, than pack and unpack");
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -13,7 +13,7 @@
 #include "runtime/error.hpp"
 #include "runtime/event.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 PageWalk::PageWalk(std::uint64_t first, std::uint64_t pages, bool random, std::uint64_t seed) : order_(pages) {
   std::iota(order_.begin(), order_.end(), first);
@@ -130,4 +130,4 @@ Task<> bench_pages(Bench& bench) {
   }
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -9,7 +9,7 @@
 #include "apps/coracle/bench/pages_options.hpp"
 #include "storage/paged_segment.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 // Each part runs on every rank of a job.
 /// One rank: gets and puts of cached pages.
@@ -66,4 +66,4 @@ struct ModelledRun {
 Row modelled_row(const Bench& bench, const ModelledRun& with, const ModelledRun& without, const char* without_name,
                  std::uint64_t operations);
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

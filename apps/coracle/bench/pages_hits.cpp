@@ -6,7 +6,7 @@
 #include "apps/coracle/bench/pages.hpp"
 #include "apps/coracle/bench/raw_reads.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 constexpr std::size_t kPageBytes = 64 * 1024;
@@ -79,4 +79,4 @@ Task<> bench_page_hits(Bench& bench) {
   co_await segment.close();
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

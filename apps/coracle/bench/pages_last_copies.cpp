@@ -5,7 +5,7 @@
 #include "apps/coracle/bench/pages.hpp"
 #include "collectives/collectives.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 constexpr int kPasses = 3;
@@ -79,4 +79,4 @@ Task<> bench_page_last_copies(Bench& bench) {
   }
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

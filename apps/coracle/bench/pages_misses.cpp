@@ -8,7 +8,7 @@
 #include "runtime/join.hpp"
 #include "runtime/scope.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 constexpr std::uint64_t kSmallPage = 4096;
@@ -165,4 +165,4 @@ Task<> bench_page_misses(Bench& bench) {
   }
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -3,7 +3,7 @@
 
 #include "apps/coracle/bench/pages.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 PagedOptions modelled_options(const Bench& bench) {
   constexpr std::uint64_t kCacheBytes = 16 << 20;
@@ -34,4 +34,4 @@ Row modelled_row(const Bench& bench, const ModelledRun& with, const ModelledRun&
   return row;
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

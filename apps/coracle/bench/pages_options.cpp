@@ -12,7 +12,7 @@
 #include "apps/coracle/units.hpp"
 #include "runtime/error.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
@@ -67,4 +67,4 @@ PagesFolder::~PagesFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// As the user wrote them.
 struct PagesWords {
@@ -45,4 +45,4 @@ class PagesFolder {
   std::string path_;
 };
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -11,7 +11,7 @@
 #include "runtime/join.hpp"
 #include "runtime/scope.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 constexpr std::uint64_t kPages[] = {4096, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20};
@@ -219,4 +219,4 @@ Task<> bench_page_cooperation(Bench& bench) {
   }
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -7,7 +7,7 @@
 #include "apps/coracle/bench/pages.hpp"
 #include "collectives/collectives.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 constexpr const char* kAlone = "without cooperation";
@@ -109,4 +109,4 @@ Task<> bench_page_scaling(Bench& bench) {
   co_await measure_false_sharing(bench);
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

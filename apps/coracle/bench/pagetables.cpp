@@ -17,7 +17,7 @@
 #include "runtime/messages/send_recv.hpp"
 #include "runtime/started.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 constexpr std::uint64_t kRounds = 1000;
@@ -111,4 +111,4 @@ Task<> bench_pagetables(Bench& bench) {
   co_await self.world().barrier();  // the others stay alive until rank 0 has looked at them
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -10,7 +10,7 @@
 #include "apps/coracle/bench/job.hpp"
 #include "apps/coracle/bench/process_memory.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 // 2 KiB and 16 KiB: what the paper sent eagerly, and by rendezvous.
@@ -130,4 +130,4 @@ Report pagetables_table(const std::vector<std::uint32_t>& ranks, std::optional<P
   return report;
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

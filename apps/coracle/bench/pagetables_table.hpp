@@ -10,10 +10,10 @@
 #include "apps/coracle/bench/report.hpp"
 #include "runtime/job.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// Jobs of each number of ranks and each size of block, in `placement`, or in pvas and process when none is given.
 Report pagetables_table(const std::vector<std::uint32_t>& ranks, std::optional<Placement> placement,
                         const Choices& choices, bool quick);
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -6,7 +6,7 @@
 #include "apps/coracle/bench/raw_messages.hpp"
 #include "runtime/messages/send_recv.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 constexpr std::uint32_t kPartner = 1;  // of rank 0
@@ -65,4 +65,4 @@ Task<> bench_pingpong(Bench& bench) {
   for (const std::uint64_t bytes : sizes) co_await bench_size(bench, buffers, plain, bytes);
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

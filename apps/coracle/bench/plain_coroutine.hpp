@@ -8,7 +8,7 @@
 #include <new>
 #include <vector>
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 struct PlainCoroutine {
   struct promise_type {
@@ -36,4 +36,4 @@ struct Queued {
   void await_resume() const noexcept {}
 };
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -18,7 +18,7 @@
 #include "runtime/timer.hpp"
 #include "transports/tcp/socket.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 using ShortAnswer = std::array<std::byte, 8>;
@@ -138,4 +138,4 @@ void PlainSockets::fail(const char* what) const {
   throw_errno(errno, fmt::format("the limit of a benchmark failed ({})", what));
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

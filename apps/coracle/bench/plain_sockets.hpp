@@ -7,7 +7,7 @@
 
 #include "runtime/rank.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// Before a rank blocks: the last messages of a collective leave it in the loop's turns that follow.
 Task<> let_go_of_output();
@@ -49,4 +49,4 @@ class PlainSockets {
   int fd_ = -1;
 };
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

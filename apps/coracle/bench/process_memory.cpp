@@ -7,7 +7,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 ProcessMemory memory_of(const std::string& process) {
@@ -39,4 +39,4 @@ ProcessMemory memory_of_all(Rank& self) {
   return sum;
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -5,7 +5,7 @@
 
 #include "runtime/rank.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// In bytes, of all address spaces of a job together.
 struct ProcessMemory {
@@ -21,4 +21,4 @@ double kilobytes_line(const std::string& path, const std::string& key);
 /// once (with the launcher's, whose address space it is).
 ProcessMemory memory_of_all(Rank& self);
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

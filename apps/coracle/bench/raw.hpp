@@ -9,7 +9,7 @@
 
 #include "runtime/cpu_pause.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// Waits until `ready()`; leaves the core to others when that takes long (ranks may outnumber cores).
 template <class Ready>
@@ -118,4 +118,4 @@ struct RawBarrier {
   }
 };
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

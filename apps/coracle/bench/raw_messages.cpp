@@ -4,7 +4,7 @@
 #include "collectives/collectives.hpp"
 #include "runtime/error.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 RawMessages::RawMessages(Rank& self, const Messages& messages, std::uint32_t partner)
     : self_(self),
@@ -38,4 +38,4 @@ void RawMessages::stream(std::uint64_t count) {
   streamed_ += count;
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -4,7 +4,7 @@
 #include "apps/coracle/bench/messages.hpp"
 #include "apps/coracle/bench/raw.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// The batches of Messages by plain loads and stores. Throws Error where ranks don't share memory.
 class RawMessages {
@@ -28,4 +28,4 @@ class RawMessages {
   std::uint64_t streamed_ = 0;
 };
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

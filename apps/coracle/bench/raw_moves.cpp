@@ -5,7 +5,7 @@
 
 #include "collectives/collectives.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 RawMoves::RawMoves(Rank& self, const Slab<double>& source, const Slab<double>& target, std::uint32_t spins)
     : self_(self), flags_(self.allocate<Flags>(1)), source_(source), target_(target), spins_(spins) {}
@@ -141,4 +141,4 @@ void RawMoves::scan(std::size_t count) {
   }
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -8,7 +8,7 @@
 #include "apps/coracle/bench/raw.hpp"
 #include "runtime/rank.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// Used by every rank in the same way, one operation after the other. It knows nothing of when a buffer may be used
 /// again: so it does less than a collective must.
@@ -68,4 +68,4 @@ class RawMoves {
   std::vector<const double*> sources_;
 };
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

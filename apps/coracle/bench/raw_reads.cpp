@@ -13,7 +13,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 constexpr std::size_t kHugePage = 2 << 20;
@@ -87,4 +87,4 @@ void RawReads::read(std::uint64_t count, const std::function<std::uint64_t()>& n
   if (failure != 0) throw_errno(failure, "a plain read of the pages' file");
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// Memory of huge pages where the kernel gives them, touched once.
 class HugeBuffer {
@@ -50,4 +50,4 @@ class RawReads {
   HugeBuffer buffer_;
 };
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -13,7 +13,7 @@
 
 extern char** environ;  // NOLINT: of the C library
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 pid_t start(std::vector<std::string>& words, int socket) {
@@ -68,4 +68,4 @@ void ReaderProcess::run(const ReaderRequest& request) {
   if (wrong > 0) throw Error(Errc::bad_input, fmt::format("{} pages are wrong, read by the process {}", wrong, name_));
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -10,7 +10,7 @@
 
 #include "apps/coracle/bench/reader_protocol.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 class ReaderProcess {
  public:
@@ -32,4 +32,4 @@ class ReaderProcess {
   int socket_ = -1;
 };
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

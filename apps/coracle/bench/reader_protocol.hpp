@@ -11,7 +11,7 @@
 
 #include "apps/coracle/bench/numbered_pages.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// The answer is the number of wrong pages.
 struct ReaderRequest {
@@ -50,4 +50,4 @@ inline std::uint64_t load_on_threads(const std::byte* file, const ReaderRequest&
   return all;
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

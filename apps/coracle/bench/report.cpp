@@ -6,7 +6,7 @@
 
 #include "runtime/assert.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 nlohmann::json json_of(const Figure& figure) {
@@ -92,4 +92,4 @@ Report Report::from_json(const nlohmann::json& json) {
   return report;
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -9,7 +9,7 @@
 
 #include "apps/coracle/bench/figure.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// Another way of doing what a row tells of.
 struct OtherWay {
@@ -53,4 +53,4 @@ class Report {
   std::vector<Table> tables_;
 };
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

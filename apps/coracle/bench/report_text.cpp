@@ -7,7 +7,7 @@
 
 #include "apps/coracle/bench/report.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 enum Column : std::size_t { name, median, range, bandwidth, limit, ratio, limit_bandwidth, allocations, limit_name };
@@ -102,4 +102,4 @@ void Report::print() const {
   for (const Table& table : tables_) print_table(table);
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -5,7 +5,7 @@
 
 #include "runtime/clock.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 std::size_t Rounds::add(Batch batch) {
   ways_.emplace_back().batch = std::move(batch);
@@ -50,4 +50,4 @@ Task<> Rounds::run() {
   }
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

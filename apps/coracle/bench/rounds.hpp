@@ -10,7 +10,7 @@
 #include "apps/coracle/bench/figure.hpp"
 #include "runtime/task.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 class Rounds {
  public:
@@ -45,4 +45,4 @@ class Rounds {
   std::vector<Way> ways_;
 };
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

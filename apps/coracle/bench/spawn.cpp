@@ -8,7 +8,7 @@
 #include "apps/coracle/bench/process_memory.hpp"
 #include "collectives/collectives.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 double monotonic_ns() {
@@ -47,4 +47,4 @@ Task<> bench_node_spawn(Bench& bench) {
   bench.report.add("spawn", single("met", "ns", since_start_ns()));
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

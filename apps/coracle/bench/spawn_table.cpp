@@ -15,7 +15,7 @@
 
 extern char** environ;
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 const char* const kQuantities[] = {"start", "page tables", "PSS"};
@@ -111,4 +111,4 @@ Report node_spawn_table(const std::vector<std::uint32_t>& ranks, std::uint32_t n
   return report;
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

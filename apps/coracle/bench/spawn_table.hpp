@@ -8,7 +8,7 @@
 #include "apps/coracle/bench/report.hpp"
 #include "runtime/job.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// Jobs of each number of ranks, in `placement`, or in pvas and process when none is given.
 Report spawn_table(const std::vector<std::uint32_t>& ranks, std::optional<Placement> placement, bool quick);
@@ -16,4 +16,4 @@ Report spawn_table(const std::vector<std::uint32_t>& ranks, std::optional<Placem
 Report node_spawn_table(const std::vector<std::uint32_t>& ranks, std::uint32_t nodes,
                         std::optional<Placement> placement, bool quick);
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -8,7 +8,7 @@
 #include "apps/coracle/bench/benchmarks.hpp"
 #include "collectives/collectives.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 constexpr std::size_t kLargest = std::size_t{64} << 20;
@@ -125,4 +125,4 @@ Task<> bench_get(Bench& bench) {
   co_await sweep.run();
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -12,7 +12,7 @@
 #include "collectives/collectives.hpp"
 #include "runtime/error.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 using Wait = PlainSockets::Wait;
@@ -207,4 +207,4 @@ Task<> bench_node_tune(Bench& bench) {
   co_await tune.run();
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -8,7 +8,7 @@
 
 #include "runtime/error.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 TuningRecord fitted_record(const Report& report, const TuningQuery& query, std::uint32_t ranks) {
   const auto median = [&report](const char* name) { return report.row(name).value.median; };
@@ -59,4 +59,4 @@ void keep_record(TuningRecord record) {
   write_tuning(path, records);
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

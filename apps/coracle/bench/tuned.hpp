@@ -7,7 +7,7 @@
 #include "apps/coracle/bench/report.hpp"
 #include "collectives/tuning_file.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 // Its rows.
 constexpr const char* kTuneLatency = "from a word to its reader";
@@ -23,4 +23,4 @@ TuningRecord fitted_record(const Report& report, const TuningQuery& query, std::
 /// Puts the record into the file of costs, and says so on standard output. Throws Error.
 void keep_record(TuningRecord record);
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

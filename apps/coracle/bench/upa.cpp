@@ -17,7 +17,7 @@
 #include "collectives/collectives.hpp"
 #include "runtime/error.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 constexpr std::uint32_t kRoot = 0;
@@ -267,4 +267,4 @@ Task<> bench_upa(Bench& bench) {
   }
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -10,7 +10,7 @@
 
 #include "apps/coracle/units.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 [[noreturn]] void wrong(const std::string& what) {
@@ -138,4 +138,4 @@ std::vector<std::string> to_arguments(const UpaWords& words) {
   return arguments;
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

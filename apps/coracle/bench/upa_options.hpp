@@ -9,7 +9,7 @@
 #include "apps/coracle/bench/arrivals.hpp"
 #include "runtime/broadcast_choice.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// Sizes of the message, unless the user has chosen others.
 inline constexpr std::uint64_t kUpaSizes[] = {12 << 10, 92 << 10};
@@ -46,4 +46,4 @@ std::vector<std::string> to_arguments(const UpaWords& words);
 const char* to_string(BroadcastMethod method) noexcept;
 const char* to_string(BroadcastTree tree) noexcept;
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

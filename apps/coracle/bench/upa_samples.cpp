@@ -12,7 +12,7 @@
 #include "collectives/collectives.hpp"
 #include "runtime/event.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 struct Smaller {
@@ -157,4 +157,4 @@ Task<UpaSummary> sum_up(Rank& self, UpaSamples samples, double delay_ns) {
   co_return summary;
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -8,7 +8,7 @@
 
 #include "runtime/rank.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 
 /// Of one rank, in nanoseconds of the clock that all ranks share (one machine's, or virtual), by iteration.
 struct UpaSamples {
@@ -38,4 +38,4 @@ struct UpaSummary {
 /// Collective. `delay_ns`: K, for the shares.
 Task<UpaSummary> sum_up(Rank& self, UpaSamples samples, double delay_ns);
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

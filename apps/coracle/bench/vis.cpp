@@ -8,7 +8,7 @@
 #include "apps/coracle/bench/benchmarks.hpp"
 #include "collectives/collectives.hpp"
 
-namespace coracle::bench {
+namespace coracle::internals::bench {
 namespace {
 
 /// Blocks of a tile; they lie 4 blocks apart here and 2 blocks apart at the peer.
@@ -125,4 +125,4 @@ Task<> bench_vis(Bench& bench) {
   }
 }
 
-}  // namespace coracle::bench
+}  // namespace coracle::internals::bench

@@ -1,0 +1,13 @@
+// Errors alone, for sources that need no more of Coracle.
+#pragma once
+
+#include "runtime/error.hpp"
+
+namespace coracle {
+
+using internals::Errc;
+using internals::Error;
+using internals::make_error_code;
+using internals::throw_errno;
+
+}  // namespace coracle

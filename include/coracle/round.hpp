@@ -1,0 +1,10 @@
+// What collectives of one's own are made of beside puts and signals: a round on the board of a team's node.
+#pragma once
+
+#include "runtime/board.hpp"
+
+namespace coracle {
+
+using internals::Round;
+
+}  // namespace coracle
