@@ -10,17 +10,6 @@ namespace coracle {
 using internals::DeviceSlab;
 using internals::Gpu;
 using internals::GpuOptions;
-
-namespace cuda {
-
-using internals::cuda::CudaApi;
-using internals::cuda::Kernel;
-using internals::cuda::Kernels;
-using internals::cuda::Launch;
-using internals::cuda::probe;
-using internals::cuda::Support;
-using internals::tca::TableId;
-
-}  // namespace cuda
+namespace cuda = internals::cuda;  // Kernels, Kernel, Launch, TableId, probe, Support
 
 }  // namespace coracle

@@ -18,6 +18,8 @@
 #include "tests/apps/parse_words.hpp"
 
 namespace coracle::bfs {
+
+using namespace internals;
 namespace {
 
 struct Read {

@@ -27,6 +27,8 @@
 #include "transports/tca/tca_transport.hpp"
 
 namespace coracle::himeno {
+
+using namespace internals;
 namespace {
 
 std::uint32_t bits(float value) {

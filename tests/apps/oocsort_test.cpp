@@ -21,6 +21,8 @@
 #include "tests/lone_rank.hpp"
 
 namespace coracle::oocsort {
+
+using namespace internals;
 namespace {
 
 using Bytes = std::vector<std::byte>;

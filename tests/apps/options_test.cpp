@@ -11,6 +11,8 @@
 #include "tests/apps/parse_words.hpp"
 
 namespace coracle::asp {
+
+using namespace internals;
 namespace {
 
 std::variant<Options, int> parse(std::initializer_list<const char*> arguments) {

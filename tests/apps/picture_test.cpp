@@ -17,6 +17,8 @@
 
 namespace coracle::stencil {
 
+using namespace internals;
+
 namespace {
 
 std::string contents(const std::string& path) {

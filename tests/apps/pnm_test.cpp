@@ -16,6 +16,8 @@
 
 namespace coracle::fft2d {
 
+using namespace internals;
+
 namespace {
 
 using Samples = std::vector<std::uint16_t>;

@@ -16,6 +16,8 @@
 
 namespace coracle::asp {
 
+using namespace internals;
+
 namespace {
 
 constexpr std::uint64_t kRounds = 4000;

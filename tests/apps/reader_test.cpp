@@ -15,6 +15,8 @@
 
 namespace coracle::asp {
 
+using namespace internals;
+
 namespace {
 
 Graph seed_graph(std::string_view name) {

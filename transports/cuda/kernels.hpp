@@ -11,6 +11,8 @@
 
 namespace coracle::internals::cuda {
 
+using tca::TableId;
+
 /// A module of code on a device. Loop's thread only.
 class Kernels final {
  public:
