@@ -44,7 +44,7 @@ struct State {
   char letter = '?';
   pid_t parent = 0;
 };
-State state_of(pid_t pid) {
+State process_of(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string line;
   std::getline(file, line);
@@ -99,7 +99,7 @@ void signal_all(const std::vector<pid_t>& pids, int number) {
 }
 
 void await_state(const std::vector<pid_t>& pids, char letter) {
-  for (const pid_t pid : pids) REQUIRE(soon([&] { return state_of(pid).letter == letter; }));
+  for (const pid_t pid : pids) REQUIRE(soon([&] { return process_of(pid).letter == letter; }));
 }
 
 constexpr unsigned kBeyondTheLimit = 2'500'000;  // us
@@ -170,7 +170,7 @@ TEST_CASE("coracle run: a launcher that was stopped, too, does not count what it
     CAPTURE(placement);
     Job job("3", nodes, placement);
     std::vector<pid_t> stopped{job.pid_of(1)};
-    stopped.push_back(state_of(stopped.front()).parent);
+    stopped.push_back(process_of(stopped.front()).parent);
     if (nodes != "1") stopped.insert(stopped.end(), {job.pid_of(0), job.pid_of(2)});  // who would miss the launcher
     signal_all(stopped, SIGSTOP);
     await_state(stopped, 'T');
