@@ -84,7 +84,8 @@ std::string RankCore::describe_failure(const Operation& operation) const {
   const int peer = operation.peer();
   if (operation.verb == Operation::Verb::request) {  // which has no place
     const RemoteAddress whole{0, static_cast<std::uint32_t>(peer), RemoteAddress::kWholeMemory};
-    const bool is_of_rank = code == Errc::peer_lost || code == Errc::no_such_peer;
+    const bool is_of_rank =
+        code == Errc::peer_lost || code == Errc::no_such_peer || code.category() == std::generic_category();
     return is_of_rank ? describe_failure(code, peer, whole, operation.bytes) : std::string();
   }
   if (operation.signal_add > 0) {
