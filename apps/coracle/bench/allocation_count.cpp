@@ -9,17 +9,17 @@
 namespace coracle::internals::bench {
 namespace {
 
-constinit thread_local std::uint64_t count = 0;  // by thread: ranks may be threads
+constinit thread_local std::uint64_t allocations_made = 0;  // by thread: ranks may be threads
 
 }  // namespace
 
 std::uint64_t allocation_count() noexcept {
-  return count;
+  return allocations_made;
 }
 
 #if !CORACLE_PLAIN_FRAMES
 static void* counted(std::size_t bytes) {
-  ++count;
+  ++allocations_made;
   if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
   throw std::bad_alloc();
 }

@@ -88,7 +88,7 @@ constexpr Collective kCollectives[] = {
      &RawMoves::scan},
 };
 
-constexpr std::uint64_t kSizes[] = {8, 64, 1024, 4096, 16384, 65536, 262144, 1048576};
+constexpr std::uint64_t kCollectiveSizes[] = {8, 64, 1024, 4096, 16384, 65536, 262144, 1048576};
 
 Task<> repeat(const Collective& collective, Subject& subject, Algorithm algorithm, std::uint64_t count) {
   for (; count != 0; --count) co_await collective.run(subject, algorithm);
@@ -253,7 +253,7 @@ std::vector<std::string> collective_names() {
 
 Task<> bench_coll(Bench& bench) {
   std::vector<std::uint64_t> sizes = bench.choices.sizes;
-  if (sizes.empty()) sizes.assign(std::begin(kSizes), std::end(kSizes));
+  if (sizes.empty()) sizes.assign(std::begin(kCollectiveSizes), std::end(kCollectiveSizes));
   const std::uint64_t largest = *std::max_element(sizes.begin(), sizes.end());
   if (bench.self.core().region().shape().idle.spins == 0 && !bench.plan.quick) bench.plan.batch_ns = 1e7;
   Sweep sweep(bench, std::max<std::uint64_t>(largest / sizeof(double), 1));

@@ -18,7 +18,7 @@
 namespace coracle::internals::bench {
 namespace {
 
-constexpr std::size_t kPageBytes = 4096;
+constexpr std::size_t kBufferAlignment = 4096;
 
 std::size_t buffer_bytes(const DdtPattern& pattern) {
   return std::max(pattern.send.buffer_bytes, pattern.receive.buffer_bytes);
@@ -39,7 +39,7 @@ bool is_refused(const std::error_code& error) {
 DdtMemory::DdtMemory(std::size_t bytes)
     : size_(bytes),
       data_(
-          static_cast<std::byte*>(std::aligned_alloc(kPageBytes, (bytes + kPageBytes - 1) / kPageBytes * kPageBytes))) {
+          static_cast<std::byte*>(std::aligned_alloc(kBufferAlignment, (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment))) {
   if (!data_) throw Error(Errc::bad_input, fmt::format("there is no memory for a buffer of {} bytes", bytes));
   std::memset(data_.get(), 0, bytes);
 }

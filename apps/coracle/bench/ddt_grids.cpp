@@ -9,11 +9,11 @@ namespace coracle::internals::bench {
 namespace {
 
 template <class T>
-const T* values(const std::byte* memory) {
+const T* elements(const std::byte* memory) {
   return reinterpret_cast<const T*>(memory);
 }
 template <class T>
-T* values(std::byte* memory) {
+T* elements(std::byte* memory) {
   return reinterpret_cast<T*>(memory);
 }
 
@@ -26,14 +26,14 @@ struct Loops {
   std::array<std::size_t, 2> steps;  ///< Of the outer two; the inner elements are neighbours.
 
   T* pack(const std::byte* memory, T* out) const {
-    const T* from = values<T>(memory) + first;
+    const T* from = elements<T>(memory) + first;
     for (std::size_t i = 0; i < counts[0]; ++i)
       for (std::size_t j = 0; j < counts[1]; ++j)
         for (std::size_t k = 0; k < counts[2]; ++k) *out++ = from[i * steps[0] + j * steps[1] + k];
     return out;
   }
   const T* unpack(const T* in, std::byte* memory) const {
-    T* to = values<T>(memory) + first;
+    T* to = elements<T>(memory) + first;
     for (std::size_t i = 0; i < counts[0]; ++i)
       for (std::size_t j = 0; j < counts[1]; ++j)
         for (std::size_t k = 0; k < counts[2]; ++k) to[i * steps[0] + j * steps[1] + k] = *in++;
@@ -51,11 +51,11 @@ void add_alike(std::vector<DdtPattern>& patterns, const char* name, std::string 
                       {layout, 1, bytes},
                       0,
                       [loops](const std::byte* memory, std::byte* packed) {
-                        T* out = values<T>(packed);
+                        T* out = elements<T>(packed);
                         for (const Loops<T>& each : loops) out = each.pack(memory, out);
                       },
                       [loops](const std::byte* packed, std::byte* memory) {
-                        const T* in = values<T>(packed);
+                        const T* in = elements<T>(packed);
                         for (const Loops<T>& each : loops) in = each.unpack(in, memory);
                       }});
 }
@@ -173,14 +173,14 @@ void add_fft(std::vector<DdtPattern>& patterns, std::size_t n) {
                       {block, 1, 16 * n * share},
                       0,
                       [n, share](const std::byte* memory, std::byte* packed) {
-                        const auto* from = values<Complex>(memory);
-                        auto* out = values<Complex>(packed);
+                        const auto* from = elements<Complex>(memory);
+                        auto* out = elements<Complex>(packed);
                         for (std::size_t j = 0; j < share; ++j)
                           for (std::size_t i = 0; i < share; ++i) *out++ = from[i * n + j];
                       },
                       [n, share](const std::byte* packed, std::byte* memory) {
-                        const auto* in = values<Complex>(packed);
-                        auto* to = values<Complex>(memory);
+                        const auto* in = elements<Complex>(packed);
+                        auto* to = elements<Complex>(memory);
                         for (std::size_t i = 0; i < share; ++i)
                           for (std::size_t j = 0; j < share; ++j) to[i * n + j] = *in++;
                       }});

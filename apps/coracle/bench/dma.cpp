@@ -21,10 +21,6 @@ using tca::Waited;
 
 constexpr int kLearningRuns = 12;  // more than any pattern needs
 
-Figure exactly(double value) {
-  return {value, value, value};
-}
-
 DmaOptions over(unsigned channels) {
   DmaOptions options;
   options.channels_max = channels;

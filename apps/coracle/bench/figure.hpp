@@ -16,6 +16,11 @@ struct Figure {
 /// Of at least one sample.
 Figure figure_of(std::vector<double> samples);
 
+/// One value that does not vary: a model's.
+inline Figure exactly(double value) noexcept {
+  return {value, value, value};
+}
+
 /// `figure` times a positive `factor`: for batches whose operations are counted otherwise.
 Figure scaled(const Figure& figure, double factor) noexcept;
 

@@ -23,7 +23,7 @@ using cuda::CopyEngine;
 using cuda::TableWay;
 using tca::Descriptor;
 
-constexpr int kLearningRuns = 24;  // more than any pattern needs
+constexpr int kLearningCopies = 24;  // more than any pattern needs
 
 Task<> copies(CopyEngine& engine, Descriptor what, std::uint64_t count) {
   for (; count != 0; --count) co_await engine.copy(what);
@@ -47,10 +47,6 @@ Rounds::PlainBatch asking_copies(GpuGround& ground, GpuRoute route, std::uint64_
   return [&ground, route, bytes](std::uint64_t count) {
     for (; count != 0; --count) ground.copy_asking(route, bytes);
   };
-}
-
-Figure exactly(double value) {
-  return {value, value, value};
 }
 
 const char* word_of(GpuRoute route) noexcept {
@@ -83,7 +79,7 @@ Task<std::uint64_t> verified(GpuGround& ground, GpuRoute route, std::size_t engi
 
 /// Every engine copies `what` until it has learned how to split it.
 Task<> learn(GpuGround& ground, Descriptor what) {
-  for (std::size_t i = 0; i < ground.engines(); ++i) co_await copies(ground.engine(i), what, kLearningRuns);
+  for (std::size_t i = 0; i < ground.engines(); ++i) co_await copies(ground.engine(i), what, kLearningCopies);
 }
 
 Task<> bandwidth(GpuGround& ground, GpuRoute route, std::uint64_t bytes, Report& report) {
@@ -112,7 +108,7 @@ Task<> bandwidth(GpuGround& ground, GpuRoute route, std::uint64_t bytes, Report&
 
 Task<> latency(GpuGround& ground, GpuRoute route, std::uint64_t bytes, Report& report) {
   const Descriptor what{ground.source(route), ground.target(route), bytes};
-  co_await copies(ground.engine(0), what, kLearningRuns);
+  co_await copies(ground.engine(0), what, kLearningCopies);
   Rounds rounds(ground.plan().plan);
   const std::size_t own = rounds.add(copies_of(ground.engine(0), what));
   const std::size_t plain = rounds.add_plain(plain_copies(ground, route, bytes));

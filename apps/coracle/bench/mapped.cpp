@@ -22,7 +22,7 @@
 namespace coracle::internals::bench {
 namespace {
 
-constexpr std::uint64_t kPageBytes[] = {2 << 20, 1 << 20, 64 << 10, kNumberedPage};
+constexpr std::uint64_t kMappedPages[] = {2 << 20, 1 << 20, 64 << 10, kNumberedPage};
 constexpr std::uint64_t kReaders = 8;
 constexpr std::uint64_t kDepth = 32;
 constexpr const char* kRival = "the rival";
@@ -87,7 +87,7 @@ class MappedBench {
     co_await write_plain_file(bench_.self, plain_, options_.file_bytes());
     start_mmap();
     warm_up(*mmap_, pages_);
-    for (const std::uint64_t page_bytes : kPageBytes) {
+    for (const std::uint64_t page_bytes : kMappedPages) {
       co_await write_segment(bench_.self, paged(page_bytes, cache_bytes(page_bytes)));
       co_await with_window(page_bytes);
     }

@@ -123,9 +123,9 @@ Task<> bench_matching(Bench& bench) {
   co_await buffers.meet();
   RawMessages plain(bench.self, buffers, kPartner);
   co_await plain.meet();
-  constexpr std::uint64_t kSizes[] = {0, 10, 100, 1000, 5000};
+  constexpr std::uint64_t kQueueLengths[] = {0, 10, 100, 1000, 5000};
   for (const Crowd crowd : {Crowd::receives, Crowd::open_receives, Crowd::messages}) {
-    for (const std::uint64_t size : kSizes)
+    for (const std::uint64_t size : kQueueLengths)
       if (!bench.plan.quick || size <= 100) co_await bench_crowd(bench, plain, crowd, size);
   }
 }

@@ -9,8 +9,8 @@
 namespace coracle::internals::bench {
 namespace {
 
-constexpr std::size_t kPageBytes = 64 * 1024;
-constexpr std::size_t kSizes[] = {8, 64, 4096, kPageBytes};
+constexpr std::size_t kHitPage = 64 * 1024;
+constexpr std::size_t kHitSizes[] = {8, 64, 4096, kHitPage};
 
 class Hits {
  public:
@@ -61,20 +61,20 @@ class Hits {
 
   Bench& bench_;
   PagedSegment& segment_;
-  HugeBuffer own_{kPageBytes};
-  HugeBuffer beside_{kPageBytes};
+  HugeBuffer own_{kHitPage};
+  HugeBuffer beside_{kHitPage};
 };
 
 }  // namespace
 
 Task<> bench_page_hits(Bench& bench) {
-  constexpr std::uint64_t kBytes = 16 * kPageBytes;
-  const PagedOptions options = paged_options(bench, kBytes, kPageBytes, 2 * kBytes);
+  constexpr std::uint64_t kBytes = 16 * kHitPage;
+  const PagedOptions options = paged_options(bench, kBytes, kHitPage, 2 * kBytes);
   PagedSegment segment = co_await written_segment(bench.self, options);
   {
     Hits hits(bench, segment);
     for (const bool writing : {false, true})
-      for (const std::size_t bytes : kSizes) co_await hits.measure(writing, bytes);
+      for (const std::size_t bytes : kHitSizes) co_await hits.measure(writing, bytes);
   }
   co_await segment.close();
 }

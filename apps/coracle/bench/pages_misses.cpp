@@ -12,12 +12,12 @@ namespace coracle::internals::bench {
 namespace {
 
 constexpr std::uint64_t kSmallPage = 4096;
-constexpr std::uint64_t kPages[] = {kSmallPage, 64 << 10, 1 << 20, 4 << 20};
+constexpr std::uint64_t kMissPages[] = {kSmallPage, 64 << 10, 1 << 20, 4 << 20};
 constexpr std::uint64_t kDepths[] = {1, 8, 32};
 constexpr std::size_t kChunk = 4 << 20;  // of a sequential reader's gets
 
 /// As many reads as are worth having under way.
-unsigned depth_of(std::uint64_t page_bytes) {
+unsigned misses_at_once(std::uint64_t page_bytes) {
   return static_cast<unsigned>(std::clamp<std::uint64_t>((8 << 20) / page_bytes, 4, 32));
 }
 
@@ -44,7 +44,7 @@ class Misses {
     PageWalk walk(0, segment_.pages(), false);
     for (std::uint64_t i = 0; i < segment_.pages() / 2; ++i) walk.next();  // so that neither finds what the other read
     PageWalk raw_walk = plain_walk(false);
-    const unsigned depth = depth_of(page_bytes_);
+    const unsigned depth = misses_at_once(page_bytes_);
     RawReads raw(file_, page_bytes_, depth);
     const std::uint64_t count = std::max<std::uint64_t>(kChunk / page_bytes_, batch_bytes() / page_bytes_);
     const std::string size = size_text(static_cast<double>(page_bytes_));
@@ -147,7 +147,7 @@ class Misses {
 }  // namespace
 
 Task<> bench_page_misses(Bench& bench) {
-  for (const std::uint64_t page_bytes : kPages) {
+  for (const std::uint64_t page_bytes : kMissPages) {
     const PagesOptions& sizes = *bench.pages;
     // Half of a cache is read ahead at most; there must be some pages in it. And the file must not fit.
     const std::uint64_t cache_bytes =

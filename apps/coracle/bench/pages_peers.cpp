@@ -14,7 +14,7 @@
 namespace coracle::internals::bench {
 namespace {
 
-constexpr std::uint64_t kPages[] = {4096, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20};
+constexpr std::uint64_t kPeerPages[] = {4096, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20};
 constexpr std::uint64_t kAtOnceMax = 32;
 constexpr std::uint32_t kReader = 0;  // and home of all pages
 constexpr std::uint32_t kPeer = 1;
@@ -176,7 +176,7 @@ Task<Reading> read_together(Bench& bench, std::uint64_t bytes, std::uint64_t cac
 }  // namespace
 
 Task<> bench_page_peers(Bench& bench) {
-  for (const std::uint64_t page_bytes : kPages) {
+  for (const std::uint64_t page_bytes : kPeerPages) {
     if (bench.plan.quick && page_bytes > 256 << 10) break;
     // Enough of them to be measured, and no more: all is read many times over.
     const std::uint64_t most = bench.plan.quick ? 8 : 512;

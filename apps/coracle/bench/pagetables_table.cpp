@@ -14,7 +14,7 @@ namespace coracle::internals::bench {
 namespace {
 
 // 2 KiB and 16 KiB: what the paper sent eagerly, and by rendezvous.
-constexpr std::uint64_t kSizes[] = {2048, 16384};
+constexpr std::uint64_t kTableSizes[] = {2048, 16384};
 
 constexpr const char* kTables = "page tables";
 constexpr const char* kMachineTables = "page tables of the machine";
@@ -106,7 +106,7 @@ Report pagetables_table(const std::vector<std::uint32_t>& ranks, std::optional<P
   const std::vector<Placement> placements =
       placement ? std::vector{*placement} : std::vector{Placement::pvas, Placement::process};
   std::vector<std::uint64_t> sizes = choices.sizes;
-  if (sizes.empty()) sizes.assign(std::begin(kSizes), std::end(kSizes));
+  if (sizes.empty()) sizes.assign(std::begin(kTableSizes), std::end(kTableSizes));
   Report report;
   for (const std::uint64_t bytes : sizes) {
     Series series;
