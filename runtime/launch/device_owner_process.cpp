@@ -23,8 +23,8 @@ namespace {
 using namespace std::chrono_literals;
 using State = DeviceOwnerRecord::State;
 
-constexpr auto kPatience = 5s;  // with an owner that has been asked to end
-constexpr auto kPause = 2ms;
+constexpr auto kOwnersPatience = 5s;  // with an owner that has been asked to end
+constexpr auto kLookEvery = 2ms;
 
 }  // namespace
 
@@ -85,14 +85,14 @@ bool DeviceOwnerProcess::ended(pid_t pid, const ExitStatus& status) {
 }
 
 bool DeviceOwnerProcess::wait_for_end(ExitStatus& status) const {
-  const auto until = std::chrono::steady_clock::now() + kPatience;
+  const auto until = std::chrono::steady_clock::now() + kOwnersPatience;
   for (;;) {
     int word = 0;
     const pid_t found = ::waitpid(pid_, &word, WNOHANG);
     if (found == pid_) status = ExitStatus::from_wait(word);
     if (found == pid_ || (found < 0 && errno != EINTR)) return true;
     if (std::chrono::steady_clock::now() >= until) return false;
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kLookEvery);
   }
 }
 
@@ -105,7 +105,7 @@ ExitStatus DeviceOwnerProcess::end(bool at_once) {
   if (!at_once && wait_for_end(status)) return status;
   if (!at_once)
     say("the process that owns the GPUs of this node (pid {}) did not end within {} s, and is killed", pid_,
-        kPatience.count());
+        kOwnersPatience.count());
   ::kill(pid_, SIGKILL);
   wait_for_end(status);
   return {};
