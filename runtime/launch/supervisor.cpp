@@ -125,7 +125,7 @@ int Supervisor::wait_ms() const {
     until = all_killed_ ? killed_at_ + kKillPatience : kill_at();
   } else {
     if (deadline_) until = *deadline_;
-    if (stopped_.next_look()) until = std::min(until, *stopped_.next_look());
+    if (const auto look = stopped_.next_look()) until = std::min(until, *look);
     if (bystander_ended_) until = std::min(until, SteadyClock::now() + kLookForHangs);
   }
   if (until == SteadyClock::time_point::max()) return -1;

@@ -47,13 +47,16 @@ Task<> every_kind(Team& team, std::size_t elements) {
   }
 }
 
-void run_on(const Shape& shape, const App& app) {
+std::string ending_on(const Shape& shape, const App& app) {
   SimJob job;
   job.size = shape.ranks;
   job.nodes = shape.nodes;
-  const Outcome outcome = job.run(app);
+  return text_of(job.run(app));
+}
+
+void run_on(const Shape& shape, const App& app) {
   INFO(shape.ranks, " ranks on ", shape.nodes, " nodes");
-  CHECK(text_of(outcome) == "");
+  CHECK(ending_on(shape, app) == "");
 }
 
 Task<> whole_and_parts(Rank& self, std::vector<std::size_t> sizes) {
@@ -254,7 +257,7 @@ TEST_CASE("collectives: of every kind, members that give different sizes get err
     for (std::uint32_t kind = 0; kind < kKinds; ++kind) {
       for (const std::size_t elements : {std::size_t{3}, std::size_t{3000}}) {
         std::uint32_t failed = 0;
-        run_on(shape, [&](Rank& self) -> Task<> {
+        const std::string ending = ending_on(shape, [&](Rank& self) -> Task<> {
           const Trial trial{Kind(kind), elements + self.id() % 2, 0, 2, false};
           try {
             co_await attempt(self.world(), trial);
@@ -264,7 +267,10 @@ TEST_CASE("collectives: of every kind, members that give different sizes get err
         });
         INFO(test::text_of({Kind(kind), elements, 0, 2, false}), ", ", shape.ranks, " ranks on ", shape.nodes,
              " nodes");
-        CHECK(failed > 0);
+        // Who is through before the others have come hears of it in the next one, which may be its program's end.
+        const bool heard_at_end = ending.find("must call the same collectives") != std::string::npos;
+        CHECK_MESSAGE((ending.empty() || heard_at_end), ending);
+        CHECK((failed > 0 || heard_at_end));
       }
     }
   }
