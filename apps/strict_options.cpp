@@ -115,7 +115,7 @@ CLI::Validator whole_number(std::uint64_t low, std::uint64_t high) {
 }
 
 std::string explain(const CLI::App& app, const CLI::ParseError& error) {
-  const std::string text = error.what();
+  std::string text = error.what();
   if (error.get_name() == "ConversionError") {  // "Could not convert: NAME = VALUE"
     const std::size_t name = text.find(": ");
     const std::size_t value = text.find(" = ");
