@@ -38,8 +38,8 @@ bool is_refused(const std::error_code& error) {
 
 DdtMemory::DdtMemory(std::size_t bytes)
     : size_(bytes),
-      data_(
-          static_cast<std::byte*>(std::aligned_alloc(kBufferAlignment, (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment))) {
+      data_(static_cast<std::byte*>(
+          std::aligned_alloc(kBufferAlignment, (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment))) {
   if (!data_) throw Error(Errc::bad_input, fmt::format("there is no memory for a buffer of {} bytes", bytes));
   std::memset(data_.get(), 0, bytes);
 }
