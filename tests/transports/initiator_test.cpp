@@ -64,6 +64,15 @@ TEST_CASE("initiator: what is submitted before there is a connection can all be 
   CHECK(initiator.in_flight() == 0);
 }
 
+namespace {
+
+/// As a container may hold it.
+struct HeldOperation final : Operation {
+  using Operation::Operation;
+};
+
+}  // namespace
+
 TEST_CASE("initiator: the goodbye comes after everything that was submitted before it") {
   constexpr std::size_t kPuts = 20'000;  // more than it turns into bytes at once
   for (const bool held : {false, true}) {
@@ -74,7 +83,7 @@ TEST_CASE("initiator: the goodbye comes after everything that was submitted befo
     if (held) initiator.hold();
     Outcome outcome;
     std::vector<std::uint64_t> words(kPuts, 7);
-    std::deque<Operation> puts;
+    std::deque<HeldOperation> puts;
     for (std::size_t i = 0; i < kPuts; ++i) {
       Operation& put = puts.emplace_back(Operation::Verb::put, "put", 1);
       put.set_owner(&outcome);
