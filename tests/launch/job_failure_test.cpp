@@ -19,8 +19,8 @@ JobFailure failure(bool crashed, bool for_others, std::uint64_t when_ns) {
   return result;
 }
 
-LastWords words_of(int signal, bool for_others) {
-  std::array<char, 100> buffer{};
+/// `buffer` holds what they refer to.
+LastWords words_of(int signal, bool for_others, std::array<char, 100>& buffer) {
   SignalText text(buffer.data(), buffer.size());
   LastWords::add(text, signal, for_others);
   text.add("SIGSEGV (address 0x0)\n");
@@ -54,13 +54,15 @@ TEST_CASE("job failures: what was asked for is final") {
 }
 
 TEST_CASE("last words: come back as they were left, and other text is none") {
-  const LastWords crash = words_of(11, false);
+  std::array<char, 100> buffer{};
+  std::array<char, 100> other{};
+  const LastWords crash = words_of(11, false, buffer);
   CHECK(crash.when_ns > 0);
   CHECK(crash.signal == 11);
   CHECK_FALSE(crash.for_others);
   CHECK(crash.crash == "SIGSEGV (address 0x0)\n");
-  CHECK(words_of(6, true).for_others);
-  CHECK(words_of(6, true).when_ns >= crash.when_ns);
+  CHECK(words_of(6, true, other).for_others);
+  CHECK(words_of(6, true, other).when_ns >= crash.when_ns);
   for (const char* text :
        {"", "when", "when ", "when 1", "when 1 2", "when 1 2 3", "when x 2 3\n", "rank 0 is running"}) {
     CAPTURE(text);

@@ -107,9 +107,11 @@ Task<> contend(Mutex& mutex, int rounds, const std::uint64_t& from, std::uint64_
 }
 Task<> count_allocations(Scope& scope, Mutex& mutex, std::uint64_t& allocations) {
   std::uint64_t from = 0;
-  for (int i = 0; i < 10; ++i) scope.spawn(contend(mutex, 100, from, allocations));
+  Scope contenders(scope.loop(), &scope);
+  for (int i = 0; i < 10; ++i) contenders.spawn(contend(mutex, 100, from, allocations));
   co_await test::turns(10);  // queues reach their size
   from = test::allocation_count();
+  co_await contenders.join();  // they refer to what is here
 }
 
 /// In a race with others that may end at the same moment.

@@ -100,9 +100,11 @@ Task<> contend(Semaphore& semaphore, const std::uint64_t& from, std::uint64_t& a
 }
 Task<> count_allocations(Scope& scope, Semaphore& semaphore, std::uint64_t& allocations) {
   std::uint64_t from = 0;
-  for (int i = 0; i < 10; ++i) scope.spawn(contend(semaphore, from, allocations));
+  Scope contenders(scope.loop(), &scope);
+  for (int i = 0; i < 10; ++i) contenders.spawn(contend(semaphore, from, allocations));
   co_await test::turns(10);  // queues reach their size
   from = test::allocation_count();
+  co_await contenders.join();  // they refer to what is here
 }
 
 struct Race {

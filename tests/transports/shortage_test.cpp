@@ -11,6 +11,7 @@
 
 #include "runtime/combinators.hpp"
 #include "runtime/rpc.hpp"
+#include "tests/sanitized.hpp"
 #include "tests/transports/nodes.hpp"
 
 using namespace coracle;
@@ -73,6 +74,10 @@ Task<> give_back_soon(std::optional<NoDescriptors>& none) {
 }  // namespace
 
 TEST_CASE("tcp: without a descriptor every kind of operation fails with what to do, and the peer is not lost") {
+  if (::test::kSanitized) {
+    MESSAGE("not run: UBSan looks at objects through pipes, for which nothing is left");
+    return;
+  }
   NetworkOptions network;
   network.silence_limit_ns = 300'000'000;
   test::Nodes job({1, 1}, network);
@@ -105,6 +110,10 @@ TEST_CASE("tcp: without a descriptor every kind of operation fails with what to 
 }
 
 TEST_CASE("tcp: an operation waits for a descriptor, and goes on when there is one") {
+  if (::test::kSanitized) {
+    MESSAGE("not run: UBSan looks at objects through pipes, for which nothing is left");
+    return;
+  }
   NetworkOptions network;
   network.silence_limit_ns = 600'000'000'000;
   test::Nodes job({1, 1}, network);
