@@ -115,9 +115,15 @@ void StoreFile::open_file() noexcept {
   // O_NONBLOCK: for what has taken the place of what was looked at.
   const int flags = flags_of(use_) | O_NONBLOCK;
   if (use_ == Use::create) {
-    // Not O_DIRECT at once: where the file system does not take that, some kernels make the file and fail.
+    // Not O_DIRECT at once: where the file system does not take that, some kernels make the file and fail. And it is
+    // opened anew for that: F_SETFL succeeds on overlayfs over what has no direct I/O, where each request fails then.
     fd_ = ::open(path_.c_str(), flags, 0666);
-    direct_ = fd_ >= 0 && ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) | O_DIRECT) == 0;
+    if (fd_ < 0) return;
+    char itself[32] = {};
+    fmt::format_to_n(itself, sizeof(itself) - 1, "/proc/self/fd/{}", fd_);
+    const int direct = ::open(itself, (flags & ~(O_CREAT | O_EXCL)) | O_DIRECT);
+    direct_ = direct >= 0;
+    if (direct_) ::close(std::exchange(fd_, direct));
     return;
   }
   fd_ = ::open(path_.c_str(), flags | O_DIRECT);
