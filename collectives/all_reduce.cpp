@@ -114,7 +114,7 @@ Task<> all_reduce_by_levels(Team& team, std::span<std::byte> values, Reduction r
   const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
   const bool small = values.size() <= kByLastBytesMax;
-  if ((!reduction.commutative && !nodes.contiguous()) || (!small && !Mates::can_lend(team))) {
+  if ((!reduction.commutative && !nodes.contiguous()) || (!small && !within::suits_reduce_large(team, reduction))) {
     co_await between::all_reduce(Group(team, sequence).choosing(algorithm), values, reduction);
     co_return;
   }

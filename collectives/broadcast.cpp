@@ -31,7 +31,7 @@ std::size_t staged_bytes_max(const Team& team, const Board& board) noexcept {
   constexpr std::uint32_t kVeryCrowded = 6;
   if (team.rank().loop().spins()) return kBytes;
   const std::size_t wanted = board.mates() < kVeryCrowded ? kBytesCrowded : kBytesVeryCrowded;
-  return std::min<std::size_t>(wanted, board.arena_bytes() / 4);
+  return std::min<std::size_t>(wanted, board.room_bytes_max());
 }
 
 void check_size(Round& round, std::uint32_t leader, std::span<const std::byte> data) {

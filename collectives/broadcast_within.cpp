@@ -39,20 +39,20 @@ void copy_bytes(std::span<const std::byte> source, std::span<std::byte> target) 
   std::memcpy(target.data(), source.data(), source.size());
 }
 
-/// Where pieces lie in a window: the same for leader and mates.
-struct Window {
-  explicit Window(std::span<const BroadcastSchedule::Piece> pieces) noexcept {
-    constexpr std::uint64_t kBytes = 512 * 1024;
-    for (const auto& piece : pieces) stride = std::max(stride, (piece.bytes + 63) / 64 * 64);
-    slots = std::clamp<std::uint64_t>(kBytes / stride, 2, pieces.size());
-  }
-  std::uint64_t stride = 64;
-  std::uint64_t slots = 1;
-  std::uint64_t bytes() const noexcept { return slots * stride; }
-  std::uint64_t offset_of(std::uint64_t piece) const noexcept { return piece % slots * stride; }
-};
-
 }  // namespace
+
+BroadcastWithin::Window::Window(std::span<const Piece> pieces, std::uint64_t room_bytes_max) {
+  constexpr std::uint64_t kBytes = 512 * 1024;
+  const std::uint64_t room = std::min(kBytes, room_bytes_max);
+  const std::uint64_t part_bytes_max = room / 2 / 64 * 64;  // one is filled while the other is read
+  for (std::uint32_t piece = 0; piece < pieces.size(); ++piece) {
+    const auto [offset, bytes] = pieces[piece];
+    for (std::uint64_t done = 0; done < bytes; done += part_bytes_max)
+      parts_.push_back({{offset + done, std::min(part_bytes_max, bytes - done)}, piece});
+    stride_ = std::max(stride_, (std::min(part_bytes_max, bytes) + 63) / 64 * 64);
+  }
+  slots_ = std::max<std::uint64_t>(std::min(room / stride_, parts_.size()), 1);
+}
 
 Task<> BroadcastWithin::begin_leading() {
   Board& board = round_.board();
@@ -61,8 +61,9 @@ Task<> BroadcastWithin::begin_leading() {
   if (lends_) {
     round_.lend(data_.data(), data_.size(), 1);
   } else {
-    window_ = co_await round_.stage_when_free(Window(pieces_).bytes());
-    round_.lend(window_, data_.size(), 1, kWindow);
+    window_ = Window(pieces_, board.room_bytes_max());
+    room_ = co_await round_.stage_when_free(window_.bytes());
+    round_.lend(room_, data_.size(), 1, kWindow);
   }
 }
 
@@ -72,19 +73,18 @@ Task<> BroadcastWithin::publish(std::uint32_t pieces) {
     round_.publish(pieces + 1);
     co_return;
   }
-  const Window window(pieces_);
-  for (; published_ < pieces; ++published_) {
-    if (published_ >= window.slots) co_await make_room(published_ - static_cast<std::uint32_t>(window.slots));
-    const Piece& piece = pieces_[published_];
-    co_await round_.copy_own(data_.subspan(piece.offset, piece.bytes), window_ + window.offset_of(published_));
+  for (; published_ < window_.count() && window_.piece_of(published_) < pieces; ++published_) {
+    if (published_ >= window_.slots()) co_await make_room(published_ - window_.slots());
+    const Piece& part = window_.part(published_);
+    co_await round_.copy_own(data_.subspan(part.offset, part.bytes), room_ + window_.place_of(published_));
     round_.publish(published_ + 2);
   }
 }
 
-/// All mates have taken `piece`, whose slot is needed again.
-Task<> BroadcastWithin::make_room(std::uint32_t piece) {
+/// All mates have taken `part`, whose slot is needed again.
+Task<> BroadcastWithin::make_room(std::uint32_t part) {
   for (std::uint32_t mate = 0; mate < round_.mates(); ++mate)
-    if (mate != round_.place()) co_await round_.posted(mate, piece + 2);
+    if (mate != round_.place()) co_await round_.posted(mate, part + 2);
 }
 
 /// All mates have come, or even gone.
@@ -154,8 +154,7 @@ Task<bool> BroadcastWithin::copy_with(std::uint32_t leader) {
 
 Task<> BroadcastWithin::hand_over() {
   if (round_.mates() == 1) co_return;
-  const bool all_staged = !lends_ && Window(pieces_).slots == pieces_.size();
-  if (all_staged) co_return;
+  if (!lends_ && window_.slots() >= window_.count()) co_return;  // all of it stays there
   if (lends_ && !co_await all_have_come()) {
     if (std::byte* parked = round_.stage(data_.size())) {
       co_await round_.copy_own(data_, parked);
@@ -184,6 +183,7 @@ Task<> BroadcastWithin::follow(std::uint32_t leader) {
   co_await round_.posted(leader, 1);
   check_size(leader);
   const bool is_window = round_.lent(leader).mark == kWindow;
+  if (is_window) window_ = Window(pieces_, round_.board().room_bytes_max());
   lends_ = !is_window && relays() && round_.board().can_lend(data_.data(), data_.size());
   const bool whole_there = !is_window && round_.has_posted(leader, whole());
   if (whole_there && shares() && round_.board().can_lend(data_.data(), data_.size())) {
@@ -216,7 +216,8 @@ Task<> BroadcastWithin::follow(std::uint32_t leader) {
 }
 
 Task<> BroadcastWithin::copy_all(std::uint32_t leader, std::uint32_t source) {
-  const auto count = static_cast<std::uint32_t>(pieces_.size());
+  const bool is_window = window_.count() > 0;
+  const auto count = is_window ? window_.count() : static_cast<std::uint32_t>(pieces_.size());
   for (std::uint32_t from = 0; from < count;) {
     co_await round_.posted(source, from + 2);
     const auto there = static_cast<std::uint32_t>(std::min<std::uint64_t>(round_.stage_of(source) - 1, count));
@@ -229,22 +230,24 @@ Task<> BroadcastWithin::copy_all(std::uint32_t leader, std::uint32_t source) {
     }
     if (staged_ != nullptr) pieces_arrived(from, copied);
     from = copied;
-    const bool is_window = round_.lent(source).mark == kWindow;
     if ((lends_ || is_window) && from < count) round_.publish(from + 1);
   }
 }
 
 void BroadcastWithin::pieces_arrived(std::uint32_t from, std::uint32_t to) {
-  for (std::uint32_t piece = from; piece < to; ++piece) staged_->arrived(pieces_[piece].offset, pieces_[piece].bytes);
+  for (std::uint32_t number = from; number < to; ++number) {
+    const Piece& part = window_.count() > 0 ? window_.part(number) : pieces_[number];
+    staged_->arrived(part.offset, part.bytes);
+  }
 }
 
-/// Pieces [from, to) that lie one after the other at once. Gives how far it came: `from` when the source has gone.
+/// Pieces, or parts of a window, [from, to) that lie one after the other at once. Gives how far it came: `from` when
+/// the source has gone.
 Task<std::uint32_t> BroadcastWithin::copy_pieces(std::uint32_t source, std::uint32_t from, std::uint32_t to) {
   constexpr std::size_t kRelayedBytes = 128 * 1024;  // then those who copy from here get to know
-  if (round_.lent(source).mark == kWindow) {
-    const Window window(pieces_);
-    const bool copied =
-        co_await round_.copy(source, window.offset_of(from), data_.subspan(pieces_[from].offset, pieces_[from].bytes));
+  if (window_.count() > 0) {
+    const Piece& part = window_.part(from);
+    const bool copied = co_await round_.copy(source, window_.place_of(from), data_.subspan(part.offset, part.bytes));
     co_return copied ? from + 1 : from;
   }
   const std::size_t offset = pieces_[from].offset;

@@ -42,6 +42,30 @@ class BroadcastWithin {
   Task<> withdraw() { return round_.withdraw(); }
 
  private:
+  /// Where the leader's buffer can't be lent: a room in its arena, through which the message goes in parts, again and
+  /// again; the same for leader and mates. A part is a piece, or some of one.
+  class Window {
+   public:
+    Window() = default;
+    Window(std::span<const Piece> pieces, std::uint64_t room_bytes_max);
+    std::uint64_t bytes() const noexcept { return slots_ * stride_; }
+    std::uint32_t slots() const noexcept { return static_cast<std::uint32_t>(slots_); }
+    std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(parts_.size()); }
+    const Piece& part(std::uint32_t number) const noexcept { return parts_[number].what; }
+    /// The piece that a part is of.
+    std::uint32_t piece_of(std::uint32_t number) const noexcept { return parts_[number].piece; }
+    std::uint64_t place_of(std::uint32_t number) const noexcept { return number % slots_ * stride_; }
+
+   private:
+    struct Part {
+      Piece what;
+      std::uint32_t piece;
+    };
+    std::vector<Part> parts_;
+    std::uint64_t stride_ = 64;
+    std::uint64_t slots_ = 1;
+  };
+
   std::uint64_t whole() const noexcept { return pieces_.size() + 1; }  // stage: all pieces; 1: none
   /// Whether mates copy from each other; then a member's place in the order of arrival counts.
   bool relays() const noexcept { return fan_out_ + 1 < round_.mates(); }
@@ -54,7 +78,7 @@ class BroadcastWithin {
   Task<> copy_all(std::uint32_t leader, std::uint32_t source);
   void pieces_arrived(std::uint32_t from, std::uint32_t to);
   Task<> wait_for_children(std::uint32_t position);
-  Task<> make_room(std::uint32_t piece);
+  Task<> make_room(std::uint32_t part);
   void check_size(std::uint32_t leader);
 
   Rank& rank_;
@@ -63,9 +87,11 @@ class BroadcastWithin {
   std::span<const Piece> pieces_;
   std::uint32_t fan_out_;
   StagedData* staged_;
-  bool lends_ = true;            // mates reach `data_` itself
-  std::byte* window_ = nullptr;  // else: pieces one after the other, again and again
-  std::uint32_t published_ = 0;
+  bool lends_ = true;  // mates reach `data_` itself
+  // Else:
+  Window window_;
+  std::byte* room_ = nullptr;
+  std::uint32_t published_ = 0;  // parts
 };
 
 }  // namespace coracle::internals

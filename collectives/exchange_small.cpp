@@ -13,7 +13,7 @@ bool ExchangeSmall::suits(Team& team, std::size_t bytes, std::uint32_t mates_max
   constexpr std::size_t kBytesMax = 4096;
   constexpr std::size_t kBytesMaxCrowded = 32 * 1024;  // waiting for mates to copy would cost turns of all others
   const std::size_t wanted = team.rank().loop().spins() ? kBytesMax : kBytesMaxCrowded;
-  const std::size_t bytes_max = std::min<std::size_t>(wanted, team.board().arena_bytes() / 4);
+  const std::size_t bytes_max = std::min<std::size_t>(wanted, team.board().room_bytes_max());
   // In `sim` copies take time, which this does not account for.
   return team.nodes().count() == 1 && team.size() <= mates_max && bytes <= bytes_max &&
          team.rank().placement() != Placement::sim;

@@ -20,7 +20,7 @@ constexpr std::uint64_t kFailed = std::uint64_t{1} << (BoardPart::kStageBits - 1
 }  // namespace
 
 std::size_t Mates::given_bytes_max(Team& team) noexcept {
-  return std::min<std::size_t>(kGivenBytesMax, team.board().arena_bytes() / 4);
+  return std::min<std::size_t>(kGivenBytesMax, team.board().room_bytes_max());
 }
 
 bool Mates::can_lend(const Team& team) noexcept {

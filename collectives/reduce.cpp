@@ -45,7 +45,8 @@ Task<> reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction
   const Participation participation(team, {Called::reduce, values.size(), root, where});
   const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
-  if ((!reduction.commutative && !nodes.contiguous()) || (values.size() > kSmallBytes && !Mates::can_lend(team))) {
+  if ((!reduction.commutative && !nodes.contiguous()) ||
+      (values.size() > kSmallBytes && !within::suits_reduce_large(team, reduction))) {
     co_await reduce_between(Group(team, sequence).choosing(algorithm), values, reduction, root);
     co_return;
   }

@@ -76,7 +76,7 @@ Task<> reduce_scatter_bytes(Team& team, std::span<const std::byte> values, std::
   const Participation participation(team, {Called::reduce_scatter, values.size(), CollectiveCall::kNoRoot, where});
   const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
-  if (nodes.largest() == 1 || !nodes.contiguous() || !Mates::can_lend(team)) {
+  if (nodes.largest() == 1 || !nodes.contiguous() || !within::suits_reduce_large(team, reduction)) {
     co_await between::reduce_scatter(Group(team, sequence).choosing(algorithm), values, mine, blocks, reduction);
     co_return;
   }

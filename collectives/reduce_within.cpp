@@ -21,8 +21,13 @@ struct Piece {
   std::size_t offset(std::uint32_t place) const { return begin + slices.offset(place); }
 };
 
+/// Two rooms of this fit.
+std::size_t room_bytes_max(const Board& board) noexcept {
+  return std::min<std::size_t>(kSliceBytesMax, board.room_bytes_max() / 2);
+}
+
 std::size_t slice_bytes_max(Mates& mates, std::size_t bytes, std::size_t element_bytes) {
-  const std::size_t limit = std::min<std::size_t>(kSliceBytesMax, mates.round().board().arena_bytes() / 8);
+  const std::size_t limit = room_bytes_max(mates.round().board());
   const std::size_t all = (bytes / element_bytes + mates.count() - 1) / mates.count() * element_bytes;
   return std::max(std::min(limit / element_bytes * element_bytes, all), element_bytes);
 }
@@ -53,6 +58,10 @@ Task<> reduce_small(Mates& mates, std::span<const std::byte> values, std::span<s
   for (std::uint32_t mate = 0; mate < mates.count(); ++mate)
     if (mate != root) mates.check_bytes(mate, values.size());
   co_await mates.combine_all(0, values, result.data(), reduction);
+}
+
+bool suits_reduce_large(Team& team, const Reduction& reduction) noexcept {
+  return Mates::can_lend(team) && reduction.element_bytes <= room_bytes_max(team.board());
 }
 
 Task<std::uint64_t> reduce_large(Mates& mates, std::span<const std::byte> values, std::span<std::byte> result,

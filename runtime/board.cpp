@@ -67,21 +67,21 @@ Board::Board(Rank& rank, Team& team, bool of_world)
       world_parts_(rank.core().region().board(first_rank_)),
       world_part_bytes_(rank.core().region().header().board_bytes) {
   const JobRegion& region = rank.core().region();
-  if (of_world) {
-    arena_bytes_ = round_down(region.header().board_bytes - BoardPart::bytes_for(mates_, 0), 64);
-  } else {
+  std::uint64_t arena_bytes = BoardPart::kArenaBytes;
+  if (!of_world) {
+    constexpr std::uint64_t kArenaBytesMin = 32 * 1024;
     constexpr std::uint64_t kArenaBytesMax = 1 << 20;
     ranks_ = ranks_of_own_node(team);
     parts_.resize(mates_);
-    arena_bytes_ = round_down(std::min(kArenaBytesMax, region.shape().segment_bytes / 32), 64);
-    memory_ = rank.allocate_raw(BoardPart::bytes_for(mates_, arena_bytes_));
+    arena_bytes = round_down(std::clamp(region.shape().segment_bytes / 32, kArenaBytesMin, kArenaBytesMax), 64);
+    memory_ = rank.allocate_raw(BoardPart::bytes_for(mates_, arena_bytes));
     std::memset(memory_.data(), 0, BoardPart::bytes_for(mates_, 0));
     parts_[place_] = reinterpret_cast<BoardPart*>(memory_.data());
     // release: pairs with the acquire in meet(), which comes after a barrier anyhow.
     std::atomic_ref<std::uint64_t>(team.own_area().board.count)
         .store(memory_.remote().address().offset, std::memory_order_release);
   }
-  arena_ = own().arena(mates_);
+  arena_ = StagingArena(own().arena(mates_), arena_bytes);
   team.log().use(own().calls);
 }
 
@@ -135,6 +135,8 @@ void Board::retire(std::uint64_t number) noexcept {
     retired_ = next;
   }
   raise(own().retired, retired_);
+  retired_more_.set();
+  retired_more_.reset();
 }
 
 void Board::wake(std::uint64_t sleepers) noexcept {
@@ -143,28 +145,13 @@ void Board::wake(std::uint64_t sleepers) noexcept {
       if (place != place_) rank_.core().wake(rank_at(place));
 }
 
-std::byte* Board::stage(std::uint64_t number, std::size_t bytes) noexcept {
-  constexpr std::uint64_t kCached =
-      256 * 1024;  // beyond this the arena is used again from its start, when that is free
+std::byte* Board::stage(std::uint64_t number, std::size_t bytes) {
   constexpr std::size_t kManyStaged = 64;
-  const std::uint64_t wanted = (std::max<std::uint64_t>(bytes, 1) + 63) / 64 * 64;
-  if (wanted > arena_bytes_) return nullptr;
+  const bool is_earliest = number == retired_ + 1;
   for (const bool look : {false, true}) {
-    const std::uint64_t over = floor(look || staged_.size() >= kManyStaged);
-    while (!staged_.empty() && staged_.front().number <= over) staged_.pop_front();
-    std::uint64_t begin = staged_.empty() ? 0 : staged_.back().end;
-    const std::uint64_t oldest = staged_.empty() ? 0 : staged_.front().begin;
-    bool fits;
-    if (staged_.empty() || begin > oldest) {
-      // Free: all behind the newest, and all before the oldest.
-      if (!staged_.empty() && (begin >= kCached || begin + wanted > arena_bytes_) && wanted <= oldest) begin = 0;
-      fits = begin + wanted <= arena_bytes_;
-    } else {
-      fits = begin + wanted <= oldest;
-    }
-    if (!fits) continue;
-    staged_.push_back({number, begin, begin + wanted});
-    return arena_ + begin;
+    const std::uint64_t over = floor(look || arena_.taken() >= kManyStaged);
+    std::byte* room = is_earliest ? arena_.take_for_earliest(number, bytes, over) : arena_.take(number, bytes, over);
+    if (room != nullptr) return room;
   }
   return nullptr;
 }
@@ -192,18 +179,21 @@ Task<> Round::open() {
 }
 
 Task<std::byte*> Round::stage_when_free(std::size_t bytes) {
-  CORACLE_ASSERT(bytes <= board_.arena_bytes(), "{} bytes in an arena of {}", bytes, board_.arena_bytes());
-  std::byte* room = stage(bytes);
-  while (room == nullptr) {
-    const std::uint64_t oldest = board_.staged_.front().number;
+  CORACLE_ASSERT(bytes <= board_.room_bytes_max(), "{} bytes of room, of {}", bytes, board_.room_bytes_max());
+  for (;;) {
+    board_.team_.check_whole("collective");
+    if (std::byte* room = stage(bytes)) co_return room;
+    const std::uint64_t awaited = board_.arena_.awaited_by(number_, number_ == board_.retired_ + 1);
+    if (awaited == 0) {
+      co_await uninterrupted(board_.retired_more_);  // the earlier rounds end also where the team has broken
+      continue;
+    }
     for (std::uint32_t place = 0; place < mates(); ++place) {
       board_.team_.check_whole("collective");
-      co_await FlagWait(board_.rank_.core(), board_.part(place).retired, oldest, board_.own_bit(),
+      co_await FlagWait(board_.rank_.core(), board_.part(place).retired, awaited, board_.own_bit(),
                         board_.team_.watches(), static_cast<int>(board_.rank_at(place)));
     }
-    room = stage(bytes);
   }
-  co_return room;
 }
 
 void Round::post(std::span<const std::byte> data, std::uint64_t stage) noexcept {

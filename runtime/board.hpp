@@ -8,12 +8,13 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <vector>
 
 #include "runtime/board_part.hpp"
+#include "runtime/event.hpp"
 #include "runtime/segment.hpp"
+#include "runtime/staging_arena.hpp"
 #include "runtime/streaming_copy.hpp"
 #include "runtime/task.hpp"
 
@@ -43,7 +44,8 @@ class Board {
   std::uint64_t take_number() noexcept { return ++last_number_; }
   /// Whether mates reach the `bytes` at `address` (in `process` placement only the job's region).
   bool can_lend(const void* address, std::size_t bytes) const noexcept;
-  std::uint64_t arena_bytes() const noexcept { return arena_bytes_; }
+  /// The most that Round::stage_when_free() gives.
+  std::uint64_t room_bytes_max() const noexcept { return arena_.room_bytes_max(); }
   /// Finds the mates' parts: once, while all of them have one.
   void meet() noexcept;
 
@@ -61,7 +63,7 @@ class Board {
   void retire(std::uint64_t number) noexcept;
   void wake(std::uint64_t sleepers) noexcept;
   void raise(Flag& flag, std::uint64_t to) noexcept { wake(light_ ? flag.raise_lightly(to) : flag.raise(to)); }
-  std::byte* stage(std::uint64_t number, std::size_t bytes) noexcept;
+  std::byte* stage(std::uint64_t number, std::size_t bytes);
   /// See Round::look_out: whether it is worth while, and whether it was.
   bool may_look() noexcept { return crowded_ && (looks_skipped_ == 0 || --looks_skipped_ == 0); }
   void looked(bool seen) noexcept {
@@ -73,13 +75,6 @@ class Board {
     looks_skipped_ = kSkipped;
   }
   std::uint64_t own_bit() const noexcept { return std::uint64_t{1} << place_ % 64; }
-
-  /// Room in the arena that a round has taken.
-  struct Staged {
-    std::uint64_t number;
-    std::uint64_t begin;  // offsets in the arena
-    std::uint64_t end;
-  };
 
   Rank& rank_;
   Team& team_;
@@ -103,9 +98,8 @@ class Board {
   std::uint64_t floor_ = 0;
   std::uint64_t retired_ = 0;                                  // up to here without a gap
   std::uint64_t retired_after_[BoardPart::kRounds / 64] = {};  // a bit for each that is over behind the gap
-  std::byte* arena_ = nullptr;
-  std::uint64_t arena_bytes_ = 0;
-  std::deque<Staged> staged_;  // the oldest first
+  Event retired_more_;
+  StagingArena arena_;
 };
 
 /// One collective of this member. It lives in the collective's frame and takes its number when it is made; its end
@@ -143,8 +137,8 @@ class [[nodiscard]] Round {
   /// What is lent has another address from now on. Then nobody_reads() tells when the old one is free.
   void move_lent(const void* address) noexcept;
   /// Room in the arena, which lives until every mate is through with this round; null when there is none.
-  std::byte* stage(std::size_t bytes) noexcept { return board_.stage(number_, bytes); }
-  /// The same; waits until there is room. `bytes` is at most Board::arena_bytes().
+  std::byte* stage(std::size_t bytes) { return board_.stage(number_, bytes); }
+  /// The same; waits until there is room. `bytes` is at most Board::room_bytes_max().
   Task<std::byte*> stage_when_free(std::size_t bytes);
 
   // --- the mates' words ---

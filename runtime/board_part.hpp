@@ -9,6 +9,7 @@
 
 #include "runtime/collective_log.hpp"
 #include "runtime/flag.hpp"
+#include "runtime/staging_arena.hpp"
 
 namespace coracle::internals {
 
@@ -52,7 +53,8 @@ struct alignas(64) Ballot {
   std::atomic<std::uint64_t> called{0};
 };
 
-/// Followed by kRounds rows of one number per mate (who came as which; of the node's first member), and the arena.
+/// Followed by kRounds rows of one number per mate (who came as which; of the node's first member), and the arena
+/// (StagingArena).
 struct BoardPart {
   static constexpr std::uint32_t kRounds = 128;  ///< How many a member can be ahead of its slowest mate.
   static constexpr std::uint32_t kStageBits = 20;
@@ -79,7 +81,7 @@ struct BoardPart {
 };
 
 constexpr std::uint64_t BoardPart::bytes_for(std::uint32_t mates, std::uint64_t arena_bytes) noexcept {
-  return sizeof(BoardPart) + order_bytes(mates) + arena_bytes;
+  return sizeof(BoardPart) + order_bytes(mates) + StagingArena::bytes_for(arena_bytes);
 }
 
 }  // namespace coracle::internals

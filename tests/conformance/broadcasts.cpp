@@ -11,8 +11,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-Task<> broadcast_once(Rank& self, std::size_t bytes, std::uint64_t round, BroadcastChoice choice) {
-  Team& team = self.world();
+Task<> broadcast_once(Rank& self, Team& team, std::size_t bytes, std::uint64_t round, BroadcastChoice choice) {
   const auto root = static_cast<std::uint32_t>(round * 7 % team.size());
   std::vector<std::byte> data(bytes);
   if (team.index() == root)
@@ -47,7 +46,7 @@ Task<> broadcasts(Rank& self) {
                                     std::size_t{131'072}, std::size_t{300'001}}) {
       ++round;
       co_await sleep_for(lateness(self, round));
-      co_await broadcast_once(self, bytes, round, choice);
+      co_await broadcast_once(self, self.world(), bytes, round, choice);
     }
   }
   const int repeats = self.size() > 8 ? 4 : 20;
@@ -56,8 +55,16 @@ Task<> broadcasts(Rank& self) {
     co_await sleep_for(lateness(self, round));
     std::vector<Task<>> at_once;
     for (const std::size_t bytes : {std::size_t{1} << 20, std::size_t{200'003}, std::size_t{131'073}})
-      at_once.push_back(broadcast_once(self, bytes, ++round, {}));
+      at_once.push_back(broadcast_once(self, self.world(), bytes, ++round, {}));
     co_await when_all(std::move(at_once));
+  }
+  // In pieces that no arena holds.
+  auto part = co_await self.world().split(self.id() % 2, self.id());
+  for (BroadcastChoice choice : choices(self)) {
+    choice.chunk_bytes = 3'000'000;
+    co_await broadcast_once(self, self.world(), 5'000'001, ++round, choice);
+    choice.tree = BroadcastTree::binomial;
+    co_await broadcast_once(self, *part, 700'001, ++round, choice);
   }
 }
 
