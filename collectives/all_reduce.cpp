@@ -138,7 +138,8 @@ Task<> all_reduce_by_levels(Team& team, std::span<std::byte> values, Reduction r
 
 Task<> all_reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, Algorithm algorithm,
                         std::source_location where) {
-  if (on_device(team, values)) return refuse_device(team, "all_reduce");
+  if (on_device(team, values))
+    return refuse_device(team, {Called::all_reduce, values.size(), CollectiveCall::kNoRoot, where});
   if (team.size() > 1 && suits_exchange(team, values.size()))
     return all_reduce_by_exchange(team, values, reduction, where);
   return all_reduce_by_levels(team, values, reduction, algorithm, where);

@@ -108,9 +108,9 @@ bool exchanges_at_once(Team& team, std::size_t bytes) {
 Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks source_blocks,
                         std::span<std::byte> target, Blocks target_blocks, bool same_size, Algorithm algorithm,
                         std::source_location where) {
-  if (on_device(team, source, target)) return refuse_device(team, "all_to_all");
   const CollectiveCall call{same_size ? Called::all_to_all : Called::all_to_all_v,
                             same_size ? source.size() : CollectiveCall::kAnyBytes, CollectiveCall::kNoRoot, where};
+  if (on_device(team, source, target)) return refuse_device(team, call);
   if (same_size && target.size() == source.size() && exchanges_at_once(team, source.size()))
     return all_to_all_by_exchange(team, source, target, call);
   return all_to_all_by_board(team, source, std::move(source_blocks), target, std::move(target_blocks), same_size,

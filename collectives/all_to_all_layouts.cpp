@@ -107,12 +107,15 @@ Task<> copy_packed(Team& team, SourceBlocks source, TargetBlocks target, std::so
       unpack(received.of(to, member), 0, target.of(member));
 }
 
+CollectiveCall call_of(const Team& team, const SourceBlocks& source, std::source_location where) {
+  const bool alike = source.alike();
+  return {alike ? Called::all_to_all : Called::all_to_all_v,
+          alike ? source.bytes_of(0) * team.size() : CollectiveCall::kAnyBytes, CollectiveCall::kNoRoot, where};
+}
+
 Task<> all_to_all_straight(Team& team, SourceBlocks source, TargetBlocks target, std::source_location where) {
   team.check_whole("all_to_all");
-  const bool alike = source.alike();
-  const Participation participation(
-      team, {alike ? Called::all_to_all : Called::all_to_all_v,
-             alike ? source.bytes_of(0) * team.size() : CollectiveCall::kAnyBytes, CollectiveCall::kNoRoot, where});
+  const Participation participation(team, call_of(team, source, where));
   Mates mates(team);
   Task<> part = copy_straight(mates, team, source, target);
   co_await mates.run(std::move(part));
@@ -141,7 +144,8 @@ bool any_on_device(const Team& team, const ScatteredBlocks<Scattered>& blocks) {
 
 Task<> exchange(Team& team, SourceBlocks source, TargetBlocks target, std::source_location where) {
   check(team, source, target);
-  if (any_on_device(team, source) || any_on_device(team, target)) return refuse_device(team, "all_to_all");
+  if (any_on_device(team, source) || any_on_device(team, target))
+    return refuse_device(team, call_of(team, source, where));
   const bool shares_addresses = team.nodes().count() == 1 && Mates::can_lend(team);
   const bool small = source.alike() && exchanges_at_once(team, source.bytes_of(0) * team.size());
   return shares_addresses && !small ? all_to_all_straight(team, source, target, where)

@@ -87,9 +87,10 @@ Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<s
                         Algorithm algorithm, std::source_location where, Called called) {
   check_blocks("gather_all", blocks, team.size(), all.size());
   check_block("gather_all", blocks, team.index(), mine.size());
-  if (on_device(team, mine, all)) co_return co_await refuse_device(team, "gather_all");
+  const CollectiveCall call{called, blocks.total(), CollectiveCall::kNoRoot, where};
+  if (on_device(team, mine, all)) co_return co_await refuse_device(team, call);
   team.check_whole("gather_all");
-  const Participation participation(team, {called, blocks.total(), CollectiveCall::kNoRoot, where});
+  const Participation participation(team, call);
   const std::uint64_t sequence = participation.sequence();
   const std::span<std::byte> own = blocks.of(all, team.index());
   if (own.data() != mine.data()) std::copy(mine.begin(), mine.end(), own.begin());

@@ -12,11 +12,11 @@ bool on_device(const DeviceTransfers& devices, std::span<const std::byte> bytes)
   return !bytes.empty() && devices.covers(bytes.data());
 }
 
-Task<> refuse_device(Team& team, const char* what) {
-  const Participation participation(team);
+Task<> refuse_device(Team& team, CollectiveCall call) {
+  const Participation participation(team, call);
   throw Error(Errc::unsupported, fmt::format("rank {}: {} does not take a GPU's memory: copy it to host memory first, "
                                              "and back afterwards (Rank::get and put do)",
-                                             team.rank().id(), what));
+                                             team.rank().id(), name_of(call.called)));
   co_return;
 }
 

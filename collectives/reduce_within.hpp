@@ -18,8 +18,9 @@ Task<> reduce_small(Mates& mates, std::span<const std::byte> values, std::span<s
 /// Whether mates can lend their values, and two results of one element fit into the arena: the same at all members.
 bool suits_reduce_large(Team& team, const Reduction& reduction) noexcept;
 
-/// Large data (see suits_reduce_large), lent where it lies: each mate combines its slice of all, and those with a `result` (which may be
-/// `values`; else empty) copy all slices. Returns when `values` may be reused; mates stand at the stage that it gives.
+/// Large data (see suits_reduce_large), lent where it lies: each mate combines its slice of all, and those with a
+/// `result` (which may be `values`; else empty) copy all slices. Returns when `values` may be reused; mates stand at
+/// the stage that it gives.
 Task<std::uint64_t> reduce_large(Mates& mates, std::span<const std::byte> values, std::span<std::byte> result,
                                  const Reduction& reduction);
 

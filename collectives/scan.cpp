@@ -108,12 +108,12 @@ Task<> exclusive_scan(Team& team, std::span<const std::byte> values, std::span<s
 
 Task<> scan_bytes(Team& team, std::span<std::byte> values, Reduction reduction, const std::byte* first,
                   std::source_location where) {
-  if (on_device(team, values)) co_return co_await refuse_device(team, "scan");
+  const CollectiveCall call{first == nullptr ? Called::scan : Called::exclusive_scan, values.size(),
+                            CollectiveCall::kNoRoot, where};
+  if (on_device(team, values)) co_return co_await refuse_device(team, call);
   team.check_whole("scan");
   const Scratch before(values.size());
-  const Called called = first == nullptr ? Called::scan : Called::exclusive_scan;
-  co_await exclusive_scan(team, values, before.span(), reduction,
-                          {called, values.size(), CollectiveCall::kNoRoot, where});
+  co_await exclusive_scan(team, values, before.span(), reduction, call);
   const bool has_before = team.index() > 0;
   if (first == nullptr) {
     if (has_before) reduction.combine(before.data(), values.data(), values.data(), values.size());

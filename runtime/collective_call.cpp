@@ -58,6 +58,11 @@ std::string describe_place(std::uint32_t place) {
 
 }  // namespace
 
+const char* name_of(Called called) noexcept {
+  const auto number = static_cast<std::size_t>(called);
+  return number < kNames.size() ? kNames[number] : "an unknown collective";
+}
+
 CallWords CallWords::of(const CollectiveCall& call, std::uint64_t number, std::uint64_t digest_before) noexcept {
   const std::uint64_t what =
       static_cast<std::uint64_t>(call.called) << kCalledShift | (call.bytes & CollectiveCall::kAnyBytes);
@@ -71,7 +76,7 @@ CallWords CallWords::of(const CollectiveCall& call, std::uint64_t number, std::u
 std::string CallWords::describe() const {
   const std::uint64_t called = what >> kCalledShift;
   const bool is_end = called == static_cast<std::uint64_t>(Called::farewell);
-  std::string text = called < kNames.size() ? kNames[called] : "an unknown collective";
+  std::string text = name_of(static_cast<Called>(called));
   if (const std::uint64_t bytes = what & CollectiveCall::kAnyBytes; bytes != CollectiveCall::kAnyBytes)
     text += fmt::format(" of {} bytes", bytes);
   if (root != CollectiveCall::kNoRoot) text += fmt::format(", root {}", root);

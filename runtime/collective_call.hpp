@@ -33,6 +33,8 @@ enum class Called : std::uint8_t {
   end_,  // one past the last
 };
 
+const char* name_of(Called called) noexcept;
+
 struct CollectiveCall {
   static constexpr std::uint32_t kNoRoot = ~std::uint32_t{0};
   /// Where members may give different sizes.
