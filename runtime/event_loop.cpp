@@ -53,12 +53,40 @@ bool EventLoop::io_in_flight() const noexcept {
   return io_ && io_->in_flight() > 0;
 }
 
+void EventLoop::begin_on_stack(const void* frame) noexcept {
+  stack_limit_ = reinterpret_cast<std::uintptr_t>(frame) - kStackBytesMax;
+  if (deferred_.empty()) stack_floor_ = stack_limit_;
+}
+
 void EventLoop::resume(std::coroutine_handle<> coroutine) {
   coroutine.resume();
-  while (next_) std::exchange(next_, nullptr).resume();
+  if (!deferred_.empty()) [[unlikely]]
+    run_deferred();
+  while (next_) {
+    std::exchange(next_, nullptr).resume();
+    if (!deferred_.empty()) [[unlikely]]
+      run_deferred();
+  }
+}
+
+/// What a start defers in turn comes before all that was deferred after it, and the parent of what has finished comes
+/// between the two: the order that nested calls would have.
+void EventLoop::run_deferred() {
+  std::vector<std::coroutine_handle<>> rest;  // the next one last
+  do {
+    if (next_) deferred_.push_back(std::exchange(next_, nullptr));
+    rest.insert(rest.end(), deferred_.rbegin(), deferred_.rend());
+    deferred_.clear();
+    stack_floor_ = stack_limit_;
+    const std::coroutine_handle<> coroutine = rest.back();
+    rest.pop_back();
+    coroutine.resume();
+  } while (next_ || !deferred_.empty() || !rest.empty());
 }
 
 bool EventLoop::run_ready() {
+  if (!deferred_.empty()) [[unlikely]]  // by who turns the loop
+    run_deferred();
   // Only what is ready now: coroutines that become ready meanwhile wait until the pollers have been asked again.
   std::size_t count = ready_.size();
   if (count == 0) return false;
@@ -81,7 +109,7 @@ bool EventLoop::poll_all() {
 bool EventLoop::turn() {
   constexpr std::uint32_t kTurnsPerClockRead = 128;
   if (++turns_ % kTurnsPerClockRead == 0) exact_now_ns();
-  stack_floor_ = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - kStackBytesMax;
+  begin_on_stack(__builtin_frame_address(0));
   const bool progress = poll_all();
   return run_ready() || progress;
 }
@@ -112,7 +140,7 @@ void EventLoop::sleep() {
   doorbell_->announce(with_io ? Doorbell::kOnEventFd : Doorbell::kOnFutex);
   for (Poller* poller : pollers_) poller->about_to_sleep();
   // Once more after the announcement: whoever published before it did not ring (see Doorbell).
-  if (!poll_all() && ready_.empty()) {
+  if (!poll_all() && !has_ready()) {
     std::optional<std::uint64_t> timeout_ns;
     if (!timers_.empty()) {
       const std::uint64_t now = exact_now_ns();
@@ -129,11 +157,11 @@ void EventLoop::sleep() {
 }
 
 void EventLoop::start_root(Task<> root, RootEnd& end) {
+  begin_on_stack(__builtin_frame_address(0));
   root_scope_->spawn(run_root(std::move(root), end));
 }
 
 void EventLoop::run(Task<> root) {
-  stack_floor_ = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - kStackBytesMax;
   RootEnd end;
   start_root(std::move(root), end);
   std::uint32_t idle_turns = 0;

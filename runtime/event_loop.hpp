@@ -70,7 +70,7 @@ class EventLoop {
   /// For who turns the loop himself: starts `root`, whose end is noted in `end`, which must live until then.
   void start_root(Task<void> root, RootEnd& end);
   /// True when some coroutine could be resumed at once.
-  bool has_ready() const noexcept { return !ready_.empty(); }
+  bool has_ready() const noexcept { return !ready_.empty() || !deferred_.empty(); }
 
   void add_poller(Poller& poller) { pollers_.push_back(&poller); }
   void remove_poller(Poller& poller) noexcept;
@@ -78,12 +78,14 @@ class EventLoop {
   /// Queues a coroutine; it runs in a later step of the loop, never inside this call. Loop's thread only.
   void ready(std::coroutine_handle<> coroutine) { ready_.push(coroutine); }
 
-  /// Starts a coroutine by a nested call; when such calls have eaten kStackBytesMax of stack it queues it instead and
-  /// returns false.
+  /// Starts a coroutine by a nested call; when such calls have eaten kStackBytesMax of stack it defers that and returns
+  /// false. What is started after it is deferred too, until it has been started: coroutines begin in the order in which
+  /// they are started, however deep that is.
   bool start(std::coroutine_handle<> coroutine) {
     // The stack grows downwards. Comparing addresses costs less than counting calls.
     if (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < stack_floor_) [[unlikely]] {
-      ready(coroutine);
+      deferred_.push_back(coroutine);
+      stack_floor_ = kDeferAll;
       return false;
     }
     coroutine.resume();
@@ -116,7 +118,10 @@ class EventLoop {
 
  private:
   static constexpr std::uintptr_t kStackBytesMax = 256 * 1024;
+  static constexpr std::uintptr_t kDeferAll = ~std::uintptr_t{0};
 
+  void begin_on_stack(const void* frame) noexcept;
+  void run_deferred();
   bool poll_all();
   bool run_ready();
   bool spin();
@@ -130,7 +135,9 @@ class EventLoop {
   ReadyQueue ready_;
   ReadyOrder* order_ = nullptr;
   std::coroutine_handle<> next_;
-  std::uintptr_t stack_floor_ = 0;
+  std::uintptr_t stack_limit_ = 0;
+  std::uintptr_t stack_floor_ = 0;  // the limit; while starts are deferred kDeferAll
+  std::vector<std::coroutine_handle<>> deferred_;
   std::uint32_t turns_ = 0;
   std::uint64_t now_ns_ = 0;
   std::uint64_t sleep_count_ = 0;

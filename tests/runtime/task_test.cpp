@@ -6,7 +6,9 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
+#include "runtime/combinators.hpp"
 #include "runtime/event.hpp"
 #include "runtime/event_loop.hpp"
 
@@ -84,6 +86,30 @@ Task<> keeps(Counted) {
   co_return;
 }
 
+/// Begins where all that it awaits is done.
+Task<> begin_inside(int number, int nesting, std::vector<int>& began) {
+  if (nesting == 0)
+    began.push_back(number);
+  else
+    co_await begin_inside(number, nesting - 1, began);
+}
+
+Task<> begin_two(int number, std::vector<int>& began) {
+  co_await begin_inside(number, 2, began);
+  co_await begin_inside(number + 1, 1, began);
+  co_await yield();
+}
+
+Task<> start_in_order(int depth, std::vector<int>& began) {
+  if (depth > 0) {
+    co_await start_in_order(depth - 1, began);
+    co_return;
+  }
+  co_await when_all(begin_inside(1, 3, began), begin_two(2, began), begin_inside(4, 0, began), begin_two(5, began),
+                    begin_inside(7, 4, began));
+  co_await begin_inside(8, 1, began);
+}
+
 Task<> start_and_drop(int& live) {
   { Task<> never_awaited = keeps(Counted(live)); }
   co_await keeps(Counted(live));
@@ -105,6 +131,16 @@ TEST_CASE("task: recursion far deeper than the limit of nested starts") {
   CHECK(depth == 100'000);
   loop.run(store_into(recurse_over_yield(100'000), depth));
   CHECK(depth == 100'000);
+}
+
+TEST_CASE("task: what is started together begins in that order, however deep it is") {
+  EventLoop loop;
+  // Frames are of a few hundred bytes: some depths are at the limit, some before it, some behind it.
+  for (int depth = 200; depth < 6000; ++depth) {
+    std::vector<int> began;
+    loop.run(start_in_order(depth, began));
+    REQUIRE(began == std::vector{1, 2, 3, 4, 5, 6, 7, 8});
+  }
 }
 
 TEST_CASE("task: an error is rethrown at the await, thrown before or after a suspension") {
