@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs oocsort and bfs under `coracle run` in one placement, with memory for a part of their data: the same results for any
-number of ranks and nodes, the right status and words for wrong input, and nothing left behind.
+"""Runs oocsort and bfs under `coracle run` in one placement, with memory for a part of their data: the same results for
+any number of ranks and nodes, the right status and words for wrong input, and nothing left behind.
 
     run_out_of_core.py FOLDER PLACEMENT      FOLDER holds coracle, oocsort and bfs
 """
