@@ -4,11 +4,8 @@
 #include <unistd.h>
 #include <coracle/coracle.hpp>
 
-#include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -17,6 +14,7 @@
 #include "apps/asp/report.hpp"
 #include "apps/asp/results.hpp"
 #include "apps/asp/solver.hpp"
+#include "apps/file.hpp"
 #include "apps/program.hpp"
 #include "apps/progress.hpp"
 
@@ -44,14 +42,6 @@ void describe_distances(const Graph& graph, const Summary& summary, std::size_t 
   report.diameter_target = graph.name(summary.diameter_target());
   for (const Central& central : summary.most_central(top)) {
     report.central.push_back({graph.name(central.vertex), central.closeness, central.reached_by});
-  }
-}
-
-void write_file(const std::string& text, const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "we"), &std::fclose);
-  if (!file) throw_errno(errno, fmt::format("can't create {}", path));
-  if (std::fputs(text.c_str(), file.get()) < 0 || std::fflush(file.get()) != 0) {
-    throw_errno(errno, fmt::format("can't write {}", path));
   }
 }
 
@@ -100,8 +90,8 @@ Task<> shortest_paths(Rank& self, Options options) {
   report.kernel = best_min_plus_kernel().name;
   report.vector_limit = vector_limit(best_min_plus_kernel());
   fmt::print("{}", to_text(report, TextStyle::of_standard_output()));
-  if (!options.json_path.empty()) write_file(to_json(report), options.json_path);
-  if (!options.trace_path.empty()) write_file(arrival_trace("asp", arrivals_s, self.size()), options.trace_path);
+  if (!options.json_path.empty()) write_text(to_json(report), options.json_path);
+  if (!options.trace_path.empty()) write_text(arrival_trace("asp", arrivals_s, self.size()), options.trace_path);
 }
 
 }  // namespace

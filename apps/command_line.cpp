@@ -23,7 +23,7 @@ Task<> wait_for_first(Rank& self) {
 
 std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv) {
   constexpr int kUsage = 2;
-  refuse_empty_values(app);
+  make_strict(app);
   try {
     app.parse(words_for(app, argc, argv));
     return std::nullopt;

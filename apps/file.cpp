@@ -103,8 +103,14 @@ Task<> write_fully(Io& io, const File& file, std::uint64_t offset, const std::by
 }
 
 void check_writable(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "ae"), &std::fclose);
-  if (!file) fail(errno, "create", path);
+  const int made = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (made >= 0) {
+    ::close(made);
+    ::unlink(path.c_str());
+    return;
+  }
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> old(std::fopen(path.c_str(), "ae"), &std::fclose);
+  if (!old) fail(errno, "create", path);
 }
 
 void write_text(const std::string& text, const std::string& path) {

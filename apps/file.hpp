@@ -39,7 +39,8 @@ Task<> write_fully(Io& io, const File& file, std::uint64_t offset, const std::by
 
 /// A file written at once, for reports.
 void write_text(const std::string& text, const std::string& path);
-/// Whether that will be possible. An old file keeps its text; where there is none, an empty one is made.
+/// Throws Error where that will not be possible. An old file keeps its text; where there is none, none is left, so that
+/// a program that fails leaves none either.
 void check_writable(const std::string& path);
 
 }  // namespace coracle

@@ -1,4 +1,5 @@
-// Around CLI11, which takes an empty value for none, and `-np 2` for `-n` with the value "p".
+// Around CLI11, which takes an empty value for none, a flag as often as it comes, and `-np 2` for `-n` with the value
+// "p".
 #include "apps/strict_options.hpp"
 
 #include <fmt/format.h>
@@ -29,7 +30,7 @@ const CLI::App* find_command(const CLI::App& app, const std::string& name) {
 /// The option that was given more often than it may be; null: none.
 const CLI::Option* find_repeated(const CLI::App& app) {
   const auto is_repeated = [](const CLI::Option* each) {
-    return each->get_items_expected_max() == 1 && each->count() > 1;
+    return each->get_items_expected_max() <= 1 && each->count() > 1;
   };
   const auto found = app.get_options(is_repeated);
   if (!found.empty()) return found.front();
@@ -68,14 +69,30 @@ class Words {
     return true;
   }
 
+  /// Whether it is mpirun's -np: then what is joined to it as its value is put back, to be the next word.
+  bool take_mpirun_ranks(const std::string& word) {
+    const bool is_long = word == "--np" || word.starts_with("--np=");
+    if (!(is_long || word.starts_with("-np")) || app_->get_option_no_throw("-n") == nullptr) return false;
+    std::string value = word.substr(is_long ? 4 : 3);
+    if (value.starts_with('=')) {
+      value.erase(0, 1);
+      check_value(word.substr(0, word.find('=')), value);
+    }
+    if (!value.empty()) left_[--next_] = std::move(value);
+    return true;
+  }
+
+  /// Of what stands behind a '='.
+  static void check_value(const std::string& option, std::string_view value) {
+    if (!value.empty()) return;
+    throw CLI::ValidationError(option, "the value behind = is missing: write one, or leave " + option + " out");
+  }
+
   void take_option(std::string word) {
-    if ((word == "-np" || word == "--np") && app_->get_option_no_throw("-n") != nullptr) word = "-n";
+    if (take_mpirun_ranks(word)) word = "-n";
     const std::size_t equals = word.find('=');
     const CLI::Option* const option = app_->get_option_no_throw(word.substr(0, equals));
-    if (option != nullptr && equals + 1 == word.size()) {
-      word.pop_back();
-      throw CLI::ValidationError(word, "the value behind = is missing: write one, or leave " + word + " out");
-    }
+    if (option != nullptr && equals != std::string::npos) check_value(word.substr(0, equals), word.substr(equals + 1));
     read_.push_back(std::move(word));
     const bool has_value_behind = option != nullptr && takes_value(*option) && equals == std::string::npos;
     if (has_value_behind && next_ < left_.size()) read_.push_back(left_[next_++]);
@@ -89,8 +106,12 @@ class Words {
 
 }  // namespace
 
-void refuse_empty_values(CLI::App& app) {
-  for (CLI::Option* option : app.get_options([](const CLI::Option* each) { return takes_value(*each); })) {
+void make_strict(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (!takes_value(*option)) {
+      option->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+      continue;
+    }
     // In front of all other checks, whose words would not fit.
     option->transform(CLI::Validator(
         [](std::string& value) {
@@ -98,7 +119,7 @@ void refuse_empty_values(CLI::App& app) {
         },
         ""));
   }
-  for (CLI::App* part : shown_parts(app)) refuse_empty_values(*part);
+  for (CLI::App* part : shown_parts(app)) make_strict(*part);
 }
 
 std::vector<std::string> words_for(const CLI::App& app, int argc, const char* const* argv) {

@@ -66,7 +66,7 @@ Task<> Team::farewell(std::source_location where) {
 }
 
 Task<> Team::meet_all(CollectiveCall call) {
-  check_whole("barrier");
+  check_whole(call.called == Called::split ? "split" : "barrier");
   const Participation part(*this, call);
   const bool alone = nodes_.count() == 1;
   if (board_->mates() == 1) {

@@ -46,11 +46,13 @@ Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key, 
   while (slot < TeamArea::kSlots && taken_by_any(slot)) ++slot;
   std::unique_ptr<Team> team;
   if (slot < TeamArea::kSlots) team = std::make_unique<Team>(rank_, std::move(members), slot, identity_of_part(color));
+  // Of split, not of a barrier(): one that a member calls meanwhile must not pass for it.
+  const CollectiveCall meeting{.called = Called::split, .place = where};
   std::exception_ptr failure;
   try {
-    co_await barrier(where);  // every member's area is made before anyone looks or raises a signal there
+    co_await meet_all(meeting);  // every member's area is made before anyone looks or raises a signal there
     if (team) team->board().meet();
-    co_await barrier(where);  // all have looked before anyone's team ends, and another takes its area
+    co_await meet_all(meeting);  // all have looked before anyone's team ends, and another takes its area
   } catch (...) {
     failure = std::current_exception();
   }

@@ -204,7 +204,7 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
   void unpin_own(std::uint32_t frame) noexcept;
   void left(std::uint64_t page);
   static Error closed_error();
-  /// The latest; only after one.
+  /// The latest; only where put_failed_after() says so.
   Error put_failure() const { return put_failure_ ? *put_failure_ : closed_error(); }
   void cleaning_ended(Slot& slot) noexcept;
   void note_given_away(std::uint32_t frame, const PageMessage& message);
@@ -274,7 +274,7 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
   std::size_t unusable_ = 0;  // frames that data may still come into from who should not send any more
   std::uint32_t last_number_ = 0;
   std::vector<bool> refusing_;        // homes whose latest put failed
-  std::optional<Error> put_failure_;  // the latest, until somebody was told
+  std::optional<Error> put_failure_;  // the latest, for all whom put_failed_after() concerns: it is kept
   std::uint64_t puts_begun_ = 0;
   std::uint64_t latest_failed_put_ = 0;  // of these
   std::optional<Error> lost_dirty_;      // pages that were dirty when their home was lost, until somebody was told

@@ -1,7 +1,6 @@
 // Matrix Market coordinate files (.mtx): an adjacency matrix, as the SuiteSparse collection keeps its graphs.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cctype>
 #include <optional>
 
@@ -39,29 +38,23 @@ void MatrixMarketLines::take_header(TextLines& lines) {
   lines.expect_end_of_line();
   has_header_ = true;
   has_weights_ = field != "pattern";
-  is_symmetric_ = symmetry == "symmetric";
+  if (symmetry == "symmetric") make_symmetric();
 }
 
 void MatrixMarketLines::take_sizes(TextLines& lines) {
-  const std::size_t rows = lines.whole_number("number of rows", 1, vertices_max_);
-  const std::size_t columns = lines.whole_number("number of columns", 1, vertices_max_);
-  entries_ = lines.whole_number("number of entries", 0, std::size_t{1} << 40);
-  lines.expect_end_of_line();
+  const std::size_t rows = take_vertices(lines, "number of rows");
+  const std::size_t columns = take_vertices(lines, "number of columns");
+  take_arcs(lines, rows);
   if (rows != columns) {
     lines.fail(fmt::format("the matrix is {} x {}", rows, columns), "a graph's adjacency matrix is square");
   }
-  vertices_ = rows;
-  has_sizes_ = true;
 }
 
 ArcLine MatrixMarketLines::take_entry(TextLines& lines) {
-  if (seen_ == entries_) {
-    lines.fail(fmt::format("more entries than the {} declared", entries_), "correct the line of sizes");
-  }
-  ++seen_;
+  count_arc(lines, "correct the line of sizes");
   ArcLine entry;
-  entry.source = lines.whole_number("row", 1, vertices_);
-  entry.target = lines.whole_number("column", 1, vertices_);
+  entry.source = lines.whole_number("row", 1, vertices());
+  entry.target = lines.whole_number("column", 1, vertices());
   if (has_weights_) entry.weight = lines.required_word("value");
   lines.expect_end_of_line();
   return entry;
@@ -74,35 +67,18 @@ std::optional<ArcLine> MatrixMarketLines::take(TextLines& lines) {
   }
   const std::size_t begin = lines.line().find_first_not_of(" \t");
   if (begin == std::string_view::npos || lines.line()[begin] == '%') return std::nullopt;
-  if (has_sizes_) return take_entry(lines);
+  if (has_sizes()) return take_entry(lines);
   take_sizes(lines);
   return std::nullopt;
 }
 
 void MatrixMarketLines::finish(const TextLines& lines) const {
-  if (!has_sizes_) lines.fail("the file ends before its sizes", "it seems cut off: get the whole file again");
-  if (seen_ != entries_) {
-    lines.fail(fmt::format("the file ends after {} of {} entries", seen_, entries_),
-               "it seems cut off: get the whole file again");
-  }
+  if (!has_sizes()) lines.fail("the file ends before its sizes", "it seems cut off: get the whole file again");
+  check_all_came(lines);
 }
 
 Graph parse_matrix_market(const std::string& name, std::string_view text) {
-  TextLines lines(name, text);
-  MatrixMarketLines matrix(kVerticesMax);
-  std::vector<Arc> arcs;
-  while (lines.next()) {
-    const std::optional<ArcLine> entry = matrix.take(lines);
-    if (!entry) continue;
-    if (arcs.empty()) arcs.reserve(std::min(matrix.entries(), lines.lines_possible(4)));
-    const auto row = static_cast<Vertex>(entry->source - 1);
-    const auto column = static_cast<Vertex>(entry->target - 1);
-    const float weight = entry->weight.empty() ? 1.0F : lines.weight(entry->weight);
-    arcs.push_back({row, column, weight});
-    if (matrix.is_symmetric() && row != column) arcs.push_back({column, row, weight});
-  }
-  matrix.finish(lines);
-  return Graph(matrix.vertices(), arcs, {}, 1);
+  return parse_declared<MatrixMarketLines>(name, text);
 }
 
 }  // namespace coracle::asp

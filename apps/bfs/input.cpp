@@ -21,6 +21,10 @@ Task<> nothing() {
   co_return;
 }
 
+Direction direction_of(const Options& options) noexcept {
+  return options.directed ? Direction::as_written : Direction::both_ways;
+}
+
 /// What rank 0 knows of a text.
 struct Text {
   std::unique_ptr<File> file;
@@ -33,7 +37,7 @@ struct Text {
 Task<> open_text(const Options& options, Text& text) {
   if (options.wordnet.empty()) {
     text.file = std::make_unique<File>(File::open(options.path));
-    text.room = edges_possible(options.format, text.file->bytes());
+    text.room = edges_possible(options.format, direction_of(options), text.file->bytes());
   } else {
     text.names = read_wordnet_folder(options.wordnet, [&text](Edge edge) { text.edges.push_back(edge); });
     text.room = text.edges.size() + 1;
@@ -51,14 +55,15 @@ Task<> store(PagedArray<Edge>& array, Text& text) {
   text.edges.clear();
 }
 
-Task<> read_text(Io& io, TextFormat format, PagedArray<Edge>& array, Text& text) {
+Task<> read_text(Io& io, const Options& options, PagedArray<Edge>& array, Text& text) {
   if (!text.file) {
     co_await store(array, text);
     co_return;
   }
   Names names;
   const std::unique_ptr<EdgeReader> reader =
-      make_reader(format, text.file->path(), names, [&text](Edge edge) { text.edges.push_back(edge); });
+      make_reader(options.format, text.file->path(), names, direction_of(options),
+                  [&text](Edge edge) { text.edges.push_back(edge); });
   std::string piece;
   const std::uint64_t bytes = text.file->bytes();
   for (std::uint64_t at = 0; at < bytes; at += piece.size()) {
@@ -87,7 +92,7 @@ Task<Input> load_text(Rank& self, const Options& options, const ScratchFolder& f
   std::unique_ptr<PagedArray<Edge>> array;
   co_await agree_on(world, make_array(world, std::move(paged), room, array));
   folder.forget_files();
-  Task<> reading = leads ? read_text(self.loop().io(), options.format, *array, text) : nothing();
+  Task<> reading = leads ? read_text(self.loop().io(), options, *array, text) : nothing();
   co_await agree_on(world, std::move(reading));
   std::vector<std::uint64_t> sizes = {text.names.size(), text.stored};
   co_await world.broadcast(sizes, 0);

@@ -10,6 +10,7 @@
 
 #include <coracle/error.hpp>
 #include "apps/asp/graph_lines.hpp"
+#include "runtime/assert.hpp"
 
 namespace coracle::bfs {
 
@@ -110,40 +111,26 @@ class EdgeListReader final : public EdgeReader {
 
 /// Files whose vertices are numbers.
 template <class Lines>
-class NumberedReader : public EdgeReader {
+class NumberedReader final : public EdgeReader {
  public:
-  using EdgeReader::EdgeReader;
-
- protected:
-  virtual void add_arc(TextLines& lines, std::string_view from, std::string_view to) { add(lines, from, to); }
-  const Lines& read() const noexcept { return read_; }
+  NumberedReader(std::string name, Names& names, Direction direction, EdgeSink sink)
+      : EdgeReader(std::move(name), names, std::move(sink)), direction_(direction) {}
 
  private:
   void take_line(TextLines& lines) override {
     const std::optional<asp::ArcLine> arc = read_.take(lines);
     if (!arc) return;
     if (!arc->weight.empty()) lines.check_number(arc->weight);
-    add_arc(lines, std::to_string(arc->source), std::to_string(arc->target));
+    const std::string from = std::to_string(arc->source);
+    const std::string to = std::to_string(arc->target);
+    add(lines, from, to);
+    // Where edges are followed both ways it would be the same edge again.
+    if (direction_ == Direction::as_written && read_.is_symmetric() && from != to) add(lines, to, from);
   }
   void check_whole(const TextLines& lines) const override { read_.finish(lines); }
 
+  Direction direction_;
   Lines read_{kNumbersMax};
-};
-
-class DimacsReader final : public NumberedReader<asp::DimacsLines> {
- public:
-  using NumberedReader<asp::DimacsLines>::NumberedReader;
-};
-
-class MatrixMarketReader final : public NumberedReader<asp::MatrixMarketLines> {
- public:
-  using NumberedReader<asp::MatrixMarketLines>::NumberedReader;
-
- private:
-  void add_arc(TextLines& lines, std::string_view from, std::string_view to) override {
-    add(lines, from, to);
-    if (read().is_symmetric() && from != to) add(lines, to, from);
-  }
 };
 
 }  // namespace
@@ -153,16 +140,24 @@ TextFormat format_of_path(std::string_view path) noexcept {
   return path.ends_with(".mtx") ? TextFormat::matrix_market : TextFormat::edge_list;
 }
 
-std::unique_ptr<EdgeReader> make_reader(TextFormat format, std::string name, Names& names, EdgeSink sink) {
-  if (format == TextFormat::dimacs) return std::make_unique<DimacsReader>(std::move(name), names, std::move(sink));
-  if (format == TextFormat::matrix_market)
-    return std::make_unique<MatrixMarketReader>(std::move(name), names, std::move(sink));
-  return std::make_unique<EdgeListReader>(std::move(name), names, std::move(sink));
+std::unique_ptr<EdgeReader> make_reader(TextFormat format, std::string name, Names& names, Direction direction,
+                                        EdgeSink sink) {
+  switch (format) {
+    case TextFormat::dimacs:
+      return std::make_unique<NumberedReader<asp::DimacsLines>>(std::move(name), names, direction, std::move(sink));
+    case TextFormat::matrix_market:
+      return std::make_unique<NumberedReader<asp::MatrixMarketLines>>(std::move(name), names, direction,
+                                                                      std::move(sink));
+    case TextFormat::edge_list:
+      return std::make_unique<EdgeListReader>(std::move(name), names, std::move(sink));
+  }
+  CORACLE_ASSERT(false, "text format {}", static_cast<int>(format));
 }
 
-std::uint64_t edges_possible(TextFormat format, std::uint64_t bytes) noexcept {
-  // No line with an edge takes less than "a b\n"; one of a symmetric matrix holds two.
-  return bytes / (format == TextFormat::matrix_market ? 2 : 4) + 1;
+std::uint64_t edges_possible(TextFormat format, Direction direction, std::uint64_t bytes) noexcept {
+  // No line with an edge takes less than "a b\n"; one of a symmetric matrix may hold two.
+  const bool may_hold_two = format == TextFormat::matrix_market && direction == Direction::as_written;
+  return bytes / (may_hold_two ? 2 : 4) + 1;
 }
 
 namespace {

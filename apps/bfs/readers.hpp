@@ -38,6 +38,9 @@ class Names {
 /// How a text is written.
 enum class TextFormat { edge_list, dimacs, matrix_market };
 
+/// How the edges of a text are followed.
+enum class Direction { as_written, both_ways };
+
 /// By extension: .gr is DIMACS, .mtx Matrix Market, anything else a list of edges.
 TextFormat format_of_path(std::string_view path) noexcept;
 
@@ -76,11 +79,13 @@ class EdgeReader {
 };
 
 /// As asp reads them. In DIMACS' and Matrix Market's files vertices are called by their numbers, and only those of
-/// edges are there.
-std::unique_ptr<EdgeReader> make_reader(TextFormat format, std::string name, Names& names, EdgeSink sink);
+/// edges are there. An entry of a symmetric matrix is one edge that is followed both ways, or two that are followed as
+/// written.
+std::unique_ptr<EdgeReader> make_reader(TextFormat format, std::string name, Names& names, Direction direction,
+                                        EdgeSink sink);
 
 /// So many edges at most does a text of `bytes` hold.
-std::uint64_t edges_possible(TextFormat format, std::uint64_t bytes) noexcept;
+std::uint64_t edges_possible(TextFormat format, Direction direction, std::uint64_t bytes) noexcept;
 
 /// One of WordNet's files data.noun, data.verb, data.adj, data.adv (`man wndb`): an edge for each pointer from synset
 /// to synset. A synset is called by its first word, part of speech and offset, such as "dog.n.02084071".

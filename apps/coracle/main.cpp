@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
   coracle::internals::add_bench_rank_command(app, status);
   coracle::internals::add_bench_mmap_command(app, status);
   coracle::internals::add_node_command(app, status);
-  coracle::refuse_empty_values(app);
+  coracle::make_strict(app);
   const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {
     coracle::internals::say("there is no command '{}'; there are {}", argv[1], command_names(app));

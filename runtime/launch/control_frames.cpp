@@ -33,6 +33,22 @@ void write_enum(WireWriter& writer, Enum value) {
   writer.write(static_cast<std::uint32_t>(value));
 }
 
+/// How many, then each by `write_one`.
+template <class Item>
+void write_each(WireWriter& writer, const std::vector<Item>& items, void (*write_one)(WireWriter&, const Item&)) {
+  writer.write(static_cast<std::uint32_t>(items.size()));
+  for (const Item& item : items) write_one(writer, item);
+}
+
+template <class Item>
+std::vector<Item> read_each(WireReader& reader, Item (*read_one)(WireReader&)) {
+  std::vector<Item> items;
+  const auto count = reader.read<std::uint32_t>();
+  // No room is taken for what was only announced: the reader throws at its end.
+  for (std::uint32_t i = 0; i < count; ++i) items.push_back(read_one(reader));
+  return items;
+}
+
 void write_network(WireWriter& writer, const NetworkOptions& network) {
   writer.write(network.silence_limit_ns);
   writer.write(network.connections_max);
@@ -96,25 +112,29 @@ NodeAddress read_address(WireReader& reader) {
   return address;
 }
 
+void write_interface(WireWriter& writer, const NodeInterface& interface) {
+  write_address(writer, interface.address);
+  writer.write(interface.network_bits);
+}
+
+NodeInterface read_interface(WireReader& reader) {
+  NodeInterface interface;
+  interface.address = read_address(reader);
+  interface.network_bits = reader.read<std::uint32_t>();
+  if (interface.network_bits > 8 * interface.address.bytes.size())
+    malformed(fmt::format("{} bits", interface.network_bits));
+  return interface;
+}
+
 void write_interfaces(WireWriter& writer, const NodeInterfaces& interfaces) {
   writer.write(interfaces.stack);
-  writer.write(static_cast<std::uint32_t>(interfaces.all.size()));
-  for (const NodeInterface& each : interfaces.all) {
-    write_address(writer, each.address);
-    writer.write(each.network_bits);
-  }
+  write_each(writer, interfaces.all, write_interface);
 }
 
 NodeInterfaces read_interfaces(WireReader& reader) {
   NodeInterfaces interfaces;
   interfaces.stack = reader.read<std::uint64_t>();
-  const auto count = reader.read<std::uint32_t>();
-  for (std::uint32_t i = 0; i < count; ++i) {
-    NodeInterface& each = interfaces.all.emplace_back();
-    each.address = read_address(reader);
-    each.network_bits = reader.read<std::uint32_t>();
-    if (each.network_bits > 8 * each.address.bytes.size()) malformed(fmt::format("{} bits", each.network_bits));
-  }
+  interfaces.all = read_each(reader, read_interface);
   return interfaces;
 }
 
@@ -209,18 +229,14 @@ NodeInterfaces decode(std::span<const std::byte> bytes) {
 
 std::vector<std::byte> encode(const std::vector<NodeInterfaces>& nodes) {
   WireWriter writer;
-  writer.write(static_cast<std::uint32_t>(nodes.size()));
-  for (const NodeInterfaces& node : nodes) write_interfaces(writer, node);
+  write_each(writer, nodes, write_interfaces);
   return writer.take();
 }
 
 template <>
 std::vector<NodeInterfaces> decode(std::span<const std::byte> bytes) {
   WireReader reader(bytes);
-  std::vector<NodeInterfaces> nodes;
-  const auto count = reader.read<std::uint32_t>();
-  for (std::uint32_t i = 0; i < count; ++i) nodes.push_back(read_interfaces(reader));
-  return nodes;
+  return read_each(reader, read_interfaces);
 }
 
 std::vector<std::byte> encode(const NodeCard& card) {
@@ -239,8 +255,7 @@ std::vector<std::byte> encode(const JobDirectory& directory) {
   WireWriter writer;
   writer.write(directory.first_on_machine);
   writer.write(directory.ranks_on_machine);
-  writer.write(static_cast<std::uint32_t>(directory.cards.size()));
-  for (const NodeCard& card : directory.cards) write_card(writer, card);
+  write_each(writer, directory.cards, write_card);
   return writer.take();
 }
 
@@ -250,8 +265,7 @@ JobDirectory decode(std::span<const std::byte> bytes) {
   JobDirectory directory;
   directory.first_on_machine = reader.read<std::uint32_t>();
   directory.ranks_on_machine = reader.read<std::uint32_t>();
-  const auto count = reader.read<std::uint32_t>();
-  for (std::uint32_t i = 0; i < count; ++i) directory.cards.push_back(read_card(reader));
+  directory.cards = read_each(reader, read_card);
   return directory;
 }
 

@@ -28,10 +28,11 @@ struct Read {
 };
 
 /// In pieces of `piece` bytes.
-Read read_list(std::string_view text, std::size_t piece, TextFormat format = TextFormat::edge_list) {
+Read read_list(std::string_view text, std::size_t piece, TextFormat format = TextFormat::edge_list,
+               Direction direction = Direction::as_written) {
   Read read;
   Names names;
-  const auto reader = make_reader(format, "list", names, [&read](Edge edge) { read.edges.push_back(edge); });
+  const auto reader = make_reader(format, "list", names, direction, [&read](Edge edge) { read.edges.push_back(edge); });
   for (std::size_t at = 0; at < text.size(); at += piece) reader->feed(text.substr(at, piece));
   reader->finish();
   for (Vertex vertex = 0; vertex < names.size(); ++vertex) {
@@ -135,7 +136,26 @@ TEST_CASE("DIMACS' and Matrix Market's files: the same edges however the text is
     const Read read = read_list(matrix, piece, TextFormat::matrix_market);
     CHECK(read.names == std::vector<std::string>{"4", "2", "3"});
     CHECK(read.edges == std::vector<Edge>{{0, 1}, {1, 0}, {2, 2}});
-    CHECK(read.edges.size() <= edges_possible(TextFormat::matrix_market, matrix.size()));
+    CHECK(read.edges.size() <= edges_possible(TextFormat::matrix_market, Direction::as_written, matrix.size()));
+  }
+}
+
+TEST_CASE("Matrix Market's files: an entry of a symmetric matrix is one edge where edges are followed both ways") {
+  const std::string matrix = "%%MatrixMarket matrix coordinate pattern symmetric\n4 4 3\n4 2\n3 3\n2 1\n";
+  const auto read = [&matrix](Direction direction) {
+    return read_list(matrix, matrix.size(), TextFormat::matrix_market, direction).edges;
+  };
+  CHECK(read(Direction::both_ways) == std::vector<Edge>{{0, 1}, {2, 2}, {1, 3}});
+  CHECK(read(Direction::as_written) == std::vector<Edge>{{0, 1}, {1, 0}, {2, 2}, {1, 3}, {3, 1}});
+}
+
+TEST_CASE("Matrix Market's files: the room for edges is enough for lines as short as they can be") {
+  std::string entries;
+  for (int i = 0; i < 100; ++i) entries += "1 2\n";
+  const std::string matrix = "%%MatrixMarket matrix coordinate pattern symmetric\n9 9 100\n" + entries;
+  for (const Direction direction : {Direction::both_ways, Direction::as_written}) {
+    const std::size_t edges = read_list(matrix, matrix.size(), TextFormat::matrix_market, direction).edges.size();
+    CHECK(edges <= edges_possible(TextFormat::matrix_market, direction, matrix.size()));
   }
 }
 

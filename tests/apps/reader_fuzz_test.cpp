@@ -106,8 +106,9 @@ constexpr std::string_view kMatrix = "%%MatrixMarket matrix coordinate real symm
 std::string read_edges(bfs::TextFormat format, std::string_view text, SplitMix64 random) {
   std::string found;
   bfs::Names names;
-  const auto reader = bfs::make_reader(
-      format, "edges", names, [&found](bfs::Edge edge) { found += fmt::format("{} {}\n", edge.from, edge.to); });
+  const auto reader = bfs::make_reader(format, "edges", names, bfs::Direction::as_written, [&found](bfs::Edge edge) {
+    found += fmt::format("{} {}\n", edge.from, edge.to);
+  });
   try {
     while (!text.empty()) {
       const std::size_t piece = std::min<std::size_t>(text.size(), 1 + random.below(20));

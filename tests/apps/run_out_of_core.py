@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs oocsort and bfs under `coracle run` in one placement, with memory for a part of their data: the same results for any
-number of ranks and nodes, the right status and words for wrong input, and nothing left behind.
+"""Runs oocsort and bfs under `coracle run` in one placement, with memory for a part of their data: the same results for
+any number of ranks and nodes, the right status and words for wrong input, and nothing left behind.
 
     run_out_of_core.py FOLDER PLACEMENT      FOLDER holds coracle, oocsort and bfs
 """
@@ -134,11 +134,13 @@ def check_search_formats(folder):
     (folder / "roads.mtx").write_text("%%MatrixMarket matrix coordinate real symmetric\n9 9 4\n" +
                                       "".join(f"{other} {one} -1\n" for one, other in edges))
     (folder / "roads.txt").write_text((folder / "roads.gr").read_text())
-    for graph in (("edges",), ("roads.gr",), ("roads.mtx",), ("roads.mtx", "--directed"),
-                  ("roads.txt", "--format", "gr")):
+    for graph, count in ((("edges",), 4), (("roads.gr",), 4), (("roads.mtx",), 4), (("roads.mtx", "--directed"), 8),
+                         (("roads.txt", "--format", "gr"), 4)):
         command, result, found = search(folder, 3, 2, *graph, "--root", "2", "--verify")
         levels = found.get("searches", [{}])[0].get("levels")
         expect(levels == [1, 3, 1], command, result, "levels 1, 3, 1")
+        # Followed both ways, an entry of a symmetric matrix is one edge, too.
+        expect((found.get("edges"), found.get("arcs")) == (count, 8), command, result, f"{count} edges, 8 arcs")
     command, result = run(folder, 3, 2, "bfs", "roads.txt")
     text = "roads.txt:1: the weight is \"paths\", which is not a number"
     good = result.returncode == 1 and result.stderr.count(text) == 1 and "--format says how" in result.stderr
@@ -158,6 +160,7 @@ def check_search_complaints(folder):
         (("--wordnet", "none"), 1, "none/data.noun: No such file or directory"),
         (("good", "--scratch", "none"), 1, "give --scratch a folder that exists at every node"),
         (("good", "--kronecker", 4), 2, "Exactly 1 option from"),
+        (("bad", "--json", "report"), 1, "bad:2: the line ends before its edge's end"),
     ):
         command, result = run(folder, 3, 2, "bfs", *words)
         expect(result.returncode == status and result.stderr.count(text) == 1, command, result,

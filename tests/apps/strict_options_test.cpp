@@ -1,4 +1,4 @@
-// Every option of every application with an empty value, with none, and twice; and mpirun's -np.
+// Every option of every application with an empty value, with none, and twice; every flag twice; and mpirun's -np.
 #include "apps/strict_options.hpp"
 
 #include <doctest/doctest.h>
@@ -34,6 +34,7 @@ struct Program {
     Words beside;       ///< What it needs.
   };
   std::vector<Option> options;
+  std::vector<Words> flags;  ///< Each with what it needs behind it.
 };
 
 template <class Options>
@@ -56,7 +57,8 @@ std::vector<Program> programs() {
             {"--top", "1", random},
             {"--json", "file", random},
             {"--broadcast", "ring", random},
-            {"--arrivals", "file", random}}},
+            {"--arrivals", "file", random}},
+           {{"--dpkg"}, {"--undirected", "file"}, {"--progress", "file"}}},
           {"bfs",
            status_by(bfs::parse_options),
            {{"--kronecker", "4", {}},
@@ -70,7 +72,8 @@ std::vector<Program> programs() {
             {"--page", "4K", kronecker},
             {"--memory", "1M", kronecker},
             {"--scratch", "folder", kronecker},
-            {"--json", "file", kronecker}}},
+            {"--json", "file", kronecker}},
+           {{"--directed", "file"}, {"--verify", "file"}, {"--quiet", "file"}}},
           {"fft2d",
            status_by(fft2d::parse_options),
            {{"--size", "9x8", {}},
@@ -79,7 +82,8 @@ std::vector<Program> programs() {
             {"--json", "file", {}},
             {"--image", "file", {"--out", "file"}},
             {"--out", "file", {"--image", "file"}},
-            {"--cutoff", "0.5", {"--image", "file", "--out", "file"}}}},
+            {"--cutoff", "0.5", {"--image", "file", "--out", "file"}}},
+           {{"--verify"}}},
           {"himeno",
            status_by(himeno::parse_options),
            {{"--size", "XS", {}},
@@ -89,7 +93,8 @@ std::vector<Program> programs() {
             {"--iterations", "3", {}},
             {"--history", "file", {}},
             {"--json", "file", {}},
-            {"--sim-mflops", "100", {}}}},
+            {"--sim-mflops", "100", {}}},
+           {{"--no-limit"}, {"--verify"}, {"--progress"}}},
           {"oocsort",
            status_by(oocsort::parse_options),
            {{"--generate", "3", {"file"}},
@@ -100,7 +105,8 @@ std::vector<Program> programs() {
             {"--memory", "1M", sorting},
             {"--page", "4K", sorting},
             {"--scratch", "folder", sorting},
-            {"--json", "file", sorting}}}};
+            {"--json", "file", sorting}},
+           {{"--verify", "in", "out"}, {"--force", "in", "out"}, {"--quiet", "in", "out"}}}};
 }
 
 /// As `coracle` is made, but smaller.
@@ -117,7 +123,7 @@ struct Launcher {
     run->add_option("--ssh", shell);
     run->add_flag("-v,--verbose", talks);
     run->prefix_command();
-    refuse_empty_values(app);
+    make_strict(app);
   }
 
   Words words(const std::vector<const char*>& given) const {
@@ -136,7 +142,7 @@ struct Launcher {
 
 }  // namespace
 
-TEST_CASE("command lines: no option of any application is taken empty, without its value, or twice") {
+TEST_CASE("command lines: no application takes an option empty, without its value, or twice, or a flag twice") {
   for (const Program& program : programs()) {
     for (const Program::Option& option : program.options) {
       CAPTURE(program.name);
@@ -148,6 +154,12 @@ TEST_CASE("command lines: no option of any application is taken empty, without i
       CHECK(program.status_of(with({option.name + "="}, with(option.beside, {option.value}))) == 2);
       CHECK(program.status_of(with(option.beside, {option.name})) == 2);
       CHECK(program.status_of(with(once, {option.name, option.value})) == 2);
+    }
+    for (const Words& flag : program.flags) {
+      CAPTURE(program.name);
+      CAPTURE(flag.front());
+      CHECK(program.status_of(flag) == -1);
+      CHECK(program.status_of(with({flag.front()}, flag)) == 2);
     }
     CHECK(program.status_of({""}) == 2);
   }
@@ -177,6 +189,10 @@ TEST_CASE("command lines: mpirun's -np is -n, but not behind the program and not
   CHECK(launcher.words({"launch", "run", "--ssh=a", "app", "--ssh="}) == Words{"run", "--ssh=a", "app", "--ssh="});
   CHECK(launcher.words({"launch", "run", "--", "-np"}) == Words{"run", "--", "-np"});
   CHECK(launcher.words({"launch", "run", "-np"}) == Words{"run", "-n"});
+  for (const char* const joined : {"-np2", "-np=2", "--np=2"}) {
+    CHECK(launcher.words({"launch", "run", joined, "app", "-np3"}) == Words{"run", "-n", "2", "app", "-np3"});
+    CHECK(launcher.words({"launch", joined, "run"}) == Words{joined, "run"});
+  }
   CHECK(launcher.words({"launch"}).empty());
 }
 
@@ -184,11 +200,17 @@ TEST_CASE("command lines: a complaint names the option and says what to write") 
   CHECK(Launcher().complaint({"launch", "run", "-np", "2", "app"}).empty());
   CHECK(Launcher().complaint({"launch", "run", "-n", "2", "-n", "3", "app"}) ==
         "--ranks: is given 2 times; give it once");
+  CHECK(Launcher().complaint({"launch", "run", "--np=2", "-np3", "app"}) == "--ranks: is given 2 times; give it once");
+  CHECK(Launcher().complaint({"launch", "run", "-v", "--verbose", "app"}) ==
+        "--verbose: is given 2 times; give it once");
+  CHECK(Launcher().complaint({"launch", "run", "-vv", "app"}) == "--verbose: is given 2 times; give it once");
   CHECK(Launcher().complaint({"launch", "run", "-n"}) == "--ranks: its value is missing; write one behind it");
   CHECK(Launcher().complaint({"launch", "run", "--ssh", "", "app"}) ==
         "--ssh: the value is empty: write one, or leave the option out");
   CHECK(Launcher().complaint({"launch", "run", "--ssh=", "app"}) ==
         "--ssh: the value behind = is missing: write one, or leave --ssh out");
+  CHECK(Launcher().complaint({"launch", "run", "--np=", "app"}) ==
+        "--np: the value behind = is missing: write one, or leave --np out");
 }
 
 }  // namespace coracle::internals

@@ -100,6 +100,10 @@ TEST_CASE("collectives called wrongly: two different ones are told of by their n
   }
 }
 
+TEST_CASE("collectives called wrongly: what split does inside is told of as split") {
+  for (const Shape& shape : shapes()) check_told({"barrier within split", "split", "barrier"}, shape);
+}
+
 TEST_CASE("collectives called wrongly: sizes that differ, and a program that ends before the others") {
   for (const Shape& shape : shapes()) {
     check_told({"sizes", "all_reduce of 32 bytes", "all_reduce of 800 bytes"}, shape);

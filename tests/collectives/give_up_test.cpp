@@ -45,6 +45,10 @@ Task<> note(Rank& self, Task<> task, Seen& seen) {
   seen.texts[self.id()] = text;
 }
 
+Task<> split_again(Team& team) {
+  co_await team.split(0, 0);
+}
+
 /// All but the quitter and the last member enter and wait; the last comes much later.
 Task<> quit(Rank& self, Task<> collective, Seen& seen) {
   if (self.id() == self.size() - 1) co_await sleep_for(10ms);
@@ -181,6 +185,9 @@ TEST_CASE("giving up: an operation that throws breaks its team and no other") {
       Seen seen{std::vector<std::error_code>(self.size()), std::vector<std::string>(self.size())};
       co_await note(self, team->barrier(), seen);
       EXPECT(seen.codes[self.id()] == Errc::given_up);
+      co_await note(self, split_again(*team), seen);
+      EXPECT(seen.codes[self.id()] == Errc::given_up);
+      EXPECT(seen.texts[self.id()].find("split") != std::string::npos);
       co_await self.world().barrier();
       const std::uint64_t sum = co_await self.world().all_reduce(std::uint64_t{1}, std::plus<std::uint64_t>());
       EXPECT(sum == self.size());

@@ -12,6 +12,10 @@ namespace {
 
 std::string what_to_do;
 
+Task<> split_and_leave(Team& team) {
+  co_await team.split(0, 0);  // A barrier within split
+}
+
 /// Marks where each side's call stands, so that the test finds the lines: here A, and there B.
 Task<> call_wrongly(Team& team, bool odd) {
   std::vector<double> values(100, 1.0);
@@ -61,6 +65,14 @@ Task<> call_wrongly(Team& team, bool odd) {
       co_await team.exclusive_scan(few, std::plus<>(), 0.0);  // B scans
     else
       co_await team.scan(few, std::plus<>());  // A scans
+  }
+  if (what_to_do == "barrier within split") {
+    std::vector<Task<>> tasks;
+    tasks.push_back(split_and_leave(team));
+    if (odd) tasks.push_back(team.barrier());  // B barrier within split
+    co_await when_all(std::move(tasks));
+    if (!odd) co_await team.barrier();
+    co_await team.all_reduce(one, std::plus<>());  // signals say nothing of calls; what comes with data does
   }
   if (what_to_do == "nothing more") {
     if (!odd) co_await team.barrier();  // A nothing more

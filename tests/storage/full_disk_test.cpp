@@ -152,6 +152,28 @@ Task<> writers_at_the_limit(Rank& self, FakeDisk& disk) {
   co_await again.close();
 }
 
+/// Each put waits for the pages of all: what one is told is not taken from the others.
+Task<> many_writers_at_the_limit(Rank& self, FakeDisk& disk) {
+  const TemporaryFolder folder;
+  PagedSegment segment = co_await PagedSegment::create(self.world(), options_in(folder.file(""), 4096));
+  disk.full = true;
+  co_await put_pages(segment, 0, kDirtyMax, 1);
+  std::vector<std::optional<Result<>>> outcomes(3);
+  for (std::uint64_t i = 0; i < outcomes.size(); ++i)
+    self.service().spawn(take_down(put_pages(segment, kDirtyMax + i, kDirtyMax + i + 1, 1), outcomes[i]));
+  for (int turn = 0; turn < 20'000; ++turn) co_await yield();
+  for (const std::optional<Result<>>& outcome : outcomes) {
+    REQUIRE(outcome.has_value());
+    CHECK(outcome->code() == std::errc::no_space_on_device);
+  }
+  disk.full = false;
+  co_await put_pages(segment, kDirtyMax, kDirtyMax + 3, 1);
+  co_await segment.flush();
+  const std::uint64_t held = co_await pages_held(segment, kDirtyMax + 3, 1);
+  CHECK(held == kDirtyMax + 3);
+  co_await segment.close();
+}
+
 /// The same by loads and stores.
 Task<> stores_and_no_room(Rank& self, FakeDisk& disk) {
   const TemporaryFolder folder;
@@ -199,6 +221,10 @@ TEST_CASE("flush on a full disk tells of it, however many pages are dirty, and l
 
 TEST_CASE("who puts more than a full disk takes is told, and puts it when there is room") {
   run_on_fake_disk(writers_at_the_limit);
+}
+
+TEST_CASE("of a full disk all are told who wait for the same pages to go there") {
+  run_on_fake_disk(many_writers_at_the_limit);
 }
 
 TEST_CASE("a window on a segment tells that the disk is full, and loses no stores") {
