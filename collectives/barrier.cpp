@@ -62,6 +62,7 @@ Task<> Team::barrier(Where where) {
 }
 
 Task<> Team::farewell(std::source_location where) {
+  says_farewell_ = true;
   return meet_all({.called = Called::farewell, .place = where});
 }
 

@@ -37,7 +37,7 @@ void CollectiveWatch::fire() noexcept {
   bool any_under_way = false;
   bool any_still = false;
   for (Team* team : rank_.local<Teams>().all()) {
-    if (team == nullptr || team->broken() || team->size() == 1) continue;
+    if (team == nullptr || team->broken() || team->size() == 1 || team->says_farewell()) continue;
     any_under_way |= team->log().any_under_way();
     if (!team->log().stands_still()) continue;
     any_still = true;
@@ -66,7 +66,7 @@ Task<> CollectiveWatch::compare_later(Rank& rank, std::uint32_t team, std::uint3
 Task<> CollectiveWatch::compare(Rank& rank, std::uint32_t team, std::uint32_t peer) {
   auto& watch = rank.local<CollectiveWatch>();
   const std::uint64_t ticket = ++watch.last_ticket_;
-  Asked asked;
+  Asked asked{{rank.core(), "what a member has called", peer, rank.core().peers().watches()}, {}};
   watch.asked_.emplace(ticket, &asked);
   std::exception_ptr failure;
   try {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "runtime/collective_call.hpp"
-#include "runtime/event.hpp"
+#include "runtime/peer_event.hpp"
 #include "runtime/task.hpp"
 #include "runtime/timer.hpp"
 
@@ -38,12 +38,13 @@ class CollectiveWatch final : private Timer {
   /// The calls of `peer` differ from this member's, or may do so: finds out, and breaks the team if they do. For
   /// whoever can't wait: from inside handlers and pollers, too.
   void doubt(const Team& team, std::uint32_t peer);
-  /// The same; returns when the team is broken, or the calls fit each other, or the peer does not answer any more.
+  /// The same; returns when the team is broken, or the calls fit each other. Throws Error (peer_lost) when the peer is
+  /// lost before it has answered.
   static Task<> compare(Rank& rank, std::uint32_t team, std::uint32_t peer);
 
  private:
   struct Asked {
-    Event answered;
+    PeerEvent answered;
     std::vector<CallWords> calls;
   };
 

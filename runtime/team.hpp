@@ -290,6 +290,9 @@ class Team final : private LossWatch {
   [[noreturn]] void throw_misfit(const std::string& text);
   /// The last barrier of a job.
   Task<> farewell(std::source_location where);
+  /// Whether this member waits in it. Then it asks nobody what he has called, who may have ended; whoever has called
+  /// something else waits, too, and asks.
+  bool says_farewell() const noexcept { return says_farewell_; }
   /// For collectives: this team's area at a member.
   Remote<TeamArea> area(std::uint32_t index) const noexcept {
     return Remote<TeamArea>(RemoteAddress{std::uint64_t{slot_} * sizeof(TeamArea), member(index), 0});
@@ -317,6 +320,7 @@ class Team final : private LossWatch {
   std::uint32_t identity_ = 0;
   TeamNodes nodes_;
   bool broken_ = false;
+  bool says_farewell_ = false;
   std::uint32_t lost_member_ = 0;  // why it is broken
   LossWatches watches_;
   CollectiveWatch* watch_ = nullptr;  // the rank's, once a collective has begun
