@@ -17,8 +17,8 @@ bool on_device(const Team& team, const Bytes&... buffers) noexcept {
   return devices != nullptr && (on_device(*devices, std::span<const std::byte>(buffers)) || ...);
 }
 
-/// Instead of the collective, which is `call`: throws Error (unsupported), and breaks the team, whose other members wait
-/// in it.
+/// Instead of the collective, which is `call`: throws Error (unsupported), and breaks the team, whose other members
+/// wait in it.
 Task<> refuse_device(Team& team, CollectiveCall call);
 
 }  // namespace coracle::internals

@@ -69,7 +69,7 @@ Board::Board(Rank& rank, Team& team, bool of_world)
   const JobRegion& region = rank.core().region();
   std::uint64_t arena_bytes = BoardPart::kArenaBytes;
   if (!of_world) {
-    constexpr std::uint64_t kArenaBytesMin = 32 * 1024;
+    constexpr std::uint64_t kArenaBytesMin = 8 * 1024;
     constexpr std::uint64_t kArenaBytesMax = 1 << 20;
     ranks_ = ranks_of_own_node(team);
     parts_.resize(mates_);

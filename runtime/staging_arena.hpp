@@ -6,6 +6,7 @@
 // is for the earliest round of the member alone. All that can lie there is of still earlier rounds.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -72,7 +73,10 @@ class StagingArena {
 
  private:
   static constexpr std::uint64_t kCachedBytes = 256 * 1024;
-  static constexpr std::uint64_t reserve_of(std::uint64_t arena_bytes) noexcept { return arena_bytes / 4 / 128 * 128; }
+  static constexpr std::uint64_t kReserveBytesMin = 8 * 1024;
+  static constexpr std::uint64_t reserve_of(std::uint64_t arena_bytes) noexcept {
+    return arena_bytes == 0 ? 0 : std::max(arena_bytes / 4 / 128 * 128, kReserveBytesMin);
+  }
 
   std::uint64_t bytes_;
   RingOfRooms rooms_;

@@ -18,7 +18,8 @@ Task<> compute(Rank&) {
 Task<> app(Rank& self) {
   if (self.id() == 2) co_await self.tell(1, compute);
   if (self.id() == 0) co_await sleep_for(1000ms);
-  if (self.id() == 16) co_await sleep_for(700ms);  // a child of rank 1, whose neighbour has ended when it begins to wait
+  if (self.id() == 16)
+    co_await sleep_for(700ms);  // a child of rank 1, whose neighbour has ended when it begins to wait
 }
 
 }  // namespace
