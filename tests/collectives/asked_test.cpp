@@ -33,8 +33,8 @@ TEST_CASE("collectives: a member that dies as it is asked what it has called kee
     sim::SimJob job;
     job.nodes = 2;
     job.survive = true;
-    Fault death{};
-    death.kind = Fault::Kind::kill;
+    sim::Fault death{};
+    death.kind = sim::Fault::Kind::kill;
     death.first.number = kDying;
     death.at_ns = at_ns;
     job.faults = {death};
