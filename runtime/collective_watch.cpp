@@ -37,11 +37,12 @@ void CollectiveWatch::fire() noexcept {
   bool any_under_way = false;
   bool any_still = false;
   for (Team* team : rank_.local<Teams>().all()) {
-    if (team == nullptr || team->broken() || team->size() == 1 || team->says_farewell()) continue;
+    if (team == nullptr || team->broken() || team->size() == 1) continue;
     any_under_way |= team->log().any_under_way();
     if (!team->log().stands_still()) continue;
     any_still = true;
-    doubt(*team, team->member((team->index() + 1) % team->size()));
+    doubt(*team, team->says_farewell() ? team->partner_at_farewell(farewell_turn_++)
+                                       : team->member((team->index() + 1) % team->size()));
   }
   on_duty_ = any_under_way;
   if (!on_duty_) return;  // an idle rank need not be woken

@@ -58,6 +58,7 @@ class CollectiveWatch final : private Timer {
   bool on_duty_;
   std::uint64_t interval_ns_ = 0;
   std::uint64_t last_ticket_ = 0;
+  std::uint32_t farewell_turn_ = 0;
   std::map<std::uint64_t, Asked*> asked_;
   std::set<std::uint32_t> in_doubt_;  // teams of which somebody is asked
 };

@@ -290,9 +290,11 @@ class Team final : private LossWatch {
   [[noreturn]] void throw_misfit(const std::string& text);
   /// The last barrier of a job.
   Task<> farewell(std::source_location where);
-  /// Whether this member waits in it. Then it asks nobody what he has called, who may have ended; whoever has called
-  /// something else waits, too, and asks.
+  /// Whether this member waits in it.
   bool says_farewell() const noexcept { return says_farewell_; }
+  /// The rank of one of those that this member meets in it, of each in turn: they have not ended before it is over for
+  /// this one, as all the others may have. The team has other members.
+  std::uint32_t partner_at_farewell(std::uint32_t turn) const noexcept;
   /// For collectives: this team's area at a member.
   Remote<TeamArea> area(std::uint32_t index) const noexcept {
     return Remote<TeamArea>(RemoteAddress{std::uint64_t{slot_} * sizeof(TeamArea), member(index), 0});
