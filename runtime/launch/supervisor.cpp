@@ -185,17 +185,17 @@ void Supervisor::on_deadlines() {
   if (deadline_ && now >= *deadline_ && running_ > 0) {
     say("the job has not ended within {}; this is what its ranks await:", text_of(options_.timeout.value_or(0ns)));
     report();
-    failures_ = 1;
+    ++failures_;
     accuse({"", kTimedOut, false, true});
     end_job(kTimedOut);
     return;
   }
   // A rank that ended well without Coracle is no mistake (any program may be run), unless others wait for it.
-  const RankProcess* who = bystander();
+  const RankProcess* who = options_.leaves_bystanders ? nullptr : bystander();
   if (who == nullptr || !anyone_waits()) return;
-  failures_ = 1;
+  ++failures_;
   accuse({bystander_text(*who), 1, false});
-  end_job(1);
+  end_job(exit_status_);
 }
 
 bool Supervisor::anyone_waits() const noexcept {
