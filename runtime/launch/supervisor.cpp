@@ -372,7 +372,8 @@ void Supervisor::fail(const Ended& ended) {
 
 std::string Supervisor::given_up_text(const RankProcess& process) const {
   return fmt::format(
-      "{} was stopped by {}, and others have waited for it for {} (--silence): it is given up for lost, and was killed",
+      "{} was stopped by {}, while others ran and waited for it for {}: it is given up for lost, and was killed "
+      "(continue it sooner, by SIGCONT, or let others wait longer, by --silence)",
       process.name(), text_of_stop(process.stop_signal),
       text_of(std::chrono::nanoseconds(region_.shape().network.silence_limit_ns)));
 }
