@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "runtime/combinators.hpp"
 #include "runtime/error.hpp"
@@ -41,8 +42,11 @@ void CollectiveWatch::fire() noexcept {
     any_under_way |= team->log().any_under_way();
     if (!team->log().stands_still()) continue;
     any_still = true;
-    doubt(*team, team->says_farewell() ? team->partner_at_farewell(farewell_turn_++)
-                                       : team->member((team->index() + 1) % team->size()));
+    try {
+      doubt(*team, team->says_farewell() ? team->partner_at_farewell(farewell_turn_++)
+                                         : team->member((team->index() + 1) % team->size()));
+    } catch (const std::bad_alloc&) {  // then another time: nobody has asked for this, and it must end nothing
+    }
   }
   on_duty_ = any_under_way;
   if (!on_duty_) return;  // an idle rank need not be woken
@@ -51,8 +55,15 @@ void CollectiveWatch::fire() noexcept {
 }
 
 void CollectiveWatch::doubt(const Team& team, std::uint32_t peer) {
-  if (rank_.lost(peer) || !in_doubt_.insert(team.identity()).second) return;
-  rank_.service().spawn(compare_later(rank_, team.identity(), peer));
+  if (rank_.lost(peer)) return;
+  const auto [place, is_new] = in_doubt_.insert(team.identity());
+  if (!is_new) return;
+  try {
+    rank_.service().spawn(compare_later(rank_, team.identity(), peer));
+  } catch (...) {
+    in_doubt_.erase(place);
+    throw;
+  }
 }
 
 Task<> CollectiveWatch::compare_later(Rank& rank, std::uint32_t team, std::uint32_t peer) {

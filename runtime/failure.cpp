@@ -6,6 +6,11 @@
 #include "runtime/rank.hpp"
 
 namespace coracle::internals {
+namespace {
+
+constexpr const char* kNoText = "an exception that is not a std::exception";
+
+}  // namespace
 
 std::string failure_text(const std::exception_ptr& error) {
   try {
@@ -13,12 +18,20 @@ std::string failure_text(const std::exception_ptr& error) {
   } catch (const std::exception& caught) {
     return caught.what();
   } catch (...) {
-    return "an exception that is not a std::exception";
+    return kNoText;
   }
 }
 
+// Allocates nothing: what is told may be that there is no memory.
 void report_failure(const Rank& rank, const char* what, const std::exception_ptr& error) noexcept {
-  std::fprintf(stderr, "coracle: rank %u: %s: %s\n", rank.id(), what, failure_text(error).c_str());
+  const auto say = [&](const char* how) { std::fprintf(stderr, "coracle: rank %u: %s: %s\n", rank.id(), what, how); };
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& caught) {
+    say(caught.what());
+  } catch (...) {
+    say(kNoText);
+  }
 }
 
 }  // namespace coracle::internals

@@ -73,7 +73,8 @@ const char* to_string(RankHealth health) noexcept {
 }
 
 std::string text_of_end(std::int32_t exit_status) {
-  if (exit_status == kGivenUpStatus) return "its process was stopped for longer than the silence limit, and killed";
+  if (exit_status == kGivenUpStatus)
+    return "its process was stopped while others ran, for longer than the silence limit (--silence), and killed";
   return exit_status > 128 ? fmt::format("its process was killed by signal {}", exit_status - 128)
                            : fmt::format("its process exited with status {}", exit_status);
 }

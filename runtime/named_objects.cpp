@@ -4,15 +4,25 @@
 #include <cxxabi.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <span>
+#include <string_view>
 
 #include "runtime/distributed.hpp"
 #include "runtime/error.hpp"
 #include "runtime/rank.hpp"
 
 namespace coracle::internals {
+namespace {
+
+std::string_view name_in(const Message& message) noexcept {
+  const auto payload = message.payload();
+  return {reinterpret_cast<const char*>(payload.data()), payload.size()};
+}
+
+}  // namespace
 
 std::string NamedObjects::readable(const char* type_name) {
   int status = 0;
@@ -29,9 +39,18 @@ void NamedObjects::add(const std::string& name, void* object, const std::type_in
                 fmt::format("rank {} has a distributed object '{}' already (a {}): give this one another name, or let "
                             "that one go before",
                             rank_.id(), name, readable(place->second.type->name())));
+  try {
+    tell_all(name);
+  } catch (...) {
+    objects_.erase(place);  // or it would outlive the object, whose maker fails
+    throw;
+  }
+}
+
+void NamedObjects::tell_all(const std::string& name) {
   const auto [first, last] = awaited_.equal_range(name);
-  for (auto awaited = first; awaited != last; ++awaited) rank_.service().spawn(tell_made(rank_, awaited->second));
-  awaited_.erase(first, last);
+  for (auto awaited = first; awaited != last; awaited = awaited_.erase(awaited))
+    rank_.service().spawn(tell(rank_, awaited->second.by, on_made, {}, awaited->second.number));
 }
 
 void NamedObjects::remove(const std::string& name) noexcept {
@@ -78,13 +97,19 @@ Task<> NamedObjects::made(std::uint32_t peer, std::string name, std::source_loca
     failure = std::current_exception();
   }
   waits_.erase(number);
-  if (failure) std::rethrow_exception(failure);
+  if (!failure) co_return;
+  // The peer has noted the wait, or is about to. At the end of the job's program it matters no more.
+  Scope& service = rank_.service();
+  if (!rank_.lost(peer) && !service.cancelled())
+    service.spawn(tell(rank_, peer, on_withdrawn, std::move(name), number));
+  std::rethrow_exception(failure);
 }
 
 void NamedObjects::on_awaited(Rank& rank, const Message& message) {
   auto& self = rank.local<NamedObjects>();
-  const auto payload = message.payload();
-  const std::string name(reinterpret_cast<const char*>(payload.data()), payload.size());
+  const std::string_view name = name_in(message);
+  if (!rank.losses().empty())  // who will take nothing back any more
+    std::erase_if(self.awaited_, [&](const auto& each) { return rank.lost(each.second.by); });
   if (self.objects_.contains(name))
     message.reply(on_made, {}, {message.argument(0)});
   else
@@ -97,11 +122,20 @@ void NamedObjects::on_made(Rank& rank, const Message& message) {
   if (wait != waits.end()) wait->second->set();  // else it has been cancelled
 }
 
-Task<> NamedObjects::tell_made(Rank& rank, Awaited awaited) {
+void NamedObjects::on_withdrawn(Rank& rank, const Message& message) {
+  auto& awaited = rank.local<NamedObjects>().awaited_;
+  const auto [first, last] = awaited.equal_range(name_in(message));
+  const auto found = std::find_if(first, last, [&](const auto& each) {
+    return each.second.by == message.source() && each.second.number == message.argument(0);
+  });
+  if (found != last) awaited.erase(found);  // else it has been told
+}
+
+Task<> NamedObjects::tell(Rank& rank, std::uint32_t peer, Handler handler, std::string name, std::uint64_t number) {
   try {
-    co_await rank.request(awaited.by, on_made, {}, awaited.number);
+    co_await rank.request(peer, handler, std::as_bytes(std::span(name)), number);
   } catch (const Error& error) {
-    if (error.code() != Errc::peer_lost) throw;  // nobody is left who waits
+    if (error.code() != Errc::peer_lost) throw;  // nobody is left who waits, or is waited for
   }
 }
 

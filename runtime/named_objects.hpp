@@ -1,6 +1,7 @@
 // NamedObjects: the parts of distributed objects that a rank has, by their names, and who waits for one to be made.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <source_location>
@@ -47,8 +48,10 @@ class NamedObjects {
   };
 
   /// Returns when `peer` has had an object of that name; it may be gone again. `where`: for hang reports. Throws Error
-  /// when it is cancelled, or the peer is lost.
+  /// when it is cancelled, which the peer is told, or the peer is lost.
   Task<> made(std::uint32_t peer, std::string name, std::source_location where);
+  /// Waits of peers for what this rank has not made.
+  std::size_t awaited() const noexcept { return awaited_.size(); }
 
  private:
   struct Object {
@@ -64,7 +67,9 @@ class NamedObjects {
 
   static void on_awaited(Rank& rank, const Message& message);
   static void on_made(Rank& rank, const Message& message);
-  static Task<> tell_made(Rank& rank, Awaited awaited);
+  static void on_withdrawn(Rank& rank, const Message& message);
+  static Task<> tell(Rank& rank, std::uint32_t peer, Handler handler, std::string name, std::uint64_t number);
+  void tell_all(const std::string& name);
 
   Rank& rank_;
   std::map<std::string, Object, std::less<>> objects_;

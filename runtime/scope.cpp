@@ -45,14 +45,18 @@ void Scope::cancel(std::error_code reason) noexcept {
   for (ScopeLink* link = scopes_.next_; link != &scopes_; link = link->next_) static_cast<Scope*>(link)->cancel(reason);
 }
 
-void Scope::child_finished(PromiseBase& child, std::exception_ptr error) noexcept {
-  child.handle().destroy();
-  if (error && report_ != nullptr) {
+void Scope::fail(std::exception_ptr error) noexcept {
+  if (report_ != nullptr) {
     if (!cancelled_) report_(error, report_context_);  // after a cancellation errors are what was asked for
-  } else if (error && !error_) {
+  } else if (!error_) {
     error_ = std::move(error);
     if (!cancelled_) cancel();
   }
+}
+
+void Scope::child_finished(PromiseBase& child, std::exception_ptr error) noexcept {
+  child.handle().destroy();
+  if (error) fail(std::move(error));
   if (--running_ == 0 && join_ != nullptr) std::exchange(join_, nullptr)->complete();
 }
 

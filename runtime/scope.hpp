@@ -85,6 +85,9 @@ class Scope final : private ScopeLink {
   /// Why this scope was cancelled; empty while it is not.
   const std::error_code& cancelled() const noexcept { return cancelled_; }
 
+  /// As if a child had ended with `error`.
+  void fail(std::exception_ptr error) noexcept;
+
   std::size_t running() const noexcept { return running_; }
   EventLoop& loop() const noexcept { return loop_; }
   /// The first error of a child, or null.

@@ -16,7 +16,7 @@ namespace coracle::internals {
 /// Rooms in a piece of memory, taken one behind the other, and again from the start.
 class RingOfRooms {
  public:
-  RingOfRooms(std::byte* base, std::uint64_t bytes, std::uint64_t cached_bytes) noexcept
+  RingOfRooms(std::byte* base, std::uint64_t bytes, std::uint64_t cached_bytes)
       : base_(base), bytes_(bytes), cached_bytes_(cached_bytes) {}
 
   /// Rounds up to `over` have ended everywhere. Null where there is no room.
@@ -44,9 +44,9 @@ class StagingArena {
     return arena_bytes + reserve_of(arena_bytes);
   }
 
-  StagingArena() noexcept : StagingArena(nullptr, 0) {}
+  StagingArena() : StagingArena(nullptr, 0) {}
   /// `bytes`: a multiple of 64; memory of bytes_for() that many.
-  StagingArena(std::byte* base, std::uint64_t bytes) noexcept
+  StagingArena(std::byte* base, std::uint64_t bytes)
       : bytes_(bytes),
         rooms_(base, bytes, kCachedBytes),
         reserve_(base + bytes, reserve_of(bytes), reserve_of(bytes)) {}

@@ -9,11 +9,6 @@ namespace {
 
 constexpr const char* kLetGo = "a started task failed, and its handle was let go without done()";
 
-Task<> fail_with(std::exception_ptr error) {
-  std::rethrow_exception(error);
-  co_return;
-}
-
 }  // namespace
 
 void StartedState::finish(std::exception_ptr error) noexcept {
@@ -42,7 +37,7 @@ void StartedState::let_go(const Rank* rank) noexcept {
   let_go_ = true;
   if (!error_ || held_) return;  // hold() will pass it on
   if (rank != nullptr) return report_failure(*rank, kLetGo, take_error());
-  owner_.spawn(fail_with(take_error()));
+  owner_.fail(take_error());
 }
 
 void StartedWait::begin(PromiseBase& coroutine) noexcept {

@@ -3,12 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "runtime/failure.hpp"
 
 namespace coracle::internals::detail {
 
 void report_told(const Rank& rank, std::uint32_t teller, const std::exception_ptr& error) noexcept {
-  report_failure(rank, fmt::format("a function that rank {} has told it to run failed", teller).c_str(), error);
+  std::array<char, 80> what{};  // no memory may be left
+  fmt::format_to_n(what.data(), what.size() - 1, "a function that rank {} has told it to run failed", teller);
+  report_failure(rank, what.data(), error);
 }
 
 }  // namespace coracle::internals::detail

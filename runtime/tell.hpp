@@ -58,15 +58,37 @@ Task<> tell(Rank& rank, std::uint32_t peer, Function function, std::tuple<Argume
 
 }  // namespace detail
 
+/// What does not fit is refused in the words of Rank::call.
 template <class Function, class... Arguments>
 Task<> Rank::tell(std::uint32_t peer, Function function, Arguments... arguments) {
-  static_assert(std::is_pointer_v<Function> || std::is_empty_v<Function>,
-                "tell() takes a function or a lambda without captures: what it captured would not exist at the peer");
-  using Returned = std::invoke_result_t<Function, Rank&, Arguments...>;
-  static_assert(std::is_void_v<typename detail::TaskValue<Returned>::type>,
-                "what is told returns nothing (void or Task<>): nobody would get its result; use call()");
-  using Sent = typename detail::Signature<decltype(+function)>::Values;
-  return detail::tell(*this, peer, function, Sent(std::move(arguments)...));
+  constexpr bool is_sent_whole = std::is_pointer_v<Function> || std::is_empty_v<Function>;
+  static_assert(is_sent_whole,
+                "tell takes a function or a lambda without captures: what it captured would not exist at the peer");
+  using Signature = decltype(detail::signature_of<Function>());
+  static_assert(!is_sent_whole || Signature::is_known,
+                "tell takes a function whose first parameter is Rank& (the peer's), and a lambda without `auto`");
+  if constexpr (is_sent_whole && Signature::is_known) {
+    using Sent = typename Signature::Values;
+    constexpr bool are_as_many = detail::kAreAsMany<Sent, Arguments...>;
+    constexpr bool fit = detail::kAreConvertible<Sent, Arguments...>;
+    constexpr bool are_values = Signature::takes_values;
+    constexpr bool travel = kTravels<Sent>;
+    constexpr bool returns_nothing = std::is_void_v<typename detail::TaskValue<typename Signature::Returned>::type>;
+    static_assert(are_as_many, "tell: the function takes more or fewer arguments, behind its Rank&, than are given");
+    static_assert(!are_as_many || fit, "tell: an argument can't be converted to what the function takes in its place");
+    static_assert(are_values, "tell: the function takes its arguments by value or by const reference: they are copies");
+    static_assert(travel,
+                  "tell: an argument's type can't travel: trivially copyable types without pointers can, "
+                  "std::string, and std::vector, std::optional, std::pair and std::tuple of such");
+    static_assert(returns_nothing,
+                  "tell: the function returns nothing (void or Task<>), since nobody would get its result: use call()");
+    if constexpr (fit && are_values && travel && returns_nothing)
+      return detail::tell(*this, peer, function, Sent(std::move(arguments)...));
+    else
+      return detail::never<Task<>>();
+  } else {
+    return detail::never<Task<>>();
+  }
 }
 
 }  // namespace coracle::internals

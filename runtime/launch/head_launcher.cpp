@@ -53,7 +53,7 @@ int HeadLauncher::run() {
   turn_until(SteadyClock::now() + kStartPatience, [this] { return ending_ || all_have_cards(); });
   if (!ending_ && !all_have_cards()) {
     for (NodePeer& peer : peers_)
-      if (!peer.card) fail(&peer, {fmt::format("has not answered within {} s", kStartPatience / 1s), 1, false});
+      if (!peer.card) fail(&peer, of_node(peer, fmt::format("has not answered within {} s", kStartPatience / 1s)));
   }
   if (!ending_) send_directory();
   turn_until(kNotAgain, [this] { return all_done(); });
@@ -215,9 +215,10 @@ void HeadLauncher::listen_to(NodePeer& peer) {
       obey(peer, std::move(*frame));
     }
   } catch (const Error& error) {
-    if (!peer.done()) fail(&peer, {error.what(), 1, false});
+    const bool was_done = peer.done();
     peer.lost = true;
-    peer.stream = std::make_unique<ControlStream>(-1, -1);
+    peer.stream = std::make_unique<ControlStream>(-1, -1);  // whereupon that launcher ends its ranks
+    if (!was_done) fail(&peer, of_node(peer, error.what()));
   }
 }
 
@@ -239,10 +240,13 @@ void HeadLauncher::obey(NodePeer& peer, Frame frame) {
     case FrameType::failed:
       return rank_failed(peer, decode<JobFailure>(frame.payload));
     case FrameType::bystander:
-      bystander_ = decode<std::string>(frame.payload);
+      if (bystander_of_ == nullptr) {
+        bystander_ = decode<std::string>(frame.payload);
+        bystander_of_ = &peer;
+      }
       return broadcast(FrameType::watch);
     case FrameType::waits:
-      if (!bystander_.empty()) fail(&peer, {std::exchange(bystander_, ""), 1, false});
+      if (bystander_of_ != nullptr) fail(bystander_of_, {bystander_, 1, false});
       return;
     case FrameType::reported:
       peer.reported = true;
@@ -262,11 +266,15 @@ void HeadLauncher::obey(NodePeer& peer, Frame frame) {
 
 void HeadLauncher::lose(NodePeer& peer) {
   peer.lost = true;
-  if (!ending_) rank_failed(peer, {peer.farewell(), 1, true});
+  if (ending_) return;
+  JobFailure failure = of_node(peer, peer.farewell());
+  failure.crashed = true;
+  rank_failed(peer, failure);
 }
 
-void HeadLauncher::rank_failed(NodePeer& peer, const JobFailure& failure) {
-  if (!options_.shape.network.survive || !started_ || ending_) return fail(&peer, failure);
+void HeadLauncher::rank_failed(const NodePeer& peer, const JobFailure& failure) {
+  const bool ends = failure.asked || ending_ || !started_;
+  if (ends || !options_.shape.network.survive) return fail(&peer, failure);
   // Those that can do without it go on, but the job has not ended well.
   say("{}{}", origin(&peer), failure.text);
   if (adopt(&peer, failure)) said_ = true;
@@ -274,15 +282,23 @@ void HeadLauncher::rank_failed(NodePeer& peer, const JobFailure& failure) {
 
 /// Processes of this machine are found by their numbers alone.
 std::string HeadLauncher::origin(const NodePeer* peer) {
-  return peer != nullptr && (!peer->host.empty() || peer->lost) ? peer->name() + ": " : "";
+  return peer != nullptr && !peer->host.empty() ? peer->name() + ": " : "";
 }
 
-/// The first to be known ends the job, but one that outweighs it takes its place, also when that has been told.
-void HeadLauncher::fail(NodePeer* peer, const JobFailure& failure) {
-  if (!adopt(peer, failure)) return;
-  verdict_at_ = SteadyClock::now() + kSettle;
-  if (!ending_) end_nodes(FrameType::end);
-  if (failure.asked) say_verdict();
+/// Not of one of its ranks: so it is named, unless it will be by its origin.
+JobFailure HeadLauncher::of_node(const NodePeer& peer, const std::string& what) {
+  return {origin(&peer).empty() ? fmt::format("{}: {}", peer.name(), what) : what, 1, false};
+}
+
+/// The first to be known ends the job, but one that outweighs it takes its place, also when that has been told. Of a
+/// job that has survived a failure the next may weigh less: it ends the job nevertheless, and is told.
+void HeadLauncher::fail(const NodePeer* peer, const JobFailure& failure) {
+  const bool ends = !ending_;
+  const bool is_verdict = adopt(peer, failure);
+  if (is_verdict) verdict_at_ = SteadyClock::now() + kSettle;
+  if (ends) end_nodes(FrameType::end);
+  if (is_verdict && failure.asked) say_verdict();
+  if (ends && !is_verdict) say("{}{}", origin(peer), failure.text);
 }
 
 /// True when the failure is the verdict now.

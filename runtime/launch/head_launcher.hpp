@@ -45,10 +45,11 @@ class HeadLauncher {
   void listen_to(NodePeer& peer);
   void obey(NodePeer& peer, Frame frame);
   void lose(NodePeer& peer);
-  void fail(NodePeer* peer, const JobFailure& failure);
+  void fail(const NodePeer* peer, const JobFailure& failure);
   bool adopt(const NodePeer* peer, JobFailure failure);
-  void rank_failed(NodePeer& peer, const JobFailure& failure);
+  void rank_failed(const NodePeer& peer, const JobFailure& failure);
   static std::string origin(const NodePeer* peer);
+  static JobFailure of_node(const NodePeer& peer, const std::string& what);
   void say_verdict();
   void end_nodes(FrameType how);
   void kill_nodes();
@@ -73,7 +74,8 @@ class HeadLauncher {
   std::string verdict_of_;               ///< Name of the node, for those of other machines.
   const NodePeer* culprit_ = nullptr;
   bool said_ = false;
-  std::string bystander_;
+  std::string bystander_;                   ///< The first, in words, ...
+  const NodePeer* bystander_of_ = nullptr;  ///< ... and whose it is.
   std::size_t other_failures_ = 0;
   SteadyClock::time_point verdict_at_{};
   SteadyClock::time_point give_up_at_{};

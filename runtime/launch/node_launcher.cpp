@@ -180,7 +180,12 @@ void NodeLauncher::start() {
     guardian_.remove(pid);
     share_->ranks().reaped(pid);
   };
-  supervision.failed = [this](const JobFailure& failure) { head_.send(FrameType::failed, encode(failure)); };
+  supervision.failed = [this](const JobFailure& failure) {
+    JobFailure told = failure;
+    if (told.asked) told.text = fmt::format("the launcher of node {} got {}", description_->node, failure.text);
+    head_.send(FrameType::failed, encode(told));
+  };
+  supervision.leaves_bystanders = true;
   supervision.attendants = attendants();
   supervisor_ = std::make_unique<Supervisor>(share_->ranks().region(), signals_, std::move(supervision));
   share_->health().set_source(*supervisor_);

@@ -29,8 +29,9 @@ struct RankProcess {
   int questions = 0;                        ///< Looks for which the last question of another node counts.
   bool given_up = false;                    ///< And killed.
 
-  /// Someone has stopped it, or (0) it goes on.
+  /// Someone has stopped it, or (0) it goes on. Too late once it is given up: what has stopped it is to be told.
   void note_stop(int signal) noexcept {
+    if (given_up) return;
     stop_signal = signal;
     awaited_for = {};
     questions = 0;

@@ -1,12 +1,14 @@
 // Looks, each of which counts as a part of the silence limit.
 #include "runtime/launch/stopped_ranks.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
-#include <string>
+#include <array>
+#include <string_view>
 
 namespace coracle::internals {
 namespace {
@@ -16,14 +18,21 @@ using namespace std::chrono_literals;
 constexpr int kLooksPerLimit = 8;     // as peers on other nodes have it (tcp::Watchdog)
 constexpr int kLooksPerQuestion = 2;  // those peers ask at their looks, which may come a little later than these
 
-/// Whether a debugger holds the process.
-bool is_traced(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/status", pid));
-  for (std::string line; std::getline(file, line);) {
-    constexpr std::string_view kField = "TracerPid:";
-    if (line.compare(0, kField.size(), kField) == 0) return line.find_first_of("123456789") != std::string::npos;
-  }
-  return false;
+/// Whether a debugger holds the process. Also asked where nothing may be thrown.
+bool is_traced(pid_t pid) noexcept {
+  std::array<char, 64> path{};
+  fmt::format_to_n(path.data(), path.size() - 1, "/proc/{}/status", pid);
+  const int file = ::open(path.data(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  std::array<char, 4096> text;
+  const ssize_t bytes = ::read(file, text.data(), text.size());
+  ::close(file);
+  constexpr std::string_view kField = "\nTracerPid:";
+  std::string_view rest(text.data(), static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
+  const std::size_t field = rest.find(kField);
+  if (field == std::string_view::npos) return false;
+  rest.remove_prefix(field + kField.size());
+  return rest.substr(0, rest.find('\n')).find_first_of("123456789") != std::string_view::npos;
 }
 
 }  // namespace
@@ -33,7 +42,7 @@ StoppedRanks::StoppedRanks(const JobRegion& region)
       limit_(region.shape().network.silence_limit_ns),
       interval_(std::max<std::chrono::nanoseconds>(limit_ / kLooksPerLimit, 1ms)) {}
 
-bool StoppedRanks::is_stopped(const RankProcess& process) {
+bool StoppedRanks::is_stopped(const RankProcess& process) noexcept {
   return process.running && process.stop_signal != 0 && !is_traced(process.pid);
 }
 

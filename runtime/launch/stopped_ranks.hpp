@@ -21,7 +21,7 @@ class StoppedRanks {
   explicit StoppedRanks(const JobRegion& region);
 
   /// Whether someone has stopped `process`, and no debugger holds it.
-  static bool is_stopped(const RankProcess& process);
+  static bool is_stopped(const RankProcess& process) noexcept;
   /// A rank of another node asks after one of `process`, so it waits.
   static void note_question(RankProcess& process) noexcept;
 

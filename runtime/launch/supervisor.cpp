@@ -185,17 +185,17 @@ void Supervisor::on_deadlines() {
   if (deadline_ && now >= *deadline_ && running_ > 0) {
     say("the job has not ended within {}; this is what its ranks await:", text_of(options_.timeout.value_or(0ns)));
     report();
-    failures_ = 1;
+    ++failures_;
     accuse({"", kTimedOut, false, true});
     end_job(kTimedOut);
     return;
   }
   // A rank that ended well without Coracle is no mistake (any program may be run), unless others wait for it.
-  const RankProcess* who = bystander();
+  const RankProcess* who = options_.leaves_bystanders ? nullptr : bystander();
   if (who == nullptr || !anyone_waits()) return;
-  failures_ = 1;
+  ++failures_;
   accuse({bystander_text(*who), 1, false});
-  end_job(1);
+  end_job(exit_status_);
 }
 
 bool Supervisor::anyone_waits() const noexcept {
@@ -372,7 +372,8 @@ void Supervisor::fail(const Ended& ended) {
 
 std::string Supervisor::given_up_text(const RankProcess& process) const {
   return fmt::format(
-      "{} was stopped by {}, and others have waited for it for {} (--silence): it is given up for lost, and was killed",
+      "{} was stopped by {}, while others ran and waited for it for {}: it is given up for lost, and was killed "
+      "(continue it sooner, by SIGCONT, or let others wait longer, by --silence)",
       process.name(), text_of_stop(process.stop_signal),
       text_of(std::chrono::nanoseconds(region_.shape().network.silence_limit_ns)));
 }

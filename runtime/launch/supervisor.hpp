@@ -54,6 +54,9 @@ class Supervisor final : public HealthSource {
     /// For a node of several: called instead of saying what failed first, and again for what outweighs that. The words
     /// after the end are then the caller's too.
     std::function<void(const JobFailure&)> failed;
+    /// A rank that has ended without ever coming to coracle::run, while others wait, is a matter of the caller's, who
+    /// sees all nodes.
+    bool leaves_bystanders = false;
     /// Attended to in each step, and while it waits.
     std::vector<Attendant*> attendants;
   };

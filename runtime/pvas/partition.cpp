@@ -67,7 +67,7 @@ void Partition::release() noexcept {
   control_mapped_ = false;
 }
 
-void Partition::release_rings() noexcept {
+void Partition::release_rings() {
   if (!control_mapped_ || sites_ == nullptr) return;
   RangeTable& outside = control().outside;
   for (const RangeTable::Range& ring : mapped_rings()) {

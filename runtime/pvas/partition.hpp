@@ -40,7 +40,7 @@ class Partition {
 
   /// Unmaps the rings of io_uring alone: a ring lives as long as it is mapped, and holds open what is asked for in it.
   /// No task runs here any more.
-  void release_rings() noexcept;
+  void release_rings();
 
  private:
   void prepare_image(const Launch& launch);

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,47 @@ Task<> wait_for_dead(Rank& self, std::error_code& code) {
   if (self.id() == 1) co_await sleep_for(1s);
   const auto result = co_await as_result(fetch_object<int>(self, 1, "never"));
   if (self.id() == 0) code = result.code();
+}
+
+/// Waits for what peers never make, and gives up: before, while and after the peers have noted the waits.
+Task<> give_up(Rank& self, std::vector<std::size_t>& left) {
+  for (int i = 0; i < 30; ++i) {
+    const std::uint32_t peer = static_cast<std::uint32_t>(i) % self.size();
+    const std::string name = "never " + std::to_string(i % 3);
+    const auto limit = std::chrono::nanoseconds(i * i * 100);
+    const auto result = co_await as_result(with_timeout(limit, fetch_object<int>(self, peer, name)));
+    EXPECT(result.code() == std::errc::timed_out);
+  }
+  Started<int> kept = start(self, fetch_object<int>(self, (self.id() + 1) % self.size(), "later"));
+  co_await self.world().barrier();
+  co_await sleep_for(10ms);
+  left[self.id()] = self.local<NamedObjects>().awaited();
+  co_await self.world().barrier();
+  const Distributed<int> later(self, "later", 7);
+  EXPECT(co_await kept.done() == 7);
+  EXPECT(self.local<NamedObjects>().awaited() == 0);
+  co_await self.world().barrier();
+}
+
+struct Unmakeable {
+  explicit Unmakeable(bool fails) {
+    if (fails) throw std::runtime_error("no value");
+  }
+};
+Task<> fail_to_make(Rank& self, std::size_t& failures) {
+  for (int i = 0; i < 2; ++i) {
+    try {
+      const Distributed<Unmakeable> object(self, "object", true);
+    } catch (const std::runtime_error&) {
+      ++failures;
+    }
+  }
+  co_await self.world().barrier();
+  Started<int> early = start(self, fetch_object<int>(self, 1 - self.id(), "object"));
+  co_await self.world().barrier();
+  const Distributed<int> object(self, "object", static_cast<int>(self.id()));
+  EXPECT(co_await early.done() == static_cast<int>(1 - self.id()));
+  co_await self.world().barrier();
 }
 
 std::string text_of_error(const Result<int>& result) {
@@ -117,6 +159,27 @@ TEST_CASE("distributed: waiting for an object that is not made can be given up, 
   CHECK(code == std::errc::timed_out);
   CHECK(contains(text, "distributed object 'never' to be made"));
   CHECK(contains(text, "rank 1"));
+}
+
+// The waits stayed with the peer, for ever if it made no such object.
+TEST_CASE("distributed: a wait that is given up is taken back from the peer, for many seeds") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    sim::SimJob job;
+    job.size = 2 + static_cast<std::uint32_t>(seed % 3);
+    job.nodes = 1 + static_cast<std::uint32_t>(seed % 2);
+    job.seed = seed;
+    std::vector<std::size_t> left(job.size);
+    CHECK(sim::text_of(job.run([&](Rank& self) { return give_up(self, left); })) == "");
+    CHECK(left == std::vector<std::size_t>(job.size, 1));
+  }
+}
+
+TEST_CASE("distributed: an object whose making fails leaves its name free, and nobody finds it") {
+  std::size_t failures = 0;
+  sim::SimJob job;
+  CHECK(sim::text_of(job.run([&](Rank& self) { return fail_to_make(self, failures); })) == "");
+  CHECK(failures == 4);
 }
 
 TEST_CASE("distributed: waiting for an object ends with the loss of the peer") {

@@ -33,6 +33,43 @@ const char* greet(Rank&) {
 int without_rank(int value) {
   return value;
 }
+void note(Rank&, int, const std::string&) {}
+Task<> note_later(Rank&, std::vector<int>) noexcept {
+  co_return;
+}
+void note_pointer(Rank&, const int*) {}
+void note_view(Rank&, std::string_view) {}
+void note_change(Rank&, std::string&) {}
+void note_without_rank(int) {}
+
+Task<> tell_others(Rank& self) {
+#if WRONG < 14
+  co_await self.tell(0, note, 1, "text");
+  co_await self.tell(0, note_later, std::vector<int>(2));
+  co_await self.tell(
+      0, [](Rank&, int) {}, 1);
+#elif WRONG == 14  // tell: the function takes more or fewer arguments, behind its Rank&, than are given
+  co_await self.tell(0, note, 1);
+#elif WRONG == 15  // tell: an argument can't be converted to what the function takes in its place
+  co_await self.tell(0, note, std::string("one"), "text");
+#elif WRONG == 16  // tell: an argument's type can't travel
+  co_await self.tell(0, note_pointer, static_cast<const int*>(nullptr));
+#elif WRONG == 17  // tell: an argument's type can't travel
+  co_await self.tell(0, note_view, "text");
+#elif WRONG == 18  // tell: the function takes its arguments by value or by const reference
+  co_await self.tell(0, note_change, std::string("text"));
+#elif WRONG == 19  // tell: the function returns nothing (void or Task<>)
+  co_await self.tell(0, add, 1, 2);
+#elif WRONG == 20  // tell takes a function whose first parameter is Rank&
+  co_await self.tell(0, note_without_rank, 1);
+#elif WRONG == 21  // tell takes a function whose first parameter is Rank&
+  co_await self.tell(
+      0, [](Rank&, auto) {}, 1);
+#elif WRONG == 22  // tell takes a function or a lambda without captures
+  int captured = 1;
+  co_await self.tell(0, [captured](Rank&) { static_cast<void>(captured); });
+#endif
+}
 
 Task<> app(Rank& self) {
   Team& team = self.world();
@@ -81,6 +118,7 @@ Task<> app(Rank& self) {
 #endif
   static_cast<void>(team);
   static_cast<void>(there);
+  co_await tell_others(self);
 }
 
 int main(int argc, char** argv) {

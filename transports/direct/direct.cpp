@@ -55,7 +55,7 @@ bool write(Ring& ring, Kind kind, std::uint32_t source, const MessageHeader& hea
 
 }  // namespace
 
-DirectTransport::DirectTransport(Rank& rank) noexcept
+DirectTransport::DirectTransport(Rank& rank)
     : rank_(rank),
       region_(rank.core().region()),
       first_rank_(region_.first_rank()),
@@ -70,6 +70,7 @@ DirectTransport::DirectTransport(Rank& rank) noexcept
       staged_(own_.staged.data()) {
   CORACLE_ASSERT(inbox_bytes_ >= inbox_bytes(region_.ranks()), "inboxes of {} bytes; the job's maker must ask for {}",
                  inbox_bytes_, inbox_bytes(region_.ranks()));
+  if (survive_) holes_.reserve(region_.ranks());  // one for each that dies: no memory may be left then
 }
 
 TransportTraits DirectTransport::traits() const noexcept {

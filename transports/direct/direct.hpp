@@ -34,7 +34,7 @@ class DirectTransport final : public Transport {
   static constexpr std::size_t kStagedBytesMax = 2048;
   static constexpr std::size_t kReplyBytesMax = 8192;  // replies are copied always: their makers don't wait
 
-  explicit DirectTransport(Rank& rank) noexcept;
+  explicit DirectTransport(Rank& rank);
 
   const char* name() const noexcept override { return "direct"; }
   TransportTraits traits() const noexcept override;

@@ -18,9 +18,10 @@ constexpr std::uint64_t kSleepNs = 60'000;
 }  // namespace
 
 BoardThread::BoardThread(const JobRegion& region, std::uint32_t rank, const Peach2Model& model)
-    : region_(region), rank_(rank), registered_(region), board_(model, static_cast<BoardHost&>(*this)), thread_([this] {
-        work();
-      }) {}
+    : region_(region), rank_(rank), registered_(region), board_(model, static_cast<BoardHost&>(*this)) {
+  given_up_.reserve(region.shape().size);  // so that given_up() has room
+  thread_ = std::thread([this] { work(); });
+}
 
 BoardThread::~BoardThread() {
   {

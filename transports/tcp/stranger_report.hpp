@@ -9,10 +9,10 @@ namespace coracle::internals::tcp {
 
 class StrangerReport {
  public:
-  void dropped(std::uint32_t rank, const std::string& address, const std::string& why) noexcept {
+  void dropped(std::uint32_t rank, const std::string& address, const char* why) noexcept {
     constexpr int kSaidMax = 8;
     if (++count_ > kSaidMax) return;
-    std::fprintf(stderr, "coracle: rank %u: dropped a connection from %s: %s%s\n", rank, address.c_str(), why.c_str(),
+    std::fprintf(stderr, "coracle: rank %u: dropped a connection from %s: %s%s\n", rank, address.c_str(), why,
                  count_ == kSaidMax ? " (later ones are not reported)" : "");
   }
 

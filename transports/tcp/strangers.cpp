@@ -5,9 +5,11 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -70,10 +72,14 @@ void TcpTransport::tell_of(Shortage& shortage, int error) const noexcept {
   const std::uint64_t limit_ns = rank_.core().region().shape().network.silence_limit_ns;
   if (shortage.since_ns == 0) shortage.since_ns = now_ns;
   if (shortage.told || now_ns - shortage.since_ns < limit_ns) return;
-  shortage.told = true;
-  std::fprintf(stderr, "coracle: rank %u: can't take the connections that wait since %.1f s: %s (%s)\n", rank_.id(),
-               static_cast<double>(limit_ns) / 1e9, std::generic_category().message(error).c_str(),
-               shortage_remedy(error).c_str());
+  try {
+    const std::string what = std::generic_category().message(error);
+    const std::string remedy = shortage_remedy(error);
+    std::fprintf(stderr, "coracle: rank %u: can't take the connections that wait since %.1f s: %s (%s)\n", rank_.id(),
+                 static_cast<double>(limit_ns) / 1e9, what.c_str(), remedy.c_str());
+    shortage.told = true;
+  } catch (const std::bad_alloc&) {  // then later: whoever accepts goes on
+  }
 }
 
 void TcpTransport::accept(int fd, std::string address) {
@@ -108,8 +114,9 @@ void TcpTransport::drop_unknown_after(std::uint64_t limit_ns) noexcept {
   const std::uint64_t now_ns = rank_.loop().exact_now_ns();
   while (!unknown_.empty() && now_ns - unknown_.front()->accepted_ns() >= limit_ns) {
     Incoming& slow = *unknown_.front();
-    strangers_.dropped(rank_.id(), slow.address(),
-                       fmt::format("it has not said who it is for {} s", limit_ns / 1'000'000'000));
+    std::array<char, 80> why{};  // no memory may be left
+    fmt::format_to_n(why.data(), why.size() - 1, "it has not said who it is for {} s", limit_ns / 1'000'000'000);
+    strangers_.dropped(rank_.id(), slow.address(), why.data());
     bury_incoming(slow, true);
   }
 }

@@ -124,7 +124,7 @@ void TcpTransport::look_after(Incoming& incoming) noexcept {
   if (channel.broken()) {
     bury_incoming(incoming, channel.greeted());
     if (channel.greeted()) return lose(incoming.peer(), channel.why());
-    return strangers_.dropped(rank_.id(), incoming.address(), channel.why());
+    return strangers_.dropped(rank_.id(), incoming.address(), channel.why().c_str());
   }
   if (channel.peer_said_goodbye() && !incoming.has_left()) {
     incoming.leave();

@@ -111,8 +111,9 @@ void Watchdog::judge(const HealthAnswer& answer) noexcept {
       found->second.unanswered = 0;
       if (answer.since_ms * 1'000'000 < limit_ns_) return;
       doubts_.erase(found);
-      return transport_.lose(answer.rank, fmt::format("it has been stopped (SIGSTOP) for {:.1f} s",
-                                                      static_cast<double>(answer.since_ms) / 1e3));
+      return transport_.lose(answer.rank,
+                             fmt::format("it was stopped for {:.1f} s while others waited for it (--silence)",
+                                         static_cast<double>(answer.since_ms) / 1e3));
     case RankHealth::ended:
       doubts_.erase(found);
       return transport_.lose(answer.rank, text_of_end(answer.exit_status));

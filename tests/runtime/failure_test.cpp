@@ -1,0 +1,35 @@
+// What nobody can catch any more is told, also when it is that there is no memory.
+#include "runtime/failure.hpp"
+
+#include <doctest/doctest.h>
+
+#include <exception>
+#include <new>
+
+#include "runtime/tell.hpp"
+#include "tests/allocations.hpp"
+#include "tests/sim/job.hpp"
+
+using namespace coracle;
+using namespace coracle::internals;
+
+namespace {
+
+Task<> tell_without_memory(Rank& self) {
+  const auto error = std::make_exception_ptr(std::bad_alloc());
+  const auto other = std::make_exception_ptr(3);
+  const test::AllocationsFail fail(1);
+  report_failure(self, "a part of a test failed, as it should", error);
+  detail::report_told(self, 7, error);
+  detail::report_told(self, 7, other);
+  co_return;
+}
+
+}  // namespace
+
+// The text was made in memory that there was not, which ended the process.
+TEST_CASE("failures: what fails for want of memory is told without any") {
+  sim::SimJob job;
+  job.size = 1;
+  CHECK(sim::text_of(job.run(tell_without_memory)) == "");
+}
