@@ -31,7 +31,7 @@ void Initiator::submit(Operation& operation) noexcept {
 void Initiator::drained() noexcept {
   if (holding_) return;
   while (!waiting_.empty() && outbox_.held_bytes() <= kOutboxBytesMax) encode(*waiting_.pop());
-  if (left_ && waiting_.empty() && !std::exchange(said_goodbye_, true)) say_goodbye();
+  if (left_ && waiting_.empty() && !said_goodbye_) say_goodbye();
 }
 
 void Initiator::encode(Operation& operation) {

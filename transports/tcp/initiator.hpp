@@ -78,7 +78,6 @@ class Initiator final : public Channel {
   std::array<std::byte, kReplyBytesMax> reply_;  // one that comes in pieces
   bool holding_ = false;
   bool left_ = false;
-  bool said_goodbye_ = false;
 };
 
 }  // namespace coracle::internals::tcp

@@ -20,11 +20,6 @@ ReadyStream::~ReadyStream() {
   ::close(fd_);
 }
 
-void ReadyStream::finish_output() noexcept {
-  finish_output_ = true;
-  output_.set();
-}
-
 void ReadyStream::close(bool reset) noexcept {
   if (std::exchange(closed_, true)) return;
   if (reset) {
@@ -76,7 +71,7 @@ Task<> ReadyStream::send_all(ReadyStream& stream) {
           co_await stream.io_.wait_writable(stream.fd_);
         continue;
       }
-      if (stream.finish_output_ && !std::exchange(stream.output_shut_, true)) ::shutdown(stream.fd_, SHUT_WR);
+      if (stream.user_.output_over() && !std::exchange(stream.output_shut_, true)) ::shutdown(stream.fd_, SHUT_WR);
       co_await stream.output_;
     }
   } catch (const Error&) {

@@ -22,6 +22,8 @@ class StreamUser {
   /// False: receive nothing more until output has been sent.
   virtual bool wants_input() const noexcept = 0;
   virtual Outbox& outbox() noexcept = 0;
+  /// No bytes follow those in the outbox: the stream ends its side once it has sent them.
+  virtual bool output_over() const noexcept = 0;
   /// Bytes have left the outbox.
   virtual void drained() noexcept = 0;
   /// No more bytes come: the peer has closed its side (no error), or the connection has failed. Called once; and once
@@ -36,12 +38,11 @@ class StreamUser {
 class Stream {
  public:
   virtual ~Stream() = default;
-  /// The outbox has bytes, other than in answer to input, after which the stream looks by itself.
+  /// The outbox has bytes, or the output is over, other than in answer to input, after which the stream looks by
+  /// itself.
   virtual void output_ready() noexcept = 0;
   /// Sends what is in the outbox as far as the socket takes it, and the rest as after output_ready().
   virtual void output_now() noexcept = 0;
-  /// No bytes follow those in the outbox: the peer sees the end once they are sent.
-  virtual void finish_output() noexcept = 0;
   /// Stops everything. `reset`: the peer sees an error at once, and what is unsent is thrown away.
   virtual void close(bool reset) noexcept = 0;
   /// Closed, and the kernel holds no buffer of ours.

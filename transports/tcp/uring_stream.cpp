@@ -120,11 +120,6 @@ void UringStream::output_ready() noexcept {
   driver_.later(*this);
 }
 
-void UringStream::finish_output() noexcept {
-  finish_output_ = true;
-  output_ready();
-}
-
 void UringStream::close(bool reset) noexcept {
   if (std::exchange(closed_, true)) return;
   driver_.forget(*this);
@@ -250,7 +245,7 @@ void UringStream::send() noexcept {
   while (!sending_ && !closed_ && !failed_) {
     const Outbox::Gathered gathered = user_.outbox().gather(vectors_, kSendBytesMax);
     if (gathered.bytes == 0) {
-      if (finish_output_ && !std::exchange(output_shut_, true)) ::shutdown(fd_, SHUT_WR);
+      if (user_.output_over() && !std::exchange(output_shut_, true)) ::shutdown(fd_, SHUT_WR);
       return;
     }
     message_.msg_iov = vectors_.data();
