@@ -45,8 +45,8 @@ void RankCore::refuse_length(Operation& operation) noexcept {
 
 bool RankCore::copy_and_signal_now(Operation& operation) noexcept {
   if (operation.verb == Operation::Verb::put) {
-    std::byte* target = addresses_.reach(operation.remote, operation.bytes);
-    std::byte* signal = addresses_.reach(operation.signal, sizeof(std::uint64_t));
+    std::byte* target = addresses_.reach_lasting(operation.remote, operation.bytes);
+    std::byte* signal = addresses_.reach_lasting(operation.signal, sizeof(std::uint64_t));
     if (target == nullptr || signal == nullptr) {
       if (operation.signal.rank < region_.shape().size) return false;
       operation.finish(Errc::no_such_peer);  // transports take it for one of the target's
@@ -55,7 +55,7 @@ bool RankCore::copy_and_signal_now(Operation& operation) noexcept {
     if (operation.bytes > 0) std::memcpy(target, operation.local, operation.bytes);
     local::raise_signal(signal, operation.signal_add, region_.block(operation.signal.rank).doorbell);
   } else {
-    std::byte* place = addresses_.reach(operation.remote, operation.width);
+    std::byte* place = addresses_.reach_lasting(operation.remote, operation.width);
     if (place == nullptr) return false;
     if (reinterpret_cast<std::uintptr_t>(place) % operation.width != 0) {
       operation.finish(Errc::misaligned);

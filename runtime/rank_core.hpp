@@ -82,14 +82,14 @@ class RankCore {
   /// Does it by load and store; false when that can't be.
   bool copy_now(Operation& operation) noexcept {
     if (operation.verb == Operation::Verb::put && operation.signal_add == 0) [[likely]] {
-      std::byte* target = addresses_.reach(operation.remote, operation.bytes);
+      std::byte* target = addresses_.reach_lasting(operation.remote, operation.bytes);
       if (target == nullptr) return false;
       std::memcpy(target, operation.local, operation.bytes);
       operation.finish_at_once();
       return true;
     }
     if (operation.verb == Operation::Verb::get) {
-      const std::byte* source = addresses_.reach(operation.remote, operation.bytes);
+      const std::byte* source = addresses_.reach_lasting(operation.remote, operation.bytes);
       if (source == nullptr) return false;
       std::memcpy(operation.local, source, operation.bytes);
       operation.finish_at_once();
