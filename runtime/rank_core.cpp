@@ -107,10 +107,16 @@ std::string RankCore::describe_failure(std::error_code code, int peer, const Rem
   }
   if (code == Errc::device_failed || code == Errc::unsupported)
     return device_transfers_ != nullptr ? device_transfers_->last_failure() : std::string();
-  if (code.category() == std::generic_category()) return shortage_remedy(code.value());
+  if (code.category() == std::generic_category())
+    return describe_shortage(static_cast<std::uint32_t>(peer), code.value());
   const bool of_place =
       code == Errc::out_of_segment || code == Errc::no_such_peer || code == Errc::misaligned || code == Errc::slab_gone;
   return of_place ? addresses_.describe(remote, bytes) : std::string();
+}
+
+std::string RankCore::describe_shortage(std::uint32_t peer, int error) const {
+  const auto found = shortages_.find(peer);
+  return found != shortages_.end() && found->second.error == error ? found->second.text : shortage_remedy(error);
 }
 
 void RankCore::throw_lost(const char* what, std::uint32_t peer) const {

@@ -84,7 +84,7 @@ bool ReadyStream::receive_some() noexcept {
   const std::span<std::byte> landing = user_.landing();
   const std::span<std::byte> place = landing.empty() ? std::span<std::byte>(buffer_) : landing;
   const ssize_t count = ::recv(fd_, place.data(), place.size(), MSG_DONTWAIT);
-  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (count < 0 && may_pass(errno)) return false;
   if (count <= 0) {
     end(count == 0 ? 0 : errno);
     return false;
@@ -105,7 +105,7 @@ bool ReadyStream::send_some() noexcept {
   message.msg_iovlen = gathered.count;
   const ssize_t count = ::sendmsg(fd_, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
   if (count < 0) {
-    if (errno != EAGAIN && errno != EINTR) end(errno);
+    if (!may_pass(errno)) end(errno);
     return false;
   }
   user_.outbox().sent(static_cast<std::size_t>(count));

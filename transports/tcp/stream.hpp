@@ -2,6 +2,7 @@
 // and StreamUser, the protocol above it, which does no I/O itself.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <span>
 #include <system_error>
@@ -33,6 +34,11 @@ class StreamUser {
  protected:
   ~StreamUser() = default;
 };
+
+/// Whether an error of a socket (an errno) says nothing of the connection: it is busy, or the system lacks memory.
+inline bool may_pass(int error) noexcept {
+  return error == EAGAIN || error == EINTR || error == ENOMEM || error == ENOBUFS;
+}
 
 /// Loop's thread only. The kernel may hold buffers until idle(): neither user nor stream may end before.
 class Stream {
