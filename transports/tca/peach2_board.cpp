@@ -110,12 +110,19 @@ void Peach2Board::start(unsigned index, TableId id, std::uint64_t sequence) noex
   table.in_use = true;
   times_.start(used_[index], std::span(table.pieces).subspan(table.landed), static_cast<double>(now));
   channel.stalls_at = kNoDescriptor;
-  if (faults_.stalls > 0) {
-    --faults_.stalls;
-    channel.stalls_at = (table.landed + table.chain.size()) / 2;
-  }
+  if (is_to_stall()) channel.stalls_at = (table.landed + table.chain.size()) / 2;
   if (channel.stalls_at == table.landed) times_.stall(used_[index], true);
   set_alarm();
+}
+
+/// The table that is being started.
+bool Peach2Board::is_to_stall() noexcept {
+  ++started_;
+  if (faults_.stalls > 0) {
+    --faults_.stalls;
+    return true;
+  }
+  return faults_.tables_per_stall > 0 && started_ % faults_.tables_per_stall == 0;
 }
 
 std::uint64_t Peach2Board::completed(unsigned channel) const noexcept {

@@ -129,6 +129,7 @@ class Peach2Board : public RemoteBoard {
   void check(Chain chain) const;
   std::uint32_t owner_of(const Descriptor& descriptor) const noexcept;
   void find_owners(Table& table) noexcept;
+  bool is_to_stall() noexcept;
   void complete(Channel& channel, std::uint64_t sequence) noexcept;
   void land(const Stored& stored) noexcept;
   void take_stores(double now_ns) noexcept;
@@ -151,6 +152,7 @@ class Peach2Board : public RemoteBoard {
   std::vector<Stored> held_stores_;  // the same
   std::vector<Late> late_;
   BoardFaults faults_;
+  std::uint64_t started_ = 0;  // tables
 };
 
 }  // namespace coracle::internals::tca
