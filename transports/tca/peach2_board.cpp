@@ -149,6 +149,14 @@ void Peach2Board::move(const Descriptor& descriptor) noexcept {
   }
 }
 
+/// Neither end has been withdrawn since the table was started: it may have been freed.
+bool Peach2Board::may_move(const Descriptor& descriptor, std::uint32_t owner) const noexcept {
+  for (const std::uint64_t block : {std::uint64_t{0}, descriptor.count - 1})
+    if (!host_.is_source(descriptor.source_block(block), descriptor.block_bytes)) return false;
+  const std::span<std::byte> targets = descriptor.targets();
+  return host_.is_target_of(owner, targets.data(), targets.size());
+}
+
 void Peach2Board::take(const ChannelTimes::Step& step) noexcept {
   unsigned index = 0;
   while (used_[index] != step.channel) ++index;
@@ -165,8 +173,9 @@ void Peach2Board::take(const ChannelTimes::Step& step) noexcept {
   if (hold(channel, step, passage)) return;
   table.landed = place + 1;
   if (!passage.given_up) {
-    const std::span<std::byte> targets = descriptor.targets();
-    if (host_.is_target_of(owner, targets.data(), targets.size())) {
+    std::optional<ExposedAccess> access;  // begins before the look
+    if (auto* mark = host_.access_mark(); mark != nullptr) access.emplace(*mark, owner);
+    if (may_move(descriptor, owner)) {
       move(descriptor);
       host_.landed(descriptor.target);
     } else {
