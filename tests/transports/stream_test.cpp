@@ -3,8 +3,11 @@
 
 #include <doctest/doctest.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <functional>
@@ -24,6 +27,22 @@ using namespace std::chrono_literals;
 
 namespace {
 
+std::atomic<int> sends_without_memory = 0;
+
+}  // namespace
+
+/// In place of the C library's: so that the system can lack memory at will.
+extern "C" ssize_t sendmsg(int fd, const msghdr* message, int flags) {
+  if (sends_without_memory > 0) {
+    --sends_without_memory;
+    errno = ENOBUFS;
+    return -1;
+  }
+  return ::syscall(SYS_sendmsg, fd, message, flags);
+}
+
+namespace {
+
 /// Has something to send when it is told to.
 struct StreamWriter final : StreamUser {
   void received(std::span<const std::byte>) noexcept override {}
@@ -33,10 +52,11 @@ struct StreamWriter final : StreamUser {
   Outbox& outbox() noexcept override { return bytes; }
   bool output_over() const noexcept override { return over; }
   void drained() noexcept override {}
-  void ended(std::error_code) noexcept override {}
+  void ended(std::error_code error) noexcept override { failure = error; }
 
   Outbox bytes;
   bool over = false;
+  std::error_code failure;
 };
 
 /// What a peer sees: "nothing", "bytes" or "end".
@@ -64,12 +84,15 @@ Task<> use_stream(Scope& scope, Io& io, UringDriver* driver, int fd, int peer) {
   stream->output_ready();
   co_await some_turns(driver);
   CHECK(seen_at(peer) == "nothing");  // what is to come may wait somewhere else
+  sends_without_memory = 3;           // which says nothing of the connection
   writer.bytes.copy(std::as_bytes(std::span("goodbye")));
   writer.over = true;
   stream->output_ready();
   co_await some_turns(driver);
   CHECK(seen_at(peer) == "bytes");
   CHECK(seen_at(peer) == "end");
+  CHECK_FALSE(writer.failure);
+  sends_without_memory = 0;
   stream->close(false);
   co_await some_turns(driver);
   CHECK(stream->idle());
@@ -77,8 +100,9 @@ Task<> use_stream(Scope& scope, Io& io, UringDriver* driver, int fd, int peer) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("tcp streams: the peer sees the end when the output is over, not when there is nothing to send",
-                   BackEnd, internals::test::Uring, internals::test::Epoll) {
+TEST_CASE_TEMPLATE(
+    "tcp streams: the end comes when the output is over, not when nothing is there, or no memory to send it", BackEnd,
+    internals::test::Uring, internals::test::Epoll) {
   if (!internals::test::can_run<BackEnd>()) return;
   internals::test::LoopWith<BackEnd> setting;
   int ends[2];
