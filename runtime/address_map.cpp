@@ -16,8 +16,9 @@ std::error_code AddressMap::check(const RemoteAddress& place, std::size_t bytes)
   if (place.segment != RemoteAddress::kOwnSegment) {
     const std::uint32_t index = ExposedMemory::index_of(place.segment);
     if (index >= RankBlock::kExposedMax) return Errc::out_of_segment;
-    // acquire: pairs with the release store of Rank::expose, which follows that of the address.
-    const std::uint64_t word = region_->block(place.rank).exposed[index].word.load(std::memory_order_acquire);
+    // seq_cst: pairs with the release store of Rank::expose, which follows that of the address; and ordered behind the
+    // mark of an ExposedAccess, for Rank::conceal.
+    const std::uint64_t word = region_->block(place.rank).exposed[index].word.load(std::memory_order_seq_cst);
     if (word >> ExposedMemory::kTimesShift != ExposedMemory::times_of(place.segment)) return Errc::out_of_segment;
     room = word & ExposedMemory::kBytesMask;
   }

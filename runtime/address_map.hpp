@@ -28,6 +28,14 @@ class AddressMap {
     return place.rank - first_ < size_ ? reach_rarely(place, bytes) : nullptr;
   }
 
+  /// The same, but null for what its owner may withdraw while it is being copied: see ExposedAccess.
+  std::byte* reach_lasting(const RemoteAddress& place, std::size_t bytes) const noexcept {
+    if (place.segment == RemoteAddress::kOwnSegment && place.rank - first_ < size_ && place.offset <= segment_bytes_ &&
+        bytes <= segment_bytes_ - place.offset) [[likely]]
+      return segment_of(place.rank) + place.offset;
+    return place.rank - first_ < size_ && !place.may_be_withdrawn() ? reach_rarely(place, bytes) : nullptr;
+  }
+
   /// Whether `bytes` at `place` lie inside a segment or exposed memory of an existing rank: empty, or what is wrong. It
   /// judges by the region, so it holds for every peer of this node, reachable by load and store or not; a peer of
   /// another node judges by itself.

@@ -91,6 +91,9 @@ struct alignas(4096) RankBlock {
   std::atomic<std::int32_t> pid{0};
   /// Counts reports of live coroutines that the rank has written to its standard error (see report.hpp).
   std::atomic<std::uint32_t> reports{0};
+  /// Whose exposed memory this rank, or its board, is reading or writing by itself now; see ExposedAccess.
+  std::atomic<std::uint64_t> accessed{0};
+  std::atomic<std::uint64_t> accessed_by_board{0};
   /// Length of crash_text, once the rank has described its crash there.
   std::atomic<std::uint32_t> crash_bytes{0};
   /// The same for where the rank was running when it reported last, if it was not asleep.
@@ -107,7 +110,7 @@ struct alignas(4096) RankBlock {
 struct JobHeader {
   static constexpr std::uint64_t kMagic = 0x436f7261636c6531;  // "Coracle1"
   /// Raised with every change of layout: launcher and program must have been built from the same version.
-  static constexpr std::uint32_t kVersion = 9;
+  static constexpr std::uint32_t kVersion = 10;
 
   std::uint64_t magic = kMagic;
   std::uint32_t version = kVersion;

@@ -8,6 +8,7 @@
 
 #include "runtime/byte_counts.hpp"
 #include "runtime/error.hpp"
+#include "runtime/exposed_access.hpp"
 #include "runtime/failure.hpp"
 
 namespace coracle::internals {
@@ -110,8 +111,10 @@ std::uint32_t Rank::expose_bytes(void* address, std::size_t bytes) {
 
 void Rank::conceal(std::uint32_t segment) noexcept {
   const std::uint64_t times = ExposedMemory::times_of(segment) + 1;
-  region_.block(id()).exposed[ExposedMemory::index_of(segment)].word.store(
-      times << ExposedMemory::kTimesShift, std::memory_order_release);  // as in expose_bytes
+  // seq_cst: whoever marks its access after the look below finds the memory withdrawn.
+  region_.block(id()).exposed[ExposedMemory::index_of(segment)].word.store(times << ExposedMemory::kTimesShift,
+                                                                           std::memory_order_seq_cst);
+  ExposedAccess::wait_for_others(region_, id());
 }
 
 Task<> Rank::busy_for(std::chrono::nanoseconds duration) {

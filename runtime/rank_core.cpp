@@ -45,8 +45,8 @@ void RankCore::refuse_length(Operation& operation) noexcept {
 
 bool RankCore::copy_and_signal_now(Operation& operation) noexcept {
   if (operation.verb == Operation::Verb::put) {
-    std::byte* target = addresses_.reach(operation.remote, operation.bytes);
-    std::byte* signal = addresses_.reach(operation.signal, sizeof(std::uint64_t));
+    std::byte* target = addresses_.reach_lasting(operation.remote, operation.bytes);
+    std::byte* signal = addresses_.reach_lasting(operation.signal, sizeof(std::uint64_t));
     if (target == nullptr || signal == nullptr) {
       if (operation.signal.rank < region_.shape().size) return false;
       operation.finish(Errc::no_such_peer);  // transports take it for one of the target's
@@ -55,7 +55,7 @@ bool RankCore::copy_and_signal_now(Operation& operation) noexcept {
     if (operation.bytes > 0) std::memcpy(target, operation.local, operation.bytes);
     local::raise_signal(signal, operation.signal_add, region_.block(operation.signal.rank).doorbell);
   } else {
-    std::byte* place = addresses_.reach(operation.remote, operation.width);
+    std::byte* place = addresses_.reach_lasting(operation.remote, operation.width);
     if (place == nullptr) return false;
     if (reinterpret_cast<std::uintptr_t>(place) % operation.width != 0) {
       operation.finish(Errc::misaligned);
@@ -107,10 +107,16 @@ std::string RankCore::describe_failure(std::error_code code, int peer, const Rem
   }
   if (code == Errc::device_failed || code == Errc::unsupported)
     return device_transfers_ != nullptr ? device_transfers_->last_failure() : std::string();
-  if (code.category() == std::generic_category()) return shortage_remedy(code.value());
+  if (code.category() == std::generic_category())
+    return describe_shortage(static_cast<std::uint32_t>(peer), code.value());
   const bool of_place =
       code == Errc::out_of_segment || code == Errc::no_such_peer || code == Errc::misaligned || code == Errc::slab_gone;
   return of_place ? addresses_.describe(remote, bytes) : std::string();
+}
+
+std::string RankCore::describe_shortage(std::uint32_t peer, int error) const {
+  const auto found = shortages_.find(peer);
+  return found != shortages_.end() && found->second.error == error ? found->second.text : shortage_remedy(error);
 }
 
 void RankCore::throw_lost(const char* what, std::uint32_t peer) const {

@@ -3,6 +3,9 @@
 
 #include <atomic>
 #include <cstring>
+#include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "runtime/address_map.hpp"
@@ -44,6 +47,10 @@ class RankCore {
   std::string describe_failure(std::error_code code, int peer, const RemoteAddress& remote, std::size_t bytes) const;
   /// The same of an operation: of its place, or its signal's, if that is to blame.
   std::string describe_failure(const Operation& operation) const;
+  /// What a transport lacks for a connection to `peer`, for messages: operations end with `error` (an errno) by that.
+  void note_shortage(std::uint32_t peer, int error, std::string text) {
+    shortages_.insert_or_assign(peer, Shortage{error, std::move(text)});
+  }
   /// See Rank::peer_lost.
   void peer_lost(Loss loss);
   /// What moves bytes to and from GPUs' memory, as long as this rank has opened one; else null.
@@ -82,14 +89,14 @@ class RankCore {
   /// Does it by load and store; false when that can't be.
   bool copy_now(Operation& operation) noexcept {
     if (operation.verb == Operation::Verb::put && operation.signal_add == 0) [[likely]] {
-      std::byte* target = addresses_.reach(operation.remote, operation.bytes);
+      std::byte* target = addresses_.reach_lasting(operation.remote, operation.bytes);
       if (target == nullptr) return false;
       std::memcpy(target, operation.local, operation.bytes);
       operation.finish_at_once();
       return true;
     }
     if (operation.verb == Operation::Verb::get) {
-      const std::byte* source = addresses_.reach(operation.remote, operation.bytes);
+      const std::byte* source = addresses_.reach_lasting(operation.remote, operation.bytes);
       if (source == nullptr) return false;
       std::memcpy(operation.local, source, operation.bytes);
       operation.finish_at_once();
@@ -111,6 +118,12 @@ class RankCore {
   /// Before a transport looks for so many bytes here: only some judge by the target first.
   static void refuse_length(Operation& operation) noexcept;
 
+  struct Shortage {
+    int error;
+    std::string text;
+  };
+  std::string describe_shortage(std::uint32_t peer, int error) const;
+
   const JobRegion& region_;
   std::uint32_t id_;
   bool has_detours_ = false;  // a peer is lost, or there is a GPU: operations must be looked at
@@ -120,6 +133,7 @@ class RankCore {
   std::vector<Transport*> by_node_;  // empty: one node, or all in one region
   Peers peers_;
   LentMemory lent_;
+  std::unordered_map<std::uint32_t, Shortage> shortages_;  // the latest, by peer
   DeviceTransfers* device_transfers_ = nullptr;
   SignalWaits signal_waits_;
   FlagWaits flag_waits_;

@@ -18,6 +18,10 @@ struct RemoteAddress {
   /// rank refuses it.
   static constexpr std::uint32_t kNoRank = 0xffffffff;
 
+  /// Whether its owner may withdraw it between a look at it and the next: exposed memory (and a GPU's). A segment stays
+  /// as long as its rank, and what is lent until it has been read.
+  constexpr bool may_be_withdrawn() const noexcept { return segment != kOwnSegment && segment != kWholeMemory; }
+
   std::uint64_t offset;  ///< Bytes from the start of the segment; where slabs are marked, also which (SlabMarks).
   std::uint32_t rank;
   std::uint32_t segment;  ///< kOwnSegment, or which exposed memory (Rank::expose, ExposedMemory).

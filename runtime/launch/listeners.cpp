@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "runtime/error.hpp"
+#include "runtime/launch/interfaces.hpp"
 #include "runtime/shortage.hpp"
 
 namespace coracle::internals {
@@ -69,8 +70,14 @@ int bound_socket(int type, const NodeAddress& address) {
   return fd >= 0 ? fd : bound_socket(type, ipv4_place(nullptr));
 }
 
-[[noreturn]] void fail_to_open(int error, const char* what) {
-  const std::string remedy = shortage_remedy(error);
+/// Of bind() to any port: where none is free the system says that it is in use.
+[[noreturn]] void fail_to_open(int error, const char* what, const NodeAddress& address) {
+  const std::string remedy =
+      error == EADDRINUSE ? shortage_remedy(EADDRNOTAVAIL)
+      : error == EADDRNOTAVAIL
+          ? fmt::format("this machine does not have the address {}, or no more: --interface chooses",
+                        to_string(address))
+          : shortage_remedy(error);
   throw_errno(error, remedy.empty() ? what : fmt::format("{} ({})", what, remedy));
 }
 
@@ -86,7 +93,7 @@ std::uint16_t port_of(int fd) {
 
 OpenSocket open_listener(const NodeAddress& address) {
   const int fd = bound_socket(SOCK_STREAM, address);
-  if (fd < 0) fail_to_open(errno, "can't open a socket for other nodes to connect to");
+  if (fd < 0) fail_to_open(errno, "can't open a socket for other nodes to connect to", address);
   if (::listen(fd, SOMAXCONN) != 0) {
     const int error = errno;
     ::close(fd);
@@ -97,7 +104,7 @@ OpenSocket open_listener(const NodeAddress& address) {
 
 OpenSocket open_datagram_socket(const NodeAddress& address) {
   const int fd = bound_socket(SOCK_DGRAM | SOCK_NONBLOCK, address);
-  if (fd < 0) fail_to_open(errno, "can't open a socket for questions of other nodes");
+  if (fd < 0) fail_to_open(errno, "can't open a socket for questions of other nodes", address);
   return {fd, port_of(fd)};
 }
 

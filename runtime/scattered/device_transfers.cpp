@@ -96,7 +96,12 @@ Task<> DeviceTransfers::transfer(Operation::Verb verb, ScatteredTarget local, Re
                               rank_.core().describe_failure(error, peer, extent.low, extent_bytes));
   }
   if (bytes == 0) co_return;
-  std::byte* low = on_device ? accelerator_.reach(extent.low) : addresses.reach(extent.low, extent_bytes);
+  std::byte* low = nullptr;
+  // Of what a peer may withdraw while an engine is at it only the peer moves the bytes.
+  if (on_device)
+    low = accelerator_.reach(extent.low);
+  else if (origin.rank == rank_.id() || !origin.may_be_withdrawn())
+    low = addresses.reach(extent.low, extent_bytes);
   if (low == nullptr) {
     auto& exchange = rank_.local<scattered::Exchange>();
     const ScatteredSource source{local.origin, local.layout, local.count};

@@ -119,6 +119,7 @@ bool ScatteredTransfer::on_device() const {
 
 bool ScatteredTransfer::await_ready() {
   if (tile_ && bytes_ <= kCopiedAtOnce && !on_device()) {
+    const ExposedAccess access = access_remote();
     failure_ = find_remote();
     if (!failure_ && remote_ != nullptr) copy_tile(*tile_);
     if (failure_ || remote_ != nullptr) return true;
@@ -140,15 +141,21 @@ bool ScatteredTransfer::await_ready() {
     rest_->awaited_at(where_);
     return rest_->await_ready();
   }
-  failure_ = find_remote();
-  if (failure_) return true;
-  if (remote_ != nullptr) {
-    copy_piece(0);
-    if (bytes_ <= kCopiedAtOnce) return true;
+  {
+    const ExposedAccess access = access_remote();
+    failure_ = find_remote();
+    if (failure_) return true;
+    if (remote_ != nullptr) copy_piece(0);
   }
+  if (remote_ != nullptr && bytes_ <= kCopiedAtOnce) return true;
   rest_.emplace(remote_ != nullptr ? copy_rest() : transfer());
   rest_->awaited_at(where_);
   return rest_->await_ready();
+}
+
+/// Of its place, while that is looked for and a piece is copied.
+ExposedAccess ScatteredTransfer::access_remote() const noexcept {
+  return {rank_.core().region(), rank_.id(), operation_.remote};
 }
 
 std::error_code ScatteredTransfer::find_remote() {
@@ -187,6 +194,7 @@ void ScatteredTransfer::copy_piece(std::uint64_t position) noexcept {
 Task<> ScatteredTransfer::copy_rest() {
   for (std::uint64_t position = kCopiedAtOnce; position < bytes_; position += kCopiedAtOnce) {
     co_await yield();
+    const ExposedAccess access = access_remote();
     failure_ = find_remote();  // it may have been withdrawn meanwhile
     if (failure_) co_return;
     copy_piece(position);

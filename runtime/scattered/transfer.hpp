@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/exposed_access.hpp"
 #include "runtime/layout/copy.hpp"
 #include "runtime/operation.hpp"
 #include "runtime/strided_operation.hpp"
@@ -83,6 +84,7 @@ class [[nodiscard]] ScatteredTransfer {
   bool describe_tile(std::size_t element_bytes, const Strided& shape) noexcept;
   void make_layouts(const Tile& tile);
   void copy_tile(const Tile& tile) noexcept;
+  ExposedAccess access_remote() const noexcept;
   std::error_code find_remote();
   std::error_code check_remote() const noexcept;
   void copy_piece(std::uint64_t position) noexcept;

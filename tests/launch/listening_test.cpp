@@ -10,6 +10,7 @@
 
 #include "runtime/error.hpp"
 #include "runtime/launch/interfaces.hpp"
+#include "runtime/launch/listeners.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -100,6 +101,19 @@ TEST_CASE("interfaces: this machine's have networks, and none is loopback") {
     CHECK_FALSE(in_network(each.address, loopback_address(), 8));
   }
   CHECK(machine_interfaces().stack == machine_interfaces().stack);
+}
+
+TEST_CASE("listening: an address that this machine does not have is told as that, not as a lack of ports") {
+  std::string text;
+  try {
+    open_listener(parse_address("192.0.2.1"));
+  } catch (const Error& error) {
+    CHECK(error.code() == std::errc::address_not_available);
+    text = error.what();
+  }
+  CHECK_MESSAGE(text.find("this machine does not have the address 192.0.2.1, or no more: --interface chooses") !=
+                    std::string::npos,
+                text);
 }
 
 }  // namespace coracle::internals

@@ -149,6 +149,24 @@ TEST_CASE("dma engine: a stalled table is aborted and done again; one that alway
   CHECK(dma.engine().last_failure().find("has not come to the end of its table in 500 ms") != std::string::npos);
 }
 
+TEST_CASE("dma engine: of so many tables one hangs, however long they take, and whoever breaks the board down anew") {
+  VirtualDma dma(1 << 16);
+  std::byte* const memory = dma.memory();
+  BoardFaults faults;
+  faults.tables_per_stall = 5;
+  for (int i = 0; i < 16; ++i) {
+    dma.board().break_down(faults);
+    Waited waited;
+    dma.engine().run(std::array{Descriptor{memory, memory + 8192, 4096}}, 0, waited);
+    finish(dma, waited);
+    CHECK(waited.worked);
+    dma.sleep(1'000'000'000);
+  }
+  CHECK(dma.engine().counts().doorbells == 19);  // with those done again
+  CHECK(dma.engine().counts().stalls ==
+        3);  // the fifth, the tenth and the fifteenth, of nineteen with those done again
+}
+
 TEST_CASE("dma engine: a table that is done again writes nothing anew that had landed before it hung") {
   VirtualDma dma(1 << 16);
   std::byte* const memory = dma.memory();

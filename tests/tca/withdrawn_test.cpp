@@ -100,6 +100,51 @@ TEST_CASE("tca: a get into memory of the asker's that is withdrawn meanwhile fai
   CHECK(memory.is_all(std::byte{5}));
 }
 
+namespace {
+
+/// A get of `from` that rank 1 withdraws after so many steps, and then uses for something else. False when it had ended
+/// before.
+bool get_until_withdrawn(std::size_t steps, std::size_t shift, bool to_segment) {
+  constexpr std::byte kGood{5};
+  constexpr std::byte kGone{0xee};
+  constexpr std::size_t kBytes = 150'000;
+  SteppedJob job(2);
+  Operations operations(job.transport(0));
+  Outside memory(kBytes + 16, kGood);
+  std::vector<std::byte> ordinary(kBytes);
+  const std::span<std::byte> target = to_segment ? std::span(job.memory(0, shift), kBytes) : std::span(ordinary);
+  std::optional<Exposed<std::byte>> exposed(job.rank(1).expose(memory.span()));
+  Operation& get = operations.get(exposed->remote().address(), target);
+  for (std::size_t step = 0; step < steps && !get.finished(); ++step) REQUIRE(job.step());
+  if (get.finished()) return false;
+  exposed.reset();
+  std::ranges::fill(memory.span(), kGone);
+  job.settle();
+  REQUIRE(get.finished());
+  CHECK(std::ranges::count(target, kGone) == 0);
+  if (get.failed())
+    CHECK(get.outcome() == Errc::out_of_segment);
+  else
+    CHECK(std::ranges::count(target, kGood) == static_cast<std::ptrdiff_t>(kBytes));
+  CHECK(!job.rank(0).lost(1));
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("tca: a get of memory that is withdrawn at any moment brings nothing of what is there afterwards") {
+  for (const bool to_segment : {true, false}) {
+    for (const std::size_t shift : {0, 8, 5}) {
+      if (!to_segment && shift != 0) continue;
+      CAPTURE(to_segment);
+      CAPTURE(shift);
+      std::size_t withdrawn = 0;
+      for (std::size_t steps = 0; get_until_withdrawn(steps, shift, to_segment); ++steps) ++withdrawn;
+      CHECK(withdrawn > 3);
+    }
+  }
+}
+
 TEST_CASE("tca: packets for memory that has been withdrawn are left out: bytes, signals and atomics") {
   SteppedJob job(2);
   Operations operations(job.transport(0));

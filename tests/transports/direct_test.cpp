@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -455,4 +457,79 @@ TEST_CASE("direct: payloads that are made in the transport's room go to and fro 
   CHECK(check_whole(node.log_of(1), 0) == number + 1);
   CHECK(node.log_of(0).back().place == node.log_of(1).back().place);
   CHECK(node[0].in_flight() + node[1].in_flight() == 0);
+}
+
+namespace {
+
+constexpr std::size_t kExposedBytes = 1 << 20;
+constexpr int kRounds = 100;
+
+struct Withdrawing {
+  std::vector<std::byte> memory = std::vector<std::byte>(kExposedBytes);
+  std::atomic<std::uint32_t> place_segment{0};
+  std::atomic<int> exposed{-1};  // which round's memory there is
+  std::atomic<int> reading{-1};  // whose reader is at it
+  std::atomic<int> over{-1};     // whose reader has been refused
+};
+
+/// Exposes memory, has it read and written all the time, withdraws it, and uses it for something else.
+void withdraw_again_and_again(Rank& self, Withdrawing& job) {
+  for (int round = 0; round < kRounds; ++round) {
+    std::ranges::fill(job.memory, std::byte{1});
+    std::optional<Exposed<std::byte>> exposed(self.expose(job.memory));
+    job.place_segment = exposed->remote().address().segment;
+    job.exposed = round;
+    while (job.reading < round) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::microseconds(round * 7));
+    exposed.reset();
+    std::ranges::fill(job.memory, std::byte{0xee});
+    while (job.over < round) std::this_thread::yield();
+    // Nobody has written there since.
+    CHECK(std::ranges::count(job.memory, std::byte{0xee}) == static_cast<std::ptrdiff_t>(kExposedBytes));
+  }
+}
+
+/// Gets and puts until the memory is gone; what a get brings is from before.
+void read_and_write(Rank& self, Withdrawing& job, bool writes) {
+  std::vector<std::byte> own(kExposedBytes);
+  for (int round = 0; round < kRounds; ++round) {
+    while (job.exposed < round) std::this_thread::yield();
+    const RemoteAddress place{0, 0, job.place_segment};
+    for (;;) {
+      if (writes) std::ranges::fill(own, std::byte{1});
+      Operation operation(writes ? Operation::Verb::put : Operation::Verb::get, "operation", 0);
+      operation.local = own.data();
+      operation.bytes = own.size();
+      operation.remote = place;
+      self.core().start(operation);
+      job.reading = round;
+      REQUIRE(operation.finished());
+      if (operation.failed()) {
+        CHECK(operation.outcome() == Errc::out_of_segment);
+        break;
+      }
+      CHECK(std::ranges::count(own, std::byte{1}) == static_cast<std::ptrdiff_t>(kExposedBytes));
+    }
+    job.over = round;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("direct: what is exposed is neither read nor written any more once it has been withdrawn") {
+  for (const bool writes : {false, true}) {
+    CAPTURE(writes);
+    JobShape shape = Node::shape(2, false);
+    shape.placement = Placement::thread;
+    const JobRegion region = JobRegion::create(shape, JobRegion::Backing::anonymous);
+    EventLoop loops[2];
+    Rank owner(region, 0, loops[0]);
+    Rank peer(region, 1, loops[1]);
+    connect_transports(owner);
+    connect_transports(peer);
+    Withdrawing job;
+    std::thread reader([&] { read_and_write(peer, job, writes); });
+    withdraw_again_and_again(owner, job);
+    reader.join();
+  }
 }

@@ -103,3 +103,39 @@ TEST_CASE("initiator: the goodbye comes after everything that was submitted befo
     CHECK(std::memcmp(rank.memory.data(), words.data(), rank.memory.size()) == 0);
   }
 }
+
+TEST_CASE("initiator: its output is over only with the goodbye, not when the kernel still holds all that was sent") {
+  constexpr std::size_t kPuts = 20'000;  // more than it turns into bytes at once
+  test::FakeRank rank(kPuts * sizeof(std::uint64_t));
+  Initiator initiator(rank, rank, {rank.key, 0, 1});
+  std::uint64_t word = 7;
+  std::deque<HeldOperation> puts;
+  for (std::size_t i = 0; i < kPuts; ++i) {
+    Operation& put = puts.emplace_back(Operation::Verb::put, "put", 1);
+    put.local = &word;
+    put.bytes = sizeof word;
+    put.remote = {i * sizeof word, 1, 0};
+    initiator.submit(put);
+  }
+  initiator.leave();
+  const auto take_all = [&initiator] {
+    std::array<iovec, 4> vectors;
+    std::size_t taken = 0;
+    while (!initiator.outbox().empty()) {
+      const auto gathered = initiator.outbox().gather(vectors, 1 << 20);
+      initiator.outbox().sent(gathered.bytes);
+      taken += gathered.bytes;
+    }
+    return taken;
+  };
+  for (int rounds = 0; !initiator.output_over(); ++rounds) {
+    REQUIRE(rounds < 100);
+    const std::size_t taken = take_all();
+    CHECK_FALSE(initiator.output_over());  // there is nothing to be sent, but puts that wait for room
+    initiator.outbox().release(taken);
+    initiator.drained();
+  }
+  CHECK_FALSE(initiator.outbox().empty());
+  initiator.outbox().release(take_all());
+  initiator.fail_all(Errc::peer_lost);
+}

@@ -18,7 +18,7 @@ using namespace coracle::internals::tcp;
 
 namespace {
 
-constexpr std::size_t kWords = 4096;
+constexpr std::size_t kWords = 16'384;
 /// Behind them as many words that nobody writes: what a long get brings is read late, straight from the memory, so that
 /// a put that was started after it may be seen.
 constexpr std::size_t kAllWords = 2 * kWords;
@@ -104,7 +104,7 @@ class Story {
       if (breaks && step == break_at) return end_broken();
       move();
       if (asked_.size() == operations && initiator_.quiet() && to_target_.empty() && to_initiator_.empty() &&
-          responder_.outbox().idle())
+          responder_.quiet())
         return end_well();
     }
     return "it does not end";
@@ -134,7 +134,7 @@ class Story {
     const std::size_t words = random_() % 3 == 0 ? random_() % kWords : random_() % 16;
     std::size_t place = random_() % (kWords - words);
     if (verb == Operation::Verb::get && words * kWordBytes > Outbox::kCopiedBytesMax) place += kWords;
-    operation.remote = {place * kWordBytes, 1, 0};
+    operation.remote = {place * kWordBytes, 1, random_() % 2 == 0 ? 0 : test::FakeRank::kExposed};
     operation.bytes = words * kWordBytes;
     if (verb == Operation::Verb::put || verb == Operation::Verb::request) {
       asked.buffer.assign(words, asked_.size() * 1000);
@@ -144,7 +144,7 @@ class Story {
       std::copy(asked.buffer.begin(), asked.buffer.end(), model_.begin() + static_cast<std::ptrdiff_t>(place));
       if (random_() % 2 == 0) {
         operation.signal_add = 3;
-        operation.signal = {0, 1, 0};
+        operation.signal = {0, 1, random_() % 2 == 0 ? 0 : test::FakeRank::kExposed};
         model_[0] += 3;
       }
     } else if (verb == Operation::Verb::get) {

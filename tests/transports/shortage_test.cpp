@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <atomic>
@@ -17,6 +18,29 @@
 using namespace coracle;
 using namespace coracle::internals;
 using namespace std::chrono_literals;
+
+namespace {
+
+/// Where this is set, the next so many connections find no port to begin at.
+std::atomic<int> connects_without_port = 0;
+/// The system has this address no more, and no other to go there from.
+std::atomic<bool> has_no_address = false;
+
+}  // namespace
+
+/// In place of the C library's.
+extern "C" int connect(int fd, const sockaddr* address, socklen_t bytes) {
+  const auto* inet = reinterpret_cast<const sockaddr_in*>(address);
+  const bool to_loopback = address->sa_family == AF_INET && inet->sin_addr.s_addr == htonl(INADDR_LOOPBACK);
+  int type = 0;
+  socklen_t type_bytes = sizeof type;
+  ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_bytes);
+  const bool refused = to_loopback && (has_no_address || (type == SOCK_STREAM && connects_without_port > 0));
+  if (!refused) return static_cast<int>(::syscall(SYS_connect, fd, address, bytes));
+  if (!has_no_address) --connects_without_port;
+  errno = EADDRNOTAVAIL;
+  return -1;
+}
 
 namespace {
 
@@ -152,4 +176,89 @@ TEST_CASE("tcp: a peer whose address has no way to it is lost, with the reason, 
     CHECK_MESSAGE(text.find("can't connect to 255.255.255.255:") != std::string::npos, text);
     CHECK_MESSAGE(text.find("Network is unreachable") != std::string::npos, text);
   }
+}
+
+namespace {
+
+constexpr int kEndless = 1'000'000'000;
+
+/// A get from rank 1 while the system has no port, or no address: its outcome. Rank 1 must not be lost by it.
+Task<Result<>> get_without_way(Rank& self) {
+  std::uint64_t word = 0;
+  const Remote<std::uint64_t> there(RemoteAddress{TeamArea::kAllBytes, 1, RemoteAddress::kOwnSegment});
+  const auto outcome = co_await as_result(self.get(there, std::span(&word, 1)));
+  connects_without_port = 0;
+  has_no_address = false;
+  CHECK_FALSE(self.lost(1));
+  // Later ones may succeed.
+  co_await self.get(there, std::span(&word, 1));
+  co_return outcome;
+}
+
+/// What the get ends with; `second_address`: of rank 1's node, where nobody gets to.
+Error error_without_way(bool second_address) {
+  NetworkOptions network;
+  network.silence_limit_ns = 300'000'000;
+  test::Nodes job({1, 1}, network);
+  NodeRecord& peers = job.region_of(0).node(1);
+  if (second_address) {
+    peers.addresses[1].family = NodeAddress::Family::ipv4;
+    peers.addresses[1].bytes = {255, 255, 255, 255};
+  }
+  Rank1 other;
+  std::optional<Error> error;
+  const auto outcomes = job.run([&](Rank& self) -> Task<> {
+    if (self.id() == 1) co_return co_await other.live();
+    co_await wait_for(other.started);
+    const Result<> outcome = co_await get_without_way(self);
+    CHECK_FALSE(outcome.ok());
+    if (!outcome.ok()) error = outcome.error();
+    other.may_end = true;
+  });
+  for (const std::string& outcome : outcomes) CHECK(outcome == "");
+  REQUIRE(error.has_value());
+  return *error;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "tcp: without a free port operations fail with what to do, and no peer is lost, one of several addresses too") {
+  for (const bool second_address : {false, true}) {
+    CAPTURE(second_address);
+    connects_without_port = kEndless;
+    const Error error = error_without_way(second_address);
+    CHECK(error.code() == std::errc::address_not_available);
+    const std::string text = error.what();
+    CHECK_MESSAGE(text.find("connecting to 127.0.0.1:") != std::string::npos, text);
+    CHECK_MESSAGE(text.find("no local port is free: widen sysctl net.ipv4.ip_local_port_range") != std::string::npos,
+                  text);
+  }
+}
+
+TEST_CASE("tcp: a rank whose machine has lost its address says so, and does not take its peer for lost") {
+  has_no_address = true;
+  const Error error = error_without_way(false);
+  CHECK(error.code() == std::errc::address_not_available);
+  const std::string text = error.what();
+  CHECK_MESSAGE(text.find("this machine has no address from which it could connect to 127.0.0.1:") != std::string::npos,
+                text);
+  CHECK_MESSAGE(text.find("no local port") == std::string::npos, text);
+}
+
+TEST_CASE("tcp: an operation waits for a port, and goes on when there is one") {
+  NetworkOptions network;
+  network.silence_limit_ns = 600'000'000'000;
+  test::Nodes job({1, 1}, network);
+  Rank1 other;
+  connects_without_port = 3;
+  const auto outcomes = job.run([&other](Rank& self) -> Task<> {
+    if (self.id() == 1) co_return co_await other.live();
+    co_await wait_for(other.started);
+    const std::uint64_t answer = co_await self.call(1, plus_one, std::uint64_t{1});
+    CHECK(answer == 2);
+    CHECK(connects_without_port == 0);
+    other.may_end = true;
+  });
+  for (const std::string& outcome : outcomes) CHECK(outcome == "");
 }

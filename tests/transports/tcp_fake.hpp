@@ -25,6 +25,9 @@ class FakeRank final : public coracle::internals::tcp::ResponderUser,
     std::vector<std::byte> payload;
   };
 
+  /// The segment that is the same memory, exposed, as long as it is not withdrawn.
+  static constexpr std::uint32_t kExposed = 1;
+
   explicit FakeRank(std::size_t bytes) : memory(bytes) {}
 
   std::string on_hello(const Hello& hello) noexcept override {
@@ -32,7 +35,8 @@ class FakeRank final : public coracle::internals::tcp::ResponderUser,
   }
   std::byte* resolve(const coracle::internals::RemoteAddress& place, std::uint64_t bytes, bool,
                      std::error_code& error) noexcept override {
-    if (place.segment == 0 && place.offset <= memory.size() && bytes <= memory.size() - place.offset)
+    const bool there = place.segment == 0 || (place.segment == kExposed && !withdrawn);
+    if (there && place.offset <= memory.size() && bytes <= memory.size() - place.offset)
       return memory.data() + place.offset;
     error = coracle::internals::Errc::out_of_segment;
     return nullptr;
@@ -61,6 +65,7 @@ class FakeRank final : public coracle::internals::tcp::ResponderUser,
 
   coracle::internals::JobKey key{};
   std::vector<std::byte> memory;
+  bool withdrawn = false;
   coracle::internals::tcp::Responder* replier = nullptr;  // answers every message there
   std::vector<Received> requests;
   std::vector<Received> replies;

@@ -6,6 +6,7 @@
 
 #include "runtime/clock.hpp"
 #include "runtime/error.hpp"
+#include "runtime/exposed_access.hpp"
 #include "transports/direct/other_process.hpp"
 
 namespace coracle::internals::direct {
@@ -115,7 +116,8 @@ void DirectTransport::send_or_queue(RequestOperation& request) noexcept {
   starve(inbox_of(peer).requests, peer);
 }
 
-// Comes here when RankCore could not do it by load and store: a bad address, or memory of another process.
+// Comes here when RankCore could not do it by load and store: a bad address, memory of another process, or some that
+// its owner may withdraw meanwhile.
 void DirectTransport::transfer(Operation& operation) noexcept {
   const AddressMap& addresses = rank_.core().addresses();
   std::error_code error = addresses.check(operation.remote, operation.bytes);
@@ -123,11 +125,33 @@ void DirectTransport::transfer(Operation& operation) noexcept {
     error = addresses.check(operation.signal, sizeof(std::uint64_t));
     if (!error) error = Errc::out_of_segment;
   }
-  if (!error) error = copy_between_processes(operation, addresses, region_);
-  if (!error && operation.signal_add > 0)
-    local::raise_signal(addresses.reach(operation.signal, sizeof(std::uint64_t)), operation.signal_add,
-                        region_.block(operation.signal.rank).doorbell);
+  if (!error) error = move(operation);
+  if (!error && operation.signal_add > 0) error = raise(operation);
   operation.finish(error);
+}
+
+std::error_code DirectTransport::move(Operation& operation) noexcept {
+  const AddressMap& addresses = rank_.core().addresses();
+  const ExposedAccess access(region_, rank_.id(), operation.remote);
+  if (const std::error_code error = addresses.check(operation.remote, operation.bytes)) return error;
+  std::byte* there = addresses.reach(operation.remote, operation.bytes);
+  if (there == nullptr) return copy_between_processes(operation, addresses, region_);
+  if (operation.is_atomic()) {
+    if (reinterpret_cast<std::uintptr_t>(there) % operation.width != 0) return Errc::misaligned;
+    local::perform_atomic(operation, there);
+  } else if (operation.bytes > 0) {
+    const bool is_put = operation.verb == Operation::Verb::put;
+    std::memcpy(is_put ? there : operation.local, is_put ? operation.local : there, operation.bytes);
+  }
+  return {};
+}
+
+std::error_code DirectTransport::raise(const Operation& operation) noexcept {
+  const ExposedAccess access(region_, rank_.id(), operation.signal);
+  std::byte* counter = rank_.core().addresses().reach(operation.signal, sizeof(std::uint64_t));
+  if (counter == nullptr) return Errc::out_of_segment;  // withdrawn while the bytes were copied
+  local::raise_signal(counter, operation.signal_add, region_.block(operation.signal.rank).doorbell);
+  return {};
 }
 
 bool DirectTransport::write_request(std::uint32_t peer, Kind kind, const MessageHeader& header,

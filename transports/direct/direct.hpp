@@ -68,6 +68,8 @@ class DirectTransport final : public Transport {
   }
   void ring(std::uint32_t peer) const noexcept { blocks_[peer - first_rank_].doorbell.ring(); }
   void transfer(Operation& operation) noexcept;
+  std::error_code move(Operation& operation) noexcept;
+  std::error_code raise(const Operation& operation) noexcept;
   void send_or_queue(RequestOperation& request) noexcept;
   bool send(RequestOperation& request) noexcept;
   bool send_in_return(RequestOperation& request) noexcept;

@@ -56,6 +56,7 @@ class BoardThread final : public RemoteBoard, private BoardHost {
   bool is_target_of(std::uint32_t owner, const std::byte* begin, std::size_t bytes) const noexcept override {
     return owner != kNobody && registered_.contains(owner, begin, bytes);
   }
+  std::atomic<std::uint64_t>* access_mark() noexcept override { return &region_.block(rank_).accessed_by_board; }
   Passage passage_to(std::uint32_t owner) const noexcept override;
   void work() noexcept;
 

@@ -16,6 +16,10 @@ std::uint64_t offset_in_unit(const std::byte* place) noexcept {
   return reinterpret_cast<std::uintptr_t>(place) % kUnit;
 }
 
+bool may_be_withdrawn(std::uint32_t segment) noexcept {
+  return RemoteAddress{0, 0, segment}.may_be_withdrawn();
+}
+
 bool goes_along(const Operation& put) noexcept {
   return put.signal_add > 0 && put.signal.rank == put.remote.rank;
 }
@@ -30,21 +34,22 @@ std::uint64_t segments_of(const Operation* put) noexcept {
 }  // namespace
 
 /// Chooses the mode.
-void TcaTransport::deliver(Operation* put, std::uint64_t cookie, std::uint32_t peer, const std::byte* source,
+void TcaTransport::deliver(Operation* put, const Answer& answer, std::uint32_t peer, const std::byte* source,
                            std::byte* target, std::uint64_t bytes) noexcept {
   const bool registered = is_registered(source, bytes);
   const bool whole_units = offset_in_unit(source) == 0 && offset_in_unit(target) == 0 && bytes % kUnit == 0;
   if (registered && whole_units) {
     ++modes_.memory_to_memory;
-    const bool has_packet = put == nullptr || goes_along(*put);
-    if (has_packet && bytes <= kChainedBytesMax) return chain_move(put, cookie, peer, {source, target, bytes});
-    return begin_move(put, cookie, peer, source, target, bytes, false);
+    // An answer's packet must not have left when its bytes turn out to be withdrawn.
+    const bool has_packet = put == nullptr ? !may_be_withdrawn(answer.segment) : goes_along(*put);
+    if (has_packet && bytes <= kChainedBytesMax) return chain_move(put, answer, peer, {source, target, bytes});
+    return begin_move(put, answer, peer, source, target, bytes, false);
   }
   // A short one goes by one packet, rather than by a table of its own and packets for its ends.
   const bool is_short = bytes <= Slot::kPayloadBytes;
   if (!is_short && registered && offset_in_unit(source) == offset_in_unit(target)) {
     ++modes_.memory_to_memory;
-    return begin_move(put, cookie, peer, source, target, bytes, false);
+    return begin_move(put, answer, peer, source, target, bytes, false);
   }
   if (registered && offset_in_unit(source) == 0 && offset_in_unit(target) != 0) {
     ++modes_.memory_to_buffer;
@@ -52,13 +57,13 @@ void TcaTransport::deliver(Operation* put, std::uint64_t cookie, std::uint32_t p
     ++modes_.buffer_to_buffer;
   } else {
     ++modes_.buffer_to_memory;
-    return begin_move(put, cookie, peer, source, target, bytes, true);
+    return begin_move(put, answer, peer, source, target, bytes, true);
   }
-  send_data(put, cookie, peer, source, target, bytes, true);
+  send_data(put, answer, peer, source, target, bytes, true);
 }
 
 /// By packets. `last`: nothing more belongs to the put or get.
-void TcaTransport::send_data(Operation* put, std::uint64_t cookie, std::uint32_t peer, const std::byte* source,
+void TcaTransport::send_data(Operation* put, const Answer& answer, std::uint32_t peer, const std::byte* source,
                              std::byte* target, std::uint64_t bytes, bool last) noexcept {
   Outgoing outgoing;
   outgoing.header.kind = PacketKind::data;
@@ -74,12 +79,14 @@ void TcaTransport::send_data(Operation* put, std::uint64_t cookie, std::uint32_t
   outgoing.source = source;
   outgoing.bytes = bytes;
   if (last) outgoing.operation = put;
+  if (put == nullptr) outgoing.answer = answer;
   send(peer, std::move(outgoing));
-  if (last && put == nullptr) send_got(cookie, peer, 0);
+  // What was withdrawn by now may have been found missing by now.
+  if (last && put == nullptr) send_got(answer.cookie, peer, is_there(answer.segment, source, bytes) ? 0 : EFAULT);
 }
 
 /// With the packet that tells of it, in one table: the packet comes after the bytes.
-void TcaTransport::chain_move(Operation* put, std::uint64_t cookie, std::uint32_t peer,
+void TcaTransport::chain_move(Operation* put, const Answer& answer, std::uint32_t peer,
                               const Descriptor& whole) noexcept {
   Outgoing outgoing;
   if (put != nullptr) {
@@ -92,7 +99,7 @@ void TcaTransport::chain_move(Operation* put, std::uint64_t cookie, std::uint32_
   } else {
     outgoing.header.kind = PacketKind::got;
     outgoing.header.words = 2;
-    outgoing.header.cookie = cookie;
+    outgoing.header.cookie = answer.cookie;
   }
   outgoing.ahead = whole;
   send(peer, std::move(outgoing));
@@ -117,7 +124,7 @@ void TcaTransport::send_signal(const Operation& put) noexcept {
   send(put.signal.rank, std::move(outgoing));
 }
 
-TcaTransport::Move& TcaTransport::take_move(Operation* put, std::uint64_t cookie, std::uint32_t peer) noexcept {
+TcaTransport::Move& TcaTransport::take_move(Operation* put, const Answer& answer, std::uint32_t peer) noexcept {
   if (free_moves_.empty()) {
     moves_.push_back(std::make_unique<Move>());
     free_moves_.push_back(moves_.back().get());
@@ -126,7 +133,7 @@ TcaTransport::Move& TcaTransport::take_move(Operation* put, std::uint64_t cookie
   free_moves_.pop_back();
   move.transport = this;
   move.operation = put;
-  move.cookie = cookie;
+  move.answer = answer;
   move.peer = peer;
   ++way(peer).moves;
   move.head = move.tail = move.position = 0;
@@ -138,9 +145,9 @@ TcaTransport::Move& TcaTransport::take_move(Operation* put, std::uint64_t cookie
   return move;
 }
 
-void TcaTransport::begin_move(Operation* put, std::uint64_t cookie, std::uint32_t peer, const std::byte* source,
+void TcaTransport::begin_move(Operation* put, const Answer& answer, std::uint32_t peer, const std::byte* source,
                               std::byte* target, std::uint64_t bytes, bool buffered) noexcept {
-  Move& move = take_move(put, cookie, peer);
+  Move& move = take_move(put, answer, peer);
   move.source = source;
   move.target = target;
   move.head = (kUnit - offset_in_unit(target)) % kUnit;
@@ -179,7 +186,9 @@ void TcaTransport::start_chunk(Move& move, Chunk& chunk) noexcept {
   Descriptor part = move.next_part();
   // Looked at as late as this: its owner may have withdrawn it, though the tables are still there.
   const std::span<std::byte> targets = part.targets();
-  if (!board_->writes(targets.data(), targets.size())) {
+  const std::span<const std::byte> sources = part.sources();
+  if (!board_->writes(targets.data(), targets.size()) ||
+      (move.operation == nullptr && !is_there(move.answer.segment, sources.data(), sources.size()))) {
     move.failure = Errc::out_of_segment;
     return;
   }
@@ -246,17 +255,17 @@ void TcaTransport::end_move(Move& done) noexcept {
     if (move.operation != nullptr)
       finish(*move.operation, lost ? make_error_code(Errc::peer_lost) : move.failure);
     else if (!lost)
-      send_got(move.cookie, move.peer, move.failure == Errc::out_of_segment ? EFAULT : EIO);
+      send_got(move.answer.cookie, move.peer, move.failure == Errc::out_of_segment ? EFAULT : EIO);
     return;
   }
   if (move.head > 0)
-    send_data(move.operation, move.cookie, move.peer, move.source, move.target, move.head, move.tail == 0);
+    send_data(move.operation, move.answer, move.peer, move.source, move.target, move.head, move.tail == 0);
   if (move.tail > 0) {
     const std::uint64_t end = move.head + move.body;
-    send_data(move.operation, move.cookie, move.peer, move.source + end, move.target + end, move.tail, true);
+    send_data(move.operation, move.answer, move.peer, move.source + end, move.target + end, move.tail, true);
   }
   if (move.head + move.tail > 0) return;
-  if (move.operation == nullptr) return send_got(move.cookie, move.peer, 0);
+  if (move.operation == nullptr) return send_got(move.answer.cookie, move.peer, 0);
   if (goes_along(*move.operation)) send_signal(*move.operation);
   finish_put(*move.operation);
 }

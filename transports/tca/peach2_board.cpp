@@ -110,12 +110,19 @@ void Peach2Board::start(unsigned index, TableId id, std::uint64_t sequence) noex
   table.in_use = true;
   times_.start(used_[index], std::span(table.pieces).subspan(table.landed), static_cast<double>(now));
   channel.stalls_at = kNoDescriptor;
-  if (faults_.stalls > 0) {
-    --faults_.stalls;
-    channel.stalls_at = (table.landed + table.chain.size()) / 2;
-  }
+  if (is_to_stall()) channel.stalls_at = (table.landed + table.chain.size()) / 2;
   if (channel.stalls_at == table.landed) times_.stall(used_[index], true);
   set_alarm();
+}
+
+/// The table that is being started.
+bool Peach2Board::is_to_stall() noexcept {
+  ++started_;
+  if (faults_.stalls > 0) {
+    --faults_.stalls;
+    return true;
+  }
+  return faults_.tables_per_stall > 0 && started_ % faults_.tables_per_stall == 0;
 }
 
 std::uint64_t Peach2Board::completed(unsigned channel) const noexcept {
@@ -142,6 +149,14 @@ void Peach2Board::move(const Descriptor& descriptor) noexcept {
   }
 }
 
+/// Neither end has been withdrawn since the table was started: it may have been freed.
+bool Peach2Board::may_move(const Descriptor& descriptor, std::uint32_t owner) const noexcept {
+  for (const std::uint64_t block : {std::uint64_t{0}, descriptor.count - 1})
+    if (!host_.is_source(descriptor.source_block(block), descriptor.block_bytes)) return false;
+  const std::span<std::byte> targets = descriptor.targets();
+  return host_.is_target_of(owner, targets.data(), targets.size());
+}
+
 void Peach2Board::take(const ChannelTimes::Step& step) noexcept {
   unsigned index = 0;
   while (used_[index] != step.channel) ++index;
@@ -158,8 +173,9 @@ void Peach2Board::take(const ChannelTimes::Step& step) noexcept {
   if (hold(channel, step, passage)) return;
   table.landed = place + 1;
   if (!passage.given_up) {
-    const std::span<std::byte> targets = descriptor.targets();
-    if (host_.is_target_of(owner, targets.data(), targets.size())) {
+    std::optional<ExposedAccess> access;  // begins before the look
+    if (auto* mark = host_.access_mark(); mark != nullptr) access.emplace(*mark, owner);
+    if (may_move(descriptor, owner)) {
       move(descriptor);
       host_.landed(descriptor.target);
     } else {

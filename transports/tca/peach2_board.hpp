@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/exposed_access.hpp"
 #include "runtime/ring_queue.hpp"
 #include "transports/tca/peach2_model.hpp"
 #include "transports/tca/remote_board.hpp"
@@ -46,6 +47,9 @@ class BoardHost {
   virtual std::uint32_t owner_of(const std::byte* begin, std::size_t bytes) const noexcept = 0;
   /// Whether that rank has it registered still: what it has withdrawn it may have freed.
   virtual bool is_target_of(std::uint32_t owner, const std::byte* begin, std::size_t bytes) const noexcept = 0;
+  /// Where the board says whose memory it is at, for owners that withdraw theirs on other threads; null: there are
+  /// none.
+  virtual std::atomic<std::uint64_t>* access_mark() noexcept { return nullptr; }
   /// Links that are always whole, unless a host says otherwise. To kNobody they are.
   virtual Passage passage_to(std::uint32_t) const noexcept { return {}; }
 
@@ -129,10 +133,12 @@ class Peach2Board : public RemoteBoard {
   void check(Chain chain) const;
   std::uint32_t owner_of(const Descriptor& descriptor) const noexcept;
   void find_owners(Table& table) noexcept;
+  bool is_to_stall() noexcept;
   void complete(Channel& channel, std::uint64_t sequence) noexcept;
   void land(const Stored& stored) noexcept;
   void take_stores(double now_ns) noexcept;
   double next_ns() const noexcept;
+  bool may_move(const Descriptor& descriptor, std::uint32_t owner) const noexcept;
   static void move(const Descriptor& descriptor) noexcept;
   void take(const ChannelTimes::Step& step) noexcept;
   bool hold(Channel& channel, const ChannelTimes::Step& step, const Passage& passage) noexcept;
@@ -151,6 +157,7 @@ class Peach2Board : public RemoteBoard {
   std::vector<Stored> held_stores_;  // the same
   std::vector<Late> late_;
   BoardFaults faults_;
+  std::uint64_t started_ = 0;  // tables
 };
 
 }  // namespace coracle::internals::tca

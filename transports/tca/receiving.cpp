@@ -156,10 +156,10 @@ void TcaTransport::take_get(std::uint32_t peer, const Slot& slot) noexcept {
   const PacketHeader& header = slot.header;
   const std::byte* source = address(header.word[0]);
   const std::uint64_t bytes = header.word[1];
-  if (!is_there(static_cast<std::uint32_t>(header.word[3]), source, bytes))
-    return send_got(header.cookie, peer, EFAULT);
+  const auto segment = static_cast<std::uint32_t>(header.word[3]);
+  if (!is_there(segment, source, bytes)) return send_got(header.cookie, peer, EFAULT);
   if (header.word[2] != ~std::uint64_t{0})
-    return deliver(nullptr, header.cookie, peer, source, address(header.word[2]), bytes);
+    return deliver(nullptr, {header.cookie, segment}, peer, source, address(header.word[2]), bytes);
   ++modes_.buffer_to_buffer;
   Outgoing outgoing;
   outgoing.header.kind = PacketKind::got_data;
@@ -167,6 +167,7 @@ void TcaTransport::take_get(std::uint32_t peer, const Slot& slot) noexcept {
   outgoing.header.cookie = header.cookie;
   outgoing.source = source;
   outgoing.bytes = bytes;
+  outgoing.answer = {header.cookie, segment};
   send(peer, std::move(outgoing));
   send_got(header.cookie, peer, 0);
 }

@@ -48,8 +48,8 @@ class RegisteredMemory {
   }
   bool is_exposed(std::uint32_t rank, const std::byte* begin, std::size_t bytes) const noexcept {
     for (const ExposedMemory& exposed : region_.block(rank).exposed) {
-      // acquire: pairs with the release store of Rank::expose, which follows that of the address.
-      const std::uint64_t room = exposed.word.load(std::memory_order_acquire) & ExposedMemory::kBytesMask;
+      // seq_cst: as in AddressMap::check().
+      const std::uint64_t room = exposed.word.load(std::memory_order_seq_cst) & ExposedMemory::kBytesMask;
       if (room == 0) continue;
       const auto* first = reinterpret_cast<const std::byte*>(exposed.address.load(std::memory_order_relaxed));
       if (begin >= first && bytes <= room && begin + bytes <= first + room) return true;

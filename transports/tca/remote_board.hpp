@@ -17,6 +17,8 @@ struct BoardFaults {
   std::uint64_t late_ns = 0;
   /// The next so many stores of words (PIO) get lost.
   unsigned lost_stores = 0;
+  /// Of so many tables that are started one hangs as well; 0: none does.
+  unsigned tables_per_stall = 0;
 };
 
 class RemoteBoard : public DmaDevice {

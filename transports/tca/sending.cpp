@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -75,12 +76,27 @@ bool TcaTransport::pump(std::uint32_t peer) noexcept {
   return true;
 }
 
+/// What tells of the get's data tells that they are not there.
+void TcaTransport::end_answer(std::uint32_t peer, std::uint64_t cookie) noexcept {
+  RingQueue<Outgoing>& queue = way(peer).queue;
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    PacketHeader& header = queue[i].header;
+    if (header.kind == PacketKind::got && header.cookie == cookie)
+      header.word = {0, static_cast<std::uint64_t>(EFAULT)};
+  }
+}
+
 /// Makes the next packet of `outgoing`. True when it is the last.
 bool TcaTransport::fill(Batch& batch, std::uint32_t peer, Outgoing& outgoing, PacketArea::Stage& stage) noexcept {
   Slot& target = area_of(peer).slot(rank_.id(), way(peer).sent - 1);
   if (outgoing.ahead.block_bytes > 0) {
     batch.revocables.push_back({batch.chain.size(), &stage, false, outgoing.operation});
     batch.chain.push_back(outgoing.ahead);
+  }
+  // What this rank has withdrawn since a get asked for it is read no more: the rest of the answer says so.
+  if (!is_there(outgoing.answer.segment, outgoing.source + outgoing.position, outgoing.bytes - outgoing.position)) {
+    outgoing.position = outgoing.bytes;
+    end_answer(peer, outgoing.answer.cookie);
   }
   const std::uint64_t bytes = std::min<std::uint64_t>(outgoing.bytes - outgoing.position, Slot::kPayloadBytes);
   const std::byte* source = outgoing.source + outgoing.position;
@@ -98,7 +114,7 @@ bool TcaTransport::fill(Batch& batch, std::uint32_t peer, Outgoing& outgoing, Pa
   outgoing.position += bytes;
   // From memory to buffer: the board reads the payload where it is. Its last bytes it can't, unless they are whole.
   const bool in_place = header.kind == PacketKind::data && bytes >= kInPlaceBytesMin && bytes % 16 == 0 &&
-                        reinterpret_cast<std::uintptr_t>(source) % 16 == 0 && is_registered(source, bytes);
+                        reinterpret_cast<std::uintptr_t>(source) % 16 == 0 && is_in_segment(source, bytes);
   if (!in_place && bytes > 0) {
     std::memcpy(stage.slot.payload.data(), source, bytes);
     board_->copied(bytes);

@@ -71,7 +71,7 @@ bool TcaTransport::submit_strided(StridedOperation& put) noexcept {
   ++modes_.block_stride;
   ++in_flight_;
   const StridedShape shape = with_long_rows(put.shape);
-  Move& move = take_move(&put, 0, put.remote.rank);
+  Move& move = take_move(&put, {}, put.remote.rank);
   move.row = {static_cast<const std::byte*>(put.local) + shape.local.first,
               address_of(put.remote) + shape.remote.first,
               shape.block_bytes,

@@ -86,6 +86,13 @@ bool TcaTransport::is_registered(const std::byte* begin, std::size_t bytes) cons
   return registered_.contains(rank_.id(), begin, bytes);
 }
 
+/// So that nobody withdraws it.
+bool TcaTransport::is_in_segment(const std::byte* begin, std::size_t bytes) const noexcept {
+  const std::byte* first = region_.segment(rank_.id());
+  const std::uint64_t room = region_.shape().segment_bytes;
+  return begin >= first && bytes <= room && begin <= first + (room - bytes);
+}
+
 void TcaTransport::submit(Operation& operation) noexcept {
   if (const std::error_code error = check(operation)) return operation.finish(error);
   ++in_flight_;
@@ -140,9 +147,9 @@ void TcaTransport::start_put(Operation& put) noexcept {
   std::byte* target = address_of(put.remote);
   const auto* source = static_cast<const std::byte*>(put.local);
   if (put.bytes > 0 && (shares_memory_ || region_.contains(target, put.bytes)))
-    return deliver(&put, 0, put.remote.rank, source, target, put.bytes);
+    return deliver(&put, {}, put.remote.rank, source, target, put.bytes);
   // Memory that only its owner reaches, or nothing but a signal.
-  send_data(&put, 0, put.remote.rank, source, target, put.bytes, true);
+  send_data(&put, {}, put.remote.rank, source, target, put.bytes, true);
 }
 
 void TcaTransport::ask(Operation& operation, PacketHeader header) noexcept {

@@ -78,6 +78,11 @@ class TcaTransport final : public Transport {
   /// From here on a packet's payload is read by the board where it is, rather than copied into the stage.
   static constexpr std::size_t kInPlaceBytesMin = 1024;
 
+  /// The get that bytes are for, and the segment of this rank that they lie in; of a put's neither says anything.
+  struct Answer {
+    std::uint64_t cookie = 0;
+    std::uint32_t segment = RemoteAddress::kOwnSegment;
+  };
   /// Something to send to a peer: one packet, or as many as its bytes need.
   struct Outgoing {
     PacketHeader header;
@@ -85,6 +90,7 @@ class TcaTransport final : public Transport {
     std::uint64_t bytes = 0;
     std::uint64_t position = 0;             ///< Of what has been sent.
     Operation* operation = nullptr;         ///< Ends with it.
+    Answer answer;                          ///< To a get, if `source` is its memory.
     Descriptor ahead{nullptr, nullptr, 0};  ///< Goes in front, from memory to memory; of no bytes: nothing does.
     std::vector<std::byte> owned;           ///< Where `source` is, if it is a copy.
   };
@@ -144,7 +150,7 @@ class TcaTransport final : public Transport {
   struct Move {
     TcaTransport* transport = nullptr;
     Operation* operation = nullptr;  // a put
-    std::uint64_t cookie = 0;        // or that of a get
+    Answer answer;                   // or a get's
     std::uint32_t peer = 0;
     const std::byte* source = nullptr;
     std::byte* target = nullptr;
@@ -173,6 +179,7 @@ class TcaTransport final : public Transport {
   std::error_code check(const Operation& operation) const noexcept;
   std::byte* address_of(const RemoteAddress& place) const noexcept;
   bool is_registered(const std::byte* begin, std::size_t bytes) const noexcept;
+  bool is_in_segment(const std::byte* begin, std::size_t bytes) const noexcept;
   void start_put(Operation& operation) noexcept;
   void start_request(RequestOperation& request) noexcept;
   void ask(Operation& operation, PacketHeader header) noexcept;
@@ -186,14 +193,14 @@ class TcaTransport final : public Transport {
   void end_asked(std::uint32_t peer, std::error_code why) noexcept;
 
   // moves.cpp: bytes of puts and answered gets
-  void deliver(Operation* put, std::uint64_t cookie, std::uint32_t peer, const std::byte* source, std::byte* target,
+  void deliver(Operation* put, const Answer& answer, std::uint32_t peer, const std::byte* source, std::byte* target,
                std::uint64_t bytes) noexcept;
-  void send_data(Operation* put, std::uint64_t cookie, std::uint32_t peer, const std::byte* source, std::byte* target,
+  void send_data(Operation* put, const Answer& answer, std::uint32_t peer, const std::byte* source, std::byte* target,
                  std::uint64_t bytes, bool last) noexcept;
-  void begin_move(Operation* put, std::uint64_t cookie, std::uint32_t peer, const std::byte* source, std::byte* target,
+  void begin_move(Operation* put, const Answer& answer, std::uint32_t peer, const std::byte* source, std::byte* target,
                   std::uint64_t bytes, bool buffered) noexcept;
-  void chain_move(Operation* put, std::uint64_t cookie, std::uint32_t peer, const Descriptor& whole) noexcept;
-  Move& take_move(Operation* put, std::uint64_t cookie, std::uint32_t peer) noexcept;
+  void chain_move(Operation* put, const Answer& answer, std::uint32_t peer, const Descriptor& whole) noexcept;
+  Move& take_move(Operation* put, const Answer& answer, std::uint32_t peer) noexcept;
   void go_on(Move& move) noexcept;
   void start_chunk(Move& move, Chunk& chunk) noexcept;
   void rest_chunk(Chunk& chunk) noexcept;
@@ -212,6 +219,7 @@ class TcaTransport final : public Transport {
   void send(std::uint32_t peer, Outgoing outgoing) noexcept;
   bool pump() noexcept;
   bool pump(std::uint32_t peer) noexcept;
+  void end_answer(std::uint32_t peer, std::uint64_t cookie) noexcept;
   bool fill(Batch& batch, std::uint32_t peer, Outgoing& outgoing, PacketArea::Stage& stage) noexcept;
   bool board_takes(const Descriptor& descriptor) const noexcept;
   void flush() noexcept;

@@ -45,6 +45,7 @@ class Channel : public StreamUser, protected FrameUser {
     taken();
   }
   Outbox& outbox() noexcept override { return outbox_; }
+  bool output_over() const noexcept override { return said_goodbye_; }
   void ended(std::error_code error) noexcept override {
     ended_ = true;
     error_ = error;
@@ -70,7 +71,11 @@ class Channel : public StreamUser, protected FrameUser {
   /// True when it was copied.
   bool emit(FrameType type, std::span<const std::uint64_t> words, std::span<const std::byte> payload,
             Operation* operation);
-  void say_goodbye() { emit(FrameType::goodbye); }
+  /// Nothing may be emitted afterwards.
+  void say_goodbye() {
+    said_goodbye_ = true;
+    emit(FrameType::goodbye);
+  }
   void tell_again_if_ended() noexcept {
     if (ended_) watcher_.changed();
   }
@@ -79,6 +84,7 @@ class Channel : public StreamUser, protected FrameUser {
   Outbox outbox_;
   const std::uint32_t check_;
   bool peer_said_goodbye_ = false;
+  bool said_goodbye_ = false;
 
  private:
   void taken() noexcept {

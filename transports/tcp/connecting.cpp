@@ -19,11 +19,23 @@
 namespace coracle::internals::tcp {
 namespace {
 
-/// Which of two failures says more: that there is no socket hides what the peer would have answered, and an address of
-/// a kind that this machine does not have says nothing of the others.
-int weight(int error) noexcept {
-  if (error == EADDRNOTAVAIL) return 0;
-  return is_shortage(error) ? 2 : 1;
+/// Which of two failures says more: that this rank has no socket or port left hides what the peer would have answered,
+/// and an address of a kind that this machine does not have says nothing of the others.
+enum class Weight { no_address_here, of_peer, shortage };
+
+Weight weigh(int error, const SocketAddress& target) noexcept {
+  if (error == EADDRNOTAVAIL && !has_source_towards(target)) return Weight::no_address_here;
+  return is_shortage(error) ? Weight::shortage : Weight::of_peer;
+}
+
+/// For the message of a failed operation, or of a lost peer.
+std::string describe_attempt(int error, Weight weight, const SocketAddress& target) {
+  if (weight == Weight::no_address_here)
+    return fmt::format("this machine has no address from which it could connect to {}: see `ip address`",
+                       to_string(target));
+  if (error == EADDRNOTAVAIL) return fmt::format("connecting to {}: {}", to_string(target), shortage_remedy(error));
+  if (weight == Weight::shortage) return shortage_remedy(error);
+  return fmt::format("can't connect to {}: {}", to_string(target), std::generic_category().message(error));
 }
 
 }  // namespace
@@ -32,6 +44,7 @@ int weight(int error) noexcept {
 struct TcpTransport::Attempt {
   int fd = -1;  ///< A connected socket, or -1: then the next two tell why.
   int error = EHOSTUNREACH;
+  Weight weight = Weight::no_address_here;
   std::string why = "its node has no address";
 };
 
@@ -59,7 +72,7 @@ Task<> TcpTransport::run_connect(TcpTransport& transport, std::uint32_t peer) {
   if (attempt.fd >= 0)
     outgoing.attach(transport.make_stream(outgoing.channel(), attempt.fd));
   else if (is_shortage(attempt.error) || attempt.error == ECANCELED)  // the latter: this rank ends
-    transport.give_up_connecting(entry, std::error_code(attempt.error, std::generic_category()));
+    transport.give_up_connecting(entry, peer, attempt);
   else
     transport.lose(peer, attempt.why);
 }
@@ -90,7 +103,6 @@ Task<TcpTransport::Attempt> TcpTransport::try_addresses(Rank& rank, std::uint32_
   const std::chrono::nanoseconds limit(region.shape().network.silence_limit_ns /
                                        static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(addresses, 1)));
   Attempt attempt;
-  bool any = false;
   for (const NodeAddress& address : node.addresses) {
     if (address.family == NodeAddress::Family::none) continue;
     const SocketAddress target = socket_address(address, region.port(peer));
@@ -105,14 +117,18 @@ Task<TcpTransport::Attempt> TcpTransport::try_addresses(Rank& rank, std::uint32_
       }
       ::close(fd);
     }
-    if (std::exchange(any, true) && weight(error) < weight(attempt.error)) continue;
+    const Weight weight = weigh(error, target);
+    if (weight < attempt.weight) continue;
     attempt.error = error;
-    attempt.why = fmt::format("can't connect to {}: {}", to_string(target), std::generic_category().message(error));
+    attempt.weight = weight;
+    attempt.why = describe_attempt(error, weight, target);
   }
   co_return attempt;
 }
 
-void TcpTransport::give_up_connecting(Peer& entry, std::error_code why) noexcept {
+void TcpTransport::give_up_connecting(Peer& entry, std::uint32_t peer, const Attempt& attempt) noexcept {
+  if (is_shortage(attempt.error)) rank_.core().note_shortage(peer, attempt.error, attempt.why);
+  const std::error_code why(attempt.error, std::generic_category());
   entry.outgoing->channel().fail_all(why);
   bury_outgoing(entry, true);
   while (!entry.held.empty()) entry.held.pop()->finish(why);

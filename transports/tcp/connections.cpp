@@ -19,7 +19,7 @@ Outgoing::Outgoing(TcpTransport& transport, Rank& rank, ChannelWatcher& watcher,
 
 void Outgoing::leave() {
   channel_.leave();
-  if (stream_) stream_->finish_output();
+  if (stream_) stream_->output_ready();
 }
 
 void Outgoing::on_reply(const MessageHeader& header, std::span<const std::byte> payload) noexcept {
@@ -37,7 +37,7 @@ Incoming::Incoming(TcpTransport& transport, Rank& rank, ChannelWatcher& watcher,
 void Incoming::leave() {
   left_ = true;
   channel_.leave();
-  stream_->finish_output();
+  stream_->output_ready();
 }
 
 std::string Incoming::on_hello(const Hello& hello) noexcept {

@@ -26,7 +26,6 @@ class Outgoing final : private InitiatorUser {
     stream_ = std::move(stream);
     channel_.release();
     stream_->output_ready();
-    if (channel_.has_left()) stream_->finish_output();
   }
 
   void submit(Operation& operation) noexcept {

@@ -147,6 +147,8 @@ void FrameReader::take_payload(std::span<const std::byte>& bytes) noexcept {
   if (place_ != nullptr) {
     std::memcpy(place_, bytes.data(), count);
     place_ += count;
+  } else {
+    user_.piece(frame_, frame_.head.payload_bytes - rest_, bytes.first(count));
   }
   bytes = bytes.subspan(count);
   rest_ -= count;

@@ -29,7 +29,7 @@ enum class FrameType : std::uint8_t {
   goodbye,    ///< nothing follows; also from the responder
   // from the responder, one answer per put, get, add and swap, in their order
   done,     ///< number of operations that have ended well since the last answer
-  data,     ///< the next operation's data as payload
+  data,     ///< the next operation's data as payload, or what comes next of it
   value,    ///< the next operation's old value
   failure,  ///< the next operation's error: value, category
   reply,    ///< as message
@@ -50,7 +50,7 @@ inline constexpr std::size_t kFrameWordsMax = 7;
 /// Room for a head and its words.
 inline constexpr std::size_t kHeadBytesMax = sizeof(FrameHead) + kFrameWordsMax * sizeof(std::uint64_t);
 inline constexpr std::uint64_t kFrameMagic = 0x31706354636f4321;
-inline constexpr std::uint64_t kFrameVersion = 1;
+inline constexpr std::uint64_t kFrameVersion = 2;
 /// Larger transfers travel as several frames.
 inline constexpr std::uint64_t kTransferBytesMax = 1ULL << 40;
 inline constexpr std::uint64_t kMessageBytesMax = 1ULL << 32;
@@ -84,8 +84,10 @@ class FrameUser {
   /// A whole frame whose payload lies in one piece, valid during the call only.
   virtual void whole(const Frame& frame, std::span<const std::byte> payload) noexcept = 0;
   /// A frame whose payload comes in pieces: where it shall go, `frame.head.payload_bytes` long and valid until end();
-  /// null: nowhere, it is dropped.
+  /// null: it goes to piece().
   virtual std::byte* begin(const Frame& frame) noexcept = 0;
+  /// What has come of a payload that has no place of its own: `bytes` from `position` on, valid during the call only.
+  virtual void piece(const Frame& frame, std::uint64_t position, std::span<const std::byte> bytes) noexcept = 0;
   /// The payload of the frame last begun is complete.
   virtual void end(const Frame& frame) noexcept = 0;
 
@@ -129,7 +131,7 @@ class FrameReader {
   std::size_t head_bytes_ = 0;
   Frame frame_{};
   bool in_payload_ = false;
-  std::byte* place_ = nullptr;  // of the payload's next byte; null: dropped
+  std::byte* place_ = nullptr;  // of the payload's next byte; null: it has none
   std::uint64_t rest_ = 0;      // of the payload
   std::string reason_;
 };

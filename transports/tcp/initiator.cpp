@@ -31,7 +31,7 @@ void Initiator::submit(Operation& operation) noexcept {
 void Initiator::drained() noexcept {
   if (holding_) return;
   while (!waiting_.empty() && outbox_.held_bytes() <= kOutboxBytesMax) encode(*waiting_.pop());
-  if (left_ && waiting_.empty() && !std::exchange(said_goodbye_, true)) say_goodbye();
+  if (left_ && waiting_.empty() && !said_goodbye_) say_goodbye();
 }
 
 void Initiator::encode(Operation& operation) {
@@ -89,6 +89,7 @@ void Initiator::encode_message(RequestOperation& request) {
 
 void Initiator::fail_all(std::error_code outcome) noexcept {
   outbox_.drop(outcome);
+  got_bytes_ = 0;
   for (OperationQueue* queue : {&answers_, &waiting_}) {
     while (!queue->empty()) {
       --in_flight_;
@@ -99,6 +100,7 @@ void Initiator::fail_all(std::error_code outcome) noexcept {
 
 void Initiator::finish_first(std::error_code outcome) noexcept {
   --in_flight_;
+  got_bytes_ = 0;
   answers_.pop()->finish(outcome);
 }
 
@@ -116,8 +118,14 @@ void Initiator::take_done(std::uint64_t count) noexcept {
 }
 
 Operation* Initiator::get_of(const Frame& frame) noexcept {
+  const std::uint64_t bytes = frame.head.payload_bytes;
   return first(!answers_.empty() && answers_.front()->verb == Operation::Verb::get &&
-               answers_.front()->bytes == frame.head.payload_bytes);
+               bytes <= answers_.front()->bytes - got_bytes_ && (bytes > 0 || answers_.front()->bytes == 0));
+}
+
+void Initiator::take_data(Operation& get, std::uint64_t bytes) noexcept {
+  got_bytes_ += static_cast<std::size_t>(bytes);
+  if (got_bytes_ == get.bytes) finish_first();
 }
 
 void Initiator::take_reply(const Frame& frame, std::span<const std::byte> payload) noexcept {
@@ -133,8 +141,9 @@ void Initiator::whole(const Frame& frame, std::span<const std::byte> payload) no
     case FrameType::data: {
       Operation* get = get_of(frame);
       if (get == nullptr) return;
-      if (!payload.empty()) std::memcpy(get->local, payload.data(), payload.size());
-      return finish_first();
+      if (!payload.empty())
+        std::memcpy(static_cast<std::byte*>(get->local) + got_bytes_, payload.data(), payload.size());
+      return take_data(*get, payload.size());
     }
     case FrameType::value: {
       Operation* atomic = first(!answers_.empty() && answers_.front()->is_atomic());
@@ -158,12 +167,12 @@ void Initiator::whole(const Frame& frame, std::span<const std::byte> payload) no
 std::byte* Initiator::begin(const Frame& frame) noexcept {
   if (frame.head.type != FrameType::data) return reply_.data();  // reply or refused: both fit
   Operation* get = get_of(frame);
-  return get == nullptr ? nullptr : static_cast<std::byte*>(get->local);
+  return get == nullptr ? nullptr : static_cast<std::byte*>(get->local) + got_bytes_;
 }
 
 void Initiator::end(const Frame& frame) noexcept {
   if (frame.head.type == FrameType::data)
-    finish_first();
+    take_data(*answers_.front(), frame.head.payload_bytes);
   else
     whole(frame, std::span(reply_).first(static_cast<std::size_t>(frame.head.payload_bytes)));
 }

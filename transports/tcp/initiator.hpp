@@ -65,20 +65,22 @@ class Initiator final : public Channel {
 
   void whole(const Frame& frame, std::span<const std::byte> payload) noexcept override;
   std::byte* begin(const Frame& frame) noexcept override;
+  void piece(const Frame&, std::uint64_t, std::span<const std::byte>) noexcept override {}  // of what has failed
   void end(const Frame& frame) noexcept override;
   void input_taken() noexcept override {}
   void take_done(std::uint64_t count) noexcept;
   Operation* get_of(const Frame& frame) noexcept;
+  void take_data(Operation& get, std::uint64_t bytes) noexcept;
   void take_reply(const Frame& frame, std::span<const std::byte> payload) noexcept;
 
   InitiatorUser& user_;
-  OperationQueue answers_;  // sent, or in the outbox; each gets an answer
-  OperationQueue waiting_;  // for room in the outbox, or for release()
+  OperationQueue answers_;     // sent, or in the outbox; each gets an answer
+  std::size_t got_bytes_ = 0;  // of the first of them, a get
+  OperationQueue waiting_;     // for room in the outbox, or for release()
   std::size_t in_flight_ = 0;
   std::array<std::byte, kReplyBytesMax> reply_;  // one that comes in pieces
   bool holding_ = false;
   bool left_ = false;
-  bool said_goodbye_ = false;
 };
 
 }  // namespace coracle::internals::tcp

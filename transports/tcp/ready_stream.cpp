@@ -20,11 +20,6 @@ ReadyStream::~ReadyStream() {
   ::close(fd_);
 }
 
-void ReadyStream::finish_output() noexcept {
-  finish_output_ = true;
-  output_.set();
-}
-
 void ReadyStream::close(bool reset) noexcept {
   if (std::exchange(closed_, true)) return;
   if (reset) {
@@ -76,7 +71,7 @@ Task<> ReadyStream::send_all(ReadyStream& stream) {
           co_await stream.io_.wait_writable(stream.fd_);
         continue;
       }
-      if (stream.finish_output_ && !std::exchange(stream.output_shut_, true)) ::shutdown(stream.fd_, SHUT_WR);
+      if (stream.user_.output_over() && !std::exchange(stream.output_shut_, true)) ::shutdown(stream.fd_, SHUT_WR);
       co_await stream.output_;
     }
   } catch (const Error&) {
@@ -89,7 +84,7 @@ bool ReadyStream::receive_some() noexcept {
   const std::span<std::byte> landing = user_.landing();
   const std::span<std::byte> place = landing.empty() ? std::span<std::byte>(buffer_) : landing;
   const ssize_t count = ::recv(fd_, place.data(), place.size(), MSG_DONTWAIT);
-  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (count < 0 && may_pass(errno)) return false;
   if (count <= 0) {
     end(count == 0 ? 0 : errno);
     return false;
@@ -110,7 +105,7 @@ bool ReadyStream::send_some() noexcept {
   message.msg_iovlen = gathered.count;
   const ssize_t count = ::sendmsg(fd_, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
   if (count < 0) {
-    if (errno != EAGAIN && errno != EINTR) end(errno);
+    if (!may_pass(errno)) end(errno);
     return false;
   }
   user_.outbox().sent(static_cast<std::size_t>(count));

@@ -25,7 +25,6 @@ class ReadyStream final : public Stream {
 
   void output_ready() noexcept override { output_.set(); }
   void output_now() noexcept override { output_ready(); }
-  void finish_output() noexcept override;
   void close(bool reset) noexcept override;
   bool idle() const noexcept override { return closed_ && running_ == 0; }
 
@@ -49,7 +48,6 @@ class ReadyStream final : public Stream {
   bool ended_ = false;   // no more input comes; answers may still have to go
   bool failed_ = false;  // nor can anything be sent
   bool closed_ = false;
-  bool finish_output_ = false;
   bool output_shut_ = false;
   Event output_;
   Event input_;

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "runtime/error.hpp"
 #include "runtime/rank_core.hpp"
@@ -38,7 +40,7 @@ void Responder::whole(const Frame& frame, std::span<const std::byte> payload) no
     case FrameType::put: {
       std::byte* place = begin_put(frame);
       if (place != nullptr && !payload.empty()) std::memcpy(place, payload.data(), payload.size());
-      return end_put();
+      return end_put(frame);
     }
     case FrameType::get:
       return take_get(frame);
@@ -60,7 +62,10 @@ std::byte* Responder::begin(const Frame& frame) noexcept {
     reader_.fail("it did not begin with a hello");
     return nullptr;
   }
-  if (frame.head.type == FrameType::put) return begin_put(frame);
+  if (frame.head.type == FrameType::put) {
+    std::byte* place = begin_put(frame);
+    return place_of(frame.words[0], frame.words[1]).may_be_withdrawn() ? nullptr : place;
+  }
   // Pages are taken as data comes, not by what the peer says will come.
   payload_.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(frame.head.payload_bytes)]);
   if (!payload_)
@@ -68,8 +73,17 @@ std::byte* Responder::begin(const Frame& frame) noexcept {
   return payload_.get();
 }
 
+/// Of a put to memory that may have been withdrawn since it began: the rest is dropped then.
+void Responder::piece(const Frame& frame, std::uint64_t position, std::span<const std::byte> bytes) noexcept {
+  if (frame.head.type != FrameType::put || error_) return;
+  RemoteAddress next = place_of(frame.words[0], frame.words[1]);
+  next.offset += position;
+  if (std::byte* place = user_.resolve(next, bytes.size(), true, error_))
+    std::memcpy(place, bytes.data(), bytes.size());
+}
+
 void Responder::end(const Frame& frame) noexcept {
-  if (frame.head.type == FrameType::put) return end_put();
+  if (frame.head.type == FrameType::put) return end_put(frame);
   const auto payload = std::move(payload_);
   take_message(frame, {payload.get(), static_cast<std::size_t>(frame.head.payload_bytes)});
 }
@@ -93,34 +107,83 @@ void Responder::take_hello(const Frame& frame) noexcept {
 
 std::byte* Responder::begin_put(const Frame& frame) noexcept {
   error_.clear();
-  signal_ = nullptr;
   std::byte* place = user_.resolve(place_of(frame.words[0], frame.words[1]), frame.head.payload_bytes, true, error_);
   if (frame.head.words == 2) return place;
   if (frame.head.words != 5) {
     reader_.fail("it sent a put with half a signal");
     return nullptr;
   }
-  if (!error_) signal_ = user_.resolve(place_of(frame.words[2], frame.words[3]), sizeof(std::uint64_t), true, error_);
-  if (!error_ && reinterpret_cast<std::uintptr_t>(signal_) % sizeof(std::uint64_t) != 0) error_ = Errc::misaligned;
-  signal_add_ = frame.words[4];
+  const std::byte* signal = nullptr;
+  if (!error_) signal = user_.resolve(place_of(frame.words[2], frame.words[3]), sizeof(std::uint64_t), true, error_);
+  if (!error_ && reinterpret_cast<std::uintptr_t>(signal) % sizeof(std::uint64_t) != 0) error_ = Errc::misaligned;
   return error_ ? nullptr : place;
 }
 
-void Responder::end_put() noexcept {
+void Responder::end_put(const Frame& frame) noexcept {
   if (reader_.failed()) return;
+  std::byte* signal = nullptr;
+  // Looked for again: its memory may have been withdrawn while the data came.
+  if (!error_ && frame.head.words == 5)
+    signal = user_.resolve(place_of(frame.words[2], frame.words[3]), sizeof(std::uint64_t), true, error_);
   if (error_) return answer_failure(error_);
-  if (signal_ != nullptr) user_.raise_signal(signal_, signal_add_);
+  if (signal != nullptr) user_.raise_signal(signal, frame.words[4]);
   ++done_;
 }
 
 void Responder::take_get(const Frame& frame) noexcept {
-  std::error_code error;
   const std::uint64_t bytes = frame.words[2];
   if (bytes > kTransferBytesMax) return answer_failure(Errc::out_of_segment);
-  const std::byte* place = user_.resolve(place_of(frame.words[0], frame.words[1]), bytes, false, error);
-  if (error) return answer_failure(error);
+  const RemoteAddress source = place_of(frame.words[0], frame.words[1]);
   answer_done();
-  emit(FrameType::data, {}, {place, static_cast<std::size_t>(bytes)}, nullptr);
+  Due get{FrameType::data, {}, source, bytes};
+  if (!due_.empty() && bytes <= Outbox::kCopiedBytesMax) {
+    std::error_code error;
+    const std::byte* place = user_.resolve(source, bytes, false, error);
+    if (error) return answer_failure(error);
+    get.copy.assign(place, place + bytes);
+  }
+  due_.push_back(std::move(get));
+  send_due();
+}
+
+/// As far as there is room for it.
+void Responder::send_due() noexcept {
+  while (!due_.empty()) {
+    Due& first = due_.front();
+    if (first.type != FrameType::data) {
+      emit(first.type, std::span(first.words).first(first.type == FrameType::failure ? 2 : 1));
+    } else if (first.place.may_be_withdrawn() && outbox_.held_bytes() >= kAheadBytesMax) {
+      return;  // drained() goes on
+    } else if (!send_data(first)) {
+      continue;
+    }
+    due_.pop_front();
+  }
+  if (leaving_ && !said_goodbye_) say_goodbye();
+}
+
+/// True when the get has its whole answer. What is withdrawn before all of it was sent ends it with an error.
+bool Responder::send_data(Due& get) noexcept {
+  if (!get.copy.empty()) {
+    emit(FrameType::data, {}, get.copy, nullptr);
+    return true;
+  }
+  std::error_code error;
+  const std::byte* place = user_.resolve(get.place, get.bytes, false, error);
+  if (error) {
+    emit(FrameType::failure, error_words(error));
+    return true;
+  }
+  if (!get.place.may_be_withdrawn()) {
+    emit(FrameType::data, {}, {place, static_cast<std::size_t>(get.bytes)}, nullptr);
+    return true;
+  }
+  const auto bytes = static_cast<std::size_t>(std::min(get.bytes, kPieceBytes));
+  emit(FrameType::data, {}, bytes);
+  outbox_.copy({place, bytes});
+  get.place.offset += bytes;
+  get.bytes -= bytes;
+  return get.bytes == 0;
 }
 
 void Responder::take_atomic(const Frame& frame) noexcept {
@@ -145,7 +208,7 @@ void Responder::take_atomic(const Frame& frame) noexcept {
   atomic.operand = swaps ? frame.words[4] : frame.words[3];
   local::perform_atomic(atomic, place);
   answer_done();
-  emit(FrameType::value, std::span(&atomic.result, 1));
+  answer(FrameType::value, {atomic.result});
 }
 
 void Responder::take_message(const Frame& frame, std::span<const std::byte> payload) noexcept {
@@ -155,14 +218,18 @@ void Responder::take_message(const Frame& frame, std::span<const std::byte> payl
   user_.on_message(header, payload);
 }
 
+void Responder::answer(FrameType type, std::array<std::uint64_t, 2> words) noexcept {
+  due_.push_back({type, words});
+  send_due();
+}
+
 void Responder::answer_done() noexcept {
-  if (done_ > 0) emit(FrameType::done, std::span(&done_, 1));
-  done_ = 0;
+  if (done_ > 0) answer(FrameType::done, {std::exchange(done_, 0)});
 }
 
 void Responder::answer_failure(std::error_code error) noexcept {
   answer_done();
-  emit(FrameType::failure, error_words(error));
+  answer(FrameType::failure, error_words(error));
 }
 
 std::array<std::uint64_t, 2> error_words(const std::error_code& error) noexcept {

@@ -1,9 +1,12 @@
 // Responder: the end of a connection that is asked. It does what comes to this rank's memory, in order, and answers.
 #pragma once
 
+#include <array>
 #include <memory>
+#include <vector>
 
 #include "runtime/remote.hpp"
+#include "runtime/ring_queue.hpp"
 #include "transports/tcp/channel.hpp"
 
 namespace coracle::internals::tcp {
@@ -37,38 +40,64 @@ class Responder final : public Channel {
   bool greeted() const noexcept { return greeted_; }
   /// Sends a reply; the payload is copied.
   void reply(const MessageHeader& header, std::span<const std::byte> payload);
-  /// Says that nothing follows.
-  void leave() { say_goodbye(); }
+  /// Says, after the answers to what has come, that nothing follows.
+  void leave() {
+    leaving_ = true;
+    send_due();
+  }
+  /// Nothing waits to be sent.
+  bool quiet() const noexcept { return due_.empty() && outbox_.idle(); }
 
   /// What a peer asks for without reading the answers must not fill our memory.
-  bool wants_input() const noexcept override { return outbox_.held_bytes() < kOutboxBytesMax; }
-  /// What the peer had still to get before the connection could go has left.
-  void drained() noexcept override { tell_again_if_ended(); }
+  bool wants_input() const noexcept override { return outbox_.held_bytes() < kOutboxBytesMax && due_.size() < kDueMax; }
+  void drained() noexcept override {
+    send_due();
+    tell_again_if_ended();  // what the peer had still to get before the connection could go has left
+  }
 
  private:
   static constexpr std::size_t kOutboxBytesMax = 1024 * 1024;
+  static constexpr std::size_t kDueMax = 64;
+  /// Memory that may be withdrawn is not sent from where it lies, but copied, so much at a time and at most so much
+  /// ahead: at the moment of the copy it is still there.
+  static constexpr std::uint64_t kPieceBytes = 64 * 1024;
+  static constexpr std::size_t kAheadBytesMax = 512 * 1024;
+
+  /// An answer behind others; of a get (`data`) what of it has not been sent. A short one has been copied when it came,
+  /// so that what comes after it does not change it.
+  struct Due {
+    FrameType type = FrameType::done;
+    std::array<std::uint64_t, 2> words{};
+    RemoteAddress place{};
+    std::uint64_t bytes = 0;
+    std::vector<std::byte> copy{};
+  };
 
   void whole(const Frame& frame, std::span<const std::byte> payload) noexcept override;
   std::byte* begin(const Frame& frame) noexcept override;
+  void piece(const Frame& frame, std::uint64_t position, std::span<const std::byte> bytes) noexcept override;
   void end(const Frame& frame) noexcept override;
   void input_taken() noexcept override;
 
   void take_hello(const Frame& frame) noexcept;
   std::byte* begin_put(const Frame& frame) noexcept;
-  void end_put() noexcept;
+  void end_put(const Frame& frame) noexcept;
   void take_get(const Frame& frame) noexcept;
   void take_atomic(const Frame& frame) noexcept;
   void take_message(const Frame& frame, std::span<const std::byte> payload) noexcept;
+  void answer(FrameType type, std::array<std::uint64_t, 2> words) noexcept;
+  void send_due() noexcept;
+  bool send_data(Due& get) noexcept;
   void answer_done() noexcept;
   void answer_failure(std::error_code error) noexcept;
 
   ResponderUser& user_;
   bool greeted_ = false;
   std::uint64_t done_ = 0;  // puts that no answer has told of yet
+  RingQueue<Due> due_;
+  bool leaving_ = false;
   // The put or message whose payload is coming.
   std::error_code error_;
-  std::byte* signal_ = nullptr;
-  std::uint64_t signal_add_ = 0;
   std::unique_ptr<std::byte[]> payload_;
 };
 

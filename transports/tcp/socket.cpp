@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "runtime/shortage.hpp"
+
 namespace coracle::internals::tcp {
 namespace {
 
@@ -59,8 +61,18 @@ int start_connect(const SocketAddress& address) noexcept {
     return fd;
   const int error = errno;
   ::close(fd);
-  errno = error;
+  errno = error == EAGAIN ? EADDRNOTAVAIL : error;
   return -1;
+}
+
+bool has_source_towards(const SocketAddress& target) noexcept {
+  // A datagram socket that is connected has found its way and its own address, and sent nothing yet.
+  const int fd = ::socket(target.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return is_shortage(errno);
+  const bool has =
+      ::connect(fd, reinterpret_cast<const sockaddr*>(&target.storage), target.bytes) == 0 || errno != EADDRNOTAVAIL;
+  ::close(fd);
+  return has;
 }
 
 int connect_error(int fd) noexcept {

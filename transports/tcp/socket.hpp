@@ -20,8 +20,12 @@ SocketAddress socket_address(const NodeAddress& address, std::uint16_t port) noe
 /// "10.0.0.7:4242".
 std::string to_string(const SocketAddress& address);
 
-/// A socket that does not block, on its way to being connected; -1 with errno.
+/// A socket that does not block, on its way to being connected; -1 with errno: EADDRNOTAVAIL also where the system says
+/// EAGAIN when no port is free.
 int start_connect(const SocketAddress& address) noexcept;
+/// Of a connection that failed with EADDRNOTAVAIL: whether this machine has an address from which it could be made, so
+/// that it was a port that was missing.
+bool has_source_towards(const SocketAddress& target) noexcept;
 /// 0, or why the connection could not be made. Call once it is writable.
 int connect_error(int fd) noexcept;
 /// The next waiting connection; -1 with errno.

@@ -2,6 +2,7 @@
 // and StreamUser, the protocol above it, which does no I/O itself.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <span>
 #include <system_error>
@@ -22,6 +23,8 @@ class StreamUser {
   /// False: receive nothing more until output has been sent.
   virtual bool wants_input() const noexcept = 0;
   virtual Outbox& outbox() noexcept = 0;
+  /// No bytes follow those in the outbox: the stream ends its side once it has sent them.
+  virtual bool output_over() const noexcept = 0;
   /// Bytes have left the outbox.
   virtual void drained() noexcept = 0;
   /// No more bytes come: the peer has closed its side (no error), or the connection has failed. Called once; and once
@@ -32,16 +35,20 @@ class StreamUser {
   ~StreamUser() = default;
 };
 
+/// Whether an error of a socket (an errno) says nothing of the connection: it is busy, or the system lacks memory.
+inline bool may_pass(int error) noexcept {
+  return error == EAGAIN || error == EINTR || error == ENOMEM || error == ENOBUFS;
+}
+
 /// Loop's thread only. The kernel may hold buffers until idle(): neither user nor stream may end before.
 class Stream {
  public:
   virtual ~Stream() = default;
-  /// The outbox has bytes, other than in answer to input, after which the stream looks by itself.
+  /// The outbox has bytes, or the output is over, other than in answer to input, after which the stream looks by
+  /// itself.
   virtual void output_ready() noexcept = 0;
   /// Sends what is in the outbox as far as the socket takes it, and the rest as after output_ready().
   virtual void output_now() noexcept = 0;
-  /// No bytes follow those in the outbox: the peer sees the end once they are sent.
-  virtual void finish_output() noexcept = 0;
   /// Stops everything. `reset`: the peer sees an error at once, and what is unsent is thrown away.
   virtual void close(bool reset) noexcept = 0;
   /// Closed, and the kernel holds no buffer of ours.

@@ -132,7 +132,7 @@ void TcpTransport::look_after(Incoming& incoming) noexcept {
     outgoing_[incoming.peer()].incoming = nullptr;
   }
   if (!channel.has_ended()) return;
-  if (channel.outbox().idle()) bury_incoming(incoming, false);
+  if (channel.quiet()) bury_incoming(incoming, false);
 }
 
 void TcpTransport::bury_outgoing(Peer& entry, bool reset) noexcept {

@@ -78,7 +78,7 @@ class TcpTransport final : public Transport, public ChannelWatcher {
   static Task<Attempt> reach(TcpTransport& transport, std::uint32_t peer);
   static Task<Attempt> try_addresses(Rank& rank, std::uint32_t peer);
   /// There is no connection, for a reason that says nothing of the peer.
-  void give_up_connecting(Peer& entry, std::error_code why) noexcept;
+  void give_up_connecting(Peer& entry, std::uint32_t peer, const Attempt& attempt) noexcept;
   void limit_connections();
   void close_least_used() noexcept;
   /// When descriptors are short.

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/shortage.hpp"
+
 #ifndef IORING_SEND_ZC_REPORT_USAGE
 #define IORING_SEND_ZC_REPORT_USAGE (1U << 3)
 #define IORING_NOTIF_USAGE_ZC_COPIED (1U << 31)
@@ -120,11 +122,6 @@ void UringStream::output_ready() noexcept {
   driver_.later(*this);
 }
 
-void UringStream::finish_output() noexcept {
-  finish_output_ = true;
-  output_ready();
-}
-
 void UringStream::close(bool reset) noexcept {
   if (std::exchange(closed_, true)) return;
   driver_.forget(*this);
@@ -178,7 +175,7 @@ bool UringStream::ask() noexcept {
   // No receive of the ring is under way for this stream: its bytes come in order.
   std::vector<std::byte>& bytes = driver_.asked_bytes_;
   const ssize_t count = ::recv(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT);
-  if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+  if (count < 0 && may_pass(errno)) {
     if (driver_.turns_ - last_input_ < UringDriver::kVainTurnsMax) return false;
     quick_inputs_ = 0;
   } else if (count <= 0) {
@@ -202,6 +199,7 @@ void UringStream::received(int result, std::uint32_t flags) noexcept {
   if (receiving_ == Receiving::multishot) return received_shared(result, flags);
   const Receiving how = std::exchange(receiving_, Receiving::nothing);
   if (closed_) return;
+  if (result < 0 && may_pass(-result)) return output_ready();  // tried again from there
   if (result <= 0) return end(-result);
   const auto bytes = static_cast<std::size_t>(result);
   constexpr std::uint32_t kHeadsAfterLanding = 8;
@@ -229,7 +227,8 @@ void UringStream::received_shared(int result, std::uint32_t flags) noexcept {
   }
   if (closed_) return;
   if (!user_.outbox().empty()) output_ready();
-  if (result == 0 || (result < 0 && result != -ENOBUFS && result != -ECANCELED)) return end(-result);
+  if (result == 0 || (result < 0 && result != -ECANCELED && !may_pass(-result))) return end(-result);
+  if (!more && result == -ENOMEM) return output_ready();  // tried again from there
   if (!more) return receive();
   // What is large goes to its place from here on; what the kernel has put into buffers by then comes first.
   const bool to_be_asked =
@@ -250,7 +249,7 @@ void UringStream::send() noexcept {
   while (!sending_ && !closed_ && !failed_) {
     const Outbox::Gathered gathered = user_.outbox().gather(vectors_, kSendBytesMax);
     if (gathered.bytes == 0) {
-      if (finish_output_ && !std::exchange(output_shut_, true)) ::shutdown(fd_, SHUT_WR);
+      if (user_.output_over() && !std::exchange(output_shut_, true)) ::shutdown(fd_, SHUT_WR);
       return;
     }
     message_.msg_iov = vectors_.data();
@@ -268,7 +267,7 @@ void UringStream::send() noexcept {
 bool UringStream::send_inline(const Outbox::Gathered& gathered) noexcept {
   const ssize_t count = ::sendmsg(fd_, &message_, MSG_DONTWAIT | MSG_NOSIGNAL);
   if (count < 0) {
-    if (errno != EAGAIN && errno != EINTR) end(errno);
+    if (!may_pass(errno)) end(errno);
     return false;
   }
   user_.outbox().sent(static_cast<std::size_t>(count));
@@ -307,9 +306,9 @@ void UringStream::sent(Send& send, int result, std::uint32_t flags) noexcept {
     if (result > 0) {
       send.bytes = static_cast<std::size_t>(result);
       user_.outbox().sent(send.bytes);
-    } else if (send.zero_copy && (result == -EINVAL || result == -EOPNOTSUPP || result == -ENOMEM)) {
+    } else if (send.zero_copy && (result == -EINVAL || result == -EOPNOTSUPP || is_shortage(-result))) {
       zero_copy_ = false;  // an older kernel, or too little memory may be locked: with a copy, then
-    } else if (!closed_ && result != -EAGAIN && result != -EINTR) {
+    } else if (!closed_ && !may_pass(-result)) {
       end(-result);
     }
   } else if ((static_cast<std::uint32_t>(result) & IORING_NOTIF_USAGE_ZC_COPIED) != 0) {

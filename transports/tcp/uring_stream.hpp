@@ -77,7 +77,6 @@ class UringStream final : public Stream {
 
   void output_ready() noexcept override;
   void output_now() noexcept override { send(); }
-  void finish_output() noexcept override;
   void close(bool reset) noexcept override;
   bool idle() const noexcept override {
     return closed_ && (receiving_ == Receiving::nothing || receiving_ == Receiving::asked) && sends_.empty();
@@ -135,7 +134,6 @@ class UringStream final : public Stream {
   std::uint32_t heads_ = 0;  // so many more single receives of heads before going back to multishot
   bool waiting_ = false;     // in the driver's list
   bool sending_ = false;     // a send has not been accepted yet
-  bool finish_output_ = false;
   bool output_shut_ = false;
   bool ended_ = false;   // no more input comes; answers may still have to go
   bool failed_ = false;  // nor can anything be sent

@@ -73,15 +73,17 @@ bool Watchdog::ask(std::uint32_t peer) noexcept {
   for (const NodeAddress& address : node.addresses) {
     if (address.family == NodeAddress::Family::none) continue;
     const int fd = socket_of(address.family);
-    asked |= fd >= 0;
     if (fd < 0) {
       is_short |= is_shortage(errno);
       continue;
     }
     const SocketAddress target = socket_address(address, node.health_port);
-    // A datagram that can't be sent is as one that is lost.
-    [[maybe_unused]] const ssize_t sent =
+    const ssize_t sent =
         ::sendto(fd, bytes.data(), bytes.size(), 0, reinterpret_cast<const sockaddr*>(&target.storage), target.bytes);
+    // EAGAIN: no port is free, or no room in the socket. A datagram that else can't be sent is as one that is lost.
+    const bool is_short_here = sent < 0 && (errno == EAGAIN || is_shortage(errno));
+    asked |= !is_short_here;
+    is_short |= is_short_here;
   }
   return asked || !is_short;
 }

@@ -29,7 +29,7 @@ class Watchdog {
   void look() noexcept;
   void take_answers() noexcept;
   void judge(const HealthAnswer& answer) noexcept;
-  /// False when this process has no descriptor left to ask with, so that no answer can come.
+  /// False when this process has no descriptor, port or memory left to ask with, so that no answer can come.
   bool ask(std::uint32_t peer) noexcept;
   /// -1 with errno when there is none.
   int socket_of(NodeAddress::Family family) noexcept;
