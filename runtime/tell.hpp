@@ -60,13 +60,18 @@ Task<> tell(Rank& rank, std::uint32_t peer, Function function, std::tuple<Argume
 
 template <class Function, class... Arguments>
 Task<> Rank::tell(std::uint32_t peer, Function function, Arguments... arguments) {
-  static_assert(std::is_pointer_v<Function> || std::is_empty_v<Function>,
-                "tell() takes a function or a lambda without captures: what it captured would not exist at the peer");
-  using Returned = std::invoke_result_t<Function, Rank&, Arguments...>;
-  static_assert(std::is_void_v<typename detail::TaskValue<Returned>::type>,
-                "what is told returns nothing (void or Task<>): nobody would get its result; use call()");
-  using Sent = typename detail::Signature<decltype(+function)>::Values;
-  return detail::tell(*this, peer, function, Sent(std::move(arguments)...));
+  constexpr bool is_sent_whole = detail::check_sent_whole<Function>();
+  using Signature = decltype(detail::signature_of<Function>());
+  static_assert(!is_sent_whole || Signature::is_known,
+                "tell() takes a function whose first parameter is Rank& (the peer's), and a lambda without `auto`");
+  if constexpr (is_sent_whole && Signature::is_known) {
+    constexpr bool gives_nothing = std::is_void_v<typename detail::TaskValue<typename Signature::Returned>::type>;
+    static_assert(gives_nothing,
+                  "what is told returns nothing (void or Task<>): nobody would get its result; use call()");
+    if constexpr (gives_nothing && detail::check_call<Signature, Arguments...>())
+      return detail::tell(*this, peer, function, typename Signature::Values(std::move(arguments)...));
+  }
+  return detail::never<Task<>>();
 }
 
 }  // namespace coracle::internals
