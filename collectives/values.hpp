@@ -46,6 +46,7 @@ Task<T> broadcast_value(Team& team, T value, std::uint32_t root, std::source_loc
     co_await broadcast_bytes(team, std::as_writable_bytes(std::span(&value, 1)), root, {}, where);
     co_return value;
   } else {
+    const Preparation preparation(team, "broadcast");
     const bool gives = team.index() == root;
     std::vector<std::byte> bytes;  // with a name: g++ 12 destroys what a condition in an awaited call makes twice
     if (gives) bytes = to_wire(value);
@@ -64,7 +65,9 @@ inline constexpr bool kGathersInPlace =
 template <class T>
 Task<std::vector<T>> gather_all_values(Team& team, T value, std::source_location where) {
   if constexpr (kGathersInPlace<T>) {
-    check_results(team, "gather_all", team.size(), sizeof(T));
+    team.check_whole("gather_all");
+    check_results(team, "gather_all", team.size(), sizeof(T));  // as at all others: the team stays whole
+    const Preparation preparation(team, "gather_all");
     std::vector<T> all(team.size());
     all[team.index()] = value;
     co_await gather_all_bytes(team, std::as_bytes(std::span(&all[team.index()], 1)),
@@ -72,6 +75,7 @@ Task<std::vector<T>> gather_all_values(Team& team, T value, std::source_location
                               Algorithm::automatic, where);
     co_return all;
   } else {
+    const Preparation preparation(team, "gather_all");
     const SizedValues all = co_await gather_all_sized(team, to_wire(value), where);
     co_return from_wire<T>(all);
   }
@@ -80,11 +84,13 @@ Task<std::vector<T>> gather_all_values(Team& team, T value, std::source_location
 template <class T>
 Task<std::vector<T>> gather_values(Team& team, T value, std::uint32_t root, std::source_location where) {
   if constexpr (kGathersInPlace<T>) {
+    const Preparation preparation(team, "gather");
     std::vector<T> all(team.index() == root ? team.size() : 0);
     co_await gather_bytes(team, std::as_bytes(std::span(&value, 1)), std::as_writable_bytes(std::span(all)), root,
                           Algorithm::automatic, where);
     co_return all;
   } else {
+    const Preparation preparation(team, "gather");
     const SizedValues all = co_await gather_sized(team, to_wire(value), root, where);
     co_return from_wire<T>(all);
   }

@@ -345,6 +345,20 @@ class Participation {
   std::uint64_t sequence_;
 };
 
+/// What a member makes ready for a collective before its Participation begins in what it calls: memory, packed values.
+/// Is made first: throws where the team is broken. What fails then breaks the team, since the others wait for this
+/// member.
+class Preparation {
+ public:
+  Preparation(Team& team, const char* what) : team_(team) { team.check_whole(what); }
+  ~Preparation();
+  Preparation(const Preparation&) = delete;
+  Preparation& operator=(const Preparation&) = delete;
+
+ private:
+  Team& team_;
+};
+
 /// Is told when a team breaks, to put an end to what it does for it. Must not start operations at once.
 class TeamObserver {
  public:
