@@ -3,10 +3,10 @@
 
 #include <source_location>
 #include <span>
-#include <vector>
+#include <utility>
 
 #include "collectives/reduction.hpp"
-#include "runtime/byte_counts.hpp"
+#include "runtime/in_place.hpp"
 #include "runtime/team.hpp"
 
 namespace coracle::internals {
@@ -15,17 +15,37 @@ namespace coracle::internals {
 Task<> all_reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, Algorithm algorithm,
                         std::source_location where);
 
-template <class T, class Operation>
-Task<> Team::all_reduce(std::span<T> values, Operation operation, Algorithm algorithm, Where where) {
-  co_await all_reduce_bytes(*this, writable_byte_span(values), reduction_of<T>(operation), algorithm, where);
-}
+namespace detail {
 
 template <class T, class Operation>
-  requires std::is_trivially_copyable_v<T>
-Task<T> Team::all_reduce(T value, Operation operation, Algorithm algorithm, Where where) {
-  co_await all_reduce_bytes(*this, std::as_writable_bytes(std::span(&value, 1)), reduction_of<T>(operation), algorithm,
+Task<> all_reduce_elements(Team& team, std::span<T> values, Operation operation, Algorithm algorithm,
+                           std::source_location where) {
+  co_await all_reduce_bytes(team, writable_byte_span(values), reduction_of<T>(operation), algorithm, where);
+}
+template <class T, class Operation>
+Task<T> all_reduce_value(Team& team, T value, Operation operation, Algorithm algorithm, std::source_location where) {
+  co_await all_reduce_bytes(team, std::as_writable_bytes(std::span(&value, 1)), reduction_of<T>(operation), algorithm,
                             where);
   co_return value;
+}
+
+}  // namespace detail
+
+template <std::ranges::range Range, class Operation>
+auto Team::all_reduce(Range&& values, Operation operation, Algorithm algorithm, Where where) {
+  if constexpr (detail::check_reduced_in_place<Range, Operation>())
+    return detail::all_reduce_elements(*this, detail::elements_of(values), std::move(operation), algorithm, where);
+  else
+    return detail::never<Task<detail::Anything>>();
+}
+template <class Value, class Operation>
+  requires(!std::ranges::range<Value>)
+Task<std::decay_t<Value>> Team::all_reduce(Value&& value, Operation operation, Algorithm algorithm, Where where) {
+  using T = std::decay_t<Value>;
+  if constexpr (detail::check_reduced<T, Operation>())
+    return detail::all_reduce_value<T>(*this, value, std::move(operation), algorithm, where);
+  else
+    return detail::never<Task<T>>();
 }
 
 }  // namespace coracle::internals

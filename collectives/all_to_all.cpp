@@ -48,10 +48,15 @@ Task<> exchange_on_node(Mates& mates, Team& team, std::span<const std::byte> sou
   co_await mates.wait_for_all(2);
 }
 
+void check_divides(const Team& team, std::size_t bytes) {
+  CORACLE_ASSERT(bytes % team.size() == 0, "all_to_all: {} bytes for {} members", bytes, team.size());
+}
+
 /// Small data among few: a member's place on its board is its place in the team.
 Task<> all_to_all_by_exchange(Team& team, std::span<const std::byte> source, std::span<std::byte> target,
                               CollectiveCall call) {
   team.check_whole("all_to_all");
+  check_divides(team, source.size());
   const Participation participation(team, call);
   ExchangeSmall exchange(team);
   if (!exchange.begin(source)) co_await exchange.begin_later(source);
@@ -68,11 +73,12 @@ Task<> all_to_all_by_exchange(Team& team, std::span<const std::byte> source, std
 Task<> all_to_all_by_board(Team& team, std::span<const std::byte> source, Blocks source_blocks,
                            std::span<std::byte> target, Blocks target_blocks, bool same_size, Algorithm algorithm,
                            CollectiveCall call) {
+  team.check_whole("all_to_all");
+  const Participation participation(team, call);
+  if (same_size) check_divides(team, source.size());
   check_blocks("all_to_all, source", source_blocks, team.size(), source.size());
   check_blocks("all_to_all, target", target_blocks, team.size(), target.size());
   check_block("all_to_all", source_blocks, team.index(), target_blocks.bytes(team.index()));
-  team.check_whole("all_to_all");
-  const Participation participation(team, call);
   const Group group = Group(team, participation.sequence()).choosing(algorithm);
   const TeamNodes& nodes = team.nodes();
   const bool by_board = source.size() <= Mates::given_bytes_max(team) || Mates::can_lend(team);

@@ -23,8 +23,7 @@ bool exchanges_at_once(Team& team, std::size_t bytes);
 template <class T>
 Task<> Team::all_to_all(std::span<const std::type_identity_t<T>> source, std::span<T> target, Algorithm algorithm,
                         Where where) {
-  static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
-  CORACLE_ASSERT(source.size() % size_ == 0, "all_to_all: {} elements for {} members", source.size(), size_);
+  detail::check_elements<T>();
   const Blocks blocks(size_, byte_span(source).size() / size_);
   return all_to_all_bytes(*this, byte_span(source), blocks, writable_byte_span(target), blocks, true, algorithm, where);
 }
@@ -32,7 +31,7 @@ Task<> Team::all_to_all(std::span<const std::type_identity_t<T>> source, std::sp
 template <class T>
 Task<> Team::all_to_all_v(std::span<const std::type_identity_t<T>> source, std::span<const std::size_t> source_counts,
                           std::span<T> target, std::span<const std::size_t> target_counts, Where where) {
-  static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
+  detail::check_elements<T>();
   return all_to_all_bytes(*this, byte_span(source), Blocks(source_counts, sizeof(T)), writable_byte_span(target),
                           Blocks(target_counts, sizeof(T)), false, Algorithm::automatic, where);
 }

@@ -91,7 +91,19 @@ std::span<Byte> packed_memory(const ScatteredBlocks<Scattered>& blocks, std::siz
   return room.emplace(bytes).span();
 }
 
+void check(const Team& team, const SourceBlocks& source, const TargetBlocks& target) {
+  CORACLE_ASSERT(source.members() == team.size() && target.members() == team.size(),
+                 "all_to_all: {} sources and {} targets for {} members", source.members(), target.members(),
+                 team.size());
+  const std::uint32_t own = team.index();
+  CORACLE_ASSERT(source.bytes_of(own) == target.bytes_of(own),
+                 "all_to_all: member {} sends itself a block of {} bytes, into one of {} bytes", own,
+                 source.bytes_of(own), target.bytes_of(own));
+}
+
 Task<> copy_packed(Team& team, SourceBlocks source, TargetBlocks target, std::source_location where) {
+  const Preparation preparation(team, "all_to_all");
+  check(team, source, target);
   const Blocks sent = packed_blocks(source);
   const Blocks received = packed_blocks(target);
   std::optional<Scratch> packed;
@@ -115,20 +127,11 @@ CollectiveCall call_of(const Team& team, const SourceBlocks& source, std::source
 
 Task<> all_to_all_straight(Team& team, SourceBlocks source, TargetBlocks target, std::source_location where) {
   team.check_whole("all_to_all");
+  check(team, source, target);
   const Participation participation(team, call_of(team, source, where));
   Mates mates(team);
   Task<> part = copy_straight(mates, team, source, target);
   co_await mates.run(std::move(part));
-}
-
-void check(const Team& team, const SourceBlocks& source, const TargetBlocks& target) {
-  CORACLE_ASSERT(source.members() == team.size() && target.members() == team.size(),
-                 "all_to_all: {} sources and {} targets for {} members", source.members(), target.members(),
-                 team.size());
-  const std::uint32_t own = team.index();
-  CORACLE_ASSERT(source.bytes_of(own) == target.bytes_of(own),
-                 "all_to_all: member {} sends itself a block of {} bytes, into one of {} bytes", own,
-                 source.bytes_of(own), target.bytes_of(own));
 }
 
 template <class Scattered>
@@ -143,7 +146,6 @@ bool any_on_device(const Team& team, const ScatteredBlocks<Scattered>& blocks) {
 }
 
 Task<> exchange(Team& team, SourceBlocks source, TargetBlocks target, std::source_location where) {
-  check(team, source, target);
   if (any_on_device(team, source) || any_on_device(team, target))
     return refuse_device(team, call_of(team, source, where));
   const bool shares_addresses = team.nodes().count() == 1 && Mates::can_lend(team);

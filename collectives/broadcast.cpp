@@ -34,6 +34,11 @@ std::size_t staged_bytes_max(const Team& team, const Board& board) noexcept {
   return std::min<std::size_t>(wanted, board.room_bytes_max());
 }
 
+void check_call(const Team& team, std::uint32_t root) {
+  team.check_whole("broadcast");
+  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
+}
+
 void check_size(Round& round, std::uint32_t leader, std::span<const std::byte> data) {
   round.check(leader);
   const std::size_t there = round.bytes_of(leader);
@@ -155,7 +160,7 @@ Task<> broadcast_long(const Broadcast& broadcast) {
 /// The two of a team on one node: a member's place on its board is its place in the team.
 Task<> broadcast_short_on_node(Team& team, std::span<std::byte> data, std::uint32_t root, StagedData* staged,
                                std::source_location where) {
-  team.check_whole("broadcast");
+  check_call(team, root);
   const Participation part(team, {Called::broadcast, data.size(), root, where});
   Round round(team.board());
   if (!round.is_open()) co_await round.open();
@@ -194,9 +199,9 @@ Task<> lead_on_node(BroadcastWithin& within, std::span<const BroadcastSchedule::
 
 Task<> broadcast_long_on_node(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice wanted,
                               StagedData* staged, std::source_location where) {
-  team.check_whole("broadcast");
-  const BroadcastChoice choice = choose_broadcast(team, data.size(), wanted);
+  check_call(team, root);
   const Participation part(team, {Called::broadcast, data.size(), root, where});
+  const BroadcastChoice choice = choose_broadcast(team, data.size(), wanted);
   const std::vector<BroadcastSchedule::Piece> pieces = pieces_on_node(team, data.size(), choice);
   BroadcastWithin within(team.rank(), team.board(), data, pieces, choice.fan_out, staged);
   std::exception_ptr failure;
@@ -216,10 +221,10 @@ Task<> broadcast_long_on_node(Team& team, std::span<std::byte> data, std::uint32
 
 Task<> broadcast_over_nodes(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice,
                             StagedData* staged, std::source_location where) {
-  team.check_whole("broadcast");
+  check_call(team, root);
   if (team.size() == 1) co_return;
-  const BroadcastChoice chosen = choose_broadcast(team, data.size(), choice);
   const Participation part(team, {Called::broadcast, data.size(), root, where});
+  const BroadcastChoice chosen = choose_broadcast(team, data.size(), choice);
   const Broadcast broadcast{team, part.sequence(), root, data, chosen, staged};
   if (is_short_broadcast(team.nodes().count(), data.size(), chosen))
     co_await broadcast_short(broadcast);
@@ -239,6 +244,7 @@ Task<> broadcast_host(Team& team, std::span<std::byte> data, std::uint32_t root,
 /// A member whose GPU fails as it gets the data has done its part for the others all the same; only a root can't.
 Task<> broadcast_device(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice,
                         std::source_location where) {
+  check_call(team, root);
   PromiseBase& self = co_await this_coroutine();
   Scope landings(self.loop(), &self.scope());
   std::optional<StagedData> staged;
@@ -260,7 +266,6 @@ Task<> broadcast_device(Team& team, std::span<std::byte> data, std::uint32_t roo
 
 Task<> broadcast_bytes(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice,
                        std::source_location where) {
-  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   return on_device(team, data) ? broadcast_device(team, data, root, choice, where)
                                : broadcast_host(team, data, root, choice, nullptr, where);
 }

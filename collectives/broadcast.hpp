@@ -4,7 +4,7 @@
 #include <source_location>
 #include <span>
 
-#include "runtime/byte_counts.hpp"
+#include "runtime/in_place.hpp"
 #include "runtime/team.hpp"
 
 namespace coracle::internals {
@@ -13,16 +13,12 @@ namespace coracle::internals {
 Task<> broadcast_bytes(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice = {},
                        std::source_location where = std::source_location::current());
 
-template <class T>
-Task<> Team::broadcast(std::span<T> data, std::uint32_t root, BroadcastChoice choice, Where where) {
-  static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
-  return broadcast_bytes(*this, writable_byte_span(data), root, choice, where);
-}
-
-template <std::ranges::contiguous_range Range>
-  requires(!std::ranges::view<Range>)
-Task<> Team::broadcast(Range& data, std::uint32_t root, BroadcastChoice choice, Where where) {
-  return broadcast(std::span(data), root, choice, where);
+template <detail::broadcast_in_place Range>
+auto Team::broadcast(Range&& data, std::uint32_t root, BroadcastChoice choice, Where where) {
+  if constexpr (detail::check_broadcast_in_place<Range>())
+    return broadcast_bytes(*this, detail::bytes_in_place(data), root, choice, where);
+  else
+    return detail::never<Task<detail::Anything>>();
 }
 
 }  // namespace coracle::internals

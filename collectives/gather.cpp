@@ -73,13 +73,13 @@ Task<> gather_two_levels(Team& team, std::uint64_t sequence, std::span<const std
 
 Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, std::uint32_t root,
                     Algorithm algorithm, std::source_location where) {
-  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   const CollectiveCall call{Called::gather, mine.size(), root, where};
   if (on_device(team, mine, all)) co_return co_await refuse_device(team, call);
   team.check_whole("gather");
+  const Participation participation(team, call);
+  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   const Blocks blocks(team.size(), mine.size());
   if (team.index() == root) check_blocks("gather", blocks, team.size(), all.size());
-  const Participation participation(team, call);
   const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
   const bool by_board = mine.size() <= Mates::given_bytes_max(team) || Mates::can_lend(team);
@@ -97,15 +97,15 @@ Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::
 
 Task<> gather_v_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
                       std::uint32_t root, std::source_location where) {
-  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   const CollectiveCall call{Called::gather_v, CollectiveCall::kAnyBytes, root, where};
   if (on_device(team, mine, all)) co_return co_await refuse_device(team, call);
   team.check_whole("gather_v");
+  const Participation participation(team, call);
+  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   if (team.index() == root) {
     check_blocks("gather_v", blocks, team.size(), all.size());
     check_block("gather_v", blocks, root, mine.size());
   }
-  const Participation participation(team, call);
   const std::uint64_t sequence = participation.sequence();
   if (team.nodes().count() == 1 && team.size() > 1 && Mates::can_lend(team)) {
     Mates mates(team);

@@ -21,14 +21,14 @@ Task<> gather_v_bytes(Team& team, std::span<const std::byte> mine, std::span<std
 template <class T>
 Task<> Team::gather(std::span<const std::type_identity_t<T>> mine, std::span<T> all, std::uint32_t root,
                     Algorithm algorithm, Where where) {
-  static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
+  detail::check_elements<T>();
   return gather_bytes(*this, byte_span(mine), writable_byte_span(all), root, algorithm, where);
 }
 
 template <class T>
 Task<> Team::gather_v(std::span<const std::type_identity_t<T>> mine, std::span<T> all,
                       std::span<const std::size_t> counts, std::uint32_t root, Where where) {
-  static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
+  detail::check_elements<T>();
   return gather_v_bytes(*this, byte_span(mine), writable_byte_span(all),
                         index_ == root ? Blocks(counts, sizeof(T)) : Blocks(size_, 0), root, where);
 }

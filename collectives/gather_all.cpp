@@ -85,12 +85,12 @@ Task<> part_of(Mates& mates, Team& team, Group leaders, std::span<std::byte> all
 
 Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
                         Algorithm algorithm, std::source_location where, Called called) {
-  check_blocks(name_of(called), blocks, team.size(), all.size());
-  check_block(name_of(called), blocks, team.index(), mine.size());
   const CollectiveCall call{called, blocks.total(), CollectiveCall::kNoRoot, where};
   if (on_device(team, mine, all)) co_return co_await refuse_device(team, call);
   team.check_whole(name_of(called));
   const Participation participation(team, call);
+  check_blocks(name_of(called), blocks, team.size(), all.size());
+  check_block(name_of(called), blocks, team.index(), mine.size());
   const std::uint64_t sequence = participation.sequence();
   const std::span<std::byte> own = blocks.of(all, team.index());
   if (own.data() != mine.data()) std::copy(mine.begin(), mine.end(), own.begin());

@@ -18,7 +18,7 @@ Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<s
 template <class T>
 Task<> Team::gather_all(std::span<const std::type_identity_t<T>> mine, std::span<T> all, Algorithm algorithm,
                         Where where) {
-  static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
+  detail::check_elements<T>();
   return gather_all_bytes(*this, byte_span(mine), writable_byte_span(all), Blocks(size_, byte_span(mine).size()),
                           algorithm, where);
 }
@@ -26,7 +26,7 @@ Task<> Team::gather_all(std::span<const std::type_identity_t<T>> mine, std::span
 template <class T>
 Task<> Team::gather_all_v(std::span<const std::type_identity_t<T>> mine, std::span<T> all,
                           std::span<const std::size_t> counts, Algorithm algorithm, Where where) {
-  static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
+  detail::check_elements<T>();
   return gather_all_bytes(*this, byte_span(mine), writable_byte_span(all), Blocks(counts, sizeof(T)), algorithm, where);
 }
 

@@ -38,10 +38,10 @@ Task<> reduce_between(Group group, std::span<std::byte> values, const Reduction&
 
 Task<> reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, std::uint32_t root,
                     Algorithm algorithm, std::source_location where) {
-  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   const CollectiveCall call{Called::reduce, values.size(), root, where};
   if (on_device(team, values)) co_return co_await refuse_device(team, call);
   team.check_whole("reduce");
+  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   if (team.size() == 1) co_return;
   const Participation participation(team, call);
   const std::uint64_t sequence = participation.sequence();

@@ -69,12 +69,12 @@ Task<> reduce_two_levels(Mates* mates, Team& team, Group leaders, std::span<cons
 
 Task<> reduce_scatter_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> mine, Blocks blocks,
                             Reduction reduction, Algorithm algorithm, std::source_location where) {
-  check_blocks("reduce_scatter", blocks, team.size(), values.size());
-  check_block("reduce_scatter", blocks, team.index(), mine.size());
   const CollectiveCall call{Called::reduce_scatter, values.size(), CollectiveCall::kNoRoot, where};
   if (on_device(team, values, mine)) co_return co_await refuse_device(team, call);
   team.check_whole("reduce_scatter");
   const Participation participation(team, call);
+  check_blocks("reduce_scatter", blocks, team.size(), values.size());
+  check_block("reduce_scatter", blocks, team.index(), mine.size());
   const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
   if (nodes.largest() == 1 || !nodes.contiguous() || !within::suits_reduce_large(team, reduction)) {

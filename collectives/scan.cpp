@@ -87,9 +87,7 @@ Task<> scan_two_levels(Mates& mates, Team& team, std::uint64_t sequence, std::sp
 }
 
 Task<> exclusive_scan(Team& team, std::span<const std::byte> values, std::span<std::byte> before, Reduction reduction,
-                      CollectiveCall call) {
-  const Participation participation(team, call);
-  const std::uint64_t sequence = participation.sequence();
+                      std::uint64_t sequence) {
   const TeamNodes& nodes = team.nodes();
   if (nodes.largest() == 1 || !nodes.contiguous() || !Mates::can_lend(team)) {
     co_await between::exclusive_scan(Group(team, sequence), values, before, reduction);
@@ -111,9 +109,10 @@ Task<> scan_bytes(Team& team, std::span<std::byte> values, Reduction reduction, 
   const CollectiveCall call{first == nullptr ? Called::scan : Called::exclusive_scan, values.size(),
                             CollectiveCall::kNoRoot, where};
   if (on_device(team, values)) co_return co_await refuse_device(team, call);
-  team.check_whole("scan");
+  team.check_whole(name_of(call.called));
+  const Participation participation(team, call);
   const Scratch before(values.size());
-  co_await exclusive_scan(team, values, before.span(), reduction, call);
+  co_await exclusive_scan(team, values, before.span(), reduction, participation.sequence());
   const bool has_before = team.index() > 0;
   if (first == nullptr) {
     if (has_before) reduction.combine(before.data(), values.data(), values.data(), values.size());

@@ -3,9 +3,10 @@
 
 #include <source_location>
 #include <span>
+#include <utility>
 
 #include "collectives/reduction.hpp"
-#include "runtime/byte_counts.hpp"
+#include "runtime/in_place.hpp"
 #include "runtime/team.hpp"
 
 namespace coracle::internals {
@@ -15,22 +16,65 @@ namespace coracle::internals {
 Task<> scan_bytes(Team& team, std::span<std::byte> values, Reduction reduction, const std::byte* first,
                   std::source_location where);
 
-template <class T, class Operation>
-Task<> Team::scan(std::span<T> values, Operation operation, Where where) {
-  co_await scan_bytes(*this, writable_byte_span(values), reduction_of<T>(operation), nullptr, where);
-}
+namespace detail {
 
 template <class T, class Operation>
-  requires std::is_trivially_copyable_v<T>
-Task<T> Team::scan(T value, Operation operation, Where where) {
-  co_await scan_bytes(*this, std::as_writable_bytes(std::span(&value, 1)), reduction_of<T>(operation), nullptr, where);
+Task<> scan_elements(Team& team, std::span<T> values, Operation operation, std::source_location where) {
+  co_await scan_bytes(team, writable_byte_span(values), reduction_of<T>(operation), nullptr, where);
+}
+template <class T, class Operation>
+Task<T> scan_value(Team& team, T value, Operation operation, std::source_location where) {
+  co_await scan_bytes(team, std::as_writable_bytes(std::span(&value, 1)), reduction_of<T>(operation), nullptr, where);
+  co_return value;
+}
+template <class T, class Operation>
+Task<> exclusive_scan_elements(Team& team, std::span<T> values, Operation operation, T first,
+                               std::source_location where) {
+  co_await scan_bytes(team, writable_byte_span(values), reduction_of<T>(operation),
+                      reinterpret_cast<const std::byte*>(&first), where);
+}
+template <class T, class Operation>
+Task<T> exclusive_scan_value(Team& team, T value, Operation operation, T first, std::source_location where) {
+  co_await scan_bytes(team, std::as_writable_bytes(std::span(&value, 1)), reduction_of<T>(operation),
+                      reinterpret_cast<const std::byte*>(&first), where);
   co_return value;
 }
 
-template <class T, class Operation>
-Task<> Team::exclusive_scan(std::span<T> values, Operation operation, std::type_identity_t<T> first, Where where) {
-  co_await scan_bytes(*this, writable_byte_span(values), reduction_of<T>(operation),
-                      reinterpret_cast<const std::byte*>(&first), where);
+}  // namespace detail
+
+template <std::ranges::range Range, class Operation>
+auto Team::scan(Range&& values, Operation operation, Where where) {
+  if constexpr (detail::check_reduced_in_place<Range, Operation>())
+    return detail::scan_elements(*this, detail::elements_of(values), std::move(operation), where);
+  else
+    return detail::never<Task<detail::Anything>>();
+}
+template <class Value, class Operation>
+  requires(!std::ranges::range<Value>)
+Task<std::decay_t<Value>> Team::scan(Value&& value, Operation operation, Where where) {
+  using T = std::decay_t<Value>;
+  if constexpr (detail::check_reduced<T, Operation>())
+    return detail::scan_value<T>(*this, value, std::move(operation), where);
+  else
+    return detail::never<Task<T>>();
+}
+
+template <std::ranges::range Range, class Operation>
+auto Team::exclusive_scan(Range&& values, Operation operation, std::ranges::range_value_t<Range> first, Where where) {
+  if constexpr (detail::check_reduced_in_place<Range, Operation>())
+    return detail::exclusive_scan_elements(*this, detail::elements_of(values), std::move(operation), first, where);
+  else
+    return detail::never<Task<detail::Anything>>();
+}
+template <class Value, class Operation>
+  requires(!std::ranges::range<Value>)
+Task<std::decay_t<Value>> Team::exclusive_scan(Value&& value, Operation operation, std::decay_t<Value> first,
+                                               Where where) {
+  using T = std::decay_t<Value>;
+  if constexpr (detail::check_reduced<T, Operation>())
+    return detail::exclusive_scan_value<T>(*this, value, std::move(operation), first, where);
+  else
+    return detail::never<Task<T>>();
 }
 
 }  // namespace coracle::internals

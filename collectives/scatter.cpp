@@ -70,13 +70,13 @@ bool goes_straight(const Group& nodes, const Blocks& blocks) {
 
 Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::byte> mine, std::uint32_t root,
                      Algorithm algorithm, std::source_location where) {
-  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   const CollectiveCall call{Called::scatter, mine.size(), root, where};
   if (on_device(team, mine, all)) co_return co_await refuse_device(team, call);
   team.check_whole("scatter");
+  const Participation participation(team, call);
+  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   const Blocks blocks(team.size(), mine.size());
   if (team.index() == root) check_blocks("scatter", blocks, team.size(), all.size());
-  const Participation participation(team, call);
   const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
   const bool by_board = blocks.total() <= Mates::given_bytes_max(team) || Mates::can_lend(team);
@@ -98,16 +98,16 @@ Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::
 
 Task<> scatter_v_bytes(Team& team, std::span<const std::byte> all, Blocks blocks, std::span<std::byte> mine,
                        std::uint32_t root, std::source_location where) {
-  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   const CollectiveCall call{Called::scatter_v, CollectiveCall::kAnyBytes, root, where};
   if (on_device(team, mine, all)) co_return co_await refuse_device(team, call);
   team.check_whole("scatter_v");
+  const Participation participation(team, call);
+  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   if (team.index() == root) {
     check_blocks("scatter_v", blocks, team.size(), all.size());
     check_block("scatter_v", blocks, root, mine.size());
   }
   // Only the root knows where each member's block lies, so that it sends each its own.
-  const Participation participation(team, call);
   const Group group(team, participation.sequence());
   co_await between::scatter(group, all, mine, blocks, between::Known::at_root, root);
 }

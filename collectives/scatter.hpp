@@ -21,14 +21,14 @@ Task<> scatter_v_bytes(Team& team, std::span<const std::byte> all, Blocks blocks
 template <class T>
 Task<> Team::scatter(std::span<const std::type_identity_t<T>> all, std::span<T> mine, std::uint32_t root,
                      Algorithm algorithm, Where where) {
-  static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
+  detail::check_elements<T>();
   return scatter_bytes(*this, byte_span(all), writable_byte_span(mine), root, algorithm, where);
 }
 
 template <class T>
 Task<> Team::scatter_v(std::span<const std::type_identity_t<T>> all, std::span<const std::size_t> counts,
                        std::span<T> mine, std::uint32_t root, Where where) {
-  static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be moved between ranks as bytes");
+  detail::check_elements<T>();
   return scatter_v_bytes(*this, byte_span(all), index_ == root ? Blocks(counts, sizeof(T)) : Blocks(size_, 0),
                          writable_byte_span(mine), root, where);
 }

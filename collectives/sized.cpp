@@ -55,8 +55,8 @@ void copy(std::span<const std::byte> source, std::span<std::byte> target) {
 
 Task<std::vector<std::byte>> broadcast_sized(Team& team, std::vector<std::byte> value, std::uint32_t root,
                                              std::source_location where) {
-  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   team.check_whole("broadcast");
+  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   if (team.size() == 1) co_return value;
   const Participation participation(team, {Called::broadcast, CollectiveCall::kAnyBytes, root, where});
   const Group group(team, participation.sequence());
@@ -99,9 +99,9 @@ Task<SizedValues> gather_all_sized(Team& team, std::vector<std::byte> mine, std:
 
 Task<SizedValues> gather_sized(Team& team, std::vector<std::byte> mine, std::uint32_t root,
                                std::source_location where) {
-  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   team.check_whole("gather");
   const Participation participation(team, {Called::gather, CollectiveCall::kAnyBytes, root, where});
+  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   const Group group(team, participation.sequence());
   const bool takes = team.index() == root;
   SizedValues all;

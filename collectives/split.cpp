@@ -1,6 +1,8 @@
 // split: new teams out of one.
 #include <algorithm>
 #include <exception>
+#include <optional>
+#include <utility>
 
 #include "collectives/values.hpp"
 #include "runtime/board.hpp"
@@ -21,6 +23,7 @@ struct Wish {
 }  // namespace
 
 Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key, Where where) {
+  std::optional<Preparation> preparation(std::in_place, *this, "split");
   const Teams& teams = rank_.local<Teams>();
   Wish mine{color, key, index_, {}};
   for (std::uint32_t slot = 0; slot < TeamArea::kSlots; ++slot)
@@ -61,6 +64,7 @@ Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key, 
     if (team && broken()) team->break_by({lost_member_, ""});
     std::rethrow_exception(failure);
   }
+  preparation.reset();  // it is over everywhere
   if (!team)
     throw Error(std::make_error_code(std::errc::no_buffer_space),
                 "split: a rank can be in at most 256 teams at a time; let some of them go");

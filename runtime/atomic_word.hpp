@@ -6,12 +6,14 @@
 #include <type_traits>
 
 #include "runtime/modification.hpp"
+#include "runtime/travels.hpp"
 
 namespace coracle::internals::detail {
 
-/// No padding: two equal values have equal bytes (but for floating-point numbers, whose bits are compared).
+/// No padding: two equal values have equal bytes (but for floating-point numbers, whose bits are compared). No pointer,
+/// which means nothing at another rank.
 template <class T>
-inline constexpr bool is_atomic_word = (sizeof(T) == 4 || sizeof(T) == 8) && std::is_trivially_copyable_v<T> &&
+inline constexpr bool is_atomic_word = (sizeof(T) == 4 || sizeof(T) == 8) && kTravelsAsBytes<std::remove_const_t<T>> &&
                                        (std::has_unique_object_representations_v<T> || std::is_floating_point_v<T>);
 
 template <class T>

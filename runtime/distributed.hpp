@@ -22,18 +22,30 @@ namespace detail {
 /// What a function takes behind its Rank& and the object, by value: what is sent.
 template <class Pointer, class T>
 struct ObjectSignature {
-  static_assert(kAlwaysFalse<Pointer>,
-                "what is called on a distributed object takes (Rank&, T&, arguments...), where T is the object's type");
+  static constexpr bool is_known = false;
 };
 template <class R, class T, class... Parameters>
-struct ObjectSignature<R (*)(Rank&, T&, Parameters...), T> {
+struct ObjectSignature<R (*)(Rank&, T&, Parameters...), T> : Signature<R (*)(Rank&, Parameters...)> {
   using Result = typename TaskValue<R>::type;
   static constexpr bool is_task = TaskValue<R>::is_task;
-  using Values = std::tuple<std::decay_t<Parameters>...>;
 };
 template <class R, class T, class... Parameters>
 struct ObjectSignature<R (*)(Rank&, const T&, Parameters...), T> : ObjectSignature<R (*)(Rank&, T&, Parameters...), T> {
 };
+template <class R, class T, class... Parameters>
+struct ObjectSignature<R (*)(Rank&, T&, Parameters...) noexcept, T>
+    : ObjectSignature<R (*)(Rank&, T&, Parameters...), T> {};
+template <class R, class T, class... Parameters>
+struct ObjectSignature<R (*)(Rank&, const T&, Parameters...) noexcept, T>
+    : ObjectSignature<R (*)(Rank&, T&, Parameters...), T> {};
+
+template <class Function, class T>
+constexpr auto object_signature_of() noexcept {
+  if constexpr (requires(Function function) { +function; })
+    return ObjectSignature<decltype(+std::declval<Function>()), T>{};
+  else
+    return ObjectSignature<void, T>{};
+}
 
 /// The type that was found, and the result, where it was the right one. "": there is no such object.
 template <class R>
@@ -112,20 +124,34 @@ Task<typename ObjectSignature<Pointer, T>::Result> call_object(Rank& rank, std::
 /// another type, and what a call throws.
 template <class T, class Function, class... Arguments>
 auto call_object(Rank& rank, std::uint32_t peer, std::string name, Function function, Arguments... arguments) {
-  static_assert(std::is_pointer_v<Function> || std::is_empty_v<Function>,
-                "a call takes a function or a lambda without captures: what it captured would not exist at the peer");
-  // A lambda without captures is a function, too.
-  using Pointer = decltype(+function);
-  using Sent = typename detail::ObjectSignature<Pointer, T>::Values;
-  return detail::call_object<T, Pointer>(rank, peer, std::move(name), +function, Sent(std::move(arguments)...), {});
+  constexpr bool is_sent_whole = detail::check_sent_whole<Function>();
+  using Signature = decltype(detail::object_signature_of<Function, T>());
+  static_assert(!is_sent_whole || Signature::is_known,
+                "what is called on a distributed object takes (Rank&, T&, arguments...), where T is the object's type, "
+                "and a lambda no `auto`");
+  if constexpr (is_sent_whole && Signature::is_known) {
+    using Sent = typename Signature::Values;
+    if constexpr (detail::check_call<Signature, Arguments...>())
+      // A lambda without captures is a function, too.
+      return detail::call_object<T, decltype(+function)>(rank, peer, std::move(name), +function,
+                                                         Sent(std::move(arguments)...), {});
+    else
+      return detail::never<Task<detail::ResultOf<typename Signature::Result>>>();
+  } else {
+    return detail::never<Task<detail::Anything>>();
+  }
 }
 
 /// A copy of the T that `peer` has made under `name`; waits and throws as call_object() does.
 template <class T>
 Task<T> fetch_object(Rank& rank, std::uint32_t peer, std::string name,
                      std::source_location where = std::source_location::current()) {
-  using Copy = T (*)(Rank&, const T&);
-  return detail::call_object<T, Copy>(rank, peer, std::move(name), &detail::Fetch<T>::copy, std::tuple<>(), where);
+  if constexpr (detail::check_travels<T>()) {
+    using Copy = T (*)(Rank&, const T&);
+    return detail::call_object<T, Copy>(rank, peer, std::move(name), &detail::Fetch<T>::copy, std::tuple<>(), where);
+  } else {
+    return detail::never<Task<T>>();
+  }
 }
 
 /// This rank's part. Making it is no collective: each rank does it when it likes, and peers that ask before wait. Peers
@@ -134,6 +160,7 @@ Task<T> fetch_object(Rank& rank, std::uint32_t peer, std::string name,
 template <class T>
 class Distributed {
  public:
+  static_assert(std::is_object_v<T>, "a distributed object is one of each rank's own: no reference");
   /// Made of `arguments`. Throws Error (bad_input) when this rank has an object of that name already.
   template <class... Arguments>
   Distributed(Rank& rank, std::string name, Arguments&&... arguments)

@@ -165,7 +165,7 @@ class Rank {
   // --- atomics: on places of 4 or 8 bytes, at multiples of their size. Each is one step to all ranks' atomics on that
   // place, but not to their puts and gets. What is done by one and seen by another orders what was done before it. All
   // but the first two give the old value. ---
-  /// `T` here and in store, swap and compare_swap: any type of 4 or 8 bytes without padding.
+  /// `T` here and in store, swap and compare_swap: any type of 4 or 8 bytes without padding but pointers.
   template <class T>
   Atomic<T> atomic_load(Remote<T> place) noexcept {
     return modify<T>(Modification::What::load, "atomic_load", place, T{});
@@ -206,16 +206,19 @@ class Rank {
     static_assert(detail::is_atomic_number<T>, "fetch_max is for integers and floating-point numbers");
     return modify<T>(Modification::What::max, "fetch_max", place, value);
   }
-  template <std::integral T>
+  template <class T>
   Atomic<T> fetch_and(Remote<T> place, std::type_identity_t<T> bits) noexcept {
+    static_assert(std::is_integral_v<T>, "fetch_and is for integers");
     return modify<T>(Modification::What::bit_and, "fetch_and", place, bits);
   }
-  template <std::integral T>
+  template <class T>
   Atomic<T> fetch_or(Remote<T> place, std::type_identity_t<T> bits) noexcept {
+    static_assert(std::is_integral_v<T>, "fetch_or is for integers");
     return modify<T>(Modification::What::bit_or, "fetch_or", place, bits);
   }
-  template <std::integral T>
+  template <class T>
   Atomic<T> fetch_xor(Remote<T> place, std::type_identity_t<T> bits) noexcept {
+    static_assert(std::is_integral_v<T>, "fetch_xor is for integers");
     return modify<T>(Modification::What::bit_xor, "fetch_xor", place, bits);
   }
 
@@ -447,7 +450,8 @@ Atomic<T> Rank::atomic(Operation::Verb verb, const char* what, Remote<T> place, 
 
 template <class T>
 void Rank::describe_atomic(Operation& operation, Remote<T> place, T operand, T compare) noexcept {
-  static_assert(detail::is_atomic_word<T>, "atomics are for types of 4 or 8 bytes without padding");
+  static_assert(detail::is_atomic_word<T>,
+                "atomics are for types of 4 or 8 bytes without padding that are no pointers");
   operation.width = sizeof(T);
   operation.bytes = sizeof(T);
   operation.remote = place.address();

@@ -1,5 +1,5 @@
 // Calls: `int n = co_await self.call(peer, function, 3, name);` runs function(Rank&, 3, name) on the peer. Arguments
-// and result travel as bytes; see wire.hpp for the types that can. The function may be a coroutine (Task<R>).
+// and result travel as bytes; see travels.hpp for the types that can. The function may be a coroutine (Task<R>).
 #pragma once
 
 #include <functional>
@@ -46,15 +46,6 @@ Task<> answer(Rank& rank, std::uint32_t caller, std::uint64_t call, bool failed,
 void answer_now(Rank& rank, const Message& message, bool failed, std::vector<std::byte> bytes);
 std::vector<std::byte> describe_exception();
 [[noreturn]] void throw_no_common_address(const char* what);
-
-/// The result of a call that does not compile anyway: fits wherever a value is wanted, so that nothing more is said.
-struct Anything {
-  template <class T>
-  operator T() const;
-};
-/// Not defined: of what does not compile anyway.
-template <class T>
-T never();
 
 /// Functions travel by address, captureless lambdas by type alone.
 template <class Function>
@@ -171,6 +162,39 @@ template <class... Values, class... Arguments>
 inline constexpr bool kAreConvertible<std::tuple<Values...>, Arguments...> =
     (std::is_constructible_v<Values, Arguments&&> && ...);
 
+/// What is sent to a peer to be run. One sentence for what is wrong, and no more: what follows is compiled only if all
+/// of it fits.
+template <class Function>
+constexpr bool check_sent_whole() {
+  constexpr bool is_sent_whole = std::is_pointer_v<Function> || std::is_empty_v<Function>;
+  static_assert(is_sent_whole,
+                "a call takes a function or a lambda without captures: what it captured would not exist at the peer");
+  return is_sent_whole;
+}
+template <class Signature, class... Arguments>
+constexpr bool check_call() {
+  using Sent = typename Signature::Values;
+  using R = typename TaskValue<typename Signature::Returned>::type;
+  constexpr bool are_as_many = kAreAsMany<Sent, Arguments...>;
+  constexpr bool fit = kAreConvertible<Sent, Arguments...>;
+  constexpr bool are_values = Signature::takes_values;
+  constexpr bool travel = kTravels<Sent>;
+  constexpr bool returns = std::is_void_v<R> || kTravels<R>;
+  static_assert(are_as_many, "call: the function takes more or fewer arguments, behind its Rank&, than are given");
+  static_assert(!are_as_many || fit, "call: an argument can't be converted to what the function takes in its place");
+  static_assert(are_values, "call: the function takes its arguments by value or by const reference: they are copies");
+  static_assert(travel,
+                "call: an argument's type can't travel: trivially copyable types without pointers can, "
+                "std::string, and std::vector, std::optional, std::pair and std::tuple of such");
+  static_assert(returns,
+                "call: the result's type can't travel: trivially copyable types without pointers can, "
+                "std::string, and std::vector, std::optional, std::pair and std::tuple of such");
+  return fit && are_values && travel && returns;
+}
+/// Of a call that does not compile anyway.
+template <class R>
+using ResultOf = std::conditional_t<std::is_void_v<R> || kTravels<R>, R, Anything>;
+
 template <class R, class Function, class... Arguments>
 Task<R> call(Rank& rank, std::uint32_t peer, Function function, std::tuple<Arguments...> arguments) {
   WireWriter writer;
@@ -197,10 +221,7 @@ Task<R> call(Rank& rank, std::uint32_t peer, Function function, std::tuple<Argum
 /// Cancelling the caller does not cancel the callee: the call is awaited to its end.
 template <class Function, class... Arguments>
 auto Rank::call(std::uint32_t peer, Function function, Arguments... arguments) {
-  // One sentence for what is wrong, and no more: what follows is compiled only if all of it fits.
-  constexpr bool is_sent_whole = std::is_pointer_v<Function> || std::is_empty_v<Function>;
-  static_assert(is_sent_whole,
-                "a call takes a function or a lambda without captures: what it captured would not exist at the peer");
+  constexpr bool is_sent_whole = detail::check_sent_whole<Function>();
   using Signature = decltype(detail::signature_of<Function>());
   static_assert(!is_sent_whole || Signature::is_known,
                 "a call takes a function whose first parameter is Rank& (the peer's), and a lambda without `auto`");
@@ -208,24 +229,10 @@ auto Rank::call(std::uint32_t peer, Function function, Arguments... arguments) {
     // Converted here to what the function takes, so that a string literal travels as the std::string that is wanted.
     using Sent = typename Signature::Values;
     using R = typename detail::TaskValue<typename Signature::Returned>::type;
-    constexpr bool are_as_many = detail::kAreAsMany<Sent, Arguments...>;
-    constexpr bool fit = detail::kAreConvertible<Sent, Arguments...>;
-    constexpr bool are_values = Signature::takes_values;
-    constexpr bool travel = kTravels<Sent>;
-    constexpr bool returns = std::is_void_v<R> || kTravels<R>;
-    static_assert(are_as_many, "call: the function takes more or fewer arguments, behind its Rank&, than are given");
-    static_assert(!are_as_many || fit, "call: an argument can't be converted to what the function takes in its place");
-    static_assert(are_values, "call: the function takes its arguments by value or by const reference: they are copies");
-    static_assert(travel,
-                  "call: an argument's type can't travel: trivially copyable types without pointers can, "
-                  "std::string, and std::vector, std::optional, std::pair and std::tuple of such");
-    static_assert(returns,
-                  "call: the result's type can't travel: trivially copyable types without pointers can, "
-                  "std::string, and std::vector, std::optional, std::pair and std::tuple of such");
-    if constexpr (fit && are_values && travel && returns)
+    if constexpr (detail::check_call<Signature, Arguments...>())
       return detail::call<R>(*this, peer, function, Sent(std::move(arguments)...));
     else
-      return detail::never<Task<std::conditional_t<returns, R, detail::Anything>>>();
+      return detail::never<Task<detail::ResultOf<R>>>();
   } else {
     return detail::never<Task<detail::Anything>>();
   }

@@ -120,6 +120,10 @@ Participation::~Participation() {
   if (std::uncaught_exceptions() > 0) team_.give_up();
 }
 
+Preparation::~Preparation() {
+  if (std::uncaught_exceptions() > 0) team_.give_up();  // as above
+}
+
 void Team::break_by(const Loss& loss) {
   if (broken_) return;
   broken_ = true;

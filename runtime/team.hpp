@@ -15,6 +15,7 @@
 #include "runtime/broadcast_choice.hpp"
 #include "runtime/collective_log.hpp"
 #include "runtime/event.hpp"
+#include "runtime/in_place.hpp"
 #include "runtime/layout/copy.hpp"
 #include "runtime/messages/envelope.hpp"
 #include "runtime/owning_range.hpp"
@@ -96,42 +97,36 @@ class Team final : private LossWatch {
   /// `data` of the member at `root` is copied into `data` of all others. The same size everywhere. It may lie on a GPU
   /// (see Gpu), at any of them. When that fails, Error (device_failed) is thrown here; at the root that breaks the
   /// team. All other collectives refuse a GPU's memory (Errc::unsupported), which breaks the team.
-  template <class T>
-  Task<> broadcast(std::span<T> data, std::uint32_t root, BroadcastChoice choice = {}, Where where = Where::current());
-  /// The same for a std::vector, std::array or the like.
-  template <std::ranges::contiguous_range Range>
-    requires(!std::ranges::view<Range>)
-  Task<> broadcast(Range& data, std::uint32_t root, BroadcastChoice choice = {}, Where where = Where::current());
+  ///
+  /// A range with a name (a std::vector, std::string, std::array, an array of C) and a span go this way. Gives a
+  /// Task<>, as all forms in place: `auto`, so that the compiler says first what is wrong with a range.
+  template <detail::broadcast_in_place Range>
+  auto broadcast(Range&& data, std::uint32_t root, BroadcastChoice choice = {}, Where where = Where::current());
   /// Gives the `value` of the member at `root`; those of others count only for their type, which is the same
-  /// everywhere. Strings, vectors and what else travels with a call (wire.hpp) may be of any length at the root. Those
-  /// must be temporaries here, `std::move(name)`: one with a name goes in place, as above.
+  /// everywhere. Strings, vectors and what else travels with a call (travels.hpp) may be of any length at the root.
+  /// Those must be temporaries here, `std::move(name)`, or const: else one with a name goes in place, as above.
   template <class Value>
-    requires(!std::ranges::contiguous_range<Value> ||
-             (!std::is_lvalue_reference_v<Value> && !std::ranges::view<std::remove_cvref_t<Value>>))
-  Task<std::remove_cvref_t<Value>> broadcast(Value&& value, std::uint32_t root, Where where = Where::current());
+    requires(!detail::broadcast_in_place<Value>)
+  Task<std::decay_t<Value>> broadcast(Value&& value, std::uint32_t root, Where where = Where::current());
   /// Combines all members' values, element by element, by `operation(T, T) -> T`, which must be associative, in the
-  /// team's order (but see commutative()). In place at `root`; elsewhere `values` is only read.
-  template <class T, class Operation>
-  Task<> reduce(std::span<T> values, Operation operation, std::uint32_t root,
-                Algorithm algorithm = Algorithm::automatic, Where where = Where::current());
+  /// team's order (but see commutative()). In place at `root`; elsewhere `values` is only read. A std::vector, a
+  /// std::array and the like are such a range, never one value: an array that is to be one goes in a struct.
+  template <std::ranges::range Range, class Operation>
+  auto reduce(Range&& values, Operation operation, std::uint32_t root, Algorithm algorithm = Algorithm::automatic,
+              Where where = Where::current());
   /// Of one value: gives the result at `root`, and `value` elsewhere.
-  template <class T, class Operation>
-    requires std::is_trivially_copyable_v<T>
-  Task<T> reduce(T value, Operation operation, std::uint32_t root, Algorithm algorithm = Algorithm::automatic,
-                 Where where = Where::current());
+  template <class Value, class Operation>
+    requires(!std::ranges::range<Value>)
+  Task<std::decay_t<Value>> reduce(Value&& value, Operation operation, std::uint32_t root,
+                                   Algorithm algorithm = Algorithm::automatic, Where where = Where::current());
   /// The same result, to the bit, everywhere, in place.
-  template <class T, class Operation>
-  Task<> all_reduce(std::span<T> values, Operation operation, Algorithm algorithm = Algorithm::automatic,
-                    Where where = Where::current());
-  template <class T, class Operation>
-  Task<> all_reduce(std::vector<T>& values, Operation operation, Algorithm algorithm = Algorithm::automatic,
-                    Where where = Where::current()) {
-    return all_reduce(std::span<T>(values), std::move(operation), algorithm, where);
-  }
-  template <class T, class Operation>
-    requires std::is_trivially_copyable_v<T>
-  Task<T> all_reduce(T value, Operation operation, Algorithm algorithm = Algorithm::automatic,
-                     Where where = Where::current());
+  template <std::ranges::range Range, class Operation>
+  auto all_reduce(Range&& values, Operation operation, Algorithm algorithm = Algorithm::automatic,
+                  Where where = Where::current());
+  template <class Value, class Operation>
+    requires(!std::ranges::range<Value>)
+  Task<std::decay_t<Value>> all_reduce(Value&& value, Operation operation, Algorithm algorithm = Algorithm::automatic,
+                                       Where where = Where::current());
   /// Of `values`, a block of `mine.size()` elements for each member, the sum of each member's block comes into `mine`.
   template <class T, class Operation>
   Task<> reduce_scatter(std::span<const std::type_identity_t<T>> values, std::span<T> mine, Operation operation,
@@ -142,18 +137,19 @@ class Team final : private LossWatch {
                           std::span<T> mine, Operation operation, Algorithm algorithm = Algorithm::automatic,
                           Where where = Where::current());
   /// Combines the values of all members up to this one, in place.
-  template <class T, class Operation>
-  Task<> scan(std::span<T> values, Operation operation, Where where = Where::current());
-  template <class T, class Operation>
-    requires std::is_trivially_copyable_v<T>
-  Task<T> scan(T value, Operation operation, Where where = Where::current());
+  template <std::ranges::range Range, class Operation>
+  auto scan(Range&& values, Operation operation, Where where = Where::current());
+  template <class Value, class Operation>
+    requires(!std::ranges::range<Value>)
+  Task<std::decay_t<Value>> scan(Value&& value, Operation operation, Where where = Where::current());
   /// Combines `first` and the values of all members before this one, in place.
-  template <class T, class Operation>
-  Task<> exclusive_scan(std::span<T> values, Operation operation, std::type_identity_t<T> first,
-                        Where where = Where::current());
-  template <class T, class Operation>
-    requires std::is_trivially_copyable_v<T>
-  Task<T> exclusive_scan(T value, Operation operation, std::type_identity_t<T> first, Where where = Where::current());
+  template <std::ranges::range Range, class Operation>
+  auto exclusive_scan(Range&& values, Operation operation, std::ranges::range_value_t<Range> first,
+                      Where where = Where::current());
+  template <class Value, class Operation>
+    requires(!std::ranges::range<Value>)
+  Task<std::decay_t<Value>> exclusive_scan(Value&& value, Operation operation, std::decay_t<Value> first,
+                                           Where where = Where::current());
 
   /// `mine` of every member, in the team's order, into `all` of `root` (elsewhere empty).
   template <class T>
@@ -175,8 +171,8 @@ class Team final : private LossWatch {
   Task<> gather_all_v(std::span<const std::type_identity_t<T>> mine, std::span<T> all,
                       std::span<const std::size_t> counts, Algorithm algorithm = Algorithm::automatic,
                       Where where = Where::current());
-  /// Every member's value, in the team's order. Strings, vectors and what else travels with a call (wire.hpp) may be of
-  /// another length at each.
+  /// Every member's value, in the team's order. Strings, vectors and what else travels with a call (travels.hpp) may be
+  /// of another length at each.
   template <class T>
   Task<std::vector<T>> gather_all(T value, Where where = Where::current());
   /// Of `all` of `root` (elsewhere empty), a block for each member, this member's block into `mine`.
@@ -349,6 +345,20 @@ class Participation {
  private:
   Team& team_;
   std::uint64_t sequence_;
+};
+
+/// What a member makes ready for a collective before its Participation begins in what it calls: memory, packed values.
+/// Is made first: throws where the team is broken. What fails then breaks the team, since the others wait for this
+/// member.
+class Preparation {
+ public:
+  Preparation(Team& team, const char* what) : team_(team) { team.check_whole(what); }
+  ~Preparation();
+  Preparation(const Preparation&) = delete;
+  Preparation& operator=(const Preparation&) = delete;
+
+ private:
+  Team& team_;
 };
 
 /// Is told when a team breaks, to put an end to what it does for it. Must not start operations at once.

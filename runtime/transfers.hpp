@@ -10,6 +10,7 @@
 #include "runtime/message.hpp"
 #include "runtime/operation.hpp"
 #include "runtime/rank_core.hpp"
+#include "runtime/travels.hpp"
 
 namespace coracle::internals {
 
@@ -45,7 +46,8 @@ using Transfer = Awaited<Operation>;
 template <class T>
 class [[nodiscard]] Atomic final : public Awaited<Operation> {
  public:
-  static_assert(detail::is_atomic_word<T>, "atomics are for types of 4 or 8 bytes without padding");
+  static_assert(detail::is_atomic_word<T>,
+                "atomics are for types of 4 or 8 bytes without padding that are no pointers");
   using Awaited::Awaited;
   T await_resume() const {
     Awaited::await_resume();
@@ -57,6 +59,7 @@ class [[nodiscard]] Atomic final : public Awaited<Operation> {
 template <class T>
 class [[nodiscard]] ValuePut final : public Awaited<Operation> {
  public:
+  static_assert(detail::check_travels_as_bytes<T>());
   ValuePut(RankCore& core, const T& value, Remote<T> target) noexcept
       : Awaited(core, Verb::put, "put", target.rank()), value_(value) {
     bytes = sizeof(T);
@@ -75,6 +78,7 @@ class [[nodiscard]] ValuePut final : public Awaited<Operation> {
 template <class T>
 class [[nodiscard]] ValueGet final : public Awaited<Operation> {
  public:
+  static_assert(detail::check_travels_as_bytes<T>());
   ValueGet(RankCore& core, Remote<T> source) noexcept : Awaited(core, Verb::get, "get", source.rank()) {
     bytes = sizeof(T);
     remote = source.address();

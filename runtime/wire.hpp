@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <string>
 #include <tuple>
@@ -16,26 +15,9 @@
 #include <vector>
 
 #include "runtime/error.hpp"
+#include "runtime/travels.hpp"
 
 namespace coracle::internals {
-
-template <class T>
-inline constexpr bool kAlwaysFalse = false;
-
-/// Whether a value can travel with a call: not what only points to its bytes.
-template <class T>
-inline constexpr bool kTravels = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_reference_v<T> &&
-                                 !std::is_const_v<T> && !std::ranges::view<T>;
-template <>
-inline constexpr bool kTravels<std::string> = true;
-template <class T>
-inline constexpr bool kTravels<std::vector<T>> = kTravels<T>;
-template <class T>
-inline constexpr bool kTravels<std::optional<T>> = kTravels<T>;
-template <class A, class B>
-inline constexpr bool kTravels<std::pair<A, B>> = kTravels<A> && kTravels<B>;
-template <class... T>
-inline constexpr bool kTravels<std::tuple<T...>> = (kTravels<T> && ...);
 
 class WireWriter {
  public:
@@ -102,7 +84,7 @@ class WireReader {
  private:
   template <class T>
   struct Reader {
-    static_assert(std::is_trivially_copyable_v<T>, "this type can't travel with a call; see wire.hpp");
+    static_assert(std::is_trivially_copyable_v<T>, "this type can't travel with a call; see travels.hpp");
     static T read(WireReader& reader) {
       alignas(T) std::byte storage[sizeof(T)];
       reader.read_bytes(storage, sizeof(T));

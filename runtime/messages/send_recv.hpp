@@ -34,7 +34,7 @@ inline Send Team::send(const ScatteredSource& source, std::uint32_t to, std::uin
 
 template <class T>
 Task<> Team::send_value(T value, std::uint32_t to, std::uint64_t tag) {
-  co_await send(std::span<const T>(&value, 1), to, tag);
+  if constexpr (detail::check_travels_as_bytes<T>()) co_await send(std::span<const T>(&value, 1), to, tag);
 }
 
 template <class T>
@@ -55,10 +55,12 @@ inline Receive Team::recv(const ScatteredTarget& target, std::uint32_t from, std
 
 template <class T>
 Task<T> Team::recv_value(std::uint32_t from, std::uint64_t tag) {
-  T value;
-  const Received received = co_await recv(std::span<T>(&value, 1), from, tag);
-  if (received.bytes != sizeof(T)) throw_short_value(received, sizeof(T));
-  co_return value;
+  if constexpr (detail::check_travels_as_bytes<T>()) {
+    T value;
+    const Received received = co_await recv(std::span<T>(&value, 1), from, tag);
+    if (received.bytes != sizeof(T)) throw_short_value(received, sizeof(T));
+    co_return value;
+  }
 }
 
 template <class T, class U>

@@ -2,7 +2,11 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <exception>
+#include <functional>
+#include <memory>
 #include <ostream>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -101,6 +105,85 @@ std::vector<Trial> trials() {
   return {{1, 3}, {1, 8}, {2, 3}, {4, 1}, {4, 3}};
 }
 
+/// Trivially copyable; where it is armed, none can be made, as where there is no memory for it.
+struct Refusing {
+  Refusing() {
+    if (armed) throw std::runtime_error("no room");
+  }
+  explicit Refusing(std::uint64_t given) : value(given) {}
+  std::uint64_t value = 0;
+  static inline bool armed = false;
+};
+Task<> gather_refusing(Team& team, bool refuses) {
+  const Refusing mine(team.index());
+  Refusing::armed = refuses;  // all ranks share it; this one does not wait before it throws
+  std::exception_ptr failure;
+  try {
+    const std::vector<Refusing> all = co_await team.gather_all(mine);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  Refusing::armed = false;
+  if (failure) std::rethrow_exception(failure);
+}
+
+/// Calls with arguments that would end the program, each by itself.
+constexpr std::uint32_t kWrongCalls = 14;
+Task<> call_wrongly(Team& team, std::uint32_t which) {
+  const std::uint32_t nobody = team.size();
+  std::vector<std::uint64_t> some(3 * team.size() + 1);
+  std::vector<std::uint64_t> few(1);
+  const std::vector<std::size_t> counts(team.size() + 1, 1);
+  const std::string text = "text";
+  const std::vector<ScatteredSource> sources;
+  const std::vector<ScatteredTarget> targets;
+  const Remote<std::uint64_t> value;
+  switch (which) {
+    case 0:
+      co_await team.broadcast(some, nobody);
+      break;
+    case 1:
+      co_await team.broadcast(value, nobody);
+      break;
+    case 2:
+      co_await team.broadcast(text, nobody);
+      break;
+    case 3:
+      co_await team.reduce(some, std::plus<>(), nobody);
+      break;
+    case 4:
+      co_await team.gather(some, std::span(few), nobody);
+      break;
+    case 5:
+      co_await team.gather(text, nobody);
+      break;
+    case 6:
+      co_await team.gather_v(some, std::span(few), counts, nobody);
+      break;
+    case 7:
+      co_await team.scatter(some, std::span(few), nobody);
+      break;
+    case 8:
+      co_await team.scatter_v(some, counts, std::span(few), nobody);
+      break;
+    case 9:
+      co_await team.gather_all(few, std::span(some));
+      break;
+    case 10:
+      co_await team.gather_all_v(few, std::span(some), counts);
+      break;
+    case 11:
+      co_await team.reduce_scatter(some, std::span(few), std::plus<>());
+      break;
+    case 12:
+      co_await team.all_to_all(some, std::span(few));
+      break;
+    case 13:
+      co_await team.all_to_all_w(sources, targets);
+      break;
+  }
+}
+
 }  // namespace
 
 TEST_CASE("giving up: a time limit on a barrier ends it for all, and later ones at once; the job ends well") {
@@ -197,5 +280,38 @@ TEST_CASE("giving up: an operation that throws breaks its team and no other") {
     for (std::size_t id = 1; id < trial.seen.texts.size(); ++id) CHECK_FALSE(trial.seen.texts[id].empty());
     trial.seen.texts[0].clear();
     check_told(trial.seen);
+  }
+}
+
+TEST_CASE("giving up: a member that has no room for what comes breaks its team") {
+  for (Trial& trial : trials()) {
+    CAPTURE(trial.nodes);
+    CAPTURE(trial.mates);
+    const auto app = [&trial](Rank& self) -> Task<> {
+      const std::unique_ptr<Team> team = co_await self.world().split(0, self.id());
+      co_await note(self, gather_refusing(*team, self.id() == kQuitter), trial.seen);
+      co_await self.world().barrier();
+    };
+    CHECK(run(trial, 1, app) == "");
+    CHECK(trial.seen.texts[kQuitter] == "no room");
+    for (const std::string& text : trial.seen.texts) CHECK_FALSE(text.empty());
+    check_told(trial.seen);
+  }
+}
+
+TEST_CASE("giving up: of a broken team members are told so, whatever is wrong with their arguments") {
+  for (Trial& trial : trials()) {
+    CAPTURE(trial.nodes);
+    CAPTURE(trial.mates);
+    const auto app = [&trial](Rank& self) -> Task<> {
+      const std::unique_ptr<Team> team = co_await self.world().split(0, self.id());
+      if (self.id() == kQuitter) team->give_up();
+      co_await note(self, team->barrier(), trial.seen);  // the others are told
+      for (std::uint32_t which = 0; which < kWrongCalls; ++which) {
+        co_await note(self, call_wrongly(*team, which), trial.seen);
+        EXPECT(trial.seen.codes[self.id()] == Errc::given_up);
+      }
+    };
+    CHECK(run(trial, 1, app) == "");
   }
 }

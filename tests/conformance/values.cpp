@@ -1,10 +1,12 @@
 // What travels as values: collectives of single values, strings and vectors, functions that peers are told to run, and
 // distributed objects.
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,6 +73,70 @@ Task<> vectors(Rank& self, Team& team) {
   }
   table = co_await team.broadcast(std::move(table), 0);
   CHECK_HERE(table.size() == 2 && table[0].second == 1 && table[1].first == "none" && !table[1].second);
+}
+
+/// A range with a name is written in place, whatever kind it is; a const one is a value.
+Task<> named_ranges(Rank& self, Team& team) {
+  const std::uint32_t root = team.size() - 1;
+  std::vector<double> numbers(3, team.index());
+  std::array<double, 3> three{1.0 * team.index(), 2, 3};
+  double plain[2] = {2.0 * team.index(), 5};
+  std::string text(4, static_cast<char>('a' + team.index()));
+  co_await team.broadcast(numbers, root);
+  co_await team.broadcast(three, root);
+  co_await team.broadcast(plain, root);
+  co_await team.broadcast(text, root);
+  CHECK_HERE(numbers == std::vector<double>(3, root));
+  CHECK_HERE(three[0] == root && three[2] == 3 && plain[0] == 2.0 * root && plain[1] == 5);
+  CHECK_HERE(text == std::string(4, static_cast<char>('a' + root)));
+  plain[0] = team.index();
+  co_await team.broadcast(std::span(plain), root);  // its extent is part of its type
+  CHECK_HERE(plain[0] == root);
+  const std::string name = text_of(team.index(), 20 + team.index());
+  const std::vector<std::uint32_t> list(team.index() + 1, team.index());
+  const std::string shared_name = co_await team.broadcast(name, root);
+  const std::vector<std::uint32_t> shared_list = co_await team.broadcast(list, root);
+  CHECK_HERE(shared_name == text_of(root, 20 + root) && name == text_of(team.index(), 20 + team.index()));
+  CHECK_HERE(shared_list == std::vector<std::uint32_t>(root + 1, root) && list.size() == team.index() + 1);
+  const std::vector<std::string> names = co_await team.gather_all(name);
+  const std::vector<std::vector<std::uint32_t>> lists = co_await team.gather(list, root);
+  for (std::uint32_t i = 0; i < names.size(); ++i) CHECK_HERE(names[i] == text_of(i, 20 + i));
+  for (std::uint32_t i = 0; i < lists.size(); ++i) CHECK_HERE(lists[i] == std::vector<std::uint32_t>(i + 1, i));
+}
+
+/// Element by element: as one value, an array would be the largest in the order of dictionaries.
+Task<> reduced_ranges(Rank& self, Team& team) {
+  const std::int64_t me = team.index();
+  const std::int64_t last = team.size() - 1;
+  std::array<std::int64_t, 2> most{me, -me};
+  co_await team.all_reduce(most, max_of);
+  CHECK_HERE(most[0] == last && most[1] == 0);
+  std::int64_t plain[2] = {me, -me};
+  co_await team.all_reduce(plain, min_of);
+  CHECK_HERE(plain[0] == 0 && plain[1] == -last);
+  std::vector<std::int64_t> sums{1, me};
+  co_await team.reduce(sums, std::plus<>(), 0);
+  CHECK_HERE(sums[0] == (me == 0 ? last + 1 : 1) && sums[1] == (me == 0 ? last * (last + 1) / 2 : me));
+  std::array<std::int64_t, 2> upto{1, me};
+  co_await team.scan(upto, std::plus<>());
+  CHECK_HERE(upto[0] == me + 1 && upto[1] == me * (me + 1) / 2);
+  std::array<std::int64_t, 2> before{1, me};
+  co_await team.exclusive_scan(std::span(before), std::plus<>(), 10);
+  CHECK_HERE(before[0] == 10 + me && before[1] == 10 + me * (me - 1) / 2);
+}
+
+/// Trivially copyable, and made of nothing but its number.
+struct Ticket {
+  explicit Ticket(std::uint32_t of) : number(of) {}
+  std::uint32_t number;
+};
+Task<> tickets(Rank& self, Team& team) {
+  const Ticket mine(team.index() + 7);
+  const std::vector<Ticket> all = co_await team.gather_all(mine);
+  CHECK_HERE(all.size() == team.size());
+  for (std::uint32_t i = 0; i < team.size(); ++i) CHECK_HERE(all[i].number == i + 7);
+  const Ticket first = co_await team.broadcast(mine, 0);
+  CHECK_HERE(first.number == 7);
 }
 
 /// Several at once, of values whose size only their owner knows and of others: each must find its own.
@@ -183,6 +249,9 @@ Task<> values(Rank& self) {
     co_await single_values(self, *team);
     co_await texts(self, *team);
     co_await vectors(self, *team);
+    co_await named_ranges(self, *team);
+    co_await reduced_ranges(self, *team);
+    co_await tickets(self, *team);
     co_await overlapping(self, *team);
   }
 }

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <coracle/coracle.hpp>
+#include <coracle/mapped.hpp>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -19,7 +20,6 @@
 #include <vector>
 
 #include "storage/home_files.hpp"
-#include "storage/mapped_segment.hpp"
 #include "tests/storage/fake_disk.hpp"
 #include "tests/storage/mapped_job.hpp"
 #include "tests/storage/temporary_folder.hpp"

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cerrno>
+#include <coracle/mapped.hpp>
 #include <cstddef>
 #include <fstream>
 #include <span>
@@ -18,7 +19,6 @@
 #include <thread>
 #include <vector>
 
-#include "storage/mapped_segment.hpp"
 #include "storage/paged_segment.hpp"
 #include "tests/allocations.hpp"
 #include "tests/storage/mapped_job.hpp"

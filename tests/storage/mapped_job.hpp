@@ -3,13 +3,13 @@
 
 #include <doctest/doctest.h>
 
+#include <coracle/mapped.hpp>
 #include <cstdint>
 #include <exception>
 #include <span>
 #include <vector>
 
 #include "runtime/thread_sanitizer.hpp"
-#include "storage/mapped_segment.hpp"
 #include "storage/paged_segment.hpp"
 #include "tests/lone_rank.hpp"
 #include "tests/storage/temporary_folder.hpp"

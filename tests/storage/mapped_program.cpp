@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <coracle/coracle.hpp>
+#include <coracle/mapped.hpp>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
 
 #include "runtime/thread_sanitizer.hpp"
-#include "storage/mapped_segment.hpp"
 #include "storage/paged_segment.hpp"
 
 using namespace coracle;

@@ -2,8 +2,13 @@
 // what the compiler says first.
 #include <coracle/coracle.hpp>
 
+#include <array>
+#include <concepts>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 using namespace coracle;
@@ -27,6 +32,15 @@ int of_view(Rank&, std::string_view text) {
 int change(Rank&, std::string& text) {
   return static_cast<int>(text.size());
 }
+int of_text(Rank&, const std::string& text, int) {
+  return static_cast<int>(text.size());
+}
+int* address(Rank&, int& object) {
+  return &object;
+}
+int add_to(Rank&, int& object, int value) noexcept {
+  return object += value;
+}
 const char* greet(Rank&) {
   return "hello";
 }
@@ -43,32 +57,165 @@ void note_change(Rank&, std::string&) {}
 void note_without_rank(int) {}
 
 Task<> tell_others(Rank& self) {
-#if WRONG < 14
+#if WRONG == 40  // tell: the function takes more or fewer arguments, behind its Rank&, than are given
+  co_await self.tell(0, note, 1);
+#elif WRONG == 41  // tell: an argument can't be converted to what the function takes in its place
+  co_await self.tell(0, note, std::string("one"), "text");
+#elif WRONG == 42  // tell: an argument's type can't travel
+  co_await self.tell(0, note_pointer, static_cast<const int*>(nullptr));
+#elif WRONG == 43  // tell: an argument's type can't travel
+  co_await self.tell(0, note_view, "text");
+#elif WRONG == 50  // tell: the function takes its arguments by value or by const reference
+  co_await self.tell(0, note_change, std::string("text"));
+#elif WRONG == 51  // tell: the function returns nothing (void or Task<>)
+  co_await self.tell(0, add, 1, 2);
+#elif WRONG == 52  // tell takes a function whose first parameter is Rank&
+  co_await self.tell(0, note_without_rank, 1);
+#elif WRONG == 53  // tell takes a function whose first parameter is Rank&
+  co_await self.tell(
+      0, [](Rank&, auto) {}, 1);
+#elif WRONG == 54  // tell takes a function or a lambda without captures
+  int captured = 1;
+  co_await self.tell(0, [captured](Rank&) { static_cast<void>(captured); });
+#endif
   co_await self.tell(0, note, 1, "text");
   co_await self.tell(0, note_later, std::vector<int>(2));
   co_await self.tell(
       0, [](Rank&, int) {}, 1);
-#elif WRONG == 14  // tell: the function takes more or fewer arguments, behind its Rank&, than are given
-  co_await self.tell(0, note, 1);
-#elif WRONG == 15  // tell: an argument can't be converted to what the function takes in its place
-  co_await self.tell(0, note, std::string("one"), "text");
-#elif WRONG == 16  // tell: an argument's type can't travel
-  co_await self.tell(0, note_pointer, static_cast<const int*>(nullptr));
-#elif WRONG == 17  // tell: an argument's type can't travel
-  co_await self.tell(0, note_view, "text");
-#elif WRONG == 18  // tell: the function takes its arguments by value or by const reference
-  co_await self.tell(0, note_change, std::string("text"));
-#elif WRONG == 19  // tell: the function returns nothing (void or Task<>)
-  co_await self.tell(0, add, 1, 2);
-#elif WRONG == 20  // tell takes a function whose first parameter is Rank&
-  co_await self.tell(0, note_without_rank, 1);
-#elif WRONG == 21  // tell takes a function whose first parameter is Rank&
-  co_await self.tell(
-      0, [](Rank&, auto) {}, 1);
-#elif WRONG == 22  // tell takes a function or a lambda without captures
-  int captured = 1;
-  co_await self.tell(0, [captured](Rank&) { static_cast<void>(captured); });
+}
+
+struct Named {
+  std::string name;
+};
+struct Point {
+  double x, y;
+};
+
+/// All give a T.
+template <class T>
+void give(const std::same_as<Task<T>> auto&...) {}
+
+/// What has a name goes in place, and so does what is only seen; what has none, or is const, is a value.
+void collectives_that_fit(Team& team) {
+  constexpr std::plus<> plus;
+  const int one = 1;
+  std::vector<double> numbers(3);
+  const std::vector<double> fixed(3);
+  std::array<double, 3> three{};
+  double plain[3] = {};
+  std::string text = "text";
+  const std::string name = "name";
+  give<void>(team.broadcast(numbers, 0), team.broadcast(three, 0), team.broadcast(plain, 0), team.broadcast(text, 0),
+             team.broadcast(std::span(plain), 0));
+  give<std::vector<double>>(team.broadcast(fixed, 0), team.broadcast(std::move(numbers), 0),
+                            team.broadcast(std::vector<double>(3), 0));
+  give<std::string>(team.broadcast(name, 0), team.broadcast(std::move(text), 0),
+                    team.broadcast(std::string("text"), 0));
+  give<std::array<double, 3>>(team.broadcast(std::move(three), 0), team.broadcast(std::as_const(three), 0));
+  give<int>(team.broadcast(one, 0), team.broadcast(1, 0), team.reduce(one, plus, 0), team.all_reduce(one, plus),
+            team.scan(one, plus), team.exclusive_scan(one, plus, 0));
+  give<void>(team.reduce(numbers, plus, 0), team.reduce(three, plus, 0), team.reduce(plain, plus, 0),
+             team.reduce(std::span(numbers), plus, 0), team.reduce(std::span(plain), plus, 0));
+  give<void>(team.all_reduce(numbers, plus), team.all_reduce(three, plus), team.all_reduce(plain, plus),
+             team.all_reduce(std::span(numbers), plus), team.all_reduce(std::span(plain), plus));
+  give<void>(team.scan(numbers, plus), team.scan(three, plus), team.scan(plain, plus),
+             team.scan(std::span(numbers), plus), team.scan(std::span(plain), plus));
+  give<void>(team.exclusive_scan(numbers, plus, 0), team.exclusive_scan(three, plus, 0),
+             team.exclusive_scan(plain, plus, 0), team.exclusive_scan(std::span(plain), plus, 0));
+  give<std::vector<std::vector<double>>>(team.gather_all(numbers), team.gather_all(fixed), team.gather(fixed, 0),
+                                         team.gather(std::move(numbers), 0));
+  give<std::vector<std::array<double, 3>>>(team.gather_all(three), team.gather(three, 0));
+  give<std::vector<std::string>>(team.gather_all(name), team.gather_all(text), team.gather(name, 0));
+}
+
+Task<> wrong_collectives(Team& team) {
+  std::vector<double> numbers(3);
+  const std::vector<double> fixed(3);
+  int* pointer = nullptr;
+#if WRONG == 16  // broadcast writes to elements that are const here
+  co_await team.broadcast(std::span<const double>(fixed), 0);
+#elif WRONG == 17  // broadcast writes to elements that are const here
+  const std::string all = co_await team.broadcast("text", 0);
+#elif WRONG == 18  // broadcast: a range with a name is written in place, which takes trivially copyable elements
+  std::vector<std::string> names;
+  names = co_await team.broadcast(names, 0);
+#elif WRONG == 19  // broadcast: a range with a name is written in place, which takes elements in a row
+  std::vector<bool> bits;
+  bits = co_await team.broadcast(bits, 0);
+#elif WRONG == 20  // a value of this type can't travel to another rank
+  co_await team.broadcast(Named{"Ada"}, 0);
+#elif WRONG == 21  // a value of this type can't travel to another rank
+  co_await team.broadcast(pointer, 0);
+#elif WRONG == 22  // a value of this type can't travel to another rank
+  const auto all = co_await team.gather_all(Named{"Ada"});
+#elif WRONG == 23  // a value of this type can't travel to another rank
+  const auto all = co_await team.gather(std::string_view("Ada"), 0);
+#elif WRONG == 24  // a value of this type can't travel to another rank
+  const auto all = co_await team.gather_all(std::ref(numbers[0]));
+#elif WRONG == 25  // a value of this type can't travel to another rank
+  const auto all = co_await team.gather_all(std::array<int*, 2>{});
+#elif WRONG == 26  // reductions and scans combine a range element by element, in place: give it a name
+  const auto most = co_await team.all_reduce(std::array<double, 3>{}, max_of);
+#elif WRONG == 27  // reductions and scans combine a range element by element, in place: give it a name
+  const auto most = co_await team.reduce(fixed, max_of, 0);
+#elif WRONG == 28  // reductions and scans combine a range element by element, in place: give it a name
+  const auto most = co_await team.scan(std::span<const double>(fixed), max_of);
+#elif WRONG == 29  // reductions and scans combine a range element by element, in place: its elements must lie in a row
+  std::vector<bool> bits;
+  co_await team.all_reduce(bits, std::logical_or<>());
+#elif WRONG == 30  // reductions and scans are for trivially copyable elements without pointers
+  std::vector<std::string> names;
+  co_await team.exclusive_scan(names, std::plus<>(), "");
+#elif WRONG == 31  // reductions and scans are for trivially copyable values without pointers
+  pointer = co_await team.all_reduce(pointer, max_of);
+#elif WRONG == 32  // reductions and scans are for trivially copyable values without pointers
+  const Named sum = co_await team.scan(Named{"Ada"}, std::plus<>());
+#elif WRONG == 33  // the operation of a reduction or scan takes two elements and gives one
+  const Point sum = co_await team.reduce(Point{1, 2}, std::plus<>(), 0);
+#elif WRONG == 34  // a collective writes to elements that are const here
+  co_await team.gather_all(std::span(fixed), std::span(fixed));
+#elif WRONG == 35  // only trivially copyable types can be moved between ranks as bytes
+  std::vector<std::string> names;
+  co_await team.scatter(std::span(names), std::span(names), 0);
 #endif
+  static_cast<void>(pointer);
+  co_await team.broadcast(numbers, 0);
+}
+
+Task<> wrong_values(Rank& self) {
+  Team& team = self.world();
+  const Remote<int> there;
+  const Distributed<int> object(self, "object");
+  int* pointer = nullptr;
+  std::string text = "text";
+#if WRONG == 36  // one value of this type can't travel to another rank
+  co_await team.send_value(text, 0);
+#elif WRONG == 37  // one value of this type can't travel to another rank
+  pointer = co_await team.recv_value<int*>();
+#elif WRONG == 38  // one value of this type can't travel to another rank
+  co_await self.put_value(pointer, there.as<int*>());
+#elif WRONG == 39  // only trivially copyable types can be moved between ranks as bytes
+  co_await self.get_value(there.as<Named>());
+#elif WRONG == 44  // call: an argument's type can't travel
+  co_await self.call(
+      0, [](Rank&, Named) {}, Named{"Ada"});
+#elif WRONG == 45  // call: the result's type can't travel
+  co_await object.call(0, address);
+#elif WRONG == 46  // what is called on a distributed object takes (Rank&, T&, arguments...)
+  co_await object.call(0, of_text, 1);
+#elif WRONG == 47  // call: the function takes more or fewer arguments, behind its Rank&, than are given
+  const int added = co_await object.call(0, add_to);
+#elif WRONG == 48  // a value of this type can't travel to another rank
+  const Distributed<Named> person(self, "person");
+  const Named person_there = co_await person.fetch(0);
+#elif WRONG == 49  // a distributed object is one of each rank's own: no reference
+  const Distributed<int&> reference(self, "reference", *pointer);
+#endif
+  static_cast<void>(pointer);
+  static_cast<void>(there);
+  co_await team.send_value(text.size(), 0);
+  const int added = co_await object.call(0, add_to, 1);
+  static_cast<void>(added);
 }
 
 Task<> app(Rank& self) {
@@ -115,8 +262,14 @@ Task<> app(Rank& self) {
   co_await self.fetch_add(there.as<Pair>(), Pair{1, 2});
 #elif WRONG == 13  // atomics are for types of 4 or 8 bytes without padding
   co_await self.atomic_load(there.as<std::uint16_t>());
+#elif WRONG == 14  // atomics are for types of 4 or 8 bytes without padding that are no pointers
+  co_await self.atomic_load(there.as<int*>());
+#elif WRONG == 15  // fetch_or is for integers
+  co_await self.fetch_or(there.as<double>(), 1.0);
 #endif
-  static_cast<void>(team);
+  co_await wrong_collectives(team);
+  co_await wrong_values(self);
+  collectives_that_fit(team);
   static_cast<void>(there);
   co_await tell_others(self);
 }

@@ -34,7 +34,7 @@ struct GpuOptions {
   std::uint64_t segment_bytes = 256 << 20;
   /// False: peers' GPUs of this node are reached by messages only, as those of other nodes; for tests and measurements.
   bool direct = true;
-  cuda::CopyOptions copies;
+  cuda::CopyOptions copies{};
 };
 
 /// Owns `size()` elements in the rank's segment on its GPU, with any content; gives them back when it dies, after which

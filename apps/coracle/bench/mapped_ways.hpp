@@ -2,11 +2,11 @@
 // through a window.
 #pragma once
 
+#include <coracle/mapped.hpp>
 #include <cstdint>
 
 #include "apps/coracle/bench/numbered_pages.hpp"
 #include "apps/coracle/bench/raw_reads.hpp"
-#include "storage/mapped_segment.hpp"
 #include "storage/paged_segment.hpp"
 
 namespace coracle::internals::bench {
