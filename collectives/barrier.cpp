@@ -1,32 +1,18 @@
 // Barrier, in two levels: the members of a node meet on their board; between the nodes their first members raise
 // signals along a tree.
-#include <algorithm>
-
 #include "runtime/board.hpp"
 #include "runtime/error.hpp"
 #include "runtime/rank.hpp"
+#include "runtime/signal_tree.hpp"
 #include "runtime/team.hpp"
 
 namespace coracle::internals {
 namespace {
 
-// Between nodes each level costs a latency, and each child an overhead, which is several times smaller.
-constexpr std::uint32_t kFanIn = 8;
 // So few look at each other's posts; more would read too many cache lines.
 constexpr std::uint32_t kMutualMax = 3;
 
 enum Stage : std::uint64_t { kCome = 1, kGo };
-
-/// Of the tree between the nodes.
-struct Children {
-  std::uint32_t first;
-  std::uint32_t last;  // one behind
-};
-
-Children children_of(std::uint32_t node, std::uint32_t nodes) noexcept {
-  const std::uint32_t first = std::min(node * kFanIn + 1, nodes);
-  return {first, std::min(first + kFanIn, nodes)};
-}
 
 Task<> release(Rank& rank, Remote<Signal> released) {
   try {
@@ -56,15 +42,15 @@ Task<> Team::meet_other_nodes() {
   };
   const auto leader = [this](std::uint32_t node) { return area(nodes_.member(node, 0)); };
   const std::uint32_t me = nodes_.own();
-  const Children children = children_of(me, nodes_.count());
-  if (children.last > children.first) co_await wait(own_area().arrived, count * (children.last - children.first));
+  const auto [first_child, children] = signal_tree::children_of(me, nodes_.count());
+  if (children > 0) co_await wait(own_area().arrived, count * children);
   if (me != 0) {
-    co_await rank_.raise(leader((me - 1) / kFanIn).as<Signal>());
+    co_await rank_.raise(leader(signal_tree::parent_of(me)).as<Signal>());
     check_whole("barrier");
     co_await wait(own_area().released, count);
   }
   // Nobody waits here for their answers: the rank's service does.
-  for (std::uint32_t child = children.first; child < children.last; ++child)
+  for (std::uint32_t child = first_child; child < first_child + children; ++child)
     rank_.service().spawn(release(rank_, leader(child).as<Signal>() + 1));
   leave_signals();
 }
@@ -76,21 +62,6 @@ Task<> Team::barrier(Where where) {
 Task<> Team::farewell(std::source_location where) {
   says_farewell_ = true;
   return meet_all({.called = Called::farewell, .place = where});
-}
-
-std::uint32_t Team::partner_at_farewell(std::uint32_t turn) const noexcept {
-  const std::uint32_t me = nodes_.own();
-  const std::uint32_t mates = nodes_.size_of(me);
-  const std::uint32_t place = nodes_.place_of(index_);
-  if (place != 0) return member(nodes_.member(me, 0));
-  const Children children = children_of(me, nodes_.count());
-  const std::uint32_t parents = me == 0 ? 0 : 1;
-  const std::uint32_t partners = parents + (children.last - children.first) + (mates > 1 ? 1 : 0);
-  std::uint32_t which = turn % partners;
-  if (which < parents) return member(nodes_.member((me - 1) / kFanIn, 0));
-  which -= parents;
-  if (which < children.last - children.first) return member(nodes_.member(children.first + which, 0));
-  return member(nodes_.member(me, 1));
 }
 
 Task<> Team::meet_all(CollectiveCall call) {

@@ -8,10 +8,8 @@
 namespace coracle::internals {
 
 void OperationGroup::start(Operation& operation) {
-  const AddressMap& addresses = core_.addresses();
-  if (addresses.reach(operation.remote, operation.bytes) != nullptr &&
-      (operation.signal_add == 0 || addresses.reach(operation.signal, sizeof(std::uint64_t)) != nullptr)) {
-    core_.start(operation);  // finishes at once: its place on the caller's stack will do
+  if (core_.finishes_at_once(operation)) {
+    core_.start(operation);  // its place on the caller's stack will do
     if (operation.failed()) note_failure(operation);
     return;
   }

@@ -40,6 +40,11 @@ class RankCore {
       return start_with_detours(operation);
     if (operation.verb == Operation::Verb::request || !copy_now(operation)) submit(operation);
   }
+  /// Whether start() will surely have finished it on return.
+  bool finishes_at_once(const Operation& operation) const noexcept {
+    return !has_detours_ && addresses_.reach_lasting(operation.remote, operation.bytes) != nullptr &&
+           (operation.signal_add == 0 || addresses_.reach_lasting(operation.signal, sizeof(std::uint64_t)) != nullptr);
+  }
   [[noreturn]] void throw_failure(const Operation& operation) const;
   /// `what`: which wait has ended, since `peer` is lost, here or in the eyes of another member of a team.
   [[noreturn]] void throw_lost(const char* what, std::uint32_t peer) const;

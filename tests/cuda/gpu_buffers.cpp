@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -112,6 +113,31 @@ Task<> signals(Rank& self, Memory& memory, const std::vector<Remote<std::byte>>&
   for (int each = 0; each < 8; ++each)
     self.put_nbi(std::span(sent).subspan(static_cast<std::size_t>(each) * 1000, 1000), devices[right] + each * 1000);
   co_await self.nbi_done();
+  co_await self.world().barrier();
+}
+
+/// Operations that somebody else waits for, from a GPU's memory to a segment that is reached by loads and stores.
+Task<> implicit_ones(Rank& self, Memory& memory) {
+  constexpr std::size_t kPart = 1000;
+  const std::span<std::byte> own = memory.of(Kind::device).bytes.first(8 * kPart);
+  const Slab<std::byte> slab = self.allocate<std::byte>(own.size());
+  const auto slabs = co_await self.world().gather_all(slab.remote());
+  const Remote<std::byte> there = slabs[(self.id() + 1) % self.size()];
+  const Bytes sent(own.size(), static_cast<std::byte>(self.id() + 1));
+  co_await fill(self, memory.of(Kind::device), sent);
+  for (std::size_t each = 0; each < 8; ++each)
+    self.put_nbi(std::span<const std::byte>(own).subspan(each * kPart, kPart),
+                 there + static_cast<std::ptrdiff_t>(each * kPart));
+  co_await self.nbi_done();
+  co_await self.world().barrier();
+  const auto left = static_cast<std::byte>((self.id() + self.size() - 1) % self.size() + 1);
+  const std::span<std::byte> came = slab.local();
+  require(std::all_of(came.begin(), came.end(), [left](std::byte byte) { return byte == left; }),
+          "what is put from a GPU without a handle has come when nbi_done() returns");
+  Handle get = self.get_nb(there, own);
+  co_await get.done();
+  const Bytes back = co_await content(self, memory.of(Kind::device), own.size());
+  require(back == sent, "what is got into a GPU with a handle has come when it is done");
   co_await self.world().barrier();
 }
 
@@ -322,6 +348,7 @@ Task<> app(Rank& self) {
     co_await transfers(self, memory, segments, devices, count);
   co_await layouts(self, memory, segments, devices);
   co_await signals(self, memory, devices);
+  co_await implicit_ones(self, memory);
   co_await errors(self, memory, devices);
   co_await self.world().barrier();
   require_no_misuse();
