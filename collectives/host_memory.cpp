@@ -13,7 +13,7 @@ bool on_device(const DeviceTransfers& devices, std::span<const std::byte> bytes)
 }
 
 Task<> refuse_device(Team& team, CollectiveCall call) {
-  team.check_whole(name_of(call.called));
+  // Also where another member has just refused and broken the team: each is told what it can mend itself.
   const Participation participation(team, call);
   throw Error(Errc::unsupported, fmt::format("rank {}: {} does not take a GPU's memory: copy it to host memory first, "
                                              "and back afterwards (Rank::get and put do)",
