@@ -63,9 +63,10 @@ Task<> broadcasts(Rank& self) {
   for (BroadcastChoice choice : choices(self)) {
     choice.chunk_bytes = 3'000'000;
     ++round;
-    co_await broadcast_once(self, self.world(), 5'000'001, ++round, choice);
+    co_await broadcast_once(self, self.world(), 5'000'001, round, choice);
     choice.tree = BroadcastTree::binomial;
-    co_await broadcast_once(self, *part, 700'001, ++round, choice);
+    ++round;
+    co_await broadcast_once(self, *part, 700'001, round, choice);
   }
 }
 
