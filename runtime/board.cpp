@@ -185,7 +185,7 @@ Task<std::byte*> Round::stage_when_free(std::size_t bytes) {
     if (std::byte* room = stage(bytes)) co_return room;
     const std::uint64_t awaited = board_.arena_.awaited_by(number_, number_ == board_.retired_ + 1);
     if (awaited == 0) {
-      co_await uninterrupted(board_.retired_more_);  // the earlier rounds end also where the team has broken
+      co_await board_.retired_more_;  // the earlier rounds end also where the team has broken
       continue;
     }
     for (std::uint32_t place = 0; place < mates(); ++place) {

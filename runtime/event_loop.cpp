@@ -85,11 +85,12 @@ void EventLoop::run_deferred() {
 }
 
 bool EventLoop::run_ready() {
-  if (!deferred_.empty()) [[unlikely]]  // by who turns the loop
+  const bool any_deferred = !deferred_.empty();  // by who turns the loop
+  if (any_deferred) [[unlikely]]
     run_deferred();
   // Only what is ready now: coroutines that become ready meanwhile wait until the pollers have been asked again.
   std::size_t count = ready_.size();
-  if (count == 0) return false;
+  if (count == 0) return any_deferred;
   do {
     if (order_ != nullptr) [[unlikely]]
       ready_.swap_with_head(order_->pick(count));

@@ -71,7 +71,12 @@ void RankCore::start_with_detours(Operation& operation) noexcept {
   if (peers_.lost(static_cast<std::uint32_t>(operation.peer()))) return operation.finish(Errc::peer_lost);
   if (device_transfers_ != nullptr && device_transfers_->concerns(operation))
     return device_transfers_->start(operation);
-  if (operation.verb == Operation::Verb::request || !copy_now(operation)) submit(operation);
+  if (operation.verb == Operation::Verb::request) return submit(operation);
+  // copy_now() tells no owner of these, since most have none; those of handles, which start() did not do at once, do.
+  const bool tells_nobody =
+      operation.verb == Operation::Verb::get || (operation.verb == Operation::Verb::put && operation.signal_add == 0);
+  if (!copy_now(operation)) return submit(operation);
+  if (tells_nobody) operation.finish();
 }
 
 void RankCore::throw_failure(const Operation& operation) const {

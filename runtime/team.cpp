@@ -56,7 +56,7 @@ Task<std::uint64_t> Team::enter_signals() {
   check_whole("barrier");
   const std::uint64_t ticket = entered_++;
   while (left_ != ticket) {
-    co_await uninterrupted(left_one_);
+    co_await left_one_;  // who is cancelled here breaks the team, and so nobody waits for his ticket
     check_whole("barrier");
   }
   co_return ticket + 1;

@@ -205,6 +205,30 @@ TEST_CASE("giving up: a time limit on a barrier ends it for all, and later ones 
   }
 }
 
+TEST_CASE("giving up: a time limit holds while a barrier waits for an earlier one of the same member") {
+  for (Trial& trial : trials()) {
+    CAPTURE(trial.nodes);
+    CAPTURE(trial.mates);
+    Seen earlier;
+    bool last_has_come = false;
+    bool quit_in_time = false;
+    const auto app = [&](Rank& self) -> Task<> {
+      if (self.id() == 0) earlier = trial.seen;
+      const bool is_last = self.id() == self.size() - 1;
+      if (is_last) co_await sleep_for(5ms);
+      if (is_last) last_has_come = true;
+      Started<> first = start(self, note(self, self.world().barrier(), earlier));
+      co_await quit(self, self.world().barrier(), trial.seen);
+      if (self.id() == kQuitter) quit_in_time = !last_has_come;
+      co_await first.done();
+    };
+    CHECK(run(trial, 1, app) == "");
+    CHECK(quit_in_time);
+    CHECK((trial.seen.codes[kQuitter] == std::errc::timed_out));
+    CHECK((earlier.codes[kQuitter] == Errc::given_up));
+  }
+}
+
 TEST_CASE("giving up: a time limit on a broadcast whose root is late, in every way") {
   using enum BroadcastMethod;
   for (Trial& trial : trials()) {

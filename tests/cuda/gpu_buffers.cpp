@@ -134,6 +134,11 @@ Task<> implicit_ones(Rank& self, Memory& memory) {
   const std::span<std::byte> came = slab.local();
   require(std::all_of(came.begin(), came.end(), [left](std::byte byte) { return byte == left; }),
           "what is put from a GPU without a handle has come when nbi_done() returns");
+  // Of those that concern no GPU nothing is left to wait for, either.
+  Handle put = self.put_nb(std::span<const std::byte>(sent).first(kPart), there);
+  co_await put.done();
+  self.put_nbi(std::span<const std::byte>(sent).first(kPart), there);
+  co_await self.nbi_done();
   Handle get = self.get_nb(there, own);
   co_await get.done();
   const Bytes back = co_await content(self, memory.of(Kind::device), own.size());

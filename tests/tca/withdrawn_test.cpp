@@ -134,7 +134,7 @@ bool get_until_withdrawn(std::size_t steps, std::size_t shift, bool to_segment) 
 
 TEST_CASE("tca: a get of memory that is withdrawn at any moment brings nothing of what is there afterwards") {
   for (const bool to_segment : {true, false}) {
-    for (const std::size_t shift : {0, 8, 5}) {
+    for (const std::size_t shift : {std::size_t{0}, std::size_t{8}, std::size_t{5}}) {
       if (!to_segment && shift != 0) continue;
       CAPTURE(to_segment);
       CAPTURE(shift);

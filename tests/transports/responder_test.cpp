@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <numeric>
 #include <vector>
 
@@ -179,4 +180,46 @@ TEST_CASE("responder: a get of exposed memory comes whole, and takes no more mem
   CHECK(target == connection.rank.memory);
   CHECK(connection.responder.output_over());
   CHECK(connection.initiator.peer_said_goodbye());
+}
+
+TEST_CASE("responder: what is put while a long get is sent is answered, and does not end the reading") {
+  Connection connection;
+  std::vector<std::byte> target(kLongBytes);
+  Operation get(Operation::Verb::get, "get", 1);
+  connection.ask(get, target.data(), target.size());
+  while (carry(connection.initiator, connection.responder)) {
+  }
+  std::uint64_t word = 7;
+  std::deque<Operation> puts;
+  for (int i = 0; i < 500; ++i) {
+    connection.ask(puts.emplace_back(Operation::Verb::put, "put", 1), &word, sizeof word, RemoteAddress::kOwnSegment);
+    while (carry(connection.initiator, connection.responder)) {
+    }
+    REQUIRE(connection.responder.wants_input());
+  }
+  connection.carry_all();
+  CHECK(get.finished());
+  CHECK(std::all_of(puts.begin(), puts.end(), [](const Operation& put) { return put.finished() && !put.failed(); }));
+}
+
+TEST_CASE("responder: a short get of exposed memory brings what was there when it came, though its answer waits") {
+  Connection connection;
+  constexpr std::size_t kShort = 4096;
+  std::deque<Operation> gets;
+  std::vector<std::byte> targets(200 * kShort);
+  for (std::size_t i = 0; i < 200; ++i)
+    connection.ask(gets.emplace_back(Operation::Verb::get, "get", 1), targets.data() + i * kShort, kShort,
+                   RemoteAddress::kOwnSegment);
+  std::uint64_t before = 0;
+  Operation get(Operation::Verb::get, "get", 1);
+  connection.ask(get, &before, sizeof before);
+  std::uint64_t after = 9;
+  Operation put(Operation::Verb::put, "put", 1);
+  connection.ask(put, &after, sizeof after);
+  while (carry(connection.initiator, connection.responder)) {
+  }
+  connection.carry_all();
+  CHECK(put.finished());
+  CHECK(get.finished());
+  CHECK(before == 0x0101010101010101);
 }

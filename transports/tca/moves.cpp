@@ -40,8 +40,10 @@ void TcaTransport::deliver(Operation* put, const Answer& answer, std::uint32_t p
   const bool whole_units = offset_in_unit(source) == 0 && offset_in_unit(target) == 0 && bytes % kUnit == 0;
   if (registered && whole_units) {
     ++modes_.memory_to_memory;
-    // An answer's packet must not have left when its bytes turn out to be withdrawn.
-    const bool has_packet = put == nullptr ? !may_be_withdrawn(answer.segment) : goes_along(*put);
+    // An answer's packet must not have left when its bytes turn out to be withdrawn, at either end: lent memory and the
+    // asker's own may lie in exposed memory, too.
+    const bool lasts = region_.contains(source, bytes) && region_.contains(target, bytes);
+    const bool has_packet = put == nullptr ? lasts && !may_be_withdrawn(answer.segment) : goes_along(*put);
     if (has_packet && bytes <= kChainedBytesMax) return chain_move(put, answer, peer, {source, target, bytes});
     return begin_move(put, answer, peer, source, target, bytes, false);
   }

@@ -136,7 +136,8 @@ void Responder::take_get(const Frame& frame) noexcept {
   const RemoteAddress source = place_of(frame.words[0], frame.words[1]);
   answer_done();
   Due get{FrameType::data, {}, source, bytes};
-  if (!due_.empty() && bytes <= Outbox::kCopiedBytesMax) {
+  const bool waits = !due_.empty() || (source.may_be_withdrawn() && outbox_.held_bytes() >= kAheadBytesMax);
+  if (waits && bytes <= Outbox::kCopiedBytesMax) {
     std::error_code error;
     const std::byte* place = user_.resolve(source, bytes, false, error);
     if (error) return answer_failure(error);
@@ -224,7 +225,13 @@ void Responder::answer(FrameType type, std::array<std::uint64_t, 2> words) noexc
 }
 
 void Responder::answer_done() noexcept {
-  if (done_ > 0) answer(FrameType::done, {std::exchange(done_, 0)});
+  if (done_ == 0) return;
+  const std::uint64_t count = std::exchange(done_, 0);
+  // One answer for all that wait in a row: many of them would end the reading, of messages, too.
+  if (!due_.empty() && due_.back().type == FrameType::done)
+    due_.back().words[0] += count;
+  else
+    answer(FrameType::done, {count});
 }
 
 void Responder::answer_failure(std::error_code error) noexcept {
