@@ -74,6 +74,11 @@ struct Connection {
   Responder responder{rank, rank, frame_check(rank.key)};
 };
 
+/// For containers.
+struct Kept final : Operation {
+  using Operation::Operation;
+};
+
 /// Without a signal behind it, or with one.
 Operation long_put(bool with_signal) {
   Operation put(Operation::Verb::put, "put", 1);
@@ -190,7 +195,7 @@ TEST_CASE("responder: what is put while a long get is sent is answered, and does
   while (carry(connection.initiator, connection.responder)) {
   }
   std::uint64_t word = 7;
-  std::deque<Operation> puts;
+  std::deque<Kept> puts;
   for (int i = 0; i < 500; ++i) {
     connection.ask(puts.emplace_back(Operation::Verb::put, "put", 1), &word, sizeof word, RemoteAddress::kOwnSegment);
     while (carry(connection.initiator, connection.responder)) {
@@ -199,13 +204,13 @@ TEST_CASE("responder: what is put while a long get is sent is answered, and does
   }
   connection.carry_all();
   CHECK(get.finished());
-  CHECK(std::all_of(puts.begin(), puts.end(), [](const Operation& put) { return put.finished() && !put.failed(); }));
+  CHECK(std::all_of(puts.begin(), puts.end(), [](const Kept& put) { return put.finished() && !put.failed(); }));
 }
 
 TEST_CASE("responder: a short get of exposed memory brings what was there when it came, though its answer waits") {
   Connection connection;
   constexpr std::size_t kShort = 4096;
-  std::deque<Operation> gets;
+  std::deque<Kept> gets;
   std::vector<std::byte> targets(200 * kShort);
   for (std::size_t i = 0; i < 200; ++i)
     connection.ask(gets.emplace_back(Operation::Verb::get, "get", 1), targets.data() + i * kShort, kShort,
