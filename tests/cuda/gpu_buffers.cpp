@@ -134,6 +134,7 @@ Task<> implicit_ones(Rank& self, Memory& memory) {
   const std::span<std::byte> came = slab.local();
   require(std::all_of(came.begin(), came.end(), [left](std::byte byte) { return byte == left; }),
           "what is put from a GPU without a handle has come when nbi_done() returns");
+  co_await self.world().barrier();
   // Of those that concern no GPU nothing is left to wait for, either.
   Handle put = self.put_nb(std::span<const std::byte>(sent).first(kPart), there);
   co_await put.done();
