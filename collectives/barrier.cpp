@@ -34,8 +34,8 @@ Task<> meet_mutually(Round& round) {
 }  // namespace
 
 /// Between the first members of the nodes.
-Task<> Team::meet_other_nodes() {
-  const std::uint64_t count = co_await enter_signals();
+Task<> Team::meet_other_nodes(std::uint64_t ticket) {
+  const std::uint64_t count = co_await enter_signals(ticket);
   // A member that waits here names no peer: the loss of any other will end its wait.
   const auto wait = [this](Signal& signal, std::uint64_t at_least) {
     return GuardedSignalWait(rank_.core(), signal, at_least, watches_);
@@ -53,6 +53,10 @@ Task<> Team::meet_other_nodes() {
   for (std::uint32_t child = first_child; child < first_child + children; ++child)
     rank_.service().spawn(release(rank_, leader(child).as<Signal>() + 1));
   leave_signals();
+  // What others send comes before their signals, as a rule: who has called something else is told so here, if nothing
+  // before has waited for data (the root of a broadcast does not).
+  if (at_odds_with_) [[unlikely]]
+    co_await agree_on_calls();
 }
 
 Task<> Team::barrier(Where where) {
@@ -68,8 +72,10 @@ Task<> Team::meet_all(CollectiveCall call) {
   check_whole(call.called == Called::split ? "split" : "barrier");
   const Participation part(*this, call);
   const bool alone = nodes_.count() == 1;
+  // Before this barrier waits for its node: a later one may be the first to have all of its node.
+  const std::uint64_t ticket = alone || nodes_.place_of(index_) != 0 ? 0 : take_ticket();
   if (board_->mates() == 1) {
-    if (!alone) co_await meet_other_nodes();
+    if (!alone) co_await meet_other_nodes(ticket);
     co_return;
   }
   Round round(*board_);
@@ -85,7 +91,7 @@ Task<> Team::meet_all(CollectiveCall call) {
     co_await round.decided(kCome);
     if (round.verdict() > kGo) [[unlikely]]
       round.check_all();  // as below
-    co_await meet_other_nodes();
+    co_await meet_other_nodes(ticket);
     round.decide(kGo);
   }
   if (alone && last) co_return;

@@ -139,8 +139,7 @@ Task<> Mailbox::receive(Team& team, std::uint32_t from, std::uint64_t tag, std::
 void Mailbox::listen(const Key& key, const Arrival& arrival, std::uint32_t sender) {
   Team* team = rank_.local<Teams>().find(key.team);
   if (team == nullptr || team->broken() || arrival.signature == kNoSignature) return;
-  if (!team->log().fits(sequence_of(key.tag), arrival.signature, sender))
-    rank_.local<CollectiveWatch>().doubt(*team, sender);
+  if (!team->log().fits(sequence_of(key.tag), arrival.signature, sender)) team->differs_from(sender);
 }
 
 Task<> Mailbox::take(Team& team, const Key& key, const Arrival& arrival, std::span<std::byte> data) {

@@ -74,7 +74,7 @@ void Mates::check_alive(std::uint64_t stage, const char* who) {
     return;
   round_.check_all();  // it may be that it has failed because of what this member has called
   team_.check_whole("collective");
-  throw Error(Errc::bad_input, fmt::format("a collective failed on {}, whose error says why", who));
+  throw Error(Errc::given_up, fmt::format("a collective failed on {}, whose error says why", who));
 }
 
 Task<> Mates::wait(std::uint32_t place, std::uint64_t stage) {

@@ -1,4 +1,6 @@
 // split: new teams out of one.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 #include <optional>
@@ -20,10 +22,29 @@ struct Wish {
   std::uint64_t taken[TeamArea::kSlots / 64];
 };
 
+/// The rank's only split as long as this lives.
+class Splitting {
+ public:
+  explicit Splitting(Rank& rank) : teams_(rank.local<Teams>()) {
+    if (teams_.begin_split()) return;
+    throw Error(Errc::bad_input,
+                fmt::format("rank {}: split while another split of this rank is in progress: await one before you call "
+                            "the next",
+                            rank.id()));
+  }
+  ~Splitting() { teams_.end_split(); }
+  Splitting(const Splitting&) = delete;
+  Splitting& operator=(const Splitting&) = delete;
+
+ private:
+  Teams& teams_;
+};
+
 }  // namespace
 
 Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key, Where where) {
   std::optional<Preparation> preparation(std::in_place, *this, "split");
+  const Splitting splitting(rank_);
   const Teams& teams = rank_.local<Teams>();
   Wish mine{color, key, index_, {}};
   for (std::uint32_t slot = 0; slot < TeamArea::kSlots; ++slot)

@@ -16,10 +16,12 @@ template <class Range>
 concept named_range =
     std::ranges::range<Range> && std::is_lvalue_reference_v<Range> && !std::is_const_v<std::remove_reference_t<Range>>;
 
-/// A span, or what else is only seen; an array of C, which can't be returned.
+/// A span, or what else sees elements that live without it (not a view that owns them); an array of C, which can't be
+/// returned.
 template <class Range>
 concept seen_range = std::ranges::range<Range> &&
-                     (std::ranges::view<std::remove_cvref_t<Range>> || std::is_array_v<std::remove_reference_t<Range>>);
+                     ((std::ranges::view<std::remove_cvref_t<Range>> && std::ranges::borrowed_range<Range>) ||
+                      std::is_array_v<std::remove_reference_t<Range>>);
 
 /// What a broadcast writes to. Ranges without a name, and const ones, are values there.
 template <class Range>

@@ -52,9 +52,8 @@ TeamArea& Team::own_area() const noexcept {
   return *rank_.own(area(index_));
 }
 
-Task<std::uint64_t> Team::enter_signals() {
+Task<std::uint64_t> Team::enter_signals(std::uint64_t ticket) {
   check_whole("barrier");
-  const std::uint64_t ticket = entered_++;
   while (left_ != ticket) {
     co_await left_one_;  // who is cancelled here breaks the team, and so nobody waits for his ticket
     check_whole("barrier");
@@ -110,8 +109,19 @@ std::uint64_t Team::begin(const CollectiveCall& call) {
     watch_ = &rank_.local<CollectiveWatch>();
   watch_->look_on();
   if (const auto peer = log_.take_misheard()) [[unlikely]]
-    watch_->doubt(*this, *peer);
+    differs_from(*peer);
   return number;
+}
+
+void Team::differs_from(std::uint32_t peer) {
+  at_odds_with_ = peer;
+  rank_.local<CollectiveWatch>().doubt(*this, peer);
+}
+
+Task<> Team::agree_on_calls() {
+  const std::uint32_t peer = *std::exchange(at_odds_with_, std::nullopt);
+  co_await CollectiveWatch::compare(rank_, identity_, peer);
+  check_whole("barrier");
 }
 
 void Team::break_as_misfit(const std::string& text) {

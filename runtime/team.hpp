@@ -151,6 +151,9 @@ class Team final : private LossWatch {
   Task<std::decay_t<Value>> exclusive_scan(Value&& value, Operation operation, std::decay_t<Value> first,
                                            Where where = Where::current());
 
+  // What these only read must not be a temporary either, which is gone when a started collective reads it: those forms
+  // are deleted, below.
+
   /// `mine` of every member, in the team's order, into `all` of `root` (elsewhere empty).
   template <class T>
   Task<> gather(std::span<const std::type_identity_t<T>> mine, std::span<T> all, std::uint32_t root,
@@ -192,6 +195,26 @@ class Team final : private LossWatch {
   template <class T>
   Task<> all_to_all_v(std::span<const std::type_identity_t<T>> source, std::span<const std::size_t> source_counts,
                       std::span<T> target, std::span<const std::size_t> target_counts, Where where = Where::current());
+  template <detail::owning_range Range, class... Others>
+  Task<> reduce_scatter(const Range&& values, Others&&... others) = delete;
+  template <detail::owning_range Range, class... Others>
+  Task<> reduce_scatter_v(const Range&& values, Others&&... others) = delete;
+  template <detail::owning_range Range, class T, class... Others>
+  Task<> gather(const Range&& mine, std::span<T> all, Others&&... others) = delete;
+  template <detail::owning_range Range, class T, class... Others>
+  Task<> gather_v(const Range&& mine, std::span<T> all, Others&&... others) = delete;
+  template <detail::owning_range Range, class T, class... Others>
+  Task<> gather_all(const Range&& mine, std::span<T> all, Others&&... others) = delete;
+  template <detail::owning_range Range, class T, class... Others>
+  Task<> gather_all_v(const Range&& mine, std::span<T> all, Others&&... others) = delete;
+  template <detail::owning_range Range, class T, class... Others>
+  Task<> scatter(const Range&& all, std::span<T> mine, Others&&... others) = delete;
+  template <detail::owning_range Range, class... Others>
+  Task<> scatter_v(const Range&& all, Others&&... others) = delete;
+  template <detail::owning_range Range, class T, class... Others>
+  Task<> all_to_all(const Range&& source, std::span<T> target, Others&&... others) = delete;
+  template <detail::owning_range Range, class... Others>
+  Task<> all_to_all_v(const Range&& source, Others&&... others) = delete;
   /// Block i of scattered memory goes to member i. `source` and `target` are the blocks for and of member 0, each of
   /// `count` repetitions of its layout; each further one lies count * extent behind. All blocks of all members have the
   /// same number of bytes; their layouts may differ. Layouts must live, and memory of the two sides be apart, until it
@@ -201,6 +224,7 @@ class Team final : private LossWatch {
   Task<> all_to_all_w(std::span<const ScatteredSource> sources, std::span<const ScatteredTarget> targets,
                       Where where = Where::current());
   /// Members with the same `color` form a new team, in the order of `key` (ties: of their place here). Collective.
+  /// One at a time: throws Error (bad_input) while this rank splits any team, which breaks this one.
   Task<std::unique_ptr<Team>> split(std::uint32_t color, std::uint32_t key, Where where = Where::current());
 
   // --- tagged messages (runtime/messages/) ---
@@ -282,6 +306,9 @@ class Team final : private LossWatch {
   const CollectiveLog& log() const noexcept { return log_; }
   /// For collectives: breaks the team, everywhere, since its members have not called the same: `text` says what.
   void break_as_misfit(const std::string& text);
+  /// `peer` has called something else, as its signature tells: asks it what, and no barrier between nodes ends at this
+  /// member before it has answered. For whoever can't wait.
+  void differs_from(std::uint32_t peer);
   /// The same from inside one.
   [[noreturn]] void throw_misfit(const std::string& text);
   /// The last barrier of a job.
@@ -296,11 +323,16 @@ class Team final : private LossWatch {
     return Remote<TeamArea>(RemoteAddress{std::uint64_t{slot_} * sizeof(TeamArea), member(index), 0});
   }
   TeamArea& own_area() const noexcept;
-  /// For collectives that use the team's signals: waits for this rank's earlier ones, so that the counts don't mix.
-  Task<std::uint64_t> enter_signals();
+  /// For collectives that use the team's signals: a ticket, taken before anything else is awaited, so that these
+  /// collectives have the same order at all members.
+  std::uint64_t take_ticket() noexcept { return entered_++; }
+  /// Waits for this rank's earlier ones, so that the counts don't mix. Gives the count of signals of each other.
+  Task<std::uint64_t> enter_signals(std::uint64_t ticket);
   void leave_signals() noexcept;
   /// For collectives: called by the first member of each node when its node has come; returns when all have.
-  Task<> meet_other_nodes();
+  Task<> meet_other_nodes(std::uint64_t ticket);
+  /// Before a barrier ends: looks into what differs_from() was told.
+  Task<> agree_on_calls();
 
  private:
   friend class Teams;
@@ -321,7 +353,8 @@ class Team final : private LossWatch {
   bool says_farewell_ = false;
   std::uint32_t lost_member_ = 0;  // why it is broken
   LossWatches watches_;
-  CollectiveWatch* watch_ = nullptr;  // the rank's, once a collective has begun
+  std::optional<std::uint32_t> at_odds_with_;  // whose calls differ from this member's; not yet looked into
+  CollectiveWatch* watch_ = nullptr;           // the rank's, once a collective has begun
   std::uint64_t entered_ = 0;
   std::uint64_t left_ = 0;
   Event left_one_;
@@ -377,7 +410,10 @@ class Teams {
   bool taken(std::uint32_t slot) const noexcept { return slots_[slot] != nullptr; }
   /// By slot; null where there is none.
   std::span<Team* const> all() const noexcept { return slots_; }
-  void enter(Team& team) noexcept { slots_[team.slot()] = &team; }
+  void enter(Team& team) noexcept {
+    CORACLE_ASSERT(slots_[team.slot()] == nullptr, "slot {} has a team", team.slot());
+    slots_[team.slot()] = &team;
+  }
   void leave(const Team& team) noexcept { slots_[team.slot()] = nullptr; }
   /// Null when this rank is in no such team, or no longer.
   Team* find(std::uint32_t identity) const noexcept;
@@ -386,6 +422,10 @@ class Teams {
   void keep_until_departed(Slab<std::byte> memory, const std::atomic<std::uint32_t>& departed, std::uint32_t mates);
   /// Gives back what can be given back now.
   void sweep() noexcept;
+
+  /// One split at a time: two would choose the same slot. Gives whether there was none.
+  bool begin_split() noexcept { return !std::exchange(is_splitting_, true); }
+  void end_split() noexcept { is_splitting_ = false; }
 
   /// Must live as long as the rank's locals.
   void observe(TeamObserver& observer) { observers_.push_back(&observer); }
@@ -405,6 +445,7 @@ class Teams {
   Team* slots_[TeamArea::kSlots] = {};
   std::vector<Kept> kept_;
   std::vector<TeamObserver*> observers_;
+  bool is_splitting_ = false;
 };
 
 }  // namespace coracle::internals

@@ -23,12 +23,15 @@ template <class Attempt>
 Task<> refused_to(Rank& self, bool on_device, Attempt attempt, std::string_view what) {
   const std::unique_ptr<Team> team = co_await self.world().split(0, self.id());
   std::error_code code;
+  std::string told = "nothing";
   try {
     co_await attempt(*team);
   } catch (const Error& error) {
     code = error.code();
+    told = error.what();
   }
-  require(on_device ? code == Errc::unsupported : !code || code == Errc::given_up, what);
+  require(on_device ? code == Errc::unsupported : !code || code == Errc::given_up,
+          fmt::format("{}, where the team is told: {}", what, told));
   co_await self.world().barrier();
 }
 
