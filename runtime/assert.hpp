@@ -12,6 +12,9 @@ namespace coracle::internals {
 [[noreturn]] void assertion_failed(const char* condition, const char* file, int line,
                                    std::string_view message) noexcept;
 
+/// Who can tell which rank the calling thread is (-1: none), for assertions to say so. Null: nobody.
+void name_rank_in_assertions(int (*rank_running_here)() noexcept) noexcept;
+
 }  // namespace coracle::internals
 
 /// CORACLE_ASSERT(condition, "format", values...): the format and its values are evaluated only when the condition is

@@ -334,6 +334,7 @@ Diagnostics::Diagnostics() : state_(std::make_unique<State>()) {
                                                                  std::memory_order_relaxed);
   CORACLE_ASSERT(alone, "a second Diagnostics in one process: make one, and a Watch per rank");
   prepare_backtraces();
+  name_rank_in_assertions(&rank_running_here);
   struct sigaction action {};
   ::sigemptyset(&action.sa_mask);
   action.sa_sigaction = &Handlers::on_crash;

@@ -3,6 +3,7 @@
 // completes.
 #pragma once
 
+#include <algorithm>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -92,6 +93,20 @@ class EventLoop {
     return true;
   }
 
+  /// The same for a coroutine whose starter goes on: room is made for it and what it awaits, so that these have begun
+  /// before whatever the starter does next. There is an end to such room, too: beyond kSpawnStackBytesMax it defers.
+  void spawn(std::coroutine_handle<> coroutine) {
+    const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    const std::uintptr_t floor = stack_floor_;
+    if (floor == kDeferAll || frame - kSpawnStackBytes >= floor) [[likely]] {
+      start(coroutine);
+      return;
+    }
+    stack_floor_ = std::min(floor, std::max(frame - kSpawnStackBytes, stack_limit_ - kSpawnStackBytesMax));
+    start(coroutine);
+    if (stack_floor_ != kDeferAll) stack_floor_ = floor;
+  }
+
   /// Resumes `coroutine` as soon as the present one has returned to the loop (used by a finished task for its parent).
   void resume_next(std::coroutine_handle<> coroutine) noexcept { next_ = coroutine; }
 
@@ -118,6 +133,8 @@ class EventLoop {
 
  private:
   static constexpr std::uintptr_t kStackBytesMax = 256 * 1024;
+  static constexpr std::uintptr_t kSpawnStackBytes = 64 * 1024;
+  static constexpr std::uintptr_t kSpawnStackBytesMax = 512 * 1024;  // of all spawns in each other, beyond the limit
   static constexpr std::uintptr_t kDeferAll = ~std::uintptr_t{0};
 
   void begin_on_stack(const void* frame) noexcept;

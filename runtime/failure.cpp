@@ -3,8 +3,6 @@
 
 #include <cstdio>
 
-#include "runtime/rank.hpp"
-
 namespace coracle::internals {
 namespace {
 
@@ -23,8 +21,8 @@ std::string failure_text(const std::exception_ptr& error) {
 }
 
 // Allocates nothing: what is told may be that there is no memory.
-void report_failure(const Rank& rank, const char* what, const std::exception_ptr& error) noexcept {
-  const auto say = [&](const char* how) { std::fprintf(stderr, "coracle: rank %u: %s: %s\n", rank.id(), what, how); };
+void report_failure(std::uint32_t rank, const char* what, const std::exception_ptr& error) noexcept {
+  const auto say = [&](const char* how) { std::fprintf(stderr, "coracle: rank %u: %s: %s\n", rank, what, how); };
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& caught) {

@@ -15,7 +15,7 @@ namespace coracle::internals {
 namespace {
 
 void report_failed_service(const std::exception_ptr& error, void* rank) noexcept {
-  report_failure(*static_cast<Rank*>(rank), "a task that served a peer failed", error);
+  report_failure(static_cast<Rank*>(rank)->id(), "a task that served a peer failed", error);
 }
 
 std::uint64_t room_for_slabs(std::uint64_t segment_bytes) noexcept {

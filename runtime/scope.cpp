@@ -32,7 +32,13 @@ void Scope::spawn(Task<void> child) {
   promise.parent_ = nullptr;
   promise.mode_ = PromiseBase::Mode::spawned;
   ++running_;
-  loop_.start(handle);
+  try {
+    loop_.spawn(handle);
+  } catch (...) {  // no memory to defer it: it has not begun
+    --running_;
+    handle.destroy();
+    throw;
+  }
 }
 
 void Scope::cancel(std::error_code reason) noexcept {

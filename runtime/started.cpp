@@ -36,7 +36,7 @@ void StartedState::let_go(const Rank* rank) noexcept {
                  std::uncaught_exceptions() > 0 ? ", since an exception was on its way out" : "");
   let_go_ = true;
   if (!error_ || held_) return;  // hold() will pass it on
-  if (rank != nullptr) return report_failure(*rank, kLetGo, take_error());
+  if (rank != nullptr) return report_failure(rank->id(), kLetGo, take_error());
   owner_.fail(take_error());
 }
 

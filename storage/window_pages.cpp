@@ -278,7 +278,7 @@ void WindowPages::refuse(std::uint64_t number, const std::exception_ptr& error) 
   const std::string what = fmt::format(
       "page {} of a mapped segment can't be had; whoever touches its window at bytes {} to {} gets a signal", number,
       offset_of(number), offset_of(number) + page_bytes_);
-  report_failure(rank_, what.c_str(), error);
+  report_failure(rank_.id(), what.c_str(), error);
   const int refused = faults_.refuse(offset_of(number), page_bytes_);
   CORACLE_ASSERT(refused == 0, "the kernel can't refuse a page of a window (error {}): its users would hang", refused);
 }

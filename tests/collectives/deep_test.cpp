@@ -46,6 +46,21 @@ Task<> started(Rank& self) {
   co_await sum.done();
 }
 
+/// Rank 1, which is deep, sends a message by a task that it starts, and one that it awaits itself.
+Task<> started_and_awaited(Rank& self) {
+  if (self.id() == 1) {
+    const int second = 2;
+    Started<> first = start(self, self.world().send_value(1, 0));
+    co_await self.world().send(std::span(&second, 1), 0);
+    co_await first.done();
+  } else if (self.id() == 0) {
+    const int first = co_await self.world().recv_value<int>(1);
+    const int second = co_await self.world().recv_value<int>(1);
+    CHECK(first == 1);
+    CHECK(second == 2);
+  }
+}
+
 Task<> nest(Rank& self, int depth, Several several) {
   if (depth == 0)
     co_await several(self);
@@ -77,6 +92,18 @@ TEST_CASE("deep: collectives that start together have the same numbers at member
         REQUIRE_MESSAGE(ending == "", ending);
       }
     }
+  }
+}
+
+TEST_CASE("deep: what is started begins before what is awaited after it") {
+  for (int depth = 100; depth < 2500; depth += test::kSanitized ? 20 : 2) {
+    SimJob job;
+    const auto app = [&](Rank& self) -> Task<> {
+      co_await yield();
+      co_await nest(self, self.id() == 1 ? depth : 1, started_and_awaited);
+    };
+    const std::string ending = text_of(job.run(app));
+    REQUIRE_MESSAGE(ending == "", ending);
   }
 }
 

@@ -218,6 +218,31 @@ Task<> wrong_values(Rank& self) {
   static_cast<void>(added);
 }
 
+void collectives_of_temporaries([[maybe_unused]] Team& team) {
+#if WRONG == 55  // use of deleted function
+  std::vector<int> all(team.size());
+  static_cast<void>(start(team.rank(), team.gather(std::vector<int>(1), std::span(all), 0)));
+#elif WRONG == 56  // use of deleted function
+  std::vector<int> all(team.size());
+  static_cast<void>(start(team.rank(), team.gather_all(std::vector<int>(1), std::span(all))));
+#elif WRONG == 57  // use of deleted function
+  std::vector<int> mine(1);
+  static_cast<void>(start(team.rank(), team.scatter(std::vector<int>(team.size()), std::span(mine), 0)));
+#elif WRONG == 58  // use of deleted function
+  std::vector<int> mine(1);
+  static_cast<void>(
+      start(team.rank(), team.reduce_scatter(std::vector<int>(team.size()), std::span(mine), std::plus<>())));
+#elif WRONG == 59  // use of deleted function
+  std::vector<int> all(team.size());
+  static_cast<void>(start(team.rank(), team.all_to_all(std::vector<int>(team.size()), std::span(all))));
+#elif WRONG == 60  // use of deleted function
+  const std::vector<std::size_t> counts(team.size(), 1);
+  std::vector<int> all(team.size());
+  static_cast<void>(
+      start(team.rank(), team.all_to_all_v(std::vector<int>(team.size()), counts, std::span(all), counts)));
+#endif
+}
+
 Task<> app(Rank& self) {
   Team& team = self.world();
   const Remote<int> there;
@@ -266,28 +291,10 @@ Task<> app(Rank& self) {
   co_await self.atomic_load(there.as<int*>());
 #elif WRONG == 15  // fetch_or is for integers
   co_await self.fetch_or(there.as<double>(), 1.0);
-#elif WRONG == 55  // use of deleted function
-  std::vector<int> all(team.size());
-  static_cast<void>(start(self, team.gather(std::vector<int>(1), std::span(all), 0)));
-#elif WRONG == 56  // use of deleted function
-  std::vector<int> all(team.size());
-  static_cast<void>(start(self, team.gather_all(std::vector<int>(1), std::span(all))));
-#elif WRONG == 57  // use of deleted function
-  std::vector<int> mine(1);
-  static_cast<void>(start(self, team.scatter(std::vector<int>(team.size()), std::span(mine), 0)));
-#elif WRONG == 58  // use of deleted function
-  std::vector<int> mine(1);
-  static_cast<void>(start(self, team.reduce_scatter(std::vector<int>(team.size()), std::span(mine), std::plus<>())));
-#elif WRONG == 59  // use of deleted function
-  std::vector<int> all(team.size());
-  static_cast<void>(start(self, team.all_to_all(std::vector<int>(team.size()), std::span(all))));
-#elif WRONG == 60  // use of deleted function
-  const std::vector<std::size_t> counts(team.size(), 1);
-  std::vector<int> all(team.size());
-  static_cast<void>(start(self, team.all_to_all_v(std::vector<int>(team.size()), counts, std::span(all), counts)));
 #endif
   co_await wrong_collectives(team);
   co_await wrong_values(self);
+  collectives_of_temporaries(team);
   collectives_that_fit(team);
   static_cast<void>(there);
   co_await tell_others(self);
