@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 
 #include "runtime/launch/crash_text.hpp"
 #include "runtime/launch/process_state.hpp"
@@ -24,13 +25,18 @@ std::uint32_t reports_of(const JobRegion& region, const RankProcess& process) {
   return count;
 }
 
-/// True when as many reports as ranks in it that run the runtime have come before `deadline`.
-bool ask(const JobRegion& region, const RankProcess& process, SteadyClock::time_point deadline,
-         const std::function<void()>& meanwhile) {
+/// Asks the ranks of `process` that run the runtime; gives what reports_of() will be when all have answered.
+std::uint32_t ask(const JobRegion& region, const RankProcess& process) {
   std::uint32_t wanted = reports_of(region, process);
   for (std::uint32_t rank = process.first_rank; rank < process.first_rank + process.ranks; ++rank)
     if (region.block(rank).phase.load(std::memory_order_acquire) == RankPhase::attached) ++wanted;
   ::kill(process.pid, SIGUSR1);
+  return wanted;
+}
+
+/// True when they have answered before `deadline`.
+bool have_answered(const JobRegion& region, const RankProcess& process, std::uint32_t wanted,
+                   SteadyClock::time_point deadline, const std::function<void()>& meanwhile) {
   while (reports_of(region, process) < wanted) {
     if (SteadyClock::now() >= deadline) return false;
     const timespec pause{0, 1'000'000};
@@ -39,6 +45,22 @@ bool ask(const JobRegion& region, const RankProcess& process, SteadyClock::time_
   }
   return true;
 }
+
+/// Lines about single processes; of many the rest is counted.
+class Others {
+ public:
+  void tell(const RankProcess& process, const std::string& what) {
+    if (count_++ < kToldMax) write_to_user(fmt::format("{}: {}\n", process.name(), what));
+  }
+  void tell_rest() const {
+    if (count_ > kToldMax)
+      write_to_user(fmt::format("... and {} more processes without a report\n", count_ - kToldMax));
+  }
+
+ private:
+  static constexpr int kToldMax = 32;
+  int count_ = 0;
+};
 
 /// What ranks that don't sleep have left in their blocks: where they run.
 void tell_running(const JobRegion& region, const std::string& program, SteadyClock::time_point end) {
@@ -60,30 +82,40 @@ void tell_running(const JobRegion& region, const std::string& program, SteadyClo
 
 void report_waits(const JobRegion& region, const std::vector<RankProcess>& processes, const std::string& program,
                   const std::function<void()>& meanwhile) {
+  struct Late {
+    const RankProcess* process;
+    std::uint32_t wanted;
+  };
   constexpr auto kAllRanks = std::chrono::milliseconds(2000);
   constexpr auto kOneProcess = std::chrono::milliseconds(300);
-  constexpr int kOthersMax = 32;
+  constexpr auto kLateOnes = std::chrono::milliseconds(1500);
   const auto end = SteadyClock::now() + kAllRanks;
-  int others = 0;
+  Others others;
+  std::vector<Late> late;
   for (const RankProcess& process : processes) {
-    std::string line;
     if (!process.running) {
-      line = "has ended";
+      others.tell(process, "has ended");
     } else if (process.any_at(region, RankPhase::attached)) {
+      const std::uint32_t wanted = ask(region, process);
       const auto patience = process.ranks > 1 ? kAllRanks : kOneProcess;
-      if (ask(region, process, std::min(end, SteadyClock::now() + patience), meanwhile)) continue;
-      line = fmt::format("does not answer: it is {}", ProcessState::of(process.pid).text());
+      if (!have_answered(region, process, wanted, std::min(end, SteadyClock::now() + patience), meanwhile))
+        late.push_back({&process, wanted});
     } else if (process.any_at(region, RankPhase::finished)) {
-      line = "has finished its part and is about to exit";
+      others.tell(process, "has finished its part and is about to exit");
     } else {
-      line =
-          fmt::format("does not use Coracle, or has not come so far: it is {}", ProcessState::of(process.pid).text());
+      others.tell(process, fmt::format("does not use Coracle, or has not come so far: it is {}",
+                                       ProcessState::of(process.pid).text()));
     }
-    if (others++ < kOthersMax) write_to_user(fmt::format("{}: {}\n", process.name(), line));
   }
-  tell_running(region, program, end);
-  if (others > kOthersMax)
-    write_to_user(fmt::format("... and {} more processes without a report\n", others - kOthersMax));
+  // Where others keep the processors busy, one that computes may have to wait for its turn. One that is stopped won't.
+  const auto last = SteadyClock::now() + kLateOnes;
+  for (const Late& each : late) {
+    const bool is_stopped = std::string_view(ProcessState::of(each.process->pid).text()) == "stopped";
+    if (have_answered(region, *each.process, each.wanted, is_stopped ? SteadyClock::now() : last, meanwhile)) continue;
+    others.tell(*each.process, fmt::format("does not answer: it is {}", ProcessState::of(each.process->pid).text()));
+  }
+  tell_running(region, program, last + kAllRanks);
+  others.tell_rest();
 }
 
 }  // namespace coracle::internals

@@ -30,7 +30,7 @@ constexpr auto kStartPatience = 60s;
 constexpr auto kSettle = 1s;          // for a failure on another node to be known, which may be the cause; or all end
 constexpr auto kEndPatience = 12s;    // for nodes to end their ranks
 constexpr auto kKillPatience = 10s;   // for the kernel to end launchers that were killed
-constexpr auto kReportPatience = 4s;  // for a node's ranks to report
+constexpr auto kReportPatience = 7s;  // for a node's ranks to report
 constexpr auto kNotAgain = std::chrono::steady_clock::time_point::max();
 
 }  // namespace
