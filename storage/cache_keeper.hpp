@@ -17,6 +17,7 @@
 #include "runtime/segment.hpp"
 #include "runtime/task.hpp"
 #include "storage/eviction.hpp"
+#include "storage/eviction_kind.hpp"
 #include "storage/frames.hpp"
 #include "storage/last_copies.hpp"
 #include "storage/page_home.hpp"
