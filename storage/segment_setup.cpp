@@ -20,7 +20,7 @@
 #include "storage/page_cache.hpp"
 #include "storage/page_map.hpp"
 #include "storage/page_store.hpp"
-#include "storage/paged_segment.hpp"
+#include "storage/paged_counts.hpp"
 #include "storage/segment_table.hpp"
 
 namespace coracle::internals::storage {
