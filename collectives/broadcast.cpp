@@ -10,6 +10,7 @@
 
 #include "collectives/broadcast_between.hpp"
 #include "collectives/broadcast_model.hpp"
+#include "collectives/broadcast_rules.hpp"
 #include "collectives/broadcast_schedule.hpp"
 #include "collectives/broadcast_within.hpp"
 #include "collectives/host_memory.hpp"

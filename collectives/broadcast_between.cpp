@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "collectives/broadcast_model.hpp"
+#include "collectives/broadcast_rules.hpp"
 #include "collectives/sizes.hpp"
 #include "runtime/combinators.hpp"
 #include "runtime/error.hpp"

@@ -6,24 +6,11 @@
 #include <algorithm>
 #include <bit>
 
-#include "collectives/mailbox.hpp"
 #include "collectives/tuning.hpp"
 #include "runtime/error.hpp"
 #include "runtime/rank.hpp"
 
 namespace coracle::internals {
-namespace {
-
-// Within a node: shorter ones are copied twice, through the arena, so that nobody has to wait for anybody.
-constexpr std::size_t kStagedBytesMax = 4096;
-
-}  // namespace
-
-bool is_short_broadcast(std::uint32_t nodes, std::size_t bytes, const BroadcastChoice& choice) noexcept {
-  if (nodes == 1) return bytes <= kStagedBytesMax;
-  return bytes == 0 || (choice.method != BroadcastMethod::competitive && choice.tree == BroadcastTree::binomial &&
-                        bytes <= Mailbox::kWholeBytesMax);
-}
 
 BroadcastChoice choose_broadcast(const Team& team, std::size_t bytes, const BroadcastChoice& wanted) {
   const std::uint32_t nodes = team.nodes().count();

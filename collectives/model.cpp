@@ -6,7 +6,7 @@
 #include <bit>
 #include <cmath>
 
-#include "collectives/broadcast_model.hpp"
+#include "collectives/broadcast_rules.hpp"
 
 namespace coracle::internals {
 namespace {

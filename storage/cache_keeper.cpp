@@ -15,30 +15,32 @@
 
 namespace coracle::internals::storage {
 
-CacheKeeper::CacheKeeper(Rank& rank, const Shape& shape, const PagedOptions& options, const Frames& frames,
-                         Memory memory, std::vector<Peer> peers, std::unique_ptr<PageStore> store)
-    : rank_(rank),
-      shape_(shape),
+CacheKeeper::CacheKeeper(SegmentCaches caches, const PagedOptions& options, Memory memory,
+                         std::unique_ptr<PageStore> store)
+    : caches_(std::move(caches)),
+      rank_(caches_.rank()),
       path_(options.path),
-      frames_(frames),
+      frames_(caches_.frames()),
       memory_(std::move(memory)),
-      peers_(std::move(peers)),
-      slots_(frames.shape().frames),
+      slots_(frames_.shape().frames),
       eviction_kind_(options.eviction),
-      eviction_(make_eviction(options.eviction, frames.shape().frames)),
-      ahead_max_(std::max(1U, read_ahead_pages(options.read_ahead_pages, frames.shape()) / 2)),
-      homes_touched_(shape.map.homes),
-      dirty_max_(std::max<std::size_t>(1, static_cast<std::size_t>(options.dirty_share * frames.shape().frames))),
-      refusing_(shape_.map.homes) {
+      eviction_(make_eviction(options.eviction, frames_.shape().frames)),
+      ahead_max_(std::max(1U, read_ahead_pages(options.read_ahead_pages, frames_.shape()) / 2)),
+      homes_touched_(caches_.map().homes),
+      dirty_max_(std::max<std::size_t>(1, static_cast<std::size_t>(options.dirty_share * frames_.shape().frames))),
+      refusing_(caches_.map().homes) {
   if (store != nullptr) {
     store->observe(this);
-    if (!options.model) kept_for_io_ = rank.loop().io().keep_memory(memory_.frames, frames.memory_bytes());
+    if (!options.model) kept_for_io_ = rank_.loop().io().keep_memory(memory_.frames, frames_.memory_bytes());
   }
-  if (store != nullptr) home_ = std::make_unique<PageHome>(*this, std::move(store), shape.map, options.cooperative);
-  if (options.chances > 0 && options.cooperative && peers_.size() > 1)
-    last_copies_ = std::make_unique<LastCopies>(*this, options.chances);
-  free_.reserve(frames.shape().frames);
-  for (std::uint32_t frame = frames.shape().frames; frame > 0; --frame) free_.push_back(frame - 1);
+  PageHome::Cache& for_home = *this;
+  LastCopies::Cache& for_last_copies = *this;
+  if (store != nullptr)
+    home_ = std::make_unique<PageHome>(caches_, for_home, own_letters_, std::move(store), options.cooperative);
+  if (options.chances > 0 && options.cooperative && caches_.nodes() > 1)
+    last_copies_ = std::make_unique<LastCopies>(caches_, for_last_copies, home_.get(), options.chances, receive_hint);
+  free_.reserve(frames_.shape().frames);
+  for (std::uint32_t frame = frames_.shape().frames; frame > 0; --frame) free_.push_back(frame - 1);
 }
 
 CacheKeeper::~CacheKeeper() {
@@ -71,19 +73,19 @@ void CacheKeeper::notify() noexcept {
 // --- letters ---
 
 void CacheKeeper::post(Node to, PageLetter letter) {
-  letter.from = shape_.own;
-  if (to == shape_.own) {
-    own_letters_.push_back(letter);
+  letter.from = caches_.own();
+  if (to == caches_.own()) {
+    own_letters_.add(letter);
     return;
   }
   if (stopped_) return;
-  spawn(send_letter(peers_[to].rank, letter));
+  spawn(send_letter(caches_.peer(to).rank, letter));
 }
 
 void CacheKeeper::post(Node to, PageLetter letter, PageBuffers::Buffer page) {
   if (stopped_) return;
-  letter.from = shape_.own;
-  spawn(send_letter_and_page(peers_[to].rank, letter, std::move(page)));
+  letter.from = caches_.own();
+  spawn(send_letter_and_page(caches_.peer(to).rank, letter, std::move(page)));
 }
 
 Task<> CacheKeeper::send_letter_and_page(std::uint32_t to, PageLetter letter, PageBuffers::Buffer page) {
@@ -91,7 +93,7 @@ Task<> CacheKeeper::send_letter_and_page(std::uint32_t to, PageLetter letter, Pa
 }
 
 Task<> CacheKeeper::send_letter(std::uint32_t to, PageLetter letter, std::span<const std::byte> page) {
-  const PageLetter::Words words = letter.words(shape_.segment);
+  const PageLetter::Words words = letter.words(caches_.segment());
   try {
     co_await rank_.request(to, receive_letter, page, words.kind, letter.page, words.frame, words.numbers, letter.from);
   } catch (const Error&) {
@@ -100,14 +102,7 @@ Task<> CacheKeeper::send_letter(std::uint32_t to, PageLetter letter, std::span<c
 }
 
 void CacheKeeper::deliver() {
-  if (delivering_) return;
-  delivering_ = true;
-  while (!own_letters_.empty()) {
-    const PageLetter letter = own_letters_.front();
-    own_letters_.pop_front();
-    receive(letter);
-  }
-  delivering_ = false;
+  own_letters_.deliver([this](const PageLetter& letter) { receive(letter); });
 }
 
 void CacheKeeper::receive_letter(Rank& rank, const Message& message) {
@@ -216,8 +211,8 @@ Task<> CacheKeeper::answer_when_left(std::uint64_t page, PageMessage message) {
 // --- hints ---
 
 void CacheKeeper::recall(Node node, std::uint64_t page) {
-  if (node != shape_.own) {
-    spawn(send_recall(peers_[node].rank, page));
+  if (node != caches_.own()) {
+    spawn(send_recall(caches_.peer(node).rank, page));
     return;
   }
   recalled(page);
@@ -225,7 +220,7 @@ void CacheKeeper::recall(Node node, std::uint64_t page) {
 
 Task<> CacheKeeper::send_recall(std::uint32_t to, std::uint64_t page) {
   try {
-    co_await rank_.request(to, receive_recall, {}, shape_.segment, page);
+    co_await rank_.request(to, receive_recall, {}, caches_.segment(), page);
   } catch (const Error&) {
     // As for letters.
   }
@@ -243,16 +238,11 @@ void CacheKeeper::recalled(std::uint64_t page) {
   deliver();
 }
 
-// --- memory of others ---
-
-Remote<std::byte> CacheKeeper::remote_frame(Node node, std::uint32_t frame) const noexcept {
-  const std::size_t offset = std::size_t{frame} * frames_.shape().page_bytes;
-  return peers_[node].frames + static_cast<std::ptrdiff_t>(offset);
-}
-
-std::byte* CacheKeeper::reach_frame(Node node, std::uint32_t frame) const noexcept {
-  if (node == shape_.own) return frames_.bytes_of(frame);
-  return rank_.reach(remote_frame(node, frame), frames_.shape().page_bytes);
+void CacheKeeper::receive_hint(Rank& rank, const Message& message) {
+  if (message.argument_count() != LastCopyHint::kWords) return;
+  CacheKeeper* keeper = rank.local<SegmentTable>().find(LastCopyHint::segment_of(message.argument(0)));
+  if (keeper == nullptr || keeper->last_copies_ == nullptr) return;
+  if (keeper->last_copies_->receive(message)) keeper->deliver();
 }
 
 // --- pages for users ---
@@ -269,13 +259,13 @@ Task<std::uint32_t> CacheKeeper::obtain(std::uint64_t page, bool writing, const 
     }
     if (writing && dirty_count_ >= dirty_max_) co_await wait_for_room_for_dirty();
     if (stopped_) throw closed_error();
-    if (home_is_lost(page)) throw home_lost(page);
+    if (caches_.home_is_lost(page)) throw home_lost(page);
     frame = frames_.find(page);
     if (last_copies_ != nullptr) frame == Frames::kNone ? last_copies_->missed() : last_copies_->used(frame);
     if (frame == Frames::kNone) {
       frame = take_frame_now(page);
       if (frame == Frames::kNone) frame = co_await take_frame(page);
-      if (stopped_ || frames_.find(page) != Frames::kNone || home_is_lost(page)) {  // meanwhile
+      if (stopped_ || frames_.find(page) != Frames::kNone || caches_.home_is_lost(page)) {  // meanwhile
         free_frame(frame);
         continue;
       }
@@ -294,7 +284,7 @@ Task<std::uint32_t> CacheKeeper::obtain(std::uint64_t page, bool writing, const 
 
 void CacheKeeper::prefetch(std::uint64_t first, std::uint64_t count) noexcept {
   if (stopped_) return;
-  for (std::uint64_t page = first; page < first + count && page < shape_.map.pages; ++page) {
+  for (std::uint64_t page = first; page < first + count && page < caches_.map().pages; ++page) {
     // The oldest are those that somebody who has turned elsewhere does not need any more.
     if (ahead_wanted_.size() >= std::max<std::size_t>(1, slots_.size() / 2)) ahead_wanted_.pop_front();
     ahead_wanted_.push_back(page);
@@ -307,7 +297,7 @@ void CacheKeeper::fetch_wanted() noexcept {
   while (!stopped_ && !ahead_wanted_.empty() && ahead_.size() < ahead_max_) {
     const std::uint64_t page = ahead_wanted_.front();
     ahead_wanted_.pop_front();
-    if (frames_.find(page) != Frames::kNone || home_is_lost(page)) continue;
+    if (frames_.find(page) != Frames::kNone || caches_.home_is_lost(page)) continue;
     ahead_.push_back(page);
     CacheCounters::add(frames_.counters().read_ahead);
     spawn(fetch_ahead(page));

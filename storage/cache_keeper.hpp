@@ -13,18 +13,19 @@
 
 #include "runtime/error.hpp"
 #include "runtime/event.hpp"
-#include "runtime/remote.hpp"
 #include "runtime/segment.hpp"
 #include "runtime/task.hpp"
 #include "storage/eviction.hpp"
+#include "storage/eviction_kind.hpp"
 #include "storage/frames.hpp"
 #include "storage/last_copies.hpp"
+#include "storage/own_letters.hpp"
 #include "storage/page_home.hpp"
 #include "storage/page_letter.hpp"
-#include "storage/page_map.hpp"
 #include "storage/page_store.hpp"
 #include "storage/paged_options.hpp"
 #include "storage/protocol.hpp"
+#include "storage/segment_caches.hpp"
 
 namespace coracle::internals {
 class Message;
@@ -34,26 +35,17 @@ class Rank;
 namespace coracle::internals::storage {
 
 /// Used by its rank's thread. Tasks that are under way keep it alive.
-class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, private ReadObserver {
+class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>,
+                          private ReadObserver,
+                          private PageHome::Cache,
+                          private LastCopies::Cache {
  public:
   struct Memory {
     Slab<std::byte> slab;
     std::byte* frames = nullptr;  ///< In it, aligned.
   };
-  /// A cache of this segment.
-  struct Peer {
-    std::uint32_t rank = 0;
-    Remote<std::byte> frames;  ///< Its memory.
-  };
-  struct Shape {
-    std::uint32_t segment = 0;
-    Node own = 0;  ///< Which of the caches this is; the first `map.homes` of them have homes.
-    std::uint64_t bytes = 0;
-    PageMap map;
-  };
   /// `store`: of this cache's home, if it has one.
-  CacheKeeper(Rank& rank, const Shape& shape, const PagedOptions& options, const Frames& frames, Memory memory,
-              std::vector<Peer> peers, std::unique_ptr<PageStore> store);
+  CacheKeeper(SegmentCaches caches, const PagedOptions& options, Memory memory, std::unique_ptr<PageStore> store);
   ~CacheKeeper();
   /// Once it is owned by a shared pointer.
   void start();
@@ -79,73 +71,10 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
   /// Fails what waits. Nothing is sent any more.
   void stop() noexcept;
 
-  bool stopped() const noexcept { return stopped_; }
-
-  // --- for its home ---
-  Rank& rank() const noexcept { return rank_; }
   /// Null when this cache has none.
   PageHome* home() noexcept { return home_.get(); }
-  Node own() const noexcept { return shape_.own; }
   const Frames& frames() const noexcept { return frames_; }
-  const Peer& peer(Node node) const noexcept { return peers_[node]; }
   std::shared_ptr<CacheKeeper> alive() noexcept { return shared_from_this(); }
-  /// Starts `task`, which must not throw; close() waits for it.
-  void spawn(Task<> task);
-  /// To a cache or a home; one of this rank gets it at the next deliver().
-  void post(Node to, PageLetter letter);
-  /// With the page, to a cache of another rank.
-  void post(Node to, PageLetter letter, PageBuffers::Buffer page);
-  /// Whether a page for this frame goes with its letter.
-  bool goes_with_letter(Node to, std::uint32_t frame) const noexcept {
-    return frames_.shape().page_bytes <= PageLetter::kPageBytesMax && reach_frame(to, frame) == nullptr;
-  }
-  /// While it lives, this rank's letters to itself wait.
-  class Hold {
-   public:
-    explicit Hold(CacheKeeper& keeper) noexcept : keeper_(keeper), outer_(std::exchange(keeper.delivering_, true)) {}
-    ~Hold() { keeper_.delivering_ = outer_; }
-    Hold(const Hold&) = delete;
-    Hold& operator=(const Hold&) = delete;
-
-   private:
-    CacheKeeper& keeper_;
-    bool outer_;
-  };
-  /// Hands out the letters of this rank to itself, until none is left.
-  void deliver();
-  /// Where a frame of a cache is, when loads and stores reach it; else null.
-  std::byte* reach_frame(Node node, std::uint32_t frame) const noexcept;
-  Remote<std::byte> remote_frame(Node node, std::uint32_t frame) const noexcept;
-  /// Asks a cache to write a page home soon.
-  void recall(Node node, std::uint64_t page);
-
-  // --- for its last copies ---
-  /// Null where pages are not handed on.
-  LastCopies* last_copies() noexcept { return last_copies_.get(); }
-  std::uint32_t segment() const noexcept { return shape_.segment; }
-  std::size_t nodes() const noexcept { return peers_.size(); }
-  Node home_of(std::uint64_t page) const noexcept { return shape_.map.home_of(page); }
-  bool home_is_lost(std::uint64_t page) const noexcept;
-  std::uint64_t page_in(std::uint32_t frame) const noexcept { return slots_[frame].number; }
-  std::size_t free_frames() const noexcept { return free_.size(); }
-  bool is_clean(std::uint32_t frame) const noexcept {
-    const Slot& slot = slots_[frame];
-    return slot.placed && slot.page.state() == PageState::S && slot.first == nullptr;
-  }
-  /// A clean page that nobody uses or waits for at this moment.
-  bool may_go(std::uint32_t frame) const noexcept { return is_clean(frame) && !frames_.head(frame).pinned(); }
-  /// Whether the page there was used since this was last asked, so that another is to go before it.
-  bool take_use(std::uint32_t frame) noexcept;
-  /// The page that may go and is needed least; of those that are no guests.
-  std::optional<std::uint32_t> clean_victim(std::uint64_t incoming);
-  std::optional<std::uint32_t> own_victim(std::uint64_t incoming);
-  /// Forgets a clean page. Its frame is free, at once or when the page has been sent to whom it was to be sent. False:
-  /// somebody uses it.
-  bool evict(std::uint32_t frame);
-  /// There is a free frame, and `page` is in none.
-  std::uint32_t place_in_free(std::uint64_t page);
-  /// Asks for the page that was placed there; true when it has come.
-  Task<bool> fetch_guest(std::uint32_t frame);
 
  private:
   /// A coroutine that waits for a page; in its frame.
@@ -171,7 +100,31 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
     std::uint32_t own_pins = 0;  // of readers, the keeper's own
   };
 
+  // --- for its home ---
+  bool stopped() const noexcept override { return stopped_; }
+  void spawn(Task<> task) override;
+  void post(Node to, PageLetter letter) override;
+  void post(Node to, PageLetter letter, PageBuffers::Buffer page) override;
+  void deliver() override;
+  void recall(Node node, std::uint64_t page) override;
+
+  // --- for its last copies ---
+  std::uint64_t page_in(std::uint32_t frame) const noexcept override { return slots_[frame].number; }
+  std::size_t free_frames() const noexcept override { return free_.size(); }
+  bool is_clean(std::uint32_t frame) const noexcept override {
+    const Slot& slot = slots_[frame];
+    return slot.placed && slot.page.state() == PageState::S && slot.first == nullptr;
+  }
+  bool may_go(std::uint32_t frame) const noexcept override { return is_clean(frame) && !frames_.head(frame).pinned(); }
+  bool take_use(std::uint32_t frame) noexcept override;
+  std::optional<std::uint32_t> clean_victim(std::uint64_t incoming) override;
+  std::optional<std::uint32_t> own_victim(std::uint64_t incoming) override;
+  bool evict(std::uint32_t frame) override;
+  std::uint32_t place_in_free(std::uint64_t page) override;
+  Task<bool> fetch_guest(std::uint32_t frame) override;
+
   static void receive_letter(Rank& rank, const Message& message);
+  static void receive_hint(Rank& rank, const Message& message);
   static void receive_recall(Rank& rank, const Message& message);
   /// `page`: what goes with it; it must live until then.
   Task<> send_letter(std::uint32_t to, PageLetter letter, std::span<const std::byte> page = {});
@@ -247,20 +200,19 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
   Task<> settle(std::uint64_t page);
   Task<> sync(Node home);
 
+  const SegmentCaches caches_;
   Rank& rank_;
-  Shape shape_;
   std::string path_;
-  Frames frames_;
+  const Frames frames_;
   Memory memory_;
-  std::vector<Peer> peers_;
+  OwnLetters own_letters_;
   std::unique_ptr<PageHome> home_;
   std::vector<Slot> slots_;
   EvictionKind eviction_kind_;
   std::unique_ptr<Eviction> eviction_;
   std::unique_ptr<LastCopies> last_copies_;
   std::vector<std::uint32_t> free_;
-  std::deque<std::uint32_t> dirty_order_;  // frames, as they became dirty; some are clean again
-  std::deque<PageLetter> own_letters_;
+  std::deque<std::uint32_t> dirty_order_;   // frames, as they became dirty; some are clean again
   std::deque<std::uint64_t> ahead_wanted_;  // pages to be read ahead,
   std::vector<std::uint64_t> ahead_;        // and those of them that are on their way
   std::size_t ahead_max_;                   // of these
@@ -281,7 +233,6 @@ class CacheKeeper final : public std::enable_shared_from_this<CacheKeeper>, priv
   Event changed_;                        // a frame became free, a put ended, a task ended: set and reset
   std::uint32_t forward_frame_ = 0;      // of the letter in hand: where its requester wants the data
   bool kept_for_io_ = false;             // the frames, by the loop's Io
-  bool delivering_ = false;
   bool evicting_ = false;
   bool flushing_ = false;
   bool stopped_ = false;

@@ -201,7 +201,7 @@ bool CacheKeeper::begin_clean(std::uint32_t frame) {
   Slot& slot = slots_[frame];
   const PageState state = slot.page.state();
   if (!slot.placed || (state != PageState::O && state != PageState::M)) return false;
-  if (home_is_lost(slot.number)) return false;  // and lost() will come to it
+  if (caches_.home_is_lost(slot.number)) return false;  // and lost() will come to it
   FrameHead& head = frames_.head(frame);
   head.allow(true, false);
   if (head.writers() > 0) {
@@ -228,7 +228,7 @@ void CacheKeeper::write_behind(std::size_t dirty_wanted, Told told) {
     Slot& slot = slots_[frame];
     slot.in_order = false;
     if (!slot.counted_dirty || slot.cleaning) continue;
-    const bool in_vain = told == Told::nobody && refusing_[shape_.map.home_of(slot.number)];
+    const bool in_vain = told == Told::nobody && refusing_[caches_.home_of(slot.number)];
     if (in_vain || !begin_clean(frame)) note_dirty_order(frame);
   }
 }
@@ -344,12 +344,12 @@ Task<OutcomeAndText> sync_there(Rank& rank, std::uint32_t segment) {
 }  // namespace
 
 Task<> CacheKeeper::settle(std::uint64_t page) {
-  const std::uint32_t home = peers_[shape_.map.home_of(page)].rank;
-  throw_unless_ok(co_await rank_.call(home, settle_there, shape_.segment, page));
+  const std::uint32_t home = caches_.peer(caches_.home_of(page)).rank;
+  throw_unless_ok(co_await rank_.call(home, settle_there, caches_.segment(), page));
 }
 
 Task<> CacheKeeper::sync(Node home) {
-  throw_unless_ok(co_await rank_.call(peers_[home].rank, sync_there, shape_.segment));
+  throw_unless_ok(co_await rank_.call(caches_.peer(home).rank, sync_there, caches_.segment()));
 }
 
 Task<> CacheKeeper::flush() {
@@ -366,7 +366,7 @@ Task<> CacheKeeper::flush() {
 Task<> CacheKeeper::flush_alone() {
   co_await clean_all();
   const std::set<std::uint64_t> elsewhere = std::exchange(given_away_, {});
-  std::vector<bool> homes = std::exchange(homes_touched_, std::vector<bool>(shape_.map.homes));
+  std::vector<bool> homes = std::exchange(homes_touched_, std::vector<bool>(caches_.map().homes));
   std::optional<Error> first;
   // What failed is tried again by the next flush, unless it is gone for good.
   const auto failed = [&first](const Error& error) {
@@ -376,7 +376,7 @@ Task<> CacheKeeper::flush_alone() {
   for (const std::uint64_t page : elsewhere) {
     const Result<> settled = co_await as_result(settle(page));
     if (!settled.ok() && failed(settled.error())) given_away_.insert(page);
-    homes[shape_.map.home_of(page)] = true;
+    homes[caches_.home_of(page)] = true;
   }
   std::vector<Task<Result<>>> syncs;
   std::vector<Node> synced;

@@ -49,7 +49,7 @@ void CacheKeeper::serve_waiting(std::uint32_t frame) {
 void CacheKeeper::fill(std::uint32_t frame, const std::byte* whole) noexcept {
   const std::uint64_t offset = slots_[frame].number * frames_.shape().page_bytes;
   std::memcpy(frames_.bytes_of(frame), whole,
-              std::min<std::uint64_t>(frames_.shape().page_bytes, shape_.bytes - offset));
+              std::min<std::uint64_t>(frames_.shape().page_bytes, caches_.bytes() - offset));
 }
 
 /// Before anybody else may see it: a page that was granted without data, to be written as a whole, is still another's
@@ -79,7 +79,7 @@ void CacheKeeper::fail_waiting(std::uint32_t frame, const Error& error, bool als
 
 void CacheKeeper::perform(std::uint32_t frame, const CacheActions& actions) {
   {
-    const Hold hold(*this);  // all of it before the next letter
+    const OwnLetters::Hold hold(own_letters_);  // all of it before the next letter
     for (const CacheAction& action : actions) perform(frame, action);
   }
   count_dirty(frame);
@@ -123,12 +123,12 @@ void CacheKeeper::perform(std::uint32_t frame, const CacheAction& action) {
       break;
     case CacheDeed::cleaned:
       ++slot.cleanings;
-      refusing_[shape_.map.home_of(slot.number)] = false;
+      refusing_[caches_.home_of(slot.number)] = false;
       cleaning_ended(slot);
       break;
     case CacheDeed::put_failed:
       latest_failed_put_ = std::max(latest_failed_put_, slot.put);
-      refusing_[shape_.map.home_of(slot.number)] = true;
+      refusing_[caches_.home_of(slot.number)] = true;
       put_failure_.emplace(error_of(slot.number, action.message.failure));
       cleaning_ended(slot);
       note_dirty_order(frame);
@@ -142,7 +142,7 @@ void CacheKeeper::perform(std::uint32_t frame, const CacheAction& action) {
 }
 
 void CacheKeeper::send_home(std::uint64_t page, const PageMessage& message, std::uint32_t frame) {
-  const std::uint32_t home = shape_.map.home_of(page);
+  const std::uint32_t home = caches_.home_of(page);
   if (message.verb == Verb::put) homes_touched_[home] = true;
   PageLetter letter;
   letter.message = message;
@@ -183,11 +183,11 @@ Task<> CacheKeeper::send_page(std::uint32_t frame, std::uint64_t page, Node to, 
   letter.page = page;
   try {
     const std::span<const std::byte> bytes(frames_.bytes_of(frame), frames_.shape().page_bytes);
-    if (to != shape_.own && goes_with_letter(to, target)) {
-      letter.from = shape_.own;
-      co_await send_letter(peers_[to].rank, letter, bytes);
+    if (to != caches_.own() && caches_.goes_with_letter(to, target)) {
+      letter.from = caches_.own();
+      co_await send_letter(caches_.peer(to).rank, letter, bytes);
     } else {
-      if (to != shape_.own) co_await rank_.put(bytes, remote_frame(to, target));
+      if (to != caches_.own()) co_await rank_.put(bytes, caches_.remote_frame(to, target));
       post(to, letter);
     }
   } catch (const Error&) {
@@ -264,11 +264,11 @@ Error CacheKeeper::closed_error() {
 }
 
 Error CacheKeeper::error_of(std::uint64_t page, PageFailure failure) const {
-  const std::uint32_t home = shape_.map.home_of(page);
+  const std::uint32_t home = caches_.home_of(page);
   const std::string where =
-      fmt::format("page {} of the paged segment {}.{} (home: rank {})", page, path_, home, peers_[home].rank);
+      fmt::format("page {} of the paged segment {}.{} (home: rank {})", page, path_, home, caches_.peer(home).rank);
   // Only who has the home knows more.
-  const std::string told = home == shape_.own && home_ != nullptr ? fmt::format(" ({})", home_->last_failure()) : "";
+  const std::string told = home == caches_.own() && home_ != nullptr ? fmt::format(" ({})", home_->last_failure()) : "";
   switch (failure) {
     case PageFailure::lost:
       return {Errc::page_lost,
@@ -292,14 +292,10 @@ Error CacheKeeper::error_of(std::uint64_t page, PageFailure failure) const {
   }
 }
 
-bool CacheKeeper::home_is_lost(std::uint64_t page) const noexcept {
-  return rank_.lost(peers_[shape_.map.home_of(page)].rank);
-}
-
 Error CacheKeeper::home_lost(std::uint64_t page) const {
-  const std::uint32_t home = shape_.map.home_of(page);
+  const std::uint32_t home = caches_.home_of(page);
   return {Errc::peer_lost, fmt::format("page {} of the paged segment {}.{}: its home, rank {}, is lost", page, path_,
-                                       home, peers_[home].rank)};
+                                       home, caches_.peer(home).rank)};
 }
 
 /// Its home is gone.
@@ -323,8 +319,8 @@ Task<> CacheKeeper::watch_losses(Rank& rank, std::weak_ptr<CacheKeeper> keeper) 
     if (!now.ok() || self == nullptr || self->stopped_) co_return;
     for (; known < rank.losses().size(); ++known) {
       const std::uint32_t peer = rank.losses()[known].peer;
-      for (Node node = 0; node < self->peers_.size(); ++node)
-        if (self->peers_[node].rank == peer) self->lost(node);
+      for (Node node = 0; node < self->caches_.nodes(); ++node)
+        if (self->caches_.peer(node).rank == peer) self->lost(node);
     }
   }
 }
@@ -333,7 +329,7 @@ void CacheKeeper::lost(Node node) {
   if (home_ != nullptr) home_->dead(node);
   for (std::uint32_t frame = 0; frame < slots_.size(); ++frame) {
     const Slot& slot = slots_[frame];
-    if (!slot.placed || shape_.map.home_of(slot.number) != node) continue;
+    if (!slot.placed || caches_.home_of(slot.number) != node) continue;
     // It may have told somebody to send data, which may still come: then nothing else may lie in the frame.
     const PageState state = slot.page.state();
     give_up_page(frame, home_lost(slot.number), state == PageState::IS || state == PageState::IM);

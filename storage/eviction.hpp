@@ -1,22 +1,11 @@
 // Eviction: which cached page makes room for another. Pure bookkeeping over slot numbers: no memory, no I/O.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
-#include <string_view>
 
 namespace coracle::internals::storage {
-
-/// lru: as in vGASNet (IPSJ HPC-160). arc: adaptive replacement (Megiddo and Modha, FAST '03) with a filter for
-/// correlated references: hits within the last capacity/20 insertions do not promote, since several touches of one
-/// large page by one scan say nothing. mru: for loops over more than the cache.
-enum class EvictionKind : std::uint8_t { lru, arc, mru };
-
-const char* to_string(EvictionKind kind) noexcept;
-std::optional<EvictionKind> parse_eviction(std::string_view word) noexcept;
 
 /// Which of `capacity` slots to empty. Each slot holds at most one page. Not thread-safe.
 class Eviction {
@@ -34,7 +23,5 @@ class Eviction {
   virtual std::optional<std::uint32_t> victim(std::uint64_t incoming,
                                               const std::function<bool(std::uint32_t)>& may_evict) = 0;
 };
-
-std::unique_ptr<Eviction> make_eviction(EvictionKind kind, std::uint32_t capacity);
 
 }  // namespace coracle::internals::storage

@@ -4,8 +4,6 @@
 
 #include "runtime/error.hpp"
 #include "runtime/rank.hpp"
-#include "storage/cache_keeper.hpp"
-#include "storage/segment_table.hpp"
 
 namespace coracle::internals::storage {
 namespace {
@@ -53,56 +51,57 @@ std::optional<LastCopyHint> LastCopyHint::of(const Words& words, std::uint64_t p
   return fits ? std::optional(hint) : std::nullopt;
 }
 
-LastCopies::LastCopies(CacheKeeper& keeper, std::uint32_t chances)
-    : keeper_(keeper),
-      copies_(keeper.frames().shape().frames),
-      lists_(keeper.frames().shape().frames, 2),
+LastCopies::LastCopies(const SegmentCaches& caches, Cache& cache, const PageHome* home, std::uint32_t chances,
+                       Handler receiver)
+    : caches_(caches),
+      cache_(cache),
+      home_(home),
+      receiver_(receiver),
+      copies_(caches.frames().shape().frames),
+      lists_(caches.frames().shape().frames, 2),
       chances_(chances),
-      reserve_(std::clamp<std::size_t>(keeper.frames().shape().frames / 8, 1, kReserveMax)),
-      peers_(keeper.home() != nullptr ? keeper.nodes() : 0) {}
+      reserve_(std::clamp<std::size_t>(caches.frames().shape().frames / 8, 1, kReserveMax)),
+      peers_(home != nullptr ? caches.nodes() : 0) {}
 
 std::uint64_t LastCopies::now_ns() const noexcept {
-  return keeper_.rank().loop().now_ns();
+  return caches_.rank().loop().now_ns();
 }
 
 void LastCopies::post(Node to, LastCopyHint hint) {
-  if (keeper_.stopped()) return;
-  hint.from = keeper_.own();
-  if (to == keeper_.own()) return handle(hint);
-  keeper_.spawn(send(keeper_.peer(to).rank, hint));
+  if (cache_.stopped()) return;
+  hint.from = caches_.own();
+  if (to == caches_.own()) return handle(hint);
+  cache_.spawn(send(caches_.peer(to).rank, hint));
 }
 
 Task<> LastCopies::send(std::uint32_t to, LastCopyHint hint) {
-  const LastCopyHint::Words words = hint.words(keeper_.segment());
+  const LastCopyHint::Words words = hint.words(caches_.segment());
   try {
-    co_await keeper_.rank().request(to, receive, {}, words.kind, words.page, words.nodes);
+    co_await caches_.rank().request(to, receiver_, {}, words.kind, words.page, words.nodes);
   } catch (const Error&) {
     // The peer is lost, or this rank ends: a hint less.
   }
 }
 
-void LastCopies::receive(Rank& rank, const Message& message) {
-  if (message.argument_count() != 3) return;
+bool LastCopies::receive(const Message& message) {
   const LastCopyHint::Words words{message.argument(0), message.argument(1), message.argument(2)};
-  CacheKeeper* keeper = rank.local<SegmentTable>().find(LastCopyHint::segment_of(words.kind));
-  if (keeper == nullptr || keeper->last_copies() == nullptr) return;
-  const auto hint = LastCopyHint::of(words, keeper->frames().shape().pages, keeper->nodes());
-  if (!hint || keeper->peer(hint->from).rank != message.source()) return;
-  keeper->last_copies()->handle(*hint);
-  keeper->deliver();
+  const auto hint = LastCopyHint::of(words, caches_.frames().shape().pages, caches_.nodes());
+  if (!hint || caches_.peer(hint->from).rank != message.source()) return false;
+  handle(*hint);
+  return true;
 }
 
 void LastCopies::handle(const LastCopyHint& hint) {
   if (ended_) return;
   if (hint.kind == Kind::asked) return asked(hint);
-  if (keeper_.home_of(hint.page) != keeper_.own()) return answered(hint);
+  if (caches_.home_of(hint.page) != caches_.own()) return answered(hint);
   if (hint.kind == Kind::leaving) return pass_on(hint);
   peers_[hint.from].asked_ns = 0;
   if (hint.kind == Kind::declined) {
     peers_[hint.from].busy_until_ns = now_ns() + kQuietNs;
     return pass_on(hint);
   }
-  if (hint.leaves == keeper_.own()) return answered(hint);
+  if (hint.leaves == caches_.own()) return answered(hint);
   post(hint.leaves, hint);
 }
 
@@ -145,8 +144,8 @@ void LastCopies::sent_to_peer(std::uint32_t frame) noexcept {
 std::optional<std::uint32_t> LastCopies::oldest_guest() noexcept {
   for (std::uint32_t frame = lists_.back(kGuests); frame != NumberLists::kEnd;) {
     const std::uint32_t newer = lists_.before(frame);
-    if (keeper_.may_go(frame)) {
-      if (!keeper_.take_use(frame)) return frame;
+    if (cache_.may_go(frame)) {
+      if (!cache_.take_use(frame)) return frame;
     }
     frame = newer;
   }
@@ -155,7 +154,7 @@ std::optional<std::uint32_t> LastCopies::oldest_guest() noexcept {
 
 std::optional<std::uint32_t> LastCopies::oldest_held() const noexcept {
   for (std::uint32_t frame = lists_.back(kHeld); frame != NumberLists::kEnd; frame = lists_.before(frame))
-    if (keeper_.may_go(frame)) return frame;
+    if (cache_.may_go(frame)) return frame;
   return std::nullopt;
 }
 
@@ -170,25 +169,25 @@ void LastCopies::go_ahead(std::uint64_t incoming) {
   }
   const std::size_t held_max = rest_ns_ > 0 ? 1 : reserve_;  // one tries whether that has changed
   for (std::size_t tries = 0; tries < reserve_; ++tries) {
-    if (keeper_.free_frames() + held_ >= reserve_ || held_ >= held_max || now < rests_until_ns_) return;
-    const std::optional<std::uint32_t> victim = keeper_.clean_victim(incoming);
+    if (cache_.free_frames() + held_ >= reserve_ || held_ >= held_max || now < rests_until_ns_) return;
+    const std::optional<std::uint32_t> victim = cache_.clean_victim(incoming);
     if (!victim) return;
     if (copies_[*victim].chances > 0 && !copies_[*victim].elsewhere)
       offer(*victim);
     else
-      keeper_.evict(*victim);
+      cache_.evict(*victim);
   }
 }
 
 void LastCopies::offer(std::uint32_t frame) {
-  CacheCounters::add(keeper_.frames().counters().offered);
+  CacheCounters::add(caches_.frames().counters().offered);
   enlist(frame, kHeld);
   copies_[frame].since_ns = now_ns();
   LastCopyHint hint;
-  hint.page = keeper_.page_in(frame);
+  hint.page = cache_.page_in(frame);
   hint.chances = copies_[frame].chances;
-  hint.leaves = keeper_.own();
-  post(keeper_.home_of(hint.page), hint);
+  hint.leaves = caches_.own();
+  post(caches_.home_of(hint.page), hint);
 }
 
 void LastCopies::rest() noexcept {
@@ -197,23 +196,23 @@ void LastCopies::rest() noexcept {
 }
 
 void LastCopies::answered(const LastCopyHint& hint) {
-  if (hint.leaves != keeper_.own() || hint.kind < Kind::taken) return;
+  if (hint.leaves != caches_.own() || hint.kind < Kind::taken) return;
   // One for all hints that were on their way.
   if (hint.kind == Kind::refused && now_ns() >= rests_until_ns_) rest();
   if (hint.kind == Kind::taken) rest_ns_ = rests_until_ns_ = 0;
-  const std::uint32_t frame = keeper_.frames().find(hint.page);
+  const std::uint32_t frame = caches_.frames().find(hint.page);
   if (frame == Frames::kNone || !held(frame)) return;  // it was used, has changed, or is gone
   enlist(frame, copies_[frame].guest ? kGuests : kNone);
   if (hint.kind == Kind::refused) return;
-  if (hint.kind == Kind::taken) CacheCounters::add(keeper_.frames().counters().handed_on);
+  if (hint.kind == Kind::taken) CacheCounters::add(caches_.frames().counters().handed_on);
   copies_[frame].elsewhere = true;
-  if (keeper_.is_clean(frame) && !keeper_.take_use(frame)) keeper_.evict(frame);
+  if (cache_.is_clean(frame) && !cache_.take_use(frame)) cache_.evict(frame);
 }
 
 // --- of the page's home ---
 
 void LastCopies::pass_on(LastCopyHint hint) {
-  const HomePage* page = keeper_.home()->known(hint.page);
+  const HomePage* page = home_->known(hint.page);
   // An owner has what the others have; who is about to get the page will have it; and who is not listed has it no more.
   const bool alone = page != nullptr && page->idle() && page->owner() == kNobody &&
                      std::find(page->sharers().begin(), page->sharers().end(), hint.leaves) != page->sharers().end();
@@ -253,41 +252,41 @@ bool LastCopies::slow(Node node) const noexcept {
 // --- of a peer's cache ---
 
 void LastCopies::asked(LastCopyHint hint) {
-  if (hint.leaves == keeper_.own() || keeper_.home_is_lost(hint.page)) return;
-  std::uint32_t frame = keeper_.frames().find(hint.page);
+  if (hint.leaves == caches_.own() || caches_.home_is_lost(hint.page)) return;
+  std::uint32_t frame = caches_.frames().find(hint.page);
   if (frame != Frames::kNone && !held(frame)) {
     copies_[frame].elsewhere = false;
     hint.kind = Kind::had;
-    return post(keeper_.home_of(hint.page), hint);
+    return post(caches_.home_of(hint.page), hint);
   }
   if (frame != Frames::kNone || !make_room_for_guest(hint.page)) {
     hint.kind = Kind::declined;
-    return post(keeper_.home_of(hint.page), hint);
+    return post(caches_.home_of(hint.page), hint);
   }
-  frame = keeper_.place_in_free(hint.page);
+  frame = cache_.place_in_free(hint.page);
   copies_[frame].guest = true;
   copies_[frame].chances = static_cast<std::uint8_t>(hint.chances - 1);
   enlist(frame, kGuests);
-  keeper_.spawn(take_in(hint, frame));
+  cache_.spawn(take_in(hint, frame));
 }
 
 /// Whether there is a free frame now. What goes for it is not handed on in its turn: no hint leads to another.
 bool LastCopies::make_room_for_guest(std::uint64_t page) {
   const bool quiet = missed_ns_ == 0 || now_ns() >= missed_ns_ + kQuietNs;
   const std::size_t kept = quiet ? 0 : copies_.size() / 2;  // for what this cache's own users and their read-ahead want
-  if (keeper_.free_frames() > kept) return true;
+  if (cache_.free_frames() > kept) return true;
   if (!quiet) return false;
-  std::optional<std::uint32_t> victim = keeper_.own_victim(page);
+  std::optional<std::uint32_t> victim = cache_.own_victim(page);
   if (!victim || now_ns() < copies_[*victim].since_ns + kQuietNs) victim = oldest_guest();
-  return victim && keeper_.evict(*victim) && keeper_.free_frames() > 0;
+  return victim && cache_.evict(*victim) && cache_.free_frames() > 0;
 }
 
 /// The page leaves the other cache when it has come, or can't.
 Task<> LastCopies::take_in(LastCopyHint hint, std::uint32_t frame) {
-  const bool came = co_await keeper_.fetch_guest(frame);
-  if (came) CacheCounters::add(keeper_.frames().counters().taken_in);
+  const bool came = co_await cache_.fetch_guest(frame);
+  if (came) CacheCounters::add(caches_.frames().counters().taken_in);
   hint.kind = came ? Kind::taken : Kind::had;
-  post(keeper_.home_of(hint.page), hint);
+  post(caches_.home_of(hint.page), hint);
 }
 
 }  // namespace coracle::internals::storage

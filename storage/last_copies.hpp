@@ -8,18 +8,14 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/message.hpp"
 #include "runtime/task.hpp"
 #include "storage/eviction_lists.hpp"
+#include "storage/page_home.hpp"
 #include "storage/protocol.hpp"
-
-namespace coracle::internals {
-class Message;
-class Rank;
-}  // namespace coracle::internals
+#include "storage/segment_caches.hpp"
 
 namespace coracle::internals::storage {
-
-class CacheKeeper;
 
 /// What caches and homes tell each other about a page that is to leave a cache.
 struct LastCopyHint {
@@ -36,6 +32,7 @@ struct LastCopyHint {
   Node leaves = kNobody;  ///< Which cache.
   Node from = kNobody;
 
+  static constexpr std::size_t kWords = 3;
   struct Words {
     std::uint64_t kind;
     std::uint64_t page;
@@ -54,7 +51,37 @@ class LastCopies {
  public:
   static constexpr std::uint32_t kChancesMax = 15;
 
-  LastCopies(CacheKeeper& keeper, std::uint32_t chances);
+  /// What they ask of their cache.
+  class Cache {
+   public:
+    virtual bool stopped() const noexcept = 0;
+    /// Starts `task`, which must not throw; the cache's end waits for it.
+    virtual void spawn(Task<> task) = 0;
+    virtual std::uint64_t page_in(std::uint32_t frame) const noexcept = 0;
+    virtual std::size_t free_frames() const noexcept = 0;
+    virtual bool is_clean(std::uint32_t frame) const noexcept = 0;
+    /// A clean page that nobody uses or waits for at this moment.
+    virtual bool may_go(std::uint32_t frame) const noexcept = 0;
+    /// Whether the page there was used since this was last asked, so that another is to go before it.
+    virtual bool take_use(std::uint32_t frame) noexcept = 0;
+    /// The page that may go and is needed least; of those that are no guests.
+    virtual std::optional<std::uint32_t> clean_victim(std::uint64_t incoming) = 0;
+    virtual std::optional<std::uint32_t> own_victim(std::uint64_t incoming) = 0;
+    /// Forgets a clean page. Its frame is free, at once or when the page has been sent to whom it was to be sent.
+    /// False: somebody uses it.
+    virtual bool evict(std::uint32_t frame) = 0;
+    /// There is a free frame, and `page` is in none.
+    virtual std::uint32_t place_in_free(std::uint64_t page) = 0;
+    /// Asks for the page that was placed there; true when it has come.
+    virtual Task<bool> fetch_guest(std::uint32_t frame) = 0;
+
+   protected:
+    ~Cache() = default;
+  };
+
+  /// What it refers to must outlive it. `home`: that beside the cache, if there is one. `receiver`: finds the cache
+  /// that a hint is for, and calls receive() there.
+  LastCopies(const SegmentCaches& caches, Cache& cache, const PageHome* home, std::uint32_t chances, Handler receiver);
   LastCopies(const LastCopies&) = delete;
   LastCopies& operator=(const LastCopies&) = delete;
 
@@ -70,6 +97,8 @@ class LastCopies {
   void sent_to_peer(std::uint32_t frame) noexcept;
   /// All other copies are gone.
   void became_only(std::uint32_t frame) noexcept { copies_[frame].elsewhere = false; }
+  /// `message`: with the words of a hint. False: it is none for this cache.
+  bool receive(const Message& message);
   /// From now on no page is handed on or taken in.
   void end() noexcept { ended_ = true; }
 
@@ -95,7 +124,6 @@ class LastCopies {
     bool elsewhere = false;  // another cache had it when it came, and has not said that it drops it
   };
 
-  static void receive(Rank& rank, const Message& message);
   void handle(const LastCopyHint& hint);
   void handle_answer(const LastCopyHint& hint);
   void post(Node to, LastCopyHint hint);
@@ -113,7 +141,10 @@ class LastCopies {
   Task<> take_in(LastCopyHint hint, std::uint32_t frame);
   std::uint64_t now_ns() const noexcept;
 
-  CacheKeeper& keeper_;
+  const SegmentCaches& caches_;
+  Cache& cache_;
+  const PageHome* home_;
+  Handler receiver_;
   std::vector<Copy> copies_;  // by frame
   NumberLists lists_;         // of frames; the newest in front
   std::uint32_t chances_;

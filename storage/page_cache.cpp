@@ -15,7 +15,6 @@
 #include "runtime/peer_event.hpp"
 #include "runtime/rank.hpp"
 #include "storage/cache_keeper.hpp"
-#include "storage/paged_segment.hpp"
 #include "storage/segment_table.hpp"
 
 namespace coracle::internals::storage {
@@ -182,18 +181,14 @@ Task<> PageCache::write_whole(std::uint64_t page, const std::byte* source) {
   release(frame, true);
 }
 
-Task<PinnedPage> PageCache::pin(std::uint64_t page, bool writing) {
+std::uint32_t PageCache::try_pin(std::uint64_t page, bool writing) {
   if (page >= frames_.shape().pages)
     throw Error(Errc::out_of_segment, fmt::format("pin on rank {}: the paged segment has no page {}, only {}",
                                                   rank_.id(), page, frames_.shape().pages));
   if (!writing) read_ahead(page, page);
-  std::uint32_t frame = frames_.try_pin(page, writing);
-  if (frame != Frames::kNone)
-    ++hits_;
-  else
-    frame = co_await acquire(page, writing);
-  PinnedPage pinned(*this, frame, writing);
-  co_return pinned;
+  const std::uint32_t frame = frames_.try_pin(page, writing);
+  if (frame != Frames::kNone) ++hits_;
+  return frame;
 }
 
 // --- implicit operations ---

@@ -14,7 +14,6 @@
 
 namespace coracle::internals {
 class Message;
-class PinnedPage;
 class Rank;
 }  // namespace coracle::internals
 
@@ -48,6 +47,9 @@ class PageCache {
   std::size_t copy_cached(bool writing, std::uint64_t offset, std::byte* local, std::size_t bytes) noexcept;
   /// Copies all of it. Throws Error (out_of_segment, and whatever a page's home reports).
   Task<> copy(bool writing, std::uint64_t offset, std::byte* local, std::size_t bytes);
+  /// The frame of a page that is cached, pinned, to be released; Frames::kNone where it is not. Throws Error
+  /// (out_of_segment).
+  std::uint32_t try_pin(std::uint64_t page, bool writing);
   /// A frame with the page, pinned; release() it.
   Task<std::uint32_t> acquire(std::uint64_t page, bool writing);
   void release(std::uint32_t frame, bool writing) noexcept;
@@ -59,7 +61,6 @@ class PageCache {
   void start_implicit(bool writing, std::uint64_t offset, std::byte* local, std::size_t bytes);
   /// Waits for all of these; throws the first failure since the last time.
   Task<> implicit_done();
-  Task<PinnedPage> pin(std::uint64_t page, bool writing);
   /// Throws Error (out_of_segment).
   void check_range(std::uint64_t offset, std::uint64_t bytes, const char* what) const;
 

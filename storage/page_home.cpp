@@ -8,14 +8,15 @@
 #include "runtime/error.hpp"
 #include "runtime/event.hpp"
 #include "runtime/rank.hpp"
-#include "storage/cache_keeper.hpp"
 
 namespace coracle::internals::storage {
 
-PageHome::PageHome(CacheKeeper& keeper, std::unique_ptr<PageStore> store, const PageMap& map, bool cooperative)
-    : keeper_(keeper),
+PageHome::PageHome(const SegmentCaches& caches, Cache& cache, OwnLetters& own_letters, std::unique_ptr<PageStore> store,
+                   bool cooperative)
+    : caches_(caches),
+      cache_(cache),
+      own_letters_(own_letters),
       store_(std::move(store)),
-      map_(map),
       buffers_(store_->shape().page_bytes),
       cooperative_(cooperative) {}
 PageHome::~PageHome() = default;
@@ -64,13 +65,13 @@ void PageHome::refuse_all() {
   for (auto& [page, entry] : entries_) {
     HomeActions actions;
     entry.page.on_closed(actions);
-    std::erase_if(actions, [this](const HomeAction& action) { return action.to == keeper_.own(); });
+    std::erase_if(actions, [this](const HomeAction& action) { return action.to == caches_.own(); });
     perform(page, actions);
   }
 }
 
 void PageHome::perform(std::uint64_t page, const HomeActions& actions, PageBuffers::Buffer* with_letter) {
-  const CacheKeeper::Hold hold(keeper_);
+  const OwnLetters::Hold hold(own_letters_);
   for (const HomeAction& action : actions) {
     switch (action.deed) {
       case HomeDeed::send:
@@ -83,16 +84,16 @@ void PageHome::perform(std::uint64_t page, const HomeActions& actions, PageBuffe
             action.message.verb == Verb::forward_shared || action.message.verb == Verb::forward_exclusive;
         if (forwards) letter.frame = frame_of(page, action.message.requester);
         if (letter.from_ssd && with_letter != nullptr)
-          keeper_.post(action.to, letter, std::move(*std::exchange(with_letter, nullptr)));
+          cache_.post(action.to, letter, std::move(*std::exchange(with_letter, nullptr)));
         else
-          keeper_.post(action.to, letter);
+          cache_.post(action.to, letter);
         break;
       }
       case HomeDeed::read_ssd:
-        keeper_.spawn(read(page, action.to, frame_of(page, action.to)));
+        cache_.spawn(read(page, action.to, frame_of(page, action.to)));
         break;
       case HomeDeed::write_ssd:
-        keeper_.spawn(write(page, action.to, frame_of(page, action.to)));
+        cache_.spawn(write(page, action.to, frame_of(page, action.to)));
         break;
     }
   }
@@ -108,17 +109,17 @@ std::uint32_t PageHome::frame_of(std::uint64_t page, Node requester) {
 /// Straight into the requester's frame, where loads and stores reach it.
 Task<> PageHome::read(std::uint64_t page, Node requester, std::uint32_t frame) {
   while (checkpointing_) co_await uninterrupted(gate_);
-  if (std::byte* target = keeper_.reach_frame(requester, frame)) {
+  if (std::byte* target = caches_.reach_frame(requester, frame)) {
     const PageFailure failure = co_await read_to(page, target);
     answer_read(page, failure);
     co_return;
   }
   PageBuffers::Buffer buffer = buffers_.take();
   const PageFailure failure = co_await read_to(page, buffer.data());
-  const bool with_letter = keeper_.goes_with_letter(requester, frame);
+  const bool with_letter = caches_.goes_with_letter(requester, frame);
   if (failure == PageFailure::none && !with_letter) {
     const std::span<const std::byte> read(buffer.data(), store_->shape().page_bytes);
-    const Result<> sent = co_await as_result(keeper_.rank().put(read, keeper_.remote_frame(requester, frame)));
+    const Result<> sent = co_await as_result(caches_.rank().put(read, caches_.remote_frame(requester, frame)));
     static_cast<void>(sent);  // a requester that is lost: dead() is told of it
   }
   answer_read(page, failure, with_letter ? &buffer : nullptr);
@@ -126,11 +127,11 @@ Task<> PageHome::read(std::uint64_t page, Node requester, std::uint32_t frame) {
 
 Task<PageFailure> PageHome::read_to(std::uint64_t page, std::byte* target) {
   PageFailure failure = PageFailure::none;
-  const bool from_device = !store_->empty(map_.place_of(page));
+  const bool from_device = !store_->empty(caches_.map().place_of(page));
   ++transfers_;
   try {
-    co_await store_->read(map_.place_of(page), std::span(target, store_->shape().page_bytes));
-    if (from_device) CacheCounters::add(keeper_.frames().counters().ssd_reads);
+    co_await store_->read(caches_.map().place_of(page), std::span(target, store_->shape().page_bytes));
+    if (from_device) CacheCounters::add(caches_.frames().counters().ssd_reads);
   } catch (const Error& error) {
     failure = note_failure(error);
   }
@@ -144,7 +145,7 @@ void PageHome::answer_read(std::uint64_t page, PageFailure failure, PageBuffers:
   entry(page).page.on_ssd_read(failure, actions);
   perform(page, actions, with_letter);
   spare_ = std::move(actions);
-  keeper_.deliver();
+  cache_.deliver();
 }
 
 void PageHome::transfer_ended() noexcept {
@@ -179,14 +180,14 @@ Task<> PageHome::write(std::uint64_t page, Node owner, std::uint32_t frame) {
   PageFailure failure = PageFailure::none;
   const std::size_t bytes = store_->shape().page_bytes;
   try {
-    if (const std::byte* source = keeper_.reach_frame(owner, frame)) {
-      co_await store_->write(map_.place_of(page), std::span(source, bytes));
+    if (const std::byte* source = caches_.reach_frame(owner, frame)) {
+      co_await store_->write(caches_.map().place_of(page), std::span(source, bytes));
     } else {
       const PageBuffers::Buffer buffer = buffers_.take();
-      co_await keeper_.rank().get(keeper_.remote_frame(owner, frame), std::span(buffer.data(), bytes));
-      co_await store_->write(map_.place_of(page), std::span<const std::byte>(buffer.data(), bytes));
+      co_await caches_.rank().get(caches_.remote_frame(owner, frame), std::span(buffer.data(), bytes));
+      co_await store_->write(caches_.map().place_of(page), std::span<const std::byte>(buffer.data(), bytes));
     }
-    CacheCounters::add(keeper_.frames().counters().ssd_writes);
+    CacheCounters::add(caches_.frames().counters().ssd_writes);
   } catch (const Error& error) {
     failure = note_failure(error);
   }
@@ -196,7 +197,7 @@ Task<> PageHome::write(std::uint64_t page, Node owner, std::uint32_t frame) {
   HomeActions actions;
   known.page.on_ssd_written(failure, actions);
   perform(page, actions);
-  keeper_.deliver();
+  cache_.deliver();
 }
 
 PageFailure PageHome::note_failure(const Error& error) {
@@ -212,11 +213,11 @@ Task<> PageHome::settle(std::uint64_t page) {
   ++first.settling;
   const std::uint32_t puts = first.puts;
   const std::uint32_t failed = first.failed_puts;
-  while (!keeper_.stopped() && entry(page).puts == puts && entry(page).failed_puts == failed &&
+  while (!cache_.stopped() && entry(page).puts == puts && entry(page).failed_puts == failed &&
          !entry(page).page.lost()) {
     const Node owner = entry(page).page.owner();
     if (owner == kNobody && entry(page).page.idle()) break;
-    if (owner != kNobody) keeper_.recall(owner, page);
+    if (owner != kNobody) cache_.recall(owner, page);
     // The owner may change, be busy with the page, or have a writer: ask again after a while.
     co_await sleep_for(std::chrono::microseconds(200));
   }

@@ -10,11 +10,11 @@
 
 #include "runtime/event.hpp"
 #include "runtime/task.hpp"
-#include "storage/frames.hpp"
+#include "storage/own_letters.hpp"
 #include "storage/page_buffers.hpp"
 #include "storage/page_letter.hpp"
-#include "storage/page_map.hpp"
 #include "storage/page_store.hpp"
+#include "storage/segment_caches.hpp"
 
 namespace coracle::internals {
 class Error;
@@ -22,12 +22,32 @@ class Error;
 
 namespace coracle::internals::storage {
 
-class CacheKeeper;
-
 /// Belongs to the keeper of its node's (or rank's) cache, and is used by that rank's thread.
 class PageHome {
  public:
-  PageHome(CacheKeeper& keeper, std::unique_ptr<PageStore> store, const PageMap& map, bool cooperative);
+  /// What it asks of the cache beside it.
+  class Cache {
+   public:
+    /// Nothing is sent any more.
+    virtual bool stopped() const noexcept = 0;
+    /// Starts `task`, which must not throw; the cache's end waits for it.
+    virtual void spawn(Task<> task) = 0;
+    /// To a cache; to the one beside this at the next deliver().
+    virtual void post(Node to, PageLetter letter) = 0;
+    /// With the page, to a cache of another rank.
+    virtual void post(Node to, PageLetter letter, PageBuffers::Buffer page) = 0;
+    /// Hands out the letters of this rank to itself, until none is left.
+    virtual void deliver() = 0;
+    /// Asks a cache to write a page home soon.
+    virtual void recall(Node node, std::uint64_t page) = 0;
+
+   protected:
+    ~Cache() = default;
+  };
+
+  /// What it refers to must outlive it. `own_letters`: of this rank to itself.
+  PageHome(const SegmentCaches& caches, Cache& cache, OwnLetters& own_letters, std::unique_ptr<PageStore> store,
+           bool cooperative);
   ~PageHome();
   PageHome(const PageHome&) = delete;
   PageHome& operator=(const PageHome&) = delete;
@@ -72,9 +92,10 @@ class PageHome {
   void transfer_ended() noexcept;
   void forget_if_idle(std::uint64_t page);
 
-  CacheKeeper& keeper_;
+  const SegmentCaches& caches_;
+  Cache& cache_;
+  OwnLetters& own_letters_;
   std::unique_ptr<PageStore> store_;
-  PageMap map_;
   PageBuffers buffers_;
   std::unordered_map<std::uint64_t, Entry> entries_;
   HomeActions spare_;  // so that messages need no allocation

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "storage/eviction.hpp"
+#include "storage/eviction_kind.hpp"
 
 namespace coracle::internals {
 

@@ -22,35 +22,6 @@ void storage::throw_no_such_elements(std::uint64_t first, std::uint64_t count, s
               fmt::format("{} elements from {} on lie outside the paged array, which has {}", count, first, size));
 }
 
-// --- PinnedPage ---
-
-PinnedPage::PinnedPage(PinnedPage&& other) noexcept
-    : cache_(std::exchange(other.cache_, nullptr)), frame_(other.frame_), writing_(other.writing_) {}
-PinnedPage& PinnedPage::operator=(PinnedPage&& other) noexcept {
-  if (this == &other) return *this;
-  release();
-  cache_ = std::exchange(other.cache_, nullptr);
-  frame_ = other.frame_;
-  writing_ = other.writing_;
-  return *this;
-}
-PinnedPage::~PinnedPage() {
-  release();
-}
-void PinnedPage::release() noexcept {
-  if (cache_ != nullptr) std::exchange(cache_, nullptr)->release(frame_, writing_);
-}
-std::span<const std::byte> PinnedPage::bytes() const noexcept {
-  return {cache_->frames().bytes_of(frame_), cache_->shape().page_bytes};
-}
-bool PinnedPage::frozen() const noexcept {
-  return cache_->frozen(frame_);
-}
-std::span<std::byte> PinnedPage::writable() const noexcept {
-  CORACLE_ASSERT(writing_, "a page pinned for reading was to be written: pin(page, true)");
-  return {cache_->frames().bytes_of(frame_), cache_->shape().page_bytes};
-}
-
 // --- PagedTransfer ---
 
 bool PagedTransfer::await_ready() {
@@ -170,7 +141,7 @@ bool PagedSegment::Handle::done() const noexcept {
 }
 
 Task<PinnedPage> PagedSegment::pin(std::uint64_t page, bool writing) {
-  return state_->cache().pin(page, writing);
+  return PinnedPage::pin(state_->cache(), page, writing);
 }
 
 void PagedSegment::prefetch(std::uint64_t offset, std::uint64_t bytes) {

@@ -15,7 +15,9 @@
 #include "runtime/scattered/transfer.hpp"
 #include "runtime/task.hpp"
 #include "runtime/team.hpp"
+#include "storage/paged_counts.hpp"
 #include "storage/paged_options.hpp"
+#include "storage/pinned_page.hpp"
 
 namespace coracle::internals {
 
@@ -24,45 +26,6 @@ class PageCache;
 /// Error (out_of_segment), for arrays.
 [[noreturn]] void throw_no_such_elements(std::uint64_t first, std::uint64_t count, std::uint64_t size);
 }  // namespace storage
-
-/// Counted since the segment was made or opened; of this rank's cache (shared by the ranks that share it).
-struct PagedCounts {
-  std::uint64_t hits = 0;        ///< Of this rank alone.
-  std::uint64_t misses = 0;      ///< Pages asked for, included those read ahead or taken in.
-  std::uint64_t from_peers = 0;  ///< Misses served by another cache's DRAM.
-  std::uint64_t ssd_reads = 0;   ///< Pages read from the file of this cache's home.
-  std::uint64_t ssd_writes = 0;  ///< Pages written to it.
-  std::uint64_t evictions = 0;
-  std::uint64_t dirty_evictions = 0;
-  std::uint64_t invalidations = 0;
-  std::uint64_t read_ahead = 0;
-  std::uint64_t offered = 0;    ///< Hints that a page was about to leave this cache (PagedOptions::chances),
-  std::uint64_t handed_on = 0;  ///< and those of them after which another cache took it in.
-  std::uint64_t taken_in = 0;   ///< Pages that this cache took in after hints of others.
-};
-
-/// A page held in the cache for zero-copy access as long as this lives. Hold few and not for long: writers elsewhere
-/// wait for readers' pins, and everybody for a writer's.
-class [[nodiscard]] PinnedPage {
- public:
-  PinnedPage(PinnedPage&& other) noexcept;
-  PinnedPage& operator=(PinnedPage&& other) noexcept;
-  ~PinnedPage();
-  std::span<const std::byte> bytes() const noexcept;
-  /// Nobody writes to it before the caller suspends. False: perhaps somebody does.
-  bool frozen() const noexcept;
-  /// Only of a page pinned for writing.
-  std::span<std::byte> writable() const noexcept;
-
- private:
-  friend class storage::PageCache;
-  PinnedPage(storage::PageCache& cache, std::uint32_t frame, bool writing) noexcept
-      : cache_(&cache), frame_(frame), writing_(writing) {}
-  void release() noexcept;
-  storage::PageCache* cache_ = nullptr;
-  std::uint32_t frame_ = 0;
-  bool writing_ = false;
-};
 
 /// The awaitable of get and put: done at once, without a suspension, where all pages are cached.
 class [[nodiscard]] PagedTransfer {

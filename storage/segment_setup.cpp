@@ -20,7 +20,8 @@
 #include "storage/page_cache.hpp"
 #include "storage/page_map.hpp"
 #include "storage/page_store.hpp"
-#include "storage/paged_segment.hpp"
+#include "storage/paged_counts.hpp"
+#include "storage/segment_caches.hpp"
 #include "storage/segment_table.hpp"
 
 namespace coracle::internals::storage {
@@ -127,10 +128,10 @@ std::uint32_t frames_in(const PagedOptions& options, const StoreShape& shape, st
 }
 
 /// Where the caches' memories are, by their numbers.
-Task<std::vector<CacheKeeper::Peer>> meet_peers(Team& team, std::vector<std::uint32_t> keepers,
-                                                Remote<std::byte> mine) {
+Task<std::vector<SegmentCaches::Peer>> meet_peers(Team& team, std::vector<std::uint32_t> keepers,
+                                                  Remote<std::byte> mine) {
   const std::vector<Remote<std::byte>> places = co_await meet_with(team, mine);
-  std::vector<CacheKeeper::Peer> peers(keepers.size());
+  std::vector<SegmentCaches::Peer> peers(keepers.size());
   for (std::uint32_t i = 0; i < team.size(); ++i) {
     const auto found = std::find(keepers.begin(), keepers.end(), team.member(i));
     if (found != keepers.end()) peers[static_cast<std::size_t>(found - keepers.begin())] = {team.member(i), places[i]};
@@ -155,14 +156,14 @@ Task<> make_caches(SegmentParts& parts, const PagedOptions& options, const Store
                  }));
   Remote<std::byte> place;
   if (keeps) place = memory.slab.remote() + (memory.frames - memory.slab.data());
-  std::vector<CacheKeeper::Peer> peers = co_await meet_peers(team, parts.keepers, place);
+  std::vector<SegmentCaches::Peer> peers = co_await meet_peers(team, parts.keepers, place);
   std::byte* reached = keeps ? memory.frames : rank.reach(peers[own].frames, Frames::bytes_needed(shape));
   CORACLE_ASSERT(reached != nullptr, "rank {} does not reach the page cache of rank {}", rank.id(), parts.keepers[own]);
   const Frames frames(reached, shape);
   if (keeps) {
-    const CacheKeeper::Shape keeper_shape{parts.number, own, file.segment_bytes, map};
-    parts.keeper = std::make_shared<CacheKeeper>(rank, keeper_shape, options, frames, std::move(memory),
-                                                 std::move(peers), std::move(store));
+    const SegmentCaches::Shape caches_shape{parts.number, own, file.segment_bytes, map};
+    parts.keeper = std::make_shared<CacheKeeper>(SegmentCaches(rank, caches_shape, frames, std::move(peers)), options,
+                                                 std::move(memory), std::move(store));
     rank.local<SegmentTable>().add(parts.number, *parts.keeper);
     parts.keeper->start();
   }

@@ -5,8 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "apps/stencil/picture.hpp"
-
 namespace coracle::stencil {
 
 /// Throws Error with the system's reason from every function.
@@ -26,8 +24,5 @@ class PictureFile {
   std::string path_;
   std::FILE* file_;
 };
-
-/// Throws Error(Errc::unsupported) where the project was built without libpng.
-void write_png(const std::string& path, const Field& field);
 
 }  // namespace coracle::stencil

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <coracle/error.hpp>
-#include "apps/stencil/picture_file.hpp"
+#include "apps/stencil/picture_png.hpp"
 
 namespace coracle::stencil {
 
-const char* best_picture_extension() noexcept {
-  return "pgm";
+bool can_write_png() noexcept {
+  return false;
 }
 
 void write_png(const std::string& path, const Field&) {

@@ -1,8 +1,11 @@
 // The PNG writer, with libpng's simplified API (no setjmp): 8 bits per pixel into a table of 256 colours.
+#include "apps/stencil/picture_png.hpp"
+
 #include <png.h>
 
 #include <fmt/format.h>
 
+#include <string_view>
 #include <vector>
 
 #include <coracle/error.hpp>
@@ -10,8 +13,8 @@
 
 namespace coracle::stencil {
 
-const char* best_picture_extension() noexcept {
-  return "png";
+bool can_write_png() noexcept {
+  return true;
 }
 
 void write_png(const std::string& path, const Field& field) {

@@ -5,7 +5,7 @@
 
 #include "apps/coracle/bench/benchmarks.hpp"
 #include "apps/coracle/bench/upa_options.hpp"
-#include "collectives/broadcast_model.hpp"
+#include "collectives/broadcast_rules.hpp"
 #include "tests/sim/job.hpp"
 
 using namespace coracle;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "storage/eviction.hpp"
+#include "storage/eviction_kind.hpp"
 
 namespace test {
 

@@ -13,6 +13,7 @@
 #include "eviction_model.hpp"
 #include "sanitized.hpp"
 #include "storage/eviction_arc.hpp"
+#include "storage/eviction_kind.hpp"
 
 using namespace coracle::internals::storage;
 using namespace test;

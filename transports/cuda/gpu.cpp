@@ -25,7 +25,7 @@ struct OfRank {
   std::array<std::weak_ptr<cuda::OwnerLink>, cuda::Desks::kKernelsMax> links_of_kernels;  // of those that live
   std::unique_ptr<cuda::OwnedApi> owned;                                                  // by the first
   std::unique_ptr<cuda::CudaApi> api;
-  GpuSet gpus;
+  GpuSet<Gpu> gpus;
 };
 
 int device_of(Rank& rank, cuda::CudaApi& api, int asked, unsigned number) {

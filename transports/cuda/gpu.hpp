@@ -25,6 +25,9 @@
 
 namespace coracle::internals {
 
+template <class Device>
+class GpuSet;
+
 struct GpuOptions {
   /// By the driver's numbers; kByRank: the rank's place among those of its node, and for each that it has opened before
   /// so many further as the node has ranks, modulo their number.
@@ -96,7 +99,7 @@ class Gpu final : private Accelerator {
   cuda::CudaApi& api() noexcept { return api_; }
 
  private:
-  friend class GpuSet;
+  friend class GpuSet<Gpu>;
 
   /// What ranks tell each other of their segments.
   struct Offered {

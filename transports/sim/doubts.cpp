@@ -1,7 +1,7 @@
 // From trouble to the loss of a peer.
 #include "transports/sim/doubts.hpp"
 
-#include "transports/sim/sim_transport.hpp"
+#include "transports/sim/sim_end.hpp"
 
 namespace coracle::internals::sim {
 
@@ -25,26 +25,26 @@ class Verdict final : public Happening {
 
 Faults::Trouble Doubts::trouble_that_matters(std::uint32_t peer) const noexcept {
   if (peer == of_.id() || of_.rank().lost(peer)) return Faults::Trouble::none;
-  const Faults::Trouble trouble = of_.world().faults().trouble(of_.id(), peer);
+  const Faults::Trouble trouble = of_.nature().faults().trouble(of_.id(), peer);
   return trouble != Faults::Trouble::none && of_.depends_on(peer) ? trouble : Faults::Trouble::none;
 }
 
 void Doubts::look() {
-  World& world = of_.world();
-  if (world.faults().suspects().empty() && doubts_.empty()) return;
+  Nature& nature = of_.nature();
+  if (nature.faults().suspects().empty() && doubts_.empty()) return;
   // A rank that is stopped notices nothing, and gives its peers another chance when it goes on.
-  const bool sees = !world.faults().stopped(of_.id());
+  const bool sees = !nature.faults().stopped(of_.id());
   std::erase_if(doubts_,
                 [&](const auto& doubt) { return !sees || trouble_that_matters(doubt.first) != doubt.second.trouble; });
   if (!sees) return;
-  for (const std::uint32_t peer : world.faults().suspects()) {
+  for (const std::uint32_t peer : nature.faults().suspects()) {
     const Faults::Trouble trouble = trouble_that_matters(peer);
     if (trouble == Faults::Trouble::none || doubts_.contains(peer)) continue;
     doubts_[peer] = {trouble, ++last_number_};
     const std::uint64_t delay = trouble == Faults::Trouble::refused
-                                    ? world.latency_ns(of_.id(), peer) + world.jitter_ns()
-                                    : world.region().shape().network.silence_limit_ns;
-    world.schedule().at(world.schedule().now_ns() + delay, *new Verdict(*this, peer, last_number_));
+                                    ? nature.latency_ns(of_.id(), peer) + nature.jitter_ns()
+                                    : nature.region().shape().network.silence_limit_ns;
+    nature.schedule().at(nature.schedule().now_ns() + delay, *new Verdict(*this, peer, last_number_));
   }
 }
 
@@ -53,7 +53,7 @@ void Doubts::decide(std::uint32_t peer, std::uint64_t number) {
   if (doubt == doubts_.end() || doubt->second.number != number) return;
   doubts_.erase(doubt);
   if (trouble_that_matters(peer) == Faults::Trouble::none) return;
-  of_.world().lose(of_.id(), peer, of_.world().faults().describe(of_.id(), peer), Loss::Kind::fault);
+  of_.nature().lose(of_.id(), peer, of_.nature().faults().describe(of_.id(), peer), Loss::Kind::fault);
 }
 
 }  // namespace coracle::internals::sim

@@ -9,11 +9,11 @@
 
 namespace coracle::internals::sim {
 
-class SimTransport;
+class SimEnd;
 
 class Doubts {
  public:
-  explicit Doubts(SimTransport& of) noexcept : of_(of) {}
+  explicit Doubts(SimEnd& of) noexcept : of_(of) {}
 
   /// To be called when something may have changed: at the end of each turn, and when faults begin or end.
   void look();
@@ -27,7 +27,7 @@ class Doubts {
   Faults::Trouble trouble_that_matters(std::uint32_t peer) const noexcept;
   void decide(std::uint32_t peer, std::uint64_t number);
 
-  SimTransport& of_;
+  SimEnd& of_;
   std::map<std::uint32_t, Doubt> doubts_;  // by peer
   std::uint64_t last_number_ = 0;
 };

@@ -5,12 +5,30 @@
 
 #include <algorithm>
 
-#include "transports/sim/world.hpp"
-
 namespace coracle::internals::sim {
 
-Faults::Faults(World& world, FaultPlan plan)
-    : world_(world), plan_(std::move(plan)), states_(world.region().shape().size) {}
+/// Tells a rank that a peer has closed their connection.
+class Faults::ResetNotice final : public Traveler {
+ public:
+  ResetNotice(Faults& faults, std::uint32_t from, std::uint32_t to, const char* reason) noexcept
+      : faults_(faults), from_(from), to_(to), reason_(reason) {}
+
+  void happen() noexcept override {
+    if (faults_.hold(*this, from_, to_)) return;
+    faults_.victims_.lose(to_, from_, reason_, Loss::Kind::fault);
+    delete this;
+  }
+  std::uint64_t label() const noexcept override { return Random::mix(std::uint64_t{from_} << 32 | to_) + 7; }
+
+ private:
+  Faults& faults_;
+  std::uint32_t from_;
+  std::uint32_t to_;
+  const char* reason_;
+};
+
+Faults::Faults(Ground& ground, Victims& victims, FaultPlan plan)
+    : ground_(ground), victims_(victims), plan_(std::move(plan)), states_(ground.region().shape().size) {}
 
 Faults::~Faults() {
   for (const Held& held : held_) delete held.traveler;
@@ -20,13 +38,13 @@ void Faults::begin() {
   turns_.reserve(2 * plan_.size());
   for (std::size_t i = 0; i < plan_.size(); ++i) {
     turns_.emplace_back(*this, i, false);
-    world_.schedule().at(plan_[i].at_ns, turns_.back());
+    ground_.schedule().at(plan_[i].at_ns, turns_.back());
   }
 }
 
 Faults::Ranks Faults::ranks_of(const Fault::Party& party) const noexcept {
   if (!party.is_node) return {party.number, party.number + 1};
-  const JobShape& shape = world_.region().shape();
+  const JobShape& shape = ground_.region().shape();
   return {JobRegion::first_rank_of(party.number, shape), JobRegion::first_rank_of(party.number + 1, shape)};
 }
 
@@ -55,7 +73,7 @@ Faults::Trouble Faults::trouble(std::uint32_t observer, std::uint32_t peer) cons
 
 std::string Faults::describe(std::uint32_t observer, std::uint32_t peer) const {
   if (trouble(observer, peer) == Trouble::refused) return states_[peer].how;
-  return fmt::format("silent for {}", time_text(world_.region().shape().network.silence_limit_ns));
+  return fmt::format("silent for {}", time_text(ground_.region().shape().network.silence_limit_ns));
 }
 
 void Faults::change(std::size_t fault, bool is_end) {
@@ -65,7 +83,7 @@ void Faults::change(std::size_t fault, bool is_end) {
     start(plan_[fault], fault);
   find_suspects();
   release();
-  world_.look_around();
+  victims_.look_around();
 }
 
 void Faults::start(const Fault& fault, std::size_t number) {
@@ -90,7 +108,7 @@ void Faults::start(const Fault& fault, std::size_t number) {
   }
   if (lasts) return;
   turns_.emplace_back(*this, number, true);
-  world_.schedule().at(world_.schedule().now_ns() + fault.for_ns, turns_.back());
+  ground_.schedule().at(ground_.schedule().now_ns() + fault.for_ns, turns_.back());
 }
 
 void Faults::finish(const Fault& fault, std::size_t number) {
@@ -103,23 +121,23 @@ void Faults::finish(const Fault& fault, std::size_t number) {
 }
 
 void Faults::kill(std::uint32_t rank, bool silently, const char* how) {
-  if (dead(rank) || world_.finished(rank)) return;
+  if (dead(rank) || victims_.finished(rank)) return;
   State& state = states_[rank];
   state.dead = true;
   state.silently = silently;
   state.how = how;
-  state.since_ns = world_.schedule().now_ns();
-  world_.rank_died(rank);
+  state.since_ns = ground_.schedule().now_ns();
+  victims_.rank_died(rank);
 }
 
 void Faults::stop(std::uint32_t rank, bool for_ever) {
-  if (world_.finished(rank)) return;
+  if (victims_.finished(rank)) return;
   ++states_[rank].stops;
   states_[rank].stopped_for_ever |= for_ever;
 }
 
 void Faults::resume(std::uint32_t rank) {
-  if (stopped(rank) && --states_[rank].stops == 0 && !dead(rank)) world_.wake(rank);
+  if (stopped(rank) && --states_[rank].stops == 0 && !dead(rank)) victims_.wake(rank);
 }
 
 void Faults::reset(const Fault& fault) {
@@ -127,8 +145,8 @@ void Faults::reset(const Fault& fault) {
   const Ranks second = ranks_of(fault.second);
   for (std::uint32_t left = first.first; left < first.end; ++left) {
     for (std::uint32_t right = second.first; right < second.end; ++right) {
-      world_.send_reset(left, right, "their connection was reset");
-      world_.send_reset(right, left, "their connection was reset");
+      send_reset(left, right, "their connection was reset");
+      send_reset(right, left, "their connection was reset");
     }
   }
 }
@@ -137,10 +155,10 @@ void Faults::rank_failed(std::uint32_t rank) {
   State& state = states_[rank];
   state.dead = true;
   state.how = "its program failed";
-  state.since_ns = world_.schedule().now_ns();
+  state.since_ns = ground_.schedule().now_ns();
   find_suspects();
-  world_.rank_died(rank);
-  world_.look_around();
+  victims_.rank_died(rank);
+  victims_.look_around();
 }
 
 void Faults::find_suspects() {
@@ -163,9 +181,9 @@ void Faults::release() {
     if (one.for_ever || blocked(one.from, one.to))
       held_.push_back(one);
     else
-      world_.schedule().at(world_.schedule().now_ns() + world_.jitter_ns(), *one.traveler);
+      ground_.schedule().at(ground_.schedule().now_ns() + ground_.jitter_ns(), *one.traveler);
   }
-  world_.pump_messages();
+  victims_.pump_messages();
 }
 
 bool Faults::hold(Traveler& traveler, std::uint32_t from, std::uint32_t to) {
@@ -187,10 +205,10 @@ bool Faults::drop_held(Traveler& traveler) noexcept {
   return true;
 }
 
-void ResetNotice::happen() noexcept {
-  if (world_.faults().hold(*this, from_, to_)) return;
-  world_.lose(to_, from_, reason_, Loss::Kind::fault);
-  delete this;
+void Faults::send_reset(std::uint32_t from, std::uint32_t to, const char* reason) {
+  if (victims_.finished(to) || dead(to)) return;
+  Schedule& schedule = ground_.schedule();
+  schedule.at(schedule.now_ns() + ground_.jitter_ns(), *new ResetNotice(*this, from, to, reason));  // owns itself
 }
 
 }  // namespace coracle::internals::sim

@@ -7,15 +7,32 @@
 #include <string>
 #include <vector>
 
+#include "runtime/peers.hpp"
 #include "transports/sim/fault_plan.hpp"
+#include "transports/sim/ground.hpp"
 #include "transports/sim/traveler.hpp"
 
 namespace coracle::internals::sim {
 
-class World;
-
 class Faults {
  public:
+  /// The ranks of the job, as faults come over them.
+  class Victims {
+   public:
+    virtual bool finished(std::uint32_t rank) const noexcept = 0;
+    virtual void wake(std::uint32_t rank) noexcept = 0;
+    virtual void rank_died(std::uint32_t rank) = 0;
+    /// `observer` finds out that it has lost `peer`.
+    virtual void lose(std::uint32_t observer, std::uint32_t peer, const std::string& reason, Loss::Kind kind) = 0;
+    /// Every rank looks whether something has changed for it.
+    virtual void look_around() = 0;
+    /// Messages that a fault has held up go on.
+    virtual void pump_messages() = 0;
+
+   protected:
+    ~Victims() = default;
+  };
+
   /// What a rank could notice of another, if anything depended on it.
   enum class Trouble : std::uint8_t {
     none,
@@ -23,12 +40,13 @@ class Faults {
     silent,   ///< Nothing comes from it.
   };
 
-  Faults(World& world, FaultPlan plan);
+  /// What it refers to must outlive it.
+  Faults(Ground& ground, Victims& victims, FaultPlan plan);
   ~Faults();
   Faults(const Faults&) = delete;
   Faults& operator=(const Faults&) = delete;
 
-  /// Puts the plan into the world's schedule.
+  /// Puts the plan into the schedule.
   void begin();
   bool any_planned() const noexcept { return !plan_.empty(); }
 
@@ -52,6 +70,8 @@ class Faults {
 
   /// A rank's program has failed while the others go on.
   void rank_failed(std::uint32_t rank);
+  /// `from` closes its connection with `to`, which finds out as soon as the network lets it.
+  void send_reset(std::uint32_t from, std::uint32_t to, const char* reason);
 
   /// Takes what is blocked on its way, until it can go on: then it happens again. False when it is not blocked.
   bool hold(Traveler& traveler, std::uint32_t from, std::uint32_t to);
@@ -61,6 +81,7 @@ class Faults {
   bool drop_held(Traveler& traveler) noexcept;
 
  private:
+  class ResetNotice;
   struct State {
     bool dead = false;
     bool silently = false;  // as when the power of its node fails
@@ -103,7 +124,8 @@ class Faults {
   bool between(const Fault& fault, std::uint32_t left, std::uint32_t right) const noexcept;
   Ranks ranks_of(const Fault::Party& party) const noexcept;
 
-  World& world_;
+  Ground& ground_;
+  Victims& victims_;
   FaultPlan plan_;
   std::vector<Turn> turns_;
   std::vector<State> states_;
@@ -112,21 +134,6 @@ class Faults {
   std::vector<std::uint32_t> suspects_;
   std::vector<Held> held_;
   bool any_ = false;  // something is dead, stopped or cut
-};
-
-/// Tells a rank that a peer has closed their connection.
-class ResetNotice final : public Traveler {
- public:
-  ResetNotice(World& world, std::uint32_t from, std::uint32_t to, const char* reason) noexcept
-      : world_(world), from_(from), to_(to), reason_(reason) {}
-  void happen() noexcept override;
-  std::uint64_t label() const noexcept override { return Random::mix(std::uint64_t{from_} << 32 | to_) + 7; }
-
- private:
-  World& world_;
-  std::uint32_t from_;
-  std::uint32_t to_;
-  const char* reason_;
 };
 
 }  // namespace coracle::internals::sim

@@ -8,7 +8,7 @@
 
 #include "runtime/error.hpp"
 #include "runtime/rank_core.hpp"
-#include "transports/sim/sim_transport.hpp"
+#include "transports/sim/sim_end.hpp"
 
 namespace coracle::internals::sim {
 namespace {
@@ -19,7 +19,7 @@ constexpr std::size_t kRequestBytes = 16;
 /// What all transfers have.
 class Transfer : public Traveler {
  public:
-  Transfer(SimTransport& from, Operation& what) noexcept
+  Transfer(SimEnd& from, Operation& what) noexcept
       : from_(from), verb_(what.verb), bytes_(what.bytes), remote_(what.remote), target_(what.remote.rank) {
     from.take_off(*this, what);
   }
@@ -32,10 +32,10 @@ class Transfer : public Traveler {
   void happen() noexcept final {
     if (orphaned && !goes_on_alone()) return delete this;
     const Way now = way();
-    if (now == Way::out && world().faults().hold(*this, from_.id(), target_)) return;
-    if (now == Way::back && world().faults().hold(*this, target_, from_.id())) return;
+    if (now == Way::out && nature().faults().hold(*this, from_.id(), target_)) return;
+    if (now == Way::back && nature().faults().hold(*this, target_, from_.id())) return;
     // What comes from a peer that the target has lost is not let in: its sender will be told, or find out.
-    if (now == Way::out && world().has_lost(target_, from_.id())) return refused();
+    if (now == Way::out && nature().has_lost(target_, from_.id())) return refused();
     step();
   }
 
@@ -47,21 +47,23 @@ class Transfer : public Traveler {
   /// Whether it needs its sender no more.
   virtual bool goes_on_alone() const noexcept { return false; }
 
-  World& world() noexcept { return from_.world(); }
-  std::uint64_t now_ns() noexcept { return world().schedule().now_ns(); }
-  const Link& link() noexcept { return world().wires().link(from_.id(), target_); }
+  Nature& nature() noexcept { return from_.nature(); }
+  std::uint64_t now_ns() noexcept { return nature().schedule().now_ns(); }
+  const Link& link() noexcept { return nature().wires().link(from_.id(), target_); }
 
   /// When the first of `bytes` that leave now reaches the target.
   std::uint64_t set_out(std::size_t bytes) noexcept {
-    const std::uint64_t ready = world().engage(from_.id(), link().overhead_send_ns);
-    const Wires::Span out = world().wires().send(from_.id(), target_, bytes, ready);
-    return from_.reach_ns(target_, out.first_ns, !world().model().reorder);
+    const std::uint64_t ready = nature().engage(from_.id(), link().overhead_send_ns);
+    const Wires::Span out = nature().wires().send(from_.id(), target_, bytes, ready);
+    return from_.reach_ns(target_, out.first_ns, !nature().model().reorder);
   }
   void next(unsigned stage, std::uint64_t time_ns) noexcept {
     stage_ = stage;
-    world().schedule().at(time_ns, *this);
+    nature().schedule().at(time_ns, *this);
   }
-  std::uint64_t back_ns() noexcept { return now_ns() + world().latency_ns(target_, from_.id()) + world().jitter_ns(); }
+  std::uint64_t back_ns() noexcept {
+    return now_ns() + nature().latency_ns(target_, from_.id()) + nature().jitter_ns();
+  }
   std::byte* target_memory() noexcept { return from_.memory().reach(remote_, bytes_); }
   void end() noexcept {
     if (!orphaned) from_.complete(*this, error_);
@@ -69,10 +71,10 @@ class Transfer : public Traveler {
   }
   void refused() noexcept {
     if (orphaned) return delete this;
-    world().faults().keep(*this);
+    nature().faults().keep(*this);
   }
 
-  SimTransport& from_;
+  SimEnd& from_;
   const Operation::Verb verb_;
   const std::size_t bytes_;
   const RemoteAddress remote_;
@@ -83,14 +85,14 @@ class Transfer : public Traveler {
 
 class Put final : public Transfer {
  public:
-  Put(SimTransport& from, Operation& what) noexcept : Transfer(from, what), signal_add_(what.signal_add) {
+  Put(SimEnd& from, Operation& what) noexcept : Transfer(from, what), signal_add_(what.signal_add) {
     if (signal_add_ > 0) signal_ = what.signal;
   }
 
   void start() noexcept {
     reach_ns_ = set_out(bytes_);
-    outlives_ = world().faults().any_planned() && world().random().below(2) == 0;
-    next(kRead, now_ns() + world().random().up_to(reach_ns_ - now_ns()));
+    outlives_ = nature().faults().any_planned() && nature().random().below(2) == 0;
+    next(kRead, now_ns() + nature().random().up_to(reach_ns_ - now_ns()));
   }
 
  private:
@@ -111,7 +113,7 @@ class Put final : public Transfer {
         return next(kReaches, reach_ns_);
       }
       case kReaches:
-        return next(kLands, world().wires().receive(from_.id(), target_, bytes_, now_ns()));
+        return next(kLands, nature().wires().receive(from_.id(), target_, bytes_, now_ns()));
       case kLands:
         return land();
       case kRaises:
@@ -127,15 +129,15 @@ class Put final : public Transfer {
     if (target == nullptr) error_ = Errc::out_of_segment;
     if (target != nullptr && bytes_ > 0) std::memcpy(target, data_.data(), bytes_);
     data_ = {};
-    world().wake(target_);
+    nature().wake(target_);
     if (signal_add_ == 0 || error_) return next(kTold, back_ns());
-    next(kRaises, now_ns() + world().jitter_ns());
+    next(kRaises, now_ns() + nature().jitter_ns());
   }
 
   void raise() noexcept {
     if (std::byte* signal = from_.memory().reach(signal_, sizeof(std::uint64_t))) {
-      local::raise_signal(signal, signal_add_, world().region().block(signal_.rank).doorbell);
-      world().wake(signal_.rank);
+      local::raise_signal(signal, signal_add_, nature().region().block(signal_.rank).doorbell);
+      nature().wake(signal_.rank);
     } else {
       error_ = Errc::out_of_segment;
     }
@@ -168,11 +170,11 @@ class Get final : public Transfer {
         const std::byte* source = target_memory();
         if (source == nullptr) error_ = Errc::out_of_segment;
         if (source != nullptr) data_.assign(source, source + bytes_);
-        const Wires::Span out = world().wires().send(target_, from_.id(), data_.size(), now_ns());
-        return next(kReaches, out.first_ns + world().latency_ns(target_, from_.id()) + world().jitter_ns());
+        const Wires::Span out = nature().wires().send(target_, from_.id(), data_.size(), now_ns());
+        return next(kReaches, out.first_ns + nature().latency_ns(target_, from_.id()) + nature().jitter_ns());
       }
       case kReaches:
-        return next(kLands, world().wires().receive(target_, from_.id(), data_.size(), now_ns()));
+        return next(kLands, nature().wires().receive(target_, from_.id(), data_.size(), now_ns()));
       default:
         if (!data_.empty()) std::memcpy(operation->local, data_.data(), data_.size());
         end();
@@ -196,7 +198,7 @@ class Atomic final : public Transfer {
     if (stage_ != kPerforms) return end();
     if (std::byte* place = target_memory()) {
       local::perform_atomic(*operation, place);
-      world().wake(target_);
+      nature().wake(target_);
     } else {
       error_ = Errc::out_of_segment;
     }
@@ -206,7 +208,7 @@ class Atomic final : public Transfer {
 
 }  // namespace
 
-void start_one_sided(SimTransport& from, Operation& operation) noexcept {
+void start_one_sided(SimEnd& from, Operation& operation) noexcept {
   switch (operation.verb) {
     case Operation::Verb::put:
       return std::make_unique<Put>(from, operation).release()->start();  // owns itself from here on

@@ -5,9 +5,9 @@
 
 namespace coracle::internals::sim {
 
-class SimTransport;
+class SimEnd;
 
-/// Starts an operation that has been found good. It ends by SimTransport::complete().
-void start_one_sided(SimTransport& from, Operation& operation) noexcept;
+/// Starts an operation that has been found good. It ends by SimEnd::complete().
+void start_one_sided(SimEnd& from, Operation& operation) noexcept;
 
 }  // namespace coracle::internals::sim

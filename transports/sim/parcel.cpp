@@ -4,31 +4,31 @@
 #include <algorithm>
 #include <utility>
 
-#include "transports/sim/sim_transport.hpp"
-#include "transports/sim/world.hpp"
+#include "transports/sim/sim_end.hpp"
 
 namespace coracle::internals::sim {
 
-Parcel::Parcel(World& world, std::uint32_t from, RequestOperation& request) noexcept
-    : world_of(world),
-      source(from),
-      target(static_cast<std::uint32_t>(request.peer())),
+Parcel::Parcel(SimEnd& from, SimEnd& to, RequestOperation& request) noexcept
+    : from_end(from),
+      to_end(to),
+      source(from.id()),
+      target(to.id()),
       header(request.header),
       is_reply(false),
       bytes_(request.bytes) {}
 
-Parcel::Parcel(World& world, std::uint32_t from, std::uint32_t to, const MessageHeader& what,
-               std::span<const std::byte> content) noexcept
-    : world_of(world),
-      source(from),
-      target(to),
+Parcel::Parcel(SimEnd& from, SimEnd& to, const MessageHeader& what, std::span<const std::byte> content) noexcept
+    : from_end(from),
+      to_end(to),
+      source(from.id()),
+      target(to.id()),
       header(what),
       payload(content.begin(), content.end()),
       is_reply(true),
       bytes_(content.size()) {}
 
 bool Parcel::is_rendezvous() const noexcept {
-  return !is_reply && bytes_ > world_of.model().eager_bytes_max;
+  return !is_reply && bytes_ > from_end.nature().model().eager_bytes_max;
 }
 
 std::size_t Parcel::inbox_bytes() const noexcept {
@@ -45,29 +45,29 @@ std::uint64_t Parcel::label() const noexcept {
 }
 
 void Parcel::launch(std::unique_ptr<Parcel> parcel, std::uint64_t delay_ns) noexcept {
-  World& world = parcel->world_of;
+  Nature& nature = parcel->from_end.nature();
   const std::uint32_t source = parcel->source;
   const std::uint32_t target = parcel->target;
-  const Link& link = world.wires().link(source, target);
-  const std::uint64_t now = world.schedule().now_ns();
-  const std::uint64_t ready = world.engage(source, link.overhead_send_ns) + delay_ns;
-  const Wires::Span out = world.wires().send(source, target, parcel->bytes_, ready);
+  const Link& link = nature.wires().link(source, target);
+  const std::uint64_t now = nature.schedule().now_ns();
+  const std::uint64_t ready = nature.engage(source, link.overhead_send_ns) + delay_ns;
+  const Wires::Span out = nature.wires().send(source, target, parcel->bytes_, ready);
   // A rendezvous asks first: there and back once more.
   const std::uint64_t extra = parcel->is_rendezvous() ? 2 * link.latency_ns : 0;
-  parcel->reach_ns_ = world.transport(source).reach_ns(target, out.first_ns + extra, true);
+  parcel->reach_ns_ = parcel->from_end.reach_ns(target, out.first_ns + extra, true);
   parcel->sent_ns_ = std::min(out.last_ns, parcel->reach_ns_);
   const bool reads_source = !parcel->is_reply && !parcel->is_rendezvous();
   parcel->stage_ = reads_source ? Stage::read : Stage::reaches;
-  const std::uint64_t next = reads_source ? now + world.random().up_to(parcel->sent_ns_ - now) : parcel->reach_ns_;
-  world.transport(source).set_out(*parcel);
-  world.schedule().at(next, *parcel.release());
+  const std::uint64_t next = reads_source ? now + nature.random().up_to(parcel->sent_ns_ - now) : parcel->reach_ns_;
+  parcel->from_end.set_out(target, *parcel);
+  nature.schedule().at(next, *parcel.release());
 }
 
 void Parcel::send_back(std::unique_ptr<Parcel> parcel) noexcept {
-  World& world = parcel->world_of;
-  const std::uint64_t latency = world.latency_ns(parcel->target, parcel->source);
+  Nature& nature = parcel->from_end.nature();
+  const std::uint64_t latency = nature.latency_ns(parcel->target, parcel->source);
   parcel->stage_ = Stage::told;
-  world.schedule().at(world.schedule().now_ns() + latency + world.jitter_ns(), *parcel.release());
+  nature.schedule().at(nature.schedule().now_ns() + latency + nature.jitter_ns(), *parcel.release());
 }
 
 void Parcel::read_source() noexcept {
@@ -77,8 +77,8 @@ void Parcel::read_source() noexcept {
 
 void Parcel::arrive() noexcept {
   stage_ = Stage::arrives;
-  Schedule& schedule = world_of.schedule();
-  schedule.at(world_of.wires().receive(source, target, bytes_, schedule.now_ns()), *this);
+  Schedule& schedule = from_end.nature().schedule();
+  schedule.at(from_end.nature().wires().receive(source, target, bytes_, schedule.now_ns()), *this);
 }
 
 void Parcel::happen() noexcept {
@@ -87,22 +87,22 @@ void Parcel::happen() noexcept {
     case Stage::read:
       read_source();
       stage_ = Stage::sent;
-      return world_of.schedule().at(sent_ns_, *this);
+      return from_end.nature().schedule().at(sent_ns_, *this);
     case Stage::sent:
-      world_of.transport(source).complete(*this, {});
+      from_end.complete(*this, {});
       stage_ = Stage::reaches;
-      return world_of.schedule().at(reach_ns_, *this);
+      return from_end.nature().schedule().at(reach_ns_, *this);
     case Stage::reaches:
       stage_ = Stage::at_port;
-      return world_of.transport(source).pump(target);
+      return from_end.pump(target);
     case Stage::arrives:
-      world_of.transport(source).has_arrived(*this);
-      return world_of.transport(target).accept(std::unique_ptr<Parcel>(this));
+      from_end.has_arrived(target, *this);
+      return to_end.accept(std::unique_ptr<Parcel>(this));
     case Stage::waits:
     case Stage::at_port:
     case Stage::told:
-      if (world_of.faults().hold(*this, target, source)) return;
-      if (!orphaned) world_of.transport(source).complete(*this, {});
+      if (from_end.nature().faults().hold(*this, target, source)) return;
+      if (!orphaned) from_end.complete(*this, {});
       delete this;
   }
 }

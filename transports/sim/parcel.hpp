@@ -12,14 +12,13 @@
 
 namespace coracle::internals::sim {
 
-class World;
+class SimEnd;
 
 struct Parcel final : Traveler {
   /// A request, whose operation it carries out.
-  Parcel(World& world, std::uint32_t from, RequestOperation& request) noexcept;
+  Parcel(SimEnd& from, SimEnd& to, RequestOperation& request) noexcept;
   /// A reply.
-  Parcel(World& world, std::uint32_t from, std::uint32_t to, const MessageHeader& what,
-         std::span<const std::byte> content) noexcept;
+  Parcel(SimEnd& from, SimEnd& to, const MessageHeader& what, std::span<const std::byte> content) noexcept;
 
   /// Sends it off; room for it has been taken. It owns itself until it is in the target's inbox. `delay_ns`: until its
   /// sender knows of the room.
@@ -40,7 +39,8 @@ struct Parcel final : Traveler {
   void happen() noexcept override;
   std::uint64_t label() const noexcept override;
 
-  World& world_of;
+  SimEnd& from_end;
+  SimEnd& to_end;
   std::uint32_t source;
   std::uint32_t target;
   MessageHeader header;

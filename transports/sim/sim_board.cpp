@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "transports/sim/sim_transport.hpp"
-
 namespace coracle::internals::sim {
 
 /// The board advances when its time has come, unless another alarm has taken its place.
@@ -32,11 +30,11 @@ class SimBoard::Alarm final : public Happening {
   std::uint32_t rank_;
 };
 
-SimBoard::SimBoard(World& world, std::uint32_t rank, const tca::Peach2Model& model)
+SimBoard::SimBoard(Nature& nature, std::uint32_t rank, const tca::Peach2Model& model)
     : Peach2Board(model, static_cast<tca::BoardHost&>(*this)),
-      world_(world),
+      nature_(nature),
       rank_(rank),
-      registered_(world.region()) {}
+      registered_(nature.region()) {}
 
 SimBoard::~SimBoard() {
   if (alarm_ != nullptr) alarm_->forget();
@@ -50,7 +48,7 @@ void SimBoard::come_to_rest() noexcept {
 
 void SimBoard::alarm(std::uint64_t time_ns) noexcept {
   if (rests_) return;
-  const std::uint64_t time = std::max(time_ns, world_.schedule().now_ns());
+  const std::uint64_t time = std::max(time_ns, nature_.schedule().now_ns());
   if (alarm_ != nullptr && alarm_->time_ns() == time) return;
   if (alarm_ != nullptr) alarm_->forget();
   set_alarm(time);
@@ -58,42 +56,43 @@ void SimBoard::alarm(std::uint64_t time_ns) noexcept {
 
 void SimBoard::set_alarm(std::uint64_t time_ns) {
   alarm_ = new Alarm(*this, time_ns);  // owns itself
-  world_.schedule().at(time_ns, *alarm_);
+  nature_.schedule().at(time_ns, *alarm_);
 }
 
 /// All that is due happens, unless the board's rank has died, and its board with it.
 void SimBoard::links_changed() noexcept {
-  if (!world_.faults().dead(rank_)) advance(world_.schedule().now_ns());
+  if (!nature_.faults().dead(rank_)) advance(nature_.schedule().now_ns());
 }
 
 /// A stopped or dead process keeps nobody from its memory. A peer that has lost this rank lets nothing of it in, and
 /// until this rank knows of that it waits.
 tca::Passage SimBoard::passage_to(std::uint32_t owner) const noexcept {
   if (rests_) return {true, false, 0};
-  if (!world_.may_lose_ranks()) return {};
-  if (owner == rank_ || owner >= world_.region().shape().size) return {};
-  const bool given_up = world_.has_lost(rank_, owner);
-  const bool shut = !given_up && world_.has_lost(owner, rank_);
-  return {shut || world_.faults().cut(rank_, owner), given_up, world_.faults().delay_ns(rank_, owner)};
+  if (!nature_.may_lose_ranks()) return {};
+  if (owner == rank_ || owner >= nature_.region().shape().size) return {};
+  const bool given_up = nature_.has_lost(rank_, owner);
+  const bool shut = !given_up && nature_.has_lost(owner, rank_);
+  return {shut || nature_.faults().cut(rank_, owner), given_up, nature_.faults().delay_ns(rank_, owner)};
 }
 
 void SimBoard::landed(std::byte* target) noexcept {
   const std::uint32_t owner = registered_.owner_of_inbox(target);
   if (owner == tca::RegisteredMemory::kNobody) return;
   // As a BoardThread: of a packet its count tells, which comes last.
-  if (tca::PacketArea(world_.region().inbox(owner), world_.region().shape().size).has_cell(target)) world_.wake(owner);
+  if (tca::PacketArea(nature_.region().inbox(owner), nature_.region().shape().size).has_cell(target))
+    nature_.wake(owner);
 }
 
 void SimBoard::copied(std::size_t bytes) noexcept {
-  world_.engage(rank_, world_.model().inside.time_for(bytes));
+  nature_.engage(rank_, nature_.model().inside.time_for(bytes));
 }
 
 void SimSurroundings::wake(std::uint32_t rank) noexcept {
-  world_.transport(rank_).wake(rank);
+  transport_.wake(rank);
 }
 
 std::uint64_t SimSurroundings::occupy(EventLoop&, std::uint64_t duration_ns) noexcept {
-  return world_.engage(rank_, duration_ns);
+  return nature_.engage(rank_, duration_ns);
 }
 
 }  // namespace coracle::internals::sim

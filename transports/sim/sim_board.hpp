@@ -3,7 +3,8 @@
 
 #include <cstdint>
 
-#include "transports/sim/world.hpp"
+#include "runtime/transport.hpp"
+#include "transports/sim/nature.hpp"
 #include "transports/tca/peach2_board.hpp"
 #include "transports/tca/registered_memory.hpp"
 #include "transports/tca/tca_transport.hpp"
@@ -12,21 +13,21 @@ namespace coracle::internals::sim {
 
 class SimBoard final : private tca::BoardHost, public tca::Peach2Board {
  public:
-  SimBoard(World& world, std::uint32_t rank, const tca::Peach2Model& model);
+  SimBoard(Nature& nature, std::uint32_t rank, const tca::Peach2Model& model);
   ~SimBoard() override;
   void links_changed() noexcept override;
-  /// The world ends: from here on nothing of it gets anywhere, and it looks at no other rank, which may be gone.
+  /// The job ends: from here on nothing of it gets anywhere, and it looks at no other rank, which may be gone.
   void come_to_rest() noexcept;
 
  private:
   class Alarm;
 
   void set_alarm(std::uint64_t time_ns);
-  std::uint64_t now_ns() const noexcept override { return world_.schedule().now_ns(); }
+  std::uint64_t now_ns() const noexcept override { return nature_.schedule().now_ns(); }
   void alarm(std::uint64_t time_ns) noexcept override;
   void landed(std::byte* target) noexcept override;
   void progressed() noexcept override {
-    if (!rests_) world_.wake(rank_);
+    if (!rests_) nature_.wake(rank_);
   }
   void copied(std::size_t bytes) noexcept override;
   bool is_source(const std::byte* begin, std::size_t bytes) const noexcept override {
@@ -40,22 +41,24 @@ class SimBoard final : private tca::BoardHost, public tca::Peach2Board {
   }
   tca::Passage passage_to(std::uint32_t owner) const noexcept override;
 
-  World& world_;
+  Nature& nature_;
   const std::uint32_t rank_;
   const tca::RegisteredMemory registered_;
   bool rests_ = false;
   Alarm* alarm_ = nullptr;  // the one that counts; it owns itself
 };
 
-/// What a TCA transport needs of a simulated job.
+/// What a TCA transport needs of a simulated job. `transport`: the rank's own, which wakes others.
 class SimSurroundings final : public tca::TcaTransport::Surroundings {
  public:
-  SimSurroundings(World& world, std::uint32_t rank) noexcept : world_(world), rank_(rank) {}
+  SimSurroundings(Nature& nature, Transport& transport, std::uint32_t rank) noexcept
+      : nature_(nature), transport_(transport), rank_(rank) {}
   void wake(std::uint32_t rank) noexcept override;
   std::uint64_t occupy(EventLoop& loop, std::uint64_t duration_ns) noexcept override;
 
  private:
-  World& world_;
+  Nature& nature_;
+  Transport& transport_;
   const std::uint32_t rank_;
 };
 

@@ -16,14 +16,14 @@ bool SimTransport::depends_on(std::uint32_t peer) noexcept {
   // What has not got there is not confirmed, also when the program has its buffer back.
   const auto way = ways_.find(peer);
   if (way != ways_.end() && !way->second.under_way.empty()) return true;
-  return world_.transport(peer).replies_.waits(id()) || rank_.core().peers().awaited(peer);
+  return transport_of(peer).replies_.waits(id()) || rank_.core().peers().awaited(peer);
 }
 
 /// Takes its operation from a traveler, which may have to go.
 void SimTransport::orphan(Traveler& traveler) noexcept {
   land(traveler);
   traveler.orphaned = true;
-  world_.faults().drop_held(traveler);
+  nature_.faults().drop_held(traveler);
 }
 
 void SimTransport::peer_lost(std::uint32_t peer) noexcept {
@@ -41,11 +41,11 @@ void SimTransport::peer_lost(std::uint32_t peer) noexcept {
 void SimTransport::die() noexcept {
   unfinished_.reserve(in_flight_.size());
   for (; !in_flight_.empty(); orphan(*in_flight_.back())) unfinished_.push_back(in_flight_.back()->operation);
-  for (std::uint32_t peer = 0; peer < world_.region().shape().size; ++peer) cut_off(peer);
+  for (std::uint32_t peer = 0; peer < nature_.region().shape().size; ++peer) cut_off(peer);
 }
 
 void SimTransport::cut_off(std::uint32_t target) noexcept {
-  SimTransport& there = world_.transport(target);
+  SimTransport& there = transport_of(target);
   cut_off(target, there.requests_, false);
   cut_off(target, there.replies_, true);
 }
@@ -65,7 +65,7 @@ void SimTransport::cut_off(std::uint32_t target, Inbox& inbox, bool replies) noe
   if (all.empty()) return;
   const auto needs_sender = [](const Parcel* parcel) { return parcel->orphaned; };
   const auto first = static_cast<std::size_t>(std::find_if(all.begin(), all.end(), needs_sender) - all.begin());
-  for (std::size_t i = world_.random().up_to(std::min(first, set_out)); i < all.size(); ++i) all[i]->doomed = true;
+  for (std::size_t i = nature_.random().up_to(std::min(first, set_out)); i < all.size(); ++i) all[i]->doomed = true;
 
   const auto gives_room = [&inbox](const auto& parcel) {
     if (parcel->doomed) inbox.give_back_room(*parcel);
@@ -82,14 +82,14 @@ void SimTransport::cut_off(std::uint32_t target, Inbox& inbox, bool replies) noe
   });
   const std::size_t waiting = std::erase_if(inbox.waiting, [](const auto& parcel) { return parcel->doomed; });
   if (replies) waiting_replies_ -= waiting;
-  world_.transport(target).feed_waiting(inbox);
+  transport_of(target).feed_waiting(inbox);
 }
 
 /// What comes from a lost peer: its sender will be told, or find out.
 void SimTransport::refuse(std::unique_ptr<Parcel> parcel) noexcept {
   Inbox& inbox = inbox_for(*parcel);
   inbox.give_back_room(*parcel);
-  if (parcel->operation != nullptr) world_.faults().keep(*parcel.release());
+  if (parcel->operation != nullptr) nature_.faults().keep(*parcel.release());
   feed_waiting(inbox);
 }
 

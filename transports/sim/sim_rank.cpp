@@ -6,35 +6,35 @@
 #include <algorithm>
 
 #include "transports/sim/sim_board.hpp"
-#include "transports/sim/sim_transport.hpp"
 
 namespace coracle::internals::sim {
 
-SimRank::SimRank(World& world, std::uint32_t id)
-    : world_(world),
-      loop_(world.schedule(), &world.region().block(id).doorbell),
-      watch_(static_cast<int>(id), &world.region().block(id), loop_),
-      rank_(world.region(), id, loop_) {
-  auto transport = std::make_unique<SimTransport>(world, rank_);
+SimRank::SimRank(const Job& job, std::uint32_t id)
+    : job_(job),
+      loop_(job_.nature.schedule(), &job_.nature.region().block(id).doorbell),
+      watch_(static_cast<int>(id), &job_.nature.region().block(id), loop_),
+      rank_(job_.nature.region(), id, loop_) {
+  auto transport = std::make_unique<SimTransport>(job_.nature, job_.transports, rank_);
   transport_ = transport.get();
   // Not by load and store: every operation takes its time, although all memory is at hand.
-  if (world.region().shape().network.transport == RemoteTransport::tca) {
+  if (job_.nature.region().shape().network.transport == RemoteTransport::tca) {
     rank_.add_transport(std::move(transport));
-    auto boards = std::make_unique<tca::TcaTransport>(rank_, std::make_unique<SimBoard>(world, id, world.model().board),
-                                                      tca::DmaOptions(), std::make_unique<SimSurroundings>(world, id));
+    auto boards = std::make_unique<tca::TcaTransport>(
+        rank_, std::make_unique<SimBoard>(job_.nature, id, job_.nature.model().board), tca::DmaOptions(),
+        std::make_unique<SimSurroundings>(job_.nature, *transport_, id));
     transport_->leave_to(*boards);
     rank_.set_transport(std::move(boards), false, true);
   } else {
     rank_.set_transport(std::move(transport), false, true);
   }
   loop_.set_ready_order(this);
-  RankBlock& block = world.region().block(id);
+  RankBlock& block = job_.nature.region().block(id);
   block.pid.store(::getpid(), std::memory_order_relaxed);
   block.phase.store(RankPhase::attached, std::memory_order_release);  // pairs with the launcher's acquire, as in boot
 }
 
 std::size_t SimRank::pick(std::size_t count) noexcept {
-  return world_.random().below(count);
+  return job_.nature.random().below(count);
 }
 
 void SimRank::turn_by(std::uint64_t time_ns) noexcept {
@@ -42,27 +42,28 @@ void SimRank::turn_by(std::uint64_t time_ns) noexcept {
   const std::uint64_t time = std::max(time_ns, busy_until_ns_);
   if (turn_at_ns_ <= time) return;
   turn_at_ns_ = time;
-  world_.schedule().at(time, *this);
+  job_.nature.schedule().at(time, *this);
 }
 
 std::uint64_t SimRank::engage(std::uint64_t duration_ns) noexcept {
-  busy_until_ns_ = std::max(busy_until_ns_, world_.schedule().now_ns()) + duration_ns;
+  busy_until_ns_ = std::max(busy_until_ns_, job_.nature.schedule().now_ns()) + duration_ns;
   return busy_until_ns_;
 }
 
 void SimRank::happen() noexcept {
   // An earlier turn may have taken the place of this one.
-  if (turn_at_ns_ != world_.schedule().now_ns() || end_.reached) return;
+  if (turn_at_ns_ != job_.nature.schedule().now_ns() || end_.reached) return;
   turn_at_ns_ = kNever;
   // What has woken this rank may have come before it began what keeps it busy.
-  if (busy_until_ns_ > world_.schedule().now_ns()) return turn_by(busy_until_ns_);
-  if (world_.faults().dead(id()) || world_.faults().stopped(id())) return;  // what was missed, resuming makes up for
+  if (busy_until_ns_ > job_.nature.schedule().now_ns()) return turn_by(busy_until_ns_);
+  const Faults& faults = job_.nature.faults();
+  if (faults.dead(id()) || faults.stopped(id())) return;  // what was missed, resuming makes up for
   const bool progress = turn();
   if (end_.reached) return;
-  const std::uint64_t now = world_.schedule().now_ns();
+  const std::uint64_t now = job_.nature.schedule().now_ns();
   if (progress) {
-    const std::uint64_t step = world_.model().step_ns;
-    turn_by(now + step + (world_.model().jitter_ns > 0 ? world_.random().up_to(step) : 0));
+    const std::uint64_t step = job_.nature.model().step_ns;
+    turn_by(now + step + (job_.nature.model().jitter_ns > 0 ? job_.nature.random().up_to(step) : 0));
   } else if (!loop_.timers().empty()) {
     turn_by(std::max(loop_.timers().earliest_ns(), now + 1));
   }
@@ -70,7 +71,7 @@ void SimRank::happen() noexcept {
 
 bool SimRank::turn_now() noexcept {
   const bool progress = turn();
-  if (progress) turn_by(world_.schedule().now_ns());
+  if (progress) turn_by(job_.nature.schedule().now_ns());
   with_io_ = !end_.reached && loop_.io_in_flight();
   return progress;
 }
@@ -83,26 +84,23 @@ bool SimRank::turn() noexcept {
     progress = loop_.turn();
   } else {
     started_ = true;
-    loop_.start_root(live(rank_, world_.app_, world_.wiring_), end_);
+    loop_.start_root(live(rank_, job_.app, job_.wiring), end_);
   }
   transport_->look_around();
   if (end_.reached) {
     finish();
   } else if (!with_io_ && loop_.io_in_flight()) {
     with_io_ = true;
-    world_.with_io_.push_back(this);
+    job_.runner.has_io(*this);
   }
   return progress;
 }
 
 void SimRank::finish() noexcept {
-  ++world_.finished_;
-  if (end_.error) {
-    if (world_.failed_ == nullptr) world_.failed_ = this;
-    if (world_.region().shape().network.survive) world_.faults().rank_failed(id());
-    return;
-  }
-  world_.region().block(id()).phase.store(RankPhase::finished, std::memory_order_release);  // as in the constructor
+  job_.runner.has_ended(*this);
+  if (end_.error) return;
+  RankBlock& block = job_.nature.region().block(id());
+  block.phase.store(RankPhase::finished, std::memory_order_release);  // as in the constructor
 }
 
 }  // namespace coracle::internals::sim

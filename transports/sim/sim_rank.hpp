@@ -1,16 +1,38 @@
 // SimRank: one rank of a simulated job: its loop, its place in the schedule, and its processor's time.
 #pragma once
 
+#include "runtime/boot.hpp"
 #include "runtime/diagnostics.hpp"
 #include "runtime/event_loop.hpp"
 #include "runtime/rank.hpp"
-#include "transports/sim/world.hpp"
+#include "transports/sim/nature.hpp"
+#include "transports/sim/sim_transport.hpp"
 
 namespace coracle::internals::sim {
 
 class SimRank final : public Happening, private ReadyOrder {
  public:
-  SimRank(World& world, std::uint32_t id);
+  /// Who runs the job.
+  class Runner {
+   public:
+    /// The kernel works for `rank`: it is to be turned also while virtual time stands still.
+    virtual void has_io(SimRank& rank) noexcept = 0;
+    /// Its program has ended, well or not.
+    virtual void has_ended(SimRank& rank) noexcept = 0;
+
+   protected:
+    ~Runner() = default;
+  };
+  /// What all ranks of a job have alike; all of it must outlive them.
+  struct Job {
+    Nature& nature;
+    const App& app;
+    const Wiring& wiring;
+    Runner& runner;
+    SimTransports& transports;
+  };
+
+  SimRank(const Job& job, std::uint32_t id);
 
   /// Turns the loop at `time_ns`, or as soon after as the processor is free, unless it will be turned before anyway.
   void turn_by(std::uint64_t time_ns) noexcept;
@@ -37,7 +59,7 @@ class SimRank final : public Happening, private ReadyOrder {
   bool turn() noexcept;
   void finish() noexcept;
 
-  World& world_;
+  const Job job_;
   EventLoop loop_;
   Diagnostics::Watch watch_;
   Rank rank_;

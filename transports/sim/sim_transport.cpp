@@ -14,21 +14,21 @@ namespace {
 /// A rank sees that a flag was raised.
 class WakeUp final : public Happening {
  public:
-  WakeUp(World& world, std::uint32_t rank) noexcept : world_(world), rank_(rank) {}
+  WakeUp(Nature& nature, std::uint32_t rank) noexcept : nature_(nature), rank_(rank) {}
   void happen() noexcept override {
-    world_.wake(rank_);
+    nature_.wake(rank_);
     delete this;
   }
   void abandon() noexcept override { delete this; }
   std::uint64_t label() const noexcept override { return Random::mix(rank_) + 11; }
 
  private:
-  World& world_;
+  Nature& nature_;
   std::uint32_t rank_;
 };
 
-void wake_later(World& world, std::uint32_t rank, std::uint64_t delay_ns) {
-  world.schedule().at(world.schedule().now_ns() + delay_ns, *new WakeUp(world, rank));  // owns itself
+void wake_later(Nature& nature, std::uint32_t rank, std::uint64_t delay_ns) {
+  nature.schedule().at(nature.schedule().now_ns() + delay_ns, *new WakeUp(nature, rank));  // owns itself
 }
 
 TransportTraits traits_of(const Link& link, const NetworkModel& model) noexcept {
@@ -43,15 +43,13 @@ TransportTraits traits_of(const Link& link, const NetworkModel& model) noexcept 
 
 }  // namespace
 
-SimTransport::SimTransport(World& world, Rank& rank) noexcept
-    : world_(world),
-      rank_(rank),
-      memory_(world.region(), true, true),
-      requests_(world.model().inbox_bytes),
-      replies_(world.model().inbox_bytes) {}
+SimTransport::SimTransport(Nature& nature, SimTransports& all, Rank& rank) noexcept
+    : SimEnd(nature, rank), all_(all), requests_(nature.model().inbox_bytes), replies_(nature.model().inbox_bytes) {
+  all_[id()] = this;
+}
 
 void SimTransport::wake(std::uint32_t peer) noexcept {
-  wake_later(world_, peer, world_.wires().link(id(), peer).latency_ns + world_.jitter_ns());
+  wake_later(nature_, peer, nature_.wires().link(id(), peer).latency_ns + nature_.jitter_ns());
 }
 
 void SimTransport::forget_messages() noexcept {
@@ -65,11 +63,11 @@ void SimTransport::forget_messages() noexcept {
 
 TransportTraits SimTransport::traits() const noexcept {
   // The worst of them.
-  return traits_of(rank_.nodes() > 1 ? world_.model().between : world_.model().inside, world_.model());
+  return traits_of(rank_.nodes() > 1 ? nature_.model().between : nature_.model().inside, nature_.model());
 }
 
 TransportTraits SimTransport::traits_to(std::uint32_t peer) const noexcept {
-  return traits_of(world_.wires().link(id(), peer), world_.model());
+  return traits_of(nature_.wires().link(id(), peer), nature_.model());
 }
 
 std::error_code SimTransport::check(const Operation& operation) const noexcept {
@@ -86,51 +84,28 @@ void SimTransport::submit(Operation& operation) noexcept {
   if (const std::error_code error = check(operation)) return operation.finish(error);
   if (operation.verb != Operation::Verb::request) return start_one_sided(*this, operation);
   auto& request = static_cast<RequestOperation&>(operation);
-  auto parcel = std::make_unique<Parcel>(world_, id(), request);
+  SimEnd& here = *this;
+  auto parcel = std::make_unique<Parcel>(here, transport_of(static_cast<std::uint32_t>(request.peer())), request);
   take_off(*parcel, request);
   post(std::move(parcel));
 }
 
 void SimTransport::reply(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept {
-  if (!rank_.lost(peer)) post(std::make_unique<Parcel>(world_, id(), peer, header, payload));
+  if (rank_.lost(peer)) return;
+  SimEnd& here = *this;
+  post(std::make_unique<Parcel>(here, transport_of(peer), header, payload));
 }
 
 void SimTransport::post(std::unique_ptr<Parcel> parcel) noexcept {
-  Inbox& inbox = world_.transport(parcel->target).inbox_for(*parcel);
+  Inbox& inbox = transport_of(parcel->target).inbox_for(*parcel);
   if (!inbox.waits(id()) && inbox.take_room(*parcel)) return Parcel::launch(std::move(parcel), 0);
   if (parcel->is_reply) ++waiting_replies_;
   inbox.waiting.push_back(std::move(parcel));
 }
 
-std::uint64_t SimTransport::reach_ns(std::uint32_t peer, std::uint64_t out_ns, bool keeps_order) noexcept {
-  const std::uint64_t reach = out_ns + world_.latency_ns(id(), peer) + world_.jitter_ns();
-  if (!keeps_order) return reach;
-  std::uint64_t& last = ways_[peer].last_reach_ns;
-  last = std::max(reach, last + 1);
-  return last;
-}
-
-void SimTransport::take_off(Traveler& traveler, Operation& operation) noexcept {
-  traveler.operation = &operation;
-  traveler.place_ = in_flight_.size();
-  in_flight_.push_back(&traveler);
-}
-
-Operation* SimTransport::land(Traveler& traveler) noexcept {
-  in_flight_[traveler.place_] = in_flight_.back();
-  in_flight_[traveler.place_]->place_ = traveler.place_;
-  in_flight_.pop_back();
-  return std::exchange(traveler.operation, nullptr);
-}
-
-void SimTransport::complete(Traveler& traveler, std::error_code outcome) noexcept {
-  land(traveler)->finish(outcome);
-  world_.wake(id());
-}
-
 void SimTransport::pump(std::uint32_t target) noexcept {
   MessageWay& way = ways_[target];
-  if (world_.faults().blocked(id(), target)) return hold_up(target);
+  if (nature_.faults().blocked(id(), target)) return hold_up(target);
   while (way.entering < way.under_way.size() && way.under_way[way.entering]->at_port())
     way.under_way[way.entering++]->arrive();
 }
@@ -138,7 +113,7 @@ void SimTransport::pump(std::uint32_t target) noexcept {
 /// What can't get in leaves its room to the messages of others; once it can, it comes in in spite of what room there
 /// is.
 void SimTransport::hold_up(std::uint32_t target) noexcept {
-  SimTransport& there = world_.transport(target);
+  SimTransport& there = transport_of(target);
   for (Parcel* parcel : ways_[target].under_way)
     if (parcel->at_port()) there.inbox_for(*parcel).give_back_room(*parcel);
   there.feed_waiting(there.requests_);
@@ -150,19 +125,11 @@ void SimTransport::pump_all() noexcept {
   if (boards_ != nullptr) boards_->board().links_changed();
 }
 
-void SimTransport::has_arrived(Parcel& parcel) noexcept {
-  MessageWay& way = ways_[parcel.target];
-  CORACLE_ASSERT(way.under_way.front() == &parcel, "a message from rank {} to {} has overtaken another", id(),
-                 parcel.target);
-  way.under_way.erase(way.under_way.begin());
-  --way.entering;
-}
-
 void SimTransport::accept(std::unique_ptr<Parcel> parcel) noexcept {
   if (rank_.lost(parcel->source)) return refuse(std::move(parcel));
   Inbox& inbox = inbox_for(*parcel);
   inbox.arrived.push_back(std::move(parcel));
-  world_.wake(id());
+  nature_.wake(id());
 }
 
 bool SimTransport::poll() noexcept {
@@ -181,7 +148,7 @@ bool SimTransport::take(Inbox& inbox) noexcept {
     refuse(std::move(parcel));
     return true;
   }
-  world_.engage(id(), world_.wires().link(parcel->source, id()).overhead_receive_ns);
+  nature_.engage(id(), nature_.wires().link(parcel->source, id()).overhead_receive_ns);
   rank_.deliver(parcel->header, Message(*this, parcel->source, parcel->header, parcel->content()));
   inbox.give_back_room(*parcel);
   if (parcel->is_rendezvous()) Parcel::send_back(std::move(parcel));
@@ -192,17 +159,17 @@ bool SimTransport::take(Inbox& inbox) noexcept {
 /// Lets waiting messages set out, as long as there is room: whose, chance decides; but each sender's in order.
 void SimTransport::feed_waiting(Inbox& inbox) noexcept {
   while (!inbox.waiting.empty()) {
-    const std::uint32_t source = inbox.waiting[world_.random().below(inbox.waiting.size())]->source;
+    const std::uint32_t source = inbox.waiting[nature_.random().below(inbox.waiting.size())]->source;
     const auto first = std::find_if(inbox.waiting.begin(), inbox.waiting.end(),
                                     [source](const auto& parcel) { return parcel->source == source; });
     if (!inbox.take_room(**first)) return;
     std::unique_ptr<Parcel> parcel = std::move(*first);
     inbox.waiting.erase(first);
     if (parcel->is_reply) {
-      --world_.transport(source).waiting_replies_;
-      world_.wake(source);
+      --transport_of(source).waiting_replies_;
+      nature_.wake(source);
     }
-    Parcel::launch(std::move(parcel), world_.latency_ns(id(), source));
+    Parcel::launch(std::move(parcel), nature_.latency_ns(id(), source));
   }
 }
 

@@ -25,7 +25,7 @@ class Traveler : public Happening {
   bool orphaned = false;
 
  private:
-  friend class SimTransport;
+  friend class SimEnd;
   std::size_t place_ = 0;  // among its sender's operations in flight
 };
 

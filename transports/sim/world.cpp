@@ -8,8 +8,6 @@
 
 #include "runtime/error.hpp"
 #include "transports/sim/deadlock.hpp"
-#include "transports/sim/sim_rank.hpp"
-#include "transports/sim/sim_transport.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define CORACLE_FINDS_LEAKS
@@ -36,19 +34,15 @@ void leave_behind(std::unique_ptr<SimRank>& rank) noexcept {
 }  // namespace
 
 World::World(const JobRegion& region, const App& app, const Wiring& wiring, const NetworkModel& model, FaultPlan faults)
-    : region_(region),
-      app_(app),
-      wiring_(wiring),
-      wires_(model, region.shape()),
-      faults_(*this, std::move(faults)),
-      schedule_(region.shape().seed) {
+    : Nature(region, model, std::move(faults)), transports_(region.shape().size) {
+  const SimRank::Job job{*this, app, wiring, *this, transports_};
   ranks_.reserve(region.shape().size);
-  for (std::uint32_t id = 0; id < region.shape().size; ++id) ranks_.push_back(std::make_unique<SimRank>(*this, id));
+  for (std::uint32_t id = 0; id < region.shape().size; ++id) ranks_.push_back(std::make_unique<SimRank>(job, id));
 }
 
 World::~World() {
   for (auto& rank : ranks_) rank->transport().forget_messages();
-  schedule_.clear();  // ranks are in it
+  schedule().clear();  // ranks are in it
   if (failed_ != nullptr || stuck_) {
     for (auto& rank : ranks_) leave_behind(rank);
     return;
@@ -60,12 +54,8 @@ World::~World() {
   }
 }
 
-SimTransport& World::transport(std::uint32_t rank) noexcept {
-  return ranks_[rank]->transport();
-}
-
 void World::wake(std::uint32_t rank) noexcept {
-  ranks_[rank]->turn_by(schedule_.now_ns());
+  ranks_[rank]->turn_by(schedule().now_ns());
 }
 
 std::uint64_t World::engage(std::uint32_t rank, std::uint64_t duration_ns) noexcept {
@@ -74,18 +64,18 @@ std::uint64_t World::engage(std::uint32_t rank, std::uint64_t duration_ns) noexc
 
 Outcome World::run() {
   for (auto& rank : ranks_) rank->turn_by(random().up_to(model().step_ns));
-  faults_.begin();
+  faults().begin();
   Outcome outcome;
   while (!over()) {
     // Virtual time stands still while the kernel works for a rank: what it does takes none.
-    const bool time_would_pass = schedule_.empty() || schedule_.next_ns() > schedule_.now_ns();
+    const bool time_would_pass = schedule().empty() || schedule().next_ns() > schedule().now_ns();
     if (time_would_pass && wait_for_io()) continue;
-    if (schedule_.empty()) {
+    if (schedule().empty()) {
       if (tell_of_ended()) continue;
       explain_deadlock(outcome);
       break;
     }
-    schedule_.step();
+    schedule().step();
     if (memory_.runs_short()) {
       explain_memory(outcome);
       break;
@@ -95,17 +85,17 @@ Outcome World::run() {
     outcome.error = failed_->error();
     outcome.rank = failed_->id();
   }
-  outcome.virtual_ns = schedule_.now_ns();
-  outcome.events = schedule_.count();
-  outcome.trace = schedule_.trace();
+  outcome.virtual_ns = schedule().now_ns();
+  outcome.events = schedule().count();
+  outcome.trace = schedule().trace();
   return outcome;
 }
 
 bool World::over() const noexcept {
-  if (failed_ != nullptr && !region_.shape().network.survive) return true;
+  if (failed_ != nullptr && !region().shape().network.survive) return true;
   if (finished_ == ranks_.size()) return true;
-  return faults_.any_planned() && std::all_of(ranks_.begin(), ranks_.end(), [this](const auto& rank) {
-           return rank->finished() || faults_.out_of_play(rank->id());
+  return faults().any_planned() && std::all_of(ranks_.begin(), ranks_.end(), [this](const auto& rank) {
+           return rank->finished() || faults().out_of_play(rank->id());
          });
 }
 
@@ -118,24 +108,26 @@ bool World::has_lost(std::uint32_t observer, std::uint32_t peer) noexcept {
 }
 
 void World::lose(std::uint32_t observer, std::uint32_t peer, const std::string& reason, Loss::Kind kind) {
-  if (finished(observer) || faults_.dead(observer) || has_lost(observer, peer)) return;
+  if (finished(observer) || faults().dead(observer) || has_lost(observer, peer)) return;
   ranks_[observer]->rank().peer_lost(peer, reason, kind);
   wake(observer);
-  if (kind == Loss::Kind::fault) send_reset(observer, peer, "it has given this rank up for lost");
+  if (kind == Loss::Kind::fault) faults().send_reset(observer, peer, "it has given this rank up for lost");
 }
 
-void World::send_reset(std::uint32_t from, std::uint32_t to, const char* reason) {
-  if (finished(to) || faults_.dead(to)) return;
-  schedule_.at(schedule_.now_ns() + jitter_ns(), *new ResetNotice(*this, from, to, reason));
+void World::has_ended(SimRank& rank) noexcept {
+  ++finished_;
+  if (!rank.error()) return;
+  if (failed_ == nullptr) failed_ = &rank;
+  if (region().shape().network.survive) faults().rank_failed(rank.id());
 }
 
 void World::rank_died(std::uint32_t rank) {
-  transport(rank).die();
+  transports_[rank]->die();
 }
 
 void World::look_around() {
   for (auto& rank : ranks_)
-    if (!rank->finished() && !faults_.dead(rank->id())) rank->transport().look_around();
+    if (!rank->finished() && !faults().dead(rank->id())) rank->transport().look_around();
 }
 
 void World::pump_messages() {
@@ -146,9 +138,9 @@ void World::pump_messages() {
 bool World::tell_of_ended() {
   bool any = false;
   for (auto& rank : ranks_) {
-    if (rank->finished() || faults_.out_of_play(rank->id())) continue;
+    if (rank->finished() || faults().out_of_play(rank->id())) continue;
     for (auto& peer : ranks_) {
-      if (!peer->finished() || faults_.dead(peer->id()) || has_lost(rank->id(), peer->id())) continue;
+      if (!peer->finished() || faults().dead(peer->id()) || has_lost(rank->id(), peer->id())) continue;
       if (!rank->transport().depends_on(peer->id())) continue;
       lose(rank->id(), peer->id(), "its program has ended", Loss::Kind::ended);
       any = true;
@@ -159,7 +151,7 @@ bool World::tell_of_ended() {
 
 bool World::wait_for_io() {
   const auto goes_on = [this](const SimRank* rank) {
-    return !faults_.dead(rank->id()) && !faults_.stopped(rank->id());
+    return !faults().dead(rank->id()) && !faults().stopped(rank->id());
   };
   if (std::none_of(with_io_.begin(), with_io_.end(), goes_on)) return false;
   bool progress = false;
@@ -177,14 +169,14 @@ void World::explain_deadlock(Outcome& outcome) {
   stuck_ = true;
   std::vector<SimRank*> waiting;
   for (auto& rank : ranks_)
-    if (!rank->finished() && !faults_.out_of_play(rank->id())) waiting.push_back(rank.get());
+    if (!rank->finished() && !faults().out_of_play(rank->id())) waiting.push_back(rank.get());
   std::vector<std::uint32_t> dead;
   for (auto& rank : ranks_)
-    if (faults_.out_of_play(rank->id())) dead.push_back(rank->id());
+    if (faults().out_of_play(rank->id())) dead.push_back(rank->id());
   outcome.rank = waiting.front()->id();
   outcome.of_all = true;
   outcome.error =
-      std::make_exception_ptr(Error(Errc::deadlock, explain_waits(waiting, ranks_.size(), dead, schedule_.now_ns())));
+      std::make_exception_ptr(Error(Errc::deadlock, explain_waits(waiting, ranks_.size(), dead, schedule().now_ns())));
 }
 
 /// Before the kernel ends the process, without a word.
@@ -198,7 +190,7 @@ void World::explain_memory(Outcome& outcome) {
           "memory runs out after {} of virtual time: the {} ranks of this job, which are all in one "
           "process, have taken {}, and {} are left ({}); start fewer ranks (-n), or let each take less "
           "(a gather_all gives each something of every other)",
-          fmt::format("{}.{:06} s", schedule_.now_ns() / 1'000'000'000, schedule_.now_ns() % 1'000'000'000 / 1000),
+          fmt::format("{}.{:06} s", schedule().now_ns() / 1'000'000'000, schedule().now_ns() % 1'000'000'000 / 1000),
           ranks_.size(), bytes_text(room.used_bytes), bytes_text(room.free_bytes), room.limit)));
 }
 

@@ -8,15 +8,12 @@
 
 #include "runtime/boot.hpp"
 #include "runtime/peers.hpp"
-#include "transports/sim/faults.hpp"
 #include "transports/sim/memory_watch.hpp"
-#include "transports/sim/schedule.hpp"
-#include "transports/sim/wires.hpp"
+#include "transports/sim/nature.hpp"
+#include "transports/sim/sim_rank.hpp"
+#include "transports/sim/sim_transport.hpp"
 
 namespace coracle::internals::sim {
-
-class SimRank;
-class SimTransport;
 
 /// How a simulated job has ended.
 struct Outcome {
@@ -30,7 +27,7 @@ struct Outcome {
   std::uint64_t trace = 0;  ///< The same for two runs when the same happened in them, at the same times.
 };
 
-class World {
+class World final : public Nature, private SimRank::Runner {
  public:
   /// All arguments must outlive the world.
   World(const JobRegion& region, const App& app, const Wiring& wiring, const NetworkModel& model,
@@ -44,42 +41,19 @@ class World {
   /// Runs every rank's program to its end, or until one fails or none can go on.
   Outcome run();
 
-  // --- for transports ---
-  const JobRegion& region() const noexcept { return region_; }
-  Schedule& schedule() noexcept { return schedule_; }
-  Random& random() noexcept { return schedule_.random(); }
-  Wires& wires() noexcept { return wires_; }
-  const NetworkModel& model() const noexcept { return wires_.model(); }
-  SimTransport& transport(std::uint32_t rank) noexcept;
-  Faults& faults() noexcept { return faults_; }
-  /// How long the first byte takes between two ranks, without chance.
-  std::uint64_t latency_ns(std::uint32_t from, std::uint32_t to) const noexcept {
-    return wires_.link(from, to).latency_ns + faults_.delay_ns(from, to);
-  }
-  bool has_lost(std::uint32_t observer, std::uint32_t peer) noexcept;
-  /// Whether anything at all can go wrong in this job but its program.
-  bool may_lose_ranks() const noexcept { return faults_.any_planned() || region_.shape().network.survive; }
-  /// `observer` finds out that it has lost `peer`, which is told in turn.
-  void lose(std::uint32_t observer, std::uint32_t peer, const std::string& reason, Loss::Kind kind);
-  /// `from` closes its connection with `to`, which finds out as soon as the network lets it.
-  void send_reset(std::uint32_t from, std::uint32_t to, const char* reason);
-  bool finished(std::uint32_t rank) const noexcept;
-  /// Something has come for `rank`: its loop looks at it as soon as its processor is free.
-  void wake(std::uint32_t rank) noexcept;
-  /// Keeps the processor of `rank` busy for so long; returns when that is over.
-  std::uint64_t engage(std::uint32_t rank, std::uint64_t duration_ns) noexcept;
-  /// A random time up to the model's jitter.
-  std::uint64_t jitter_ns() noexcept { return random().up_to(model().jitter_ns); }
-
-  // --- for faults ---
-  void rank_died(std::uint32_t rank);
-  /// Every rank looks whether something has changed for it.
-  void look_around();
-  /// Messages that a fault has held up go on.
-  void pump_messages();
+  // --- of the ranks ---
+  bool has_lost(std::uint32_t observer, std::uint32_t peer) noexcept override;
+  void lose(std::uint32_t observer, std::uint32_t peer, const std::string& reason, Loss::Kind kind) override;
+  bool finished(std::uint32_t rank) const noexcept override;
+  void wake(std::uint32_t rank) noexcept override;
+  std::uint64_t engage(std::uint32_t rank, std::uint64_t duration_ns) noexcept override;
 
  private:
-  friend class SimRank;
+  void rank_died(std::uint32_t rank) override;
+  void look_around() override;
+  void pump_messages() override;
+  void has_io(SimRank& rank) noexcept override { with_io_.push_back(&rank); }
+  void has_ended(SimRank& rank) noexcept override;
 
   bool over() const noexcept;
   bool tell_of_ended();
@@ -87,12 +61,7 @@ class World {
   void explain_deadlock(Outcome& outcome);
   void explain_memory(Outcome& outcome);
 
-  const JobRegion& region_;
-  const App& app_;
-  const Wiring& wiring_;
-  Wires wires_;
-  Faults faults_;
-  Schedule schedule_;
+  SimTransports transports_;
   std::vector<std::unique_ptr<SimRank>> ranks_;
   std::vector<SimRank*> with_io_;  // ranks that the kernel works for
   std::size_t finished_ = 0;

@@ -50,7 +50,7 @@ struct TcpTransport::Attempt {
 
 void TcpTransport::connect(std::uint32_t peer, Peer& entry) {
   limit_connections();
-  entry.outgoing = std::make_unique<Outgoing>(*this, rank_, *this, peer);
+  entry.outgoing = std::make_unique<Outgoing>(*this, rank_, peer);
   ++open_outgoing_;
   ++connections_made_;
   rank_.service().spawn(run_connect(*this, peer));

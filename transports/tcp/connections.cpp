@@ -5,15 +5,14 @@
 
 #include "runtime/error.hpp"
 #include "runtime/key_tag.hpp"
-#include "transports/tcp/tcp.hpp"
 
 namespace coracle::internals::tcp {
 
-Outgoing::Outgoing(TcpTransport& transport, Rank& rank, ChannelWatcher& watcher, std::uint32_t peer)
-    : transport_(transport),
+Outgoing::Outgoing(ConnectionOwner& owner, Rank& rank, std::uint32_t peer)
+    : owner_(owner),
       rank_(rank),
       peer_(peer),
-      channel_(*this, watcher, {rank.core().region().shape().key, rank.id(), peer}) {
+      channel_(*this, owner, {rank.core().region().shape().key, rank.id(), peer}) {
   channel_.hold();  // until there is a connection
 }
 
@@ -23,16 +22,15 @@ void Outgoing::leave() {
 }
 
 void Outgoing::on_reply(const MessageHeader& header, std::span<const std::byte> payload) noexcept {
-  rank_.deliver(header, Message(transport_, peer_, header, payload));
+  rank_.deliver(header, Message(owner_, peer_, header, payload));
 }
 
-Incoming::Incoming(TcpTransport& transport, Rank& rank, ChannelWatcher& watcher, std::string address,
-                   std::uint64_t accepted_ns)
-    : transport_(transport),
+Incoming::Incoming(ConnectionOwner& owner, Rank& rank, std::string address, std::uint64_t accepted_ns)
+    : owner_(owner),
       rank_(rank),
       address_(std::move(address)),
       accepted_ns_(accepted_ns),
-      channel_(*this, watcher, frame_check(rank.core().region().shape().key)) {}
+      channel_(*this, owner, frame_check(rank.core().region().shape().key)) {}
 
 void Incoming::leave() {
   left_ = true;
@@ -51,7 +49,7 @@ std::string Incoming::on_hello(const Hello& hello) noexcept {
                        hello.source, rank_.id());
   if (rank_.lost(hello.source)) return fmt::format("rank {} has been given up as lost", hello.source);
   peer_ = hello.source;
-  return transport_.welcome(*this) ? std::string() : fmt::format("rank {} is connected already", hello.source);
+  return owner_.welcome(*this) ? std::string() : fmt::format("rank {} is connected already", hello.source);
 }
 
 std::byte* Incoming::resolve(const RemoteAddress& place, std::uint64_t bytes, bool to_write,
@@ -71,8 +69,8 @@ void Incoming::raise_signal(std::byte* place, std::uint64_t add) noexcept {
 }
 
 void Incoming::on_message(const MessageHeader& header, std::span<const std::byte> payload) noexcept {
-  transport_.count_message();
-  rank_.deliver(header, Message(transport_, peer_, header, payload));
+  owner_.count_message();
+  rank_.deliver(header, Message(owner_, peer_, header, payload));
 }
 
 }  // namespace coracle::internals::tcp

@@ -6,18 +6,31 @@
 #include <string>
 
 #include "runtime/rank.hpp"
+#include "runtime/transport.hpp"
 #include "transports/tcp/initiator.hpp"
 #include "transports/tcp/responder.hpp"
 #include "transports/tcp/stream.hpp"
 
 namespace coracle::internals::tcp {
 
-class TcpTransport;
+class Incoming;
+
+/// The transport that has the connections, as they know it.
+class ConnectionOwner : public Transport, public ChannelWatcher {
+ public:
+  /// The connection's peer is known now. False when it has one already.
+  virtual bool welcome(Incoming& incoming) noexcept = 0;
+  /// A message of a peer has come.
+  void count_message() noexcept { ++came_this_turn_; }
+
+ protected:
+  std::uint32_t came_this_turn_ = 0;  // messages
+};
 
 /// To one peer. Operations gather in the channel while the socket is being connected.
 class Outgoing final : private InitiatorUser {
  public:
-  Outgoing(TcpTransport& transport, Rank& rank, ChannelWatcher& watcher, std::uint32_t peer);
+  Outgoing(ConnectionOwner& owner, Rank& rank, std::uint32_t peer);
 
   std::uint32_t peer() const noexcept { return peer_; }
   Initiator& channel() noexcept { return channel_; }
@@ -50,7 +63,7 @@ class Outgoing final : private InitiatorUser {
  private:
   void on_reply(const MessageHeader& header, std::span<const std::byte> payload) noexcept override;
 
-  TcpTransport& transport_;
+  ConnectionOwner& owner_;
   Rank& rank_;
   std::uint32_t peer_;
   Initiator channel_;
@@ -60,8 +73,7 @@ class Outgoing final : private InitiatorUser {
 /// From a peer, who becomes known by its hello.
 class Incoming final : private ResponderUser {
  public:
-  Incoming(TcpTransport& transport, Rank& rank, ChannelWatcher& watcher, std::string address,
-           std::uint64_t accepted_ns);
+  Incoming(ConnectionOwner& owner, Rank& rank, std::string address, std::uint64_t accepted_ns);
 
   Responder& channel() noexcept { return channel_; }
   void attach(std::unique_ptr<Stream> stream) noexcept { stream_ = std::move(stream); }
@@ -86,7 +98,7 @@ class Incoming final : private ResponderUser {
   void raise_signal(std::byte* place, std::uint64_t add) noexcept override;
   void on_message(const MessageHeader& header, std::span<const std::byte> payload) noexcept override;
 
-  TcpTransport& transport_;
+  ConnectionOwner& owner_;
   Rank& rank_;
   std::string address_;
   std::uint64_t accepted_ns_;

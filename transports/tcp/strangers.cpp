@@ -83,7 +83,7 @@ void TcpTransport::tell_of(Shortage& shortage, int error) const noexcept {
 }
 
 void TcpTransport::accept(int fd, std::string address) {
-  auto incoming = std::make_unique<Incoming>(*this, rank_, *this, std::move(address), rank_.loop().exact_now_ns());
+  auto incoming = std::make_unique<Incoming>(*this, rank_, std::move(address), rank_.loop().exact_now_ns());
   Incoming& here = *incoming;
   incoming_.push_back(std::move(incoming));
   unknown_.push_back(&here);

@@ -12,7 +12,6 @@
 #include "runtime/io.hpp"
 #include "transports/tcp/ready_stream.hpp"
 #include "transports/tcp/socket.hpp"
-#include "transports/tcp/watchdog.hpp"
 
 namespace coracle::internals::tcp {
 
@@ -24,7 +23,8 @@ TcpTransport::TcpTransport(Rank& rank) : rank_(rank) {
   ::fcntl(listen_fd, F_SETFL, ::fcntl(listen_fd, F_GETFL) | O_NONBLOCK);
   unknown_max_ = unknown_connections_max(rank);
   rank.service().spawn(run_accept(*this, listen_fd));
-  watchdog_ = std::make_unique<Watchdog>(*this, rank);
+  Watchdog::Watched& watched = *this;
+  watchdog_ = std::make_unique<Watchdog>(watched, rank);
 }
 
 TcpTransport::~TcpTransport() {

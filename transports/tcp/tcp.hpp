@@ -14,12 +14,11 @@
 #include "transports/tcp/connections.hpp"
 #include "transports/tcp/stranger_report.hpp"
 #include "transports/tcp/uring_stream.hpp"
+#include "transports/tcp/watchdog.hpp"
 
 namespace coracle::internals::tcp {
 
-class Watchdog;
-
-class TcpTransport final : public Transport, public ChannelWatcher {
+class TcpTransport final : public ConnectionOwner, private Watchdog::Watched {
  public:
   /// Serves connections to the listening socket that the rank has from its launcher.
   explicit TcpTransport(Rank& rank);
@@ -35,26 +34,21 @@ class TcpTransport final : public Transport, public ChannelWatcher {
   void peer_lost(std::uint32_t peer) noexcept override;
   bool leave() noexcept override;
 
-  /// A message of a peer has come.
-  void count_message() noexcept { ++came_this_turn_; }
-
   /// "io_uring" or "readiness".
   const char* driver_name() const noexcept { return driver_ ? "io_uring" : "readiness"; }
   /// Connections that are open now, and that were ever made by this rank.
   std::size_t connections() const noexcept { return outgoing_.size() + incoming_.size(); }
   std::uint64_t connections_made() const noexcept { return connections_made_; }
 
+ private:
   // --- for connections ---
   void changed() noexcept override { attention_ = true; }
-  /// The connection's peer is known now. False when it has one already.
-  bool welcome(Incoming& incoming) noexcept;
+  bool welcome(Incoming& incoming) noexcept override;
 
   // --- for the watchdog ---
-  /// Peers from whom nothing has come since the last call, although something is expected of them.
-  std::vector<std::uint32_t> silent_peers();
-  void lose(std::uint32_t peer, const std::string& why) noexcept;
+  std::vector<std::uint32_t> silent_peers() override;
+  void lose(std::uint32_t peer, const std::string& why) noexcept override;
 
- private:
   /// A rank may send a message and then compute: what it sends first in a turn goes out at once, what follows gathers.
   /// But after a turn in which several messages came together, only the first to each peer: those that answer gather
   /// too, or each would cost a system call here and there.
@@ -123,9 +117,8 @@ class TcpTransport final : public Transport, public ChannelWatcher {
   std::uint64_t connections_made_ = 0;
   std::size_t open_outgoing_ = 0;
   std::uint64_t turns_ = 0;
-  std::uint32_t came_this_turn_ = 0;  // messages
-  std::uint32_t left_this_turn_ = 0;
-  bool polling_ = false;  // what is submitted meanwhile leaves when all that came has been looked at
+  std::uint32_t left_this_turn_ = 0;  // messages
+  bool polling_ = false;              // what is submitted meanwhile leaves when all that came has been looked at
   std::uint32_t next_stranger_ = 0;
   bool attention_ = false;
   bool limiting_hellos_ = false;  // a coroutine does

@@ -12,12 +12,11 @@
 #include "runtime/event.hpp"
 #include "runtime/shortage.hpp"
 #include "transports/tcp/socket.hpp"
-#include "transports/tcp/tcp.hpp"
 
 namespace coracle::internals::tcp {
 
-Watchdog::Watchdog(TcpTransport& transport, Rank& rank)
-    : transport_(transport), rank_(rank), limit_ns_(rank.core().region().shape().network.silence_limit_ns) {
+Watchdog::Watchdog(Watched& watched, Rank& rank)
+    : watched_(watched), rank_(rank), limit_ns_(rank.core().region().shape().network.silence_limit_ns) {
   rank.service().spawn(run(*this));
 }
 
@@ -37,7 +36,7 @@ Task<> Watchdog::run(Watchdog& watchdog) {
 void Watchdog::look() noexcept {
   ++looks_;
   take_answers();
-  for (const std::uint32_t peer : transport_.silent_peers()) {
+  for (const std::uint32_t peer : watched_.silent_peers()) {
     Doubt& doubt = doubts_[peer];
     if (doubt.look + 1 != looks_) doubt.unanswered = 0;
     doubt.look = looks_;
@@ -45,7 +44,7 @@ void Watchdog::look() noexcept {
     if (region.node(region.node_of(peer)).health_port == 0) continue;  // then TCP's own limits must do
     if (doubt.unanswered >= kLooksPerLimit) {
       doubts_.erase(peer);
-      transport_.lose(
+      watched_.lose(
           peer, fmt::format("neither it nor its node has answered for {:.1f} s", static_cast<double>(limit_ns_) / 1e9));
       continue;
     }
@@ -113,12 +112,12 @@ void Watchdog::judge(const HealthAnswer& answer) noexcept {
       found->second.unanswered = 0;
       if (answer.since_ms * 1'000'000 < limit_ns_) return;
       doubts_.erase(found);
-      return transport_.lose(answer.rank,
-                             fmt::format("it was stopped for {:.1f} s while others waited for it (--silence)",
-                                         static_cast<double>(answer.since_ms) / 1e3));
+      return watched_.lose(answer.rank,
+                           fmt::format("it was stopped for {:.1f} s while others waited for it (--silence)",
+                                       static_cast<double>(answer.since_ms) / 1e3));
     case RankHealth::ended:
       doubts_.erase(found);
-      return transport_.lose(answer.rank, text_of_end(answer.exit_status));
+      return watched_.lose(answer.rank, text_of_end(answer.exit_status));
     case RankHealth::unknown:
       return;
   }

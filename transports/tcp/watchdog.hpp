@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "runtime/health.hpp"
 #include "runtime/rank.hpp"
@@ -11,12 +13,21 @@
 
 namespace coracle::internals::tcp {
 
-class TcpTransport;
-
 class Watchdog {
  public:
+  /// Who has the connections.
+  class Watched {
+   public:
+    /// Peers from whom nothing has come since the last call, although something is expected of them.
+    virtual std::vector<std::uint32_t> silent_peers() = 0;
+    virtual void lose(std::uint32_t peer, const std::string& why) noexcept = 0;
+
+   protected:
+    ~Watched() = default;
+  };
+
   /// Starts to watch, as a task of rank.service().
-  Watchdog(TcpTransport& transport, Rank& rank);
+  Watchdog(Watched& watched, Rank& rank);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
@@ -40,7 +51,7 @@ class Watchdog {
     std::uint64_t look = 0;  ///< The last at which it was silent.
   };
 
-  TcpTransport& transport_;
+  Watched& watched_;
   Rank& rank_;
   std::uint64_t limit_ns_;
   std::uint64_t looks_ = 0;

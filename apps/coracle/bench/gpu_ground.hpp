@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/coracle/bench/gpu.hpp"
+#include "apps/coracle/bench/gpu_plan.hpp"
 #include "runtime/event_loop.hpp"
 #include "transports/cuda/copy_engine.hpp"
 

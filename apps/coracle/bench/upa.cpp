@@ -13,7 +13,7 @@
 #include "apps/coracle/bench/benchmarks.hpp"
 #include "apps/coracle/bench/upa_options.hpp"
 #include "apps/coracle/bench/upa_samples.hpp"
-#include "collectives/broadcast_model.hpp"
+#include "collectives/broadcast_rules.hpp"
 #include "collectives/collectives.hpp"
 #include "runtime/error.hpp"
 

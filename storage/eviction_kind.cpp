@@ -1,4 +1,5 @@
-#include "storage/eviction.hpp"
+// The two kinds by recency alone, and the choice.
+#include "storage/eviction_kind.hpp"
 
 #include <vector>
 
