@@ -85,9 +85,6 @@ struct Fetch {
   static T copy(Rank&, const T& object) { return object; }
 };
 
-[[noreturn]] void throw_other_type(std::uint32_t peer, const std::string& name, const std::string& there,
-                                   const char* here);
-
 /// `where`: for hang reports; line 0: where this is awaited.
 template <class T, class Pointer, class... Arguments>
 Task<typename ObjectSignature<Pointer, T>::Result> call_object(Rank& rank, std::uint32_t peer, std::string name,
@@ -111,7 +108,7 @@ Task<typename ObjectSignature<Pointer, T>::Result> call_object(Rank& rank, std::
       else
         co_return std::move(*answer.second);
     }
-    if (!answer.first.empty()) throw_other_type(peer, name, answer.first, typeid(T).name());
+    if (!answer.first.empty()) NamedObjects::throw_other_type(peer, name, answer.first, typeid(T).name());
     co_await rank.local<NamedObjects>().made(peer, name, where);
   }
 }

@@ -10,7 +10,6 @@
 #include <span>
 #include <string_view>
 
-#include "runtime/distributed.hpp"
 #include "runtime/error.hpp"
 #include "runtime/rank.hpp"
 
@@ -139,13 +138,11 @@ Task<> NamedObjects::tell(Rank& rank, std::uint32_t peer, Handler handler, std::
   }
 }
 
-namespace detail {
-
-void throw_other_type(std::uint32_t peer, const std::string& name, const std::string& there, const char* here) {
+void NamedObjects::throw_other_type(std::uint32_t peer, const std::string& name, const std::string& there,
+                                    const char* here) {
   throw Error(Errc::bad_input, fmt::format("rank {} has made the distributed object '{}' as a {}, and here it is asked "
                                            "for as a {}: use the same type, or another name",
-                                           peer, name, there, NamedObjects::readable(here)));
+                                           peer, name, there, readable(here)));
 }
 
-}  // namespace detail
 }  // namespace coracle::internals

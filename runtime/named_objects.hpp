@@ -28,6 +28,9 @@ class NamedObjects {
   void remove(const std::string& name) noexcept;
   /// For users' texts: "std::vector<int>", not its mangled form.
   static std::string readable(const char* type_name);
+  /// Error (bad_input). `there`: readable(); `here`: not.
+  [[noreturn]] static void throw_other_type(std::uint32_t peer, const std::string& name, const std::string& there,
+                                            const char* here);
 
   /// A peer's use of an object, which must not end meanwhile.
   class Use {

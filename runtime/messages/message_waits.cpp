@@ -1,9 +1,13 @@
 // How waits for messages begin and end.
 #include "runtime/messages/message_waits.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
-#include "runtime/messages/messages.hpp"
+#include "runtime/combinators.hpp"
+#include "runtime/error.hpp"
+#include "runtime/messages/device_memory.hpp"
 #include "runtime/prefetch.hpp"
 
 namespace coracle::internals {
@@ -15,17 +19,24 @@ int peer_of(const Team& team, std::uint32_t source) noexcept {
 
 }  // namespace
 
-MessageWait::MessageWait(Messages& messages, Team& team, std::uint32_t source, const char* what) noexcept
-    : Waiter(what, peer_of(team, source)), messages_(messages), team_(team), source_(source) {}
+void throw_truncated(const Received& received, std::uint32_t rank, std::size_t bytes) {
+  throw Error(Errc::truncated,
+              fmt::format("a message of {} bytes from rank {} with tag {} was received into a buffer of {} bytes "
+                          "(probe for its size first, or receive into a longer one)",
+                          received.bytes, rank, received.tag, bytes));
+}
+
+MessageWait::MessageWait(Arrivals& arrivals, Team& team, std::uint32_t source, const char* what) noexcept
+    : Waiter(what, peer_of(team, source)), arrivals_(arrivals), team_(team), source_(source) {}
 
 void MessageWait::begin() {
   enter();
-  messages_.rank().core().peers().watches().add(*this);
+  arrivals_.rank().core().peers().watches().add(*this);
 }
 
 void MessageWait::await_resume() const {
   throw_if_failed();
-  if (is_lost_) messages_.rank().core().throw_lost(what(), lost_);
+  if (is_lost_) arrivals_.rank().core().throw_lost(what(), lost_);
 }
 
 bool MessageWait::concerns(std::uint32_t peer) const noexcept {
@@ -36,7 +47,7 @@ void MessageWait::lost(const Loss& loss) noexcept {
   if (!MessageWait::concerns(loss.peer)) return;
   is_lost_ = true;
   lost_ = loss.peer;
-  messages_.told(team_, source_, loss.peer);
+  arrivals_.told(team_, source_, loss.peer);
   retire();
   end();
 }
@@ -48,12 +59,12 @@ void MessageWait::cancel(std::error_code reason) noexcept {
 }
 
 bool Receive::await_ready() noexcept {
-  if (UnexpectedMessage::Owner there = messages().take_out_first(wanted); there) {
+  if (UnexpectedMessage::Owner there = arrivals().take_out_first(wanted); there) {
     if (there->is_offer()) {
       accept(there->envelope, there->rank(), there->offer());
       return false;
     }
-    messages().count_received(there->rank(), there->bytes());
+    arrivals().count_received(there->rank(), there->bytes());
     if (on_device_ && lands(there->bytes())) [[unlikely]] {
       keep(std::move(there));
       return false;
@@ -61,7 +72,7 @@ bool Receive::await_ready() noexcept {
     copy(there->envelope, there->rank(), MessageSource(there->payload()));
     return true;
   }
-  const std::optional<std::uint32_t> lost = messages().lost_source(team(), wanted.source);
+  const std::optional<std::uint32_t> lost = arrivals().lost_source(team(), wanted.source);
   if (lost) fail(*lost);
   return lost.has_value();
 }
@@ -74,34 +85,56 @@ Received Receive::await_resume() const {
 }
 
 void Receive::enter() {
-  messages().matcher().post(*this);
+  arrivals().matcher().post(*this);
   // A buffer out of which messages are read by their receivers is mostly one into which others come: its lines are with
   // those receivers. Of what is copied first, nobody else has them. Measured: of more than this too many are pushed out
   // again.
   constexpr std::size_t kFetchedMax = 4096;
   const std::size_t bytes = target_.bytes();
-  if (bytes <= kFetchedMax && bytes > messages().copied_bytes_max() && !target_.is_scattered() && !on_device_)
+  if (bytes <= kFetchedMax && bytes > arrivals().copied_bytes_max() && !target_.is_scattered() && !on_device_)
     prefetch_for_writing(target_.span().data(), bytes);
 }
 
 void Receive::retire() noexcept {
-  messages().matcher().withdraw(*this);
+  arrivals().matcher().withdraw(*this);
 }
 
 void Receive::take() noexcept {
-  Scope& service = messages().rank().service();
+  Scope& service = arrivals().rank().service();
   if (state_ == State::here)
-    service.spawn(messages().land_for(*this, std::move(message_), target_));
+    service.spawn(land(*this, std::move(message_), target_));
   else
-    service.spawn(messages().take_for(*this, offer_, rank_, target_));
+    service.spawn(fetch(*this, offer_, rank_, target_));
+}
+
+Task<> Receive::fetch(Receive& receive, Offer offer, std::uint32_t rank, const MessageTarget& target) {
+  std::exception_ptr failure;
+  try {
+    co_await yield();  // not from inside a handler: it may be a long copy
+    co_await receive.arrivals().rendezvous().take(offer, rank, target);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  receive.taken(std::move(failure));
+}
+
+Task<> Receive::land(Receive& receive, UnexpectedMessage::Owner message, const MessageTarget& target) {
+  std::exception_ptr failure;
+  try {
+    co_await yield();  // not from inside a handler
+    co_await copy_to_device(receive.arrivals().rank().core(), message->payload(), target);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  receive.taken(std::move(failure));
 }
 
 void ProbeWait::enter() {
-  messages().probes().push_back(this);
+  arrivals().probes().push_back(this);
 }
 
 void ProbeWait::retire() noexcept {
-  std::erase(messages().probes(), this);
+  std::erase(arrivals().probes(), this);
 }
 
 }  // namespace coracle::internals

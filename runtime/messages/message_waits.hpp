@@ -4,14 +4,13 @@
 #include <exception>
 #include <utility>
 
+#include "runtime/messages/arrivals.hpp"
 #include "runtime/messages/unexpected_message.hpp"
 #include "runtime/peers.hpp"
 #include "runtime/team.hpp"
 #include "runtime/waiter.hpp"
 
 namespace coracle::internals {
-
-class Messages;
 
 /// A wait for a message of a member, or of any. Ends early by cancellation, and with the loss of that member, or of
 /// any. It lives in the waiting coroutine's frame.
@@ -34,7 +33,7 @@ class MessageWait : public Waiter, private LossWatch {
     is_lost_ = true;
     lost_ = lost;
   }
-  MessageWait(Messages& messages, Team& team, std::uint32_t source, const char* what) noexcept;
+  MessageWait(Arrivals& arrivals, Team& team, std::uint32_t source, const char* what) noexcept;
   MessageWait(MessageWait&&) noexcept = default;
   ~MessageWait() = default;
 
@@ -44,7 +43,7 @@ class MessageWait : public Waiter, private LossWatch {
     complete();
   }
   using LossWatch::leave;
-  Messages& messages() const noexcept { return messages_; }
+  Arrivals& arrivals() const noexcept { return arrivals_; }
   Team& team() const noexcept { return team_; }
 
  private:
@@ -56,19 +55,22 @@ class MessageWait : public Waiter, private LossWatch {
   bool concerns(std::uint32_t peer) const noexcept override;
   void lost(const Loss& loss) noexcept override;
 
-  Messages& messages_;
+  Arrivals& arrivals_;
   Team& team_;
   std::uint32_t source_;
   bool is_lost_ = false;
   std::uint32_t lost_ = 0;
 };
 
+/// For receives: the message does not fit into `bytes`.
+[[noreturn]] void throw_truncated(const Received& received, std::uint32_t rank, std::size_t bytes);
+
 /// What `co_await team.recv(...)` awaits.
 class [[nodiscard]] Receive final : public MessageWait, public Matcher::Posted {
  public:
-  Receive(Messages& messages, Team& team, const Envelope& envelope, const MessageTarget& target,
+  Receive(Arrivals& arrivals, Team& team, const Envelope& envelope, const MessageTarget& target,
           bool on_device) noexcept
-      : MessageWait(messages, team, envelope.source, "receive"),
+      : MessageWait(arrivals, team, envelope.source, "receive"),
         Posted(envelope),
         target_(target),
         on_device_(on_device) {}
@@ -99,11 +101,6 @@ class [[nodiscard]] Receive final : public MessageWait, public Matcher::Posted {
     accept(envelope, rank, offer);
     leave();
     take();
-  }
-  /// For Messages::take_for and land_for: the target is filled, or `error` tells why it is not.
-  void taken(std::exception_ptr error) noexcept {
-    error_ = std::move(error);
-    complete();
   }
 
  private:
@@ -140,6 +137,13 @@ class [[nodiscard]] Receive final : public MessageWait, public Matcher::Posted {
   }
   /// Has the message fetched, or copied to a GPU.
   void take() noexcept;
+  static Task<> fetch(Receive& receive, Offer offer, std::uint32_t rank, const MessageTarget& target);
+  static Task<> land(Receive& receive, UnexpectedMessage::Owner message, const MessageTarget& target);
+  /// The target is filled, or `error` tells why it is not.
+  void taken(std::exception_ptr error) noexcept {
+    error_ = std::move(error);
+    complete();
+  }
 
   MessageTarget target_;
   bool on_device_;
@@ -155,8 +159,8 @@ class [[nodiscard]] Receive final : public MessageWait, public Matcher::Posted {
 /// on.
 class ProbeWait final : public MessageWait {
  public:
-  ProbeWait(Messages& messages, Team& team, const Envelope& envelope) noexcept
-      : MessageWait(messages, team, envelope.source, "probe"), wanted_(envelope) {}
+  ProbeWait(Arrivals& arrivals, Team& team, const Envelope& envelope) noexcept
+      : MessageWait(arrivals, team, envelope.source, "probe"), wanted_(envelope) {}
 
   bool accepts(const Envelope& envelope) const noexcept { return Matcher::accepts(wanted_, envelope); }
   void message_is_there() noexcept { end(); }

@@ -9,19 +9,10 @@
 #include <cstring>
 
 #include "runtime/error.hpp"
-#include "runtime/scattered/device_transfers.hpp"
+#include "runtime/messages/device_memory.hpp"
 
 namespace coracle::internals {
 namespace {
-
-constexpr std::uint64_t kWindowBytesMin = 4096;
-constexpr std::uint64_t kSharesMin = 64;  // in small jobs no sender needs all the room there is
-
-/// Of each sender.
-std::size_t window_bytes(Rank& rank) noexcept {
-  const MessageOptions& options = rank.core().region().shape().messages;
-  return std::max(options.unexpected_bytes / std::max<std::uint64_t>(rank.size(), kSharesMin), kWindowBytesMin);
-}
 
 Envelope envelope_of(const Message& message) noexcept {
   const std::uint64_t packed = message.argument(0);
@@ -29,13 +20,6 @@ Envelope envelope_of(const Message& message) noexcept {
 }
 
 }  // namespace
-
-void throw_truncated(const Received& received, std::uint32_t rank, std::size_t bytes) {
-  throw Error(Errc::truncated,
-              fmt::format("a message of {} bytes from rank {} with tag {} was received into a buffer of {} bytes "
-                          "(probe for its size first, or receive into a longer one)",
-                          received.bytes, rank, received.tag, bytes));
-}
 
 void throw_short_value(const Received& received, std::size_t bytes) {
   throw Error(Errc::truncated,
@@ -50,13 +34,10 @@ Messages& Rank::make_messages() {
 }
 
 Messages::Messages(Rank& rank)
-    : rank_(rank),
-      flow_(window_bytes(rank)),
-      rendezvous_(rank),
+    : Arrivals(rank, on_room, {on_offer, on_withdraw, on_taken, on_help, on_pull, on_piece}),
       data_handler_(HandlerId::of(on_data)),
       has_processes_(rank.placement() == Placement::process),
-      eager_bytes_(rank.core().region().shape().messages.eager_bytes),
-      copied_bytes_max_(rank.core().transport().traits().copied_bytes_max) {
+      eager_bytes_(rank.core().region().shape().messages.eager_bytes) {
   if (!data_handler_.valid())
     throw Error(Errc::bad_handler, "tagged messages need the library in the main program, not in a shared library");
 }
@@ -72,10 +53,6 @@ Messages::~Messages() {
                  message->bytes());
   }
   while (Matcher::Unexpected* message = matcher_.first()) take_out(static_cast<UnexpectedMessage&>(*message));
-}
-
-bool Messages::covered(const std::byte* address) const noexcept {
-  return rank_.core().device_transfers()->covers(address);
 }
 
 // --- sending ---
@@ -126,7 +103,7 @@ void Messages::on_data(Rank& rank, const Message& message) {
 
 void Messages::arrive(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) {
   if (flow_.arrive(rank, payload.bytes())) [[unlikely]]
-    rank_.service().spawn(tell_room(rank));
+    tell_room(rank);
   if (Matcher::Posted* receive = matcher_.match(envelope); receive != nullptr) {
     static_cast<Receive*>(receive)->deliver(envelope, rank, payload);
     count_received(rank, payload.bytes());
@@ -155,9 +132,22 @@ void Messages::on_withdraw(Rank& rank, const Message& message) {
     auto& kept = static_cast<UnexpectedMessage&>(*each);
     if (!kept.is_offer() || kept.rank() != message.source() || kept.offer().serial != serial) continue;
     messages.take_out(kept);
-    return Rendezvous::give_back(message, serial);
+    return messages.rendezvous_.give_back(message, serial);
   }
   // It is being received: its sender will hear of that.
+}
+
+void Messages::on_taken(Rank& rank, const Message& message) {
+  rank.messages().rendezvous_.on_taken(message);
+}
+void Messages::on_help(Rank& rank, const Message& message) {
+  rank.messages().rendezvous_.on_help(message);
+}
+void Messages::on_pull(Rank& rank, const Message& message) {
+  rank.messages().rendezvous_.on_pull(message);
+}
+void Messages::on_piece(Rank& rank, const Message& message) {
+  rank.messages().rendezvous_.on_piece(message);
 }
 
 void Messages::keep(UnexpectedMessage::Owner message) {
@@ -171,75 +161,7 @@ void Messages::keep(UnexpectedMessage::Owner message) {
   });
 }
 
-UnexpectedMessage::Owner Messages::take_out(UnexpectedMessage& message) noexcept {
-  matcher_.remove(message);
-  --unexpected_;
-  return UnexpectedMessage::Owner(&message);
-}
-
-UnexpectedMessage::Owner Messages::take_out_first(const Envelope& wanted) {
-  UnexpectedMessage* there = find(wanted);
-  return there != nullptr ? take_out(*there) : nullptr;
-}
-
-void Messages::count_received(std::uint32_t peer, std::size_t bytes) {
-  if (flow_.receive(peer, bytes)) [[unlikely]]
-    rank_.service().spawn(tell_room(peer));
-}
-
-Task<> Messages::tell_room(std::uint32_t peer) {
-  co_await yield();  // not from inside a handler
-  if (!rank_.lost(peer)) co_await rank_.request(peer, on_room, {}, flow_.received_from(peer));
-}
-
 // --- receiving ---
-
-std::optional<std::uint32_t> Messages::lost_source_of(Team& team, std::uint32_t from) {
-  if (from != kAnySource) return rank_.lost(team.member(from)) ? std::optional(team.member(from)) : std::nullopt;
-  // Who receives from anybody hears once of each loss, and can then go on with those who live.
-  for (const Loss& loss : rank_.losses()) {
-    const std::pair of_loss(team.identity(), loss.peer);
-    if (!team.has(loss.peer) || std::find(told_losses_.begin(), told_losses_.end(), of_loss) != told_losses_.end())
-      continue;
-    told_losses_.push_back(of_loss);
-    return loss.peer;
-  }
-  return std::nullopt;
-}
-
-void Messages::told(const Team& team, std::uint32_t source, std::uint32_t rank) {
-  if (source == kAnySource) told_losses_.emplace_back(team.identity(), rank);
-}
-
-Task<> Messages::take_for(Receive& receive, Offer offer, std::uint32_t rank, const MessageTarget& target) {
-  std::exception_ptr failure;
-  try {
-    co_await yield();  // not from inside a handler: it may be a long copy
-    co_await rendezvous_.take(offer, rank, target);
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  receive.taken(std::move(failure));
-}
-
-Task<> Messages::land(std::span<const std::byte> payload, const MessageTarget& target) {
-  const Layout source = Layout::bytes(static_cast<std::int64_t>(payload.size()));
-  const Layout plain = Layout::bytes(static_cast<std::int64_t>(target.bytes()));
-  const ScatteredTarget to = target.scattered_or(plain);
-  const ScatteredSource from{payload.data(), source};
-  co_await rank_.core().device_transfers()->copy(to, from, payload.size());
-}
-
-Task<> Messages::land_for(Receive& receive, UnexpectedMessage::Owner message, const MessageTarget& target) {
-  std::exception_ptr failure;
-  try {
-    co_await yield();  // not from inside a handler
-    co_await land(message->payload(), target);
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  receive.taken(std::move(failure));
-}
 
 Task<Received> Messages::receive(UnexpectedMessage::Owner message, MessageTarget target) {
   const Received received{message->envelope.source, message->envelope.tag, message->bytes()};
@@ -249,7 +171,7 @@ Task<Received> Messages::receive(UnexpectedMessage::Owner message, MessageTarget
     count_received(message->rank(), received.bytes);
     if (received.bytes <= target.bytes()) {
       if (received.bytes > 0 && on_device(target))
-        co_await land(message->payload(), target);
+        co_await copy_to_device(rank_.core(), message->payload(), target);
       else
         write_part(target, 0, message->payload());
     }

@@ -13,14 +13,12 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "runtime/byte_counts.hpp"
-#include "runtime/messages/flow.hpp"
+#include "runtime/messages/arrivals.hpp"
+#include "runtime/messages/device_memory.hpp"
 #include "runtime/messages/message_waits.hpp"
-#include "runtime/messages/rendezvous.hpp"
 #include "runtime/messages/send.hpp"
 #include "runtime/rank.hpp"
 
@@ -29,7 +27,7 @@ namespace coracle::internals {
 class MatchedMessage;
 
 /// One rank's. Its thread only. Places are those of the team; buffers belong to the operation until it has ended.
-class Messages {
+class Messages : public Arrivals {
  public:
   /// Scattered bytes up to this are packed by their sender; of more, within an address space, only the place travels.
   static constexpr std::size_t kPackedBytesMax = 512;
@@ -37,8 +35,6 @@ class Messages {
   explicit Messages(Rank& rank);
   /// Tells standard error of messages that nobody has received.
   ~Messages();
-  Messages(const Messages&) = delete;
-  Messages& operator=(const Messages&) = delete;
 
   /// See Team::send.
   Send send(Team& team, const MessageSource& source, std::uint32_t to, std::uint64_t tag) {
@@ -62,26 +58,9 @@ class Messages {
   /// A message that a matched probe has taken will not be received: its sender goes on.
   void drop(UnexpectedMessage::Owner message);
 
-  /// Messages that have come and are not received yet.
-  std::size_t unexpected() const noexcept { return unexpected_; }
   /// From now on messages that this rank receives come by `way`, where that can be, however short; for measurements.
   void fix_way(MessageWay way) noexcept;
-  Rank& rank() const noexcept { return rank_; }
-  // --- for sends and waits ---
-  Matcher& matcher() noexcept { return matcher_; }
-  std::vector<ProbeWait*>& probes() noexcept { return probes_; }
-  /// A loss has ended a wait for that source.
-  void told(const Team& team, std::uint32_t source, std::uint32_t rank);
-  /// Why no message can come, or have come, of that source: the rank that is lost.
-  std::optional<std::uint32_t> lost_source(Team& team, std::uint32_t from) {
-    if (!rank_.core().peers().any_lost()) [[likely]]
-      return std::nullopt;
-    return lost_source_of(team, from);
-  }
-  /// The first message that a receive accepts, taken out, or null.
-  UnexpectedMessage::Owner take_out_first(const Envelope& wanted);
-  /// A message that came eagerly has been received.
-  void count_received(std::uint32_t peer, std::size_t bytes);
+  // --- for sends ---
   /// Whether a message can go at once; takes its room.
   bool may_go_at_once(std::uint32_t peer, std::size_t bytes) {
     return bytes <= eager_bytes_ && flow_.take_room(peer, bytes);
@@ -95,49 +74,31 @@ class Messages {
   /// Whether it lies in a GPU's memory, which loads and stores do not reach.
   template <class Byte>
   bool on_device(const MessageMemory<Byte>& memory) const {
-    return rank_.core().device_transfers() != nullptr && memory.bytes() > 0 && covered(memory.lowest());
+    return is_on_device(rank_.core(), memory);
   }
-  /// See TransportTraits; of the transport to the ranks of this node.
-  std::size_t copied_bytes_max() const noexcept { return copied_bytes_max_; }
   HandlerId data_handler() const noexcept { return data_handler_; }
-  /// Fetches a message for a receive.
-  Task<> take_for(Receive& receive, Offer offer, std::uint32_t rank, const MessageTarget& target);
-  /// Copies a message that is here to a receive's memory on a GPU.
-  Task<> land_for(Receive& receive, UnexpectedMessage::Owner message, const MessageTarget& target);
-  Rendezvous& rendezvous() noexcept { return rendezvous_; }
-  // --- for Rendezvous ---
-  static void on_offer(Rank& rank, const Message& message);
-  static void on_withdraw(Rank& rank, const Message& message);
 
  private:
   static void on_data(Rank& rank, const Message& message);
   static void on_room(Rank& rank, const Message& message);
+  static void on_offer(Rank& rank, const Message& message);
+  static void on_withdraw(Rank& rank, const Message& message);
+  // What is for Rendezvous.
+  static void on_taken(Rank& rank, const Message& message);
+  static void on_help(Rank& rank, const Message& message);
+  static void on_pull(Rank& rank, const Message& message);
+  static void on_piece(Rank& rank, const Message& message);
 
   static void check_member(const Team& team, std::uint32_t place, const char* what) {
     CORACLE_ASSERT(place < team.size(), "{}: there is no member {} in a team of {}", what, place, team.size());
   }
-  std::optional<std::uint32_t> lost_source_of(Team& team, std::uint32_t from);
-  bool covered(const std::byte* address) const noexcept;
-  Task<> land(std::span<const std::byte> payload, const MessageTarget& target);
   bool needs_copy(std::uint32_t peer, const MessageSource& source) const noexcept;
   void arrive(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload);
-  Task<> tell_room(std::uint32_t peer);
-
-  UnexpectedMessage* find(const Envelope& wanted) { return static_cast<UnexpectedMessage*>(matcher_.find(wanted)); }
   void keep(UnexpectedMessage::Owner message);
-  UnexpectedMessage::Owner take_out(UnexpectedMessage& message) noexcept;
 
-  Rank& rank_;
-  Matcher matcher_;
-  Flow flow_;
-  Rendezvous rendezvous_;
   HandlerId data_handler_;
   bool has_processes_;  // each rank is one
   std::size_t eager_bytes_;
-  const std::size_t copied_bytes_max_;
-  std::vector<ProbeWait*> probes_;
-  std::size_t unexpected_ = 0;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> told_losses_;  // team and rank, to receives of any source
 };
 
 inline Send::Send(Messages& messages, const Envelope& envelope, const MessageSource& source, RankCore& core,
@@ -164,8 +125,6 @@ inline bool Send::await_ready() {
   return begin(peer, at_once);
 }
 
-/// For receives: the message does not fit into `bytes`.
-[[noreturn]] void throw_truncated(const Received& received, std::uint32_t rank, std::size_t bytes);
 /// For Team::recv_value.
 [[noreturn]] void throw_short_value(const Received& received, std::size_t bytes);
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "runtime/error.hpp"
-#include "runtime/messages/messages.hpp"
+#include "runtime/messages/device_memory.hpp"
 #include "runtime/rank.hpp"
 #include "runtime/scattered/device_transfers.hpp"
 
@@ -23,8 +23,11 @@ std::size_t piece_bytes(std::size_t bytes) noexcept {
 
 }  // namespace
 
-Rendezvous::Rendezvous(Rank& rank)
-    : rank_(rank), stage_(rank.core().region().stage(rank.id())), way_(rank.core().region().shape().messages.way) {}
+Rendezvous::Rendezvous(Rank& rank, const Handlers& handlers)
+    : rank_(rank),
+      handlers_(handlers),
+      stage_(rank.core().region().stage(rank.id())),
+      way_(rank.core().region().shape().messages.way) {}
 
 Rendezvous::~Rendezvous() {
   CORACLE_ASSERT(offered_.empty() && arriving_.empty(), "a rank ended while {} sends wait", offered_.size());
@@ -50,8 +53,7 @@ Task<> Rendezvous::offer(Envelope envelope, MessageSource source, std::uint32_t 
   offered_.emplace(serial, &offered);
   std::exception_ptr failure;
   try {
-    co_await rank_.request(peer, Messages::on_offer, std::as_bytes(std::span(&offer, 1)), envelope.place(),
-                           envelope.tag);
+    co_await rank_.request(peer, handlers_.offer, std::as_bytes(std::span(&offer, 1)), envelope.place(), envelope.tag);
     co_await offered.taken;
   } catch (...) {
     failure = std::current_exception();
@@ -74,7 +76,7 @@ Offer Rendezvous::describe(Offered& offered, std::uint32_t peer, std::vector<std
   offer.serial = offered.serial;
   offer.address = reinterpret_cast<std::uint64_t>(source.origin());
   if (shares_addresses(peer)) offer.shared = &offered.shared;
-  if (rank_.messages().on_device(source)) {
+  if (is_on_device(rank_.core(), source)) {
     const RemoteAddress lowest = rank_.core().device_transfers()->place_of(source.lowest());
     offer.device_of = lowest.rank;
     offer.device_segment = lowest.segment;
@@ -103,7 +105,7 @@ void Rendezvous::Offered::cancelled(void* offered) {
 
 Task<> Rendezvous::ask_back(std::uint32_t peer, std::uint64_t serial) {
   co_await yield();  // not from inside the cancellation
-  if (offered_.contains(serial)) co_await rank_.request(peer, Messages::on_withdraw, {}, serial);
+  if (offered_.contains(serial)) co_await rank_.request(peer, handlers_.withdraw, {}, serial);
 }
 
 Rendezvous::Offered* Rendezvous::find(std::uint64_t serial, std::uint32_t peer) noexcept {
@@ -113,24 +115,23 @@ Rendezvous::Offered* Rendezvous::find(std::uint64_t serial, std::uint32_t peer) 
   return found->second;
 }
 
-void Rendezvous::on_taken(Rank& rank, const Message& message) {
-  Offered* offered = rank.messages().rendezvous().find(message.argument(0), message.source());
+void Rendezvous::on_taken(const Message& message) {
+  Offered* offered = find(message.argument(0), message.source());
   if (offered == nullptr) return;
   offered->end = static_cast<End>(message.argument(1));
   offered->taken.set();
 }
 
-void Rendezvous::give_back(const Message& message, std::uint64_t serial) {
-  message.reply(on_taken, {}, {serial, static_cast<std::uint64_t>(End::withdrawn)});
+void Rendezvous::give_back(const Message& message, std::uint64_t serial) const {
+  message.reply(handlers_.taken, {}, {serial, static_cast<std::uint64_t>(End::withdrawn)});
 }
 
 // --- with the sender's help ---
 
-void Rendezvous::on_help(Rank& rank, const Message& message) {
-  Rendezvous& mine = rank.messages().rendezvous();
-  if (mine.find(message.argument(0), message.source()) == nullptr) return;
+void Rendezvous::on_help(const Message& message) {
+  if (find(message.argument(0), message.source()) == nullptr) return;
   const auto* target = reinterpret_cast<const MessageTarget*>(message.argument(1));
-  rank.service().spawn(mine.help(message.argument(0), target));
+  rank_.service().spawn(help(message.argument(0), target));
 }
 
 Task<> Rendezvous::help(std::uint64_t serial, const MessageTarget* target) {
@@ -147,11 +148,10 @@ Task<> Rendezvous::help(std::uint64_t serial, const MessageTarget* target) {
 
 // --- in pieces ---
 
-void Rendezvous::on_pull(Rank& rank, const Message& message) {
+void Rendezvous::on_pull(const Message& message) {
   // Each packs while another's piece is being read.
   constexpr int kSendersMax = 3;
-  Rendezvous& mine = rank.messages().rendezvous();
-  Offered* offered = mine.find(message.argument(0), message.source());
+  Offered* offered = find(message.argument(0), message.source());
   if (offered == nullptr) return;
   offered->is_told = message.argument(2) != 0;
   const std::size_t bytes = offered->shared.source().bytes();
@@ -159,7 +159,7 @@ void Rendezvous::on_pull(Rank& rank, const Message& message) {
   offered->senders = static_cast<int>(std::min<std::size_t>(pieces, kSendersMax));
   const int senders = offered->senders;
   for (int sender = 0; sender < senders; ++sender)
-    rank.service().spawn(mine.send_pieces(message.argument(0), message.source(), message.argument(1)));
+    rank_.service().spawn(send_pieces(message.argument(0), message.source(), message.argument(1)));
 }
 
 Task<> Rendezvous::send_pieces(std::uint64_t serial, std::uint32_t peer, std::uint64_t arriving) {
@@ -179,7 +179,7 @@ Task<> Rendezvous::send_pieces(std::uint64_t serial, std::uint32_t peer, std::ui
       const std::span piece(slot.data(), std::min(piece_bytes(source.bytes()), source.bytes() - position));
       offered->next_piece += piece.size();
       read_part(source, position, piece);
-      co_await rank_.request(peer, on_piece, piece, arriving, position);
+      co_await rank_.request(peer, handlers_.piece, piece, arriving, position);
     }
   } catch (const Error& error) {
     if (error.code() != Errc::peer_lost) throw;  // then the send has ended, too

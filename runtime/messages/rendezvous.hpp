@@ -28,7 +28,17 @@ class Rank;
 /// One rank's. Its thread only.
 class Rendezvous {
  public:
-  explicit Rendezvous(Rank& rank);
+  /// For the messages that it sends: they call the functions of these names, or of Messages, at their receiver.
+  struct Handlers {
+    Handler offer;
+    Handler withdraw;
+    Handler taken;
+    Handler help;
+    Handler pull;
+    Handler piece;
+  };
+
+  Rendezvous(Rank& rank, const Handlers& handlers);
   ~Rendezvous();
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
@@ -36,11 +46,17 @@ class Rendezvous {
   /// Sender: done when the message has been received.
   Task<> offer(Envelope envelope, MessageSource source, std::uint32_t peer);
   /// Receiver, in answer to a wish to have an offer back, from its handler.
-  static void give_back(const Message& message, std::uint64_t serial);
+  void give_back(const Message& message, std::uint64_t serial) const;
   /// Receiver: fills `target` if the message fits, and lets it go.
   Task<> take(Offer offer, std::uint32_t peer, const MessageTarget& target);
   /// Receiver: the sender may forget it. `failed`: a GPU at either end did.
   Task<> say_taken(std::uint32_t peer, std::uint64_t serial, bool failed = false);
+
+  // --- messages of peers ---
+  void on_taken(const Message& message);
+  void on_help(const Message& message);
+  void on_pull(const Message& message);
+  void on_piece(const Message& message);
 
   /// Whether `peer` is another rank whose memory is plain memory here.
   bool shares_addresses(std::uint32_t peer) const noexcept;
@@ -78,11 +94,6 @@ class Rendezvous {
     std::exception_ptr failure;  // why one did not begin
   };
 
-  static void on_taken(Rank& rank, const Message& message);
-  static void on_help(Rank& rank, const Message& message);
-  static void on_pull(Rank& rank, const Message& message);
-  static void on_piece(Rank& rank, const Message& message);
-
   Offer describe(Offered& offered, std::uint32_t peer, std::vector<std::byte>& layout) const;
   Task<> ask_back(std::uint32_t peer, std::uint64_t serial);
   Offered* find(std::uint64_t serial, std::uint32_t peer) noexcept;
@@ -115,6 +126,7 @@ class Rendezvous {
   Task<> copy_by_engines(Offer offer, std::uint32_t peer, const MessageTarget& target);
 
   Rank& rank_;
+  const Handlers handlers_;
   Stage stage_;
   MessageWay way_;
   Experience experience_;

@@ -6,7 +6,7 @@
 
 #include "runtime/error.hpp"
 #include "runtime/join.hpp"
-#include "runtime/messages/messages.hpp"
+#include "runtime/messages/device_memory.hpp"
 #include "runtime/messages/rendezvous.hpp"
 #include "runtime/rank.hpp"
 #include "runtime/scattered/device_transfers.hpp"
@@ -26,7 +26,7 @@ Task<> land_piece(DeviceTransfers& devices, DeviceBuffer buffer, std::size_t byt
 /// None: both ends lie in host memory.
 std::optional<Rendezvous::Means> Rendezvous::device_means(const Offer& offer, const MessageTarget& target) const {
   if (offer.on_device()) return Means::device;
-  if (!rank_.messages().on_device(target)) return std::nullopt;
+  if (!is_on_device(rank_.core(), target)) return std::nullopt;
   if (offer.shared != nullptr) return Means::device;
   return offer.count == 0 ? Means::get : Means::pieces_to_device;
 }

@@ -5,7 +5,7 @@
 #include <new>
 
 #include "runtime/error.hpp"
-#include "runtime/messages/messages.hpp"
+#include "runtime/messages/device_memory.hpp"
 #include "runtime/messages/process_copy.hpp"
 #include "runtime/messages/rendezvous.hpp"
 #include "runtime/rank.hpp"
@@ -29,7 +29,7 @@ double copy_ns(std::uint64_t bytes, std::uint64_t blocks) noexcept {
 }  // namespace
 
 Task<> Rendezvous::take(Offer offer, std::uint32_t peer, const MessageTarget& target) {
-  const bool by_engines = offer.on_device() || rank_.messages().on_device(target);
+  const bool by_engines = offer.on_device() || is_on_device(rank_.core(), target);
   std::exception_ptr failure;
   bool device_failed = false;
   Means means = Means::alone;
@@ -82,7 +82,7 @@ Task<> Rendezvous::take_whole(Offer offer, std::uint32_t peer, const MessageTarg
 
 Task<> Rendezvous::say_taken(std::uint32_t peer, std::uint64_t serial, bool failed) {
   try {
-    co_await rank_.request(peer, on_taken, {}, serial,
+    co_await rank_.request(peer, handlers_.taken, {}, serial,
                            static_cast<std::uint64_t>(failed ? End::failed : End::received));
   } catch (const Error& error) {
     if (error.code() != Errc::peer_lost) throw;  // then it waits no longer
@@ -171,7 +171,7 @@ Task<> Rendezvous::copy_alone(Offer offer, const MessageTarget& target) {
 }
 
 Task<> Rendezvous::copy_together(Offer offer, std::uint32_t peer, const MessageTarget& target) {
-  co_await rank_.request(peer, on_help, {}, offer.serial, reinterpret_cast<std::uint64_t>(&target));
+  co_await rank_.request(peer, handlers_.help, {}, offer.serial, reinterpret_cast<std::uint64_t>(&target));
   SharedCopy& shared = *offer.shared;
   while (shared.copy_first(target)) {
   }
@@ -211,7 +211,7 @@ Task<> Rendezvous::pull(Offer offer, std::uint32_t peer, const MessageTarget& ta
   arriving_.emplace(number, &arriving);
   std::exception_ptr failure;
   try {
-    co_await rank_.request(peer, on_pull, {}, offer.serial, number, tells);
+    co_await rank_.request(peer, handlers_.pull, {}, offer.serial, number, tells);
     co_await arriving.whole;
   } catch (...) {
     failure = std::current_exception();
@@ -221,11 +221,9 @@ Task<> Rendezvous::pull(Offer offer, std::uint32_t peer, const MessageTarget& ta
   if (failure) std::rethrow_exception(failure);
 }
 
-void Rendezvous::on_piece(Rank& rank, const Message& message) {
-  Rendezvous& mine = rank.messages().rendezvous();
-  const auto found = mine.arriving_.find(message.argument(0));
-  CORACLE_ASSERT(found != mine.arriving_.end(), "a piece from rank {} of a message that nobody receives",
-                 message.source());
+void Rendezvous::on_piece(const Message& message) {
+  const auto found = arriving_.find(message.argument(0));
+  CORACLE_ASSERT(found != arriving_.end(), "a piece from rank {} of a message that nobody receives", message.source());
   Arriving& arriving = *found->second;
   const std::span<const std::byte> piece = message.payload();
   CORACLE_ASSERT(piece.size() <= arriving.missing && message.argument(1) + piece.size() <= arriving.target.bytes(),
@@ -234,7 +232,7 @@ void Rendezvous::on_piece(Rank& rank, const Message& message) {
   if (arriving.landings == nullptr)
     write_part(arriving.target, message.argument(1), piece);
   else
-    mine.land(arriving, message.argument(1), piece);
+    land(arriving, message.argument(1), piece);
   arriving.missing -= piece.size();
   if (arriving.missing == 0) arriving.whole.set();
 }

@@ -284,4 +284,16 @@ std::size_t AddressSpace::task_count() const noexcept {
   return state_->tasks.size();
 }
 
+Support probe() {
+  Support support = check_machine();
+  if (!support.available) return support;
+  const auto sites = std::make_unique<SiteCache>();
+  const ModeChoice choice = choose_mode(*sites, false);
+  support.mode = choice.mode;
+  support.reason = choice.reason;
+  if (choice.mode == Mode::rlimit)
+    support.remedy = "allow changed program text (SELinux: execmod, execmem) for this program";
+  return support;
+}
+
 }  // namespace coracle::internals::pvas

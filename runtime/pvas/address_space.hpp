@@ -12,13 +12,9 @@
 
 #include "runtime/launch/exit_status.hpp"
 #include "runtime/launch/spawn_options.hpp"
+#include "runtime/pvas/mode.hpp"
 
 namespace coracle::internals::pvas {
-
-enum class Mode {
-  patched,  ///< Every mapping of a task lies in its own partition; all of it comes back when the task ends.
-  rlimit,   ///< Syscall sites can't be patched here: tasks run, but each ended one leaves some mappings behind.
-};
 
 struct Options {
   std::size_t partition_bytes = 16ULL << 30;  ///< Distance of two tasks; a multiple of 1 GiB, at least 4 GiB.
@@ -77,16 +73,8 @@ class AddressSpace {
   std::unique_ptr<State> state_;
 };
 
-/// What this machine can do, for `coracle info`.
-struct Support {
-  bool available = false;
-  Mode mode = Mode::rlimit;
-  std::string reason;  ///< Why not, or why this mode.
-  std::string remedy;  ///< What the user can do; empty when nothing is to be done.
-};
-
-/// Never throws for what the machine lacks. Costs a few milliseconds (the self-test reads libc's text); leaves nothing
-/// behind.
+/// For `coracle info`. Never throws for what the machine lacks. Costs a few milliseconds (the self-test reads libc's
+/// text); leaves nothing behind.
 Support probe();
 
 }  // namespace coracle::internals::pvas

@@ -6,7 +6,6 @@
 #include <sys/utsname.h>
 
 #include <cstdio>
-#include <memory>
 
 #include "runtime/pvas/layout.hpp"
 #include "runtime/pvas/self_test.hpp"
@@ -88,18 +87,6 @@ ModeChoice choose_mode(SiteCache& sites, bool force_rlimit) {
   const std::string failure = self_test(sites);
   if (failure.empty()) return {Mode::patched, "every mapping of a task lies in its own partition"};
   return {Mode::rlimit, failure};
-}
-
-Support probe() {
-  Support support = check_machine();
-  if (!support.available) return support;
-  const auto sites = std::make_unique<SiteCache>();
-  const ModeChoice choice = choose_mode(*sites, false);
-  support.mode = choice.mode;
-  support.reason = choice.reason;
-  if (choice.mode == Mode::rlimit)
-    support.remedy = "allow changed program text (SELinux: execmod, execmem) for this program";
-  return support;
 }
 
 }  // namespace coracle::internals::pvas

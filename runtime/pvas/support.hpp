@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/pvas/address_space.hpp"
 #include "runtime/pvas/layout.hpp"
+#include "runtime/pvas/mode.hpp"
 #include "runtime/pvas/sites.hpp"
 
 namespace coracle::internals::pvas {

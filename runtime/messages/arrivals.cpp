@@ -1,0 +1,56 @@
+// Telling senders and receives what has become of others.
+#include "runtime/messages/arrivals.hpp"
+
+#include <algorithm>
+
+#include "runtime/combinators.hpp"
+#include "runtime/team.hpp"
+
+namespace coracle::internals {
+namespace {
+
+constexpr std::uint64_t kWindowBytesMin = 4096;
+constexpr std::uint64_t kSharesMin = 64;  // in small jobs no sender needs all the room there is
+
+/// Of each sender.
+std::size_t window_bytes(Rank& rank) noexcept {
+  const MessageOptions& options = rank.core().region().shape().messages;
+  return std::max(options.unexpected_bytes / std::max<std::uint64_t>(rank.size(), kSharesMin), kWindowBytesMin);
+}
+
+}  // namespace
+
+Arrivals::Arrivals(Rank& rank, Handler room, const Rendezvous::Handlers& handlers)
+    : rank_(rank),
+      flow_(window_bytes(rank)),
+      rendezvous_(rank, handlers),
+      room_handler_(room),
+      copied_bytes_max_(rank.core().transport().traits().copied_bytes_max) {}
+
+void Arrivals::tell_room(std::uint32_t peer) {
+  rank_.service().spawn(send_room(peer));
+}
+
+Task<> Arrivals::send_room(std::uint32_t peer) {
+  co_await yield();  // not from inside a handler
+  if (!rank_.lost(peer)) co_await rank_.request(peer, room_handler_, {}, flow_.received_from(peer));
+}
+
+std::optional<std::uint32_t> Arrivals::lost_source_of(Team& team, std::uint32_t from) {
+  if (from != kAnySource) return rank_.lost(team.member(from)) ? std::optional(team.member(from)) : std::nullopt;
+  // Who receives from anybody hears once of each loss, and can then go on with those who live.
+  for (const Loss& loss : rank_.losses()) {
+    const std::pair of_loss(team.identity(), loss.peer);
+    if (!team.has(loss.peer) || std::find(told_losses_.begin(), told_losses_.end(), of_loss) != told_losses_.end())
+      continue;
+    told_losses_.push_back(of_loss);
+    return loss.peer;
+  }
+  return std::nullopt;
+}
+
+void Arrivals::told(const Team& team, std::uint32_t source, std::uint32_t rank) {
+  if (source == kAnySource) told_losses_.emplace_back(team.identity(), rank);
+}
+
+}  // namespace coracle::internals
