@@ -119,7 +119,9 @@ void Team::differs_from(std::uint32_t peer) {
 }
 
 Task<> Team::agree_on_calls() {
-  const std::uint32_t peer = *std::exchange(at_odds_with_, std::nullopt);
+  if (!at_odds_with_) co_return;
+  const std::uint32_t peer = *at_odds_with_;
+  at_odds_with_.reset();
   co_await CollectiveWatch::compare(rank_, identity_, peer);
   check_whole("barrier");
 }
