@@ -309,7 +309,7 @@ class Team final : private LossWatch {
   /// `peer` has called something else, as its signature tells: asks it what, and no barrier between nodes ends at this
   /// member before it has answered. For whoever can't wait.
   void differs_from(std::uint32_t peer);
-  /// The same from inside one.
+  /// break_as_misfit(), from inside a collective.
   [[noreturn]] void throw_misfit(const std::string& text);
   /// The last barrier of a job.
   Task<> farewell(std::source_location where);
