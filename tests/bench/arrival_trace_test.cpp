@@ -13,6 +13,8 @@
 #include "runtime/error.hpp"
 #include "tests/sim/mutate.hpp"
 
+namespace arrival_trace_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::bench;
@@ -106,3 +108,5 @@ TEST_CASE("arrival trace: whatever the text, it is read or refused with its name
   }
   CHECK(good > 100);
 }
+
+}  // namespace arrival_trace_test

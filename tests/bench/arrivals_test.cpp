@@ -7,6 +7,8 @@
 #include <cmath>
 #include <vector>
 
+namespace bench_arrivals_test {
+
 using namespace coracle::internals::bench;
 
 namespace {
@@ -121,3 +123,5 @@ TEST_CASE("arrivals: the same seed gives the same delays, another one others") {
   }
   CHECK(equal == 0);
 }
+
+}  // namespace bench_arrivals_test

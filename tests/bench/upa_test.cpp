@@ -8,6 +8,8 @@
 #include "collectives/broadcast_rules.hpp"
 #include "tests/sim/job.hpp"
 
+namespace upa_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::bench;
@@ -120,3 +122,5 @@ TEST_CASE("upa: K = 0 is measured first, in whatever order it is given; nodes of
     CHECK(report.tables().back().rows.back().limit_name.empty() == !even);
   }
 }
+
+}  // namespace upa_test

@@ -12,6 +12,8 @@
 #include "tests/sanitized.hpp"
 #include "tests/storage/temporary_folder.hpp"
 
+namespace bench_test {
+
 namespace {
 
 /// A name for a file that is gone with this object.
@@ -62,7 +64,8 @@ nlohmann::json tables_of(const std::string& benchmark, const std::vector<std::st
 }
 
 std::vector<std::string> placements() {
-  std::vector<std::string> all = test::kSanitized ? std::vector<std::string>{} : process_placements();
+  std::vector<std::string> all =
+      coracle::internals::test::kSanitized ? std::vector<std::string>{} : process_placements();
   all.push_back("thread");
   return all;
 }
@@ -176,7 +179,7 @@ TEST_CASE("coracle bench ddt: the patterns and ways asked for, each beside the o
 }
 
 TEST_CASE("coracle bench pagetables: what each placement takes, how it grows, and what one address space saves") {
-  if (test::kSanitized || process_placements().size() < 2) return;
+  if (coracle::internals::test::kSanitized || process_placements().size() < 2) return;
   const nlohmann::json tables = tables_of("pagetables", {"-n", "2,6", "--sizes", "2K", "--rounds", "3"});
   REQUIRE(tables.size() == 2);
   CHECK(tables.at(0).at("rows").size() == 2 * 2 * 6);
@@ -498,3 +501,5 @@ TEST_CASE("coracle bench upa: words that mean nothing are refused") {
   CHECK(command.wait() == 2);
   CHECK(command.errors().find("am has no meaning") != std::string::npos);
 }
+
+}  // namespace bench_test

@@ -7,6 +7,8 @@
 
 #include "tests/cli/command.hpp"
 
+namespace miscall_test {
+
 namespace {
 
 struct Shape {
@@ -110,3 +112,5 @@ TEST_CASE("collectives called wrongly: sizes that differ, and a program that end
     check_told({"nothing more", "barrier", "nothing more, since its program has ended"}, shape);
   }
 }
+
+}  // namespace miscall_test

@@ -16,6 +16,8 @@
 #include "runtime/launch/supervisor.hpp"
 #include "tests/cli/command.hpp"
 
+namespace node_command_test {
+
 namespace {
 
 using coracle::internals::ControlStream;
@@ -158,3 +160,5 @@ TEST_CASE("coracle node: one that is told to end before its ranks run says so, a
         failure.text);
   }
 }
+
+}  // namespace node_command_test

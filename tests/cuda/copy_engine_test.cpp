@@ -16,6 +16,8 @@
 #include "tests/cuda/cases.hpp"
 #include "tests/cuda/fake_cuda.hpp"
 
+namespace copy_engine_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::test;
@@ -344,3 +346,5 @@ TEST_CASE("copy engine: a channel whose function is never called fails what wait
   }
   check_clean(api);
 }
+
+}  // namespace copy_engine_test

@@ -13,6 +13,8 @@
 #include "runtime/error.hpp"
 #include "tests/cuda/fake_cuda.hpp"
 
+namespace gpu_bench_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::test;
@@ -187,3 +189,5 @@ TEST_CASE("bench dma: --device names the model or a GPU") {
     CHECK_THROWS_AS(bench::gpu_device(word), CLI::ValidationError);
   }
 }
+
+}  // namespace gpu_bench_test

@@ -8,7 +8,7 @@
 
 #include "runtime/layout/copy.hpp"
 
-namespace coracle::internals {
+namespace coracle::internals::ddt_patterns_test {
 namespace {
 
 using bench::DdtPattern;
@@ -96,4 +96,4 @@ TEST_CASE("DDTBench: vectors and subarrays of WRF have one form") {
   }
 }
 
-}  // namespace coracle::internals
+}  // namespace coracle::internals::ddt_patterns_test

@@ -16,6 +16,8 @@
 #include "tests/allocations.hpp"
 #include "tests/runtime/random_order.hpp"
 
+namespace channel_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -320,3 +322,5 @@ TEST_CASE("channel: in races that somebody else wins at any moment, what was sen
   CHECK(sent > 1000);  // else it has tried nothing
   CHECK(given_up > 1000);
 }
+
+}  // namespace channel_test

@@ -13,6 +13,8 @@
 #include "tests/allocations.hpp"
 #include "tests/runtime/random_order.hpp"
 
+namespace condition_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -252,3 +254,5 @@ TEST_CASE("condition: a notification reaches exactly one, whenever the first to 
   CHECK(hasty.taken > 50);  // else it has tried nothing
   CHECK(hasty.passed_on > 50);
 }
+
+}  // namespace condition_test

@@ -19,6 +19,8 @@
 #include "runtime/io.hpp"
 #include "runtime/task.hpp"
 
+namespace io_refused_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -88,3 +90,5 @@ TEST_CASE("io: the environment chooses the back end, and a misspelt choice is an
   CHECK_THROWS_AS(make_io(loop), Error);
   ::unsetenv("CORACLE_IO");
 }
+
+}  // namespace io_refused_test

@@ -14,6 +14,8 @@
 #include "tests/allocations.hpp"
 #include "tests/runtime/io_fixture.hpp"
 
+namespace io_wakeup_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::test;
@@ -338,3 +340,5 @@ TEST_CASE_TEMPLATE("io: a descriptor that a poller looks at wakes the loop until
   CHECK(late.code == std::errc::timed_out);
   CHECK(with.loop.sleep_count() - before < 100);
 }
+
+}  // namespace io_wakeup_test

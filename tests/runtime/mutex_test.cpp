@@ -13,6 +13,8 @@
 #include "tests/allocations.hpp"
 #include "tests/runtime/random_order.hpp"
 
+namespace mutex_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -225,3 +227,5 @@ TEST_CASE("mutex: in races that somebody else wins at any moment, it is never he
   }
   CHECK(locked > 1000);  // else it has tried nothing
 }
+
+}  // namespace mutex_test

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace peers_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -284,3 +286,5 @@ TEST_CASE("a member that is told of a broken team gives up its collectives, and 
   CHECK_FALSE(second.rank.lost(3));
   CHECK(second.transport->finish_all() == std::vector<int>{0, 2, 3});  // it passes it on
 }
+
+}  // namespace peers_test

@@ -11,6 +11,8 @@
 #include "runtime/event.hpp"
 #include "runtime/event_loop.hpp"
 
+namespace scope_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace std::chrono_literals;
@@ -137,3 +139,5 @@ TEST_CASE("event: those who wait are woken in the order in which they came") {
   loop.run(with_scope(wait_in_turn, std::ref(event), std::ref(order)));
   CHECK(order == std::vector<int>{0, 1, 2, 3});
 }
+
+}  // namespace scope_test

@@ -13,6 +13,8 @@
 #include "tests/allocations.hpp"
 #include "tests/runtime/random_order.hpp"
 
+namespace semaphore_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -216,3 +218,5 @@ TEST_CASE("semaphore: in races that somebody else wins at any moment, no permit 
   }
   CHECK(ended > 1000);  // else it has tried nothing
 }
+
+}  // namespace semaphore_test

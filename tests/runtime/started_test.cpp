@@ -12,6 +12,8 @@
 #include "runtime/event_loop.hpp"
 #include "tests/sim/job.hpp"
 
+namespace started_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace std::chrono_literals;
@@ -217,3 +219,5 @@ TEST_CASE("started: collectives of one team overlap, for many seeds") {
     CHECK(sim::text_of(job.run(overlapping_collectives)) == "");
   }
 }
+
+}  // namespace started_test

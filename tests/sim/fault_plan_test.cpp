@@ -12,6 +12,8 @@
 #include "tests/sim/mutate.hpp"
 #include "transports/sim/random.hpp"
 
+namespace fault_plan_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::sim;
@@ -143,3 +145,5 @@ TEST_CASE("mutated fault plans are read or refused with a line, for 5,000 seeds"
   CHECK(read > 500);  // comments are most of the file
   CHECK(read < 4500);
 }
+
+}  // namespace fault_plan_test

@@ -11,6 +11,8 @@
 #include "tests/sim/mutate.hpp"
 #include "transports/sim/random.hpp"
 
+namespace network_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::sim;
@@ -135,3 +137,5 @@ TEST_CASE("mutated network models are read or refused with a line, for 5,000 see
   CHECK(read > 500);  // comments are most of the file
   CHECK(read < 4500);
 }
+
+}  // namespace network_test

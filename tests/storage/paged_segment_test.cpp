@@ -18,6 +18,8 @@
 #include "tests/apps/temporary_folder.hpp"
 #include "tests/storage/store_image.hpp"
 
+namespace paged_segment_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -348,3 +350,5 @@ TEST_CASE("wrong use of paged segments is told in words") {
     co_await segment.close();
   });
 }
+
+}  // namespace paged_segment_test

@@ -22,6 +22,8 @@
 #include "tests/runtime/io_fixture.hpp"
 #include "tests/storage/temporary_folder.hpp"
 
+namespace store_kill_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::storage;
@@ -258,3 +260,5 @@ TEST_CASE("store: a process killed at any moment loses nothing that was flushed 
     one_round(folder.file("home.0"), seed + round, model);
   }
 }
+
+}  // namespace store_kill_test

@@ -17,6 +17,8 @@
 #include "tests/runtime/io_fixture.hpp"
 #include "tests/storage/temporary_folder.hpp"
 
+namespace store_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::storage;
@@ -272,3 +274,5 @@ TEST_CASE("store: the last two checkpoints can be gone back to and the first flu
   const TemporaryFolder folder;
   with.loop.run(checkpoints(with.io(), folder.file("home.1")));
 }
+
+}  // namespace store_test

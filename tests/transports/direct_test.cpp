@@ -17,6 +17,8 @@
 
 #include "transports/connect.hpp"
 
+namespace direct_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::direct;
@@ -533,3 +535,5 @@ TEST_CASE("direct: what is exposed is neither read nor written any more once it 
     reader.join();
   }
 }
+
+}  // namespace direct_test

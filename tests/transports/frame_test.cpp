@@ -11,6 +11,8 @@
 #include "tests/transports/frame_input.hpp"
 #include "tests/transports/frame_seeds.hpp"
 
+namespace frame_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::tcp;
@@ -125,7 +127,8 @@ TEST_CASE("frames: places outside the memory are answered with an error, and the
     initiator.submit(*operation);
   }
   for (int round = 0; round < 4; ++round) {
-    for (auto [from, to] : {std::pair<Channel*, Channel*>{&initiator, &responder}, {&responder, &initiator}}) {
+    for (auto [from, to] :
+         {std::pair<tcp::Channel*, tcp::Channel*>{&initiator, &responder}, {&responder, &initiator}}) {
       std::array<iovec, 8> vectors;
       const auto gathered = from->outbox().gather(vectors, 1 << 20);
       std::vector<std::byte> bytes;
@@ -145,3 +148,5 @@ TEST_CASE("frames: places outside the memory are answered with an error, and the
   CHECK(rank.memory[4095] == std::byte{1});
   CHECK_FALSE(responder.broken());
 }
+
+}  // namespace frame_test

@@ -18,7 +18,7 @@
 #include "runtime/error.hpp"
 #include "transports/connect.hpp"
 
-namespace test {
+namespace coracle::internals::test {
 
 /// What a rank's program ended with: "" or the error's text.
 using Outcomes = std::vector<std::string>;
@@ -106,4 +106,4 @@ class Nodes {
   std::vector<int> listen_fds_;
 };
 
-}  // namespace test
+}  // namespace coracle::internals::test
