@@ -11,6 +11,7 @@
 #include <string>
 
 #include "runtime/error.hpp"
+#include "tests/places.hpp"
 #include "tests/sim/mutate.hpp"
 
 namespace arrival_trace_test {
@@ -81,7 +82,7 @@ TEST_CASE("arrival trace: what is wrong is said with the line and how to mend it
 }
 
 TEST_CASE("arrival trace: the one in the tree is good") {
-  const ArrivalTrace trace = read_arrival_trace(CORACLE_NETWORKS "/arrivals.txt");
+  const ArrivalTrace trace = read_arrival_trace(test::in_source("networks/arrivals.txt"));
   CHECK(trace.ranks >= 4);
   CHECK(trace.iterations() >= 50);
 }

@@ -6,6 +6,7 @@
 #include "apps/coracle/bench/benchmarks.hpp"
 #include "apps/coracle/bench/upa_options.hpp"
 #include "collectives/broadcast_rules.hpp"
+#include "tests/places.hpp"
 #include "tests/sim/job.hpp"
 
 namespace upa_test {
@@ -76,7 +77,8 @@ TEST_CASE("upa: the same seeds give the same figures, and every method brings th
   UpaWords words;
   words.iterations = 5;
   words.trees = {"binomial", "recursive_doubling", "ring"};
-  for (const char* arrival : {"uniform", "exponential", CORACLE_NETWORKS "/arrivals.txt"}) {
+  for (const std::string& arrival :
+       {std::string("uniform"), std::string("exponential"), test::in_source("networks/arrivals.txt")}) {
     words.arrival = arrival;
     const Report once = measure(job, words, 20'000);
     CHECK(once.tables().front().rows.size() == 18);

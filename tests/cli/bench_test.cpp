@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/command.hpp"
+#include "tests/places.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/storage/temporary_folder.hpp"
 
@@ -294,8 +295,9 @@ TEST_CASE("coracle bench pages: hits and misses; other caches; and what cooperat
 }
 
 TEST_CASE("coracle bench pages: the paper's experiments in virtual time") {
-  const nlohmann::json tables =
-      tables_of("pages", {"--place", "sim", "-n", "1,3", "--network", CORACLE_NETWORKS "/fdr-infiniband.txt"});
+  const nlohmann::json tables = tables_of(
+      "pages",
+      {"--place", "sim", "-n", "1,3", "--network", coracle::internals::test::in_source("networks/fdr-infiniband.txt")});
   REQUIRE(tables.size() == 9);
   for (const auto& table : tables) {
     REQUIRE(table.at("rows").size() == 2);
@@ -303,8 +305,8 @@ TEST_CASE("coracle bench pages: the paper's experiments in virtual time") {
   }
   const Parts parts = parts_of(tables);
   CHECK(parts.rows == std::map<std::string, int>{{"sequential", 8}, {"random", 8}, {"false sharing", 2}});
-  CHECK(tables ==
-        tables_of("pages", {"--place", "sim", "-n", "1,3", "--network", CORACLE_NETWORKS "/fdr-infiniband.txt"}));
+  CHECK(tables == tables_of("pages", {"--place", "sim", "-n", "1,3", "--network",
+                                      coracle::internals::test::in_source("networks/fdr-infiniband.txt")}));
 }
 
 TEST_CASE("coracle bench pages: sizes and folders that can't be are refused") {

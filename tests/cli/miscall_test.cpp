@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/cli/command.hpp"
+#include "tests/places.hpp"
 
 namespace miscall_test {
 
@@ -32,7 +33,7 @@ std::vector<Shape> shapes() {
 
 /// "miscall.cpp:12", where the program has the mark.
 std::string place_of(const std::string& mark) {
-  std::ifstream source(CORACLE_MISCALL_SOURCE);
+  std::ifstream source(coracle::internals::test::in_source("tests/programs/miscall.cpp"));
   std::string line;
   for (int number = 1; std::getline(source, line); ++number)
     if (line.size() >= mark.size() && line.compare(line.size() - mark.size(), mark.size(), mark) == 0)

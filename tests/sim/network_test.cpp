@@ -8,6 +8,7 @@
 #include <string>
 
 #include "runtime/error.hpp"
+#include "tests/places.hpp"
 #include "tests/sim/mutate.hpp"
 #include "transports/sim/random.hpp"
 
@@ -39,7 +40,7 @@ bool refused(std::string_view text, const std::string& begin, const char* remedy
 }
 
 std::string example() {
-  std::ifstream file(CORACLE_NETWORKS "/ddr-infiniband.txt");
+  std::ifstream file(test::in_source("networks/ddr-infiniband.txt"));
   REQUIRE(file.good());
   return {std::istreambuf_iterator<char>(file), {}};
 }

@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 
+#include "tests/places.hpp"
 #include "tests/transports/frame_input.hpp"
 #include "tests/transports/frame_seeds.hpp"
 
@@ -76,7 +77,7 @@ TEST_CASE("frames: thousands of mutated streams never harm either end") {
 
 TEST_CASE("frames: what a fuzzer has found worth keeping does no harm") {
   std::size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(CORACLE_FRAME_CORPUS)) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::in_source("tests/transports/frame_corpus"))) {
     CAPTURE(entry.path().string());
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string input{std::istreambuf_iterator<char>(file), {}};
