@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "apps/coracle/bench/growth.hpp"
+#include "apps/bench/ranks/growth.hpp"
 
 namespace coracle::internals::bench {
 

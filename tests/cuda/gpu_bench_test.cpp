@@ -8,8 +8,8 @@
 #include <set>
 #include <string>
 
-#include "apps/coracle/bench/gpu.hpp"
-#include "apps/coracle/bench/gpu_ground.hpp"
+#include "apps/bench/dma/gpu.hpp"
+#include "apps/bench/dma/gpu_ground.hpp"
 #include "runtime/error.hpp"
 #include "tests/cuda/fake_cuda.hpp"
 

@@ -1,5 +1,5 @@
 // The patterns of DDTBench: as many bytes as the benchmark has, and loops written by hand that do what the layouts do.
-#include "apps/coracle/bench/ddt_patterns.hpp"
+#include "apps/bench/ddt/ddt_patterns.hpp"
 
 #include <doctest/doctest.h>
 
