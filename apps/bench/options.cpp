@@ -135,9 +135,11 @@ void check_read(const CLI::App& app, const Benchmarks& benchmarks, const Request
 }
 
 /// Each name must mean something to one of the chosen benchmarks.
-void check_only(const Request& request) {
+void check_only(const Benchmarks& benchmarks, const Request& request) {
   std::vector<std::string> known;
-  for (const Benchmark* benchmark : request.benchmarks) {
+  for (const auto& benchmark : benchmarks) {
+    const auto& chosen = request.benchmarks;
+    if (std::find(chosen.begin(), chosen.end(), benchmark.get()) == chosen.end()) continue;
     const std::vector<std::string> parts = benchmark->parts();
     known.insert(known.end(), parts.begin(), parts.end());
   }
@@ -225,7 +227,7 @@ Request parse(CLI::App& app, const Benchmarks& benchmarks, int argc, const char*
   check_read(app, benchmarks, request);
   for (Benchmark* benchmark : request.benchmarks) benchmark->check(request);
   set_transport(words, request);
-  check_only(request);
+  check_only(benchmarks, request);
   set_sizes(words, request);
   set_simulation(words, request);
   check_simulation(request);

@@ -25,7 +25,9 @@ void exec_bench(char** words) {
   while (*words != nullptr) arguments.push_back(*words++);
   arguments.push_back(nullptr);
   ::execv(program.c_str(), arguments.data());
-  throw_errno(errno, fmt::format("can't start {}, which is built and installed beside this command", program));
+  throw_errno(errno,
+              fmt::format("can't start {} (ninja builds it as apps/coracle-bench; it is installed beside this command)",
+                          program));
 }
 
 }  // namespace coracle::internals

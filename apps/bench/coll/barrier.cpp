@@ -28,9 +28,8 @@ Task<> bench_barrier(Bench& bench) {
   co_await contest.run();
   if (!bench.keeps_time()) co_return;
   bench.report.add(fmt::format("Barrier, placement {}", to_string(self.placement())),
-                   {fmt::format("{} ranks", self.size()), "ns", contest.figure(ours),
-                    enough_cores ? "one counter, spinning" : "one counter, sched_yield", contest.figure(limit), 0,
-                    contest.allocations(ours)});
+                   contest.row(fmt::format("{} ranks", self.size()), ours,
+                               enough_cores ? "one counter, spinning" : "one counter, sched_yield", limit));
 }
 
 }  // namespace

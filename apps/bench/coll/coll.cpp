@@ -217,7 +217,7 @@ class CollSweep {
   Row row_of(const Collective& collective, const Figure& figure) const {
     Row row;
     row.name = fmt::format("{} ranks", self_.size());
-    if (collective.sized) row.name += ", " + size_text(static_cast<double>(subject_.count * sizeof(double)));
+    if (collective.sized) row.name += ", " + size_text(subject_.count * sizeof(double));
     row.value = figure;
     row.bytes = static_cast<double>(subject_.count * sizeof(double));
     return row;

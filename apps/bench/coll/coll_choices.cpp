@@ -80,8 +80,7 @@ Task<> compare_choices(Bench& bench, std::span<double> values) {
                                      [](const Figure& a, const Figure& b) { return a.median < b.median; });
   const BroadcastChoice& best_choice = choices[static_cast<std::size_t>(best - figures.begin())];
   Row row;
-  row.name = fmt::format("{} ranks, {}: {}", self.size(), size_text(static_cast<double>(values.size_bytes())),
-                         to_words(choices[0]));
+  row.name = fmt::format("{} ranks, {}: {}", self.size(), size_text(values.size_bytes()), to_words(choices[0]));
   row.value = figures[0];
   row.bytes = static_cast<double>(values.size_bytes());
   row.limit_name = fmt::format("the best of {}: {}", choices.size(), to_words(best_choice));

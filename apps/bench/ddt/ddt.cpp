@@ -79,7 +79,7 @@ class Ratios {
  private:
   void add_row(Report& report, const std::string& which, double ratio) const {
     report.add("Over all patterns and sizes",
-               {fmt::format("{}: {}", what_, which), "x", {ratio, ratio, ratio}, "", {}, 0, {}});
+               {fmt::format("{}: {}", what_, which), "x", exactly(ratio), "", {}, 0, {}});
   }
 
   std::string what_;

@@ -1,45 +1,41 @@
 // The ways of messages.
 #include "apps/bench/ddt/ddt_way.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace coracle::internals::bench {
+namespace {
+
+struct NamedWay {
+  DdtWay way;
+  const char* name;
+  std::optional<MessageWay> message = std::nullopt;
+};
+
+constexpr NamedWay kNamedWays[] = {
+    {DdtWay::automatic, "automatic", MessageWay::automatic},
+    {DdtWay::one_sided, "one-sided", MessageWay::one_sided},
+    {DdtWay::cooperative, "cooperative", MessageWay::cooperative},
+    {DdtWay::shm, "shm", MessageWay::shm},
+    {DdtWay::cma, "cma", MessageWay::cma},
+    {DdtWay::by_hand, "by-hand"},
+    {DdtWay::by_library, "by-library"},
+};
+
+const NamedWay& find(DdtWay way) noexcept {
+  return *std::find_if(std::begin(kNamedWays), std::end(kNamedWays),
+                       [way](const NamedWay& each) { return each.way == way; });
+}
+
+}  // namespace
 
 std::optional<MessageWay> message_way(DdtWay way) noexcept {
-  switch (way) {
-    case DdtWay::automatic:
-      return MessageWay::automatic;
-    case DdtWay::one_sided:
-      return MessageWay::one_sided;
-    case DdtWay::cooperative:
-      return MessageWay::cooperative;
-    case DdtWay::shm:
-      return MessageWay::shm;
-    case DdtWay::cma:
-      return MessageWay::cma;
-    case DdtWay::by_hand:
-    case DdtWay::by_library:
-      break;
-  }
-  return std::nullopt;
+  return find(way).message;
 }
 
 const char* to_string(DdtWay way) noexcept {
-  switch (way) {
-    case DdtWay::automatic:
-      return "automatic";
-    case DdtWay::one_sided:
-      return "one-sided";
-    case DdtWay::cooperative:
-      return "cooperative";
-    case DdtWay::shm:
-      return "shm";
-    case DdtWay::cma:
-      return "cma";
-    case DdtWay::by_hand:
-      return "by-hand";
-    case DdtWay::by_library:
-      break;
-  }
-  return "by-library";
+  return find(way).name;
 }
 
 }  // namespace coracle::internals::bench

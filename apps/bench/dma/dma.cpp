@@ -62,14 +62,13 @@ void channels(Bench& bench) {
       for (unsigned other = 0; other < 4; ++other)
         if (other != channel) model.tags[other] = 0;
       const double time = contiguous_ns(model, 1, bytes);
-      Row row{
-          fmt::format("channel {} ({} tags), {}", channel, model.tags[channel], size_text(static_cast<double>(bytes))),
-          "ns",
-          exactly(time),
-          "published plateau",
-          exactly(static_cast<double>(bytes) / kPublished[channel]),
-          static_cast<double>(bytes),
-          {}};
+      Row row{fmt::format("channel {} ({} tags), {}", channel, model.tags[channel], size_text(bytes)),
+              "ns",
+              exactly(time),
+              "published plateau",
+              exactly(static_cast<double>(bytes) / kPublished[channel]),
+              static_cast<double>(bytes),
+              {}};
       row.details = {{"figure", 1}, {"channel", channel}, {"bytes", bytes}};
       bench.report.add("PEACH2's model: each channel by itself", std::move(row));
     }
@@ -81,13 +80,7 @@ void ping_pong(Bench& bench) {
     const Peach2Model model;
     const double one = contiguous_ns(model, 1, bytes);
     const double four = contiguous_ns(model, 4, bytes);
-    Row row{size_text(static_cast<double>(bytes)),
-            "ns",
-            exactly(four),
-            "one channel",
-            exactly(one),
-            static_cast<double>(bytes),
-            {}};
+    Row row{size_text(bytes), "ns", exactly(four), "one channel", exactly(one), static_cast<double>(bytes), {}};
     const double two = contiguous_ns(model, 2, bytes);
     const double two_of_32 = contiguous_ns(Peach2Model::two_channels(), 2, bytes);
     row.others = {{"2 channels", exactly(two)}, {"2 of 32 tags", exactly(two_of_32)}};
@@ -142,13 +135,8 @@ void in_a_row(Bench& bench) {
   for (std::uint64_t bytes = 1024; bytes <= 256 << 10; bytes *= 2) {
     VirtualDma dma(2 * bytes);
     const double chosen = in_a_row_ns(dma, {dma.memory(), dma.memory() + bytes, bytes});
-    Row row{size_text(static_cast<double>(bytes)),
-            "ns",
-            exactly(chosen),
-            "one channel",
-            exactly(time({}, bytes, 1)),
-            static_cast<double>(bytes),
-            {}};
+    Row row{size_text(bytes),           "ns", exactly(chosen), "one channel", exactly(time({}, bytes, 1)),
+            static_cast<double>(bytes), {}};
     row.others = {{"2 of 32 tags", exactly(time(Peach2Model::two_channels(), bytes, 2))}};
     row.details = {{"figure", "in a row"}, {"bytes", bytes}};
     bench.report.add("PEACH2's model: transfers that follow at once, over as many channels as were chosen",

@@ -94,10 +94,10 @@ Task<> bandwidth(GpuGround& ground, GpuRoute route, std::uint64_t bytes, Report&
   const double best_rate = static_cast<double>(large) / rounds.figure(limit).min;
   const auto size = static_cast<double>(bytes);
   for (std::size_t i = 0; i < ground.engines(); ++i) {
-    std::string name = fmt::format("{}, {}", size_text(size), ground.streams_text(i));
+    std::string name = fmt::format("{}, {}", size_text(bytes), ground.streams_text(i));
     const std::uint64_t used = co_await verified(ground, route, i, what, name);
     Row row{std::move(name), "ns", rounds.figure(i), "", exactly(size / best_rate), size, {}};
-    row.limit_name = fmt::format("{} in one plain copy, the best of all", size_text(static_cast<double>(large)));
+    row.limit_name = fmt::format("{} in one plain copy, the best of all", size_text(large));
     row.others = {{"a plain copy of that size", rounds.figure(plain)}};
     row.details = {{"figure", "bandwidth"}, {"route", word_of(route)},
                    {"bytes", bytes},        {"streams", ground.plan().channels[i]},
@@ -115,7 +115,7 @@ Task<> latency(GpuGround& ground, GpuRoute route, std::uint64_t bytes, Report& r
   const std::size_t asking = rounds.add_plain(asking_copies(ground, route, bytes));
   co_await rounds.run();
   const auto size = static_cast<double>(bytes);
-  Row row{size_text(size),
+  Row row{size_text(bytes),
           "ns",
           rounds.figure(own),
           "cudaMemcpyAsync and cudaStreamSynchronize",
@@ -140,8 +140,7 @@ Task<> rows(GpuGround& ground, GpuRoute route, std::uint64_t width, Report& repo
   co_await rounds.run();
   const auto size = static_cast<double>(bytes);
   for (std::size_t i = 0; i < ground.engines(); ++i) {
-    std::string name =
-        fmt::format("{} rows of {}, {}", what.count, size_text(static_cast<double>(width)), ground.streams_text(i));
+    std::string name = fmt::format("{} rows of {}, {}", what.count, size_text(width), ground.streams_text(i));
     const std::uint64_t used = co_await verified(ground, route, i, what, name);
     Row row{std::move(name), "ns", rounds.figure(i), "a plain copy of as many bytes", rounds.figure(plain), size, {}};
     row.details = {{"figure", "rows"}, {"route", word_of(route)},
@@ -189,7 +188,7 @@ Task<> chains(GpuGround& ground, GpuRoute route, std::size_t count, std::uint64_
   const std::vector<Descriptor> chain = ground.irregular_chain(route, count, block);
   const std::uint64_t reach = chain_reach(count, block) + GpuGround::kGuardBytes;
   const auto size = static_cast<double>(count * block);
-  Row row{fmt::format("{} copies of {}", count, size_text(static_cast<double>(block))), "ns", {}, "", {}, size, {}};
+  Row row{fmt::format("{} copies of {}", count, size_text(block)), "ns", {}, "", {}, size, {}};
   row.details = {{"figure", "chains"}, {"route", word_of(route)}, {"copies", count}, {"block", block}};
   Rounds rounds(ground.plan().plan);
   CopyEngine& engine = ground.engine(0);

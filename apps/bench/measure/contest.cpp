@@ -88,6 +88,17 @@ Figure Contest::of_pairs(std::size_t first, std::size_t second, double (*join)(d
   return figure_of(std::move(joined));
 }
 
+Row Contest::row(std::string name, std::size_t ours, std::string limit_name, std::size_t limit, std::uint64_t bytes,
+                 double factor) const {
+  return {std::move(name),
+          "ns",
+          scaled(figure(ours), factor),
+          std::move(limit_name),
+          scaled(figure(limit), factor),
+          static_cast<double>(bytes),
+          allocations(ours)};
+}
+
 Figure Contest::difference(std::size_t more, std::size_t less) const {
   return of_pairs(more, less, [](double first, double second) { return first - second; });
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/bench/measure/figure.hpp"
+#include "apps/bench/measure/report.hpp"
 #include "runtime/rank.hpp"
 
 namespace coracle::internals::bench {
@@ -62,6 +63,9 @@ class Contest {
   Figure difference(std::size_t more, std::size_t less) const;
   /// Likewise of the ratios of their times, which a machine whose mood changes leaves as they are.
   Figure ratio(std::size_t of, std::size_t to) const;
+  /// `ours` beside the limit, both with their figures times `factor`; rank 0 only. `bytes`: moved by one operation.
+  Row row(std::string name, std::size_t ours, std::string limit_name, std::size_t limit, std::uint64_t bytes = 0,
+          double factor = 1) const;
   /// Allocations per operation of all ranks, in the measured batches; rank 0 only.
   double allocations(std::size_t contender) const noexcept { return contenders_[contender].allocations; }
 

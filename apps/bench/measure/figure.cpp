@@ -51,16 +51,11 @@ std::string text_of(double value, const std::string& unit) {
   return digits(value) + " " + unit;
 }
 
-std::string size_text(double bytes) {
-  const char* unit = "B";
-  if (bytes >= 1 << 20) {
-    bytes /= 1 << 20;
-    unit = "MiB";
-  } else if (bytes >= 1 << 10) {
-    bytes /= 1 << 10;
-    unit = "KiB";
-  }
-  return fmt::format("{:g} {}", bytes, unit);
+std::string size_text(std::uint64_t bytes) {
+  const auto in_units_of = [bytes](double one) { return static_cast<double>(bytes) / one; };
+  if (bytes >= 1 << 20) return fmt::format("{:g} MiB", in_units_of(1 << 20));
+  if (bytes >= 1 << 10) return fmt::format("{:g} KiB", in_units_of(1 << 10));
+  return fmt::format("{} B", bytes);
 }
 
 }  // namespace coracle::internals::bench

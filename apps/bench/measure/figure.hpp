@@ -29,6 +29,6 @@ Figure scaled(const Figure& figure, double factor) noexcept;
 std::string text_of(double value, const std::string& unit);
 
 /// "8 B", "64 KiB", "16 MiB".
-std::string size_text(double bytes);
+std::string size_text(std::uint64_t bytes);
 
 }  // namespace coracle::internals::bench

@@ -53,10 +53,10 @@ Task<> bench_place(Bench& bench, Place place) {
   co_await contest.run();
   if (!bench.keeps_time()) co_return;
   const std::string title = fmt::format("Atomics of 8 bytes, placement {}", to_string(self.placement()));
-  bench.report.add(title, {fmt::format("fetch_add, {}", place.name), "ns", contest.figure(add), "atomic instruction",
-                           contest.figure(plain_add), 8, contest.allocations(add)});
-  bench.report.add(title, {fmt::format("compare_swap, {}", place.name), "ns", contest.figure(swap),
-                           "atomic instruction", contest.figure(plain_swap), 8, contest.allocations(swap)});
+  bench.report.add(title,
+                   contest.row(fmt::format("fetch_add, {}", place.name), add, "atomic instruction", plain_add, 8));
+  bench.report.add(title,
+                   contest.row(fmt::format("compare_swap, {}", place.name), swap, "atomic instruction", plain_swap, 8));
 }
 
 Task<> bench_atomics(Bench& bench) {
@@ -98,13 +98,7 @@ Task<> bench_node_atomics(Bench& bench) {
   co_await contest.run();
   if (!bench.keeps_time()) co_return;
   const auto report = [&](const char* name, std::size_t contender) {
-    const Row row{name,
-                  "ns",
-                  contest.figure(contender),
-                  kSleepingName,
-                  contest.figure(sleeping),
-                  sizeof(Counter),
-                  contest.allocations(contender)};
+    const Row row = contest.row(name, contender, kSleepingName, sleeping, sizeof(Counter));
     bench.report.add(pair.title("Atomics of 8 bytes"), row);
     bench.report.add(pair.title("Atomics of 8 bytes"), beside(row, kSpinningName, contest.figure(spinning)));
   };

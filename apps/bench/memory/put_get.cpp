@@ -75,8 +75,7 @@ class TransferSweep {
     });
     co_await contest.run();
     if (!bench_.keeps_time()) co_return;
-    bench_.report.add(title(), {fmt::format("{}_value, 8 B", verb()), "ns", contest.figure(ours), "memcpy, one core",
-                                contest.figure(limit), 8, contest.allocations(ours)});
+    bench_.report.add(title(), contest.row(fmt::format("{}_value, 8 B", verb()), ours, "memcpy, one core", limit, 8));
   }
 
   Task<> one_size(std::size_t bytes) {
@@ -89,8 +88,7 @@ class TransferSweep {
     co_await contest.run();
     if (!bench_.keeps_time()) co_return;
     bench_.report.add(
-        title(), {fmt::format("{}, {}", verb(), size_text(static_cast<double>(bytes))), "ns", contest.figure(ours),
-                  "memcpy, one core", contest.figure(limit), static_cast<double>(bytes), contest.allocations(ours)});
+        title(), contest.row(fmt::format("{}, {}", verb(), size_text(bytes)), ours, "memcpy, one core", limit, bytes));
   }
 
   Task<> all_at_once(std::size_t bytes) {
@@ -99,10 +97,8 @@ class TransferSweep {
     const auto limit = contest.add_plain([=, this](std::uint64_t count) { copy(bytes, count); });
     co_await contest.run();
     if (!bench_.keeps_time()) co_return;
-    bench_.report.add(
-        title(), {fmt::format("{}, {}, all ranks at once, each", verb(), size_text(static_cast<double>(bytes))), "ns",
-                  contest.figure(ours), "memcpy, all ranks at once, each", contest.figure(limit),
-                  static_cast<double>(bytes), contest.allocations(ours)});
+    bench_.report.add(title(), contest.row(fmt::format("{}, {}, all ranks at once, each", verb(), size_text(bytes)),
+                                           ours, "memcpy, all ranks at once, each", limit, bytes));
   }
 
   /// Only one rank moves data; the others are there and wait.
@@ -181,13 +177,7 @@ class NodeSweep {
     co_await contest.run();
     if (!bench_.keeps_time()) co_return;
     const std::string title = pair_.title(fmt::format("{} of 8 bytes, from its start to its end", verb()));
-    const Row row{fmt::format("{}_value, 8 B", verb()),
-                  "ns",
-                  contest.figure(ours),
-                  kSleepingName,
-                  contest.figure(sleeping),
-                  8,
-                  contest.allocations(ours)};
+    const Row row = contest.row(fmt::format("{}_value, 8 B", verb()), ours, kSleepingName, sleeping, 8);
     bench_.report.add(title, row);
     bench_.report.add(title, beside(row, kSpinningName, contest.figure(spinning)));
   }
@@ -203,17 +193,11 @@ class NodeSweep {
         contest.add_plain([=, this](std::uint64_t count) { plain_stream(bytes, count, Wait::spinning); });
     co_await contest.run();
     if (!bench_.keeps_time()) co_return;
-    const auto size = static_cast<double>(bytes);
     bench_.report.add(pair_.title(fmt::format("{} by size, each awaited before the next", verb())),
-                      {fmt::format("{}, {}", verb(), size_text(size)), "ns", contest.figure(one),
-                       "sockets: as much there, 8 B back", contest.figure(trip), size, contest.allocations(one)});
-    const Row row{fmt::format("{} at once, {}", verb(), size_text(size)),
-                  "ns",
-                  contest.figure(many),
-                  "sockets: a stream, a write each (1 MiB at most)",
-                  contest.figure(sleeping),
-                  size,
-                  contest.allocations(many)};
+                      contest.row(fmt::format("{}, {}", verb(), size_text(bytes)), one,
+                                  "sockets: as much there, 8 B back", trip, bytes));
+    const Row row = contest.row(fmt::format("{} at once, {}", verb(), size_text(bytes)), many,
+                                "sockets: a stream, a write each (1 MiB at most)", sleeping, bytes);
     const std::string title = pair_.title(fmt::format("{} by size, many under way", verb()));
     bench_.report.add(title, row);
     bench_.report.add(title, beside(row, "sockets: such a stream, spinning", contest.figure(spinning)));

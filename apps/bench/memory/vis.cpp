@@ -95,11 +95,10 @@ class Tiles {
     const std::size_t whole = add(&Tiles::contiguous);
     co_await contest.run();
     if (!bench_.keeps_time()) co_return;
-    const std::string name = fmt::format("{} x {}", kBlocks, size_text(static_cast<double>(block)));
+    const std::string name = fmt::format("{} x {}", kBlocks, size_text(block));
     const auto row = [&](const char* what, std::size_t ours, const char* limit_name, std::size_t limit) {
-      bench_.report.add(
-          title(), {fmt::format("{}, {}", name, what), "ns", contest.figure(ours), limit_name, contest.figure(limit),
-                    static_cast<double>(kBlocks * block), contest.allocations(ours)});
+      bench_.report.add(title(),
+                        contest.row(fmt::format("{}, {}", name, what), ours, limit_name, limit, kBlocks * block));
     };
     row("strided", shaped, "one contiguous transfer of as many bytes", whole);
     row("by layouts made before", described, "one contiguous transfer of as many bytes", whole);

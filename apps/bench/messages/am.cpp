@@ -48,11 +48,10 @@ Task<> bench_requests(Bench& bench, Messages& messages, const RawMessages& plain
   if (!bench.keeps_time()) co_return;
   const std::string title =
       title_of(bench.self, "Half a round trip by size, payload copied into the receiver's buffer");
-  const std::string size = size_text(static_cast<double>(bytes));
+  const std::string size = size_text(bytes);
   const auto add = [&](const char* name, std::size_t contender) {
-    bench.report.add(
-        title, {fmt::format("{}, {}", name, size), "ns", scaled(contest.figure(contender), 0.5), "flag and one copy",
-                scaled(contest.figure(raw), 0.5), static_cast<double>(bytes), contest.allocations(contender)});
+    bench.report.add(title,
+                     contest.row(fmt::format("{}, {}", name, size), contender, "flag and one copy", raw, bytes, 0.5));
   };
   add("request", request);
   add("long request", placed);
@@ -66,8 +65,7 @@ Task<> bench_flood(Bench& bench, Messages& messages, RawMessages& plain) {
   co_await contest.run();
   if (!bench.keeps_time()) co_return;
   bench.report.add(title_of(bench.self, "Flood of 8-byte messages, each"),
-                   {"requests", "ns", contest.figure(flood), "a stream of cache lines", contest.figure(raw), 8,
-                    contest.allocations(flood)});
+                   contest.row("requests", flood, "a stream of cache lines", raw, 8));
 }
 
 Task<> bench_am(Bench& bench) {
@@ -124,13 +122,7 @@ class NodeMessages {
     if (!bench_.keeps_time()) co_return;
     const std::string title = pair_.title("8 bytes there and back");
     const auto add = [&](const std::string& name, std::size_t contender) {
-      const Row row{name,
-                    "ns",
-                    contest.figure(contender),
-                    kSleepingName,
-                    contest.figure(sleeping),
-                    kBytes,
-                    contest.allocations(contender)};
+      const Row row = contest.row(name, contender, kSleepingName, sleeping, kBytes);
       bench_.report.add(title, row);
       bench_.report.add(title, beside(row, kSpinningName, contest.figure(spinning)));
     };
@@ -150,8 +142,7 @@ class NodeMessages {
     co_await contest.run();
     if (!bench_.keeps_time()) co_return;
     bench_.report.add(pair_.title("Flood of 8-byte messages, each"),
-                      {"requests", "ns", contest.figure(ours), "sockets: a write each", contest.figure(stream), kBytes,
-                       contest.allocations(ours)});
+                      contest.row("requests", ours, "sockets: a write each", stream, kBytes));
   }
 
   Task<> one_size(std::size_t bytes) {
@@ -164,9 +155,8 @@ class NodeMessages {
     if (!bench_.keeps_time()) co_return;
     const std::string title = pair_.title("There and back by size, payload copied into the receiver's buffer");
     const auto add = [&](const char* name, std::size_t contender) {
-      const auto size = static_cast<double>(bytes);
-      bench_.report.add(title, {fmt::format("{}, {}", name, size_text(size)), "ns", contest.figure(contender),
-                                kSleepingName, contest.figure(plain), size, contest.allocations(contender)});
+      bench_.report.add(
+          title, contest.row(fmt::format("{}, {}", name, size_text(bytes)), contender, kSleepingName, plain, bytes));
     };
     add("request", request);
     add("long request", placed);

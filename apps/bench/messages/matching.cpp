@@ -108,8 +108,7 @@ Task<> bench_crowd(Bench& bench, const RawMessages& plain, Crowd crowd, std::uin
       fmt::format("8 bytes, half a round trip, {}, placement {}", name_of(crowd), to_string(bench.self.placement()));
   const auto add = [&](const char* how, std::size_t contender) {
     bench.report.add(
-        title, {fmt::format("{}, {}", size, how), "ns", scaled(contest.figure(contender), 0.5),
-                "hand-over of a cache line", scaled(contest.figure(raw), 0.5), 8, contest.allocations(contender)});
+        title, contest.row(fmt::format("{}, {}", size, how), contender, "hand-over of a cache line", raw, 8, 0.5));
   };
   add("of one source", exact);
   add("of any source", open);

@@ -37,13 +37,7 @@ Task<> bench_one_size(Bench& bench, const Messages& buffers, const RawMessages& 
   if (!bench.keeps_time()) co_return;
   const std::string title =
       fmt::format("Tagged messages, half a round trip by size, placement {}", to_string(bench.self.placement()));
-  Row row{size_text(static_cast<double>(bytes)),
-          "ns",
-          scaled(contest.figure(tagged), 0.5),
-          "flag and one copy",
-          scaled(contest.figure(raw), 0.5),
-          static_cast<double>(bytes),
-          contest.allocations(tagged)};
+  Row row = contest.row(size_text(bytes), tagged, "flag and one copy", raw, bytes, 0.5);
   row.others.push_back({"through shared memory", scaled(contest.figure(staged), 0.5)});
   bench.report.add(title, row);
 }

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "apps/bench/benchmarks.hpp"
-#include "apps/bench/pages/mapped_groups.hpp"
 #include "apps/bench/pages/mapped_ways.hpp"
 #include "apps/bench/pages/memory_group.hpp"
 #include "apps/bench/pages/mmap_reader.hpp"
@@ -27,6 +26,47 @@ constexpr std::uint64_t kMappedPages[] = {2 << 20, 1 << 20, 64 << 10, kNumberedP
 constexpr std::uint64_t kReaders = 8;
 constexpr std::uint64_t kDepth = 32;
 constexpr const char* kRival = "the rival";
+
+/// The file's size in units of the memory's.
+constexpr std::uint64_t kMappedFileFactor = 8;
+
+/// What the memory groups allow on top of the memory for pages: for the program's own. Ours has the runtime, page
+/// tables, and what file, directory and cache note of each page of 4 KiB; mmap's reader is small.
+constexpr std::uint64_t own_bytes_of_rank(std::uint64_t memory_bytes) noexcept {
+  return (40 << 20) + kMappedFileFactor * memory_bytes / 4096 * 384;
+}
+constexpr std::uint64_t kOwnBytesOfReader = 4 << 20;
+
+/// The memory groups of one job, where they can be had; this process is in the rank's.
+class MappedGroups {
+ public:
+  MappedGroups(std::uint64_t memory_bytes, bool with_rival) {
+    try {
+      own_.emplace("own", memory_bytes + own_bytes_of_rank(memory_bytes));
+      mmap_.emplace("mmap", memory_bytes + kOwnBytesOfReader);
+      if (with_rival) rival_.emplace("rival", memory_bytes + own_bytes_of_rank(memory_bytes));
+      stay_.emplace(*own_);
+    } catch (const Error& error) {
+      rival_.reset();
+      mmap_.reset();
+      own_.reset();
+      reason_ = error.what();
+    }
+  }
+
+  /// Folders "own", "mmap" and "rival"; "" for one that isn't there. And "none": why there are none, or "".
+  nlohmann::json told() const {
+    const auto folder = [](const std::optional<MemoryGroup>& group) { return group ? group->folder() : std::string(); };
+    return {{"own", folder(own_)}, {"mmap", folder(mmap_)}, {"rival", folder(rival_)}, {"none", reason_}};
+  }
+
+ private:
+  std::optional<MemoryGroup> own_;
+  std::optional<MemoryGroup> mmap_;
+  std::optional<MemoryGroup> rival_;
+  std::optional<MemoryGroup::Stay> stay_;
+  std::string reason_;
+};
 
 /// A file for mmap with the same content as the segments.
 Task<> write_plain_file(Rank& self, std::string path, std::uint64_t bytes) {
@@ -58,20 +98,6 @@ Task<> write_segment(Rank& self, PagedOptions options) {
   co_await segment.close();
 }
 
-/// What is to be measured, and where.
-struct MappedPlan {
-  std::uint64_t memory_bytes = 0;
-  std::string rival;  ///< Another program that reads the file; empty: none.
-  std::string folder;
-  std::string own_group;   ///< Folder of the memory group that the rank is in; empty: of none.
-  std::string mmap_group;  ///< Of that for mmap's reader.
-  std::string rival_group;
-  std::string no_group;                 ///< Why there are none; empty: there are.
-  std::vector<std::string> mmap_words;  ///< Program and arguments of mmap's reader, without the file.
-
-  std::uint64_t file_bytes() const noexcept { return kMappedFileFactor * memory_bytes; }
-};
-
 /// What was measured.
 struct MappedWay {
   const char* name;
@@ -84,22 +110,27 @@ struct MappedWay {
 
 class MappedRun {
  public:
-  MappedRun(Bench& bench, MappedPlan plan)
+  /// `rival`: another program that reads the file; "": none. `mmap_words`: program and arguments of mmap's reader,
+  /// without the file.
+  MappedRun(Bench& bench, std::uint64_t memory_bytes, std::string rival, std::vector<std::string> mmap_words)
       : bench_(bench),
-        options_(std::move(plan)),
-        pages_(options_.file_bytes() / kNumberedPage),
-        plain_(options_.folder + "/plain"),
+        memory_bytes_(memory_bytes),
+        rival_(std::move(rival)),
+        mmap_words_(std::move(mmap_words)),
+        folder_(bench.told.at("folder")),
+        no_group_(group("none")),
+        pages_(file_bytes() / kNumberedPage),
+        plain_(folder_ + "/plain"),
         window_(storage::probe_userfaultfd()) {
     bench_.plan.batches = std::min(bench_.plan.batches, 9);
   }
 
   Task<> run() {
     if (!limited())
-      fmt::print(stderr, "coracle bench mapped: {}; instead, mmap's pages are dropped before each batch\n",
-                 options_.no_group);
+      fmt::print(stderr, "coracle bench mapped: {}; instead, mmap's pages are dropped before each batch\n", no_group_);
     if (!window_.available)
       fmt::print(stderr, "coracle bench mapped: no window: {}; {}\n", window_.reason, window_.remedy);
-    co_await write_plain_file(bench_.self, plain_, options_.file_bytes());
+    co_await write_plain_file(bench_.self, plain_, file_bytes());
     start_mmap();
     warm_up(*mmap_, pages_);
     for (const std::uint64_t page_bytes : kMappedPages) {
@@ -112,19 +143,22 @@ class MappedRun {
   }
 
  private:
-  bool limited() const noexcept { return options_.no_group.empty(); }
+  /// Folder of a memory group; "": there is none.
+  std::string group(const char* name) const { return bench_.told.at("groups").at(name); }
+  std::uint64_t file_bytes() const noexcept { return kMappedFileFactor * memory_bytes_; }
+  bool limited() const noexcept { return no_group_.empty(); }
   std::uint64_t count(std::uint64_t full) const noexcept {
     return bench_.plan.quick ? std::min<std::uint64_t>(full, 2 * kDepth) : full;
   }
-  std::uint64_t in_memory() const noexcept { return options_.memory_bytes / kNumberedPage; }
+  std::uint64_t in_memory() const noexcept { return memory_bytes_ / kNumberedPage; }
   /// Beside a window: it needs little.
   std::uint64_t cache_bytes(std::uint64_t page_bytes) const noexcept {
-    return std::max(options_.memory_bytes / 8, 8 * page_bytes);
+    return std::max(memory_bytes_ / 8, 8 * page_bytes);
   }
   PagedOptions paged(std::uint64_t page_bytes, std::uint64_t cache_bytes) const {
     PagedOptions options;
-    options.path = options_.folder + "/pages";
-    options.bytes = options_.file_bytes();
+    options.path = folder_ + "/pages";
+    options.bytes = file_bytes();
     options.page_bytes = page_bytes;
     options.cache_bytes = cache_bytes;
     options.replace = true;
@@ -134,17 +168,16 @@ class MappedRun {
   // --- other processes ---
 
   void start_mmap() {
-    std::vector<std::string> words = options_.mmap_words;
+    std::vector<std::string> words = mmap_words_;
     words.push_back(plain_);
     if (!limited()) words.emplace_back(kCold);
-    mmap_ = std::make_unique<ReaderProcess>(std::move(words), options_.mmap_group);
+    mmap_ = std::make_unique<ReaderProcess>(std::move(words), group("mmap"));
   }
   /// Null when there is none.
   std::unique_ptr<ReaderProcess> rival(std::uint64_t page_bytes) const {
-    if (options_.rival.empty()) return nullptr;
-    const std::vector<std::string> words{options_.rival, plain_, std::to_string(page_bytes),
-                                         std::to_string(options_.memory_bytes)};
-    return std::make_unique<ReaderProcess>(words, options_.rival_group);
+    if (rival_.empty()) return nullptr;
+    const std::vector<std::string> words{rival_, plain_, std::to_string(page_bytes), std::to_string(memory_bytes_)};
+    return std::make_unique<ReaderProcess>(words, group("rival"));
   }
   std::size_t add_random(Contest& contest, ReaderProcess& reader, bool advice, std::uint64_t threads,
                          std::uint64_t pages) {
@@ -171,7 +204,7 @@ class MappedRun {
   // --- the parts ---
 
   Task<> random_gets() {
-    const PagedOptions options = paged(kNumberedPage, options_.memory_bytes);
+    const PagedOptions options = paged(kNumberedPage, memory_bytes_);
     PagedSegment segment = co_await PagedSegment::open(bench_.self.world(), options);
     {
       Gets gets(segment);
@@ -201,7 +234,7 @@ class MappedRun {
     {
       const std::unique_ptr<ReaderProcess> beside = rival(page_bytes);
       MappedOptions mapped;
-      mapped.window_bytes = options_.memory_bytes - std::min(options.cache_bytes, options_.memory_bytes / 2);
+      mapped.window_bytes = memory_bytes_ - std::min(options.cache_bytes, memory_bytes_ / 2);
       std::optional<MappedSegment> window;
       if (page_bytes == kNumberedPage && window_.available) {
         mapped.one_core = true;
@@ -269,7 +302,7 @@ class MappedRun {
   // --- the report ---
 
   static std::string name_of(const MappedWay& way) {
-    if (!way.random) return fmt::format("{}, pages of {}", way.name, size_text(static_cast<double>(way.page_bytes)));
+    if (!way.random) return fmt::format("{}, pages of {}", way.name, size_text(way.page_bytes));
     if (!way.window) return fmt::format("{}, {} at a time", way.name, way.at_once);
     return fmt::format("{}, {} thread{}", way.name, way.at_once, way.at_once > 1 ? "s" : "");
   }
@@ -287,15 +320,14 @@ class MappedRun {
                    {"times_mmap", mmap.median / figure.median},
                    {"limited", limited()}};
     if (way.goal) row.details["goal_times_mmap"] = *way.goal;
-    if (!limited()) row.details["why_not_limited"] = options_.no_group;
+    if (!limited()) row.details["why_not_limited"] = no_group_;
     if (!window_.available) row.details["why_no_window"] = window_.reason;
     if (way.window)
       for (const OtherWay& other : others_)
         if (other.name == kRival) row.details["times_rival"] = other.value.median / figure.median;
     row.others = others_;
     const std::string what = way.random ? "random reads of 4 KiB" : "reads in order, each 4 KiB";
-    const std::string sizes = fmt::format("{} in {} of memory", size_text(static_cast<double>(options_.file_bytes())),
-                                          size_text(static_cast<double>(options_.memory_bytes)));
+    const std::string sizes = fmt::format("{} in {} of memory", size_text(file_bytes()), size_text(memory_bytes_));
     bench_.report.add(fmt::format("Mapped: {}, {}", what, sizes), std::move(row));
   }
 
@@ -304,18 +336,21 @@ class MappedRun {
     if (!limited()) return;
     const auto add_peak = [&](const char* name, const std::string& group, std::uint64_t own_bytes) {
       const auto peak = static_cast<double>(MemoryGroup::peak(group));
-      const auto limit = static_cast<double>(options_.memory_bytes + own_bytes);
-      Row row{name, "B", {peak, peak, peak}, "memory and what the program itself may have", {limit, limit, limit},
-              0,    {}};
+      const auto limit = static_cast<double>(memory_bytes_ + own_bytes);
+      Row row{name, "B", exactly(peak), "memory and what the program itself may have", exactly(limit), 0, {}};
       row.details = {{"part", "memory"}, {"own_bytes", own_bytes}};
       bench_.report.add("Mapped: memory that counted in the control groups, at most", std::move(row));
     };
-    add_peak("coracle: cache, window and program", options_.own_group, own_bytes_of_rank(options_.memory_bytes));
-    add_peak("mmap: page cache and program", options_.mmap_group, kOwnBytesOfReader);
+    add_peak("coracle: cache, window and program", group("own"), own_bytes_of_rank(memory_bytes_));
+    add_peak("mmap: page cache and program", group("mmap"), kOwnBytesOfReader);
   }
 
   Bench& bench_;
-  MappedPlan options_;
+  std::uint64_t memory_bytes_;
+  std::string rival_;
+  std::vector<std::string> mmap_words_;
+  std::string folder_;
+  std::string no_group_;  // why there are no memory groups; empty: there are
   std::uint64_t pages_;
   std::string plain_;
   IoSupport window_;
@@ -369,9 +404,7 @@ class MappedBenchmark final : public Benchmark {
     if (bench.self.size() != 1)
       throw Error(Errc::unsupported,
                   fmt::format("`coracle bench mapped` is about one rank, not {}: -n 1", bench.self.size()));
-    const nlohmann::json& groups = bench.told.at("groups");
-    MappedRun mapped(bench, {memory_bytes_, rival_, bench.told.at("folder"), groups.at("own"), groups.at("mmap"),
-                             groups.at("rival"), groups.at("none"), words_of_assistant(*this)});
+    MappedRun mapped(bench, memory_bytes_, rival_, words_of_assistant(*this));
     co_await mapped.run();
   }
   int assist(std::span<const char* const> words) override { return read_by_mmap(words); }

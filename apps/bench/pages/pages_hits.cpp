@@ -28,14 +28,8 @@ class Hits {
     });
     co_await contest.run();
     const char* verb = writing ? "put" : "get";
-    const std::string size = size_text(static_cast<double>(bytes));
-    Row row{fmt::format("{}, {}", verb, size),
-            "ns",
-            contest.figure(ours),
-            "memcpy, one core",
-            contest.figure(limit),
-            static_cast<double>(bytes),
-            contest.allocations(ours)};
+    const std::string size = size_text(bytes);
+    Row row = contest.row(fmt::format("{}, {}", verb, size), ours, "memcpy, one core", limit, bytes);
     row.details = {{"part", "hits"}, {"verb", verb}, {"bytes", bytes}};
     bench_.report.add("Pages: cached ones of 64 KiB", std::move(row));
     Row above{fmt::format("{}, {}: above memcpy", verb, size), "ns", contest.difference(ours, limit), "", {}, 0, {}};

@@ -47,7 +47,7 @@ class Misses {
     const unsigned depth = misses_at_once(page_bytes_);
     RawReads raw(file_, page_bytes_, depth);
     const std::uint64_t count = std::max<std::uint64_t>(kChunk / page_bytes_, batch_bytes() / page_bytes_);
-    const std::string size = size_text(static_cast<double>(page_bytes_));
+    const std::string size = size_text(page_bytes_);
     // One after the other: each would throw out what the other has read ahead.
     for (const bool by_get : {true, false}) {
       Contest contest(bench_.self, many_batches());
@@ -119,10 +119,8 @@ class Misses {
 
   void add(const char* title, std::string name, const Contest& contest, std::size_t ours, std::size_t limit,
            const PagedCounts& before, std::uint64_t depth) {
-    Row row{std::move(name),          "ns",
-            contest.figure(ours),     fmt::format("io_uring, O_DIRECT, depth {}", depth),
-            contest.figure(limit),    static_cast<double>(page_bytes_),
-            contest.allocations(ours)};
+    Row row =
+        contest.row(std::move(name), ours, fmt::format("io_uring, O_DIRECT, depth {}", depth), limit, page_bytes_);
     row.details = {{"part", "misses"},
                    {"page_bytes", page_bytes_},
                    {"depth", depth},

@@ -102,17 +102,16 @@ class Peers {
 
   void add(const std::string& how, std::size_t which, std::uint64_t at_once) {
     const Samples& samples = samples_[which];
-    const auto bytes = static_cast<double>(segment_.page_bytes());
+    const std::uint64_t bytes = segment_.page_bytes();
     Row row{fmt::format("pages of {}, {}", size_text(bytes), how),
             "ns",
             figure_of(samples.peer),
-            "a miss read from "
-            "the file",
+            "a miss read from the file",
             figure_of(samples.file),
-            bytes,
+            static_cast<double>(bytes),
             {}};
     row.details = {{"part", "peers"},
-                   {"page_bytes", segment_.page_bytes()},
+                   {"page_bytes", bytes},
                    {"at_once", at_once},
                    {"nodes", bench_.self.nodes()},
                    {"faster", row.limit.median / row.value.median},
@@ -198,8 +197,7 @@ Task<> bench_page_cooperation(Bench& bench, const PagesOptions& sizes) {
     const Reading together = co_await read_together(bench, bytes, cache_bytes, true);
     if (!bench.keeps_time()) continue;
     const std::uint64_t gets = bytes / (64 << 10) * bench.self.size();
-    const std::string name = fmt::format("{} of data, caches of {}", size_text(static_cast<double>(bytes)),
-                                         size_text(static_cast<double>(cache_bytes)));
+    const std::string name = fmt::format("{} of data, caches of {}", size_text(bytes), size_text(cache_bytes));
     const auto figure = [](double value) { return Figure{value, value, value}; };
     const auto reads = [&](const Reading& reading) { return figure(static_cast<double>(reading.counts.ssd_reads)); };
     Row row{name, "reads", reads(together), "without cooperation", reads(alone), 0, {}};

@@ -63,10 +63,8 @@ Task<> bench_tasks(Bench& bench) {
   const char* title = "Awaiting tasks";
   const Figure limit = contest.figure(plain);
   const char* limit_name = "coroutine with malloc, resumed, destroyed";
-  bench.report.add(title,
-                   {"await a ready task", "ns", contest.figure(task), limit_name, limit, 0, contest.allocations(task)});
-  bench.report.add(title, {"await a ready task that gives a value", "ns", contest.figure(value), limit_name, limit, 0,
-                           contest.allocations(value)});
+  bench.report.add(title, contest.row("await a ready task", task, limit_name, plain));
+  bench.report.add(title, contest.row("await a ready task that gives a value", value, limit_name, plain));
   bench.report.add(title, {"coroutine with malloc, resumed, destroyed", "ns", limit, "an indirect call",
                            contest.figure(call), 0, std::nullopt});
 }
@@ -104,9 +102,8 @@ Task<> bench_operation(Bench& bench) {
   });
   co_await contest.run();
   const char* title = "Awaiting operations that are ready";
-  bench.report.add(title,
-                   {"await a put of 8 bytes to the own segment", "ns", contest.figure(awaited),
-                    "the same checked copy by a plain call", contest.figure(bare), 8, contest.allocations(awaited)});
+  bench.report.add(title, contest.row("await a put of 8 bytes to the own segment", awaited,
+                                      "the same checked copy by a plain call", bare, 8));
   bench.report.add(title, {"the same, above the plain call", "ns", contest.difference(awaited, bare), "", {}, 0, {}});
 }
 
@@ -173,13 +170,9 @@ Task<> bench_suspend(Bench& bench) {
   co_await contest.run();
   const char* title = "Suspending and resuming";
   const char* limit_name = "coroutines queued in an array";
-  const Figure limit = contest.figure(plain);
-  bench.report.add(title, {"yield, one of 64 coroutines", "ns", contest.figure(many), limit_name, limit, 0,
-                           contest.allocations(many)});
-  bench.report.add(title, {"yield, alone: a whole turn of the loop", "ns", contest.figure(alone), limit_name, limit, 0,
-                           contest.allocations(alone)});
-  bench.report.add(title, {"there and back between two coroutines by events", "ns", contest.figure(events), limit_name,
-                           limit, 0, contest.allocations(events)});
+  bench.report.add(title, contest.row("yield, one of 64 coroutines", many, limit_name, plain));
+  bench.report.add(title, contest.row("yield, alone: a whole turn of the loop", alone, limit_name, plain));
+  bench.report.add(title, contest.row("there and back between two coroutines by events", events, limit_name, plain));
 }
 
 Task<> spawn_ready(Scope& scope, std::uint64_t count) {
@@ -218,12 +211,10 @@ Task<> bench_spawning(Bench& bench) {
   co_await contest.run();
   const std::string title =
       std::string("Spawning and joining ") + (bench.plan.quick ? "10,000" : "a million") + " tasks, each";
-  bench.report.add(
-      title, {"tasks that finish at once", "ns", contest.figure(ready), "coroutine with malloc, resumed, destroyed",
-              contest.figure(plain), 0, contest.allocations(ready)});
-  bench.report.add(
-      title, {"tasks that suspend once, all alive together", "ns", contest.figure(late),
-              "coroutines with malloc, queued in an array", contest.figure(plain_late), 0, contest.allocations(late)});
+  bench.report.add(title,
+                   contest.row("tasks that finish at once", ready, "coroutine with malloc, resumed, destroyed", plain));
+  bench.report.add(title, contest.row("tasks that suspend once, all alive together", late,
+                                      "coroutines with malloc, queued in an array", plain_late));
 }
 
 Task<> await_event(Event& event) {

@@ -101,7 +101,7 @@ Task<> all_to_all(Bench& bench) {
       Row row;
       row.name = name;
       row.unit = unit;
-      row.value = {value, value, value};
+      row.value = exactly(value);
       bench.report.add("pagetables", row);
     };
     add("page tables", "B", memory.page_tables);
@@ -131,7 +131,7 @@ Row row_of(std::string name, const char* unit, double value) {
   Row row;
   row.name = std::move(name);
   row.unit = unit;
-  row.value = {value, value, value};
+  row.value = exactly(value);
   return row;
 }
 
@@ -220,7 +220,7 @@ class PagetablesBenchmark final : public Benchmark {
       for (const std::uint32_t size : ranks(jobs.request()))
         for (const Placement each : jobs.request().placements_or_both())
           series[each][size] = find(jobs, each, size, bytes);
-      const std::string of = size_text(static_cast<double>(bytes));
+      const std::string of = size_text(bytes);
       add_found(fmt::format("All send to all, blocks of {}: what the whole job takes", of), series, report);
       const std::string growth = fmt::format("All send to all, blocks of {}: how it grows", of);
       add_growth(growth, series, report);

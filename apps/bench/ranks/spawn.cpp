@@ -23,7 +23,7 @@ namespace {
 // --- a rank's part ---
 
 Row single(const std::string& name, const char* unit, double value) {
-  return {name, unit, {value, value, value}, "", {}, 0, std::nullopt};
+  return {name, unit, exactly(value), "", {}, 0, std::nullopt};
 }
 
 Task<> bench_spawn(Bench& bench) {
@@ -94,24 +94,29 @@ class SpawnBenchmark final : public Benchmark {
   Task<> run(Bench& bench) override { return bench.self.nodes() > 1 ? bench_node_spawn(bench) : bench_spawn(bench); }
 
  private:
-  void sample(Jobs& jobs, Placement placement, std::uint32_t ranks, Samples& samples) const {
-    JobPlan plan = jobs.request().job_of(ranks);
-    plan.placement = placement;
-    const Report report = jobs.run(*this, plan);
-    for (const Table& table : report.tables())
-      for (const Row& row : table.rows) samples[row.name].push_back(row.value.median);
+  using ByPlacement = std::map<Placement, Samples>;
+
+  /// Of `rounds` jobs in each placement.
+  ByPlacement sample(Jobs& jobs, std::uint32_t size, int rounds) const {
+    ByPlacement samples;
+    for (int round = 0; round < (jobs.request().quick ? 1 : rounds); ++round) {
+      for (const Placement placement : jobs.request().placements_or_both()) {
+        JobPlan plan = jobs.request().job_of(size);
+        plan.placement = placement;
+        const Report report = jobs.run(*this, plan);
+        for (const Table& table : report.tables())
+          for (const Row& row : table.rows) samples[placement][row.name].push_back(row.value.median);
+      }
+    }
+    return samples;
   }
 
   Report inside_node(Jobs& jobs) const {
-    const bool quick = jobs.request().quick;
     const std::vector<Placement> placements = jobs.request().placements_or_both();
-    const Figure plain = plain_spawns(quick ? 3 : 50);
+    const Figure plain = plain_spawns(jobs.request().quick ? 3 : 50);
     Report report;
     for (const std::uint32_t size : ranks(jobs.request())) {
-      std::map<Placement, Samples> samples;
-      const int rounds = quick ? 1 : size > 500 ? 3 : 7;
-      for (int round = 0; round < rounds; ++round)
-        for (const Placement each : placements) sample(jobs, each, size, samples[each]);
+      ByPlacement samples = sample(jobs, size, size > 500 ? 3 : 7);
       for (const char* quantity : kSpawnQuantities) {
         for (const Placement each : placements) {
           Row row = row_of(size, quantity, each, samples[each]);
@@ -130,16 +135,12 @@ class SpawnBenchmark final : public Benchmark {
   }
 
   Report between_nodes(Jobs& jobs) const {
-    const bool quick = jobs.request().quick;
     const std::uint32_t nodes = jobs.request().nodes;
-    const std::vector<Placement> placements = jobs.request().placements_or_both();
-    const Figure plain = plain_spawns(quick ? 3 : 50);
+    const Figure plain = plain_spawns(jobs.request().quick ? 3 : 50);
     Report report;
     for (const std::uint32_t size : ranks(jobs.request())) {
-      std::map<Placement, Samples> samples;
-      for (int round = 0; round < (quick ? 1 : 7); ++round)
-        for (const Placement each : placements) sample(jobs, each, size, samples[each]);
-      for (const Placement each : placements) {
+      ByPlacement samples = sample(jobs, size, 7);
+      for (const Placement each : jobs.request().placements_or_both()) {
         const auto add = [&](const char* quantity, const char* what) {
           Row row;
           row.name = fmt::format("{} ranks on {} nodes, {}, {}", std::max(size, nodes), nodes, to_string(each), what);

@@ -32,8 +32,8 @@ struct Case {
 
   std::string name() const {
     const char* unit = delay_ns == 0 ? "" : " us";
-    return fmt::format("{}, {}, {}, K = {:g}{}", to_string(method), to_string(tree),
-                       size_text(static_cast<double>(bytes)), static_cast<double>(delay_ns) / 1e3, unit);
+    return fmt::format("{}, {}, {}, K = {:g}{}", to_string(method), to_string(tree), size_text(bytes),
+                       static_cast<double>(delay_ns) / 1e3, unit);
   }
 };
 
@@ -175,7 +175,7 @@ class UpaReport {
     if (what.delay_ns == 0) set_limit(time, "one message, nominal", message_ns(what.bytes));
     if (known) time.details["model_ns"] = time.limit.median;
     if (bench_.self.nodes() == 1) return put(kTimes, std::move(time));
-    Row reach{what.name(), "ns", {summary.reach, summary.reach, summary.reach}, "", {}, 0, std::nullopt, {}};
+    Row reach{what.name(), "ns", exactly(summary.reach), "", {}, 0, std::nullopt, {}};
     if (known)
       set_limit(reach, "K = 0, and what the delays cost on average", balanced->second.reach + delay * model.reach());
     if (known) time.details["model_reach_ns"] = reach.limit.median;
@@ -190,14 +190,8 @@ class UpaReport {
     const auto delay = static_cast<double>(what.delay_ns);
     // `competitors`: 0 when it is not the same number on every node.
     const auto row = [&](const char* who, const UpaSummary::Lateness& late, std::uint32_t competitors) {
-      Row result{fmt::format("{}, K = {:g} us", who, delay / 1e3),
-                 "ns",
-                 {late.mean, late.mean, late.mean},
-                 "",
-                 {},
-                 0,
-                 std::nullopt,
-                 {}};
+      Row result{
+          fmt::format("{}, K = {:g} us", who, delay / 1e3), "ns", exactly(late.mean), "", {}, 0, std::nullopt, {}};
       if (competitors > 0)
         set_limit(result, competitors == 1 ? "mean of one delay" : fmt::format("mean of the least of {}", competitors),
                   delay * expected_first(arrivals_, competitors));
@@ -219,7 +213,7 @@ class UpaReport {
   static Key key(const Case& what) { return {what.method, what.tree, what.bytes}; }
   static void set_limit(Row& row, std::string name, double value) {
     row.limit_name = std::move(name);
-    row.limit = {value, value, value};
+    row.limit = exactly(value);
   }
   void put(const char* title, Row row) {
     bench_.report.add(fmt::format("{}; {}, {} arrival, {} iterations", title, where_, arrivals_.source(), iterations_),

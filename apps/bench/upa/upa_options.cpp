@@ -6,7 +6,9 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
+#include <utility>
 
 #include "apps/bench/benchmark.hpp"
 #include "apps/coracle/units.hpp"
@@ -23,50 +25,43 @@ std::uint64_t delay_of(const std::string& word) {
   return static_cast<std::uint64_t>(delay->count());
 }
 
-/// The one of `all` that is called `word`.
-template <class Value, std::size_t count>
-Value named(const char* option, const std::string& word, const Value (&all)[count]) {
+template <class Value>
+using Names = std::initializer_list<std::pair<Value, const char*>>;
+
+constexpr Names<BroadcastMethod> kMethods = {{BroadcastMethod::automatic, "auto"},
+                                             {BroadcastMethod::plain, "plain"},
+                                             {BroadcastMethod::pipelined, "pipelined"},
+                                             {BroadcastMethod::competitive, "competitive"}};
+constexpr Names<BroadcastTree> kTrees = {{BroadcastTree::automatic, "auto"},
+                                         {BroadcastTree::binomial, "binomial"},
+                                         {BroadcastTree::recursive_doubling, "recursive_doubling"},
+                                         {BroadcastTree::ring, "ring"}};
+
+template <class Value>
+const char* name_in(const Names<Value>& names, Value value) noexcept {
+  for (const auto& [each, name] : names)
+    if (each == value) return name;
+  return "?";
+}
+
+template <class Value>
+Value named(const char* option, const std::string& word, const Names<Value>& all) {
   std::string names;
-  for (const Value value : all) {
-    if (word == to_string(value)) return value;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(value));
+  for (const auto& [value, name] : all) {
+    if (word == name) return value;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
   }
   wrong(fmt::format("{} {}: there are {}", option, word, names));
 }
 
-constexpr BroadcastMethod kMethods[] = {BroadcastMethod::automatic, BroadcastMethod::plain, BroadcastMethod::pipelined,
-                                        BroadcastMethod::competitive};
-constexpr BroadcastTree kTrees[] = {BroadcastTree::automatic, BroadcastTree::binomial,
-                                    BroadcastTree::recursive_doubling, BroadcastTree::ring};
-
 }  // namespace
 
 const char* to_string(BroadcastMethod method) noexcept {
-  switch (method) {
-    case BroadcastMethod::automatic:
-      return "auto";
-    case BroadcastMethod::plain:
-      return "plain";
-    case BroadcastMethod::pipelined:
-      return "pipelined";
-    case BroadcastMethod::competitive:
-      return "competitive";
-  }
-  return "?";
+  return name_in(kMethods, method);
 }
 
 const char* to_string(BroadcastTree tree) noexcept {
-  switch (tree) {
-    case BroadcastTree::automatic:
-      return "auto";
-    case BroadcastTree::binomial:
-      return "binomial";
-    case BroadcastTree::recursive_doubling:
-      return "recursive_doubling";
-    case BroadcastTree::ring:
-      return "ring";
-  }
-  return "?";
+  return name_in(kTrees, tree);
 }
 
 void UpaOptions::add_to(CLI::App& command) {
