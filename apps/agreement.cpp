@@ -34,6 +34,10 @@ Task<> agree_on(Team& team, Task<> work) {
   co_await agree(team, error);
 }
 
+Task<> no_work() {
+  co_return;
+}
+
 Task<> run_agreed(Rank& self, Task<> program) {
   std::exception_ptr error;
   bool agreed = false;

@@ -21,6 +21,8 @@ Task<bool> agree_on_more(Team& team, std::exception_ptr error, bool more);
 
 /// Runs `work`, in which members don't wait for one another, and agrees on how it ended. Collective.
 Task<> agree_on(Team& team, Task<> work);
+/// That of members who have none.
+Task<> no_work();
 
 /// Runs a rank's whole program, and waits for all others where it has ended by agreement; then the failure is thrown at
 /// the rank that had it.

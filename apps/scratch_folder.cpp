@@ -42,16 +42,12 @@ Task<> make_here(std::string parent, std::string& path) {
   fail(EEXIST, parent);
 }
 
-Task<> nothing() {
-  co_return;
-}
-
 }  // namespace
 
 Task<ScratchFolder> ScratchFolder::make(Team& team, std::string parent) {
   constexpr std::size_t kSuffix = std::string_view("coracle-XXXXXX").size();
   std::string path = parent + "/coracle-XXXXXX";
-  Task<> choosing = team.index() == 0 ? choose(parent, path) : nothing();
+  Task<> choosing = team.index() == 0 ? choose(parent, path) : no_work();
   co_await agree_on(team, std::move(choosing));
   // Before anything can fail at another member, so that the folder goes with all of these.
   ScratchFolder folder(path);

@@ -24,7 +24,7 @@ template <class T>
 Task<> Team::all_to_all(std::span<const std::type_identity_t<T>> source, std::span<T> target, Algorithm algorithm,
                         Where where) {
   detail::check_elements<T>();
-  const Blocks blocks(size_, byte_span(source).size() / size_);
+  const Blocks blocks(size(), byte_span(source).size() / size());
   return all_to_all_bytes(*this, byte_span(source), blocks, writable_byte_span(target), blocks, true, algorithm, where);
 }
 

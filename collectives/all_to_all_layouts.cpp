@@ -11,7 +11,7 @@
 #include "collectives/scattered_blocks.hpp"
 #include "collectives/scratch.hpp"
 #include "collectives/sizes.hpp"
-#include "runtime/scattered/device_transfers.hpp"
+#include "runtime/memory_domain.hpp"
 #include "runtime/team.hpp"
 
 namespace coracle::internals {
@@ -136,7 +136,7 @@ Task<> all_to_all_straight(Team& team, SourceBlocks source, TargetBlocks target,
 
 template <class Scattered>
 bool any_on_device(const Team& team, const ScatteredBlocks<Scattered>& blocks) {
-  const DeviceTransfers* devices = team.rank().core().device_transfers();
+  const MemoryDomain* devices = team.rank().core().device_memory();
   if (devices == nullptr) return false;
   for (std::uint32_t member = 0; member < blocks.members(); ++member) {
     const Scattered block = blocks.of(member);
@@ -157,7 +157,7 @@ Task<> exchange(Team& team, SourceBlocks source, TargetBlocks target, std::sourc
 }  // namespace
 
 Task<> Team::all_to_all(ScatteredSource source, ScatteredTarget target, Where where) {
-  co_await exchange(*this, SourceBlocks(size_, source), TargetBlocks(size_, target), where);
+  co_await exchange(*this, SourceBlocks(size(), source), TargetBlocks(size(), target), where);
 }
 
 Task<> Team::all_to_all_w(std::span<const ScatteredSource> sources, std::span<const ScatteredTarget> targets,

@@ -38,24 +38,24 @@ Task<> Team::meet_other_nodes(std::uint64_t ticket) {
   const std::uint64_t count = co_await enter_signals(ticket);
   // A member that waits here names no peer: the loss of any other will end its wait.
   const auto wait = [this](Signal& signal, std::uint64_t at_least) {
-    return GuardedSignalWait(rank_.core(), signal, at_least, watches_);
+    return GuardedSignalWait(rank().core().signal_waits(), signal, at_least, watches());
   };
-  const auto leader = [this](std::uint32_t node) { return area(nodes_.member(node, 0)); };
-  const std::uint32_t me = nodes_.own();
-  const auto [first_child, children] = signal_tree::children_of(me, nodes_.count());
+  const auto leader = [this](std::uint32_t node) { return area(nodes().member(node, 0)); };
+  const std::uint32_t me = nodes().own();
+  const auto [first_child, children] = signal_tree::children_of(me, nodes().count());
   if (children > 0) co_await wait(own_area().arrived, count * children);
   if (me != 0) {
-    co_await rank_.raise(leader(signal_tree::parent_of(me)).as<Signal>());
+    co_await rank().raise(leader(signal_tree::parent_of(me)).as<Signal>());
     check_whole("barrier");
     co_await wait(own_area().released, count);
   }
   // Nobody waits here for their answers: the rank's service does.
   for (std::uint32_t child = first_child; child < first_child + children; ++child)
-    rank_.service().spawn(release(rank_, leader(child).as<Signal>() + 1));
+    rank().service().spawn(release(rank(), leader(child).as<Signal>() + 1));
   leave_signals();
   // What others send comes before their signals, as a rule: who has called something else is told so here, if nothing
   // before has waited for data (the root of a broadcast does not).
-  if (at_odds_with_) [[unlikely]]
+  if (is_at_odds()) [[unlikely]]
     co_await agree_on_calls();
 }
 
@@ -64,16 +64,16 @@ Task<> Team::barrier(Where where) {
 }
 
 Task<> Team::farewell(std::source_location where) {
-  says_farewell_ = true;
+  say_farewell();
   return meet_all({.called = Called::farewell, .place = where});
 }
 
 Task<> Team::meet_all(CollectiveCall call) {
   check_whole(call.called == Called::split ? "split" : "barrier");
   const Participation part(*this, call);
-  const bool alone = nodes_.count() == 1;
+  const bool alone = nodes().count() == 1;
   // Before this barrier waits for its node: a later one may be the first to have all of its node.
-  const std::uint64_t ticket = alone || nodes_.place_of(index_) != 0 ? 0 : take_ticket();
+  const std::uint64_t ticket = alone || nodes().place_of(index()) != 0 ? 0 : take_ticket();
   if (board_->mates() == 1) {
     if (!alone) co_await meet_other_nodes(ticket);
     co_return;

@@ -18,7 +18,7 @@
 #include "collectives/sizes.hpp"
 #include "runtime/combinators.hpp"
 #include "runtime/error.hpp"
-#include "runtime/join.hpp"
+#include "runtime/scope.hpp"
 
 namespace coracle::internals {
 namespace {

@@ -155,7 +155,7 @@ Task<> BroadcastBetween::receive_pieces() {
   while (here_ < count) {
     Signal& word = receiving_.arrived[here_ / kBits];
     broadcast_.team.check_whole("broadcast");
-    known = co_await GuardedSignalWait(rank_.core(), word, known + 1, broadcast_.team.watches());
+    known = co_await GuardedSignalWait(rank_.core().signal_waits(), word, known + 1, broadcast_.team.watches());
     std::uint32_t pieces = here_;
     while (pieces < count && pieces / kBits == here_ / kBits && (known >> pieces % kBits & 1) != 0) ++pieces;
     if (pieces / kBits != here_ / kBits || pieces == count) known = 0;

@@ -9,6 +9,7 @@
 #include "collectives/tuning.hpp"
 #include "runtime/error.hpp"
 #include "runtime/rank.hpp"
+#include "runtime/team.hpp"
 
 namespace coracle::internals {
 

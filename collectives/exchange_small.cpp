@@ -6,6 +6,7 @@
 
 #include "collectives/sizes.hpp"
 #include "runtime/rank.hpp"
+#include "runtime/team.hpp"
 
 namespace coracle::internals {
 

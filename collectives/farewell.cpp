@@ -6,6 +6,7 @@
 #include "runtime/error.hpp"
 #include "runtime/event.hpp"
 #include "runtime/rank.hpp"
+#include "runtime/team.hpp"
 
 namespace coracle::internals {
 namespace {

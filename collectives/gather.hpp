@@ -30,7 +30,7 @@ Task<> Team::gather_v(std::span<const std::type_identity_t<T>> mine, std::span<T
                       std::span<const std::size_t> counts, std::uint32_t root, Where where) {
   detail::check_elements<T>();
   return gather_v_bytes(*this, byte_span(mine), writable_byte_span(all),
-                        index_ == root ? Blocks(counts, sizeof(T)) : Blocks(size_, 0), root, where);
+                        index() == root ? Blocks(counts, sizeof(T)) : Blocks(size(), 0), root, where);
 }
 
 }  // namespace coracle::internals

@@ -19,7 +19,7 @@ template <class T>
 Task<> Team::gather_all(std::span<const std::type_identity_t<T>> mine, std::span<T> all, Algorithm algorithm,
                         Where where) {
   detail::check_elements<T>();
-  return gather_all_bytes(*this, byte_span(mine), writable_byte_span(all), Blocks(size_, byte_span(mine).size()),
+  return gather_all_bytes(*this, byte_span(mine), writable_byte_span(all), Blocks(size(), byte_span(mine).size()),
                           algorithm, where);
 }
 

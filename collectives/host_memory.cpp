@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include "runtime/error.hpp"
-#include "runtime/scattered/device_transfers.hpp"
+#include "runtime/memory_domain.hpp"
 
 namespace coracle::internals {
 
-bool on_device(const DeviceTransfers& devices, std::span<const std::byte> bytes) noexcept {
+bool on_device(const MemoryDomain& devices, std::span<const std::byte> bytes) noexcept {
   return !bytes.empty() && devices.covers(bytes.data());
 }
 

@@ -9,11 +9,11 @@
 namespace coracle::internals {
 
 /// Whether any of these bytes, which are one member's, lie in a GPU's memory.
-bool on_device(const DeviceTransfers& devices, std::span<const std::byte> bytes) noexcept;
+bool on_device(const MemoryDomain& devices, std::span<const std::byte> bytes) noexcept;
 
 template <class... Bytes>
 bool on_device(const Team& team, const Bytes&... buffers) noexcept {
-  const DeviceTransfers* devices = team.rank().core().device_transfers();
+  const MemoryDomain* devices = team.rank().core().device_memory();
   return devices != nullptr && (on_device(*devices, std::span<const std::byte>(buffers)) || ...);
 }
 

@@ -62,7 +62,7 @@ void Mailbox::on_data(Rank& rank, const Message& message) {
 
 void Mailbox::on_offer(Rank& rank, const Message& message) {
   const Key key = key_of(message);
-  const Team* team = rank.local<Teams>().find(key.team);
+  const TeamCore* team = rank.local<Teams>().find(key.team);
   if (team == nullptr || team->broken()) return message.reply(on_taken, {}, {message.argument(4)});
   Arrival arrival;
   arrival.is_offer = true;
@@ -76,7 +76,7 @@ void Mailbox::on_taken(Rank&, const Message& message) {
   reinterpret_cast<PeerEvent*>(message.argument(0))->set();
 }
 
-void Mailbox::broken(Team& team) {
+void Mailbox::broken(TeamCore& team) {
   const auto of_team = [&team](const auto& entry) { return entry.first.team == team.identity(); };
   for (const auto& entry : arrived_) {
     const Offer& offer = entry.second.offer;
@@ -137,9 +137,10 @@ Task<> Mailbox::receive(Team& team, std::uint32_t from, std::uint64_t tag, std::
 
 /// A sender that has called something else is found out here, too, when nobody waits for what it sends.
 void Mailbox::listen(const Key& key, const Arrival& arrival, std::uint32_t sender) {
-  Team* team = rank_.local<Teams>().find(key.team);
+  TeamCore* team = rank_.local<Teams>().find(key.team);
   if (team == nullptr || team->broken() || arrival.signature == kNoSignature) return;
-  if (!team->log().fits(sequence_of(key.tag), arrival.signature, sender)) team->differs_from(sender);
+  if (!team->log().fits(sequence_of(key.tag), arrival.signature, sender))
+    rank_.local<CollectiveWatch>().differs(*team, sender);
 }
 
 Task<> Mailbox::take(Team& team, const Key& key, const Arrival& arrival, std::span<std::byte> data) {

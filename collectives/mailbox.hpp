@@ -14,6 +14,7 @@
 
 #include "runtime/peer_event.hpp"
 #include "runtime/rank.hpp"
+#include "runtime/team_core.hpp"
 
 namespace coracle::internals {
 
@@ -61,7 +62,7 @@ class Mailbox final : private TeamObserver {
   static void on_data(Rank& rank, const Message& message);
   static void on_offer(Rank& rank, const Message& message);
   static void on_taken(Rank& rank, const Message& message);
-  void broken(Team& team) override;
+  void broken(TeamCore& team) override;
   static Task<> give_up(Team& team);
   static Task<> send_back(Rank& rank, std::uint32_t sender, std::uint64_t sender_event);
   static Key key_of(const Message& message) noexcept;

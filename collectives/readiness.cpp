@@ -44,7 +44,7 @@ void Readiness::on_ready(Rank& rank, const Message& message) {
   Ready ready;
   if (message.payload().size() != sizeof ready) return;
   std::memcpy(&ready, message.payload().data(), sizeof ready);
-  const Team* team = rank.local<Teams>().find(ready.team);
+  const TeamCore* team = rank.local<Teams>().find(ready.team);
   if (team == nullptr || team->broken()) return;
   auto& self = rank.local<Readiness>();
   const bool is_future = ready.sequence > team->last_sequence();

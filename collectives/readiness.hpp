@@ -11,6 +11,7 @@
 
 #include "runtime/peer_event.hpp"
 #include "runtime/rank.hpp"
+#include "runtime/team_core.hpp"
 
 namespace coracle::internals {
 
@@ -82,7 +83,7 @@ class Readiness final : private TeamObserver {
   static void on_taken_back(Rank& rank, const Message& message);
   static void on_refused(Rank& rank, const Message& message);
   static Task<> answer(Rank& rank, Leaver leaver);
-  void broken(Team&) override {}  // the askers' events end by themselves
+  void broken(TeamCore&) override {}  // the askers' events end by themselves
 
   std::vector<std::pair<std::uint32_t, std::uint64_t>> active_;  // team, sequence
   std::map<std::pair<std::uint32_t, std::uint64_t>, Receiving*> receiving_;

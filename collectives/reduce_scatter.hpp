@@ -20,7 +20,7 @@ template <class T, class Operation>
 Task<> Team::reduce_scatter(std::span<const std::type_identity_t<T>> values, std::span<T> mine, Operation operation,
                             Algorithm algorithm, Where where) {
   co_await reduce_scatter_bytes(*this, byte_span(values), writable_byte_span(mine),
-                                Blocks(size_, byte_span(mine).size()), reduction_of<T>(operation), algorithm, where);
+                                Blocks(size(), byte_span(mine).size()), reduction_of<T>(operation), algorithm, where);
 }
 
 template <class T, class Operation>

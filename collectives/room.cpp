@@ -5,6 +5,7 @@
 #include "runtime/error.hpp"
 #include "runtime/memory_room.hpp"
 #include "runtime/rank.hpp"
+#include "runtime/team.hpp"
 
 namespace coracle::internals {
 

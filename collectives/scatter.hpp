@@ -29,7 +29,7 @@ template <class T>
 Task<> Team::scatter_v(std::span<const std::type_identity_t<T>> all, std::span<const std::size_t> counts,
                        std::span<T> mine, std::uint32_t root, Where where) {
   detail::check_elements<T>();
-  return scatter_v_bytes(*this, byte_span(all), index_ == root ? Blocks(counts, sizeof(T)) : Blocks(size_, 0),
+  return scatter_v_bytes(*this, byte_span(all), index() == root ? Blocks(counts, sizeof(T)) : Blocks(size(), 0),
                          writable_byte_span(mine), root, where);
 }
 

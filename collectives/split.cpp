@@ -44,15 +44,15 @@ class Splitting {
 
 Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key, Where where) {
   std::optional<Preparation> preparation(std::in_place, *this, "split");
-  const Splitting splitting(rank_);
-  const Teams& teams = rank_.local<Teams>();
-  Wish mine{color, key, index_, {}};
+  const Splitting splitting(rank());
+  const Teams& teams = rank().local<Teams>();
+  Wish mine{color, key, index(), {}};
   for (std::uint32_t slot = 0; slot < TeamArea::kSlots; ++slot)
     if (teams.taken(slot)) mine.taken[slot / 64] |= std::uint64_t{1} << slot % 64;
-  std::vector<Wish> wishes(size_);
-  wishes[index_] = mine;
-  co_await gather_all_bytes(*this, std::as_bytes(std::span(&wishes[index_], 1)),
-                            std::as_writable_bytes(std::span(wishes)), Blocks(size_, sizeof(Wish)),
+  std::vector<Wish> wishes(size());
+  wishes[index()] = mine;
+  co_await gather_all_bytes(*this, std::as_bytes(std::span(&wishes[index()], 1)),
+                            std::as_writable_bytes(std::span(wishes)), Blocks(size(), sizeof(Wish)),
                             Algorithm::automatic, where, Called::split);
   std::erase_if(wishes, [color](const Wish& wish) { return wish.color != color; });
   std::sort(wishes.begin(), wishes.end(), [](const Wish& left, const Wish& right) {
@@ -69,7 +69,7 @@ Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key, 
   };
   while (slot < TeamArea::kSlots && taken_by_any(slot)) ++slot;
   std::unique_ptr<Team> team;
-  if (slot < TeamArea::kSlots) team = std::make_unique<Team>(rank_, std::move(members), slot, identity_of_part(color));
+  if (slot < TeamArea::kSlots) team = std::make_unique<Team>(rank(), std::move(members), slot, identity_of_part(color));
   // Of split, not of a barrier(): one that a member calls meanwhile must not pass for it.
   const CollectiveCall meeting{.called = Called::split, .place = where};
   std::exception_ptr failure;
@@ -82,7 +82,7 @@ Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key, 
   }
   if (failure) {
     // Members that came out of the barrier wait in the new team for those that did not.
-    if (team && broken()) team->break_by({lost_member_, ""});
+    if (team) team->break_like(*this);
     std::rethrow_exception(failure);
   }
   preparation.reset();  // it is over everywhere

@@ -2,14 +2,15 @@
 #include "collectives/staged_data.hpp"
 
 #include "runtime/error.hpp"
+#include "runtime/memory_domain.hpp"
 #include "runtime/rank.hpp"
-#include "runtime/scattered/device_transfers.hpp"
+#include "runtime/team.hpp"
 #include "runtime/scope.hpp"
 
 namespace coracle::internals {
 
 StagedData::StagedData(Team& team, std::span<std::byte> device, Scope& landings)
-    : devices_(*team.rank().core().device_transfers()), device_(device), landings_(landings) {
+    : devices_(*team.rank().core().device_memory()), device_(device), landings_(landings) {
   try {
     slab_ = team.rank().allocate<std::byte>(device.size());
     host_ = slab_.local();

@@ -13,7 +13,7 @@
 
 namespace coracle::internals {
 
-class DeviceTransfers;
+class MemoryDomain;
 
 /// Of one member and one collective, in whose frame it lives. Rank's thread only.
 class StagedData {
@@ -35,7 +35,7 @@ class StagedData {
  private:
   Task<> store(std::size_t offset, std::size_t bytes);
 
-  DeviceTransfers& devices_;
+  MemoryDomain& devices_;
   std::span<std::byte> device_;
   Scope& landings_;
   Slab<std::byte> slab_;

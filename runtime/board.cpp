@@ -10,6 +10,7 @@
 #include "runtime/cpu_pause.hpp"
 #include "runtime/error.hpp"
 #include "runtime/rank.hpp"
+#include "runtime/team_core.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -41,7 +42,7 @@ class Concern final : private LossWatch {
   const Board& board_;
 };
 
-std::vector<std::uint32_t> ranks_of_own_node(const Team& team) {
+std::vector<std::uint32_t> ranks_of_own_node(const TeamCore& team) {
   const TeamNodes& nodes = team.nodes();
   std::vector<std::uint32_t> ranks(nodes.size_of(nodes.own()));
   for (std::uint32_t place = 0; place < ranks.size(); ++place)
@@ -55,7 +56,7 @@ constexpr std::uint64_t round_down(std::uint64_t value, std::uint64_t unit) noex
 
 }  // namespace
 
-Board::Board(Rank& rank, Team& team, bool of_world)
+Board::Board(Rank& rank, TeamCore& team, bool of_world)
     : rank_(rank),
       team_(team),
       mates_(team.nodes().size_of(team.nodes().own())),
@@ -172,8 +173,8 @@ Task<> Round::open() {
     const std::uint64_t wanted = number_ - BoardPart::kRounds;
     if (is_open()) co_return;
     board_.team_.check_whole("collective");
-    co_await FlagWait(board_.rank_.core(), board_.part(place).retired, wanted, board_.own_bit(), board_.team_.watches(),
-                      static_cast<int>(board_.rank_at(place)));
+    co_await FlagWait(board_.rank_.core().flag_waits(), board_.part(place).retired, wanted, board_.own_bit(),
+                      board_.team_.watches(), static_cast<int>(board_.rank_at(place)));
     if (++place == mates()) board_.floor(true);
   }
 }
@@ -190,7 +191,7 @@ Task<std::byte*> Round::stage_when_free(std::size_t bytes) {
     }
     for (std::uint32_t place = 0; place < mates(); ++place) {
       board_.team_.check_whole("collective");
-      co_await FlagWait(board_.rank_.core(), board_.part(place).retired, awaited, board_.own_bit(),
+      co_await FlagWait(board_.rank_.core().flag_waits(), board_.part(place).retired, awaited, board_.own_bit(),
                         board_.team_.watches(), static_cast<int>(board_.rank_at(place)));
     }
   }
@@ -241,7 +242,7 @@ void Round::move_lent(const void* address) noexcept {
 }
 
 FlagWait Round::wait_for(Flag& flag, std::uint64_t stage, int peer) noexcept {
-  return {board_.rank_.core(), flag, value_of(stage), board_.own_bit(), board_.team_.watches(), peer};
+  return {board_.rank_.core().flag_waits(), flag, value_of(stage), board_.own_bit(), board_.team_.watches(), peer};
 }
 
 Round::Lent Round::lent(std::uint32_t place) noexcept {
@@ -320,7 +321,7 @@ Task<> Round::copy_own(std::span<const std::byte> source, std::byte* target) {
 }
 
 void Round::throw_misfit(std::uint32_t place) {
-  Team& team = board_.team_;
+  TeamCore& team = board_.team_;
   const auto difference = first_difference(team.log().calls(), CollectiveLog::read(board_.part(place).calls));
   const std::uint32_t mate = board_.rank_at(place);
   team.throw_misfit(difference ? difference->describe(board_.rank_.id(), mate)
@@ -329,7 +330,7 @@ void Round::throw_misfit(std::uint32_t place) {
 }
 
 void Round::check_all() {
-  Team& team = board_.team_;
+  TeamCore& team = board_.team_;
   const std::vector<CallWords> calls = team.log().calls();
   for (std::uint32_t mate = 0; mate < mates(); ++mate)
     if (mate != place() && first_difference(calls, CollectiveLog::read(board_.part(mate).calls))) throw_misfit(mate);

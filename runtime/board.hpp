@@ -13,6 +13,7 @@
 
 #include "runtime/board_part.hpp"
 #include "runtime/event.hpp"
+#include "runtime/flag_wait.hpp"
 #include "runtime/segment.hpp"
 #include "runtime/staging_arena.hpp"
 #include "runtime/streaming_copy.hpp"
@@ -21,14 +22,14 @@
 namespace coracle::internals {
 
 class Rank;
-class Team;
+class TeamCore;
 
 /// Of one member; its rank's thread only.
 class Board {
  public:
   /// Of the world: its memory is part of the job's region. Otherwise takes memory from the rank's segment, and says
   /// where it lies by raising `part` in the team's area.
-  Board(Rank& rank, Team& team, bool of_world);
+  Board(Rank& rank, TeamCore& team, bool of_world);
   /// The mates may still read this member's part: Teams keeps the memory until all have departed.
   ~Board();
   Board(const Board&) = delete;
@@ -77,7 +78,7 @@ class Board {
   std::uint64_t own_bit() const noexcept { return std::uint64_t{1} << place_ % 64; }
 
   Rank& rank_;
-  Team& team_;
+  TeamCore& team_;
   const std::uint32_t mates_;
   const std::uint32_t place_;
   const bool of_world_;

@@ -13,9 +13,10 @@
 #include "runtime/diagnostics.hpp"
 #include "runtime/error.hpp"
 #include "runtime/event.hpp"
-#include "runtime/join.hpp"
 #include "runtime/last_words.hpp"
 #include "runtime/launch/pmix_rank.hpp"
+#include "runtime/scope.hpp"
+#include "runtime/whole_rank.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -43,7 +44,7 @@ int run_rank(const JobRegion& region, std::uint32_t id, const App& app, const Wi
     EventLoop loop(real_clock(), &block.doorbell);
     loop.set_idle_policy(region.shape().idle);
     const Diagnostics::Watch watch(static_cast<int>(id), under_launcher ? &block : nullptr, loop);
-    Rank rank(region, id, loop);
+    WholeRank rank(region, id, loop);
     std::exception_ptr failure;
     try {
       wiring.connect(rank);

@@ -8,6 +8,7 @@
 #include "runtime/combinators.hpp"
 #include "runtime/error.hpp"
 #include "runtime/rank.hpp"
+#include "runtime/team_core.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -37,7 +38,7 @@ void CollectiveWatch::begin() {
 void CollectiveWatch::fire() noexcept {
   bool any_under_way = false;
   bool any_still = false;
-  for (Team* team : rank_.local<Teams>().all()) {
+  for (TeamCore* team : rank_.local<Teams>().all()) {
     if (team == nullptr || team->broken() || team->size() == 1) continue;
     any_under_way |= team->log().any_under_way();
     if (!team->log().stands_still()) continue;
@@ -54,7 +55,7 @@ void CollectiveWatch::fire() noexcept {
   rank_.loop().timers().arm(*this, rank_.loop().now_ns() + interval_ns_);
 }
 
-void CollectiveWatch::doubt(const Team& team, std::uint32_t peer) {
+void CollectiveWatch::doubt(const TeamCore& team, std::uint32_t peer) {
   if (rank_.lost(peer)) return;
   const auto [place, is_new] = in_doubt_.insert(team.identity());
   if (!is_new) return;
@@ -64,6 +65,11 @@ void CollectiveWatch::doubt(const Team& team, std::uint32_t peer) {
     in_doubt_.erase(place);
     throw;
   }
+}
+
+void CollectiveWatch::differs(TeamCore& team, std::uint32_t peer) {
+  team.set_at_odds(peer);
+  doubt(team, peer);
 }
 
 Task<> CollectiveWatch::compare_later(Rank& rank, std::uint32_t team, std::uint32_t peer) {
@@ -89,7 +95,7 @@ Task<> CollectiveWatch::compare(Rank& rank, std::uint32_t team, std::uint32_t pe
   }
   watch.asked_.erase(ticket);  // an answer that comes later is not missed
   if (failure) std::rethrow_exception(failure);
-  Team* found = rank.local<Teams>().find(team);
+  TeamCore* found = rank.local<Teams>().find(team);
   if (found == nullptr || found->broken()) co_return;
   const auto difference = first_difference(found->log().calls(), asked.calls);
   if (difference) found->break_as_misfit(difference->describe(rank.id(), peer));
@@ -97,7 +103,7 @@ Task<> CollectiveWatch::compare(Rank& rank, std::uint32_t team, std::uint32_t pe
 
 void CollectiveWatch::on_asked(Rank& rank, const Message& message) {
   std::vector<CallWords> calls;
-  if (const Team* team = rank.local<Teams>().find(static_cast<std::uint32_t>(message.argument(0))))
+  if (const TeamCore* team = rank.local<Teams>().find(static_cast<std::uint32_t>(message.argument(0))))
     calls = team->log().calls();
   calls.resize(std::min(calls.size(), message.reply_bytes_max() / sizeof(CallWords)));
   message.reply(on_told, std::as_bytes(std::span(calls)), {message.argument(1)});
@@ -115,13 +121,13 @@ void CollectiveWatch::on_told(Rank& rank, const Message& message) {
 
 std::string find_misfit(std::span<Rank* const> ranks) {
   for (Rank* rank : ranks) {
-    for (Team* team : rank->local<Teams>().all()) {
+    for (TeamCore* team : rank->local<Teams>().all()) {
       if (team == nullptr) continue;
       const std::uint32_t next = team->member((team->index() + 1) % team->size());
       const auto neighbour =
           std::find_if(ranks.begin(), ranks.end(), [next](const Rank* other) { return other->id() == next; });
       if (neighbour == ranks.end()) continue;
-      const Team* there = (*neighbour)->local<Teams>().find(team->identity());
+      const TeamCore* there = (*neighbour)->local<Teams>().find(team->identity());
       if (there == nullptr) continue;
       if (const auto difference = first_difference(team->log().calls(), there->log().calls()))
         return difference->describe(rank->id(), next);

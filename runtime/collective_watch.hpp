@@ -20,7 +20,7 @@ namespace coracle::internals {
 
 class Message;
 class Rank;
-class Team;
+class TeamCore;
 
 /// Of one rank; its thread only.
 class CollectiveWatch final : private Timer {
@@ -37,9 +37,12 @@ class CollectiveWatch final : private Timer {
   }
   /// The calls of `peer` differ from this member's, or may do so: finds out, and breaks the team if they do. For
   /// whoever can't wait: from inside handlers and pollers, too.
-  void doubt(const Team& team, std::uint32_t peer);
-  /// The same; returns when the team is broken, or the calls fit each other. Throws Error (peer_lost) when the peer is
-  /// lost before it has answered.
+  void doubt(const TeamCore& team, std::uint32_t peer);
+  /// The same for whom its signature tells: and no barrier between nodes ends at this member before `peer` has answered
+  /// (TeamCore::take_at_odds).
+  void differs(TeamCore& team, std::uint32_t peer);
+  /// As doubt(); returns when the team is broken, or the calls fit each other. Throws Error (peer_lost) when the peer
+  /// is lost before it has answered.
   static Task<> compare(Rank& rank, std::uint32_t team, std::uint32_t peer);
 
  private:

@@ -11,8 +11,8 @@
 
 #include "runtime/error.hpp"
 #include "runtime/event.hpp"
-#include "runtime/join.hpp"
 #include "runtime/result.hpp"
+#include "runtime/scope.hpp"
 
 namespace coracle::internals {
 

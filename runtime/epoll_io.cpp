@@ -57,7 +57,7 @@ std::int64_t transfer_now(const IoRequest& request) noexcept {
 
 class EpollIo final : public Io {
  public:
-  explicit EpollIo(EventLoop& loop);
+  explicit EpollIo(Doorbell& doorbell);
   ~EpollIo() override;
   EpollIo(const EpollIo&) = delete;
   EpollIo& operator=(const EpollIo&) = delete;
@@ -100,8 +100,8 @@ class EpollIo final : public Io {
   FileThreads threads_;
 };
 
-EpollIo::EpollIo(EventLoop& loop)
-    : event_fd_(loop.doorbell()), epoll_fd_(::epoll_create1(EPOLL_CLOEXEC)), threads_(loop.doorbell()) {
+EpollIo::EpollIo(Doorbell& doorbell)
+    : event_fd_(doorbell), epoll_fd_(::epoll_create1(EPOLL_CLOEXEC)), threads_(doorbell) {
   wakes_ = {{event_fd_.fd(), POLLIN, 0}, {epoll_fd_, POLLIN, 0}};
   if (epoll_fd_ < 0) throw_errno(errno, "epoll_create1 for the event loop (see `ulimit -n`)");
 }
@@ -250,8 +250,8 @@ void EpollIo::sleep(std::optional<std::uint64_t> timeout_ns) noexcept {
 
 }  // namespace
 
-std::unique_ptr<Io> make_epoll_io(EventLoop& loop) {
-  return std::make_unique<EpollIo>(loop);
+std::unique_ptr<Io> make_epoll_io(Doorbell& doorbell) {
+  return std::make_unique<EpollIo>(doorbell);
 }
 
 }  // namespace coracle::internals

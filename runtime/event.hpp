@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "runtime/waiter.hpp"
+#include "runtime/scope.hpp"
 
 namespace coracle::internals {
 
@@ -101,7 +101,7 @@ class [[nodiscard]] sleep_for final : public Waiter, private Timer {
     complete(reason);
   }
   std::chrono::nanoseconds duration_;
-  EventLoop* loop_ = nullptr;
+  Scheduler* loop_ = nullptr;
 };
 
 /// `co_await yield();` — lets the pollers and the other ready coroutines run once. Throws when the scope was cancelled.

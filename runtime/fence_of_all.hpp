@@ -2,7 +2,7 @@
 // others, needs no fence of its own; what happens rarely, going to sleep, pays for both.
 #pragma once
 
-#include "runtime/job.hpp"
+#include "runtime/placement.hpp"
 
 namespace coracle::internals {
 

@@ -117,11 +117,11 @@ IoSupport probe_io() {
   return support;
 }
 
-std::unique_ptr<Io> make_io(EventLoop& loop) {
+std::unique_ptr<Io> make_io(Doorbell& doorbell) {
   const std::string_view wanted = wanted_back_end();
-  if (wanted == "epoll") return make_epoll_io(loop);
-  if (auto io = make_uring_io(loop)) return io;
-  if (wanted.empty()) return make_epoll_io(loop);
+  if (wanted == "epoll") return make_epoll_io(doorbell);
+  if (auto io = make_uring_io(doorbell)) return io;
+  if (wanted.empty()) return make_epoll_io(doorbell);
   const IoSupport support = probe_io();
   throw Error(Errc::unsupported, fmt::format("CORACLE_IO=io_uring: {}; {}", support.reason, support.remedy));
 }

@@ -8,8 +8,9 @@
 #include <optional>
 #include <string>
 
-#include "runtime/event_loop.hpp"
-#include "runtime/waiter.hpp"
+#include "runtime/doorbell.hpp"
+#include "runtime/scheduler.hpp"
+#include "runtime/scope.hpp"
 
 namespace coracle::internals {
 
@@ -134,10 +135,10 @@ IoSupport probe_io();
 
 /// io_uring if the kernel allows it, else the fallback. The environment's CORACLE_IO=epoll asks for the fallback;
 /// CORACLE_IO=io_uring makes a refusal an Error.
-std::unique_ptr<Io> make_io(EventLoop& loop);
+std::unique_ptr<Io> make_io(Doorbell& doorbell);
 /// Each by itself; make_uring_io returns null where io_uring is refused.
-std::unique_ptr<Io> make_uring_io(EventLoop& loop);
-std::unique_ptr<Io> make_epoll_io(EventLoop& loop);
+std::unique_ptr<Io> make_uring_io(Doorbell& doorbell);
+std::unique_ptr<Io> make_epoll_io(Doorbell& doorbell);
 /// Opens and closes a ring: 0, or the errno of the refusal.
 int try_io_uring() noexcept;
 

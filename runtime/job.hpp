@@ -19,17 +19,11 @@
 #include "runtime/device_owner.hpp"
 #include "runtime/directory.hpp"
 #include "runtime/doorbell.hpp"
-#include "runtime/event_loop.hpp"
 #include "runtime/messages/message_way.hpp"
+#include "runtime/placement.hpp"
+#include "runtime/scheduler.hpp"
 
 namespace coracle::internals {
-
-/// What a rank is. See docs/design.md.
-enum class Placement : std::uint32_t { pvas, process, thread, sim };
-
-const char* to_string(Placement placement) noexcept;
-/// "pvas", "process", "thread", "sim"; nothing for another word.
-std::optional<Placement> parse_placement(std::string_view word) noexcept;
 
 /// What the launcher decides about a job.
 struct JobShape {

@@ -16,7 +16,6 @@ namespace coracle::internals {
 
 class Message;
 class Rank;
-class Transport;
 
 /// Runs on the target's loop, inside its poller: it must be short, must not block, and may reply once. To do more it
 /// spawns a task into `rank.service()`.
@@ -61,11 +60,22 @@ struct MessageHeader {
   std::array<std::uint64_t, kArgumentsMax> arguments;  // the first argument_count are set
 };
 
+/// The way back to who has sent a message: its transport.
+class ReplySender {
+ public:
+  /// Sends a reply from inside a handler; the payload is copied.
+  virtual void reply(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept = 0;
+  virtual std::size_t reply_bytes_max() const noexcept = 0;
+
+ protected:
+  ~ReplySender() = default;
+};
+
 /// A message as its handler sees it. Valid only while the handler runs: payload and all.
 class Message {
  public:
-  Message(Transport& transport, std::uint32_t source, const MessageHeader& header, std::span<const std::byte> payload)
-      : transport_(transport), header_(header), payload_(payload), source_(source) {}
+  Message(ReplySender& replies, std::uint32_t source, const MessageHeader& header, std::span<const std::byte> payload)
+      : replies_(replies), header_(header), payload_(payload), source_(source) {}
 
   std::uint32_t source() const noexcept { return source_; }
   std::span<const std::byte> payload() const noexcept { return payload_; }
@@ -75,13 +85,13 @@ class Message {
     return std::span(header_.arguments).first(header_.argument_count);
   }
 
-  /// Sends an answer to the source, at most once, of at most Transport::reply_bytes_max() payload, which is copied. The
+  /// Sends an answer to the source, at most once, of at most reply_bytes_max() payload, which is copied. The
   /// answer's handler must not reply.
   void reply(Handler handler, std::span<const std::byte> payload, std::initializer_list<std::uint64_t> arguments) const;
   std::size_t reply_bytes_max() const noexcept;
 
  private:
-  Transport& transport_;
+  ReplySender& replies_;
   const MessageHeader& header_;
   std::span<const std::byte> payload_;
   std::uint32_t source_;

@@ -8,7 +8,7 @@
 
 #include "runtime/modification.hpp"
 #include "runtime/remote.hpp"
-#include "runtime/waiter.hpp"
+#include "runtime/scope.hpp"
 
 namespace coracle::internals {
 

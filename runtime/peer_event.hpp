@@ -5,7 +5,7 @@
 
 #include "runtime/peers.hpp"
 #include "runtime/rank_core.hpp"
-#include "runtime/waiter.hpp"
+#include "runtime/scope.hpp"
 
 namespace coracle::internals {
 
@@ -46,7 +46,7 @@ class PeerEvent final : public Waiter, private LossWatch {
   void await_resume() const {
     if (set_) return;
     throw_if_failed();
-    core_.throw_lost(what(), lost_);
+    core_.peers().throw_lost(what(), lost_);
   }
 
  private:

@@ -1,10 +1,13 @@
 // The list of losses and of who waits for one.
 #include "runtime/peers.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "runtime/assert.hpp"
+#include "runtime/error.hpp"
 
 namespace coracle::internals {
 
@@ -59,6 +62,19 @@ bool Peers::note(Loss loss) {
   if (lost(loss.peer)) return false;
   losses_.push_back(std::move(loss));
   return true;
+}
+
+void Peers::throw_lost(const char* what, std::uint32_t peer) const {
+  const Loss* loss = find(peer);
+  const std::string* wrong_calls = loss == nullptr ? gave_up(peer) : nullptr;
+  if (wrong_calls != nullptr && !wrong_calls->empty()) throw Error(Errc::bad_input, *wrong_calls);
+  if (wrong_calls != nullptr) {
+    throw Error::of_operation(
+        Errc::given_up, what, static_cast<int>(id_), static_cast<int>(peer),
+        fmt::format("rank {} has ended a collective of this team early; its own error tells why", peer));
+  }
+  throw Error::of_operation(Errc::peer_lost, what, static_cast<int>(id_), static_cast<int>(peer),
+                            loss != nullptr ? loss->reason : "another member of the team has lost it");
 }
 
 }  // namespace coracle::internals

@@ -71,7 +71,8 @@ class LossWatches {
 
 class Peers {
  public:
-  Peers() = default;
+  /// Of rank `id`.
+  explicit Peers(std::uint32_t id) noexcept : id_(id) {}
 
   bool any_lost() const noexcept { return !losses_.empty(); }
   bool lost(std::uint32_t peer) const noexcept { return find(peer) != nullptr; }
@@ -88,11 +89,15 @@ class Peers {
   /// The latest reason; null when it has given up none.
   const std::string* gave_up(std::uint32_t peer) const noexcept;
 
+  /// `what`: which wait has ended, since `peer` is lost, here or in the eyes of another member of a team.
+  [[noreturn]] void throw_lost(const char* what, std::uint32_t peer) const;
+
   LossWatches& watches() noexcept { return watches_; }
   /// Whether some wait would end with the loss of `peer`.
   bool awaited(std::uint32_t peer) const noexcept { return watches_.concerned(peer); }
 
  private:
+  std::uint32_t id_;
   std::vector<Loss> losses_;
   struct GaveUp {
     std::uint32_t peer;

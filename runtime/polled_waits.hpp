@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "runtime/event_loop.hpp"
+#include "runtime/scheduler.hpp"
 
 namespace coracle::internals {
 
@@ -13,7 +13,7 @@ namespace coracle::internals {
 template <class Wait>
 class PolledWaits : public Poller {
  public:
-  explicit PolledWaits(EventLoop& loop) noexcept : loop_(loop) {}
+  explicit PolledWaits(Scheduler& loop) noexcept : loop_(loop) {}
   ~PolledWaits() override { loop_.remove_poller(*this); }
   PolledWaits(const PolledWaits&) = delete;
   PolledWaits& operator=(const PolledWaits&) = delete;
@@ -29,11 +29,13 @@ class PolledWaits : public Poller {
     if (waits_.empty()) loop_.remove_poller(*this);
   }
 
+  Scheduler& loop() const noexcept { return loop_; }
+
  protected:
   const std::vector<Wait*>& waits() const noexcept { return waits_; }
 
  private:
-  EventLoop& loop_;
+  Scheduler& loop_;
   std::vector<Wait*> waits_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "runtime/byte_counts.hpp"
 #include "runtime/error.hpp"
+#include "runtime/event.hpp"
 #include "runtime/exposed_access.hpp"
 #include "runtime/failure.hpp"
 
@@ -43,8 +44,7 @@ Rank::Rank(const JobRegion& region, std::uint32_t id, EventLoop& loop)
       core_(region, id, loop),
       heap_(TeamArea::kAllBytes, room_for_slabs(region.shape().segment_bytes)),
       service_(loop, &loop.root_scope()),
-      default_group_(core_),
-      world_(std::make_unique<Team>(*this)) {
+      default_group_(core_) {
   service_.isolate_children(report_failed_service, this);
   if (SlabMarks::wanted()) heap_.use_marks({region.segment(id), region.shape().segment_bytes});
 }

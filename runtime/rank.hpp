@@ -22,10 +22,14 @@
 #include "runtime/remote.hpp"
 #include "runtime/scattered/transfer.hpp"
 #include "runtime/segment.hpp"
-#include "runtime/team.hpp"
+#include "runtime/team_area.hpp"
 #include "runtime/transfers.hpp"
 
 namespace coracle::internals {
+
+class Messages;
+class Team;
+class TeamCore;
 
 /// Memory outside the segment that peers may reach while this lives; see Rank::expose.
 template <class T>
@@ -34,8 +38,6 @@ class Exposed;
 /// All calls from the rank's own thread. Buffers of transfers belong to the operation until it has finished.
 class Rank {
  public:
-  /// For the library: made by coracle::run.
-  Rank(const JobRegion& region, std::uint32_t id, EventLoop& loop);
   ~Rank();
   Rank(const Rank&) = delete;
   Rank& operator=(const Rank&) = delete;
@@ -61,6 +63,8 @@ class Rank {
   EventLoop& loop() const noexcept { return core_.loop(); }
   /// All ranks of the job.
   Team& world() noexcept { return *world_; }
+  /// For the library: the same.
+  TeamCore& world_core() noexcept { return *world_core_; }
   /// Scope of tasks that serve peers (handlers spawn into it). Cancelled when the job's program has ended everywhere.
   Scope& service() noexcept { return service_; }
   /// One object of type T (made by T(Rank&) at first use) that belongs to this rank: for layers built on the runtime.
@@ -156,10 +160,10 @@ class Rank {
     co_await raise(signal, add);
   }
   /// Waits until a signal in this rank's own segment has reached `at_least`. Gives its value.
-  SignalWait wait(Signal& signal, std::uint64_t at_least) noexcept { return {core_, signal, at_least}; }
+  SignalWait wait(Signal& signal, std::uint64_t at_least) noexcept { return {core_.signal_waits(), signal, at_least}; }
   /// The same for a signal that `from` will raise: throws Error (peer_lost) when that peer is lost before.
   GuardedSignalWait wait(Signal& signal, std::uint64_t at_least, std::uint32_t from) noexcept {
-    return {core_, signal, at_least, from};
+    return {core_.signal_waits(), signal, at_least, from};
   }
 
   // --- atomics: on places of 4 or 8 bytes, at multiples of their size. Each is one step to all ranks' atomics on that
@@ -232,21 +236,21 @@ class Rank {
   ScatteredTransfer put(const ScatteredSource& source, Remote<T> target, const Layout& layout,
                         std::uint64_t count = 1) {
     const ScatteredTarget local{const_cast<void*>(source.origin), source.layout, source.count};
-    return {*this, Operation::Verb::put, local, target.address(), layout, count};
+    return {core_, Operation::Verb::put, local, target.address(), layout, count};
   }
   /// The same from there to here. No two bytes of the target may lie over each other.
   template <class T>
   ScatteredTransfer get(Remote<T> source, const Layout& layout, std::uint64_t count, const ScatteredTarget& target) {
-    return {*this, Operation::Verb::get, target, source.address(), layout, count};
+    return {core_, Operation::Verb::get, target, source.address(), layout, count};
   }
   /// `self.put_strided(tile, there, {.count = rows, .block = columns, .source_stride = 64, .target_stride = 1000})`
   template <class T>
   ScatteredTransfer put_strided(const std::type_identity_t<T>* source, Remote<T> target, const Strided& shape) {
-    return {*this, Operation::Verb::put, const_cast<T*>(source), target.address(), sizeof(T), shape};
+    return {core_, Operation::Verb::put, const_cast<T*>(source), target.address(), sizeof(T), shape};
   }
   template <class T>
   ScatteredTransfer get_strided(Remote<T> source, std::type_identity_t<T>* target, const Strided& shape) {
-    return {*this, Operation::Verb::get, target, source.address(), sizeof(T), shape};
+    return {core_, Operation::Verb::get, target, source.address(), sizeof(T), shape};
   }
   /// The bytes of all `sources`, one behind the other, to `targets` in the same way. These lie in one segment (or
   /// exposed memory) of one rank. Neither list may be empty.
@@ -254,7 +258,7 @@ class Rank {
   ScatteredTransfer put_ranges(const std::vector<std::span<const std::type_identity_t<T>>>& sources,
                                const std::vector<RemoteRange<T>>& targets) {
     CORACLE_ASSERT(!sources.empty() && !targets.empty(), "put of {} ranges to {}", sources.size(), targets.size());
-    return {*this,
+    return {core_,
             Operation::Verb::put,
             const_cast<T*>(sources.front().data()),
             scattered::ranges_of(sources),
@@ -265,7 +269,7 @@ class Rank {
   ScatteredTransfer get_ranges(const std::vector<RemoteRange<T>>& sources,
                                const std::vector<std::span<std::type_identity_t<T>>>& targets) {
     CORACLE_ASSERT(!sources.empty() && !targets.empty(), "get of {} ranges to {}", sources.size(), targets.size());
-    return {*this,
+    return {core_,
             Operation::Verb::get,
             targets.front().data(),
             scattered::ranges_of(targets),
@@ -359,6 +363,14 @@ class Rank {
     header.handler.as<Handler>()(*this, message);  // checked by the sender, which runs the same program
   }
 
+ protected:
+  /// By WholeRank.
+  Rank(const JobRegion& region, std::uint32_t id, EventLoop& loop);
+  void set_world(std::shared_ptr<Team> world, TeamCore& core) noexcept {
+    world_ = std::move(world);
+    world_core_ = &core;
+  }
+
  private:
   template <class T>
   friend class Exposed;
@@ -391,7 +403,8 @@ class Rank {
   OperationGroup default_group_;
   std::unique_ptr<OperationGroup> region_group_;
   OperationGroup* implicit_ = &default_group_;
-  std::unique_ptr<Team> world_;
+  std::shared_ptr<Team> world_;  // whose type is not known here
+  TeamCore* world_core_ = nullptr;
   Messages* messages_ = nullptr;  // in locals_, at hand
   RankLocals locals_;
 };

@@ -4,14 +4,19 @@
 #include <fmt/format.h>
 
 #include "runtime/error.hpp"
-#include "runtime/scattered/device_transfers.hpp"
+#include "runtime/memory_domain.hpp"
 #include "runtime/shortage.hpp"
-#include "runtime/transfers.hpp"
 
 namespace coracle::internals {
 
 RankCore::RankCore(const JobRegion& region, std::uint32_t id, EventLoop& loop) noexcept
-    : region_(region), id_(id), loop_(loop), addresses_(region, false, false), signal_waits_(loop), flag_waits_(loop) {
+    : region_(region),
+      id_(id),
+      loop_(loop),
+      addresses_(region, false, false),
+      peers_(id),
+      signal_waits_(loop, peers_),
+      flag_waits_(loop, peers_) {
   const Placement placement = region.shape().placement;
   if (placement == Placement::sim) flag_waits_.always_announce();
   // Where ranks outnumber cores they sleep often, and each sleep would pay for the fence.
@@ -69,8 +74,7 @@ bool RankCore::copy_and_signal_now(Operation& operation) noexcept {
 
 void RankCore::start_with_detours(Operation& operation) noexcept {
   if (peers_.lost(static_cast<std::uint32_t>(operation.peer()))) return operation.finish(Errc::peer_lost);
-  if (device_transfers_ != nullptr && device_transfers_->concerns(operation))
-    return device_transfers_->start(operation);
+  if (device_memory_ != nullptr && device_memory_->concerns(operation)) return device_memory_->start(operation);
   if (operation.verb == Operation::Verb::request) return submit(operation);
   // copy_now() tells no owner of these, since most have none; those of handles, which start() did not do at once, do.
   const bool tells_nobody =
@@ -111,7 +115,7 @@ std::string RankCore::describe_failure(std::error_code code, int peer, const Rem
     return loss != nullptr ? loss->reason : std::string();
   }
   if (code == Errc::device_failed || code == Errc::unsupported)
-    return device_transfers_ != nullptr ? device_transfers_->last_failure() : std::string();
+    return device_memory_ != nullptr ? device_memory_->last_failure() : std::string();
   if (code.category() == std::generic_category())
     return describe_shortage(static_cast<std::uint32_t>(peer), code.value());
   const bool of_place =
@@ -122,19 +126,6 @@ std::string RankCore::describe_failure(std::error_code code, int peer, const Rem
 std::string RankCore::describe_shortage(std::uint32_t peer, int error) const {
   const auto found = shortages_.find(peer);
   return found != shortages_.end() && found->second.error == error ? found->second.text : shortage_remedy(error);
-}
-
-void RankCore::throw_lost(const char* what, std::uint32_t peer) const {
-  const Loss* loss = peers_.find(peer);
-  const std::string* wrong_calls = loss == nullptr ? peers_.gave_up(peer) : nullptr;
-  if (wrong_calls != nullptr && !wrong_calls->empty()) throw Error(Errc::bad_input, *wrong_calls);
-  if (wrong_calls != nullptr) {
-    throw Error::of_operation(
-        Errc::given_up, what, static_cast<int>(id_), static_cast<int>(peer),
-        fmt::format("rank {} has ended a collective of this team early; its own error tells why", peer));
-  }
-  throw Error::of_operation(Errc::peer_lost, what, static_cast<int>(id_), static_cast<int>(peer),
-                            loss != nullptr ? loss->reason : "another member of the team has lost it");
 }
 
 void RankCore::peer_lost(Loss loss) {

@@ -10,21 +10,18 @@
 
 #include "runtime/address_map.hpp"
 #include "runtime/byte_counts.hpp"
-#include "runtime/flag.hpp"
+#include "runtime/event_loop.hpp"
+#include "runtime/flag_wait.hpp"
 #include "runtime/lent_memory.hpp"
 #include "runtime/operation.hpp"
 #include "runtime/peers.hpp"
-#include "runtime/polled_waits.hpp"
+#include "runtime/signal_wait.hpp"
 #include "runtime/transport.hpp"
 
 namespace coracle::internals {
 
-class DeviceTransfers;
-class RankCore;
-class SignalWait;
-
-/// The signals that coroutines of this rank wait for.
-using SignalWaits = PolledWaits<SignalWait>;
+class LayoutMover;
+class MemoryDomain;
 
 class RankCore {
  public:
@@ -46,8 +43,6 @@ class RankCore {
            (operation.signal_add == 0 || addresses_.reach_lasting(operation.signal, sizeof(std::uint64_t)) != nullptr);
   }
   [[noreturn]] void throw_failure(const Operation& operation) const;
-  /// `what`: which wait has ended, since `peer` is lost, here or in the eyes of another member of a team.
-  [[noreturn]] void throw_lost(const char* what, std::uint32_t peer) const;
   /// For a message: why an operation with this outcome has failed, or "".
   std::string describe_failure(std::error_code code, int peer, const RemoteAddress& remote, std::size_t bytes) const;
   /// The same of an operation: of its place, or its signal's, if that is to blame.
@@ -58,12 +53,16 @@ class RankCore {
   }
   /// See Rank::peer_lost.
   void peer_lost(Loss loss);
-  /// What moves bytes to and from GPUs' memory, as long as this rank has opened one; else null.
-  DeviceTransfers* device_transfers() const noexcept { return device_transfers_; }
-  void set_device_transfers(DeviceTransfers* transfers) noexcept {
-    device_transfers_ = transfers;
-    has_detours_ = transfers != nullptr || peers_.any_lost();
+  /// The memory of GPUs, as long as this rank has opened one; else null.
+  MemoryDomain* device_memory() const noexcept { return device_memory_; }
+  void set_device_memory(MemoryDomain* memory) noexcept {
+    device_memory_ = memory;
+    has_detours_ = memory != nullptr || peers_.any_lost();
   }
+
+  /// Of layouts, where loads and stores do not reach the peer. Given when the rank is made.
+  LayoutMover& layout_mover() const noexcept { return *layout_mover_; }
+  void set_layout_mover(LayoutMover& mover) noexcept { layout_mover_ = &mover; }
 
   Peers& peers() noexcept { return peers_; }
   const Peers& peers() const noexcept { return peers_; }
@@ -139,7 +138,8 @@ class RankCore {
   Peers peers_;
   LentMemory lent_;
   std::unordered_map<std::uint32_t, Shortage> shortages_;  // the latest, by peer
-  DeviceTransfers* device_transfers_ = nullptr;
+  MemoryDomain* device_memory_ = nullptr;
+  LayoutMover* layout_mover_ = nullptr;
   SignalWaits signal_waits_;
   FlagWaits flag_waits_;
 };

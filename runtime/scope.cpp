@@ -1,17 +1,13 @@
 // Scopes: spawning, cancelling, joining; and the end of a spawned or late task.
-#include "runtime/join.hpp"
+#include "runtime/scope.hpp"
 
 #include <utility>
 
 #include "runtime/error.hpp"
-#include "runtime/event.hpp"
-#include "runtime/event_loop.hpp"
-#include "runtime/task.hpp"
-#include "runtime/waiter.hpp"
 
 namespace coracle::internals {
 
-Scope::Scope(EventLoop& loop, Scope* parent) noexcept : ScopeLink(Alone{}), loop_(loop) {
+Scope::Scope(Scheduler& loop, Scope* parent) noexcept : ScopeLink(Alone{}), loop_(loop) {
   if (parent == nullptr) return;
   insert_before(parent->scopes_);
   cancelled_ = parent->cancelled_;
@@ -98,10 +94,6 @@ void Waiter::complete() noexcept {
   unlink();
   PromiseBase* coroutine = std::exchange(coroutine_, nullptr);
   coroutine->loop().ready(coroutine->handle());
-}
-
-void yield::throw_cancelled() const {
-  throw Error::of_operation(scope_->cancelled(), "yield", -1, -1, "");
 }
 
 void Waiter::throw_failure() const {

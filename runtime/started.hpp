@@ -13,7 +13,7 @@
 #include <variant>
 
 #include "runtime/combinators.hpp"
-#include "runtime/waiter.hpp"
+#include "runtime/scope.hpp"
 
 namespace coracle::internals {
 

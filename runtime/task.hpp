@@ -4,7 +4,7 @@
 // Symmetric transfer is not used: g++ 12 turns it into a real call at -O1 and under sanitizers, so a million ready
 // tasks in a row would overflow the stack. Instead a child is started by a plain nested call; one that finishes at once
 // never suspends its parent, and one that finishes later hands the parent to the loop's trampoline
-// (EventLoop::resume_next).
+// (Scheduler::resume_next).
 #pragma once
 
 #include <coroutine>
@@ -16,8 +16,8 @@
 #include <utility>
 
 #include "runtime/assert.hpp"
-#include "runtime/event_loop.hpp"
 #include "runtime/frame_pool.hpp"
+#include "runtime/scheduler.hpp"
 
 namespace coracle::internals {
 
@@ -43,7 +43,7 @@ class PromiseBase {
   static void* operator new(std::size_t bytes) { return FramePool::allocate(bytes); }
   static void operator delete(void* frame, std::size_t bytes) noexcept { FramePool::release(frame, bytes); }
 
-  EventLoop& loop() const noexcept { return *loop_; }
+  Scheduler& loop() const noexcept { return *loop_; }
   Scope& scope() const noexcept { return *scope_; }
   /// The coroutine that awaits this one; null for one spawned into a scope.
   PromiseBase* parent() const noexcept { return parent_; }
@@ -109,7 +109,7 @@ class PromiseBase {
 
   // Set when the coroutine is started, and read by nobody before.
   PromiseBase* parent_;
-  EventLoop* loop_;
+  Scheduler* loop_;
   Scope* scope_;
   std::source_location awaited_at_;
   Mode mode_;

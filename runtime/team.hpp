@@ -23,7 +23,7 @@
 #include "runtime/remote.hpp"
 #include "runtime/segment.hpp"
 #include "runtime/task.hpp"
-#include "runtime/team_nodes.hpp"
+#include "runtime/team_core.hpp"
 
 namespace coracle::internals {
 
@@ -40,17 +40,6 @@ class Send;
 struct ScatteredSource;
 struct ScatteredTarget;
 
-/// A team's signals, at the same offset of every member's segment, so that nobody has to ask for them.
-struct TeamArea {
-  Signal arrived;   ///< Raised by this member's children in the barrier's tree.
-  Signal released;  ///< Raised by its parent.
-  Signal board;     ///< Not raised: where in its segment this member's part of the board lies (board.hpp).
-
-  static constexpr std::uint32_t kSlots = 256;  ///< Teams that one rank can be in at a time.
-  static constexpr std::uint64_t kAllBytes = 64 * 1024;
-};
-static_assert(sizeof(TeamArea) * TeamArea::kSlots <= TeamArea::kAllBytes);
-
 /// Used by its own rank's thread. Every member must call the same collectives in the same order, with the same root and
 /// size: else Error (bad_input) names both calls, at the latest in the next collective, and the team is broken. several
 /// may be in flight at once (start them as tasks in that order). Buffers belong to the collective until it has
@@ -63,7 +52,7 @@ static_assert(sizeof(TeamArea) * TeamArea::kSlots <= TeamArea::kAllBytes);
 /// So is a team of which a member has ended a collective early: by a time limit, a cancellation, or an exception of its
 /// operation. The others wait for what it will never do, and its later collectives would be out of step with theirs:
 /// they all fail with Errc::given_up, which names that member; its own one has thrown what ended it.
-class Team final : private LossWatch {
+class Team final : public TeamCore {
  public:
   /// Where a collective is called: for messages.
   using Where = std::source_location;
@@ -74,21 +63,6 @@ class Team final : private LossWatch {
   /// `identity`: agreed by all.
   Team(Rank& rank, std::vector<std::uint32_t> members, std::uint32_t slot, std::uint32_t identity);
   ~Team();
-  Team(const Team&) = delete;
-  Team& operator=(const Team&) = delete;
-
-  Rank& rank() const noexcept { return rank_; }
-  std::uint32_t size() const noexcept { return size_; }
-  /// This rank's place in the team.
-  std::uint32_t index() const noexcept { return index_; }
-  /// The rank at a place.
-  std::uint32_t member(std::uint32_t index) const noexcept { return members_.empty() ? index : members_[index]; }
-  std::uint32_t slot() const noexcept { return slot_; }
-  /// The same at every member, and (but for an unlikely chance) of no other team, also of one that is gone.
-  std::uint32_t identity() const noexcept { return identity_; }
-  bool broken() const noexcept { return broken_; }
-  /// How the members are spread over the nodes.
-  const TeamNodes& nodes() const noexcept { return nodes_; }
   /// For collectives: what the members on this node share.
   Board& board() noexcept { return *board_; }
 
@@ -286,80 +260,20 @@ class Team final : private LossWatch {
                               std::uint64_t tag = kAnyTag);
   /// For the library: what its rank has under way.
   Messages& messages();
-  /// Whether a rank is a member.
-  bool has(std::uint32_t rank) const noexcept;
-
-  /// For collectives: throws Error (peer_lost, given_up) when the team is broken.
-  void check_whole(const char* what) const;
-  /// For collectives: this member has ended one early. Breaks the team, everywhere. See Participation.
-  void give_up() noexcept;
-  /// For collectives: the identity of the part with this color, if the team is split now.
-  std::uint32_t identity_of_part(std::uint32_t color) const noexcept;
-  /// For collectives: the waits that end when the team breaks.
-  LossWatches& watches() noexcept { return watches_; }
-  /// For collectives: the number of the latest collective that this member has begun on this team.
-  std::uint64_t last_sequence() const noexcept { return log_.last_number(); }
   /// For collectives: begins one; gives its number on this team, the same at every member. See Participation.
   std::uint64_t begin(const CollectiveCall& call);
-  /// For collectives: what this member has called.
-  CollectiveLog& log() noexcept { return log_; }
-  const CollectiveLog& log() const noexcept { return log_; }
-  /// For collectives: breaks the team, everywhere, since its members have not called the same: `text` says what.
-  void break_as_misfit(const std::string& text);
-  /// `peer` has called something else, as its signature tells: asks it what, and no barrier between nodes ends at this
-  /// member before it has answered. For whoever can't wait.
-  void differs_from(std::uint32_t peer);
-  /// break_as_misfit(), from inside a collective.
-  [[noreturn]] void throw_misfit(const std::string& text);
   /// The last barrier of a job.
   Task<> farewell(std::source_location where);
-  /// Whether this member waits in it.
-  bool says_farewell() const noexcept { return says_farewell_; }
-  /// The rank of one of those that this member meets in it, of each in turn: they have not ended before it is over for
-  /// this one, as all the others may have. The team has other members.
-  std::uint32_t partner_at_farewell(std::uint32_t turn) const noexcept;
-  /// For collectives: this team's area at a member.
-  Remote<TeamArea> area(std::uint32_t index) const noexcept {
-    return Remote<TeamArea>(RemoteAddress{std::uint64_t{slot_} * sizeof(TeamArea), member(index), 0});
-  }
-  TeamArea& own_area() const noexcept;
-  /// For collectives that use the team's signals: a ticket, taken before anything else is awaited, so that these
-  /// collectives have the same order at all members.
-  std::uint64_t take_ticket() noexcept { return entered_++; }
-  /// Waits for this rank's earlier ones, so that the counts don't mix. Gives the count of signals of each other.
-  Task<std::uint64_t> enter_signals(std::uint64_t ticket);
-  void leave_signals() noexcept;
   /// For collectives: called by the first member of each node when its node has come; returns when all have.
   Task<> meet_other_nodes(std::uint64_t ticket);
-  /// Before a barrier ends: looks into what differs_from() was told.
+  /// Before a barrier ends: looks into whose calls differ (CollectiveWatch::differs).
   Task<> agree_on_calls();
 
  private:
-  friend class Teams;
   Task<> meet_all(CollectiveCall call);
-  bool concerns(std::uint32_t peer) const noexcept override { return !watches_.empty() && has(peer); }
-  void lost(const Loss& loss) noexcept override;
-  /// `loss`: as told here; of a peer that another member has lost.
-  void break_by(const Loss& loss);
 
-  Rank& rank_;
-  std::vector<std::uint32_t> members_;  // empty: all ranks, each at its own place
-  std::uint32_t size_;
-  std::uint32_t index_;
-  std::uint32_t slot_;
-  std::uint32_t identity_ = 0;
-  TeamNodes nodes_;
-  bool broken_ = false;
-  bool says_farewell_ = false;
-  std::uint32_t lost_member_ = 0;  // why it is broken
-  LossWatches watches_;
-  std::optional<std::uint32_t> at_odds_with_;  // whose calls differ from this member's; not yet looked into
-  CollectiveWatch* watch_ = nullptr;           // the rank's, once a collective has begun
-  std::uint64_t entered_ = 0;
-  std::uint64_t left_ = 0;
-  Event left_one_;
+  CollectiveWatch* watch_ = nullptr;  // the rank's, once a collective has begun
   std::unique_ptr<Board> board_;
-  CollectiveLog log_;
 };
 
 /// A member's part in one collective: the first thing in its coroutine. Takes its number, and breaks the team when the
@@ -392,60 +306,6 @@ class Preparation {
 
  private:
   Team& team_;
-};
-
-/// Is told when a team breaks, to put an end to what it does for it. Must not start operations at once.
-class TeamObserver {
- public:
-  virtual void broken(Team& team) = 0;
-
- protected:
-  ~TeamObserver() = default;
-};
-
-/// A rank's teams, by their slots.
-class Teams {
- public:
-  explicit Teams(Rank& rank) noexcept;
-  bool taken(std::uint32_t slot) const noexcept { return slots_[slot] != nullptr; }
-  /// By slot; null where there is none.
-  std::span<Team* const> all() const noexcept { return slots_; }
-  void enter(Team& team) noexcept {
-    CORACLE_ASSERT(slots_[team.slot()] == nullptr, "slot {} has a team", team.slot());
-    slots_[team.slot()] = &team;
-  }
-  void leave(const Team& team) noexcept { slots_[team.slot()] = nullptr; }
-  /// Null when this rank is in no such team, or no longer.
-  Team* find(std::uint32_t identity) const noexcept;
-
-  /// For boards: keeps memory that mates may read until all of them have departed.
-  void keep_until_departed(Slab<std::byte> memory, const std::atomic<std::uint32_t>& departed, std::uint32_t mates);
-  /// Gives back what can be given back now.
-  void sweep() noexcept;
-
-  /// One split at a time: two would choose the same slot. Gives whether there was none.
-  bool begin_split() noexcept { return !std::exchange(is_splitting_, true); }
-  void end_split() noexcept { is_splitting_ = false; }
-
-  /// Must live as long as the rank's locals.
-  void observe(TeamObserver& observer) { observers_.push_back(&observer); }
-
- private:
-  friend class Team;
-  /// Handler of what a member says that has found the team broken.
-  static void on_broken(Rank& rank, const Message& message);
-  static Task<> tell_member(Rank& rank, std::uint32_t member, std::uint32_t identity, Loss loss);
-
-  struct Kept {
-    Slab<std::byte> memory;
-    const std::atomic<std::uint32_t>* departed;
-    std::uint32_t mates;
-  };
-
-  Team* slots_[TeamArea::kSlots] = {};
-  std::vector<Kept> kept_;
-  std::vector<TeamObserver*> observers_;
-  bool is_splitting_ = false;
 };
 
 }  // namespace coracle::internals

@@ -3,7 +3,7 @@
 
 namespace coracle::internals {
 
-std::uint64_t Transport::occupy(EventLoop& loop, std::uint64_t duration_ns) noexcept {
+std::uint64_t Transport::occupy(Scheduler& loop, std::uint64_t duration_ns) noexcept {
   const std::uint64_t until_ns = loop.exact_now_ns() + duration_ns;
   while (loop.exact_now_ns() < until_ns) {
   }

@@ -6,9 +6,9 @@
 #include <limits>
 #include <span>
 
-#include "runtime/event_loop.hpp"
 #include "runtime/message.hpp"
 #include "runtime/operation.hpp"
+#include "runtime/scheduler.hpp"
 #include "runtime/strided_operation.hpp"
 
 namespace coracle::internals {
@@ -27,7 +27,7 @@ struct TransportTraits {
 };
 
 /// Interface without state. All calls from the loop's thread, all noexcept: failures are outcomes of operations.
-class Transport : public Poller {
+class Transport : public Poller, public ReplySender {
  public:
   virtual const char* name() const noexcept = 0;
   virtual TransportTraits traits() const noexcept = 0;
@@ -42,9 +42,6 @@ class Transport : public Poller {
   /// Where a caller that makes a payload of so many bytes can put it, so that it is not copied again: for the request
   /// that is submitted next, with this as `local`. Null: nowhere, now or ever.
   virtual std::byte* payload_room(std::size_t) noexcept { return nullptr; }
-  /// Sends a reply from inside a handler; the payload is copied.
-  virtual void reply(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept = 0;
-  virtual std::size_t reply_bytes_max() const noexcept = 0;
   /// Operations that have been taken and have not finished.
   virtual std::size_t in_flight() const noexcept = 0;
   /// Called once for each peer, by Rank::peer_lost: operations in flight to it finish with Errc::peer_lost, now or as
@@ -55,7 +52,7 @@ class Transport : public Poller {
   virtual void wake(std::uint32_t) noexcept {}
   /// Keeps this rank's processor busy for so long, as computation would, and gives the time on `loop`'s clock at which
   /// that is over: it has passed already, unless time is simulated; then nothing of this rank happens until then.
-  virtual std::uint64_t occupy(EventLoop& loop, std::uint64_t duration_ns) noexcept;
+  virtual std::uint64_t occupy(Scheduler& loop, std::uint64_t duration_ns) noexcept;
   /// The program has ended on every rank that lives. Takes leave of the peers; asked again until it is true: done.
   virtual bool leave() noexcept { return true; }
 };

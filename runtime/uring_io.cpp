@@ -150,7 +150,7 @@ void prepare(io_uring_sqe& entry, const IoRequest& request) noexcept {
 
 class UringIo final : public Io, public UringPort {
  public:
-  explicit UringIo(EventLoop& loop) : event_fd_(loop.doorbell()) {}
+  explicit UringIo(Doorbell& doorbell) : event_fd_(doorbell) {}
   ~UringIo() override;
   UringIo(const UringIo&) = delete;
   UringIo& operator=(const UringIo&) = delete;
@@ -474,8 +474,8 @@ int try_io_uring() noexcept {
   return -error;
 }
 
-std::unique_ptr<Io> make_uring_io(EventLoop& loop) {
-  auto io = std::make_unique<UringIo>(loop);
+std::unique_ptr<Io> make_uring_io(Doorbell& doorbell) {
+  auto io = std::make_unique<UringIo>(doorbell);
   if (io->open() < 0) return nullptr;
   return io;
 }

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <source_location>
 
-#include "runtime/waiter.hpp"
+#include "runtime/scope.hpp"
 
 namespace coracle::internals {
 

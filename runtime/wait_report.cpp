@@ -5,7 +5,6 @@
 
 #include "runtime/scope.hpp"
 #include "runtime/task.hpp"
-#include "runtime/waiter.hpp"
 
 namespace coracle::internals {
 namespace {

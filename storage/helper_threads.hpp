@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "runtime/event_loop.hpp"
-#include "runtime/waiter.hpp"
+#include "runtime/scope.hpp"
 
 namespace coracle::internals::storage {
 

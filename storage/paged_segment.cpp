@@ -9,6 +9,7 @@
 #include "runtime/error.hpp"
 #include "runtime/event.hpp"
 #include "runtime/rank.hpp"
+#include "runtime/team.hpp"
 #include "storage/cache_keeper.hpp"
 #include "storage/meeting.hpp"
 #include "storage/page_cache.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "runtime/error.hpp"
-#include "runtime/join.hpp"
+#include "runtime/scope.hpp"
 #include "storage/aligned_buffer.hpp"
 #include "storage/store_load.hpp"
 #include "storage/store_page_io.hpp"

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "runtime/whole_rank.hpp"
+
 namespace coracle::internals::test {
 
 struct LoneRank {
@@ -19,7 +21,7 @@ struct LoneRank {
 
   const JobRegion region = JobRegion::create(shape(), JobRegion::Backing::anonymous);
   EventLoop loop;
-  Rank self{region, 0, loop};
+  WholeRank self{region, 0, loop};
 };
 
 }  // namespace coracle::internals::test

@@ -2,7 +2,7 @@
 // thousands of cases take a sample of them.
 #pragma once
 
-namespace test {
+namespace coracle::internals::test {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kSanitized = true;
@@ -12,4 +12,4 @@ inline constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_fea
 inline constexpr bool kSanitized = false;
 #endif
 
-}  // namespace test
+}  // namespace coracle::internals::test

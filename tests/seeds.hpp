@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace test {
+namespace coracle::internals::test {
 
 class Seeds {
  public:
@@ -62,4 +62,4 @@ class Seeds {
   std::vector<std::uint64_t> seeds_;
 };
 
-}  // namespace test
+}  // namespace coracle::internals::test

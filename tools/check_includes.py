@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Fails on an include that runs against the order of the folders: runtime knows nothing above it; transports, collectives
-and storage know only runtime, never each other. Prints file:line of each. Fails, too, on a cycle of units (a header and
-its source) or of folders that is not part of one in tools/known_cycles.json, and on one there that is not so any more:
-so that there are ever fewer."""
+"""Fails on an include that is not of the rooms (folders) that its room may know, by the table in tools/rooms.json, and on
+a cycle of units (a header and its source) or of rooms. Prints file:line of each. With --write-rooms writes the table
+anew, by what is included now: for when a new arrow is wanted. A test may include everything."""
 
 import json
 import pathlib
@@ -11,77 +10,80 @@ import sys
 
 import include_cycles
 
-LIBRARIES = {"runtime", "transports", "collectives", "storage"}
-MAY_INCLUDE = {
-    "runtime": {"runtime"},
-    "transports": {"runtime", "transports"},
-    "collectives": {"runtime", "collectives"},
-    "storage": {"runtime", "storage"},
-    "include": LIBRARIES | {"coracle"},
-    "apps": LIBRARIES | {"coracle", "apps"},
-    "tests": LIBRARIES | {"coracle", "apps", "tests"},
-}
-FOLDERS = LIBRARIES | {"coracle", "apps", "tests"}
+PRODUCT = ("include", "runtime", "transports", "collectives", "storage", "apps")
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
 
 
-def complaint(folder, target):
-    """What is wrong with folder including target, or None."""
-    parts = target.split("/")
-    if ".." in parts or "." in parts:
-        return "name it from the root of the tree"
-    if len(parts) > 1 and parts[0] in FOLDERS and parts[0] not in MAY_INCLUDE[folder]:
-        return f"{folder} may include only {', '.join(sorted(MAY_INCLUDE[folder]))}"
-    return None
+def room_of(file):
+    return str(pathlib.PurePath(file).parent)
 
 
-def cycles_of(includes):
-    """Of the product: {"units": cycles, "folders": cycles}."""
-    product = {file: {target if target in includes else f"include/{target}" for target in targets}
-               for file, targets in includes.items() if not file.startswith("tests/")}
-    product = {file: {target for target in targets if target in product} for file, targets in product.items()}
-    return {"units": include_cycles.strong_components(include_cycles.unit_edges(product)),
-            "folders": include_cycles.strong_components(include_cycles.folder_edges(product))}
+def includes_of(root):
+    """{file: [(line number, included file)]}, of those of the tree; and complaints about names that are no paths."""
+    texts = {}
+    for folder in (*PRODUCT, "tests"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in {".cpp", ".hpp", ".c", ".h"}:
+                texts[str(path.relative_to(root))] = path.read_text()
+    includes, complaints = {}, []
+    for file, text in texts.items():
+        includes[file] = []
+        for number, line in enumerate(text.splitlines(), 1):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            target = match[1] if match[1] in texts else f"include/{match[1]}"
+            if ".." in match[1].split("/") or "." in match[1].split("/"):
+                complaints.append(f'{file}:{number}: includes "{match[1]}": name it from the root of the tree')
+            elif target in texts:
+                includes[file].append((number, target))
+    return includes, complaints
 
 
-def complaints_of_cycles(found, known):
-    """`found` and `known`: as cycles_of() gives them."""
-    for kind, cycles in found.items():
-        for cycle in cycles:
-            if not any(set(cycle) <= set(one) for one in known[kind]):
-                yield f"{kind} that include each other in a circle: {', '.join(cycle)}"
-        yield from (f"{kind} that are no circle any more: take it out of tools/known_cycles.json, or write there what is "
-                    f"left of it: {', '.join(one)}" for one in known[kind] if one not in cycles)
+def arrows_of(includes):
+    """{room: sorted rooms that it includes}."""
+    arrows = {}
+    for file, targets in includes.items():
+        room = room_of(file)
+        arrows.setdefault(room, set()).update({room_of(target) for _, target in targets} - {room})
+    return {room: sorted(targets) for room, targets in sorted(arrows.items())}
+
+
+def complaints_of_arrows(includes, allowed):
+    for file, targets in includes.items():
+        room = room_of(file)
+        if room not in allowed:
+            yield f"{file}: the room {room} is not in tools/rooms.json"
+            continue
+        for number, target in targets:
+            if room_of(target) not in {room, *allowed[room]}:
+                known = ", ".join(allowed[room]) or "none"
+                yield f'{file}:{number}: includes "{target}": {room} may know only these rooms: {known}'
+
+
+def complaints_of_cycles(includes):
+    files = {file: {target for _, target in targets} for file, targets in includes.items()}
+    for kind, edges in (("units", include_cycles.unit_edges(files)), ("rooms", include_cycles.folder_edges(files))):
+        for cycle in include_cycles.strong_components(edges):
+            yield f"{kind} that include each other in a circle: {', '.join(cycle)}"
 
 
 def main():
     root = pathlib.Path(__file__).resolve().parent.parent
-    found = 0
-    includes = {}
-    for folder in MAY_INCLUDE:
-        for path in sorted((root / folder).rglob("*")):
-            if path.suffix not in {".cpp", ".hpp", ".c", ".h"}:
-                continue
-            name = str(path.relative_to(root))
-            includes[name] = set()
-            for number, line in enumerate(path.read_text().splitlines(), 1):
-                match = INCLUDE.match(line)
-                if match:
-                    includes[name].add(match[1])
-                wrong = match and complaint(folder, match[1])
-                if wrong:
-                    found += 1
-                    print(f'{name}:{number}: includes "{match[1]}": {wrong}')
-    cycles = cycles_of(includes)
-    known = root / "tools" / "known_cycles.json"
-    if sys.argv[1:] == ["--write-known"]:
-        known.write_text(json.dumps(cycles, indent=1) + "\n")
-    for text in complaints_of_cycles(cycles, json.loads(known.read_text())):
-        found += 1
+    includes, complaints = includes_of(root)
+    product = {file: targets for file, targets in includes.items() if not file.startswith("tests/")}
+    table = root / "tools" / "rooms.json"
+    if sys.argv[1:] == ["--write-rooms"]:
+        table.write_text(json.dumps(arrows_of(product), indent=1) + "\n")
+    allowed = json.loads(table.read_text())
+    complaints += complaints_of_arrows(product, allowed)
+    complaints += complaints_of_cycles(product)
+    unused = [room for room in allowed if not any(room_of(file) == room for file in product)]
+    complaints += [f"tools/rooms.json: there is no room {room}" for room in unused]
+    for text in complaints:
         print(text)
-    print(f"{len(includes)} files, {found} forbidden includes and cycles; known cycles: {len(cycles['units'])} of units, "
-          f"{len(cycles['folders'])} of folders")
-    return 1 if found or not includes else 0
+    print(f"{len(includes)} files in {len(allowed)} rooms; {len(complaints)} complaints")
+    return 1 if complaints or not includes else 0
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@
     tools/datatypes.py write                   # the tables of these in docs/results/datatypes.md
 
 `peers`: tests/peers/compare-datatypes, beside Open MPI and MPICH. `ways`: three runs of `coracle bench ddt`, which sends
-every pattern in every way. Needs build/apps/coracle, and nothing else but Python."""
+every pattern in every way. Needs build/apps/coracle-bench, and nothing else but Python."""
 
 import collections
 import json

@@ -17,10 +17,6 @@ namespace {
 
 constexpr std::size_t kTextBytes = 1 << 20;  // of one read
 
-Task<> nothing() {
-  co_return;
-}
-
 Direction direction_of(const Options& options) noexcept {
   return options.directed ? Direction::as_written : Direction::both_ways;
 }
@@ -81,7 +77,7 @@ Task<Input> load_text(Rank& self, const Options& options, const ScratchFolder& f
   Team& world = self.world();
   const bool leads = self.id() == 0;
   Text text;
-  Task<> opening = leads ? open_text(options, text) : nothing();
+  Task<> opening = leads ? open_text(options, text) : no_work();
   co_await agree_on(world, std::move(opening));
   std::uint64_t room = text.room;
   co_await world.broadcast(std::span(&room, 1), 0);
@@ -92,7 +88,7 @@ Task<Input> load_text(Rank& self, const Options& options, const ScratchFolder& f
   std::unique_ptr<PagedArray<Edge>> array;
   co_await agree_on(world, make_array(world, std::move(paged), room, array));
   folder.forget_files();
-  Task<> reading = leads ? read_text(self.loop().io(), options, *array, text) : nothing();
+  Task<> reading = leads ? read_text(self.loop().io(), options, *array, text) : no_work();
   co_await agree_on(world, std::move(reading));
   std::vector<std::uint64_t> sizes = {text.names.size(), text.stored};
   co_await world.broadcast(sizes, 0);

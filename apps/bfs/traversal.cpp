@@ -17,10 +17,6 @@
 namespace coracle::bfs {
 namespace {
 
-Task<> nothing() {
-  co_return;
-}
-
 double lap(Rank& self, std::uint64_t& began_ns) {
   const std::uint64_t now_ns = self.loop().exact_now_ns();
   return static_cast<double>(now_ns - std::exchange(began_ns, now_ns)) * 1e-9;
@@ -58,7 +54,7 @@ Task<Report> Traversal::run() {
       std::make_unique<PagedGraph>(co_await PagedGraph::build(self_, *input_.source, input_.vertices, built, folder));
   report_.building_s = lap(self_, began_ns);
   const std::vector<Vertex> roots = co_await choose_roots();
-  Task<> loading = options_.verify && self_.id() == 0 ? load_into_memory() : nothing();
+  Task<> loading = options_.verify && self_.id() == 0 ? load_into_memory() : no_work();
   co_await agree_on(self_.world(), std::move(loading));
   report_.edges = input_.source->edges();
   co_await agree_on(self_.world(), input_.source->close());
@@ -91,7 +87,7 @@ Task<std::vector<Vertex>> Traversal::choose_roots() {
     roots = co_await draw_roots();
   } else {
     Vertex root = 0;
-    Task<> finding = self_.id() == 0 ? find_root(root) : nothing();
+    Task<> finding = self_.id() == 0 ? find_root(root) : no_work();
     co_await agree_on(self_.world(), std::move(finding));
     co_await self_.world().broadcast(std::span(&root, 1), 0);
     roots.push_back(root);
@@ -170,7 +166,7 @@ Task<> Traversal::load_into_memory() {
 Task<> Traversal::verify(Search& search, Vertex root) {
   const std::vector<std::uint32_t> levels = co_await gather_all_of(self_, graph_->ownership(), search.levels());
   const std::vector<Vertex> parents = co_await gather_all_of(self_, graph_->ownership(), search.parents());
-  Task<> checking = self_.id() == 0 ? check(root, levels, parents) : nothing();
+  Task<> checking = self_.id() == 0 ? check(root, levels, parents) : no_work();
   co_await agree_on(self_.world(), std::move(checking));
 }
 

@@ -8,13 +8,14 @@ namespace coracle::internals {
 
 void add_run_command(CLI::App& app, int& status);
 void add_info_command(CLI::App& app, int& status);
-void add_bench_command(CLI::App& app, int& status);
+/// Only for the list of commands: exec_bench() is what is done.
+void add_bench_command(CLI::App& app);
 void add_pages_command(CLI::App& app, int& status);
 /// Not shown: what `coracle run` starts on every node of several.
 void add_node_command(CLI::App& app, int& status);
-/// Not shown: what `coracle bench` starts.
-void add_bench_rank_command(CLI::App& app, int& status);
-/// Not shown: what `coracle bench mapped` starts.
-void add_bench_mmap_command(CLI::App& app, int& status);
+
+/// Becomes coracle-bench, with these words behind the program's name; they end with a null. Returns only where that
+/// can't be: throws Error.
+void exec_bench(char** words);
 
 }  // namespace coracle::internals

@@ -4,6 +4,7 @@
 #include <CLI/Formatter.hpp>
 #include <exception>
 #include <string>
+#include <string_view>
 
 #include "apps/coracle/commands.hpp"
 #include "apps/strict_options.hpp"
@@ -38,10 +39,8 @@ int main(int argc, char** argv) {
   int status = 0;
   coracle::internals::add_run_command(app, status);
   coracle::internals::add_info_command(app, status);
-  coracle::internals::add_bench_command(app, status);
+  coracle::internals::add_bench_command(app);
   coracle::internals::add_pages_command(app, status);
-  coracle::internals::add_bench_rank_command(app, status);
-  coracle::internals::add_bench_mmap_command(app, status);
   coracle::internals::add_node_command(app, status);
   coracle::make_strict(app);
   const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
@@ -50,6 +49,7 @@ int main(int argc, char** argv) {
     return kUsage;
   }
   try {
+    if (argc > 1 && std::string_view(argv[1]) == "bench") coracle::internals::exec_bench(argv + 2);
     app.parse(coracle::words_for(app, argc, argv));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version

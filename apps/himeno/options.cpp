@@ -42,7 +42,7 @@ std::string check_size(const std::string& text) {
                      kSideMin, kSideMax);
 }
 
-std::string check_ranks(const std::string& text) {
+std::string check_grid(const std::string& text) {
   return parse_triple(text) ? "" : fmt::format("{} is not IxJxK with numbers from 1, such as 2x2x1", text);
 }
 
@@ -96,7 +96,7 @@ void add_options(CLI::App& app, Options& options, Words& words) {
       ->capture_default_str();
   app.add_option("--ranks-grid", words.ranks, "how the ranks share it in i, j and k (with short borders)")
       ->type_name("IxJxK")
-      ->check(check_ranks);
+      ->check(check_grid);
   app.add_option("--device", words.device,
                  "what computes: cpu; cuda, a GPU for each rank, those of a node in turn; or cuda:N, that one for all "
                  "ranks. Not with --place sim")

@@ -10,7 +10,7 @@ namespace coracle::himeno {
 namespace {
 
 constexpr double kPentium3Mflops = 82.84;  // at 600 MHz
-constexpr double kArrays = 14;             // that a step reads or writes
+constexpr double kArraysMoved = 14;        // that a step reads or writes
 
 double inner_points(const Triple& size) {
   return static_cast<double>(product(inner(size)));
@@ -33,7 +33,7 @@ double Report::limit_mflops() const {
 }
 
 double Report::limit_bytes_per_s() const {
-  return memory_s > 0 ? kArrays * sizeof(float) * inner_points(size) / memory_s : 0;
+  return memory_s > 0 ? kArraysMoved * sizeof(float) * inner_points(size) / memory_s : 0;
 }
 
 std::string beginning_text(const Report& report) {

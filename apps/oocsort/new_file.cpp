@@ -17,15 +17,11 @@ std::string part_name(const std::string& path, std::uint64_t number) {
   return fmt::format("{}.part-{}", path, number);
 }
 
-Task<> nothing() {
-  co_return;
-}
-
 }  // namespace
 
 Task<NewFile> NewFile::make(Team& team, std::string path, std::uint64_t bytes, bool replace) {
   NewFile made(std::move(path));
-  Task<> creating = team.index() == 0 ? made.create(bytes, replace) : nothing();
+  Task<> creating = team.index() == 0 ? made.create(bytes, replace) : no_work();
   co_await agree_on(team, std::move(creating));
   co_await agree_on(team, made.open(team));
   co_return made;

@@ -25,6 +25,7 @@ struct JobOptions {
   std::string shell =
       "ssh -o BatchMode=yes -o ServerAliveInterval=5";  ///< Runs a command on a host: `shell HOST COMMAND...`.
   std::string interface;  ///< Name or network (192.168.1.0/24) of the address that other nodes use; "": the best.
+  std::string command;    ///< Path of the `coracle` command, which every node runs; "": this program is it.
   std::string program;
   std::vector<std::string> arguments;  ///< Without the program's name.
   Binding binding = Binding::core;

@@ -28,6 +28,10 @@ std::string own_path() {
   return {path.data(), static_cast<std::size_t>(bytes)};
 }
 
+std::string command_of(const JobOptions& options) {
+  return options.command.empty() ? own_path() : options.command;
+}
+
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> words;
@@ -83,14 +87,14 @@ void start_node(NodePeer& peer, const JobOptions& options) {
   if (peer.host.empty()) {
     input = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
     output = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-    spawn.program = own_path();
+    spawn.program = command_of(options);
     spawn.arguments = {"coracle", "node", "--stdin", std::to_string(input), "--stdout", std::to_string(output)};
     for (const int fd : {input, output})
       if (fd >= 0) spawn.keep_fds.push_back(fd);
   } else {
     spawn.arguments = words_of(options.shell);
     spawn.program = spawn.arguments.front();
-    spawn.arguments.insert(spawn.arguments.end(), {peer.host, own_path(), "node"});
+    spawn.arguments.insert(spawn.arguments.end(), {peer.host, command_of(options), "node"});
   }
   const auto close_all = [&] {
     for (const int fd : {ends[1], input, output})

@@ -8,7 +8,7 @@
 namespace coracle::internals::layouts {
 namespace {
 
-constexpr std::uint64_t kLine = 64;
+constexpr std::uint64_t kCacheLine = 64;
 
 std::uint64_t multiply_sizes(std::uint64_t size, std::int64_t count) {
   return static_cast<std::uint64_t>(multiply(static_cast<std::int64_t>(size), count));
@@ -21,7 +21,7 @@ std::uint64_t add_sizes(std::uint64_t first, std::uint64_t second) {
 /// No more lines than the bytes between the bounds have.
 std::uint64_t lines_within(const Node& node, std::uint64_t lines) {
   const std::uint64_t span = static_cast<std::uint64_t>(node.high) - static_cast<std::uint64_t>(node.low);
-  return std::min(lines, span / kLine + 1);
+  return std::min(lines, span / kCacheLine + 1);
 }
 
 void set_depth(Node& node, int child_depth) {
@@ -60,7 +60,7 @@ NodePointer make_run(std::uint64_t bytes) {
   Node node;
   node.size = node.shortest = node.longest = bytes;
   node.high = static_cast<std::int64_t>(bytes);
-  node.lines = (bytes + kLine - 1) / kLine;
+  node.lines = (bytes + kCacheLine - 1) / kCacheLine;
   return std::make_shared<const Node>(std::move(node));
 }
 
@@ -119,7 +119,7 @@ Placed make_blocks(std::vector<std::int64_t> offsets, std::span<const std::uint6
     node.low = std::min(node.low, offsets[i]);
     node.high = std::max(node.high, add(offsets[i], static_cast<std::int64_t>(lengths[i])));
     node.starts.push_back(add_sizes(node.starts.back(), lengths[i]));
-    lines = add_sizes(lines, (lengths[i] + kLine - 1) / kLine);
+    lines = add_sizes(lines, (lengths[i] + kCacheLine - 1) / kCacheLine);
   }
   check_span(node);
   node.size = node.starts.back();

@@ -14,6 +14,7 @@
 #include "runtime/messages/rendezvous.hpp"
 #include "runtime/messages/unexpected_message.hpp"
 #include "runtime/rank.hpp"
+#include "runtime/team.hpp"
 
 namespace coracle::internals {
 

@@ -3,12 +3,12 @@
 
 #include <cstdint>
 
-#include "runtime/scattered/device_transfers.hpp"
+#include "runtime/memory_domain.hpp"
 
 namespace coracle::internals {
 
 bool is_of_device(const RankCore& core, const std::byte* address) noexcept {
-  return core.device_transfers()->covers(address);
+  return core.device_memory()->covers(address);
 }
 
 Task<> copy_to_device(RankCore& core, std::span<const std::byte> payload, const MessageTarget& target) {
@@ -16,7 +16,7 @@ Task<> copy_to_device(RankCore& core, std::span<const std::byte> payload, const 
   const Layout plain = Layout::bytes(static_cast<std::int64_t>(target.bytes()));
   const ScatteredTarget to = target.scattered_or(plain);
   const ScatteredSource from{payload.data(), source};
-  co_await core.device_transfers()->copy(to, from, payload.size());
+  co_await core.device_memory()->copy(to, from, payload.size());
 }
 
 }  // namespace coracle::internals

@@ -16,7 +16,7 @@ bool is_of_device(const RankCore& core, const std::byte* address) noexcept;
 /// Whether it lies in a GPU's memory.
 template <class Byte>
 bool is_on_device(const RankCore& core, const MessageMemory<Byte>& memory) {
-  return core.device_transfers() != nullptr && memory.bytes() > 0 && is_of_device(core, memory.lowest());
+  return core.device_memory() != nullptr && memory.bytes() > 0 && is_of_device(core, memory.lowest());
 }
 
 /// Copies a message that is here, by a GPU's engines. All must live until it has ended.

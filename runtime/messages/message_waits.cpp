@@ -36,7 +36,7 @@ void MessageWait::begin() {
 
 void MessageWait::await_resume() const {
   throw_if_failed();
-  if (is_lost_) arrivals_.rank().core().throw_lost(what(), lost_);
+  if (is_lost_) arrivals_.rank().core().peers().throw_lost(what(), lost_);
 }
 
 bool MessageWait::concerns(std::uint32_t peer) const noexcept {

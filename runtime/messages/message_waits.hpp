@@ -7,8 +7,8 @@
 #include "runtime/messages/arrivals.hpp"
 #include "runtime/messages/unexpected_message.hpp"
 #include "runtime/peers.hpp"
+#include "runtime/scope.hpp"
 #include "runtime/team.hpp"
-#include "runtime/waiter.hpp"
 
 namespace coracle::internals {
 

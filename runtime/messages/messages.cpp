@@ -199,7 +199,8 @@ std::optional<Received> Messages::probe(Team& team, std::uint32_t from, std::uin
 Task<Received> Messages::wait_probe(Team& team, std::uint32_t from, std::uint64_t tag) {
   for (;;) {
     if (const std::optional<Received> there = probe(team, from, tag)) co_return *there;
-    if (const std::optional<std::uint32_t> lost = lost_source(team, from)) rank_.core().throw_lost("probe", *lost);
+    if (const std::optional<std::uint32_t> lost = lost_source(team, from))
+      rank_.core().peers().throw_lost("probe", *lost);
     ProbeWait wait(*this, team, {team.identity(), from, tag});
     co_await wait;
   }

@@ -21,6 +21,7 @@
 #include "runtime/messages/message_waits.hpp"
 #include "runtime/messages/send.hpp"
 #include "runtime/rank.hpp"
+#include "runtime/team.hpp"
 
 namespace coracle::internals {
 
@@ -113,7 +114,7 @@ inline Send::Send(Messages& messages, const Envelope& envelope, const MessageSou
 }
 
 inline Messages& Team::messages() {
-  return rank_.messages();
+  return rank().messages();
 }
 
 inline bool Send::await_ready() {

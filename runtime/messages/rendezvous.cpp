@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "runtime/error.hpp"
+#include "runtime/memory_domain.hpp"
 #include "runtime/messages/device_memory.hpp"
 #include "runtime/rank.hpp"
-#include "runtime/scattered/device_transfers.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -77,7 +77,7 @@ Offer Rendezvous::describe(Offered& offered, std::uint32_t peer, std::vector<std
   offer.address = reinterpret_cast<std::uint64_t>(source.origin());
   if (shares_addresses(peer)) offer.shared = &offered.shared;
   if (is_on_device(rank_.core(), source)) {
-    const RemoteAddress lowest = rank_.core().device_transfers()->place_of(source.lowest());
+    const RemoteAddress lowest = rank_.core().device_memory()->place_of(source.lowest());
     offer.device_of = lowest.rank;
     offer.device_segment = lowest.segment;
     offer.address = lowest.offset + static_cast<std::uint64_t>(source.origin() - source.lowest());

@@ -5,17 +5,17 @@
 #include <utility>
 
 #include "runtime/error.hpp"
-#include "runtime/join.hpp"
+#include "runtime/memory_domain.hpp"
 #include "runtime/messages/device_memory.hpp"
 #include "runtime/messages/rendezvous.hpp"
 #include "runtime/rank.hpp"
-#include "runtime/scattered/device_transfers.hpp"
 #include "runtime/scattered/exchange.hpp"
+#include "runtime/scope.hpp"
 
 namespace coracle::internals {
 namespace {
 
-Task<> land_piece(DeviceTransfers& devices, DeviceBuffer buffer, std::size_t bytes, std::uint64_t position,
+Task<> land_piece(MemoryDomain& devices, DeviceBuffer buffer, std::size_t bytes, std::uint64_t position,
                   MessageTarget target) {
   const Layout plain = Layout::bytes(static_cast<std::int64_t>(target.bytes()));
   co_await devices.unpack(buffer.span().first(bytes), position, target.scattered_or(plain));
@@ -33,7 +33,7 @@ std::optional<Rendezvous::Means> Rendezvous::device_means(const Offer& offer, co
 
 Task<> Rendezvous::copy_by_engines(Offer offer, std::uint32_t peer, const MessageTarget& target) {
   constexpr Operation::Verb kGet = Operation::Verb::get;
-  DeviceTransfers* devices = rank_.core().device_transfers();
+  MemoryDomain* devices = rank_.core().device_memory();
   if (devices == nullptr)
     throw Error::of_operation(Errc::unsupported, "receive", static_cast<int>(rank_.id()), static_cast<int>(peer),
                               "the message lies on a GPU, and this rank has opened none (Gpu::open, at all ranks)");
@@ -77,7 +77,7 @@ Task<> Rendezvous::pull_to_device(Offer offer, std::uint32_t peer, const Message
 /// The piece is gone when its handler returns.
 void Rendezvous::land(Arriving& arriving, std::uint64_t position, std::span<const std::byte> piece) {
   static_assert(Stage::kSlotBytes <= DeviceBuffer::kBytes);
-  DeviceTransfers& devices = *rank_.core().device_transfers();
+  MemoryDomain& devices = *rank_.core().device_memory();
   try {
     DeviceBuffer buffer = devices.accelerator().buffer();
     std::memcpy(buffer.span().data(), piece.data(), piece.size());

@@ -177,7 +177,7 @@ Task<> Rendezvous::copy_together(Offer offer, std::uint32_t peer, const MessageT
   }
   // Until then the sender writes to the buffer.
   while (!shared.complete() && !rank_.lost(peer)) co_await turn();
-  if (!shared.complete()) rank_.core().throw_lost("receive", peer);
+  if (!shared.complete()) rank_.core().peers().throw_lost("receive", peer);
 }
 
 Task<> Rendezvous::copy_by_kernel(Offer offer, std::uint32_t peer, const MessageTarget& target) {

@@ -2,10 +2,11 @@
 #include <algorithm>
 #include <functional>
 
-#include "runtime/join.hpp"
 #include "runtime/layout/cursor.hpp"
-#include "runtime/rank.hpp"
+#include "runtime/rank_core.hpp"
 #include "runtime/scattered/transfer.hpp"
+#include "runtime/scope.hpp"
+#include "runtime/transfers.hpp"
 
 namespace coracle::internals::scattered {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 constexpr int kBlocksAtOnce = 16;
 
 struct Blocks {
-  Rank& rank;
+  RankCore& core;
   Operation::Verb verb;
   std::byte* local_origin;
   RemoteAddress remote_origin;
@@ -32,7 +33,7 @@ std::int64_t place_of(const layouts::Group& group) {
 
 Transfer Blocks::next() {
   const bool is_put = verb == Operation::Verb::put;
-  Transfer run(rank.core(), verb, is_put ? "put" : "get", remote_origin.rank);
+  Transfer run(core, verb, is_put ? "put" : "get", remote_origin.rank);
   run.bytes = static_cast<std::size_t>(std::min(local.group().block_bytes, remote.group().block_bytes));
   run.local = local_origin + place_of(local.group());
   run.remote = remote_origin;
@@ -62,9 +63,9 @@ Way choose_way(const TransportTraits& traits, const LayoutShape& local, const La
   return run_bytes * kNsPerByte > traits.overhead_ns ? Way::blocks : Way::pieces;
 }
 
-Task<> transfer_blocks(Rank& rank, Operation::Verb verb, ScatteredTarget local, RemoteAddress origin,
+Task<> transfer_blocks(RankCore& core, Operation::Verb verb, ScatteredTarget local, RemoteAddress origin,
                        const Layout& layout, std::uint64_t count) {
-  Blocks blocks{rank,
+  Blocks blocks{core,
                 verb,
                 static_cast<std::byte*>(local.origin),
                 origin,

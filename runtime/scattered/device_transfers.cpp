@@ -6,10 +6,11 @@
 #include <functional>
 
 #include "runtime/error.hpp"
-#include "runtime/join.hpp"
+#include "runtime/event.hpp"
 #include "runtime/layout/cursor.hpp"
 #include "runtime/rank.hpp"
 #include "runtime/scattered/exchange.hpp"
+#include "runtime/scope.hpp"
 
 namespace coracle::internals {
 namespace {

@@ -5,52 +5,24 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
-#include <vector>
 
-#include "runtime/accelerator.hpp"
-#include "runtime/layout/copy.hpp"
-#include "runtime/operation.hpp"
+#include "runtime/memory_domain.hpp"
 
 namespace coracle::internals {
 
 class Rank;
 
 /// One rank's, whose GPU `accelerator` is. Its thread only.
-class DeviceTransfers {
+class DeviceTransfers final : public MemoryDomain {
  public:
-  DeviceTransfers(Rank& rank, Accelerator& accelerator) noexcept : rank_(rank), accelerator_(accelerator) {}
+  DeviceTransfers(Rank& rank, Accelerator& accelerator) noexcept : MemoryDomain(accelerator), rank_(rank) {}
 
-  Accelerator& accelerator() noexcept { return accelerator_; }
-  /// See Accelerator::covers.
-  bool covers(const void* address) const noexcept { return accelerator_.covers(address); }
-  RemoteAddress place_of(const void* address) const noexcept { return accelerator_.place_of(address); }
-  /// Whether the operation has an end in a GPU's memory.
-  bool concerns(const Operation& operation) const noexcept {
-    if (operation.bytes > 0 && accelerator_.covers(operation.local)) return true;
-    return operation.verb != Operation::Verb::request && Accelerator::holds(operation.remote);
-  }
-  bool on_device(const void* origin, const Layout& layout, std::uint64_t count) const {
-    return accelerator_.covers(static_cast<const std::byte*>(origin) + layout.footprint(count).low);
-  }
-  /// Takes such an operation; it finishes later. Atomics on a GPU's memory and requests with a payload there fail
-  /// (unsupported).
-  void start(Operation& operation) noexcept;
-  /// A put or get of layouts, of which both sides have `bytes`. What is referred to must live until it has ended.
-  /// Throws Error.
+  void start(Operation& operation) noexcept override;
   Task<> transfer(Operation::Verb verb, ScatteredTarget local, RemoteAddress origin, const Layout& layout,
-                  std::uint64_t count, std::uint64_t bytes);
-  /// The first `bytes`, which both sides have, of memory of this address space of which at least one side is a GPU's
-  /// that this rank reaches. As above.
-  Task<> copy(ScatteredTarget target, ScatteredSource source, std::uint64_t bytes);
-  /// Why the last operation that failed has failed.
-  const std::string& last_failure() const noexcept { return last_failure_; }
-
-  // --- for who moves packed bytes: `packed` is of a DeviceBuffer ---
-  /// As coracle::pack: gives the bytes done.
-  Task<std::uint64_t> pack(ScatteredSource source, std::uint64_t position, std::span<std::byte> packed);
-  /// As coracle::unpack; all of `packed` belongs to the target.
-  Task<> unpack(std::span<const std::byte> packed, std::uint64_t position, ScatteredTarget target);
+                  std::uint64_t count, std::uint64_t bytes) override;
+  Task<> copy(ScatteredTarget target, ScatteredSource source, std::uint64_t bytes) override;
+  Task<std::uint64_t> pack(ScatteredSource source, std::uint64_t position, std::span<std::byte> packed) override;
+  Task<> unpack(std::span<const std::byte> packed, std::uint64_t position, ScatteredTarget target) override;
 
  private:
   struct Staged;
@@ -63,8 +35,6 @@ class DeviceTransfers {
   bool engines_reach(const void* origin, const Layout& layout, std::uint64_t count);
 
   Rank& rank_;
-  Accelerator& accelerator_;
-  std::string last_failure_;
 };
 
 }  // namespace coracle::internals

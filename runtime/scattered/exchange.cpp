@@ -8,8 +8,9 @@
 #include <optional>
 
 #include "runtime/error.hpp"
-#include "runtime/join.hpp"
-#include "runtime/scattered/device_transfers.hpp"
+#include "runtime/event.hpp"
+#include "runtime/memory_domain.hpp"
+#include "runtime/scope.hpp"
 
 namespace coracle::internals::scattered {
 namespace {
@@ -57,7 +58,7 @@ Task<> Exchange::put(ScatteredSource source, RemoteAddress origin, const Layout&
                      std::uint64_t bytes) {
   Asking asking(*this, "put", origin.rank);
   const std::vector<std::byte> encoded = layout.encode();
-  DeviceTransfers* devices = devices_of(source.origin, source.layout, source.count);
+  MemoryDomain* devices = devices_of(source.origin, source.layout, source.count);
   const std::uint64_t first_max = devices == nullptr ? kPieceBytes : 0;
   const std::size_t first = static_cast<std::size_t>(std::min(bytes, first_max));
   const auto buffer = room_for(encoded.size() + first);
@@ -225,7 +226,7 @@ std::byte* Exchange::find(const Extent& extent, bool to_write) const noexcept {
     return lent ? reinterpret_cast<std::byte*>(low.offset) : nullptr;
   }
   if (Accelerator::holds(low)) {
-    DeviceTransfers* devices = rank_.core().device_transfers();
+    MemoryDomain* devices = rank_.core().device_memory();
     if (devices == nullptr || devices->accelerator().check(low, bytes)) return nullptr;
     return devices->accelerator().reach(low);
   }
@@ -312,7 +313,7 @@ Task<> Exchange::serve_get(std::uint32_t peer, Asked asked) {
   Outgoing out{*this,       peer, on_data,       asked.serial, {nullptr, asked.layout, asked.count},
                asked.bytes, 0,    &asked.extent, nullptr,      low == nullptr};
   if (low != nullptr) out.source.origin = asked.extent.origin(low);
-  if (Accelerator::holds(asked.extent.low)) out.devices = rank_.core().device_transfers();
+  if (Accelerator::holds(asked.extent.low)) out.devices = rank_.core().device_memory();
   try {
     std::error_code failure;
     try {
@@ -332,15 +333,15 @@ Task<> Exchange::serve_get(std::uint32_t peer, Asked asked) {
 
 // --- to a GPU's memory ---
 
-DeviceTransfers* Exchange::devices_of(const void* origin, const Layout& layout, std::uint64_t count) const {
-  DeviceTransfers* devices = rank_.core().device_transfers();
+MemoryDomain* Exchange::devices_of(const void* origin, const Layout& layout, std::uint64_t count) const {
+  MemoryDomain* devices = rank_.core().device_memory();
   return devices != nullptr && devices->on_device(origin, layout, count) ? devices : nullptr;
 }
 
 /// At most kPieceBytes; the payload of a message is gone when its handler returns.
 DeviceBuffer Exchange::buffered(std::span<const std::byte> data) const {
   if (data.size() > DeviceBuffer::kBytes) throw Error(Errc::bad_input, "a piece is longer than any that is sent");
-  DeviceBuffer buffer = rank_.core().device_transfers()->accelerator().buffer();
+  DeviceBuffer buffer = rank_.core().device_memory()->accelerator().buffer();
   std::memcpy(buffer.span().data(), data.data(), data.size());
   return buffer;
 }
@@ -361,7 +362,7 @@ Task<> Exchange::land_put(std::uint32_t peer, std::uint64_t serial, std::uint64_
   const Layout layout = begun.asked.layout;
   const std::uint64_t count = begun.asked.count;
   const Extent extent = begun.asked.extent;
-  DeviceTransfers& devices = *rank_.core().device_transfers();
+  MemoryDomain& devices = *rank_.core().device_memory();
   std::uint64_t answer = 0;
   try {
     std::byte* low = devices.accelerator().reach(extent.low);
@@ -382,7 +383,7 @@ Task<> Exchange::land_put(std::uint32_t peer, std::uint64_t serial, std::uint64_
 }
 
 Task<> Exchange::land_got(ScatteredTarget target, std::uint64_t position, std::size_t bytes, DeviceBuffer data) {
-  co_await rank_.core().device_transfers()->unpack(data.span().first(bytes), position, target);
+  co_await rank_.core().device_memory()->unpack(data.span().first(bytes), position, target);
 }
 
 void Exchange::lost(const Loss& loss) noexcept {

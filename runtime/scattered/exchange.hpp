@@ -13,12 +13,13 @@
 #include "runtime/layout/copy.hpp"
 #include "runtime/peer_event.hpp"
 #include "runtime/rank.hpp"
+#include "runtime/scattered/layout_mover.hpp"
 #include "runtime/scattered/request.hpp"
 
 namespace coracle::internals::scattered {
 
 /// One rank's (`rank.local<Exchange>()`); its thread only.
-class Exchange final : private LossWatch {
+class Exchange final : public LayoutMover, private LossWatch {
  public:
   /// Data of one message. Several are on the way at a time, each with a buffer of its own.
   static constexpr std::size_t kPieceBytes = 64 * 1024;
@@ -27,12 +28,10 @@ class Exchange final : private LossWatch {
   explicit Exchange(Rank& rank);
   ~Exchange() = default;
 
-  /// Both sides have `bytes`. The peer must exist. Done when the data is in the peer's memory, or in ours. What is
-  /// referred to must live until then. Throws Error (out_of_segment: the peer does not have that memory; peer_lost).
   Task<> put(ScatteredSource source, RemoteAddress origin, const Layout& layout, std::uint64_t count,
-             std::uint64_t bytes);
+             std::uint64_t bytes) override;
   Task<> get(RemoteAddress origin, const Layout& layout, std::uint64_t count, ScatteredTarget target,
-             std::uint64_t bytes);
+             std::uint64_t bytes) override;
   /// For tests: asks `peer` by any words (but for the serial number) and any payload; throws what put and get would.
   Task<> ask(std::uint32_t peer, bool put, std::array<std::uint64_t, Opening::kWords> words,
              std::span<const std::byte> payload);
@@ -68,9 +67,9 @@ class Exchange final : private LossWatch {
     std::uint64_t serial;
     ScatteredSource source;
     std::uint64_t bytes;
-    std::uint64_t position;              // of what is to be sent next
-    const Extent* extent;                // of memory that may be withdrawn; or null
-    DeviceTransfers* devices = nullptr;  // where the source is a GPU's memory
+    std::uint64_t position;           // of what is to be sent next
+    const Extent* extent;             // of memory that may be withdrawn; or null
+    MemoryDomain* devices = nullptr;  // where the source is a GPU's memory
     bool stopped = false;
   };
 
@@ -82,7 +81,7 @@ class Exchange final : private LossWatch {
   static Task<> send_pieces(Scope& scope, Outgoing& out);
   static Task<> send_some(Outgoing& out);
   Task<> serve_get(std::uint32_t peer, Asked asked);
-  DeviceTransfers* devices_of(const void* origin, const Layout& layout, std::uint64_t count) const;
+  MemoryDomain* devices_of(const void* origin, const Layout& layout, std::uint64_t count) const;
   DeviceBuffer buffered(std::span<const std::byte> data) const;
   void land(std::uint32_t peer, std::uint64_t serial, std::uint64_t position, std::size_t bytes, DeviceBuffer data);
   Task<> land_put(std::uint32_t peer, std::uint64_t serial, std::uint64_t position, std::size_t bytes,

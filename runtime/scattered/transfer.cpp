@@ -9,9 +9,10 @@
 #include "runtime/error.hpp"
 #include "runtime/event.hpp"
 #include "runtime/layout/block_kernels.hpp"
-#include "runtime/rank.hpp"
-#include "runtime/scattered/device_transfers.hpp"
-#include "runtime/scattered/exchange.hpp"
+#include "runtime/memory_domain.hpp"
+#include "runtime/rank_core.hpp"
+#include "runtime/scattered/layout_mover.hpp"
+#include "runtime/scattered/request.hpp"
 #include "runtime/scattered/strided.hpp"
 #include "runtime/slab_marks.hpp"
 
@@ -27,9 +28,9 @@ const char* name_of(Operation::Verb verb) noexcept {
 
 }  // namespace
 
-ScatteredTransfer::ScatteredTransfer(Rank& rank, Operation::Verb verb, const ScatteredTarget& local,
+ScatteredTransfer::ScatteredTransfer(RankCore& core, Operation::Verb verb, const ScatteredTarget& local,
                                      const RemoteAddress& remote, const Layout& layout, std::uint64_t count)
-    : rank_(rank),
+    : core_(core),
       operation_(verb, name_of(verb), remote.rank),
       local_layout_(&local.layout),
       remote_layout_(&layout),
@@ -45,15 +46,15 @@ ScatteredTransfer::ScatteredTransfer(Rank& rank, Operation::Verb verb, const Sca
   take_extent(extent.low, extent.bytes);
 }
 
-ScatteredTransfer::ScatteredTransfer(Rank& rank, Operation::Verb verb, void* local, Layout local_layout,
+ScatteredTransfer::ScatteredTransfer(RankCore& core, Operation::Verb verb, void* local, Layout local_layout,
                                      const RemoteAddress& remote, Layout layout)
-    : ScatteredTransfer(rank, verb, {local, local_layout}, remote, layout, 1) {
+    : ScatteredTransfer(core, verb, {local, local_layout}, remote, layout, 1) {
   own_.emplace(std::move(local_layout), std::move(layout));
 }
 
-ScatteredTransfer::ScatteredTransfer(Rank& rank, Operation::Verb verb, void* local, const RemoteAddress& remote,
+ScatteredTransfer::ScatteredTransfer(RankCore& core, Operation::Verb verb, void* local, const RemoteAddress& remote,
                                      std::size_t element_bytes, const Strided& shape)
-    : rank_(rank), operation_(verb, name_of(verb), remote.rank), origin_(remote) {
+    : core_(core), operation_(verb, name_of(verb), remote.rank), origin_(remote) {
   operation_.local = local;
   if (describe_tile(element_bytes, shape)) return;
   throw Error(Errc::bad_input, fmt::format("{}: {} blocks of {} elements of {} bytes lie 2^63 bytes or more apart",
@@ -109,7 +110,7 @@ void ScatteredTransfer::copy_tile(const Tile& tile) noexcept {
 
 /// Whether either end is a GPU's memory.
 bool ScatteredTransfer::on_device() const {
-  const DeviceTransfers* devices = rank_.core().device_transfers();
+  const MemoryDomain* devices = core_.device_memory();
   if (devices == nullptr) return false;
   if (Accelerator::holds(origin_)) return true;
   if (bytes_ == 0) return false;
@@ -133,11 +134,11 @@ bool ScatteredTransfer::await_ready() {
     remote_layout_ = &own_->second;
   }
   if (on_device()) {
-    if (origin_.rank >= rank_.size()) failure_ = Errc::no_such_peer;
-    if (rank_.lost(origin_.rank)) failure_ = Errc::peer_lost;
+    if (origin_.rank >= core_.region().shape().size) failure_ = Errc::no_such_peer;
+    if (core_.peers().lost(origin_.rank)) failure_ = Errc::peer_lost;
     if (failure_) return true;
-    rest_.emplace(rank_.core().device_transfers()->transfer(operation_.verb, local(), origin_, *remote_layout_,
-                                                            remote_count_, bytes_));
+    rest_.emplace(
+        core_.device_memory()->transfer(operation_.verb, local(), origin_, *remote_layout_, remote_count_, bytes_));
     rest_->awaited_at(where_);
     return rest_->await_ready();
   }
@@ -155,14 +156,13 @@ bool ScatteredTransfer::await_ready() {
 
 /// Of its place, while that is looked for and a piece is copied.
 ExposedAccess ScatteredTransfer::access_remote() const noexcept {
-  return {rank_.core().region(), rank_.id(), operation_.remote};
+  return {core_.region(), core_.id(), operation_.remote};
 }
 
 std::error_code ScatteredTransfer::find_remote() {
-  const RankCore& core = rank_.core();
   const RemoteAddress& low = operation_.remote;
-  if (core.peers().lost(low.rank)) return Errc::peer_lost;
-  std::byte* found = core.addresses().reach(low, operation_.bytes);
+  if (core_.peers().lost(low.rank)) return Errc::peer_lost;
+  std::byte* found = core_.addresses().reach(low, operation_.bytes);
   if (found == nullptr) return check_remote();
   const auto low_from = static_cast<std::int64_t>(low.offset - origin_.offset);
   remote_ = scattered::Extent{low, operation_.bytes, low_from}.origin(found);
@@ -171,9 +171,9 @@ std::error_code ScatteredTransfer::find_remote() {
 
 std::error_code ScatteredTransfer::check_remote() const noexcept {
   const RemoteAddress& low = operation_.remote;
-  if (const std::error_code error = rank_.core().addresses().check(low, operation_.bytes)) return error;
+  if (const std::error_code error = core_.addresses().check(low, operation_.bytes)) return error;
   // Segments of other nodes are as long as ours, so that nothing need be sent there to be refused.
-  const std::uint64_t room = rank_.core().region().shape().segment_bytes;
+  const std::uint64_t room = core_.region().shape().segment_bytes;
   const std::uint64_t offset = low.offset & SlabMarks::kOffsetMask;
   const bool is_out = offset > room || operation_.bytes > room - offset;
   return low.segment == RemoteAddress::kOwnSegment && is_out ? Errc::out_of_segment : std::error_code();
@@ -211,7 +211,7 @@ Task<> ScatteredTransfer::transfer() {
 
 Task<> ScatteredTransfer::put_strided(StridedShape shape) {
   shape.remote.first += static_cast<std::int64_t>(origin_.offset - operation_.remote.offset);
-  scattered::StridedPut put(rank_.core(), shape, origin_.rank);
+  scattered::StridedPut put(core_, shape, origin_.rank);
   put.local = operation_.local;
   put.remote = operation_.remote;
   put.bytes = operation_.bytes;
@@ -222,22 +222,21 @@ Task<> ScatteredTransfer::put_strided(StridedShape shape) {
 Task<> ScatteredTransfer::transfer_packed_or_by_blocks() {
   const LayoutShape here = local_layout_->shape(local_count_);
   const LayoutShape there = remote_layout_->shape(remote_count_);
-  const TransportTraits traits = rank_.core().transport_to(origin_.rank).traits_to(origin_.rank);
+  const TransportTraits traits = core_.transport_to(origin_.rank).traits_to(origin_.rank);
   // Only of segments do we know that all of it exists before anything has been written.
   const bool is_known = origin_.segment == RemoteAddress::kOwnSegment && bytes_ > 0;
   if (is_known && scattered::choose_way(traits, here, there) == scattered::Way::blocks)
-    return scattered::transfer_blocks(rank_, operation_.verb, local(), origin_, *remote_layout_, remote_count_);
-  auto& exchange = rank_.local<scattered::Exchange>();
+    return scattered::transfer_blocks(core_, operation_.verb, local(), origin_, *remote_layout_, remote_count_);
+  LayoutMover& mover = core_.layout_mover();
   if (operation_.verb == Operation::Verb::put)
-    return exchange.put({operation_.local, *local_layout_, local_count_}, origin_, *remote_layout_, remote_count_,
-                        bytes_);
-  return exchange.get(origin_, *remote_layout_, remote_count_, local(), bytes_);
+    return mover.put({operation_.local, *local_layout_, local_count_}, origin_, *remote_layout_, remote_count_, bytes_);
+  return mover.get(origin_, *remote_layout_, remote_count_, local(), bytes_);
 }
 
 void ScatteredTransfer::throw_failure() const {
   const int peer = operation_.peer();
-  throw Error::of_operation(failure_, operation_.what(), static_cast<int>(rank_.id()), peer,
-                            rank_.core().describe_failure(failure_, peer, operation_.remote, operation_.bytes));
+  throw Error::of_operation(failure_, operation_.what(), static_cast<int>(core_.id()), peer,
+                            core_.describe_failure(failure_, peer, operation_.remote, operation_.bytes));
 }
 
 std::int64_t scattered::range_bytes(std::size_t count, std::size_t element_bytes) {

@@ -16,7 +16,7 @@
 
 namespace coracle::internals {
 
-class Rank;
+class RankCore;
 
 /// Two-dimensional data on both sides: `count` blocks of `block` elements; strides are in elements, too, and may be
 /// negative.
@@ -38,13 +38,13 @@ struct RemoteRange {
 class [[nodiscard]] ScatteredTransfer {
  public:
   /// `local` is only read by a put. The sides must have equally many bytes.
-  ScatteredTransfer(Rank& rank, Operation::Verb verb, const ScatteredTarget& local, const RemoteAddress& remote,
+  ScatteredTransfer(RankCore& core, Operation::Verb verb, const ScatteredTarget& local, const RemoteAddress& remote,
                     const Layout& layout, std::uint64_t count);
   /// One that keeps the layouts itself. One of each.
-  ScatteredTransfer(Rank& rank, Operation::Verb verb, void* local, Layout local_layout, const RemoteAddress& remote,
+  ScatteredTransfer(RankCore& core, Operation::Verb verb, void* local, Layout local_layout, const RemoteAddress& remote,
                     Layout layout);
   /// A strided one, of elements of so many bytes. It has layouts only where it must go over a network.
-  ScatteredTransfer(Rank& rank, Operation::Verb verb, void* local, const RemoteAddress& remote,
+  ScatteredTransfer(RankCore& core, Operation::Verb verb, void* local, const RemoteAddress& remote,
                     std::size_t element_bytes, const Strided& shape);
 
   void awaited_at(const std::source_location& where) noexcept { where_ = where; }
@@ -95,7 +95,7 @@ class [[nodiscard]] ScatteredTransfer {
   [[noreturn]] void throw_failure() const;
   ScatteredTarget local() const noexcept { return {operation_.local, *local_layout_, local_count_}; }
 
-  Rank& rank_;
+  RankCore& core_;
   Description operation_;
   const Layout* local_layout_ = nullptr;
   const Layout* remote_layout_ = nullptr;
@@ -123,7 +123,7 @@ enum class Way : std::uint8_t {
 Way choose_way(const TransportTraits& traits, const LayoutShape& local, const LayoutShape& remote) noexcept;
 
 /// Puts or gets each common run by itself, several at a time. All of the remote layout must lie in the peer's segment.
-Task<> transfer_blocks(Rank& rank, Operation::Verb verb, ScatteredTarget local, RemoteAddress origin,
+Task<> transfer_blocks(RankCore& core, Operation::Verb verb, ScatteredTarget local, RemoteAddress origin,
                        const Layout& layout, std::uint64_t count);
 
 /// Of a range of so many elements. Throws Error (bad_input) for more than any memory has.

@@ -10,7 +10,7 @@
 
 #include "apps/arrival_log.hpp"
 
-namespace coracle::asp {
+namespace coracle::asp::apps_arrivals_test {
 
 TEST_CASE("arrivals: mean, maximum and the root's delay, after the first of each iteration") {
   const std::vector<double> times = {1, 1.5, 2, 1, 10.25, 10, 10, 10.5};
@@ -49,4 +49,4 @@ TEST_CASE("arrivals: the trace has a line of delays per iteration") {
         "unit = us\nranks = 2\n0.000 1.500\n500000.000 0.000\n");
 }
 
-}  // namespace coracle::asp
+}  // namespace coracle::asp::apps_arrivals_test

@@ -17,7 +17,7 @@
 #include "runtime/error.hpp"
 #include "tests/apps/parse_words.hpp"
 
-namespace coracle::bfs {
+namespace coracle::bfs::bfs_test {
 
 using namespace internals;
 namespace {
@@ -274,4 +274,4 @@ TEST_CASE("bfs options: what is understood, and wrong usage") {
   CHECK(status_of({"--kronecker", "3", "--format", "gr"}) == 2);
 }
 
-}  // namespace coracle::bfs
+}  // namespace coracle::bfs::bfs_test

@@ -9,7 +9,7 @@
 #include "apps/fft2d/low_pass.hpp"
 #include "apps/fft2d/report.hpp"
 
-namespace coracle::fft2d {
+namespace coracle::fft2d::fft2d_test {
 
 namespace {
 
@@ -105,4 +105,4 @@ TEST_CASE("report: medians of an even and an odd number of transforms") {
   CHECK(report.transposed_bytes_per_s() == doctest::Approx(32e6 / 0.75));
 }
 
-}  // namespace coracle::fft2d
+}  // namespace coracle::fft2d::fft2d_test

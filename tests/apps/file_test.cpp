@@ -10,7 +10,7 @@
 
 #include "tests/apps/temporary_folder.hpp"
 
-namespace coracle {
+namespace coracle::file_test {
 namespace {
 
 std::string text_of(const std::string& path) {
@@ -40,4 +40,4 @@ TEST_CASE("files: to try whether results can be written keeps the text of an old
   CHECK(std::filesystem::is_symlink(folder.file("link")));
 }
 
-}  // namespace coracle
+}  // namespace coracle::file_test

@@ -26,7 +26,7 @@
 #include "transports/cuda/gpu.hpp"
 #include "transports/tca/tca_transport.hpp"
 
-namespace coracle::himeno {
+namespace coracle::himeno::himeno_test {
 
 using namespace internals;
 namespace {
@@ -474,4 +474,4 @@ TEST_CASE("options: help ends with 0, wrong usage with 2") {
   CHECK(status_of({"--unknown"}) == 2);
 }
 
-}  // namespace coracle::himeno
+}  // namespace coracle::himeno::himeno_test

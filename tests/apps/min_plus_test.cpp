@@ -10,7 +10,7 @@
 
 #include "apps/asp/random_graph.hpp"
 
-namespace coracle::asp {
+namespace coracle::asp::min_plus_test {
 
 namespace {
 
@@ -117,4 +117,4 @@ TEST_CASE("min-plus: the vector units' limit is a rate for every kernel") {
   for (const MinPlusKernel* kernel : usable_min_plus_kernels()) CHECK(vector_limit(*kernel) > 0);
 }
 
-}  // namespace coracle::asp
+}  // namespace coracle::asp::min_plus_test

@@ -20,7 +20,7 @@
 #include "tests/apps/parse_words.hpp"
 #include "tests/lone_rank.hpp"
 
-namespace coracle::oocsort {
+namespace coracle::oocsort::oocsort_test {
 
 using namespace internals;
 namespace {
@@ -315,4 +315,4 @@ TEST_CASE("oocsort options: what is understood, and wrong usage") {
   CHECK(status_of({"in", "out", "--order", "big"}) == 2);
 }
 
-}  // namespace coracle::oocsort
+}  // namespace coracle::oocsort::oocsort_test

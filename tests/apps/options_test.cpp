@@ -10,7 +10,7 @@
 
 #include "tests/apps/parse_words.hpp"
 
-namespace coracle::asp {
+namespace coracle::asp::options_test {
 
 using namespace internals;
 namespace {
@@ -70,4 +70,4 @@ TEST_CASE("options: help ends with 0, wrong usage with 2") {
   CHECK(status_of({"a.gr", "--unknown"}) == 2);
 }
 
-}  // namespace coracle::asp
+}  // namespace coracle::asp::options_test

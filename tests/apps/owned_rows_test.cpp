@@ -8,7 +8,7 @@
 
 #include "apps/asp/random_graph.hpp"
 
-namespace coracle::asp {
+namespace coracle::asp::owned_rows_test {
 
 TEST_CASE("owned rows: each row belongs to one rank, for many shapes, also more ranks than blocks") {
   for (const std::size_t vertices : {1U, 15U, 16U, 17U, 200U}) {
@@ -47,4 +47,4 @@ TEST_CASE("owned rows: a good block fits the kernels, for any graph and number o
   CHECK(good_block_size(825, 8) == 16);
 }
 
-}  // namespace coracle::asp
+}  // namespace coracle::asp::owned_rows_test

@@ -15,7 +15,7 @@
 #include "runtime/error.hpp"
 #include "tests/apps/temporary_folder.hpp"
 
-namespace coracle::stencil {
+namespace coracle::stencil::picture_test {
 
 using namespace internals;
 
@@ -98,4 +98,4 @@ TEST_CASE("picture: a PNG without libpng says how to mend it") {
 }
 #endif
 
-}  // namespace coracle::stencil
+}  // namespace coracle::stencil::picture_test

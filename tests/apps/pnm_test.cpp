@@ -14,7 +14,7 @@
 #include "tests/apps/pnm_seeds.hpp"
 #include "tests/apps/temporary_folder.hpp"
 
-namespace coracle::fft2d {
+namespace coracle::fft2d::pnm_test {
 
 using namespace internals;
 
@@ -147,4 +147,4 @@ TEST_CASE("pictures: thousands of mutated ones and every prefix are read or refu
   }
 }
 
-}  // namespace coracle::fft2d
+}  // namespace coracle::fft2d::pnm_test

@@ -14,7 +14,7 @@
 #include "runtime/error.hpp"
 #include "tests/apps/reader_seeds.hpp"
 
-namespace coracle::asp {
+namespace coracle::asp::reader_fuzz_test {
 
 using namespace internals;
 
@@ -191,4 +191,4 @@ TEST_CASE("readers: every prefix of a valid text is read or refused") {
   }
 }
 
-}  // namespace coracle::asp
+}  // namespace coracle::asp::reader_fuzz_test

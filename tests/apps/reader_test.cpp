@@ -13,7 +13,7 @@
 #include "tests/apps/reader_seeds.hpp"
 #include "tests/apps/temporary_folder.hpp"
 
-namespace coracle::asp {
+namespace coracle::asp::reader_test {
 
 using namespace internals;
 
@@ -185,4 +185,4 @@ TEST_CASE("readers: this machine's own dpkg status is a graph") {
   CHECK(graph.arcs() > graph.vertices() / 2);
 }
 
-}  // namespace coracle::asp
+}  // namespace coracle::asp::reader_test

@@ -8,7 +8,7 @@
 #include "apps/asp/min_plus.hpp"
 #include "apps/asp/random_graph.hpp"
 
-namespace coracle::asp {
+namespace coracle::asp::shortest_paths_test {
 
 namespace {
 
@@ -92,4 +92,4 @@ TEST_CASE("shortest paths: the same seed draws the same graph, another seed anot
   CHECK(weights_of(random_graph(20, 3, 1)) != weights_of(random_graph(20, 3, 2)));
 }
 
-}  // namespace coracle::asp
+}  // namespace coracle::asp::shortest_paths_test

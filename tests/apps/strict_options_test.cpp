@@ -15,7 +15,7 @@
 #include "apps/oocsort/options.hpp"
 #include "tests/apps/parse_words.hpp"
 
-namespace coracle::internals {
+namespace coracle::internals::strict_options_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -213,4 +213,4 @@ TEST_CASE("command lines: a complaint names the option and says what to write") 
         "--np: the value behind = is missing: write one, or leave --np out");
 }
 
-}  // namespace coracle::internals
+}  // namespace coracle::internals::strict_options_test

@@ -9,7 +9,7 @@
 #include "apps/asp/random_graph.hpp"
 #include "apps/asp/report.hpp"
 
-namespace coracle::asp {
+namespace coracle::asp::summary_test {
 
 namespace {
 
@@ -131,4 +131,4 @@ TEST_CASE("report: a spread is least, mean and greatest") {
   CHECK(spread.max == 3);
 }
 
-}  // namespace coracle::asp
+}  // namespace coracle::asp::summary_test

@@ -7,7 +7,7 @@
 #include <ostream>
 #include <vector>
 
-namespace coracle::stencil {
+namespace coracle::stencil::tile_test {
 namespace {
 
 std::vector<Tile> cut(std::size_t size, Grid grid) {
@@ -90,4 +90,4 @@ TEST_CASE("tile: neighbours see each other from opposite sides") {
   }
 }
 
-}  // namespace coracle::stencil
+}  // namespace coracle::stencil::tile_test

@@ -1,6 +1,6 @@
 // Reading recorded traces of arrival: what is right, what is wrong and what is said then, and thousands of damaged
 // ones.
-#include "apps/coracle/bench/arrival_trace.hpp"
+#include "apps/bench/upa/arrival_trace.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,7 +11,10 @@
 #include <string>
 
 #include "runtime/error.hpp"
+#include "tests/places.hpp"
 #include "tests/sim/mutate.hpp"
+
+namespace arrival_trace_test {
 
 using namespace coracle;
 using namespace coracle::internals;
@@ -79,7 +82,7 @@ TEST_CASE("arrival trace: what is wrong is said with the line and how to mend it
 }
 
 TEST_CASE("arrival trace: the one in the tree is good") {
-  const ArrivalTrace trace = read_arrival_trace(CORACLE_NETWORKS "/arrivals.txt");
+  const ArrivalTrace trace = read_arrival_trace(test::in_source("networks/arrivals.txt"));
   CHECK(trace.ranks >= 4);
   CHECK(trace.iterations() >= 50);
 }
@@ -106,3 +109,5 @@ TEST_CASE("arrival trace: whatever the text, it is read or refused with its name
   }
   CHECK(good > 100);
 }
+
+}  // namespace arrival_trace_test

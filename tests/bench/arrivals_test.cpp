@@ -1,11 +1,13 @@
 // Delays: drawn as their distribution says, and what they cost in closed form beside what they cost when tried.
-#include "apps/coracle/bench/arrivals.hpp"
+#include "apps/bench/upa/arrivals.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
+
+namespace bench_arrivals_test {
 
 using namespace coracle::internals::bench;
 
@@ -121,3 +123,5 @@ TEST_CASE("arrivals: the same seed gives the same delays, another one others") {
   }
   CHECK(equal == 0);
 }
+
+}  // namespace bench_arrivals_test

@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "apps/coracle/bench/growth.hpp"
+#include "apps/bench/ranks/growth.hpp"
 
-namespace coracle::internals::bench {
+namespace coracle::internals::bench::growth_test {
 
 TEST_CASE("growth: sums of a line and a square are found, and what lies beside them counts by least squares") {
   const std::vector<double> numbers{60, 120, 180, 240};
@@ -22,4 +22,4 @@ TEST_CASE("growth: sums of a line and a square are found, and what lies beside t
   CHECK(nearest.quadratic == doctest::Approx(2));
 }
 
-}  // namespace coracle::internals::bench
+}  // namespace coracle::internals::bench::growth_test

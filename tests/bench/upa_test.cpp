@@ -1,12 +1,18 @@
 // The benchmark of unbalanced arrival, run in the simulator: its figures beside the closed forms.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
 #include <algorithm>
 
-#include "apps/coracle/bench/benchmarks.hpp"
-#include "apps/coracle/bench/upa_options.hpp"
+#include "apps/bench/benchmarks.hpp"
 #include "collectives/broadcast_rules.hpp"
+#include "tests/places.hpp"
 #include "tests/sim/job.hpp"
+
+namespace upa_test {
 
 using namespace coracle;
 using namespace coracle::internals;
@@ -14,17 +20,26 @@ using namespace coracle::internals::bench;
 
 namespace {
 
-Task<> run_upa(Rank& self, const Choices& choices, const UpaOptions& options, Report& report) {
-  Bench bench{self, quick_plan(), choices, 0, {}, &options};
-  co_await bench_upa(bench);
+using Words = std::vector<std::string>;
+
+Task<> run_upa(Rank& self, Benchmark& upa, const Choices& choices, Report& report) {
+  Bench bench{self, quick_plan(), choices};
+  co_await upa.run(bench);
   if (self.id() == 0) report = bench.report;
 }
 
-Report measure(const sim::SimJob& job, const UpaWords& words, std::uint64_t bytes) {
-  const UpaOptions options = upa_options(words);
-  const Choices choices{{bytes}, {}};
+/// `words`: options of `coracle bench upa`.
+Report measure(const sim::SimJob& job, Words words, std::uint64_t bytes) {
+  const std::unique_ptr<Benchmark> upa = upa_benchmark();
+  CLI::App app;
+  Choices choices;
+  upa->add_options(app, choices);
+  std::reverse(words.begin(), words.end());
+  app.parse(words);
+  upa->check({});
+  choices.sizes = {bytes};
   Report report;
-  const sim::Outcome outcome = job.run([&](Rank& self) { return run_upa(self, choices, options, report); });
+  const sim::Outcome outcome = job.run([&](Rank& self) { return run_upa(self, *upa, choices, report); });
   REQUIRE(sim::text_of(outcome) == "");
   return report;
 }
@@ -48,11 +63,7 @@ TEST_CASE("upa: two nodes, short message: a fixed leader costs K / 6, the first 
     sim::SimJob job;
     job.size = 2 * mates;
     job.nodes = 2;
-    UpaWords words;
-    words.methods = {"pipelined", "competitive"};
-    words.delays = {"0", "50ms"};
-    words.iterations = 4000;
-    words.arrival_seed = 4;
+    const Words words{"--methods=pipelined,competitive", "--delays=0,50ms", "--iterations=4000", "--arrival-seed=4"};
     const Report report = measure(job, words, 16);
     for (const char* method : {"pipelined", "competitive"}) {
       CAPTURE(method);
@@ -71,16 +82,18 @@ TEST_CASE("upa: the same seeds give the same figures, and every method brings th
   sim::SimJob job;
   job.size = 12;
   job.nodes = 4;
-  UpaWords words;
-  words.iterations = 5;
-  words.trees = {"binomial", "recursive_doubling", "ring"};
-  for (const char* arrival : {"uniform", "exponential", CORACLE_NETWORKS "/arrivals.txt"}) {
-    words.arrival = arrival;
-    const Report once = measure(job, words, 20'000);
+  int seed = 1;
+  for (const std::string& arrival :
+       {std::string("uniform"), std::string("exponential"), test::in_source("networks/arrivals.txt")}) {
+    const auto words = [&] {
+      return Words{"--iterations=5", "--trees=binomial,recursive_doubling,ring", fmt::format("--arrival={}", arrival),
+                   fmt::format("--arrival-seed={}", seed)};
+    };
+    const Report once = measure(job, words(), 20'000);
     CHECK(once.tables().front().rows.size() == 18);
-    CHECK(once.to_json() == measure(job, words, 20'000).to_json());
-    words.arrival_seed += 1;
-    CHECK(once.to_json() != measure(job, words, 20'000).to_json());
+    CHECK(once.to_json() == measure(job, words(), 20'000).to_json());
+    ++seed;
+    CHECK(once.to_json() != measure(job, words(), 20'000).to_json());
   }
 }
 
@@ -88,10 +101,7 @@ TEST_CASE("upa: leaders come as late as their delays say") {
   sim::SimJob job;
   job.size = 16;
   job.nodes = 4;
-  UpaWords words;
-  words.iterations = 1500;
-  words.delays = {"10ms"};
-  words.methods = {"competitive"};
+  const Words words{"--iterations=1500", "--delays=10ms", "--methods=competitive"};
   const Report report = measure(job, words, 64);
   const auto& rows = report.tables().back().rows;
   REQUIRE(rows.size() == 2);
@@ -107,9 +117,7 @@ TEST_CASE("upa: leaders come as late as their delays say") {
 }
 
 TEST_CASE("upa: K = 0 is measured first, in whatever order it is given; nodes of different sizes have no closed form") {
-  UpaWords words;
-  words.iterations = 3;
-  words.delays = {"1ms", "0"};
+  const Words words{"--iterations=3", "--delays=1ms,0"};
   for (const std::uint32_t ranks : {4U, 5U}) {
     sim::SimJob job;
     job.size = ranks;
@@ -120,3 +128,5 @@ TEST_CASE("upa: K = 0 is measured first, in whatever order it is given; nodes of
     CHECK(report.tables().back().rows.back().limit_name.empty() == !even);
   }
 }
+
+}  // namespace upa_test

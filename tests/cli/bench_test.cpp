@@ -9,8 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/command.hpp"
+#include "tests/places.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/storage/temporary_folder.hpp"
+
+namespace bench_test {
 
 namespace {
 
@@ -62,7 +65,8 @@ nlohmann::json tables_of(const std::string& benchmark, const std::vector<std::st
 }
 
 std::vector<std::string> placements() {
-  std::vector<std::string> all = test::kSanitized ? std::vector<std::string>{} : process_placements();
+  std::vector<std::string> all =
+      coracle::internals::test::kSanitized ? std::vector<std::string>{} : process_placements();
   all.push_back("thread");
   return all;
 }
@@ -176,7 +180,7 @@ TEST_CASE("coracle bench ddt: the patterns and ways asked for, each beside the o
 }
 
 TEST_CASE("coracle bench pagetables: what each placement takes, how it grows, and what one address space saves") {
-  if (test::kSanitized || process_placements().size() < 2) return;
+  if (coracle::internals::test::kSanitized || process_placements().size() < 2) return;
   const nlohmann::json tables = tables_of("pagetables", {"-n", "2,6", "--sizes", "2K", "--rounds", "3"});
   REQUIRE(tables.size() == 2);
   CHECK(tables.at(0).at("rows").size() == 2 * 2 * 6);
@@ -291,8 +295,9 @@ TEST_CASE("coracle bench pages: hits and misses; other caches; and what cooperat
 }
 
 TEST_CASE("coracle bench pages: the paper's experiments in virtual time") {
-  const nlohmann::json tables =
-      tables_of("pages", {"--place", "sim", "-n", "1,3", "--network", CORACLE_NETWORKS "/fdr-infiniband.txt"});
+  const nlohmann::json tables = tables_of(
+      "pages",
+      {"--place", "sim", "-n", "1,3", "--network", coracle::internals::test::in_source("networks/fdr-infiniband.txt")});
   REQUIRE(tables.size() == 9);
   for (const auto& table : tables) {
     REQUIRE(table.at("rows").size() == 2);
@@ -300,8 +305,8 @@ TEST_CASE("coracle bench pages: the paper's experiments in virtual time") {
   }
   const Parts parts = parts_of(tables);
   CHECK(parts.rows == std::map<std::string, int>{{"sequential", 8}, {"random", 8}, {"false sharing", 2}});
-  CHECK(tables ==
-        tables_of("pages", {"--place", "sim", "-n", "1,3", "--network", CORACLE_NETWORKS "/fdr-infiniband.txt"}));
+  CHECK(tables == tables_of("pages", {"--place", "sim", "-n", "1,3", "--network",
+                                      coracle::internals::test::in_source("networks/fdr-infiniband.txt")}));
 }
 
 TEST_CASE("coracle bench pages: sizes and folders that can't be are refused") {
@@ -498,3 +503,5 @@ TEST_CASE("coracle bench upa: words that mean nothing are refused") {
   CHECK(command.wait() == 2);
   CHECK(command.errors().find("am has no meaning") != std::string::npos);
 }
+
+}  // namespace bench_test

@@ -13,6 +13,8 @@
 #include "tests/cli/command.hpp"
 #include "tests/sanitized.hpp"
 
+namespace causes_test {
+
 namespace {
 
 bool contains(const std::string& text, const std::string& part) {
@@ -124,7 +126,7 @@ TEST_CASE("causes: a rank that was dying when another one's exit became known is
 
 TEST_CASE("causes: of two crashes the earlier is named, whatever the ranks' numbers") {
   Failing job(2, "1", {"abort", "segv"});
-  if (test::kSanitized) return;
+  if (coracle::internals::test::kSanitized) return;
   job.stop_launcher_of(0);
   job.fail(1);
   REQUIRE(job.has_ended(1));
@@ -172,3 +174,5 @@ TEST_CASE("causes: a rank that fails by itself is named before one that fails be
     CHECK_FALSE(contains(job.command().errors(), job.name(2)));
   }
 }
+
+}  // namespace causes_test

@@ -16,6 +16,7 @@
 #include <sstream>
 
 #include "runtime/pvas/address_space.hpp"
+#include "tests/places.hpp"
 
 namespace {
 
@@ -76,7 +77,8 @@ bool within(std::chrono::steady_clock::duration time, const std::function<bool()
 
 Command::Command(const std::vector<std::string>& arguments, const std::vector<std::string>& environment)
     : output_fd_(make_file()), errors_fd_(make_file()) {
-  std::vector<char*> pointers{const_cast<char*>(CORACLE_COMMAND)};
+  const std::string program = coracle::internals::test::in_build("apps/coracle");
+  std::vector<char*> pointers{const_cast<char*>(program.c_str())};
   for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
   pid_ = ::fork();
@@ -90,7 +92,7 @@ Command::Command(const std::vector<std::string>& arguments, const std::vector<st
   ::fcntl(errors_fd_, F_SETFL, O_APPEND);
   ::dup2(output_fd_, STDOUT_FILENO);
   ::dup2(errors_fd_, STDERR_FILENO);
-  ::execv(CORACLE_COMMAND, pointers.data());
+  ::execv(program.c_str(), pointers.data());
   ::_exit(127);
 }
 
@@ -148,7 +150,7 @@ bool soon(const std::function<bool()>& condition) {
 }
 
 std::string test_program(const std::string& name) {
-  return std::string(CORACLE_TEST_PROGRAMS "/") + name;
+  return coracle::internals::test::in_build("tests/programs/" + name);
 }
 
 bool exists(pid_t pid) {

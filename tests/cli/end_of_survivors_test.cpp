@@ -12,6 +12,8 @@
 
 #include "tests/cli/command.hpp"
 
+namespace end_of_survivors_test {
+
 namespace {
 
 bool contains_text(const std::string& text, const std::string& part) {
@@ -118,3 +120,5 @@ TEST_CASE("coracle run --survive: a signal to the launcher of a node ends all no
   CHECK(contains_text(command.errors(), " got SIGTERM: ending the job\n"));
   check_no_rank_is_left(command);
 }
+
+}  // namespace end_of_survivors_test

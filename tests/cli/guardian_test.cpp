@@ -12,6 +12,8 @@
 
 #include "tests/cli/command.hpp"
 
+namespace guardian_test {
+
 namespace {
 
 bool contains(const std::string& text, const std::string& part) {
@@ -130,3 +132,5 @@ TEST_CASE("coracle run: a rank that was killed but does not end is given up, and
     CHECK(soon([&] { return !runs(rank); }));
   }
 }
+
+}  // namespace guardian_test

@@ -11,6 +11,8 @@
 #include "tests/cli/command.hpp"
 #include "tests/sanitized.hpp"
 
+namespace misbehaviour_test {
+
 namespace {
 
 struct Ending {
@@ -48,7 +50,7 @@ TEST_CASE("coracle run: a rank that crashes is named with its signal, its addres
        128 + SIGABRT,
        {"was killed by SIGABRT", "uncaught exception: std::runtime_error: thrown in a thread\n"}},
   };
-  if (!test::kSanitized) {
+  if (!coracle::internals::test::kSanitized) {
     endings.push_back({"segv",
                        128 + SIGSEGV,
                        {"coracle: rank 2 (pid ", ") was killed by SIGSEGV (address 0x0, not mapped)", "misbehave"}});
@@ -288,3 +290,5 @@ TEST_CASE("coracle run --place sim --faults: says what went wrong, what came of 
   CHECK(errors.find("--nodes 1 --seed 7 --silence 3000ms --faults " + plan + " ...)") != std::string::npos);
   ::unlink(plan.c_str());
 }
+
+}  // namespace misbehaviour_test

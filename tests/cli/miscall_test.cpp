@@ -6,6 +6,9 @@
 #include <vector>
 
 #include "tests/cli/command.hpp"
+#include "tests/places.hpp"
+
+namespace miscall_test {
 
 namespace {
 
@@ -30,7 +33,7 @@ std::vector<Shape> shapes() {
 
 /// "miscall.cpp:12", where the program has the mark.
 std::string place_of(const std::string& mark) {
-  std::ifstream source(CORACLE_MISCALL_SOURCE);
+  std::ifstream source(coracle::internals::test::in_source("tests/programs/miscall.cpp"));
   std::string line;
   for (int number = 1; std::getline(source, line); ++number)
     if (line.size() >= mark.size() && line.compare(line.size() - mark.size(), mark.size(), mark) == 0)
@@ -110,3 +113,5 @@ TEST_CASE("collectives called wrongly: sizes that differ, and a program that end
     check_told({"nothing more", "barrier", "nothing more, since its program has ended"}, shape);
   }
 }
+
+}  // namespace miscall_test

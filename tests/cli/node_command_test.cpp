@@ -15,6 +15,9 @@
 #include "runtime/launch/control_stream.hpp"
 #include "runtime/launch/supervisor.hpp"
 #include "tests/cli/command.hpp"
+#include "tests/places.hpp"
+
+namespace node_command_test {
 
 namespace {
 
@@ -29,12 +32,13 @@ class Node {
     coracle::internals::catch_broken_pipes();  // one that has ended is told by what does not come
     std::array<int, 2> ends{};
     REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
+    const std::string program = coracle::internals::test::in_build("apps/coracle");
     pid_ = ::fork();
     REQUIRE(pid_ >= 0);
     if (pid_ == 0) {
       ::dup2(ends[1], STDIN_FILENO);
       ::dup2(ends[1], STDOUT_FILENO);
-      ::execl(CORACLE_COMMAND, "coracle", "node", nullptr);
+      ::execl(program.c_str(), "coracle", "node", nullptr);
       ::_exit(127);
     }
     ::close(ends[1]);
@@ -158,3 +162,5 @@ TEST_CASE("coracle node: one that is told to end before its ranks run says so, a
         failure.text);
   }
 }
+
+}  // namespace node_command_test

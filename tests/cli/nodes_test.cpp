@@ -8,6 +8,8 @@
 
 #include "tests/cli/command.hpp"
 
+namespace nodes_test {
+
 namespace {
 
 std::size_t count_of(const std::string& text, const std::string& part) {
@@ -191,3 +193,5 @@ TEST_CASE("coracle run --nodes: ranks that wait at their end for one that comput
   CHECK(command.wait() == 0);
   CHECK_MESSAGE(command.errors().empty(), command.errors());
 }
+
+}  // namespace nodes_test

@@ -6,6 +6,8 @@
 #include "tests/storage/store_image.hpp"
 #include "tests/storage/temporary_folder.hpp"
 
+namespace pages_test {
+
 using coracle::internals::test::StoreImage;
 
 TEST_CASE("coracle pages check: tells whole files from damaged ones") {
@@ -49,3 +51,5 @@ TEST_CASE("coracle pages check: what is no file is refused at once") {
                                    std::string("/dev/zero is not a file but a device")})
     CHECK(check.errors().find(words) != std::string::npos);
 }
+
+}  // namespace pages_test

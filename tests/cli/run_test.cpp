@@ -13,6 +13,8 @@
 #include "runtime/pvas/address_space.hpp"
 #include "tests/cli/command.hpp"
 
+namespace run_test {
+
 namespace {
 
 std::size_t count_of(const std::string& text, const std::string& part) {
@@ -252,3 +254,5 @@ TEST_CASE("coracle run: how collectives go is taken from the environment, and wh
                     std::string::npos,
                 missing.errors());
 }
+
+}  // namespace run_test

@@ -14,6 +14,8 @@
 
 #include "tests/cli/command.hpp"
 
+namespace survive_test {
+
 namespace {
 
 bool contains(const std::string& text, const std::string& part) {
@@ -80,7 +82,7 @@ struct Job {
     if (!how.empty()) all.push_back(how);
     return all;
   }
-  pid_t pid_of(std::uint32_t rank) const { return ::pid_of(command, rank); }
+  pid_t pid_of(std::uint32_t rank) const { return survive_test::pid_of(command, rank); }
   /// Nobody has been blamed: the job goes on until it is asked to end.
   void check_goes_on() {
     ::usleep(500'000);  // for a blame to be told
@@ -250,3 +252,5 @@ TEST_CASE("coracle run --survive: a rank that dies while it writes a message doe
 TEST_CASE("coracle run --survive: a rank that dies while it comes to a collective leaves none of its mates waiting") {
   check_survivors_of("arrive");
 }
+
+}  // namespace survive_test

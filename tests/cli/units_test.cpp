@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace units_test {
+
 using coracle::internals::parse_bytes;
 using coracle::internals::parse_duration;
 using coracle::internals::parse_whole;
@@ -35,3 +37,5 @@ TEST_CASE("units: times need a number above zero") {
   for (const char* text : {"", "s", "0", "0s", "-1s", "1d", "1 s", "1e3", "1000000h"})
     CHECK_FALSE(parse_duration(text).has_value());
 }
+
+}  // namespace units_test

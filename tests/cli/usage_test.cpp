@@ -9,6 +9,8 @@
 #include "runtime/pvas/address_space.hpp"
 #include "tests/cli/command.hpp"
 
+namespace usage_test {
+
 namespace {
 
 struct Refusal {
@@ -216,3 +218,5 @@ TEST_CASE("coracle: --help and --version are no errors") {
     CHECK_FALSE(command.output().empty());
   }
 }
+
+}  // namespace usage_test

@@ -13,6 +13,8 @@
 #include "tests/sanitized.hpp"
 #include "tests/sim/job.hpp"
 
+namespace algorithms_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::sim;
@@ -111,3 +113,5 @@ TEST_CASE("algorithms: each gives right results on teams that go round the nodes
     }
   }
 }
+
+}  // namespace algorithms_test

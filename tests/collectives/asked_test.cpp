@@ -7,6 +7,8 @@
 
 #include "tests/sim/job.hpp"
 
+namespace asked_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -45,3 +47,5 @@ TEST_CASE("collectives: a member that dies as it is asked what it has called kee
     CHECK(refused >= 1);
   }
 }
+
+}  // namespace asked_test

@@ -16,6 +16,8 @@
 #include "tests/sim/job.hpp"
 #include "transports/sim/random.hpp"
 
+namespace broadcast_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::sim;
@@ -285,3 +287,5 @@ TEST_CASE("broadcast: a rank dies in the middle: an error on all survivors and n
   }
   CHECK((failed > seeds.size() || seeds.size() < 100));  // the deaths have to bite
 }
+
+}  // namespace broadcast_test

@@ -11,6 +11,8 @@
 #include "collectives/tuning.hpp"
 #include "tests/sim/job.hpp"
 
+namespace broadcast_times_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -138,3 +140,5 @@ TEST_CASE("model: what is chosen is nearly as fast in the simulator as the best 
   }
   MESSAGE("the chosen one takes up to " << worst << " times as long as the best");
 }
+
+}  // namespace broadcast_times_test

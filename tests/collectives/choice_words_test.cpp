@@ -12,6 +12,8 @@
 #include "runtime/error.hpp"
 #include "tests/sim/mutate.hpp"
 
+namespace choice_words_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -179,3 +181,5 @@ TEST_CASE("tuning: words of a job that make no sense are refused") {
     CHECK_THROWS_AS(Tuning(Costs{}, words), Error);
   }
 }
+
+}  // namespace choice_words_test

@@ -11,6 +11,8 @@
 #include "tests/sanitized.hpp"
 #include "tests/sim/job.hpp"
 
+namespace deep_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using sim::SimJob;
@@ -114,3 +116,5 @@ TEST_CASE("deep: a program may nest as it likes before its first wait") {
   CHECK(text_of(job.run(app)) == "");
   CHECK(counted == 200'000);
 }
+
+}  // namespace deep_test

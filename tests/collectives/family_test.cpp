@@ -13,6 +13,8 @@
 #include "tests/seeds.hpp"
 #include "tests/sim/job.hpp"
 
+namespace family_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::sim;
@@ -306,3 +308,5 @@ TEST_CASE("scatter: of long blocks nobody waits for a late member of its node") 
   CHECK(text_of(outcome) == "");
   CHECK(latest_ns < static_cast<std::uint64_t>(kLate.count()));  // of virtual time
 }
+
+}  // namespace family_test

@@ -17,6 +17,8 @@
 #include "tests/sanitized.hpp"
 #include "tests/sim/job.hpp"
 
+namespace family_times_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -207,3 +209,5 @@ TEST_CASE("model: the chosen algorithm is nearly as fast in the simulator as the
   MESSAGE("the chosen one takes up to " << worst << " times as long as the best, on the geometric mean "
                                         << std::pow(product, 1.0 / cases));
 }
+
+}  // namespace family_times_test

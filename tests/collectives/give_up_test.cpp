@@ -14,6 +14,8 @@
 #include "runtime/error.hpp"
 #include "tests/sim/job.hpp"
 
+namespace give_up_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace std::chrono_literals;
@@ -338,3 +340,5 @@ TEST_CASE("giving up: of a broken team members are told so, whatever is wrong wi
     CHECK(run(trial, 1, app) == "");
   }
 }
+
+}  // namespace give_up_test

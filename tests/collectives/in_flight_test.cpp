@@ -10,6 +10,8 @@
 #include "runtime/error.hpp"
 #include "tests/sim/job.hpp"
 
+namespace in_flight_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace std::chrono_literals;
@@ -90,3 +92,5 @@ TEST_CASE("in flight: a split while another of this rank is in progress is refus
     CHECK((second[0] == Errc::bad_input));
   }
 }
+
+}  // namespace in_flight_test

@@ -14,10 +14,12 @@
 #include "tests/seeds.hpp"
 #include "tests/sim/job.hpp"
 
+namespace layouts_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::sim;
-using ::test::attempt;
+using test::attempt;
 
 namespace {
 
@@ -56,7 +58,7 @@ SimJob job_of(std::uint64_t seed) {
 TEST_CASE("all_to_all of layouts: random nested ones on one to three nodes, for many seeds") {
   const std::uint64_t seed = coracle::internals::test::chosen_seed();
   std::printf("all_to_all of layouts: CORACLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  const std::uint64_t jobs = ::test::kSanitized ? 20 : 80;
+  const std::uint64_t jobs = test::kSanitized ? 20 : 80;
   for (std::uint64_t i = 0; i < jobs; ++i) {
     const SimJob job = job_of(i + 1);
     INFO("seed ", seed, ", job ", i, ": ", job.size, " ranks on ", job.nodes, " nodes");
@@ -91,7 +93,7 @@ TEST_CASE("all_to_all of layouts: members whose blocks have other sizes are told
 TEST_CASE("all_to_all of layouts: a member that dies meanwhile ends it for all others, for many seeds") {
   constexpr std::uint32_t kRounds = 40;
   std::uint32_t failed = 0;
-  const ::test::Seeds seeds("CORACLE_LAYOUT_SEEDS", ::test::kSanitized ? 40 : 150);
+  const test::Seeds seeds("CORACLE_LAYOUT_SEEDS", test::kSanitized ? 40 : 150);
   for (const std::uint64_t seed : seeds) {
     SimJob job = job_of(seed);
     if (job.size == 1) continue;
@@ -120,3 +122,5 @@ TEST_CASE("all_to_all of layouts: a member that dies meanwhile ends it for all o
   }
   CHECK((failed > 60 || seeds.size() < 40));
 }
+
+}  // namespace layouts_test

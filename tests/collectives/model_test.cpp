@@ -7,6 +7,8 @@
 
 #include "collectives/choice_words.hpp"
 
+namespace model_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -201,3 +203,5 @@ TEST_CASE("model: of the other collectives' algorithms none is predicted to be f
     }
   }
 }
+
+}  // namespace model_test

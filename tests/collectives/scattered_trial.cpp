@@ -9,18 +9,8 @@
 #include "tests/layout/area.hpp"
 #include "tests/layout/random_layout.hpp"
 
-using namespace coracle;
-using namespace coracle::internals;
-
-namespace test {
+namespace coracle::internals::test {
 namespace {
-
-using coracle::internals::test::Area;
-using coracle::internals::test::Described;
-using coracle::internals::test::Dice;
-using coracle::internals::test::plain_bytes;
-using coracle::internals::test::random_layout;
-using coracle::internals::test::Typemap;
 
 std::uint64_t mixed(std::uint64_t first, std::uint64_t second) {
   return (first ^ (second + 0x9e3779b97f4a7c15ULL + (first << 6U) + (first >> 2U))) * 0xff51afd7ed558ccdULL;
@@ -115,4 +105,4 @@ Task<> attempt(Team& team, ScatteredTrial trial) {
   require(received, expected, trial, team);
 }
 
-}  // namespace test
+}  // namespace coracle::internals::test

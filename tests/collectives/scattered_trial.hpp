@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace test {
+namespace coracle::internals::test {
 
 struct ScatteredTrial {
   std::uint64_t seed;
@@ -17,4 +17,4 @@ struct ScatteredTrial {
 /// Throws std::runtime_error where this member gets something else than it should.
 coracle::internals::Task<> attempt(coracle::internals::Team& team, ScatteredTrial trial);
 
-}  // namespace test
+}  // namespace coracle::internals::test

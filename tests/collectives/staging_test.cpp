@@ -9,6 +9,8 @@
 #include "runtime/board.hpp"
 #include "tests/sim/job.hpp"
 
+namespace staging_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using sim::SimJob;
@@ -109,3 +111,5 @@ TEST_CASE("staging: values whose single elements the arena can't hold are reduce
     CHECK(text_of(job.run(app)) == "");
   }
 }
+
+}  // namespace staging_test

@@ -5,10 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
-using namespace coracle;
-using namespace coracle::internals;
-
-namespace test {
+namespace coracle::internals::test {
 namespace {
 
 /// x -> scale * x + shift, modulo 2^32. Composition is associative, but not commutative.
@@ -263,4 +260,4 @@ Task<> attempt(Team& team, Trial trial) {
   throw std::logic_error("no such kind");
 }
 
-}  // namespace test
+}  // namespace coracle::internals::test

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace test {
+namespace coracle::internals::test {
 
 enum class Kind : std::uint8_t {
   reduce,
@@ -42,4 +42,4 @@ std::string text_of(const Trial& trial);
 /// Throws std::runtime_error where this member gets something else than it should.
 coracle::internals::Task<> attempt(coracle::internals::Team& team, Trial trial);
 
-}  // namespace test
+}  // namespace coracle::internals::test

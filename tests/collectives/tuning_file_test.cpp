@@ -14,6 +14,8 @@
 #include "runtime/error.hpp"
 #include "tests/sim/mutate.hpp"
 
+namespace tuning_file_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -177,3 +179,5 @@ TEST_CASE("tuning file: damaged texts are read or refused, and what is read are 
   }
   CHECK(read > 0);
 }
+
+}  // namespace tuning_file_test

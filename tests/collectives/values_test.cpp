@@ -12,6 +12,8 @@
 #include "tests/sanitized.hpp"
 #include "tests/sim/job.hpp"
 
+namespace values_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace std::chrono_literals;
@@ -109,3 +111,5 @@ TEST_CASE("values: of a member that gives up all are told") {
     }
   }
 }
+
+}  // namespace values_test

@@ -12,9 +12,11 @@
 
 #include "runtime/error.hpp"
 #include "runtime/event.hpp"
-#include "runtime/join.hpp"
+#include "runtime/scope.hpp"
 #include "tests/cuda/cases.hpp"
 #include "tests/cuda/fake_cuda.hpp"
+
+namespace copy_engine_test {
 
 using namespace coracle;
 using namespace coracle::internals;
@@ -344,3 +346,5 @@ TEST_CASE("copy engine: a channel whose function is never called fails what wait
   }
   check_clean(api);
 }
+
+}  // namespace copy_engine_test

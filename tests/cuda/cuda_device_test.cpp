@@ -12,6 +12,8 @@
 #include "tests/cuda/cases.hpp"
 #include "tests/cuda/fake_cuda.hpp"
 
+namespace cuda_device_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::test;
@@ -304,3 +306,5 @@ TEST_CASE("cuda: another process's device memory is written and read by its hand
   check_clean(here);
   check_clean(there);
 }
+
+}  // namespace cuda_device_test

@@ -22,6 +22,8 @@
 #include "transports/cuda/owned_api.hpp"
 #include "transports/cuda/owned_device.hpp"
 
+namespace device_owner_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::test;
@@ -427,3 +429,5 @@ TEST_CASE("the stand-in, as the driver, refuses all processes but the one that h
   CHECK(status == 0);
 }
 #endif
+
+}  // namespace device_owner_test

@@ -10,6 +10,8 @@
 #include "transports/cuda/cuda_device.hpp"
 #include "transports/cuda/support.hpp"
 
+namespace failures_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::test;
@@ -391,3 +393,5 @@ TEST_CASE("cuda: the stand-in sees misuse") {
   }
   CHECK(api.counts().none());
 }
+
+}  // namespace failures_test

@@ -5,6 +5,8 @@
 
 #include "transports/cuda/fold.hpp"
 
+namespace fold_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using cuda::Box;
@@ -108,3 +110,5 @@ TEST_CASE("fold: a long row of pairs takes time in proportion") {
   for (std::size_t i = 0; i < 200'000; ++i) chain.push_back({from(i * 3), to(i * 100), 10});
   CHECK(fold(chain, kPitchMax).boxes.size() == chain.size());
 }
+
+}  // namespace fold_test

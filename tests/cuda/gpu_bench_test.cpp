@@ -8,10 +8,12 @@
 #include <set>
 #include <string>
 
-#include "apps/coracle/bench/gpu.hpp"
-#include "apps/coracle/bench/gpu_ground.hpp"
+#include "apps/bench/dma/gpu.hpp"
+#include "apps/bench/dma/gpu_ground.hpp"
 #include "runtime/error.hpp"
 #include "tests/cuda/fake_cuda.hpp"
+
+namespace gpu_bench_test {
 
 using namespace coracle;
 using namespace coracle::internals;
@@ -187,3 +189,5 @@ TEST_CASE("bench dma: --device names the model or a GPU") {
     CHECK_THROWS_AS(bench::gpu_device(word), CLI::ValidationError);
   }
 }
+
+}  // namespace gpu_bench_test

@@ -19,6 +19,7 @@
 #include "runtime/pvas/address_space.hpp"
 #include "tests/cuda/cases.hpp"
 #include "tests/cuda/himeno_cases.hpp"
+#include "tests/places.hpp"
 #include "transports/cuda/support.hpp"
 
 using namespace coracle;
@@ -137,8 +138,8 @@ TEST_CASE("gpu: himeno gives the serial run's residuals, on one and several rank
     for (const std::string grid : {"1x1x1", "2x1x1", "1x2x1", "1x1x2", "2x2x1"})
       for (const std::string size : {"--size XS --iterations 1100", "--size M --iterations 20"}) {
         const int ranks = (grid[0] - '0') * (grid[2] - '0') * (grid[4] - '0');
-        const std::string command = std::string(CORACLE_APPS "/coracle run --timeout 60s -n ") + std::to_string(ranks) +
-                                    " --place " + place + " " CORACLE_APPS "/himeno --verify " + size +
+        const std::string command = in_build("apps/coracle") + " run --timeout 60s -n " + std::to_string(ranks) +
+                                    " --place " + place + " " + in_build("apps/himeno") + " --verify " + size +
                                     " --device cuda --ranks-grid " + grid;
         CAPTURE(command);
         CHECK(std::system(command.c_str()) == 0);

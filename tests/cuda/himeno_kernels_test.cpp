@@ -8,6 +8,8 @@
 #include "tests/cuda/himeno_cases.hpp"
 #include "tests/cuda/himeno_kernels.hpp"
 
+namespace himeno_kernels_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::test;
@@ -60,3 +62,5 @@ TEST_CASE("himeno's kernels: threads cover each box, in blocks that sums have ro
         CHECK(std::max(shape.blocks[1], shape.blocks[2]) < 1U << 16U);
       }
 }
+
+}  // namespace himeno_kernels_test

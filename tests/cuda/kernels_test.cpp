@@ -15,6 +15,8 @@
 #include "tests/cuda/cases.hpp"
 #include "tests/cuda/test_kernels.hpp"
 
+namespace kernels_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::test;
@@ -190,3 +192,5 @@ TEST_CASE("kernels: refusals say what and why and how to mend it") {
   CHECK(says(older, "loading kernels for device 0 (stand-in 0, compute 9.0)"));
   CHECK(says(older, "the GPU is older"));
 }
+
+}  // namespace kernels_test

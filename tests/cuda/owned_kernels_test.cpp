@@ -17,6 +17,8 @@
 #include "transports/cuda/owned_api.hpp"
 #include "transports/cuda/owned_device.hpp"
 
+namespace owned_kernels_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::test;
@@ -353,3 +355,5 @@ TEST_CASE("owned kernels: one that hangs is given up, and nobody waits to unload
   gate.held = false;
   while (!gate.passed) std::this_thread::yield();
 }
+
+}  // namespace owned_kernels_test

@@ -11,7 +11,7 @@
 #include "runtime/launch/interfaces.hpp"
 #include "tests/launch/control_frames_input.hpp"
 
-namespace coracle::internals {
+namespace coracle::internals::control_frames_test {
 
 TEST_CASE("control frames: a description comes back as it was sent") {
   NodeDescription sent;
@@ -127,4 +127,4 @@ TEST_CASE("addresses: text and back, and what is none") {
   CHECK(to_string(source_towards(parse_address("127.0.0.5"))) == "127.0.0.1");
 }
 
-}  // namespace coracle::internals
+}  // namespace coracle::internals::control_frames_test

@@ -11,7 +11,7 @@
 #include "runtime/launch/process_spawn.hpp"
 #include "runtime/pvas/address_space.hpp"
 
-namespace coracle::internals {
+namespace coracle::internals::guardian_groups_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -85,4 +85,4 @@ TEST_CASE("guardian: it knows of a group before the program runs that may start 
   guardian.remove(task);
 }
 
-}  // namespace coracle::internals
+}  // namespace coracle::internals::guardian_groups_test

@@ -8,7 +8,7 @@
 #include "runtime/last_words.hpp"
 #include "runtime/launch/supervisor.hpp"
 
-namespace coracle::internals {
+namespace coracle::internals::job_failure_test {
 namespace {
 
 JobFailure failure(bool crashed, bool for_others, std::uint64_t when_ns) {
@@ -82,4 +82,4 @@ TEST_CASE("last words: of an error they say whether another rank is to blame; th
   }
 }
 
-}  // namespace coracle::internals
+}  // namespace coracle::internals::job_failure_test

@@ -12,7 +12,7 @@
 #include "runtime/launch/interfaces.hpp"
 #include "runtime/launch/listeners.hpp"
 
-namespace coracle::internals {
+namespace coracle::internals::listening_test {
 namespace {
 
 using Networks = std::vector<std::pair<const char*, std::uint32_t>>;
@@ -116,4 +116,4 @@ TEST_CASE("listening: an address that this machine does not have is told as that
                 text);
 }
 
-}  // namespace coracle::internals
+}  // namespace coracle::internals::listening_test

@@ -11,7 +11,7 @@
 #include "runtime/layout/cursor.hpp"
 #include "tests/allocations.hpp"
 
-namespace coracle::internals {
+namespace coracle::internals::copy_test {
 namespace {
 
 template <class T>
@@ -185,4 +185,4 @@ TEST_CASE("cursors: groups are as large as can be") {
   CHECK(layouts::Cursor(kDouble, 3, 24).at_end());
 }
 
-}  // namespace coracle::internals
+}  // namespace coracle::internals::copy_test

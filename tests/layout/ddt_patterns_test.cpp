@@ -1,5 +1,5 @@
 // The patterns of DDTBench: as many bytes as the benchmark has, and loops written by hand that do what the layouts do.
-#include "apps/coracle/bench/ddt_patterns.hpp"
+#include "apps/bench/ddt/ddt_patterns.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 
 #include "runtime/layout/copy.hpp"
 
-namespace coracle::internals {
+namespace coracle::internals::ddt_patterns_test {
 namespace {
 
 using bench::DdtPattern;
@@ -96,4 +96,4 @@ TEST_CASE("DDTBench: vectors and subarrays of WRF have one form") {
   }
 }
 
-}  // namespace coracle::internals
+}  // namespace coracle::internals::ddt_patterns_test

@@ -10,7 +10,7 @@
 #include "tests/layout/random_layout.hpp"
 #include "tests/sanitized.hpp"
 
-namespace coracle::internals {
+namespace coracle::internals::encoding_test {
 namespace {
 
 std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
@@ -50,7 +50,7 @@ TEST_CASE("encoded layouts: thousands of random ones come back equal") {
   const std::uint64_t seed = test::chosen_seed();
   std::printf("encoded layouts: CORACLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
   test::Dice dice(seed);
-  for (int round = 0; round < (::test::kSanitized ? 500 : 5000); ++round) {
+  for (int round = 0; round < (test::kSanitized ? 500 : 5000); ++round) {
     const Layout layout = test::random_layout(dice, 4).layout;
     INFO("seed ", seed, " round ", round, ": ", layout.describe());
     const std::vector<std::byte> bytes = layout.encode();
@@ -111,7 +111,7 @@ TEST_CASE("encoded layouts: changed and cut ones are read or refused, and nothin
   test::Dice dice(20240607);
   int refused = 0;
   int read = 0;
-  constexpr int kRounds = ::test::kSanitized ? 3000 : 20000;
+  constexpr int kRounds = test::kSanitized ? 3000 : 20000;
   for (int round = 0; round < kRounds; ++round) {
     CAPTURE(round);
     std::vector<std::byte> bytes = valid;
@@ -126,4 +126,4 @@ TEST_CASE("encoded layouts: changed and cut ones are read or refused, and nothin
   CHECK(read > kRounds / 20);
 }
 
-}  // namespace coracle::internals
+}  // namespace coracle::internals::encoding_test

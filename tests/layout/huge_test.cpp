@@ -8,7 +8,7 @@
 #include "runtime/layout/copy.hpp"
 #include "runtime/layout/cursor.hpp"
 
-namespace coracle::internals {
+namespace coracle::internals::huge_test {
 namespace {
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
@@ -78,4 +78,4 @@ TEST_CASE("huge layouts: direct copies between far places of different layouts")
   CHECK(number_at(target.data + kPosition * 4 + 64) == 0);
 }
 
-}  // namespace coracle::internals
+}  // namespace coracle::internals::huge_test

@@ -10,7 +10,7 @@
 #include "runtime/error.hpp"
 #include "runtime/layout/cursor.hpp"
 
-namespace coracle::internals {
+namespace coracle::internals::layout_test {
 namespace {
 
 struct Bounds {
@@ -172,4 +172,4 @@ TEST_CASE("layouts: mistakes are refused with place and remedy") {
             "nested more than 32 deep"));
 }
 
-}  // namespace coracle::internals
+}  // namespace coracle::internals::layout_test

@@ -10,7 +10,7 @@
 #include "tests/layout/area.hpp"
 #include "tests/sanitized.hpp"
 
-namespace coracle::internals {
+namespace coracle::internals::random_test {
 namespace {
 
 using test::Area;
@@ -18,7 +18,7 @@ using test::Dice;
 using test::Typemap;
 
 constexpr int kLevels = 4;
-constexpr int kRounds = ::test::kSanitized ? 1000 : 4000;
+constexpr int kRounds = test::kSanitized ? 1000 : 4000;
 constexpr std::int64_t kGuard = Area::kGuard;
 
 bool queries_agree(const Layout& layout, const Typemap& map) {
@@ -112,4 +112,4 @@ TEST_CASE("layouts: two sides that copy alternating chunks make the whole") {
   }
 }
 
-}  // namespace coracle::internals
+}  // namespace coracle::internals::random_test

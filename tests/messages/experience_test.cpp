@@ -6,6 +6,8 @@
 #include <array>
 #include <cstddef>
 
+namespace experience_test {
+
 using coracle::internals::Experience;
 using coracle::internals::MessageKind;
 
@@ -117,3 +119,5 @@ TEST_CASE("experience: kinds that differ in anything don't share it") {
                                    MessageKind{1, 5000, &layout, nullptr}, MessageKind{1, 5000, nullptr, &layout}})
     CHECK(experience.choose(other, Experience::kMeans, 2) == 2);
 }
+
+}  // namespace experience_test

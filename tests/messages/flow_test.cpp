@@ -8,6 +8,8 @@
 
 #include "transports/sim/random.hpp"
 
+namespace flow_test {
+
 using coracle::internals::Flow;
 using coracle::internals::sim::Random;
 
@@ -109,3 +111,5 @@ TEST_CASE("flow: in any order the window is never exceeded, and who has received
     CHECK(room >= kWindow - 8 * Flow::kMessageBytes);
   }
 }
+
+}  // namespace flow_test

@@ -8,6 +8,8 @@
 #include "tests/messages/error_of.hpp"
 #include "tests/sim/job.hpp"
 
+namespace message_losses_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using coracle::internals::test::error_of;
@@ -74,3 +76,5 @@ TEST_CASE("messages: a loss that nobody waited for is told to the next receive o
   });
   CHECK(text_of(outcome) == "");
 }
+
+}  // namespace message_losses_test

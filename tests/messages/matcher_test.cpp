@@ -12,6 +12,8 @@
 
 #include "transports/sim/random.hpp"
 
+namespace matcher_test {
+
 namespace {
 
 using coracle::internals::Envelope;
@@ -148,3 +150,5 @@ TEST_CASE("matcher: thousands of receives and messages with keys of their own") 
     REQUIRE(matcher.find({1, 0, tag}) == nullptr);
   }
 }
+
+}  // namespace matcher_test

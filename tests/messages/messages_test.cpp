@@ -14,6 +14,8 @@
 #include "tests/seeds.hpp"
 #include "tests/sim/job.hpp"
 
+namespace messages_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using coracle::internals::test::error_of;
@@ -65,7 +67,7 @@ std::vector<std::byte> filled(std::size_t bytes, int with) {
 }  // namespace
 
 TEST_CASE("messages: order and matching hold for thousands of seeds") {
-  const ::test::Seeds seeds("CORACLE_TEST_SEED", ::test::kSanitized ? 500 : 2000);
+  const test::Seeds seeds("CORACLE_TEST_SEED", test::kSanitized ? 500 : 2000);
   for (const std::uint64_t seed : seeds) {
     const Outcome outcome = job_of(seed).run([seed](Rank& self) { return traffic_of(self, seed); });
     if (outcome.error) FAIL(text_of(outcome), "\n", seeds.repeat(seed));
@@ -73,7 +75,7 @@ TEST_CASE("messages: order and matching hold for thousands of seeds") {
 }
 
 TEST_CASE("messages: random layouts arrive in other random layouts, byte by byte") {
-  const ::test::Seeds seeds("CORACLE_TEST_SEED", ::test::kSanitized ? 60 : 400);
+  const test::Seeds seeds("CORACLE_TEST_SEED", test::kSanitized ? 60 : 400);
   for (const std::uint64_t seed : seeds) {
     SimJob job = job_of(seed);
     job.size = 1 + job.size / 2;
@@ -288,3 +290,5 @@ TEST_CASE("messages: to oneself, both ways at once, and by what was prepared") {
             },
             3, 2) == "");
 }
+
+}  // namespace messages_test

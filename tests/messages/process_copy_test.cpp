@@ -11,6 +11,8 @@
 
 #include "tests/layout/area.hpp"
 
+namespace process_copy_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using coracle::internals::test::Area;
@@ -56,3 +58,5 @@ TEST_CASE("process copy: memory that is not there is an error") {
       copy_from_process(::getpid(), MessageTarget(std::span<std::byte>(target)), nowhere, target.size());
   CHECK((error.value() == EFAULT || is_refused(error)));
 }
+
+}  // namespace process_copy_test

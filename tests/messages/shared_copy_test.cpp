@@ -12,6 +12,8 @@
 
 #include "transports/sim/random.hpp"
 
+namespace shared_copy_test {
+
 using coracle::internals::MessageSource;
 using coracle::internals::MessageTarget;
 using coracle::internals::SharedCopy;
@@ -78,3 +80,5 @@ TEST_CASE("shared copy: two sides at once copy all, and the receiver knows when 
     CHECK(std::count(target.begin(), target.end(), std::byte{0}) == static_cast<std::ptrdiff_t>(target.size()));
   }
 }
+
+}  // namespace shared_copy_test

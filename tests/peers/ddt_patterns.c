@@ -1,4 +1,4 @@
-// Datatypes and loops of the patterns; shapes, element order and index lists as in apps/coracle/bench/ddt_grids.cpp and
+// Datatypes and loops of the patterns; shapes, element order and index lists as in apps/bench/ddt/ddt_grids.cpp and
 // ddt_lists.cpp.
 #include "ddt_patterns.h"
 

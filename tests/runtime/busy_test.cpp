@@ -6,6 +6,8 @@
 
 #include "tests/lone_rank.hpp"
 
+namespace runtime_busy_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace std::chrono_literals;
@@ -39,3 +41,5 @@ TEST_CASE("busy_for: lasts as long as it should, and no other coroutine of the r
   CHECK(took_ns >= 2'000'000);
   CHECK(!others_ran);
 }
+
+}  // namespace runtime_busy_test

@@ -18,6 +18,8 @@
 #include "tests/lone_rank.hpp"
 #include "tests/sim/job.hpp"
 
+namespace byte_counts_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -224,3 +226,5 @@ TEST_CASE("byte counts: collectives and messages of more words than memory has e
     CHECK(words.find("elements of 8 bytes was given, more than any memory has") != std::string::npos);
   }
 }
+
+}  // namespace byte_counts_test

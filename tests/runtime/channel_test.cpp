@@ -12,9 +12,12 @@
 
 #include "runtime/combinators.hpp"
 #include "runtime/event.hpp"
-#include "runtime/join.hpp"
+#include "runtime/scope.hpp"
 #include "tests/allocations.hpp"
+#include "tests/runtime/loop_of.hpp"
 #include "tests/runtime/random_order.hpp"
+
+namespace channel_test {
 
 using namespace coracle;
 using namespace coracle::internals;
@@ -140,7 +143,7 @@ Task<> report_waits(Scope& scope, std::string& report) {
   Scope others(scope.loop(), &scope);
   others.spawn(await_end(names));
   co_await yield();
-  report = test::wait_report(scope.loop());
+  report = test::wait_report(test::loop_of(scope));
   CHECK(full.try_receive() == 0);
   while (full.empty()) co_await yield();
   names.close();
@@ -320,3 +323,5 @@ TEST_CASE("channel: in races that somebody else wins at any moment, what was sen
   CHECK(sent > 1000);  // else it has tried nothing
   CHECK(given_up > 1000);
 }
+
+}  // namespace channel_test

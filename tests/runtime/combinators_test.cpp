@@ -5,6 +5,8 @@
 
 #include "runtime/event_loop.hpp"
 
+namespace combinators_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace std::chrono_literals;
@@ -117,3 +119,5 @@ TEST_CASE("as_result: an error becomes a value") {
   loop.run(ask(value_after(1, 1), code));
   CHECK(!code);
 }
+
+}  // namespace combinators_test

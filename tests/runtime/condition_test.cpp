@@ -9,9 +9,12 @@
 
 #include "runtime/error.hpp"
 #include "runtime/event.hpp"
-#include "runtime/join.hpp"
+#include "runtime/scope.hpp"
 #include "tests/allocations.hpp"
+#include "tests/runtime/loop_of.hpp"
 #include "tests/runtime/random_order.hpp"
+
+namespace condition_test {
 
 using namespace coracle;
 using namespace coracle::internals;
@@ -118,11 +121,11 @@ Task<> report_waits(Scope& scope, Locked& locked, std::string& with_lock, std::s
   scope.spawn(wait_with_lock(locked));
   scope.spawn(wait_for_sum(other, sum, 1, order));
   co_await yield();
-  with_lock = test::wait_report(scope.loop());
+  with_lock = test::wait_report(test::loop_of(scope));
   locked.ready = true;
   locked.condition.notify_all();
   co_await test::turns(3);
-  without = test::wait_report(scope.loop());
+  without = test::wait_report(test::loop_of(scope));
   sum = 1;
   other.notify_one();
   while (order.empty()) co_await yield();
@@ -252,3 +255,5 @@ TEST_CASE("condition: a notification reaches exactly one, whenever the first to 
   CHECK(hasty.taken > 50);  // else it has tried nothing
   CHECK(hasty.passed_on > 50);
 }
+
+}  // namespace condition_test

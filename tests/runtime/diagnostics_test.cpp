@@ -17,8 +17,10 @@
 #include <vector>
 
 #include "runtime/event.hpp"
-#include "runtime/join.hpp"
+#include "runtime/scope.hpp"
 #include "runtime/task.hpp"
+
+namespace diagnostics_test {
 
 using namespace coracle;
 using namespace coracle::internals;
@@ -218,3 +220,5 @@ TEST_CASE("diagnostics: a thread of many ranks groups their waits") {
   CHECK(count_of(ended.text, ": 1 wait\n") == 32);
   CHECK(contains(ended.text, "all 100 ranks of this thread:\n  100 x event at diagnostics_test.cpp:"));
 }
+
+}  // namespace diagnostics_test

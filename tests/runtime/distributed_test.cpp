@@ -12,6 +12,8 @@
 #include "tests/sim/job.hpp"
 #include "transports/sim/faults.hpp"
 
+namespace distributed_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace std::chrono_literals;
@@ -205,3 +207,5 @@ TEST_CASE("tell: a peer that is known to be lost is told nothing, and that is an
   CHECK(sim::text_of(job.run([&](Rank& self) { return tell_the_dead(self, code); })) == "");
   CHECK(code == Errc::peer_lost);
 }
+
+}  // namespace distributed_test

@@ -5,6 +5,8 @@
 
 #include <ostream>
 
+namespace error_test {
+
 using coracle::internals::Errc;
 using coracle::internals::Error;
 
@@ -14,3 +16,5 @@ TEST_CASE("error: an operation's message names operation, rank, peer and detail"
   CHECK(std::string(error.what()) ==
         "put on rank 2 with rank 5 failed: address outside its segment (offset 4096 of 1024)");
 }
+
+}  // namespace error_test

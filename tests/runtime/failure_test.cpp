@@ -10,6 +10,8 @@
 #include "tests/allocations.hpp"
 #include "tests/sim/job.hpp"
 
+namespace failure_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -33,3 +35,5 @@ TEST_CASE("failures: what fails for want of memory is told without any") {
   job.size = 1;
   CHECK(sim::text_of(job.run(tell_without_memory)) == "");
 }
+
+}  // namespace failure_test

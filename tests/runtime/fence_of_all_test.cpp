@@ -7,6 +7,8 @@
 #include "runtime/fence_of_all.hpp"
 #include "runtime/flag.hpp"
 
+namespace fence_of_all_test {
+
 namespace {
 
 /// Both sides of a round begin together.
@@ -59,3 +61,5 @@ TEST_CASE("Flag: of one who raises it lightly and one who goes to sleep, one see
   raiser.join();
   CHECK(missed == 0);
 }
+
+}  // namespace fence_of_all_test

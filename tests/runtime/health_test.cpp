@@ -10,6 +10,8 @@
 
 #include "runtime/key_tag.hpp"
 
+namespace health_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -91,3 +93,5 @@ TEST_CASE("health: arbitrary bytes are no datagram") {
     CHECK_FALSE(decode_health_answer(bytes, counting_key()));
   }
 }
+
+}  // namespace health_test

@@ -19,6 +19,8 @@
 #include "runtime/io.hpp"
 #include "runtime/task.hpp"
 
+namespace io_refused_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -55,7 +57,7 @@ int without_io_uring(unsigned error) {
   if (count != 1 || byte != 0) return 5;
   ::setenv("CORACLE_IO", "io_uring", 1);
   try {
-    make_io(loop);
+    make_io(loop.doorbell());
     return 6;
   } catch (const Error& refused) {
     return std::string(refused.what()).find(support.remedy) == std::string::npos ? 7 : 0;
@@ -85,6 +87,8 @@ TEST_CASE("io: the environment chooses the back end, and a misspelt choice is an
   CHECK(!probe_io().available);
   ::setenv("CORACLE_IO", "uring", 1);
   CHECK_THROWS_AS(probe_io(), Error);
-  CHECK_THROWS_AS(make_io(loop), Error);
+  CHECK_THROWS_AS(make_io(loop.doorbell()), Error);
   ::unsetenv("CORACLE_IO");
 }
+
+}  // namespace io_refused_test

@@ -13,8 +13,10 @@
 
 #include "runtime/combinators.hpp"
 #include "runtime/event.hpp"
-#include "runtime/join.hpp"
+#include "runtime/scope.hpp"
 #include "tests/runtime/io_fixture.hpp"
+
+namespace io_test {
 
 using namespace coracle;
 using namespace coracle::internals;
@@ -424,3 +426,5 @@ TEST_CASE_TEMPLATE("io: terminals can be read and written", BackEnd, Uring, Epol
   with.loop.run(both(with.io(), terminal, leader, sent, line));
   CHECK(line == sent);
 }
+
+}  // namespace io_test

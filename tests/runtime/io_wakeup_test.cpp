@@ -10,9 +10,12 @@
 
 #include "runtime/combinators.hpp"
 #include "runtime/event.hpp"
-#include "runtime/join.hpp"
+#include "runtime/scope.hpp"
 #include "tests/allocations.hpp"
 #include "tests/runtime/io_fixture.hpp"
+#include "tests/runtime/loop_of.hpp"
+
+namespace io_wakeup_test {
 
 using namespace coracle;
 using namespace coracle::internals;
@@ -199,7 +202,7 @@ Task<> ring_once_then_idle(EventLoop& loop, std::uint64_t& sleeps) {
 }
 Task<> idle_beside_read(Scope& scope, Task<> reader, std::uint64_t& sleeps) {
   scope.spawn(std::move(reader));
-  co_await ring_once_then_idle(scope.loop(), sleeps);
+  co_await ring_once_then_idle(test::loop_of(scope), sleeps);
   scope.cancel();
 }
 
@@ -338,3 +341,5 @@ TEST_CASE_TEMPLATE("io: a descriptor that a poller looks at wakes the loop until
   CHECK(late.code == std::errc::timed_out);
   CHECK(with.loop.sleep_count() - before < 100);
 }
+
+}  // namespace io_wakeup_test

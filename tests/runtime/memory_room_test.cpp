@@ -10,6 +10,8 @@
 
 #include "tests/sanitized.hpp"
 
+namespace memory_room_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -94,7 +96,7 @@ TEST_CASE("memory room: the real one has room for a test, and ulimit -v counts")
   CHECK(real.used_bytes > 0);
   CHECK(real.free_bytes > 0);
   CHECK(MemoryUsed().bytes() > real.used_bytes / 2);
-  if (::test::kSanitized) return;  // its shadow is address space, too
+  if (test::kSanitized) return;  // its shadow is address space, too
   rlimit before{};
   REQUIRE(::getrlimit(RLIMIT_AS, &before) == 0);
   rlimit limit = before;
@@ -114,3 +116,5 @@ TEST_CASE("sizes are told in the unit that fits") {
   CHECK(bytes_text(kMiB) == "1 MiB");
   CHECK(bytes_text(3 << 29) == "1.5 GiB");
 }
+
+}  // namespace memory_room_test

@@ -9,9 +9,12 @@
 
 #include "runtime/error.hpp"
 #include "runtime/event.hpp"
-#include "runtime/join.hpp"
+#include "runtime/scope.hpp"
 #include "tests/allocations.hpp"
+#include "tests/runtime/loop_of.hpp"
 #include "tests/runtime/random_order.hpp"
+
+namespace mutex_test {
 
 using namespace coracle;
 using namespace coracle::internals;
@@ -93,7 +96,7 @@ Task<> report_waits(Scope& scope, Mutex& mutex, std::string& report) {
   scope.spawn(hold_while(mutex, event));
   scope.spawn(take(mutex, 1, order));
   co_await yield();
-  report = test::wait_report(scope.loop());
+  report = test::wait_report(test::loop_of(scope));
   event.set();
   while (order.size() < 2) co_await yield();
 }
@@ -225,3 +228,5 @@ TEST_CASE("mutex: in races that somebody else wins at any moment, it is never he
   }
   CHECK(locked > 1000);  // else it has tried nothing
 }
+
+}  // namespace mutex_test

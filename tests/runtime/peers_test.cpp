@@ -1,6 +1,7 @@
 // What a rank does when it loses a peer: operations, calls, waits and teams, over a transport that holds everything
 // back until the test lets it go.
 #include "runtime/peers.hpp"
+#include "runtime/whole_rank.hpp"
 
 #include <doctest/doctest.h>
 #include <coracle/coracle.hpp>
@@ -8,6 +9,8 @@
 #include <algorithm>
 #include <string>
 #include <vector>
+
+namespace peers_test {
 
 using namespace coracle;
 using namespace coracle::internals;
@@ -82,7 +85,7 @@ struct Fixture {
 
   EventLoop loop;
   JobRegion region;
-  Rank rank;
+  WholeRank rank;
   HeldTransport* transport;
   std::vector<std::string> errors;
   int ended = 0;
@@ -284,3 +287,5 @@ TEST_CASE("a member that is told of a broken team gives up its collectives, and 
   CHECK_FALSE(second.rank.lost(3));
   CHECK(second.transport->finish_all() == std::vector<int>{0, 2, 3});  // it passes it on
 }
+
+}  // namespace peers_test

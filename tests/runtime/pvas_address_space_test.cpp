@@ -10,6 +10,8 @@
 #include "pvas_fixture.hpp"
 #include "runtime/pvas/mapping_budget.hpp"
 
+namespace pvas_address_space_test {
+
 using coracle::internals::Errc;
 using coracle::internals::Error;
 using coracle::internals::ExitStatus;
@@ -205,3 +207,5 @@ TEST_CASE("pvas: a second address space in the same process is refused") {
   const AddressSpace space = AddressSpace::create();
   CHECK(error_of([] { AddressSpace::create(); }).find("has one already") != std::string::npos);
 }
+
+}  // namespace pvas_address_space_test

@@ -10,6 +10,7 @@
 
 #include "runtime/error.hpp"
 #include "runtime/pvas/address_space.hpp"
+#include "tests/places.hpp"
 
 /// Ends the test case, with the reason, where there can be no shared address space.
 #define CORACLE_NEEDS_PVAS()                                \
@@ -25,7 +26,7 @@ namespace coracle::internals::test {
 
 /// A program of tests/programs.
 inline std::string helper(const std::string& name) {
-  return std::string(CORACLE_TEST_PROGRAMS) + "/" + name;
+  return in_build("tests/programs/" + name);
 }
 
 /// `arguments` with the program first.

@@ -13,6 +13,8 @@
 #include "pvas_fixture.hpp"
 #include "runtime/pvas/mapping_budget.hpp"
 
+namespace pvas_many_test {
+
 using coracle::internals::SpawnOptions;
 using coracle::internals::pvas::AddressSpace;
 using coracle::internals::pvas::count_mappings;
@@ -191,3 +193,5 @@ TEST_CASE("pvas: too many processes are refused with the remedy, also for ordina
   REQUIRE(::waitpid(child, &status, 0) == child);
   CHECK(coracle::internals::ExitStatus::from_wait(status).text() == "exit status 0");
 }
+
+}  // namespace pvas_many_test

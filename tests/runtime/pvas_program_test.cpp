@@ -14,6 +14,8 @@
 #include "pvas_fixture.hpp"
 #include "runtime/pvas/elf_file.hpp"
 
+namespace pvas_program_test {
+
 using coracle::internals::Error;
 using coracle::internals::pvas::AddressSpace;
 using coracle::internals::test::command;
@@ -155,3 +157,5 @@ TEST_CASE("pvas: damaged ELF files never crash the root") {
   CHECK(accepted > 100);  // Much of a header is of no consequence.
   CHECK(refused > 1000);
 }
+
+}  // namespace pvas_program_test

@@ -9,6 +9,8 @@
 #include "runtime/pvas/sites.hpp"
 #include "runtime/pvas/zone.hpp"
 
+namespace pvas_sites_test {
+
 using coracle::internals::pvas::find_sites;
 using coracle::internals::pvas::RangeTable;
 using coracle::internals::pvas::SiteList;
@@ -134,3 +136,5 @@ TEST_CASE("pvas: the table of ranges keeps just what was added and not removed")
     REQUIRE(found == expected);
   }
 }
+
+}  // namespace pvas_sites_test

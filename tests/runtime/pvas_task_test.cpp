@@ -6,6 +6,8 @@
 
 #include "pvas_fixture.hpp"
 
+namespace pvas_task_test {
+
 using coracle::internals::SpawnOptions;
 using coracle::internals::pvas::AddressSpace;
 using coracle::internals::pvas::Mode;
@@ -97,3 +99,5 @@ TEST_CASE("pvas: unmodified programs of the system run") {
     CHECK(space.wait(space.spawn(command(arguments))).text() == "exit status 0");
   }
 }
+
+}  // namespace pvas_task_test

@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <utility>
 
+namespace result_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -58,3 +60,5 @@ TEST_CASE("result: value_or gives another value instead of an error, converted t
   CHECK(bad.error().what() == std::string("no such thing"));  // it is still there
   CHECK(*Result<std::unique_ptr<int>>(std::make_unique<int>(7)).value_or(nullptr) == 7);
 }
+
+}  // namespace result_test

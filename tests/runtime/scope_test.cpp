@@ -1,5 +1,5 @@
 // Scopes: joining, errors travelling up, cancellation travelling down, and what a live wait can say of itself.
-#include "runtime/join.hpp"
+#include "runtime/scope.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,6 +10,9 @@
 #include "runtime/error.hpp"
 #include "runtime/event.hpp"
 #include "runtime/event_loop.hpp"
+#include "tests/runtime/loop_of.hpp"
+
+namespace scope_test {
 
 using namespace coracle;
 using namespace coracle::internals;
@@ -77,7 +80,7 @@ Task<> look_at_waits(Scope& scope, Event& event, std::vector<std::string>& whats
   scope.spawn(wait_for(event, outcome));
   co_await yield();  // lets the scope's owner reach its join
   Collect collect;
-  scope.loop().root_scope().visit(collect);
+  test::loop_of(scope).root_scope().visit(collect);
   whats = collect.whats;
   event.set();
   co_await yield();
@@ -137,3 +140,5 @@ TEST_CASE("event: those who wait are woken in the order in which they came") {
   loop.run(with_scope(wait_in_turn, std::ref(event), std::ref(order)));
   CHECK(order == std::vector<int>{0, 1, 2, 3});
 }
+
+}  // namespace scope_test

@@ -6,6 +6,8 @@
 #include <map>
 #include <random>
 
+namespace segment_test {
+
 using coracle::internals::SegmentHeap;
 
 TEST_CASE("segment: pieces never overlap, keep their alignment, and all comes back, for 100 seeds") {
@@ -49,3 +51,5 @@ TEST_CASE("segment: refuses what it has no room for, also sizes near the end of 
   CHECK(heap.allocate(0) == 0);
   CHECK(heap.allocate(4096) == SegmentHeap::kNone);
 }
+
+}  // namespace segment_test

@@ -9,9 +9,12 @@
 
 #include "runtime/error.hpp"
 #include "runtime/event.hpp"
-#include "runtime/join.hpp"
+#include "runtime/scope.hpp"
 #include "tests/allocations.hpp"
+#include "tests/runtime/loop_of.hpp"
 #include "tests/runtime/random_order.hpp"
+
+namespace semaphore_test {
 
 using namespace coracle;
 using namespace coracle::internals;
@@ -86,7 +89,7 @@ Task<> report_waits(Scope& scope, Semaphore& semaphore, std::string& report) {
   std::vector<int> order;
   scope.spawn(take(semaphore, 2, 1, order));
   co_await yield();
-  report = test::wait_report(scope.loop());
+  report = test::wait_report(test::loop_of(scope));
   semaphore.release(1);
   while (order.empty()) co_await yield();
 }
@@ -216,3 +219,5 @@ TEST_CASE("semaphore: in races that somebody else wins at any moment, no permit 
   }
   CHECK(ended > 1000);  // else it has tried nothing
 }
+
+}  // namespace semaphore_test

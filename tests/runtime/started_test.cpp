@@ -10,7 +10,10 @@
 #include "runtime/error.hpp"
 #include "runtime/event.hpp"
 #include "runtime/event_loop.hpp"
+#include "tests/runtime/loop_of.hpp"
 #include "tests/sim/job.hpp"
+
+namespace started_test {
 
 using namespace coracle;
 using namespace coracle::internals;
@@ -89,7 +92,7 @@ Task<> cancel_owner(Scope& scope, Event& event, std::error_code& outcome) {
   static_cast<void>(co_await as_result(waiting.done()));
 }
 Task<> await_cancelled(Scope& scope, Event& event, std::error_code& outcome) {
-  Started<> waiting = start(scope.loop().root_scope(), note_end(event, outcome));
+  Started<> waiting = start(test::loop_of(scope).root_scope(), note_end(event, outcome));
   scope.cancel();
   static_cast<void>(co_await as_result(waiting.done()));  // has been cancelled before it waits
 }
@@ -217,3 +220,5 @@ TEST_CASE("started: collectives of one team overlap, for many seeds") {
     CHECK(sim::text_of(job.run(overlapping_collectives)) == "");
   }
 }
+
+}  // namespace started_test

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+namespace streaming_copy_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -37,3 +39,5 @@ TEST_CASE("last_level_cache_bytes: is the size of a cache") {
   CHECK(last_level_cache_bytes() >= 128 * 1024);
   CHECK(last_level_cache_bytes() <= std::size_t{4} << 30);
 }
+
+}  // namespace streaming_copy_test

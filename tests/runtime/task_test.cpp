@@ -12,6 +12,8 @@
 #include "runtime/event.hpp"
 #include "runtime/event_loop.hpp"
 
+namespace task_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -183,3 +185,5 @@ TEST_CASE("task: awaiting ready tasks takes no memory from the system once the p
   loop.run(sum_of_ready(100'000, sum));
   CHECK(FramePool::reserved_bytes() == before);
 }
+
+}  // namespace task_test

@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 
+namespace timer_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -49,3 +51,5 @@ TEST_CASE("timers: fire in order of deadline and of arming, whatever was disarme
     CHECK(queue.empty());
   }
 }
+
+}  // namespace timer_test

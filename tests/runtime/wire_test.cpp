@@ -6,6 +6,8 @@
 #include <ostream>
 #include <random>
 
+namespace wire_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -56,3 +58,5 @@ TEST_CASE("wire: random and cut-off bytes give an error or a value, never a cras
     }
   }
 }
+
+}  // namespace wire_test

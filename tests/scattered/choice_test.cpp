@@ -3,7 +3,7 @@
 
 #include "runtime/scattered/transfer.hpp"
 
-namespace coracle::internals::scattered {
+namespace coracle::internals::scattered::choice_test {
 
 TEST_CASE("scattered transfers: long blocks go by themselves, short ones together; one run always by itself") {
   const TransportTraits slow{15'000, 5, 0, false, 2'000, 2'000};
@@ -21,4 +21,4 @@ TEST_CASE("scattered transfers: long blocks go by themselves, short ones togethe
   CHECK(choose_way(quick, blocks_of(1 << 17, 8), row) == Way::pieces);
 }
 
-}  // namespace coracle::internals::scattered
+}  // namespace coracle::internals::scattered::choice_test

@@ -13,6 +13,8 @@
 #include "tests/sanitized.hpp"
 #include "tests/sim/job.hpp"
 
+namespace hostile_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::sim;
@@ -101,7 +103,7 @@ TEST_CASE("scattered transfers: damaged openings are refused, or are consistent"
   Dice dice(seed);
   int refused = 0;
   int accepted = 0;
-  for (int round = 0; round < (::test::kSanitized ? 5'000 : 50'000); ++round) {
+  for (int round = 0; round < (test::kSanitized ? 5'000 : 50'000); ++round) {
     Sent sent(dice, static_cast<std::uint64_t>(dice.between(0, 100'000)));
     if (round % 20 != 0) sent.damage(dice);
     INFO("seed ", seed, " round ", round);
@@ -128,7 +130,7 @@ TEST_CASE("scattered transfers: what hostile openings ask of a rank is refused t
     if (self.id() == 0) {
       Dice dice(seed);
       int refused = 0;
-      for (int round = 0; round < (::test::kSanitized ? 300 : 3'000); ++round) {
+      for (int round = 0; round < (test::kSanitized ? 300 : 3'000); ++round) {
         Sent sent(dice, slabs[1].address().offset + kSegmentBytes / 4);
         sent.damage(dice);
         bool announced = false;  // more data than the opening has: the exchange would wait for it
@@ -234,3 +236,5 @@ TEST_CASE(
   });
   CHECK(text_of(outcome) == "");
 }
+
+}  // namespace hostile_test

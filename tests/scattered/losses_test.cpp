@@ -9,6 +9,8 @@
 #include "tests/messages/error_of.hpp"
 #include "tests/sim/job.hpp"
 
+namespace scattered_losses_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using coracle::internals::scattered::Exchange;
@@ -96,3 +98,5 @@ TEST_CASE("scattered transfers: a rank forgets the puts of one that dies, and wh
     }
   }
 }
+
+}  // namespace scattered_losses_test

@@ -10,7 +10,7 @@
 #include "runtime/scattered/strided.hpp"
 #include "tests/layout/random_layout.hpp"
 
-namespace coracle::internals::scattered {
+namespace coracle::internals::scattered::scattered_strided_test {
 namespace {
 
 std::optional<StridedShape> shape_of(const Layout& local, const Layout& remote) {
@@ -126,4 +126,4 @@ TEST_CASE("strided shapes: of random layouts they copy what the typemaps say") {
   CHECK(found > 100);
 }
 
-}  // namespace coracle::internals::scattered
+}  // namespace coracle::internals::scattered::scattered_strided_test

@@ -10,6 +10,8 @@
 #include "tests/sim/job.hpp"
 #include "transports/sim/random.hpp"
 
+namespace transfers_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::sim;
@@ -36,7 +38,7 @@ SimJob job_of(std::uint64_t seed) {
 TEST_CASE("scattered transfers: thousands of random ones over random networks write what they must, and nothing else") {
   const std::uint64_t first = coracle::internals::test::chosen_seed() % 1'000'000'000;
   std::printf("scattered transfers: CORACLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(first));
-  for (std::uint64_t seed = first; seed < first + (::test::kSanitized ? 40 : 150); ++seed) {
+  for (std::uint64_t seed = first; seed < first + (test::kSanitized ? 40 : 150); ++seed) {
     CAPTURE(seed);
     const Outcome outcome = job_of(seed).run([seed](Rank& self) -> Task<> {
       co_await coracle::internals::test::try_random_transfers(self, seed, 15);
@@ -90,3 +92,5 @@ TEST_CASE("scattered transfers: many at once, both ways, do not mix") {
   });
   CHECK(text_of(outcome) == "");
 }
+
+}  // namespace transfers_test

@@ -5,6 +5,8 @@
 
 #include "tests/sim/job.hpp"
 
+namespace sim_busy_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::sim;
@@ -119,3 +121,5 @@ TEST_CASE("busy_for nothing or less takes no time") {
   });
   CHECK(text_of(outcome) == "");
 }
+
+}  // namespace sim_busy_test

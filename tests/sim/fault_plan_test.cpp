@@ -9,8 +9,11 @@
 #include <string>
 
 #include "runtime/error.hpp"
+#include "tests/places.hpp"
 #include "tests/sim/mutate.hpp"
 #include "transports/sim/random.hpp"
+
+namespace fault_plan_test {
 
 using namespace coracle;
 using namespace coracle::internals;
@@ -45,7 +48,7 @@ void refused(std::string_view text, const std::string& begin, const char* remedy
 }
 
 std::string example() {
-  std::ifstream file(CORACLE_NETWORKS "/faults.txt");
+  std::ifstream file(test::in_source("networks/faults.txt"));
   REQUIRE(file.good());
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -98,7 +101,7 @@ TEST_CASE("what is wrong in a fault plan is told with file, line and remedy") {
 TEST_CASE("a fault plan comes from nowhere, from the seed, or from a file that can be read") {
   JobShape shape = shape_of(3, 2);
   CHECK(read_faults("", shape).empty());
-  CHECK(read_faults(CORACLE_NETWORKS "/faults.txt", shape).size() == 5);
+  CHECK(read_faults(test::in_source("networks/faults.txt"), shape).size() == 5);
   shape.seed = 5;
   const std::string first = to_text(read_faults("random", shape));
   CHECK(first == to_text(read_faults("random", shape)));
@@ -143,3 +146,5 @@ TEST_CASE("mutated fault plans are read or refused with a line, for 5,000 seeds"
   CHECK(read > 500);  // comments are most of the file
   CHECK(read < 4500);
 }
+
+}  // namespace fault_plan_test

@@ -15,6 +15,8 @@
 #include "tests/sim/job.hpp"
 #include "transports/tca/tca_transport.hpp"
 
+namespace fault_seeds_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::sim;
@@ -486,3 +488,5 @@ TEST_CASE("network faults over boards that hang, come late and lose credits, for
   CHECK(totals.with_losses > seeds.size() / 4);
   CHECK(totals.collectives_failed > seeds.size() / 2);
 }
+
+}  // namespace fault_seeds_test

@@ -8,6 +8,8 @@
 
 #include "tests/sim/job.hpp"
 
+namespace faults_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::sim;
@@ -231,3 +233,5 @@ TEST_CASE("the same seed and plan give the same run, event by event; another see
   std::sort(traces.begin(), traces.end());
   CHECK(std::unique(traces.begin(), traces.end()) == traces.end());
 }
+
+}  // namespace faults_test

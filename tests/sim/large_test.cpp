@@ -6,6 +6,8 @@
 
 #include "tests/sim/job.hpp"
 
+namespace large_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::sim;
@@ -83,3 +85,5 @@ TEST_CASE("4,096 ranks: barrier and broadcast are right, and take the time of th
     CHECK(barrier_ns <= (nodes == 1 ? 2 * step : 8 * 8 * 2 * step));
   }
 }
+
+}  // namespace large_test

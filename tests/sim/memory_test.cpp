@@ -16,6 +16,8 @@
 #include "tests/sim/job.hpp"
 #include "transports/sim/memory_watch.hpp"
 
+namespace memory_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::sim;
@@ -118,7 +120,7 @@ TEST_CASE("more simulated ranks than memory has room for are refused, with how m
 }
 
 TEST_CASE("the launcher refuses more simulated ranks than fit before it makes anything for them") {
-  if (::test::kSanitized) return;  // its shadow is address space, too
+  if (test::kSanitized) return;  // its shadow is address space, too
   SimJob job;
   job.size = 1'000'000;
   JobOptions options;
@@ -206,7 +208,7 @@ TEST_CASE("a watch over memory lets a small job run where little is free from th
 }
 
 TEST_CASE("a simulated job that takes all memory ends by itself, and says so") {
-  if (::test::kSanitized) return;  // its shadow is address space, too
+  if (test::kSanitized) return;  // its shadow is address space, too
   SimJob job;
   job.size = 30;
   job.nodes = 30;
@@ -225,3 +227,5 @@ TEST_CASE("a simulated job that takes all memory ends by itself, and says so") {
   CHECK(text.find("the 30 ranks of this job, which are all in one process, have taken ") != std::string::npos);
   CHECK(text.find("what `ulimit -v` leaves") != std::string::npos);
 }
+
+}  // namespace memory_test

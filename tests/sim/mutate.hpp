@@ -6,7 +6,7 @@
 
 #include "transports/sim/random.hpp"
 
-namespace test {
+namespace coracle::internals::test {
 
 /// `text`, not empty, with up to nine small changes; new letters are mostly among `letters`.
 inline std::string mutate(std::string text, coracle::internals::sim::Random& random, std::string_view letters) {
@@ -29,4 +29,4 @@ inline std::string mutate(std::string text, coracle::internals::sim::Random& ran
   return text;
 }
 
-}  // namespace test
+}  // namespace coracle::internals::test

@@ -8,8 +8,11 @@
 #include <string>
 
 #include "runtime/error.hpp"
+#include "tests/places.hpp"
 #include "tests/sim/mutate.hpp"
 #include "transports/sim/random.hpp"
+
+namespace network_test {
 
 using namespace coracle;
 using namespace coracle::internals;
@@ -37,7 +40,7 @@ bool refused(std::string_view text, const std::string& begin, const char* remedy
 }
 
 std::string example() {
-  std::ifstream file(CORACLE_NETWORKS "/ddr-infiniband.txt");
+  std::ifstream file(test::in_source("networks/ddr-infiniband.txt"));
   REQUIRE(file.good());
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -135,3 +138,5 @@ TEST_CASE("mutated network models are read or refused with a line, for 5,000 see
   CHECK(read > 500);  // comments are most of the file
   CHECK(read < 4500);
 }
+
+}  // namespace network_test

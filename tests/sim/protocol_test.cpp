@@ -9,6 +9,8 @@
 #include "tests/seeds.hpp"
 #include "tests/sim/job.hpp"
 
+namespace sim_protocol_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::sim;
@@ -230,3 +232,5 @@ TEST_CASE("the same seed gives the same run, event by event; another seed gives 
   std::sort(traces.begin(), traces.end());
   CHECK(std::unique(traces.begin(), traces.end()) == traces.end());
 }
+
+}  // namespace sim_protocol_test

@@ -18,6 +18,8 @@
 #include "tests/sim/job.hpp"
 #include "transports/sim/simulate.hpp"
 
+namespace world_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::sim;
@@ -291,3 +293,5 @@ TEST_CASE("files are read in real time, while virtual time stands still") {
   job.size = 4;
   CHECK(text_of(job.run(read_a_file)) == "");
 }
+
+}  // namespace world_test

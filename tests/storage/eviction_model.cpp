@@ -1,4 +1,4 @@
-#include "eviction_model.hpp"
+#include "tests/storage/eviction_model.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-namespace test {
+namespace coracle::internals::test {
 
 using coracle::internals::storage::EvictionKind;
 
@@ -300,4 +300,4 @@ double hits_of_optimum(const NamedTrace& trace) {
   return percent(count, uses);
 }
 
-}  // namespace test
+}  // namespace coracle::internals::test

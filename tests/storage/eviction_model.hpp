@@ -10,7 +10,7 @@
 #include "storage/eviction.hpp"
 #include "storage/eviction_kind.hpp"
 
-namespace test {
+namespace coracle::internals::test {
 
 using Trace = std::vector<std::uint64_t>;
 
@@ -83,4 +83,4 @@ double hits_of_plain_arc(const NamedTrace& trace);
 /// Of who knows the future: the page that is used again last goes (Belady 1966).
 double hits_of_optimum(const NamedTrace& trace);
 
-}  // namespace test
+}  // namespace coracle::internals::test

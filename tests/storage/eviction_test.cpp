@@ -9,14 +9,16 @@
 #include <random>
 #include <vector>
 
-#include "allocations.hpp"
-#include "eviction_model.hpp"
-#include "sanitized.hpp"
 #include "storage/eviction_arc.hpp"
 #include "storage/eviction_kind.hpp"
+#include "tests/allocations.hpp"
+#include "tests/sanitized.hpp"
+#include "tests/storage/eviction_model.hpp"
+
+namespace eviction_test {
 
 using namespace coracle::internals::storage;
-using namespace test;
+using namespace coracle::internals::test;
 
 namespace {
 
@@ -210,3 +212,5 @@ TEST_CASE("eviction: the table for the documentation" * doctest::skip()) {
                hits_of_plain_arc(trace), hits(EvictionKind::arc, trace), hits(EvictionKind::mru, trace),
                hits_of_optimum(trace));
 }
+
+}  // namespace eviction_test

@@ -24,6 +24,8 @@
 #include "tests/storage/mapped_job.hpp"
 #include "tests/storage/temporary_folder.hpp"
 
+namespace full_disk_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using coracle::internals::test::FakeDisk;
@@ -304,3 +306,5 @@ TEST_CASE("flush on a small file system that is full tells of it, and succeeds o
   }
   CHECK(WEXITSTATUS(status) == 3);
 }
+
+}  // namespace full_disk_test

@@ -13,6 +13,8 @@
 #include "tests/storage/fake_disk.hpp"
 #include "tests/storage/temporary_folder.hpp"
 
+namespace full_homes_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::sim;
@@ -128,3 +130,5 @@ TEST_CASE("a home whose disk is full is left alone until somebody asks, and the 
 TEST_CASE("flush tells that the disk is full also where another cache has what was put") {
   run_on_two_homes(given_away);
 }
+
+}  // namespace full_homes_test

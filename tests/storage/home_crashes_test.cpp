@@ -7,8 +7,10 @@
 #include "tests/seeds.hpp"
 #include "tests/storage/home_crashes.hpp"
 
+namespace home_crashes_test {
+
 TEST_CASE("homes: the last checkpoint that all have is found whole after any crash and any failures") {
-  const ::test::Seeds seeds("CORACLE_HOME_SEEDS", ::test::kSanitized ? 100 : 600);
+  const coracle::internals::test::Seeds seeds("CORACLE_HOME_SEEDS", coracle::internals::test::kSanitized ? 100 : 600);
   std::uint64_t crashes = 0;
   std::uint64_t back = 0;
   std::uint64_t failed = 0;
@@ -23,3 +25,5 @@ TEST_CASE("homes: the last checkpoint that all have is found whole after any cra
   MESSAGE(crashes, " crashes, ", failed, " checkpoints failed at some home, gone back ", back, " times");
   CHECK((seeds.size() < 50 || (back > 0 && failed > 0)));
 }
+
+}  // namespace home_crashes_test

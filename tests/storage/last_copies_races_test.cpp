@@ -8,6 +8,8 @@
 
 #include "tests/storage/last_copies_job.hpp"
 
+namespace last_copies_races_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::sim;
@@ -228,3 +230,5 @@ TEST_CASE("last copies: of what comes from a peer only what a cache can have sen
   hint.leaves = 7;
   CHECK(!LastCopyHint::of(hint.words(77), hint.page + 1, 7));
 }
+
+}  // namespace last_copies_races_test

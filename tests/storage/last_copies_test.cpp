@@ -9,6 +9,8 @@
 
 #include "tests/storage/last_copies_job.hpp"
 
+namespace last_copies_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::sim;
@@ -303,3 +305,5 @@ TEST_CASE("last copies: guests that were of use stay longer") {
   CHECK_MESSAGE(text_of(outcome) == "", text_of(outcome));
   CHECK(misses == 0);
 }
+
+}  // namespace last_copies_test

@@ -23,6 +23,8 @@
 #include "tests/allocations.hpp"
 #include "tests/storage/mapped_job.hpp"
 
+namespace mapped_failures_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::test;
@@ -335,3 +337,5 @@ TEST_CASE("window: where the kernel refuses userfaultfd the reason is told") {
   CHECK(text.find(support.reason) != std::string::npos);
   CHECK(text.find(support.remedy) != std::string::npos);
 }
+
+}  // namespace mapped_failures_test

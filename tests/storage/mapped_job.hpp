@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/thread_sanitizer.hpp"
+#include "runtime/whole_rank.hpp"
 #include "storage/paged_segment.hpp"
 #include "tests/lone_rank.hpp"
 #include "tests/storage/temporary_folder.hpp"
@@ -48,7 +49,7 @@ struct Job {
 
   const JobRegion region = JobRegion::create(shape(), JobRegion::Backing::anonymous);
   EventLoop loop;
-  Rank self{region, 0, loop};
+  WholeRank self{region, 0, loop};
 };
 
 inline bool available() {

@@ -21,6 +21,8 @@
 #include "tests/sanitized.hpp"
 #include "tests/storage/mapped_job.hpp"
 
+namespace mapped_segment_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::test;
@@ -81,7 +83,7 @@ Task<> random_traffic(Rank& self, PagedSegment& segment, MappedSegment& window) 
   CAPTURE(seed);
   MESSAGE("seed " << seed);
   Words model(segment.bytes() / 8);
-  const std::size_t steps = ::test::kSanitized ? 300 : 1000;
+  const std::size_t steps = test::kSanitized ? 300 : 1000;
   Traffic traffic{window.as<std::uint64_t>(), model, seed, 4, steps};
   for (int phase = 0; phase < 3; ++phase) {
     traffic.seed += 10;
@@ -204,7 +206,7 @@ Task<> raise_on_threads(Scope& scope, MappedSegment& window, std::size_t page_wo
 
 Task<> counters_evicted(Rank&, PagedSegment& segment, MappedSegment& window) {
   const std::size_t page_words = segment.page_bytes() / 8;
-  const std::size_t rounds = ::test::kSanitized ? 500 : segment.page_bytes() == kPage ? 3000 : 1000;
+  const std::size_t rounds = test::kSanitized ? 500 : segment.page_bytes() == kPage ? 3000 : 1000;
   co_await with_scope(raise_on_threads, std::ref(window), page_words, rounds);
   CHECK(window.counts().evicted > rounds / 2);
   co_await window.sync();
@@ -416,3 +418,5 @@ TEST_CASE("window: readers in order are told from others and have batches fetche
   storage::FaultStreams never(0);
   for (std::uint64_t page = 0; page < 8; ++page) CHECK(never.fault(page).count == 0);
 }
+
+}  // namespace mapped_segment_test

@@ -37,7 +37,7 @@ Task<> traffic_of_all_kinds(Rank& self, Arguments arguments) {
       traffic.options.replace = true;
       traffic.reopen = spread == HomeSpread::cyclic;
       traffic.durably = spread == HomeSpread::one;
-      traffic.races = per_rank || !::test::kSanitized;
+      traffic.races = per_rank || !test::kSanitized;
       ++traffic.seed;
       co_await coracle::internals::test::run_paged_traffic(self, traffic);
     }

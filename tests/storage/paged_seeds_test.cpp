@@ -16,14 +16,16 @@
 #include "tests/sim/job.hpp"
 #include "tests/storage/paged_traffic.hpp"
 
+namespace paged_seeds_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::sim;
 
 namespace {
 
-::test::Seeds seeds_to_run(std::uint64_t usual) {
-  return {"CORACLE_PAGE_SEEDS", ::test::kSanitized ? usual / 10 : usual};
+test::Seeds seeds_to_run(std::uint64_t usual) {
+  return {"CORACLE_PAGE_SEEDS", test::kSanitized ? usual / 10 : usual};
 }
 
 /// Tiny, so that everything happens to every page.
@@ -62,7 +64,7 @@ SimJob job_of(std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("paged segments keep every word under random delays") {
-  const ::test::Seeds seeds = seeds_to_run(2500);
+  const test::Seeds seeds = seeds_to_run(2500);
   std::uint64_t taken_in = 0;
   for (const std::uint64_t seed : seeds) {
     const SimJob job = job_of(seed);
@@ -77,7 +79,7 @@ TEST_CASE("paged segments keep every word under random delays") {
 }
 
 TEST_CASE("paged segments return what was put or an error while ranks die") {
-  const ::test::Seeds seeds = seeds_to_run(2500);
+  const test::Seeds seeds = seeds_to_run(2500);
   std::uint64_t errors = 0;
   std::uint64_t taken_in = 0;
   for (const std::uint64_t seed : seeds) {
@@ -145,3 +147,5 @@ TEST_CASE("who waits for a page when its home closes is told") {
   CHECK(text_of(outcome) == "");
   CHECK(told.find("its home has closed the segment") != std::string::npos);
 }
+
+}  // namespace paged_seeds_test

@@ -14,9 +14,12 @@
 #include <string>
 #include <vector>
 
+#include "runtime/whole_rank.hpp"
 #include "storage/paged_array.hpp"
 #include "tests/apps/temporary_folder.hpp"
 #include "tests/storage/store_image.hpp"
+
+namespace paged_segment_test {
 
 using namespace coracle;
 using namespace coracle::internals;
@@ -52,7 +55,7 @@ struct Job {
   apps_test::TemporaryFolder folder;
   const JobRegion region = JobRegion::create(shape(), JobRegion::Backing::anonymous);
   EventLoop loop;
-  Rank self{region, 0, loop};
+  WholeRank self{region, 0, loop};
 };
 
 /// Of this process's memory, in huge pages.
@@ -348,3 +351,5 @@ TEST_CASE("wrong use of paged segments is told in words") {
     co_await segment.close();
   });
 }
+
+}  // namespace paged_segment_test

@@ -16,6 +16,8 @@
 #include "tests/storage/store_image.hpp"
 #include "tests/storage/temporary_folder.hpp"
 
+namespace paged_sizes_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -207,3 +209,5 @@ TEST_CASE("names of checkpoints and paths that nobody could find again are refus
   const std::unique_ptr<storage::PageStore> modelled = storage::make_model_store(loop, SsdModel{}, shape);
   CHECK_THROWS_AS(loop.run(name_modelled(*modelled, "")), Error);
 }
+
+}  // namespace paged_sizes_test

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "protocol_model.hpp"
-#include "sanitized.hpp"
+#include "tests/sanitized.hpp"
+#include "tests/storage/protocol_model.hpp"
 
 namespace coracle::internals::storage {
 namespace {

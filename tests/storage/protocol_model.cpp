@@ -1,4 +1,4 @@
-#include "protocol_model.hpp"
+#include "tests/storage/protocol_model.hpp"
 
 #include <fmt/core.h>
 

@@ -3,7 +3,7 @@
 
 #include "storage/protocol.hpp"
 
-namespace coracle::internals::storage {
+namespace coracle::internals::storage::storage_protocol_test {
 namespace {
 
 /// A home of a page whose caches are played by the test.
@@ -147,4 +147,4 @@ TEST_CASE("protocol: a page that the SSD can't give fails those that ask, and is
   CHECK(home.page.forgettable());
 }
 
-}  // namespace coracle::internals::storage
+}  // namespace coracle::internals::storage::storage_protocol_test

@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 
+namespace read_ahead_test {
+
 using coracle::internals::storage::Frames;
 using coracle::internals::storage::read_ahead_pages;
 using coracle::internals::storage::ReadAhead;
@@ -116,3 +118,5 @@ TEST_CASE("reading ahead: how far follows from the page and never takes more tha
   CHECK(read_ahead_pages(100, Frames::Shape{64, 4096, 1}) == 32);
   CHECK(read_ahead_pages(0, Frames::Shape{64, 4096, 1}) == 0);
 }
+
+}  // namespace read_ahead_test

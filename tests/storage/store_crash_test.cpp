@@ -6,6 +6,8 @@
 #include "tests/sanitized.hpp"
 #include "tests/storage/store_trial.hpp"
 
+namespace store_crash_test {
+
 using coracle::internals::test::DiskFaults;
 using coracle::internals::test::StoreTrial;
 using coracle::internals::test::TrialPlan;
@@ -15,7 +17,7 @@ namespace {
 std::uint64_t seeds_wanted(std::uint64_t usual) {
   const char* wanted = std::getenv("CORACLE_STORE_SEEDS");
   if (wanted != nullptr) return std::strtoull(wanted, nullptr, 10);
-  return ::test::kSanitized ? usual / 10 : usual;
+  return coracle::internals::test::kSanitized ? usual / 10 : usual;
 }
 
 /// The first seed is CORACLE_STORE_SEED's, to run one again.
@@ -85,3 +87,5 @@ TEST_CASE("store: a device that lies about its syncs is found out") {
   plan.faults.lost_sync = 0.3;
   CHECK(found_by(50, plan) > 5);
 }
+
+}  // namespace store_crash_test

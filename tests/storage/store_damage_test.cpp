@@ -10,6 +10,8 @@
 #include "tests/storage/fake_disk.hpp"
 #include "tests/storage/store_fixture.hpp"
 
+namespace store_damage_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::storage;
@@ -209,3 +211,5 @@ TEST_CASE("store: after a failed sync nothing more is promised and reads go on")
   loop.run(store->close());
   loop.remove_poller(disk);
 }
+
+}  // namespace store_damage_test

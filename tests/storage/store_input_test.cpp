@@ -8,6 +8,8 @@
 #include "tests/storage/store_input.hpp"
 #include "tests/storage/temporary_folder.hpp"
 
+namespace store_input_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using coracle::internals::test::StoreImage;
@@ -35,7 +37,7 @@ std::vector<std::byte> random_input(std::mt19937_64& random) {
 TEST_CASE("store: files that were edited at random never harm who opens or checks them") {
   const char* chosen = std::getenv("CORACLE_STORE_SEED");
   const std::uint64_t first = chosen != nullptr ? std::strtoull(chosen, nullptr, 10) : 1;
-  const std::uint64_t count = chosen != nullptr ? 1 : ::test::kSanitized ? 100 : 500;
+  const std::uint64_t count = chosen != nullptr ? 1 : test::kSanitized ? 100 : 500;
   const coracle::internals::test::TemporaryFolder folder;
   EventLoop loop;
   StoreImage::make(loop, folder.file("good"));
@@ -47,3 +49,5 @@ TEST_CASE("store: files that were edited at random never harm who opens or check
     coracle::internals::test::take_store_input(loop, image, folder.file("edited"), input);
   }
 }
+
+}  // namespace store_input_test

@@ -16,11 +16,13 @@
 #include <vector>
 
 #include "runtime/event.hpp"
-#include "runtime/join.hpp"
+#include "runtime/scope.hpp"
 #include "storage/aligned_buffer.hpp"
 #include "storage/page_store.hpp"
 #include "tests/runtime/io_fixture.hpp"
 #include "tests/storage/temporary_folder.hpp"
+
+namespace store_kill_test {
 
 using namespace coracle;
 using namespace coracle::internals;
@@ -258,3 +260,5 @@ TEST_CASE("store: a process killed at any moment loses nothing that was flushed 
     one_round(folder.file("home.0"), seed + round, model);
   }
 }
+
+}  // namespace store_kill_test

@@ -23,6 +23,8 @@
 #include "tests/sanitized.hpp"
 #include "tests/storage/store_fixture.hpp"
 
+namespace store_limits_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::storage;
@@ -79,7 +81,7 @@ int use_without_memory(const std::string& path) {
 }  // namespace
 
 TEST_CASE("store: a file that claims more pages than memory has room for is refused in words") {
-  if (::test::kSanitized) return;  // their memory has no limit
+  if (test::kSanitized) return;  // their memory has no limit
   const TemporaryFolder folder;
   make_sparse(folder.file("home.0"), std::uint64_t{1} << 28);
   CHECK(status_of_child([&] { return use_without_memory(folder.file("home.0")); }) == 0);
@@ -252,7 +254,7 @@ TEST_CASE("store: a limit of file sizes is an error and does not kill the proces
 
 TEST_CASE_FIXTURE(StoreFixture, "store: a file that was closed can be opened again at once") {
   const StoreImage image(path);
-  for (int round = 0; round < (::test::kSanitized ? 20 : 100); ++round) {
+  for (int round = 0; round < (test::kSanitized ? 20 : 100); ++round) {
     CAPTURE(round);
     image.save();  // through the kernel's cache, so that the first read has to wait for it in a thread of the kernel
     StoreReport unused;
@@ -342,3 +344,5 @@ TEST_CASE_FIXTURE(StoreFixture, "store: nothing has a file open that was closed"
   for (int i = 0; i < 1000 && is_open_elsewhere(path); ++i) loop.run(nap());
   CHECK_FALSE(is_open_elsewhere(path));
 }
+
+}  // namespace store_limits_test

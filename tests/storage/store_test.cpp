@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "runtime/combinators.hpp"
-#include "runtime/join.hpp"
 #include "runtime/scope.hpp"
 #include "storage/aligned_buffer.hpp"
 #include "storage/checksum.hpp"
@@ -16,6 +15,8 @@
 #include "storage/store_format.hpp"
 #include "tests/runtime/io_fixture.hpp"
 #include "tests/storage/temporary_folder.hpp"
+
+namespace store_test {
 
 using namespace coracle;
 using namespace coracle::internals;
@@ -272,3 +273,5 @@ TEST_CASE("store: the last two checkpoints can be gone back to and the first flu
   const TemporaryFolder folder;
   with.loop.run(checkpoints(with.io(), folder.file("home.1")));
 }
+
+}  // namespace store_test

@@ -11,6 +11,8 @@
 #include "tests/layout/random_layout.hpp"
 #include "transports/tca/virtual_board.hpp"
 
+namespace dma_engine_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::tca;
@@ -287,3 +289,5 @@ TEST_CASE("dma engine: where transfers follow at once a pattern leaves the chann
   INFO("in a row ", learned, " ns, one channel ", alone);
   CHECK(learned <= alone + alone / 50);
 }
+
+}  // namespace dma_engine_test

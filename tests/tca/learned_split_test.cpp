@@ -8,6 +8,8 @@
 
 #include "transports/tca/virtual_board.hpp"
 
+namespace learned_split_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::tca;
@@ -126,3 +128,5 @@ TEST_CASE("learned split: it learns anew when the pattern's time has changed for
   CHECK(split.frozen());
   CHECK(split.weight(0) == doctest::Approx(0.8).epsilon(0.02));
 }
+
+}  // namespace learned_split_test

@@ -11,6 +11,8 @@
 #include "tests/tca/stepped_job.hpp"
 #include "transports/sim/sim_board.hpp"
 
+namespace tca_losses_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::tca;
@@ -363,3 +365,5 @@ TEST_CASE("tca: with `survive` a rank whose program fails is lost to the others,
   CHECK(text_of(outcome) == "rank 2: I have had enough");
   CHECK(reasons == std::vector<std::string>(2, "its program failed"));
 }
+
+}  // namespace tca_losses_test

@@ -13,6 +13,8 @@
 #include "tests/allocations.hpp"
 #include "tests/tca/stepped_job.hpp"
 
+namespace packets_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::tca;
@@ -272,3 +274,5 @@ TEST_CASE("tca: puts, gets, atomics and messages that are repeated allocate noth
   else
     MESSAGE("not counted: sanitizers bring their own operator new");
 }
+
+}  // namespace packets_test

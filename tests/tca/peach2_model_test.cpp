@@ -4,6 +4,8 @@
 
 #include <vector>
 
+namespace peach2_model_test {
+
 using namespace coracle::internals::tca;
 
 namespace {
@@ -120,3 +122,5 @@ TEST_CASE("peach2: time goes no further than it may and a stalled channel waits"
   times.abort(0);
   CHECK(times.stopped(0));
 }
+
+}  // namespace peach2_model_test

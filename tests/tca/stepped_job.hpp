@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/whole_rank.hpp"
 #include "transports/connect.hpp"
 #include "transports/tca/peach2_board.hpp"
 #include "transports/tca/registered_memory.hpp"
@@ -112,7 +113,7 @@ class SteppedJob {
     }
     SteppedHost host;
     EventLoop loop;
-    Rank self;
+    WholeRank self;
     Peach2Board* board;
     TcaTransport* transport;
     bool busy = false;

@@ -15,6 +15,8 @@
 #include "tests/sim/job.hpp"
 #include "transports/tca/tca_transport.hpp"
 
+namespace tca_strided_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::sim;
@@ -306,3 +308,5 @@ TEST_CASE("tca: rows of memory that is withdrawn meanwhile are not written, and 
 TEST_CASE("tca: a strided put of a board that hangs ends with an error, and the next one works when it is well again") {
   CHECK(text_of(job_of(1).run(with_a_board_that_hangs)) == "");
 }
+
+}  // namespace tca_strided_test

@@ -16,6 +16,8 @@
 #include "tests/sim/job.hpp"
 #include "transports/sim/sim_board.hpp"
 
+namespace transport_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::sim;
@@ -181,3 +183,5 @@ TEST_CASE("tca: the same while tables hang, completion words come late and credi
   }
   CHECK((stalls > 100 || seeds.size() < 400));
 }
+
+}  // namespace transport_test

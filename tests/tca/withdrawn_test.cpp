@@ -14,6 +14,8 @@
 #include "tests/tca/stepped_job.hpp"
 #include "transports/tca/board_thread.hpp"
 
+namespace withdrawn_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::tca;
@@ -242,3 +244,5 @@ TEST_CASE("tca: a board in real time copies nothing to a peer that its rank has 
   CHECK(*region.segment(1) == std::byte{0});
   CHECK(*region.segment(2) == std::byte{7});
 }
+
+}  // namespace withdrawn_test

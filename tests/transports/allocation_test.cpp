@@ -8,6 +8,8 @@
 #include "tests/lone_rank.hpp"
 #include "transports/direct/direct.hpp"
 
+namespace allocation_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -62,3 +64,5 @@ TEST_CASE("direct: puts and gets (scattered ones, too), atomics, signals, messag
   else
     MESSAGE("not counted: sanitizers bring their own operator new");
 }
+
+}  // namespace allocation_test

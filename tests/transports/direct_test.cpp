@@ -1,6 +1,7 @@
 // Requests through inboxes: whose sender goes on when, while receivers are busy and rings full. All ranks in one
 // thread, each of which polls when the test says so.
 #include "transports/direct/direct.hpp"
+#include "runtime/whole_rank.hpp"
 
 #include <doctest/doctest.h>
 #include <coracle/coracle.hpp>
@@ -16,6 +17,8 @@
 #include <vector>
 
 #include "transports/connect.hpp"
+
+namespace direct_test {
 
 using namespace coracle;
 using namespace coracle::internals;
@@ -59,7 +62,7 @@ struct Node {
   struct Member {
     Member(const JobRegion& region, std::uint32_t id) : self(region, id, loop), transport(self) {}
     EventLoop loop;
-    Rank self;
+    WholeRank self;
     DirectTransport transport;
   };
   DirectTransport& operator[](std::uint32_t rank) { return members[rank]->transport; }
@@ -533,3 +536,5 @@ TEST_CASE("direct: what is exposed is neither read nor written any more once it 
     reader.join();
   }
 }
+
+}  // namespace direct_test

@@ -6,6 +6,6 @@
 #include "tests/transports/frame_input.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
-  test::take_frame_input({reinterpret_cast<const std::byte*>(data), bytes});
+  coracle::internals::test::take_frame_input({reinterpret_cast<const std::byte*>(data), bytes});
   return 0;
 }

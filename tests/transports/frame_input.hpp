@@ -7,7 +7,7 @@
 
 #include "tests/transports/tcp_fake.hpp"
 
-namespace test {
+namespace coracle::internals::test {
 
 /// Feeds `bytes` to the channel in pieces, as a socket would, and lets large payloads land.
 inline void feed(coracle::internals::tcp::Channel& channel, std::span<const std::byte> bytes, std::size_t piece_bytes) {
@@ -63,4 +63,4 @@ inline void take_frame_input(std::span<const std::byte> input) {
   }
 }
 
-}  // namespace test
+}  // namespace coracle::internals::test

@@ -7,7 +7,7 @@
 
 #include "tests/transports/tcp_fake.hpp"
 
-namespace test {
+namespace coracle::internals::test {
 
 inline std::string frame_bytes(coracle::internals::tcp::FrameType type, std::vector<std::uint64_t> words,
                                std::string payload) {
@@ -58,4 +58,4 @@ inline std::vector<std::string> frame_seeds() {
   return seeds;
 }
 
-}  // namespace test
+}  // namespace coracle::internals::test

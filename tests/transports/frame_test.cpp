@@ -8,8 +8,11 @@
 #include <random>
 #include <string>
 
+#include "tests/places.hpp"
 #include "tests/transports/frame_input.hpp"
 #include "tests/transports/frame_seeds.hpp"
+
+namespace frame_test {
 
 using namespace coracle;
 using namespace coracle::internals;
@@ -74,7 +77,7 @@ TEST_CASE("frames: thousands of mutated streams never harm either end") {
 
 TEST_CASE("frames: what a fuzzer has found worth keeping does no harm") {
   std::size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(CORACLE_FRAME_CORPUS)) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::in_source("tests/transports/frame_corpus"))) {
     CAPTURE(entry.path().string());
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string input{std::istreambuf_iterator<char>(file), {}};
@@ -125,7 +128,8 @@ TEST_CASE("frames: places outside the memory are answered with an error, and the
     initiator.submit(*operation);
   }
   for (int round = 0; round < 4; ++round) {
-    for (auto [from, to] : {std::pair<Channel*, Channel*>{&initiator, &responder}, {&responder, &initiator}}) {
+    for (auto [from, to] :
+         {std::pair<tcp::Channel*, tcp::Channel*>{&initiator, &responder}, {&responder, &initiator}}) {
       std::array<iovec, 8> vectors;
       const auto gathered = from->outbox().gather(vectors, 1 << 20);
       std::vector<std::byte> bytes;
@@ -145,3 +149,5 @@ TEST_CASE("frames: places outside the memory are answered with an error, and the
   CHECK(rank.memory[4095] == std::byte{1});
   CHECK_FALSE(responder.broken());
 }
+
+}  // namespace frame_test

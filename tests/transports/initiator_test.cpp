@@ -10,6 +10,8 @@
 
 #include "tests/transports/tcp_fake.hpp"
 
+namespace initiator_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::tcp;
@@ -22,7 +24,7 @@ struct Outcome final : OperationOwner {
 };
 
 /// All that it has to say goes to `to`.
-void deliver(Channel& from, Channel& to) {
+void deliver(tcp::Channel& from, tcp::Channel& to) {
   std::array<iovec, 4> vectors;
   for (auto gathered = from.outbox().gather(vectors, 1 << 20); gathered.bytes > 0;
        gathered = from.outbox().gather(vectors, 1 << 20)) {
@@ -139,3 +141,5 @@ TEST_CASE("initiator: its output is over only with the goodbye, not when the ker
   initiator.outbox().release(take_all());
   initiator.fail_all(Errc::peer_lost);
 }
+
+}  // namespace initiator_test

@@ -16,9 +16,10 @@
 #include "collectives/collectives.hpp"
 #include "runtime/boot.hpp"
 #include "runtime/error.hpp"
+#include "runtime/whole_rank.hpp"
 #include "transports/connect.hpp"
 
-namespace test {
+namespace coracle::internals::test {
 
 /// What a rank's program ended with: "" or the error's text.
 using Outcomes = std::vector<std::string>;
@@ -78,7 +79,7 @@ class Nodes {
     try {
       coracle::internals::EventLoop loop(coracle::internals::real_clock(), &region.block(id).doorbell);
       loop.set_idle_policy(region.shape().idle);
-      coracle::internals::Rank rank(region, id, loop);
+      coracle::internals::WholeRank rank(region, id, loop);
       wiring.connect(rank);
       loop.run(coracle::internals::live(rank, app, wiring));
       return "";
@@ -106,4 +107,4 @@ class Nodes {
   std::vector<int> listen_fds_;
 };
 
-}  // namespace test
+}  // namespace coracle::internals::test

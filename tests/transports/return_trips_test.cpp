@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace return_trips_test {
+
 using namespace coracle::internals::direct;
 
 TEST_CASE("return trips are likely while messages are followed by others to where they came from") {
@@ -85,3 +87,5 @@ TEST_CASE("return trips: of a peer's slots the latest is given out, the others s
   trips.clear();
   CHECK(trips.of(0) == nullptr);
 }
+
+}  // namespace return_trips_test

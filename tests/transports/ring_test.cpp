@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+namespace ring_test {
+
 using namespace coracle::internals::direct;
 
 namespace {
@@ -114,3 +116,5 @@ TEST_CASE("ring: a message never wraps around the end; padding is skipped unseen
     ring->give_back();
   }
 }
+
+}  // namespace ring_test

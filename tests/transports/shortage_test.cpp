@@ -15,6 +15,8 @@
 #include "tests/sanitized.hpp"
 #include "tests/transports/nodes.hpp"
 
+namespace shortage_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace std::chrono_literals;
@@ -98,7 +100,7 @@ Task<> give_back_soon(std::optional<NoDescriptors>& none) {
 }  // namespace
 
 TEST_CASE("tcp: without a descriptor every kind of operation fails with what to do, and the peer is not lost") {
-  if (::test::kSanitized) {
+  if (test::kSanitized) {
     MESSAGE("not run: UBSan looks at objects through pipes, for which nothing is left");
     return;
   }
@@ -134,7 +136,7 @@ TEST_CASE("tcp: without a descriptor every kind of operation fails with what to 
 }
 
 TEST_CASE("tcp: an operation waits for a descriptor, and goes on when there is one") {
-  if (::test::kSanitized) {
+  if (test::kSanitized) {
     MESSAGE("not run: UBSan looks at objects through pipes, for which nothing is left");
     return;
   }
@@ -262,3 +264,5 @@ TEST_CASE("tcp: an operation waits for a port, and goes on when there is one") {
   });
   for (const std::string& outcome : outcomes) CHECK(outcome == "");
 }
+
+}  // namespace shortage_test

@@ -10,6 +10,8 @@
 #include <set>
 #include <vector>
 
+namespace staged_sends_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::direct;
@@ -95,3 +97,5 @@ TEST_CASE("staged requests keep their bytes until they are taken, and then make 
   staged.sent(*copy);
   copy->finish();
 }
+
+}  // namespace staged_sends_test

@@ -15,10 +15,12 @@
 #include <string>
 
 #include "runtime/event.hpp"
-#include "runtime/join.hpp"
+#include "runtime/scope.hpp"
 #include "tests/runtime/io_fixture.hpp"
 #include "transports/tcp/ready_stream.hpp"
 #include "transports/tcp/uring_stream.hpp"
+
+namespace stream_test {
 
 using namespace coracle;
 using namespace coracle::internals;
@@ -112,3 +114,5 @@ TEST_CASE_TEMPLATE(
   const auto driver = port != nullptr ? UringDriver::create(*port, 0) : nullptr;
   setting.loop.run(with_scope(use_stream, std::ref(setting.io()), driver.get(), ends[0], static_cast<int>(peer)));
 }
+
+}  // namespace stream_test

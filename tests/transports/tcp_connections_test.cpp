@@ -16,6 +16,8 @@
 #include "tests/transports/nodes.hpp"
 #include "transports/tcp/tcp.hpp"
 
+namespace tcp_connections_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace std::chrono_literals;
@@ -250,3 +252,5 @@ TEST_CASE("tcp: who can't be reached is lost, and the error says where it was lo
   });
   CHECK_MESSAGE(text.find("can't connect to 127.0.0.1:1: Connection refused") != std::string::npos, text);
 }
+
+}  // namespace tcp_connections_test

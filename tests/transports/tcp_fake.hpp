@@ -11,7 +11,7 @@
 #include "transports/tcp/initiator.hpp"
 #include "transports/tcp/responder.hpp"
 
-namespace test {
+namespace coracle::internals::test {
 
 /// A function of this program, so that its address passes as a handler's.
 inline void no_handler(coracle::internals::Rank&, const coracle::internals::Message&) {}
@@ -77,4 +77,4 @@ class FakeRank final : public coracle::internals::tcp::ResponderUser,
   }
 };
 
-}  // namespace test
+}  // namespace coracle::internals::test

@@ -9,6 +9,8 @@
 #include "runtime/rpc.hpp"
 #include "tests/transports/nodes.hpp"
 
+namespace tcp_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 
@@ -71,3 +73,5 @@ TEST_CASE("tcp: calls between nodes, with short and long arguments") {
   test::Nodes job({1, 1});
   for (const std::string& outcome : job.run(call_all)) CHECK(outcome == "");
 }
+
+}  // namespace tcp_test

@@ -9,6 +9,8 @@
 #include "transports/verbs/port.hpp"
 #include "transports/verbs/wire.hpp"
 
+namespace verbs_test {
+
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::verbs;
@@ -97,3 +99,5 @@ TEST_CASE("verbs: CORACLE_VERBS_DEVICE names a device, its port and GID, in turn
     CHECK(!parse_wish(malformed, 1));
   }
 }
+
+}  // namespace verbs_test

@@ -10,7 +10,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   int number = 0;
-  for (const std::string& seed : test::frame_seeds()) {
+  for (const std::string& seed : coracle::internals::test::frame_seeds()) {
     std::ofstream file(std::string(argv[1]) + "/seed-" + std::to_string(number++), std::ios::binary);
     file << seed;
     if (!file) return 1;

@@ -24,7 +24,7 @@ template <class Device>
 class GpuSet final : public Accelerator {
  public:
   explicit GpuSet(Rank& rank) noexcept : rank_(rank), transfers_(rank, *this) {}
-  ~GpuSet() override { rank_.core().set_device_transfers(nullptr); }
+  ~GpuSet() override { rank_.core().set_device_memory(nullptr); }
   GpuSet(const GpuSet&) = delete;
   GpuSet& operator=(const GpuSet&) = delete;
 
@@ -32,7 +32,7 @@ class GpuSet final : public Accelerator {
   unsigned size() const noexcept { return static_cast<unsigned>(gpus_.size()); }
   Device& add(std::unique_ptr<Device> gpu) {
     gpus_.push_back(std::move(gpu));
-    rank_.core().set_device_transfers(&transfers_);
+    rank_.core().set_device_memory(&transfers_);
     return *gpus_.back();
   }
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "runtime/collective_watch.hpp"
+#include "runtime/scope.hpp"
 #include "runtime/wait_report.hpp"
-#include "runtime/waiter.hpp"
 #include "transports/sim/sim_rank.hpp"
 
 namespace coracle::internals::sim {

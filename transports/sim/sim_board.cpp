@@ -91,7 +91,7 @@ void SimSurroundings::wake(std::uint32_t rank) noexcept {
   transport_.wake(rank);
 }
 
-std::uint64_t SimSurroundings::occupy(EventLoop&, std::uint64_t duration_ns) noexcept {
+std::uint64_t SimSurroundings::occupy(Scheduler&, std::uint64_t duration_ns) noexcept {
   return nature_.engage(rank_, duration_ns);
 }
 

@@ -54,7 +54,7 @@ class SimSurroundings final : public tca::TcaTransport::Surroundings {
   SimSurroundings(Nature& nature, Transport& transport, std::uint32_t rank) noexcept
       : nature_(nature), transport_(transport), rank_(rank) {}
   void wake(std::uint32_t rank) noexcept override;
-  std::uint64_t occupy(EventLoop& loop, std::uint64_t duration_ns) noexcept override;
+  std::uint64_t occupy(Scheduler& loop, std::uint64_t duration_ns) noexcept override;
 
  private:
   Nature& nature_;

@@ -4,7 +4,7 @@
 #include "runtime/boot.hpp"
 #include "runtime/diagnostics.hpp"
 #include "runtime/event_loop.hpp"
-#include "runtime/rank.hpp"
+#include "runtime/whole_rank.hpp"
 #include "transports/sim/nature.hpp"
 #include "transports/sim/sim_transport.hpp"
 
@@ -62,7 +62,7 @@ class SimRank final : public Happening, private ReadyOrder {
   const Job job_;
   EventLoop loop_;
   Diagnostics::Watch watch_;
-  Rank rank_;
+  WholeRank rank_;
   SimTransport* transport_;
   RootEnd end_;
   std::uint64_t turn_at_ns_ = kNever;  // of the one valid entry in the schedule

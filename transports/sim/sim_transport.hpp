@@ -44,7 +44,7 @@ class SimTransport final : public Transport, public SimEnd {
   void peer_lost(std::uint32_t peer) noexcept override;
   void wake(std::uint32_t peer) noexcept override;
   bool poll() noexcept override;
-  std::uint64_t occupy(EventLoop&, std::uint64_t duration_ns) noexcept override {
+  std::uint64_t occupy(Scheduler&, std::uint64_t duration_ns) noexcept override {
     return nature_.engage(id(), duration_ns);
   }
 

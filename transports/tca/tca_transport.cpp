@@ -61,7 +61,7 @@ void TcaTransport::wake(std::uint32_t rank) noexcept {
   if (surroundings_ != nullptr) surroundings_->wake(rank);
 }
 
-std::uint64_t TcaTransport::occupy(EventLoop& loop, std::uint64_t duration_ns) noexcept {
+std::uint64_t TcaTransport::occupy(Scheduler& loop, std::uint64_t duration_ns) noexcept {
   return surroundings_ != nullptr ? surroundings_->occupy(loop, duration_ns) : Transport::occupy(loop, duration_ns);
 }
 

@@ -40,7 +40,7 @@ class TcaTransport final : public Transport {
     virtual ~Surroundings() = default;
     /// A rank is to look at its flags (see Transport::wake).
     virtual void wake(std::uint32_t rank) noexcept = 0;
-    virtual std::uint64_t occupy(EventLoop& loop, std::uint64_t duration_ns) noexcept = 0;
+    virtual std::uint64_t occupy(Scheduler& loop, std::uint64_t duration_ns) noexcept = 0;
   };
 
   /// `board` reaches the memory of all ranks of the region. Throws Error (unsupported) for too many ranks.
@@ -59,7 +59,7 @@ class TcaTransport final : public Transport {
   bool poll() noexcept override;
   bool leave() noexcept override;
   void wake(std::uint32_t rank) noexcept override;
-  std::uint64_t occupy(EventLoop& loop, std::uint64_t duration_ns) noexcept override;
+  std::uint64_t occupy(Scheduler& loop, std::uint64_t duration_ns) noexcept override;
 
   /// Whether something here would end with the loss of `peer`: an operation, or a packet that it has not taken.
   bool depends_on(std::uint32_t peer) const noexcept;

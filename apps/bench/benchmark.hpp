@@ -1,0 +1,136 @@
+// Benchmark: something that `coracle bench` measures. Each is a file that defines it, with its options and what its
+// ranks do, and a line in benchmarks.hpp and benchmarks.cpp.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "apps/bench/measure/contest.hpp"
+#include "apps/bench/measure/report.hpp"
+#include "runtime/job.hpp"
+#include "runtime/rank.hpp"
+
+namespace coracle::internals::bench {
+
+class Benchmark;
+
+/// Options that several benchmarks read. Empty, or 0: each takes what it takes by itself.
+struct Choices {
+  std::vector<std::uint64_t> sizes;  ///< Bytes.
+  std::vector<std::string> only;     ///< Of the parts of all the benchmarks that have some.
+  std::int64_t rounds = 0;
+  std::string path;  ///< Of a folder for files.
+
+  /// Those of `parts` that are chosen; all, where none of them is.
+  std::vector<std::string> chosen_of(const std::vector<std::string>& parts) const;
+};
+
+/// One job of a benchmark.
+struct JobPlan {
+  Placement placement = Placement::pvas;
+  std::uint32_t ranks = 2;
+  std::uint32_t nodes = 1;
+  MessageOptions messages = {};
+  nlohmann::json told = nullptr;  ///< To its ranks, beside the user's own words.
+};
+
+/// What the user asks for, of whatever benchmark.
+struct Request {
+  std::vector<Benchmark*> benchmarks;
+  std::vector<std::uint32_t> ranks;  ///< A job for each; empty: as the benchmark has it.
+  std::optional<Placement> placement;
+  std::uint32_t nodes = 1;
+  RemoteTransport transport = RemoteTransport::automatic;
+  bool quick = false;
+  std::string json_file;     ///< Empty: none.
+  std::string network_file;  ///< `sim`: of the model; empty: the built-in one.
+  std::uint64_t seed = 1;    ///< `sim`: of the schedule.
+  Choices choices;
+
+  bool in_sim() const noexcept { return placement == Placement::sim; }
+  /// The placement asked for, or all in which processes are started.
+  std::vector<Placement> placements_or_both() const;
+  JobPlan job_of(std::uint32_t size) const;
+};
+
+/// Starts jobs, for the command.
+class Jobs {
+ public:
+  virtual ~Jobs() = default;
+  virtual const Request& request() const noexcept = 0;
+  /// What the job's rank 0 reports. Throws Error when the job fails, after its ranks have said why.
+  virtual Report run(const Benchmark& benchmark, const JobPlan& plan) = 0;
+};
+
+/// What a rank's part of a benchmark gets.
+struct Bench {
+  Rank& self;
+  Plan plan;
+  const Choices& choices;
+  double started_ns = 0;          ///< now_ns() when the command began to start this job.
+  nlohmann::json told = nullptr;  ///< As in the job's plan.
+  Report report = {};             ///< Rank 0 fills it.
+
+  bool keeps_time() const noexcept { return self.id() == 0; }
+};
+
+/// The command and each rank have one of their own, which has read the same options.
+class Benchmark {
+ public:
+  struct Facts {
+    const char* name;
+    const char* help;
+    std::vector<std::uint32_t> ranks = {2};  ///< A job for each number, unless the user has chosen others.
+    std::uint32_t ranks_min = 1;
+    std::uint64_t segment_bytes = 64 << 20;
+    bool between_nodes = false;
+    bool in_sim = false;  ///< Can be run in virtual time.
+    bool in_all = true;   ///< Is one of those that `all` names.
+    bool pinned = true;   ///< Ranks are pinned to cores also where the launcher does not.
+    std::vector<std::string> reads =
+        {};  ///< Options that only some benchmarks read: "--rounds", "--ways, --bytes-max".
+  };
+
+  virtual ~Benchmark() = default;
+  virtual Facts facts() const = 0;
+
+  /// Adds its own options, whose values it keeps. Options that others read as well have their places in `choices`.
+  virtual void add_options(CLI::App& command, Choices& choices);
+  /// What --only can choose from.
+  virtual std::vector<std::string> parts() const { return {}; }
+  /// Called when all options are read, if it is one of the benchmarks asked for. Throws CLI::ValidationError for words
+  /// that mean nothing.
+  virtual void check(const Request& request);
+
+  virtual std::vector<std::uint32_t> ranks(const Request& request) const;
+  virtual std::uint64_t segment_bytes(const Request&) const { return facts().segment_bytes; }
+  /// All of it: a job for each number of ranks, unless it is overridden.
+  virtual Report measure(Jobs& jobs);
+  /// Called when the report of measure() has been printed.
+  virtual void after_print() {}
+
+  /// On every rank of a job.
+  virtual Task<> run(Bench& bench) = 0;
+  /// In a process that a rank has started by words_of_assistant(); gives its exit status.
+  virtual int assist(std::span<const char* const> words);
+};
+
+/// Has no options of its own and is what its functions do, between nodes another one; null: it has no meaning there.
+std::unique_ptr<Benchmark> benchmark_of(Benchmark::Facts facts, Task<> (*run)(Bench& bench),
+                                        Task<> (*run_between_nodes)(Bench& bench) = nullptr);
+
+/// First word of a process that assists a benchmark: its name follows, and words of its own.
+inline constexpr const char* kAssist = "--assist";
+/// Program and first words of such a process.
+std::vector<std::string> words_of_assistant(const Benchmark& benchmark);
+
+/// Throws CLI::ValidationError.
+[[noreturn]] void wrong(const std::string& what);
+
+}  // namespace coracle::internals::bench

@@ -1,0 +1,42 @@
+// `coracle bench barrier`: what meeting costs, also of many ranks on few cores.
+#include <fmt/format.h>
+
+#include "apps/bench/benchmarks.hpp"
+#include "apps/bench/measure/raw.hpp"
+#include "collectives/collectives.hpp"
+#include "runtime/error.hpp"
+
+namespace coracle::internals::bench {
+namespace {
+
+Task<> barriers(Rank& self, std::uint64_t count) {
+  for (; count != 0; --count) co_await self.world().barrier();
+}
+
+Task<> bench_barrier(Bench& bench) {
+  Rank& self = bench.self;
+  auto slab = self.allocate<RawBarrier>(1);
+  const auto remotes = co_await self.world().gather_all(slab.remote());
+  RawBarrier* raw = self.reach(remotes[0]);
+  if (raw == nullptr) throw Error(Errc::unsupported, "the limit of this benchmark needs ranks that share memory");
+  const bool enough_cores = self.core().region().shape().idle.spins > 0;
+  Contest contest(self, bench.plan);
+  const auto ours = contest.add([&](std::uint64_t count) { return barriers(self, count); });
+  const auto limit = contest.add_plain([&](std::uint64_t count) {
+    for (; count != 0; --count) raw->wait(self.size(), enough_cores ? 100'000 : 0);
+  });
+  co_await contest.run();
+  if (!bench.keeps_time()) co_return;
+  bench.report.add(fmt::format("Barrier, placement {}", to_string(self.placement())),
+                   contest.row(fmt::format("{} ranks", self.size()), ours,
+                               enough_cores ? "one counter, spinning" : "one counter, sched_yield", limit));
+}
+
+}  // namespace
+
+std::unique_ptr<Benchmark> barrier_benchmark() {
+  return benchmark_of({.name = "barrier", .help = "barriers beside one counter", .ranks = {2, 4, 8, 16}},
+                      bench_barrier);
+}
+
+}  // namespace coracle::internals::bench

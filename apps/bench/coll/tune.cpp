@@ -1,0 +1,253 @@
+// `coracle bench tune`: measures what the cost model of the collectives needs to know, beside what the machine does.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "apps/bench/benchmarks.hpp"
+#include "apps/bench/coll/tuned.hpp"
+#include "apps/bench/measure/batches.hpp"
+#include "apps/bench/measure/node_bench.hpp"
+#include "apps/bench/measure/raw.hpp"
+#include "apps/coracle/job_choices.hpp"
+#include "collectives/collectives.hpp"
+#include "runtime/error.hpp"
+
+namespace coracle::internals::bench {
+namespace {
+
+using Wait = PlainSockets::Wait;
+
+constexpr std::size_t kCopyBytes = std::size_t{1} << 20;
+constexpr std::uint64_t kWindow = 64;
+
+/// `count` times there and back between two ranks, each of which has one signal.
+Task<> hand_over(Rank& self, Slab<Signal>& own, Remote<Signal> theirs, std::uint64_t& seen, bool begins,
+                 std::uint64_t count) {
+  for (; count != 0; --count) {
+    if (begins) co_await self.raise(theirs);
+    const std::uint64_t next = ++seen;
+    co_await self.wait(own[0], next);
+    if (!begins) co_await self.raise(theirs);
+  }
+}
+
+Task<> raise_often(Rank& self, Remote<Signal> signal, std::uint64_t count) {
+  for (; count != 0; --count) co_await self.raise(signal);
+}
+
+/// Ranks of one node.
+class TuneInside {
+ public:
+  explicit TuneInside(Bench& bench)
+      : bench_(bench),
+        self_(bench.self),
+        data_(self_.allocate<std::byte>(kCopyBytes)),
+        own_(self_.allocate<std::byte>(kCopyBytes)),
+        flags_(self_.allocate<RawFlag>(1)),
+        signals_(self_.allocate_signals(2)) {
+    std::memset(data_.data(), 1, kCopyBytes);
+    std::memset(own_.data(), 2, kCopyBytes);
+  }
+
+  Task<> run() {
+    const auto signals = co_await self_.world().gather_all(signals_.remote());
+    const auto flags = co_await self_.world().gather_all(flags_.remote());
+    const auto data = co_await self_.world().gather_all(data_.remote());
+    partner_ = signals[id() == 0 ? 1 : 0];
+    raw_ = self_.reach(flags[0]);
+    source_ = self_.reach(data[last()], kCopyBytes);
+    if (raw_ == nullptr || source_ == nullptr)
+      throw Error(Errc::unsupported, "tuning inside a node needs ranks that share memory");
+    co_await words();
+    co_await copies();
+  }
+
+ private:
+  std::uint32_t id() const noexcept { return self_.id(); }
+  /// Whose memory is copied: not rank 0, which keeps the time.
+  std::uint32_t last() const noexcept { return self_.size() - 1; }
+  std::string title(const char* what) const {
+    return fmt::format("{}, {} ranks, placement {}", what, self_.size(), to_string(self_.placement()));
+  }
+
+  Task<> words() {
+    Contest contest(self_, bench_.plan);
+    const auto there_and_back = contest.add([this](std::uint64_t count) {
+      return id() < 2 ? hand_over(self_, signals_, partner_, seen_, id() == 0, count) : rest();
+    });
+    const auto raw = contest.add_plain([this](std::uint64_t count) {
+      if (id() < 2) raw_ping_pong(*raw_, id() == 0, nullptr, nullptr, 0, count);
+    });
+    const auto flag = contest.add(
+        [this](std::uint64_t count) { return id() == 0 ? raise_often(self_, partner_ + 1, count) : rest(); });
+    const auto own = contest.add(
+        [this](std::uint64_t count) { return id() == 0 ? raise_often(self_, signals_.remote() + 1, count) : rest(); });
+    co_await contest.run();
+    if (!bench_.keeps_time()) co_return;
+    bench_.report.add(title("What a word costs"),
+                      {kTuneLatency, "ns", scaled(contest.figure(there_and_back), 0.5), "a cache line changes hands",
+                       scaled(contest.figure(raw), 0.5), 0, std::nullopt});
+    bench_.report.add(title("What a word costs"), {kTuneFlag, "ns", contest.figure(flag), "in its own memory",
+                                                   contest.figure(own), 0, std::nullopt});
+  }
+
+  Task<> copies() {
+    Contest contest(self_, bench_.plan);
+    const auto copy = [this](std::uint64_t count, const std::byte* source) {
+      for (; count != 0; --count) {
+        std::memcpy(own_.data(), source, kCopyBytes);
+        fence_compiler();
+      }
+    };
+    const auto alone = contest.add_plain([=, this](std::uint64_t count) {
+      if (id() == 0) copy(count, source_);
+    });
+    const auto all = contest.add_plain([=, this](std::uint64_t count) {
+      if (id() != last()) copy(count, source_);
+    });
+    const auto limit = contest.add_plain([=, this](std::uint64_t count) {
+      if (id() == 0) copy(count, data_.data());
+    });
+    co_await contest.run();
+    if (!bench_.keeps_time()) co_return;
+    bench_.report.add(title("Copies of 1 MiB out of one rank's memory"),
+                      {kTuneCopy, "ns", contest.figure(alone), "memcpy within a rank", contest.figure(limit),
+                       kCopyBytes, std::nullopt});
+    bench_.report.add(
+        title("Copies of 1 MiB out of one rank's memory"),
+        {kTuneCopyByAll, "ns", contest.figure(all), "by one rank", contest.figure(alone), kCopyBytes, std::nullopt});
+  }
+
+  Bench& bench_;
+  Rank& self_;
+  Slab<std::byte> data_;
+  Slab<std::byte> own_;
+  Slab<RawFlag> flags_;
+  Slab<Signal> signals_;
+  Remote<Signal> partner_;
+  RawFlag* raw_ = nullptr;
+  const std::byte* source_ = nullptr;
+  std::uint64_t seen_ = 0;
+};
+
+/// The first ranks of two nodes.
+class TuneBetween {
+ public:
+  explicit TuneBetween(Bench& bench)
+      : bench_(bench),
+        self_(bench.self),
+        pair_(bench.self),
+        data_(self_.allocate<std::byte>(kCopyBytes)),
+        place_(self_.allocate<std::byte>(kCopyBytes)),
+        signals_(self_.allocate_signals(1)) {
+    std::memset(data_.data(), 1, kCopyBytes);
+    std::memset(place_.data(), 2, kCopyBytes);
+  }
+
+  Task<> run() {
+    const auto places = co_await self_.world().gather_all(place_.remote());
+    const auto signals = co_await self_.world().gather_all(signals_.remote());
+    theirs_ = places[pair_.peer()];
+    partner_ = signals[pair_.peer()];
+    co_await pair_.sockets().meet();
+    Contest contest(self_, bench_.plan);
+    const auto there_and_back = contest.add([this](std::uint64_t count) {
+      return takes_part() ? hand_over(self_, signals_, partner_, seen_, pair_.asks(), count) : rest();
+    });
+    const auto trips = contest.add_plain([this](std::uint64_t count) {
+      pair_.round_trips(data_.local().first(8), place_.local().first(8), count, Wait::spinning);
+    });
+    const auto [gap, small] = add_stream(contest, 8);
+    const auto [bulk, large] = add_stream(contest, kCopyBytes);
+    co_await contest.run();
+    if (!bench_.keeps_time()) co_return;
+    const std::string title = pair_.title(fmt::format("What messages cost, {} ranks", self_.size()));
+    bench_.report.add(title, {kTuneLatency, "ns", scaled(contest.figure(there_and_back), 0.5), kSpinningName,
+                              scaled(contest.figure(trips), 0.5), 0, std::nullopt});
+    bench_.report.add(title, {kTuneGap, "ns", contest.figure(gap), "sockets: a stream, a write each",
+                              contest.figure(small), 0, std::nullopt});
+    bench_.report.add(title, {kTuneBulk, "ns", contest.figure(bulk), "sockets: a stream, a write each",
+                              contest.figure(large), kCopyBytes, std::nullopt});
+  }
+
+ private:
+  bool takes_part() const noexcept { return pair_.asks() || pair_.serves(); }
+
+  /// Puts, many under way; and a stream of sockets.
+  std::pair<std::size_t, std::size_t> add_stream(Contest& contest, std::size_t bytes) {
+    const std::size_t ours = contest.add([=, this](std::uint64_t count) {
+      return pair_.asks() ? puts_at_once(self_, data_.local().first(bytes), theirs_, count, kWindow) : rest();
+    });
+    const std::size_t limit = contest.add_plain([=, this](std::uint64_t count) {
+      pair_.stream(data_.local().first(bytes), place_.local().first(bytes), true, count, Wait::sleeping);
+    });
+    return {ours, limit};
+  }
+
+  Bench& bench_;
+  Rank& self_;
+  NodePair pair_;
+  Slab<std::byte> data_;
+  Slab<std::byte> place_;
+  Slab<Signal> signals_;
+  Remote<std::byte> theirs_;
+  Remote<Signal> partner_;
+  std::uint64_t seen_ = 0;
+};
+
+class TuneBenchmark final : public Benchmark {
+ public:
+  Facts facts() const override {
+    return {.name = "tune",
+            .help = "what the choice of collectives must know; kept in a file",
+            .ranks = {2, 8},
+            .ranks_min = 2,
+            .between_nodes = true};
+  }
+
+  Report measure(Jobs& jobs) override {
+    const Request& request = jobs.request();
+    Report report;
+    for (const std::uint32_t size : ranks(request)) {
+      const JobPlan plan = request.job_of(size);
+      const Report found = jobs.run(*this, plan);
+      if (!request.quick) found_.push_back(fitted_record(found, query_of(plan, request.transport), plan.ranks));
+      report.merge(found);
+    }
+    return report;
+  }
+  void after_print() override {
+    for (TuningRecord& record : found_) keep_record(std::move(record));
+  }
+
+  Task<> run(Bench& bench) override {
+    if (bench.self.nodes() > 1) {
+      TuneBetween tune(bench);
+      co_await tune.run();
+    } else {
+      TuneInside tune(bench);
+      co_await tune.run();
+    }
+  }
+
+ private:
+  static TuningQuery query_of(const JobPlan& plan, RemoteTransport transport) {
+    JobOptions options;
+    options.shape.placement = plan.placement;
+    options.shape.size = plan.ranks;
+    options.shape.nodes = plan.nodes;
+    options.shape.network.transport = transport;
+    return tuning_query(options);
+  }
+
+  std::vector<TuningRecord> found_;
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> tune_benchmark() {
+  return std::make_unique<TuneBenchmark>();
+}
+
+}  // namespace coracle::internals::bench

@@ -1,0 +1,99 @@
+// GpuGround: what all measurements of a GPU stand on: memory on all sides with known bytes, plain calls of CUDA, and a
+// copy engine for each number of streams.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "apps/bench/dma/gpu_plan.hpp"
+#include "runtime/event_loop.hpp"
+#include "transports/cuda/copy_engine.hpp"
+
+namespace coracle::internals::bench {
+
+/// From where to where bytes are copied.
+enum class GpuRoute : std::uint8_t {
+  to_device,  ///< Pinned memory to the device.
+  to_host,
+  within,   ///< The device's memory to itself.
+  between,  ///< To the next device, where there is one.
+};
+
+/// Ends a stream that a std::unique_ptr owns.
+struct EndStream {
+  cuda::CudaApi* api = nullptr;
+  void operator()(cuda::Stream stream) const noexcept { static_cast<void>(api->destroy_stream(stream)); }
+};
+
+class GpuGround {
+ public:
+  /// Room behind whatever is copied, which must stay as it was.
+  static constexpr std::uint64_t kGuardBytes = 256;
+
+  /// All three must outlive it. Throws Error: no such device, no memory.
+  GpuGround(EventLoop& loop, cuda::CudaApi& api, const GpuPlan& plan);
+  GpuGround(const GpuGround&) = delete;
+  GpuGround& operator=(const GpuGround&) = delete;
+
+  const GpuPlan& plan() const noexcept { return plan_; }
+  std::vector<GpuRoute> routes() const;
+  /// "pinned memory to device 0 (name)".
+  std::string text_of(GpuRoute route) const;
+  const std::byte* source(GpuRoute route) const noexcept;
+  std::byte* target(GpuRoute route) const noexcept;
+
+  std::size_t engines() const noexcept { return engines_.size(); }
+  /// The one that may take plan().channels[index] streams.
+  cuda::CopyEngine& engine(std::size_t index) const noexcept { return *engines_[index]; }
+  /// Its streams, "up to 4 streams".
+  std::string streams_text(std::size_t index) const;
+
+  /// The limit: one copy of so many bytes on one stream (cudaMemcpyAsync), and waiting for the stream; or asking it
+  /// until it is at rest. Throws Error.
+  void copy_plainly(GpuRoute route, std::uint64_t bytes);
+  void copy_asking(GpuRoute route, std::uint64_t bytes);
+
+  /// `copies` blocks from anywhere in the source, to no regular distances: nothing that could be one copy.
+  std::vector<tca::Descriptor> irregular_chain(GpuRoute route, std::size_t copies, std::uint64_t block_bytes) const;
+
+  /// Fills the first `bytes` of a target with what no copy leaves there by chance.
+  void poison(GpuRoute route, std::uint64_t bytes);
+  /// Of the first `bytes` of a target that were poisoned: whether the chain has put there what it should, and has left
+  /// the rest. Throws Error: which byte is wrong.
+  void verify(GpuRoute route, tca::Chain chain, std::uint64_t bytes, const std::string& what);
+
+  /// Leaves all memory to the end of the process: a device that failed may still be at it, and releasing it may wait
+  /// for ever.
+  void abandon() noexcept;
+
+ private:
+  void hand_over(GpuRoute route, std::uint64_t bytes);
+  void wait(const char* what);
+  void move(std::byte* target, const std::byte* source, std::uint64_t bytes);
+
+  cuda::CudaApi& api_;
+  const GpuPlan& plan_;
+  std::string device_name_;
+  int peer_ = -1;  // another device, if there is one
+  cuda::PinnedMemory random_;
+  cuda::PinnedMemory scratch_;  // target of to_host; poison and what is looked at for the others
+  cuda::DeviceMemory near_source_;
+  cuda::DeviceMemory near_target_;
+  cuda::DeviceMemory far_target_;
+  std::unique_ptr<cuda::StreamObject, EndStream> stream_;
+  std::vector<std::unique_ptr<cuda::CopyEngine>> engines_;
+};
+
+/// How far such a chain reaches in source and target.
+std::uint64_t chain_reach(std::size_t copies, std::uint64_t block_bytes) noexcept;
+
+/// The byte of `image` that is not what `chain` should have left there: image[i] is the byte i behind `target`, and
+/// was `poison` before; `random[i]` the one i behind `source`. image.size(): all is well.
+std::size_t first_wrong(tca::Chain chain, const std::byte* source, std::span<const std::byte> random,
+                        const std::byte* target, std::span<const std::byte> image, std::byte poison);
+
+}  // namespace coracle::internals::bench

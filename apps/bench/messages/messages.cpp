@@ -1,0 +1,174 @@
+// Handlers and the coroutines of both sides.
+#include "apps/bench/messages/messages.hpp"
+
+#include <cstring>
+
+#include "collectives/collectives.hpp"
+#include "runtime/rpc.hpp"
+
+namespace coracle::internals::bench {
+namespace {
+
+void on_message(Rank& rank, const Message& message) {
+  Mail& mail = rank.local<Mail>();
+  mail.take(message);
+  mail.arrived.set();
+}
+
+void on_ping(Rank& rank, const Message& message) {
+  Mail& mail = rank.local<Mail>();
+  mail.take(message);
+  mail.count();
+  if (message.payload().empty())
+    message.reply(on_message, {}, {message.argument(0)});
+  else
+    message.reply(on_message, {mail.target, message.payload().size()}, {});
+}
+
+void on_counted(Rank& rank, const Message&) {
+  rank.local<Mail>().count();
+}
+
+std::uint64_t echo(Rank&, std::uint64_t value) {
+  return value;
+}
+
+}  // namespace
+
+void Mail::take(const Message& message) const {
+  if (!message.payload().empty()) std::memcpy(target, message.payload().data(), message.payload().size());
+}
+
+void Mail::count() {
+  if (++counted >= expected) arrived.set();
+}
+
+Messages::Messages(Rank& self, std::uint32_t partner)
+    : self_(self),
+      partner_(partner),
+      mail_(self.local<Mail>()),
+      out_(self.allocate<std::byte>(kLargest)),
+      in_(self.allocate<std::byte>(kLargest)),
+      signal_(self.allocate_signals(1)),
+      peer_(self.id() == 0 ? partner : 0) {
+  mail_.target = in_.data();
+}
+
+Task<> Messages::meet() {
+  const auto outs = co_await self_.world().gather_all(out_.remote());
+  const auto ins = co_await self_.world().gather_all(in_.remote());
+  const auto signals = co_await self_.world().gather_all(signal_.remote());
+  their_out_ = outs[peer_];
+  their_in_ = ins[peer_];
+  their_signal_ = signals[peer_];
+}
+
+Task<> Messages::request_and_reply(std::size_t bytes, std::uint64_t count) {
+  if (is_first()) return ping(bytes, count);
+  return is_second() ? serve(count) : rest();
+}
+
+Task<> Messages::requests(std::size_t bytes, std::uint64_t count) {
+  if (is_first()) return first_request(bytes, count);
+  return is_second() ? second_request(bytes, count) : rest();
+}
+
+Task<> Messages::long_requests(std::size_t bytes, std::uint64_t count) {
+  if (is_first()) return first_long(bytes, count);
+  return is_second() ? second_long(bytes, count) : rest();
+}
+
+Task<> Messages::put_signals(std::uint64_t count) {
+  if (is_first()) return first_signal(count);
+  return is_second() ? second_signal(count) : rest();
+}
+
+Task<> Messages::flood(std::uint64_t count) {
+  if (is_first()) return send_all(count);
+  return is_second() ? answer_all(count) : rest();
+}
+
+Task<> Messages::ping(std::size_t bytes, std::uint64_t count) {
+  for (; count != 0; --count) {
+    co_await self_.request(peer_, on_ping, payload(bytes), count);
+    co_await mail_.arrived;
+    mail_.arrived.reset();
+  }
+}
+
+// Stays until its handlers have counted so many messages: what they allocate is this batch's.
+Task<> Messages::serve(std::uint64_t count) {
+  mail_.expected = count;
+  if (mail_.counted < count) co_await mail_.arrived;
+  mail_.arrived.reset();
+  mail_.counted = 0;
+  mail_.expected = ~std::uint64_t{0};
+}
+
+Task<> Messages::first_request(std::size_t bytes, std::uint64_t count) {
+  for (; count != 0; --count) {
+    co_await self_.request(peer_, on_message, payload(bytes));
+    co_await mail_.arrived;
+    mail_.arrived.reset();
+  }
+}
+
+Task<> Messages::second_request(std::size_t bytes, std::uint64_t count) {
+  for (; count != 0; --count) {
+    co_await mail_.arrived;
+    mail_.arrived.reset();
+    co_await self_.request(peer_, on_message, payload(bytes));
+  }
+}
+
+Task<> Messages::first_long(std::size_t bytes, std::uint64_t count) {
+  for (; count != 0; --count) {
+    co_await self_.request_long(on_message, payload(bytes), their_in_);
+    co_await mail_.arrived;
+    mail_.arrived.reset();
+  }
+}
+
+Task<> Messages::second_long(std::size_t bytes, std::uint64_t count) {
+  for (; count != 0; --count) {
+    co_await mail_.arrived;
+    mail_.arrived.reset();
+    co_await self_.request_long(on_message, payload(bytes), their_in_);
+  }
+}
+
+Task<> Messages::first_signal(std::uint64_t count) {
+  for (; count != 0; --count) {
+    co_await self_.put_signal(payload(sizeof(std::uint64_t)), their_in_, their_signal_);
+    ++signals_;
+    co_await self_.wait(signal_[0], signals_);
+  }
+}
+
+Task<> Messages::second_signal(std::uint64_t count) {
+  for (; count != 0; --count) {
+    ++signals_;
+    co_await self_.wait(signal_[0], signals_);
+    co_await self_.put_signal(payload(sizeof(std::uint64_t)), their_in_, their_signal_);
+  }
+}
+
+Task<> Messages::call(std::uint64_t count) {
+  for (; count != 0; --count) {
+    const std::uint64_t value = co_await self_.call(peer_, echo, count);
+    static_cast<void>(opaque(value));
+  }
+}
+
+Task<> Messages::send_all(std::uint64_t count) {
+  for (; count != 0; --count) co_await self_.request(peer_, on_counted, {}, count);
+  co_await mail_.arrived;
+  mail_.arrived.reset();
+}
+
+Task<> Messages::answer_all(std::uint64_t count) {
+  co_await serve(count);
+  co_await self_.request(peer_, on_message, {});
+}
+
+}  // namespace coracle::internals::bench

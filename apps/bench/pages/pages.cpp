@@ -1,0 +1,207 @@
+// `coracle bench pages`: paged segments beside memcpy, plain io_uring, and themselves without cooperation. What is
+// measured follows from the number of ranks.
+#include "apps/bench/pages/pages.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <numeric>
+#include <random>
+
+#include "apps/bench/benchmarks.hpp"
+#include "apps/bench/pages/pages_folder.hpp"
+#include "apps/bench/pages/raw_reads.hpp"
+#include "collectives/collectives.hpp"
+#include "runtime/error.hpp"
+#include "runtime/event.hpp"
+
+namespace coracle::internals::bench {
+
+PageWalk::PageWalk(std::uint64_t first, std::uint64_t pages, bool random, std::uint64_t seed) : order_(pages) {
+  std::iota(order_.begin(), order_.end(), first);
+  if (random) std::shuffle(order_.begin(), order_.end(), std::mt19937_64(seed));
+}
+
+std::uint64_t PageWalk::next() {
+  const std::uint64_t page = order_[at_];
+  at_ = at_ + 1 == order_.size() ? 0 : at_ + 1;
+  return page;
+}
+
+std::string path_of_segments(const Bench& bench) {
+  return bench.told.at("folder").get<std::string>() + "/pages";
+}
+
+PagedOptions paged_options(const Bench& bench, std::uint64_t bytes, std::uint64_t page_bytes,
+                           std::uint64_t cache_bytes) {
+  PagedOptions options;
+  options.path = path_of_segments(bench);
+  options.bytes = bytes;
+  options.page_bytes = page_bytes;
+  options.cache_bytes = cache_bytes;
+  options.replace = true;
+  return options;
+}
+
+namespace {
+
+Task<> write_pages(Rank& self, PagedSegment& segment) {
+  if (self.id() == 0) {
+    constexpr std::size_t kAtOnce = 4 << 20;
+    const HugeBuffer data(kAtOnce);
+    std::fill_n(data.data(), kAtOnce, std::byte{0x5a});
+    for (std::uint64_t offset = 0; offset < segment.bytes(); offset += kAtOnce) {
+      const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(kAtOnce, segment.bytes() - offset));
+      const std::span<const std::byte> source(data.data(), bytes);
+      co_await segment.put(offset, source);
+    }
+    co_await segment.flush();
+  }
+  co_await self.world().barrier();
+}
+
+}  // namespace
+
+Task<PagedSegment> written_segment(Rank& self, PagedOptions options) {
+  {
+    PagedSegment segment = co_await PagedSegment::create(self.world(), options);
+    co_await write_pages(self, segment);
+    co_await segment.close();
+  }
+  PagedSegment segment = co_await PagedSegment::open(self.world(), options);
+  co_return segment;
+}
+
+Task<> finish_reading_ahead(PagedSegment& segment) {
+  constexpr auto kPatience = std::chrono::seconds(10);
+  constexpr int kTurns = 32;  // without a new request: whoever reads ahead asks for more as pages come
+  const auto begin = std::chrono::steady_clock::now();
+  std::uint64_t asked = 0;
+  for (int turns = 0; turns < kTurns; ++turns) {
+    const PagedCounts counts = segment.counts();
+    if (counts.misses != asked || counts.ssd_reads < counts.misses) turns = 0;
+    asked = counts.misses;
+    co_await yield();
+    if (std::chrono::steady_clock::now() - begin > kPatience)
+      throw Error(std::make_error_code(std::errc::io_error), "pages that were read ahead have not come: see dmesg");
+  }
+}
+
+PagedCounts since(const PagedCounts& before, const PagedCounts& now) {
+  PagedCounts counts;
+  counts.hits = now.hits - before.hits;
+  counts.misses = now.misses - before.misses;
+  counts.from_peers = now.from_peers - before.from_peers;
+  counts.ssd_reads = now.ssd_reads - before.ssd_reads;
+  counts.ssd_writes = now.ssd_writes - before.ssd_writes;
+  counts.evictions = now.evictions - before.evictions;
+  counts.dirty_evictions = now.dirty_evictions - before.dirty_evictions;
+  counts.invalidations = now.invalidations - before.invalidations;
+  counts.read_ahead = now.read_ahead - before.read_ahead;
+  counts.offered = now.offered - before.offered;
+  counts.handed_on = now.handed_on - before.handed_on;
+  counts.taken_in = now.taken_in - before.taken_in;
+  return counts;
+}
+
+Task<PagedCounts> sum_of(Team& team, PagedCounts mine) {
+  std::vector<std::uint64_t> numbers{mine.hits,       mine.misses,    mine.from_peers,      mine.ssd_reads,
+                                     mine.ssd_writes, mine.evictions, mine.dirty_evictions, mine.invalidations,
+                                     mine.read_ahead, mine.offered,   mine.handed_on,       mine.taken_in};
+  co_await team.all_reduce(numbers, std::plus<>());
+  co_return PagedCounts{numbers[0], numbers[1], numbers[2], numbers[3], numbers[4],  numbers[5],
+                        numbers[6], numbers[7], numbers[8], numbers[9], numbers[10], numbers[11]};
+}
+
+nlohmann::json json_of(const PagedCounts& counts, std::uint64_t operations) {
+  return {{"operations", operations},      {"hits", counts.hits},
+          {"misses", counts.misses},       {"from_peers", counts.from_peers},
+          {"ssd_reads", counts.ssd_reads}, {"ssd_writes", counts.ssd_writes},
+          {"evictions", counts.evictions}, {"read_ahead", counts.read_ahead},
+          {"offered", counts.offered},     {"handed_on", counts.handed_on},
+          {"taken_in", counts.taken_in}};
+}
+
+namespace {
+
+class PagesBenchmark final : public Benchmark {
+ public:
+  Facts facts() const override {
+    return {.name = "pages",
+            .help = "memory on SSD: cached pages, pages from the file, from other caches",
+            .ranks = {1, 2, 4},
+            .between_nodes = true,
+            .in_sim = true,
+            .reads = {"--path", "--file-bytes, --cache-bytes"}};
+  }
+
+  void add_options(CLI::App& command, Choices& choices) override {
+    command.add_option("--path", choices.path, "Folder on the SSD to measure (default: that of temporary files)")
+        ->group("pages");
+    const auto add = [&command](const char* name, std::string& target, const char* help) {
+      command.add_option(name, target, help)->capture_default_str()->group("pages");
+    };
+    add("--file-bytes", file_bytes_, "Of the file that is read");
+    add("--cache-bytes", cache_bytes_, "Of DRAM for its pages; at most half of the file");
+  }
+  void check(const Request&) override {
+    sizes_.file_bytes = whole_pages("--file-bytes", file_bytes_, 32 * kMiB, 64 * 1024 * kMiB);
+    sizes_.cache_bytes = whole_pages("--cache-bytes", cache_bytes_, 8 * kMiB, sizes_.file_bytes / 2);
+  }
+
+  std::vector<std::uint32_t> ranks(const Request& request) const override {
+    if (!request.ranks.empty()) return request.ranks;
+    if (request.in_sim()) return {1, 2, 4, 8, 16, 32};
+    return request.nodes > 1 ? std::vector{request.nodes} : facts().ranks;
+  }
+  /// Room for a cache and what is beside it.
+  std::uint64_t segment_bytes(const Request& request) const override {
+    constexpr std::uint64_t kBeside = 16 * kMiB;
+    constexpr std::uint64_t kCacheInSim = 16 * kMiB;
+    constexpr std::uint64_t kLargePages = 64 * kMiB;  // 16 of the largest
+    return kBeside + (request.in_sim() ? kCacheInSim : std::max(kLargePages, sizes_.cache_bytes));
+  }
+  Report measure(Jobs& jobs) override {
+    const Request& request = jobs.request();
+    Report report;
+    for (const std::uint32_t size : ranks(request)) {
+      JobPlan plan = request.job_of(size);
+      std::optional<PagesFolder> folder;  // gone however the job ends
+      if (request.in_sim())
+        plan.nodes = plan.ranks;
+      else
+        plan.told["folder"] = folder.emplace(request.choices.path).path();
+      report.merge(jobs.run(*this, plan));
+    }
+    return report;
+  }
+
+  Task<> run(Bench& bench) override {
+    if (bench.self.placement() == Placement::sim) {
+      co_await bench_page_scaling(bench);
+      co_await bench_page_last_copies(bench);
+    } else if (bench.self.size() == 1) {
+      co_await bench_page_hits(bench);
+      co_await bench_page_misses(bench, sizes_);
+    } else if (bench.self.size() == 2) {
+      co_await bench_page_peers(bench, sizes_);
+    } else {
+      co_await bench_page_cooperation(bench, sizes_);
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t kMiB = 1 << 20;
+
+  std::string file_bytes_ = "256M";
+  std::string cache_bytes_ = "32M";
+  PagesOptions sizes_;  // what these words say
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> pages_benchmark() {
+  return std::make_unique<PagesBenchmark>();
+}
+
+}  // namespace coracle::internals::bench

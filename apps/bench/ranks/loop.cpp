@@ -1,0 +1,266 @@
+// `coracle bench loop`: what tasks, operations and the loop cost on one rank.
+#include <cstring>
+
+#include "apps/bench/benchmarks.hpp"
+#include "apps/bench/ranks/plain_coroutine.hpp"
+#include "runtime/event.hpp"
+#include "runtime/frame_pool.hpp"
+#include "runtime/scope.hpp"
+
+namespace coracle::internals::bench {
+namespace {
+
+// Separate functions that are not inlined: what is measured is a call to a task somewhere else in a program.
+[[gnu::noinline]] Task<> finish_at_once() {
+  co_return;
+}
+[[gnu::noinline]] Task<std::uint64_t> give_value(std::uint64_t value) {
+  co_return value;
+}
+[[gnu::noinline]] Task<> suspend_once() {
+  co_await yield();
+}
+[[gnu::noinline]] PlainCoroutine finish_plainly() {
+  co_return;
+}
+[[gnu::noinline]] PlainCoroutine suspend_plainly(std::vector<std::coroutine_handle<>>& queue) {
+  co_await Queued{queue};
+}
+[[gnu::noinline]] void do_nothing() {
+  fence_compiler();
+}
+
+Task<> await_tasks(std::uint64_t count) {
+  for (; count != 0; --count) co_await finish_at_once();
+}
+
+Task<> await_values(std::uint64_t count) {
+  for (; count != 0; --count) {
+    const std::uint64_t value = co_await give_value(count);
+    static_cast<void>(opaque(value));
+  }
+}
+
+void run_plain_coroutines(std::uint64_t count) {
+  for (; count != 0; --count) {
+    const PlainCoroutine coroutine = finish_plainly();
+    coroutine.handle.resume();
+    coroutine.handle.destroy();
+  }
+}
+
+void call_indirectly(std::uint64_t count) {
+  for (; count != 0; --count) opaque (&do_nothing)();
+}
+
+Task<> bench_tasks(Bench& bench) {
+  Contest contest(bench.self, bench.plan);
+  const auto task = contest.add(await_tasks);
+  const auto value = contest.add(await_values);
+  const auto plain = contest.add_plain(run_plain_coroutines);
+  const auto call = contest.add_plain(call_indirectly);
+  co_await contest.run();
+  const char* title = "Awaiting tasks";
+  const Figure limit = contest.figure(plain);
+  const char* limit_name = "coroutine with malloc, resumed, destroyed";
+  bench.report.add(title, contest.row("await a ready task", task, limit_name, plain));
+  bench.report.add(title, contest.row("await a ready task that gives a value", value, limit_name, plain));
+  bench.report.add(title, {"coroutine with malloc, resumed, destroyed", "ns", limit, "an indirect call",
+                           contest.figure(call), 0, std::nullopt});
+}
+
+/// What an awaited put of 8 bytes does, without operation and coroutine: look the place up, check it, copy.
+[[gnu::noinline]] bool put_plainly(const Rank& self, std::span<const std::uint64_t> source,
+                                   Remote<std::uint64_t> target) {
+  std::uint64_t* place = self.reach(target, source.size());
+  if (place == nullptr) return false;
+  std::memcpy(place, source.data(), source.size_bytes());
+  return true;
+}
+
+Task<> await_puts(Rank& self, std::span<const std::uint64_t> source, Remote<std::uint64_t> target,
+                  std::uint64_t count) {
+  for (; count != 0; --count) {
+    co_await self.put(source, target);
+    fence_compiler();
+  }
+}
+
+Task<> bench_operation(Bench& bench) {
+  Rank& self = bench.self;
+  auto slab = self.allocate<std::uint64_t>(16);
+  const std::span<const std::uint64_t> source(slab.data(), opaque(std::size_t{1}));
+  const Remote<std::uint64_t> target = slab.remote() + 8;
+  Contest contest(self, bench.plan);
+  const auto awaited = contest.add([&](std::uint64_t count) { return await_puts(self, source, target, count); });
+  const auto bare = contest.add_plain([&](std::uint64_t count) {
+    for (; count != 0; --count) {
+      const bool done = put_plainly(self, source, target);
+      CORACLE_ASSERT(done, "a rank's own segment can't be reached");
+      fence_compiler();
+    }
+  });
+  co_await contest.run();
+  const char* title = "Awaiting operations that are ready";
+  bench.report.add(title, contest.row("await a put of 8 bytes to the own segment", awaited,
+                                      "the same checked copy by a plain call", bare, 8));
+  bench.report.add(title, {"the same, above the plain call", "ns", contest.difference(awaited, bare), "", {}, 0, {}});
+}
+
+Task<> yield_often(std::uint64_t count) {
+  for (; count != 0; --count) co_await yield();
+}
+
+constexpr std::uint64_t kManyTasks = 64;
+
+Task<> spawn_yielding(Scope& scope, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < kManyTasks; ++i) scope.spawn(yield_often(count / kManyTasks + 1));
+  co_return;
+}
+
+struct EventPair {
+  Event there;
+  Event back;
+};
+
+Task<> answer_events(EventPair& events, std::uint64_t count) {
+  for (; count != 0; --count) {
+    co_await events.there;
+    events.there.reset();
+    events.back.set();
+  }
+}
+
+Task<> exchange_events(Scope& scope, EventPair* events, std::uint64_t count) {
+  scope.spawn(answer_events(*events, count));
+  for (; count != 0; --count) {
+    events->there.set();
+    co_await events->back;
+    events->back.reset();
+  }
+}
+
+/// Coroutines that put themselves into one array of handles and are resumed out of another.
+void resume_plainly(std::uint64_t count) {
+  std::vector<std::coroutine_handle<>> ready;
+  std::vector<std::coroutine_handle<>> next;
+  std::vector<std::coroutine_handle<>> all;
+  const auto body = [](std::vector<std::coroutine_handle<>>& queue) -> PlainCoroutine {
+    for (;;) co_await Queued{queue};
+  };
+  for (std::uint64_t i = 0; i < kManyTasks; ++i) {
+    all.push_back(body(next).handle);
+    all.back().resume();
+  }
+  for (std::uint64_t done = 0; done < count; done += kManyTasks) {
+    std::swap(ready, next);
+    for (const auto& coroutine : ready) coroutine.resume();
+    ready.clear();
+  }
+  for (const auto& coroutine : all) coroutine.destroy();
+}
+
+Task<> bench_suspend(Bench& bench) {
+  Contest contest(bench.self, bench.plan);
+  const auto alone = contest.add(yield_often);
+  const auto many = contest.add([](std::uint64_t count) { return with_scope(spawn_yielding, count); });
+  EventPair pair;
+  const auto events = contest.add([&pair](std::uint64_t count) { return with_scope(exchange_events, &pair, count); });
+  const auto plain = contest.add_plain(resume_plainly);
+  co_await contest.run();
+  const char* title = "Suspending and resuming";
+  const char* limit_name = "coroutines queued in an array";
+  bench.report.add(title, contest.row("yield, one of 64 coroutines", many, limit_name, plain));
+  bench.report.add(title, contest.row("yield, alone: a whole turn of the loop", alone, limit_name, plain));
+  bench.report.add(title, contest.row("there and back between two coroutines by events", events, limit_name, plain));
+}
+
+Task<> spawn_ready(Scope& scope, std::uint64_t count) {
+  for (; count != 0; --count) scope.spawn(finish_at_once());
+  co_return;
+}
+
+Task<> spawn_suspending(Scope& scope, std::uint64_t count) {
+  for (; count != 0; --count) scope.spawn(suspend_once());
+  co_return;
+}
+
+void spawn_plainly(std::uint64_t count) {
+  std::vector<std::coroutine_handle<>> queue;
+  std::vector<std::coroutine_handle<>> all;
+  all.reserve(count);
+  queue.reserve(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    all.push_back(suspend_plainly(queue).handle);
+    all.back().resume();
+  }
+  for (const auto& coroutine : queue) coroutine.resume();
+  for (const auto& coroutine : all) coroutine.destroy();
+}
+
+Task<> bench_spawning(Bench& bench) {
+  const std::uint64_t count = bench.plan.quick ? 10'000 : 1'000'000;
+  Plan plan = bench.plan;
+  plan.batches = plan.quick ? 1 : 7;
+  Contest contest(bench.self, plan);
+  const auto ready = contest.add([](std::uint64_t tasks) { return with_scope(spawn_ready, tasks); });
+  const auto late = contest.add([](std::uint64_t tasks) { return with_scope(spawn_suspending, tasks); });
+  const auto plain = contest.add_plain(run_plain_coroutines);
+  const auto plain_late = contest.add_plain(spawn_plainly);
+  for (const auto contender : {ready, late, plain, plain_late}) contest.fix_count(contender, count);
+  co_await contest.run();
+  const std::string title =
+      std::string("Spawning and joining ") + (bench.plan.quick ? "10,000" : "a million") + " tasks, each";
+  bench.report.add(title,
+                   contest.row("tasks that finish at once", ready, "coroutine with malloc, resumed, destroyed", plain));
+  bench.report.add(title, contest.row("tasks that suspend once, all alive together", late,
+                                      "coroutines with malloc, queued in an array", plain_late));
+}
+
+Task<> await_event(Event& event) {
+  co_await event;
+}
+
+/// Comes first: later the pool has free frames, so that its growth tells nothing.
+Task<> bench_memory(Bench& bench) {
+  const std::uint64_t count = bench.plan.quick ? 10'000 : 100'000;
+  PromiseBase& promise = co_await this_coroutine();
+  double bytes = 0;
+  {
+    Event event;
+    Scope scope(promise.loop(), &promise.scope());
+    const std::size_t before = FramePool::reserved_bytes();
+    for (std::uint64_t i = 0; i < count; ++i) scope.spawn(await_event(event));
+    bytes = static_cast<double>(FramePool::reserved_bytes() - before) / static_cast<double>(count);
+    event.set();
+    co_await scope.join();
+  }
+  std::vector<std::coroutine_handle<>> queue;
+  const PlainCoroutine plain = suspend_plainly(queue);
+  constexpr double kMallocHeader = 8;
+  const double plain_bytes = static_cast<double>(PlainCoroutine::promise_type::last_frame_bytes) + kMallocHeader;
+  plain.handle.destroy();
+  bench.report.add("Memory", {"a suspended task that awaits an event",
+                              "B",
+                              {bytes, bytes, bytes},
+                              "frame of a plain coroutine",
+                              {plain_bytes, plain_bytes, plain_bytes},
+                              0,
+                              {}});
+}
+
+Task<> bench_loop(Bench& bench) {
+  co_await bench_memory(bench);
+  co_await bench_tasks(bench);
+  co_await bench_operation(bench);
+  co_await bench_suspend(bench);
+  co_await bench_spawning(bench);
+}
+
+}  // namespace
+
+std::unique_ptr<Benchmark> loop_benchmark() {
+  return benchmark_of({.name = "loop", .help = "tasks, operations and the event loop", .ranks = {1}}, bench_loop);
+}
+
+}  // namespace coracle::internals::bench
