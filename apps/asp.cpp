@@ -9,14 +9,14 @@
 #include <utility>
 #include <vector>
 
-#include "apps/arrival_log.hpp"
 #include "apps/asp/options.hpp"
 #include "apps/asp/report.hpp"
 #include "apps/asp/results.hpp"
 #include "apps/asp/solver.hpp"
-#include "apps/file.hpp"
-#include "apps/program.hpp"
-#include "apps/progress.hpp"
+#include "apps/common/arrival_log.hpp"
+#include "apps/common/file.hpp"
+#include "apps/common/program.hpp"
+#include "apps/common/progress.hpp"
 
 namespace coracle::asp {
 namespace {

@@ -2,11 +2,11 @@
 // what it searches.
 #include <coracle/coracle.hpp>
 
-#include "apps/agreement.hpp"
 #include "apps/bfs/options.hpp"
 #include "apps/bfs/report.hpp"
 #include "apps/bfs/traversal.hpp"
-#include "apps/program.hpp"
+#include "apps/common/agreement.hpp"
+#include "apps/common/program.hpp"
 
 namespace coracle::bfs {
 namespace {

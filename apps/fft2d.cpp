@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "apps/common/program.hpp"
 #include "apps/fft2d/low_pass.hpp"
 #include "apps/fft2d/options.hpp"
 #include "apps/fft2d/pnm.hpp"
 #include "apps/fft2d/report.hpp"
 #include "apps/fft2d/transform.hpp"
-#include "apps/program.hpp"
 
 namespace coracle::fft2d {
 namespace {

@@ -5,14 +5,14 @@
 
 #include <cstdint>
 
-#include "apps/agreement.hpp"
+#include "apps/common/agreement.hpp"
+#include "apps/common/program.hpp"
 #include "apps/oocsort/generate.hpp"
 #include "apps/oocsort/new_file.hpp"
 #include "apps/oocsort/options.hpp"
 #include "apps/oocsort/plan.hpp"
 #include "apps/oocsort/report.hpp"
 #include "apps/oocsort/sort.hpp"
-#include "apps/program.hpp"
 
 namespace coracle::oocsort {
 namespace {

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "collectives/between/between.hpp"
-#include "collectives/blocks.hpp"
-#include "collectives/exchange_small.hpp"
-#include "collectives/host_memory.hpp"
-#include "collectives/mates.hpp"
-#include "collectives/reduce_within.hpp"
+#include "collectives/data/blocks.hpp"
+#include "collectives/data/host_memory.hpp"
+#include "collectives/node/exchange_small.hpp"
+#include "collectives/node/mates.hpp"
+#include "collectives/node/reduce_within.hpp"
 
 namespace coracle::internals {
 namespace {

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "collectives/between/between.hpp"
-#include "collectives/exchange_small.hpp"
-#include "collectives/host_memory.hpp"
-#include "collectives/mates.hpp"
-#include "runtime/combinators.hpp"
+#include "collectives/data/host_memory.hpp"
+#include "collectives/node/exchange_small.hpp"
+#include "collectives/node/mates.hpp"
+#include "runtime/core/combinators.hpp"
 
 namespace coracle::internals {
 namespace {

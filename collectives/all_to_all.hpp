@@ -5,9 +5,9 @@
 #include <span>
 #include <utility>
 
-#include "collectives/blocks.hpp"
-#include "runtime/byte_counts.hpp"
-#include "runtime/team.hpp"
+#include "collectives/data/blocks.hpp"
+#include "runtime/core/byte_counts.hpp"
+#include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "collectives/all_to_all.hpp"
-#include "collectives/host_memory.hpp"
-#include "collectives/mates.hpp"
-#include "collectives/scattered_blocks.hpp"
-#include "collectives/scratch.hpp"
-#include "collectives/sizes.hpp"
-#include "runtime/memory_domain.hpp"
-#include "runtime/team.hpp"
+#include "collectives/data/host_memory.hpp"
+#include "collectives/data/scattered_blocks.hpp"
+#include "collectives/data/scratch.hpp"
+#include "collectives/data/sizes.hpp"
+#include "collectives/node/mates.hpp"
+#include "runtime/rank/memory_domain.hpp"
+#include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 namespace {

@@ -1,10 +1,10 @@
 // Barrier, in two levels: the members of a node meet on their board; between the nodes their first members raise
 // signals along a tree.
-#include "runtime/board.hpp"
-#include "runtime/error.hpp"
-#include "runtime/rank.hpp"
-#include "runtime/signal_tree.hpp"
-#include "runtime/team.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/rank/rank.hpp"
+#include "runtime/team/board.hpp"
+#include "runtime/team/signal_tree.hpp"
+#include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 namespace {

@@ -8,17 +8,17 @@
 #include <optional>
 #include <vector>
 
-#include "collectives/broadcast_between.hpp"
-#include "collectives/broadcast_model.hpp"
-#include "collectives/broadcast_rules.hpp"
-#include "collectives/broadcast_schedule.hpp"
-#include "collectives/broadcast_within.hpp"
-#include "collectives/host_memory.hpp"
-#include "collectives/mailbox.hpp"
-#include "collectives/sizes.hpp"
-#include "runtime/combinators.hpp"
-#include "runtime/error.hpp"
-#include "runtime/scope.hpp"
+#include "collectives/broadcast/broadcast_between.hpp"
+#include "collectives/broadcast/broadcast_rules.hpp"
+#include "collectives/broadcast/broadcast_schedule.hpp"
+#include "collectives/broadcast/broadcast_within.hpp"
+#include "collectives/choice/broadcast_model.hpp"
+#include "collectives/data/host_memory.hpp"
+#include "collectives/data/sizes.hpp"
+#include "collectives/messages/mailbox.hpp"
+#include "runtime/core/combinators.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/scope.hpp"
 
 namespace coracle::internals {
 namespace {

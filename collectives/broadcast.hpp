@@ -4,8 +4,8 @@
 #include <source_location>
 #include <span>
 
-#include "runtime/in_place.hpp"
-#include "runtime/team.hpp"
+#include "runtime/team/in_place.hpp"
+#include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 

@@ -11,7 +11,7 @@
 #include "collectives/scan.hpp"
 #include "collectives/scatter.hpp"
 #include "collectives/values.hpp"
-#include "runtime/boot.hpp"
+#include "runtime/launch/boot.hpp"
 
 namespace coracle::internals {
 

@@ -3,10 +3,10 @@
 #include <vector>
 
 #include "collectives/collectives.hpp"
-#include "runtime/error.hpp"
-#include "runtime/event.hpp"
-#include "runtime/rank.hpp"
-#include "runtime/team.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/rank/rank.hpp"
+#include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 namespace {

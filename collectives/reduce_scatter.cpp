@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "collectives/between/between.hpp"
-#include "collectives/gather_within.hpp"
-#include "collectives/host_memory.hpp"
-#include "collectives/mates.hpp"
-#include "collectives/packed.hpp"
-#include "collectives/reduce_within.hpp"
-#include "collectives/scratch.hpp"
+#include "collectives/data/host_memory.hpp"
+#include "collectives/data/packed.hpp"
+#include "collectives/data/scratch.hpp"
+#include "collectives/node/gather_within.hpp"
+#include "collectives/node/mates.hpp"
+#include "collectives/node/reduce_within.hpp"
 
 namespace coracle::internals {
 namespace {

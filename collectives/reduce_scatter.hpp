@@ -5,10 +5,10 @@
 #include <span>
 #include <utility>
 
-#include "collectives/blocks.hpp"
-#include "collectives/reduction.hpp"
-#include "runtime/byte_counts.hpp"
-#include "runtime/team.hpp"
+#include "collectives/data/blocks.hpp"
+#include "collectives/data/reduction.hpp"
+#include "runtime/core/byte_counts.hpp"
+#include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 

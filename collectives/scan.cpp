@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "collectives/between/between.hpp"
-#include "collectives/host_memory.hpp"
-#include "collectives/mates.hpp"
-#include "collectives/scratch.hpp"
+#include "collectives/data/host_memory.hpp"
+#include "collectives/data/scratch.hpp"
+#include "collectives/node/mates.hpp"
 
 namespace coracle::internals {
 namespace {

@@ -5,9 +5,9 @@
 #include <span>
 #include <utility>
 
-#include "collectives/reduction.hpp"
-#include "runtime/in_place.hpp"
-#include "runtime/team.hpp"
+#include "collectives/data/reduction.hpp"
+#include "runtime/team/in_place.hpp"
+#include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "collectives/between/between.hpp"
-#include "collectives/between/lanes.hpp"
+#include "collectives/choice/lanes.hpp"
 
 namespace coracle::internals {
 namespace {

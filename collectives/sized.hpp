@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/team.hpp"
+#include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 

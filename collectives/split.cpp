@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "collectives/values.hpp"
-#include "runtime/board.hpp"
-#include "runtime/error.hpp"
-#include "runtime/rank.hpp"
-#include "runtime/team.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/rank/rank.hpp"
+#include "runtime/team/board.hpp"
+#include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 namespace {

@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "collectives/broadcast.hpp"
+#include "collectives/data/room.hpp"
 #include "collectives/gather.hpp"
 #include "collectives/gather_all.hpp"
 #include "collectives/reduce.hpp"
-#include "collectives/room.hpp"
 #include "collectives/scan.hpp"
 #include "collectives/sized.hpp"
-#include "runtime/team.hpp"
-#include "runtime/wire.hpp"
+#include "runtime/core/wire.hpp"
+#include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 namespace detail {

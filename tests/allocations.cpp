@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "runtime/frame_pool.hpp"
+#include "runtime/core/frame_pool.hpp"
 
 namespace coracle::internals::test {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "runtime/whole_rank.hpp"
+#include "runtime/launch/whole_rank.hpp"
 
 namespace coracle::internals::test {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/job.hpp"
+#include "runtime/job/job.hpp"
 
 namespace coracle::internals {
 

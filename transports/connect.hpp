@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "runtime/boot.hpp"
-#include "runtime/directory.hpp"
+#include "runtime/job/directory.hpp"
+#include "runtime/launch/boot.hpp"
 
 namespace coracle::internals {
 

@@ -8,7 +8,7 @@
 #include <queue>
 #include <utility>
 
-#include "runtime/assert.hpp"
+#include "runtime/core/assert.hpp"
 
 namespace coracle::asp {
 namespace {

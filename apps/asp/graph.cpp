@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "runtime/assert.hpp"
+#include "runtime/core/assert.hpp"
 
 namespace coracle::asp {
 

@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "apps/asp/graph.hpp"
-#include "runtime/assert.hpp"
+#include "runtime/core/assert.hpp"
 
 namespace coracle::asp {
 namespace {

@@ -9,7 +9,7 @@
 #include <coracle/coracle.hpp>
 #include "apps/asp/min_plus.hpp"
 #include "apps/asp/random_graph.hpp"
-#include "apps/command_line.hpp"
+#include "apps/common/command_line.hpp"
 
 namespace coracle::asp {
 namespace {

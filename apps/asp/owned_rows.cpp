@@ -1,7 +1,7 @@
 // Deals the rows out and fills them.
 #include "apps/asp/owned_rows.hpp"
 
-#include "runtime/assert.hpp"
+#include "runtime/core/assert.hpp"
 
 namespace coracle::asp {
 

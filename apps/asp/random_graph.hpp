@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "apps/asp/graph.hpp"
-#include "apps/split_mix.hpp"
+#include "apps/common/split_mix.hpp"
 
 namespace coracle::asp {
 

@@ -5,7 +5,7 @@
 
 #include <coracle/error.hpp>
 #include "apps/asp/text_lines.hpp"
-#include "runtime/assert.hpp"
+#include "runtime/core/assert.hpp"
 
 namespace coracle::asp {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <tuple>
 
-#include "runtime/assert.hpp"
+#include "runtime/core/assert.hpp"
 
 namespace coracle::asp {
 

@@ -13,8 +13,8 @@
 
 #include "apps/bench/measure/contest.hpp"
 #include "apps/bench/measure/report.hpp"
-#include "runtime/job.hpp"
-#include "runtime/rank.hpp"
+#include "runtime/job/job.hpp"
+#include "runtime/rank/rank.hpp"
 
 namespace coracle::internals::bench {
 

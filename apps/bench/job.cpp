@@ -12,7 +12,7 @@
 #include <fstream>
 
 #include "apps/coracle/job_choices.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/launch/cores.hpp"
 #include "runtime/launch/head_launcher.hpp"
 #include "runtime/launch/launcher.hpp"

@@ -14,9 +14,9 @@
 #include "apps/bench/benchmarks.hpp"
 #include "apps/bench/job.hpp"
 #include "apps/bench/options.hpp"
+#include "apps/common/strict_options.hpp"
 #include "apps/coracle/machine.hpp"
-#include "apps/strict_options.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/launch/say.hpp"
 
 namespace coracle::internals::bench {

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <utility>
 
-#include "apps/coracle/units.hpp"
-#include "apps/strict_options.hpp"
+#include "apps/common/strict_options.hpp"
+#include "apps/common/units.hpp"
 
 namespace coracle::internals::bench {
 namespace {

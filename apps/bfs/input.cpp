@@ -8,9 +8,9 @@
 #include <span>
 #include <utility>
 
-#include "apps/agreement.hpp"
 #include "apps/bfs/readers.hpp"
-#include "apps/file.hpp"
+#include "apps/common/agreement.hpp"
+#include "apps/common/file.hpp"
 
 namespace coracle::bfs {
 namespace {

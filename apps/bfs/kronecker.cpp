@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "apps/split_mix.hpp"
+#include "apps/common/split_mix.hpp"
 
 namespace coracle::bfs {
 namespace {

@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/bfs/kronecker.hpp"
-#include "apps/command_line.hpp"
+#include "apps/common/command_line.hpp"
 
 namespace coracle::bfs {
 namespace {

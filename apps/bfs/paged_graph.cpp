@@ -8,9 +8,9 @@
 #include <memory>
 #include <utility>
 
-#include "apps/agreement.hpp"
 #include "apps/bfs/exchange.hpp"
-#include "apps/in_flight.hpp"
+#include "apps/common/agreement.hpp"
+#include "apps/common/in_flight.hpp"
 
 namespace coracle::bfs {
 namespace {

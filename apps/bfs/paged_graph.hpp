@@ -11,7 +11,7 @@
 
 #include "apps/bfs/edge.hpp"
 #include "apps/bfs/edge_source.hpp"
-#include "apps/scratch_folder.hpp"
+#include "apps/common/scratch_folder.hpp"
 
 namespace coracle::bfs {
 

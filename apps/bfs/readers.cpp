@@ -10,7 +10,7 @@
 
 #include <coracle/error.hpp>
 #include "apps/asp/graph_lines.hpp"
-#include "runtime/assert.hpp"
+#include "runtime/core/assert.hpp"
 
 namespace coracle::bfs {
 

@@ -5,9 +5,9 @@
 #include <exception>
 #include <functional>
 
-#include "apps/agreement.hpp"
 #include "apps/bfs/exchange.hpp"
-#include "apps/in_flight.hpp"
+#include "apps/common/agreement.hpp"
+#include "apps/common/in_flight.hpp"
 
 namespace coracle::bfs {
 

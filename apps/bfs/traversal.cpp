@@ -9,10 +9,10 @@
 #include <span>
 #include <utility>
 
-#include "apps/agreement.hpp"
 #include "apps/bfs/exchange.hpp"
-#include "apps/scratch_folder.hpp"
-#include "apps/split_mix.hpp"
+#include "apps/common/agreement.hpp"
+#include "apps/common/scratch_folder.hpp"
+#include "apps/common/split_mix.hpp"
 
 namespace coracle::bfs {
 namespace {

@@ -13,7 +13,7 @@
 #include "apps/bfs/report.hpp"
 #include "apps/bfs/search.hpp"
 #include "apps/bfs/verify.hpp"
-#include "apps/progress.hpp"
+#include "apps/common/progress.hpp"
 
 namespace coracle::bfs {
 

@@ -7,7 +7,7 @@
 
 #include <coracle/error.hpp>
 #include "apps/bfs/search.hpp"
-#include "runtime/assert.hpp"
+#include "runtime/core/assert.hpp"
 
 namespace coracle::bfs {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "apps/coracle/commands.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals {
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "collectives/tuning.hpp"
-#include "runtime/assert.hpp"
+#include "collectives/choice/tuning.hpp"
+#include "runtime/core/assert.hpp"
 #include "runtime/launch/cores.hpp"
 #include "runtime/launch/interfaces.hpp"
 #include "runtime/launch/pmix_client.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/tuning_file.hpp"
+#include "collectives/choice/tuning_file.hpp"
 #include "runtime/launch/job_options.hpp"
 
 namespace coracle::internals {

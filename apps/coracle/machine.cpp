@@ -14,11 +14,11 @@
 #include <fstream>
 #include <optional>
 
-#include "runtime/io.hpp"
+#include "runtime/core/io.hpp"
 #include "runtime/launch/cores.hpp"
 #include "runtime/launch/pmix_client.hpp"
 #include "runtime/pvas/address_space.hpp"
-#include "storage/userfault.hpp"
+#include "storage/mapped/userfault.hpp"
 #include "transports/cuda/support.hpp"
 #include "transports/verbs/support.hpp"
 

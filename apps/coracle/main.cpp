@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "apps/common/strict_options.hpp"
 #include "apps/coracle/commands.hpp"
-#include "apps/strict_options.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/launch/say.hpp"
 
 namespace {

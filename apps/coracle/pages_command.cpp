@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "apps/coracle/commands.hpp"
-#include "runtime/error.hpp"
-#include "runtime/event_loop.hpp"
-#include "runtime/io.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/event_loop.hpp"
+#include "runtime/core/io.hpp"
+#include "runtime/core/task.hpp"
 #include "runtime/launch/say.hpp"
-#include "runtime/task.hpp"
-#include "storage/page_store.hpp"
+#include "storage/store/page_store.hpp"
 
 namespace coracle::internals {
 namespace {

@@ -11,12 +11,12 @@
 #include <cstdlib>
 #include <limits>
 
+#include "apps/common/units.hpp"
 #include "apps/coracle/job_choices.hpp"
-#include "apps/coracle/units.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/launch/cores.hpp"
 #include "runtime/launch/pmix_client.hpp"
-#include "runtime/team.hpp"
+#include "runtime/team/team.hpp"
 #include "transports/choice.hpp"
 #include "transports/connect.hpp"
 #include "transports/tca/packet.hpp"

@@ -5,7 +5,7 @@
 
 #include <mutex>
 
-#include "runtime/assert.hpp"
+#include "runtime/core/assert.hpp"
 
 namespace coracle::fft2d {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "apps/command_line.hpp"
+#include "apps/common/command_line.hpp"
 #include "apps/fft2d/pnm.hpp"
 
 namespace coracle::fft2d {

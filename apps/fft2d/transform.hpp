@@ -11,7 +11,7 @@
 #include "apps/fft2d/fftw.hpp"
 #include "apps/fft2d/strips.hpp"
 #include "apps/fft2d/transposition.hpp"
-#include "collectives/scratch.hpp"
+#include "collectives/data/scratch.hpp"
 
 namespace coracle::fft2d {
 

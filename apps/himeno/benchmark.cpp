@@ -12,13 +12,13 @@
 #include <vector>
 
 #include <coracle/gpu.hpp>
-#include "apps/file.hpp"
+#include "apps/common/file.hpp"
+#include "apps/common/progress.hpp"
 #include "apps/himeno/kernels.hpp"
 #include "apps/himeno/processor.hpp"
 #include "apps/himeno/report.hpp"
 #include "apps/himeno/serial.hpp"
 #include "apps/himeno/solver.hpp"
-#include "apps/progress.hpp"
 
 namespace coracle::himeno {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <charconv>
 
-#include "runtime/assert.hpp"
+#include "runtime/core/assert.hpp"
 
 namespace coracle::himeno {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include <coracle/gpu.hpp>
-#include "apps/command_line.hpp"
+#include "apps/common/command_line.hpp"
 
 namespace coracle::himeno {
 namespace {

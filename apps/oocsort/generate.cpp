@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "apps/common/split_mix.hpp"
 #include "apps/oocsort/outflow.hpp"
-#include "apps/split_mix.hpp"
 
 namespace coracle::oocsort {
 namespace {

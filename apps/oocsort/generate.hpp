@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "apps/file.hpp"
+#include "apps/common/file.hpp"
 #include "apps/oocsort/record.hpp"
 
 namespace coracle::oocsort {

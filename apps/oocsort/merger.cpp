@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "runtime/assert.hpp"
+#include "runtime/core/assert.hpp"
 
 namespace coracle::oocsort {
 

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "apps/agreement.hpp"
+#include "apps/common/agreement.hpp"
 
 namespace coracle::oocsort {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "apps/file.hpp"
+#include "apps/common/file.hpp"
 
 namespace coracle::oocsort {
 

@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
-#include "apps/command_line.hpp"
+#include "apps/common/command_line.hpp"
 #include "apps/oocsort/plan.hpp"
 
 namespace coracle::oocsort {

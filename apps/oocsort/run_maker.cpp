@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "apps/in_flight.hpp"
+#include "apps/common/in_flight.hpp"
 #include "apps/oocsort/merger.hpp"
 #include "apps/oocsort/splitters.hpp"
 

@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "apps/file.hpp"
+#include "apps/common/file.hpp"
 #include "apps/oocsort/block_sorter.hpp"
 #include "apps/oocsort/outflow.hpp"
 #include "apps/oocsort/plan.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "apps/in_flight.hpp"
+#include "apps/common/in_flight.hpp"
 
 namespace coracle::oocsort {
 namespace {

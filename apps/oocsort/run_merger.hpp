@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "apps/file.hpp"
+#include "apps/common/file.hpp"
 #include "apps/oocsort/merger.hpp"
 #include "apps/oocsort/outflow.hpp"
 #include "apps/oocsort/plan.hpp"

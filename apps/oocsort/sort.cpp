@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "apps/agreement.hpp"
+#include "apps/common/agreement.hpp"
 #include "apps/oocsort/run_maker.hpp"
 #include "apps/oocsort/run_merger.hpp"
 #include "apps/oocsort/verify.hpp"

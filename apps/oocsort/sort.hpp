@@ -7,14 +7,14 @@
 #include <memory>
 #include <vector>
 
-#include "apps/file.hpp"
+#include "apps/common/file.hpp"
+#include "apps/common/progress.hpp"
+#include "apps/common/scratch_folder.hpp"
 #include "apps/oocsort/new_file.hpp"
 #include "apps/oocsort/options.hpp"
 #include "apps/oocsort/plan.hpp"
 #include "apps/oocsort/report.hpp"
 #include "apps/oocsort/splitters.hpp"
-#include "apps/progress.hpp"
-#include "apps/scratch_folder.hpp"
 
 namespace coracle::oocsort {
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "apps/file.hpp"
+#include "apps/common/file.hpp"
 #include "apps/oocsort/plan.hpp"
 
 namespace coracle::oocsort {

@@ -5,7 +5,7 @@
 
 #include "apps/stencil/picture_file.hpp"
 #include "apps/stencil/picture_png.hpp"
-#include "runtime/assert.hpp"
+#include "runtime/core/assert.hpp"
 
 #include <coracle/error.hpp>
 

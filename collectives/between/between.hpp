@@ -8,9 +8,9 @@
 #include <span>
 
 #include "collectives/between/group.hpp"
-#include "collectives/blocks.hpp"
-#include "collectives/reduction.hpp"
-#include "runtime/task.hpp"
+#include "collectives/data/blocks.hpp"
+#include "collectives/data/reduction.hpp"
+#include "runtime/core/task.hpp"
 
 namespace coracle::internals::between {
 

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "collectives/mailbox.hpp"
-#include "collectives/tuning.hpp"
-#include "runtime/assert.hpp"
-#include "runtime/combinators.hpp"
+#include "collectives/choice/tuning.hpp"
+#include "collectives/messages/mailbox.hpp"
+#include "runtime/core/assert.hpp"
+#include "runtime/core/combinators.hpp"
 
 namespace coracle::internals {
 namespace {

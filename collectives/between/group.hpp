@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <span>
 
-#include "collectives/model.hpp"
-#include "runtime/algorithm.hpp"
-#include "runtime/task.hpp"
-#include "runtime/team.hpp"
+#include "collectives/choice/model.hpp"
+#include "runtime/core/task.hpp"
+#include "runtime/team/algorithm.hpp"
+#include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 

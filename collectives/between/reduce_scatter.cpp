@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "collectives/between/between.hpp"
-#include "collectives/between/lanes.hpp"
-#include "collectives/scratch.hpp"
+#include "collectives/choice/lanes.hpp"
+#include "collectives/data/scratch.hpp"
 
 namespace coracle::internals::between {
 namespace {

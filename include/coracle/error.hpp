@@ -1,7 +1,7 @@
 // Errors alone, for sources that need no more of Coracle.
 #pragma once
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle {
 

@@ -1,7 +1,7 @@
 // Windows on paged segments, for programs that can't be changed: ordinary loads and stores. See docs/storage.md.
 #pragma once
 
-#include "storage/mapped_segment.hpp"
+#include "storage/mapped/mapped_segment.hpp"
 
 namespace coracle {
 

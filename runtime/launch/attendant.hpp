@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/launch/exit_status.hpp"
+#include "runtime/job/exit_status.hpp"
 
 namespace coracle::internals {
 

@@ -7,9 +7,9 @@
 #include <chrono>
 #include <cstring>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/wire.hpp"
 #include "runtime/launch/supervisor.hpp"
-#include "runtime/wire.hpp"
 
 namespace coracle::internals {
 namespace {

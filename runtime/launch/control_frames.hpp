@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/job.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/launch/job_options.hpp"
 #include "runtime/launch/node_interfaces.hpp"
 

@@ -8,7 +8,7 @@
 #include <array>
 #include <cerrno>
 
-#include "runtime/assert.hpp"
+#include "runtime/core/assert.hpp"
 
 namespace coracle::internals {
 namespace {

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <memory>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals {
 namespace {

@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/launch/say.hpp"
 #include "runtime/launch/wake.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "runtime/job.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/launch/attendant.hpp"
 
 namespace coracle::internals {

@@ -7,7 +7,7 @@
 #include <array>
 #include <cerrno>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals {
 

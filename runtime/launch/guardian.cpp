@@ -14,7 +14,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "runtime/launch/group_table.hpp"
+#include "runtime/job/group_table.hpp"
 #include "runtime/launch/say.hpp"
 
 namespace coracle::internals {

@@ -1,4 +1,4 @@
-// SIGUSR1 to one rank after another; see runtime/diagnostics.hpp for the other end.
+// SIGUSR1 to one rank after another; see runtime/job/diagnostics.hpp for the other end.
 #include "runtime/launch/hang_report.hpp"
 
 #include <fmt/format.h>

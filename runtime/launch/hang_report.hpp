@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/job.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/launch/rank_process.hpp"
 
 namespace coracle::internals {

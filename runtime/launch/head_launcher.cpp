@@ -11,8 +11,8 @@
 #include <climits>
 #include <utility>
 
-#include "runtime/crash_report.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/job/crash_report.hpp"
 #include "runtime/launch/launcher.hpp"
 #include "runtime/launch/listening.hpp"
 #include "runtime/launch/node_share.hpp"

@@ -1,9 +1,9 @@
 // HealthResponder: answers ranks of other nodes that ask what has become of a rank of this one.
 #pragma once
 
-#include "runtime/health.hpp"
 #include "runtime/launch/attendant.hpp"
 #include "runtime/launch/listeners.hpp"
+#include "runtime/rank/health.hpp"
 
 namespace coracle::internals {
 

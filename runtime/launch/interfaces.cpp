@@ -20,8 +20,8 @@
 #include <fstream>
 #include <memory>
 
-#include "runtime/error.hpp"
-#include "runtime/key_tag.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/job/key_tag.hpp"
 
 namespace coracle::internals {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/directory.hpp"
+#include "runtime/job/directory.hpp"
 #include "runtime/launch/node_interfaces.hpp"
 
 namespace coracle::internals {

@@ -5,12 +5,12 @@
 
 #include <utility>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/job/memory_room.hpp"
 #include "runtime/launch/process_spawn.hpp"
 #include "runtime/launch/say.hpp"
 #include "runtime/launch/signal_pipe.hpp"
 #include "runtime/launch/supervisor.hpp"
-#include "runtime/memory_room.hpp"
 
 namespace coracle::internals {
 

@@ -10,9 +10,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/shortage.hpp"
 #include "runtime/launch/interfaces.hpp"
-#include "runtime/shortage.hpp"
 
 namespace coracle::internals {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "runtime/directory.hpp"
+#include "runtime/job/directory.hpp"
 
 namespace coracle::internals {
 

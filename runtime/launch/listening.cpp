@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <system_error>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/launch/interfaces.hpp"
 
 namespace coracle::internals {

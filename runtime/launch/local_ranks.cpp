@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/launch/cores.hpp"
 #include "runtime/launch/listeners.hpp"
 #include "runtime/launch/mapping_check.hpp"

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "runtime/job.hpp"
+#include "runtime/job/job.hpp"
+#include "runtime/job/spawn_options.hpp"
 #include "runtime/launch/device_owner_process.hpp"
 #include "runtime/launch/guardian.hpp"
 #include "runtime/launch/job_options.hpp"
-#include "runtime/launch/spawn_options.hpp"
 #include "runtime/launch/supervisor.hpp"
 #include "runtime/pvas/address_space.hpp"
 

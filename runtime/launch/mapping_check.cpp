@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/pvas/mapping_budget.hpp"
 
 namespace coracle::internals {

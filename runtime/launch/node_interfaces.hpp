@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/directory.hpp"
+#include "runtime/job/directory.hpp"
 
 namespace coracle::internals {
 

@@ -13,7 +13,7 @@
 #include <climits>
 #include <sstream>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/launch/process_spawn.hpp"
 
 extern char** environ;

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "runtime/job/exit_status.hpp"
 #include "runtime/launch/control_stream.hpp"
-#include "runtime/launch/exit_status.hpp"
 
 namespace coracle::internals {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/launch/interfaces.hpp"
 #include "runtime/launch/process_spawn.hpp"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/job.hpp"
+#include "runtime/job/job.hpp"
 
 namespace coracle::internals {
 

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/launch/pmix_client.hpp"
 
 namespace coracle::internals {

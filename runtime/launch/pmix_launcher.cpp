@@ -12,7 +12,7 @@
 #include <chrono>
 #include <utility>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/launch/interfaces.hpp"
 #include "runtime/launch/launcher.hpp"
 #include "runtime/launch/listening.hpp"

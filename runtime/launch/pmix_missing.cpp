@@ -1,5 +1,5 @@
 // In the place of pmix_client.cpp where PMIx's headers were not there when Coracle was built.
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/launch/pmix_client.hpp"
 
 namespace coracle::internals {

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/launch/node_share.hpp"
 #include "runtime/launch/pmix_launcher.hpp"
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <thread>
 
-#include "runtime/job.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/launch/health_responder.hpp"
 #include "runtime/launch/pmix_client.hpp"
 

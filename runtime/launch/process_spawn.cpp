@@ -16,8 +16,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "runtime/error.hpp"
-#include "runtime/launch/group_table.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/job/group_table.hpp"
 
 namespace coracle::internals {
 namespace {

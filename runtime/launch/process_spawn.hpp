@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "runtime/launch/spawn_options.hpp"
+#include "runtime/job/spawn_options.hpp"
 
 namespace coracle::internals {
 

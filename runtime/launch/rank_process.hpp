@@ -8,7 +8,7 @@
 #include <chrono>
 #include <string>
 
-#include "runtime/job.hpp"
+#include "runtime/job/job.hpp"
 
 namespace coracle::internals {
 

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "runtime/signal_text.hpp"
+#include "runtime/core/signal_text.hpp"
 
 namespace coracle::internals {
 

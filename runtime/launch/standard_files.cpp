@@ -9,8 +9,8 @@
 #include <climits>
 #include <string_view>
 
+#include "runtime/core/signal_text.hpp"
 #include "runtime/launch/forwarding.hpp"
-#include "runtime/signal_text.hpp"
 
 namespace coracle::internals {
 namespace {

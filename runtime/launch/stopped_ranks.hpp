@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "runtime/job.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/launch/rank_process.hpp"
 
 namespace coracle::internals {

@@ -12,7 +12,7 @@
 #include <climits>
 #include <utility>
 
-#include "runtime/crash_report.hpp"
+#include "runtime/job/crash_report.hpp"
 #include "runtime/launch/crash_text.hpp"
 #include "runtime/launch/hang_report.hpp"
 #include "runtime/launch/process_state.hpp"

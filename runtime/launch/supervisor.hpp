@@ -12,10 +12,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/job.hpp"
-#include "runtime/last_words.hpp"
+#include "runtime/job/exit_status.hpp"
+#include "runtime/job/job.hpp"
+#include "runtime/job/last_words.hpp"
 #include "runtime/launch/attendant.hpp"
-#include "runtime/launch/exit_status.hpp"
 #include "runtime/launch/health_responder.hpp"
 #include "runtime/launch/rank_process.hpp"
 #include "runtime/launch/signal_pipe.hpp"

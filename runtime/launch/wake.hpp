@@ -1,8 +1,8 @@
 // Waking those who sleep at a doorbell when a process that may have been ringing it has died.
 #pragma once
 
-#include "runtime/doorbell.hpp"
-#include "runtime/job.hpp"
+#include "runtime/core/doorbell.hpp"
+#include "runtime/job/job.hpp"
 
 namespace coracle::internals {
 

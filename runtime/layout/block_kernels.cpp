@@ -6,7 +6,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "runtime/prefetch.hpp"
+#include "runtime/core/prefetch.hpp"
 
 namespace coracle::internals::layouts {
 namespace {

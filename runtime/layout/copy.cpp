@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "runtime/assert.hpp"
+#include "runtime/core/assert.hpp"
 #include "runtime/layout/block_kernels.hpp"
 #include "runtime/layout/cursor.hpp"
 

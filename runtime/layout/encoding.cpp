@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/layout/layout.hpp"
 
 namespace coracle::internals {

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/layout/layout.hpp"
 #include "runtime/layout/normal_form.hpp"
 

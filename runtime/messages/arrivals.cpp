@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "runtime/combinators.hpp"
-#include "runtime/team.hpp"
+#include "runtime/core/combinators.hpp"
+#include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 namespace {

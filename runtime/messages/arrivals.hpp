@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/message.hpp"
 #include "runtime/messages/flow.hpp"
 #include "runtime/messages/matcher.hpp"
 #include "runtime/messages/rendezvous.hpp"
 #include "runtime/messages/unexpected_message.hpp"
-#include "runtime/rank.hpp"
-#include "runtime/team.hpp"
+#include "runtime/rank/message.hpp"
+#include "runtime/rank/rank.hpp"
+#include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 

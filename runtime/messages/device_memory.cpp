@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "runtime/memory_domain.hpp"
+#include "runtime/rank/memory_domain.hpp"
 
 namespace coracle::internals {
 

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <span>
 
+#include "runtime/core/task.hpp"
 #include "runtime/messages/message_memory.hpp"
-#include "runtime/rank_core.hpp"
-#include "runtime/task.hpp"
+#include "runtime/rank/rank_core.hpp"
 
 namespace coracle::internals {
 

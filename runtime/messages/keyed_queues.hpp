@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/messages/envelope.hpp"
+#include "runtime/team/envelope.hpp"
 
 namespace coracle::internals {
 

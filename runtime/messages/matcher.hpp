@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "runtime/messages/envelope.hpp"
 #include "runtime/messages/keyed_queues.hpp"
+#include "runtime/team/envelope.hpp"
 
 namespace coracle::internals {
 

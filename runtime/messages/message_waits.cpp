@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "runtime/combinators.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/combinators.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/prefetch.hpp"
 #include "runtime/messages/device_memory.hpp"
-#include "runtime/prefetch.hpp"
 
 namespace coracle::internals {
 namespace {

@@ -4,11 +4,11 @@
 #include <exception>
 #include <utility>
 
+#include "runtime/core/scope.hpp"
 #include "runtime/messages/arrivals.hpp"
 #include "runtime/messages/unexpected_message.hpp"
-#include "runtime/peers.hpp"
-#include "runtime/scope.hpp"
-#include "runtime/team.hpp"
+#include "runtime/rank/peers.hpp"
+#include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 

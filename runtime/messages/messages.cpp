@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/messages/device_memory.hpp"
 
 namespace coracle::internals {

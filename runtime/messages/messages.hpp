@@ -15,13 +15,13 @@
 #include <span>
 #include <utility>
 
-#include "runtime/byte_counts.hpp"
+#include "runtime/core/byte_counts.hpp"
 #include "runtime/messages/arrivals.hpp"
 #include "runtime/messages/device_memory.hpp"
 #include "runtime/messages/message_waits.hpp"
 #include "runtime/messages/send.hpp"
-#include "runtime/rank.hpp"
-#include "runtime/team.hpp"
+#include "runtime/rank/rank.hpp"
+#include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 

@@ -5,10 +5,10 @@
 #include <exception>
 #include <utility>
 
-#include "runtime/error.hpp"
-#include "runtime/memory_domain.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/messages/device_memory.hpp"
-#include "runtime/rank.hpp"
+#include "runtime/rank/memory_domain.hpp"
+#include "runtime/rank/rank.hpp"
 
 namespace coracle::internals {
 namespace {

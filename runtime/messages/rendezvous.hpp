@@ -12,14 +12,14 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/message.hpp"
-#include "runtime/messages/envelope.hpp"
+#include "runtime/core/task.hpp"
+#include "runtime/job/message_way.hpp"
 #include "runtime/messages/experience.hpp"
-#include "runtime/messages/message_way.hpp"
 #include "runtime/messages/offer.hpp"
 #include "runtime/messages/stage.hpp"
-#include "runtime/peer_event.hpp"
-#include "runtime/task.hpp"
+#include "runtime/rank/message.hpp"
+#include "runtime/rank/peer_event.hpp"
+#include "runtime/team/envelope.hpp"
 
 namespace coracle::internals {
 

@@ -4,13 +4,13 @@
 #include <exception>
 #include <utility>
 
-#include "runtime/error.hpp"
-#include "runtime/memory_domain.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/scope.hpp"
 #include "runtime/messages/device_memory.hpp"
 #include "runtime/messages/rendezvous.hpp"
-#include "runtime/rank.hpp"
+#include "runtime/rank/memory_domain.hpp"
+#include "runtime/rank/rank.hpp"
 #include "runtime/scattered/exchange.hpp"
-#include "runtime/scope.hpp"
 
 namespace coracle::internals {
 namespace {

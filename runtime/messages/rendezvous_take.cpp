@@ -4,11 +4,11 @@
 #include <exception>
 #include <new>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/messages/device_memory.hpp"
 #include "runtime/messages/process_copy.hpp"
 #include "runtime/messages/rendezvous.hpp"
-#include "runtime/rank.hpp"
+#include "runtime/rank/rank.hpp"
 
 namespace coracle::internals {
 namespace {

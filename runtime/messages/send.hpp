@@ -8,12 +8,12 @@
 #include <source_location>
 #include <vector>
 
-#include "runtime/messages/envelope.hpp"
+#include "runtime/core/prefetch.hpp"
+#include "runtime/core/task.hpp"
 #include "runtime/messages/message_memory.hpp"
 #include "runtime/messages/stage.hpp"
-#include "runtime/prefetch.hpp"
-#include "runtime/task.hpp"
-#include "runtime/transfers.hpp"
+#include "runtime/rank/transfers.hpp"
+#include "runtime/team/envelope.hpp"
 
 namespace coracle::internals {
 

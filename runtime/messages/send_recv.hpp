@@ -8,11 +8,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "runtime/byte_counts.hpp"
-#include "runtime/combinators.hpp"
+#include "runtime/core/byte_counts.hpp"
+#include "runtime/core/combinators.hpp"
 #include "runtime/messages/messages.hpp"
-#include "runtime/started.hpp"
-#include "runtime/team.hpp"
+#include "runtime/rank/started.hpp"
+#include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/event.hpp"
-#include "runtime/job.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/job/job.hpp"
 
 namespace coracle::internals {
 

@@ -6,7 +6,7 @@
 #include <new>
 #include <span>
 
-#include "runtime/frame_pool.hpp"
+#include "runtime/core/frame_pool.hpp"
 #include "runtime/messages/matcher.hpp"
 #include "runtime/messages/offer.hpp"
 

@@ -15,8 +15,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/assert.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/assert.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/pvas/mapping_budget.hpp"
 #include "runtime/pvas/partition.hpp"
 #include "runtime/pvas/places.hpp"

@@ -10,8 +10,8 @@
 #include <optional>
 #include <string>
 
-#include "runtime/launch/exit_status.hpp"
-#include "runtime/launch/spawn_options.hpp"
+#include "runtime/job/exit_status.hpp"
+#include "runtime/job/spawn_options.hpp"
 #include "runtime/pvas/mode.hpp"
 
 namespace coracle::internals::pvas {

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::pvas {
 namespace {

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/pvas/layout.hpp"
 
 namespace coracle::internals::pvas {

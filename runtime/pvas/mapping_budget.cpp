@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::pvas {
 namespace {

@@ -14,7 +14,7 @@
 #include <fstream>
 #include <new>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/pvas/fd_table.hpp"
 #include "runtime/pvas/places.hpp"
 #include "runtime/pvas/stubs.hpp"

@@ -13,7 +13,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::pvas {
 namespace {

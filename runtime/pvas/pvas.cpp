@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/pvas/address_space.hpp"
 
 struct coracle_pvas {

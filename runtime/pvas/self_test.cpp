@@ -12,7 +12,7 @@
 #include <array>
 #include <cstring>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/pvas/partition.hpp"
 #include "runtime/pvas/places.hpp"
 

@@ -11,7 +11,7 @@
 
 #include <cerrno>
 
-#include "runtime/launch/group_table.hpp"
+#include "runtime/job/group_table.hpp"
 #include "runtime/pvas/raw_syscall.hpp"
 
 namespace coracle::internals::pvas {

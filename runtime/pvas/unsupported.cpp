@@ -1,5 +1,5 @@
 // In place of the shared address space on machines it is not written for: everything says so.
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/pvas/address_space.hpp"
 
 namespace coracle::internals::pvas {

@@ -5,12 +5,12 @@
 #include <array>
 #include <functional>
 
-#include "runtime/error.hpp"
-#include "runtime/event.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/core/scope.hpp"
 #include "runtime/layout/cursor.hpp"
-#include "runtime/rank.hpp"
+#include "runtime/rank/rank.hpp"
 #include "runtime/scattered/exchange.hpp"
-#include "runtime/scope.hpp"
 
 namespace coracle::internals {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/memory_domain.hpp"
+#include "runtime/rank/memory_domain.hpp"
 
 namespace coracle::internals {
 

@@ -7,10 +7,10 @@
 #include <memory>
 #include <optional>
 
-#include "runtime/error.hpp"
-#include "runtime/event.hpp"
-#include "runtime/memory_domain.hpp"
-#include "runtime/scope.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/core/scope.hpp"
+#include "runtime/rank/memory_domain.hpp"
 
 namespace coracle::internals::scattered {
 namespace {

@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/accelerator.hpp"
+#include "runtime/job/accelerator.hpp"
 #include "runtime/layout/copy.hpp"
-#include "runtime/peer_event.hpp"
-#include "runtime/rank.hpp"
-#include "runtime/scattered/layout_mover.hpp"
-#include "runtime/scattered/request.hpp"
+#include "runtime/rank/layout_mover.hpp"
+#include "runtime/rank/peer_event.hpp"
+#include "runtime/rank/rank.hpp"
+#include "runtime/rank/request.hpp"
 
 namespace coracle::internals::scattered {
 

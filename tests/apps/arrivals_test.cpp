@@ -8,7 +8,7 @@
 #include <ostream>
 #include <vector>
 
-#include "apps/arrival_log.hpp"
+#include "apps/common/arrival_log.hpp"
 
 namespace coracle::asp::apps_arrivals_test {
 

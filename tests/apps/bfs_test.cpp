@@ -14,7 +14,7 @@
 #include "apps/bfs/readers.hpp"
 #include "apps/bfs/search.hpp"
 #include "apps/bfs/verify.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/apps/parse_words.hpp"
 
 namespace coracle::bfs::bfs_test {

@@ -1,5 +1,5 @@
 // Files for results, which are tried before the results are there.
-#include "apps/file.hpp"
+#include "apps/common/file.hpp"
 
 #include <doctest/doctest.h>
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/common/split_mix.hpp"
 #include "apps/oocsort/block_sorter.hpp"
 #include "apps/oocsort/generate.hpp"
 #include "apps/oocsort/merger.hpp"
@@ -15,8 +16,7 @@
 #include "apps/oocsort/outflow.hpp"
 #include "apps/oocsort/plan.hpp"
 #include "apps/oocsort/splitters.hpp"
-#include "apps/split_mix.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/apps/parse_words.hpp"
 #include "tests/lone_rank.hpp"
 

@@ -12,7 +12,7 @@
 #include <ostream>
 #include <vector>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/apps/temporary_folder.hpp"
 
 namespace coracle::stencil::picture_test {

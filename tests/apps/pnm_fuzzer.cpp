@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "apps/fft2d/pnm.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace coracle::fft2d;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "apps/fft2d/pnm.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/apps/pnm_seeds.hpp"
 #include "tests/apps/temporary_folder.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "apps/asp/random_graph.hpp"
 #include "apps/bfs/readers.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/apps/reader_seeds.hpp"
 
 namespace coracle::asp::reader_fuzz_test {

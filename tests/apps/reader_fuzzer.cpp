@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "apps/asp/readers.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 using coracle::asp::GraphFormat;
 

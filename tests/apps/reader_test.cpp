@@ -9,7 +9,7 @@
 #include <set>
 
 #include "apps/asp/text_lines.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/apps/reader_seeds.hpp"
 #include "tests/apps/temporary_folder.hpp"
 

@@ -1,5 +1,5 @@
 // Every option of every application with an empty value, with none, and twice; every flag twice; and mpirun's -np.
-#include "apps/strict_options.hpp"
+#include "apps/common/strict_options.hpp"
 
 #include <doctest/doctest.h>
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "runtime/assert.hpp"
+#include "runtime/core/assert.hpp"
 
 namespace coracle::apps_test {
 

@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/places.hpp"
 #include "tests/sim/mutate.hpp"
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "apps/bench/benchmarks.hpp"
-#include "collectives/broadcast_rules.hpp"
+#include "collectives/broadcast/broadcast_rules.hpp"
 #include "tests/places.hpp"
 #include "tests/sim/job.hpp"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/launch/control_stream.hpp"
 #include "runtime/launch/supervisor.hpp"
 #include "tests/cli/command.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/tuning.hpp"
+#include "collectives/choice/tuning.hpp"
 #include "tests/collectives/trial.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/sim/job.hpp"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "collectives/choice_words.hpp"
-#include "collectives/tuning.hpp"
+#include "collectives/choice/choice_words.hpp"
+#include "collectives/choice/tuning.hpp"
 #include "tests/sim/job.hpp"
 
 namespace broadcast_times_test {

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <vector>
 
-#include "runtime/combinators.hpp"
+#include "runtime/core/combinators.hpp"
 #include "tests/collectives/trial.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/seeds.hpp"

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/tuning.hpp"
+#include "collectives/choice/tuning.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/sim/job.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/combinators.hpp"
+#include "runtime/core/combinators.hpp"
 #include "tests/collectives/scattered_trial.hpp"
 #include "tests/layout/random_layout.hpp"
 #include "tests/sanitized.hpp"

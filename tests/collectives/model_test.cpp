@@ -1,11 +1,11 @@
 // The cost model: its formulas where the result is known by hand, and what it chooses.
-#include "collectives/model.hpp"
+#include "collectives/choice/model.hpp"
 
 #include <doctest/doctest.h>
 
 #include <vector>
 
-#include "collectives/choice_words.hpp"
+#include "collectives/choice/choice_words.hpp"
 
 namespace model_test {
 

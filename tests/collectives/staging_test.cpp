@@ -6,7 +6,7 @@
 #include <array>
 #include <vector>
 
-#include "runtime/board.hpp"
+#include "runtime/team/board.hpp"
 #include "tests/sim/job.hpp"
 
 namespace staging_test {

@@ -1,5 +1,5 @@
 // The file of measured costs: what is read, what is refused, and what a launcher makes of a stale or damaged one.
-#include "collectives/tuning_file.hpp"
+#include "collectives/choice/tuning_file.hpp"
 
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -10,8 +10,8 @@
 #include <ostream>
 #include <string>
 
-#include "collectives/costs.hpp"
-#include "runtime/error.hpp"
+#include "collectives/choice/costs.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/sim/mutate.hpp"
 
 namespace tuning_file_test {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/sim/job.hpp"
 

@@ -2,7 +2,7 @@
 // written.
 #include <string>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/conformance/suite.hpp"
 
 namespace coracle::internals::conformance {

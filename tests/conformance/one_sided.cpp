@@ -1,7 +1,7 @@
 // One-sided transfers: put, get, handles, signals, atomics, exposed memory, and their errors.
 #include <vector>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/conformance/suite.hpp"
 
 namespace coracle::internals::conformance {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/conformance/suite.hpp"
 
 namespace coracle::internals::conformance {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/conformance/suite.hpp"
 
 namespace coracle::internals::conformance {

@@ -9,8 +9,8 @@
 #include <string>
 #include <thread>
 
-#include "runtime/clock.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/clock.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::test {
 

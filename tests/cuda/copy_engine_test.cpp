@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/error.hpp"
-#include "runtime/event.hpp"
-#include "runtime/scope.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/core/scope.hpp"
 #include "tests/cuda/cases.hpp"
 #include "tests/cuda/fake_cuda.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/allocations.hpp"
 #include "tests/cuda/cases.hpp"
 #include "tests/cuda/fake_cuda.hpp"

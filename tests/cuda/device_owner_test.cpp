@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/error.hpp"
-#include "runtime/thread_sanitizer.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/thread_sanitizer.hpp"
 #include "tests/cuda/cases.hpp"
 #include "tests/cuda/owner_node.hpp"
 #include "transports/cuda/copy_engine.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/cuda/cases.hpp"
 #include "tests/cuda/fake_cuda.hpp"
 #include "transports/cuda/cuda_device.hpp"

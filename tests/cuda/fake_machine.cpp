@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "runtime/thread_sanitizer.hpp"
+#include "runtime/core/thread_sanitizer.hpp"
 
 namespace coracle::internals::test {
 

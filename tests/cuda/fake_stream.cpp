@@ -3,7 +3,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "runtime/clock.hpp"
+#include "runtime/core/clock.hpp"
 
 namespace coracle::internals::test {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "apps/bench/dma/gpu.hpp"
 #include "apps/bench/dma/gpu_ground.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/cuda/fake_cuda.hpp"
 
 namespace gpu_bench_test {

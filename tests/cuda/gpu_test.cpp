@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "apps/himeno/gpu_code.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/pvas/address_space.hpp"
 #include "tests/cuda/cases.hpp"
 #include "tests/cuda/himeno_cases.hpp"

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "apps/common/program.hpp"
 #include "apps/himeno/benchmark.hpp"
-#include "apps/program.hpp"
 #include "tests/cuda/gpu_program.hpp"
 #include "tests/cuda/himeno_kernels.hpp"
 

@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/error.hpp"
-#include "runtime/scope.hpp"
-#include "runtime/started.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/scope.hpp"
+#include "runtime/rank/started.hpp"
 #include "tests/cuda/cases.hpp"
 #include "tests/cuda/test_kernels.hpp"
 

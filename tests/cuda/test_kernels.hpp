@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/cuda/fake_cuda.hpp"
 #include "transports/cuda/kernels.hpp"
 

@@ -1,7 +1,7 @@
 // One frame of each kind, and their decoding.
 #include "tests/launch/control_frames_input.hpp"
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/launch/control_frames.hpp"
 #include "runtime/launch/supervisor.hpp"
 

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <random>
 
-#include "runtime/error.hpp"
-#include "runtime/key_tag.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/job/key_tag.hpp"
 #include "runtime/launch/interfaces.hpp"
 #include "tests/launch/control_frames_input.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <chrono>
 
-#include "runtime/launch/group_table.hpp"
+#include "runtime/job/group_table.hpp"
 #include "runtime/launch/guardian.hpp"
 #include "runtime/launch/process_spawn.hpp"
 #include "runtime/pvas/address_space.hpp"

@@ -4,8 +4,8 @@
 #include <array>
 #include <memory>
 
-#include "runtime/error.hpp"
-#include "runtime/last_words.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/job/last_words.hpp"
 #include "runtime/launch/supervisor.hpp"
 
 namespace coracle::internals::job_failure_test {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/launch/interfaces.hpp"
 #include "runtime/launch/listeners.hpp"
 

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <vector>
 
-#include "runtime/assert.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/assert.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/layout/copy.hpp"
 #include "runtime/layout/cursor.hpp"
 

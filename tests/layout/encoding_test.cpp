@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/layout/copy.hpp"
 #include "tests/layout/encoding_input.hpp"
 #include "tests/layout/random_layout.hpp"

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/layout/cursor.hpp"
 
 namespace coracle::internals::layout_test {

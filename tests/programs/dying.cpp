@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/board.hpp"
-#include "runtime/io.hpp"
+#include "runtime/core/io.hpp"
+#include "runtime/team/board.hpp"
 #include "transports/direct/inbox.hpp"
 
 using namespace coracle;

@@ -1,5 +1,5 @@
 // Counts of elements that no memory has: their bytes, modulo 2^64, are few or none, and must not be taken for that.
-#include "runtime/byte_counts.hpp"
+#include "runtime/core/byte_counts.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/wait.h>

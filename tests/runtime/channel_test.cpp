@@ -1,5 +1,5 @@
 // Channel: order, room, the end, and values that are neither lost nor doubled, whoever is cancelled when.
-#include "runtime/channel.hpp"
+#include "runtime/core/channel.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/combinators.hpp"
-#include "runtime/event.hpp"
-#include "runtime/scope.hpp"
+#include "runtime/core/combinators.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/core/scope.hpp"
 #include "tests/allocations.hpp"
 #include "tests/runtime/loop_of.hpp"
 #include "tests/runtime/random_order.hpp"

@@ -1,9 +1,9 @@
 // when_all, when_any, time limits and results.
-#include "runtime/combinators.hpp"
+#include "runtime/core/combinators.hpp"
 
 #include <doctest/doctest.h>
 
-#include "runtime/event_loop.hpp"
+#include "runtime/core/event_loop.hpp"
 
 namespace combinators_test {
 

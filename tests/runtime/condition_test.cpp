@@ -1,5 +1,5 @@
 // Condition: who is woken, with and without a lock, and notifications that are never lost to one that is cancelled.
-#include "runtime/condition.hpp"
+#include "runtime/core/condition.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/error.hpp"
-#include "runtime/event.hpp"
-#include "runtime/scope.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/core/scope.hpp"
 #include "tests/allocations.hpp"
 #include "tests/runtime/loop_of.hpp"
 #include "tests/runtime/random_order.hpp"

@@ -1,5 +1,5 @@
 // Crashes and hangs explain themselves. Each case runs in a child process, whose standard error is read.
-#include "runtime/diagnostics.hpp"
+#include "runtime/job/diagnostics.hpp"
 
 #include <doctest/doctest.h>
 #include <signal.h>
@@ -16,9 +16,9 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/event.hpp"
-#include "runtime/scope.hpp"
-#include "runtime/task.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/core/scope.hpp"
+#include "runtime/core/task.hpp"
 
 namespace diagnostics_test {
 

@@ -1,5 +1,5 @@
 // Distributed objects and functions that are told: waiting, losses, and mistakes that say what they are.
-#include "runtime/distributed.hpp"
+#include "runtime/rank/distributed.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/sim/job.hpp"
 #include "transports/sim/faults.hpp"
 

@@ -1,5 +1,5 @@
 // Errors carry what, where and against whom.
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 #include <doctest/doctest.h>
 

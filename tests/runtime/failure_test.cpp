@@ -1,12 +1,12 @@
 // What nobody can catch any more is told, also when it is that there is no memory.
-#include "runtime/failure.hpp"
+#include "runtime/core/failure.hpp"
 
 #include <doctest/doctest.h>
 
 #include <exception>
 #include <new>
 
-#include "runtime/tell.hpp"
+#include "runtime/rank/tell.hpp"
 #include "tests/allocations.hpp"
 #include "tests/sim/job.hpp"
 

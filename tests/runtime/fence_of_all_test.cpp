@@ -4,8 +4,8 @@
 #include <atomic>
 #include <thread>
 
-#include "runtime/fence_of_all.hpp"
-#include "runtime/flag.hpp"
+#include "runtime/core/fence_of_all.hpp"
+#include "runtime/job/flag.hpp"
 
 namespace fence_of_all_test {
 

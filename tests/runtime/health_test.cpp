@@ -1,5 +1,5 @@
 // The datagrams of health: what travels, and what is refused.
-#include "runtime/health.hpp"
+#include "runtime/rank/health.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "runtime/key_tag.hpp"
+#include "runtime/job/key_tag.hpp"
 
 namespace health_test {
 

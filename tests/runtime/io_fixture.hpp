@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/error.hpp"
-#include "runtime/event_loop.hpp"
-#include "runtime/io.hpp"
-#include "runtime/task.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/event_loop.hpp"
+#include "runtime/core/io.hpp"
+#include "runtime/core/task.hpp"
 
 namespace coracle::internals::test {
 

@@ -15,9 +15,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "runtime/error.hpp"
-#include "runtime/io.hpp"
-#include "runtime/task.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/io.hpp"
+#include "runtime/core/task.hpp"
 
 namespace io_refused_test {
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/combinators.hpp"
-#include "runtime/event.hpp"
-#include "runtime/scope.hpp"
+#include "runtime/core/combinators.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/core/scope.hpp"
 #include "tests/runtime/io_fixture.hpp"
 
 namespace io_test {

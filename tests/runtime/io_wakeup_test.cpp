@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/combinators.hpp"
-#include "runtime/event.hpp"
-#include "runtime/scope.hpp"
+#include "runtime/core/combinators.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/core/scope.hpp"
 #include "tests/allocations.hpp"
 #include "tests/runtime/io_fixture.hpp"
 #include "tests/runtime/loop_of.hpp"

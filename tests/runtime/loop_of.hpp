@@ -1,8 +1,8 @@
 // The loop of a scope, whole.
 #pragma once
 
-#include "runtime/event_loop.hpp"
-#include "runtime/scope.hpp"
+#include "runtime/core/event_loop.hpp"
+#include "runtime/core/scope.hpp"
 
 namespace coracle::internals::test {
 

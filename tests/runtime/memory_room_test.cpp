@@ -1,5 +1,5 @@
 // How much memory there is, as the files of the kernel say it.
-#include "runtime/memory_room.hpp"
+#include "runtime/job/memory_room.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>

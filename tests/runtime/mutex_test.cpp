@@ -1,5 +1,5 @@
 // Mutex: turns, cancellation at every moment, and what is said of who waits.
-#include "runtime/mutex.hpp"
+#include "runtime/core/mutex.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/error.hpp"
-#include "runtime/event.hpp"
-#include "runtime/scope.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/core/scope.hpp"
 #include "tests/allocations.hpp"
 #include "tests/runtime/loop_of.hpp"
 #include "tests/runtime/random_order.hpp"

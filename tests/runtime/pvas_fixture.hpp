@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/pvas/address_space.hpp"
 #include "tests/places.hpp"
 

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/combinators.hpp"
-#include "runtime/event_loop.hpp"
-#include "runtime/scope.hpp"
-#include "runtime/signal_text.hpp"
-#include "runtime/wait_report.hpp"
+#include "runtime/core/combinators.hpp"
+#include "runtime/core/event_loop.hpp"
+#include "runtime/core/scope.hpp"
+#include "runtime/core/signal_text.hpp"
+#include "runtime/job/wait_report.hpp"
 
 namespace coracle::internals::test {
 

@@ -1,5 +1,5 @@
 // Result: taking the value of whatever one has, and another one instead of an error.
-#include "runtime/result.hpp"
+#include "runtime/core/result.hpp"
 
 #include <doctest/doctest.h>
 

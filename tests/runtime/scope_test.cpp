@@ -1,5 +1,5 @@
 // Scopes: joining, errors travelling up, cancellation travelling down, and what a live wait can say of itself.
-#include "runtime/scope.hpp"
+#include "runtime/core/scope.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/error.hpp"
-#include "runtime/event.hpp"
-#include "runtime/event_loop.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/core/event_loop.hpp"
 #include "tests/runtime/loop_of.hpp"
 
 namespace scope_test {

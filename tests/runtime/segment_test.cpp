@@ -1,5 +1,5 @@
 // The segment's allocator against a map of what lives, for many seeds.
-#include "runtime/segment.hpp"
+#include "runtime/job/segment.hpp"
 
 #include <doctest/doctest.h>
 

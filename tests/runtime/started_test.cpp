@@ -1,15 +1,15 @@
 // Handles of tasks that run already: values, errors, cancellation, and what happens to those that nobody awaits.
-#include "runtime/started.hpp"
+#include "runtime/rank/started.hpp"
 
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
-#include "runtime/combinators.hpp"
-#include "runtime/error.hpp"
-#include "runtime/event.hpp"
-#include "runtime/event_loop.hpp"
+#include "runtime/core/combinators.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/core/event_loop.hpp"
 #include "tests/runtime/loop_of.hpp"
 #include "tests/sim/job.hpp"
 

@@ -1,5 +1,5 @@
 // Tasks: values, errors, and awaits in numbers that would break a naive implementation.
-#include "runtime/task.hpp"
+#include "runtime/core/task.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/combinators.hpp"
-#include "runtime/event.hpp"
-#include "runtime/event_loop.hpp"
+#include "runtime/core/combinators.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/core/event_loop.hpp"
 
 namespace task_test {
 

@@ -1,5 +1,5 @@
 // The timer heap against a sorted list, for many seeds.
-#include "runtime/timer.hpp"
+#include "runtime/core/timer.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // Arguments and results of calls as bytes: there and back, and bytes that are cut off or made up.
-#include "runtime/wire.hpp"
+#include "runtime/core/wire.hpp"
 
 #include <doctest/doctest.h>
 

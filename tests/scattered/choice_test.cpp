@@ -1,7 +1,7 @@
 // Which way a transfer takes over a network.
 #include <doctest/doctest.h>
 
-#include "runtime/scattered/transfer.hpp"
+#include "runtime/rank/transfer.hpp"
 
 namespace coracle::internals::scattered::choice_test {
 

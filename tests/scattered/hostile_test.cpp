@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/scattered/exchange.hpp"
 #include "tests/layout/random_layout.hpp"
 #include "tests/messages/error_of.hpp"

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "runtime/scattered/strided.hpp"
+#include "runtime/rank/strided.hpp"
 #include "tests/layout/random_layout.hpp"
 
 namespace coracle::internals::scattered::scattered_strided_test {

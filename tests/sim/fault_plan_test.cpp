@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/places.hpp"
 #include "tests/sim/mutate.hpp"
 #include "transports/sim/random.hpp"

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <string>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/places.hpp"
 #include "tests/sim/mutate.hpp"
 #include "transports/sim/random.hpp"

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/sim/job.hpp"
 #include "transports/sim/simulate.hpp"
 

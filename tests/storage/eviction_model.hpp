@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "storage/eviction.hpp"
-#include "storage/eviction_kind.hpp"
+#include "storage/eviction/eviction.hpp"
+#include "storage/eviction/eviction_kind.hpp"
 
 namespace coracle::internals::test {
 

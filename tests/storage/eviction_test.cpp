@@ -1,5 +1,5 @@
 // Eviction against naive models of the same rules, and against the optimum on the traces of docs/storage.md.
-#include "storage/eviction.hpp"
+#include "storage/eviction/eviction.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>
@@ -9,8 +9,8 @@
 #include <random>
 #include <vector>
 
-#include "storage/eviction_arc.hpp"
-#include "storage/eviction_kind.hpp"
+#include "storage/eviction/eviction_arc.hpp"
+#include "storage/eviction/eviction_kind.hpp"
 #include "tests/allocations.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/storage/eviction_model.hpp"

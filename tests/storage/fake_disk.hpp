@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/event_loop.hpp"
-#include "runtime/io.hpp"
+#include "runtime/core/event_loop.hpp"
+#include "runtime/core/io.hpp"
 
 namespace coracle::internals::test {
 

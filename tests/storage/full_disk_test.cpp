@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/home_files.hpp"
+#include "storage/segment/home_files.hpp"
 #include "tests/storage/fake_disk.hpp"
 #include "tests/storage/mapped_job.hpp"
 #include "tests/storage/temporary_folder.hpp"

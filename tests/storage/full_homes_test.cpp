@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/home_files.hpp"
+#include "storage/segment/home_files.hpp"
 #include "tests/sim/job.hpp"
 #include "tests/storage/fake_disk.hpp"
 #include "tests/storage/temporary_folder.hpp"

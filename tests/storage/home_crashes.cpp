@@ -12,9 +12,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "runtime/combinators.hpp"
-#include "storage/aligned_buffer.hpp"
-#include "storage/home_files.hpp"
+#include "runtime/core/combinators.hpp"
+#include "storage/segment/home_files.hpp"
+#include "storage/store/aligned_buffer.hpp"
 #include "tests/sim/job.hpp"
 
 namespace coracle::internals::test {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/rank.hpp"
-#include "storage/paged_segment.hpp"
+#include "runtime/rank/rank.hpp"
+#include "storage/segment/paged_segment.hpp"
 #include "tests/storage/fake_disk.hpp"
 #include "tests/storage/temporary_folder.hpp"
 

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "collectives/collectives.hpp"
-#include "storage/paged_segment.hpp"
+#include "storage/segment/paged_segment.hpp"
 #include "tests/sim/job.hpp"
 
 namespace coracle::internals::test {

@@ -1,5 +1,5 @@
 // Hints about last copies that come late, or never, or from who knows whom.
-#include "storage/last_copies.hpp"
+#include "storage/pages/last_copies.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>

@@ -1,5 +1,5 @@
 // N-chance forwarding: what becomes of pages that leave the last cache that has them, in simulated jobs.
-#include "storage/last_copies.hpp"
+#include "storage/pages/last_copies.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>

@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "storage/paged_segment.hpp"
+#include "storage/segment/paged_segment.hpp"
 #include "tests/allocations.hpp"
 #include "tests/storage/mapped_job.hpp"
 

@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "runtime/thread_sanitizer.hpp"
-#include "runtime/whole_rank.hpp"
-#include "storage/paged_segment.hpp"
+#include "runtime/core/thread_sanitizer.hpp"
+#include "runtime/launch/whole_rank.hpp"
+#include "storage/segment/paged_segment.hpp"
 #include "tests/lone_rank.hpp"
 #include "tests/storage/temporary_folder.hpp"
 

@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "runtime/thread_sanitizer.hpp"
-#include "storage/paged_segment.hpp"
+#include "runtime/core/thread_sanitizer.hpp"
+#include "storage/segment/paged_segment.hpp"
 
 using namespace coracle;
 using namespace coracle::internals;

@@ -1,5 +1,5 @@
 // MappedSegment: ordinary loads and stores by several threads, through windows much smaller than the segment.
-#include "storage/mapped_segment.hpp"
+#include "storage/mapped/mapped_segment.hpp"
 
 #include <doctest/doctest.h>
 
@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
-#include "storage/fault_streams.hpp"
-#include "storage/paged_segment.hpp"
+#include "storage/mapped/fault_streams.hpp"
+#include "storage/segment/paged_segment.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/storage/mapped_job.hpp"
 

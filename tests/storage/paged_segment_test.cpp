@@ -1,5 +1,5 @@
 // Paged segments of one rank, on files: what they hold, how they are used, and what is wrong use.
-#include "storage/paged_segment.hpp"
+#include "storage/segment/paged_segment.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/mman.h>
@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/whole_rank.hpp"
-#include "storage/paged_array.hpp"
+#include "runtime/launch/whole_rank.hpp"
+#include "storage/segment/paged_array.hpp"
 #include "tests/apps/temporary_folder.hpp"
 #include "tests/storage/store_image.hpp"
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "storage/model_store.hpp"
-#include "storage/paged_array.hpp"
+#include "storage/segment/paged_array.hpp"
+#include "storage/store/model_store.hpp"
 #include "tests/storage/mapped_job.hpp"
 #include "tests/storage/store_image.hpp"
 #include "tests/storage/temporary_folder.hpp"

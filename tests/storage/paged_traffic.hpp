@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/paged_segment.hpp"
+#include "storage/segment/paged_segment.hpp"
 
 namespace coracle::internals::test {
 

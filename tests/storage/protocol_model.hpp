@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/protocol.hpp"
+#include "storage/protocol/protocol.hpp"
 
 namespace coracle::internals::storage {
 

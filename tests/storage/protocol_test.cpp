@@ -1,7 +1,7 @@
 // What the home makes of a page when a node dies, one case after the other: when it is lost, and when it is not.
 #include <doctest/doctest.h>
 
-#include "storage/protocol.hpp"
+#include "storage/protocol/protocol.hpp"
 
 namespace coracle::internals::storage::storage_protocol_test {
 namespace {

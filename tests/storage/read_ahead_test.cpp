@@ -1,5 +1,5 @@
 // ReadAhead: which reads are taken for a sequence, and which pages are asked for.
-#include "storage/read_ahead.hpp"
+#include "storage/pages/read_ahead.hpp"
 
 #include <doctest/doctest.h>
 

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "storage/store_format.hpp"
+#include "storage/store/store_format.hpp"
 #include "tests/storage/fake_disk.hpp"
 #include "tests/storage/store_fixture.hpp"
 

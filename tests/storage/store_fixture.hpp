@@ -8,8 +8,8 @@
 #include <string>
 #include <system_error>
 
-#include "storage/aligned_buffer.hpp"
-#include "storage/page_store.hpp"
+#include "storage/store/aligned_buffer.hpp"
+#include "storage/store/page_store.hpp"
 #include "tests/runtime/io_fixture.hpp"
 #include "tests/storage/store_image.hpp"
 #include "tests/storage/temporary_folder.hpp"

@@ -6,10 +6,10 @@
 #include <memory>
 #include <stdexcept>
 
-#include "runtime/io.hpp"
-#include "storage/aligned_buffer.hpp"
-#include "storage/checksum.hpp"
-#include "storage/page_store.hpp"
+#include "runtime/core/io.hpp"
+#include "storage/store/aligned_buffer.hpp"
+#include "storage/store/checksum.hpp"
+#include "storage/store/page_store.hpp"
 
 namespace coracle::internals::test {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/event_loop.hpp"
-#include "storage/store_format.hpp"
-#include "storage/store_load.hpp"
+#include "runtime/core/event_loop.hpp"
+#include "storage/store/store_format.hpp"
+#include "storage/store/store_load.hpp"
 
 namespace coracle::internals::test {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/error.hpp"
-#include "runtime/io.hpp"
-#include "storage/aligned_buffer.hpp"
-#include "storage/page_store.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/io.hpp"
+#include "storage/store/aligned_buffer.hpp"
+#include "storage/store/page_store.hpp"
 
 namespace coracle::internals::test {
 namespace {

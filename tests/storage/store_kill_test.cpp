@@ -15,10 +15,10 @@
 #include <random>
 #include <vector>
 
-#include "runtime/event.hpp"
-#include "runtime/scope.hpp"
-#include "storage/aligned_buffer.hpp"
-#include "storage/page_store.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/core/scope.hpp"
+#include "storage/store/aligned_buffer.hpp"
+#include "storage/store/page_store.hpp"
 #include "tests/runtime/io_fixture.hpp"
 #include "tests/storage/temporary_folder.hpp"
 

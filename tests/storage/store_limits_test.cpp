@@ -17,9 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/event.hpp"
-#include "storage/store_file.hpp"
-#include "storage/store_format.hpp"
+#include "runtime/core/event.hpp"
+#include "storage/store/store_file.hpp"
+#include "storage/store/store_format.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/storage/store_fixture.hpp"
 

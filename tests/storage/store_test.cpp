@@ -7,12 +7,12 @@
 #include <functional>
 #include <vector>
 
-#include "runtime/combinators.hpp"
-#include "runtime/scope.hpp"
-#include "storage/aligned_buffer.hpp"
-#include "storage/checksum.hpp"
-#include "storage/page_store.hpp"
-#include "storage/store_format.hpp"
+#include "runtime/core/combinators.hpp"
+#include "runtime/core/scope.hpp"
+#include "storage/store/aligned_buffer.hpp"
+#include "storage/store/checksum.hpp"
+#include "storage/store/page_store.hpp"
+#include "storage/store/store_format.hpp"
 #include "tests/runtime/io_fixture.hpp"
 #include "tests/storage/temporary_folder.hpp"
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <utility>
 
-#include "runtime/combinators.hpp"
-#include "storage/aligned_buffer.hpp"
+#include "runtime/core/combinators.hpp"
+#include "storage/store/aligned_buffer.hpp"
 
 namespace coracle::internals::test {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/page_store.hpp"
+#include "storage/store/page_store.hpp"
 #include "tests/storage/fake_disk.hpp"
 #include "tests/storage/temporary_folder.hpp"
 

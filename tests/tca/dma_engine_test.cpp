@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/allocations.hpp"
 #include "tests/layout/random_layout.hpp"
 #include "transports/tca/virtual_board.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/sim/job.hpp"
 #include "tests/tca/stepped_job.hpp"
 #include "transports/sim/sim_board.hpp"

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/allocations.hpp"
 #include "tests/tca/stepped_job.hpp"
 

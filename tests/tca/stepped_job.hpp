@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/whole_rank.hpp"
+#include "runtime/launch/whole_rank.hpp"
 #include "transports/connect.hpp"
 #include "transports/tca/peach2_board.hpp"
 #include "transports/tca/registered_memory.hpp"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/sim/job.hpp"
 #include "transports/tca/tca_transport.hpp"
 

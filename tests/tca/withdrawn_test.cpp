@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/sim/job.hpp"
 #include "tests/tca/stepped_job.hpp"
 #include "transports/tca/board_thread.hpp"

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "collectives/collectives.hpp"
-#include "runtime/boot.hpp"
-#include "runtime/error.hpp"
-#include "runtime/whole_rank.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/launch/boot.hpp"
+#include "runtime/launch/whole_rank.hpp"
 #include "transports/connect.hpp"
 
 namespace coracle::internals::test {

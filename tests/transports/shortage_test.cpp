@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <string>
 
-#include "runtime/combinators.hpp"
-#include "runtime/rpc.hpp"
+#include "runtime/core/combinators.hpp"
+#include "runtime/rank/rpc.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/transports/nodes.hpp"
 

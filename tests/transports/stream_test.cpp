@@ -14,8 +14,8 @@
 #include <memory>
 #include <string>
 
-#include "runtime/event.hpp"
-#include "runtime/scope.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/core/scope.hpp"
 #include "tests/runtime/io_fixture.hpp"
 #include "transports/tcp/ready_stream.hpp"
 #include "transports/tcp/uring_stream.hpp"

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/combinators.hpp"
-#include "runtime/rpc.hpp"
+#include "runtime/core/combinators.hpp"
+#include "runtime/rank/rpc.hpp"
 #include "tests/transports/frame_seeds.hpp"
 #include "tests/transports/nodes.hpp"
 #include "transports/tcp/tcp.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/error.hpp"
-#include "runtime/key_tag.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/job/key_tag.hpp"
 #include "transports/tcp/initiator.hpp"
 #include "transports/tcp/responder.hpp"
 

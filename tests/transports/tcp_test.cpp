@@ -6,7 +6,7 @@
 #include <ostream>
 #include <vector>
 
-#include "runtime/rpc.hpp"
+#include "runtime/rank/rpc.hpp"
 #include "tests/transports/nodes.hpp"
 
 namespace tcp_test {

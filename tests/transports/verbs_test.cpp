@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "transports/verbs/port.hpp"
 #include "transports/verbs/wire.hpp"
 

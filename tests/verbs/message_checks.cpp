@@ -3,7 +3,7 @@
 #include <atomic>
 #include <vector>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/verbs/checks.hpp"
 
 namespace coracle::internals::verbs_checks {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "tests/verbs/checks.hpp"
 
 namespace coracle::internals::verbs_checks {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "transports/cuda/stream_device.hpp"
 
 namespace coracle::internals::cuda {

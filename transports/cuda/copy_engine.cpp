@@ -5,8 +5,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "runtime/assert.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/assert.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::cuda {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/scope.hpp"
+#include "runtime/core/scope.hpp"
 #include "transports/cuda/cuda_device.hpp"
 #include "transports/cuda/loop_host.hpp"
 #include "transports/tca/dma_engine.hpp"

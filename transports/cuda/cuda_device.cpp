@@ -8,9 +8,9 @@
 #include <new>
 #include <thread>
 
-#include "runtime/assert.hpp"
-#include "runtime/clock.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/assert.hpp"
+#include "runtime/core/clock.hpp"
+#include "runtime/core/error.hpp"
 #include "transports/cuda/failure.hpp"
 
 namespace coracle::internals::cuda {

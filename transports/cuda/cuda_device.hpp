@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/job.hpp"
+#include "runtime/job/job.hpp"
 #include "transports/cuda/memory.hpp"
 #include "transports/cuda/reach.hpp"
 #include "transports/cuda/stream_device.hpp"

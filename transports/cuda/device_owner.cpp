@@ -15,7 +15,7 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "transports/cuda/failure.hpp"
 
 namespace coracle::internals::cuda {

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/event.hpp"
-#include "runtime/event_loop.hpp"
-#include "runtime/job.hpp"
-#include "runtime/task.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/core/event_loop.hpp"
+#include "runtime/core/task.hpp"
+#include "runtime/job/job.hpp"
 #include "transports/cuda/loop_host.hpp"
 #include "transports/cuda/own_devices.hpp"
 #include "transports/cuda/owner_desk.hpp"

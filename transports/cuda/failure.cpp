@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::cuda {
 namespace {

@@ -7,7 +7,7 @@
 #include <array>
 #include <exception>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "transports/cuda/gpu_set.hpp"
 #include "transports/cuda/owned_api.hpp"
 #include "transports/cuda/owned_device.hpp"

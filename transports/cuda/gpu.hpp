@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
-#include "runtime/accelerator.hpp"
-#include "runtime/assert.hpp"
-#include "runtime/byte_counts.hpp"
-#include "runtime/memory_domain.hpp"
-#include "runtime/rank.hpp"
-#include "runtime/segment.hpp"
-#include "runtime/team.hpp"
+#include "runtime/core/assert.hpp"
+#include "runtime/core/byte_counts.hpp"
+#include "runtime/job/accelerator.hpp"
+#include "runtime/job/segment.hpp"
+#include "runtime/rank/memory_domain.hpp"
+#include "runtime/rank/rank.hpp"
+#include "runtime/team/team.hpp"
 #include "transports/cuda/copy_engine.hpp"
 #include "transports/cuda/kernels.hpp"
 #include "transports/cuda/owner_link.hpp"

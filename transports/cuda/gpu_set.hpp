@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/accelerator.hpp"
-#include "runtime/error.hpp"
-#include "runtime/rank.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/job/accelerator.hpp"
+#include "runtime/rank/rank.hpp"
 #include "runtime/scattered/device_transfers.hpp"
 
 namespace coracle::internals {

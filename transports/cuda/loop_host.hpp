@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "runtime/event_loop.hpp"
+#include "runtime/core/event_loop.hpp"
 #include "transports/cuda/stream_device.hpp"
 
 namespace coracle::internals::cuda {

@@ -1,5 +1,5 @@
 // What stands in for CUDA in builds without its toolkit.
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "transports/cuda/api.hpp"
 #include "transports/cuda/support.hpp"
 

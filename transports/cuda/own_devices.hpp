@@ -1,7 +1,7 @@
 // own_devices: the life of the process that owns the GPUs of a node whose ranks share an address space.
 #pragma once
 
-#include "runtime/job.hpp"
+#include "runtime/job/job.hpp"
 
 namespace coracle::internals::cuda {
 

@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::cuda {
 

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "runtime/accelerator.hpp"
+#include "runtime/job/accelerator.hpp"
 #include "transports/cuda/cuda_device.hpp"
 
 namespace coracle::internals::cuda {

@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <chrono>
 
-#include "runtime/clock.hpp"
-#include "runtime/cpu_pause.hpp"
-#include "runtime/error.hpp"
-#include "runtime/event.hpp"
+#include "runtime/core/clock.hpp"
+#include "runtime/core/cpu_pause.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/event.hpp"
 
 namespace coracle::internals::cuda {
 namespace {

@@ -4,8 +4,8 @@
 #include <deque>
 #include <string>
 
-#include "runtime/job.hpp"
-#include "runtime/task.hpp"
+#include "runtime/core/task.hpp"
+#include "runtime/job/job.hpp"
 #include "transports/cuda/owner_desk.hpp"
 
 namespace coracle::internals::cuda {

@@ -3,7 +3,7 @@
 #include <iterator>
 #include <utility>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::cuda {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/clock.hpp"
-#include "runtime/error.hpp"
-#include "runtime/exposed_access.hpp"
+#include "runtime/core/clock.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/job/exposed_access.hpp"
 #include "transports/direct/other_process.hpp"
 
 namespace coracle::internals::direct {

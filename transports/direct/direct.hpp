@@ -12,12 +12,12 @@
 #include <span>
 #include <vector>
 
-#include "runtime/rank.hpp"
-#include "runtime/transport.hpp"
+#include "runtime/rank/rank.hpp"
+#include "runtime/rank/transport.hpp"
 #include "transports/direct/inbox.hpp"
+#include "transports/direct/node_losses.hpp"
 #include "transports/direct/return_trips.hpp"
 #include "transports/direct/staged_sends.hpp"
-#include "transports/node_losses.hpp"
 
 namespace coracle::internals::direct {
 

@@ -8,8 +8,8 @@
 #include <span>
 #include <system_error>
 
-#include "runtime/address_map.hpp"
-#include "runtime/operation.hpp"
+#include "runtime/job/address_map.hpp"
+#include "runtime/rank/operation.hpp"
 
 namespace coracle::internals::direct {
 

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/message.hpp"
+#include "runtime/rank/message.hpp"
 
 namespace coracle::internals::direct {
 

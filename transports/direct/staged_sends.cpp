@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "runtime/prefetch.hpp"
+#include "runtime/core/prefetch.hpp"
 
 namespace coracle::internals::direct {
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/message.hpp"
+#include "runtime/rank/message.hpp"
 
 namespace coracle::internals::direct {
 

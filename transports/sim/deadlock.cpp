@@ -7,9 +7,9 @@
 #include <tuple>
 #include <vector>
 
-#include "runtime/collective_watch.hpp"
-#include "runtime/scope.hpp"
-#include "runtime/wait_report.hpp"
+#include "runtime/core/scope.hpp"
+#include "runtime/job/wait_report.hpp"
+#include "runtime/team/collective_watch.hpp"
 #include "transports/sim/sim_rank.hpp"
 
 namespace coracle::internals::sim {

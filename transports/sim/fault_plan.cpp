@@ -8,7 +8,7 @@
 #include <cmath>
 #include <optional>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "transports/sim/random.hpp"
 #include "transports/sim/text.hpp"
 

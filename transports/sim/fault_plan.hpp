@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/job.hpp"
+#include "runtime/job/job.hpp"
 
 namespace coracle::internals::sim {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/peers.hpp"
+#include "runtime/rank/peers.hpp"
 #include "transports/sim/fault_plan.hpp"
 #include "transports/sim/ground.hpp"
 #include "transports/sim/traveler.hpp"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "runtime/job.hpp"
+#include "runtime/job/job.hpp"
 #include "transports/sim/schedule.hpp"
 #include "transports/sim/wires.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "runtime/memory_room.hpp"
+#include "runtime/job/memory_room.hpp"
 
 namespace coracle::internals::sim {
 

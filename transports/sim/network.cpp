@@ -8,7 +8,7 @@
 #include <iterator>
 #include <span>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "transports/sim/text.hpp"
 
 namespace coracle::internals::sim {

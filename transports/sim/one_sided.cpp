@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/error.hpp"
-#include "runtime/rank_core.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/rank/rank_core.hpp"
 #include "transports/sim/sim_end.hpp"
 
 namespace coracle::internals::sim {

@@ -1,7 +1,7 @@
 // Puts, gets and atomics on their way through the simulated network.
 #pragma once
 
-#include "runtime/operation.hpp"
+#include "runtime/rank/operation.hpp"
 
 namespace coracle::internals::sim {
 

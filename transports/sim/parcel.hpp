@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/message.hpp"
+#include "runtime/rank/message.hpp"
 #include "transports/sim/traveler.hpp"
 
 namespace coracle::internals::sim {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "runtime/transport.hpp"
+#include "runtime/rank/transport.hpp"
 #include "transports/sim/nature.hpp"
 #include "transports/tca/peach2_board.hpp"
 #include "transports/tca/registered_memory.hpp"

@@ -8,8 +8,8 @@
 #include <system_error>
 #include <vector>
 
-#include "runtime/address_map.hpp"
-#include "runtime/rank.hpp"
+#include "runtime/job/address_map.hpp"
+#include "runtime/rank/rank.hpp"
 #include "transports/sim/nature.hpp"
 #include "transports/sim/traveler.hpp"
 

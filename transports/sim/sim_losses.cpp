@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "transports/sim/sim_transport.hpp"
 
 namespace coracle::internals::sim {

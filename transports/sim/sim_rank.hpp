@@ -1,10 +1,10 @@
 // SimRank: one rank of a simulated job: its loop, its place in the schedule, and its processor's time.
 #pragma once
 
-#include "runtime/boot.hpp"
-#include "runtime/diagnostics.hpp"
-#include "runtime/event_loop.hpp"
-#include "runtime/whole_rank.hpp"
+#include "runtime/core/event_loop.hpp"
+#include "runtime/job/diagnostics.hpp"
+#include "runtime/launch/boot.hpp"
+#include "runtime/launch/whole_rank.hpp"
 #include "transports/sim/nature.hpp"
 #include "transports/sim/sim_transport.hpp"
 

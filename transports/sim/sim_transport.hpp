@@ -14,8 +14,8 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/rank.hpp"
-#include "runtime/transport.hpp"
+#include "runtime/rank/rank.hpp"
+#include "runtime/rank/transport.hpp"
 #include "transports/sim/doubts.hpp"
 #include "transports/sim/inbox.hpp"
 #include "transports/sim/nature.hpp"

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "transports/sim/world.hpp"
 
 namespace coracle::internals {

@@ -1,7 +1,7 @@
 // Runs a job of placement `sim`.
 #pragma once
 
-#include "runtime/boot.hpp"
+#include "runtime/launch/boot.hpp"
 
 namespace coracle::internals {
 

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <fstream>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::sim {
 

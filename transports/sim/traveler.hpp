@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "runtime/operation.hpp"
+#include "runtime/rank/operation.hpp"
 #include "transports/sim/schedule.hpp"
 
 namespace coracle::internals::sim {

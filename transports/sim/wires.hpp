@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/job.hpp"
+#include "runtime/job/job.hpp"
 #include "transports/sim/network.hpp"
 
 namespace coracle::internals::sim {

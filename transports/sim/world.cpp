@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "transports/sim/deadlock.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)

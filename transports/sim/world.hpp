@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/boot.hpp"
-#include "runtime/peers.hpp"
+#include "runtime/launch/boot.hpp"
+#include "runtime/rank/peers.hpp"
 #include "transports/sim/memory_watch.hpp"
 #include "transports/sim/nature.hpp"
 #include "transports/sim/sim_rank.hpp"

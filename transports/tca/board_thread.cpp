@@ -6,7 +6,7 @@
 #include <atomic>
 #include <chrono>
 
-#include "runtime/clock.hpp"
+#include "runtime/core/clock.hpp"
 #include "transports/tca/packet.hpp"
 
 namespace coracle::internals::tca {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/job.hpp"
+#include "runtime/job/job.hpp"
 #include "transports/tca/peach2_board.hpp"
 #include "transports/tca/registered_memory.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <span>
 
-#include "runtime/strided_copy.hpp"
+#include "runtime/job/strided_copy.hpp"
 
 namespace coracle::internals::tca {
 

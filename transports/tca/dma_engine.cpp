@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/assert.hpp"
+#include "runtime/core/assert.hpp"
 
 namespace coracle::internals::tca {
 

@@ -8,8 +8,8 @@
 #include <span>
 #include <utility>
 
-#include "runtime/assert.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/assert.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::tca {
 

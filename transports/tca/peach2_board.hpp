@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/exposed_access.hpp"
-#include "runtime/ring_queue.hpp"
+#include "runtime/core/ring_queue.hpp"
+#include "runtime/job/exposed_access.hpp"
 #include "transports/tca/peach2_model.hpp"
 #include "transports/tca/remote_board.hpp"
 

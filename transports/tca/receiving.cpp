@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
-#include "runtime/error.hpp"
-#include "runtime/rank_core.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/rank/rank_core.hpp"
 #include "transports/tca/tca_transport.hpp"
 
 namespace coracle::internals::tca {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runtime/job.hpp"
+#include "runtime/job/job.hpp"
 
 namespace coracle::internals::tca {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "transports/tca/tca_transport.hpp"
 
 namespace coracle::internals::tca {

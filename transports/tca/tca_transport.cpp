@@ -7,8 +7,8 @@
 #include <atomic>
 #include <utility>
 
-#include "runtime/error.hpp"
-#include "runtime/rank_core.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/rank/rank_core.hpp"
 
 namespace coracle::internals::tca {
 namespace {

@@ -11,11 +11,11 @@
 #include <span>
 #include <vector>
 
-#include "runtime/address_map.hpp"
-#include "runtime/rank.hpp"
-#include "runtime/ring_queue.hpp"
-#include "runtime/transport.hpp"
-#include "transports/node_losses.hpp"
+#include "runtime/core/ring_queue.hpp"
+#include "runtime/job/address_map.hpp"
+#include "runtime/rank/rank.hpp"
+#include "runtime/rank/transport.hpp"
+#include "transports/direct/node_losses.hpp"
 #include "transports/tca/dma_engine.hpp"
 #include "transports/tca/packet.hpp"
 #include "transports/tca/registered_memory.hpp"

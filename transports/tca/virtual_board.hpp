@@ -7,7 +7,7 @@
 #include <memory>
 #include <new>
 
-#include "runtime/clock.hpp"
+#include "runtime/core/clock.hpp"
 #include "transports/tca/dma_engine.hpp"
 #include "transports/tca/peach2_board.hpp"
 

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "runtime/thread_sanitizer.hpp"
+#include "runtime/core/thread_sanitizer.hpp"
 #include "transports/tcp/frame.hpp"
 #include "transports/tcp/outbox.hpp"
 #include "transports/tcp/stream.hpp"

@@ -8,11 +8,11 @@
 #include <chrono>
 #include <utility>
 
-#include "runtime/combinators.hpp"
-#include "runtime/error.hpp"
-#include "runtime/event.hpp"
-#include "runtime/io.hpp"
-#include "runtime/shortage.hpp"
+#include "runtime/core/combinators.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/core/io.hpp"
+#include "runtime/core/shortage.hpp"
 #include "transports/tcp/socket.hpp"
 #include "transports/tcp/tcp.hpp"
 

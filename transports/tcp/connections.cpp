@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "runtime/error.hpp"
-#include "runtime/key_tag.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/job/key_tag.hpp"
 
 namespace coracle::internals::tcp {
 

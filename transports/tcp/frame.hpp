@@ -13,8 +13,8 @@
 #include <span>
 #include <string>
 
-#include "runtime/directory.hpp"
-#include "runtime/message.hpp"
+#include "runtime/job/directory.hpp"
+#include "runtime/rank/message.hpp"
 
 namespace coracle::internals::tcp {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "transports/tcp/responder.hpp"
 
 namespace coracle::internals::tcp {

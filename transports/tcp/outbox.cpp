@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "runtime/thread_sanitizer.hpp"
+#include "runtime/core/thread_sanitizer.hpp"
 
 namespace coracle::internals::tcp {
 

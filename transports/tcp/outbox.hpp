@@ -10,8 +10,8 @@
 #include <memory>
 #include <span>
 
-#include "runtime/operation.hpp"
-#include "runtime/ring_queue.hpp"
+#include "runtime/core/ring_queue.hpp"
+#include "runtime/rank/operation.hpp"
 
 namespace coracle::internals::tcp {
 

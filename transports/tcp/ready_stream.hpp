@@ -7,10 +7,10 @@
 #include <array>
 #include <cstddef>
 
-#include "runtime/error.hpp"
-#include "runtime/event.hpp"
-#include "runtime/io.hpp"
-#include "runtime/task.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/core/io.hpp"
+#include "runtime/core/task.hpp"
 #include "transports/tcp/stream.hpp"
 
 namespace coracle::internals::tcp {

@@ -8,8 +8,8 @@
 #include <new>
 #include <utility>
 
-#include "runtime/error.hpp"
-#include "runtime/rank_core.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/rank/rank_core.hpp"
 
 namespace coracle::internals::tcp {
 namespace {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/remote.hpp"
-#include "runtime/ring_queue.hpp"
+#include "runtime/core/ring_queue.hpp"
+#include "runtime/job/remote.hpp"
 #include "transports/tcp/channel.hpp"
 
 namespace coracle::internals::tcp {

@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "runtime/shortage.hpp"
+#include "runtime/core/shortage.hpp"
 
 namespace coracle::internals::tcp {
 namespace {

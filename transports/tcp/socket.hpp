@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/directory.hpp"
+#include "runtime/job/directory.hpp"
 
 namespace coracle::internals::tcp {
 

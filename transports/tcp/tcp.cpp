@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/error.hpp"
-#include "runtime/io.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/io.hpp"
 #include "transports/tcp/ready_stream.hpp"
 #include "transports/tcp/socket.hpp"
 

@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/rank.hpp"
-#include "runtime/transport.hpp"
+#include "runtime/rank/rank.hpp"
+#include "runtime/rank/transport.hpp"
 #include "transports/tcp/connections.hpp"
 #include "transports/tcp/stranger_report.hpp"
 #include "transports/tcp/uring_stream.hpp"

@@ -13,7 +13,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/uring_port.hpp"
+#include "runtime/core/uring_port.hpp"
 #include "transports/tcp/stream.hpp"
 
 struct io_uring_buf_ring;

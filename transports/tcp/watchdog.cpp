@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <chrono>
 
-#include "runtime/event.hpp"
-#include "runtime/shortage.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/core/shortage.hpp"
 #include "transports/tcp/socket.hpp"
 
 namespace coracle::internals::tcp {

@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/health.hpp"
-#include "runtime/rank.hpp"
-#include "runtime/task.hpp"
+#include "runtime/core/task.hpp"
+#include "runtime/rank/health.hpp"
+#include "runtime/rank/rank.hpp"
 
 namespace coracle::internals::tcp {
 

@@ -10,7 +10,7 @@
 #include <numeric>
 #include <utility>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::verbs {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "transports/verbs/transport.hpp"
 
 namespace coracle::internals::verbs {

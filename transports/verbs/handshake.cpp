@@ -4,8 +4,8 @@
 #include <bit>
 #include <cstring>
 
-#include "runtime/error.hpp"
-#include "runtime/shortage.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/shortage.hpp"
 #include "transports/verbs/transport.hpp"
 
 namespace coracle::internals::verbs {

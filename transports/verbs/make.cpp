@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "transports/verbs/transport.hpp"
 
 namespace coracle::internals::verbs {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "transports/verbs/transport.hpp"
 
 namespace coracle::internals::verbs {

@@ -1,5 +1,5 @@
 // What stands in for the verbs transport in builds without libibverbs.
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "transports/verbs/support.hpp"
 
 namespace coracle::internals::verbs {

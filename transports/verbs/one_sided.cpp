@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/error.hpp"
-#include "runtime/slab_marks.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/job/slab_marks.hpp"
 #include "transports/verbs/transport.hpp"
 
 namespace coracle::internals::verbs {

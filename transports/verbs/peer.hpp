@@ -7,8 +7,8 @@
 #include <system_error>
 #include <vector>
 
-#include "runtime/message.hpp"
-#include "runtime/operation.hpp"
+#include "runtime/rank/message.hpp"
+#include "runtime/rank/operation.hpp"
 #include "transports/verbs/buffers.hpp"
 #include "transports/verbs/queue_pair.hpp"
 #include "transports/verbs/registration.hpp"

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <random>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::verbs {
 namespace {

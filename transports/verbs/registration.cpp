@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include "runtime/assert.hpp"
+#include "runtime/core/assert.hpp"
 
 namespace coracle::internals::verbs {
 namespace {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "runtime/rank.hpp"
-#include "runtime/transport.hpp"
+#include "runtime/rank/rank.hpp"
+#include "runtime/rank/transport.hpp"
 
 namespace coracle::internals::verbs {
 

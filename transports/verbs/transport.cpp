@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "runtime/error.hpp"
-#include "runtime/io.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/io.hpp"
 
 namespace coracle::internals::verbs {
 namespace {

@@ -6,10 +6,10 @@
 #include <list>
 #include <unordered_map>
 
-#include "runtime/error.hpp"
-#include "runtime/peers.hpp"
-#include "runtime/rank.hpp"
-#include "runtime/timer.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/timer.hpp"
+#include "runtime/rank/peers.hpp"
+#include "runtime/rank/rank.hpp"
 #include "transports/verbs/peer.hpp"
 
 namespace coracle::internals::verbs {

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::verbs {
 namespace {

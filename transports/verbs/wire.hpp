@@ -8,7 +8,7 @@
 #include <span>
 #include <system_error>
 
-#include "runtime/message.hpp"
+#include "runtime/rank/message.hpp"
 
 namespace coracle::internals::verbs {
 

@@ -4,7 +4,7 @@
 #include "apps/bench/benchmarks.hpp"
 #include "apps/bench/measure/raw.hpp"
 #include "collectives/collectives.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::bench {
 namespace {

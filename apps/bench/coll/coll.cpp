@@ -7,10 +7,10 @@
 #include "apps/bench/benchmarks.hpp"
 #include "apps/bench/coll/coll_choices.hpp"
 #include "apps/bench/coll/raw_moves.hpp"
+#include "collectives/choice/tuning.hpp"
 #include "collectives/collectives.hpp"
-#include "collectives/tuning.hpp"
-#include "runtime/assert.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/assert.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::bench {
 namespace {

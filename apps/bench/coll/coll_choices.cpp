@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "apps/bench/coll/coll_choices.hpp"
-#include "collectives/choice_words.hpp"
+#include "collectives/choice/choice_words.hpp"
+#include "collectives/choice/tuning.hpp"
 #include "collectives/collectives.hpp"
-#include "collectives/tuning.hpp"
 
 namespace coracle::internals::bench {
 namespace {

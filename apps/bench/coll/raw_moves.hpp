@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apps/bench/measure/raw.hpp"
-#include "runtime/rank.hpp"
+#include "runtime/rank/rank.hpp"
 
 namespace coracle::internals::bench {
 

@@ -11,7 +11,7 @@
 #include "apps/bench/measure/raw.hpp"
 #include "apps/coracle/job_choices.hpp"
 #include "collectives/collectives.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::bench {
 namespace {

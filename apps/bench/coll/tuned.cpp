@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::bench {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "apps/bench/measure/report.hpp"
-#include "collectives/tuning_file.hpp"
+#include "collectives/choice/tuning_file.hpp"
 
 namespace coracle::internals::bench {
 

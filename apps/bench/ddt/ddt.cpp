@@ -12,10 +12,10 @@
 #include "apps/bench/benchmarks.hpp"
 #include "apps/bench/ddt/ddt_exchange.hpp"
 #include "apps/bench/measure/raw.hpp"
-#include "apps/coracle/units.hpp"
-#include "apps/strict_options.hpp"
+#include "apps/common/strict_options.hpp"
+#include "apps/common/units.hpp"
 #include "collectives/collectives.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::bench {
 namespace {

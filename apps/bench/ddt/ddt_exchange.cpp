@@ -10,8 +10,8 @@
 
 #include "apps/bench/measure/contest.hpp"
 #include "collectives/collectives.hpp"
-#include "runtime/assert.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/assert.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/layout/copy.hpp"
 #include "runtime/messages/send_recv.hpp"
 

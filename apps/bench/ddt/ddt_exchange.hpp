@@ -10,7 +10,7 @@
 #include "apps/bench/ddt/ddt_patterns.hpp"
 #include "apps/bench/ddt/ddt_way.hpp"
 #include "runtime/messages/messages.hpp"
-#include "runtime/rank.hpp"
+#include "runtime/rank/rank.hpp"
 
 namespace coracle::internals::bench {
 

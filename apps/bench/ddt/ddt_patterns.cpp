@@ -1,7 +1,7 @@
 // All patterns, with what follows from their layouts.
 #include "apps/bench/ddt/ddt_patterns.hpp"
 
-#include "runtime/assert.hpp"
+#include "runtime/core/assert.hpp"
 
 namespace coracle::internals::bench {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "runtime/messages/message_way.hpp"
+#include "runtime/job/message_way.hpp"
 
 namespace coracle::internals::bench {
 

@@ -13,7 +13,7 @@
 
 #include "apps/bench/dma/gpu_ground.hpp"
 #include "apps/bench/measure/rounds.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "transports/cuda/support.hpp"
 
 namespace coracle::internals::bench {

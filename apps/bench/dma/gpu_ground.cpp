@@ -8,8 +8,8 @@
 #include <numeric>
 #include <random>
 
-#include "runtime/clock.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/clock.hpp"
+#include "runtime/core/error.hpp"
 #include "transports/cuda/failure.hpp"
 
 namespace coracle::internals::bench {

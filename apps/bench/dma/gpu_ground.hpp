@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "apps/bench/dma/gpu_plan.hpp"
-#include "runtime/event_loop.hpp"
+#include "runtime/core/event_loop.hpp"
 #include "transports/cuda/copy_engine.hpp"
 
 namespace coracle::internals::bench {

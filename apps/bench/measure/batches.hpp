@@ -7,7 +7,7 @@
 #include <span>
 
 #include "apps/bench/measure/contest.hpp"
-#include "runtime/rank.hpp"
+#include "runtime/rank/rank.hpp"
 
 namespace coracle::internals::bench {
 

@@ -9,7 +9,7 @@
 
 #include "apps/bench/measure/figure.hpp"
 #include "apps/bench/measure/report.hpp"
-#include "runtime/rank.hpp"
+#include "runtime/rank/rank.hpp"
 
 namespace coracle::internals::bench {
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <utility>
 
-#include "runtime/assert.hpp"
+#include "runtime/core/assert.hpp"
 
 namespace coracle::internals::bench {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "apps/bench/measure/plain_sockets.hpp"
 #include "apps/bench/measure/report.hpp"
-#include "runtime/transport.hpp"
+#include "runtime/rank/transport.hpp"
 
 namespace coracle::internals::bench {
 

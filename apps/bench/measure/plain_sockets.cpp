@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "collectives/collectives.hpp"
-#include "runtime/error.hpp"
-#include "runtime/timer.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/timer.hpp"
 #include "transports/tcp/socket.hpp"
 
 namespace coracle::internals::bench {

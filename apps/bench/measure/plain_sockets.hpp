@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/rank.hpp"
+#include "runtime/rank/rank.hpp"
 
 namespace coracle::internals::bench {
 

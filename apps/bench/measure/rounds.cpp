@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/clock.hpp"
+#include "runtime/core/clock.hpp"
 
 namespace coracle::internals::bench {
 

@@ -8,7 +8,7 @@
 
 #include "apps/bench/measure/contest.hpp"
 #include "apps/bench/measure/figure.hpp"
-#include "runtime/task.hpp"
+#include "runtime/core/task.hpp"
 
 namespace coracle::internals::bench {
 

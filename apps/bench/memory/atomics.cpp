@@ -7,7 +7,7 @@
 #include "apps/bench/measure/batches.hpp"
 #include "apps/bench/measure/node_bench.hpp"
 #include "collectives/collectives.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "collectives/collectives.hpp"
-#include "runtime/rpc.hpp"
+#include "runtime/rank/rpc.hpp"
 
 namespace coracle::internals::bench {
 namespace {

@@ -6,9 +6,9 @@
 #include <span>
 
 #include "apps/bench/measure/batches.hpp"
-#include "runtime/event.hpp"
-#include "runtime/message.hpp"
-#include "runtime/rank.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/rank/message.hpp"
+#include "runtime/rank/rank.hpp"
 
 namespace coracle::internals::bench {
 

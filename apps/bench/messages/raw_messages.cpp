@@ -2,7 +2,7 @@
 #include "apps/bench/messages/raw_messages.hpp"
 
 #include "collectives/collectives.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::bench {
 

@@ -16,8 +16,8 @@
 #include "apps/bench/pages/mmap_reader.hpp"
 #include "apps/bench/pages/pages_folder.hpp"
 #include "apps/bench/pages/reader_process.hpp"
-#include "runtime/io.hpp"
-#include "storage/userfault.hpp"
+#include "runtime/core/io.hpp"
+#include "storage/mapped/userfault.hpp"
 
 namespace coracle::internals::bench {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "apps/bench/pages/pages.hpp"
-#include "runtime/error.hpp"
-#include "runtime/scope.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/scope.hpp"
 
 namespace coracle::internals::bench {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "apps/bench/pages/numbered_pages.hpp"
 #include "apps/bench/pages/raw_reads.hpp"
-#include "storage/paged_segment.hpp"
+#include "storage/segment/paged_segment.hpp"
 
 namespace coracle::internals::bench {
 

@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "apps/bench/pages/reader_protocol.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::bench {
 namespace {

@@ -12,8 +12,8 @@
 #include "apps/bench/pages/pages_folder.hpp"
 #include "apps/bench/pages/raw_reads.hpp"
 #include "collectives/collectives.hpp"
-#include "runtime/error.hpp"
-#include "runtime/event.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/event.hpp"
 
 namespace coracle::internals::bench {
 

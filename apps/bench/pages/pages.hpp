@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apps/bench/benchmark.hpp"
-#include "storage/paged_segment.hpp"
+#include "storage/segment/paged_segment.hpp"
 
 namespace coracle::internals::bench {
 

@@ -8,8 +8,8 @@
 #include <system_error>
 
 #include "apps/bench/benchmark.hpp"
-#include "apps/coracle/units.hpp"
-#include "runtime/error.hpp"
+#include "apps/common/units.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::bench {
 

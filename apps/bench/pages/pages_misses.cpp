@@ -5,7 +5,7 @@
 
 #include "apps/bench/pages/pages.hpp"
 #include "apps/bench/pages/raw_reads.hpp"
-#include "runtime/scope.hpp"
+#include "runtime/core/scope.hpp"
 
 namespace coracle::internals::bench {
 namespace {

@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::bench {
 namespace {

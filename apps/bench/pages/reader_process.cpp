@@ -9,7 +9,7 @@
 #include <array>
 
 #include "apps/bench/pages/memory_group.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 extern char** environ;  // NOLINT: of the C library
 

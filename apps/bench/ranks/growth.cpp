@@ -1,7 +1,7 @@
 // Normal equations of a * n + b * n^2.
 #include "apps/bench/ranks/growth.hpp"
 
-#include "runtime/assert.hpp"
+#include "runtime/core/assert.hpp"
 
 namespace coracle::internals::bench {
 

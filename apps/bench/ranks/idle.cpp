@@ -5,7 +5,7 @@
 
 #include "apps/bench/benchmarks.hpp"
 #include "collectives/collectives.hpp"
-#include "runtime/event.hpp"
+#include "runtime/core/event.hpp"
 
 namespace coracle::internals::bench {
 namespace {

@@ -3,9 +3,9 @@
 
 #include "apps/bench/benchmarks.hpp"
 #include "apps/bench/ranks/plain_coroutine.hpp"
-#include "runtime/event.hpp"
-#include "runtime/frame_pool.hpp"
-#include "runtime/scope.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/core/frame_pool.hpp"
+#include "runtime/core/scope.hpp"
 
 namespace coracle::internals::bench {
 namespace {

@@ -14,10 +14,10 @@
 #include "apps/bench/ranks/growth.hpp"
 #include "apps/bench/ranks/process_memory.hpp"
 #include "collectives/collectives.hpp"
-#include "runtime/combinators.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/combinators.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/messages/send_recv.hpp"
-#include "runtime/started.hpp"
+#include "runtime/rank/started.hpp"
 
 namespace coracle::internals::bench {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::bench {
 namespace {

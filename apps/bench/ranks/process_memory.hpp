@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/rank.hpp"
+#include "runtime/rank/rank.hpp"
 
 namespace coracle::internals::bench {
 

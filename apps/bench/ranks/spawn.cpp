@@ -13,7 +13,7 @@
 #include "apps/bench/benchmarks.hpp"
 #include "apps/bench/ranks/process_memory.hpp"
 #include "collectives/collectives.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 extern char** environ;
 

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <fstream>
 
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 #include "transports/sim/text.hpp"
 
 namespace coracle::internals::bench {

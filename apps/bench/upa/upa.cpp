@@ -13,9 +13,9 @@
 #include "apps/bench/benchmarks.hpp"
 #include "apps/bench/upa/upa_options.hpp"
 #include "apps/bench/upa/upa_samples.hpp"
-#include "collectives/broadcast_rules.hpp"
+#include "collectives/broadcast/broadcast_rules.hpp"
 #include "collectives/collectives.hpp"
-#include "runtime/error.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::bench {
 namespace {

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "apps/bench/benchmark.hpp"
-#include "apps/coracle/units.hpp"
-#include "apps/strict_options.hpp"
+#include "apps/common/strict_options.hpp"
+#include "apps/common/units.hpp"
 
 namespace coracle::internals::bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "apps/bench/upa/arrivals.hpp"
-#include "runtime/broadcast_choice.hpp"
+#include "runtime/team/broadcast_choice.hpp"
 
 namespace coracle::internals::bench {
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "collectives/collectives.hpp"
-#include "runtime/event.hpp"
+#include "runtime/core/event.hpp"
 
 namespace coracle::internals::bench {
 namespace {

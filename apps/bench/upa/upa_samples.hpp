@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/rank.hpp"
+#include "runtime/rank/rank.hpp"
 
 namespace coracle::internals::bench {
 

@@ -1,0 +1,274 @@
+// The leader's and the others' part.
+#include "collectives/broadcast/broadcast_within.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "collectives/data/sizes.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/rank/rank.hpp"
+
+namespace coracle::internals {
+namespace {
+
+/// Stage of one who needs nothing more.
+constexpr std::uint64_t kDone = (std::uint64_t{1} << BoardPart::kStageBits) - 1;
+/// Mark of a leader that lends a window in its arena instead of its buffer.
+constexpr std::uint32_t kWindow = 1;
+/// Mark of a mate that lends its buffer so that the leader may write into it.
+constexpr std::uint32_t kShared = 2;
+
+/// What leader and mate take by turns when both copy: the mate from the front, the leader from the end, so that each
+/// finds what it had before in its own cache.
+struct SharedParts {
+  explicit SharedParts(std::size_t bytes) noexcept : count(static_cast<std::uint32_t>((bytes + kBytes - 1) / kBytes)) {}
+  template <class Byte>
+  std::span<Byte> of(std::span<Byte> whole, std::uint32_t number) const noexcept {
+    const std::size_t begin = number * kBytes;
+    return whole.subspan(begin, std::min(kBytes, whole.size() - begin));
+  }
+  static constexpr std::size_t kBytes = 32 * 1024;
+  std::uint32_t count;
+};
+constexpr std::size_t kSharedBytesMin = 4 * SharedParts::kBytes;
+
+void copy_bytes(std::span<const std::byte> source, std::span<std::byte> target) noexcept {
+  std::memcpy(target.data(), source.data(), source.size());
+}
+
+}  // namespace
+
+BroadcastWithin::Window::Window(std::span<const Piece> pieces, std::uint64_t room_bytes_max) {
+  constexpr std::uint64_t kBytes = 512 * 1024;
+  const std::uint64_t room = std::min(kBytes, room_bytes_max);
+  const std::uint64_t part_bytes_max = room / 2 / 64 * 64;  // one is filled while the other is read
+  for (std::uint32_t piece = 0; piece < pieces.size(); ++piece) {
+    const auto [offset, bytes] = pieces[piece];
+    for (std::uint64_t done = 0; done < bytes; done += part_bytes_max)
+      parts_.push_back({{offset + done, std::min(part_bytes_max, bytes - done)}, piece});
+    stride_ = std::max(stride_, (std::min(part_bytes_max, bytes) + 63) / 64 * 64);
+  }
+  slots_ = std::max<std::uint64_t>(std::min(room / stride_, parts_.size()), 1);
+}
+
+Task<> BroadcastWithin::begin_leading() {
+  Board& board = round_.board();
+  if (board.mates() == 1) co_return;
+  lends_ = board.can_lend(data_.data(), data_.size());
+  if (lends_) {
+    round_.lend(data_.data(), data_.size(), 1);
+  } else {
+    window_ = Window(pieces_, board.room_bytes_max());
+    room_ = co_await round_.stage_when_free(window_.bytes());
+    round_.lend(room_, data_.size(), 1, kWindow);
+  }
+}
+
+Task<> BroadcastWithin::publish(std::uint32_t pieces) {
+  if (round_.mates() == 1) co_return;
+  if (lends_) {
+    round_.publish(pieces + 1);
+    co_return;
+  }
+  for (; published_ < window_.count() && window_.piece_of(published_) < pieces; ++published_) {
+    if (published_ >= window_.slots()) co_await make_room(published_ - window_.slots());
+    const Piece& part = window_.part(published_);
+    co_await round_.copy_own(data_.subspan(part.offset, part.bytes), room_ + window_.place_of(published_));
+    round_.publish(published_ + 2);
+  }
+}
+
+/// All mates have taken `part`, whose slot is needed again.
+Task<> BroadcastWithin::make_room(std::uint32_t part) {
+  for (std::uint32_t mate = 0; mate < round_.mates(); ++mate)
+    if (mate != round_.place()) co_await round_.posted(mate, part + 2);
+}
+
+/// All mates have come, or even gone.
+bool BroadcastWithin::all_here() noexcept {
+  if (relays()) return round_.arrivals() == round_.mates() - 1;
+  for (std::uint32_t mate = 0; mate < round_.mates(); ++mate)
+    if (mate != round_.place() && !round_.has_posted(mate, kDone)) return false;
+  return true;
+}
+
+/// Waits for late ones as long as their copies of the data would take: then making one more costs at most twice the
+/// best.
+Task<bool> BroadcastWithin::all_have_come() {
+  if (all_here()) co_return true;
+  EventLoop& loop = rank_.loop();
+  const bool crowded = !loop.spins();  // they need this processor to come
+  constexpr std::size_t kWorthYielding = 64 * 1024;
+  if (crowded && (data_.size() < kWorthYielding || !round_.copies_at_once())) co_return false;
+  constexpr std::uint64_t kBytesPerNs = 5;
+  const std::uint64_t copies = crowded ? round_.mates() : 2;
+  const std::uint64_t until_ns = loop.exact_now_ns() + copies * data_.size() / kBytesPerNs;
+  const bool helps = shares();
+  while (!all_here() && loop.exact_now_ns() < until_ns) {
+    if (helps) help_mates();
+    if (crowded) ::sched_yield();
+    co_await yield();
+  }
+  co_return all_here();
+}
+
+/// Both sides copy where each has a core, and the leader would only wait.
+bool BroadcastWithin::shares() noexcept {
+  return !relays() && data_.size() >= kSharedBytesMin && rank_.loop().spins() && round_.copies_at_once();
+}
+
+/// Writes to mates that have come what they have not copied yet, from the end on.
+void BroadcastWithin::help_mates() noexcept {
+  const SharedParts parts(data_.size());
+  for (std::uint32_t mate = 0; mate < round_.mates(); ++mate) {
+    if (mate == round_.place() || !round_.has_posted(mate, 1) || round_.has_posted(mate, kDone)) continue;
+    if (!round_.is_lent(mate) || round_.lent(mate).mark != kShared) continue;
+    const std::byte* address = round_.begin_reading(mate);
+    if (address == nullptr) continue;  // it has failed
+    const std::span target(const_cast<std::byte*>(address), data_.size());
+    for (std::uint32_t last = parts.count; round_.claim(mate) < parts.count; round_.written(mate)) {
+      --last;
+      copy_bytes(parts.of(data_, last), parts.of(target, last));
+    }
+    round_.end_reading();
+  }
+}
+
+/// The other side: takes all parts that the leader, who has the whole message, does not take. False when that one lends
+/// its buffer no longer.
+Task<bool> BroadcastWithin::copy_with(std::uint32_t leader) {
+  const std::byte* address = round_.begin_reading(leader);
+  if (address == nullptr) co_return false;
+  const SharedParts parts(data_.size());
+  const std::span source(address, data_.size());
+  round_.lend_for_writing(data_.data(), data_.size(), 1, kShared);
+  std::uint32_t next = 0;
+  for (; round_.claim(round_.place()) < parts.count; ++next) copy_bytes(parts.of(source, next), parts.of(data_, next));
+  round_.end_reading();
+  co_await round_.written_by_mates(parts.count - next);
+  co_return true;
+}
+
+Task<> BroadcastWithin::hand_over() {
+  if (round_.mates() == 1) co_return;
+  if (!lends_ && window_.slots() >= window_.count()) co_return;  // all of it stays there
+  if (lends_ && !co_await all_have_come()) {
+    if (std::byte* parked = round_.stage(data_.size())) {
+      co_await round_.copy_own(data_, parked);
+      round_.move_lent(parked);
+      co_await round_.nobody_reads();
+      co_return;
+    }
+  }
+  for (std::uint32_t mate = 0; mate < round_.mates(); ++mate)
+    if (mate != round_.place()) co_await round_.posted(mate, kDone);
+}
+
+/// Once it has posted. A leader that thinks the message short has not lent it.
+void BroadcastWithin::check_size(std::uint32_t leader) {
+  round_.check(leader);
+  const std::size_t there = round_.bytes_of(leader);
+  if (there != data_.size()) throw_sizes_differ(data_.size(), there, round_.board().rank_at(leader));
+}
+
+Task<> BroadcastWithin::follow(std::uint32_t leader) {
+  std::uint32_t position = 0;  // in the tree, whose top is the leader
+  if (relays()) {
+    round_.move_lent(nullptr);  // of an earlier round
+    position = round_.arrive() + 1;
+  }
+  co_await round_.posted(leader, 1);
+  check_size(leader);
+  const bool is_window = round_.lent(leader).mark == kWindow;
+  if (is_window) window_ = Window(pieces_, round_.board().room_bytes_max());
+  lends_ = !is_window && relays() && round_.board().can_lend(data_.data(), data_.size());
+  const bool whole_there = !is_window && round_.has_posted(leader, whole());
+  if (whole_there && shares() && round_.board().can_lend(data_.data(), data_.size())) {
+    const bool copied = co_await copy_with(leader);
+    if (!copied) co_await round_.decided(kDone);  // as in copy_all()
+    round_.publish(kDone);
+    co_return;
+  }
+  std::uint32_t source = leader;
+  if (lends_) {
+    round_.lend(data_.data(), data_.size(), 1);
+    const std::uint32_t parent = (position - 1) / fan_out_;
+    if (parent > 0) {
+      if (!round_.has_arrived(parent - 1)) co_await round_.arrival(parent - 1);
+      source = round_.arrived_as(parent - 1);
+    }
+    // A parent that can't lend has nothing for others.
+    if (parent > 0 && !round_.has_posted(source, 1)) co_await round_.posted(source, 1);
+  }
+  co_await copy_all(leader, source);
+  if (!lends_) {
+    round_.publish(kDone);
+    co_return;
+  }
+  round_.publish(whole());
+  co_await wait_for_children(position);
+  round_.move_lent(nullptr);
+  co_await round_.nobody_reads();
+  round_.publish(kDone);
+}
+
+Task<> BroadcastWithin::copy_all(std::uint32_t leader, std::uint32_t source) {
+  const bool is_window = window_.count() > 0;
+  const auto count = is_window ? window_.count() : static_cast<std::uint32_t>(pieces_.size());
+  for (std::uint32_t from = 0; from < count;) {
+    co_await round_.posted(source, from + 2);
+    const auto there = static_cast<std::uint32_t>(std::min<std::uint64_t>(round_.stage_of(source) - 1, count));
+    const std::uint32_t copied = co_await copy_pieces(source, from, there);
+    if (copied == from) {
+      // It has gone, and left what it had with the leader, who waits for all or has it parked.
+      if (source == leader) co_await round_.decided(kDone);  // it failed: news of the broken team are on their way
+      source = leader;
+      continue;
+    }
+    if (staged_ != nullptr) pieces_arrived(from, copied);
+    from = copied;
+    if ((lends_ || is_window) && from < count) round_.publish(from + 1);
+  }
+}
+
+void BroadcastWithin::pieces_arrived(std::uint32_t from, std::uint32_t to) {
+  for (std::uint32_t number = from; number < to; ++number) {
+    const Piece& part = window_.count() > 0 ? window_.part(number) : pieces_[number];
+    staged_->arrived(part.offset, part.bytes);
+  }
+}
+
+/// Pieces, or parts of a window, [from, to) that lie one after the other at once. Gives how far it came: `from` when
+/// the source has gone.
+Task<std::uint32_t> BroadcastWithin::copy_pieces(std::uint32_t source, std::uint32_t from, std::uint32_t to) {
+  constexpr std::size_t kRelayedBytes = 128 * 1024;  // then those who copy from here get to know
+  if (window_.count() > 0) {
+    const Piece& part = window_.part(from);
+    const bool copied = co_await round_.copy(source, window_.place_of(from), data_.subspan(part.offset, part.bytes));
+    co_return copied ? from + 1 : from;
+  }
+  const std::size_t offset = pieces_[from].offset;
+  std::size_t bytes = pieces_[from].bytes;
+  std::uint32_t next = from + 1;
+  for (; next < to && pieces_[next].offset == offset + bytes; ++next) {
+    if (lends_ && bytes + pieces_[next].bytes > kRelayedBytes) break;
+    bytes += pieces_[next].bytes;
+  }
+  const bool copied = co_await round_.copy(source, offset, data_.subspan(offset, bytes));
+  co_return copied ? next : from;
+}
+
+/// Those who have come and copy from here get all; later ones will go to the leader.
+Task<> BroadcastWithin::wait_for_children(std::uint32_t position) {
+  const std::uint32_t first = position * fan_out_ + 1;
+  for (std::uint32_t child = first; child < first + fan_out_ && child - 1 < round_.arrivals(); ++child) {
+    if (!round_.has_arrived(child - 1)) co_await round_.arrival(child - 1);
+    const std::uint32_t place = round_.arrived_as(child - 1);
+    co_await round_.posted(place, whole());
+  }
+}
+
+}  // namespace coracle::internals

@@ -1,0 +1,121 @@
+// Parsing and writing choices.
+#include "collectives/choice/choice_words.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+
+#include "runtime/core/error.hpp"
+
+namespace coracle::internals {
+namespace {
+
+constexpr std::size_t kChunkMost = std::size_t{1} << 40;
+constexpr std::uint32_t kCountMost = 1 << 16;
+
+[[noreturn]] void wrong(std::string_view where, std::string_view word, const std::string& what) {
+  throw Error(Errc::bad_input, fmt::format("{}: {:?} {}", where, word, what));
+}
+
+/// A whole number, with K, M or G (1024 and its powers) behind it if `scaled`.
+std::optional<std::uint64_t> parse_count(std::string_view text, bool scaled) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return std::nullopt;
+  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  if (unit.empty()) return number;
+  if (!scaled || unit.size() != 1) return std::nullopt;
+  const std::size_t power = std::string_view("KMG").find(unit.front());
+  if (power == std::string_view::npos) return std::nullopt;
+  const std::size_t shift = 10 * (power + 1);
+  if (number > std::numeric_limits<std::uint64_t>::max() >> shift) return std::nullopt;
+  return number << shift;
+}
+
+std::string size_words(std::size_t bytes) {
+  constexpr std::size_t kUnit = 1024;
+  if (bytes != 0 && bytes % (kUnit * kUnit) == 0) return fmt::format("{}M", bytes / (kUnit * kUnit));
+  if (bytes != 0 && bytes % kUnit == 0) return fmt::format("{}K", bytes / kUnit);
+  return std::to_string(bytes);
+}
+
+bool take_setting(std::string_view word, std::string_view where, BroadcastChoice& choice) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string_view::npos) return false;
+  const std::string_view key = word.substr(0, equals);
+  const bool is_chunk = key == "chunk";
+  if (!is_chunk && key != "depth" && key != "fan_out") return false;
+  const std::optional<std::uint64_t> value = parse_count(word.substr(equals + 1), is_chunk);
+  const std::uint64_t most = is_chunk ? kChunkMost : kCountMost;
+  if (!value || *value == 0 || *value > most)
+    wrong(where, word,
+          is_chunk ? "needs a size from 1 to 1024G, such as chunk=64K"
+                   : fmt::format("needs a number from 1 to {}, such as {}=4", most, key));
+  if (is_chunk)
+    choice.chunk_bytes = *value;
+  else
+    (key == "depth" ? choice.depth : choice.fan_out) = static_cast<std::uint32_t>(*value);
+  return true;
+}
+
+void take_word(std::string_view word, std::string_view where, BroadcastChoice& choice) {
+  if (word == "automatic" || take_setting(word, where, choice)) return;
+  using enum BroadcastMethod;
+  for (const BroadcastMethod method : {plain, pipelined, competitive}) {
+    if (word != name_of(method)) continue;
+    if (choice.method != automatic && choice.method != method)
+      wrong(where, word, fmt::format("contradicts {:?}; keep one of them", name_of(choice.method)));
+    choice.method = method;
+    return;
+  }
+  for (const BroadcastTree tree : {BroadcastTree::binomial, BroadcastTree::recursive_doubling, BroadcastTree::ring}) {
+    if (word != name_of(tree)) continue;
+    if (choice.tree != BroadcastTree::automatic && choice.tree != tree)
+      wrong(where, word, fmt::format("contradicts {:?}; keep one of them", name_of(choice.tree)));
+    choice.tree = tree;
+    return;
+  }
+  wrong(where, word,
+        "is none of plain, pipelined, competitive; binomial, recursive_doubling, ring; chunk=SIZE, depth=N, fan_out=N "
+        "(such as \"competitive,ring,chunk=64K\")");
+}
+
+}  // namespace
+
+BroadcastChoice parse_broadcast_choice(std::string_view text, std::string_view where) {
+  BroadcastChoice choice;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    take_word(text.substr(0, comma), where, choice);
+    if (comma == std::string_view::npos) break;
+    text.remove_prefix(comma + 1);
+    if (text.empty()) wrong(where, ",", "stands at the end: a word is missing behind it");
+  }
+  return choice;
+}
+
+Algorithm parse_algorithm(std::string_view text, Collective collective, std::string_view where) {
+  if (text.empty() || text == name_of(Algorithm::automatic)) return Algorithm::automatic;
+  std::string known(name_of(Algorithm::automatic));
+  for (const Algorithm algorithm : algorithms_of(collective)) {
+    if (text == name_of(algorithm)) return algorithm;
+    known += fmt::format(", {}", name_of(algorithm));
+  }
+  wrong(where, text, fmt::format("is no way of {}; there are {}", name_of(collective), known));
+}
+
+std::string to_words(const BroadcastChoice& choice) {
+  std::string words;
+  const auto add = [&words](const std::string& word) { words += (words.empty() ? "" : ",") + word; };
+  if (choice.method != BroadcastMethod::automatic) add(std::string(name_of(choice.method)));
+  if (choice.tree != BroadcastTree::automatic) add(std::string(name_of(choice.tree)));
+  if (choice.chunk_bytes != 0) add("chunk=" + size_words(choice.chunk_bytes));
+  if (choice.depth != 0) add(fmt::format("depth={}", choice.depth));
+  if (choice.fan_out != 0) add(fmt::format("fan_out={}", choice.fan_out));
+  return words.empty() ? "automatic" : words;
+}
+
+}  // namespace coracle::internals

@@ -1,0 +1,75 @@
+// Tuning: how this job's collectives go. The job's text (JobShape::choices), which all ranks have alike, holds measured
+// costs and what the user has chosen by the environment; the rest is up to the cost model.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collectives/choice/model.hpp"
+#include "runtime/team/team_nodes.hpp"
+
+namespace coracle::internals {
+
+class Rank;
+
+/// What the user wants of each collective, wherever the program says nothing.
+struct Wishes {
+  BroadcastChoice broadcast;
+  std::array<Algorithm, kCollectives> algorithms{};  ///< By Collective.
+
+  /// From CORACLE_BROADCAST, CORACLE_ALL_REDUCE and so on. Throws Error (bad_input).
+  static Wishes of_environment();
+};
+
+/// Both as one line of words, for JobShape::choices: `costs` are words of set_cost (name=value).
+std::string job_words(std::string_view costs, const Wishes& wishes);
+
+/// `rank.local<Tuning>()`. Its answers are the same at every member of a team that asks the same.
+class Tuning {
+ public:
+  /// By the job's text and the transports' traits.
+  explicit Tuning(Rank& rank);
+  /// `text`: words of job_words(). Throws Error (bad_input).
+  Tuning(const Costs& built_in, std::string_view text);
+
+  const CostModel& model() const noexcept { return model_; }
+  const Wishes& wishes() const noexcept { return wishes_; }
+
+  /// What the caller's `choice` leaves open is taken from the environment, and then from the model.
+  BroadcastChoice broadcast(const TeamNodes& nodes, std::size_t bytes, const BroadcastChoice& choice = {}) {
+    return broadcast(TeamShape{nodes.count(), nodes.largest()}, bytes, choice);
+  }
+  BroadcastChoice broadcast(TeamShape shape, std::size_t bytes, const BroadcastChoice& choice = {});
+  /// How the collective goes where the program says nothing.
+  Algorithm algorithm(Collective collective, const Work& work) noexcept;
+  /// What algorithm() has answered last, for reports; `automatic`: nothing yet.
+  Algorithm latest(Collective collective) const noexcept { return latest_[static_cast<std::size_t>(collective)]; }
+
+ private:
+  struct Remembered {
+    std::size_t bytes = 0;
+    TeamShape shape{};
+    BroadcastChoice wish;
+    BroadcastChoice choice;
+    bool is_set = false;
+  };
+
+  struct RememberedAlgorithm {
+    Work work;
+    Collective collective{};
+    Algorithm algorithm = Algorithm::automatic;
+  };
+
+  CostModel model_;
+  Wishes wishes_;
+  // Direct-mapped caches: the model looks at many candidates, and is asked at the beginning of each collective.
+  std::vector<Remembered> remembered_;
+  std::array<RememberedAlgorithm, 128> remembered_algorithms_{};
+  std::array<Algorithm, kCollectives> latest_{};
+};
+
+}  // namespace coracle::internals

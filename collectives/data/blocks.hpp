@@ -1,0 +1,76 @@
+// Blocks: which part of a buffer belongs to which member.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/core/assert.hpp"
+#include "runtime/core/byte_counts.hpp"
+
+namespace coracle::internals {
+
+/// One block for each of a number of places, one after the other. Sizes in bytes.
+class Blocks {
+ public:
+  /// All of the same size.
+  Blocks(std::uint32_t count, std::size_t block_bytes) : count_(count), block_bytes_(block_bytes) {
+    CORACLE_ASSERT(byte_count(count, block_bytes) <= kObjectBytesMax,
+                   "{} blocks of {} bytes, which is more than any memory", count, block_bytes);
+  }
+  /// `counts`: elements of each.
+  Blocks(std::span<const std::size_t> counts, std::size_t element_bytes)
+      : count_(static_cast<std::uint32_t>(counts.size())), offsets_(counts.size() + 1) {
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      std::size_t bytes = 0;
+      const bool overflows = __builtin_mul_overflow(counts[i], element_bytes, &bytes) ||
+                             __builtin_add_overflow(offsets_[i], bytes, &offsets_[i + 1]) ||
+                             offsets_[i + 1] > kObjectBytesMax;
+      CORACLE_ASSERT(!overflows, "the count at place {} is {}, which is more than any memory", i, counts[i]);
+    }
+  }
+  /// `elements` divided as evenly as can be.
+  static Blocks divide(std::uint32_t count, std::size_t elements, std::size_t element_bytes) {
+    std::vector<std::size_t> counts(count);
+    for (std::uint32_t i = 0; i < count; ++i) counts[i] = elements / count + (i < elements % count ? 1 : 0);
+    return {counts, element_bytes};
+  }
+
+  std::uint32_t count() const noexcept { return count_; }
+  std::size_t offset(std::uint32_t place) const noexcept {
+    return offsets_.empty() ? place * block_bytes_ : offsets_[place];
+  }
+  /// Of the blocks `first` ... `last` - 1.
+  std::size_t bytes(std::uint32_t first, std::uint32_t last) const noexcept { return offset(last) - offset(first); }
+  std::size_t bytes(std::uint32_t place) const noexcept { return bytes(place, place + 1); }
+  std::size_t total() const noexcept { return offset(count_); }
+  /// Of `number` blocks from `first` on, going on at 0 after the last.
+  std::size_t bytes_around(std::uint32_t first, std::uint32_t number) const noexcept {
+    return first + number <= count_ ? bytes(first, first + number)
+                                    : bytes(first, count_) + bytes(0, first + number - count_);
+  }
+  template <class Byte>
+  std::span<Byte> of(std::span<Byte> buffer, std::uint32_t place) const noexcept {
+    return buffer.subspan(offset(place), bytes(place));
+  }
+
+ private:
+  std::uint32_t count_;
+  std::size_t block_bytes_ = 0;
+  std::vector<std::size_t> offsets_;  // empty: all of the same size
+};
+
+/// Arguments of a collective must fit each other: `blocks` the team and the buffer,
+inline void check_blocks(const char* what, const Blocks& blocks, std::uint32_t members, std::size_t buffer_bytes) {
+  CORACLE_ASSERT(blocks.count() == members, "{}: {} counts for {} members", what, blocks.count(), members);
+  CORACLE_ASSERT(blocks.total() == buffer_bytes, "{}: a buffer of {} bytes for blocks of {} bytes in all", what,
+                 buffer_bytes, blocks.total());
+}
+/// and a member's block its own buffer.
+inline void check_block(const char* what, const Blocks& blocks, std::uint32_t place, std::size_t buffer_bytes) {
+  CORACLE_ASSERT(blocks.bytes(place) == buffer_bytes, "{}: a buffer of {} bytes for a block of {} bytes", what,
+                 buffer_bytes, blocks.bytes(place));
+}
+
+}  // namespace coracle::internals

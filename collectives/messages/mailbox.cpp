@@ -1,0 +1,169 @@
+// Matching of messages inside collectives.
+#include "collectives/messages/mailbox.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+
+#include "collectives/data/sizes.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/team/collective_watch.hpp"
+
+namespace coracle::internals {
+namespace {
+
+// Above the size of what is offered, since a message has only so many words.
+constexpr unsigned kSignatureShift = 48;
+constexpr std::uint64_t kBytesMask = (std::uint64_t{1} << kSignatureShift) - 1;
+constexpr std::uint32_t kNoSignature = 0xffff;  // all have fewer bits
+
+std::uint64_t pack(std::uint32_t high, std::uint32_t low) noexcept {
+  return std::uint64_t{high} << 32 | low;
+}
+
+}  // namespace
+
+Mailbox::Key Mailbox::key_of(const Message& message) noexcept {
+  const std::uint64_t packed = message.argument(0);
+  return {static_cast<std::uint32_t>(packed >> 32), static_cast<std::uint32_t>(packed), message.argument(1)};
+}
+
+Task<> Mailbox::send(Team& team, std::uint32_t to, std::uint64_t tag, std::span<const std::byte> data) {
+  team.check_whole("collective");
+  const std::uint32_t peer = team.member(to);
+  const std::uint64_t who = pack(team.identity(), team.index());
+  const std::uint64_t signature = team.log().signature_at(sequence_of(tag)).value_or(kNoSignature);
+  if (data.size() <= kWholeBytesMax) {
+    co_await rank_.request(peer, on_data, data, who, tag, signature);
+    co_return;
+  }
+  // Cancelled, it must still wait, but the receiver may never come: members of a broken team send offers back.
+  const auto cancelled = [](void* of) {
+    auto* broken = static_cast<Team*>(of);
+    broken->rank().service().spawn(give_up(*broken));
+  };
+  PeerEvent taken(rank_.core(), "collective", peer, cancelled, &team);
+  const Loan loan(rank_.core().lent(), data);
+  co_await rank_.request(peer, on_offer, {}, who, tag, reinterpret_cast<std::uint64_t>(data.data()),
+                         data.size() | signature << kSignatureShift, reinterpret_cast<std::uint64_t>(&taken));
+  co_await taken;                       // until then the receiver may read from `data`
+  if (team.broken()) co_await yield();  // it was cancelled, perhaps
+  team.check_whole("collective");
+}
+
+void Mailbox::on_data(Rank& rank, const Message& message) {
+  Arrival arrival;
+  arrival.data.assign(message.payload().begin(), message.payload().end());
+  arrival.signature = static_cast<std::uint32_t>(message.argument(2));
+  rank.local<Mailbox>().listen(key_of(message), arrival, message.source());
+  rank.local<Mailbox>().accept(key_of(message), std::move(arrival));
+}
+
+void Mailbox::on_offer(Rank& rank, const Message& message) {
+  const Key key = key_of(message);
+  const TeamCore* team = rank.local<Teams>().find(key.team);
+  if (team == nullptr || team->broken()) return message.reply(on_taken, {}, {message.argument(4)});
+  Arrival arrival;
+  arrival.is_offer = true;
+  arrival.offer = {message.argument(2), message.argument(3) & kBytesMask, message.argument(4), message.source()};
+  arrival.signature = static_cast<std::uint32_t>(message.argument(3) >> kSignatureShift);
+  rank.local<Mailbox>().listen(key, arrival, message.source());
+  rank.local<Mailbox>().accept(key, std::move(arrival));
+}
+
+void Mailbox::on_taken(Rank&, const Message& message) {
+  reinterpret_cast<PeerEvent*>(message.argument(0))->set();
+}
+
+void Mailbox::broken(TeamCore& team) {
+  const auto of_team = [&team](const auto& entry) { return entry.first.team == team.identity(); };
+  for (const auto& entry : arrived_) {
+    const Offer& offer = entry.second.offer;
+    if (of_team(entry) && entry.second.is_offer && !rank_.lost(offer.sender))
+      rank_.service().spawn(send_back(rank_, offer.sender, offer.sender_event));
+  }
+  std::erase_if(arrived_, of_team);
+}
+
+Task<> Mailbox::give_up(Team& team) {
+  co_await yield();  // not from inside the cancellation of other waits
+  team.give_up();
+}
+
+Task<> Mailbox::send_back(Rank& rank, std::uint32_t sender, std::uint64_t sender_event) {
+  co_await yield();  // not from inside the transport that has found the loss
+  try {
+    co_await rank.request(sender, on_taken, {}, sender_event);
+  } catch (const Error& error) {
+    if (error.code() != Errc::peer_lost) throw;  // its sender knows
+  }
+}
+
+void Mailbox::accept(const Key& key, Arrival arrival) {
+  const auto posted = posted_.find(key);
+  if (posted == posted_.end()) {
+    arrived_.emplace(key, std::move(arrival));
+    return;
+  }
+  posted->second->arrival = std::move(arrival);
+  posted->second->arrived.set();
+  posted_.erase(posted);
+}
+
+Task<> Mailbox::receive(Team& team, std::uint32_t from, std::uint64_t tag, std::span<std::byte> data) {
+  team.check_whole("collective");
+  const Key key{team.identity(), from, tag};
+  if (const auto arrived = arrived_.find(key); arrived != arrived_.end()) {
+    const Arrival arrival = std::move(arrived->second);
+    arrived_.erase(arrived);
+    co_await take(team, key, arrival, data);
+    co_return;
+  }
+  Posted posted(rank_, team, from);
+  posted_.emplace(key, &posted);
+  std::exception_ptr failure;
+  try {
+    co_await posted.arrived;
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (failure) {
+    posted_.erase(key);
+    std::rethrow_exception(failure);
+  }
+  co_await take(team, key, posted.arrival, data);
+}
+
+/// A sender that has called something else is found out here, too, when nobody waits for what it sends.
+void Mailbox::listen(const Key& key, const Arrival& arrival, std::uint32_t sender) {
+  TeamCore* team = rank_.local<Teams>().find(key.team);
+  if (team == nullptr || team->broken() || arrival.signature == kNoSignature) return;
+  if (!team->log().fits(sequence_of(key.tag), arrival.signature, sender))
+    rank_.local<CollectiveWatch>().differs(*team, sender);
+}
+
+Task<> Mailbox::take(Team& team, const Key& key, const Arrival& arrival, std::span<std::byte> data) {
+  const std::uint32_t sender_rank = team.member(key.sender);
+  const std::size_t bytes = arrival.is_offer ? arrival.offer.bytes : arrival.data.size();
+  const std::uint32_t ours = team.log().signature_at(sequence_of(key.tag)).value_or(kNoSignature);
+  const bool fits = ours == arrival.signature || ours == kNoSignature || arrival.signature == kNoSignature;
+  if (fits && bytes == data.size()) {
+    if (!arrival.is_offer) {
+      if (bytes > 0) std::memcpy(data.data(), arrival.data.data(), bytes);
+      co_return;
+    }
+    co_await rank_.get(
+        Remote<std::byte>(RemoteAddress{arrival.offer.address, sender_rank, RemoteAddress::kWholeMemory}), data);
+  }
+  if (arrival.is_offer) co_await rank_.request(sender_rank, on_taken, {}, arrival.offer.sender_event);
+  if (!fits) {
+    co_await CollectiveWatch::compare(rank_, team.identity(), sender_rank);
+    team.check_whole("collective");
+    team.throw_misfit(
+        fmt::format("ranks {} and {} have not called the same collectives of their team", rank_.id(), sender_rank));
+  }
+  if (bytes != data.size()) throw_sizes_differ(data.size(), bytes, sender_rank);
+}
+
+}  // namespace coracle::internals

@@ -1,0 +1,33 @@
+// The system calls behind a doorbell.
+#include "runtime/core/doorbell.hpp"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace coracle::internals {
+
+// FUTEX_WAIT/WAKE without the private flag: sleeper and waker may be different processes.
+void Doorbell::sleep_on_futex(std::optional<std::uint64_t> timeout_ns) noexcept {
+  timespec timeout{};
+  if (timeout_ns) {
+    timeout.tv_sec = static_cast<time_t>(*timeout_ns / 1'000'000'000ULL);
+    timeout.tv_nsec = static_cast<long>(*timeout_ns % 1'000'000'000ULL);
+  }
+  // EAGAIN (rung already), EINTR and ETIMEDOUT all mean: look for work again.
+  ::syscall(SYS_futex, &state, FUTEX_WAIT, kOnFutex, timeout_ns ? &timeout : nullptr, nullptr, 0);
+}
+
+void Doorbell::wake() noexcept {
+  // acq_rel: of many ringers exactly one takes the sleeper's announcement and pays for the system call.
+  const std::uint32_t how = state.exchange(kAwake, std::memory_order_acq_rel);
+  if (how == kOnFutex) {
+    ::syscall(SYS_futex, &state, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  } else if (how == kOnEventFd) {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(event_fd, &one, sizeof one);  // EAGAIN: it is readable already
+  }
+}
+
+}  // namespace coracle::internals

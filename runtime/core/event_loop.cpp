@@ -1,0 +1,105 @@
+// What the loop does when there is nothing to do; its first task.
+#include "runtime/core/event_loop.hpp"
+
+#include <sched.h>
+
+#include <optional>
+#include <utility>
+
+#include "runtime/core/cpu_pause.hpp"
+#include "runtime/core/frame_pool.hpp"
+
+namespace coracle::internals {
+namespace {
+
+Task<> run_root(Task<> root, RootEnd& end) {
+  try {
+    co_await root;
+  } catch (...) {
+    end.error = std::current_exception();
+  }
+  end.reached = true;
+}
+
+}  // namespace
+
+EventLoop::EventLoop(Clock& clock, Doorbell* doorbell)
+    : Scheduler(clock),
+      own_doorbell_(doorbell == nullptr ? std::make_unique<Doorbell>() : nullptr),
+      doorbell_(doorbell == nullptr ? own_doorbell_.get() : doorbell),
+      root_scope_(std::make_unique<Scope>(*this, nullptr)) {}
+
+EventLoop::~EventLoop() {
+  root_scope_.reset();
+  FramePool::trim();
+}
+
+Io& EventLoop::io() {
+  if (!io_) {
+    io_ = make_io(*doorbell_);
+    add_poller(*io_);
+  }
+  return *io_;
+}
+
+bool EventLoop::spin() {
+  // Most answers come within a microsecond: until then nothing stands between two looks, not even a pause, which costs
+  // as much as a cache line's way from core to core.
+  constexpr int kLooks = 64;
+  for (int look = 0; look < kLooks; ++look)
+    if (poll_all()) return true;
+  return false;
+}
+
+void EventLoop::idle(std::uint32_t& idle_turns) {
+  ++idle_turns;
+  if (idle_turns <= idle_policy().spins) {
+    cpu_pause();
+  } else if (idle_turns <= idle_policy().spins + idle_policy().yields) {
+    ::sched_yield();
+  } else {
+    sleep();
+    idle_turns = idle_policy().spins;  // after a vain wake-up: yield a little, don't spin again
+  }
+}
+
+void EventLoop::sleep() {
+  const bool with_io = io_in_flight();
+  doorbell_->announce(with_io ? Doorbell::kOnEventFd : Doorbell::kOnFutex);
+  for (Poller* poller : pollers()) poller->about_to_sleep();
+  // Once more after the announcement: whoever published before it did not ring (see Doorbell).
+  if (!poll_all() && !has_ready()) {
+    std::optional<std::uint64_t> timeout_ns;
+    if (!timers().empty()) {
+      const std::uint64_t now = exact_now_ns();
+      timeout_ns = timers().earliest_ns() > now ? timers().earliest_ns() - now : 0;
+    }
+    ++sleep_count_;
+    if (with_io)
+      io_->sleep(timeout_ns);
+    else
+      doorbell_->sleep_on_futex(timeout_ns);
+    exact_now_ns();
+  }
+  doorbell_->withdraw();
+}
+
+void EventLoop::start_root(Task<> root, RootEnd& end) {
+  begin_on_stack(__builtin_frame_address(0));
+  root_scope_->spawn(run_root(std::move(root), end));
+}
+
+void EventLoop::run(Task<> root) {
+  RootEnd end;
+  start_root(std::move(root), end);
+  std::uint32_t idle_turns = 0;
+  while (!end.reached) {
+    if (turn() || (idle_turns == 0 && idle_policy().spins > 0 && !end.reached && spin()))
+      idle_turns = 0;
+    else if (!end.reached)
+      idle(idle_turns);
+  }
+  if (end.error) std::rethrow_exception(end.error);
+}
+
+}  // namespace coracle::internals

@@ -1,0 +1,56 @@
+// EventLoop: one per rank and thread. It asks its pollers for completions and then resumes the coroutines that are
+// ready; with nothing to do it spins, yields, and at last sleeps until a peer rings its doorbell, a timer is due or I/O
+// completes.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+
+#include "runtime/core/doorbell.hpp"
+#include "runtime/core/io.hpp"
+#include "runtime/core/scheduler.hpp"
+#include "runtime/core/scope.hpp"
+#include "runtime/core/task.hpp"
+
+namespace coracle::internals {
+
+/// How a loop's first task has ended, if it has.
+struct RootEnd {
+  bool reached = false;
+  std::exception_ptr error;
+};
+
+class EventLoop final : public Scheduler {
+ public:
+  /// `doorbell`: where peers wake this loop; it must outlive the loop. Null: one of the loop's own.
+  explicit EventLoop(Clock& clock = real_clock(), Doorbell* doorbell = nullptr);
+  ~EventLoop();
+
+  /// Turns, and sleeps between, until `root` has finished; rethrows its error.
+  void run(Task<void> root);
+  /// For who turns the loop himself: starts `root`, whose end is noted in `end`, which must live until then.
+  void start_root(Task<void> root, RootEnd& end);
+
+  Scope& root_scope() noexcept { return *root_scope_; }
+  Doorbell& doorbell() noexcept { return *doorbell_; }
+  /// Files and descriptors; made at first use (io_uring, or epoll and threads where that is refused).
+  Io& io();
+  /// True while the kernel works for this loop: real time must pass before anything comes of it.
+  bool io_in_flight() const noexcept { return io_ && io_->in_flight() > 0; }
+  /// CPU-idle sleeps so far, for tests and statistics.
+  std::uint64_t sleep_count() const noexcept { return sleep_count_; }
+
+ private:
+  bool spin();
+  void idle(std::uint32_t& idle_turns);
+  void sleep();
+
+  std::unique_ptr<Doorbell> own_doorbell_;
+  Doorbell* doorbell_;
+  std::uint64_t sleep_count_ = 0;
+  std::unique_ptr<Scope> root_scope_;
+  std::unique_ptr<Io> io_;
+};
+
+}  // namespace coracle::internals

@@ -1,0 +1,75 @@
+// The loop's turn: asking the pollers, and resuming what is ready.
+#include "runtime/core/scheduler.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace coracle::internals {
+
+void Scheduler::remove_poller(Poller& poller) noexcept {
+  std::erase(pollers_, &poller);
+}
+
+void Scheduler::begin_on_stack(const void* frame) noexcept {
+  stack_limit_ = reinterpret_cast<std::uintptr_t>(frame) - kStackBytesMax;
+  if (deferred_.empty()) stack_floor_ = stack_limit_;
+}
+
+void Scheduler::resume(std::coroutine_handle<> coroutine) {
+  coroutine.resume();
+  if (!deferred_.empty()) [[unlikely]]
+    run_deferred();
+  while (next_) {
+    std::exchange(next_, nullptr).resume();
+    if (!deferred_.empty()) [[unlikely]]
+      run_deferred();
+  }
+}
+
+/// What a start defers in turn comes before all that was deferred after it, and the parent of what has finished comes
+/// between the two: the order that nested calls would have.
+void Scheduler::run_deferred() {
+  std::vector<std::coroutine_handle<>> rest;  // the next one last
+  do {
+    if (next_) deferred_.push_back(std::exchange(next_, nullptr));
+    rest.insert(rest.end(), deferred_.rbegin(), deferred_.rend());
+    deferred_.clear();
+    stack_floor_ = stack_limit_;
+    const std::coroutine_handle<> coroutine = rest.back();
+    rest.pop_back();
+    coroutine.resume();
+  } while (next_ || !deferred_.empty() || !rest.empty());
+}
+
+bool Scheduler::run_ready() {
+  const bool any_deferred = !deferred_.empty();  // by who turns the loop
+  if (any_deferred) [[unlikely]]
+    run_deferred();
+  // Only what is ready now: coroutines that become ready meanwhile wait until the pollers have been asked again.
+  std::size_t count = ready_.size();
+  if (count == 0) return any_deferred;
+  do {
+    if (order_ != nullptr) [[unlikely]]
+      ready_.swap_with_head(order_->pick(count));
+    resume(ready_.pop());
+  } while (--count != 0);
+  return true;
+}
+
+bool Scheduler::poll_all() {
+  bool progress = false;
+  // By index, from the back: a poller may remove itself, or add another.
+  for (std::size_t i = pollers_.size(); i-- > 0;) progress |= i < pollers_.size() && pollers_[i]->poll();
+  if (!timers_.empty()) progress |= timers_.fire_due(exact_now_ns());
+  return progress;
+}
+
+bool Scheduler::turn() {
+  constexpr std::uint32_t kTurnsPerClockRead = 128;
+  if (++turns_ % kTurnsPerClockRead == 0) exact_now_ns();
+  begin_on_stack(__builtin_frame_address(0));
+  const bool progress = poll_all();
+  return run_ready() || progress;
+}
+
+}  // namespace coracle::internals

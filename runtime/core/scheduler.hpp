@@ -1,0 +1,138 @@
+// Scheduler: the ready coroutines of one loop, in their order; its pollers, timers and time. EventLoop adds what it
+// does when nothing is ready.
+#pragma once
+
+#include <algorithm>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/core/clock.hpp"
+#include "runtime/core/ready_queue.hpp"
+#include "runtime/core/timer.hpp"
+
+namespace coracle::internals {
+
+/// A source of completions. poll() never resumes a coroutine: it completes waiters, which queue themselves.
+class Poller {
+ public:
+  virtual ~Poller() = default;
+  /// Returns true when it made progress. Called by the loop's thread only.
+  virtual bool poll() noexcept = 0;
+  /// The loop goes to sleep unless the next poll() makes progress: what comes after that must wake it (the doorbell, a
+  /// descriptor of Io::wake_on).
+  virtual void about_to_sleep() noexcept {}
+};
+
+/// Decides in which order ready coroutines run, so that `sim` can try orders that real time would seldom give.
+class ReadyOrder {
+ public:
+  /// Which of `count` coroutines runs next: 0 is the one that waits longest.
+  virtual std::size_t pick(std::size_t count) noexcept = 0;
+
+ protected:
+  ~ReadyOrder() = default;
+};
+
+/// How long an idle loop burns CPU before it sleeps.
+struct IdlePolicy {
+  std::uint32_t spins = 4000;  ///< Turns with a CPU pause between; 0 when ranks outnumber cores.
+  std::uint32_t yields = 20;   ///< Turns with a sched_yield between.
+};
+
+/// What tasks and waits know of their loop. Loop's thread only.
+class Scheduler {
+ public:
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  /// Asks each poller, then resumes what was ready. True when anything happened.
+  bool turn();
+  /// True when some coroutine could be resumed at once.
+  bool has_ready() const noexcept { return !ready_.empty() || !deferred_.empty(); }
+
+  void add_poller(Poller& poller) { pollers_.push_back(&poller); }
+  void remove_poller(Poller& poller) noexcept;
+
+  /// Queues a coroutine; it runs in a later step of the loop, never inside this call. Loop's thread only.
+  void ready(std::coroutine_handle<> coroutine) { ready_.push(coroutine); }
+
+  /// Starts a coroutine by a nested call; when such calls have eaten kStackBytesMax of stack it defers that and returns
+  /// false. What is started after it is deferred too, until it has been started: coroutines begin in the order in which
+  /// they are started, however deep that is.
+  bool start(std::coroutine_handle<> coroutine) {
+    // The stack grows downwards. Comparing addresses costs less than counting calls.
+    if (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < stack_floor_) [[unlikely]] {
+      deferred_.push_back(coroutine);
+      stack_floor_ = kDeferAll;
+      return false;
+    }
+    coroutine.resume();
+    return true;
+  }
+
+  /// The same for a coroutine whose starter goes on: room is made for it and what it awaits, so that these have begun
+  /// before whatever the starter does next. There is an end to such room, too: beyond kSpawnStackBytesMax it defers.
+  void spawn(std::coroutine_handle<> coroutine) {
+    const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    const std::uintptr_t floor = stack_floor_;
+    if (floor == kDeferAll || frame - kSpawnStackBytes >= floor) [[likely]] {
+      start(coroutine);
+      return;
+    }
+    stack_floor_ = std::min(floor, std::max(frame - kSpawnStackBytes, stack_limit_ - kSpawnStackBytesMax));
+    start(coroutine);
+    if (stack_floor_ != kDeferAll) stack_floor_ = floor;
+  }
+
+  /// Resumes `coroutine` as soon as the present one has returned to the loop (used by a finished task for its parent).
+  void resume_next(std::coroutine_handle<> coroutine) noexcept { next_ = coroutine; }
+
+  /// Time as of the last refresh (at most some microseconds of busy work old): cheap. See exact_now_ns().
+  std::uint64_t now_ns() const noexcept { return now_ns_; }
+  std::uint64_t exact_now_ns() { return now_ns_ = clock_.now_ns(); }
+
+  const Clock& clock() const noexcept { return clock_; }
+  TimerQueue& timers() noexcept { return timers_; }
+
+  /// Null, which is the default: first come, first served. The order must outlive the loop.
+  void set_ready_order(ReadyOrder* order) noexcept { order_ = order; }
+  void set_idle_policy(IdlePolicy policy) noexcept { idle_ = policy; }
+  /// Whether waiting may burn CPU: no other rank needs it.
+  bool spins() const noexcept { return idle_.spins > 0; }
+
+ protected:
+  explicit Scheduler(Clock& clock) : clock_(clock), now_ns_(clock.now_ns()) {}
+  ~Scheduler() = default;
+
+  void begin_on_stack(const void* frame) noexcept;
+  bool poll_all();
+  const std::vector<Poller*>& pollers() const noexcept { return pollers_; }
+  const IdlePolicy& idle_policy() const noexcept { return idle_; }
+
+ private:
+  static constexpr std::uintptr_t kStackBytesMax = 256 * 1024;
+  static constexpr std::uintptr_t kSpawnStackBytes = 64 * 1024;
+  static constexpr std::uintptr_t kSpawnStackBytesMax = 512 * 1024;  // of all spawns in each other, beyond the limit
+  static constexpr std::uintptr_t kDeferAll = ~std::uintptr_t{0};
+
+  void run_deferred();
+  bool run_ready();
+  void resume(std::coroutine_handle<> coroutine);
+
+  Clock& clock_;
+  ReadyQueue ready_;
+  ReadyOrder* order_ = nullptr;
+  std::coroutine_handle<> next_;
+  std::uintptr_t stack_limit_ = 0;
+  std::uintptr_t stack_floor_ = 0;  // the limit; while starts are deferred kDeferAll
+  std::vector<std::coroutine_handle<>> deferred_;
+  std::uint32_t turns_ = 0;
+  std::uint64_t now_ns_ = 0;
+  IdlePolicy idle_;
+  TimerQueue timers_;
+  std::vector<Poller*> pollers_;
+};
+
+}  // namespace coracle::internals

@@ -1,0 +1,103 @@
+// Scopes: spawning, cancelling, joining; and the end of a spawned or late task.
+#include "runtime/core/scope.hpp"
+
+#include <utility>
+
+#include "runtime/core/error.hpp"
+
+namespace coracle::internals {
+
+Scope::Scope(Scheduler& loop, Scope* parent) noexcept : ScopeLink(Alone{}), loop_(loop) {
+  if (parent == nullptr) return;
+  insert_before(parent->scopes_);
+  cancelled_ = parent->cancelled_;
+}
+
+Scope::~Scope() {
+  CORACLE_ASSERT(running_ == 0, "a Scope ended with {} children still running: await join(), or use with_scope()",
+                 running_);
+  unlink();
+}
+
+void Scope::spawn(Task<void> child) {
+  auto handle = child.release();
+  CORACLE_ASSERT(handle, "an empty Task was spawned");
+  PromiseBase& promise = handle.promise();
+  promise.loop_ = &loop_;
+  promise.scope_ = this;
+  promise.parent_ = nullptr;
+  promise.mode_ = PromiseBase::Mode::spawned;
+  ++running_;
+  try {
+    loop_.spawn(handle);
+  } catch (...) {  // no memory to defer it: it has not begun
+    --running_;
+    handle.destroy();
+    throw;
+  }
+}
+
+void Scope::cancel(std::error_code reason) noexcept {
+  if (!cancelled_) cancelled_ = reason;
+  for (ScopeLink* link = waiters_.next_; link != &waiters_;) {
+    ScopeLink* next = link->next_;  // cancel() may unlink this one, and no other
+    static_cast<Waiter*>(link)->cancel(reason);
+    link = next;
+  }
+  for (ScopeLink* link = scopes_.next_; link != &scopes_; link = link->next_) static_cast<Scope*>(link)->cancel(reason);
+}
+
+void Scope::fail(std::exception_ptr error) noexcept {
+  if (report_ != nullptr) {
+    if (!cancelled_) report_(error, report_context_);  // after a cancellation errors are what was asked for
+  } else if (!error_) {
+    error_ = std::move(error);
+    if (!cancelled_) cancel();
+  }
+}
+
+void Scope::child_finished(PromiseBase& child, std::exception_ptr error) noexcept {
+  child.handle().destroy();
+  if (error) fail(std::move(error));
+  if (--running_ == 0 && join_ != nullptr) std::exchange(join_, nullptr)->complete();
+}
+
+void Scope::visit(WaiterVisitor& visitor, int depth) const noexcept {
+  for (const ScopeLink* link = waiters_.next_; link != &waiters_; link = link->next_)
+    visitor.visit(*static_cast<const Waiter*>(link), depth);
+  for (const ScopeLink* link = scopes_.next_; link != &scopes_; link = link->next_)
+    static_cast<const Scope*>(link)->visit(visitor, depth + 1);
+}
+
+void PromiseBase::finished_later() noexcept {
+  if (mode_ == Mode::spawned) {
+    scope_->child_finished(*this, std::move(error_));
+  } else {
+    loop_->resume_next(parent_->handle());
+  }
+}
+
+bool Waiter::suspend(PromiseBase& coroutine, bool interruptible) noexcept {
+  Scope& scope = coroutine.scope();
+  if (interruptible && scope.cancelled_) {
+    set_outcome(scope.cancelled_);
+    return false;
+  }
+  coroutine_ = &coroutine;
+  since_ns_ = scope.loop_.now_ns();
+  insert_before(scope.waiters_);
+  return true;
+}
+
+void Waiter::complete() noexcept {
+  CORACLE_ASSERT(coroutine_ != nullptr, "{} completed twice, or while nobody waits for it", what_);
+  unlink();
+  PromiseBase* coroutine = std::exchange(coroutine_, nullptr);
+  coroutine->loop().ready(coroutine->handle());
+}
+
+void Waiter::throw_failure() const {
+  throw Error::of_operation(outcome(), what_, -1, peer_, "");
+}
+
+}  // namespace coracle::internals

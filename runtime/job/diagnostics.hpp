@@ -1,0 +1,58 @@
+// Diagnostics: a rank that crashes says how and where, and a rank that hangs says what its coroutines await.
+#pragma once
+
+#include <memory>
+
+#include "runtime/core/event_loop.hpp"
+#include "runtime/job/job.hpp"
+
+namespace coracle::internals {
+
+/// While it lives, this process
+///  - describes a crash (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, also by an uncaught exception) in the crash text of
+///  its
+///    rank, or on standard error when there is no launcher, and then dies of that signal;
+///  - answers SIGUSR1 with one report per rank on standard error, and counts it in RankBlock::reports.
+/// At most one at a time; made and destroyed while no other thread makes a Watch. A signal that already has a handler
+/// (a sanitizer's) keeps it. Afterwards SIGUSR1 stays ignored: one that the launcher sent a moment ago must not kill.
+class Diagnostics {
+  struct Thread;
+
+ public:
+  Diagnostics();
+  ~Diagnostics();
+  Diagnostics(const Diagnostics&) = delete;
+  Diagnostics& operator=(const Diagnostics&) = delete;
+
+  /// The rank that the calling thread is, or whose loop it turns just now; -1: of none, or of no rank that is watched.
+  /// Of a rank with helper threads these are the rank's, too, if it is the only one of this process.
+  static int rank_running_here() noexcept;
+
+  /// Puts one rank's loop under watch. Made and destroyed in the rank's own thread, inside the life of `loop`; a thread
+  /// may have any number (`sim`). Does nothing where no Diagnostics lives.
+  class Watch {
+   public:
+    /// `block`: null without a launcher.
+    Watch(int rank, RankBlock* block, EventLoop& loop);
+    ~Watch();
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+    /// Of several loops in this thread, this is the one that is turned now: a crash is its rank's.
+    void mark_running() noexcept;
+
+   private:
+    friend class Diagnostics;
+    int rank_;
+    RankBlock* block_;
+    EventLoop& loop_;
+    Thread* thread_ = nullptr;  // null where no Diagnostics lives
+    Watch* next_ = nullptr;
+  };
+
+ private:
+  struct State;
+  struct Handlers;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace coracle::internals

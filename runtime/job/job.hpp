@@ -1,0 +1,231 @@
+// The job's shared region: what all ranks of one node share: the job's shape and directory, and for each rank of the
+// node a control block, an inbox and a segment. The node's launcher makes it (anonymous memory in the shared address
+// space for `pvas`, a memfd otherwise) and every rank of the node reaches it at the same address, so pointers into it
+// may be passed between them. (`sim` has all nodes in one region.)
+//
+//     [JobHeader][DeviceOwnerRecord][first rank x nodes + 1][NodeRecord x nodes][port x size]
+//     [RankBlock x local][inbox x local][board x local][stage x local][segment x local]
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "runtime/core/doorbell.hpp"
+#include "runtime/core/placement.hpp"
+#include "runtime/core/scheduler.hpp"
+#include "runtime/job/device_owner.hpp"
+#include "runtime/job/directory.hpp"
+#include "runtime/job/message_way.hpp"
+
+namespace coracle::internals {
+
+/// What the launcher decides about a job.
+struct JobShape {
+  Placement placement = Placement::thread;
+  std::uint32_t size = 1;                    ///< Ranks.
+  std::uint32_t nodes = 1;                   ///< Each holds consecutive ranks; at most `size`.
+  std::uint64_t segment_bytes = 1ULL << 30;  ///< Per rank, reserved; memory is taken when touched.
+  std::uint64_t inbox_bytes = 0;             ///< Per rank; the transport that uses the inboxes says how much.
+  std::uint64_t seed = 1;                    ///< `sim`: repeats a schedule.
+  std::array<char, 256> network_file{};      ///< `sim`: path of the network model, or "".
+  std::array<char, 256> faults{};            ///< `sim`: path of a fault plan, "random", or "".
+  std::array<char, 1024> choices{};          ///< How collectives go, in words of the layer that has them; or "".
+  MessageOptions messages;
+  IdlePolicy idle;
+  NetworkOptions network;
+  JobKey key;
+};
+
+/// Which part of a job a region holds.
+struct NodePart {
+  static constexpr std::uint32_t kAllNodes = 0xffffffff;
+  std::uint32_t node = kAllNodes;
+  /// Of every node; empty: split as evenly as can be.
+  std::span<const std::uint32_t> ranks_per_node;
+};
+
+/// How far a rank has come; written by the rank, read by the launcher. `lost` is the launcher's word, in jobs that
+/// survive: the rank's process has failed, and its peers on the node are to know.
+enum class RankPhase : std::uint32_t { starting, attached, finished, lost };
+
+/// Memory outside the segment that a rank has exposed; see Rank::expose.
+///
+/// A place in the table is used again and again. How many times goes with what names it, the segment of a
+/// RemoteAddress, so that one who still has an old name does not reach what is exposed there now.
+struct ExposedMemory {
+  static constexpr unsigned kTimesShift = 48;
+  static constexpr std::uint64_t kBytesMask = (std::uint64_t{1} << kTimesShift) - 1;
+
+  std::atomic<std::uint64_t> address{0};
+  /// Bytes (0: free), and above them how many times this place has been free again.
+  std::atomic<std::uint64_t> word{0};
+
+  static constexpr std::uint32_t segment(std::uint32_t index, std::uint64_t times) noexcept {
+    return (1 + index) | static_cast<std::uint32_t>(times & 0xffff) << kIndexBits;
+  }
+  /// Wraps around for what is no exposed memory's.
+  static constexpr std::uint32_t index_of(std::uint32_t segment) noexcept { return (segment & kIndexMask) - 1; }
+  static constexpr std::uint32_t times_of(std::uint32_t segment) noexcept { return segment >> kIndexBits; }
+
+ private:
+  static constexpr unsigned kIndexBits = 8;
+  static constexpr std::uint32_t kIndexMask = (1U << kIndexBits) - 1;
+};
+
+/// One rank's part of the control area.
+struct alignas(4096) RankBlock {
+  Doorbell doorbell;
+  alignas(64) std::atomic<RankPhase> phase{RankPhase::starting};
+  std::atomic<std::int32_t> pid{0};
+  /// Counts reports of live coroutines that the rank has written to its standard error (see report.hpp).
+  std::atomic<std::uint32_t> reports{0};
+  /// Whose exposed memory this rank, or its board, is reading or writing by itself now; see ExposedAccess.
+  std::atomic<std::uint64_t> accessed{0};
+  std::atomic<std::uint64_t> accessed_by_board{0};
+  /// Length of crash_text, once the rank has described its crash there.
+  std::atomic<std::uint32_t> crash_bytes{0};
+  /// The same for where the rank was running when it reported last, if it was not asleep.
+  std::atomic<std::uint32_t> running_bytes{0};
+  /// Once `lost`: how its process ended, as the shell has it.
+  std::int32_t exit_status = 0;
+  /// A listening TCP socket that the rank inherits from its launcher, for connections from other nodes; -1: none.
+  std::int32_t listen_fd = -1;
+  static constexpr std::size_t kExposedMax = 128;
+  std::array<ExposedMemory, kExposedMax> exposed;
+  std::array<char, 5120> crash_text;
+};
+
+struct JobHeader {
+  static constexpr std::uint64_t kMagic = 0x436f7261636c6531;  // "Coracle1"
+  /// Raised with every change of layout: launcher and program must have been built from the same version.
+  static constexpr std::uint32_t kVersion = 10;
+
+  std::uint64_t magic = kMagic;
+  std::uint32_t version = kVersion;
+  std::uint32_t rank_block_bytes = sizeof(RankBlock);
+  JobShape shape;
+  std::uint32_t node = 0;        ///< Of this region; 0 when it holds all.
+  std::uint32_t first_rank = 0;  ///< Of this region.
+  std::uint32_t ranks = 0;       ///< In this region.
+  std::uint32_t losses = 0;      ///< Ranks of this region that are lost; see JobRegion::losses.
+  std::uint64_t region_bytes = 0;
+  std::uint64_t device_owner_offset = 0;
+  std::uint64_t first_ranks_offset = 0;
+  std::uint64_t nodes_offset = 0;
+  std::uint64_t ports_offset = 0;
+  std::uint64_t blocks_offset = 0;
+  std::uint64_t inboxes_offset = 0;
+  std::uint64_t boards_offset = 0;
+  std::uint64_t board_bytes = 0;    ///< Of each rank's part in the world's board (board.hpp).
+  std::uint64_t stages_offset = 0;  ///< Where ranks are processes of their own; else 0.
+  std::uint64_t segments_offset = 0;
+};
+
+/// A view of the region, and its owner when it was mapped by this object.
+class JobRegion {
+ public:
+  /// Of each rank, for messages that are copied twice (Stage).
+  static constexpr std::uint64_t kStageBytes = 256 * 1024;
+
+  /// Where the memory comes from.
+  enum class Backing {
+    anonymous,  ///< Shared by all of this address space: `pvas`, and programs started without the launcher.
+    memfd,      ///< Inheritable descriptor; mapped at an address that is free in every process.
+  };
+  static JobRegion create(const JobShape& shape, Backing backing, const NodePart& part = {});
+  /// From the environment that the launcher gave this process; nothing when it was started without the launcher.
+  /// Throws Error when the region can't be reached or belongs to another version.
+  static std::optional<JobRegion> attach_from_environment();
+
+  JobRegion(JobRegion&& other) noexcept;
+  JobRegion& operator=(JobRegion&&) = delete;
+  ~JobRegion();
+
+  /// The variable for the environment of a rank: "CORACLE_JOB=...".
+  std::string environment() const;
+  /// The memfd, or -1.
+  int fd() const noexcept { return fd_; }
+
+  JobHeader& header() const noexcept { return *reinterpret_cast<JobHeader*>(base_); }
+  const JobShape& shape() const noexcept { return header().shape; }
+  DeviceOwnerRecord& device_owner() const noexcept {
+    return *reinterpret_cast<DeviceOwnerRecord*>(base_ + header().device_owner_offset);
+  }
+
+  // --- of local ranks only ---
+  std::uint32_t first_rank() const noexcept { return header().first_rank; }
+  std::uint32_t ranks() const noexcept { return header().ranks; }
+  bool is_local(std::uint32_t rank) const noexcept { return rank - first_rank() < ranks(); }
+  RankBlock& block(std::uint32_t rank) const noexcept {
+    return *reinterpret_cast<RankBlock*>(base_ + header().blocks_offset + local_index(rank) * sizeof(RankBlock));
+  }
+  std::byte* inbox(std::uint32_t rank) const noexcept {
+    return base_ + header().inboxes_offset + local_index(rank) * shape().inbox_bytes;
+  }
+  std::byte* board(std::uint32_t rank) const noexcept {
+    return base_ + header().boards_offset + local_index(rank) * header().board_bytes;
+  }
+  /// Stage::kBytes, or null.
+  std::byte* stage(std::uint32_t rank) const noexcept {
+    if (header().stages_offset == 0 || !is_local(rank)) return nullptr;
+    return base_ + header().stages_offset + local_index(rank) * kStageBytes;
+  }
+  std::byte* segment(std::uint32_t rank) const noexcept {
+    return base_ + header().segments_offset + local_index(rank) * shape().segment_bytes;
+  }
+
+  // --- the directory: of all ranks and nodes ---
+  std::uint32_t node_of(std::uint32_t rank) const noexcept;
+  /// For node = nodes: one past the last rank.
+  std::uint32_t first_rank_of(std::uint32_t node) const noexcept {
+    return reinterpret_cast<const std::uint32_t*>(base_ + header().first_ranks_offset)[node];
+  }
+  std::uint32_t ranks_of(std::uint32_t node) const noexcept { return first_rank_of(node + 1) - first_rank_of(node); }
+  NodeRecord& node(std::uint32_t node) const noexcept {
+    return reinterpret_cast<NodeRecord*>(base_ + header().nodes_offset)[node];
+  }
+  /// TCP port at which the rank listens; 0: it does not.
+  std::uint16_t& port(std::uint32_t rank) const noexcept {
+    return reinterpret_cast<std::uint16_t*>(base_ + header().ports_offset)[rank];
+  }
+
+  /// How many ranks of this node are lost: whoever sees it grow looks for RankPhase::lost. Only in jobs that survive.
+  std::atomic_ref<std::uint32_t> losses() const noexcept { return std::atomic_ref(header().losses); }
+
+  /// True when the `bytes` at `address` lie inside the region: then every rank of the machine can reach them.
+  bool contains(const void* address, std::size_t bytes) const noexcept {
+    const auto* start = static_cast<const std::byte*>(address);
+    return start >= base_ && bytes <= region_bytes_ && start + bytes <= base_ + region_bytes_;
+  }
+
+  /// The same when ranks are split as evenly as can be, the first nodes being the larger.
+  static std::uint32_t first_rank_of(std::uint32_t node, const JobShape& shape) noexcept {
+    return static_cast<std::uint32_t>(std::uint64_t{node} * shape.size / shape.nodes +
+                                      (std::uint64_t{node} * shape.size % shape.nodes != 0 ? 1 : 0));
+  }
+  static std::uint32_t node_of(std::uint32_t rank, const JobShape& shape) noexcept {
+    return static_cast<std::uint32_t>(std::uint64_t{rank} * shape.nodes / shape.size);
+  }
+
+ private:
+  JobRegion(std::byte* base, std::size_t bytes, int fd, bool owner) noexcept
+      : base_(base), region_bytes_(bytes), fd_(fd), owner_(owner) {}
+
+  std::uint64_t local_index(std::uint32_t rank) const noexcept { return rank - first_rank(); }
+
+  std::byte* base_;
+  std::size_t region_bytes_;
+  int fd_;
+  bool owner_;
+};
+
+/// The rank number that the launcher gave this process ("CORACLE_RANK"), or 0.
+std::uint32_t rank_from_environment();
+
+}  // namespace coracle::internals

@@ -1,0 +1,62 @@
+// The segment's allocator.
+#include "runtime/job/segment.hpp"
+
+#include "runtime/core/assert.hpp"
+
+namespace coracle::internals {
+
+SegmentHeap::SegmentHeap(std::uint64_t first, std::uint64_t bytes) : capacity_bytes_(bytes) {
+  if (bytes > 0) free_.emplace(first, bytes);
+}
+
+std::uint64_t SegmentHeap::allocate(std::uint64_t bytes, std::uint64_t alignment) {
+  if (bytes > capacity_bytes_) return kNone;
+  bytes = (bytes + 63) / 64 * 64;
+  if (bytes == 0) bytes = 64;
+  for (auto extent = free_.begin(); extent != free_.end(); ++extent) {
+    const auto [start, room] = *extent;
+    const std::uint64_t offset = (start + alignment - 1) & ~(alignment - 1);
+    const std::uint64_t skipped = offset - start;
+    if (skipped > room || room - skipped < bytes) continue;
+    free_.erase(extent);
+    if (skipped > 0) free_.emplace(start, skipped);
+    if (room - skipped > bytes) free_.emplace(offset + bytes, room - skipped - bytes);
+    used_.emplace(offset, bytes);
+    return offset;
+  }
+  return kNone;
+}
+
+std::uint64_t SegmentHeap::used_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (const auto& [offset, piece] : used_) bytes += piece;
+  return bytes;
+}
+
+std::uint64_t SegmentHeap::mark(std::uint64_t offset) noexcept {
+  return marks_ ? marks_->give(offset, used_.at(offset)) : offset;
+}
+
+void SegmentHeap::release(std::uint64_t offset) noexcept {
+  offset &= SlabMarks::kOffsetMask;
+  const auto used = used_.find(offset);
+  CORACLE_ASSERT(used != used_.end(), "offset {} of the segment was not allocated", offset);
+  std::uint64_t bytes = used->second;
+  if (marks_) marks_->take_back(offset, bytes);
+  used_.erase(used);
+  auto after = free_.lower_bound(offset);
+  if (after != free_.end() && after->first == offset + bytes) {
+    bytes += after->second;
+    after = free_.erase(after);
+  }
+  if (after != free_.begin()) {
+    auto before = std::prev(after);
+    if (before->first + before->second == offset) {
+      before->second += bytes;
+      return;
+    }
+  }
+  free_.emplace(offset, bytes);
+}
+
+}  // namespace coracle::internals

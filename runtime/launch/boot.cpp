@@ -1,0 +1,172 @@
+// Boot, by placement.
+#include "runtime/launch/boot.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+#include "runtime/core/error.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/core/scope.hpp"
+#include "runtime/job/diagnostics.hpp"
+#include "runtime/job/last_words.hpp"
+#include "runtime/launch/pmix_rank.hpp"
+#include "runtime/launch/whole_rank.hpp"
+
+namespace coracle::internals {
+namespace {
+
+/// The job of a program that was started without the launcher.
+JobRegion singleton(const Wiring& wiring) {
+  JobShape shape;
+  shape.placement = Placement::thread;
+  shape.inbox_bytes = wiring.inbox_bytes(1);
+  return JobRegion::create(shape, JobRegion::Backing::anonymous);
+}
+
+Task<> fail(std::exception_ptr failure) {
+  std::rethrow_exception(failure);
+  co_return;
+}
+
+int run_rank(const JobRegion& region, std::uint32_t id, const App& app, const Wiring& wiring,
+             bool under_launcher = true) noexcept {
+  RankBlock& block = region.block(id);
+  block.pid.store(::getpid(), std::memory_order_relaxed);
+  // release: pairs with the launcher's acquire, which takes an exit from here on for a rank's.
+  block.phase.store(RankPhase::attached, std::memory_order_release);
+  try {
+    EventLoop loop(real_clock(), &block.doorbell);
+    loop.set_idle_policy(region.shape().idle);
+    const Diagnostics::Watch watch(static_cast<int>(id), under_launcher ? &block : nullptr, loop);
+    WholeRank rank(region, id, loop);
+    std::exception_ptr failure;
+    try {
+      wiring.connect(rank);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    // Also then: what the transports that came first have spawned must end before the rank does.
+    loop.run(live(rank, failure ? App([failure](Rank&) { return fail(failure); }) : app, wiring));
+  } catch (...) {
+    leave_last_words(block, std::current_exception());
+    print_failure(id);
+    return 1;
+  }
+  block.phase.store(RankPhase::finished, std::memory_order_release);  // as above
+  return 0;
+}
+
+/// Started by a resource manager, one process per rank.
+int run_under_pmix(const App& app, const Wiring& wiring) {
+  PmixRank self(wiring.inbox_bytes(1));
+  const int status = run_rank(self.region(), self.rank(), app, wiring, false);
+  std::fflush(nullptr);  // what follows may end this process
+  self.finish(status);
+  return status;
+}
+
+int run_threads(const JobRegion& region, const App& app, const Wiring& wiring) {
+  std::vector<std::thread> threads;
+  for (std::uint32_t id = region.first_rank(); region.is_local(id); ++id) {
+    threads.emplace_back([&region, id, &app, &wiring] {
+      if (run_rank(region, id, app, wiring) == 0) return;
+      // The other ranks may wait for this one for ever; they are threads, so the process ends for all.
+      std::fflush(nullptr);
+      std::_Exit(1);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  return 0;
+}
+
+}  // namespace
+
+void print_failure(std::uint32_t rank) noexcept {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "coracle: rank %u: %s\n", rank, error.what());
+  } catch (...) {
+    std::fprintf(stderr, "coracle: rank %u: ended by an exception that is not a std::exception\n", rank);
+  }
+}
+
+namespace {
+
+/// What still is on its way to peers goes out before this rank's connections end.
+Task<> take_leave(Rank& rank) {
+  constexpr auto kPause = std::chrono::microseconds(50);
+  const std::uint64_t until_ns = rank.loop().exact_now_ns() + rank.core().region().shape().network.silence_limit_ns;
+  while (!rank.leave() && rank.loop().exact_now_ns() < until_ns) co_await sleep_for(kPause);
+}
+
+/// A rank that has failed must end, also when what it does for a peer can't be cancelled and never finishes.
+Task<> bound_service(Rank& rank, std::exception_ptr failure) {
+  constexpr std::uint64_t kLimitNs = 300'000'000;
+  const std::uint64_t until_ns = rank.loop().exact_now_ns() + kLimitNs;
+  while (rank.service().running() > 0 && rank.loop().exact_now_ns() < until_ns)
+    co_await sleep_for(std::chrono::milliseconds(1));
+  if (rank.service().running() == 0) co_return;
+  try {
+    std::rethrow_exception(failure);
+  } catch (...) {
+    print_failure(rank.id());
+  }
+  std::fflush(nullptr);
+  std::_Exit(1);
+}
+
+}  // namespace
+
+Task<> live(Rank& rank, const App& app, const Wiring& wiring) {
+  std::exception_ptr failure;
+  try {
+    co_await app(rank);
+    co_await rank.nbi_done();
+    co_await wiring.farewell(rank);
+    co_await take_leave(rank);
+  } catch (...) {
+    failure = std::current_exception();
+    leave_last_words(rank.core().region().block(rank.id()), failure);
+  }
+  rank.service().cancel();
+  if (failure) co_await bound_service(rank, failure);
+  std::exception_ptr error = co_await join_quietly(rank.service());
+  static_cast<void>(error);  // what served peers has been told of its cancellation, and nobody is left to be served
+  if (failure) std::rethrow_exception(failure);
+}
+
+int boot(const App& app, const Wiring& wiring) {
+  try {
+    const Diagnostics diagnostics;
+    std::optional<JobRegion> region = JobRegion::attach_from_environment();
+    if (!region && PmixClient::is_wanted()) return run_under_pmix(app, wiring);
+    if (!region) {
+      const JobRegion alone = singleton(wiring);
+      return run_rank(alone, 0, app, wiring, false);
+    }
+    if (std::getenv(DeviceOwnerRecord::kVariable) != nullptr)
+      return wiring.own_devices == nullptr ? 1 : wiring.own_devices(*region);
+    switch (region->shape().placement) {
+      case Placement::pvas:
+      case Placement::process:
+        return run_rank(*region, rank_from_environment(), app, wiring);
+      case Placement::thread:
+        return run_threads(*region, app, wiring);
+      case Placement::sim:
+        return wiring.simulate(*region, app, wiring);
+    }
+    return 1;
+  } catch (...) {
+    print_failure(rank_from_environment());
+    return 1;
+  }
+}
+
+}  // namespace coracle::internals

@@ -1,0 +1,41 @@
+// Boot: from main() to a running Rank, in every placement. The layers above hand in what the runtime must not know.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "runtime/core/task.hpp"
+#include "runtime/job/job.hpp"
+#include "runtime/rank/rank.hpp"
+#include "runtime/rank/transport.hpp"
+
+namespace coracle::internals {
+
+using App = std::function<Task<>(Rank&)>;
+
+/// What boot needs from above.
+struct Wiring {
+  /// Bytes of a rank's inbox in the job's region, for jobs of so many ranks.
+  std::uint64_t (*inbox_bytes)(std::uint32_t size);
+  /// Gives the rank its transport.
+  void (*connect)(Rank& rank);
+  /// Collective at the end: returns when all ranks' programs have ended.
+  Task<> (*farewell)(Rank& rank);
+  /// Runs all ranks of a `sim` job in this thread; gives the exit status.
+  int (*simulate)(const JobRegion& region, const App& app, const Wiring& wiring);
+  /// What this process does where the launcher has started it to own the node's devices (DeviceOwnerRecord) instead of
+  /// being a rank; gives the exit status. Null: it can't.
+  int (*own_devices)(const JobRegion& region) = nullptr;
+};
+
+/// Runs `app` on the rank (or ranks: `thread`, `sim`) that this process is, and returns the exit status: 0, or 1 after
+/// an error, which has been printed. Started without the launcher, the process is the only rank of a job.
+int boot(const App& app, const Wiring& wiring);
+
+/// One rank's life on the calling thread: program, farewell, end. Used by boot and by `simulate`.
+Task<> live(Rank& rank, const App& app, const Wiring& wiring);
+
+/// Prints "coracle: rank 3: ..." for the exception in flight.
+void print_failure(std::uint32_t rank) noexcept;
+
+}  // namespace coracle::internals

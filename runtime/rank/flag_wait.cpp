@@ -1,0 +1,61 @@
+// Waiting for flags.
+#include "runtime/rank/flag_wait.hpp"
+
+#include "runtime/core/cpu_pause.hpp"
+
+namespace coracle::internals {
+
+bool FlagWaits::poll() noexcept {
+  const bool any = PolledWaits::poll();
+  if (announces_) about_to_sleep();
+  return any;
+}
+
+void FlagWaits::about_to_sleep() noexcept {
+  // seq_cst: pairs with Flag::raise; the loop polls once more after this.
+  for (FlagWait* wait : waits()) wait->flag_.sleepers.fetch_or(wait->bit_, std::memory_order_seq_cst);
+  if (fence_ && !waits().empty()) fence_->pass();
+}
+
+void FlagWaits::add(FlagWait& wait) {
+  PolledWaits::add(wait);
+  if (announces_) wait.flag_.sleepers.fetch_or(wait.bit_, std::memory_order_seq_cst);  // as above
+}
+
+bool FlagWait::glance() const noexcept {
+  // Where every rank has a core of its own, what is awaited mostly comes within the time of a cache line's way: looking
+  // on costs less than suspending.
+  constexpr int kLooks = 40;
+  if (!waits_.loop().spins()) return false;
+  for (int look = 0; look < kLooks; ++look) {
+    if (reached()) return true;
+    // Not too often: who looks takes the line away from who is about to write to it.
+    cpu_pause();
+    cpu_pause();
+  }
+  return false;
+}
+
+void FlagWait::begin() {
+  waits_.add(*this);
+  watches_.add(*this);
+}
+
+void FlagWait::fail() {
+  throw_if_failed();
+  waits_.peers_.throw_lost(what(), lost_);
+}
+
+void FlagWait::lost(const Loss& loss) noexcept {
+  if (!waiting()) return;
+  lost_ = loss.peer;
+  waits_.remove(*this);
+  complete();
+}
+
+void FlagWait::cancel(std::error_code reason) noexcept {
+  waits_.remove(*this);
+  complete(reason);
+}
+
+}  // namespace coracle::internals

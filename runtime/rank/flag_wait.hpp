@@ -1,0 +1,79 @@
+// FlagWait: waiting for a Flag.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "runtime/core/fence_of_all.hpp"
+#include "runtime/core/polled_waits.hpp"
+#include "runtime/core/scope.hpp"
+#include "runtime/job/flag.hpp"
+#include "runtime/rank/peers.hpp"
+
+namespace coracle::internals {
+
+class FlagWait;
+
+/// The flags that coroutines of this rank wait for.
+class FlagWaits final : public PolledWaits<FlagWait> {
+ public:
+  FlagWaits(Scheduler& loop, Peers& peers) noexcept : PolledWaits(loop), peers_(peers) {}
+  bool poll() noexcept override;
+  void about_to_sleep() noexcept override;
+  void add(FlagWait& wait);
+  /// `sim`: the loop never sleeps, it is turned when it is woken; so waiters always count as sleepers.
+  void always_announce() noexcept { announces_ = true; }
+  /// Raisers may be light from now on; all ranks of the node do this, or none.
+  void fence_before_sleep(const FenceOfAll& fence) noexcept { fence_ = fence; }
+  bool fences() const noexcept { return fence_.has_value(); }
+
+ private:
+  friend class FlagWait;
+
+  Peers& peers_;
+  bool announces_ = false;
+  std::optional<FenceOfAll> fence_;
+};
+
+/// Waits until a flag has reached a value; throws Error (peer_lost) when `watches` (of a team) tell of a loss before.
+class [[nodiscard]] FlagWait final : public Waiter, private LossWatch {
+ public:
+  /// `bit`: of this rank among the flag's sleepers; `peer`: who will raise it, or -1.
+  FlagWait(FlagWaits& waits, Flag& flag, std::uint64_t at_least, std::uint64_t bit, LossWatches& watches,
+           int peer) noexcept
+      : Waiter("flag", peer), waits_(waits), flag_(flag), at_least_(at_least), bit_(bit), watches_(watches) {}
+
+  bool await_ready() const noexcept { return flag_.reached(at_least_) || glance(); }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> self) {
+    if (!suspend(self, true)) return false;
+    begin();
+    return true;
+  }
+  void await_resume() {
+    leave();
+    if (flag_.reached(at_least_)) [[likely]]
+      return;
+    fail();
+  }
+
+ private:
+  friend class FlagWaits;
+  friend class PolledWaits<FlagWait>;
+  bool reached() const noexcept { return flag_.reached(at_least_); }
+  bool glance() const noexcept;
+  void begin();
+  [[noreturn]] void fail();
+  bool concerns(std::uint32_t) const noexcept override { return true; }  // only members of the team are told of
+  void lost(const Loss& loss) noexcept override;
+  void cancel(std::error_code reason) noexcept override;
+
+  FlagWaits& waits_;
+  Flag& flag_;
+  std::uint64_t at_least_;
+  std::uint64_t bit_;
+  LossWatches& watches_;
+  std::uint32_t lost_ = ~std::uint32_t{0};
+};
+
+}  // namespace coracle::internals

@@ -1,0 +1,107 @@
+// Active messages: a function that runs at the peer, with a few arguments and some payload.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "runtime/rank/operation.hpp"
+
+// Laid down by the linker: start of the main program's image and end of its code.
+extern "C" const char __executable_start;  // NOLINT(bugprone-reserved-identifier): the linker's own name
+extern "C" const char etext;
+
+namespace coracle::internals {
+
+class Message;
+class Rank;
+
+/// Runs on the target's loop, inside its poller: it must be short, must not block, and may reply once. To do more it
+/// spawns a task into `rank.service()`.
+using Handler = void (*)(Rank& rank, const Message& message);
+
+/// A handler's address, valid in every rank: its distance from the start of the main program, which lies at another
+/// address in each rank.
+class HandlerId {
+ public:
+  HandlerId() = default;
+  /// The function must be part of the main program (not of a shared library); otherwise valid() is false.
+  template <class R, class... Parameters>
+  static HandlerId of(R (*function)(Parameters...)) noexcept {
+    return of_code(reinterpret_cast<Code>(function));
+  }
+  static HandlerId from_wire(std::int64_t offset) noexcept { return HandlerId(offset); }
+  std::int64_t to_wire() const noexcept { return offset_; }
+  bool valid() const noexcept { return offset_ > 0 && offset_ < &etext - &__executable_start; }
+  /// Only for a valid id, and the type that it was made of.
+  template <class Function>
+  Function as() const noexcept {
+    return reinterpret_cast<Function>(code());
+  }
+
+ private:
+  using Code = void (*)();
+  static HandlerId of_code(Code code) noexcept {
+    return HandlerId(reinterpret_cast<const char*>(code) - &__executable_start);
+  }
+  Code code() const noexcept {
+    return reinterpret_cast<Code>(reinterpret_cast<std::uintptr_t>(&__executable_start + offset_));
+  }
+  explicit HandlerId(std::int64_t offset) noexcept : offset_(offset) {}
+  std::int64_t offset_ = -1;
+};
+
+/// What goes with the payload.
+struct MessageHeader {
+  static constexpr std::size_t kArgumentsMax = 5;
+  HandlerId handler;
+  std::uint32_t argument_count = 0;
+  std::array<std::uint64_t, kArgumentsMax> arguments;  // the first argument_count are set
+};
+
+/// The way back to who has sent a message: its transport.
+class ReplySender {
+ public:
+  /// Sends a reply from inside a handler; the payload is copied.
+  virtual void reply(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept = 0;
+  virtual std::size_t reply_bytes_max() const noexcept = 0;
+
+ protected:
+  ~ReplySender() = default;
+};
+
+/// A message as its handler sees it. Valid only while the handler runs: payload and all.
+class Message {
+ public:
+  Message(ReplySender& replies, std::uint32_t source, const MessageHeader& header, std::span<const std::byte> payload)
+      : replies_(replies), header_(header), payload_(payload), source_(source) {}
+
+  std::uint32_t source() const noexcept { return source_; }
+  std::span<const std::byte> payload() const noexcept { return payload_; }
+  std::uint64_t argument(std::size_t index) const noexcept { return header_.arguments[index]; }
+  std::uint32_t argument_count() const noexcept { return header_.argument_count; }
+  std::span<const std::uint64_t> arguments() const noexcept {
+    return std::span(header_.arguments).first(header_.argument_count);
+  }
+
+  /// Sends an answer to the source, at most once, of at most reply_bytes_max() payload, which is copied. The
+  /// answer's handler must not reply.
+  void reply(Handler handler, std::span<const std::byte> payload, std::initializer_list<std::uint64_t> arguments) const;
+  std::size_t reply_bytes_max() const noexcept;
+
+ private:
+  ReplySender& replies_;
+  const MessageHeader& header_;
+  std::span<const std::byte> payload_;
+  std::uint32_t source_;
+};
+
+/// An operation of verb `request`: the payload is `local`, `bytes`.
+class RequestOperation : public Operation {
+ public:
+  explicit RequestOperation(std::uint32_t peer) noexcept : Operation(Verb::request, "request", peer) {}
+  MessageHeader header;
+};
+
+}  // namespace coracle::internals

@@ -1,0 +1,103 @@
+// Operation: one transfer in flight: what, where, who waits for it, how it ended. It lives in the awaiting coroutine's
+// frame (or in the frame pool, for handles), so that starting one allocates nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <system_error>
+
+#include "runtime/core/modification.hpp"
+#include "runtime/core/scope.hpp"
+#include "runtime/job/remote.hpp"
+
+namespace coracle::internals {
+
+class Operation;
+
+/// Told when an operation that nobody awaits directly has finished (handles, implicit handles).
+class OperationOwner {
+ public:
+  virtual void finished(Operation& operation) noexcept = 0;
+
+ protected:
+  ~OperationOwner() = default;
+};
+
+class Operation : public Waiter {
+ public:
+  enum class Verb : std::uint8_t { put, get, fetch_add, compare_swap, modify, request };
+
+  Operation(Verb which, const char* what, std::uint32_t peer) noexcept
+      : Waiter(what, static_cast<int>(peer)), verb(which) {}
+
+  /// The transport says that it is done with the operation and its buffers. Loop's thread; never resumes a coroutine.
+  void finish(std::error_code outcome) noexcept {
+    finished_ = true;
+    set_outcome(outcome);
+    settle();
+  }
+  void finish() noexcept {
+    finished_ = true;
+    settle();
+  }
+  bool finished() const noexcept { return finished_; }
+  bool is_atomic() const noexcept {
+    return verb == Verb::fetch_add || verb == Verb::compare_swap || verb == Verb::modify;
+  }
+  using Waiter::failed;
+  using Waiter::outcome;
+  void set_owner(OperationOwner* owner) noexcept { owner_ = owner; }
+
+  /// finish() for a transfer that is over before anybody could wait for it.
+  void finish_at_once() noexcept { finished_ = true; }
+
+  const Verb verb;
+  std::uint8_t width = 8;     ///< Bytes of an atomic: 4 or 8.
+  Modification modification;  ///< Of Verb::modify.
+  void* local = nullptr;      ///< Source of a put or request, target of a get.
+  std::size_t bytes = 0;
+  RemoteAddress remote;          ///< Target of a put, source of a get, place of an atomic.
+  std::uint64_t signal_add = 0;  ///< 0: no signal.
+  // What follows is set only by operations that use it: an 8-byte put would otherwise spend more on zeroes than on its
+  // copy.
+  RemoteAddress signal;   ///< Raised by `signal_add` at the target after the data has landed.
+  std::uint64_t operand;  ///< Addend or new value of an atomic, or what it is combined with.
+  std::uint64_t compare;  ///< Expected value of compare_swap.
+  std::uint64_t result;   ///< Old value of an atomic.
+  Operation* next;        ///< For the queue of whoever holds the operation.
+
+ private:
+  void settle() noexcept {
+    if (waiting())
+      complete();
+    else if (owner_ != nullptr)
+      owner_->finished(*this);
+  }
+  OperationOwner* owner_ = nullptr;
+  bool finished_ = false;
+};
+
+/// First in, first out.
+class OperationQueue {
+ public:
+  bool empty() const noexcept { return first_ == nullptr; }
+  Operation* front() const noexcept { return first_; }
+  void push(Operation& operation) noexcept {
+    operation.next = nullptr;
+    *(first_ == nullptr ? &first_ : &last_->next) = &operation;
+    last_ = &operation;
+  }
+  Operation* pop() noexcept {
+    Operation* operation = first_;
+    first_ = operation->next;
+    return operation;
+  }
+  /// Drops the front, which may be dead by now; `next` was its successor.
+  void drop_front(Operation* next) noexcept { first_ = next; }
+
+ private:
+  Operation* first_ = nullptr;
+  Operation* last_ = nullptr;
+};
+
+}  // namespace coracle::internals

@@ -1,0 +1,80 @@
+// The list of losses and of who waits for one.
+#include "runtime/rank/peers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/core/assert.hpp"
+#include "runtime/core/error.hpp"
+
+namespace coracle::internals {
+
+LossWatch::LossWatch(LossWatch&& other) noexcept {
+  CORACLE_ASSERT(other.list_ == nullptr, "a wait for a peer was moved while a coroutine awaits it");
+}
+
+void LossWatch::leave() noexcept {
+  if (list_ == nullptr) return;
+  LossWatch* last = list_->list_.back();
+  list_->list_[place_] = last;
+  last->place_ = place_;
+  list_->list_.pop_back();
+  list_ = nullptr;
+}
+
+LossWatches::~LossWatches() {
+  CORACLE_ASSERT(list_.empty(), "{} waits for peers outlive their rank or team", list_.size());
+}
+
+bool LossWatches::concerned(std::uint32_t peer) const noexcept {
+  return std::any_of(list_.begin(), list_.end(), [peer](const LossWatch* watch) { return watch->concerns(peer); });
+}
+
+void LossWatches::add(LossWatch& watch) {
+  CORACLE_ASSERT(watch.list_ == nullptr, "a wait for a peer was started twice");
+  watch.list_ = this;
+  watch.place_ = list_.size();
+  list_.push_back(&watch);
+}
+
+void LossWatches::tell(const Loss& loss) noexcept {
+  // Backwards: one that leaves is replaced by the last, which has been told already.
+  for (std::size_t i = list_.size(); i-- > 0;) list_[i]->lost(loss);
+}
+
+const Loss* Peers::find(std::uint32_t peer) const noexcept {
+  if (losses_.empty()) [[likely]]
+    return nullptr;
+  const auto found =
+      std::find_if(losses_.begin(), losses_.end(), [peer](const Loss& loss) { return loss.peer == peer; });
+  return found == losses_.end() ? nullptr : &*found;
+}
+
+const std::string* Peers::gave_up(std::uint32_t peer) const noexcept {
+  const auto found =
+      std::find_if(gave_up_.rbegin(), gave_up_.rend(), [peer](const GaveUp& entry) { return entry.peer == peer; });
+  return found == gave_up_.rend() ? nullptr : &found->reason;
+}
+
+bool Peers::note(Loss loss) {
+  if (lost(loss.peer)) return false;
+  losses_.push_back(std::move(loss));
+  return true;
+}
+
+void Peers::throw_lost(const char* what, std::uint32_t peer) const {
+  const Loss* loss = find(peer);
+  const std::string* wrong_calls = loss == nullptr ? gave_up(peer) : nullptr;
+  if (wrong_calls != nullptr && !wrong_calls->empty()) throw Error(Errc::bad_input, *wrong_calls);
+  if (wrong_calls != nullptr) {
+    throw Error::of_operation(
+        Errc::given_up, what, static_cast<int>(id_), static_cast<int>(peer),
+        fmt::format("rank {} has ended a collective of this team early; its own error tells why", peer));
+  }
+  throw Error::of_operation(Errc::peer_lost, what, static_cast<int>(id_), static_cast<int>(peer),
+                            loss != nullptr ? loss->reason : "another member of the team has lost it");
+}
+
+}  // namespace coracle::internals

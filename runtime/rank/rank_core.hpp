@@ -1,0 +1,157 @@
+// RankCore: what the operations of a rank need on their hot path, apart from the Rank's public face.
+#pragma once
+
+#include <atomic>
+#include <cstring>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "runtime/core/byte_counts.hpp"
+#include "runtime/core/event_loop.hpp"
+#include "runtime/job/address_map.hpp"
+#include "runtime/rank/flag_wait.hpp"
+#include "runtime/rank/lent_memory.hpp"
+#include "runtime/rank/operation.hpp"
+#include "runtime/rank/peers.hpp"
+#include "runtime/rank/signal_wait.hpp"
+#include "runtime/rank/transport.hpp"
+
+namespace coracle::internals {
+
+class LayoutMover;
+class MemoryDomain;
+
+class RankCore {
+ public:
+  RankCore(const JobRegion& region, std::uint32_t id, EventLoop& loop) noexcept;
+  RankCore(const RankCore&) = delete;
+  RankCore& operator=(const RankCore&) = delete;
+
+  void set_transport(Transport& transport, bool by_load_store, bool shares_memory) noexcept;
+
+  /// Starts an operation: finished on return when the peer's memory is reached by load and store.
+  void start(Operation& operation) noexcept {
+    if (has_detours_) [[unlikely]]
+      return start_with_detours(operation);
+    if (operation.verb == Operation::Verb::request || !copy_now(operation)) submit(operation);
+  }
+  /// Whether start() will surely have finished it on return.
+  bool finishes_at_once(const Operation& operation) const noexcept {
+    return !has_detours_ && addresses_.reach_lasting(operation.remote, operation.bytes) != nullptr &&
+           (operation.signal_add == 0 || addresses_.reach_lasting(operation.signal, sizeof(std::uint64_t)) != nullptr);
+  }
+  [[noreturn]] void throw_failure(const Operation& operation) const;
+  /// For a message: why an operation with this outcome has failed, or "".
+  std::string describe_failure(std::error_code code, int peer, const RemoteAddress& remote, std::size_t bytes) const;
+  /// The same of an operation: of its place, or its signal's, if that is to blame.
+  std::string describe_failure(const Operation& operation) const;
+  /// What a transport lacks for a connection to `peer`, for messages: operations end with `error` (an errno) by that.
+  void note_shortage(std::uint32_t peer, int error, std::string text) {
+    shortages_.insert_or_assign(peer, Shortage{error, std::move(text)});
+  }
+  /// See Rank::peer_lost.
+  void peer_lost(Loss loss);
+  /// The memory of GPUs, as long as this rank has opened one; else null.
+  MemoryDomain* device_memory() const noexcept { return device_memory_; }
+  void set_device_memory(MemoryDomain* memory) noexcept {
+    device_memory_ = memory;
+    has_detours_ = memory != nullptr || peers_.any_lost();
+  }
+
+  /// Of layouts, where loads and stores do not reach the peer. Given when the rank is made.
+  LayoutMover& layout_mover() const noexcept { return *layout_mover_; }
+  void set_layout_mover(LayoutMover& mover) noexcept { layout_mover_ = &mover; }
+
+  Peers& peers() noexcept { return peers_; }
+  const Peers& peers() const noexcept { return peers_; }
+  LentMemory& lent() noexcept { return lent_; }
+  SignalWaits& signal_waits() noexcept { return signal_waits_; }
+  FlagWaits& flag_waits() noexcept { return flag_waits_; }
+  /// Wakes a rank of this node that waits for a flag; the flag was raised before, by a seq_cst operation.
+  void wake(std::uint32_t rank) noexcept {
+    if (region_.shape().placement == Placement::sim) [[unlikely]]
+      transport_->wake(rank);
+    else
+      region_.block(rank).doorbell.ring();
+  }
+  const AddressMap& addresses() const noexcept { return addresses_; }
+  /// The transport to the ranks of this node.
+  Transport& transport() const noexcept { return *transport_; }
+  /// The transport to `rank`, which must exist.
+  Transport& transport_to(std::uint32_t rank) const noexcept {
+    return by_node_.empty() || region_.is_local(rank) ? *transport_ : *by_node_[region_.node_of(rank)];
+  }
+  /// Other nodes are reached through `transport`.
+  void set_route(std::uint32_t node, Transport& transport);
+  const JobRegion& region() const noexcept { return region_; }
+  EventLoop& loop() const noexcept { return loop_; }
+  std::uint32_t id() const noexcept { return id_; }
+
+ private:
+  /// Does it by load and store; false when that can't be.
+  bool copy_now(Operation& operation) noexcept {
+    if (operation.verb == Operation::Verb::put && operation.signal_add == 0) [[likely]] {
+      std::byte* target = addresses_.reach_lasting(operation.remote, operation.bytes);
+      if (target == nullptr) return false;
+      std::memcpy(target, operation.local, operation.bytes);
+      operation.finish_at_once();
+      return true;
+    }
+    if (operation.verb == Operation::Verb::get) {
+      const std::byte* source = addresses_.reach_lasting(operation.remote, operation.bytes);
+      if (source == nullptr) return false;
+      std::memcpy(operation.local, source, operation.bytes);
+      operation.finish_at_once();
+      return true;
+    }
+    return copy_and_signal_now(operation);
+  }
+  bool copy_and_signal_now(Operation& operation) noexcept;
+  void start_with_detours(Operation& operation) noexcept;
+  void submit(Operation& operation) noexcept {
+    if (operation.bytes > kObjectBytesMax) [[unlikely]]
+      return refuse_length(operation);
+    if (by_node_.empty() || region_.is_local(static_cast<std::uint32_t>(operation.peer()))) [[likely]]
+      transport_->submit(operation);
+    else
+      submit_remotely(operation);
+  }
+  void submit_remotely(Operation& operation) noexcept;
+  /// Before a transport looks for so many bytes here: only some judge by the target first.
+  static void refuse_length(Operation& operation) noexcept;
+
+  struct Shortage {
+    int error;
+    std::string text;
+  };
+  std::string describe_shortage(std::uint32_t peer, int error) const;
+
+  const JobRegion& region_;
+  std::uint32_t id_;
+  bool has_detours_ = false;  // a peer is lost, or there is a GPU: operations must be looked at
+  EventLoop& loop_;
+  AddressMap addresses_;
+  Transport* transport_ = nullptr;
+  std::vector<Transport*> by_node_;  // empty: one node, or all in one region
+  Peers peers_;
+  LentMemory lent_;
+  std::unordered_map<std::uint32_t, Shortage> shortages_;  // the latest, by peer
+  MemoryDomain* device_memory_ = nullptr;
+  LayoutMover* layout_mover_ = nullptr;
+  SignalWaits signal_waits_;
+  FlagWaits flag_waits_;
+};
+
+/// The parts of operations on memory at hand, for transports.
+namespace local {
+
+/// Performs the atomic of `operation` on `place` (aligned to operation.width) and stores the old value in its result.
+void perform_atomic(Operation& operation, std::byte* place) noexcept;
+/// Adds to the counter at `place` after everything this thread has written, and wakes the owner of `doorbell`.
+void raise_signal(std::byte* place, std::uint64_t add, Doorbell& doorbell) noexcept;
+
+}  // namespace local
+
+}  // namespace coracle::internals

@@ -1,0 +1,102 @@
+// What `co_await self.put(...)`, get, fetch_add, request ... await. Each is its Operation; when it can finish at once
+// (memory of a peer in the same address space) it is a copy, and the coroutine never suspends.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#include "runtime/core/atomic_word.hpp"
+#include "runtime/core/travels.hpp"
+#include "runtime/job/address_map.hpp"
+#include "runtime/rank/message.hpp"
+#include "runtime/rank/operation.hpp"
+#include "runtime/rank/rank_core.hpp"
+
+namespace coracle::internals {
+
+/// An operation that is awaited where it is made.
+template <class Base>
+class [[nodiscard]] Awaited : public Base {
+ public:
+  template <class... Arguments>
+  explicit Awaited(RankCore& core, Arguments&&... arguments) noexcept
+      : Base(std::forward<Arguments>(arguments)...), core_(core) {}
+
+  bool await_ready() noexcept {
+    core_.start(*this);
+    return this->finished();
+  }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> self) noexcept {
+    this->suspend(self, false);  // not interruptible: buffers belong to the operation until it has finished
+  }
+  void await_resume() const {
+    if (this->failed()) [[unlikely]]
+      core_.throw_failure(*this);
+  }
+
+ protected:
+  RankCore& core_;
+};
+
+/// put, get: done when it returns; a put is then visible at the target, a get's data is in the local buffer.
+using Transfer = Awaited<Operation>;
+
+/// An atomic; gives the old value.
+template <class T>
+class [[nodiscard]] Atomic final : public Awaited<Operation> {
+ public:
+  static_assert(detail::is_atomic_word<T>,
+                "atomics are for types of 4 or 8 bytes without padding that are no pointers");
+  using Awaited::Awaited;
+  T await_resume() const {
+    Awaited::await_resume();
+    return detail::value_of_bits<T>(result);
+  }
+};
+
+/// A put that carries its own copy of one value.
+template <class T>
+class [[nodiscard]] ValuePut final : public Awaited<Operation> {
+ public:
+  static_assert(detail::check_travels_as_bytes<T>());
+  ValuePut(RankCore& core, const T& value, Remote<T> target) noexcept
+      : Awaited(core, Verb::put, "put", target.rank()), value_(value) {
+    bytes = sizeof(T);
+    remote = target.address();
+  }
+  bool await_ready() noexcept {
+    local = &value_;  // only now does it lie where it will stay
+    return Awaited::await_ready();
+  }
+
+ private:
+  T value_;
+};
+
+/// A get of one value.
+template <class T>
+class [[nodiscard]] ValueGet final : public Awaited<Operation> {
+ public:
+  static_assert(detail::check_travels_as_bytes<T>());
+  ValueGet(RankCore& core, Remote<T> source) noexcept : Awaited(core, Verb::get, "get", source.rank()) {
+    bytes = sizeof(T);
+    remote = source.address();
+  }
+  bool await_ready() noexcept {
+    local = &value_;  // as in ValuePut
+    return Awaited::await_ready();
+  }
+  T await_resume() const {
+    Awaited::await_resume();
+    return value_;
+  }
+
+ private:
+  T value_;
+};
+
+/// An active message; done when its payload may be reused.
+using Request = Awaited<RequestOperation>;
+
+}  // namespace coracle::internals

@@ -1,0 +1,182 @@
+// Membership of teams, and their end when a member is lost.
+#include "runtime/team/team_core.hpp"
+
+#include <algorithm>
+
+#include "runtime/core/error.hpp"
+#include "runtime/rank/rank.hpp"
+#include "runtime/team/signal_tree.hpp"
+
+namespace coracle::internals {
+namespace {
+
+std::uint32_t place_in(const std::vector<std::uint32_t>& members, std::uint32_t rank) {
+  const auto mine = std::find(members.begin(), members.end(), rank);
+  CORACLE_ASSERT(mine != members.end(), "rank {} is not a member of its own team", rank);
+  return static_cast<std::uint32_t>(mine - members.begin());
+}
+
+}  // namespace
+
+TeamCore::TeamCore(Rank& rank)
+    : rank_(rank), size_(rank.size()), index_(rank.id()), slot_(0), nodes_(rank.core().region(), rank.id()) {}
+
+TeamCore::TeamCore(Rank& rank, std::vector<std::uint32_t> members, std::uint32_t slot, std::uint32_t identity)
+    : rank_(rank),
+      members_(std::move(members)),
+      size_(static_cast<std::uint32_t>(members_.size())),
+      index_(place_in(members_, rank.id())),
+      slot_(slot),
+      identity_(identity),
+      nodes_(rank.core().region(), members_, index_) {
+  rank.local<Teams>().sweep();
+  rank.local<Teams>().enter(*this);
+  own_area() = TeamArea{};
+}
+
+TeamCore::~TeamCore() {
+  if (slot_ != 0) rank_.local<Teams>().leave(*this);
+}
+
+void TeamCore::watch_members() {
+  rank_.core().peers().watches().add(*this);
+  for (const Loss& loss : rank_.losses()) lost(loss);
+}
+
+TeamArea& TeamCore::own_area() const noexcept {
+  return *rank_.own(area(index_));
+}
+
+Task<std::uint64_t> TeamCore::enter_signals(std::uint64_t ticket) {
+  check_whole("barrier");
+  while (left_ != ticket) {
+    co_await left_one_;  // who is cancelled here breaks the team, and so nobody waits for his ticket
+    check_whole("barrier");
+  }
+  co_return ticket + 1;
+}
+
+void TeamCore::leave_signals() noexcept {
+  ++left_;
+  left_one_.set();
+  left_one_.reset();
+}
+
+std::uint32_t TeamCore::partner_at_farewell(std::uint32_t turn) const noexcept {
+  const std::uint32_t node = nodes_.own();
+  if (nodes_.place_of(index_) != 0) return member(nodes_.member(node, 0));
+  const auto [first_child, children] = signal_tree::children_of(node, nodes_.count());
+  const std::uint32_t parents = node == 0 ? 0 : 1;
+  const std::uint32_t mates = nodes_.size_of(node) > 1 ? 1 : 0;
+  const std::uint32_t which = turn % (parents + children + mates);
+  if (which < parents) return member(nodes_.member(signal_tree::parent_of(node), 0));
+  if (which < parents + children) return member(nodes_.member(first_child + which - parents, 0));
+  return member(nodes_.member(node, 1));
+}
+
+std::uint32_t TeamCore::identity_of_part(std::uint32_t color) const noexcept {
+  // A multiplicative mix (Knuth): parts of different splits, colors and teams should hardly ever meet.
+  std::uint64_t mixed = identity_;
+  for (const std::uint64_t value : {log_.last_number(), std::uint64_t{color}}) {
+    mixed = (mixed ^ value) * 0x9e3779b97f4a7c15ULL;
+    mixed ^= mixed >> 32;
+  }
+  return static_cast<std::uint32_t>(mixed) | 1;  // 0 is the world
+}
+
+void TeamCore::check_whole(const char* what) const {
+  if (broken_) [[unlikely]]
+    rank_.core().peers().throw_lost(what, lost_member_);
+}
+
+bool TeamCore::has(std::uint32_t peer) const noexcept {
+  return members_.empty() || std::find(members_.begin(), members_.end(), peer) != members_.end();
+}
+
+void TeamCore::lost(const Loss& loss) noexcept {
+  // A member that has ended has seen all others come to the farewell: what is still awaited of them is on its way.
+  if (loss.kind == Loss::Kind::fault && has(loss.peer)) break_by(loss);
+}
+
+void TeamCore::break_as_misfit(const std::string& text) {
+  break_by({rank_.id(), text, Loss::Kind::gave_up});
+}
+
+void TeamCore::throw_misfit(const std::string& text) {
+  break_as_misfit(text);
+  throw Error(Errc::bad_input, text);
+}
+
+void TeamCore::give_up() noexcept {
+  break_by({rank_.id(), "", Loss::Kind::gave_up});
+}
+
+void TeamCore::break_by(const Loss& loss) {
+  if (broken_) return;
+  broken_ = true;
+  lost_member_ = loss.peer;
+  if (loss.kind == Loss::Kind::gave_up) rank_.core().peers().note_gave_up(loss.peer, loss.reason);
+  watches_.tell(loss);
+  left_one_.set();
+  left_one_.reset();
+  for (TeamObserver* observer : rank_.local<Teams>().observers_) observer->broken(*this);
+  // Each member tells all others (of a large team some, who pass it on): whoever waits for one that has given up, and
+  // has lost nobody itself, would wait for ever.
+  constexpr std::uint32_t kAllToAll = 64;
+  // Of a loss each member hears the reason elsewhere; of wrong calls only here.
+  const std::string told = loss.kind == Loss::Kind::gave_up ? loss.reason : std::string();
+  const auto tell = [&](std::uint32_t index) {
+    if (index == index_ || rank_.lost(member(index))) return;
+    rank_.service().spawn(Teams::tell_member(rank_, member(index), identity_, {loss.peer, told, loss.kind}));
+  };
+  if (size_ <= kAllToAll) {
+    for (std::uint32_t index = 0; index < size_; ++index) tell(index);
+  } else {
+    for (std::uint32_t step = 1; step < size_; step *= 2) {
+      tell((index_ + step) % size_);
+      tell((index_ + size_ - step) % size_);
+    }
+  }
+}
+
+Teams::Teams(Rank& rank) noexcept {
+  slots_[0] = &rank.world_core();
+}
+
+void Teams::keep_until_departed(Slab<std::byte> memory, const std::atomic<std::uint32_t>& departed,
+                                std::uint32_t mates) {
+  kept_.push_back({std::move(memory), &departed, mates});
+  sweep();
+}
+
+void Teams::sweep() noexcept {
+  // acquire: pairs with the mates' departure.
+  std::erase_if(kept_, [](const Kept& kept) { return kept.departed->load(std::memory_order_acquire) == kept.mates; });
+}
+
+TeamCore* Teams::find(std::uint32_t identity) const noexcept {
+  const auto found = std::find_if(std::begin(slots_), std::end(slots_), [identity](const TeamCore* team) {
+    return team != nullptr && team->identity() == identity;
+  });
+  return found == std::end(slots_) ? nullptr : *found;
+}
+
+void Teams::on_broken(Rank& rank, const Message& message) {
+  TeamCore* team = rank.local<Teams>().find(static_cast<std::uint32_t>(message.argument(0)));
+  if (team == nullptr) return;
+  const std::string reason(reinterpret_cast<const char*>(message.payload().data()), message.payload().size());
+  team->break_by(
+      {static_cast<std::uint32_t>(message.argument(1)), reason, static_cast<Loss::Kind>(message.argument(2))});
+}
+
+Task<> Teams::tell_member(Rank& rank, std::uint32_t member, std::uint32_t identity, Loss loss) {
+  co_await yield();  // not from inside the transport that has found the loss
+  try {
+    co_await rank.request(member, on_broken, std::as_bytes(std::span(loss.reason)), identity, loss.peer,
+                          static_cast<std::uint64_t>(loss.kind));
+  } catch (const Error& error) {
+    if (error.code() != Errc::peer_lost) throw;  // one more that is lost need not be told
+  }
+}
+
+}  // namespace coracle::internals

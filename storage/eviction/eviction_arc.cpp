@@ -1,0 +1,89 @@
+#include "storage/eviction/eviction_arc.hpp"
+
+#include <algorithm>
+
+#include "runtime/core/assert.hpp"
+
+namespace coracle::internals::storage {
+
+ArcEviction::ArcEviction(std::uint32_t capacity)
+    : capacity_(capacity), lists_(capacity, 2), slots_(capacity), ghosts_(2 * capacity) {}
+
+ArcEviction::Sizes ArcEviction::sizes() const noexcept {
+  return {sizes_[kOnce], sizes_[kOften], ghosts_.size(kOnce), ghosts_.size(kOften), once_wanted_};
+}
+
+void ArcEviction::place(std::uint32_t slot, List list) noexcept {
+  lists_.push_front(list, slot);
+  slots_[slot].list = list;
+  ++sizes_[list];
+}
+
+void ArcEviction::take_out(std::uint32_t slot) noexcept {
+  lists_.unlink(slot);
+  --sizes_[slots_[slot].list];
+  slots_[slot].list = kNowhere;
+}
+
+/// The wanted size of T1 once a ghost of that list (or none) has come back: the rarer such ghosts are, the more it
+/// says.
+double ArcEviction::wanted_after(std::uint32_t ghost_list) const noexcept {
+  const double once = ghosts_.size(kOnce);
+  const double often = ghosts_.size(kOften);
+  if (ghost_list == kOnce) return std::min<double>(capacity_, once_wanted_ + std::max(1.0, often / once));
+  if (ghost_list == kOften) return std::max(0.0, once_wanted_ - std::max(1.0, once / often));
+  return once_wanted_;
+}
+
+void ArcEviction::insert(std::uint32_t slot, std::uint64_t page) {
+  CORACLE_ASSERT(slot < capacity_ && slots_[slot].list == kNowhere, "slot {} of {} is not empty", slot, capacity_);
+  const std::uint32_t ghost_list = ghosts_.list_of(page);
+  once_wanted_ = wanted_after(ghost_list);
+  if (ghost_list != Ghosts::kNone) ghosts_.remove(page);
+  slots_[slot].page = page;
+  slots_[slot].inserted = ++insertions_;
+  place(slot, ghost_list == Ghosts::kNone ? kOnce : kOften);
+  forget_oldest();
+}
+
+void ArcEviction::forget_oldest() noexcept {
+  if (sizes_[kOnce] + ghosts_.size(kOnce) > capacity_) ghosts_.remove_oldest(kOnce);
+  const std::uint32_t all = sizes_[kOnce] + sizes_[kOften] + ghosts_.size(kOnce) + ghosts_.size(kOften);
+  // T1 and B1 are within the capacity, so that T2 and B2 are above it, and T2 alone can't be.
+  if (all > 2 * capacity_) ghosts_.remove_oldest(kOften);
+}
+
+void ArcEviction::hit(std::uint32_t slot) noexcept {
+  const Slot& used = slots_[slot];
+  CORACLE_ASSERT(used.list != kNowhere, "slot {} is empty", slot);
+  if (used.list == kOnce && insertions_ - used.inserted <= capacity_ / 20) return;
+  take_out(slot);
+  place(slot, kOften);
+}
+
+void ArcEviction::remove(std::uint32_t slot, bool evicted) noexcept {
+  const List list = slots_[slot].list;
+  CORACLE_ASSERT(list != kNowhere, "slot {} is empty already", slot);
+  take_out(slot);
+  if (evicted) ghosts_.add(list, slots_[slot].page);
+}
+
+std::uint32_t ArcEviction::oldest_in(List list, const std::function<bool(std::uint32_t)>& may_evict) const {
+  std::uint32_t slot = lists_.back(list);
+  while (slot != NumberLists::kEnd && !may_evict(slot)) slot = lists_.before(slot);
+  return slot;
+}
+
+std::optional<std::uint32_t> ArcEviction::victim(std::uint64_t incoming,
+                                                 const std::function<bool(std::uint32_t)>& may_evict) {
+  const std::uint32_t ghost_list = ghosts_.list_of(incoming);
+  const double wanted = wanted_after(ghost_list);
+  const double once = sizes_[kOnce];
+  const List first = once > wanted || (ghost_list == kOften && once == wanted) ? kOnce : kOften;
+  std::uint32_t slot = oldest_in(first, may_evict);
+  if (slot == NumberLists::kEnd) slot = oldest_in(first == kOnce ? kOften : kOnce, may_evict);
+  if (slot == NumberLists::kEnd) return std::nullopt;
+  return slot;
+}
+
+}  // namespace coracle::internals::storage

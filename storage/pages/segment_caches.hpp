@@ -1,0 +1,61 @@
+// SegmentCaches: the caches of one paged segment, as one of them sees them: which rank keeps each, where their frames
+// lie, and where pages have their homes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/job/remote.hpp"
+#include "storage/options/page_map.hpp"
+#include "storage/pages/frames.hpp"
+#include "storage/protocol/protocol.hpp"
+
+namespace coracle::internals {
+class Rank;
+}
+
+namespace coracle::internals::storage {
+
+/// It does not change, but for what lies in the frames.
+class SegmentCaches {
+ public:
+  struct Peer {
+    std::uint32_t rank = 0;
+    Remote<std::byte> frames;  ///< Its memory.
+  };
+  struct Shape {
+    std::uint32_t segment = 0;
+    Node own = 0;  ///< Which of the caches this is; the first `map.homes` of them have homes.
+    std::uint64_t bytes = 0;
+    PageMap map;
+  };
+  /// `frames`: of its own.
+  SegmentCaches(Rank& rank, const Shape& shape, const Frames& frames, std::vector<Peer> peers) noexcept
+      : rank_(rank), shape_(shape), frames_(frames), peers_(std::move(peers)) {}
+
+  Rank& rank() const noexcept { return rank_; }
+  std::uint32_t segment() const noexcept { return shape_.segment; }
+  Node own() const noexcept { return shape_.own; }
+  std::uint64_t bytes() const noexcept { return shape_.bytes; }
+  const PageMap& map() const noexcept { return shape_.map; }
+  const Frames& frames() const noexcept { return frames_; }
+  std::size_t nodes() const noexcept { return peers_.size(); }
+  const Peer& peer(Node node) const noexcept { return peers_[node]; }
+
+  Node home_of(std::uint64_t page) const noexcept { return shape_.map.home_of(page); }
+  bool home_is_lost(std::uint64_t page) const noexcept;
+  /// Where a frame of a cache is, when loads and stores reach it; else null.
+  std::byte* reach_frame(Node node, std::uint32_t frame) const noexcept;
+  Remote<std::byte> remote_frame(Node node, std::uint32_t frame) const noexcept;
+  /// Whether a page for this frame goes with its letter.
+  bool goes_with_letter(Node to, std::uint32_t frame) const noexcept;
+
+ private:
+  Rank& rank_;
+  Shape shape_;
+  Frames frames_;
+  std::vector<Peer> peers_;
+};
+
+}  // namespace coracle::internals::storage

@@ -1,0 +1,174 @@
+#include "storage/segment/paged_segment.hpp"
+
+#include <fmt/core.h>
+
+#include <exception>
+#include <utility>
+
+#include "runtime/core/combinators.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/rank/rank.hpp"
+#include "runtime/team/team.hpp"
+#include "storage/pages/cache_keeper.hpp"
+#include "storage/pages/page_cache.hpp"
+#include "storage/pages/scattered_pages.hpp"
+#include "storage/segment/meeting.hpp"
+#include "storage/segment/segment_setup.hpp"
+
+namespace coracle::internals {
+
+void storage::throw_no_such_elements(std::uint64_t first, std::uint64_t count, std::uint64_t size) {
+  throw Error(Errc::out_of_segment,
+              fmt::format("{} elements from {} on lie outside the paged array, which has {}", count, first, size));
+}
+
+// --- PagedTransfer ---
+
+bool PagedTransfer::await_ready() {
+  const std::size_t done = cache_.copy_cached(writing_, offset_, local_, bytes_);
+  if (done == bytes_ && (bytes_ > 0 || offset_ <= cache_.shape().bytes)) [[likely]]
+    return true;
+  rest_ = cache_.copy(writing_, offset_ + done, local_ + done, bytes_ - done);
+  return false;
+}
+
+// --- PagedSegment ---
+
+/// What is under way without anybody waiting for it.
+struct PagedSegment::Handle::Started {
+  Event done;
+  std::exception_ptr error;
+};
+
+struct PagedSegment::State {
+  explicit State(storage::SegmentParts made) : parts(std::move(made)) {}
+  ~State() { storage::drop(parts); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  storage::PageCache& cache() noexcept { return *parts.cache; }
+
+  storage::SegmentParts parts;
+};
+
+PagedSegment::PagedSegment(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+PagedSegment::PagedSegment(PagedSegment&&) noexcept = default;
+PagedSegment& PagedSegment::operator=(PagedSegment&&) noexcept = default;
+PagedSegment::~PagedSegment() = default;
+
+Task<PagedSegment> PagedSegment::create(Team& team, PagedOptions options) {
+  auto state = std::make_unique<State>(co_await storage::create_segment(team, std::move(options)));
+  PagedSegment segment(std::move(state));
+  co_return segment;
+}
+
+Task<PagedSegment> PagedSegment::open(Team& team, PagedOptions options, std::string checkpoint) {
+  auto state = std::make_unique<State>(co_await storage::open_segment(team, std::move(options), std::move(checkpoint)));
+  PagedSegment segment(std::move(state));
+  co_return segment;
+}
+
+std::uint64_t PagedSegment::bytes() const noexcept {
+  return state_->cache().shape().bytes;
+}
+std::uint64_t PagedSegment::page_bytes() const noexcept {
+  return state_->cache().shape().page_bytes;
+}
+std::uint64_t PagedSegment::pages() const noexcept {
+  return state_->cache().frames().shape().pages;
+}
+
+PagedTransfer PagedSegment::get(std::uint64_t offset, std::span<std::byte> target) {
+  return {state_->cache(), false, offset, target.data(), target.size()};
+}
+PagedTransfer PagedSegment::put(std::uint64_t offset, std::span<const std::byte> source) {
+  return {state_->cache(), true, offset, const_cast<std::byte*>(source.data()), source.size()};
+}
+
+Task<> PagedSegment::get(std::uint64_t offset, const Layout& layout, std::uint64_t count, ScatteredTarget target) {
+  return storage::copy_scattered({state_->cache(), false, offset, layout, count, target});
+}
+Task<> PagedSegment::put(ScatteredSource source, std::uint64_t offset, const Layout& layout, std::uint64_t count) {
+  const ScatteredTarget local{const_cast<void*>(source.origin), source.layout, source.count};
+  return storage::copy_scattered({state_->cache(), true, offset, layout, count, local});
+}
+
+namespace {
+
+/// Keeps the cache that it uses alive by its segment's rule: nothing is in flight when that ends.
+template <class Started>
+Task<> finish(std::shared_ptr<Started> started, PagedTransfer transfer) {
+  try {
+    co_await transfer;
+  } catch (...) {
+    started->error = std::current_exception();
+  }
+  started->done.set();
+}
+
+template <class Started>
+std::shared_ptr<Started> start(storage::PageCache& cache, PagedTransfer transfer) {
+  auto started = std::make_shared<Started>();
+  cache.rank().service().spawn(finish(started, std::move(transfer)));
+  return started;
+}
+
+}  // namespace
+
+PagedSegment::Handle PagedSegment::get_nb(std::uint64_t offset, std::span<std::byte> target) {
+  return Handle(start<Handle::Started>(state_->cache(), get(offset, target)));
+}
+PagedSegment::Handle PagedSegment::put_nb(std::uint64_t offset, std::span<const std::byte> source) {
+  return Handle(start<Handle::Started>(state_->cache(), put(offset, source)));
+}
+void PagedSegment::get_nbi(std::uint64_t offset, std::span<std::byte> target) {
+  state_->cache().start_implicit(false, offset, target.data(), target.size());
+}
+void PagedSegment::put_nbi(std::uint64_t offset, std::span<const std::byte> source) {
+  state_->cache().start_implicit(true, offset, const_cast<std::byte*>(source.data()), source.size());
+}
+Task<> PagedSegment::nbi_done() {
+  return state_->cache().implicit_done();
+}
+
+Task<> PagedSegment::Handle::wait() {
+  const std::shared_ptr<Started> started = started_;
+  co_await uninterrupted(started->done);
+  if (started->error) std::rethrow_exception(started->error);
+}
+bool PagedSegment::Handle::done() const noexcept {
+  return started_->done.is_set();
+}
+
+Task<PinnedPage> PagedSegment::pin(std::uint64_t page, bool writing) {
+  return PinnedPage::pin(state_->cache(), page, writing);
+}
+
+void PagedSegment::prefetch(std::uint64_t offset, std::uint64_t bytes) {
+  storage::PageCache& cache = state_->cache();
+  if (bytes == 0 || offset >= cache.shape().bytes) return;
+  const std::uint64_t first = offset / cache.shape().page_bytes;
+  const std::uint64_t end = offset + std::min(bytes, cache.shape().bytes - offset);
+  cache.prefetch(first, (end - 1) / cache.shape().page_bytes - first + 1);
+}
+
+void PagedSegment::advise(storage::EvictionKind kind) {
+  storage::advise(state_->parts, kind);
+}
+
+Task<> PagedSegment::flush() {
+  return storage::flush(state_->parts);
+}
+Task<> PagedSegment::checkpoint(std::string name) {
+  return storage::checkpoint(state_->parts, std::move(name));
+}
+Task<> PagedSegment::close() {
+  return storage::close(state_->parts);
+}
+
+PagedCounts PagedSegment::counts() const {
+  return storage::counts(state_->parts);
+}
+
+}  // namespace coracle::internals

@@ -1,0 +1,296 @@
+// How what was written becomes what a crash would find: flushes by the log, checkpoints and full logs by a new table.
+//
+// What goes wrong half-way, a cancellation included, leaves the store as it was before: nothing is adopted before the
+// sync that makes it durable. One step needs care: once a manifest has been submitted, either it or the one before may
+// be found after a crash. While that is in doubt, what both need is kept, and the next commit begins by writing the
+// known one once more.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/core/combinators.hpp"
+#include "runtime/core/error.hpp"
+#include "storage/store/file_store.hpp"
+
+namespace coracle::internals::storage {
+namespace {
+
+constexpr std::uint64_t kTableChunkBlocks = 256;
+/// Above this, a flush syncs its pages before it writes the log: opening then need not read them.
+constexpr std::uint64_t kUncheckedBytesMax = 64 << 20;
+
+}  // namespace
+
+/// One commit at a time; when it ends, those that wait look again.
+class FileStore::Turn {
+ public:
+  explicit Turn(FileStore& store) noexcept : store_(store) {
+    store_.committing_ = true;
+    store_.committed_.reset();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    store_.committing_ = store_.checkpointing_ = false;
+    store_.committed_.set();
+  }
+
+ private:
+  FileStore& store_;
+};
+
+/// What a commit is about: all pages changed until now. Undone unless it succeeds.
+class FileStore::Attempt {
+ public:
+  explicit Attempt(FileStore& store) : store_(store), number_(++store.commits_begun_) {
+    std::swap(store_.changed_, store_.changing_);
+    changes_ = std::exchange(store_.changes_, 0);
+    store_.slots_.of(SlotUse::flushing) = store_.slots_.of(SlotUse::present);
+  }
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
+  ~Attempt() {
+    if (!succeeded_) {
+      store_.changed_.add_all(store_.changing_);
+      store_.changes_ = store_.changed_.count();
+      // What may be in the file as a whole flush must be found whole by open().
+      if (store_.doubt_ || store_.log_doubt_)
+        store_.slots_.of(SlotUse::flushed).add_all(store_.slots_.of(SlotUse::flushing));
+    }
+    store_.changing_.clear();
+    store_.slots_.of(SlotUse::flushing).clear();
+    store_.slots_.freed();
+  }
+  std::uint64_t changes() const noexcept { return changes_; }
+  void succeeded() noexcept {
+    std::swap(store_.slots_.of(SlotUse::flushed), store_.slots_.of(SlotUse::flushing));
+    store_.commits_done_ = number_;
+    store_.log_doubt_ = false;
+    succeeded_ = true;
+  }
+
+ private:
+  FileStore& store_;
+  std::uint64_t number_;
+  std::uint64_t changes_ = 0;
+  bool succeeded_ = false;
+};
+
+Task<> FileStore::flush() {
+  const Call call(*this);
+  CORACLE_ASSERT(!checkpointing_, "{} was flushed beside a checkpoint", path());
+  // A commit that has begun may have missed what was written last: the next one has it for sure.
+  const std::uint64_t wanted = commits_begun_ + 1;
+  while (commits_done_ < wanted) {
+    throw_if_broken();
+    if (committing_) {
+      co_await committed_;
+      continue;
+    }
+    if (nothing_to_commit()) co_return;
+    const Turn turn(*this);
+    co_await commit(nullptr);
+  }
+}
+
+Task<> FileStore::checkpoint(std::string name, std::uint64_t epoch) {
+  const Call call(*this);
+  check_checkpoint_name(name);
+  const auto known = checkpoints();
+  if (!known.empty() && epoch <= known.back().epoch)
+    throw Error(Errc::bad_input,
+                fmt::format("checkpoint {} of {} can't come after {}", epoch, path(), known.back().epoch));
+  while (committing_) co_await committed_;
+  throw_if_broken();
+  const Turn turn(*this);
+  checkpointing_ = true;
+  const CheckpointInfo wish{std::move(name), epoch};
+  co_await commit(&wish);
+}
+
+Task<> FileStore::go_back(std::uint64_t times) {
+  const Call call(*this);
+  CORACLE_ASSERT(newest_epoch_ != kLatest, "{} was not opened at a checkpoint", path());
+  while (committing_) co_await committed_;
+  throw_if_broken();
+  const Turn turn(*this);
+  back_ = {times, newest_epoch_};
+  rebase_ = true;
+  co_await commit(nullptr);
+}
+
+std::vector<CheckpointInfo> FileStore::checkpoints() const {
+  std::vector<CheckpointInfo> found;
+  for (const KeptCheckpoint& each : manifest_.checkpoints)
+    if (each.info.epoch >= confirmed_ && each.info.epoch <= newest_epoch_) found.push_back(each.info);
+  return found;
+}
+
+/// The slots of older ones are free only when the file no longer names them: at the next flush or checkpoint.
+void FileStore::confirm(std::uint64_t epoch) noexcept {
+  for (const KeptCheckpoint& each : manifest_.checkpoints)
+    // One that is here stays: it is what the segment goes back to.
+    if (each.info.epoch <= std::min(epoch, newest_epoch_)) confirmed_ = std::max(confirmed_, each.info.epoch);
+}
+
+/// The manifest, without the checkpoints that are needed no more.
+Manifest FileStore::kept() const {
+  Manifest kept = manifest_;
+  std::erase_if(kept.checkpoints, [this](const KeptCheckpoint& each) {
+    return each.info.epoch > newest_epoch_ || each.info.epoch < confirmed_;
+  });
+  return kept;
+}
+
+Task<> FileStore::commit(const CheckpointInfo* wish) {
+  if (doubt_) co_await settle();
+  Attempt attempt(*this);
+  const std::uint64_t blocks = (attempt.changes() + kLogEntriesPerBlock - 1) / kLogEntriesPerBlock;
+  const bool fits = (log_end_.sequence + blocks) * kBlockBytes <= plan_.log_bytes;
+  if (wish != nullptr || rebase_ || !fits) {
+    co_await commit_to_table(wish);
+  } else {
+    co_await commit_to_log(attempt.changes());
+  }
+  attempt.succeeded();  // at once after the sync: what it made durable must not be overwritten
+  // Only a hint, and what was committed is durable: without it, open() compares pages.
+  static_cast<void>(co_await as_result(put_mark()));
+}
+
+AlignedBuffer FileStore::log_blocks(std::uint64_t changes, bool synced, LogEnd& end) const {
+  const std::uint64_t count = (changes + kLogEntriesPerBlock - 1) / kLogEntriesPerBlock;
+  AlignedBuffer blocks(count * kBlockBytes);
+  std::vector<LogEntry> entries;
+  LogBlock head{manifest_.base.generation, end.sequence, incarnation_ + commits_begun_, false, synced, 0};
+  std::uint64_t block = 0;
+  const auto write = [&] {
+    head.last = block + 1 == count;
+    head.sequence = end.sequence++;
+    end.seal = write_log_block(BlockSpan(blocks.data() + block++ * kBlockBytes, kBlockBytes), end.seal, head, entries);
+    entries.clear();
+  };
+  changing_.for_each([&](std::uint64_t page) {
+    entries.push_back({page, table_[page]});
+    if (entries.size() == kLogEntriesPerBlock) write();
+  });
+  if (!entries.empty()) write();
+  return blocks;
+}
+
+Task<> FileStore::commit_to_log(std::uint64_t changes) {
+  const bool synced = changes * plan_.page_bytes > kUncheckedBytesMax;
+  LogEnd end = log_end_;
+  const AlignedBuffer blocks = log_blocks(changes, synced, end);
+  if (synced) co_await sync();
+  Manifest next = kept();
+  const bool release = next.checkpoints.size() < manifest_.checkpoints.size();
+  if (release) co_await put_manifest(next);
+  log_doubt_ = true;
+  co_await file_.write_all(blocks.data(), blocks.size(), StorePlan::log_at() + log_end_.sequence * kBlockBytes,
+                           "the log");
+  co_await sync();
+  if (release) {
+    adopt(std::move(next));
+    slots_.of(SlotUse::previous).clear();
+  }
+  log_end_ = end;
+}
+
+Task<> FileStore::commit_to_table(const CheckpointInfo* wish) {
+  const TablePlace target{++generation_, free_place()};
+  co_await save_table(target);
+  co_await sync();
+  Manifest next = kept();
+  next.base = target;
+  next.back = back_;
+  // Of two, only the older one is sure to be at all homes, or to be what some of them have: the newer one goes.
+  const bool replaces = wish != nullptr && next.checkpoints.size() == 2;
+  if (replaces) next.checkpoints.pop_back();
+  if (wish != nullptr) {
+    next.checkpoints.push_back({*wish, target});
+    next.last_epoch = std::max(next.last_epoch, wish->epoch);
+  }
+  const std::size_t count = next.checkpoints.size();
+  co_await put_manifest(next);
+  co_await sync();
+  adopt(std::move(next));
+  log_end_ = {0, first_log_seal(plan_.file_id, generation_), false};
+  rebase_ = false;
+  newest_epoch_ = kLatest;
+  if (wish != nullptr) {
+    if (!replaces) std::swap(slots_.of(SlotUse::previous), slots_.of(SlotUse::last));
+    slots_.of(SlotUse::last) = slots_.of(SlotUse::flushing);
+  }
+  if (count < 2) slots_.of(SlotUse::previous).clear();
+}
+
+/// The table as it is when each part is written: other writes go on meanwhile. Newer entries than those of the commit
+/// do no harm, since their pages are written, and the sync that follows has them too; their slots are kept from now on.
+Task<> FileStore::save_table(TablePlace target) {
+  AlignedBuffer chunk(std::min(kTableChunkBlocks, std::max<std::uint64_t>(plan_.table_blocks, 1)) * kBlockBytes);
+  for (std::uint64_t first = 0; first < plan_.table_blocks; first += kTableChunkBlocks) {
+    const std::uint64_t count = std::min(kTableChunkBlocks, plan_.table_blocks - first);
+    for (std::uint64_t block = first; block < first + count; ++block) {
+      const std::uint64_t page = block * kEntriesPerBlock;
+      const auto entries =
+          std::span(table_).subspan(page, std::min<std::uint64_t>(kEntriesPerBlock, plan_.pages - page));
+      write_table_block(BlockSpan(chunk.data() + (block - first) * kBlockBytes, kBlockBytes), plan_.file_id,
+                        target.generation, block, entries);
+      for (const PageEntry& each : entries)
+        if (!each.empty()) slots_.of(SlotUse::flushing).add(each.slot());
+    }
+    co_await file_.write_all(chunk.data(), count * kBlockBytes, plan_.table_at(target.place) + first * kBlockBytes,
+                             "the page table");
+  }
+}
+
+std::uint32_t FileStore::free_place() const noexcept {
+  std::uint32_t used = manifest_.base.generation == 0 ? 0 : 1U << manifest_.base.place;
+  for (const KeptCheckpoint& each : manifest_.checkpoints) used |= 1U << each.table.place;
+  return static_cast<std::uint32_t>(__builtin_ctz(~used));
+}
+
+Task<> FileStore::put_manifest(Manifest next) {
+  AlignedBuffer block(kBlockBytes);
+  next.sequence = ++sequence_;
+  write_manifest(BlockSpan(block.data(), kBlockBytes), plan_.file_id, next);
+  doubt_ = true;
+  co_await file_.write_all(block.data(), block.size(), StorePlan::manifest_at(1 - manifest_which_), "the manifest");
+}
+
+void FileStore::adopt(Manifest next) noexcept {
+  manifest_ = std::move(next);
+  manifest_.sequence = sequence_;
+  manifest_which_ = 1 - manifest_which_;
+  doubt_ = false;
+}
+
+/// Replaces the manifest that is in doubt by the known one.
+Task<> FileStore::settle() {
+  Manifest known = manifest_;
+  co_await put_manifest(known);
+  co_await sync();
+  adopt(std::move(known));
+}
+
+Task<> FileStore::sync() {
+  PromiseBase& self = co_await this_coroutine();
+  try {
+    co_await file_.sync();
+  } catch (const Error& error) {
+    // The kernel reports a lost write once, and the next sync would pass: never try again.
+    if (!self.scope().cancelled() || error.code() != self.scope().cancelled()) broken_ = error.code();
+    throw;
+  }
+}
+
+/// Written after the sync and not synced itself: it tells a later opening that the last flush had returned, so that a
+/// page of it that is wrong is damaged and not merely unfinished.
+Task<> FileStore::put_mark() {
+  AlignedBuffer block(kBlockBytes);
+  write_mark(BlockSpan(block.data(), kBlockBytes), plan_.file_id, {manifest_.base.generation, log_end_.sequence});
+  co_await file_.write_all(block.data(), block.size(), StorePlan::mark_at(), "the mark");
+}
+
+}  // namespace coracle::internals::storage

@@ -1,0 +1,33 @@
+// NodeLosses: how transports inside a node learn of ranks that have failed: the launcher marks their blocks, raises a
+// counter and rings all doorbells of the node. Only in jobs that survive losses (`--survive`).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "runtime/rank/rank.hpp"
+
+namespace coracle::internals {
+
+class NodeLosses {
+ public:
+  explicit NodeLosses(Rank& rank) noexcept
+      : rank_(rank), region_(rank.core().region()), survive_(region_.shape().network.survive) {}
+
+  /// Tells the rank of each peer that is newly lost (Rank::peer_lost). Cheap when there is none.
+  void look() noexcept {
+    // acquire: pairs with the launcher's addition after it has marked the rank.
+    if (survive_ && region_.losses().load(std::memory_order_acquire) != known_) [[unlikely]]
+      find();
+  }
+
+ private:
+  void find() noexcept;
+
+  Rank& rank_;
+  const JobRegion& region_;
+  const bool survive_;
+  std::uint32_t known_ = 0;  // losses of the node
+};
+
+}  // namespace coracle::internals
