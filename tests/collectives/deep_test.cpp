@@ -1,4 +1,4 @@
-// Programs that are deep in nested awaits: there the loop defers what is started (EventLoop::start), and collectives
+// Programs that are deep in nested awaits: there the loop defers what is started (Scheduler::start), and collectives
 // must get the numbers that they have at members that are not so deep.
 #include <doctest/doctest.h>
 #include <coracle/coracle.hpp>
