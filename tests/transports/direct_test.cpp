@@ -526,8 +526,8 @@ TEST_CASE("direct: what is exposed is neither read nor written any more once it 
     shape.placement = Placement::thread;
     const JobRegion region = JobRegion::create(shape, JobRegion::Backing::anonymous);
     EventLoop loops[2];
-    Rank owner(region, 0, loops[0]);
-    Rank peer(region, 1, loops[1]);
+    WholeRank owner(region, 0, loops[0]);
+    WholeRank peer(region, 1, loops[1]);
     connect_transports(owner);
     connect_transports(peer);
     Withdrawing job;
