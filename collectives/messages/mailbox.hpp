@@ -14,7 +14,7 @@
 
 #include "runtime/rank/peer_event.hpp"
 #include "runtime/rank/rank.hpp"
-#include "runtime/team/team_core.hpp"
+#include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 

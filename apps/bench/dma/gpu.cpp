@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "apps/bench/benchmark.hpp"
 #include "apps/bench/dma/gpu_ground.hpp"
 #include "apps/bench/measure/rounds.hpp"
 #include "runtime/core/error.hpp"
