@@ -103,11 +103,8 @@ int start(const Benchmarks& benchmarks, const char* part, int argc, char** argv)
   }
 }
 
-}  // namespace
-}  // namespace coracle::internals::bench
-
-int main(int argc, char** argv) {
-  using namespace coracle::internals::bench;
+/// What this process is: the command, a rank of a benchmark, or a helper of one.
+int run(int argc, char** argv) {
   const Benchmarks benchmarks = all_benchmarks();
   const std::string_view first = argc > 2 ? argv[1] : "";
   try {
@@ -116,7 +113,14 @@ int main(int argc, char** argv) {
     Benchmark* const benchmark = find_benchmark(benchmarks, argv[2]);
     return benchmark == nullptr ? 1 : benchmark->assist({argv + 3, argv + argc});
   } catch (const std::exception& error) {
-    coracle::internals::say("{}", error.what());
+    say("{}", error.what());
     return 1;
   }
+}
+
+}  // namespace
+}  // namespace coracle::internals::bench
+
+int main(int argc, char** argv) {
+  return coracle::internals::bench::run(argc, argv);
 }
