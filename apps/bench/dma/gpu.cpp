@@ -83,7 +83,7 @@ Task<> learn(GpuGround& ground, Descriptor what) {
   for (std::size_t i = 0; i < ground.engines(); ++i) co_await copies(ground.engine(i), what, kLearningCopies);
 }
 
-Task<> bandwidth(GpuGround& ground, GpuRoute route, std::uint64_t bytes, Report& report) {
+Task<> measure_bandwidth(GpuGround& ground, GpuRoute route, std::uint64_t bytes, Report& report) {
   const Descriptor what{ground.source(route), ground.target(route), bytes};
   co_await learn(ground, what);
   Rounds rounds(ground.plan().plan);
@@ -107,7 +107,7 @@ Task<> bandwidth(GpuGround& ground, GpuRoute route, std::uint64_t bytes, Report&
   }
 }
 
-Task<> latency(GpuGround& ground, GpuRoute route, std::uint64_t bytes, Report& report) {
+Task<> measure_latency(GpuGround& ground, GpuRoute route, std::uint64_t bytes, Report& report) {
   const Descriptor what{ground.source(route), ground.target(route), bytes};
   co_await copies(ground.engine(0), what, kLearningCopies);
   Rounds rounds(ground.plan().plan);
@@ -130,7 +130,7 @@ Task<> latency(GpuGround& ground, GpuRoute route, std::uint64_t bytes, Report& r
 }
 
 /// Rows at twice their length, by the hardware's 2-D copies.
-Task<> rows(GpuGround& ground, GpuRoute route, std::uint64_t width, Report& report) {
+Task<> measure_rows(GpuGround& ground, GpuRoute route, std::uint64_t width, Report& report) {
   const std::uint64_t bytes = ground.plan().strided_bytes;
   const auto pitch = static_cast<std::int64_t>(2 * width);
   const Descriptor what{ground.source(route), ground.target(route), width, bytes / width, pitch, pitch};
@@ -185,7 +185,7 @@ Task<std::unique_ptr<LoadedTable>> ready_table(CopyEngine& engine, tca::Chain ch
 }
 
 /// Tables of `count` blocks, by each way that this driver has.
-Task<> chains(GpuGround& ground, GpuRoute route, std::size_t count, std::uint64_t block, Report& report) {
+Task<> measure_chains(GpuGround& ground, GpuRoute route, std::size_t count, std::uint64_t block, Report& report) {
   const std::vector<Descriptor> chain = ground.irregular_chain(route, count, block);
   const std::uint64_t reach = chain_reach(count, block) + GpuGround::kGuardBytes;
   const auto size = static_cast<double>(count * block);
@@ -221,11 +221,11 @@ Task<> chains(GpuGround& ground, GpuRoute route, std::size_t count, std::uint64_
 Task<> measure(GpuGround& ground, Report& report) {
   const GpuPlan& plan = ground.plan();
   for (const GpuRoute route : ground.routes()) {
-    for (const std::uint64_t bytes : plan.sizes) co_await bandwidth(ground, route, bytes, report);
-    for (const std::uint64_t bytes : plan.latency_sizes) co_await latency(ground, route, bytes, report);
-    for (const std::uint64_t width : plan.widths) co_await rows(ground, route, width, report);
+    for (const std::uint64_t bytes : plan.sizes) co_await measure_bandwidth(ground, route, bytes, report);
+    for (const std::uint64_t bytes : plan.latency_sizes) co_await measure_latency(ground, route, bytes, report);
+    for (const std::uint64_t width : plan.widths) co_await measure_rows(ground, route, width, report);
     for (const std::size_t count : plan.chain_lengths)
-      for (const std::uint64_t block : plan.chain_blocks) co_await chains(ground, route, count, block, report);
+      for (const std::uint64_t block : plan.chain_blocks) co_await measure_chains(ground, route, count, block, report);
   }
 }
 
