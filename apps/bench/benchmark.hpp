@@ -93,8 +93,8 @@ class Benchmark {
     bool in_sim = false;  ///< Can be run in virtual time.
     bool in_all = true;   ///< Is one of those that `all` names.
     bool pinned = true;   ///< Ranks are pinned to cores also where the launcher does not.
-    std::vector<std::string> reads =
-        {};  ///< Options that only some benchmarks read: "--rounds", "--ways, --bytes-max".
+    /// Options that only some benchmarks read: "--rounds", "--ways, --bytes-max".
+    std::vector<std::string> reads = {};
   };
 
   virtual ~Benchmark() = default;

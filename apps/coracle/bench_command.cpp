@@ -19,10 +19,10 @@ void add_bench_command(CLI::App& app) {
   app.add_subcommand("bench", "Measure the library on this machine, beside the machine's limits");
 }
 
-void exec_bench(char** words) {
+void exec_bench(std::vector<std::string> words) {
   std::string program = std::filesystem::read_symlink("/proc/self/exe").replace_filename("coracle-bench").string();
   std::vector<char*> arguments{program.data()};
-  while (*words != nullptr) arguments.push_back(*words++);
+  for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   ::execv(program.c_str(), arguments.data());
   throw_errno(errno,

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <string>
+#include <vector>
 
 namespace coracle::internals {
 
@@ -14,8 +16,7 @@ void add_pages_command(CLI::App& app, int& status);
 /// Not shown: what `coracle run` starts on every node of several.
 void add_node_command(CLI::App& app, int& status);
 
-/// Becomes coracle-bench, with these words behind the program's name; they end with a null. Returns only where that
-/// can't be: throws Error.
-void exec_bench(char** words);
+/// Becomes coracle-bench, with these words behind the program's name. Throws Error where that can't be.
+[[noreturn]] void exec_bench(std::vector<std::string> words);
 
 }  // namespace coracle::internals

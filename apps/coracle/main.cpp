@@ -49,10 +49,13 @@ int main(int argc, char** argv) {
     return kUsage;
   }
   try {
-    if (argc > 1 && std::string_view(argv[1]) == "bench") coracle::internals::exec_bench(argv + 2);
+    if (argc > 1 && std::string_view(argv[1]) == "bench") coracle::internals::exec_bench({argv + 2, argv + argc});
     app.parse(coracle::words_for(app, argc, argv));
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (error.get_exit_code() == 0) {                                               // --help, --version
+      if (app.got_subcommand("bench")) coracle::internals::exec_bench({"--help"});  // `coracle --help bench`
+      return app.exit(error);
+    }
     return wrong_usage(app, error, argc > 1 ? argv[1] : nullptr);
   } catch (const std::exception& error) {
     coracle::internals::say("{}", error.what());
