@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Runs clang-tidy over our sources (tests excepted: doctest's macros drown it) with the compile commands of the build
-directory given. What passed once is not checked again, in whatever clone, until the text that the compiler sees
-changes: the user's cache folder keeps a mark of it."""
+directory given: over those that are compiled together at once, since most of its time goes to what they include. Each
+of these must also compile alone, so that none lives on what another includes. What passed once is not checked again,
+in whatever clone, until the text that the compiler sees changes: the user's cache folder keeps a mark of it."""
 
 import concurrent.futures
 import hashlib
 import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -36,50 +38,87 @@ def configuration():
     return (ROOT / ".clang-tidy").read_bytes() + b"\0" + version
 
 
-def fingerprint(entry, config):
-    """A hash over the preprocessed source, comments kept (NOLINT), and the configuration."""
+def compiler(entry, source):
+    """The words that compile `source` as the entry compiles its own, without outputs."""
     words = shlex.split(entry["command"])
     words = words[1:] if pathlib.Path(words[0]).name == "ccache" else words
-    for option, count in (("-o", 2), ("-MF", 2), ("-MQ", 2), ("-MD", 1), ("-c", 1)):
+    for option, count in (("-o", 2), ("-MF", 2), ("-MQ", 2), ("-MD", 1), ("-c", 2)):
         if option in words:
             at = words.index(option)
             del words[at:at + count]
-    text = subprocess.run([*words, "-E", "-C"], cwd=entry["directory"], capture_output=True, check=True).stdout
-    return hashlib.sha256(config + b"\0" + " ".join(words).encode() + b"\0" + text).hexdigest()
+    return [*words, str(source)]
 
 
-def check(entry, build, passed, config):
-    """Returns (source, what clang-tidy complained of or None, whether it was run)."""
-    source = (pathlib.Path(entry["directory"]) / entry["file"]).resolve().relative_to(ROOT)
-    marker = passed / fingerprint(entry, config)
-    if marker.exists():
-        marker.touch()
-        return source, None, False
-    done = subprocess.run([TIDY, "-p", str(build), "--quiet", "--warnings-as-errors=*", str(source)], cwd=ROOT,
-                          capture_output=True, text=True, check=False)
-    if done.returncode == 0:
-        marker.touch()
-        return source, None, True
-    return source, done.stdout + "\n".join(line for line in done.stderr.splitlines() if "error" in line), True
+class Check:
+    """A command that looks at a source as an entry of compile_commands.json compiles it."""
+
+    def __init__(self, entry, source, command):
+        self.entry = entry
+        self.source = source
+        self.command = command
+
+    def fingerprint(self, config):
+        """A hash over the preprocessed source, comments kept (NOLINT), the command and the configuration; the same in
+        every clone."""
+        preprocess = [*compiler(self.entry, self.source), "-E", "-C"]
+        text = subprocess.run(preprocess, cwd=self.entry["directory"], capture_output=True, check=True).stdout
+        seen = b"\0".join((config, " ".join(self.command).encode(), text))
+        return hashlib.sha256(seen.replace(str(ROOT).encode() + b"/", b"")).hexdigest()
+
+    def run(self, passed, config):
+        """Returns (source, what was complained of or None, whether it was run)."""
+        marker = passed / self.fingerprint(config)
+        if marker.exists():
+            marker.touch()
+            return self.source, None, False
+        done = subprocess.run(self.command, cwd=self.entry["directory"], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            marker.touch()
+            return self.source, None, True
+        return self.source, done.stdout + "\n".join(line for line in done.stderr.splitlines() if "error" in line), True
+
+
+def sources_together(entry, source):
+    """The sources that a file of the build includes to compile them together; none if it is a source itself."""
+    if not source.is_relative_to(pathlib.Path(entry["directory"])) or not source.name.endswith(".cpp"):
+        return []
+    names = re.findall(r"^#include ?<(.*\.cpp)>$", source.read_text(), re.MULTILINE)
+    return [pathlib.Path(name).resolve() for name in names]
+
+
+def is_ours(source):
+    return source.is_relative_to(ROOT) and source.relative_to(ROOT).parts[0] in FOLDERS
+
+
+def checks_of(build):
+    """What is to be run: clang-tidy over each entry, and the compiler over each of several sources."""
+    tidy = [TIDY, "-p", str(build), "--quiet", "--warnings-as-errors=*"]
+    checks = {}
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        source = (pathlib.Path(entry["directory"]) / entry["file"]).resolve()
+        together = [part for part in sources_together(entry, source) if is_ours(part)]
+        if together:
+            checks[source] = Check(entry, source, [*tidy, "--checks=-bugprone-suspicious-include", str(source)])
+        elif is_ours(source):
+            checks[source] = Check(entry, source, [*tidy, str(source)])
+        for part in together:
+            checks[part] = Check(entry, part, [*compiler(entry, part), "-fsyntax-only"])
+    return list(checks.values())
 
 
 def main(build):
     passed = marks_folder()
     config = configuration()
-    entries = {}
-    for entry in json.loads((build / "compile_commands.json").read_text()):
-        source = (pathlib.Path(entry["directory"]) / entry["file"]).resolve()
-        if source.is_relative_to(ROOT) and source.relative_to(ROOT).parts[0] in FOLDERS:
-            entries[source] = entry
+    checks = checks_of(build)
     wrong = ran = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for source, complaints, was_run in pool.map(lambda entry: check(entry, build, passed, config), entries.values()):
+        for source, complaints, was_run in pool.map(lambda check: check.run(passed, config), checks):
             ran += was_run
             if complaints is not None:
                 wrong += 1
-                print(f"{source}:\n{complaints}\n", flush=True)
-    print(f"{len(entries)} sources, {ran} checked anew, {wrong} with complaints")
-    return 1 if wrong or not entries else 0
+                print(f"{source.relative_to(ROOT)}:\n{complaints}\n", flush=True)
+    print(f"{len(checks)} files, {ran} checked anew, {wrong} with complaints")
+    return 1 if wrong or not checks else 0
 
 
 if __name__ == "__main__":

@@ -12,34 +12,33 @@
 namespace coracle::internals::storage {
 namespace {
 
-constexpr std::size_t kHugePage = 2 << 20;
 constexpr std::size_t kPlaces = 16;
 
 }  // namespace
 
 std::size_t HugeStage::bytes_beside(std::size_t page_bytes) noexcept {
-  return page_bytes % kHugePage == 0 ? kPlaces * page_bytes : 0;
+  return page_bytes % kHugePageBytes == 0 ? kPlaces * page_bytes : 0;
 }
 
 HugeStage::HugeStage(Userfault& faults, std::size_t page_bytes) : faults_(faults), page_bytes_(page_bytes) {
   if (bytes_beside(page_bytes) == 0 || !faults.moves()) return;
   full_.reserve(kPlaces);
   for (std::size_t i = 0; i < kPlaces; ++i) vacant_.push_back(faults.beside() + i * page_bytes);
-  void* memory = ::mmap(nullptr, page_bytes + kHugePage, PROT_READ | PROT_WRITE,
+  void* memory = ::mmap(nullptr, page_bytes + kHugePageBytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw_errno(errno, fmt::format("mmap of {} bytes beside a window", page_bytes));
-  ::madvise(memory, page_bytes + kHugePage, MADV_HUGEPAGE);  // only a hint
+  ::madvise(memory, page_bytes + kHugePageBytes, MADV_HUGEPAGE);  // only a hint
   nursery_ = static_cast<std::byte*>(memory);
 }
 
 HugeStage::~HugeStage() {
-  if (usable()) ::munmap(nursery_, page_bytes_ + kHugePage);
+  if (usable()) ::munmap(nursery_, page_bytes_ + kHugePageBytes);
 }
 
 int HugeStage::fill(std::size_t offset, const std::byte* source) noexcept {
   if (full_.empty()) {
     const auto start = reinterpret_cast<std::uintptr_t>(nursery_);
-    std::byte* fresh = nursery_ + (kHugePage - start % kHugePage) % kHugePage;
+    std::byte* fresh = nursery_ + (kHugePageBytes - start % kHugePageBytes) % kHugePageBytes;
     std::memcpy(fresh, source, page_bytes_);
     return faults_.move_in(offset, fresh, page_bytes_);
   }

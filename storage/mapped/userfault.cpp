@@ -114,22 +114,21 @@ uffdio_range range_of(const std::byte* data, std::size_t offset, std::size_t byt
 
 constexpr int kSelf = -10000;  // PIDFD_SELF_THREAD
 
-constexpr std::size_t kHugePage = 2 << 20;
-
 constexpr std::size_t whole_huge_pages(std::size_t bytes) noexcept {
-  return (bytes + kHugePage - 1) / kHugePage * kHugePage;
+  return (bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
 }
 
 /// At a multiple of a huge page.
 std::byte* reserve(std::size_t bytes) {
-  const std::size_t more = bytes + kHugePage;
+  const std::size_t more = bytes + kHugePageBytes;
   void* memory = ::mmap(nullptr, more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     throw_errno(errno, fmt::format("mmap of {} bytes for a window (see `ulimit -v` and vm.max_map_count)", bytes));
   auto* start = static_cast<std::byte*>(memory);
-  const std::size_t before = (kHugePage - reinterpret_cast<std::uintptr_t>(start) % kHugePage) % kHugePage;
+  const std::size_t before =
+      (kHugePageBytes - reinterpret_cast<std::uintptr_t>(start) % kHugePageBytes) % kHugePageBytes;
   if (before > 0) ::munmap(start, before);
-  if (kHugePage > before) ::munmap(start + before + bytes, kHugePage - before);
+  if (kHugePageBytes > before) ::munmap(start + before + bytes, kHugePageBytes - before);
   start += before;
   // A forked child would find no one to serve its faults.
   ::madvise(start, bytes, MADV_DONTFORK);

@@ -10,6 +10,8 @@
 
 namespace coracle::internals::storage {
 
+inline constexpr std::size_t kHugePageBytes = 2 << 20;
+
 /// Whether windows can be had here, for `coracle info`.
 IoSupport probe_userfaultfd();
 

@@ -22,7 +22,7 @@
 namespace coracle::internals::storage {
 namespace {
 
-constexpr std::uint64_t kNone = ~std::uint64_t{0};
+constexpr std::uint64_t kNoPage = ~std::uint64_t{0};
 constexpr std::size_t kPagesMin = 4;
 constexpr std::size_t kLargePage = 512 << 10;
 constexpr std::size_t kBytesRead = 4 << 20;  // at the same time
@@ -58,7 +58,7 @@ WindowPages::WindowPages(Rank& rank, PagedSegment& segment, Userfault& faults, S
       spare_(std::min(resident_max_ / 16, kSpareMax)),
       reading_max_(std::max(kBytesRead / page_bytes_, kPagesRead)),
       whole_pages_(options.whole_pages),
-      evicted_(std::bit_ceil(std::min<std::size_t>(resident_max_, segment.pages())), kNone),
+      evicted_(std::bit_ceil(std::min<std::size_t>(resident_max_, segment.pages())), kNoPage),
       streams_(static_cast<std::uint32_t>(std::min<std::size_t>(options.read_ahead_pages, resident_max_ / 4))),
       stage_(faults, page_bytes_) {
   leaving_.reserve(spare_);
@@ -336,7 +336,7 @@ Task<> WindowPages::write_changed(std::uint64_t number) {
 Task<> WindowPages::reserve() {
   std::size_t failures = 0;
   while (resident_ >= resident_max_) {
-    std::uint64_t victim = kNone;
+    std::uint64_t victim = kNoPage;
     if (!find_victim(victim)) {
       co_await changed_;
       continue;
@@ -356,7 +356,7 @@ Task<> WindowPages::reserve() {
 /// Before it is needed, and many at once: taking a page away interrupts all threads that run.
 void WindowPages::make_room() {
   if (spare_ < 2 || resident_ + 1 < resident_max_ || !leaving_.empty()) return;
-  std::uint64_t victim = kNone;
+  std::uint64_t victim = kNoPage;
   while (leaving_.size() < spare_ && find_victim(victim)) {
     Page& page = pages_.at(victim);
     if (page.state == State::dirty) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/core/event.hpp"
+#include "runtime/core/event_loop.hpp"
 
 namespace coracle::internals::storage {
 namespace {
