@@ -11,9 +11,11 @@
 #include "collectives/scan.hpp"
 #include "collectives/scatter.hpp"
 #include "collectives/values.hpp"
-#include "runtime/launch/boot.hpp"
+#include "runtime/core/task.hpp"
 
 namespace coracle::internals {
+
+class Rank;
 
 /// A job's last collective: returns when every rank's program has ended, so that nobody goes while a peer still needs
 /// it.

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 
+#include "runtime/job/job.hpp"
 #include "runtime/launch/whole_rank.hpp"
+#include "transports/connect.hpp"
 
 namespace coracle::internals::test {
 

@@ -16,6 +16,7 @@
 #include "runtime/launch/cores.hpp"
 #include "runtime/launch/head_launcher.hpp"
 #include "runtime/launch/launcher.hpp"
+#include "transports/connect.hpp"
 
 namespace coracle::internals::bench {
 namespace {

@@ -7,6 +7,7 @@
 #include "collectives/data/sizes.hpp"
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/job/job.hpp"
 
 namespace coracle::internals {
 namespace {

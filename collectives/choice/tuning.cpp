@@ -9,6 +9,7 @@
 
 #include "collectives/choice/choice_words.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/rank/rank.hpp"
 
 namespace coracle::internals {

@@ -4,9 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <type_traits>
 #include <utility>
+
+#include "runtime/core/std_parts.hpp"
 
 namespace coracle::internals {
 

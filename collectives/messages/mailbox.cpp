@@ -8,6 +8,7 @@
 
 #include "collectives/data/sizes.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/rank/lent_memory.hpp"
 #include "runtime/team/collective_watch.hpp"
 
 namespace coracle::internals {

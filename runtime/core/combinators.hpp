@@ -1,7 +1,6 @@
 // when_all, when_any, with_timeout, as_result: ways to combine tasks. None of them leaves a child behind.
 #pragma once
 
-#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "runtime/core/event.hpp"
 #include "runtime/core/result.hpp"
 #include "runtime/core/scope.hpp"
+#include "runtime/core/std_parts.hpp"
 
 namespace coracle::internals {
 

@@ -1,11 +1,11 @@
 // Event and sleeping: the waits inside one loop.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <utility>
 
 #include "runtime/core/scope.hpp"
+#include "runtime/core/std_parts.hpp"
 
 namespace coracle::internals {
 

@@ -1,7 +1,7 @@
 // owning_range: what has elements of its own, which end with it; not a span or another view.
 #pragma once
 
-#include <ranges>
+#include "runtime/core/std_parts.hpp"
 
 namespace coracle::internals::detail {
 

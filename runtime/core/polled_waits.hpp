@@ -1,7 +1,6 @@
 // PolledWaits: the coroutines of a rank that wait until a number in memory, which others write, is large enough.
 #pragma once
 
-#include <algorithm>
 #include <vector>
 
 #include "runtime/core/scheduler.hpp"

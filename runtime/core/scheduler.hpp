@@ -2,7 +2,6 @@
 // does when nothing is ready.
 #pragma once
 
-#include <algorithm>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -81,7 +80,10 @@ class Scheduler {
       start(coroutine);
       return;
     }
-    stack_floor_ = std::min(floor, std::max(frame - kSpawnStackBytes, stack_limit_ - kSpawnStackBytesMax));
+    const std::uintptr_t own = frame - kSpawnStackBytes;
+    const std::uintptr_t least = stack_limit_ - kSpawnStackBytesMax;
+    const std::uintptr_t wanted = own > least ? own : least;
+    stack_floor_ = wanted < floor ? wanted : floor;
     start(coroutine);
     if (stack_floor_ != kDeferAll) stack_floor_ = floor;
   }

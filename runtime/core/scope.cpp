@@ -100,4 +100,11 @@ void Waiter::throw_failure() const {
   throw Error::of_operation(outcome(), what_, -1, peer_, "");
 }
 
+Task<> run_in_scope(std::unique_ptr<ScopeBody> body) {
+  PromiseBase& self = co_await this_coroutine();
+  Scope scope(self.loop(), &self.scope());
+  scope.spawn(body->run(scope));
+  co_await scope.join();
+}
+
 }  // namespace coracle::internals

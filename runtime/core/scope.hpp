@@ -8,8 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <source_location>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "runtime/core/assert.hpp"
@@ -232,6 +234,28 @@ inline Task<std::exception_ptr> join_quietly(Scope& scope) {
   co_return error;
 }
 
+/// What runs in a scope of its own: see with_scope().
+struct ScopeBody {
+  virtual ~ScopeBody() = default;
+  virtual Task<> run(Scope& scope) = 0;
+};
+
+Task<> run_in_scope(std::unique_ptr<ScopeBody> body);
+
+namespace detail {
+
+template <class Body, class... Arguments>
+struct ScopeBodyOf final : ScopeBody {
+  ScopeBodyOf(Body of, Arguments... with) : body(std::move(of)), arguments(std::move(with)...) {}
+  Task<> run(Scope& scope) override {
+    return std::apply([&](Arguments&... each) { return body(scope, std::move(each)...); }, arguments);
+  }
+  Body body;
+  std::tuple<Arguments...> arguments;
+};
+
+}  // namespace detail
+
 /// Runs `body(scope, arguments...)` as the first child of a new scope and returns when it and everything it spawned
 /// have ended. The first error cancels the rest and is rethrown here.
 ///
@@ -239,10 +263,10 @@ inline Task<std::exception_ptr> join_quietly(Scope& scope) {
 ///     co_await with_scope(body, std::ref(self));
 template <class Body, class... Arguments>
 Task<> with_scope(Body body, Arguments... arguments) {
-  PromiseBase& self = co_await this_coroutine();
-  Scope scope(self.loop(), &self.scope());
-  scope.spawn(body(scope, std::move(arguments)...));
-  co_await scope.join();
+  // No coroutine itself: g++ 14 crashes on one that takes a type of an unnamed namespace outside the compiler's first
+  // file, which is where sources are when they are compiled together.
+  return run_in_scope(
+      std::make_unique<detail::ScopeBodyOf<Body, Arguments...>>(std::move(body), std::move(arguments)...));
 }
 
 }  // namespace coracle::internals

@@ -2,15 +2,15 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <initializer_list>
 #include <optional>
-#include <ranges>
 #include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "runtime/core/std_parts.hpp"
 
 namespace coracle::internals {
 

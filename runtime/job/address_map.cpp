@@ -5,9 +5,18 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/job/accelerator.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/job/slab_marks.hpp"
 
 namespace coracle::internals {
+
+AddressMap::AddressMap(const JobRegion& region, bool by_load_store, bool shares_memory) noexcept
+    : segments_(region.segment(region.first_rank())),
+      segment_bytes_(region.shape().segment_bytes),
+      first_(region.first_rank()),
+      size_(by_load_store ? region.ranks() : 0),
+      shares_memory_(shares_memory),
+      region_(&region) {}
 
 std::error_code AddressMap::check(const RemoteAddress& place, std::size_t bytes) const noexcept {
   if (place.rank >= region_->shape().size) return Errc::no_such_peer;

@@ -2,23 +2,19 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <system_error>
 
-#include "runtime/job/job.hpp"
 #include "runtime/job/remote.hpp"
 
 namespace coracle::internals {
 
+class JobRegion;
+
 class AddressMap {
  public:
   /// `shares_memory`: every byte of a peer is reachable, not only the job's region (`pvas`, `thread`, `sim`).
-  AddressMap(const JobRegion& region, bool by_load_store, bool shares_memory) noexcept
-      : segments_(region.segment(region.first_rank())),
-        segment_bytes_(region.shape().segment_bytes),
-        first_(region.first_rank()),
-        size_(by_load_store ? region.ranks() : 0),
-        shares_memory_(shares_memory),
-        region_(&region) {}
+  AddressMap(const JobRegion& region, bool by_load_store, bool shares_memory) noexcept;
 
   /// Where `bytes` at `place` lie, or null: then check() tells whether they exist at all.
   std::byte* reach(const RemoteAddress& place, std::size_t bytes) const noexcept {

@@ -21,6 +21,7 @@
 #include "runtime/core/scheduler.hpp"
 #include "runtime/job/device_owner.hpp"
 #include "runtime/job/directory.hpp"
+#include "runtime/job/environment.hpp"
 #include "runtime/job/message_way.hpp"
 
 namespace coracle::internals {
@@ -224,8 +225,5 @@ class JobRegion {
   int fd_;
   bool owner_;
 };
-
-/// The rank number that the launcher gave this process ("CORACLE_RANK"), or 0.
-std::uint32_t rank_from_environment();
 
 }  // namespace coracle::internals

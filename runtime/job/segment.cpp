@@ -2,6 +2,7 @@
 #include "runtime/job/segment.hpp"
 
 #include "runtime/core/assert.hpp"
+#include "runtime/job/slab.hpp"
 
 namespace coracle::internals {
 
@@ -57,6 +58,10 @@ void SegmentHeap::release(std::uint64_t offset) noexcept {
     }
   }
   free_.emplace(offset, bytes);
+}
+
+void give_back(SegmentHeap& heap, const RemoteAddress& slab) noexcept {
+  heap.release(slab.offset);
 }
 
 }  // namespace coracle::internals

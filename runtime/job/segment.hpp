@@ -1,14 +1,12 @@
-// A rank's segment: the memory that its peers may reach. SegmentHeap gives it out, a Slab owns a piece of it.
+// A rank's segment: the memory that its peers may reach. SegmentHeap gives it out, a Slab (slab.hpp)
+// owns a piece of it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <span>
-#include <utility>
 
-#include "runtime/job/remote.hpp"
 #include "runtime/job/slab_marks.hpp"
 
 namespace coracle::internals {
@@ -38,40 +36,6 @@ class SegmentHeap {
   std::map<std::uint64_t, std::uint64_t> used_;
   std::unique_ptr<SlabMarks> marks_;  // null: slabs are not marked
   std::uint64_t capacity_bytes_;
-};
-
-/// Owns `size()` elements in this rank's segment; gives them back when it dies, after which no peer may touch them. It
-/// must not outlive its Rank. New elements are value-initialised.
-template <class T>
-class [[nodiscard]] Slab {
- public:
-  Slab() = default;
-  Slab(SegmentHeap& heap, T* data, std::size_t size, Remote<T> remote) noexcept
-      : heap_(&heap), data_(data), size_(size), remote_(remote) {}
-  Slab(Slab&& other) noexcept
-      : heap_(std::exchange(other.heap_, nullptr)), data_(other.data_), size_(other.size_), remote_(other.remote_) {}
-  Slab& operator=(Slab&& other) noexcept {
-    std::swap(heap_, other.heap_);
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    std::swap(remote_, other.remote_);
-    return *this;
-  }
-  ~Slab() {
-    if (heap_ != nullptr) heap_->release(remote_.address().offset);
-  }
-
-  std::span<T> local() const noexcept { return {data_, size_}; }
-  Remote<T> remote() const noexcept { return remote_; }
-  T* data() const noexcept { return data_; }
-  std::size_t size() const noexcept { return size_; }
-  T& operator[](std::size_t index) const noexcept { return data_[index]; }
-
- private:
-  SegmentHeap* heap_ = nullptr;
-  T* data_ = nullptr;
-  std::size_t size_ = 0;
-  Remote<T> remote_;
 };
 
 }  // namespace coracle::internals

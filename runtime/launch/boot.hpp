@@ -1,17 +1,15 @@
 // Boot: from main() to a running Rank, in every placement. The layers above hand in what the runtime must not know.
 #pragma once
 
-#include <functional>
-#include <memory>
+#include <cstdint>
 
 #include "runtime/core/task.hpp"
-#include "runtime/job/job.hpp"
-#include "runtime/rank/rank.hpp"
-#include "runtime/rank/transport.hpp"
+#include "runtime/rank/app.hpp"
 
 namespace coracle::internals {
 
-using App = std::function<Task<>(Rank&)>;
+class JobRegion;
+class Rank;
 
 /// What boot needs from above.
 struct Wiring {

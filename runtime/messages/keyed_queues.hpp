@@ -6,20 +6,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/messages/posted_receive.hpp"
 #include "runtime/team/envelope.hpp"
 
 namespace coracle::internals {
-
-/// A thing's place in one queue.
-struct QueueLink {
-  explicit QueueLink(void* of) noexcept : owner(of) {}
-  QueueLink(const QueueLink&) = delete;
-  QueueLink& operator=(const QueueLink&) = delete;
-
-  QueueLink* previous = nullptr;
-  QueueLink* next = nullptr;
-  void* const owner;
-};
 
 /// A hash table with open addressing; keys without a queue take no place.
 class KeyedQueues {

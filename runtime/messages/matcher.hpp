@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/messages/keyed_queues.hpp"
+#include "runtime/messages/posted_receive.hpp"
 #include "runtime/team/envelope.hpp"
 
 namespace coracle::internals {
@@ -19,14 +20,7 @@ class Matcher {
   /// How much of an envelope a receive leaves open: bit 0 its tag, bit 1 its source.
   static constexpr std::size_t kKinds = 4;
 
-  /// A receive that waits. Lives with its owner.
-  struct Posted {
-    explicit Posted(const Envelope& of) noexcept : wanted(of), link(this) {}
-    Posted(Posted&& other) noexcept : Posted(other.wanted) {}  // one that is not posted
-    Envelope wanted;
-    std::uint64_t order = 0;
-    QueueLink link;
-  };
+  using Posted = PostedReceive;
   /// A message that came before its receive. Lives with its owner.
   struct Unexpected {
     explicit Unexpected(const Envelope& of) noexcept

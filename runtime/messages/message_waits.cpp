@@ -4,11 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/prefetch.hpp"
+#include "runtime/messages/arrivals.hpp"
 #include "runtime/messages/device_memory.hpp"
+#include "runtime/messages/unexpected_message.hpp"
+#include "runtime/rank/rank.hpp"
+#include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -58,6 +63,16 @@ void MessageWait::cancel(std::error_code reason) noexcept {
   complete(reason);
 }
 
+Receive::Receive(Arrivals& arrivals, Team& team, const Envelope& envelope, const MessageTarget& target,
+                 bool on_device) noexcept
+    : MessageWait(arrivals, team, envelope.source, "receive"),
+      PostedReceive(envelope),
+      target_(target),
+      on_device_(on_device) {}
+
+Receive::Receive(Receive&&) noexcept = default;
+Receive::~Receive() = default;
+
 bool Receive::await_ready() noexcept {
   if (UnexpectedMessage::Owner there = arrivals().take_out_first(wanted); there) {
     if (there->is_offer()) {
@@ -75,6 +90,48 @@ bool Receive::await_ready() noexcept {
   const std::optional<std::uint32_t> lost = arrivals().lost_source(team(), wanted.source);
   if (lost) fail(*lost);
   return lost.has_value();
+}
+
+void Receive::deliver(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) noexcept {
+  if (on_device_ && lands(payload.bytes())) [[unlikely]] {
+    keep(UnexpectedMessage::with(envelope, rank, payload));  // it is gone when the handler returns
+    leave();
+    return take();
+  }
+  copy(envelope, rank, payload);
+  end();
+}
+
+void Receive::deliver(const Envelope& envelope, std::uint32_t rank, const Offer& offer) noexcept {
+  accept(envelope, rank, offer);
+  leave();
+  take();
+}
+
+void Receive::copy(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) noexcept {
+  if (payload.bytes() <= target_.bytes()) copy_part(target_, payload, 0, payload.bytes());
+  note(State::over, envelope, rank, payload.bytes());
+}
+
+void Receive::keep(UnexpectedOwner message) noexcept {
+  note(State::here, message->envelope, message->rank(), message->bytes());
+  message_ = std::move(message);
+}
+
+void Receive::accept(const Envelope& envelope, std::uint32_t rank, const Offer& offer) noexcept {
+  offer_ = offer;
+  note(State::offered, envelope, rank, offer.bytes);
+}
+
+void Receive::note(State state, const Envelope& envelope, std::uint32_t rank, std::size_t bytes) noexcept {
+  state_ = state;
+  received_ = {envelope.source, envelope.tag, bytes};
+  rank_ = rank;
+}
+
+void Receive::taken(std::exception_ptr error) noexcept {
+  error_ = std::move(error);
+  complete();
 }
 
 Received Receive::await_resume() const {
@@ -118,7 +175,7 @@ Task<> Receive::fetch(Receive& receive, Offer offer, std::uint32_t rank, const M
   receive.taken(std::move(failure));
 }
 
-Task<> Receive::land(Receive& receive, UnexpectedMessage::Owner message, const MessageTarget& target) {
+Task<> Receive::land(Receive& receive, UnexpectedOwner message, const MessageTarget& target) {
   std::exception_ptr failure;
   try {
     co_await yield();  // not from inside a handler
@@ -127,14 +184,6 @@ Task<> Receive::land(Receive& receive, UnexpectedMessage::Owner message, const M
     failure = std::current_exception();
   }
   receive.taken(std::move(failure));
-}
-
-void ProbeWait::enter() {
-  arrivals().probes().push_back(this);
-}
-
-void ProbeWait::retire() noexcept {
-  std::erase(arrivals().probes(), this);
 }
 
 }  // namespace coracle::internals

@@ -1,16 +1,24 @@
 // The waits of receives and probes for a message that has not come yet.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <exception>
-#include <utility>
+#include <system_error>
 
 #include "runtime/core/scope.hpp"
-#include "runtime/messages/arrivals.hpp"
-#include "runtime/messages/unexpected_message.hpp"
+#include "runtime/core/task.hpp"
+#include "runtime/messages/message_memory.hpp"
+#include "runtime/messages/offer.hpp"
+#include "runtime/messages/posted_receive.hpp"
+#include "runtime/messages/unexpected_owner.hpp"
 #include "runtime/rank/peers.hpp"
-#include "runtime/team/team.hpp"
+#include "runtime/team/envelope.hpp"
 
 namespace coracle::internals {
+
+class Arrivals;
+class Team;
 
 /// A wait for a message of a member, or of any. Ends early by cancellation, and with the loss of that member, or of
 /// any. It lives in the waiting coroutine's frame.
@@ -66,14 +74,12 @@ class MessageWait : public Waiter, private LossWatch {
 [[noreturn]] void throw_truncated(const Received& received, std::uint32_t rank, std::size_t bytes);
 
 /// What `co_await team.recv(...)` awaits.
-class [[nodiscard]] Receive final : public MessageWait, public Matcher::Posted {
+class [[nodiscard]] Receive final : public MessageWait, public PostedReceive {
  public:
   Receive(Arrivals& arrivals, Team& team, const Envelope& envelope, const MessageTarget& target,
-          bool on_device) noexcept
-      : MessageWait(arrivals, team, envelope.source, "receive"),
-        Posted(envelope),
-        target_(target),
-        on_device_(on_device) {}
+          bool on_device) noexcept;
+  Receive(Receive&&) noexcept;  // of one that has not begun
+  ~Receive();
 
   /// True when a message was there and has been copied, or none can come.
   bool await_ready() noexcept;
@@ -88,20 +94,8 @@ class [[nodiscard]] Receive final : public MessageWait, public Matcher::Posted {
 
   /// For the handlers: a message has come, which the matcher has given to this. What is longer than the target is not
   /// copied.
-  void deliver(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) noexcept {
-    if (on_device_ && lands(payload.bytes())) [[unlikely]] {
-      keep(UnexpectedMessage::with(envelope, rank, payload));  // it is gone when the handler returns
-      leave();
-      return take();
-    }
-    copy(envelope, rank, payload);
-    end();
-  }
-  void deliver(const Envelope& envelope, std::uint32_t rank, const Offer& offer) noexcept {
-    accept(envelope, rank, offer);
-    leave();
-    take();
-  }
+  void deliver(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) noexcept;
+  void deliver(const Envelope& envelope, std::uint32_t rank, const Offer& offer) noexcept;
 
  private:
   enum class State : std::uint8_t {
@@ -116,34 +110,18 @@ class [[nodiscard]] Receive final : public MessageWait, public Matcher::Posted {
   void cancel(std::error_code reason) noexcept override {
     if (state_ == State::open) MessageWait::cancel(reason);
   }
-  void copy(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) noexcept {
-    if (payload.bytes() <= target_.bytes()) copy_part(target_, payload, 0, payload.bytes());
-    note(State::over, envelope, rank, payload.bytes());
-  }
+  void copy(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) noexcept;
   /// Whether a message that is here has to be copied by engines, if the target is a GPU's.
   bool lands(std::size_t bytes) const noexcept { return bytes > 0 && bytes <= target_.bytes(); }
-  void keep(UnexpectedMessage::Owner message) noexcept {
-    note(State::here, message->envelope, message->rank(), message->bytes());
-    message_ = std::move(message);
-  }
-  void accept(const Envelope& envelope, std::uint32_t rank, const Offer& offer) noexcept {
-    offer_ = offer;
-    note(State::offered, envelope, rank, offer.bytes);
-  }
-  void note(State state, const Envelope& envelope, std::uint32_t rank, std::size_t bytes) noexcept {
-    state_ = state;
-    received_ = {envelope.source, envelope.tag, bytes};
-    rank_ = rank;
-  }
+  void keep(UnexpectedOwner message) noexcept;
+  void accept(const Envelope& envelope, std::uint32_t rank, const Offer& offer) noexcept;
+  void note(State state, const Envelope& envelope, std::uint32_t rank, std::size_t bytes) noexcept;
   /// Has the message fetched, or copied to a GPU.
   void take() noexcept;
   static Task<> fetch(Receive& receive, Offer offer, std::uint32_t rank, const MessageTarget& target);
-  static Task<> land(Receive& receive, UnexpectedMessage::Owner message, const MessageTarget& target);
+  static Task<> land(Receive& receive, UnexpectedOwner message, const MessageTarget& target);
   /// The target is filled, or `error` tells why it is not.
-  void taken(std::exception_ptr error) noexcept {
-    error_ = std::move(error);
-    complete();
-  }
+  void taken(std::exception_ptr error) noexcept;
 
   MessageTarget target_;
   bool on_device_;
@@ -151,25 +129,8 @@ class [[nodiscard]] Receive final : public MessageWait, public Matcher::Posted {
   std::uint32_t rank_;  // of the sender, once a message is there
   Received received_;
   Offer offer_;
-  UnexpectedMessage::Owner message_;  // one that is here
+  UnexpectedOwner message_;  // one that is here
   std::exception_ptr error_;
-};
-
-/// A probe that waits: ends when a message is there that it accepts, which others may have taken by the time it goes
-/// on.
-class ProbeWait final : public MessageWait {
- public:
-  ProbeWait(Arrivals& arrivals, Team& team, const Envelope& envelope) noexcept
-      : MessageWait(arrivals, team, envelope.source, "probe"), wanted_(envelope) {}
-
-  bool accepts(const Envelope& envelope) const noexcept { return Matcher::accepts(wanted_, envelope); }
-  void message_is_there() noexcept { end(); }
-
- private:
-  void enter() override;
-  void retire() noexcept override;
-
-  Envelope wanted_;
 };
 
 }  // namespace coracle::internals

@@ -10,6 +10,8 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/messages/device_memory.hpp"
+#include "runtime/messages/message_waits.hpp"
+#include "runtime/messages/probe_wait.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -20,13 +22,6 @@ Envelope envelope_of(const Message& message) noexcept {
 }
 
 }  // namespace
-
-void throw_short_value(const Received& received, std::size_t bytes) {
-  throw Error(Errc::truncated,
-              fmt::format("a message of {} bytes from member {} with tag {} was received as a value of "
-                          "{} bytes",
-                          received.bytes, received.source, received.tag, bytes));
-}
 
 Messages& Rank::make_messages() {
   messages_ = &local<Messages>();
@@ -65,30 +60,6 @@ bool Messages::needs_copy(std::uint32_t peer, const MessageSource& source) const
 void Messages::fix_way(MessageWay way) noexcept {
   rendezvous_.fix_way(way);
   eager_bytes_ = way == MessageWay::automatic ? rank_.core().region().shape().messages.eager_bytes : kPackedBytesMax;
-}
-
-bool Send::begin(std::uint32_t peer, bool at_once) {
-  Rendezvous& rendezvous = messages_.rendezvous();
-  if (!at_once) {
-    detour_ = std::make_unique<Detour>();
-    detour_->offer.emplace(rendezvous.offer(envelope_, source_, peer)).awaited_at(request_.where());
-    return false;
-  }
-  const std::size_t bytes = source_.bytes();
-  std::byte* packed = messages_.rank().core().transport_to(peer).payload_room(bytes);
-  if (packed == nullptr && bytes <= Stage::kSlotBytes) {
-    slot_ = rendezvous.stage().try_take();
-    packed = slot_.data();
-  }
-  if (packed == nullptr) {
-    detour_ = std::make_unique<Detour>();
-    detour_->packed.resize(bytes);
-    packed = detour_->packed.data();
-  }
-  read_part(source_, 0, {packed, bytes});
-  request_.local = packed;
-  request_.bytes = bytes;
-  return request_.await_ready();
 }
 
 void Messages::on_room(Rank& rank, const Message& message) {
@@ -150,7 +121,7 @@ void Messages::on_piece(Rank& rank, const Message& message) {
   rank.messages().rendezvous_.on_piece(message);
 }
 
-void Messages::keep(UnexpectedMessage::Owner message) {
+void Messages::keep(UnexpectedOwner message) {
   const Envelope& envelope = message->envelope;
   matcher_.keep(*message.release());
   ++unexpected_;
@@ -163,7 +134,7 @@ void Messages::keep(UnexpectedMessage::Owner message) {
 
 // --- receiving ---
 
-Task<Received> Messages::receive(UnexpectedMessage::Owner message, MessageTarget target) {
+Task<Received> Messages::receive(UnexpectedOwner message, MessageTarget target) {
   const Received received{message->envelope.source, message->envelope.tag, message->bytes()};
   if (message->is_offer()) {
     co_await rendezvous_.take(message->offer(), message->rank(), target);
@@ -180,7 +151,7 @@ Task<Received> Messages::receive(UnexpectedMessage::Owner message, MessageTarget
   co_return received;
 }
 
-void Messages::drop(UnexpectedMessage::Owner message) {
+void Messages::drop(UnexpectedOwner message) {
   if (message->is_offer())
     rank_.service().spawn(rendezvous_.say_taken(message->rank(), message->offer().serial));
   else
@@ -206,11 +177,10 @@ Task<Received> Messages::wait_probe(Team& team, std::uint32_t from, std::uint64_
   }
 }
 
-std::optional<MatchedMessage> Messages::matched_probe(Team& team, std::uint32_t from, std::uint64_t tag) {
+UnexpectedOwner Messages::matched_probe(Team& team, std::uint32_t from, std::uint64_t tag) {
   if (from != kAnySource) check_member(team, from, "matched_probe");
   UnexpectedMessage* there = find({team.identity(), from, tag});
-  if (there == nullptr) return std::nullopt;
-  return MatchedMessage(*this, take_out(*there));
+  return there != nullptr ? take_out(*there) : nullptr;
 }
 
 }  // namespace coracle::internals

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "runtime/messages/shared_copy.hpp"
-
 namespace coracle::internals {
+
+class SharedCopy;
 
 struct Offer {
   static constexpr std::uint32_t kHost = ~std::uint32_t{0};

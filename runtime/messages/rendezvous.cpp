@@ -7,6 +7,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/messages/device_memory.hpp"
+#include "runtime/rank/lent_memory.hpp"
 #include "runtime/rank/memory_domain.hpp"
 #include "runtime/rank/rank.hpp"
 

@@ -16,6 +16,7 @@
 #include "runtime/job/message_way.hpp"
 #include "runtime/messages/experience.hpp"
 #include "runtime/messages/offer.hpp"
+#include "runtime/messages/shared_copy.hpp"
 #include "runtime/messages/stage.hpp"
 #include "runtime/rank/message.hpp"
 #include "runtime/rank/peer_event.hpp"

@@ -2,16 +2,13 @@
 // at once: so that neither a coroutine nor an allocation is needed for it.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <optional>
 #include <source_location>
-#include <vector>
 
-#include "runtime/core/prefetch.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/messages/message_memory.hpp"
-#include "runtime/messages/stage.hpp"
+#include "runtime/messages/stage_slot.hpp"
 #include "runtime/rank/transfers.hpp"
 #include "runtime/team/envelope.hpp"
 
@@ -23,28 +20,22 @@ class Messages;
 class [[nodiscard]] Send {
  public:
   Send(Messages& messages, const Envelope& envelope, const MessageSource& source, RankCore& core, std::uint32_t peer);
+  Send(Send&&) noexcept;  // of one that has not begun
+  ~Send();
 
   void awaited_at(const std::source_location& where) noexcept { request_.awaited_at(where); }
   bool await_ready();
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> self) {
-    if (detour_ && detour_->offer) return detour_->offer->await_suspend(self);
+    if (offer_ != nullptr) return offer_->await_suspend(self);
     request_.await_suspend(self);
     return true;
   }
-  void await_resume() {
-    if (detour_ && detour_->offer) return detour_->offer->await_resume();
-    // The receiver has read the slot; the next message to be packed there would have to wait for its lines.
-    if (slot_) prefetch_for_writing(slot_.data(), request_.bytes);
-    request_.await_resume();
-  }
+  void await_resume();
 
  private:
   /// Of a message that does not go at once, and of one that is packed while all slots are taken.
-  struct Detour {
-    std::optional<Task<>> offer;
-    std::vector<std::byte> packed;  ///< Where there was no slot for it.
-  };
+  struct Detour;
   /// What does not go as it lies.
   bool begin(std::uint32_t peer, bool at_once);
 
@@ -54,6 +45,7 @@ class [[nodiscard]] Send {
   Request request_;
   StageSlot slot_;  // of one that is packed, unless the transport has room for it
   std::unique_ptr<Detour> detour_;
+  Task<>* offer_ = nullptr;  // of the detour
 };
 
 }  // namespace coracle::internals

@@ -10,26 +10,55 @@
 
 #include "runtime/core/byte_counts.hpp"
 #include "runtime/core/combinators.hpp"
-#include "runtime/messages/messages.hpp"
+#include "runtime/messages/message_memory.hpp"
+#include "runtime/messages/message_waits.hpp"
+#include "runtime/messages/send.hpp"
+#include "runtime/messages/unexpected_owner.hpp"
 #include "runtime/rank/started.hpp"
 #include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 
+class Messages;
+
+/// For Team::recv_value.
+[[noreturn]] void throw_short_value(const Received& received, std::size_t bytes);
+
+/// A message that a matched probe has taken out, so that no other receive gets it. One that dies without having been
+/// received is dropped.
+class [[nodiscard]] MatchedMessage {
+ public:
+  /// For Messages.
+  MatchedMessage(Messages& messages, UnexpectedOwner message) noexcept;
+  MatchedMessage(MatchedMessage&&) noexcept = default;
+  MatchedMessage& operator=(MatchedMessage&&) = delete;
+  ~MatchedMessage();
+
+  Received info() const noexcept;
+  /// Once. Throws Error (truncated) when `buffer` is too short: then the message is gone.
+  template <class T>
+  Task<Received> recv(std::span<T> buffer) {
+    return recv(MessageTarget(writable_byte_span(buffer)));
+  }
+  Task<Received> recv(const ScatteredTarget& target) { return recv(MessageTarget(target)); }
+
+ private:
+  Task<Received> recv(const MessageTarget& target);
+
+  Messages* messages_;
+  UnexpectedOwner message_;
+};
+
 template <class T>
 Send Team::send(std::span<T> data, std::uint32_t to, std::uint64_t tag) {
   static_assert(std::is_trivially_copyable_v<T>, "a message's elements travel as their bytes");
-  return messages().send(*this, MessageSource(byte_span(data)), to, tag);
+  return send_memory(MessageSource(byte_span(data)), to, tag);
 }
 
 template <std::ranges::contiguous_range Range>
   requires(!std::ranges::view<Range>)
 Send Team::send(const Range& data, std::uint32_t to, std::uint64_t tag) {
   return send(std::span(std::ranges::data(data), std::ranges::size(data)), to, tag);
-}
-
-inline Send Team::send(const ScatteredSource& source, std::uint32_t to, std::uint64_t tag) {
-  return messages().send(*this, MessageSource(source), to, tag);
 }
 
 template <class T>
@@ -40,17 +69,13 @@ Task<> Team::send_value(T value, std::uint32_t to, std::uint64_t tag) {
 template <class T>
 Receive Team::recv(std::span<T> buffer, std::uint32_t from, std::uint64_t tag) {
   static_assert(std::is_trivially_copyable_v<T>, "a message's elements travel as their bytes");
-  return messages().receive(*this, MessageTarget(writable_byte_span(buffer)), from, tag);
+  return receive_memory(MessageTarget(writable_byte_span(buffer)), from, tag);
 }
 
 template <std::ranges::contiguous_range Range>
   requires(!std::ranges::view<Range>)
 Receive Team::recv(Range& buffer, std::uint32_t from, std::uint64_t tag) {
   return recv(std::span(std::ranges::data(buffer), std::ranges::size(buffer)), from, tag);
-}
-
-inline Receive Team::recv(const ScatteredTarget& target, std::uint32_t from, std::uint64_t tag) {
-  return messages().receive(*this, MessageTarget(target), from, tag);
 }
 
 template <class T>
@@ -80,8 +105,8 @@ class PersistentSend {
  public:
   PersistentSend(Team& team, const MessageSource& source, std::uint32_t to, std::uint64_t tag) noexcept
       : team_(team), source_(source), to_(to), tag_(tag) {}
-  Send run() { return team_.messages().send(team_, source_, to_, tag_); }
-  Started<> start() { return coracle::internals::start(team_.rank(), run()); }
+  Send run();
+  Started<> start();
 
  private:
   Team& team_;
@@ -94,8 +119,8 @@ class PersistentRecv {
  public:
   PersistentRecv(Team& team, const MessageTarget& target, std::uint32_t from, std::uint64_t tag) noexcept
       : team_(team), target_(target), from_(from), tag_(tag) {}
-  Receive run() { return team_.messages().receive(team_, target_, from_, tag_); }
-  Started<Received> start() { return coracle::internals::start(team_.rank(), run()); }
+  Receive run();
+  Started<Received> start();
 
  private:
   Team& team_;
@@ -120,25 +145,6 @@ PersistentRecv Team::prepare_recv(std::span<T> buffer, std::uint32_t from, std::
 
 inline PersistentRecv Team::prepare_recv(const ScatteredTarget& target, std::uint32_t from, std::uint64_t tag) {
   return {*this, MessageTarget(target), from, tag};
-}
-
-inline Task<Received> Team::send_recv(ScatteredSource source, std::uint32_t to, std::uint64_t send_tag,
-                                      ScatteredTarget target, std::uint32_t from, std::uint64_t recv_tag) {
-  const std::tuple<Received, std::monostate> both =
-      co_await when_all(recv(target, from, recv_tag), send(source, to, send_tag));
-  co_return std::get<0>(both);
-}
-
-inline std::optional<Received> Team::probe(std::uint32_t from, std::uint64_t tag) {
-  return messages().probe(*this, from, tag);
-}
-
-inline Task<Received> Team::wait_probe(std::uint32_t from, std::uint64_t tag) {
-  return messages().wait_probe(*this, from, tag);
-}
-
-inline std::optional<MatchedMessage> Team::matched_probe(std::uint32_t from, std::uint64_t tag) {
-  return messages().matched_probe(*this, from, tag);
 }
 
 }  // namespace coracle::internals

@@ -5,37 +5,14 @@
 #include <cstddef>
 #include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "runtime/core/event.hpp"
+#include "runtime/core/task.hpp"
 #include "runtime/job/job.hpp"
+#include "runtime/messages/stage_slot.hpp"
 
 namespace coracle::internals {
-
-class Stage;
-
-/// A buffer on loan; goes back when it dies. Empty: none.
-class [[nodiscard]] StageSlot {
- public:
-  StageSlot() = default;
-  StageSlot(Stage& stage, std::byte* data) noexcept : stage_(&stage), data_(data) {}
-  StageSlot(StageSlot&& other) noexcept : stage_(other.stage_), data_(std::exchange(other.data_, nullptr)) {}
-  StageSlot& operator=(StageSlot&& other) noexcept {
-    std::swap(stage_, other.stage_);
-    std::swap(data_, other.data_);
-    return *this;
-  }
-  ~StageSlot();
-
-  explicit operator bool() const noexcept { return data_ != nullptr; }
-  /// Of Stage::kSlotBytes.
-  std::byte* data() const noexcept { return data_; }
-
- private:
-  Stage* stage_ = nullptr;
-  std::byte* data_ = nullptr;
-};
 
 /// Its rank's thread only.
 class Stage {
@@ -56,27 +33,12 @@ class Stage {
     return {*this, data};
   }
   /// Waits for a buffer.
-  Task<StageSlot> take() {
-    for (;;) {
-      if (StageSlot slot = try_take()) co_return slot;
-      freed_.reset();
-      co_await uninterrupted(freed_);
-    }
-  }
+  Task<StageSlot> take();
 
  private:
   friend class StageSlot;
 
-  void make() {
-    if (memory_ == nullptr) {
-      own_ = std::make_unique_for_overwrite<std::byte[]>(kBytes);
-      memory_ = own_.get();
-    }
-    free_.reserve(kSlots);
-    // The one that was given back last is taken first: it is the warmest.
-    for (std::size_t slot = kSlots; slot-- > 0;) free_.push_back(memory_ + slot * kSlotBytes);
-    made_ = true;
-  }
+  void make();
   void give_back(std::byte* data) noexcept {
     free_.push_back(data);  // never more than were reserved
     freed_.set();
@@ -88,9 +50,5 @@ class Stage {
   Event freed_;
   bool made_ = false;
 };
-
-inline StageSlot::~StageSlot() {
-  if (data_ != nullptr) stage_->give_back(data_);
-}
 
 }  // namespace coracle::internals

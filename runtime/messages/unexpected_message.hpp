@@ -2,27 +2,21 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <new>
 #include <span>
 
 #include "runtime/core/frame_pool.hpp"
 #include "runtime/messages/matcher.hpp"
+#include "runtime/messages/message_memory.hpp"
 #include "runtime/messages/offer.hpp"
+#include "runtime/messages/unexpected_owner.hpp"
 
 namespace coracle::internals {
 
 /// One allocation, payload and all. Rank's thread only.
 class UnexpectedMessage final : public Matcher::Unexpected {
  public:
-  struct Delete {
-    void operator()(UnexpectedMessage* message) const noexcept {
-      const std::size_t bytes = sizeof(UnexpectedMessage) + (message->is_offer_ ? 0 : message->bytes_);
-      message->~UnexpectedMessage();
-      FramePool::release(message, bytes);
-    }
-  };
-  using Owner = std::unique_ptr<UnexpectedMessage, Delete>;
+  using Owner = UnexpectedOwner;
 
   static Owner with(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) {
     void* memory = FramePool::allocate(sizeof(UnexpectedMessage) + payload.bytes());
@@ -46,6 +40,8 @@ class UnexpectedMessage final : public Matcher::Unexpected {
   std::span<const std::byte> payload() const noexcept { return {reinterpret_cast<const std::byte*>(this + 1), bytes_}; }
 
  private:
+  friend DropUnexpected;
+
   UnexpectedMessage(const Envelope& of, std::uint32_t rank, std::size_t bytes) noexcept
       : Unexpected(of), rank_(rank), bytes_(bytes) {}
   ~UnexpectedMessage() = default;

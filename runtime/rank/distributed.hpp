@@ -3,7 +3,6 @@
 // high-performance communication framework for asynchronous computation", IPDPS 2019), but found by its name.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <source_location>
 #include <string>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "runtime/core/combinators.hpp"
+#include "runtime/core/std_parts.hpp"
 #include "runtime/rank/named_objects.hpp"
 #include "runtime/rank/rpc.hpp"
 
@@ -64,7 +64,7 @@ Task<ObjectAnswer<typename ObjectSignature<Pointer, T>::Result>> call_object_her
   T& object = *static_cast<T*>(use.object());
   const auto function = HandlerId::from_wire(static_cast<std::int64_t>(offset)).template as<Pointer>();
   if constexpr (ObjectSignature<Pointer, T>::is_task) {
-    auto task = std::invoke(function, rank, object, std::move(arguments)...);
+    auto task = function(rank, object, std::move(arguments)...);
     if constexpr (std::is_void_v<R>) {
       co_await task;
       answer.second.emplace();
@@ -72,10 +72,10 @@ Task<ObjectAnswer<typename ObjectSignature<Pointer, T>::Result>> call_object_her
       answer.second.emplace(co_await task);
     }
   } else if constexpr (std::is_void_v<R>) {
-    std::invoke(function, rank, object, std::move(arguments)...);
+    function(rank, object, std::move(arguments)...);
     answer.second.emplace();
   } else {
-    answer.second.emplace(std::invoke(function, rank, object, std::move(arguments)...));
+    answer.second.emplace(function(rank, object, std::move(arguments)...));
   }
   co_return answer;
 }

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
+#include <map>
 #include <span>
 #include <string_view>
 
 #include "runtime/core/error.hpp"
+#include "runtime/rank/peer_event.hpp"
 #include "runtime/rank/rank.hpp"
 
 namespace coracle::internals {
@@ -23,6 +25,31 @@ std::string_view name_in(const Message& message) noexcept {
 
 }  // namespace
 
+struct NamedObjects::Tables {
+  struct Object {
+    void* object;
+    const std::type_info* type;
+    std::uint32_t uses = 0;
+  };
+  /// A wait of a peer.
+  struct Awaited {
+    std::uint32_t by;
+    std::uint64_t number;
+  };
+
+  std::map<std::string, Object, std::less<>> objects;
+  std::multimap<std::string, Awaited, std::less<>> awaited;
+  std::map<std::uint64_t, PeerEvent*> waits;  // of this rank, by number
+};
+
+NamedObjects::NamedObjects(Rank& rank) : rank_(rank), tables_(std::make_unique<Tables>()) {}
+
+NamedObjects::~NamedObjects() = default;
+
+std::size_t NamedObjects::awaited() const noexcept {
+  return tables_->awaited.size();
+}
+
 std::string NamedObjects::readable(const char* type_name) {
   int status = 0;
   char* text = abi::__cxa_demangle(type_name, nullptr, nullptr, &status);
@@ -32,7 +59,7 @@ std::string NamedObjects::readable(const char* type_name) {
 }
 
 void NamedObjects::add(const std::string& name, void* object, const std::type_info& type) {
-  const auto [place, is_new] = objects_.try_emplace(name, Object{object, &type});
+  const auto [place, is_new] = tables_->objects.try_emplace(name, Tables::Object{object, &type});
   if (!is_new)
     throw Error(Errc::bad_input,
                 fmt::format("rank {} has a distributed object '{}' already (a {}): give this one another name, or let "
@@ -41,28 +68,28 @@ void NamedObjects::add(const std::string& name, void* object, const std::type_in
   try {
     tell_all(name);
   } catch (...) {
-    objects_.erase(place);  // or it would outlive the object, whose maker fails
+    tables_->objects.erase(place);  // or it would outlive the object, whose maker fails
     throw;
   }
 }
 
 void NamedObjects::tell_all(const std::string& name) {
-  const auto [first, last] = awaited_.equal_range(name);
-  for (auto awaited = first; awaited != last; awaited = awaited_.erase(awaited))
+  const auto [first, last] = tables_->awaited.equal_range(name);
+  for (auto awaited = first; awaited != last; awaited = tables_->awaited.erase(awaited))
     rank_.service().spawn(tell(rank_, awaited->second.by, on_made, {}, awaited->second.number));
 }
 
 void NamedObjects::remove(const std::string& name) noexcept {
-  const auto place = objects_.find(name);
+  const auto place = tables_->objects.find(name);
   CORACLE_ASSERT(place->second.uses == 0,
                  "the distributed object '{}' ended on rank {} while {} calls of peers run on it: a barrier, or an "
                  "answer, should stand before its end",
                  name, rank_.id(), place->second.uses);
-  objects_.erase(place);
+  tables_->objects.erase(place);
 }
 
 NamedObjects::Use::Use(Rank& rank, const std::string& name, const std::string& type_name) {
-  auto& objects = rank.local<NamedObjects>().objects_;
+  auto& objects = rank.local<NamedObjects>().tables_->objects;
   const auto place = objects.find(name);
   if (place == objects.end()) return;
   type_found_ = place->second.type;
@@ -85,7 +112,7 @@ Task<> NamedObjects::made(std::uint32_t peer, std::string name, std::source_loca
   const std::string what = "distributed object '" + name + "' to be made";
   PeerEvent made(rank_.core(), what.c_str(), peer, rank_.core().peers().watches());
   const std::uint64_t number = ++last_wait_;
-  waits_.emplace(number, &made);
+  tables_->waits.emplace(number, &made);
   std::exception_ptr failure;
   try {
     co_await rank_.request(peer, on_awaited, std::as_bytes(std::span(name)), number);
@@ -95,7 +122,7 @@ Task<> NamedObjects::made(std::uint32_t peer, std::string name, std::source_loca
   } catch (...) {
     failure = std::current_exception();
   }
-  waits_.erase(number);
+  tables_->waits.erase(number);
   if (!failure) co_return;
   // The peer has noted the wait, or is about to. At the end of the job's program it matters no more.
   Scope& service = rank_.service();
@@ -108,21 +135,21 @@ void NamedObjects::on_awaited(Rank& rank, const Message& message) {
   auto& self = rank.local<NamedObjects>();
   const std::string_view name = name_in(message);
   if (!rank.losses().empty())  // who will take nothing back any more
-    std::erase_if(self.awaited_, [&](const auto& each) { return rank.lost(each.second.by); });
-  if (self.objects_.contains(name))
+    std::erase_if(self.tables_->awaited, [&](const auto& each) { return rank.lost(each.second.by); });
+  if (self.tables_->objects.contains(name))
     message.reply(on_made, {}, {message.argument(0)});
   else
-    self.awaited_.emplace(name, Awaited{message.source(), message.argument(0)});
+    self.tables_->awaited.emplace(name, Tables::Awaited{message.source(), message.argument(0)});
 }
 
 void NamedObjects::on_made(Rank& rank, const Message& message) {
-  const auto& waits = rank.local<NamedObjects>().waits_;
+  const auto& waits = rank.local<NamedObjects>().tables_->waits;
   const auto wait = waits.find(message.argument(0));
   if (wait != waits.end()) wait->second->set();  // else it has been cancelled
 }
 
 void NamedObjects::on_withdrawn(Rank& rank, const Message& message) {
-  auto& awaited = rank.local<NamedObjects>().awaited_;
+  auto& awaited = rank.local<NamedObjects>().tables_->awaited;
   const auto [first, last] = awaited.equal_range(name_in(message));
   const auto found = std::find_if(first, last, [&](const auto& each) {
     return each.second.by == message.source() && each.second.number == message.argument(0);

@@ -3,16 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <source_location>
 #include <string>
 #include <typeinfo>
-#include <utility>
-#include <vector>
 
 #include "runtime/core/task.hpp"
 #include "runtime/rank/message.hpp"
-#include "runtime/rank/peer_event.hpp"
 
 namespace coracle::internals {
 
@@ -21,7 +18,8 @@ class Rank;
 /// A rank's own (Rank::local). See Distributed.
 class NamedObjects {
  public:
-  explicit NamedObjects(Rank& rank) noexcept : rank_(rank) {}
+  explicit NamedObjects(Rank& rank);
+  ~NamedObjects();
 
   /// Throws Error (bad_input) when this rank has an object of that name. Tells those who wait for it.
   void add(const std::string& name, void* object, const std::type_info& type);
@@ -54,19 +52,10 @@ class NamedObjects {
   /// when it is cancelled, which the peer is told, or the peer is lost.
   Task<> made(std::uint32_t peer, std::string name, std::source_location where);
   /// Waits of peers for what this rank has not made.
-  std::size_t awaited() const noexcept { return awaited_.size(); }
+  std::size_t awaited() const noexcept;
 
  private:
-  struct Object {
-    void* object;
-    const std::type_info* type;
-    std::uint32_t uses = 0;
-  };
-  /// A wait of a peer.
-  struct Awaited {
-    std::uint32_t by;
-    std::uint64_t number;
-  };
+  struct Tables;
 
   static void on_awaited(Rank& rank, const Message& message);
   static void on_made(Rank& rank, const Message& message);
@@ -75,9 +64,7 @@ class NamedObjects {
   void tell_all(const std::string& name);
 
   Rank& rank_;
-  std::map<std::string, Object, std::less<>> objects_;
-  std::multimap<std::string, Awaited, std::less<>> awaited_;
-  std::map<std::uint64_t, PeerEvent*> waits_;  // of this rank, by number
+  const std::unique_ptr<Tables> tables_;
   std::uint64_t last_wait_ = 0;
 };
 

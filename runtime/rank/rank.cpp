@@ -11,6 +11,8 @@
 #include "runtime/core/event.hpp"
 #include "runtime/core/failure.hpp"
 #include "runtime/job/exposed_access.hpp"
+#include "runtime/job/job.hpp"
+#include "runtime/job/segment.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -42,11 +44,23 @@ Task<> finish(Operation& operation, ScatteredTransfer transfer) {
 Rank::Rank(const JobRegion& region, std::uint32_t id, EventLoop& loop)
     : region_(region),
       core_(region, id, loop),
-      heap_(TeamArea::kAllBytes, room_for_slabs(region.shape().segment_bytes)),
+      heap_(std::make_unique<SegmentHeap>(TeamArea::kAllBytes, room_for_slabs(region.shape().segment_bytes))),
       service_(loop, &loop.root_scope()),
       default_group_(core_) {
   service_.isolate_children(report_failed_service, this);
-  if (SlabMarks::wanted()) heap_.use_marks({region.segment(id), region.shape().segment_bytes});
+  if (SlabMarks::wanted()) heap_->use_marks({region.segment(id), region.shape().segment_bytes});
+}
+
+std::uint32_t Rank::nodes() const noexcept {
+  return region_.shape().nodes;
+}
+
+std::uint32_t Rank::node_of(std::uint32_t rank) const noexcept {
+  return region_.node_of(rank);
+}
+
+Placement Rank::placement() const noexcept {
+  return region_.shape().placement;
 }
 
 Rank::~Rank() {
@@ -71,18 +85,22 @@ void Rank::add_transport(std::unique_ptr<Transport> transport) {
   transports_.push_back(std::move(transport));
 }
 
-std::uint64_t Rank::allocate_bytes(std::size_t bytes) {
-  const std::uint64_t offset = heap_.allocate(bytes);
+std::uint64_t Rank::allocate_offset(std::size_t bytes) {
+  const std::uint64_t offset = heap_->allocate(bytes);
   if (offset != SegmentHeap::kNone) return offset;
   throw Error(Errc::segment_full,
               fmt::format("no room for {} bytes in its segment ({} of {} bytes in use); start with a larger one: "
                           "`coracle run --segment 4G ...`",
-                          bytes, heap_.used_bytes(), heap_.capacity_bytes()));
+                          bytes, heap_->used_bytes(), heap_->capacity_bytes()));
+}
+
+RemoteAddress Rank::allocate_bytes(std::size_t bytes) {
+  return {heap_->mark(allocate_offset(bytes)), id(), RemoteAddress::kOwnSegment};
 }
 
 Slab<std::byte> Rank::allocate_raw(std::size_t bytes) {
-  const std::uint64_t offset = allocate_bytes(bytes);
-  return {heap_, region_.segment(id()) + offset, bytes,
+  const std::uint64_t offset = allocate_offset(bytes);
+  return {*heap_, region_.segment(id()) + offset, bytes,
           Remote<std::byte>(RemoteAddress{offset, id(), RemoteAddress::kOwnSegment})};
 }
 

@@ -3,7 +3,6 @@
 // on the Rank.
 #pragma once
 
-#include <chrono>
 #include <concepts>
 #include <memory>
 #include <span>
@@ -11,11 +10,15 @@
 #include <type_traits>
 #include <vector>
 
+#include "runtime/core/assert.hpp"
 #include "runtime/core/atomic_word.hpp"
 #include "runtime/core/byte_counts.hpp"
 #include "runtime/core/owning_range.hpp"
+#include "runtime/core/placement.hpp"
+#include "runtime/core/std_parts.hpp"
 #include "runtime/job/remote.hpp"
-#include "runtime/job/segment.hpp"
+#include "runtime/job/slab.hpp"
+#include "runtime/job/slab_marks.hpp"
 #include "runtime/job/team_area.hpp"
 #include "runtime/rank/handle.hpp"
 #include "runtime/rank/message.hpp"
@@ -27,7 +30,9 @@
 
 namespace coracle::internals {
 
+class JobRegion;
 class Messages;
+class SegmentHeap;
 class Team;
 class TeamCore;
 
@@ -55,11 +60,11 @@ class Rank {
 
   // --- who and where ---
   std::uint32_t id() const noexcept { return core_.id(); }
-  std::uint32_t size() const noexcept { return region_.shape().size; }
+  std::uint32_t size() const noexcept { return core_.size(); }
   std::uint32_t node() const noexcept { return node_of(id()); }
-  std::uint32_t nodes() const noexcept { return region_.shape().nodes; }
-  std::uint32_t node_of(std::uint32_t rank) const noexcept { return region_.node_of(rank); }
-  Placement placement() const noexcept { return region_.shape().placement; }
+  std::uint32_t nodes() const noexcept;
+  std::uint32_t node_of(std::uint32_t rank) const noexcept;
+  Placement placement() const noexcept;
   EventLoop& loop() const noexcept { return core_.loop(); }
   /// All ranks of the job.
   Team& world() noexcept { return *world_; }
@@ -82,7 +87,7 @@ class Rank {
     const RemoteAddress& address = place.address();
     CORACLE_ASSERT(address.rank == id() && address.segment == RemoteAddress::kOwnSegment,
                    "not a place in the segment of rank {}: {}", id(), core_.addresses().describe(address, sizeof(T)));
-    return reinterpret_cast<T*>(region_.segment(id()) + (address.offset & SlabMarks::kOffsetMask));
+    return reinterpret_cast<T*>(core_.own_segment() + (address.offset & SlabMarks::kOffsetMask));
   }
 
   // --- peers that are lost ---
@@ -390,14 +395,16 @@ class Rank {
   Handle start_handle(Transfer operation);
   Request make_request(std::uint32_t peer, Handler handler, std::span<const std::byte> payload,
                        std::initializer_list<std::uint64_t> arguments);
-  std::uint64_t allocate_bytes(std::size_t bytes);
+  /// As an offset without a mark.
+  std::uint64_t allocate_offset(std::size_t bytes);
+  RemoteAddress allocate_bytes(std::size_t bytes);
   std::uint32_t expose_bytes(void* address, std::size_t bytes);
   void conceal(std::uint32_t segment) noexcept;
   Messages& make_messages();
 
   const JobRegion& region_;
   RankCore core_;
-  SegmentHeap heap_;
+  std::unique_ptr<SegmentHeap> heap_;
   std::vector<std::unique_ptr<Transport>> transports_;
   Scope service_;
   OperationGroup default_group_;
@@ -438,10 +445,10 @@ Exposed<T> Rank::expose(std::span<T> memory) {
 
 template <class T>
 Slab<T> Rank::allocate(std::size_t count) {
-  const std::uint64_t offset = allocate_bytes(byte_count(count, sizeof(T)));
-  auto* data = reinterpret_cast<T*>(region_.segment(id()) + offset);
+  const RemoteAddress place = allocate_bytes(byte_count(count, sizeof(T)));
+  auto* data = reinterpret_cast<T*>(core_.own_segment() + (place.offset & SlabMarks::kOffsetMask));
   std::uninitialized_value_construct_n(data, count);
-  return Slab<T>(heap_, data, count, Remote<T>(RemoteAddress{heap_.mark(offset), id(), RemoteAddress::kOwnSegment}));
+  return Slab<T>(*heap_, data, count, Remote<T>(place));
 }
 
 template <class T>

@@ -3,26 +3,69 @@
 
 #include <fmt/format.h>
 
+#include <unordered_map>
+#include <utility>
+
 #include "runtime/core/error.hpp"
 #include "runtime/core/shortage.hpp"
+#include "runtime/job/job.hpp"
+#include "runtime/rank/flag_wait.hpp"
+#include "runtime/rank/lent_memory.hpp"
 #include "runtime/rank/memory_domain.hpp"
 
 namespace coracle::internals {
 
+struct RankCore::Rarely {
+  struct Shortage {
+    int error;
+    std::string text;
+  };
+
+  FlagWaits flag_waits;
+  LentMemory lent;
+  std::unordered_map<std::uint32_t, Shortage> shortages;  // the latest, by peer
+};
+
 RankCore::RankCore(const JobRegion& region, std::uint32_t id, EventLoop& loop) noexcept
     : region_(region),
       id_(id),
+      size_(region.shape().size),
+      first_local_(region.first_rank()),
+      locals_(region.ranks()),
+      own_segment_(region.segment(id)),
       loop_(loop),
       addresses_(region, false, false),
       peers_(id),
       signal_waits_(loop, peers_),
-      flag_waits_(loop, peers_) {
+      rarely_(new Rarely{FlagWaits(loop, peers_), {}, {}}),
+      flag_waits_(&rarely_->flag_waits) {
   const Placement placement = region.shape().placement;
-  if (placement == Placement::sim) flag_waits_.always_announce();
+  if (placement == Placement::sim) flag_waits_->always_announce();
   // Where ranks outnumber cores they sleep often, and each sleep would pay for the fence.
   if (placement == Placement::sim || region.shape().idle.spins == 0) return;
   const FenceOfAll fence(placement);
-  if (fence.works()) flag_waits_.fence_before_sleep(fence);
+  if (fence.works()) flag_waits_->fence_before_sleep(fence);
+}
+
+RankCore::~RankCore() = default;
+
+LentMemory& RankCore::lent() noexcept {
+  return rarely_->lent;
+}
+
+void RankCore::note_shortage(std::uint32_t peer, int error, std::string text) {
+  rarely_->shortages.insert_or_assign(peer, Rarely::Shortage{error, std::move(text)});
+}
+
+void RankCore::wake(std::uint32_t rank) noexcept {
+  if (region_.shape().placement == Placement::sim) [[unlikely]]
+    transport_->wake(rank);
+  else
+    region_.block(rank).doorbell.ring();
+}
+
+Transport& RankCore::remote_transport_to(std::uint32_t rank) const noexcept {
+  return *by_node_[region_.node_of(rank)];
 }
 
 void RankCore::set_transport(Transport& transport, bool by_load_store, bool shares_memory) noexcept {
@@ -124,8 +167,9 @@ std::string RankCore::describe_failure(std::error_code code, int peer, const Rem
 }
 
 std::string RankCore::describe_shortage(std::uint32_t peer, int error) const {
-  const auto found = shortages_.find(peer);
-  return found != shortages_.end() && found->second.error == error ? found->second.text : shortage_remedy(error);
+  const auto found = rarely_->shortages.find(peer);
+  return found != rarely_->shortages.end() && found->second.error == error ? found->second.text
+                                                                           : shortage_remedy(error);
 }
 
 void RankCore::peer_lost(Loss loss) {

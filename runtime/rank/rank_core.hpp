@@ -1,18 +1,14 @@
 // RankCore: what the operations of a rank need on their hot path, apart from the Rank's public face.
 #pragma once
 
-#include <atomic>
 #include <cstring>
+#include <memory>
 #include <string>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "runtime/core/byte_counts.hpp"
 #include "runtime/core/event_loop.hpp"
 #include "runtime/job/address_map.hpp"
-#include "runtime/rank/flag_wait.hpp"
-#include "runtime/rank/lent_memory.hpp"
 #include "runtime/rank/operation.hpp"
 #include "runtime/rank/peers.hpp"
 #include "runtime/rank/signal_wait.hpp"
@@ -20,12 +16,16 @@
 
 namespace coracle::internals {
 
+class FlagWaits;
+class JobRegion;
 class LayoutMover;
+class LentMemory;
 class MemoryDomain;
 
 class RankCore {
  public:
   RankCore(const JobRegion& region, std::uint32_t id, EventLoop& loop) noexcept;
+  ~RankCore();
   RankCore(const RankCore&) = delete;
   RankCore& operator=(const RankCore&) = delete;
 
@@ -48,9 +48,7 @@ class RankCore {
   /// The same of an operation: of its place, or its signal's, if that is to blame.
   std::string describe_failure(const Operation& operation) const;
   /// What a transport lacks for a connection to `peer`, for messages: operations end with `error` (an errno) by that.
-  void note_shortage(std::uint32_t peer, int error, std::string text) {
-    shortages_.insert_or_assign(peer, Shortage{error, std::move(text)});
-  }
+  void note_shortage(std::uint32_t peer, int error, std::string text);
   /// See Rank::peer_lost.
   void peer_lost(Loss loss);
   /// The memory of GPUs, as long as this rank has opened one; else null.
@@ -66,28 +64,29 @@ class RankCore {
 
   Peers& peers() noexcept { return peers_; }
   const Peers& peers() const noexcept { return peers_; }
-  LentMemory& lent() noexcept { return lent_; }
+  LentMemory& lent() noexcept;
   SignalWaits& signal_waits() noexcept { return signal_waits_; }
-  FlagWaits& flag_waits() noexcept { return flag_waits_; }
+  FlagWaits& flag_waits() noexcept { return *flag_waits_; }
   /// Wakes a rank of this node that waits for a flag; the flag was raised before, by a seq_cst operation.
-  void wake(std::uint32_t rank) noexcept {
-    if (region_.shape().placement == Placement::sim) [[unlikely]]
-      transport_->wake(rank);
-    else
-      region_.block(rank).doorbell.ring();
-  }
+  void wake(std::uint32_t rank) noexcept;
   const AddressMap& addresses() const noexcept { return addresses_; }
   /// The transport to the ranks of this node.
   Transport& transport() const noexcept { return *transport_; }
   /// The transport to `rank`, which must exist.
   Transport& transport_to(std::uint32_t rank) const noexcept {
-    return by_node_.empty() || region_.is_local(rank) ? *transport_ : *by_node_[region_.node_of(rank)];
+    return by_node_.empty() || is_local(rank) ? *transport_ : remote_transport_to(rank);
   }
   /// Other nodes are reached through `transport`.
   void set_route(std::uint32_t node, Transport& transport);
   const JobRegion& region() const noexcept { return region_; }
   EventLoop& loop() const noexcept { return loop_; }
   std::uint32_t id() const noexcept { return id_; }
+  /// Ranks of the job.
+  std::uint32_t size() const noexcept { return size_; }
+  /// Whether `rank` is of this node.
+  bool is_local(std::uint32_t rank) const noexcept { return rank - first_local_ < locals_; }
+  /// Where this rank's own segment begins.
+  std::byte* own_segment() const noexcept { return own_segment_; }
 
  private:
   /// Does it by load and store; false when that can't be.
@@ -113,7 +112,7 @@ class RankCore {
   void submit(Operation& operation) noexcept {
     if (operation.bytes > kObjectBytesMax) [[unlikely]]
       return refuse_length(operation);
-    if (by_node_.empty() || region_.is_local(static_cast<std::uint32_t>(operation.peer()))) [[likely]]
+    if (by_node_.empty() || is_local(static_cast<std::uint32_t>(operation.peer()))) [[likely]]
       transport_->submit(operation);
     else
       submit_remotely(operation);
@@ -122,26 +121,29 @@ class RankCore {
   /// Before a transport looks for so many bytes here: only some judge by the target first.
   static void refuse_length(Operation& operation) noexcept;
 
-  struct Shortage {
-    int error;
-    std::string text;
-  };
+  Transport& remote_transport_to(std::uint32_t rank) const noexcept;
   std::string describe_shortage(std::uint32_t peer, int error) const;
+
+  /// What is not on the hot path.
+  struct Rarely;
 
   const JobRegion& region_;
   std::uint32_t id_;
+  std::uint32_t size_;
+  std::uint32_t first_local_;
+  std::uint32_t locals_;
+  std::byte* own_segment_;
   bool has_detours_ = false;  // a peer is lost, or there is a GPU: operations must be looked at
   EventLoop& loop_;
   AddressMap addresses_;
   Transport* transport_ = nullptr;
   std::vector<Transport*> by_node_;  // empty: one node, or all in one region
   Peers peers_;
-  LentMemory lent_;
-  std::unordered_map<std::uint32_t, Shortage> shortages_;  // the latest, by peer
   MemoryDomain* device_memory_ = nullptr;
   LayoutMover* layout_mover_ = nullptr;
   SignalWaits signal_waits_;
-  FlagWaits flag_waits_;
+  std::unique_ptr<Rarely> rarely_;
+  FlagWaits* flag_waits_;
 };
 
 /// The parts of operations on memory at hand, for transports.

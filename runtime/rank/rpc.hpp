@@ -2,7 +2,6 @@
 // and result travel as bytes; see travels.hpp for the types that can. The function may be a coroutine (Task<R>).
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/std_parts.hpp"
 #include "runtime/core/wire.hpp"
 #include "runtime/rank/peer_event.hpp"
 #include "runtime/rank/rank.hpp"
@@ -90,8 +90,7 @@ Task<> serve(Rank& rank, std::uint32_t caller, std::uint64_t call, Function func
   std::vector<std::byte> bytes;
   bool failed = false;
   try {
-    auto task =
-        std::apply([&](auto&... argument) { return std::invoke(function, rank, std::move(argument)...); }, arguments);
+    auto task = std::apply([&](auto&... argument) { return function(rank, std::move(argument)...); }, arguments);
     if constexpr (std::is_void_v<R>)
       co_await task;
     else
@@ -115,7 +114,7 @@ void receive_call(Rank& rank, const Message& message) {
     bool failed = false;
     std::vector<std::byte> bytes;
     try {
-      auto run = [&](auto&... argument) { return std::invoke(function, rank, std::move(argument)...); };
+      auto run = [&](auto&... argument) { return function(rank, std::move(argument)...); };
       if constexpr (std::is_void_v<Returned>)
         std::apply(run, arguments);
       else

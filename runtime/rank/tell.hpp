@@ -3,12 +3,12 @@
 #pragma once
 
 #include <exception>
-#include <functional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "runtime/core/std_parts.hpp"
 #include "runtime/rank/rpc.hpp"
 
 namespace coracle::internals {
@@ -21,8 +21,7 @@ template <class Function, class... Arguments>
 Task<> run_told(Rank& rank, std::uint32_t teller, Function function, std::tuple<Arguments...> arguments) {
   std::exception_ptr failure;
   try {
-    Task<> task =
-        std::apply([&](auto&... argument) { return std::invoke(function, rank, std::move(argument)...); }, arguments);
+    Task<> task = std::apply([&](auto&... argument) { return function(rank, std::move(argument)...); }, arguments);
     co_await task;
   } catch (...) {
     failure = std::current_exception();
@@ -40,7 +39,7 @@ void receive_told(Rank& rank, const Message& message) {
     rank.service().spawn(run_told(rank, message.source(), function, std::move(arguments)));
   } else {
     try {
-      std::apply([&](auto&... argument) { std::invoke(function, rank, std::move(argument)...); }, arguments);
+      std::apply([&](auto&... argument) { function(rank, std::move(argument)...); }, arguments);
     } catch (...) {
       report_told(rank, message.source(), std::current_exception());
     }

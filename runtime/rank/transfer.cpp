@@ -8,6 +8,8 @@
 #include "runtime/core/byte_counts.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
+#include "runtime/job/exposed_access.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/job/slab_marks.hpp"
 #include "runtime/layout/block_kernels.hpp"
 #include "runtime/rank/layout_mover.hpp"

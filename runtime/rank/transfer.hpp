@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "runtime/core/task.hpp"
-#include "runtime/job/exposed_access.hpp"
 #include "runtime/layout/copy.hpp"
 #include "runtime/rank/operation.hpp"
 #include "runtime/rank/strided_operation.hpp"
@@ -16,6 +15,7 @@
 
 namespace coracle::internals {
 
+class ExposedAccess;
 class RankCore;
 
 /// Two-dimensional data on both sides: `count` blocks of `block` elements; strides are in elements, too, and may be

@@ -10,6 +10,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
 #include "runtime/core/scope.hpp"
+#include "runtime/rank/lent_memory.hpp"
 #include "runtime/rank/memory_domain.hpp"
 
 namespace coracle::internals::scattered {

@@ -9,6 +9,7 @@
 
 #include "runtime/core/cpu_pause.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/team/team_core.hpp"
 

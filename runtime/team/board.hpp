@@ -16,6 +16,7 @@
 #include "runtime/core/task.hpp"
 #include "runtime/job/board_part.hpp"
 #include "runtime/job/segment.hpp"
+#include "runtime/job/slab.hpp"
 #include "runtime/job/staging_arena.hpp"
 #include "runtime/rank/flag_wait.hpp"
 

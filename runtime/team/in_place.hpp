@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <ranges>
 #include <span>
 #include <type_traits>
 
 #include "runtime/core/byte_counts.hpp"
+#include "runtime/core/std_parts.hpp"
 #include "runtime/core/travels.hpp"
 
 namespace coracle::internals::detail {

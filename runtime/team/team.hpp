@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <source_location>
 #include <span>
 #include <type_traits>
@@ -13,10 +12,11 @@
 
 #include "runtime/core/event.hpp"
 #include "runtime/core/owning_range.hpp"
+#include "runtime/core/std_parts.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/job/collective_log.hpp"
 #include "runtime/job/remote.hpp"
-#include "runtime/job/segment.hpp"
+#include "runtime/job/slab.hpp"
 #include "runtime/layout/copy.hpp"
 #include "runtime/rank/peers.hpp"
 #include "runtime/team/algorithm.hpp"
@@ -31,6 +31,8 @@ class Board;
 class CollectiveWatch;
 class MatchedMessage;
 class Message;
+template <class Byte>
+class MessageMemory;
 class Messages;
 class PersistentRecv;
 class PersistentSend;
@@ -260,6 +262,8 @@ class Team final : public TeamCore {
                               std::uint64_t tag = kAnyTag);
   /// For the library: what its rank has under way.
   Messages& messages();
+  Send send_memory(const MessageMemory<const std::byte>& source, std::uint32_t to, std::uint64_t tag);
+  Receive receive_memory(const MessageMemory<std::byte>& target, std::uint32_t from, std::uint64_t tag);
   /// For collectives: begins one; gives its number on this team, the same at every member. See Participation.
   std::uint64_t begin(const CollectiveCall& call);
   /// The last barrier of a job.

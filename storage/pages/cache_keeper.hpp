@@ -15,6 +15,7 @@
 #include "runtime/core/event.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/job/segment.hpp"
+#include "runtime/job/slab.hpp"
 #include "storage/eviction/eviction.hpp"
 #include "storage/eviction/eviction_kind.hpp"
 #include "storage/options/paged_options.hpp"

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "runtime/job/job.hpp"
 #include "tests/conformance/suite.hpp"
 #include "tests/layout/random_layout.hpp"
 #include "tests/scattered/trial.hpp"

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <vector>
 
+#include "runtime/messages/messages.hpp"
 #include "tests/conformance/suite.hpp"
 #include "tests/messages/scattered_traffic.hpp"
 #include "tests/messages/traffic.hpp"

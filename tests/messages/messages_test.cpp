@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/messages/messages.hpp"
 #include "tests/messages/error_of.hpp"
 #include "tests/messages/scattered_traffic.hpp"
 #include "tests/messages/traffic.hpp"

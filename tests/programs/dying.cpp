@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "runtime/core/io.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/team/board.hpp"
 #include "transports/direct/inbox.hpp"
 

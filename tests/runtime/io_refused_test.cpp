@@ -16,6 +16,7 @@
 #include <string>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/event_loop.hpp"
 #include "runtime/core/io.hpp"
 #include "runtime/core/task.hpp"
 

@@ -1,6 +1,7 @@
 // What a rank does when it loses a peer: operations, calls, waits and teams, over a transport that holds everything
 // back until the test lets it go.
 #include "runtime/rank/peers.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/launch/whole_rank.hpp"
 
 #include <doctest/doctest.h>

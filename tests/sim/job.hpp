@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "transports/connect.hpp"
 #include "transports/sim/world.hpp"
 
 namespace coracle::internals::sim {

@@ -14,6 +14,7 @@
 #include "storage/segment/paged_segment.hpp"
 #include "tests/lone_rank.hpp"
 #include "tests/storage/temporary_folder.hpp"
+#include "transports/connect.hpp"
 
 namespace coracle::internals::test {
 

@@ -1,5 +1,7 @@
 // Paged segments of one rank, on files: what they hold, how they are used, and what is wrong use.
 #include "storage/segment/paged_segment.hpp"
+#include "runtime/job/job.hpp"
+#include "transports/connect.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/mman.h>

@@ -15,6 +15,7 @@
 
 #include "collectives/collectives.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/launch/boot.hpp"
 #include "runtime/launch/whole_rank.hpp"
 #include "transports/connect.hpp"

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "runtime/core/combinators.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/rank/rpc.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/transports/nodes.hpp"

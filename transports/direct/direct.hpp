@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/job/job.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/rank/transport.hpp"
 #include "transports/direct/inbox.hpp"

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "runtime/job/job.hpp"
 #include "runtime/rank/rank.hpp"
 
 namespace coracle::internals {

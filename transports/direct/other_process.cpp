@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "runtime/core/error.hpp"
+#include "runtime/job/job.hpp"
 
 namespace coracle::internals::direct {
 namespace {

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include "runtime/core/error.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/job/key_tag.hpp"
+#include "runtime/rank/lent_memory.hpp"
 
 namespace coracle::internals::tcp {
 

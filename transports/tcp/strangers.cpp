@@ -16,6 +16,7 @@
 #include "runtime/core/event.hpp"
 #include "runtime/core/io.hpp"
 #include "runtime/core/shortage.hpp"
+#include "runtime/job/job.hpp"
 #include "transports/tcp/socket.hpp"
 #include "transports/tcp/tcp.hpp"
 

@@ -10,6 +10,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/io.hpp"
+#include "runtime/job/job.hpp"
 #include "transports/tcp/ready_stream.hpp"
 #include "transports/tcp/socket.hpp"
 

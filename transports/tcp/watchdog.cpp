@@ -11,6 +11,7 @@
 
 #include "runtime/core/event.hpp"
 #include "runtime/core/shortage.hpp"
+#include "runtime/job/job.hpp"
 #include "transports/tcp/socket.hpp"
 
 namespace coracle::internals::tcp {

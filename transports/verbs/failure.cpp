@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/core/error.hpp"
+#include "runtime/job/job.hpp"
 #include "transports/verbs/transport.hpp"
 
 namespace coracle::internals::verbs {

@@ -6,6 +6,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/shortage.hpp"
+#include "runtime/job/job.hpp"
 #include "transports/verbs/transport.hpp"
 
 namespace coracle::internals::verbs {

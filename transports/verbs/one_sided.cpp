@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/core/error.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/job/slab_marks.hpp"
 #include "transports/verbs/transport.hpp"
 

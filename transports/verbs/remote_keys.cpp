@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "runtime/core/error.hpp"
+#include "runtime/job/job.hpp"
+#include "runtime/rank/lent_memory.hpp"
 #include "transports/verbs/transport.hpp"
 
 namespace coracle::internals::verbs {

@@ -11,6 +11,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/io.hpp"
+#include "runtime/job/job.hpp"
 
 namespace coracle::internals::verbs {
 namespace {

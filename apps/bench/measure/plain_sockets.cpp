@@ -16,6 +16,7 @@
 #include "collectives/collectives.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/timer.hpp"
+#include "runtime/job/job.hpp"
 #include "transports/tcp/socket.hpp"
 
 namespace coracle::internals::bench {

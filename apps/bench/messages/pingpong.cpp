@@ -4,6 +4,7 @@
 
 #include "apps/bench/benchmarks.hpp"
 #include "apps/bench/messages/raw_messages.hpp"
+#include "runtime/messages/messages.hpp"
 #include "runtime/messages/send_recv.hpp"
 
 namespace coracle::internals::bench {

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "runtime/core/error.hpp"
+#include "runtime/job/job.hpp"
 
 namespace coracle::internals::bench {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "collectives/collectives.hpp"
 #include "runtime/core/event.hpp"
+#include "runtime/job/job.hpp"
 
 namespace coracle::internals::bench {
 namespace {

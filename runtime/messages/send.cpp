@@ -1,0 +1,76 @@
+// What becomes of a message when its send is awaited.
+#include "runtime/messages/send.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "runtime/core/prefetch.hpp"
+#include "runtime/core/task.hpp"
+#include "runtime/messages/messages.hpp"
+#include "runtime/rank/rank.hpp"
+
+namespace coracle::internals {
+
+struct Send::Detour {
+  std::optional<Task<>> offer;
+  std::vector<std::byte> packed;  // where there was no slot for it
+};
+
+Send::Send(Messages& messages, const Envelope& envelope, const MessageSource& source, RankCore& core,
+           std::uint32_t peer)
+    : messages_(messages), envelope_(envelope), source_(source), request_(core, peer) {
+  request_.local = const_cast<std::byte*>(source.origin());
+  request_.bytes = source.bytes();
+  request_.header.handler = messages.data_handler();
+  request_.header.argument_count = 2;
+  request_.header.arguments[0] = envelope.place();
+  request_.header.arguments[1] = envelope.tag;
+}
+
+Send::Send(Send&&) noexcept = default;
+Send::~Send() = default;
+
+bool Send::await_ready() {
+  const auto peer = static_cast<std::uint32_t>(request_.peer());
+  // What lies on a GPU stays there until the receiver says where it is to go.
+  const bool at_once = !messages_.on_device(source_) && messages_.may_go_at_once(peer, source_.bytes());
+  if (at_once && !messages_.needs_buffer(peer, source_)) [[likely]]
+    return request_.await_ready();
+  return begin(peer, at_once);
+}
+
+bool Send::begin(std::uint32_t peer, bool at_once) {
+  Rendezvous& rendezvous = messages_.rendezvous();
+  if (!at_once) {
+    detour_ = std::make_unique<Detour>();
+    offer_ = &detour_->offer.emplace(rendezvous.offer(envelope_, source_, peer));
+    offer_->awaited_at(request_.where());
+    return false;
+  }
+  const std::size_t bytes = source_.bytes();
+  std::byte* packed = messages_.rank().core().transport_to(peer).payload_room(bytes);
+  if (packed == nullptr && bytes <= Stage::kSlotBytes) {
+    slot_ = rendezvous.stage().try_take();
+    packed = slot_.data();
+  }
+  if (packed == nullptr) {
+    detour_ = std::make_unique<Detour>();
+    detour_->packed.resize(bytes);
+    packed = detour_->packed.data();
+  }
+  read_part(source_, 0, {packed, bytes});
+  request_.local = packed;
+  request_.bytes = bytes;
+  return request_.await_ready();
+}
+
+void Send::await_resume() {
+  if (offer_ != nullptr) return offer_->await_resume();
+  // The receiver has read the slot; the next message to be packed there would have to wait for its lines.
+  if (slot_) prefetch_for_writing(slot_.data(), request_.bytes);
+  request_.await_resume();
+}
+
+}  // namespace coracle::internals
