@@ -51,7 +51,8 @@ class [[nodiscard]] ScatteredTransfer {
   bool await_ready();
   template <class Promise>
   auto await_suspend(std::coroutine_handle<Promise> self) {
-    return rest_->await_suspend(self);
+    // await_ready() has said that there is one.
+    return rest_->await_suspend(self);  // NOLINT(bugprone-unchecked-optional-access)
   }
   void await_resume() {
     if (failure_) [[unlikely]]

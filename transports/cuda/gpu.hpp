@@ -65,9 +65,9 @@ class Gpu final : private Accelerator {
   /// kGpusMax (their own segments are told apart by RemoteAddress::segment). Throws Error at all of them when one has
   /// no GPU (there with the reason and the remedy), or no room on it. Not under `sim`. Under `pvas` one process of the
   /// node makes all calls of CUDA, and `api` is not asked: see docs/dma.md. `api` must outlive the rank.
-  static Task<Gpu*> open(Rank& rank, GpuOptions options = {}) { return open(rank, nullptr, std::move(options)); }
+  static Task<Gpu*> open(Rank& rank, GpuOptions options = {}) { return open(rank, nullptr, options); }
   static Task<Gpu*> open(Rank& rank, cuda::CudaApi& api, GpuOptions options = {}) {
-    return open(rank, &api, std::move(options));
+    return open(rank, &api, options);
   }
 
   /// For open().

@@ -5,6 +5,7 @@
 // per byte.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -23,7 +24,7 @@ struct Link {
   double bandwidth_bytes_per_ns;      ///< 1 / G.
 
   std::uint64_t time_for(std::size_t bytes) const noexcept {
-    return static_cast<std::uint64_t>(static_cast<double>(bytes) / bandwidth_bytes_per_ns + 0.5);
+    return static_cast<std::uint64_t>(std::llround(static_cast<double>(bytes) / bandwidth_bytes_per_ns));
   }
 };
 

@@ -26,7 +26,7 @@ class Happening {
 class Schedule final : public Clock {
  public:
   explicit Schedule(std::uint64_t seed) noexcept : random_(Random::mix(seed)) {}
-  ~Schedule();
+  ~Schedule() override;
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
 
