@@ -69,14 +69,18 @@ def page(width, height, left, title, subtitle, body):
     yield "</svg>"
 
 
-def main(usage, draw, arguments):
-    """Of a script that plots a report: `arguments` are the report's file and that of the picture."""
-    if len(arguments) != 2:
+def main(usage, draw, arguments, number_of_reports=1):
+    """Of a script that plots reports: `arguments` are the reports' files and that of the picture."""
+    if len(arguments) != number_of_reports + 1:
         print(usage, file=sys.stderr)
         return 2
-    with open(arguments[0], encoding="utf-8") as file:
-        save(arguments[1], draw(json.load(file)))
+    save(arguments[-1], draw(*map(load, arguments[:-1])))
     return 0
+
+
+def load(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
 
 
 def save(path, lines):

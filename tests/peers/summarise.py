@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
 """Helper of compare-messages. `rows FILE`: "NAME BYTES NANOSECONDS" from the JSON of `coracle bench pingpong`. `table
-FILE`: the table of all such lines, medians by name and size, and how many times longer the peers take than Coracle."""
+FILE [JSON]`: the table of all such lines, medians by name and size, and how many times longer the peers take than
+Coracle; JSON gets the same figures."""
 
 import collections
 import json
+import os
+import platform
 import statistics
 import sys
+
+from summarise_collectives import processor
 
 OURS = "Coracle"
 LIMIT = "limit"
@@ -19,7 +24,32 @@ def print_rows(path):
         print(OURS, int(row["bytes"]), row["median"])
 
 
-def print_table(path):
+def save_figures(samples, peers, path):
+    figures = []
+    for size in sorted({size for _, size in samples}):
+        entry = {"bytes": size}
+        for name in (LIMIT, OURS, *peers):
+            values = samples.get((name, size))
+            if values:
+                entry[key_of(name)] = {"median_ns": statistics.median(values), "min_ns": min(values),
+                                       "max_ns": max(values), "rounds": len(values)}
+        ours = entry.get(key_of(OURS))
+        entry["ratios"] = {key_of(name): entry[key_of(name)]["median_ns"] / ours["median_ns"]
+                           for name in peers if ours and key_of(name) in entry}
+        figures.append(entry)
+    result = {"processor": processor(), "cores": os.cpu_count(), "kernel": platform.release(),
+              "load_average": os.getloadavg()[0], "figures": figures}
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(result, file, indent=1)
+        file.write("\n")
+
+
+def key_of(name):
+    """As the other comparisons name the programs in their JSON."""
+    return name.replace("_", "").lower()
+
+
+def print_table(path, target=None):
     samples = collections.defaultdict(list)
     names = []
     with open(path, encoding="utf-8") as file:
@@ -39,13 +69,20 @@ def print_table(path):
             known = name in medians and OURS in medians
             cells.append(f"{medians[name] / medians[OURS]:.2f}" if known else "-")
         print(f"{size:>9}" + "".join(f"{cell:>12}" for cell in cells))
+    if target:
+        save_figures(samples, peers, target)
 
 
-def main():
-    if len(sys.argv) != 3 or sys.argv[1] not in ("rows", "table"):
-        sys.exit("usage: summarise.py rows|table FILE")
-    (print_rows if sys.argv[1] == "rows" else print_table)(sys.argv[2])
+def main(arguments):
+    if len(arguments) == 2 and arguments[0] == "rows":
+        print_rows(arguments[1])
+    elif len(arguments) in (2, 3) and arguments[0] == "table":
+        print_table(*arguments[1:])
+    else:
+        print(__doc__, file=sys.stderr)
+        return 2
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))
