@@ -45,7 +45,7 @@ Task<> all_reduce_small(Mates& mates, const Group* nodes, std::span<std::byte> v
 /// Few mates look at each other's values. All combine them from the first to the last, so that all get the same bits.
 Task<> all_reduce_by_exchange(Team& team, std::span<std::byte> values, Reduction reduction,
                               std::source_location where) {
-  team.check_whole("all_reduce");
+  team.core().check_whole("all_reduce");
   const Participation participation(team, {Called::all_reduce, values.size(), CollectiveCall::kNoRoot, where});
   ExchangeSmall exchange(team);
   if (!exchange.begin(values)) co_await exchange.begin_later(values);
@@ -107,7 +107,7 @@ Task<> all_reduce_large(Mates& mates, const Group* nodes, std::span<std::byte> v
 
 Task<> all_reduce_by_levels(Team& team, std::span<std::byte> values, Reduction reduction, Algorithm algorithm,
                             std::source_location where) {
-  team.check_whole("all_reduce");
+  team.core().check_whole("all_reduce");
   if (team.size() == 1) co_return;
   const bool crowded = !team.rank().loop().spins();
   const Participation participation(team, {Called::all_reduce, values.size(), CollectiveCall::kNoRoot, where});

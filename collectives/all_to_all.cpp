@@ -55,7 +55,7 @@ void check_divides(const Team& team, std::size_t bytes) {
 /// Small data among few: a member's place on its board is its place in the team.
 Task<> all_to_all_by_exchange(Team& team, std::span<const std::byte> source, std::span<std::byte> target,
                               CollectiveCall call) {
-  team.check_whole("all_to_all");
+  team.core().check_whole("all_to_all");
   check_divides(team, source.size());
   const Participation participation(team, call);
   ExchangeSmall exchange(team);
@@ -73,7 +73,7 @@ Task<> all_to_all_by_exchange(Team& team, std::span<const std::byte> source, std
 Task<> all_to_all_by_board(Team& team, std::span<const std::byte> source, Blocks source_blocks,
                            std::span<std::byte> target, Blocks target_blocks, bool same_size, Algorithm algorithm,
                            CollectiveCall call) {
-  team.check_whole("all_to_all");
+  team.core().check_whole("all_to_all");
   const Participation participation(team, call);
   if (same_size) check_divides(team, source.size());
   check_blocks("all_to_all, source", source_blocks, team.size(), source.size());

@@ -126,7 +126,7 @@ CollectiveCall call_of(const Team& team, const SourceBlocks& source, std::source
 }
 
 Task<> all_to_all_straight(Team& team, SourceBlocks source, TargetBlocks target, std::source_location where) {
-  team.check_whole("all_to_all");
+  team.core().check_whole("all_to_all");
   check(team, source, target);
   const Participation participation(team, call_of(team, source, where));
   Mates mates(team);

@@ -36,7 +36,7 @@ std::size_t staged_bytes_max(const Team& team, const Board& board) noexcept {
 }
 
 void check_call(const Team& team, std::uint32_t root) {
-  team.check_whole("broadcast");
+  team.core().check_whole("broadcast");
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
 }
 
@@ -257,7 +257,7 @@ Task<> broadcast_device(Team& team, std::span<std::byte> data, std::uint32_t roo
   } catch (...) {
     failure = std::current_exception();
   }
-  if (!staged) team.give_up();  // there was no memory for it
+  if (!staged) team.core().give_up();  // there was no memory for it
   const std::exception_ptr landed = co_await join_quietly(landings);
   if (!failure) failure = landed;
   if (failure) std::rethrow_exception(failure);

@@ -75,7 +75,7 @@ Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::
                     Algorithm algorithm, std::source_location where) {
   const CollectiveCall call{Called::gather, mine.size(), root, where};
   if (on_device(team, mine, all)) co_return co_await refuse_device(team, call);
-  team.check_whole("gather");
+  team.core().check_whole("gather");
   const Participation participation(team, call);
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   const Blocks blocks(team.size(), mine.size());
@@ -99,7 +99,7 @@ Task<> gather_v_bytes(Team& team, std::span<const std::byte> mine, std::span<std
                       std::uint32_t root, std::source_location where) {
   const CollectiveCall call{Called::gather_v, CollectiveCall::kAnyBytes, root, where};
   if (on_device(team, mine, all)) co_return co_await refuse_device(team, call);
-  team.check_whole("gather_v");
+  team.core().check_whole("gather_v");
   const Participation participation(team, call);
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   if (team.index() == root) {

@@ -87,7 +87,7 @@ Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<s
                         Algorithm algorithm, std::source_location where, Called called) {
   const CollectiveCall call{called, blocks.total(), CollectiveCall::kNoRoot, where};
   if (on_device(team, mine, all)) co_return co_await refuse_device(team, call);
-  team.check_whole(name_of(called));
+  team.core().check_whole(name_of(called));
   const Participation participation(team, call);
   check_blocks(name_of(called), blocks, team.size(), all.size());
   check_block(name_of(called), blocks, team.index(), mine.size());

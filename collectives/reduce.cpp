@@ -40,7 +40,7 @@ Task<> reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction
                     Algorithm algorithm, std::source_location where) {
   const CollectiveCall call{Called::reduce, values.size(), root, where};
   if (on_device(team, values)) co_return co_await refuse_device(team, call);
-  team.check_whole("reduce");
+  team.core().check_whole("reduce");
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   if (team.size() == 1) co_return;
   const Participation participation(team, call);

@@ -71,7 +71,7 @@ Task<> reduce_scatter_bytes(Team& team, std::span<const std::byte> values, std::
                             Reduction reduction, Algorithm algorithm, std::source_location where) {
   const CollectiveCall call{Called::reduce_scatter, values.size(), CollectiveCall::kNoRoot, where};
   if (on_device(team, values, mine)) co_return co_await refuse_device(team, call);
-  team.check_whole("reduce_scatter");
+  team.core().check_whole("reduce_scatter");
   const Participation participation(team, call);
   check_blocks("reduce_scatter", blocks, team.size(), values.size());
   check_block("reduce_scatter", blocks, team.index(), mine.size());

@@ -109,7 +109,7 @@ Task<> scan_bytes(Team& team, std::span<std::byte> values, Reduction reduction, 
   const CollectiveCall call{first == nullptr ? Called::scan : Called::exclusive_scan, values.size(),
                             CollectiveCall::kNoRoot, where};
   if (on_device(team, values)) co_return co_await refuse_device(team, call);
-  team.check_whole(name_of(call.called));
+  team.core().check_whole(name_of(call.called));
   const Participation participation(team, call);
   const Scratch before(values.size());
   co_await exclusive_scan(team, values, before.span(), reduction, participation.sequence());

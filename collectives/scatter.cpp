@@ -72,7 +72,7 @@ Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::
                      Algorithm algorithm, std::source_location where) {
   const CollectiveCall call{Called::scatter, mine.size(), root, where};
   if (on_device(team, mine, all)) co_return co_await refuse_device(team, call);
-  team.check_whole("scatter");
+  team.core().check_whole("scatter");
   const Participation participation(team, call);
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   const Blocks blocks(team.size(), mine.size());
@@ -100,7 +100,7 @@ Task<> scatter_v_bytes(Team& team, std::span<const std::byte> all, Blocks blocks
                        std::uint32_t root, std::source_location where) {
   const CollectiveCall call{Called::scatter_v, CollectiveCall::kAnyBytes, root, where};
   if (on_device(team, mine, all)) co_return co_await refuse_device(team, call);
-  team.check_whole("scatter_v");
+  team.core().check_whole("scatter_v");
   const Participation participation(team, call);
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   if (team.index() == root) {

@@ -55,7 +55,7 @@ void copy(std::span<const std::byte> source, std::span<std::byte> target) {
 
 Task<std::vector<std::byte>> broadcast_sized(Team& team, std::vector<std::byte> value, std::uint32_t root,
                                              std::source_location where) {
-  team.check_whole("broadcast");
+  team.core().check_whole("broadcast");
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   if (team.size() == 1) co_return value;
   const Participation participation(team, {Called::broadcast, CollectiveCall::kAnyBytes, root, where});
@@ -81,7 +81,7 @@ Task<std::vector<std::byte>> broadcast_sized(Team& team, std::vector<std::byte> 
 }
 
 Task<SizedValues> gather_all_sized(Team& team, std::vector<std::byte> mine, std::source_location where) {
-  team.check_whole("gather_all");
+  team.core().check_whole("gather_all");
   const Participation participation(team,
                                     {Called::gather_all, CollectiveCall::kAnyBytes, CollectiveCall::kNoRoot, where});
   const Group group(team, participation.sequence());
@@ -99,7 +99,7 @@ Task<SizedValues> gather_all_sized(Team& team, std::vector<std::byte> mine, std:
 
 Task<SizedValues> gather_sized(Team& team, std::vector<std::byte> mine, std::uint32_t root,
                                std::source_location where) {
-  team.check_whole("gather");
+  team.core().check_whole("gather");
   const Participation participation(team, {Called::gather, CollectiveCall::kAnyBytes, root, where});
   CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
   const Group group(team, participation.sequence());

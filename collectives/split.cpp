@@ -82,7 +82,7 @@ Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key, 
   }
   if (failure) {
     // Members that came out of the barrier wait in the new team for those that did not.
-    if (team) team->break_like(*this);
+    if (team) team->core().break_like(*this);
     std::rethrow_exception(failure);
   }
   preparation.reset();  // it is over everywhere

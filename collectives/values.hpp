@@ -65,7 +65,7 @@ inline constexpr bool kGathersInPlace =
 template <class T>
 Task<std::vector<T>> gather_all_values(Team& team, T value, std::source_location where) {
   if constexpr (kGathersInPlace<T>) {
-    team.check_whole("gather_all");
+    team.core().check_whole("gather_all");
     check_results(team, "gather_all", team.size(), sizeof(T));  // as at all others: the team stays whole
     const Preparation preparation(team, "gather_all");
     std::vector<T> all(team.size());

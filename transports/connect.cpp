@@ -27,16 +27,16 @@ namespace {
 void connect_to_other_nodes(Rank& rank) {
   auto tcp = std::make_unique<tcp::TcpTransport>(rank);
   Transport* way = tcp.get();
-  rank.add_transport(std::move(tcp));
+  rank.core().add_transport(std::move(tcp));
   const RemoteTransport wish = rank.core().region().shape().network.transport;
   if (wish != RemoteTransport::tcp) {
     if (auto verbs = verbs::make_transport(rank, *way, wish == RemoteTransport::verbs)) {
       way = verbs.get();
-      rank.add_transport(std::move(verbs));
+      rank.core().add_transport(std::move(verbs));
     }
   }
   for (std::uint32_t node = 0; node < rank.nodes(); ++node)
-    if (node != rank.node()) rank.set_route(node, *way);
+    if (node != rank.node()) rank.core().set_route(node, *way);
 }
 
 }  // namespace
@@ -47,11 +47,11 @@ void connect_transports(Rank& rank) {
     auto board = std::make_unique<tca::BoardThread>(rank.core().region(), rank.id(), tca::Peach2Model());
     tca::DmaOptions options;
     options.stall_limit_ns = 2'000'000'000;  // a board is a thread here, which may have to wait for a core
-    return rank.set_transport(std::make_unique<tca::TcaTransport>(rank, std::move(board), options), false,
-                              !own_process);
+    return rank.core().set_transport(std::make_unique<tca::TcaTransport>(rank, std::move(board), options), false,
+                                     !own_process);
   }
   if (own_process) direct::permit_access_by_peers();
-  rank.set_transport(std::make_unique<direct::DirectTransport>(rank), true, !own_process);
+  rank.core().set_transport(std::make_unique<direct::DirectTransport>(rank), true, !own_process);
   if (rank.core().region().ranks() < rank.size()) connect_to_other_nodes(rank);
 }
 

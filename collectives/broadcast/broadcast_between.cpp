@@ -110,8 +110,8 @@ Task<> BroadcastBetween::receive() {
   const Slab<Signal> signals = rank_.allocate_signals(words);
   std::optional<Exposed<std::byte>> exposed;
   receiving_.arrived = signals.local();
-  const Ready ready{broadcast_.sequence,    team.identity(),    team.nodes().own(),
-                    broadcast_.data.size(), reachable(exposed), signals.remote().address()};
+  const Ready ready{broadcast_.sequence,    team.core().identity(), team.nodes().own(),
+                    broadcast_.data.size(), reachable(exposed),     signals.remote().address()};
   readiness_.begin_receiving(team, broadcast_.sequence, receiving_);
   std::vector<Task<>> parts;
   parts.push_back(tell_senders(ready));
@@ -155,8 +155,8 @@ Task<> BroadcastBetween::receive_pieces() {
   std::uint64_t known = 0;  // of the present word
   while (here_ < count) {
     Signal& word = receiving_.arrived[here_ / kBits];
-    broadcast_.team.check_whole("broadcast");
-    known = co_await GuardedSignalWait(rank_.core().signal_waits(), word, known + 1, broadcast_.team.watches());
+    broadcast_.team.core().check_whole("broadcast");
+    known = co_await GuardedSignalWait(rank_.core().signal_waits(), word, known + 1, broadcast_.team.core().watches());
     std::uint32_t pieces = here_;
     while (pieces < count && pieces / kBits == here_ / kBits && (known >> pieces % kBits & 1) != 0) ++pieces;
     if (pieces / kBits != here_ / kBits || pieces == count) known = 0;
@@ -205,10 +205,10 @@ Task<> BroadcastBetween::send_to(std::span<const Send> sends) {
   readiness_.done(team, broadcast_.sequence, node);
   if (failure) std::rethrow_exception(failure);
   if (!second) co_return;
-  team.check_whole("broadcast");  // that is why, then
+  team.core().check_whole("broadcast");  // that is why, then
   if (was_taken_back(second)) {
     // The receiver takes its memory back only when the team breaks: the news of that are on their way.
-    PeerEvent never(rank_.core(), "broadcast", ready.buffer.rank, team.watches());
+    PeerEvent never(rank_.core(), "broadcast", ready.buffer.rank, team.core().watches());
     co_await never;
   }
   std::rethrow_exception(second);

@@ -31,10 +31,10 @@ Mailbox::Key Mailbox::key_of(const Message& message) noexcept {
 }
 
 Task<> Mailbox::send(Team& team, std::uint32_t to, std::uint64_t tag, std::span<const std::byte> data) {
-  team.check_whole("collective");
+  team.core().check_whole("collective");
   const std::uint32_t peer = team.member(to);
-  const std::uint64_t who = pack(team.identity(), team.index());
-  const std::uint64_t signature = team.log().signature_at(sequence_of(tag)).value_or(kNoSignature);
+  const std::uint64_t who = pack(team.core().identity(), team.index());
+  const std::uint64_t signature = team.core().log().signature_at(sequence_of(tag)).value_or(kNoSignature);
   if (data.size() <= kWholeBytesMax) {
     co_await rank_.request(peer, on_data, data, who, tag, signature);
     co_return;
@@ -50,7 +50,7 @@ Task<> Mailbox::send(Team& team, std::uint32_t to, std::uint64_t tag, std::span<
                          data.size() | signature << kSignatureShift, reinterpret_cast<std::uint64_t>(&taken));
   co_await taken;                       // until then the receiver may read from `data`
   if (team.broken()) co_await yield();  // it was cancelled, perhaps
-  team.check_whole("collective");
+  team.core().check_whole("collective");
 }
 
 void Mailbox::on_data(Rank& rank, const Message& message) {
@@ -89,7 +89,7 @@ void Mailbox::broken(TeamCore& team) {
 
 Task<> Mailbox::give_up(Team& team) {
   co_await yield();  // not from inside the cancellation of other waits
-  team.give_up();
+  team.core().give_up();
 }
 
 Task<> Mailbox::send_back(Rank& rank, std::uint32_t sender, std::uint64_t sender_event) {
@@ -113,8 +113,8 @@ void Mailbox::accept(const Key& key, Arrival arrival) {
 }
 
 Task<> Mailbox::receive(Team& team, std::uint32_t from, std::uint64_t tag, std::span<std::byte> data) {
-  team.check_whole("collective");
-  const Key key{team.identity(), from, tag};
+  team.core().check_whole("collective");
+  const Key key{team.core().identity(), from, tag};
   if (const auto arrived = arrived_.find(key); arrived != arrived_.end()) {
     const Arrival arrival = std::move(arrived->second);
     arrived_.erase(arrived);
@@ -147,7 +147,7 @@ void Mailbox::listen(const Key& key, const Arrival& arrival, std::uint32_t sende
 Task<> Mailbox::take(Team& team, const Key& key, const Arrival& arrival, std::span<std::byte> data) {
   const std::uint32_t sender_rank = team.member(key.sender);
   const std::size_t bytes = arrival.is_offer ? arrival.offer.bytes : arrival.data.size();
-  const std::uint32_t ours = team.log().signature_at(sequence_of(key.tag)).value_or(kNoSignature);
+  const std::uint32_t ours = team.core().log().signature_at(sequence_of(key.tag)).value_or(kNoSignature);
   const bool fits = ours == arrival.signature || ours == kNoSignature || arrival.signature == kNoSignature;
   if (fits && bytes == data.size()) {
     if (!arrival.is_offer) {
@@ -159,9 +159,9 @@ Task<> Mailbox::take(Team& team, const Key& key, const Arrival& arrival, std::sp
   }
   if (arrival.is_offer) co_await rank_.request(sender_rank, on_taken, {}, arrival.offer.sender_event);
   if (!fits) {
-    co_await CollectiveWatch::compare(rank_, team.identity(), sender_rank);
-    team.check_whole("collective");
-    team.throw_misfit(
+    co_await CollectiveWatch::compare(rank_, team.core().identity(), sender_rank);
+    team.core().check_whole("collective");
+    team.core().throw_misfit(
         fmt::format("ranks {} and {} have not called the same collectives of their team", rank_.id(), sender_rank));
   }
   if (bytes != data.size()) throw_sizes_differ(data.size(), bytes, sender_rank);

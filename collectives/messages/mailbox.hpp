@@ -54,7 +54,7 @@ class Mailbox final : private TeamObserver {
   };
   struct Posted {
     Posted(Rank& rank, Team& team, std::uint32_t from)
-        : arrived(rank.core(), "collective", team.member(from), team.watches()) {}
+        : arrived(rank.core(), "collective", team.member(from), team.core().watches()) {}
     PeerEvent arrived;
     Arrival arrival;
   };

@@ -21,13 +21,13 @@ Task<> ignore_loss(Request request) {
 }  // namespace
 
 void Readiness::begin(const Team& team, std::uint64_t sequence) {
-  active_.emplace_back(team.identity(), sequence);
+  active_.emplace_back(team.core().identity(), sequence);
 }
 
 void Readiness::end(const Team& team, std::uint64_t sequence) noexcept {
-  std::erase(active_, std::pair{team.identity(), sequence});
-  const auto first = told_.lower_bound({team.identity(), sequence, 0});
-  told_.erase(first, told_.upper_bound({team.identity(), sequence, ~std::uint32_t{0}}));
+  std::erase(active_, std::pair{team.core().identity(), sequence});
+  const auto first = told_.lower_bound({team.core().identity(), sequence, 0});
+  told_.erase(first, told_.upper_bound({team.core().identity(), sequence, ~std::uint32_t{0}}));
 }
 
 Task<> Readiness::tell(Team& team, Ready ready, std::vector<std::uint32_t> members) {
@@ -63,12 +63,12 @@ void Readiness::on_ready(Rank& rank, const Message& message) {
 }
 
 Task<Ready> Readiness::ask(Team& team, std::uint64_t sequence, std::uint32_t node) {
-  const Key key{team.identity(), sequence, node};
+  const Key key{team.core().identity(), sequence, node};
   if (const auto told = told_.find(key); told != told_.end()) {
     sending_.try_emplace(key);
     co_return told->second;
   }
-  team.check_whole("broadcast");
+  team.core().check_whole("broadcast");
   Asker asker(team.rank(), team, team.member(team.nodes().member(node, 0)));
   askers_.emplace(key, &asker);
   std::exception_ptr failure;
@@ -85,7 +85,7 @@ Task<Ready> Readiness::ask(Team& team, std::uint64_t sequence, std::uint32_t nod
 }
 
 void Readiness::done(Team& team, std::uint64_t sequence, std::uint32_t node) {
-  const auto found = sending_.find({team.identity(), sequence, node});
+  const auto found = sending_.find({team.core().identity(), sequence, node});
   if (found == sending_.end()) return;
   Rank& rank = team.rank();
   for (const Leaver& leaver : found->second) rank.service().spawn(answer(rank, leaver));
@@ -98,7 +98,7 @@ Task<> Readiness::take_back(Team& team, std::uint64_t sequence, std::vector<std:
     const std::uint32_t peer = team.member(member);
     PeerEvent taken_back(rank.core(), "end of a sending", peer);
     try {
-      co_await rank.request(peer, on_take_back, {}, team.identity(), sequence, team.nodes().own(),
+      co_await rank.request(peer, on_take_back, {}, team.core().identity(), sequence, team.nodes().own(),
                             reinterpret_cast<std::uint64_t>(&taken_back));
       co_await taken_back;
     } catch (const Error& error) {

@@ -40,10 +40,10 @@ class Readiness final : private TeamObserver {
 
   /// A leader's part, from before it tells until all has come or was taken back.
   void begin_receiving(const Team& team, std::uint64_t sequence, Receiving& receiving) {
-    receiving_.emplace(std::pair{team.identity(), sequence}, &receiving);
+    receiving_.emplace(std::pair{team.core().identity(), sequence}, &receiving);
   }
   void end_receiving(const Team& team, std::uint64_t sequence) noexcept {
-    receiving_.erase({team.identity(), sequence});
+    receiving_.erase({team.core().identity(), sequence});
   }
   /// Tells a leader that the sizes differ, instead of sending to it: ends its receiving.
   static Task<> refuse(Rank& rank, const Ready& ready, std::uint64_t bytes, std::uint32_t of_rank);
@@ -68,7 +68,8 @@ class Readiness final : private TeamObserver {
     auto operator<=>(const Key&) const = default;
   };
   struct Asker {
-    Asker(Rank& rank, Team& team, std::uint32_t peer) : told(rank.core(), "leader of a node", peer, team.watches()) {}
+    Asker(Rank& rank, Team& team, std::uint32_t peer)
+        : told(rank.core(), "leader of a node", peer, team.core().watches()) {}
     PeerEvent told;
     Ready ready{};
   };

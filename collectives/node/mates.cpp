@@ -73,7 +73,7 @@ void Mates::check_alive(std::uint64_t stage, const char* who) {
   if (stage < kFailed) [[likely]]
     return;
   round_.check_all();  // it may be that it has failed because of what this member has called
-  team_.check_whole("collective");
+  team_.core().check_whole("collective");
   throw Error(Errc::given_up, fmt::format("a collective failed on {}, whose error says why", who));
 }
 

@@ -11,7 +11,7 @@ namespace coracle::internals {
 WholeRank::WholeRank(const JobRegion& region, std::uint32_t id, EventLoop& loop) : Rank(region, id, loop) {
   core().set_layout_mover(local<scattered::Exchange>());
   const auto all = std::make_shared<Team>(*this);
-  set_world(all, *all);
+  set_world(all, all->core());
 }
 
 }  // namespace coracle::internals

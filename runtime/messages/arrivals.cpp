@@ -40,7 +40,7 @@ std::optional<std::uint32_t> Arrivals::lost_source_of(Team& team, std::uint32_t 
   if (from != kAnySource) return rank_.lost(team.member(from)) ? std::optional(team.member(from)) : std::nullopt;
   // Who receives from anybody hears once of each loss, and can then go on with those who live.
   for (const Loss& loss : rank_.losses()) {
-    const std::pair of_loss(team.identity(), loss.peer);
+    const std::pair of_loss(team.core().identity(), loss.peer);
     if (!team.has(loss.peer) || std::find(told_losses_.begin(), told_losses_.end(), of_loss) != told_losses_.end())
       continue;
     told_losses_.push_back(of_loss);
@@ -50,7 +50,7 @@ std::optional<std::uint32_t> Arrivals::lost_source_of(Team& team, std::uint32_t 
 }
 
 void Arrivals::told(const Team& team, std::uint32_t source, std::uint32_t rank) {
-  if (source == kAnySource) told_losses_.emplace_back(team.identity(), rank);
+  if (source == kAnySource) told_losses_.emplace_back(team.core().identity(), rank);
 }
 
 }  // namespace coracle::internals

@@ -23,9 +23,11 @@ Envelope envelope_of(const Message& message) noexcept {
 
 }  // namespace
 
-Messages& Rank::make_messages() {
-  messages_ = &local<Messages>();
-  return *messages_;
+Messages& Messages::of(Rank& rank) {
+  RankCore& core = rank.core();
+  if (core.messages() == nullptr) [[unlikely]]
+    core.set_messages(rank.local<Messages>());
+  return *core.messages();
 }
 
 Messages::Messages(Rank& rank)
@@ -63,13 +65,13 @@ void Messages::fix_way(MessageWay way) noexcept {
 }
 
 void Messages::on_room(Rank& rank, const Message& message) {
-  rank.messages().flow_.received_by(message.source(), message.argument(0));
+  of(rank).flow_.received_by(message.source(), message.argument(0));
 }
 
 // --- arriving ---
 
 void Messages::on_data(Rank& rank, const Message& message) {
-  rank.messages().arrive(envelope_of(message), message.source(), MessageSource(message.payload()));
+  of(rank).arrive(envelope_of(message), message.source(), MessageSource(message.payload()));
 }
 
 void Messages::arrive(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) {
@@ -84,7 +86,7 @@ void Messages::arrive(const Envelope& envelope, std::uint32_t rank, const Messag
 }
 
 void Messages::on_offer(Rank& rank, const Message& message) {
-  auto& messages = rank.messages();
+  auto& messages = of(rank);
   const Envelope envelope = envelope_of(message);
   Offer offer;
   CORACLE_ASSERT(message.payload().size() == sizeof offer, "an offer of {} bytes from rank {}",
@@ -97,7 +99,7 @@ void Messages::on_offer(Rank& rank, const Message& message) {
 }
 
 void Messages::on_withdraw(Rank& rank, const Message& message) {
-  auto& messages = rank.messages();
+  auto& messages = of(rank);
   const std::uint64_t serial = message.argument(0);
   for (auto* each = messages.matcher_.first(); each != nullptr; each = each->after) {
     auto& kept = static_cast<UnexpectedMessage&>(*each);
@@ -109,16 +111,16 @@ void Messages::on_withdraw(Rank& rank, const Message& message) {
 }
 
 void Messages::on_taken(Rank& rank, const Message& message) {
-  rank.messages().rendezvous_.on_taken(message);
+  of(rank).rendezvous_.on_taken(message);
 }
 void Messages::on_help(Rank& rank, const Message& message) {
-  rank.messages().rendezvous_.on_help(message);
+  of(rank).rendezvous_.on_help(message);
 }
 void Messages::on_pull(Rank& rank, const Message& message) {
-  rank.messages().rendezvous_.on_pull(message);
+  of(rank).rendezvous_.on_pull(message);
 }
 void Messages::on_piece(Rank& rank, const Message& message) {
-  rank.messages().rendezvous_.on_piece(message);
+  of(rank).rendezvous_.on_piece(message);
 }
 
 void Messages::keep(UnexpectedOwner message) {
@@ -162,7 +164,7 @@ void Messages::drop(UnexpectedOwner message) {
 
 std::optional<Received> Messages::probe(Team& team, std::uint32_t from, std::uint64_t tag) {
   if (from != kAnySource) check_member(team, from, "probe");
-  const UnexpectedMessage* there = find({team.identity(), from, tag});
+  const UnexpectedMessage* there = find({team.core().identity(), from, tag});
   if (there == nullptr) return std::nullopt;
   return Received{there->envelope.source, there->envelope.tag, there->bytes()};
 }
@@ -172,14 +174,14 @@ Task<Received> Messages::wait_probe(Team& team, std::uint32_t from, std::uint64_
     if (const std::optional<Received> there = probe(team, from, tag)) co_return *there;
     if (const std::optional<std::uint32_t> lost = lost_source(team, from))
       rank_.core().peers().throw_lost("probe", *lost);
-    ProbeWait wait(*this, team, {team.identity(), from, tag});
+    ProbeWait wait(*this, team, {team.core().identity(), from, tag});
     co_await wait;
   }
 }
 
 UnexpectedOwner Messages::matched_probe(Team& team, std::uint32_t from, std::uint64_t tag) {
   if (from != kAnySource) check_member(team, from, "matched_probe");
-  UnexpectedMessage* there = find({team.identity(), from, tag});
+  UnexpectedMessage* there = find({team.core().identity(), from, tag});
   return there != nullptr ? take_out(*there) : nullptr;
 }
 

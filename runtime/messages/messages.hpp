@@ -33,6 +33,9 @@ class Messages : public Arrivals {
     CORACLE_ASSERT(place < team.size(), "{}: there is no member {} in a team of {}", what, place, team.size());
   }
 
+  /// This rank's.
+  static Messages& of(Rank& rank);
+
   explicit Messages(Rank& rank);
   /// Tells standard error of messages that nobody has received.
   ~Messages();

@@ -58,12 +58,8 @@ Receive PersistentRecv::run() {
   return team_.receive_memory(target_, from_, tag_);
 }
 
-Messages& Team::messages() {
-  return rank().messages();
-}
-
 Send Team::send_memory(const MessageSource& source, std::uint32_t to, std::uint64_t tag) {
-  Messages& all = messages();
+  Messages& all = Messages::of(rank());
   Messages::check_member(*this, to, "send");
   CORACLE_ASSERT(tag != kAnyTag, "send: kAnyTag is for receives");
   return {all, {identity(), index(), tag}, source, rank().core(), member(to)};
@@ -74,7 +70,7 @@ Send Team::send(const ScatteredSource& source, std::uint32_t to, std::uint64_t t
 }
 
 Receive Team::receive_memory(const MessageTarget& target, std::uint32_t from, std::uint64_t tag) {
-  Messages& all = messages();
+  Messages& all = Messages::of(rank());
   if (from != kAnySource) Messages::check_member(*this, from, "recv");
   return {all, *this, {identity(), from, tag}, target, all.on_device(target)};
 }
@@ -91,17 +87,17 @@ Task<Received> Team::send_recv(ScatteredSource source, std::uint32_t to, std::ui
 }
 
 std::optional<Received> Team::probe(std::uint32_t from, std::uint64_t tag) {
-  return messages().probe(*this, from, tag);
+  return Messages::of(rank()).probe(*this, from, tag);
 }
 
 Task<Received> Team::wait_probe(std::uint32_t from, std::uint64_t tag) {
-  return messages().wait_probe(*this, from, tag);
+  return Messages::of(rank()).wait_probe(*this, from, tag);
 }
 
 std::optional<MatchedMessage> Team::matched_probe(std::uint32_t from, std::uint64_t tag) {
-  UnexpectedOwner message = messages().matched_probe(*this, from, tag);
+  UnexpectedOwner message = Messages::of(rank()).matched_probe(*this, from, tag);
   if (message == nullptr) return std::nullopt;
-  return MatchedMessage(messages(), std::move(message));
+  return MatchedMessage(Messages::of(rank()), std::move(message));
 }
 
 }  // namespace coracle::internals

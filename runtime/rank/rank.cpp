@@ -21,11 +21,6 @@ void report_failed_service(const std::exception_ptr& error, void* rank) noexcept
   report_failure(static_cast<Rank*>(rank)->id(), "a task that served a peer failed", error);
 }
 
-std::uint64_t room_for_slabs(std::uint64_t segment_bytes) noexcept {
-  const std::uint64_t taken = TeamArea::kAllBytes + (SlabMarks::wanted() ? SlabMarks::bytes_for(segment_bytes) : 0);
-  return segment_bytes - std::min(taken, segment_bytes);
-}
-
 /// Has `operation` end as the transfer does.
 Task<> finish(Operation& operation, ScatteredTransfer transfer) {
   std::error_code outcome;
@@ -42,13 +37,8 @@ Task<> finish(Operation& operation, ScatteredTransfer transfer) {
 }  // namespace
 
 Rank::Rank(const JobRegion& region, std::uint32_t id, EventLoop& loop)
-    : region_(region),
-      core_(region, id, loop),
-      heap_(std::make_unique<SegmentHeap>(TeamArea::kAllBytes, room_for_slabs(region.shape().segment_bytes))),
-      service_(loop, &loop.root_scope()),
-      default_group_(core_) {
+    : region_(region), core_(*this, region, id, loop), service_(loop, &loop.root_scope()), default_group_(core_) {
   service_.isolate_children(report_failed_service, this);
-  if (SlabMarks::wanted()) heap_->use_marks({region.segment(id), region.shape().segment_bytes});
 }
 
 std::uint32_t Rank::nodes() const noexcept {
@@ -66,42 +56,7 @@ Placement Rank::placement() const noexcept {
 Rank::~Rank() {
   locals_.clear();
   world_.reset();
-  for (; !transports_.empty(); transports_.pop_back()) loop().remove_poller(*transports_.back());
-}
-
-void Rank::set_transport(std::unique_ptr<Transport> transport, bool by_load_store, bool shares_memory) noexcept {
-  core_.set_transport(*transport, by_load_store, shares_memory);
-  add_transport(std::move(transport));
-}
-
-bool Rank::leave() noexcept {
-  bool left = true;
-  for (const auto& transport : transports_) left &= transport->leave();
-  return left;
-}
-
-void Rank::add_transport(std::unique_ptr<Transport> transport) {
-  loop().add_poller(*transport);
-  transports_.push_back(std::move(transport));
-}
-
-std::uint64_t Rank::allocate_offset(std::size_t bytes) {
-  const std::uint64_t offset = heap_->allocate(bytes);
-  if (offset != SegmentHeap::kNone) return offset;
-  throw Error(Errc::segment_full,
-              fmt::format("no room for {} bytes in its segment ({} of {} bytes in use); start with a larger one: "
-                          "`coracle run --segment 4G ...`",
-                          bytes, heap_->used_bytes(), heap_->capacity_bytes()));
-}
-
-RemoteAddress Rank::allocate_bytes(std::size_t bytes) {
-  return {heap_->mark(allocate_offset(bytes)), id(), RemoteAddress::kOwnSegment};
-}
-
-Slab<std::byte> Rank::allocate_raw(std::size_t bytes) {
-  const std::uint64_t offset = allocate_offset(bytes);
-  return {*heap_, region_.segment(id()) + offset, bytes,
-          Remote<std::byte>(RemoteAddress{offset, id(), RemoteAddress::kOwnSegment})};
+  core_.end_transports();
 }
 
 std::uint32_t Rank::expose_bytes(void* address, std::size_t bytes) {

@@ -31,8 +31,6 @@
 namespace coracle::internals {
 
 class JobRegion;
-class Messages;
-class SegmentHeap;
 class Team;
 class TeamCore;
 
@@ -46,17 +44,10 @@ class Rank {
   ~Rank();
   Rank(const Rank&) = delete;
   Rank& operator=(const Rank&) = delete;
-  /// To the ranks of this node.
-  void set_transport(std::unique_ptr<Transport> transport, bool by_load_store, bool shares_memory) noexcept;
-  /// To ranks of other nodes, which set_route() names. Transports end in the reverse order of their coming.
-  void add_transport(std::unique_ptr<Transport> transport);
   /// Keeps this rank's processor busy for so long, as computation would: the loop does not turn meanwhile, so nothing
   /// that comes from peers is looked at (sleep_for would let the loop serve them). Spins; in `sim` it takes virtual
   /// time. For benchmarks and tests of ranks that are late.
   Task<> busy_for(std::chrono::nanoseconds duration);
-  /// Asks the transports to take leave; true once they all have.
-  bool leave() noexcept;
-  void set_route(std::uint32_t node, Transport& transport) { core_.set_route(node, transport); }
 
   // --- who and where ---
   std::uint32_t id() const noexcept { return core_.id(); }
@@ -68,8 +59,6 @@ class Rank {
   EventLoop& loop() const noexcept { return core_.loop(); }
   /// All ranks of the job.
   Team& world() noexcept { return *world_; }
-  /// For the library: the same.
-  TeamCore& world_core() noexcept { return *world_core_; }
   /// Scope of tasks that serve peers (handlers spawn into it). Cancelled when the job's program has ended everywhere.
   Scope& service() noexcept { return service_; }
   /// One object of type T (made by T(Rank&) at first use) that belongs to this rank: for layers built on the runtime.
@@ -77,9 +66,7 @@ class Rank {
   T& local() {
     return locals_.get<T>(*this);
   }
-  /// The tagged messages of this rank; for the library.
-  Messages& messages() { return messages_ != nullptr ? *messages_ : make_messages(); }
-  Endpoint endpoint(std::uint32_t peer) const noexcept { return {peer, node_of(peer), core_.transport_to(peer)}; }
+  /// What the library knows of this rank; not for programs.
   RankCore& core() noexcept { return core_; }
   /// A place in this rank's own segment as a pointer.
   template <class T>
@@ -98,19 +85,11 @@ class Rank {
   std::span<const Loss> losses() const noexcept { return core_.peers().losses(); }
   /// `std::size_t known = co_await self.more_lost(known);` waits until more than `known` peers are lost.
   MoreLost more_lost(std::size_t known) noexcept { return {core_, known}; }
-  /// For transports and the launcher's messengers, from the loop's thread, also from inside submit() and poll(): `peer`
-  /// is lost, for a reason such as "its connection was reset". Ends every operation in flight to it and every wait that
-  /// depends on it; tells the transport. Does nothing the second time.
-  void peer_lost(std::uint32_t peer, std::string reason, Loss::Kind kind = Loss::Kind::fault) {
-    core_.peer_lost({peer, std::move(reason), kind});
-  }
 
   // --- memory ---
   /// `count` value-initialised elements in this rank's segment. Throws Error (segment_full).
   template <class T>
   Slab<T> allocate(std::size_t count);
-  /// For the library: bytes that nothing is written to.
-  Slab<std::byte> allocate_raw(std::size_t bytes);
   /// `count` signals, each zero.
   Slab<Signal> allocate_signals(std::size_t count) { return allocate<Signal>(count); }
   /// Lets peers reach memory outside the segment. In `process` placement such transfers cost a system call and need the
@@ -361,19 +340,12 @@ class Rank {
   template <class Function, class... Arguments>
   Task<> tell(std::uint32_t peer, Function function, Arguments... arguments);
 
-  /// For the library: what a transport does with a message that has come.
-  void deliver(const MessageHeader& header, const Message& message) noexcept {
-    if (lost(message.source())) [[unlikely]]
-      return;                                      // what it sends refers to what may be gone
-    header.handler.as<Handler>()(*this, message);  // checked by the sender, which runs the same program
-  }
-
  protected:
   /// By WholeRank.
   Rank(const JobRegion& region, std::uint32_t id, EventLoop& loop);
   void set_world(std::shared_ptr<Team> world, TeamCore& core) noexcept {
     world_ = std::move(world);
-    world_core_ = &core;
+    core_.set_world(core);
   }
 
  private:
@@ -395,24 +367,16 @@ class Rank {
   Handle start_handle(Transfer operation);
   Request make_request(std::uint32_t peer, Handler handler, std::span<const std::byte> payload,
                        std::initializer_list<std::uint64_t> arguments);
-  /// As an offset without a mark.
-  std::uint64_t allocate_offset(std::size_t bytes);
-  RemoteAddress allocate_bytes(std::size_t bytes);
   std::uint32_t expose_bytes(void* address, std::size_t bytes);
   void conceal(std::uint32_t segment) noexcept;
-  Messages& make_messages();
 
   const JobRegion& region_;
   RankCore core_;
-  std::unique_ptr<SegmentHeap> heap_;
-  std::vector<std::unique_ptr<Transport>> transports_;
   Scope service_;
   OperationGroup default_group_;
   std::unique_ptr<OperationGroup> region_group_;
   OperationGroup* implicit_ = &default_group_;
   std::shared_ptr<Team> world_;  // whose type is not known here
-  TeamCore* world_core_ = nullptr;
-  Messages* messages_ = nullptr;  // in locals_, at hand
   RankLocals locals_;
 };
 
@@ -445,10 +409,10 @@ Exposed<T> Rank::expose(std::span<T> memory) {
 
 template <class T>
 Slab<T> Rank::allocate(std::size_t count) {
-  const RemoteAddress place = allocate_bytes(byte_count(count, sizeof(T)));
+  const RemoteAddress place = core_.allocate(byte_count(count, sizeof(T)));
   auto* data = reinterpret_cast<T*>(core_.own_segment() + (place.offset & SlabMarks::kOffsetMask));
   std::uninitialized_value_construct_n(data, count);
-  return Slab<T>(*heap_, data, count, Remote<T>(place));
+  return Slab<T>(core_.heap(), data, count, Remote<T>(place));
 }
 
 template <class T>

@@ -3,17 +3,29 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/shortage.hpp"
 #include "runtime/job/job.hpp"
+#include "runtime/job/segment.hpp"
+#include "runtime/job/slab_marks.hpp"
+#include "runtime/job/team_area.hpp"
 #include "runtime/rank/flag_wait.hpp"
 #include "runtime/rank/lent_memory.hpp"
 #include "runtime/rank/memory_domain.hpp"
 
 namespace coracle::internals {
+namespace {
+
+std::uint64_t room_for_slabs(std::uint64_t segment_bytes) noexcept {
+  const std::uint64_t taken = TeamArea::kAllBytes + (SlabMarks::wanted() ? SlabMarks::bytes_for(segment_bytes) : 0);
+  return segment_bytes - std::min(taken, segment_bytes);
+}
+
+}  // namespace
 
 struct RankCore::Rarely {
   struct Shortage {
@@ -22,12 +34,15 @@ struct RankCore::Rarely {
   };
 
   FlagWaits flag_waits;
+  SegmentHeap heap;
+  std::vector<std::unique_ptr<Transport>> transports;
   LentMemory lent;
   std::unordered_map<std::uint32_t, Shortage> shortages;  // the latest, by peer
 };
 
-RankCore::RankCore(const JobRegion& region, std::uint32_t id, EventLoop& loop) noexcept
-    : region_(region),
+RankCore::RankCore(Rank& rank, const JobRegion& region, std::uint32_t id, EventLoop& loop)
+    : rank_(rank),
+      region_(region),
       id_(id),
       size_(region.shape().size),
       first_local_(region.first_rank()),
@@ -37,8 +52,13 @@ RankCore::RankCore(const JobRegion& region, std::uint32_t id, EventLoop& loop) n
       addresses_(region, false, false),
       peers_(id),
       signal_waits_(loop, peers_),
-      rarely_(new Rarely{FlagWaits(loop, peers_), {}, {}}),
+      rarely_(new Rarely{FlagWaits(loop, peers_),
+                         SegmentHeap(TeamArea::kAllBytes, room_for_slabs(region.shape().segment_bytes)),
+                         {},
+                         {},
+                         {}}),
       flag_waits_(&rarely_->flag_waits) {
+  if (SlabMarks::wanted()) rarely_->heap.use_marks({own_segment_, region.shape().segment_bytes});
   const Placement placement = region.shape().placement;
   if (placement == Placement::sim) flag_waits_->always_announce();
   // Where ranks outnumber cores they sleep often, and each sleep would pay for the fence.
@@ -68,9 +88,48 @@ Transport& RankCore::remote_transport_to(std::uint32_t rank) const noexcept {
   return *by_node_[region_.node_of(rank)];
 }
 
-void RankCore::set_transport(Transport& transport, bool by_load_store, bool shares_memory) noexcept {
-  transport_ = &transport;
+void RankCore::set_transport(std::unique_ptr<Transport> transport, bool by_load_store, bool shares_memory) {
+  transport_ = transport.get();
   addresses_ = AddressMap(region_, by_load_store, shares_memory);
+  add_transport(std::move(transport));
+}
+
+void RankCore::add_transport(std::unique_ptr<Transport> transport) {
+  loop_.add_poller(*transport);
+  rarely_->transports.push_back(std::move(transport));
+}
+
+bool RankCore::leave() noexcept {
+  bool left = true;
+  for (const auto& transport : rarely_->transports) left &= transport->leave();
+  return left;
+}
+
+void RankCore::end_transports() noexcept {
+  for (auto& all = rarely_->transports; !all.empty(); all.pop_back()) loop_.remove_poller(*all.back());
+}
+
+SegmentHeap& RankCore::heap() noexcept {
+  return rarely_->heap;
+}
+
+std::uint64_t RankCore::allocate_offset(std::size_t bytes) {
+  const std::uint64_t offset = rarely_->heap.allocate(bytes);
+  if (offset != SegmentHeap::kNone) return offset;
+  throw Error(Errc::segment_full,
+              fmt::format("no room for {} bytes in its segment ({} of {} bytes in use); start with a larger one: "
+                          "`coracle run --segment 4G ...`",
+                          bytes, rarely_->heap.used_bytes(), rarely_->heap.capacity_bytes()));
+}
+
+RemoteAddress RankCore::allocate(std::size_t bytes) {
+  return {rarely_->heap.mark(allocate_offset(bytes)), id_, RemoteAddress::kOwnSegment};
+}
+
+Slab<std::byte> RankCore::allocate_raw(std::size_t bytes) {
+  const std::uint64_t offset = allocate_offset(bytes);
+  return {rarely_->heap, own_segment_ + offset, bytes,
+          Remote<std::byte>(RemoteAddress{offset, id_, RemoteAddress::kOwnSegment})};
 }
 
 void RankCore::set_route(std::uint32_t node, Transport& transport) {

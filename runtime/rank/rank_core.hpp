@@ -9,6 +9,8 @@
 #include "runtime/core/byte_counts.hpp"
 #include "runtime/core/event_loop.hpp"
 #include "runtime/job/address_map.hpp"
+#include "runtime/job/slab.hpp"
+#include "runtime/rank/message.hpp"
 #include "runtime/rank/operation.hpp"
 #include "runtime/rank/peers.hpp"
 #include "runtime/rank/signal_wait.hpp"
@@ -20,16 +22,30 @@ class FlagWaits;
 class JobRegion;
 class LayoutMover;
 class LentMemory;
+class Messages;
+class Rank;
+class SegmentHeap;
+class TeamCore;
 class MemoryDomain;
 
 class RankCore {
  public:
-  RankCore(const JobRegion& region, std::uint32_t id, EventLoop& loop) noexcept;
+  /// `rank`: whose it is.
+  RankCore(Rank& rank, const JobRegion& region, std::uint32_t id, EventLoop& loop);
   ~RankCore();
   RankCore(const RankCore&) = delete;
   RankCore& operator=(const RankCore&) = delete;
 
-  void set_transport(Transport& transport, bool by_load_store, bool shares_memory) noexcept;
+  // --- transports; they end in the reverse order of their coming ---
+  /// To the ranks of this node.
+  void set_transport(std::unique_ptr<Transport> transport, bool by_load_store, bool shares_memory);
+  /// To ranks of other nodes, which set_route() names.
+  void add_transport(std::unique_ptr<Transport> transport);
+  /// Other nodes are reached through `transport`.
+  void set_route(std::uint32_t node, Transport& transport);
+  /// Asks the transports to take leave; true once they all have.
+  bool leave() noexcept;
+  void end_transports() noexcept;
 
   /// Starts an operation: finished on return when the peer's memory is reached by load and store.
   void start(Operation& operation) noexcept {
@@ -49,8 +65,30 @@ class RankCore {
   std::string describe_failure(const Operation& operation) const;
   /// What a transport lacks for a connection to `peer`, for messages: operations end with `error` (an errno) by that.
   void note_shortage(std::uint32_t peer, int error, std::string text);
-  /// See Rank::peer_lost.
+  /// From the loop's thread, also from inside submit() and poll(): a peer is lost, for a reason such as "its connection
+  /// was reset". Ends every operation in flight to it and every wait that depends on it; tells the transport. Does
+  /// nothing the second time.
   void peer_lost(Loss loss);
+  /// What a transport does with a message that has come.
+  void deliver(const MessageHeader& header, const Message& message) noexcept {
+    if (peers_.lost(message.source())) [[unlikely]]
+      return;                                      // what it sends refers to what may be gone
+    header.handler.as<Handler>()(rank_, message);  // checked by the sender, which runs the same program
+  }
+
+  // --- this rank's segment ---
+  /// Throws Error (segment_full).
+  RemoteAddress allocate(std::size_t bytes);
+  /// Bytes that nothing is written to, and that are not marked.
+  Slab<std::byte> allocate_raw(std::size_t bytes);
+  SegmentHeap& heap() noexcept;
+
+  /// The team of all ranks.
+  TeamCore& world() const noexcept { return *world_; }
+  void set_world(TeamCore& world) noexcept { world_ = &world; }
+  /// See Messages::of.
+  Messages* messages() const noexcept { return messages_; }
+  void set_messages(Messages& messages) noexcept { messages_ = &messages; }
   /// The memory of GPUs, as long as this rank has opened one; else null.
   MemoryDomain* device_memory() const noexcept { return device_memory_; }
   void set_device_memory(MemoryDomain* memory) noexcept {
@@ -76,8 +114,6 @@ class RankCore {
   Transport& transport_to(std::uint32_t rank) const noexcept {
     return by_node_.empty() || is_local(rank) ? *transport_ : remote_transport_to(rank);
   }
-  /// Other nodes are reached through `transport`.
-  void set_route(std::uint32_t node, Transport& transport);
   const JobRegion& region() const noexcept { return region_; }
   EventLoop& loop() const noexcept { return loop_; }
   std::uint32_t id() const noexcept { return id_; }
@@ -122,11 +158,13 @@ class RankCore {
   static void refuse_length(Operation& operation) noexcept;
 
   Transport& remote_transport_to(std::uint32_t rank) const noexcept;
+  std::uint64_t allocate_offset(std::size_t bytes);
   std::string describe_shortage(std::uint32_t peer, int error) const;
 
   /// What is not on the hot path.
   struct Rarely;
 
+  Rank& rank_;
   const JobRegion& region_;
   std::uint32_t id_;
   std::uint32_t size_;
@@ -144,6 +182,8 @@ class RankCore {
   SignalWaits signal_waits_;
   std::unique_ptr<Rarely> rarely_;
   FlagWaits* flag_waits_;
+  TeamCore* world_ = nullptr;
+  Messages* messages_ = nullptr;
 };
 
 /// The parts of operations on memory at hand, for transports.

@@ -57,11 +57,4 @@ class Transport : public Poller, public ReplySender {
   virtual bool leave() noexcept { return true; }
 };
 
-/// A peer as seen from here.
-struct Endpoint {
-  std::uint32_t rank;
-  std::uint32_t node;
-  Transport& transport;
-};
-
 }  // namespace coracle::internals

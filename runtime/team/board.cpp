@@ -76,7 +76,7 @@ Board::Board(Rank& rank, TeamCore& team, bool of_world)
     ranks_ = ranks_of_own_node(team);
     parts_.resize(mates_);
     arena_bytes = round_down(std::clamp(region.shape().segment_bytes / 32, kArenaBytesMin, kArenaBytesMax), 64);
-    memory_ = rank.allocate_raw(BoardPart::bytes_for(mates_, arena_bytes));
+    memory_ = rank.core().allocate_raw(BoardPart::bytes_for(mates_, arena_bytes));
     std::memset(memory_.data(), 0, BoardPart::bytes_for(mates_, 0));
     parts_[place_] = reinterpret_cast<BoardPart*>(memory_.data());
     // release: pairs with the acquire in meet(), which comes after a barrier anyhow.

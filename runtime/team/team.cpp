@@ -13,12 +13,12 @@ namespace coracle::internals {
 
 Team::Team(Rank& rank) : TeamCore(rank) {
   watch_members();
-  board_ = std::make_unique<Board>(rank, *this, true);
+  board_ = std::make_unique<Board>(rank, core(), true);
 }
 
 Team::Team(Rank& rank, std::vector<std::uint32_t> members, std::uint32_t slot, std::uint32_t identity)
     : TeamCore(rank, std::move(members), slot, identity) {
-  board_ = std::make_unique<Board>(rank, *this, false);
+  board_ = std::make_unique<Board>(rank, core(), false);
   watch_members();
 }
 
@@ -42,13 +42,13 @@ Task<> Team::agree_on_calls() {
 }
 
 Participation::~Participation() {
-  team_.log().end();
+  team_.core().log().end();
   // Coroutines are never resumed while an exception is on its way: it is this one's.
-  if (std::uncaught_exceptions() > 0) team_.give_up();
+  if (std::uncaught_exceptions() > 0) team_.core().give_up();
 }
 
 Preparation::~Preparation() {
-  if (std::uncaught_exceptions() > 0) team_.give_up();  // as above
+  if (std::uncaught_exceptions() > 0) team_.core().give_up();  // as above
 }
 
 }  // namespace coracle::internals

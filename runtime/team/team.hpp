@@ -54,8 +54,15 @@ struct ScatteredTarget;
 /// So is a team of which a member has ended a collective early: by a time limit, a cancellation, or an exception of its
 /// operation. The others wait for what it will never do, and its later collectives would be out of step with theirs:
 /// they all fail with Errc::given_up, which names that member; its own one has thrown what ended it.
-class Team final : public TeamCore {
+class Team final : private TeamCore {
  public:
+  using TeamCore::broken;
+  using TeamCore::has;
+  using TeamCore::index;
+  using TeamCore::member;
+  using TeamCore::nodes;
+  using TeamCore::rank;
+  using TeamCore::size;
   /// Where a collective is called: for messages.
   using Where = std::source_location;
 
@@ -65,8 +72,11 @@ class Team final : public TeamCore {
   /// `identity`: agreed by all.
   Team(Rank& rank, std::vector<std::uint32_t> members, std::uint32_t slot, std::uint32_t identity);
   ~Team();
-  /// For collectives: what the members on this node share.
+  /// What the members on this node share, for Round.
   Board& board() noexcept { return *board_; }
+  /// What collectives know of this team; not for programs.
+  TeamCore& core() noexcept { return *this; }
+  const TeamCore& core() const noexcept { return *this; }
 
   /// Returns when every member has called it.
   Task<> barrier(Where where = Where::current());
@@ -260,20 +270,23 @@ class Team final : public TeamCore {
   PersistentRecv prepare_recv(std::span<T> buffer, std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
   PersistentRecv prepare_recv(const ScatteredTarget& target, std::uint32_t from = kAnySource,
                               std::uint64_t tag = kAnyTag);
-  /// For the library: what its rank has under way.
-  Messages& messages();
+
+ private:
+  friend class Participation;
+  friend class PersistentRecv;
+  friend class PersistentSend;
+  friend Task<> say_farewell(Rank& rank);
+
   Send send_memory(const MessageMemory<const std::byte>& source, std::uint32_t to, std::uint64_t tag);
   Receive receive_memory(const MessageMemory<std::byte>& target, std::uint32_t from, std::uint64_t tag);
-  /// For collectives: begins one; gives its number on this team, the same at every member. See Participation.
+  /// Begins a collective; gives its number on this team, the same at every member. See Participation.
   std::uint64_t begin(const CollectiveCall& call);
   /// The last barrier of a job.
   Task<> farewell(std::source_location where);
-  /// For collectives: called by the first member of each node when its node has come; returns when all have.
+  /// Called by the first member of each node when its node has come; returns when all have.
   Task<> meet_other_nodes(std::uint64_t ticket);
   /// Before a barrier ends: looks into whose calls differ (CollectiveWatch::differs).
   Task<> agree_on_calls();
-
- private:
   Task<> meet_all(CollectiveCall call);
 
   CollectiveWatch* watch_ = nullptr;  // the rank's, once a collective has begun
@@ -303,7 +316,7 @@ class Participation {
 /// member.
 class Preparation {
  public:
-  Preparation(Team& team, const char* what) : team_(team) { team.check_whole(what); }
+  Preparation(Team& team, const char* what) : team_(team) { team.core().check_whole(what); }
   ~Preparation();
   Preparation(const Preparation&) = delete;
   Preparation& operator=(const Preparation&) = delete;

@@ -140,7 +140,7 @@ void TeamCore::break_by(const Loss& loss) {
 }
 
 Teams::Teams(Rank& rank) noexcept {
-  slots_[0] = &rank.world_core();
+  slots_[0] = &rank.core().world();
 }
 
 void Teams::keep_until_departed(Slab<std::byte> memory, const std::atomic<std::uint32_t>& departed,

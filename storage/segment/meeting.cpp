@@ -97,14 +97,14 @@ Task<> send_answer(Rank& rank, std::uint32_t to, std::uint64_t cookie, const std
 Task<> ask_and_wait(Team& team, std::uint32_t first, const std::vector<std::byte>& mine, Meetings::Key key,
                     std::uint32_t index, std::uint64_t number, Waiting& waiting) {
   co_await team.rank().request(first, take_arrival, mine, key.first, key.second, index, number);
-  team.check_whole("paged segment");  // it may have broken meanwhile
+  team.core().check_whole("paged segment");  // it may have broken meanwhile
   co_await waiting.come;
 }
 
 Task<All> receive_all(Team& team, Meetings::Key key, std::vector<std::byte> mine) {
   Rank& rank = team.rank();
   auto& meetings = rank.local<Meetings>().meetings;
-  PeerEvent all_here(rank.core(), "paged segment", rank.id(), team.watches());
+  PeerEvent all_here(rank.core(), "paged segment", rank.id(), team.core().watches());
   auto& arrivals = meetings[key];
   arrivals.wanted = team.size() - 1;
   if (arrivals.of.size() == arrivals.wanted) {
@@ -131,13 +131,13 @@ Task<All> receive_all(Team& team, Meetings::Key key, std::vector<std::byte> mine
 }  // namespace
 
 Task<All> meet(Team& team, std::vector<std::byte> mine) {
-  team.check_whole("paged segment");
+  team.core().check_whole("paged segment");
   Rank& rank = team.rank();
   const Participation participation(team);
-  const Meetings::Key key{team.identity(), participation.sequence()};
+  const Meetings::Key key{team.core().identity(), participation.sequence()};
   if (team.index() == 0) co_return co_await receive_all(team, key, std::move(mine));
   const std::uint32_t first = team.member(0);
-  Waiting waiting(rank.core(), first, team.watches());
+  Waiting waiting(rank.core(), first, team.core().watches());
   auto& waitings = rank.local<Waitings>();
   const std::uint64_t number = waitings.next++;
   waitings.of[number] = &waiting;

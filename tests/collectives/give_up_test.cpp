@@ -330,7 +330,7 @@ TEST_CASE("giving up: of a broken team members are told so, whatever is wrong wi
     CAPTURE(trial.mates);
     const auto app = [&trial](Rank& self) -> Task<> {
       const std::unique_ptr<Team> team = co_await self.world().split(0, self.id());
-      if (self.id() == kQuitter) team->give_up();
+      if (self.id() == kQuitter) team->core().give_up();
       co_await note(self, team->barrier(), trial.seen);  // the others are told
       for (std::uint32_t which = 0; which < kWrongCalls; ++which) {
         co_await note(self, call_wrongly(*team, which), trial.seen);

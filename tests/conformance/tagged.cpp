@@ -43,7 +43,7 @@ Task<> scattered(Rank& self) {
   for (const MessageWay way :
        {MessageWay::automatic, MessageWay::shm, MessageWay::cma, MessageWay::one_sided, MessageWay::cooperative}) {
     if (is_brief() && way != MessageWay::automatic && way != MessageWay::shm) break;
-    self.world().messages().fix_way(way);
+    Messages::of(self).fix_way(way);
     for (int repeat = 0; repeat < (few ? 1 : 5); ++repeat) {
       test::ScatteredOptions options;
       options.seed = ++seed;
@@ -57,7 +57,7 @@ Task<> scattered(Rank& self) {
       co_await shift(self, bytes, 1000 + seed);
     co_await self.world().barrier();
   }
-  self.world().messages().fix_way(MessageWay::automatic);
+  Messages::of(self).fix_way(MessageWay::automatic);
 }
 
 Task<> tagged(Rank& self) {

@@ -258,7 +258,7 @@ Task<> failures(Rank& self, Gpu& gpu) {
   const std::span<const std::byte> sent = source_of(memory, Kind::pageable).bytes.first(100'000);
   co_await team.send_recv(sent, other, 4, std::span(there), other, 4);
   co_await team.barrier();
-  require(team.messages().unexpected() == 0, "nothing is left of messages that have failed");
+  require(Messages::of(team.rank()).unexpected() == 0, "nothing is left of messages that have failed");
   require(self.local<scattered::Exchange>().incoming() == 0, "nor of their transfers");
 }
 
@@ -284,7 +284,7 @@ Task<> losses(Rank& self, Gpu& gpu) {
   } else {
     co_await self.wait(signal[0], 1);
   }
-  self.peer_lost(other, "the test has lost it");
+  self.core().peer_lost({other, "the test has lost it"});
   if (has_gpu) {
     machine().set({});
     driver().resume();  // until then its memory is not the program's

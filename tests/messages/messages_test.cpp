@@ -108,8 +108,8 @@ TEST_CASE("messages: a sender that is ahead waits when its room at the receiver 
           }
           co_await self.world().recv_value<int>(0, 1 << 20);
           // Not all of them, though there has been time for that.
-          EXPECT(self.world().messages().unexpected() * data.size() < (1 << 20) + 2 * data.size());
-          EXPECT(self.world().messages().unexpected() > 200);
+          EXPECT(Messages::of(self).unexpected() * data.size() < (1 << 20) + 2 * data.size());
+          EXPECT(Messages::of(self).unexpected() > 200);
           std::vector<std::byte> buffer(4000);
           for (int i = kMessages; i-- > 0;) {
             // From the last to the first it would wait for what the sender has not sent yet.

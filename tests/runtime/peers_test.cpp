@@ -55,7 +55,7 @@ struct Fixture {
   Fixture() : region(JobRegion::create(shape(), JobRegion::Backing::anonymous)), rank(region, 1, loop) {
     auto made = std::make_unique<HeldTransport>();
     transport = made.get();
-    rank.set_transport(std::move(made), false, true);
+    rank.core().set_transport(std::move(made), false, true);
   }
   ~Fixture() {
     do {
@@ -141,8 +141,8 @@ TEST_CASE(
   job.spawn(send_nothing(job.rank, 2));
   CHECK(job.transport->held.size() == 4);
   CHECK_FALSE(job.rank.lost(2));
-  job.rank.peer_lost(2, "its connection was reset");
-  job.rank.peer_lost(2, "found out twice");
+  job.rank.core().peer_lost({2, "its connection was reset"});
+  job.rank.core().peer_lost({2, "found out twice"});
   job.turn();
   CHECK(job.rank.lost(2));
   CHECK_FALSE(job.rank.lost(3));
@@ -173,10 +173,10 @@ TEST_CASE("a call that waits for its answer fails with the loss of the peer, whi
   job.turn();
   CHECK(job.rank.core().peers().awaited(3));
   CHECK_FALSE(job.rank.core().peers().awaited(2));
-  job.rank.peer_lost(2, "dead");
+  job.rank.core().peer_lost({2, "dead"});
   job.turn();
   CHECK(job.ended == 0);
-  job.rank.peer_lost(3, "silent for 10 s");
+  job.rank.core().peer_lost({3, "silent for 10 s"});
   job.turn();
   REQUIRE(job.errors.size() == 1);
   CHECK(job.errors[0] == "call on rank 1 with rank 3 failed: peer lost (silent for 10 s)");
@@ -187,9 +187,9 @@ TEST_CASE("nothing of a lost peer is taken in") {
   Fixture job;
   MessageHeader header;
   header.handler = HandlerId::of(count_message);
-  const auto deliver = [&] { job.rank.deliver(header, Message(*job.transport, 2, header, {})); };
+  const auto deliver = [&] { job.rank.core().deliver(header, Message(*job.transport, 2, header, {})); };
   deliver();
-  job.rank.peer_lost(2, "dead");
+  job.rank.core().peer_lost({2, "dead"});
   deliver();
   CHECK(job.rank.local<Heard>().count == 1);
 }
@@ -204,7 +204,7 @@ TEST_CASE("a wait for a signal ends with the loss of the peer it names, or with 
   signals[2].count = 1;
   job.turn();
   CHECK(job.ended == 1);
-  job.rank.peer_lost(2, "dead");
+  job.rank.core().peer_lost({2, "dead"});
   job.turn();
   CHECK(job.ended == 2);
   CHECK(job.errors == std::vector<std::string>{"signal on rank 1 with rank 2 failed: peer lost (dead)"});
@@ -218,12 +218,12 @@ TEST_CASE("a wait for a signal ends with the loss of the peer it names, or with 
 
 TEST_CASE("more_lost tells of each loss, and of those that were before") {
   Fixture job;
-  job.rank.peer_lost(0, "dead");
+  job.rank.core().peer_lost({0, "dead"});
   std::vector<std::size_t> counts;
   job.spawn(count_losses(job.rank, counts));
   CHECK(counts == std::vector<std::size_t>{1});
   CHECK(job.rank.core().peers().awaited(2));
-  job.rank.peer_lost(3, "dead");
+  job.rank.core().peer_lost({3, "dead"});
   job.turn();
   CHECK(counts == std::vector<std::size_t>{1, 2});
   CHECK(job.ended == 1);
@@ -237,7 +237,7 @@ TEST_CASE("a barrier fails when any member is lost, the others are told, and lat
   job.turn();
   CHECK(job.rank.core().peers().awaited(3));
   CHECK(job.ended == 0);
-  job.rank.peer_lost(3, "dead");
+  job.rank.core().peer_lost({3, "dead"});
   job.turn();
   CHECK(job.ended == 2);
   CHECK(job.errors.size() == 2);
@@ -257,13 +257,13 @@ TEST_CASE("a member whose program has ended after the farewell breaks no team, b
   job.spawn(job.rank.world().barrier());
   job.transport->finish_all();
   job.turn();
-  job.rank.peer_lost(0, "its program has ended", Loss::Kind::ended);
+  job.rank.core().peer_lost({0, "its program has ended", Loss::Kind::ended});
   job.turn();
   CHECK(job.ended == 0);
   CHECK_FALSE(job.rank.world().broken());
   job.spawn(send_nothing(job.rank, 0));
   CHECK(job.ended == 1);
-  job.rank.own(job.rank.world().area(1).as<Signal>() + 1)->count = 1;
+  job.rank.own(job.rank.world().core().area(1).as<Signal>() + 1)->count = 1;
   job.turn();
   CHECK(job.ended == 2);
   CHECK(job.errors.size() == 1);
@@ -271,7 +271,7 @@ TEST_CASE("a member whose program has ended after the farewell breaks no team, b
 
 TEST_CASE("a member that is told of a broken team gives up its collectives, and loses nobody by that") {
   Fixture first;
-  first.rank.peer_lost(3, "dead");
+  first.rank.core().peer_lost({3, "dead"});
   first.turn();
   REQUIRE(first.transport->held.size() == 2);
   const auto& told = static_cast<RequestOperation&>(*first.transport->held.front());
@@ -280,7 +280,7 @@ TEST_CASE("a member that is told of a broken team gives up its collectives, and 
   std::vector<int> data(10);
   second.spawn(second.rank.world().broadcast(std::span(data), 0));
   CHECK(second.ended == 0);
-  second.rank.deliver(told.header, Message(*second.transport, 0, told.header, {}));
+  second.rank.core().deliver(told.header, Message(*second.transport, 0, told.header, {}));
   second.turn();
   CHECK(second.errors ==
         std::vector<std::string>{

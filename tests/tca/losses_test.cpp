@@ -51,7 +51,7 @@ TEST_CASE("tca: a put whose bytes the board is reading ends with its lost peer, 
   const Operation& copied = operations.put({job.memory(0, 1), 8}, job.place(1, 1));
   CHECK(job.transport(0).modes().memory_to_buffer == 1);
   CHECK(job.transport(0).modes().memory_to_memory == 1);
-  job.rank(0).peer_lost(1, "the test says so");
+  job.rank(0).core().peer_lost({1, "the test says so"});
   CHECK(!in_place.finished());
   CHECK(!whole.finished());
   CHECK(job.transport(0).in_flight() > 0);
@@ -85,7 +85,7 @@ TEST_CASE("tca: all that waits for a lost peer ends; nothing of stages, buffers 
   }
   job.settle_for(1'000'000);
   CHECK(job.transport(0).depends_on(1));
-  job.rank(0).peer_lost(1, "the test says so");
+  job.rank(0).core().peer_lost({1, "the test says so"});
   job.settle();
   // The first eight packets found room: a put that went ahead of one is done.
   CHECK(std::ranges::all_of(lost, [](const Operation* each) { return each->finished(); }));
@@ -120,7 +120,7 @@ TEST_CASE("tca: a word of the loss that gets lost is said again to who appeals")
   BoardFaults faults;
   faults.lost_stores = 1;
   job.transport(0).board().break_down(faults);
-  job.rank(0).peer_lost(1, "the test says so");
+  job.rank(0).core().peer_lost({1, "the test says so"});
   Operation& put = operations.put({job.memory(1, 1), 100}, job.place(0, 1));
   Operation& get = operations.get(job.place(0, 0), {job.memory(1, 0), 64});
   job.settle();

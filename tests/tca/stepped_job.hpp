@@ -104,7 +104,7 @@ class SteppedJob {
       board = own_board.get();
       auto own = std::make_unique<TcaTransport>(self, std::move(own_board));
       transport = own.get();
-      self.set_transport(std::move(own), false, true);
+      self.core().set_transport(std::move(own), false, true);
     }
     std::uint64_t next_ns() {
       const bool has_timer = !busy && !loop.timers().empty();

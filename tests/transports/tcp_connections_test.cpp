@@ -55,7 +55,7 @@ Task<> call_everyone(Rank& self) {
       CHECK(answer == round + 1);
     }
   }
-  const auto& tcp = static_cast<tcp::TcpTransport&>(self.endpoint((self.id() + 1) % self.size()).transport);
+  const auto& tcp = static_cast<tcp::TcpTransport&>(self.core().transport_to((self.id() + 1) % self.size()));
   CHECK(tcp.connections_made() > self.size());  // some were closed and made again
   co_await self.world().barrier();
 }
@@ -73,7 +73,7 @@ Task<> keep_calling(Rank& self, std::atomic<bool>& stop) {
 }
 
 const tcp::TcpTransport& transport_of(Rank& self) {
-  return static_cast<const tcp::TcpTransport&>(self.endpoint((self.id() + 1) % self.size()).transport);
+  return static_cast<const tcp::TcpTransport&>(self.core().transport_to((self.id() + 1) % self.size()));
 }
 
 /// Connections that say nothing.

@@ -95,7 +95,7 @@ void tell_end(Rank& self, Remote<std::uint64_t> flag) {
 Task<> await_end(Rank& self, std::uint64_t& flag) {
   while (std::atomic_ref<std::uint64_t>(flag).load(std::memory_order_acquire) == 0)  // as above
     co_await sleep_for(std::chrono::milliseconds(5));
-  self.peer_lost(0, "it has lost this rank");
+  self.core().peer_lost({0, "it has lost this rank"});
 }
 
 }  // namespace

@@ -330,7 +330,7 @@ void DirectTransport::receive(Slot& slot) noexcept {
   const std::span<const std::byte> payload(slot.body() + arguments_bytes(header), slot.payload_bytes);
   switch (slot.kind) {
     case Kind::eager:
-      rank_.deliver(header, Message(*this, slot.source, header, payload));
+      rank_.core().deliver(header, Message(*this, slot.source, header, payload));
       break;
     case Kind::rendezvous:
     case Kind::staged:
@@ -355,9 +355,9 @@ void DirectTransport::deliver_in_place(const MessageHeader& header, Kind kind, s
   const Message message(*this, source, header, payload);
   const bool is_senders_own = kind == Kind::rendezvous && !survive_ && payload.size() > kStagedBytesMax &&
                               payload.size() <= StagedSends::kSlotBytes;
-  if (!is_senders_own || !returns_.wants_time()) return rank_.deliver(header, message);
+  if (!is_senders_own || !returns_.wants_time()) return rank_.core().deliver(header, message);
   const std::uint64_t begin_ns = real_clock().now_ns();
-  rank_.deliver(header, message);
+  rank_.core().deliver(header, message);
   returns_.was_read(payload.size(), real_clock().now_ns() - begin_ns);
 }
 
@@ -372,7 +372,7 @@ void DirectTransport::receive_rendezvous(const MessageHeader& header, Kind kind,
     std::vector<std::byte> copy(descriptor.bytes);
     error = read_from_process(region_.block(source).pid.load(std::memory_order_relaxed),
                               reinterpret_cast<std::uint64_t>(descriptor.address), copy);
-    if (error == 0) rank_.deliver(header, Message(*this, source, header, copy));
+    if (error == 0) rank_.core().deliver(header, Message(*this, source, header, copy));
     returns_.was_fetched();
   }
   returns_.came_from(source);

@@ -11,7 +11,7 @@ void NodeLosses::find() noexcept {
     if (peer == rank_.id() || rank_.lost(peer)) continue;
     const RankBlock& block = region_.block(peer);
     if (block.phase.load(std::memory_order_acquire) != RankPhase::lost) continue;  // pairs with the launcher's release
-    rank_.peer_lost(peer, text_of_end(block.exit_status));
+    rank_.core().peer_lost({peer, text_of_end(block.exit_status)});
   }
 }
 

@@ -18,14 +18,14 @@ SimRank::SimRank(const Job& job, std::uint32_t id)
   transport_ = transport.get();
   // Not by load and store: every operation takes its time, although all memory is at hand.
   if (job_.nature.region().shape().network.transport == RemoteTransport::tca) {
-    rank_.add_transport(std::move(transport));
+    rank_.core().add_transport(std::move(transport));
     auto boards = std::make_unique<tca::TcaTransport>(
         rank_, std::make_unique<SimBoard>(job_.nature, id, job_.nature.model().board), tca::DmaOptions(),
         std::make_unique<SimSurroundings>(job_.nature, *transport_, id));
     transport_->leave_to(*boards);
-    rank_.set_transport(std::move(boards), false, true);
+    rank_.core().set_transport(std::move(boards), false, true);
   } else {
-    rank_.set_transport(std::move(transport), false, true);
+    rank_.core().set_transport(std::move(transport), false, true);
   }
   loop_.set_ready_order(this);
   RankBlock& block = job_.nature.region().block(id);

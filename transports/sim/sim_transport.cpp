@@ -149,7 +149,7 @@ bool SimTransport::take(Inbox& inbox) noexcept {
     return true;
   }
   nature_.engage(id(), nature_.wires().link(parcel->source, id()).overhead_receive_ns);
-  rank_.deliver(parcel->header, Message(*this, parcel->source, parcel->header, parcel->content()));
+  rank_.core().deliver(parcel->header, Message(*this, parcel->source, parcel->header, parcel->content()));
   inbox.give_back_room(*parcel);
   if (parcel->is_rendezvous()) Parcel::send_back(std::move(parcel));
   feed_waiting(inbox);

@@ -109,7 +109,7 @@ bool World::has_lost(std::uint32_t observer, std::uint32_t peer) noexcept {
 
 void World::lose(std::uint32_t observer, std::uint32_t peer, const std::string& reason, Loss::Kind kind) {
   if (finished(observer) || faults().dead(observer) || has_lost(observer, peer)) return;
-  ranks_[observer]->rank().peer_lost(peer, reason, kind);
+  ranks_[observer]->rank().core().peer_lost({peer, reason, kind});
   wake(observer);
   if (kind == Loss::Kind::fault) faults().send_reset(observer, peer, "it has given this rank up for lost");
 }

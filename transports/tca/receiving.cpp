@@ -50,7 +50,7 @@ bool TcaTransport::receive(std::uint32_t peer, Way& from) noexcept {
     return false;
   }
   if (appeal == kGivenUp) [[unlikely]] {
-    rank_.peer_lost(peer, "it has given this rank up for lost");
+    rank_.core().peer_lost({peer, "it has given this rank up for lost"});
     return true;
   }
   while (news && from.taken != arrived) {
@@ -107,7 +107,8 @@ void TcaTransport::take_message(std::uint32_t peer, Way& from, const Slot& slot)
   const std::span payload(slot.payload.data(), packet.bytes);
   if (packet.kind != PacketKind::more) {
     from.message = header_of(packet);
-    if (packet.cookie == packet.bytes) return rank_.deliver(from.message, Message(*this, peer, from.message, payload));
+    if (packet.cookie == packet.bytes)
+      return rank_.core().deliver(from.message, Message(*this, peer, from.message, payload));
     from.payload.clear();
     from.payload.reserve(packet.cookie);
     from.payload_bytes = packet.cookie;
@@ -120,7 +121,7 @@ void TcaTransport::take_message(std::uint32_t peer, Way& from, const Slot& slot)
   const std::vector<std::byte> whole = std::exchange(from.payload, {});
   from.payload_bytes = 0;
   const MessageHeader header = from.message;
-  rank_.deliver(header, Message(*this, peer, header, whole));
+  rank_.core().deliver(header, Message(*this, peer, header, whole));
 }
 
 /// Whether this rank has not withdrawn that memory since the sender looked.

@@ -249,7 +249,7 @@ void TcaTransport::lose_all() noexcept {
     finish(*put, std::make_error_code(std::errc::io_error));
   }
   for (std::uint32_t peer = 0; peer < rank_.size(); ++peer)
-    if (peer != rank_.id()) rank_.peer_lost(peer, engine_.last_failure());
+    if (peer != rank_.id()) rank_.core().peer_lost({peer, engine_.last_failure()});
 }
 
 }  // namespace coracle::internals::tca

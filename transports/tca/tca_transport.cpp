@@ -260,7 +260,8 @@ bool TcaTransport::depends_on(std::uint32_t peer) const noexcept {
 void TcaTransport::end_with_finished(std::uint32_t peer) noexcept {
   receive(peer, way(peer));
   confirm(peer, way(peer));
-  if (peer != rank_.id() && depends_on(peer)) rank_.peer_lost(peer, "its program has ended", Loss::Kind::ended);
+  if (peer != rank_.id() && depends_on(peer))
+    rank_.core().peer_lost({peer, "its program has ended", Loss::Kind::ended});
 }
 
 /// Of an operation with a lost peer. A batch on its way may be reading from its buffer: then it ends with that.

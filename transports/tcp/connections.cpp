@@ -24,7 +24,7 @@ void Outgoing::leave() {
 }
 
 void Outgoing::on_reply(const MessageHeader& header, std::span<const std::byte> payload) noexcept {
-  rank_.deliver(header, Message(owner_, peer_, header, payload));
+  rank_.core().deliver(header, Message(owner_, peer_, header, payload));
 }
 
 Incoming::Incoming(ConnectionOwner& owner, Rank& rank, std::string address, std::uint64_t accepted_ns)
@@ -72,7 +72,7 @@ void Incoming::raise_signal(std::byte* place, std::uint64_t add) noexcept {
 
 void Incoming::on_message(const MessageHeader& header, std::span<const std::byte> payload) noexcept {
   owner_.count_message();
-  rank_.deliver(header, Message(owner_, peer_, header, payload));
+  rank_.core().deliver(header, Message(owner_, peer_, header, payload));
 }
 
 }  // namespace coracle::internals::tcp

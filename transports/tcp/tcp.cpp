@@ -166,7 +166,7 @@ void TcpTransport::clear_graves() noexcept {
 void TcpTransport::lose(std::uint32_t peer, const std::string& why) noexcept {
   const JobRegion& region = rank_.core().region();
   const NodeRecord& node = region.node(region.node_of(peer));
-  rank_.peer_lost(peer, fmt::format("rank {} on {}: {}", peer, node.host.data(), why));
+  rank_.core().peer_lost({peer, fmt::format("rank {} on {}: {}", peer, node.host.data(), why)});
 }
 
 void TcpTransport::peer_lost(std::uint32_t peer) noexcept {

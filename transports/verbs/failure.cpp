@@ -20,7 +20,7 @@ void on_nothing(Rank&, const Message&) {}
 void VerbsTransport::lose(Peer& peer, const char* why, std::error_code code) noexcept {
   if (peer.state == Peer::State::lost) return;
   let_go(peer, code);
-  rank_.peer_lost(peer.rank, fmt::format("rank {} over {}: {}", peer.rank, port_.name, why));
+  rank_.core().peer_lost({peer.rank, fmt::format("rank {} over {}: {}", peer.rank, port_.name, why)});
 }
 
 /// The runtime knows already.

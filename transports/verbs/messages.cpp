@@ -123,7 +123,7 @@ void VerbsTransport::receive_offer(Peer& peer, const Parsed& message) noexcept {
 void VerbsTransport::landed(Flight& flight) noexcept {
   if (!flight.outcome) {
     const MessageHeader header = flight.header;
-    rank_.deliver(header, Message(*this, flight.peer->rank, header, {flight.landing->data(), flight.bytes}));
+    rank_.core().deliver(header, Message(*this, flight.peer->rank, header, {flight.landing->data(), flight.bytes}));
     send(*flight.peer, Kind::taken, {0});
   }
   landing_places_.give_back(std::move(flight.landing));
@@ -154,7 +154,7 @@ void VerbsTransport::receive_message(Peer& peer, const Parsed& message) noexcept
     case Kind::reply:
       // After the program's end nobody is there to be told.
       if (!message.header.handler.valid()) return lose(peer, kMalformed);
-      if (!leaving_) rank_.deliver(message.header, Message(*this, peer.rank, message.header, message.payload));
+      if (!leaving_) rank_.core().deliver(message.header, Message(*this, peer.rank, message.header, message.payload));
       return;
     case Kind::offer:
       if (!message.header.handler.valid()) return lose(peer, kMalformed);

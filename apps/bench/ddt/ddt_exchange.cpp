@@ -125,7 +125,7 @@ Task<> DdtExchange::round_trips(DdtWay way, std::uint64_t count) {
 }
 
 coracle::internals::Messages& DdtExchange::messages() const {
-  return self_.world().messages();
+  return Messages::of(self_);
 }
 
 void DdtExchange::prepare(DdtWay way) {

@@ -57,7 +57,7 @@ class NodePair {
 
   /// `what`, with the transport and placement.
   std::string title(const std::string& what) const {
-    const std::string transport = self_.endpoint(peer()).transport.name();
+    const std::string transport = self_.core().transport_to(peer()).name();
     const char* warning = transport == "verbs" ? " (of an emulated device no speed means anything)" : "";
     return fmt::format("{}; between nodes by {}, placement {}{}", what, transport, to_string(self_.placement()),
                        warning);

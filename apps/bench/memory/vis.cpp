@@ -41,7 +41,7 @@ class Tiles {
   bool active() const noexcept { return self_.id() == 0; }
   std::string title() const {
     return fmt::format("{} of {} blocks by {}, placement {}", verb(), kBlocks,
-                       self_.endpoint(partner_).transport.name(), to_string(self_.placement()));
+                       self_.core().transport_to(partner_).name(), to_string(self_.placement()));
   }
 
   Task<> strided(std::size_t block, std::uint64_t count) {

@@ -14,7 +14,7 @@ namespace {
 Task<> round_trips(Rank& self, const Messages& buffers, std::size_t bytes, MessageWay way, std::uint64_t count) {
   if (self.id() > kPartner) co_return;
   Team& team = self.world();
-  team.messages().fix_way(way);
+  internals::Messages::of(team.rank()).fix_way(way);
   const std::span<std::byte> out = buffers.out().first(bytes);
   const std::span<std::byte> in = buffers.in().first(bytes);
   const std::uint32_t peer = kPartner - self.id();
