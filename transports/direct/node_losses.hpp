@@ -15,7 +15,7 @@ class NodeLosses {
   explicit NodeLosses(Rank& rank) noexcept
       : rank_(rank), region_(rank.core().region()), survive_(region_.shape().network.survive) {}
 
-  /// Tells the rank of each peer that is newly lost (Rank::peer_lost). Cheap when there is none.
+  /// Tells the rank of each peer that is newly lost (RankCore::peer_lost). Cheap when there is none.
   void look() noexcept {
     // acquire: pairs with the launcher's addition after it has marked the rank.
     if (survive_ && region_.losses().load(std::memory_order_acquire) != known_) [[unlikely]]
