@@ -3,6 +3,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -69,19 +70,25 @@ void EventLoop::sleep() {
   for (Poller* poller : pollers()) poller->about_to_sleep();
   // Once more after the announcement: whoever published before it did not ring (see Doorbell).
   if (!poll_all() && !has_ready()) {
-    std::optional<std::uint64_t> timeout_ns;
-    if (!timers().empty()) {
-      const std::uint64_t now = exact_now_ns();
-      timeout_ns = timers().earliest_ns() > now ? timers().earliest_ns() - now : 0;
-    }
+    const std::optional<std::uint64_t> timeout_ns = until_next_timer();
     ++sleep_count_;
     if (with_io)
       io_->sleep(timeout_ns);
     else
       doorbell_->sleep_on_futex(timeout_ns);
     exact_now_ns();
+    fire_rough_timers();
   }
   doorbell_->withdraw();
+}
+
+std::optional<std::uint64_t> EventLoop::until_next_timer() {
+  if (timers().empty() && rough_timers().empty()) return std::nullopt;
+  std::uint64_t earliest_ns = ~std::uint64_t{0};
+  for (const TimerQueue* queue : {&timers(), &rough_timers()})
+    if (!queue->empty()) earliest_ns = std::min(earliest_ns, queue->earliest_ns());
+  const std::uint64_t now_ns = exact_now_ns();
+  return earliest_ns > now_ns ? earliest_ns - now_ns : 0;
 }
 
 void EventLoop::start_root(Task<> root, RootEnd& end) {

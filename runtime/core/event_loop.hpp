@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 
 #include "runtime/core/doorbell.hpp"
 #include "runtime/core/io.hpp"
@@ -45,6 +46,8 @@ class EventLoop final : public Scheduler {
   bool spin();
   void idle(std::uint32_t& idle_turns);
   void sleep();
+  /// Nanoseconds; nothing: there is none.
+  std::optional<std::uint64_t> until_next_timer();
 
   std::unique_ptr<Doorbell> own_doorbell_;
   Doorbell* doorbell_;

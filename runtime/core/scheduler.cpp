@@ -65,10 +65,13 @@ bool Scheduler::poll_all() {
 }
 
 bool Scheduler::turn() {
-  constexpr std::uint32_t kTurnsPerClockRead = 128;
-  if (++turns_ % kTurnsPerClockRead == 0) exact_now_ns();
+  bool progress = false;
+  if (++turns_ % kTurnsPerClockRead == 0) {
+    exact_now_ns();
+    progress = fire_rough_timers();
+  }
   begin_on_stack(__builtin_frame_address(0));
-  const bool progress = poll_all();
+  progress |= poll_all();
   return run_ready() || progress;
 }
 

@@ -97,6 +97,9 @@ class Scheduler {
 
   const Clock& clock() const noexcept { return clock_; }
   TimerQueue& timers() noexcept { return timers_; }
+  /// For what may come late: they fire after the loop has slept, and while it is busy in one of kTurnsPerClockRead
+  /// turns. An armed one costs a turn nothing, where those of timers() cost it a look at the clock.
+  TimerQueue& rough_timers() noexcept { return rough_timers_; }
 
   /// Null, which is the default: first come, first served. The order must outlive the loop.
   void set_ready_order(ReadyOrder* order) noexcept { order_ = order; }
@@ -110,10 +113,13 @@ class Scheduler {
 
   void begin_on_stack(const void* frame) noexcept;
   bool poll_all();
+  /// Those that are due by the time as of the last refresh.
+  bool fire_rough_timers() noexcept { return !rough_timers_.empty() && rough_timers_.fire_due(now_ns_); }
   const std::vector<Poller*>& pollers() const noexcept { return pollers_; }
   const IdlePolicy& idle_policy() const noexcept { return idle_; }
 
  private:
+  static constexpr std::uint32_t kTurnsPerClockRead = 128;
   static constexpr std::uintptr_t kStackBytesMax = 256 * 1024;
   static constexpr std::uintptr_t kSpawnStackBytes = 64 * 1024;
   static constexpr std::uintptr_t kSpawnStackBytesMax = 512 * 1024;  // of all spawns in each other, beyond the limit
@@ -134,6 +140,7 @@ class Scheduler {
   std::uint64_t now_ns_ = 0;
   IdlePolicy idle_;
   TimerQueue timers_;
+  TimerQueue rough_timers_;
   std::vector<Poller*> pollers_;
 };
 

@@ -22,11 +22,11 @@ class FlagWaits;
 class JobRegion;
 class LayoutMover;
 class LentMemory;
+class MemoryDomain;
 class Messages;
 class Rank;
 class SegmentHeap;
 class TeamCore;
-class MemoryDomain;
 
 class RankCore {
  public:

@@ -26,13 +26,13 @@ CollectiveWatch::CollectiveWatch(Rank& rank) noexcept
       on_duty_(rank.placement() == Placement::sim || rank.size() == 1) {}
 
 CollectiveWatch::~CollectiveWatch() {
-  if (armed()) rank_.loop().timers().disarm(*this);
+  if (armed()) rank_.loop().rough_timers().disarm(*this);
 }
 
 void CollectiveWatch::begin() {
   on_duty_ = true;
   interval_ns_ = kFirstIntervalNs;
-  rank_.loop().timers().arm(*this, rank_.loop().now_ns() + interval_ns_);
+  rank_.loop().rough_timers().arm(*this, rank_.loop().now_ns() + interval_ns_);
 }
 
 void CollectiveWatch::fire() noexcept {
@@ -52,7 +52,7 @@ void CollectiveWatch::fire() noexcept {
   on_duty_ = any_under_way;
   if (!on_duty_) return;  // an idle rank need not be woken
   interval_ns_ = any_still ? std::min(interval_ns_ * 2, kIntervalNsMax) : kFirstIntervalNs;
-  rank_.loop().timers().arm(*this, rank_.loop().now_ns() + interval_ns_);
+  rank_.loop().rough_timers().arm(*this, rank_.loop().now_ns() + interval_ns_);
 }
 
 void CollectiveWatch::doubt(const TeamCore& team, std::uint32_t peer) {

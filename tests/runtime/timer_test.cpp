@@ -8,6 +8,10 @@
 #include <random>
 #include <vector>
 
+#include "runtime/core/combinators.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/core/event_loop.hpp"
+
 namespace timer_test {
 
 using namespace coracle;
@@ -49,6 +53,43 @@ TEST_CASE("timers: fire in order of deadline and of arming, whatever was disarme
     REQUIRE(fired.size() == expected.size());
     for (std::size_t i = 0; i < fired.size(); ++i) CHECK(fired[i] == expected[i].second);
     CHECK(queue.empty());
+  }
+}
+
+namespace {
+
+class Setting final : public Timer {
+ public:
+  explicit Setting(Event& event) : event_(event) {}
+  void fire() noexcept override { event_.set(); }
+
+ private:
+  Event& event_;
+};
+
+Task<> await_rough_timer(EventLoop& loop, bool busy) {
+  constexpr std::uint64_t kDelayNs = 2'000'000;
+  Event fired;
+  Setting timer(fired);
+  const std::uint64_t due_ns = loop.exact_now_ns() + kDelayNs;
+  loop.rough_timers().arm(timer, due_ns);
+  if (busy) {
+    while (!fired.is_set()) co_await yield();
+  } else {
+    co_await fired;
+  }
+  CHECK(loop.exact_now_ns() >= due_ns);
+  CHECK_FALSE(timer.armed());
+}
+
+}  // namespace
+
+TEST_CASE("timers: rough ones fire in a loop that is idle, and in one that is busy") {
+  EventLoop loop;
+  for (const bool busy : {false, true}) {
+    const std::uint64_t slept = loop.sleep_count();
+    loop.run(await_rough_timer(loop, busy));
+    if (busy) CHECK(loop.sleep_count() == slept);
   }
 }
 
