@@ -140,7 +140,7 @@ TEST_CASE("diagnostics: a launched rank leaves signal, address and backtrace to 
   CHECK(WTERMSIG(ended.status) == SIGSEGV);
   CHECK(contains(block.crash_text(), "SIGSEGV (address 0x10, not mapped)\n"));
   CHECK(count_of(block.crash_text(), "\n  at ") >= 3);
-  CHECK(ended.text.empty());
+  CHECK(!contains(ended.text, "coracle: "));  // an emulator may have a word to say
 }
 
 TEST_CASE("diagnostics: an uncaught exception's text is in the report") {
