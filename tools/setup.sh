@@ -21,6 +21,9 @@ check_packages=(
 )
 ((llvm != 16)) || check_packages+=(clang-format-16)  # the one whose layout of lines counts
 
+# To build for arm64, and to run that (tests/arm64).
+arm64_packages=(g++-aarch64-linux-gnu qemu-user-static util-linux)
+
 # missing_packages NAME...: prints those that are not installed, one per line.
 missing_packages() {
   local package

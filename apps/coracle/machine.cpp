@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
+#include <sys/uio.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -13,8 +14,10 @@
 #include <cstring>
 #include <fstream>
 #include <optional>
+#include <span>
 
 #include "runtime/core/io.hpp"
+#include "runtime/core/other_memory.hpp"
 #include "runtime/launch/cores.hpp"
 #include "runtime/launch/pmix_client.hpp"
 #include "runtime/pvas/address_space.hpp"
@@ -57,6 +60,18 @@ Ability pvas_placement() {
   return {"pvas", support.available, detail, support.remedy};
 }
 
+/// Tried on this process itself, which only a kernel without the calls, or a container, refuses. Empty: there is none.
+std::string way_to_other_memory() {
+  char from = 1;
+  char to = 0;
+  const iovec here{&to, 1};
+  const iovec there{&from, 1};
+  if (::process_vm_readv(::getpid(), &here, 1, &there, 1, 0) == 1) return "process_vm_readv";
+  const std::string reason = ::strerror(errno);
+  if (read_other_memory(::getpid(), std::span(&here, 1), std::span(&there, 1)) != 1) return "";
+  return fmt::format("/proc/PID/mem (process_vm_readv: {})", reason);
+}
+
 /// Reading a child's memory is what put and get need outside the segments; Yama and containers may forbid it.
 Ability process_placement() {
   const int fd = ::memfd_create("coracle-info", MFD_CLOEXEC);
@@ -64,8 +79,14 @@ Ability process_placement() {
     return {"process", false, fmt::format("memfd_create: {}", ::strerror(errno)),
             "allow it in the container's seccomp profile"};
   ::close(fd);
+  const std::string way = way_to_other_memory();
+  if (way.empty())
+    return {"process", true,
+            "memory outside segments is out of reach: the kernel refuses process_vm_readv and /proc/PID/mem",
+            "use a kernel built with CONFIG_CROSS_MEMORY_ATTACH, or allow the system call in the container's seccomp "
+            "profile (only for messages, put and get from memory outside segments)"};
   const std::string scope = first_line_of("/proc/sys/kernel/yama/ptrace_scope");
-  if (scope.empty() || scope == "0") return {"process", true, "memory outside segments by process_vm_readv", ""};
+  if (scope.empty() || scope == "0") return {"process", true, "memory outside segments by " + way, ""};
   return {
       "process", true,
       fmt::format("kernel.yama.ptrace_scope is {}: without privileges, memory outside segments is out of reach", scope),

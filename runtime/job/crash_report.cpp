@@ -30,6 +30,9 @@ const void* caller_of(const void* context) noexcept {
 #if defined(__x86_64__)
   const auto* machine = static_cast<const ucontext_t*>(context);
   return *reinterpret_cast<const void* const*>(machine->uc_mcontext.gregs[REG_RSP]);
+#elif defined(__aarch64__)
+  const auto* machine = static_cast<const ucontext_t*>(context);
+  return reinterpret_cast<const void*>(machine->uc_mcontext.regs[30]);  // the link register
 #else
   (void)context;
   return nullptr;

@@ -1,4 +1,4 @@
-// Lists of runs for process_vm_readv.
+// Lists of runs for the kernel.
 #include "runtime/messages/process_copy.hpp"
 
 #include <sys/uio.h>
@@ -7,7 +7,9 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <span>
 
+#include "runtime/core/other_memory.hpp"
 #include "runtime/layout/cursor.hpp"
 
 namespace coracle::internals {
@@ -23,6 +25,7 @@ struct Runs {
     list[count++] = {data, length};
     bytes += length;
   }
+  std::span<const iovec> runs() const noexcept { return std::span(list).first(count); }
   bool full() const noexcept { return count == list.size(); }
 };
 
@@ -56,7 +59,7 @@ std::error_code copy_from_process(pid_t pid, const MessageTarget& target, const 
     collect(target, done, bytes - done, here);
     collect(source, done, here.bytes, there);
     // It moves as much as the shorter of the two lists has, or less.
-    const ssize_t moved = ::process_vm_readv(pid, here.list.data(), here.count, there.list.data(), there.count, 0);
+    const ssize_t moved = read_other_memory(pid, here.runs(), there.runs());
     if (moved < 0) return {errno, std::generic_category()};
     if (moved == 0) return {EFAULT, std::generic_category()};
     done += static_cast<std::uint64_t>(moved);

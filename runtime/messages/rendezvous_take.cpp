@@ -1,10 +1,10 @@
 // The receiver's side of rendezvous: which way a message is taken, and how.
 #include <algorithm>
-#include <cerrno>
 #include <exception>
 #include <new>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/other_memory.hpp"
 #include "runtime/messages/device_memory.hpp"
 #include "runtime/messages/process_copy.hpp"
 #include "runtime/messages/rendezvous.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 /// Whether the kernel does not let processes read each other's memory here.
 bool is_refused(const std::error_code& error) noexcept {
-  return error.category() == std::generic_category() && (error.value() == EPERM || error.value() == ENOSYS);
+  return error.category() == std::generic_category() && is_other_memory_refused(error.value());
 }
 
 /// About how long one core copies it, on the machine of the measurements: by bytes, since lines come from another

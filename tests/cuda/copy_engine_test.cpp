@@ -209,9 +209,12 @@ TEST_CASE("copy engine: a loop that sleeps learns by its alarm of a word that ne
   {
     Workplace at(api);
     never_spin(at.loop);
-    machine.set({.lost_words = 1});
-    CHECK(end_of(at, at.piece(0, 5000)) == "well");
-    CHECK(at.engine.device().statistics().missed_words == 1);
+    // On a busy machine the alarm may be due before the loop comes to sleep: then once more.
+    for (std::uint64_t lost = 1; lost <= 20 && at.loop.sleep_count() == 0; ++lost) {
+      machine.set({.lost_words = 1});
+      CHECK(end_of(at, at.piece(0, 5000)) == "well");
+      CHECK(at.engine.device().statistics().missed_words == lost);
+    }
     CHECK(at.loop.sleep_count() > 0);
   }
   check_clean(api);

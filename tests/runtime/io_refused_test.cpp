@@ -42,9 +42,11 @@ Task<> read_zeros(Io& io, int fd, char& byte, std::size_t& count) {
   count = co_await io.read(fd, &byte, 1, kNoOffset);
 }
 
+constexpr int kNoFilters = 1;  ///< Nothing can be forbidden here.
+
 /// The number of the first thing that went wrong, 0: nothing.
 int without_io_uring(unsigned error) {
-  if (!forbid_io_uring(error)) return 1;
+  if (!forbid_io_uring(error)) return kNoFilters;
   const IoSupport support = probe_io();
   if (support.available || support.remedy.empty()) return 2;
   const std::string why = std::error_code(static_cast<int>(error), std::generic_category()).message();
@@ -76,7 +78,11 @@ TEST_CASE("io: where the kernel refuses io_uring the fallback serves, and the re
     REQUIRE(child > 0);
     int status = -1;
     REQUIRE(::waitpid(child, &status, 0) == child);
-    CHECK(WIFEXITED(status));
+    REQUIRE(WIFEXITED(status));
+    if (WEXITSTATUS(status) == kNoFilters) {
+      MESSAGE("skipped: the kernel takes no filter of system calls (seccomp)");
+      return;
+    }
     CHECK(WEXITSTATUS(status) == 0);
   }
 }

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/other_memory.hpp"
 #include "runtime/job/job.hpp"
 
 namespace coracle::internals::direct {
@@ -16,9 +17,9 @@ template <class Call>
 int copy_all(Call call, pid_t pid, std::byte* here, std::uint64_t there, std::size_t bytes) noexcept {
   // The kernel may move less than was asked for; it says nothing more until the next call.
   for (std::size_t done = 0; done < bytes;) {
-    iovec local{here + done, bytes - done};
-    iovec remote{reinterpret_cast<void*>(there + done), bytes - done};
-    const ssize_t moved = call(pid, &local, 1, &remote, 1, 0);
+    const iovec local{here + done, bytes - done};
+    const iovec remote{reinterpret_cast<void*>(there + done), bytes - done};
+    const ssize_t moved = call(pid, std::span(&local, 1), std::span(&remote, 1));
     if (moved < 0) return errno;
     if (moved == 0) return EFAULT;
     done += static_cast<std::size_t>(moved);
@@ -37,13 +38,13 @@ std::error_code copy_between_processes(Operation& operation, const AddressMap& a
   auto* here = static_cast<std::byte*>(operation.local);
   const std::uint64_t there = addresses.address_there(operation.remote);
   const int error = operation.verb == Operation::Verb::put
-                        ? copy_all(::process_vm_writev, pid, here, there, operation.bytes)
-                        : copy_all(::process_vm_readv, pid, here, there, operation.bytes);
+                        ? copy_all(write_other_memory, pid, here, there, operation.bytes)
+                        : copy_all(read_other_memory, pid, here, there, operation.bytes);
   return {error, std::generic_category()};
 }
 
 int read_from_process(pid_t pid, std::uint64_t address, std::span<std::byte> target) noexcept {
-  return copy_all(::process_vm_readv, pid, target.data(), address, target.size());
+  return copy_all(read_other_memory, pid, target.data(), address, target.size());
 }
 
 void permit_access_by_peers() noexcept {

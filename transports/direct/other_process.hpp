@@ -1,4 +1,4 @@
-// Reaching memory of another process that is not in the job's region: by the kernel (process_vm_readv and _writev).
+// Reaching memory of another process that is not in the job's region: by the kernel.
 #pragma once
 
 #include <sys/types.h>
