@@ -66,9 +66,7 @@ class Gpu final : private Accelerator {
   /// no GPU (there with the reason and the remedy), or no room on it. Not under `sim`. Under `pvas` one process of the
   /// node makes all calls of CUDA, and `api` is not asked: see docs/dma.md. `api` must outlive the rank.
   static Task<Gpu*> open(Rank& rank, GpuOptions options = {}) { return open(rank, nullptr, options); }
-  static Task<Gpu*> open(Rank& rank, cuda::CudaApi& api, GpuOptions options = {}) {
-    return open(rank, &api, options);
-  }
+  static Task<Gpu*> open(Rank& rank, cuda::CudaApi& api, GpuOptions options = {}) { return open(rank, &api, options); }
 
   /// For open().
   Gpu(Rank& rank, cuda::CudaApi& api, const GpuOptions& options, unsigned number);
