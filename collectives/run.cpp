@@ -10,9 +10,14 @@
 namespace coracle {
 
 int run(int, char**, const internals::App& app) {
-  using namespace internals;
-  static constexpr Wiring wiring{transport_inbox_bytes, connect_transports, say_farewell, simulate, cuda::own_devices};
-  return boot(app, wiring);
+  static constexpr internals::Wiring wiring{
+      .inbox_bytes = internals::transport_inbox_bytes,
+      .connect = internals::connect_transports,
+      .farewell = internals::say_farewell,
+      .simulate = internals::simulate,
+      .own_devices = internals::cuda::own_devices,
+  };
+  return internals::boot(app, wiring);
 }
 
 }  // namespace coracle

@@ -16,10 +16,8 @@ class Rank;
 class App {
  public:
   template <class Function>
-    requires(!std::same_as<std::remove_cvref_t<Function>, App> &&
-             std::is_invocable_r_v<Task<>, std::decay_t<Function>&, Rank&>)
-  App(Function&& function)
-      : program_(std::make_shared<ProgramOf<std::decay_t<Function>>>(std::forward<Function>(function))) {}
+    requires(!std::same_as<Function, App> && std::is_invocable_r_v<Task<>, Function&, Rank&>)
+  App(Function function) : program_(std::make_shared<ProgramOf<Function>>(std::move(function))) {}
 
   Task<> operator()(Rank& rank) const { return program_->run(rank); }
 
