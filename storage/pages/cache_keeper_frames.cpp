@@ -299,15 +299,16 @@ Task<> CacheKeeper::clean_all() {
 
 // --- durability ---
 
-namespace {
-
-/// How a call to a home ended; codes don't travel with what a call throws.
-struct Outcome {
+/// How a call to a home ended; codes don't travel with what a call throws. In no unnamed namespace: g++ 14 crashes on a
+/// call that gives a type of one (see with_scope).
+struct HomeOutcome {
   int code;
   bool own;
 };
 
-using OutcomeAndText = std::pair<Outcome, std::string>;
+namespace {
+
+using OutcomeAndText = std::pair<HomeOutcome, std::string>;
 
 CacheKeeper* find_keeper(Rank& rank, std::uint32_t segment) {
   return rank.local<SegmentTable>().find(segment);
