@@ -96,7 +96,9 @@ def checks_of(build):
     checks = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         source = (pathlib.Path(entry["directory"]) / entry["file"]).resolve()
-        together = [part for part in sources_together(entry, source) if is_ours(part)]
+        together = sources_together(entry, source)
+        if not all(map(is_ours, together)):
+            continue  # of tests, which compile some of our sources once more
         if together:
             checks[source] = Check(entry, source, [*tidy, "--checks=-bugprone-suspicious-include", str(source)])
         elif is_ours(source):
