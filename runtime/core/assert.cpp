@@ -32,7 +32,11 @@ std::string message_of(std::string_view format, std::initializer_list<AssertedVa
         break;
     }
   }
-  return fmt::vformat(format, arguments);
+  try {
+    return fmt::vformat(format, arguments);
+  } catch (const fmt::format_error&) {  // which the compiler does not see: better the bare format than no word
+    return std::string(format);
+  }
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The start of a program: hands the runtime what it must not know, the transports and the last collective.
-#include "collectives/run.hpp"
+#include <coracle/run.hpp>
 
 #include "collectives/collectives.hpp"
 #include "runtime/launch/boot.hpp"
@@ -9,7 +9,7 @@
 
 namespace coracle {
 
-int run(int, char**, const internals::App& app) {
+int run(int, char**, const App& app) {
   static constexpr internals::Wiring wiring{
       .inbox_bytes = internals::transport_inbox_bytes,
       .connect = internals::connect_transports,
