@@ -70,9 +70,6 @@ Receive::Receive(Arrivals& arrivals, Team& team, const Envelope& envelope, const
       target_(target),
       on_device_(on_device) {}
 
-Receive::Receive(Receive&&) noexcept = default;
-Receive::~Receive() = default;
-
 bool Receive::await_ready() noexcept {
   if (UnexpectedMessage::Owner there = arrivals().take_out_first(wanted); there) {
     if (there->is_offer()) {
@@ -92,25 +89,16 @@ bool Receive::await_ready() noexcept {
   return lost.has_value();
 }
 
-void Receive::deliver(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) noexcept {
-  if (on_device_ && lands(payload.bytes())) [[unlikely]] {
-    keep(UnexpectedMessage::with(envelope, rank, payload));  // it is gone when the handler returns
-    leave();
-    return take();
-  }
-  copy(envelope, rank, payload);
-  end();
+void Receive::deliver_to_device(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) noexcept {
+  keep(UnexpectedMessage::with(envelope, rank, payload));  // it is gone when the handler returns
+  leave();
+  take();
 }
 
 void Receive::deliver(const Envelope& envelope, std::uint32_t rank, const Offer& offer) noexcept {
   accept(envelope, rank, offer);
   leave();
   take();
-}
-
-void Receive::copy(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) noexcept {
-  if (payload.bytes() <= target_.bytes()) copy_part(target_, payload, 0, payload.bytes());
-  note(State::over, envelope, rank, payload.bytes());
 }
 
 void Receive::keep(UnexpectedOwner message) noexcept {
@@ -121,12 +109,6 @@ void Receive::keep(UnexpectedOwner message) noexcept {
 void Receive::accept(const Envelope& envelope, std::uint32_t rank, const Offer& offer) noexcept {
   offer_ = offer;
   note(State::offered, envelope, rank, offer.bytes);
-}
-
-void Receive::note(State state, const Envelope& envelope, std::uint32_t rank, std::size_t bytes) noexcept {
-  state_ = state;
-  received_ = {envelope.source, envelope.tag, bytes};
-  rank_ = rank;
 }
 
 void Receive::taken(std::exception_ptr error) noexcept {

@@ -78,8 +78,8 @@ class [[nodiscard]] Receive final : public MessageWait, public PostedReceive {
  public:
   Receive(Arrivals& arrivals, Team& team, const Envelope& envelope, const MessageTarget& target,
           bool on_device) noexcept;
-  Receive(Receive&&) noexcept;  // of one that has not begun
-  ~Receive();
+  Receive(Receive&&) noexcept = default;  // of one that has not begun
+  ~Receive() = default;
 
   /// True when a message was there and has been copied, or none can come.
   bool await_ready() noexcept;
@@ -94,7 +94,12 @@ class [[nodiscard]] Receive final : public MessageWait, public PostedReceive {
 
   /// For the handlers: a message has come, which the matcher has given to this. What is longer than the target is not
   /// copied.
-  void deliver(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) noexcept;
+  void deliver(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) noexcept {
+    if (on_device_ && lands(payload.bytes())) [[unlikely]]
+      return deliver_to_device(envelope, rank, payload);
+    copy(envelope, rank, payload);
+    end();
+  }
   void deliver(const Envelope& envelope, std::uint32_t rank, const Offer& offer) noexcept;
 
  private:
@@ -110,12 +115,20 @@ class [[nodiscard]] Receive final : public MessageWait, public PostedReceive {
   void cancel(std::error_code reason) noexcept override {
     if (state_ == State::open) MessageWait::cancel(reason);
   }
-  void copy(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) noexcept;
+  void deliver_to_device(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) noexcept;
+  void copy(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) noexcept {
+    if (payload.bytes() <= target_.bytes()) copy_part(target_, payload, 0, payload.bytes());
+    note(State::over, envelope, rank, payload.bytes());
+  }
   /// Whether a message that is here has to be copied by engines, if the target is a GPU's.
   bool lands(std::size_t bytes) const noexcept { return bytes > 0 && bytes <= target_.bytes(); }
   void keep(UnexpectedOwner message) noexcept;
   void accept(const Envelope& envelope, std::uint32_t rank, const Offer& offer) noexcept;
-  void note(State state, const Envelope& envelope, std::uint32_t rank, std::size_t bytes) noexcept;
+  void note(State state, const Envelope& envelope, std::uint32_t rank, std::size_t bytes) noexcept {
+    state_ = state;
+    received_ = {envelope.source, envelope.tag, bytes};
+    rank_ = rank;
+  }
   /// Has the message fetched, or copied to a GPU.
   void take() noexcept;
   static Task<> fetch(Receive& receive, Offer offer, std::uint32_t rank, const MessageTarget& target);

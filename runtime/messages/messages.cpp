@@ -23,11 +23,9 @@ Envelope envelope_of(const Message& message) noexcept {
 
 }  // namespace
 
-Messages& Messages::of(Rank& rank) {
-  RankCore& core = rank.core();
-  if (core.messages() == nullptr) [[unlikely]]
-    core.set_messages(rank.local<Messages>());
-  return *core.messages();
+Messages& Messages::make(Rank& rank) {
+  rank.core().set_messages(rank.local<Messages>());
+  return *rank.core().messages();
 }
 
 Messages::Messages(Rank& rank)

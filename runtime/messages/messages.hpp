@@ -34,7 +34,10 @@ class Messages : public Arrivals {
   }
 
   /// This rank's.
-  static Messages& of(Rank& rank);
+  static Messages& of(Rank& rank) {
+    Messages* made = rank.core().messages();
+    return made != nullptr ? *made : make(rank);
+  }
 
   explicit Messages(Rank& rank);
   /// Tells standard error of messages that nobody has received.
@@ -82,6 +85,7 @@ class Messages : public Arrivals {
   static void on_pull(Rank& rank, const Message& message);
   static void on_piece(Rank& rank, const Message& message);
 
+  static Messages& make(Rank& rank);
   bool needs_copy(std::uint32_t peer, const MessageSource& source) const noexcept;
   void arrive(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload);
   void keep(UnexpectedOwner message);

@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/core/prefetch.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/messages/messages.hpp"
 #include "runtime/rank/rank.hpp"
@@ -29,8 +28,9 @@ Send::Send(Messages& messages, const Envelope& envelope, const MessageSource& so
   request_.header.arguments[1] = envelope.tag;
 }
 
-Send::Send(Send&&) noexcept = default;
-Send::~Send() = default;
+void Send::EndDetour::operator()(Detour* detour) const noexcept {
+  delete detour;
+}
 
 bool Send::await_ready() {
   const auto peer = static_cast<std::uint32_t>(request_.peer());
@@ -44,7 +44,7 @@ bool Send::await_ready() {
 bool Send::begin(std::uint32_t peer, bool at_once) {
   Rendezvous& rendezvous = messages_.rendezvous();
   if (!at_once) {
-    detour_ = std::make_unique<Detour>();
+    detour_.reset(new Detour);
     offer_ = &detour_->offer.emplace(rendezvous.offer(envelope_, source_, peer));
     offer_->awaited_at(request_.where());
     return false;
@@ -56,7 +56,7 @@ bool Send::begin(std::uint32_t peer, bool at_once) {
     packed = slot_.data();
   }
   if (packed == nullptr) {
-    detour_ = std::make_unique<Detour>();
+    detour_.reset(new Detour);
     detour_->packed.resize(bytes);
     packed = detour_->packed.data();
   }
@@ -64,13 +64,6 @@ bool Send::begin(std::uint32_t peer, bool at_once) {
   request_.local = packed;
   request_.bytes = bytes;
   return request_.await_ready();
-}
-
-void Send::await_resume() {
-  if (offer_ != nullptr) return offer_->await_resume();
-  // The receiver has read the slot; the next message to be packed there would have to wait for its lines.
-  if (slot_) prefetch_for_writing(slot_.data(), request_.bytes);
-  request_.await_resume();
 }
 
 }  // namespace coracle::internals

@@ -6,6 +6,7 @@
 #include <memory>
 #include <source_location>
 
+#include "runtime/core/prefetch.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/messages/message_memory.hpp"
 #include "runtime/messages/stage_slot.hpp"
@@ -20,8 +21,8 @@ class Messages;
 class [[nodiscard]] Send {
  public:
   Send(Messages& messages, const Envelope& envelope, const MessageSource& source, RankCore& core, std::uint32_t peer);
-  Send(Send&&) noexcept;  // of one that has not begun
-  ~Send();
+  Send(Send&&) noexcept = default;  // of one that has not begun
+  ~Send() = default;
 
   void awaited_at(const std::source_location& where) noexcept { request_.awaited_at(where); }
   bool await_ready();
@@ -31,11 +32,19 @@ class [[nodiscard]] Send {
     request_.await_suspend(self);
     return true;
   }
-  void await_resume();
+  void await_resume() {
+    if (offer_ != nullptr) return offer_->await_resume();
+    // The receiver has read the slot; the next message to be packed there would have to wait for its lines.
+    if (slot_) prefetch_for_writing(slot_.data(), request_.bytes);
+    request_.await_resume();
+  }
 
  private:
   /// Of a message that does not go at once, and of one that is packed while all slots are taken.
   struct Detour;
+  struct EndDetour {
+    void operator()(Detour* detour) const noexcept;
+  };
   /// What does not go as it lies.
   bool begin(std::uint32_t peer, bool at_once);
 
@@ -44,7 +53,7 @@ class [[nodiscard]] Send {
   MessageSource source_;
   Request request_;
   StageSlot slot_;  // of one that is packed, unless the transport has room for it
-  std::unique_ptr<Detour> detour_;
+  std::unique_ptr<Detour, EndDetour> detour_;
   Task<>* offer_ = nullptr;  // of the detour
 };
 

@@ -79,9 +79,9 @@ Task<> all_roots(Rank& self, BroadcastChoice choice) {
 }  // namespace
 
 TEST_CASE("broadcast: every method and tree, 1 to 9 nodes of 1 to 5 ranks, all roots, sizes around the chunks") {
-  constexpr std::uint32_t kStep = test::kSanitized ? 3 : 1;
-  for (std::uint32_t nodes = 1; nodes <= 9; nodes += kStep) {
-    for (std::uint32_t ranks = 1; ranks <= 5; ranks += kStep) {
+  const std::uint32_t step = test::kSanitized || test::is_brief() ? 3 : 1;
+  for (std::uint32_t nodes = 1; nodes <= 9; nodes += step) {
+    for (std::uint32_t ranks = 1; ranks <= 5; ranks += step) {
       for (BroadcastChoice choice : choices_for(nodes)) {
         SimJob job;
         job.size = nodes * ranks;

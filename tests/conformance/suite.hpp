@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 
 namespace coracle::internals::conformance {
 
@@ -33,9 +34,11 @@ Task<> distributed_objects(Rank& self);
 Task<> errors(Rank& self);
 Task<> missing_places(Rank& self);
 
-/// Asked for by the tests whose network is slow or emulated: every kind of transfer once, not many times at random.
+/// Asked for by the tests whose network is slow or emulated, and before a commit: every kind of transfer once, not many
+/// times at random.
 inline bool is_brief() noexcept {
-  return std::getenv("CORACLE_CONFORMANCE_BRIEF") != nullptr;
+  const char* tests = std::getenv("CORACLE_TESTS");
+  return tests != nullptr && std::strcmp(tests, "brief") == 0;
 }
 
 /// Ends the job with a message when `condition` does not hold.
