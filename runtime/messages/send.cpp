@@ -12,7 +12,7 @@
 
 namespace coracle::internals {
 
-struct Send::Detour {
+struct Send::SlowPath {
   std::optional<Task<>> offer;
   std::vector<std::byte> packed;  // where there was no slot for it
 };
@@ -28,7 +28,7 @@ Send::Send(Messages& messages, const Envelope& envelope, const MessageSource& so
   request_.header.arguments[1] = envelope.tag;
 }
 
-void Send::EndDetour::operator()(Detour* detour) const noexcept {
+void Send::EndDetour::operator()(SlowPath* detour) const noexcept {
   delete detour;
 }
 
@@ -44,21 +44,21 @@ bool Send::await_ready() {
 bool Send::begin(std::uint32_t peer, bool at_once) {
   Rendezvous& rendezvous = messages_.rendezvous();
   if (!at_once) {
-    detour_.reset(new Detour);
-    offer_ = &detour_->offer.emplace(rendezvous.offer(envelope_, source_, peer));
+    slow_path_.reset(new SlowPath);
+    offer_ = &slow_path_->offer.emplace(rendezvous.offer(envelope_, source_, peer));
     offer_->awaited_at(request_.where());
     return false;
   }
   const std::size_t bytes = source_.bytes();
   std::byte* packed = messages_.rank().core().transport_to(peer).payload_room(bytes);
-  if (packed == nullptr && bytes <= Stage::kSlotBytes) {
-    slot_ = rendezvous.stage().try_take();
-    packed = slot_.data();
+  if (packed == nullptr && bytes <= BounceBuffers::kBufferBytes) {
+    buffer_ = rendezvous.bounce_buffers().try_take();
+    packed = buffer_.data();
   }
   if (packed == nullptr) {
-    detour_.reset(new Detour);
-    detour_->packed.resize(bytes);
-    packed = detour_->packed.data();
+    slow_path_.reset(new SlowPath);
+    slow_path_->packed.resize(bytes);
+    packed = slow_path_->packed.data();
   }
   read_part(source_, 0, {packed, bytes});
   request_.local = packed;

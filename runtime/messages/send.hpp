@@ -8,8 +8,8 @@
 
 #include "runtime/core/prefetch.hpp"
 #include "runtime/core/task.hpp"
+#include "runtime/messages/bounce_buffer.hpp"
 #include "runtime/messages/message_memory.hpp"
-#include "runtime/messages/stage_slot.hpp"
 #include "runtime/rank/transfers.hpp"
 #include "runtime/team/envelope.hpp"
 
@@ -35,15 +35,15 @@ class [[nodiscard]] Send {
   void await_resume() {
     if (offer_ != nullptr) return offer_->await_resume();
     // The receiver has read the slot; the next message to be packed there would have to wait for its lines.
-    if (slot_) prefetch_for_writing(slot_.data(), request_.bytes);
+    if (buffer_) prefetch_for_writing(buffer_.data(), request_.bytes);
     request_.await_resume();
   }
 
  private:
   /// Of a message that does not go at once, and of one that is packed while all slots are taken.
-  struct Detour;
+  struct SlowPath;
   struct EndDetour {
-    void operator()(Detour* detour) const noexcept;
+    void operator()(SlowPath* detour) const noexcept;
   };
   /// What does not go as it lies.
   bool begin(std::uint32_t peer, bool at_once);
@@ -52,9 +52,9 @@ class [[nodiscard]] Send {
   Envelope envelope_;
   MessageSource source_;
   Request request_;
-  StageSlot slot_;  // of one that is packed, unless the transport has room for it
-  std::unique_ptr<Detour, EndDetour> detour_;
-  Task<>* offer_ = nullptr;  // of the detour
+  BounceBuffer buffer_;  // of one that is packed, unless the transport has room for it
+  std::unique_ptr<SlowPath, EndDetour> slow_path_;
+  Task<>* offer_ = nullptr;  // of the slow path
 };
 
 }  // namespace coracle::internals
