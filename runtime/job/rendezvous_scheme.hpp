@@ -1,5 +1,4 @@
-// RendezvousScheme: how a message that is not sent at once gets from its sender's memory to its receiver's, where both
-// are on one node.
+// RendezvousScheme: how a message that is not sent at once gets from its sender's memory to its receiver's.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,11 @@ enum class RendezvousScheme : std::uint32_t {
   one_sided,    ///< The receiver copies straight from the sender's memory. Needs a shared address space.
   cooperative,  ///< Both copy, each a part. Needs a shared address space.
   shm,          ///< Piece by piece through a buffer that both share: two copies, made at the same time.
-  cma,          ///< The kernel copies between the processes (process_vm_readv).
+  cma,          ///< The kernel copies between the processes (process_vm_readv). The last that a job can ask for.
+  // Those that a message's place decides.
+  get,            ///< As a get of the transport's.
+  device,         ///< A GPU's engines copy.
+  device_pieces,  ///< Piece by piece, and each from host memory to a GPU.
 };
 
 /// What the launcher decides about a job's messages.

@@ -101,22 +101,20 @@ class Rendezvous {
   Task<> help(std::uint64_t serial, const MessageTarget* target);
   Task<> send_pieces(std::uint64_t serial, std::uint32_t peer, std::uint64_t arriving);
 
-  /// How an offer is taken.
-  enum class Scheme { alone, pieces, together, kernel, get, device, pieces_to_device };
-  /// Those that one can be taken by, always in the same order for messages of one class.
+  /// Those that an offer can be taken by, always in the same order for messages of one class.
   struct Choice {
-    std::array<Scheme, SchemeTuner::kSchemes> schemes;
+    std::array<RendezvousScheme, SchemeTuner::kSchemes> schemes;
     std::size_t count;     // 1: there is none
     std::size_t expected;  // to be the best
   };
   Choice choice(const ReadyToSend& offer, std::uint32_t peer, const MessageTarget& target) const noexcept;
   Choice choice_between_processes(const ReadyToSend& offer, std::uint32_t peer,
                                   const MessageTarget& target) const noexcept;
-  std::optional<Scheme> fixed_scheme(const ReadyToSend& offer, std::uint32_t peer) const noexcept;
-  std::optional<Scheme> device_scheme(const ReadyToSend& offer, const MessageTarget& target) const;
-  Task<> take_whole(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target, Scheme& scheme);
+  std::optional<RendezvousScheme> fixed_scheme(const ReadyToSend& offer, std::uint32_t peer) const noexcept;
+  std::optional<RendezvousScheme> device_scheme(const ReadyToSend& offer, const MessageTarget& target) const;
+  Task<> take_whole(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target, RendezvousScheme& scheme);
   bool is_beside(std::uint32_t peer) const noexcept;
-  Task<> fetch(Scheme scheme, ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
+  Task<> fetch(RendezvousScheme scheme, ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
   Task<> copy_alone(ReadyToSend offer, const MessageTarget& target);
   Task<> copy_together(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
   Task<Layout> ask_layout(ReadyToSend offer, std::uint32_t peer);

@@ -24,12 +24,11 @@ Task<> land_piece(MemoryDomain& devices, DeviceBuffer buffer, std::size_t bytes,
 }  // namespace
 
 /// None: both ends lie in host memory.
-std::optional<Rendezvous::Scheme> Rendezvous::device_scheme(const ReadyToSend& offer,
-                                                            const MessageTarget& target) const {
-  if (offer.on_device()) return Scheme::device;
+std::optional<RendezvousScheme> Rendezvous::device_scheme(const ReadyToSend& offer, const MessageTarget& target) const {
+  if (offer.on_device()) return RendezvousScheme::device;
   if (!is_on_device(rank_.core(), target)) return std::nullopt;
-  if (offer.shared != nullptr) return Scheme::device;
-  return offer.count == 0 ? Scheme::get : Scheme::pieces_to_device;
+  if (offer.shared != nullptr) return RendezvousScheme::device;
+  return offer.count == 0 ? RendezvousScheme::get : RendezvousScheme::device_pieces;
 }
 
 Task<> Rendezvous::copy_by_engines(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target) {

@@ -32,7 +32,7 @@ Task<> Rendezvous::take(ReadyToSend offer, std::uint32_t peer, const MessageTarg
   const bool by_engines = offer.on_device() || is_on_device(rank_.core(), target);
   std::exception_ptr failure;
   bool device_failed = false;
-  Scheme scheme = Scheme::alone;
+  RendezvousScheme scheme = RendezvousScheme::one_sided;
   if (offer.bytes > 0 && offer.bytes <= target.bytes()) {
     bool refused = false;
     try {
@@ -47,19 +47,20 @@ Task<> Rendezvous::take(ReadyToSend offer, std::uint32_t peer, const MessageTarg
     }
     if (refused) {
       kernel_refuses_ = true;
-      scheme = Scheme::pieces;
+      scheme = RendezvousScheme::shm;
       co_await pull(offer, peer, target);  // fails only with its sender
     }
   }
   // Who has sent all pieces knows by itself.
-  if (scheme != Scheme::pieces && !rank_.lost(peer)) co_await say_taken(peer, offer.serial, device_failed);
+  if (scheme != RendezvousScheme::shm && !rank_.lost(peer)) co_await say_taken(peer, offer.serial, device_failed);
   if (failure) std::rethrow_exception(failure);
 }
 
-Task<> Rendezvous::take_whole(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target, Scheme& scheme) {
+Task<> Rendezvous::take_whole(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target,
+                              RendezvousScheme& scheme) {
   // Of shorter ones looking at the clock would cost too much.
   constexpr double kLearnedFromNs = 1500;
-  std::optional<Scheme> fixed = device_scheme(offer, target);
+  std::optional<RendezvousScheme> fixed = device_scheme(offer, target);
   if (!fixed) fixed = fixed_scheme(offer, peer);
   if (fixed) {
     scheme = *fixed;
@@ -91,27 +92,24 @@ Task<> Rendezvous::say_taken(std::uint32_t peer, std::uint64_t serial, bool fail
 
 // --- the choice ---
 
-std::optional<Rendezvous::Scheme> Rendezvous::fixed_scheme(const ReadyToSend& offer,
-                                                           std::uint32_t peer) const noexcept {
+std::optional<RendezvousScheme> Rendezvous::fixed_scheme(const ReadyToSend& offer, std::uint32_t peer) const noexcept {
   const bool beside = is_beside(peer);
   const bool is_known = offer.shared != nullptr || offer.count == 0 || offer.layout_bytes > 0;
-  switch (scheme_) {
-    case RendezvousScheme::automatic:
-      break;
-    case RendezvousScheme::one_sided:
-      if (offer.shared != nullptr) return Scheme::alone;
-      break;
-    case RendezvousScheme::cooperative:
-      if (offer.shared != nullptr && peer != rank_.id()) return Scheme::together;
-      break;
-    case RendezvousScheme::shm:
-      if (beside) return Scheme::pieces;
-      break;
-    case RendezvousScheme::cma:
-      if (beside && is_known) return Scheme::kernel;
-      break;
-  }
-  return std::nullopt;
+  const auto is_possible = [&] {
+    switch (scheme_) {
+      case RendezvousScheme::one_sided:
+        return offer.shared != nullptr;
+      case RendezvousScheme::cooperative:
+        return offer.shared != nullptr && peer != rank_.id();
+      case RendezvousScheme::shm:
+        return beside;
+      case RendezvousScheme::cma:
+        return beside && is_known;
+      default:
+        return false;
+    }
+  };
+  return is_possible() ? std::optional(scheme_) : std::nullopt;
 }
 
 Rendezvous::Choice Rendezvous::choice(const ReadyToSend& offer, std::uint32_t peer,
@@ -119,12 +117,14 @@ Rendezvous::Choice Rendezvous::choice(const ReadyToSend& offer, std::uint32_t pe
   if (offer.shared == nullptr) return choice_between_processes(offer, peer, target);
   // Measured: from here on the help is worth the message that asks for it.
   constexpr double kHelpedFromNs = 2500;
-  if (peer == rank_.id()) return {{Scheme::alone}, 1, 0};
+  if (peer == rank_.id()) return {{RendezvousScheme::one_sided}, 1, 0};
   // Without a core for each both together are no faster than one.
   const bool can_help = rank_.loop().spins();
   const double ns = copy_ns(offer.bytes, std::max(offer.shared->source().blocks(), target.blocks()));
   const std::size_t expected = can_help && ns >= kHelpedFromNs ? 2 : 0;
-  return {{Scheme::alone, Scheme::pieces, Scheme::together}, can_help ? std::size_t{3} : 1, expected};
+  return {{RendezvousScheme::one_sided, RendezvousScheme::shm, RendezvousScheme::cooperative},
+          can_help ? std::size_t{3} : 1,
+          expected};
 }
 
 Rendezvous::Choice Rendezvous::choice_between_processes(const ReadyToSend& offer, std::uint32_t peer,
@@ -134,28 +134,29 @@ Rendezvous::Choice Rendezvous::choice_between_processes(const ReadyToSend& offer
   const RemoteAddress there{offer.address, peer, RemoteAddress::kWholeMemory};
   const bool is_near = beside && rank_.core().addresses().reach(there, offer.bytes) != nullptr;
   const bool is_plain = offer.count == 0 && !target.is_scattered();
-  if (is_plain && (is_near || !beside)) return {{Scheme::get}, 1, 0};
+  if (is_plain && (is_near || !beside)) return {{RendezvousScheme::get}, 1, 0};
   const bool is_known = offer.count == 0 || offer.layout_bytes > 0;
-  if (!beside || kernel_refuses_ || !is_known) return {{Scheme::pieces}, 1, 0};
-  const Scheme by_kernel = is_plain ? Scheme::get : Scheme::kernel;
-  return {{by_kernel, Scheme::pieces}, 2, 0};
+  if (!beside || kernel_refuses_ || !is_known) return {{RendezvousScheme::shm}, 1, 0};
+  const RendezvousScheme by_kernel = is_plain ? RendezvousScheme::get : RendezvousScheme::cma;
+  return {{by_kernel, RendezvousScheme::shm}, 2, 0};
 }
 
-Task<> Rendezvous::fetch(Scheme scheme, ReadyToSend offer, std::uint32_t peer, const MessageTarget& target) {
+Task<> Rendezvous::fetch(RendezvousScheme scheme, ReadyToSend offer, std::uint32_t peer, const MessageTarget& target) {
   switch (scheme) {
-    case Scheme::alone:
+    case RendezvousScheme::one_sided:
       return copy_alone(offer, target);
-    case Scheme::together:
+    case RendezvousScheme::cooperative:
       return copy_together(offer, peer, target);
-    case Scheme::kernel:
+    case RendezvousScheme::cma:
       return copy_by_kernel(offer, peer, target);
-    case Scheme::get:
+    case RendezvousScheme::get:
       return get_whole(offer, peer, target);
-    case Scheme::device:
+    case RendezvousScheme::device:
       return copy_by_engines(offer, peer, target);
-    case Scheme::pieces_to_device:
+    case RendezvousScheme::device_pieces:
       return pull_to_device(offer, peer, target);
-    case Scheme::pieces:
+    case RendezvousScheme::automatic:  // what is fetched has been chosen
+    case RendezvousScheme::shm:
       break;
   }
   return pull(offer, peer, target);
