@@ -59,7 +59,7 @@ class NodeLauncher final : private PollHandler {
   std::unique_ptr<Supervisor> supervisor_;
   std::vector<ControlFrame> early_;  ///< What came along with the directory, for the supervisor.
   bool told_unattached_ = false;
-  bool watching_ = false;  ///< See FrameType::watch.
+  bool watching_ = false;  ///< See ControlFrameType::watch.
   bool reporting_ = false;
   bool head_lost_ = false;
 };

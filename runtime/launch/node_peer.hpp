@@ -24,7 +24,7 @@ struct NodePeer {
   bool greeted = false;
   bool lost = false;      ///< Its launcher went before its ranks had ended.
   bool refused = false;   ///< It can't take part: its launcher only waits to be let go.
-  bool reported = false;  ///< The answer to FrameType::report has come.
+  bool reported = false;  ///< The answer to ControlFrameType::report has come.
 
   /// Nothing more is to be expected from it.
   bool done() const noexcept { return end.has_value() || lost || refused; }

@@ -116,7 +116,7 @@ TEST_CASE("coracle: bad input is named in the message of every command") {
       {{"pages", "check", "/etc/passwd"}, 2, "/etc/passwd is not a page store"},
       {{"bench", "put", "--place", "sim"}, 2, "--place sim: in its virtual time put has no meaning"},
       {{"bench", "coll", "--sizes", "8,12"}, 2, "--sizes 12: must be a multiple of 8 bytes"},
-      {{"bench", "barrier", "--sizes", "8"}, 2, "--sizes: is only for coll, pagetables, pingpong, arrival"},
+      {{"bench", "barrier", "--sizes", "8"}, 2, "--sizes: is only for arrival, coll, pagetables, pingpong"},
       {{"bench", "arrival", "--only", "scan"}, 2, "--only: is only for coll, ddt"},
       {{"bench", "coll", "--only", "cast"}, 2, "--only cast: there are barrier, broadcast"},
       {{"bench", "ddt", "--only", "WRF"}, 2, "--only WRF: there are WRF_x_vec, WRF_x_sa"},
