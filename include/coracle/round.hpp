@@ -1,7 +1,7 @@
 // What collectives of one's own are made of beside puts and signals: a round on the board of a team's node.
 #pragma once
 
-#include "runtime/team/board.hpp"
+#include "runtime/team/round.hpp"
 
 namespace coracle {
 

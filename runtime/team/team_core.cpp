@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/team/signal_tree.hpp"
@@ -171,12 +172,8 @@ void Teams::on_broken(Rank& rank, const Message& message) {
 
 Task<> Teams::tell_member(Rank& rank, std::uint32_t member, std::uint32_t identity, Loss loss) {
   co_await yield();  // not from inside the transport that has found the loss
-  try {
-    co_await rank.request(member, on_broken, std::as_bytes(std::span(loss.reason)), identity, loss.peer,
-                          static_cast<std::uint64_t>(loss.kind));
-  } catch (const Error& error) {
-    if (error.code() != Errc::peer_lost) throw;  // one more that is lost need not be told
-  }
+  co_await ignore_loss(rank.request(member, on_broken, std::as_bytes(std::span(loss.reason)), identity, loss.peer,
+                                    static_cast<std::uint64_t>(loss.kind)));
 }
 
 }  // namespace coracle::internals
