@@ -1,61 +1,58 @@
-// gather in two levels: on each node by the board, between nodes by one member of each, at the root's node the root.
-#include "collectives/gather.hpp"
-
+// gather and scatter in two levels: on each node by the board, between nodes by one member of each, at the root's node
+// the root. What is long a scatter takes from the root straight to each member, so that nobody waits for a late leader.
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "collectives/between/between.hpp"
-#include "collectives/data/host_memory.hpp"
+#include "collectives/data/arguments.hpp"
 #include "collectives/data/packed.hpp"
 #include "collectives/data/scratch.hpp"
-#include "collectives/node/gather_within.hpp"
+#include "collectives/exchanges.hpp"
+#include "collectives/messages/mailbox.hpp"
 #include "collectives/node/mates.hpp"
 
 namespace coracle::internals {
 namespace {
 
-/// On one node, or only the part of one: `part` has the blocks of the mates, as `place_of` says.
-template <class PlaceOf>
-Task<> collect_all(Mates& mates, std::span<const std::byte> mine, PlaceOf place_of) {
-  std::copy(mine.begin(), mine.end(), place_of(mates.place()).begin());
-  co_await within::collect(mates, place_of);
-  within::collected(mates);
+/// Of this node, which sends to the root's and receives from it: the root, or the first member.
+std::uint32_t leader_for(const TeamNodes& nodes, std::uint32_t root) {
+  return nodes.own() == nodes.node_of(root) ? nodes.place_of(root) : 0;
 }
 
-Task<> gather_on_node(Mates& mates, const TeamNodes& nodes, std::span<const std::byte> mine, std::span<std::byte> all,
-                      const Blocks& blocks, std::uint32_t root) {
-  const std::uint32_t leader = nodes.place_of(root);
+void check_at_root(const CollectiveCall& call, const Team& team, const Blocks& blocks, std::size_t all_bytes,
+                   std::size_t mine_bytes) {
+  if (team.index() != call.root) return;
+  check_blocks(name_of(call.called), blocks, team.size(), all_bytes);
+  check_block(name_of(call.called), blocks, call.root, mine_bytes);
+}
+
+/// On a node; a mate's block goes into `part_of(mate)` of the leader.
+template <class PartOf>
+Task<> gather_on_node(Mates& mates, std::span<const std::byte> mine, std::uint32_t leader, PartOf part_of) {
   if (mates.place() != leader) {
-    co_await within::offer(mates, mine, leader);
+    const bool small = mine.size() <= mates.given_bytes_max();
+    co_await mates.provide(mine, small);
+    if (!small) co_await mates.wait(leader, 2);
     co_return;
   }
-  const auto place_of = [all, &nodes, &blocks](std::uint32_t mate) { return blocks.of(all, nodes.member(0, mate)); };
-  co_await collect_all(mates, mine, place_of);
+  std::copy(mine.begin(), mine.end(), part_of(leader).begin());
+  co_await mates.take_all(part_of);
+  mates.round().publish(2);
 }
 
 /// What leaves a node goes in one piece.
-Task<> gather_part(Mates& mates, std::span<const std::byte> mine, std::span<std::byte> part, std::uint32_t leader) {
-  if (mates.place() != leader) {
-    co_await within::offer(mates, mine, leader);
-    co_return;
-  }
-  const std::size_t block = mine.size();
-  co_await collect_all(mates, mine, [part, block](std::uint32_t mate) { return part.subspan(mate * block, block); });
-}
-
 Task<> gather_two_levels(Team& team, std::uint64_t sequence, std::span<const std::byte> mine, std::span<std::byte> all,
                          std::uint32_t root, Algorithm algorithm) {
   const TeamNodes& nodes = team.nodes();
   const Blocks blocks(team.size(), mine.size());
   const Packed packed(team, blocks);
-  const std::uint32_t root_node = nodes.node_of(root);
-  const std::uint32_t leader = nodes.own() == root_node ? nodes.place_of(root) : 0;
+  const std::uint32_t leader = leader_for(nodes, root);
   const bool leads = nodes.place_of(team.index()) == leader;
   const Scratch part(leads ? packed.by_node().bytes(nodes.own()) : 0);
   if (nodes.size_of(nodes.own()) > 1) {
     Mates mates(team);
-    Task<> on_node = gather_part(mates, mine, part.span(), leader);
+    const auto part_of = [&](std::uint32_t mate) { return part.subspan(mate * mine.size(), mine.size()); };
+    Task<> on_node = gather_on_node(mates, mine, leader, part_of);
     co_await mates.run(std::move(on_node));
   } else {
     std::copy(mine.begin(), mine.end(), part.data());
@@ -65,56 +62,103 @@ Task<> gather_two_levels(Team& team, std::uint64_t sequence, std::span<const std
   const bool turns = team.index() == root && !packed.is_plain();
   const Scratch turned(turns ? all.size() : 0);
   co_await between::gather(group, part.span(), turns ? turned.span() : all, packed.by_node(),
-                           between::Known::everywhere, root_node);
+                           between::Known::everywhere, nodes.node_of(root));
   if (turns) packed.unpack(turned.span(), all);
+}
+
+/// On a node. `part`: at the leader, a block for each mate.
+Task<> scatter_on_node(Mates& mates, std::span<const std::byte> part, std::span<std::byte> mine, std::uint32_t leader) {
+  const std::size_t whole = mates.count() * mine.size();
+  const std::size_t offset = mates.place() * mine.size();
+  const bool small = whole <= mates.given_bytes_max();
+  if (mates.place() != leader) co_return co_await mates.fetch(leader, whole, offset, mine, 1, small);
+  std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(offset), mine.size(), mine.begin());
+  co_await mates.hand_out(part, 1, small);
+}
+
+/// The leader's part of its node from the root, and on to its mates.
+Task<> lead_scatter(Mates* mates, Team& team, Group group, std::span<const std::byte> all, std::span<std::byte> mine,
+                    std::uint32_t root) {
+  const TeamNodes& nodes = team.nodes();
+  const Blocks blocks(team.size(), mine.size());
+  const Packed packed(team, blocks);
+  const bool turns = team.index() == root && !packed.is_plain();
+  const Scratch turned(turns ? all.size() : 0);
+  if (turns) packed.pack(all, turned.span());
+  const std::span<std::byte> part = mates == nullptr ? mine : mates->keep(packed.by_node().bytes(nodes.own()));
+  const std::span<const std::byte> source = turns ? turned.span() : all;
+  co_await between::scatter(group, source, part, packed.by_node(), between::Known::everywhere, nodes.node_of(root));
+  if (mates != nullptr) co_await scatter_on_node(*mates, part, mine, mates->place());
+}
+
+Task<> scatter_two_levels(Team& team, Group group, std::span<const std::byte> all, std::span<std::byte> mine,
+                          std::uint32_t root) {
+  const TeamNodes& nodes = team.nodes();
+  if (nodes.size_of(nodes.own()) == 1) co_return co_await lead_scatter(nullptr, team, group, all, mine, root);
+  const std::uint32_t leader = leader_for(nodes, root);
+  Mates mates(team);
+  Task<> on_node = mates.place() == leader ? lead_scatter(&mates, team, group, all, mine, root)
+                                           : scatter_on_node(mates, {}, mine, leader);
+  co_await mates.run(std::move(on_node));
+}
+
+/// Whether each member gets its block from the root itself. With blocks that are offered and fetched, a message for
+/// each member takes hardly longer than one for each node, there is one copy less, and nobody who could be late leads.
+bool goes_straight(const Group& nodes, const Blocks& blocks) {
+  constexpr std::size_t kTwoLevelBytesMax = 16 * 1024;
+  static_assert(kTwoLevelBytesMax >= Mailbox::kWholeBytesMax);
+  return blocks.bytes(0) > kTwoLevelBytesMax &&
+         nodes.algorithm(Collective::scatter, blocks.total() / nodes.size()) == Algorithm::linear;
 }
 
 }  // namespace
 
-Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, std::uint32_t root,
-                    Algorithm algorithm, std::source_location where) {
-  const CollectiveCall call{Called::gather, mine.size(), root, where};
-  if (on_device(team, mine, all)) co_return co_await refuse_device(team, call);
-  team.core().check_whole("gather");
-  const Participation participation(team, call);
-  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
-  const Blocks blocks(team.size(), mine.size());
-  if (team.index() == root) check_blocks("gather", blocks, team.size(), all.size());
-  const std::uint64_t sequence = participation.sequence();
+Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
+                    bool same_size, std::uint32_t root, Algorithm algorithm, std::source_location where) {
+  const CollectiveCall call{same_size ? Called::gather : Called::gather_v,
+                            same_size ? mine.size() : CollectiveCall::kAnyBytes, root, where};
+  const HostParticipation participation(team, call, mine, all);
+  check_at_root(call, team, blocks, all.size(), mine.size());
   const TeamNodes& nodes = team.nodes();
-  const bool by_board = mine.size() <= Mates::given_bytes_max(team) || Mates::can_lend(team);
+  const bool by_board = Mates::can_lend(team) || (same_size && mine.size() <= Mates::given_bytes_max(team));
   if (by_board && nodes.count() == 1 && team.size() > 1) {
     Mates mates(team);
-    Task<> on_node = gather_on_node(mates, nodes, mine, all, blocks, root);
+    const auto part_of = [&](std::uint32_t mate) { return blocks.of(all, nodes.member(0, mate)); };
+    Task<> on_node = gather_on_node(mates, mine, nodes.place_of(root), part_of);
     co_await mates.run(std::move(on_node));
-  } else if (by_board && nodes.largest() > 1) {
-    co_await gather_two_levels(team, sequence, mine, all, root, algorithm);
+  } else if (by_board && same_size && nodes.largest() > 1) {
+    co_await gather_two_levels(team, participation.sequence(), mine, all, root, algorithm);
   } else {
-    const Group group = Group(team, sequence).choosing(algorithm);
-    co_await between::gather(group, mine, all, blocks, between::Known::everywhere, root);
+    // Of blocks that differ only the root knows how much comes from a node.
+    const Group group = Group(team, participation.sequence()).choosing(algorithm);
+    const between::Known known = same_size ? between::Known::everywhere : between::Known::at_root;
+    co_await between::gather(group, mine, all, blocks, known, root);
   }
 }
 
-Task<> gather_v_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
-                      std::uint32_t root, std::source_location where) {
-  const CollectiveCall call{Called::gather_v, CollectiveCall::kAnyBytes, root, where};
-  if (on_device(team, mine, all)) co_return co_await refuse_device(team, call);
-  team.core().check_whole("gather_v");
-  const Participation participation(team, call);
-  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
-  if (team.index() == root) {
-    check_blocks("gather_v", blocks, team.size(), all.size());
-    check_block("gather_v", blocks, root, mine.size());
-  }
-  const std::uint64_t sequence = participation.sequence();
-  if (team.nodes().count() == 1 && team.size() > 1 && Mates::can_lend(team)) {
+Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::byte> mine, Blocks blocks,
+                     bool same_size, std::uint32_t root, Algorithm algorithm, std::source_location where) {
+  const CollectiveCall call{same_size ? Called::scatter : Called::scatter_v,
+                            same_size ? mine.size() : CollectiveCall::kAnyBytes, root, where};
+  const HostParticipation participation(team, call, mine, all);
+  check_at_root(call, team, blocks, all.size(), mine.size());
+  const TeamNodes& nodes = team.nodes();
+  Group group = Group(team, participation.sequence()).choosing(algorithm);
+  // Of blocks that differ only the root knows where each lies, so that it sends each its own.
+  const bool by_board = same_size && (blocks.total() <= Mates::given_bytes_max(team) || Mates::can_lend(team));
+  if (by_board && nodes.count() == 1 && team.size() > 1) {
     Mates mates(team);
-    Task<> on_node = gather_on_node(mates, team.nodes(), mine, all, blocks, root);
+    Task<> on_node = scatter_on_node(mates, all, mine, nodes.place_of(root));
     co_await mates.run(std::move(on_node));
     co_return;
   }
-  // Only the root knows how much comes from a node.
-  co_await between::gather(Group(team, sequence), mine, all, blocks, between::Known::at_root, root);
+  if (by_board && nodes.largest() > 1) {
+    const Group by_nodes = Group::of_nodes(team, participation.sequence(), root).choosing(algorithm);
+    if (!goes_straight(by_nodes, blocks)) co_return co_await scatter_two_levels(team, by_nodes, all, mine, root);
+    group = group.choosing(Algorithm::linear);
+  }
+  const between::Known known = same_size ? between::Known::everywhere : between::Known::at_root;
+  co_await between::scatter(group, all, mine, blocks, known, root);
 }
 
 }  // namespace coracle::internals

@@ -1,14 +1,12 @@
 // gather_all in two levels: on each node by the board, where all copy from all; between nodes by the first of each.
-#include "collectives/gather_all.hpp"
-
 #include <algorithm>
 #include <utility>
 
 #include "collectives/between/between.hpp"
-#include "collectives/data/host_memory.hpp"
+#include "collectives/data/arguments.hpp"
 #include "collectives/data/packed.hpp"
 #include "collectives/data/scratch.hpp"
-#include "collectives/node/gather_within.hpp"
+#include "collectives/exchanges.hpp"
 #include "collectives/node/mates.hpp"
 
 namespace coracle::internals {
@@ -23,15 +21,9 @@ std::size_t largest_of(const Blocks& blocks) {
 Task<> gather_on_node(Mates& mates, const TeamNodes& nodes, std::span<const std::byte> mine, std::span<std::byte> all,
                       const Blocks& blocks) {
   const bool small = largest_of(blocks) <= mates.given_bytes_max();
-  if (small)
-    co_await mates.give(mine);
-  else
-    mates.lend(mine, 1);
-  const auto place_of = [all, &nodes, &blocks](std::uint32_t mate) { return blocks.of(all, nodes.member(0, mate)); };
-  co_await within::collect(mates, place_of);
-  if (small) co_return;
-  mates.round().publish(2);
-  co_await mates.wait_for_all(2);
+  co_await mates.provide(mine, small);
+  co_await mates.take_all([&](std::uint32_t mate) { return blocks.of(all, nodes.member(0, mate)); });
+  if (!small) co_await mates.meet(2);
 }
 
 /// Between the leaders, of which each has collected the blocks of its node, and back to the mates.
@@ -45,33 +37,25 @@ Task<> lead(Mates* mates, Team& team, Group leaders, std::span<std::byte> all, c
   const std::span<std::byte> mine = blocks.of(all, team.index());
   // For a lone member of its node this is no copy when `parts` is `all`.
   if (own.data() != mine.data()) std::copy(mine.begin(), mine.end(), own.begin());
-  if (mates != nullptr) {
-    const auto place_of = [&](std::uint32_t mate) {
-      return own.subspan(packed.offset_in_node(nodes.own(), mate), blocks.bytes(nodes.member(nodes.own(), mate)));
-    };
-    co_await within::collect(*mates, place_of);
-  }
+  if (mates != nullptr)
+    co_await mates->take_all([&](std::uint32_t mate) {
+      const std::uint32_t member = nodes.member(nodes.own(), mate);
+      return own.subspan(packed.offset_in_node(member), blocks.bytes(member));
+    });
   co_await between::gather_all(leaders, parts, packed.by_node());
-  if (mates != nullptr) co_await within::hand_out(*mates, parts);
+  if (mates != nullptr) co_await mates->hand_out(parts, 2, all.size() <= mates->given_bytes_max());
   if (!packed.is_plain()) packed.unpack(parts, all);
 }
 
 Task<> follow(Mates& mates, Team& team, std::span<const std::byte> mine, std::span<std::byte> all,
               const Blocks& blocks) {
   // Lent until the leader hands out, which is more than collecting.
-  if (mine.size() <= mates.given_bytes_max())
-    co_await mates.give(mine);
-  else
-    mates.lend(mine, 1);
+  co_await mates.provide(mine, mine.size() <= mates.given_bytes_max());
   const Packed packed(team, blocks);
-  if (packed.is_plain()) {
-    co_await within::fetch(mates, 0, all.size(), 0, all);
-  } else {
-    const Scratch parts(all.size());
-    co_await within::fetch(mates, 0, all.size(), 0, parts.span());
-    packed.unpack(parts.span(), all);
-  }
-  within::fetched(mates);
+  const Scratch turned(packed.is_plain() ? 0 : all.size());
+  const std::span<std::byte> parts = packed.is_plain() ? all : turned.span();
+  co_await mates.fetch(0, all.size(), 0, parts, 2, all.size() <= mates.given_bytes_max());
+  if (!packed.is_plain()) packed.unpack(parts, all);
 }
 
 /// Of a member with node-mates. Its own block is in its place.
@@ -86,9 +70,7 @@ Task<> part_of(Mates& mates, Team& team, Group leaders, std::span<std::byte> all
 Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
                         Algorithm algorithm, std::source_location where, Called called) {
   const CollectiveCall call{called, blocks.total(), CollectiveCall::kNoRoot, where};
-  if (on_device(team, mine, all)) co_return co_await refuse_device(team, call);
-  team.core().check_whole(name_of(called));
-  const Participation participation(team, call);
+  const HostParticipation participation(team, call, mine, all);
   check_blocks(name_of(called), blocks, team.size(), all.size());
   check_block(name_of(called), blocks, team.index(), mine.size());
   const std::uint64_t sequence = participation.sequence();
@@ -96,8 +78,7 @@ Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<s
   if (own.data() != mine.data()) std::copy(mine.begin(), mine.end(), own.begin());
   if (team.size() == 1) co_return;
   const TeamNodes& nodes = team.nodes();
-  const bool on_node = nodes.count() == 1;
-  const std::size_t most_given = on_node ? largest_of(blocks) : blocks.total();
+  const std::size_t most_given = nodes.count() == 1 ? largest_of(blocks) : blocks.total();
   if (nodes.largest() == 1 || (most_given > Mates::given_bytes_max(team) && !Mates::can_lend(team))) {
     co_await between::gather_all(Group(team, sequence).choosing(algorithm), all, blocks);
     co_return;

@@ -1,17 +1,15 @@
 // reduce_scatter in two levels: on one node each combines its block straight out of its mates' buffers; with other
 // nodes the first of each has the sums of its node, and hands out what comes back.
-#include "collectives/reduce_scatter.hpp"
-
 #include <algorithm>
 #include <utility>
 
 #include "collectives/between/between.hpp"
-#include "collectives/data/host_memory.hpp"
+#include "collectives/data/arguments.hpp"
 #include "collectives/data/packed.hpp"
 #include "collectives/data/scratch.hpp"
-#include "collectives/node/gather_within.hpp"
 #include "collectives/node/mates.hpp"
 #include "collectives/node/reduce_within.hpp"
+#include "collectives/reductions.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -21,18 +19,12 @@ constexpr std::size_t kScatteredAtOnceMax = 16 * 1024;
 Task<> combine_on_node(Mates& mates, std::span<const std::byte> values, std::span<std::byte> mine, const Blocks& blocks,
                        const Reduction& reduction) {
   const bool small = values.size() <= std::min(kScatteredAtOnceMax, mates.given_bytes_max());
-  if (small)
-    co_await mates.give(values);
-  else
-    mates.lend(values, 1);
+  co_await mates.provide(values, small);
   co_await mates.wait_for_all(1);
-  for (std::uint32_t mate = 0; mate < mates.count(); ++mate)
-    if (mate != mates.place()) mates.check_bytes(mate, values.size());
+  mates.check_all_bytes(values.size());
   const std::size_t offset = blocks.offset(mates.place());
   co_await mates.combine_all(offset, values.subspan(offset, mine.size()), mine.data(), reduction);
-  if (small) co_return;
-  mates.round().publish(2);
-  co_await mates.wait_for_all(2);
+  if (!small) co_await mates.meet(2);
 }
 
 Task<> reduce_two_levels(Mates* mates, Team& team, Group leaders, std::span<const std::byte> values,
@@ -53,16 +45,10 @@ Task<> reduce_two_levels(Mates* mates, Team& team, Group leaders, std::span<cons
   if (leads) co_await between::reduce_scatter(leaders, sum.span(), part, packed.by_node(), reduction);
   if (mates == nullptr) co_return;
   // The sums stay lent until all have theirs; what was given before is not needed any more.
-  const std::size_t offset = packed.offset_in_node(nodes.own(), mates->place());
-  if (leads) {
-    std::copy_n(part.data() + offset, mine.size(), mine.data());
-    mates->lend(part, stage + 2);
-    co_await mates->wait_for_all(stage + 2);
-    co_return;
-  }
-  co_await mates->wait(0, stage + 2);
-  co_await mates->take(0, offset, mine);
-  mates->round().publish(stage + 2);
+  const std::size_t offset = packed.offset_in_node(team.index());
+  if (!leads) co_return co_await mates->fetch(0, packed.by_node().bytes(nodes.own()), offset, mine, stage + 2);
+  std::copy_n(part.data() + offset, mine.size(), mine.data());
+  co_await mates->hand_out(part, stage + 2);
 }
 
 }  // namespace
@@ -70,9 +56,7 @@ Task<> reduce_two_levels(Mates* mates, Team& team, Group leaders, std::span<cons
 Task<> reduce_scatter_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> mine, Blocks blocks,
                             Reduction reduction, Algorithm algorithm, std::source_location where) {
   const CollectiveCall call{Called::reduce_scatter, values.size(), CollectiveCall::kNoRoot, where};
-  if (on_device(team, values, mine)) co_return co_await refuse_device(team, call);
-  team.core().check_whole("reduce_scatter");
-  const Participation participation(team, call);
+  const HostParticipation participation(team, call, values, mine);
   check_blocks("reduce_scatter", blocks, team.size(), values.size());
   check_block("reduce_scatter", blocks, team.index(), mine.size());
   const std::uint64_t sequence = participation.sequence();

@@ -1,15 +1,14 @@
 // scan in two levels: on a node through its mates in their order; between nodes by the last of each, who has the sum of
 // its node.
-#include "collectives/scan.hpp"
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "collectives/between/between.hpp"
-#include "collectives/data/host_memory.hpp"
+#include "collectives/data/arguments.hpp"
 #include "collectives/data/scratch.hpp"
 #include "collectives/node/mates.hpp"
+#include "collectives/reductions.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -72,14 +71,10 @@ Task<> scan_two_levels(Mates& mates, Team& team, std::uint64_t sequence, std::sp
   const std::span<std::byte> others = mates.keep(values.size());  // those of earlier nodes
   if (mates.place() == last) co_await between::exclusive_scan(Group::of_last(team, sequence), sum, others, reduction);
   if (nodes.own() == 0) co_return;
-  if (mates.place() == last) {
-    mates.lend(others, stage + 1);
-    co_await mates.wait_for_all(stage + 1);
-  } else {
-    co_await mates.wait(last, stage + 1);
-    co_await mates.take(last, 0, others);
-    mates.round().publish(stage + 1);
-  }
+  if (mates.place() == last)
+    co_await mates.hand_out(others, stage + 1);
+  else
+    co_await mates.fetch(last, others.size(), 0, others, stage + 1);
   if (is_first)
     std::copy(others.begin(), others.end(), before.begin());
   else
@@ -89,12 +84,10 @@ Task<> scan_two_levels(Mates& mates, Team& team, std::uint64_t sequence, std::sp
 Task<> exclusive_scan(Team& team, std::span<const std::byte> values, std::span<std::byte> before, Reduction reduction,
                       std::uint64_t sequence) {
   const TeamNodes& nodes = team.nodes();
-  if (nodes.largest() == 1 || !nodes.contiguous() || !Mates::can_lend(team)) {
-    co_await between::exclusive_scan(Group(team, sequence), values, before, reduction);
-    co_return;
-  }
-  if (nodes.size_of(nodes.own()) == 1) {
-    co_await between::exclusive_scan(Group::of_last(team, sequence), values, before, reduction);
+  const bool two_levels = nodes.largest() > 1 && nodes.contiguous() && Mates::can_lend(team);
+  if (!two_levels || nodes.size_of(nodes.own()) == 1) {
+    const Group group = two_levels ? Group::of_last(team, sequence) : Group(team, sequence);
+    co_await between::exclusive_scan(group, values, before, reduction);
     co_return;
   }
   Mates mates(team);
@@ -108,9 +101,7 @@ Task<> scan_bytes(Team& team, std::span<std::byte> values, Reduction reduction, 
                   std::source_location where) {
   const CollectiveCall call{first == nullptr ? Called::scan : Called::exclusive_scan, values.size(),
                             CollectiveCall::kNoRoot, where};
-  if (on_device(team, values)) co_return co_await refuse_device(team, call);
-  team.core().check_whole(name_of(call.called));
-  const Participation participation(team, call);
+  const HostParticipation participation(team, call, values);
   const Scratch before(values.size());
   co_await exclusive_scan(team, values, before.span(), reduction, participation.sequence());
   const bool has_before = team.index() > 0;

@@ -9,7 +9,7 @@
 
 #include "collectives/broadcast/broadcast_schedule.hpp"
 #include "collectives/data/staged_data.hpp"
-#include "runtime/team/board.hpp"
+#include "runtime/team/round.hpp"
 
 namespace coracle::internals {
 

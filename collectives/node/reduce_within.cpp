@@ -55,8 +55,7 @@ Task<> reduce_small(Mates& mates, std::span<const std::byte> values, std::span<s
     co_return;
   }
   co_await mates.wait_for_all(1);
-  for (std::uint32_t mate = 0; mate < mates.count(); ++mate)
-    if (mate != root) mates.check_bytes(mate, values.size());
+  mates.check_all_bytes(values.size());
   co_await mates.combine_all(0, values, result.data(), reduction);
 }
 
@@ -75,8 +74,7 @@ Task<std::uint64_t> reduce_large(Mates& mates, std::span<const std::byte> values
   mates.round().lend_results(rooms);
   mates.lend(values, 1);
   co_await mates.wait_for_all(1);
-  for (std::uint32_t mate = 0; mate < mates.count(); ++mate)
-    if (mate != mates.place()) mates.check_bytes(mate, values.size());
+  mates.check_all_bytes(values.size());
   std::uint64_t stage = 1;
   for (std::size_t begin = 0; begin < values.size(); begin += piece_bytes) {
     const std::size_t bytes = std::min(piece_bytes, values.size() - begin);
@@ -85,28 +83,11 @@ Task<std::uint64_t> reduce_large(Mates& mates, std::span<const std::byte> values
     const std::size_t offset = piece.offset(mates.place());
     const std::size_t own_bytes = piece.slices.bytes(mates.place());
     co_await mates.combine_all(offset, values.subspan(offset, own_bytes), rooms + room, reduction);
-    mates.round().publish(++stage);
-    co_await mates.wait_for_all(stage);
+    ++stage;
+    co_await mates.meet(stage);
     if (!result.empty()) co_await copy_slices(mates, piece, room, rooms + room, result);
   }
   co_return stage;
-}
-
-Task<> spread(Mates& mates, std::span<std::byte> data, std::uint32_t root, std::uint64_t stage, bool small) {
-  if (mates.place() != root) {
-    co_await mates.wait(root, stage);
-    mates.check_bytes(root, data.size());
-    co_await mates.take(root, 0, data);
-    if (!small) mates.round().publish(stage);
-    co_return;
-  }
-  if (small) {
-    CORACLE_ASSERT(stage == 1, "stage {}", stage);
-    co_await mates.give(data);
-    co_return;
-  }
-  mates.lend(data, stage);
-  co_await mates.wait_for_all(stage);
 }
 
 }  // namespace coracle::internals::within

@@ -24,8 +24,4 @@ bool suits_reduce_large(Team& team, const Reduction& reduction) noexcept;
 Task<std::uint64_t> reduce_large(Mates& mates, std::span<const std::byte> values, std::span<std::byte> result,
                                  const Reduction& reduction);
 
-/// `data` of the mate at `root` into that of all others: through the arena if it is small, else lent. `stage`: greater
-/// than any before in this round.
-Task<> spread(Mates& mates, std::span<std::byte> data, std::uint32_t root, std::uint64_t stage, bool small);
-
 }  // namespace coracle::internals::within
