@@ -55,7 +55,7 @@ Task<> all_to_all_by_exchange(Team& team, std::span<const std::byte> source, std
   const std::size_t bytes = source.size() / mates.count();
   for (std::uint32_t step = 0; step < mates.count(); ++step) {
     const std::uint32_t mate = (mates.place() + step) % mates.count();
-    if (!mates.has(mate)) co_await mates.from(mate);
+    if (!mates.round().has_posted(mate, 1)) co_await mates.round().posted(mate, 1);
     const std::byte* theirs = mates.data_of(mate, source.size());
     if (bytes > 0) std::memcpy(target.data() + mate * bytes, theirs + mates.place() * bytes, bytes);
   }

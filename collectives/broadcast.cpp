@@ -139,7 +139,7 @@ Task<> broadcast_host(Team& team, std::span<std::byte> data, std::uint32_t root,
     if (mates.count() > 1 && !mates.try_give(data)) co_await mates.give(data);
     co_return;
   }
-  if (!mates.has(leader)) co_await mates.from(leader);
+  if (!mates.round().has_posted(leader, 1)) co_await mates.round().posted(leader, 1);
   if (!mates.try_take(leader, data)) co_await mates.take(leader, 0, data);
 }
 

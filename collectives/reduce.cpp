@@ -41,7 +41,7 @@ Task<> all_reduce_small(Mates& mates, const Group* nodes, std::span<std::byte> v
   }
   if (nodes != nullptr) co_await mates.wait_for_all(1);
   mates.check_all_bytes(values.size());
-  co_await mates.combine_all(0, values, values.data(), reduction);
+  co_await within::combine_all(mates, 0, values, values.data(), reduction);
   if (nodes != nullptr) co_await between::all_reduce(*nodes, values, reduction);
   if (round.is_lent(mates.place()))  // in its arena
     std::memcpy(const_cast<std::byte*>(round.lent(mates.place()).address), values.data(), values.size());
@@ -59,7 +59,7 @@ Task<> all_reduce_by_exchange(Team& team, std::span<std::byte> values, Reduction
   const bool aligns = values.size() <= Post::kInlineBytesMax && reduction.element_bytes % 16 == 0;
   alignas(64) std::byte aligned[Post::kInlineBytesMax];
   for (std::uint32_t mate = 0; mate < mates.count(); ++mate) {
-    if (!mates.has(mate)) co_await mates.from(mate);
+    if (!mates.round().has_posted(mate, 1)) co_await mates.round().posted(mate, 1);
     const std::byte* theirs = mates.data_of(mate, values.size());
     if (aligns && mate > 0) theirs = static_cast<const std::byte*>(std::memcpy(aligned, theirs, values.size()));
     if (mate > 0)
@@ -89,7 +89,7 @@ Task<> all_reduce_in_place(Mates& mates, std::span<std::byte> values, const Redu
   const std::size_t element = reduction.element_bytes;
   const Blocks slices = Blocks::divide(mates.count(), values.size() / element, element);
   const std::span<std::byte> own = slices.of(values, mates.place());
-  co_await mates.combine_all(slices.offset(mates.place()), own, own.data(), reduction);
+  co_await within::combine_all(mates, slices.offset(mates.place()), own, own.data(), reduction);
   co_await mates.meet(2);
   for (std::uint32_t step = 1; step < mates.count(); ++step) {
     const std::uint32_t mate = (mates.place() + step) % mates.count();

@@ -23,7 +23,7 @@ Task<> combine_on_node(Mates& mates, std::span<const std::byte> values, std::spa
   co_await mates.wait_for_all(1);
   mates.check_all_bytes(values.size());
   const std::size_t offset = blocks.offset(mates.place());
-  co_await mates.combine_all(offset, values.subspan(offset, mine.size()), mine.data(), reduction);
+  co_await within::combine_all(mates, offset, values.subspan(offset, mine.size()), mine.data(), reduction);
   if (!small) co_await mates.meet(2);
 }
 

@@ -8,6 +8,7 @@
 #include "collectives/data/arguments.hpp"
 #include "collectives/data/scratch.hpp"
 #include "collectives/node/mates.hpp"
+#include "collectives/node/reduce_within.hpp"
 #include "collectives/reductions.hpp"
 
 namespace coracle::internals {
@@ -26,7 +27,7 @@ Task<> scan_small(Mates& mates, std::span<const std::byte> values, std::span<std
     if (mate + 1 == mates.place())
       co_await mates.take(mate, 0, before);
     else
-      co_await mates.combine(mate, 0, before, before.data(), reduction);
+      co_await within::combine(mates, mate, 0, before, before.data(), reduction);
   }
 }
 

@@ -181,36 +181,4 @@ Task<> Mates::fetch(std::uint32_t leader, std::size_t whole_bytes, std::size_t o
   round_.publish(stage);
 }
 
-Task<> Mates::combine(std::uint32_t place, std::size_t offset, std::span<const std::byte> own, std::byte* result,
-                      const Reduction& reduction) {
-  const bool before = place < this->place();
-  const auto combine_with = [&](const std::byte* theirs) {
-    reduction.combine(before ? theirs : own.data(), before ? own.data() : theirs, result, own.size());
-  };
-  if (own.empty()) co_return;
-  if (round_.is_lent(place) && round_.copies_at_once()) {
-    const Round::Reading theirs(round_, place);
-    if (theirs.address() == nullptr) co_await fail_with(place);
-    combine_with(theirs.address() + offset);
-    co_return;
-  }
-  const Scratch theirs(own.size());
-  co_await take(place, offset, theirs.span());
-  combine_with(theirs.data());
-}
-
-Task<> Mates::combine_all(std::size_t offset, std::span<const std::byte> own, std::byte* result,
-                          const Reduction& reduction) {
-  std::span<const std::byte> sum = own;
-  for (std::uint32_t mate = place(); mate-- > 0;) {
-    co_await combine(mate, offset, sum, result, reduction);
-    sum = {result, own.size()};
-  }
-  for (std::uint32_t mate = place() + 1; mate < count(); ++mate) {
-    co_await combine(mate, offset, sum, result, reduction);
-    sum = {result, own.size()};
-  }
-  if (count() == 1 && !own.empty()) std::memmove(result, own.data(), own.size());
-}
-
 }  // namespace coracle::internals

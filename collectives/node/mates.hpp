@@ -7,7 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "collectives/data/reduction.hpp"
 #include "collectives/data/scratch.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/team/round.hpp"
@@ -55,9 +54,6 @@ class Mates {
   Task<> meet(std::uint64_t stage);
 
   // --- the mates' words ---
-  /// `if (!mates.has(mate)) co_await mates.from(mate);`
-  bool has(std::uint32_t place) noexcept { return round_.has_posted(place, 1); }
-  FlagWait from(std::uint32_t place) { return round_.posted(place, 1); }
   /// What it has given, to look at; throws Error (bad_input) if that is not `bytes`.
   const std::byte* data_of(std::uint32_t place, std::size_t bytes);
   /// Until a mate's post has this stage, or all have. Throws Error (bad_input) when it has failed.
@@ -96,12 +92,6 @@ class Mates {
   /// A mate's part, of the `whole_bytes` that the leader has.
   Task<> fetch(std::uint32_t leader, std::size_t whole_bytes, std::size_t offset, std::span<std::byte> target,
                std::uint64_t stage, bool small = false);
-  /// result[i] = theirs[i] op own[i], or the other way where the mate comes after this member; `theirs` at `offset` of
-  /// what it has given or lends.
-  Task<> combine(std::uint32_t place, std::size_t offset, std::span<const std::byte> own, std::byte* result,
-                 const Reduction& reduction);
-  /// `result`: all mates' data at `offset`, combined in their order, of which `own` is this one's.
-  Task<> combine_all(std::size_t offset, std::span<const std::byte> own, std::byte* result, const Reduction& reduction);
 
  private:
   static constexpr std::uint64_t kFailed = std::uint64_t{1} << (BoardPart::kStageBits - 1);

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "collectives/data/blocks.hpp"
+#include "collectives/data/scratch.hpp"
 
 namespace coracle::internals::within {
 namespace {
@@ -48,6 +49,38 @@ Task<> copy_slices(Mates& mates, const Piece& piece, std::size_t room, const std
 
 }  // namespace
 
+Task<> combine(Mates& mates, std::uint32_t mate, std::size_t offset, std::span<const std::byte> own, std::byte* result,
+               const Reduction& reduction) {
+  const bool before = mate < mates.place();
+  const auto combine_with = [&](const std::byte* theirs) {
+    reduction.combine(before ? theirs : own.data(), before ? own.data() : theirs, result, own.size());
+  };
+  if (own.empty()) co_return;
+  if (mates.round().is_lent(mate) && mates.round().copies_at_once()) {
+    const Round::Reading theirs(mates.round(), mate);
+    if (theirs.address() == nullptr) co_await mates.fail_with(mate);
+    combine_with(theirs.address() + offset);
+    co_return;
+  }
+  const Scratch theirs(own.size());
+  co_await mates.take(mate, offset, theirs.span());
+  combine_with(theirs.data());
+}
+
+Task<> combine_all(Mates& mates, std::size_t offset, std::span<const std::byte> own, std::byte* result,
+                   const Reduction& reduction) {
+  std::span<const std::byte> sum = own;
+  for (std::uint32_t mate = mates.place(); mate-- > 0;) {
+    co_await combine(mates, mate, offset, sum, result, reduction);
+    sum = {result, own.size()};
+  }
+  for (std::uint32_t mate = mates.place() + 1; mate < mates.count(); ++mate) {
+    co_await combine(mates, mate, offset, sum, result, reduction);
+    sum = {result, own.size()};
+  }
+  if (mates.count() == 1 && !own.empty()) std::memmove(result, own.data(), own.size());
+}
+
 Task<> reduce_small(Mates& mates, std::span<const std::byte> values, std::span<std::byte> result, std::uint32_t root,
                     const Reduction& reduction) {
   if (mates.place() != root) {
@@ -56,7 +89,7 @@ Task<> reduce_small(Mates& mates, std::span<const std::byte> values, std::span<s
   }
   co_await mates.wait_for_all(1);
   mates.check_all_bytes(values.size());
-  co_await mates.combine_all(0, values, result.data(), reduction);
+  co_await combine_all(mates, 0, values, result.data(), reduction);
 }
 
 bool suits_reduce_large(Team& team, const Reduction& reduction) noexcept {
@@ -82,7 +115,7 @@ Task<std::uint64_t> reduce_large(Mates& mates, std::span<const std::byte> values
     const std::size_t room = stage % 2 * room_bytes;
     const std::size_t offset = piece.offset(mates.place());
     const std::size_t own_bytes = piece.slices.bytes(mates.place());
-    co_await mates.combine_all(offset, values.subspan(offset, own_bytes), rooms + room, reduction);
+    co_await combine_all(mates, offset, values.subspan(offset, own_bytes), rooms + room, reduction);
     ++stage;
     co_await mates.meet(stage);
     if (!result.empty()) co_await copy_slices(mates, piece, room, rooms + room, result);

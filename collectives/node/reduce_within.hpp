@@ -10,6 +10,14 @@
 
 namespace coracle::internals::within {
 
+/// result[i] = theirs[i] op own[i], or the other way where the mate comes after this member; `theirs` at `offset` of
+/// what it has given or lends.
+Task<> combine(Mates& mates, std::uint32_t mate, std::size_t offset, std::span<const std::byte> own, std::byte* result,
+               const Reduction& reduction);
+/// `result`: all mates' data at `offset`, combined in their order, of which `own` is this one's.
+Task<> combine_all(Mates& mates, std::size_t offset, std::span<const std::byte> own, std::byte* result,
+                   const Reduction& reduction);
+
 /// Small data (see Mates::given_bytes_max): `mates` give it, and go on. At `root` (a place): all of it combined in
 /// `result`, which may be `values`.
 Task<> reduce_small(Mates& mates, std::span<const std::byte> values, std::span<std::byte> result, std::uint32_t root,

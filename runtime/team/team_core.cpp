@@ -6,7 +6,6 @@
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/rank/rank.hpp"
-#include "runtime/team/signal_tree.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -61,18 +60,6 @@ void TeamCore::leave_signals() noexcept {
   ++left_;
   left_one_.set();
   left_one_.reset();
-}
-
-std::uint32_t TeamCore::partner_at_farewell(std::uint32_t turn) const noexcept {
-  const std::uint32_t node = nodes_.own();
-  if (nodes_.place_of(index_) != 0) return member(nodes_.member(node, 0));
-  const auto [first_child, children] = signal_tree::children_of(node, nodes_.count());
-  const std::uint32_t parents = node == 0 ? 0 : 1;
-  const std::uint32_t mates = nodes_.size_of(node) > 1 ? 1 : 0;
-  const std::uint32_t which = turn % (parents + children + mates);
-  if (which < parents) return member(nodes_.member(signal_tree::parent_of(node), 0));
-  if (which < parents + children) return member(nodes_.member(first_child + which - parents, 0));
-  return member(nodes_.member(node, 1));
 }
 
 std::uint32_t TeamCore::identity_of_part(std::uint32_t color) const noexcept {
