@@ -95,7 +95,7 @@ Task<> all_to_all_by_board(Team& team, std::span<const std::byte> source, Blocks
 bool exchanges_at_once(Team& team, std::size_t bytes) {
   constexpr std::uint32_t kExchangingMax = 32;
   const bool quick = bytes <= kCopiedBytesMax || !team.rank().loop().spins();
-  return quick && Mates::exchange(team, bytes, kExchangingMax);
+  return quick && Mates::can_exchange(team, bytes, kExchangingMax);
 }
 
 Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks source_blocks,

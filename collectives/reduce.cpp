@@ -77,7 +77,7 @@ bool suits_exchange(Team& team, std::size_t bytes) noexcept {
   const std::size_t bytes_max = team.size() <= kFew ? kSmallBytesMax : kCombinedBytesMax / team.size();
   // A few words don't need one: where each rank has a core, to read what many have posted takes less than a wait.
   const bool few_words = bytes <= Post::kInlineBytesMax && team.rank().loop().spins();
-  return bytes <= bytes_max && Mates::exchange(team, bytes, few_words ? team.size() : kMatesMax);
+  return bytes <= bytes_max && Mates::can_exchange(team, bytes, few_words ? team.size() : kMatesMax);
 }
 
 /// Large data where waiting costs little: each mate combines its slice of all in its own values, from where the others

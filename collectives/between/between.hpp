@@ -16,8 +16,8 @@
 
 namespace coracle::internals {
 
-/// Those members of a team that take part in one phase of a collective, and what they send each other.
-/// A value, of one collective of one member. Places count from 0, in the team's order.
+/// Those members of a team that take part in one phase of a collective, and what they send each other. A value, of one
+/// collective of one member. Places count from 0, in the team's order.
 class Group {
  public:
   /// Every member, at its own place.

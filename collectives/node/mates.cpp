@@ -21,7 +21,7 @@ bool Mates::can_lend(const Team& team) noexcept {
   return team.rank().placement() != Placement::process;
 }
 
-bool Mates::exchange(Team& team, std::size_t bytes, std::uint32_t mates_max) noexcept {
+bool Mates::can_exchange(Team& team, std::size_t bytes, std::uint32_t mates_max) noexcept {
   constexpr std::size_t kBytesMax = 4096;
   constexpr std::size_t kBytesMaxCrowded = 32 * 1024;  // waiting for mates to copy would cost turns of all others
   const std::size_t wanted = team.rank().loop().spins() ? kBytesMax : kBytesMaxCrowded;

@@ -27,7 +27,7 @@ class Mates {
   /// Whether all of a team on one node give their `bytes` and look at what all others have given: one step, after which
   /// nobody waits for anybody, without coroutines of its own where it can. The quickest way among few.
   /// `mates_max`: more would read too many cache lines each.
-  static bool exchange(Team& team, std::size_t bytes, std::uint32_t mates_max) noexcept;
+  static bool can_exchange(Team& team, std::size_t bytes, std::uint32_t mates_max) noexcept;
 
   std::size_t given_bytes_max() const noexcept { return given_bytes_max(team_); }
   Round& round() noexcept { return round_; }
