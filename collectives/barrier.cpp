@@ -1,4 +1,4 @@
-// Barrier, in two levels: the members of a node meet on their board; between the nodes their first members raise
+// Barrier, in two levels: the members of a node meet in their node area; between the nodes their first members raise
 // signals along a tree. The end of a job is the last one, or what takes its place when ranks have been lost.
 #include <cstdint>
 #include <vector>
@@ -15,22 +15,22 @@
 namespace coracle::internals {
 namespace {
 
-// So few look at each other's posts; more would read too many cache lines.
+// So few look at each other's contributions; more would read too many cache lines.
 constexpr std::uint32_t kMutualMax = 3;
 
-enum Stage : std::uint64_t { kCome = 1, kGo };
+enum Step : std::uint64_t { kCome = 1, kGo };
 
 Task<> meet_mutually(Round& round) {
   round.publish(kCome);
-  for (std::uint32_t mate = 0; mate < round.mates(); ++mate)
-    if (mate != round.place()) {
-      co_await round.posted(mate, kCome);
-      round.check(mate);
+  for (std::uint32_t other = 0; other < round.local_size(); ++other)
+    if (other != round.local_index()) {
+      co_await round.reached(other, kCome);
+      round.check(other);
     }
 }
 
 /// Who has said goodbye to this rank, which waits for all whom it has not lost.
-class Goodbyes final : private LossWatch {
+class Goodbyes final : private LossObserver {
  public:
   explicit Goodbyes(Rank& rank) : rank_(rank), said_(rank.size()) { said_[rank.id()] = true; }
 
@@ -41,7 +41,7 @@ class Goodbyes final : private LossWatch {
   }
 
   /// From here on those who have not said it are asked after, all at once.
-  void expect_all() { rank_.core().peers().watches().add(*this); }
+  void expect_all() { rank_.core().peers().observers().add(*this); }
 
   Task<> all_said() {
     while (missing()) {
@@ -81,7 +81,7 @@ Task<> Team::meet_other_nodes(std::uint64_t ticket) {
   const std::uint64_t count = co_await enter_signals(ticket);
   // A member that waits here names no peer: the loss of any other will end its wait.
   const auto wait = [this](Signal& signal, std::uint64_t at_least) {
-    return GuardedSignalWait(rank().core().signal_waits(), signal, at_least, watches());
+    return GuardedSignalWait(rank().core().signal_waits(), signal, at_least, observers());
   };
   const auto leader = [this](std::uint32_t node) { return area(nodes().member(node, 0)); };
   const std::uint32_t me = nodes().own();
@@ -103,12 +103,12 @@ Task<> Team::meet_other_nodes(std::uint64_t ticket) {
 }
 
 Task<> Team::barrier(Where where) {
-  return meet_all({.called = Called::barrier, .place = where});
+  return meet_all({.called = Called::barrier, .where = where});
 }
 
-Task<> Team::farewell(std::source_location where) {
-  say_farewell();
-  return meet_all({.called = Called::farewell, .place = where});
+Task<> Team::finalize(std::source_location where) {
+  finalize_job();
+  return meet_all({.called = Called::finalize, .where = where});
 }
 
 Task<> Team::meet_all(CollectiveCall call) {
@@ -116,36 +116,36 @@ Task<> Team::meet_all(CollectiveCall call) {
   const Participation part(*this, call);
   const bool alone = nodes().count() == 1;
   // Before this barrier waits for its node: a later one may be the first to have all of its node.
-  const std::uint64_t ticket = alone || nodes().place_of(index()) != 0 ? 0 : take_ticket();
-  if (board_->mates() == 1) {
+  const std::uint64_t ticket = alone || nodes().local_index_of(index()) != 0 ? 0 : take_ticket();
+  if (node_area_->local_size() == 1) {
     if (!alone) co_await meet_other_nodes(ticket);
     co_return;
   }
-  Round round(*board_);
+  Round round(*node_area_);
   if (!round.is_open()) co_await round.open();
-  if (alone && round.mates() <= kMutualMax) {
+  if (alone && round.local_size() <= kMutualMax) {
     co_await meet_mutually(round);
     co_return;
   }
-  const bool last = round.arrive() + 1 == round.mates();
+  const bool last = round.arrive() + 1 == round.local_size();
   if (last) round.decide(alone ? kGo : kCome);
-  if (!alone && round.place() == 0) {
+  if (!alone && round.local_index() == 0) {
     co_await round.decided(kCome);
-    if (round.verdict() > kGo) [[unlikely]]
+    if (round.decision() > kGo) [[unlikely]]
       round.check_all();  // as below
     co_await meet_other_nodes(ticket);
     round.decide(kGo);
   }
   if (alone && last) co_return;
   co_await round.decided(kGo);
-  if (round.verdict() > kGo) [[unlikely]]
-    round.check_all();  // a mate has failed in another collective
+  if (round.decision() > kGo) [[unlikely]]
+    round.check_all();  // a local member has failed in another collective
 }
 
-Task<> say_farewell(Rank& rank) {
+Task<> finalize_job(Rank& rank) {
   bool broken = rank.world().broken();
   try {
-    if (!broken) co_await rank.world().farewell(std::source_location());
+    if (!broken) co_await rank.world().finalize(std::source_location());
   } catch (const Error& error) {
     if (error.code() != Errc::peer_lost && error.code() != Errc::given_up) throw;
     broken = true;

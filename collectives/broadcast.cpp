@@ -15,7 +15,7 @@
 #include "collectives/broadcast/broadcast_within.hpp"
 #include "collectives/choice/tuning.hpp"
 #include "collectives/data/arguments.hpp"
-#include "collectives/node/mates.hpp"
+#include "collectives/node/local_collective.hpp"
 #include "collectives/values.hpp"
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
@@ -26,14 +26,14 @@ namespace {
 
 // On one node: shorter ones are copied twice, through the arena, so that nobody has to wait for anybody. Waiting costs
 // little where every rank has a core, and turns of all others where not.
-std::size_t staged_bytes_max(const Team& team, const Board& board) noexcept {
+std::size_t contributed_bytes_max(const Team& team, const NodeArea& node_area) noexcept {
   constexpr std::size_t kBytes = 1024;
   constexpr std::size_t kBytesCrowded = 16 * 1024;
   constexpr std::size_t kBytesVeryCrowded = 1024 * 1024;
   constexpr std::uint32_t kVeryCrowded = 6;
   if (team.rank().loop().spins()) return kBytes;
-  const std::size_t wanted = board.mates() < kVeryCrowded ? kBytesCrowded : kBytesVeryCrowded;
-  return std::min<std::size_t>(wanted, board.room_bytes_max());
+  const std::size_t wanted = node_area.local_size() < kVeryCrowded ? kBytesCrowded : kBytesVeryCrowded;
+  return std::min<std::size_t>(wanted, node_area.room_bytes_max());
 }
 
 void check_call(const Team& team, std::uint32_t root) {
@@ -45,29 +45,29 @@ void check_call(const Team& team, std::uint32_t root) {
 /// has come.
 Task<std::uint32_t> find_leader(const Broadcast& broadcast, Round& round) {
   if (broadcast.choice.method != BroadcastMethod::competitive) co_return 0;
-  const bool all_compete = round.mates() <= kCompetitorsMax;
-  if (!all_compete && round.place() >= kCompetitorsMax) {
+  const bool all_compete = round.local_size() <= kCompetitorsMax;
+  if (!all_compete && round.local_index() >= kCompetitorsMax) {
     if (!round.has_decided(1)) co_await round.decided(1);
-    co_return static_cast<std::uint32_t>(round.verdict() - 1);
+    co_return static_cast<std::uint32_t>(round.decision() - 1);
   }
   const std::uint32_t leader = round.elect();
-  if (!all_compete && leader == round.place()) round.decide(leader + 1);
+  if (!all_compete && leader == round.local_index()) round.decide(leader + 1);
   co_return leader;
 }
 
-/// The part of a leader or a mate, once it is known which.
+/// The part of a leader or a local member, once it is known which.
 Task<> take_part(const Broadcast& broadcast, BroadcastWithin& within, const BroadcastSchedule& schedule) {
   Round& round = within.round();
   if (!round.is_open()) co_await round.open();
-  std::uint32_t leader = broadcast.team.nodes().place_of(broadcast.root);
+  std::uint32_t leader = broadcast.team.nodes().local_index_of(broadcast.root);
   if (!broadcast.on_root_node()) leader = co_await find_leader(broadcast, round);
-  if (leader != round.place()) co_return co_await within.follow(leader);
+  if (leader != round.local_index()) co_return co_await within.follow(leader);
   BroadcastBetween between(broadcast, schedule, within);
   co_await between.lead();
   co_await within.hand_over();
 }
 
-/// More than one only where mates copy from each other, or through a window.
+/// More than one only where local members copy from each other, or through a window.
 std::vector<BroadcastSchedule::Piece> pieces_on_node(const Team& team, std::size_t bytes,
                                                      const BroadcastChoice& choice) {
   const bool at_once = choice.fan_out + 1 >= team.size() && team.rank().placement() != Placement::process;
@@ -78,7 +78,7 @@ std::vector<BroadcastSchedule::Piece> pieces_on_node(const Team& team, std::size
   return pieces;
 }
 
-/// When it fails, nobody reads any more what this member lends when the error is rethrown.
+/// When it fails, nobody reads any more what this member exposes when the error is rethrown.
 Task<> broadcast_long(const Broadcast& broadcast) {
   Team& team = broadcast.team;
   BroadcastSchedule schedule;
@@ -90,7 +90,7 @@ Task<> broadcast_long(const Broadcast& broadcast) {
                                        broadcast.data.size(), broadcast.choice.chunk_bytes);
     activity.emplace(team, broadcast.sequence);
   }
-  BroadcastWithin within(team.rank(), team.board(), broadcast.data, schedule.pieces, broadcast.choice.fan_out,
+  BroadcastWithin within(team.rank(), team.node_area(), broadcast.data, schedule.pieces, broadcast.choice.fan_out,
                          broadcast.staged);
   std::exception_ptr failure;
   try {
@@ -123,24 +123,24 @@ Task<> broadcast_host(Team& team, std::span<std::byte> data, std::uint32_t root,
   if (team.size() == 1) co_return;
   const TeamNodes& nodes = team.nodes();
   const Participation part(team, {Called::broadcast, data.size(), root, where});
-  if (nodes.count() > 1 || data.size() > staged_bytes_max(team, team.board())) {
+  if (nodes.count() > 1 || data.size() > contributed_bytes_max(team, team.node_area())) {
     const Broadcast broadcast{team, part.sequence(), root, data, choose(team, data.size(), wanted), staged};
     if (nodes.count() == 1 || !is_short_broadcast(nodes.count(), data.size(), broadcast.choice))
       co_return co_await broadcast_long(broadcast);
   }
   const std::uint32_t root_node = nodes.node_of(root);
-  const std::uint32_t leader = nodes.own() == root_node ? nodes.place_of(root) : 0;
-  Mates mates(team);
-  if (!mates.round().is_open()) co_await mates.round().open();
+  const std::uint32_t leader = nodes.own() == root_node ? nodes.local_index_of(root) : 0;
+  LocalCollective local(team);
+  if (!local.round().is_open()) co_await local.round().open();
   if (staged != nullptr && team.index() == root) co_await staged->load_all();
-  if (mates.place() == leader) {
+  if (local.local_index() == leader) {
     const Group leaders = Group::of_nodes(team, part.sequence(), root);
     if (nodes.count() > 1) co_await between::broadcast(leaders, data, root_node);
-    if (mates.count() > 1 && !mates.try_give(data)) co_await mates.give(data);
+    if (local.count() > 1 && !local.try_give(data)) co_await local.give(data);
     co_return;
   }
-  if (!mates.round().has_posted(leader, 1)) co_await mates.round().posted(leader, 1);
-  if (!mates.try_take(leader, data)) co_await mates.take(leader, 0, data);
+  if (!local.round().has_reached(leader, 1)) co_await local.round().reached(leader, 1);
+  if (!local.try_take(leader, data)) co_await local.take(leader, 0, data);
 }
 
 /// A member whose GPU fails as it gets the data has done its part for the others all the same; only a root can't.

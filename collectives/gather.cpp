@@ -1,5 +1,6 @@
-// gather and scatter in two levels: on each node by the board, between nodes by one member of each, at the root's node
-// the root. What is long a scatter takes from the root straight to each member, so that nobody waits for a late leader.
+// gather and scatter in two levels: on each node by the node area, between nodes by one member of each, at the root's
+// node the root. What is long a scatter takes from the root straight to each member, so that nobody waits for a late
+// leader.
 #include <algorithm>
 #include <utility>
 
@@ -9,14 +10,14 @@
 #include "collectives/data/scratch.hpp"
 #include "collectives/exchanges.hpp"
 #include "collectives/messages/mailbox.hpp"
-#include "collectives/node/mates.hpp"
+#include "collectives/node/local_collective.hpp"
 
 namespace coracle::internals {
 namespace {
 
 /// Of this node, which sends to the root's and receives from it: the root, or the first member.
 std::uint32_t leader_for(const TeamNodes& nodes, std::uint32_t root) {
-  return nodes.own() == nodes.node_of(root) ? nodes.place_of(root) : 0;
+  return nodes.own() == nodes.node_of(root) ? nodes.local_index_of(root) : 0;
 }
 
 void check_at_root(const CollectiveCall& call, const Team& team, const Blocks& blocks, std::size_t all_bytes,
@@ -26,18 +27,18 @@ void check_at_root(const CollectiveCall& call, const Team& team, const Blocks& b
   check_block(name_of(call.called), blocks, call.root, mine_bytes);
 }
 
-/// On a node; a mate's block goes into `part_of(mate)` of the leader.
+/// On a node; a local member's block goes into `part_of(other)` of the leader.
 template <class PartOf>
-Task<> gather_on_node(Mates& mates, std::span<const std::byte> mine, std::uint32_t leader, PartOf part_of) {
-  if (mates.place() != leader) {
-    const bool small = mine.size() <= mates.given_bytes_max();
-    co_await mates.provide(mine, small);
-    if (!small) co_await mates.wait(leader, 2);
+Task<> gather_on_node(LocalCollective& local, std::span<const std::byte> mine, std::uint32_t leader, PartOf part_of) {
+  if (local.local_index() != leader) {
+    const bool small = mine.size() <= local.given_bytes_max();
+    co_await local.provide(mine, small);
+    if (!small) co_await local.wait(leader, 2);
     co_return;
   }
   std::copy(mine.begin(), mine.end(), part_of(leader).begin());
-  co_await mates.take_all(part_of);
-  mates.round().publish(2);
+  co_await local.take_all(part_of);
+  local.round().publish(2);
 }
 
 /// What leaves a node goes in one piece.
@@ -47,13 +48,13 @@ Task<> gather_two_levels(Team& team, std::uint64_t sequence, std::span<const std
   const Blocks blocks(team.size(), mine.size());
   const Packed packed(team, blocks);
   const std::uint32_t leader = leader_for(nodes, root);
-  const bool leads = nodes.place_of(team.index()) == leader;
+  const bool leads = nodes.local_index_of(team.index()) == leader;
   const Scratch part(leads ? packed.by_node().bytes(nodes.own()) : 0);
   if (nodes.size_of(nodes.own()) > 1) {
-    Mates mates(team);
-    const auto part_of = [&](std::uint32_t mate) { return part.subspan(mate * mine.size(), mine.size()); };
-    Task<> on_node = gather_on_node(mates, mine, leader, part_of);
-    co_await mates.run(std::move(on_node));
+    LocalCollective local(team);
+    const auto part_of = [&](std::uint32_t other) { return part.subspan(other * mine.size(), mine.size()); };
+    Task<> on_node = gather_on_node(local, mine, leader, part_of);
+    co_await local.run(std::move(on_node));
   } else {
     std::copy(mine.begin(), mine.end(), part.data());
   }
@@ -66,29 +67,30 @@ Task<> gather_two_levels(Team& team, std::uint64_t sequence, std::span<const std
   if (turns) packed.unpack(turned.span(), all);
 }
 
-/// On a node. `part`: at the leader, a block for each mate.
-Task<> scatter_on_node(Mates& mates, std::span<const std::byte> part, std::span<std::byte> mine, std::uint32_t leader) {
-  const std::size_t whole = mates.count() * mine.size();
-  const std::size_t offset = mates.place() * mine.size();
-  const bool small = whole <= mates.given_bytes_max();
-  if (mates.place() != leader) co_return co_await mates.fetch(leader, whole, offset, mine, 1, small);
+/// On a node. `part`: at the leader, a block for each local member.
+Task<> scatter_on_node(LocalCollective& local, std::span<const std::byte> part, std::span<std::byte> mine,
+                       std::uint32_t leader) {
+  const std::size_t whole = local.count() * mine.size();
+  const std::size_t offset = local.local_index() * mine.size();
+  const bool small = whole <= local.given_bytes_max();
+  if (local.local_index() != leader) co_return co_await local.fetch(leader, whole, offset, mine, 1, small);
   std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(offset), mine.size(), mine.begin());
-  co_await mates.hand_out(part, 1, small);
+  co_await local.hand_out(part, 1, small);
 }
 
-/// The leader's part of its node from the root, and on to its mates.
-Task<> lead_scatter(Mates* mates, Team& team, Group group, std::span<const std::byte> all, std::span<std::byte> mine,
-                    std::uint32_t root) {
+/// The leader's part of its node from the root, and on to the other local members.
+Task<> lead_scatter(LocalCollective* local, Team& team, Group group, std::span<const std::byte> all,
+                    std::span<std::byte> mine, std::uint32_t root) {
   const TeamNodes& nodes = team.nodes();
   const Blocks blocks(team.size(), mine.size());
   const Packed packed(team, blocks);
   const bool turns = team.index() == root && !packed.is_plain();
   const Scratch turned(turns ? all.size() : 0);
   if (turns) packed.pack(all, turned.span());
-  const std::span<std::byte> part = mates == nullptr ? mine : mates->keep(packed.by_node().bytes(nodes.own()));
+  const std::span<std::byte> part = local == nullptr ? mine : local->keep(packed.by_node().bytes(nodes.own()));
   const std::span<const std::byte> source = turns ? turned.span() : all;
   co_await between::scatter(group, source, part, packed.by_node(), between::Known::everywhere, nodes.node_of(root));
-  if (mates != nullptr) co_await scatter_on_node(*mates, part, mine, mates->place());
+  if (local != nullptr) co_await scatter_on_node(*local, part, mine, local->local_index());
 }
 
 Task<> scatter_two_levels(Team& team, Group group, std::span<const std::byte> all, std::span<std::byte> mine,
@@ -96,10 +98,10 @@ Task<> scatter_two_levels(Team& team, Group group, std::span<const std::byte> al
   const TeamNodes& nodes = team.nodes();
   if (nodes.size_of(nodes.own()) == 1) co_return co_await lead_scatter(nullptr, team, group, all, mine, root);
   const std::uint32_t leader = leader_for(nodes, root);
-  Mates mates(team);
-  Task<> on_node = mates.place() == leader ? lead_scatter(&mates, team, group, all, mine, root)
-                                           : scatter_on_node(mates, {}, mine, leader);
-  co_await mates.run(std::move(on_node));
+  LocalCollective local(team);
+  Task<> on_node = local.local_index() == leader ? lead_scatter(&local, team, group, all, mine, root)
+                                                 : scatter_on_node(local, {}, mine, leader);
+  co_await local.run(std::move(on_node));
 }
 
 /// Whether each member gets its block from the root itself. With blocks that are offered and fetched, a message for
@@ -120,13 +122,14 @@ Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::
   const HostParticipation participation(team, call, mine, all);
   check_at_root(call, team, blocks, all.size(), mine.size());
   const TeamNodes& nodes = team.nodes();
-  const bool by_board = Mates::can_lend(team) || (same_size && mine.size() <= Mates::given_bytes_max(team));
-  if (by_board && nodes.count() == 1 && team.size() > 1) {
-    Mates mates(team);
-    const auto part_of = [&](std::uint32_t mate) { return blocks.of(all, nodes.member(0, mate)); };
-    Task<> on_node = gather_on_node(mates, mine, nodes.place_of(root), part_of);
-    co_await mates.run(std::move(on_node));
-  } else if (by_board && same_size && nodes.largest() > 1) {
+  const bool by_node_area =
+      LocalCollective::can_expose(team) || (same_size && mine.size() <= LocalCollective::given_bytes_max(team));
+  if (by_node_area && nodes.count() == 1 && team.size() > 1) {
+    LocalCollective local(team);
+    const auto part_of = [&](std::uint32_t other) { return blocks.of(all, nodes.member(0, other)); };
+    Task<> on_node = gather_on_node(local, mine, nodes.local_index_of(root), part_of);
+    co_await local.run(std::move(on_node));
+  } else if (by_node_area && same_size && nodes.largest() > 1) {
     co_await gather_two_levels(team, participation.sequence(), mine, all, root, algorithm);
   } else {
     // Of blocks that differ only the root knows how much comes from a node.
@@ -145,14 +148,15 @@ Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::
   const TeamNodes& nodes = team.nodes();
   Group group = Group(team, participation.sequence()).choosing(algorithm);
   // Of blocks that differ only the root knows where each lies, so that it sends each its own.
-  const bool by_board = same_size && (blocks.total() <= Mates::given_bytes_max(team) || Mates::can_lend(team));
-  if (by_board && nodes.count() == 1 && team.size() > 1) {
-    Mates mates(team);
-    Task<> on_node = scatter_on_node(mates, all, mine, nodes.place_of(root));
-    co_await mates.run(std::move(on_node));
+  const bool by_node_area =
+      same_size && (blocks.total() <= LocalCollective::given_bytes_max(team) || LocalCollective::can_expose(team));
+  if (by_node_area && nodes.count() == 1 && team.size() > 1) {
+    LocalCollective local(team);
+    Task<> on_node = scatter_on_node(local, all, mine, nodes.local_index_of(root));
+    co_await local.run(std::move(on_node));
     co_return;
   }
-  if (by_board && nodes.largest() > 1) {
+  if (by_node_area && nodes.largest() > 1) {
     const Group by_nodes = Group::of_nodes(team, participation.sequence(), root).choosing(algorithm);
     if (!goes_straight(by_nodes, blocks)) co_return co_await scatter_two_levels(team, by_nodes, all, mine, root);
     group = group.choosing(Algorithm::linear);

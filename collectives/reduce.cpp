@@ -1,5 +1,5 @@
-// reduce and all_reduce in two levels: on each node by the board, between nodes by one member of each: of a reduce at
-// the root's node the root. Nothing is gained by a leader who comes first: the result needs all.
+// reduce and all_reduce in two levels: on each node by the node area, between nodes by one member of each: of a reduce
+// at the root's node the root. Nothing is gained by a leader who comes first: the result needs all.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -9,14 +9,14 @@
 #include "collectives/data/arguments.hpp"
 #include "collectives/data/blocks.hpp"
 #include "collectives/data/scratch.hpp"
-#include "collectives/node/mates.hpp"
+#include "collectives/node/local_collective.hpp"
 #include "collectives/node/reduce_within.hpp"
 #include "collectives/reductions.hpp"
 
 namespace coracle::internals {
 namespace {
 
-// Larger data is combined by all mates, each a slice; it takes one phase more, in which all wait for all.
+// Larger data is combined by all local members, each a slice; it takes one phase more, in which all wait for all.
 constexpr std::size_t kSmallBytesMax = 4096;
 // From here on results of an all_reduce go without a room of their own: moving less is worth one more wait, where that
 // costs little.
@@ -28,41 +28,43 @@ bool goes_by_messages(Team& team, std::size_t bytes, const Reduction& reduction)
          (bytes > kSmallBytesMax && !within::suits_reduce_large(team, reduction));
 }
 
-/// Small data: every mate gives its values. The last to come combines them, and goes on; where there are other nodes,
-/// the first member does, since it has to know them.
-Task<> all_reduce_small(Mates& mates, const Group* nodes, std::span<std::byte> values, const Reduction& reduction) {
-  Round& round = mates.round();
-  co_await mates.give(values);
-  const bool is_leader = nodes != nullptr ? mates.place() == 0 : round.arrive() + 1 == mates.count();
+/// Small data: every local member gives its values. The last to come combines them, and goes on; where there are other
+/// nodes, the first member does, since it has to know them.
+Task<> all_reduce_small(LocalCollective& local, const Group* nodes, std::span<std::byte> values,
+                        const Reduction& reduction) {
+  Round& round = local.round();
+  co_await local.give(values);
+  const bool is_leader = nodes != nullptr ? local.local_index() == 0 : round.arrive() + 1 == local.count();
   if (!is_leader) {
-    const std::uint64_t verdict = co_await mates.decision();
-    co_await mates.take(static_cast<std::uint32_t>(verdict - 1), 0, values);
+    const std::uint64_t decided = co_await local.decision();
+    co_await local.take(static_cast<std::uint32_t>(decided - 1), 0, values);
     co_return;
   }
-  if (nodes != nullptr) co_await mates.wait_for_all(1);
-  mates.check_all_bytes(values.size());
-  co_await within::combine_all(mates, 0, values, values.data(), reduction);
+  if (nodes != nullptr) co_await local.wait_for_all(1);
+  local.check_all_bytes(values.size());
+  co_await within::combine_all(local, 0, values, values.data(), reduction);
   if (nodes != nullptr) co_await between::all_reduce(*nodes, values, reduction);
-  if (round.is_lent(mates.place()))  // in its arena
-    std::memcpy(const_cast<std::byte*>(round.lent(mates.place()).address), values.data(), values.size());
+  if (round.is_exposed(local.local_index()))  // in its arena
+    std::memcpy(const_cast<std::byte*>(round.exposed(local.local_index()).address), values.data(), values.size());
   else
-    round.post(values, 2);
-  round.decide(mates.place() + 1);
+    round.contribute(values, 2);
+  round.decide(local.local_index() + 1);
 }
 
-/// Few mates look at each other's values. All combine them from the first to the last, so that all get the same bits.
+/// Few local members look at each other's values. All combine them from the first to the last, so that all get the same
+/// bits.
 Task<> all_reduce_by_exchange(Team& team, std::span<std::byte> values, Reduction reduction, CollectiveCall call) {
   const HostParticipation participation(team, call, values);
-  Mates mates(team);
-  if (!mates.try_give(values)) co_await mates.give(values);
-  // What is posted inline is aligned to 8 bytes, and some elements want more.
-  const bool aligns = values.size() <= Post::kInlineBytesMax && reduction.element_bytes % 16 == 0;
-  alignas(64) std::byte aligned[Post::kInlineBytesMax];
-  for (std::uint32_t mate = 0; mate < mates.count(); ++mate) {
-    if (!mates.round().has_posted(mate, 1)) co_await mates.round().posted(mate, 1);
-    const std::byte* theirs = mates.data_of(mate, values.size());
-    if (aligns && mate > 0) theirs = static_cast<const std::byte*>(std::memcpy(aligned, theirs, values.size()));
-    if (mate > 0)
+  LocalCollective local(team);
+  if (!local.try_give(values)) co_await local.give(values);
+  // What is contributed inline is aligned to 8 bytes, and some elements want more.
+  const bool aligns = values.size() <= Contribution::kInlineBytesMax && reduction.element_bytes % 16 == 0;
+  alignas(64) std::byte aligned[Contribution::kInlineBytesMax];
+  for (std::uint32_t other = 0; other < local.count(); ++other) {
+    if (!local.round().has_reached(other, 1)) co_await local.round().reached(other, 1);
+    const std::byte* theirs = local.data_of(other, values.size());
+    if (aligns && other > 0) theirs = static_cast<const std::byte*>(std::memcpy(aligned, theirs, values.size()));
+    if (other > 0)
       reduction.combine(values.data(), theirs, values.data(), values.size());
     else if (!values.empty())
       std::memcpy(values.data(), theirs, values.size());
@@ -72,42 +74,43 @@ Task<> all_reduce_by_exchange(Team& team, std::span<std::byte> values, Reduction
 bool suits_exchange(Team& team, std::size_t bytes) noexcept {
   // Each combines all: among many only as much as costs less than to wait for one who does it.
   constexpr std::uint32_t kFew = 4;
-  constexpr std::uint32_t kMatesMax = 8;
+  constexpr std::uint32_t kLocalSizeMax = 8;
   constexpr std::size_t kCombinedBytesMax = 2 * 1024;
   const std::size_t bytes_max = team.size() <= kFew ? kSmallBytesMax : kCombinedBytesMax / team.size();
-  // A few words don't need one: where each rank has a core, to read what many have posted takes less than a wait.
-  const bool few_words = bytes <= Post::kInlineBytesMax && team.rank().loop().spins();
-  return bytes <= bytes_max && Mates::can_exchange(team, bytes, few_words ? team.size() : kMatesMax);
+  // A few words don't need one: where each rank has a core, to read what many have contributed takes less than a wait.
+  const bool few_words = bytes <= Contribution::kInlineBytesMax && team.rank().loop().spins();
+  return bytes <= bytes_max && LocalCollective::can_exchange(team, bytes, few_words ? team.size() : kLocalSizeMax);
 }
 
-/// Large data where waiting costs little: each mate combines its slice of all in its own values, from where the others
-/// copy it. The least that is moved; but all wait for all three times.
-Task<> all_reduce_in_place(Mates& mates, std::span<std::byte> values, const Reduction& reduction) {
-  mates.lend(values, 1);
-  co_await mates.wait_for_all(1);
-  mates.check_all_bytes(values.size());
+/// Large data where waiting costs little: each local member combines its slice of all in its own values, from where the
+/// others copy it. The least that is moved; but all wait for all three times.
+Task<> all_reduce_in_place(LocalCollective& local, std::span<std::byte> values, const Reduction& reduction) {
+  local.expose(values, 1);
+  co_await local.wait_for_all(1);
+  local.check_all_bytes(values.size());
   const std::size_t element = reduction.element_bytes;
-  const Blocks slices = Blocks::divide(mates.count(), values.size() / element, element);
-  const std::span<std::byte> own = slices.of(values, mates.place());
-  co_await within::combine_all(mates, slices.offset(mates.place()), own, own.data(), reduction);
-  co_await mates.meet(2);
-  for (std::uint32_t step = 1; step < mates.count(); ++step) {
-    const std::uint32_t mate = (mates.place() + step) % mates.count();
-    co_await mates.take(mate, slices.offset(mate), slices.of(values, mate));
+  const Blocks slices = Blocks::divide(local.count(), values.size() / element, element);
+  const std::span<std::byte> own = slices.of(values, local.local_index());
+  co_await within::combine_all(local, slices.offset(local.local_index()), own, own.data(), reduction);
+  co_await local.meet(2);
+  for (std::uint32_t distance = 1; distance < local.count(); ++distance) {
+    const std::uint32_t other = (local.local_index() + distance) % local.count();
+    co_await local.take(other, slices.offset(other), slices.of(values, other));
   }
-  co_await mates.meet(3);
+  co_await local.meet(3);
 }
 
-Task<> all_reduce_large(Mates& mates, const Group* nodes, std::span<std::byte> values, const Reduction& reduction) {
-  const bool leads = mates.place() == 0;
+Task<> all_reduce_large(LocalCollective& local, const Group* nodes, std::span<std::byte> values,
+                        const Reduction& reduction) {
+  const bool leads = local.local_index() == 0;
   const std::span<std::byte> result = nodes == nullptr || leads ? values : std::span<std::byte>();
-  const std::uint64_t stage = co_await within::reduce_large(mates, values, result, reduction) + 1;
+  const std::uint64_t step = co_await within::reduce_large(local, values, result, reduction) + 1;
   if (nodes == nullptr) co_return;
   if (leads) {
     co_await between::all_reduce(*nodes, values, reduction);
-    co_await mates.hand_out(values, stage);
+    co_await local.hand_out(values, step);
   } else {
-    co_await mates.fetch(0, values.size(), 0, values, stage);
+    co_await local.fetch(0, values.size(), 0, values, step);
   }
 }
 
@@ -127,27 +130,27 @@ Task<> all_reduce_by_levels(Team& team, std::span<std::byte> values, Reduction r
     co_await between::all_reduce(group, values, reduction);
     co_return;
   }
-  Mates mates(team);
+  LocalCollective local(team);
   const Group* others = nodes.count() > 1 ? &group : nullptr;
   const bool in_place = others == nullptr && !crowded && values.size() >= kInPlaceBytesMin;
-  Task<> part = in_place                          ? all_reduce_in_place(mates, values, reduction)
-                : values.size() <= kSmallBytesMax ? all_reduce_small(mates, others, values, reduction)
-                                                  : all_reduce_large(mates, others, values, reduction);
-  co_await mates.run(std::move(part));
+  Task<> part = in_place                          ? all_reduce_in_place(local, values, reduction)
+                : values.size() <= kSmallBytesMax ? all_reduce_small(local, others, values, reduction)
+                                                  : all_reduce_large(local, others, values, reduction);
+  co_await local.run(std::move(part));
 }
 
-Task<> reduce_among_mates(Mates& mates, std::span<const std::byte> values, std::span<std::byte> result,
-                          std::uint32_t leader, const Reduction& reduction) {
+Task<> reduce_on_node(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,
+                      std::uint32_t leader, const Reduction& reduction) {
   if (values.size() <= kSmallBytesMax)
-    co_await within::reduce_small(mates, values, result, leader, reduction);
+    co_await within::reduce_small(local, values, result, leader, reduction);
   else
-    co_await within::reduce_large(mates, values, result, reduction);
+    co_await within::reduce_large(local, values, result, reduction);
 }
 
 /// `values` of others than the root is only read.
 Task<> reduce_between(Group group, std::span<std::byte> values, const Reduction& reduction, std::uint32_t root) {
   std::optional<Scratch> own;
-  if (group.place() != root) {
+  if (group.position() != root) {
     std::copy(values.begin(), values.end(), own.emplace(values.size()).data());
     values = own->span();
   }
@@ -180,14 +183,14 @@ Task<> reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction
     co_await reduce_between(group, values, reduction, root_node);
     co_return;
   }
-  const std::uint32_t leader = root_node == nodes.own() ? nodes.place_of(root) : 0;
-  Mates mates(team);
-  const bool leads = mates.place() == leader;
+  const std::uint32_t leader = root_node == nodes.own() ? nodes.local_index_of(root) : 0;
+  LocalCollective local(team);
+  const bool leads = local.local_index() == leader;
   const bool is_root = team.index() == root;
   std::optional<Scratch> sum;  // of a leader that is not the root
   if (leads && !is_root) sum.emplace(values.size());
   const std::span<std::byte> result = is_root ? values : sum ? sum->span() : std::span<std::byte>();
-  co_await mates.run(reduce_among_mates(mates, values, result, leader, reduction));
+  co_await local.run(reduce_on_node(local, values, result, leader, reduction));
   if (leads && nodes.count() > 1) co_await between::reduce(group, result, reduction, root_node);
 }
 

@@ -27,7 +27,7 @@ struct Head {
 
 Task<> in_parts(Group group, std::span<std::byte> data, std::uint32_t root) {
   const Blocks blocks = Blocks::divide(group.size(), data.size(), 1);
-  const std::span<std::byte> own = blocks.of(data, group.place());
+  const std::span<std::byte> own = blocks.of(data, group.position());
   co_await between::scatter(group.phase(kScattered), data, own, blocks, between::Known::everywhere, root);
   co_await between::gather_all(group.phase(kGathered), data, blocks);
 }

@@ -1,5 +1,5 @@
 // Collectives among a group, by messages: between the nodes of a team, or among all its members where nodes don't help.
-// In which way, the group says (Group::algorithm). Each is made for any number of places and keeps the order of
+// In which way, the group says (Group::algorithm). Each is made for any number of positions and keeps the order of
 // non-commutative operations. Buffers belong to it until it has returned; `reduction` and `blocks` must live as long.
 #pragma once
 
@@ -17,19 +17,19 @@
 namespace coracle::internals {
 
 /// Those members of a team that take part in one phase of a collective, and what they send each other. A value, of one
-/// collective of one member. Places count from 0, in the team's order.
+/// collective of one member. Positions count from 0, in the team's order.
 class Group {
  public:
-  /// Every member, at its own place.
+  /// Every member, at its own position.
   Group(Team& team, std::uint64_t sequence) noexcept
-      : team_(&team), sequence_(sequence), size_(team.size()), place_(team.index()) {}
+      : team_(&team), sequence_(sequence), size_(team.size()), position_(team.index()) {}
 
   /// One of each node, at the number of its node: its first member, or, on the node of `root` (an index in the team),
   /// `root` itself.
   static Group of_nodes(Team& team, std::uint64_t sequence, std::uint32_t root) noexcept {
     Group group(team, sequence);
     group.size_ = team.nodes().count();
-    group.place_ = team.nodes().own();
+    group.position_ = team.nodes().own();
     group.by_nodes_ = true;
     group.root_ = root;
     return group;
@@ -56,7 +56,7 @@ class Group {
   /// The same where the caller wants the collective to go so.
   Group choosing(Algorithm algorithm) const noexcept {
     Group other = *this;
-    other.wish_ = algorithm;
+    other.asked_ = algorithm;
     return other;
   }
   /// How a collective with so many bytes (see Work) goes: as the caller wants, or the environment, or by the cost
@@ -64,7 +64,7 @@ class Group {
   Algorithm algorithm(Collective collective, std::size_t bytes) const;
 
   std::uint32_t size() const noexcept { return size_; }
-  std::uint32_t place() const noexcept { return place_; }
+  std::uint32_t position() const noexcept { return position_; }
 
   /// Returns when `data` may be reused. One message per step (below kSteps), sender and receiver.
   Task<> send(std::uint32_t to, std::uint32_t step, std::span<const std::byte> data) const;
@@ -77,20 +77,20 @@ class Group {
   static constexpr std::uint32_t kLast = ~std::uint32_t{0};
 
   /// Index in the team.
-  std::uint32_t member(std::uint32_t place) const noexcept {
-    if (!by_nodes_) return place;
-    if (root_ == kLast) return team_->nodes().member(place, team_->nodes().size_of(place) - 1);
-    return place == team_->nodes().node_of(root_) ? root_ : team_->nodes().member(place, 0);
+  std::uint32_t member(std::uint32_t position) const noexcept {
+    if (!by_nodes_) return position;
+    if (root_ == kLast) return team_->nodes().member(position, team_->nodes().size_of(position) - 1);
+    return position == team_->nodes().node_of(root_) ? root_ : team_->nodes().member(position, 0);
   }
   std::uint64_t tag(std::uint32_t step) const noexcept;
 
   Team* team_;
   std::uint64_t sequence_;
   std::uint32_t size_;
-  std::uint32_t place_;
+  std::uint32_t position_;
   std::uint32_t first_step_ = 0;
   bool by_nodes_ = false;
-  Algorithm wish_ = Algorithm::automatic;
+  Algorithm asked_ = Algorithm::automatic;
   std::uint32_t root_ = 0;
 };
 
@@ -108,7 +108,7 @@ Task<> all_reduce(Group group, std::span<std::byte> values, const Reduction& red
 /// The result stands in `values` of `root`; those of others are overwritten. Binomial; or recursive halving, and then
 /// each sends its part to `root`.
 Task<> reduce(Group group, std::span<std::byte> values, const Reduction& reduction, std::uint32_t root);
-/// Of `values`, which is one block for each place, this one's into `mine`. Pairwise: each gets its own block of all
+/// Of `values`, which is one block for each position, this one's into `mine`. Pairwise: each gets its own block of all
 /// others. Doubling and halving: an all_reduce, of which each keeps its own block; fewer steps.
 Task<> reduce_scatter(Group group, std::span<const std::byte> values, std::span<std::byte> mine, const Blocks& blocks,
                       const Reduction& reduction);
@@ -124,17 +124,17 @@ Task<> scatter(Group group, std::span<const std::byte> all, std::span<std::byte>
                Known known, std::uint32_t root);
 /// `data` of `root` into that of all others, by a binomial tree.
 Task<> broadcast(Group group, std::span<std::byte> data, std::uint32_t root);
-/// Each place's block of `all`, where its own stands already. Bruck's algorithm, or a ring.
+/// Each position's block of `all`, where its own stands already. Bruck's algorithm, or a ring.
 Task<> gather_all(Group group, std::span<std::byte> all, const Blocks& blocks);
 
-/// Block i of `source` into this place's block of `target` at i. Blocks of the same size: perhaps by Bruck's algorithm;
-/// else pair by pair, where `but_own`, if not null, says who is left out: the members of the own node.
+/// Block i of `source` into this position's block of `target` at i. Blocks of the same size: perhaps by Bruck's
+/// algorithm; else pair by pair, where `but_own`, if not null, says who is left out: the members of the own node.
 Task<> all_to_all(Group group, std::span<const std::byte> source, const Blocks& source_blocks,
                   std::span<std::byte> target, const Blocks& target_blocks, bool same_size, const TeamNodes* but_own);
-/// Whether blocks of this size go by Bruck's algorithm, over other places.
+/// Whether blocks of this size go by Bruck's algorithm, over other positions.
 bool forwards_all_to_all(const Group& group, std::size_t block_bytes);
 
-/// `before`: becomes the combination of `values` of all places before this one (untouched at place 0).
+/// `before`: becomes the combination of `values` of all positions before this one (untouched at position 0).
 Task<> exclusive_scan(Group group, std::span<const std::byte> values, std::span<std::byte> before,
                       const Reduction& reduction);
 

@@ -16,29 +16,29 @@ bool by_tree(const Group& group, Collective collective, const Blocks& blocks, Kn
          group.algorithm(collective, blocks.total() / group.size()) == Algorithm::binomial;
 }
 
-/// A binomial tree whose places count from the root. What is below a place is a range that begins with it.
+/// A binomial tree whose positions count from the root. What is below a position is a range that begins with it.
 class Tree {
  public:
   Tree(const Group& group, const Blocks& blocks, std::uint32_t root)
-      : blocks_(blocks), size_(group.size()), root_(root), me_((group.place() + size_ - root) % size_) {}
+      : blocks_(blocks), size_(group.size()), root_(root), me_((group.position() + size_ - root) % size_) {}
   std::uint32_t me() const noexcept { return me_; }
   std::uint32_t size() const noexcept { return size_; }
-  std::uint32_t place(std::uint32_t counted) const noexcept { return (counted + root_) % size_; }
-  /// How many are below a place, and itself, that joins the tree at this distance from its parent.
+  std::uint32_t position(std::uint32_t counted) const noexcept { return (counted + root_) % size_; }
+  /// How many are below a position, and itself, that joins the tree at this distance from its parent.
   std::uint32_t members(std::uint32_t counted, std::uint32_t distance) const noexcept {
     return std::min(distance, size_ - counted);
   }
-  /// This place's distance from its parent; the root's is that of a parent outside.
+  /// This position's distance from its parent; the root's is that of a parent outside.
   std::uint32_t distance() const noexcept {
     std::uint32_t distance = 1;
     while (distance < size_ && me_ % (2 * distance) == 0) distance *= 2;
     return distance;
   }
-  /// Bytes of `number` blocks from a place on.
+  /// Bytes of `number` blocks from a position on.
   std::size_t bytes(std::uint32_t counted, std::uint32_t number) const noexcept {
-    return blocks_.bytes_around(place(counted), number);
+    return blocks_.bytes_around(position(counted), number);
   }
-  /// Where the range below a place lies in this place's own.
+  /// Where the range below a position lies in this position's own.
   std::span<std::byte> below(std::span<std::byte> own, std::uint32_t counted, std::uint32_t distance) const noexcept {
     return own.subspan(bytes(me_, counted - me_), bytes(counted, members(counted, distance)));
   }
@@ -50,7 +50,7 @@ class Tree {
   std::uint32_t me_;
 };
 
-/// From blocks that begin with that of `first`, and go on at 0 after the last, to the order of the places.
+/// From blocks that begin with that of `first`, and go on at 0 after the last, to the order of the positions.
 void unturn(std::span<const std::byte> turned, const Blocks& blocks, std::uint32_t first, std::span<std::byte> all) {
   const std::size_t turn = blocks.bytes(first, blocks.count());
   copy_bytes(turned.first(turn), all.subspan(blocks.offset(first)));
@@ -67,10 +67,11 @@ Task<> gather_by_tree(Group group, std::span<const std::byte> mine, std::span<st
   for (std::uint32_t distance = 1; distance < own_distance; distance *= 2, ++level) {
     const std::uint32_t child = tree.me() + distance;
     if (child < tree.size()) {
-      co_await group.receive(tree.place(child), level, tree.below(own.span(), child, distance));
+      co_await group.receive(tree.position(child), level, tree.below(own.span(), child, distance));
     }
   }
-  if (group.place() != root) co_return co_await group.send(tree.place(tree.me() - own_distance), level, own.span());
+  if (group.position() != root)
+    co_return co_await group.send(tree.position(tree.me() - own_distance), level, own.span());
   unturn(own.span(), blocks, root, all);
 }
 
@@ -79,25 +80,26 @@ Task<> scatter_by_tree(Group group, std::span<const std::byte> all, std::span<st
   const Tree tree(group, blocks, root);
   const std::uint32_t own_distance = tree.distance();
   const Scratch own(tree.bytes(tree.me(), tree.members(tree.me(), own_distance)));
-  if (group.place() == root) {
+  if (group.position() == root) {
     const std::span<const std::byte> before = all.first(blocks.offset(root));
     copy_bytes(all.subspan(before.size()), own.span());
     copy_bytes(before, own.span().subspan(all.size() - before.size()));
   } else {
-    co_await group.receive(tree.place(tree.me() - own_distance), 0, own.span());
+    co_await group.receive(tree.position(tree.me() - own_distance), 0, own.span());
   }
   for (std::uint32_t distance = own_distance / 2; distance > 0; distance /= 2) {
     const std::uint32_t child = tree.me() + distance;
-    if (child < tree.size()) co_await group.send(tree.place(child), 0, tree.below(own.span(), child, distance));
+    if (child < tree.size()) co_await group.send(tree.position(child), 0, tree.below(own.span(), child, distance));
   }
   copy_bytes(own.span().first(mine.size()), mine);
 }
 
 /// Bruck's algorithm (J. Bruck et al., "Efficient algorithms for all-to-all communications in multiport message-passing
-/// systems", IEEE TPDS 1997): after the step of distance d this place has the blocks of the 2d places from itself on.
+/// systems", IEEE TPDS 1997): after the step of distance d this position has the blocks of the 2d positions from itself
+/// on.
 Task<> bruck(Group group, std::span<std::byte> all, const Blocks& blocks) {
   const std::uint32_t size = group.size();
-  const std::uint32_t me = group.place();
+  const std::uint32_t me = group.position();
   const Scratch turned(all.size());
   const auto range = [&](std::uint32_t first, std::uint32_t number) {
     return turned.subspan(blocks.bytes_around(me, first), blocks.bytes_around((me + first) % size, number));
@@ -114,9 +116,9 @@ Task<> bruck(Group group, std::span<std::byte> all, const Blocks& blocks) {
 
 Task<> ring(Group group, std::span<std::byte> all, const Blocks& blocks, std::uint32_t lane, std::uint32_t lanes) {
   const std::uint32_t size = group.size();
-  const std::uint32_t me = group.place();
-  const auto part = [&](std::uint32_t place) {
-    const std::span<std::byte> block = blocks.of(all, place);
+  const std::uint32_t me = group.position();
+  const auto part = [&](std::uint32_t position) {
+    const std::span<std::byte> block = blocks.of(all, position);
     return part_of_lane(block.size(), 1, lane, lanes).of(block);
   };
   for (std::uint32_t step = 0; step + 1 < size; ++step) {
@@ -131,11 +133,11 @@ Task<> gather(Group group, std::span<const std::byte> mine, std::span<std::byte>
               std::uint32_t root) {
   if (by_tree(group, Collective::gather, blocks, known))
     co_return co_await gather_by_tree(group, mine, all, blocks, root);
-  if (group.place() != root) co_return co_await group.send(root, 0, mine);
+  if (group.position() != root) co_return co_await group.send(root, 0, mine);
   copy_bytes(mine, blocks.of(all, root));
   std::vector<Task<>> parts;
-  for (std::uint32_t place = 0; place < group.size(); ++place)
-    if (place != root) parts.push_back(group.receive(place, 0, blocks.of(all, place)));
+  for (std::uint32_t position = 0; position < group.size(); ++position)
+    if (position != root) parts.push_back(group.receive(position, 0, blocks.of(all, position)));
   co_await all_of(std::move(parts));
 }
 
@@ -143,24 +145,24 @@ Task<> scatter(Group group, std::span<const std::byte> all, std::span<std::byte>
                Known known, std::uint32_t root) {
   if (by_tree(group, Collective::scatter, blocks, known))
     co_return co_await scatter_by_tree(group, all, mine, blocks, root);
-  if (group.place() != root) co_return co_await group.receive(root, 0, mine);
+  if (group.position() != root) co_return co_await group.receive(root, 0, mine);
   copy_bytes(blocks.of(all, root), mine);
   std::vector<Task<>> parts;
-  for (std::uint32_t place = 0; place < group.size(); ++place)
-    if (place != root) parts.push_back(group.send(place, 0, blocks.of(all, place)));
+  for (std::uint32_t position = 0; position < group.size(); ++position)
+    if (position != root) parts.push_back(group.send(position, 0, blocks.of(all, position)));
   co_await all_of(std::move(parts));
 }
 
 Task<> broadcast(Group group, std::span<std::byte> data, std::uint32_t root) {
   const std::uint32_t size = group.size();
-  const std::uint32_t me = (group.place() + size - root) % size;
-  const auto place = [&](std::uint32_t counted) { return (counted + root) % size; };
+  const std::uint32_t me = (group.position() + size - root) % size;
+  const auto position = [&](std::uint32_t counted) { return (counted + root) % size; };
   std::uint32_t distance = 1;
   while (distance < size && (me & distance) == 0) distance *= 2;
-  if (me != 0) co_await group.receive(place(me - distance), 0, data);
+  if (me != 0) co_await group.receive(position(me - distance), 0, data);
   std::vector<Task<>> sends;
   for (distance /= 2; distance > 0; distance /= 2)
-    if (me + distance < size) sends.push_back(group.send(place(me + distance), 0, data));
+    if (me + distance < size) sends.push_back(group.send(position(me + distance), 0, data));
   co_await all_of(std::move(sends));
 }
 

@@ -8,13 +8,13 @@ namespace {
 
 enum ScatterPhase : std::uint32_t { kScatterLanes = 0, kWhole = 8 };
 
-/// A lane of a reduce_scatter: pair by pair, nearest place before this one first, so that what comes lies before all
-/// that has come: first down to place 0, then from the last place down to the one behind this. The two sums are joined
-/// at the end.
+/// A lane of a reduce_scatter: pair by pair, nearest position before this one first, so that what comes lies before all
+/// that has come: first down to position 0, then from the last position down to the one behind this. The two sums are
+/// joined at the end.
 Task<> combine_blocks(Group group, std::span<const std::byte> values, std::span<std::byte> mine, const Blocks& blocks,
                       std::uint32_t lane, std::uint32_t lanes, const Reduction& reduction) {
   const std::uint32_t size = group.size();
-  const std::uint32_t me = group.place();
+  const std::uint32_t me = group.position();
   const auto part_of = [&](auto block) {
     return part_of_lane(block.size(), reduction.element_bytes, lane, lanes).of(block);
   };
@@ -28,8 +28,8 @@ Task<> combine_blocks(Group group, std::span<const std::byte> values, std::span<
     const std::uint32_t to = (me + step) % size;
     const std::uint32_t from = (me + size - step) % size;
     const bool first_behind = from > me && !any_behind;
-    const std::span<std::byte> place = first_behind ? behind.span() : received.span();
-    co_await exchange(group, 0, to, part_of(blocks.of(values, to)), from, place);
+    const std::span<std::byte> position = first_behind ? behind.span() : received.span();
+    co_await exchange(group, 0, to, part_of(blocks.of(values, to)), from, position);
     if (from < me) reduction.combine(received.data(), sum.data(), sum.data(), bytes);
     if (from > me && !first_behind) reduction.combine(received.data(), behind.data(), behind.data(), bytes);
     any_behind = from > me;
@@ -38,12 +38,12 @@ Task<> combine_blocks(Group group, std::span<const std::byte> values, std::span<
 }
 
 /// A lane of a scan: recursive doubling over distances (Hillis and Steele, "Data parallel algorithms", CACM 1986).
-/// Before the step of distance d, `range` is the combination of the d places up to this one (fewer at the beginning),
-/// and `before` that of the same without this place itself.
+/// Before the step of distance d, `range` is the combination of the d positions up to this one (fewer at the
+/// beginning), and `before` that of the same without this position itself.
 Task<> scan_part(Group group, std::span<const std::byte> values, std::span<std::byte> before,
                  const Reduction& reduction) {
   const std::uint32_t size = group.size();
-  const std::uint32_t me = group.place();
+  const std::uint32_t me = group.position();
   const Scratch range(values.size());
   const Scratch received(values.size());
   copy_bytes(values, range.span());
@@ -75,7 +75,7 @@ Task<> reduce_scatter(Group group, std::span<const std::byte> values, std::span<
     const Scratch all(values.size());
     copy_bytes(values, all.span());
     co_await all_reduce(group.phase(kWhole).choosing(algorithm), all.span(), reduction);
-    copy_bytes(blocks.of(all.span(), group.place()), mine);
+    copy_bytes(blocks.of(all.span(), group.position()), mine);
     co_return;
   }
   // The same number everywhere: all members know all blocks.

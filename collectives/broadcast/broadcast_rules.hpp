@@ -17,8 +17,8 @@ inline constexpr std::uint32_t kCompetitorsMax = 8;
 /// Whether it goes ahead without asking where the receivers want it: it is copied more than once.
 inline bool is_short_broadcast(std::uint32_t nodes, std::size_t bytes, const BroadcastChoice& choice) noexcept {
   // Within a node: shorter ones are copied twice, through the arena, so that nobody has to wait for anybody.
-  constexpr std::size_t kStagedBytesMax = 4096;
-  if (nodes == 1) return bytes <= kStagedBytesMax;
+  constexpr std::size_t kContributedBytesMax = 4096;
+  if (nodes == 1) return bytes <= kContributedBytesMax;
   return bytes == 0 || (choice.method != BroadcastMethod::competitive && choice.tree == BroadcastTree::binomial &&
                         bytes <= Mailbox::kWholeBytesMax);
 }

@@ -78,11 +78,11 @@ Stream between_ns(const Costs::Between& cost, const BroadcastChoice& choice, dou
                                                 : scatter_gather_ns(cost, choice, bytes, nodes, piece, pieces);
 }
 
-double inside_ns(const Costs::Inside& cost, const BroadcastChoice& choice, std::uint32_t mates,
+double inside_ns(const Costs::Inside& cost, const BroadcastChoice& choice, std::uint32_t local_size,
                  const Stream& stream) noexcept {
-  if (mates <= 1) return stream.last_ns;
-  const std::uint32_t fan_out = std::clamp(choice.fan_out, 1U, mates - 1);
-  const double levels = levels_of(mates, fan_out);
+  if (local_size <= 1) return stream.last_ns;
+  const std::uint32_t fan_out = std::clamp(choice.fan_out, 1U, local_size - 1);
+  const double levels = levels_of(local_size, fan_out);
   const double share = std::max(1.0, fan_out / cost.readers);  // of the buffer's bandwidth
   const double copy_ns = cost.flag_ns + stream.piece_bytes / cost.bandwidth_bytes_per_ns * share;
   const double through_ns = levels * (cost.latency_ns + copy_ns);
@@ -94,9 +94,9 @@ double inside_ns(const Costs::Inside& cost, const BroadcastChoice& choice, std::
 double short_ns(const Costs& costs, double bytes, TeamShape shape) noexcept {
   const Costs::Inside& cost = costs.inside;
   const double between = steps_of(shape.nodes) * message_ns(costs.between, bytes);
-  if (shape.mates == 1) return between;
+  if (shape.local_size == 1) return between;
   // Into the leader's arena, and out of it.
-  const double share = std::max(1.0, (shape.mates - 1) / cost.readers);
+  const double share = std::max(1.0, (shape.local_size - 1) / cost.readers);
   return between + cost.latency_ns + 2 * cost.flag_ns + bytes / cost.bandwidth_bytes_per_ns * (1 + share);
 }
 
@@ -105,7 +105,7 @@ double arrival_ns(const Costs& costs, const BroadcastChoice& choice, TeamShape s
   // How much later one leader comes than the one before it, on the mean, if it does, for arrivals that are uniform in
   // [0, K]: K / 6 for two of them, and K n / ((n + 1) (2 n + 1)) when each is the first of n.
   const bool competes = choice.method == BroadcastMethod::competitive;
-  const double first_of = competes ? std::min(shape.mates, kCompetitorsMax) : 1;
+  const double first_of = competes ? std::min(shape.local_size, kCompetitorsMax) : 1;
   const double hop_ns = costs.arrival_spread_ns * first_of / ((first_of + 1) * (2 * first_of + 1));
   const double steps = steps_of(shape.nodes);
   const double hops = choice.tree == BroadcastTree::binomial             ? steps
@@ -119,10 +119,11 @@ double arrival_ns(const Costs& costs, const BroadcastChoice& choice, TeamShape s
 
 double CostModel::broadcast_ns(const BroadcastChoice& choice, std::size_t bytes, TeamShape shape) const noexcept {
   const auto size = static_cast<double>(bytes);
-  if (shape.nodes * shape.mates == 1) return 0;
+  if (shape.nodes * shape.local_size == 1) return 0;
   const double late_ns = arrival_ns(costs_, choice, shape);
   if (is_short_broadcast(shape.nodes, bytes, choice)) return late_ns + short_ns(costs_, size, shape);
-  return late_ns + inside_ns(costs_.inside, choice, shape.mates, between_ns(costs_.between, choice, size, shape.nodes));
+  return late_ns +
+         inside_ns(costs_.inside, choice, shape.local_size, between_ns(costs_.between, choice, size, shape.nodes));
 }
 
 }  // namespace coracle::internals

@@ -78,7 +78,7 @@ class Readiness final : private TeamObserver {
   };
   struct Asker {
     Asker(Readiness& of, const Key& key, Team& team, std::uint32_t peer)
-        : readiness(of), key(key), told(team.rank().core(), "leader of a node", peer, team.core().watches()) {
+        : readiness(of), key(key), told(team.rank().core(), "leader of a node", peer, team.core().observers()) {
       readiness.askers_.emplace(key, this);
     }
     ~Asker() { readiness.askers_.erase(key); }

@@ -1,4 +1,4 @@
-// What collectives of one's own are made of beside puts and signals: a round on the board of a team's node.
+// What collectives of one's own are made of beside puts and signals: a round in the node area of a team's node.
 #pragma once
 
 #include "runtime/team/round.hpp"

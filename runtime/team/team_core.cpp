@@ -39,7 +39,7 @@ TeamCore::~TeamCore() {
 }
 
 void TeamCore::watch_members() {
-  rank_.core().peers().watches().add(*this);
+  rank_.core().peers().observers().add(*this);
   for (const Loss& loss : rank_.losses()) lost(loss);
 }
 
@@ -82,7 +82,7 @@ bool TeamCore::has(std::uint32_t peer) const noexcept {
 }
 
 void TeamCore::lost(const Loss& loss) noexcept {
-  // A member that has ended has seen all others come to the farewell: what is still awaited of them is on its way.
+  // A member that has ended has seen all others come to finalize: what is still awaited of them is on its way.
   if (loss.kind == Loss::Kind::fault && has(loss.peer)) break_by(loss);
 }
 
@@ -104,7 +104,7 @@ void TeamCore::break_by(const Loss& loss) {
   broken_ = true;
   lost_member_ = loss.peer;
   if (loss.kind == Loss::Kind::gave_up) rank_.core().peers().note_gave_up(loss.peer, loss.reason);
-  watches_.tell(loss);
+  observers_.tell(loss);
   left_one_.set();
   left_one_.reset();
   for (TeamObserver* observer : rank_.local<Teams>().observers_) observer->broken(*this);
@@ -132,14 +132,15 @@ Teams::Teams(Rank& rank) noexcept {
 }
 
 void Teams::keep_until_departed(Slab<std::byte> memory, const std::atomic<std::uint32_t>& departed,
-                                std::uint32_t mates) {
-  kept_.push_back({std::move(memory), &departed, mates});
+                                std::uint32_t local_size) {
+  kept_.push_back({std::move(memory), &departed, local_size});
   sweep();
 }
 
 void Teams::sweep() noexcept {
-  // acquire: pairs with the mates' departure.
-  std::erase_if(kept_, [](const Kept& kept) { return kept.departed->load(std::memory_order_acquire) == kept.mates; });
+  // acquire: pairs with the local members' departure.
+  std::erase_if(kept_,
+                [](const Kept& kept) { return kept.departed->load(std::memory_order_acquire) == kept.local_size; });
 }
 
 TeamCore* Teams::find(std::uint32_t identity) const noexcept {

@@ -1,0 +1,131 @@
+// Flow control and the arena.
+#include "runtime/team/node_area.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/job/job.hpp"
+#include "runtime/rank/flag_wait.hpp"
+#include "runtime/rank/rank.hpp"
+#include "runtime/team/team_core.hpp"
+
+namespace coracle::internals {
+namespace {
+
+std::vector<std::uint32_t> ranks_of_own_node(const TeamCore& team) {
+  const TeamNodes& nodes = team.nodes();
+  std::vector<std::uint32_t> ranks(nodes.size_of(nodes.own()));
+  for (std::uint32_t local_index = 0; local_index < ranks.size(); ++local_index)
+    ranks[local_index] = team.member(nodes.member(nodes.own(), local_index));
+  return ranks;
+}
+
+constexpr std::uint64_t round_down(std::uint64_t value, std::uint64_t unit) noexcept {
+  return value / unit * unit;
+}
+
+}  // namespace
+
+NodeArea::NodeArea(Rank& rank, TeamCore& team, bool of_world)
+    : rank_(rank),
+      team_(team),
+      local_size_(team.nodes().size_of(team.nodes().own())),
+      local_index_(team.nodes().local_index_of(team.index())),
+      of_world_(of_world),
+      light_(rank.core().flag_waits().fences()),
+      in_time_(rank.placement() == Placement::sim),
+      first_rank_(team.member(team.nodes().member(team.nodes().own(), 0))),
+      world_parts_(rank.core().region().node_area(first_rank_)),
+      world_part_bytes_(rank.core().region().header().node_area_bytes) {
+  const JobRegion& region = rank.core().region();
+  std::uint64_t arena_bytes = NodeAreaPart::kArenaBytes;
+  if (!of_world) {
+    constexpr std::uint64_t kArenaBytesMin = 8 * 1024;
+    constexpr std::uint64_t kArenaBytesMax = 1 << 20;
+    ranks_ = ranks_of_own_node(team);
+    parts_.resize(local_size_);
+    arena_bytes = round_down(std::clamp(region.shape().segment_bytes / 32, kArenaBytesMin, kArenaBytesMax), 64);
+    memory_ = rank.core().allocate_raw(NodeAreaPart::bytes_for(local_size_, arena_bytes));
+    std::memset(memory_.data(), 0, NodeAreaPart::bytes_for(local_size_, 0));
+    parts_[local_index_] = reinterpret_cast<NodeAreaPart*>(memory_.data());
+    // release: pairs with the acquire in meet(), which comes after a barrier anyhow.
+    std::atomic_ref<std::uint64_t>(team.own_area().node_area.count)
+        .store(memory_.remote().address().offset, std::memory_order_release);
+  }
+  arena_ = RoundArena(own().arena(local_size_), arena_bytes);
+  team.log().use(own().calls);
+}
+
+NodeArea::~NodeArea() {
+  if (of_world_) return;  // the region outlives it
+  // acq_rel: whoever finds that all have departed comes after all that they did here.
+  for (NodeAreaPart* part : parts_)
+    if (part != nullptr) part->departed.fetch_add(1, std::memory_order_acq_rel);
+  rank_.local<Teams>().keep_until_departed(std::move(memory_), own().departed, local_size_);
+}
+
+void NodeArea::meet() noexcept {
+  const JobRegion& region = rank_.core().region();
+  for (std::uint32_t local_index = 0; local_index < local_size_; ++local_index) {
+    std::byte* segment = region.segment(ranks_[local_index]);
+    auto& area = *reinterpret_cast<TeamArea*>(segment + std::uint64_t{team_.slot()} * sizeof(TeamArea));
+    // acquire: as in the constructor.
+    const auto offset = std::atomic_ref<std::uint64_t>(area.node_area.count).load(std::memory_order_acquire);
+    parts_[local_index] = reinterpret_cast<NodeAreaPart*>(segment + offset);
+  }
+}
+
+bool NodeArea::can_expose(const void* address, std::size_t bytes) const noexcept {
+  const JobRegion& region = rank_.core().region();
+  return region.shape().placement != Placement::process || region.contains(address, bytes);
+}
+
+std::uint64_t NodeArea::floor(bool look) noexcept {
+  if (!look) return floor_;
+  std::uint64_t least = retired_;
+  for (std::uint32_t local_index = 0; local_index < local_size_; ++local_index)
+    least = std::min(least, part(local_index).retired.value.load(std::memory_order_acquire));  // pairs with retire()
+  return floor_ = least;
+}
+
+void NodeArea::check_whole() const {
+  team_.check_whole("collective");
+}
+
+void NodeArea::retire(std::uint64_t number) noexcept {
+  constexpr std::uint32_t kRounds = NodeAreaPart::kRounds;
+  if (number <= retired_ || number > retired_ + kRounds) return;  // the latter only where the team broke meanwhile
+  const auto bit_of = [](std::uint64_t round) { return std::uint64_t{1} << round % 64; };
+  if (number != retired_ + 1) {
+    retired_after_[number % kRounds / 64] |= bit_of(number);
+    return;
+  }
+  retired_ = number;
+  for (std::uint64_t next = number + 1; (retired_after_[next % kRounds / 64] & bit_of(next)) != 0; ++next) {
+    retired_after_[next % kRounds / 64] &= ~bit_of(next);
+    retired_ = next;
+  }
+  raise(own().retired, retired_);
+  retired_more_.set();
+  retired_more_.reset();
+}
+
+void NodeArea::wake(std::uint64_t sleepers) noexcept {
+  for (; sleepers != 0; sleepers &= sleepers - 1)
+    for (auto local_index = static_cast<std::uint32_t>(std::countr_zero(sleepers)); local_index < local_size_;
+         local_index += 64)
+      if (local_index != local_index_) rank_.core().wake(rank_at(local_index));
+}
+
+std::byte* NodeArea::allocate(std::uint64_t number, std::size_t bytes) {
+  constexpr std::size_t kManyAllocated = 64;
+  const bool is_earliest = number == retired_ + 1;
+  for (const bool look : {false, true}) {
+    const std::uint64_t over = floor(look || arena_.taken() >= kManyAllocated);
+    std::byte* room = is_earliest ? arena_.take_for_earliest(number, bytes, over) : arena_.take(number, bytes, over);
+    if (room != nullptr) return room;
+  }
+  return nullptr;
+}
+
+}  // namespace coracle::internals

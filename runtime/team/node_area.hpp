@@ -1,0 +1,96 @@
+// NodeArea: what the members of a team on one node share, and through which they act together without messages: each
+// has a part that the others read. A collective of a member is a Round on it.
+//
+// This is the lock-free form of the collective request queue of MPIActor (NUDT): since every member calls the same
+// collectives in the same order, the number of a round is its place in the queue, and nothing has to be searched for.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/core/event.hpp"
+#include "runtime/job/node_area_part.hpp"
+#include "runtime/job/round_arena.hpp"
+#include "runtime/job/segment.hpp"
+#include "runtime/job/slab.hpp"
+
+namespace coracle::internals {
+
+class Rank;
+class TeamCore;
+
+/// Of one member; its rank's thread only.
+class NodeArea {
+ public:
+  /// Of the world: its memory is part of the job's region. Otherwise takes memory from the rank's segment, and says
+  /// where it lies by raising `part` in the team's area.
+  NodeArea(Rank& rank, TeamCore& team, bool of_world);
+  /// The local members may still read this member's part: Teams keeps the memory until all have departed.
+  ~NodeArea();
+  NodeArea(const NodeArea&) = delete;
+  NodeArea& operator=(const NodeArea&) = delete;
+
+  /// Members on this node.
+  std::uint32_t local_size() const noexcept { return local_size_; }
+  /// This one's index among them.
+  std::uint32_t local_index() const noexcept { return local_index_; }
+  /// The rank at a local index.
+  std::uint32_t rank_at(std::uint32_t local_index) const noexcept {
+    return of_world_ ? first_rank_ + local_index : ranks_[local_index];
+  }
+  /// Number of the next round; a collective takes all it needs when it starts, the same at every local member.
+  std::uint64_t take_number() noexcept { return ++last_number_; }
+  /// Whether local members reach the `bytes` at `address` (in `process` placement only the job's region).
+  bool can_expose(const void* address, std::size_t bytes) const noexcept;
+  /// The most that Round::allocate_when_free() gives.
+  std::uint64_t room_bytes_max() const noexcept { return arena_.room_bytes_max(); }
+  /// Finds the local members' parts: once, while all of them have one.
+  void meet() noexcept;
+
+ private:
+  friend class Round;
+  friend class RoundDecisions;
+  friend class Teams;
+
+  NodeAreaPart& part(std::uint32_t local_index) noexcept {
+    return of_world_ ? *reinterpret_cast<NodeAreaPart*>(world_parts_ + local_index * world_part_bytes_)
+                     : *parts_[local_index];
+  }
+  NodeAreaPart& own() noexcept { return part(local_index_); }
+  /// Rounds up to this one are over for every local member, as far as is known.
+  std::uint64_t floor(bool look) noexcept;
+  void check_whole() const;
+  void retire(std::uint64_t number) noexcept;
+  void wake(std::uint64_t sleepers) noexcept;
+  void raise(Flag& flag, std::uint64_t to) noexcept { wake(light_ ? flag.raise_lightly(to) : flag.raise(to)); }
+  std::byte* allocate(std::uint64_t number, std::size_t bytes);
+  std::uint64_t own_bit() const noexcept { return std::uint64_t{1} << local_index_ % 64; }
+
+  Rank& rank_;
+  TeamCore& team_;
+  const std::uint32_t local_size_;
+  const std::uint32_t local_index_;
+  const bool of_world_;
+  const bool light_;    // raises, see Flag
+  const bool in_time_;  // copies take some: in `sim`
+  // Of the world, whose parts lie in a row: no lists, which with thousands of ranks in one process (`sim`) would be
+  // most of its memory, and all alike.
+  const std::uint32_t first_rank_;
+  std::byte* const world_parts_;
+  const std::uint64_t world_part_bytes_;
+  // Of other teams:
+  std::vector<std::uint32_t> ranks_;  // by local index
+  std::vector<NodeAreaPart*> parts_;  // by local index
+  Slab<std::byte> memory_;            // of the own part
+  std::uint64_t last_number_ = 0;
+  std::uint64_t floor_ = 0;
+  std::uint64_t retired_ = 0;                                     // up to here without a gap
+  std::uint64_t retired_after_[NodeAreaPart::kRounds / 64] = {};  // a bit for each that is over behind the gap
+  Event retired_more_;
+  RoundArena arena_;
+};
+
+}  // namespace coracle::internals
