@@ -12,7 +12,7 @@ namespace coracle::internals::layouts {
 
 /// Blocks that follow each other in packed order: `rows` rows of `count` blocks. Of unequal length when `starts` is
 /// set: then block i of a row has starts[i + 1] - starts[i] bytes.
-struct Group : Places {
+struct Group : Displacements {
   std::int64_t offset = 0;        ///< Of the first row, from the origin.
   std::uint64_t block_bytes = 0;  ///< Of each block; of the first one when they are unequal.
   std::int64_t count = 0;         ///< At least 1.
