@@ -77,8 +77,8 @@ class Readiness final : private TeamObserver {
     auto operator<=>(const Key&) const = default;
   };
   struct Asker {
-    Asker(Readiness& of, const Key& key, Team& team, std::uint32_t peer)
-        : readiness(of), key(key), told(team.rank().core(), "leader of a node", peer, team.core().observers()) {
+    Asker(Readiness& of, const Key& which, Team& team, std::uint32_t peer)
+        : readiness(of), key(which), told(team.rank().core(), "leader of a node", peer, team.core().observers()) {
       readiness.askers_.emplace(key, this);
     }
     ~Asker() { readiness.askers_.erase(key); }
