@@ -1,14 +1,12 @@
 // all_to_all: on a node each copies its blocks straight out of the others' buffers; with members of other nodes pair by
 // pair, at the same time.
-#include "collectives/all_to_all.hpp"
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "collectives/between/between.hpp"
-#include "collectives/data/host_memory.hpp"
-#include "collectives/node/exchange_small.hpp"
+#include "collectives/data/arguments.hpp"
+#include "collectives/exchanges.hpp"
 #include "collectives/node/local_collective.hpp"
 #include "runtime/core/combinators.hpp"
 
@@ -30,10 +28,7 @@ Task<> exchange_on_node(LocalCollective& local, Team& team, std::span<const std:
                         std::span<std::byte> target, const Blocks& blocks) {
   const TeamNodes& nodes = team.nodes();
   const bool small = source.size() <= (LocalCollective::can_expose(team) ? kCopiedBytesMax : local.given_bytes_max());
-  if (small)
-    co_await local.give(source);
-  else
-    local.expose(source, 1);
+  co_await local.provide(source, small);
   const Copying how = small ? Copying::by_caches : copying_of(local.count(), source.size());
   const auto own = blocks.of(source, team.index());
   std::copy(own.begin(), own.end(), blocks.of(target, team.index()).begin());
@@ -43,9 +38,7 @@ Task<> exchange_on_node(LocalCollective& local, Team& team, std::span<const std:
     local.check_bytes(other, source.size());
     co_await local.take(other, blocks.offset(team.index()), blocks.of(target, nodes.member(nodes.own(), other)), how);
   }
-  if (small) co_return;
-  local.round().publish(2);
-  co_await local.wait_for_all(2);
+  if (!small) co_await local.meet(2);
 }
 
 void check_divides(const Team& team, std::size_t bytes) {
@@ -55,26 +48,23 @@ void check_divides(const Team& team, std::size_t bytes) {
 /// Small data among few: a member's local index is its index in the team.
 Task<> all_to_all_by_exchange(Team& team, std::span<const std::byte> source, std::span<std::byte> target,
                               CollectiveCall call) {
-  team.core().check_whole("all_to_all");
+  const HostParticipation participation(team, call, source, target);
   check_divides(team, source.size());
-  const Participation participation(team, call);
-  ExchangeSmall exchange(team);
-  if (!exchange.begin(source)) co_await exchange.begin_later(source);
-  exchange.spin_for_last();
-  const std::size_t bytes = source.size() / exchange.count();
-  for (std::uint32_t distance = 0; distance < exchange.count(); ++distance) {
-    const std::uint32_t other = (exchange.local_index() + distance) % exchange.count();
-    if (!exchange.has(other)) co_await exchange.from(other);
-    const std::byte* theirs = exchange.data_of(other, source.size());
-    if (bytes > 0) std::memcpy(target.data() + other * bytes, theirs + exchange.local_index() * bytes, bytes);
+  LocalCollective local(team);
+  if (!local.try_give(source)) co_await local.give(source);
+  const std::size_t bytes = source.size() / local.count();
+  for (std::uint32_t distance = 0; distance < local.count(); ++distance) {
+    const std::uint32_t other = (local.local_index() + distance) % local.count();
+    if (!local.round().has_reached(other, 1)) co_await local.round().reached(other, 1);
+    const std::byte* theirs = local.data_of(other, source.size());
+    if (bytes > 0) std::memcpy(target.data() + other * bytes, theirs + local.local_index() * bytes, bytes);
   }
 }
 
 Task<> all_to_all_by_node_area(Team& team, std::span<const std::byte> source, Blocks source_blocks,
                                std::span<std::byte> target, Blocks target_blocks, bool same_size, Algorithm algorithm,
                                CollectiveCall call) {
-  team.core().check_whole("all_to_all");
-  const Participation participation(team, call);
+  const HostParticipation participation(team, call, source, target);
   if (same_size) check_divides(team, source.size());
   check_blocks("all_to_all, source", source_blocks, team.size(), source.size());
   check_blocks("all_to_all, target", target_blocks, team.size(), target.size());
@@ -96,10 +86,7 @@ Task<> all_to_all_by_node_area(Team& team, std::span<const std::byte> source, Bl
   LocalCollective local(team);
   Task<> on_node = exchange_on_node(local, team, source, target, source_blocks);
   Task<> guarded = local.run(std::move(on_node));
-  if (nodes.count() == 1) {
-    co_await guarded;
-    co_return;
-  }
+  if (nodes.count() == 1) co_return co_await guarded;
   Task<> others = between::all_to_all(group, source, source_blocks, target, target_blocks, false, &nodes);
   co_await when_all(std::move(guarded), std::move(others));
 }
@@ -109,7 +96,7 @@ Task<> all_to_all_by_node_area(Team& team, std::span<const std::byte> source, Bl
 bool exchanges_at_once(Team& team, std::size_t bytes) {
   constexpr std::uint32_t kExchangingMax = 32;
   const bool quick = bytes <= kCopiedBytesMax || !team.rank().loop().spins();
-  return quick && ExchangeSmall::suits(team, bytes, kExchangingMax);
+  return quick && LocalCollective::can_exchange(team, bytes, kExchangingMax);
 }
 
 Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks source_blocks,
@@ -117,7 +104,6 @@ Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks so
                         std::source_location where) {
   const CollectiveCall call{same_size ? Called::all_to_all : Called::all_to_all_v,
                             same_size ? source.size() : CollectiveCall::kAnyBytes, CollectiveCall::kNoRoot, where};
-  if (on_device(team, source, target)) return refuse_device(team, call);
   if (same_size && target.size() == source.size() && exchanges_at_once(team, source.size()))
     return all_to_all_by_exchange(team, source, target, call);
   return all_to_all_by_node_area(team, source, std::move(source_blocks), target, std::move(target_blocks), same_size,

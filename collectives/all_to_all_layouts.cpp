@@ -5,11 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "collectives/all_to_all.hpp"
-#include "collectives/data/host_memory.hpp"
-#include "collectives/data/scattered_blocks.hpp"
+#include "collectives/data/arguments.hpp"
 #include "collectives/data/scratch.hpp"
-#include "collectives/data/sizes.hpp"
+#include "collectives/exchanges.hpp"
 #include "collectives/node/local_collective.hpp"
 #include "runtime/rank/memory_domain.hpp"
 #include "runtime/team/team.hpp"
@@ -17,17 +15,46 @@
 namespace coracle::internals {
 namespace {
 
-/// While one reads what a local member exposes.
-class Reading {
+/// One block for each member: a ScatteredSource or a ScatteredTarget. Local members of one address space read each
+/// other's by address: it counts no references and holds no pointers to code.
+template <class Scattered>
+class ScatteredBlocks {
  public:
-  explicit Reading(Round& round) noexcept : round_(round) {}
-  ~Reading() { round_.end_reading(); }
-  Reading(const Reading&) = delete;
-  Reading& operator=(const Reading&) = delete;
+  /// `first` is member 0's; each of the others lies count * extent behind the one before.
+  ScatteredBlocks(std::uint32_t members, const Scattered& first) : members_(members), first_(&first), alike_(true) {}
+  /// One for each member.
+  explicit ScatteredBlocks(std::span<const Scattered> each)
+      : members_(static_cast<std::uint32_t>(each.size())), first_(each.data()), alike_(false) {}
+
+  std::uint32_t members() const noexcept { return members_; }
+  /// Whether all are of the same form, each behind the one before: then this is the first.
+  bool alike() const noexcept { return alike_; }
+  const Scattered& first() const noexcept { return *first_; }
+
+  Scattered of(std::uint32_t member) const noexcept {
+    if (!alike_) return first_[member];
+    const auto distance = static_cast<std::int64_t>(member * first_->count) * first_->layout.extent();
+    return {static_cast<Byte*>(first_->origin) + distance, first_->layout, first_->count};
+  }
+  std::size_t bytes_of(std::uint32_t member) const {
+    const Scattered& block = alike_ ? *first_ : first_[member];
+    std::uint64_t bytes = 0;
+    const bool fits = !__builtin_mul_overflow(block.layout.size(), block.count, &bytes) && bytes >> 48 == 0;
+    CORACLE_ASSERT(fits, "the block of member {} has {} repetitions of {} bytes, more than any memory", member,
+                   block.count, block.layout.size());
+    return bytes;
+  }
 
  private:
-  Round& round_;
+  using Byte = std::conditional_t<std::is_same_v<Scattered, ScatteredSource>, const std::byte, std::byte>;
+
+  std::uint32_t members_;
+  const Scattered* first_;
+  bool alike_;
 };
+
+using SourceBlocks = ScatteredBlocks<ScatteredSource>;
+using TargetBlocks = ScatteredBlocks<ScatteredTarget>;
 
 /// In `sim` a copy takes as long as one of as many bytes in a row, out of this rank's memory.
 Task<> let_time_pass(Rank& rank, std::uint32_t owner, std::size_t bytes) {
@@ -40,8 +67,9 @@ Task<> let_time_pass(Rank& rank, std::uint32_t owner, std::size_t bytes) {
 
 /// `target`: of the local member's block for this member.
 Task<> copy_from(LocalCollective& local, Team& team, std::uint32_t other, ScatteredTarget target, std::size_t bytes) {
-  const auto* theirs = reinterpret_cast<const SourceBlocks*>(co_await local.begin_reading(other));
-  const Reading reading(local.round());
+  const Round::Reading reading(local.round(), other);
+  if (reading.address() == nullptr) co_await local.fail_with(other);
+  const auto* theirs = reinterpret_cast<const SourceBlocks*>(reading.address());
   const std::uint32_t owner = local.round().node_area().rank_at(other);
   const std::size_t there = theirs->bytes_of(team.index());
   if (there != bytes) throw_sizes_differ(bytes, there, owner);
@@ -71,8 +99,7 @@ Task<> copy_straight(LocalCollective& local, Team& team, const SourceBlocks& sou
     }
     missing.resize(left);
   }
-  local.round().publish(2);
-  co_await local.wait_for_all(2);
+  co_await local.meet(2);
 }
 
 template <class Scattered>
@@ -126,10 +153,10 @@ CollectiveCall call_of(const Team& team, const SourceBlocks& source, std::source
           alike ? source.bytes_of(0) * team.size() : CollectiveCall::kAnyBytes, CollectiveCall::kNoRoot, where};
 }
 
-Task<> all_to_all_straight(Team& team, SourceBlocks source, TargetBlocks target, std::source_location where) {
-  team.core().check_whole("all_to_all");
+Task<> all_to_all_straight(Team& team, SourceBlocks source, TargetBlocks target, bool on_device,
+                           std::source_location where) {
+  const HostParticipation participation(on_device, team, call_of(team, source, where));
   check(team, source, target);
-  const Participation participation(team, call_of(team, source, where));
   LocalCollective local(team);
   Task<> part = copy_straight(local, team, source, target);
   co_await local.run(std::move(part));
@@ -147,12 +174,11 @@ bool any_on_device(const Team& team, const ScatteredBlocks<Scattered>& blocks) {
 }
 
 Task<> exchange(Team& team, SourceBlocks source, TargetBlocks target, std::source_location where) {
-  if (any_on_device(team, source) || any_on_device(team, target))
-    return refuse_device(team, call_of(team, source, where));
+  const bool on_device = any_on_device(team, source) || any_on_device(team, target);  // then it is refused
   const bool shares_addresses = team.nodes().count() == 1 && LocalCollective::can_expose(team);
   const bool small = source.alike() && exchanges_at_once(team, source.bytes_of(0) * team.size());
-  return shares_addresses && !small ? all_to_all_straight(team, source, target, where)
-                                    : copy_packed(team, source, target, where);
+  return on_device || (shares_addresses && !small) ? all_to_all_straight(team, source, target, on_device, where)
+                                                   : copy_packed(team, source, target, where);
 }
 
 }  // namespace

@@ -1,8 +1,14 @@
 // Barrier, in two levels: the members of a node meet in their node area; between the nodes their first members raise
-// signals along a tree.
+// signals along a tree. The end of a job is the last one, or what takes its place when ranks have been lost.
+#include <cstdint>
+#include <vector>
+
+#include "collectives/collectives.hpp"
+#include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/event.hpp"
 #include "runtime/rank/rank.hpp"
-#include "runtime/team/node_area.hpp"
+#include "runtime/team/round.hpp"
 #include "runtime/team/signal_tree.hpp"
 #include "runtime/team/team.hpp"
 
@@ -14,14 +20,6 @@ constexpr std::uint32_t kMutualMax = 3;
 
 enum Step : std::uint64_t { kCome = 1, kGo };
 
-Task<> release(Rank& rank, Remote<Signal> released) {
-  try {
-    co_await rank.raise(released);
-  } catch (const Error& error) {
-    if (error.code() != Errc::peer_lost) throw;  // who waits for that peer learns of it
-  }
-}
-
 Task<> meet_mutually(Round& round) {
   round.publish(kCome);
   for (std::uint32_t other = 0; other < round.local_size(); ++other)
@@ -29,6 +27,51 @@ Task<> meet_mutually(Round& round) {
       co_await round.reached(other, kCome);
       round.check(other);
     }
+}
+
+/// Who has said goodbye to this rank, which waits for all whom it has not lost.
+class Goodbyes final : private LossObserver {
+ public:
+  explicit Goodbyes(Rank& rank) : rank_(rank), said_(rank.size()) { said_[rank.id()] = true; }
+
+  static void on_goodbye(Rank& rank, const Message& message) {
+    auto& self = rank.local<Goodbyes>();
+    self.said_[message.source()] = true;
+    self.changed_.set();
+  }
+
+  /// From here on those who have not said it are asked after, all at once.
+  void expect_all() { rank_.core().peers().observers().add(*this); }
+
+  Task<> all_said() {
+    while (missing()) {
+      changed_.reset();
+      co_await uninterrupted(changed_);
+    }
+    leave();
+  }
+
+ private:
+  bool missing() const noexcept {
+    for (std::uint32_t peer = 0; peer < said_.size(); ++peer)
+      if (concerns(peer) && !rank_.lost(peer)) return true;
+    return false;
+  }
+  bool concerns(std::uint32_t peer) const noexcept override { return !said_[peer]; }
+  void lost(const Loss&) noexcept override { changed_.set(); }
+
+  Rank& rank_;
+  std::vector<bool> said_;
+  Event changed_;
+};
+
+/// Without a whole team there is no barrier: everyone tells everyone.
+Task<> say_goodbye_to_each(Rank& rank) {
+  auto& goodbyes = rank.local<Goodbyes>();
+  goodbyes.expect_all();
+  for (std::uint32_t peer = 0; peer < rank.size(); ++peer)
+    if (peer != rank.id()) co_await ignore_loss(rank.request(peer, Goodbyes::on_goodbye, {}));
+  co_await goodbyes.all_said();
 }
 
 }  // namespace
@@ -49,9 +92,9 @@ Task<> Team::meet_other_nodes(std::uint64_t ticket) {
     check_whole("barrier");
     co_await wait(own_area().released, count);
   }
-  // Nobody waits here for their answers: the rank's service does.
+  // Nobody waits here for their answers: the rank's service does. Who waits for one that is lost learns of it.
   for (std::uint32_t child = first_child; child < first_child + children; ++child)
-    rank().service().spawn(release(rank(), leader(child).as<Signal>() + 1));
+    rank().service().spawn(ignore_loss(rank().raise(leader(child).as<Signal>() + 1)));
   leave_signals();
   // What others send comes before their signals, as a rule: who has called something else is told so here, if nothing
   // before has waited for data (the root of a broadcast does not).
@@ -84,8 +127,7 @@ Task<> Team::meet_all(CollectiveCall call) {
     co_await meet_mutually(round);
     co_return;
   }
-  const std::uint32_t missing = round.local_size() - 1 - round.arrive();
-  const bool last = missing == 0;
+  const bool last = round.arrive() + 1 == round.local_size();
   if (last) round.decide(alone ? kGo : kCome);
   if (!alone && round.local_index() == 0) {
     co_await round.decided(kCome);
@@ -95,10 +137,20 @@ Task<> Team::meet_all(CollectiveCall call) {
     round.decide(kGo);
   }
   if (alone && last) co_return;
-  if (alone && missing == 1) round.spin_for_last([&round] { return round.has_decided(kGo); });
   co_await round.decided(kGo);
   if (round.decision() > kGo) [[unlikely]]
     round.check_all();  // a local member has failed in another collective
+}
+
+Task<> finalize_job(Rank& rank) {
+  bool broken = rank.world().broken();
+  try {
+    if (!broken) co_await rank.world().finalize(std::source_location());
+  } catch (const Error& error) {
+    if (error.code() != Errc::peer_lost && error.code() != Errc::given_up) throw;
+    broken = true;
+  }
+  if (broken) co_await say_goodbye_to_each(rank);
 }
 
 }  // namespace coracle::internals

@@ -1,15 +1,8 @@
 // All collectives: the members of Team.
 #pragma once
 
-#include "collectives/all_reduce.hpp"
-#include "collectives/all_to_all.hpp"
-#include "collectives/broadcast.hpp"
-#include "collectives/gather.hpp"
-#include "collectives/gather_all.hpp"
-#include "collectives/reduce.hpp"
-#include "collectives/reduce_scatter.hpp"
-#include "collectives/scan.hpp"
-#include "collectives/scatter.hpp"
+#include "collectives/exchanges.hpp"
+#include "collectives/reductions.hpp"
 #include "collectives/values.hpp"
 #include "runtime/core/task.hpp"
 

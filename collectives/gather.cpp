@@ -1,63 +1,59 @@
-// gather in two levels: on each node by the node area, between nodes by one member of each, at the root's node the
-// root.
-#include "collectives/gather.hpp"
-
+// gather and scatter in two levels: on each node by the node area, between nodes by one member of each, at the root's
+// node the root. What is long a scatter takes from the root straight to each member, so that nobody waits for a late
+// leader.
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "collectives/between/between.hpp"
-#include "collectives/data/host_memory.hpp"
+#include "collectives/data/arguments.hpp"
 #include "collectives/data/packed.hpp"
 #include "collectives/data/scratch.hpp"
-#include "collectives/node/gather_within.hpp"
+#include "collectives/exchanges.hpp"
+#include "collectives/messages/mailbox.hpp"
 #include "collectives/node/local_collective.hpp"
 
 namespace coracle::internals {
 namespace {
 
-/// On one node, or only the part of one: `part` has the blocks of the local members, as `block_of` says.
-template <class BlockOf>
-Task<> collect_all(LocalCollective& local, std::span<const std::byte> mine, BlockOf block_of) {
-  std::copy(mine.begin(), mine.end(), block_of(local.local_index()).begin());
-  co_await within::collect(local, block_of);
-  within::collected(local);
+/// Of this node, which sends to the root's and receives from it: the root, or the first member.
+std::uint32_t leader_for(const TeamNodes& nodes, std::uint32_t root) {
+  return nodes.own() == nodes.node_of(root) ? nodes.local_index_of(root) : 0;
 }
 
-Task<> gather_on_node(LocalCollective& local, const TeamNodes& nodes, std::span<const std::byte> mine,
-                      std::span<std::byte> all, const Blocks& blocks, std::uint32_t root) {
-  const std::uint32_t leader = nodes.local_index_of(root);
+void check_at_root(const CollectiveCall& call, const Team& team, const Blocks& blocks, std::size_t all_bytes,
+                   std::size_t mine_bytes) {
+  if (team.index() != call.root) return;
+  check_blocks(name_of(call.called), blocks, team.size(), all_bytes);
+  check_block(name_of(call.called), blocks, call.root, mine_bytes);
+}
+
+/// On a node; a local member's block goes into `part_of(other)` of the leader.
+template <class PartOf>
+Task<> gather_on_node(LocalCollective& local, std::span<const std::byte> mine, std::uint32_t leader, PartOf part_of) {
   if (local.local_index() != leader) {
-    co_await within::offer(local, mine, leader);
+    const bool small = mine.size() <= local.given_bytes_max();
+    co_await local.provide(mine, small);
+    if (!small) co_await local.wait(leader, 2);
     co_return;
   }
-  const auto block_of = [all, &nodes, &blocks](std::uint32_t other) { return blocks.of(all, nodes.member(0, other)); };
-  co_await collect_all(local, mine, block_of);
+  std::copy(mine.begin(), mine.end(), part_of(leader).begin());
+  co_await local.take_all(part_of);
+  local.round().publish(2);
 }
 
 /// What leaves a node goes in one piece.
-Task<> gather_part(LocalCollective& local, std::span<const std::byte> mine, std::span<std::byte> part,
-                   std::uint32_t leader) {
-  if (local.local_index() != leader) {
-    co_await within::offer(local, mine, leader);
-    co_return;
-  }
-  const std::size_t block = mine.size();
-  co_await collect_all(local, mine, [part, block](std::uint32_t other) { return part.subspan(other * block, block); });
-}
-
 Task<> gather_two_levels(Team& team, std::uint64_t sequence, std::span<const std::byte> mine, std::span<std::byte> all,
                          std::uint32_t root, Algorithm algorithm) {
   const TeamNodes& nodes = team.nodes();
   const Blocks blocks(team.size(), mine.size());
   const Packed packed(team, blocks);
-  const std::uint32_t root_node = nodes.node_of(root);
-  const std::uint32_t leader = nodes.own() == root_node ? nodes.local_index_of(root) : 0;
+  const std::uint32_t leader = leader_for(nodes, root);
   const bool leads = nodes.local_index_of(team.index()) == leader;
   const Scratch part(leads ? packed.by_node().bytes(nodes.own()) : 0);
   if (nodes.size_of(nodes.own()) > 1) {
     LocalCollective local(team);
-    Task<> on_node = gather_part(local, mine, part.span(), leader);
+    const auto part_of = [&](std::uint32_t other) { return part.subspan(other * mine.size(), mine.size()); };
+    Task<> on_node = gather_on_node(local, mine, leader, part_of);
     co_await local.run(std::move(on_node));
   } else {
     std::copy(mine.begin(), mine.end(), part.data());
@@ -67,56 +63,106 @@ Task<> gather_two_levels(Team& team, std::uint64_t sequence, std::span<const std
   const bool turns = team.index() == root && !packed.is_plain();
   const Scratch turned(turns ? all.size() : 0);
   co_await between::gather(group, part.span(), turns ? turned.span() : all, packed.by_node(),
-                           between::Known::everywhere, root_node);
+                           between::Known::everywhere, nodes.node_of(root));
   if (turns) packed.unpack(turned.span(), all);
+}
+
+/// On a node. `part`: at the leader, a block for each local member.
+Task<> scatter_on_node(LocalCollective& local, std::span<const std::byte> part, std::span<std::byte> mine,
+                       std::uint32_t leader) {
+  const std::size_t whole = local.count() * mine.size();
+  const std::size_t offset = local.local_index() * mine.size();
+  const bool small = whole <= local.given_bytes_max();
+  if (local.local_index() != leader) co_return co_await local.fetch(leader, whole, offset, mine, 1, small);
+  std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(offset), mine.size(), mine.begin());
+  co_await local.hand_out(part, 1, small);
+}
+
+/// The leader's part of its node from the root, and on to the other local members.
+Task<> lead_scatter(LocalCollective* local, Team& team, Group group, std::span<const std::byte> all,
+                    std::span<std::byte> mine, std::uint32_t root) {
+  const TeamNodes& nodes = team.nodes();
+  const Blocks blocks(team.size(), mine.size());
+  const Packed packed(team, blocks);
+  const bool turns = team.index() == root && !packed.is_plain();
+  const Scratch turned(turns ? all.size() : 0);
+  if (turns) packed.pack(all, turned.span());
+  const std::span<std::byte> part = local == nullptr ? mine : local->keep(packed.by_node().bytes(nodes.own()));
+  const std::span<const std::byte> source = turns ? turned.span() : all;
+  co_await between::scatter(group, source, part, packed.by_node(), between::Known::everywhere, nodes.node_of(root));
+  if (local != nullptr) co_await scatter_on_node(*local, part, mine, local->local_index());
+}
+
+Task<> scatter_two_levels(Team& team, Group group, std::span<const std::byte> all, std::span<std::byte> mine,
+                          std::uint32_t root) {
+  const TeamNodes& nodes = team.nodes();
+  if (nodes.size_of(nodes.own()) == 1) co_return co_await lead_scatter(nullptr, team, group, all, mine, root);
+  const std::uint32_t leader = leader_for(nodes, root);
+  LocalCollective local(team);
+  Task<> on_node = local.local_index() == leader ? lead_scatter(&local, team, group, all, mine, root)
+                                                 : scatter_on_node(local, {}, mine, leader);
+  co_await local.run(std::move(on_node));
+}
+
+/// Whether each member gets its block from the root itself. With blocks that are offered and fetched, a message for
+/// each member takes hardly longer than one for each node, there is one copy less, and nobody who could be late leads.
+bool goes_straight(const Group& nodes, const Blocks& blocks) {
+  constexpr std::size_t kTwoLevelBytesMax = 16 * 1024;
+  static_assert(kTwoLevelBytesMax >= Mailbox::kWholeBytesMax);
+  return blocks.bytes(0) > kTwoLevelBytesMax &&
+         nodes.algorithm(Collective::scatter, blocks.total() / nodes.size()) == Algorithm::linear;
 }
 
 }  // namespace
 
-Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, std::uint32_t root,
-                    Algorithm algorithm, std::source_location where) {
-  const CollectiveCall call{Called::gather, mine.size(), root, where};
-  if (on_device(team, mine, all)) co_return co_await refuse_device(team, call);
-  team.core().check_whole("gather");
-  const Participation participation(team, call);
-  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
-  const Blocks blocks(team.size(), mine.size());
-  if (team.index() == root) check_blocks("gather", blocks, team.size(), all.size());
-  const std::uint64_t sequence = participation.sequence();
+Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
+                    bool same_size, std::uint32_t root, Algorithm algorithm, std::source_location where) {
+  const CollectiveCall call{same_size ? Called::gather : Called::gather_v,
+                            same_size ? mine.size() : CollectiveCall::kAnyBytes, root, where};
+  const HostParticipation participation(team, call, mine, all);
+  check_at_root(call, team, blocks, all.size(), mine.size());
   const TeamNodes& nodes = team.nodes();
-  const bool by_node_area = mine.size() <= LocalCollective::given_bytes_max(team) || LocalCollective::can_expose(team);
+  const bool by_node_area =
+      LocalCollective::can_expose(team) || (same_size && mine.size() <= LocalCollective::given_bytes_max(team));
   if (by_node_area && nodes.count() == 1 && team.size() > 1) {
     LocalCollective local(team);
-    Task<> on_node = gather_on_node(local, nodes, mine, all, blocks, root);
+    const auto part_of = [&](std::uint32_t other) { return blocks.of(all, nodes.member(0, other)); };
+    Task<> on_node = gather_on_node(local, mine, nodes.local_index_of(root), part_of);
     co_await local.run(std::move(on_node));
-  } else if (by_node_area && nodes.largest() > 1) {
-    co_await gather_two_levels(team, sequence, mine, all, root, algorithm);
+  } else if (by_node_area && same_size && nodes.largest() > 1) {
+    co_await gather_two_levels(team, participation.sequence(), mine, all, root, algorithm);
   } else {
-    const Group group = Group(team, sequence).choosing(algorithm);
-    co_await between::gather(group, mine, all, blocks, between::Known::everywhere, root);
+    // Of blocks that differ only the root knows how much comes from a node.
+    const Group group = Group(team, participation.sequence()).choosing(algorithm);
+    const between::Known known = same_size ? between::Known::everywhere : between::Known::at_root;
+    co_await between::gather(group, mine, all, blocks, known, root);
   }
 }
 
-Task<> gather_v_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
-                      std::uint32_t root, std::source_location where) {
-  const CollectiveCall call{Called::gather_v, CollectiveCall::kAnyBytes, root, where};
-  if (on_device(team, mine, all)) co_return co_await refuse_device(team, call);
-  team.core().check_whole("gather_v");
-  const Participation participation(team, call);
-  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
-  if (team.index() == root) {
-    check_blocks("gather_v", blocks, team.size(), all.size());
-    check_block("gather_v", blocks, root, mine.size());
-  }
-  const std::uint64_t sequence = participation.sequence();
-  if (team.nodes().count() == 1 && team.size() > 1 && LocalCollective::can_expose(team)) {
+Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::byte> mine, Blocks blocks,
+                     bool same_size, std::uint32_t root, Algorithm algorithm, std::source_location where) {
+  const CollectiveCall call{same_size ? Called::scatter : Called::scatter_v,
+                            same_size ? mine.size() : CollectiveCall::kAnyBytes, root, where};
+  const HostParticipation participation(team, call, mine, all);
+  check_at_root(call, team, blocks, all.size(), mine.size());
+  const TeamNodes& nodes = team.nodes();
+  Group group = Group(team, participation.sequence()).choosing(algorithm);
+  // Of blocks that differ only the root knows where each lies, so that it sends each its own.
+  const bool by_node_area =
+      same_size && (blocks.total() <= LocalCollective::given_bytes_max(team) || LocalCollective::can_expose(team));
+  if (by_node_area && nodes.count() == 1 && team.size() > 1) {
     LocalCollective local(team);
-    Task<> on_node = gather_on_node(local, team.nodes(), mine, all, blocks, root);
+    Task<> on_node = scatter_on_node(local, all, mine, nodes.local_index_of(root));
     co_await local.run(std::move(on_node));
     co_return;
   }
-  // Only the root knows how much comes from a node.
-  co_await between::gather(Group(team, sequence), mine, all, blocks, between::Known::at_root, root);
+  if (by_node_area && nodes.largest() > 1) {
+    const Group by_nodes = Group::of_nodes(team, participation.sequence(), root).choosing(algorithm);
+    if (!goes_straight(by_nodes, blocks)) co_return co_await scatter_two_levels(team, by_nodes, all, mine, root);
+    group = group.choosing(Algorithm::linear);
+  }
+  const between::Known known = same_size ? between::Known::everywhere : between::Known::at_root;
+  co_await between::scatter(group, all, mine, blocks, known, root);
 }
 
 }  // namespace coracle::internals

@@ -1,14 +1,12 @@
 // gather_all in two levels: on each node by the node area, where all copy from all; between nodes by the first of each.
-#include "collectives/gather_all.hpp"
-
 #include <algorithm>
 #include <utility>
 
 #include "collectives/between/between.hpp"
-#include "collectives/data/host_memory.hpp"
+#include "collectives/data/arguments.hpp"
 #include "collectives/data/packed.hpp"
 #include "collectives/data/scratch.hpp"
-#include "collectives/node/gather_within.hpp"
+#include "collectives/exchanges.hpp"
 #include "collectives/node/local_collective.hpp"
 
 namespace coracle::internals {
@@ -23,15 +21,9 @@ std::size_t largest_of(const Blocks& blocks) {
 Task<> gather_on_node(LocalCollective& local, const TeamNodes& nodes, std::span<const std::byte> mine,
                       std::span<std::byte> all, const Blocks& blocks) {
   const bool small = largest_of(blocks) <= local.given_bytes_max();
-  if (small)
-    co_await local.give(mine);
-  else
-    local.expose(mine, 1);
-  const auto block_of = [all, &nodes, &blocks](std::uint32_t other) { return blocks.of(all, nodes.member(0, other)); };
-  co_await within::collect(local, block_of);
-  if (small) co_return;
-  local.round().publish(2);
-  co_await local.wait_for_all(2);
+  co_await local.provide(mine, small);
+  co_await local.take_all([&](std::uint32_t other) { return blocks.of(all, nodes.member(0, other)); });
+  if (!small) co_await local.meet(2);
 }
 
 /// Between the leaders, of which each has collected the blocks of its node, and back to the local members.
@@ -45,33 +37,25 @@ Task<> lead(LocalCollective* local, Team& team, Group leaders, std::span<std::by
   const std::span<std::byte> mine = blocks.of(all, team.index());
   // For a lone member of its node this is no copy when `parts` is `all`.
   if (own.data() != mine.data()) std::copy(mine.begin(), mine.end(), own.begin());
-  if (local != nullptr) {
-    const auto block_of = [&](std::uint32_t other) {
-      return own.subspan(packed.offset_in_node(nodes.own(), other), blocks.bytes(nodes.member(nodes.own(), other)));
-    };
-    co_await within::collect(*local, block_of);
-  }
+  if (local != nullptr)
+    co_await local->take_all([&](std::uint32_t other) {
+      const std::uint32_t member = nodes.member(nodes.own(), other);
+      return own.subspan(packed.offset_in_node(member), blocks.bytes(member));
+    });
   co_await between::gather_all(leaders, parts, packed.by_node());
-  if (local != nullptr) co_await within::hand_out(*local, parts);
+  if (local != nullptr) co_await local->hand_out(parts, 2, all.size() <= local->given_bytes_max());
   if (!packed.is_plain()) packed.unpack(parts, all);
 }
 
 Task<> follow(LocalCollective& local, Team& team, std::span<const std::byte> mine, std::span<std::byte> all,
               const Blocks& blocks) {
   // Exposed until the leader hands out, which is more than collecting.
-  if (mine.size() <= local.given_bytes_max())
-    co_await local.give(mine);
-  else
-    local.expose(mine, 1);
+  co_await local.provide(mine, mine.size() <= local.given_bytes_max());
   const Packed packed(team, blocks);
-  if (packed.is_plain()) {
-    co_await within::fetch(local, 0, all.size(), 0, all);
-  } else {
-    const Scratch parts(all.size());
-    co_await within::fetch(local, 0, all.size(), 0, parts.span());
-    packed.unpack(parts.span(), all);
-  }
-  within::fetched(local);
+  const Scratch turned(packed.is_plain() ? 0 : all.size());
+  const std::span<std::byte> parts = packed.is_plain() ? all : turned.span();
+  co_await local.fetch(0, all.size(), 0, parts, 2, all.size() <= local.given_bytes_max());
+  if (!packed.is_plain()) packed.unpack(parts, all);
 }
 
 /// Of a member with local members. Its own block is in its place.
@@ -86,9 +70,7 @@ Task<> part_of(LocalCollective& local, Team& team, Group leaders, std::span<std:
 Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
                         Algorithm algorithm, std::source_location where, Called called) {
   const CollectiveCall call{called, blocks.total(), CollectiveCall::kNoRoot, where};
-  if (on_device(team, mine, all)) co_return co_await refuse_device(team, call);
-  team.core().check_whole(name_of(called));
-  const Participation participation(team, call);
+  const HostParticipation participation(team, call, mine, all);
   check_blocks(name_of(called), blocks, team.size(), all.size());
   check_block(name_of(called), blocks, team.index(), mine.size());
   const std::uint64_t sequence = participation.sequence();
@@ -96,8 +78,7 @@ Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<s
   if (own.data() != mine.data()) std::copy(mine.begin(), mine.end(), own.begin());
   if (team.size() == 1) co_return;
   const TeamNodes& nodes = team.nodes();
-  const bool on_node = nodes.count() == 1;
-  const std::size_t most_given = on_node ? largest_of(blocks) : blocks.total();
+  const std::size_t most_given = nodes.count() == 1 ? largest_of(blocks) : blocks.total();
   if (nodes.largest() == 1 ||
       (most_given > LocalCollective::given_bytes_max(team) && !LocalCollective::can_expose(team))) {
     co_await between::gather_all(Group(team, sequence).choosing(algorithm), all, blocks);

@@ -1,24 +1,147 @@
-// reduce in two levels: on each node by the node area, between nodes by one member of each, at the root's node the
-// root.
-#include "collectives/reduce.hpp"
-
+// reduce and all_reduce in two levels: on each node by the node area, between nodes by one member of each: of a reduce
+// at the root's node the root. Nothing is gained by a leader who comes first: the result needs all.
 #include <algorithm>
+#include <cstring>
 #include <optional>
+#include <utility>
 
 #include "collectives/between/between.hpp"
-#include "collectives/data/host_memory.hpp"
+#include "collectives/data/arguments.hpp"
+#include "collectives/data/blocks.hpp"
 #include "collectives/data/scratch.hpp"
 #include "collectives/node/local_collective.hpp"
 #include "collectives/node/reduce_within.hpp"
+#include "collectives/reductions.hpp"
 
 namespace coracle::internals {
 namespace {
 
-constexpr std::size_t kSmallBytes = 4096;
+// Larger data is combined by all local members, each a slice; it takes one phase more, in which all wait for all.
+constexpr std::size_t kSmallBytesMax = 4096;
+// From here on results of an all_reduce go without a room of their own: moving less is worth one more wait, where that
+// costs little.
+constexpr std::size_t kInPlaceBytesMin = 512 * 1024;
+
+/// Whether nodes don't help, or can't: then all go by messages.
+bool goes_by_messages(Team& team, std::size_t bytes, const Reduction& reduction) {
+  return (!reduction.commutative && !team.nodes().contiguous()) ||
+         (bytes > kSmallBytesMax && !within::suits_reduce_large(team, reduction));
+}
+
+/// Small data: every local member gives its values. The last to come combines them, and goes on; where there are other
+/// nodes, the first member does, since it has to know them.
+Task<> all_reduce_small(LocalCollective& local, const Group* nodes, std::span<std::byte> values,
+                        const Reduction& reduction) {
+  Round& round = local.round();
+  co_await local.give(values);
+  const bool is_leader = nodes != nullptr ? local.local_index() == 0 : round.arrive() + 1 == local.count();
+  if (!is_leader) {
+    const std::uint64_t decided = co_await local.decision();
+    co_await local.take(static_cast<std::uint32_t>(decided - 1), 0, values);
+    co_return;
+  }
+  if (nodes != nullptr) co_await local.wait_for_all(1);
+  local.check_all_bytes(values.size());
+  co_await within::combine_all(local, 0, values, values.data(), reduction);
+  if (nodes != nullptr) co_await between::all_reduce(*nodes, values, reduction);
+  if (round.is_exposed(local.local_index()))  // in its arena
+    std::memcpy(const_cast<std::byte*>(round.exposed(local.local_index()).address), values.data(), values.size());
+  else
+    round.contribute(values, 2);
+  round.decide(local.local_index() + 1);
+}
+
+/// Few local members look at each other's values. All combine them from the first to the last, so that all get the same
+/// bits.
+Task<> all_reduce_by_exchange(Team& team, std::span<std::byte> values, Reduction reduction, CollectiveCall call) {
+  const HostParticipation participation(team, call, values);
+  LocalCollective local(team);
+  if (!local.try_give(values)) co_await local.give(values);
+  // What is contributed inline is aligned to 8 bytes, and some elements want more.
+  const bool aligns = values.size() <= Contribution::kInlineBytesMax && reduction.element_bytes % 16 == 0;
+  alignas(64) std::byte aligned[Contribution::kInlineBytesMax];
+  for (std::uint32_t other = 0; other < local.count(); ++other) {
+    if (!local.round().has_reached(other, 1)) co_await local.round().reached(other, 1);
+    const std::byte* theirs = local.data_of(other, values.size());
+    if (aligns && other > 0) theirs = static_cast<const std::byte*>(std::memcpy(aligned, theirs, values.size()));
+    if (other > 0)
+      reduction.combine(values.data(), theirs, values.data(), values.size());
+    else if (!values.empty())
+      std::memcpy(values.data(), theirs, values.size());
+  }
+}
+
+bool suits_exchange(Team& team, std::size_t bytes) noexcept {
+  // Each combines all: among many only as much as costs less than to wait for one who does it.
+  constexpr std::uint32_t kFew = 4;
+  constexpr std::uint32_t kLocalSizeMax = 8;
+  constexpr std::size_t kCombinedBytesMax = 2 * 1024;
+  const std::size_t bytes_max = team.size() <= kFew ? kSmallBytesMax : kCombinedBytesMax / team.size();
+  // A few words don't need one: where each rank has a core, to read what many have contributed takes less than a wait.
+  const bool few_words = bytes <= Contribution::kInlineBytesMax && team.rank().loop().spins();
+  return bytes <= bytes_max && LocalCollective::can_exchange(team, bytes, few_words ? team.size() : kLocalSizeMax);
+}
+
+/// Large data where waiting costs little: each local member combines its slice of all in its own values, from where the
+/// others copy it. The least that is moved; but all wait for all three times.
+Task<> all_reduce_in_place(LocalCollective& local, std::span<std::byte> values, const Reduction& reduction) {
+  local.expose(values, 1);
+  co_await local.wait_for_all(1);
+  local.check_all_bytes(values.size());
+  const std::size_t element = reduction.element_bytes;
+  const Blocks slices = Blocks::divide(local.count(), values.size() / element, element);
+  const std::span<std::byte> own = slices.of(values, local.local_index());
+  co_await within::combine_all(local, slices.offset(local.local_index()), own, own.data(), reduction);
+  co_await local.meet(2);
+  for (std::uint32_t distance = 1; distance < local.count(); ++distance) {
+    const std::uint32_t other = (local.local_index() + distance) % local.count();
+    co_await local.take(other, slices.offset(other), slices.of(values, other));
+  }
+  co_await local.meet(3);
+}
+
+Task<> all_reduce_large(LocalCollective& local, const Group* nodes, std::span<std::byte> values,
+                        const Reduction& reduction) {
+  const bool leads = local.local_index() == 0;
+  const std::span<std::byte> result = nodes == nullptr || leads ? values : std::span<std::byte>();
+  const std::uint64_t step = co_await within::reduce_large(local, values, result, reduction) + 1;
+  if (nodes == nullptr) co_return;
+  if (leads) {
+    co_await between::all_reduce(*nodes, values, reduction);
+    co_await local.hand_out(values, step);
+  } else {
+    co_await local.fetch(0, values.size(), 0, values, step);
+  }
+}
+
+Task<> all_reduce_by_levels(Team& team, std::span<std::byte> values, Reduction reduction, Algorithm algorithm,
+                            CollectiveCall call) {
+  const HostParticipation participation(team, call, values);
+  if (team.size() == 1) co_return;
+  const bool crowded = !team.rank().loop().spins();
+  const std::uint64_t sequence = participation.sequence();
+  const TeamNodes& nodes = team.nodes();
+  if (goes_by_messages(team, values.size(), reduction)) {
+    co_await between::all_reduce(Group(team, sequence).choosing(algorithm), values, reduction);
+    co_return;
+  }
+  const Group group = Group::of_nodes(team, sequence).choosing(algorithm);
+  if (nodes.size_of(nodes.own()) == 1) {
+    co_await between::all_reduce(group, values, reduction);
+    co_return;
+  }
+  LocalCollective local(team);
+  const Group* others = nodes.count() > 1 ? &group : nullptr;
+  const bool in_place = others == nullptr && !crowded && values.size() >= kInPlaceBytesMin;
+  Task<> part = in_place                          ? all_reduce_in_place(local, values, reduction)
+                : values.size() <= kSmallBytesMax ? all_reduce_small(local, others, values, reduction)
+                                                  : all_reduce_large(local, others, values, reduction);
+  co_await local.run(std::move(part));
+}
 
 Task<> reduce_on_node(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,
                       std::uint32_t leader, const Reduction& reduction) {
-  if (values.size() <= kSmallBytes)
+  if (values.size() <= kSmallBytesMax)
     co_await within::reduce_small(local, values, result, leader, reduction);
   else
     co_await within::reduce_large(local, values, result, reduction);
@@ -26,29 +149,31 @@ Task<> reduce_on_node(LocalCollective& local, std::span<const std::byte> values,
 
 /// `values` of others than the root is only read.
 Task<> reduce_between(Group group, std::span<std::byte> values, const Reduction& reduction, std::uint32_t root) {
-  if (group.position() == root) {
-    co_await between::reduce(group, values, reduction, root);
-    co_return;
+  std::optional<Scratch> own;
+  if (group.position() != root) {
+    std::copy(values.begin(), values.end(), own.emplace(values.size()).data());
+    values = own->span();
   }
-  const Scratch own(values.size());
-  std::copy(values.begin(), values.end(), own.data());
-  co_await between::reduce(group, own.span(), reduction, root);
+  co_await between::reduce(group, values, reduction, root);
 }
 
 }  // namespace
 
+Task<> all_reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, Algorithm algorithm,
+                        std::source_location where) {
+  const CollectiveCall call{Called::all_reduce, values.size(), CollectiveCall::kNoRoot, where};
+  return team.size() > 1 && suits_exchange(team, values.size())
+             ? all_reduce_by_exchange(team, values, reduction, call)
+             : all_reduce_by_levels(team, values, reduction, algorithm, call);
+}
+
 Task<> reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, std::uint32_t root,
                     Algorithm algorithm, std::source_location where) {
-  const CollectiveCall call{Called::reduce, values.size(), root, where};
-  if (on_device(team, values)) co_return co_await refuse_device(team, call);
-  team.core().check_whole("reduce");
-  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
+  const HostParticipation participation(team, {Called::reduce, values.size(), root, where}, values);
   if (team.size() == 1) co_return;
-  const Participation participation(team, call);
   const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
-  if ((!reduction.commutative && !nodes.contiguous()) ||
-      (values.size() > kSmallBytes && !within::suits_reduce_large(team, reduction))) {
+  if (goes_by_messages(team, values.size(), reduction)) {
     co_await reduce_between(Group(team, sequence).choosing(algorithm), values, reduction, root);
     co_return;
   }

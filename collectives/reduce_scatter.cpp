@@ -1,17 +1,15 @@
 // reduce_scatter in two levels: on one node each combines its block straight out of the others' buffers; with other
 // nodes the first of each has the sums of its node, and hands out what comes back.
-#include "collectives/reduce_scatter.hpp"
-
 #include <algorithm>
 #include <utility>
 
 #include "collectives/between/between.hpp"
-#include "collectives/data/host_memory.hpp"
+#include "collectives/data/arguments.hpp"
 #include "collectives/data/packed.hpp"
 #include "collectives/data/scratch.hpp"
-#include "collectives/node/gather_within.hpp"
 #include "collectives/node/local_collective.hpp"
 #include "collectives/node/reduce_within.hpp"
+#include "collectives/reductions.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -21,18 +19,12 @@ constexpr std::size_t kScatteredAtOnceMax = 16 * 1024;
 Task<> combine_on_node(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> mine,
                        const Blocks& blocks, const Reduction& reduction) {
   const bool small = values.size() <= std::min(kScatteredAtOnceMax, local.given_bytes_max());
-  if (small)
-    co_await local.give(values);
-  else
-    local.expose(values, 1);
+  co_await local.provide(values, small);
   co_await local.wait_for_all(1);
-  for (std::uint32_t other = 0; other < local.count(); ++other)
-    if (other != local.local_index()) local.check_bytes(other, values.size());
+  local.check_all_bytes(values.size());
   const std::size_t offset = blocks.offset(local.local_index());
-  co_await local.combine_all(offset, values.subspan(offset, mine.size()), mine.data(), reduction);
-  if (small) co_return;
-  local.round().publish(2);
-  co_await local.wait_for_all(2);
+  co_await within::combine_all(local, offset, values.subspan(offset, mine.size()), mine.data(), reduction);
+  if (!small) co_await local.meet(2);
 }
 
 Task<> reduce_two_levels(LocalCollective* local, Team& team, Group leaders, std::span<const std::byte> values,
@@ -53,16 +45,10 @@ Task<> reduce_two_levels(LocalCollective* local, Team& team, Group leaders, std:
   if (leads) co_await between::reduce_scatter(leaders, sum.span(), part, packed.by_node(), reduction);
   if (local == nullptr) co_return;
   // The sums stay exposed until all have theirs; what was given before is not needed any more.
-  const std::size_t offset = packed.offset_in_node(nodes.own(), local->local_index());
-  if (leads) {
-    std::copy_n(part.data() + offset, mine.size(), mine.data());
-    local->expose(part, step + 2);
-    co_await local->wait_for_all(step + 2);
-    co_return;
-  }
-  co_await local->wait(0, step + 2);
-  co_await local->take(0, offset, mine);
-  local->round().publish(step + 2);
+  const std::size_t offset = packed.offset_in_node(team.index());
+  if (!leads) co_return co_await local->fetch(0, packed.by_node().bytes(nodes.own()), offset, mine, step + 2);
+  std::copy_n(part.data() + offset, mine.size(), mine.data());
+  co_await local->hand_out(part, step + 2);
 }
 
 }  // namespace
@@ -70,9 +56,7 @@ Task<> reduce_two_levels(LocalCollective* local, Team& team, Group leaders, std:
 Task<> reduce_scatter_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> mine, Blocks blocks,
                             Reduction reduction, Algorithm algorithm, std::source_location where) {
   const CollectiveCall call{Called::reduce_scatter, values.size(), CollectiveCall::kNoRoot, where};
-  if (on_device(team, values, mine)) co_return co_await refuse_device(team, call);
-  team.core().check_whole("reduce_scatter");
-  const Participation participation(team, call);
+  const HostParticipation participation(team, call, values, mine);
   check_blocks("reduce_scatter", blocks, team.size(), values.size());
   check_block("reduce_scatter", blocks, team.index(), mine.size());
   const std::uint64_t sequence = participation.sequence();

@@ -1,15 +1,15 @@
 // scan in two levels: on a node through the other local members in their order; between nodes by the last of each, who
 // has the sum of its node.
-#include "collectives/scan.hpp"
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "collectives/between/between.hpp"
-#include "collectives/data/host_memory.hpp"
+#include "collectives/data/arguments.hpp"
 #include "collectives/data/scratch.hpp"
 #include "collectives/node/local_collective.hpp"
+#include "collectives/node/reduce_within.hpp"
+#include "collectives/reductions.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -27,7 +27,7 @@ Task<> scan_small(LocalCollective& local, std::span<const std::byte> values, std
     if (other + 1 == local.local_index())
       co_await local.take(other, 0, before);
     else
-      co_await local.combine(other, 0, before, before.data(), reduction);
+      co_await within::combine(local, other, 0, before, before.data(), reduction);
   }
 }
 
@@ -73,14 +73,10 @@ Task<> scan_two_levels(LocalCollective& local, Team& team, std::uint64_t sequenc
   if (local.local_index() == last)
     co_await between::exclusive_scan(Group::of_last(team, sequence), sum, others, reduction);
   if (nodes.own() == 0) co_return;
-  if (local.local_index() == last) {
-    local.expose(others, step + 1);
-    co_await local.wait_for_all(step + 1);
-  } else {
-    co_await local.wait(last, step + 1);
-    co_await local.take(last, 0, others);
-    local.round().publish(step + 1);
-  }
+  if (local.local_index() == last)
+    co_await local.hand_out(others, step + 1);
+  else
+    co_await local.fetch(last, others.size(), 0, others, step + 1);
   if (is_first)
     std::copy(others.begin(), others.end(), before.begin());
   else
@@ -90,12 +86,10 @@ Task<> scan_two_levels(LocalCollective& local, Team& team, std::uint64_t sequenc
 Task<> exclusive_scan(Team& team, std::span<const std::byte> values, std::span<std::byte> before, Reduction reduction,
                       std::uint64_t sequence) {
   const TeamNodes& nodes = team.nodes();
-  if (nodes.largest() == 1 || !nodes.contiguous() || !LocalCollective::can_expose(team)) {
-    co_await between::exclusive_scan(Group(team, sequence), values, before, reduction);
-    co_return;
-  }
-  if (nodes.size_of(nodes.own()) == 1) {
-    co_await between::exclusive_scan(Group::of_last(team, sequence), values, before, reduction);
+  const bool two_levels = nodes.largest() > 1 && nodes.contiguous() && LocalCollective::can_expose(team);
+  if (!two_levels || nodes.size_of(nodes.own()) == 1) {
+    const Group group = two_levels ? Group::of_last(team, sequence) : Group(team, sequence);
+    co_await between::exclusive_scan(group, values, before, reduction);
     co_return;
   }
   LocalCollective local(team);
@@ -109,9 +103,7 @@ Task<> scan_bytes(Team& team, std::span<std::byte> values, Reduction reduction, 
                   std::source_location where) {
   const CollectiveCall call{first == nullptr ? Called::scan : Called::exclusive_scan, values.size(),
                             CollectiveCall::kNoRoot, where};
-  if (on_device(team, values)) co_return co_await refuse_device(team, call);
-  team.core().check_whole(name_of(call.called));
-  const Participation participation(team, call);
+  const HostParticipation participation(team, call, values);
   const Scratch before(values.size());
   co_await exclusive_scan(team, values, before.span(), reduction, participation.sequence());
   const bool has_before = team.index() > 0;

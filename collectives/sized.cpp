@@ -1,12 +1,11 @@
 // Values of any size, by messages between all members. First their sizes travel, or what is short at once; then, under
 // the same number of the team's, since others may have taken the next ones meanwhile, the rest.
-#include "collectives/sized.hpp"
-
 #include <algorithm>
 #include <utility>
 
 #include "collectives/between/between.hpp"
-#include "collectives/choice/lanes.hpp"
+#include "collectives/data/arguments.hpp"
+#include "collectives/values.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -26,20 +25,6 @@ struct Head {
   std::byte begin[504] = {};
 };
 
-/// Binomial, from `root`.
-Task<> along_tree(Group group, std::span<std::byte> data, std::uint32_t root) {
-  const std::uint32_t size = group.size();
-  const std::uint32_t me = (group.position() + size - root) % size;
-  const auto position = [&](std::uint32_t counted) { return (counted + root) % size; };
-  std::uint32_t distance = 1;
-  while (distance < size && (me & distance) == 0) distance *= 2;
-  if (me != 0) co_await group.receive(position(me - distance), 0, data);
-  std::vector<Task<>> sends;
-  for (distance /= 2; distance > 0; distance /= 2)
-    if (me + distance < size) sends.push_back(group.send(position(me + distance), 0, data));
-  co_await between::all_of(std::move(sends));
-}
-
 Task<> in_parts(Group group, std::span<std::byte> data, std::uint32_t root) {
   const Blocks blocks = Blocks::divide(group.size(), data.size(), 1);
   const std::span<std::byte> own = blocks.of(data, group.position());
@@ -55,10 +40,8 @@ void copy(std::span<const std::byte> source, std::span<std::byte> target) {
 
 Task<std::vector<std::byte>> broadcast_sized(Team& team, std::vector<std::byte> value, std::uint32_t root,
                                              std::source_location where) {
-  team.core().check_whole("broadcast");
-  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
+  const HostParticipation participation(team, {Called::broadcast, CollectiveCall::kAnyBytes, root, where});
   if (team.size() == 1) co_return value;
-  const Participation participation(team, {Called::broadcast, CollectiveCall::kAnyBytes, root, where});
   const Group group(team, participation.sequence());
   const bool gives = team.index() == root;
   Head head;
@@ -66,7 +49,7 @@ Task<std::vector<std::byte>> broadcast_sized(Team& team, std::vector<std::byte> 
     head.bytes = value.size();
     copy(std::span(value).first(std::min(value.size(), sizeof head.begin)), head.begin);
   }
-  co_await along_tree(group, std::as_writable_bytes(std::span(&head, 1)), root);
+  co_await between::broadcast(group, std::as_writable_bytes(std::span(&head, 1)), root);
   const std::size_t with_head = std::min<std::size_t>(head.bytes, sizeof head.begin);
   if (!gives) {
     value.resize(head.bytes);
@@ -76,43 +59,36 @@ Task<std::vector<std::byte>> broadcast_sized(Team& team, std::vector<std::byte> 
   if (rest.size() > kTreeBytesMax)
     co_await in_parts(group, rest, root);
   else if (!rest.empty())
-    co_await along_tree(group.phase(kRest), rest, root);
+    co_await between::broadcast(group.phase(kRest), rest, root);
   co_return value;
 }
 
-Task<SizedValues> gather_all_sized(Team& team, std::vector<std::byte> mine, std::source_location where) {
-  team.core().check_whole("gather_all");
-  const Participation participation(team,
-                                    {Called::gather_all, CollectiveCall::kAnyBytes, CollectiveCall::kNoRoot, where});
-  const Group group(team, participation.sequence());
-  SizedValues all;
-  all.sizes.resize(team.size());
-  all.sizes[team.index()] = mine.size();
-  const Blocks of_sizes(team.size(), sizeof(std::size_t));
-  co_await between::gather_all(group, std::as_writable_bytes(std::span(all.sizes)), of_sizes);
-  const Blocks blocks(all.sizes, 1);
-  all.bytes.resize(blocks.total());
-  copy(mine, blocks.of(std::span(all.bytes), team.index()));
-  co_await between::gather_all(group.phase(kGathered), all.bytes, blocks);
-  co_return all;
-}
-
-Task<SizedValues> gather_sized(Team& team, std::vector<std::byte> mine, std::uint32_t root,
+Task<SizedValues> gather_sized(Team& team, std::vector<std::byte> mine, std::optional<std::uint32_t> root,
                                std::source_location where) {
-  team.core().check_whole("gather");
-  const Participation participation(team, {Called::gather, CollectiveCall::kAnyBytes, root, where});
-  CORACLE_ASSERT(root < team.size(), "root {} of a team of {}", root, team.size());
+  const CollectiveCall call{root ? Called::gather : Called::gather_all, CollectiveCall::kAnyBytes,
+                            root.value_or(CollectiveCall::kNoRoot), where};
+  const HostParticipation participation(team, call);
   const Group group(team, participation.sequence());
-  const bool takes = team.index() == root;
+  const Blocks of_sizes(team.size(), sizeof(std::size_t));
+  const bool takes = !root || team.index() == *root;
   SizedValues all;
   if (takes) all.sizes.resize(team.size());
   const std::size_t size = mine.size();
-  const Blocks of_sizes(team.size(), sizeof size);
-  co_await between::gather(group, std::as_bytes(std::span(&size, 1)), std::as_writable_bytes(std::span(all.sizes)),
-                           of_sizes, between::Known::everywhere, root);
+  if (takes) all.sizes[team.index()] = size;
+  const auto sizes = std::as_writable_bytes(std::span(all.sizes));
+  if (root)
+    co_await between::gather(group, std::as_bytes(std::span(&size, 1)), sizes, of_sizes, between::Known::everywhere,
+                             *root);
+  else
+    co_await between::gather_all(group, sizes, of_sizes);
   const Blocks blocks = takes ? Blocks(all.sizes, 1) : Blocks(team.size(), 0);
   if (takes) all.bytes.resize(blocks.total());
-  co_await between::gather(group.phase(kGathered), mine, all.bytes, blocks, between::Known::at_root, root);
+  if (root) {
+    co_await between::gather(group.phase(kGathered), mine, all.bytes, blocks, between::Known::at_root, *root);
+  } else {
+    copy(mine, blocks.of(std::span(all.bytes), team.index()));
+    co_await between::gather_all(group.phase(kGathered), all.bytes, blocks);
+  }
   co_return all;
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bitset>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -19,7 +20,7 @@ struct SplitCall {
   std::uint32_t color;
   std::uint32_t key;
   std::uint32_t index;
-  std::uint64_t taken[TeamArea::kSlots / 64];
+  std::bitset<TeamArea::kSlots> taken;
 };
 
 /// The rank's only split as long as this lives.
@@ -47,8 +48,7 @@ Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key, 
   const Splitting splitting(rank());
   const Teams& teams = rank().local<Teams>();
   SplitCall mine{color, key, index(), {}};
-  for (std::uint32_t slot = 0; slot < TeamArea::kSlots; ++slot)
-    if (teams.taken(slot)) mine.taken[slot / 64] |= std::uint64_t{1} << slot % 64;
+  for (std::uint32_t slot = 0; slot < TeamArea::kSlots; ++slot) mine.taken[slot] = teams.taken(slot);
   std::vector<SplitCall> calls(size());
   calls[index()] = mine;
   co_await gather_all_bytes(*this, std::as_bytes(std::span(&calls[index()], 1)),
@@ -60,14 +60,12 @@ Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key, 
   });
   std::vector<std::uint32_t> members;
   members.reserve(calls.size());
-  for (const SplitCall& call : calls) members.push_back(member(call.index));
+  for (const SplitCall& call : calls) {
+    members.push_back(member(call.index));
+    mine.taken |= call.taken;
+  }
   std::uint32_t slot = 0;
-  const auto taken_by_any = [&calls](std::uint32_t candidate) {
-    return std::any_of(calls.begin(), calls.end(), [candidate](const SplitCall& call) {
-      return (call.taken[candidate / 64] >> candidate % 64 & 1) != 0;
-    });
-  };
-  while (slot < TeamArea::kSlots && taken_by_any(slot)) ++slot;
+  while (slot < TeamArea::kSlots && mine.taken[slot]) ++slot;
   std::unique_ptr<Team> team;
   if (slot < TeamArea::kSlots) team = std::make_unique<Team>(rank(), std::move(members), slot, identity_of_part(color));
   // Of split, not of a barrier(): one that a member calls meanwhile must not pass for it.

@@ -1,23 +1,43 @@
-// The forms of collectives that take a value and give one: `T x = co_await team.broadcast(value, root);`.
+// Broadcasts, and the forms of gathers that take a value and give several: `T x = co_await team.broadcast(value,
+// root);`.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <source_location>
 #include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "collectives/broadcast.hpp"
-#include "collectives/data/room.hpp"
-#include "collectives/gather.hpp"
-#include "collectives/gather_all.hpp"
-#include "collectives/reduce.hpp"
-#include "collectives/scan.hpp"
-#include "collectives/sized.hpp"
+#include "collectives/data/arguments.hpp"
+#include "collectives/exchanges.hpp"
 #include "runtime/core/wire.hpp"
+#include "runtime/team/in_place.hpp"
 #include "runtime/team/team.hpp"
 
 namespace coracle::internals {
+
+/// Bytes of any kind; see Team::broadcast.
+Task<> broadcast_bytes(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice = {},
+                       std::source_location where = std::source_location::current());
+
+// Values whose size only their owner knows, as bytes: what strings, vectors and the like are in a collective.
+
+/// The members' values, one behind the other in the team's order, and how long each is.
+struct SizedValues {
+  std::vector<std::byte> bytes;
+  std::vector<std::size_t> sizes;
+};
+
+/// Gives the `value` of the member at `root`; those of others are not looked at.
+Task<std::vector<std::byte>> broadcast_sized(Team& team, std::vector<std::byte> value, std::uint32_t root,
+                                             std::source_location where);
+/// Gives all at `root`, and nothing elsewhere; without root, all everywhere.
+Task<SizedValues> gather_sized(Team& team, std::vector<std::byte> mine, std::optional<std::uint32_t> root,
+                               std::source_location where);
+
 namespace detail {
 
 template <class T>
@@ -62,35 +82,24 @@ template <class T>
 inline constexpr bool kGathersInPlace =
     std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> && !std::is_same_v<T, bool>;
 
+/// To the member at `root`, or to all.
 template <class T>
-Task<std::vector<T>> gather_all_values(Team& team, T value, std::source_location where) {
+Task<std::vector<T>> gather_values(Team& team, T value, std::optional<std::uint32_t> root, std::source_location where) {
+  const char* const what = root ? "gather" : "gather_all";
+  team.core().check_whole(what);
+  if (!root && kGathersInPlace<T>) check_results(team, what, team.size(), sizeof(T));  // here the team stays whole
+  const Preparation preparation(team, what);
   if constexpr (kGathersInPlace<T>) {
-    team.core().check_whole("gather_all");
-    check_results(team, "gather_all", team.size(), sizeof(T));  // as at all others: the team stays whole
-    const Preparation preparation(team, "gather_all");
-    std::vector<T> all(team.size());
-    all[team.index()] = value;
-    co_await gather_all_bytes(team, std::as_bytes(std::span(&all[team.index()], 1)),
-                              std::as_writable_bytes(std::span(all)), Blocks(team.size(), sizeof(T)),
-                              Algorithm::automatic, where);
+    std::vector<T> all(!root || team.index() == *root ? team.size() : 0);
+    const auto mine = std::as_bytes(std::span(&value, 1));
+    const auto bytes = std::as_writable_bytes(std::span(all));
+    const Blocks blocks(team.size(), sizeof(T));
+    if (root)
+      co_await gather_bytes(team, mine, bytes, blocks, true, *root, Algorithm::automatic, where);
+    else
+      co_await gather_all_bytes(team, mine, bytes, blocks, Algorithm::automatic, where);
     co_return all;
   } else {
-    const Preparation preparation(team, "gather_all");
-    const SizedValues all = co_await gather_all_sized(team, to_wire(value), where);
-    co_return from_wire<T>(all);
-  }
-}
-
-template <class T>
-Task<std::vector<T>> gather_values(Team& team, T value, std::uint32_t root, std::source_location where) {
-  if constexpr (kGathersInPlace<T>) {
-    const Preparation preparation(team, "gather");
-    std::vector<T> all(team.index() == root ? team.size() : 0);
-    co_await gather_bytes(team, std::as_bytes(std::span(&value, 1)), std::as_writable_bytes(std::span(all)), root,
-                          Algorithm::automatic, where);
-    co_return all;
-  } else {
-    const Preparation preparation(team, "gather");
     const SizedValues all = co_await gather_sized(team, to_wire(value), root, where);
     co_return from_wire<T>(all);
   }
@@ -98,6 +107,13 @@ Task<std::vector<T>> gather_values(Team& team, T value, std::uint32_t root, std:
 
 }  // namespace detail
 
+template <detail::broadcast_in_place Range>
+auto Team::broadcast(Range&& data, std::uint32_t root, BroadcastChoice choice, Where where) {
+  if constexpr (detail::check_broadcast_in_place<Range>())
+    return broadcast_bytes(*this, detail::bytes_in_place(data), root, choice, where);
+  else
+    return detail::never<Task<detail::Anything>>();
+}
 template <class Value>
   requires(!detail::broadcast_in_place<Value>)
 Task<std::decay_t<Value>> Team::broadcast(Value&& value, std::uint32_t root, Where where) {
@@ -111,11 +127,10 @@ Task<std::decay_t<Value>> Team::broadcast(Value&& value, std::uint32_t root, Whe
 template <class T>
 Task<std::vector<T>> Team::gather_all(T value, Where where) {
   if constexpr (detail::check_travels<T>())
-    return detail::gather_all_values<T>(*this, std::move(value), where);
+    return detail::gather_values<T>(*this, std::move(value), std::nullopt, where);
   else
     return detail::never<Task<std::vector<T>>>();
 }
-
 template <class T>
 Task<std::vector<T>> Team::gather(T value, std::uint32_t root, Where where) {
   if constexpr (detail::check_travels<T>())

@@ -2,7 +2,6 @@
 // beside it, so that operations need not be commutative. Recursive halving and doubling: R. Thakur, R. Rabenseifner, W.
 // Gropp, "Optimization of collective communication operations in MPICH", IJHPCA 2005.
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <utility>
 
@@ -21,6 +20,8 @@ class Core {
   explicit Core(const Group& group)
       : size_(std::bit_floor(group.size())), folded_(group.size() - size_), position_(group.position()) {}
   std::uint32_t size() const noexcept { return size_; }
+  /// Steps in which their number doubles.
+  std::uint32_t levels() const noexcept { return static_cast<std::uint32_t>(std::countr_zero(size_)); }
   bool is_folded() const noexcept { return position_ < 2 * folded_ && position_ % 2 == 1; }
   bool has_folded() const noexcept { return position_ < 2 * folded_ && position_ % 2 == 0; }
   /// This position's number in the core.
@@ -35,30 +36,15 @@ class Core {
   std::uint32_t position_;
 };
 
-/// The ranges of bytes that a member of the core works on, level by level of the halving.
-class Halves {
- public:
-  struct Range {
-    std::size_t begin;
-    std::size_t end;
-    std::span<std::byte> of(std::span<std::byte> values) const { return values.subspan(begin, end - begin); }
-  };
-  Halves(Range whole, std::size_t element_bytes) : element_bytes_(element_bytes) { ranges_[0] = whole; }
-
-  /// The half that stays here, and the one that goes to the partner.
-  std::pair<Range, Range> split(std::uint32_t level, bool lower) {
-    const Range whole = ranges_[level];
-    const std::size_t middle = whole.begin + (whole.end - whole.begin) / element_bytes_ / 2 * element_bytes_;
-    const Range first{whole.begin, middle};
-    const Range second{middle, whole.end};
-    ranges_[level + 1] = lower ? first : second;
-    return lower ? std::pair{first, second} : std::pair{second, first};
+/// What a member of the core has of `part` after so many halvings, in each of which those with that bit in their number
+/// keep the second half.
+Part half_of(Part part, std::size_t element_bytes, std::uint32_t number, std::uint32_t levels) {
+  for (std::uint32_t level = 0; level < levels; ++level) {
+    const std::size_t middle = part.begin + (part.end - part.begin) / element_bytes / 2 * element_bytes;
+    ((number >> level & 1) == 0 ? part.end : part.begin) = middle;
   }
-
- private:
-  std::size_t element_bytes_;
-  std::array<Range, 33> ranges_{};
-};
+  return part;
+}
 
 /// Combines what a partner sent with what is here, in the order of their positions.
 void combine_with(std::span<std::byte> own, const std::byte* other, bool other_is_before, const Reduction& reduction) {
@@ -85,85 +71,55 @@ Task<> unfold(Group group, Core core, std::span<std::byte> values) {
 /// Recursive doubling among the core.
 Task<> double_whole(Group group, Core core, std::span<std::byte> values, const Reduction& reduction) {
   const Scratch received(values.size());
-  std::uint32_t step = 0;
-  for (std::uint32_t distance = 1; distance < core.size(); distance *= 2, ++step) {
-    const std::uint32_t partner = core.position_of(core.number() ^ distance);
-    co_await exchange(group.phase(kFirstLane), step, partner, values, partner, received.span());
-    combine_with(values, received.data(), (core.number() & distance) != 0, reduction);
+  for (std::uint32_t level = 0; level < core.levels(); ++level) {
+    const std::uint32_t number = core.number() ^ std::uint32_t{1} << level;
+    const std::uint32_t partner = core.position_of(number);
+    co_await exchange(group.phase(kFirstLane), level, partner, values, partner, received.span());
+    combine_with(values, received.data(), number < core.number(), reduction);
   }
 }
 
-/// Recursive halving: afterwards this member of the core has the result of the last range of `halves`.
-Task<> halve(Group group, Core core, std::span<std::byte> values, Halves& halves, const Reduction& reduction) {
-  std::uint32_t level = 0;
-  for (std::uint32_t distance = 1; distance < core.size(); distance *= 2, ++level) {
-    const std::uint32_t partner = core.position_of(core.number() ^ distance);
-    const bool lower = (core.number() & distance) == 0;
-    const auto halves_now = halves.split(level, lower);
-    const std::span<std::byte> kept = halves_now.first.of(values);
+/// Recursive halving: afterwards this member of the core has the result of its last half.
+Task<> halve(Group group, Core core, std::span<std::byte> values, Part part, const Reduction& reduction) {
+  for (std::uint32_t level = 0; level < core.levels(); ++level) {
+    const std::uint32_t number = core.number() ^ std::uint32_t{1} << level;
+    const std::uint32_t partner = core.position_of(number);
+    const std::span<std::byte> kept = half_of(part, reduction.element_bytes, core.number(), level + 1).of(values);
     const Scratch received(kept.size());
-    co_await exchange(group, level, partner, halves_now.second.of(values), partner, received.span());
-    combine_with(kept, received.data(), !lower, reduction);
+    co_await exchange(group, level, partner, half_of(part, reduction.element_bytes, number, level + 1).of(values),
+                      partner, received.span());
+    combine_with(kept, received.data(), number < core.number(), reduction);
   }
 }
 
-/// The way back: each pair completes its range.
-Task<> double_back(Group group, Core core, std::span<std::byte> values, Halves& halves) {
-  const auto levels = static_cast<std::uint32_t>(std::countr_zero(core.size()));
-  for (std::uint32_t level = levels; level-- > 0;) {
-    const std::uint32_t distance = std::uint32_t{1} << level;
-    const std::uint32_t partner = core.position_of(core.number() ^ distance);
-    const auto halves_now = halves.split(level, (core.number() & distance) == 0);
-    co_await exchange(group, levels + level, partner, halves_now.first.of(values), partner,
-                      halves_now.second.of(values));
+/// And the way back: each pair completes its half.
+Task<> halve_and_double(Group group, Core core, std::span<std::byte> values, Part part, const Reduction& reduction) {
+  co_await halve(group, core, values, part, reduction);
+  for (std::uint32_t level = core.levels(); level-- > 0;) {
+    const std::uint32_t number = core.number() ^ std::uint32_t{1} << level;
+    const std::uint32_t partner = core.position_of(number);
+    co_await exchange(group, core.levels() + level, partner,
+                      half_of(part, reduction.element_bytes, core.number(), level + 1).of(values), partner,
+                      half_of(part, reduction.element_bytes, number, level + 1).of(values));
   }
 }
 
-Halves::Range lane_of(std::span<std::byte> values, std::size_t element_bytes, std::uint32_t lane, std::uint32_t lanes) {
-  const std::size_t elements = values.size() / element_bytes;
-  return {elements * lane / lanes * element_bytes, elements * (lane + 1) / lanes * element_bytes};
-}
-
-Task<> halve_and_double(Group group, Core core, std::span<std::byte> values, Halves::Range part,
-                        const Reduction& reduction) {
-  Halves halves(part, reduction.element_bytes);
-  co_await halve(group, core, values, halves, reduction);
-  co_await double_back(group, core, values, halves);
-}
-
-/// The range that a member of the core has in the end; as halve() makes it.
-Halves::Range last_range(Core core, std::uint32_t number, Halves::Range part, std::size_t element_bytes) {
-  Halves halves(part, element_bytes);
-  std::uint32_t level = 0;
-  for (std::uint32_t distance = 1; distance < core.size(); distance *= 2, ++level)
-    part = halves.split(level, (number & distance) == 0).first;
-  return part;
-}
-
-Task<> halve_for_root(Group group, Core core, std::span<std::byte> values, Halves::Range part,
-                      const Reduction& reduction, std::uint32_t root) {
-  Halves halves(part, reduction.element_bytes);
-  co_await halve(group, core, values, halves, reduction);
-  if (group.position() == root) co_return;
-  const Halves::Range mine = last_range(core, core.number(), part, reduction.element_bytes);
-  co_await group.send(root, 64, mine.of(values));
-}
-
-/// Everything of a lane that others of the core have for the root.
-Task<> collect(Group group, Core core, std::span<std::byte> values, Halves::Range part, std::size_t element_bytes) {
-  std::vector<Task<>> parts;
-  for (std::uint32_t number = 0; number < core.size(); ++number) {
-    const std::uint32_t position = core.position_of(number);
-    if (position == group.position()) continue;
-    parts.push_back(group.receive(position, 64, last_range(core, number, part, element_bytes).of(values)));
-  }
-  co_await all_of(std::move(parts));
-}
-
-Task<> reduce_lane(Group group, Core core, std::span<std::byte> values, Halves::Range part, const Reduction& reduction,
+/// Halving, after which the root gets from each other what that has.
+Task<> reduce_lane(Group group, Core core, std::span<std::byte> values, Part part, const Reduction& reduction,
                    std::uint32_t root) {
-  if (!core.is_folded()) co_await halve_for_root(group, core, values, part, reduction, root);
-  if (group.position() == root) co_await collect(group, core, values, part, reduction.element_bytes);
+  constexpr std::uint32_t kStep = 64;
+  const auto half = [&](std::uint32_t number) {
+    return half_of(part, reduction.element_bytes, number, core.levels()).of(values);
+  };
+  if (!core.is_folded()) co_await halve(group, core, values, part, reduction);
+  if (group.position() != root) {
+    if (!core.is_folded()) co_await group.send(root, kStep, half(core.number()));
+    co_return;
+  }
+  std::vector<Task<>> parts;
+  for (std::uint32_t number = 0; number < core.size(); ++number)
+    if (core.position_of(number) != root) parts.push_back(group.receive(core.position_of(number), kStep, half(number)));
+  co_await all_of(std::move(parts));
 }
 
 Task<> reduce_by_halving(Group group, std::span<std::byte> values, const Reduction& reduction, std::uint32_t root) {
@@ -172,7 +128,7 @@ Task<> reduce_by_halving(Group group, std::span<std::byte> values, const Reducti
   const std::uint32_t lanes = lanes_for(values.size() / 2);
   co_await in_lanes(lanes, [&](std::uint32_t lane) {
     return reduce_lane(group.phase(kFirstLane + lane), core, values,
-                       lane_of(values, reduction.element_bytes, lane, lanes), reduction, root);
+                       part_of_lane(values.size(), reduction.element_bytes, lane, lanes), reduction, root);
   });
 }
 
@@ -208,37 +164,27 @@ Task<> all_reduce_by_blocks(Group group, std::span<std::byte> values, const Redu
   co_await gather_all(group.phase(kRing).choosing(Algorithm::ring), values, blocks);
 }
 
-Task<> all_reduce_by_doubling(Group group, std::span<std::byte> values, const Reduction& reduction) {
-  const Core core(group);
-  co_await fold(group, core, values, reduction);
-  if (!core.is_folded()) co_await double_whole(group, core, values, reduction);
-  co_await unfold(group, core, values);
-}
-
-Task<> all_reduce_by_halving(Group group, std::span<std::byte> values, const Reduction& reduction) {
+/// Recursive doubling, or halving and then doubling, among the core.
+Task<> all_reduce_in_core(Group group, std::span<std::byte> values, const Reduction& reduction, Algorithm algorithm) {
   const Core core(group);
   co_await fold(group, core, values, reduction);
   const std::uint32_t lanes = lanes_for(values.size() / 2);
-  if (!core.is_folded()) {
+  if (!core.is_folded() && algorithm == Algorithm::doubling)
+    co_await double_whole(group, core, values, reduction);
+  else if (!core.is_folded())
     co_await in_lanes(lanes, [&](std::uint32_t lane) {
       return halve_and_double(group.phase(kFirstLane + lane), core, values,
-                              lane_of(values, reduction.element_bytes, lane, lanes), reduction);
+                              part_of_lane(values.size(), reduction.element_bytes, lane, lanes), reduction);
     });
-  }
   co_await unfold(group, core, values);
 }
 
 }  // namespace
 
 Task<> all_reduce(Group group, std::span<std::byte> values, const Reduction& reduction) {
-  switch (group.algorithm(Collective::all_reduce, values.size())) {
-    case Algorithm::doubling:
-      return all_reduce_by_doubling(group, values, reduction);
-    case Algorithm::halving:
-      return all_reduce_by_halving(group, values, reduction);
-    default:
-      return all_reduce_by_blocks(group, values, reduction);
-  }
+  const Algorithm algorithm = group.algorithm(Collective::all_reduce, values.size());
+  return algorithm == Algorithm::ring ? all_reduce_by_blocks(group, values, reduction)
+                                      : all_reduce_in_core(group, values, reduction, algorithm);
 }
 
 Task<> reduce(Group group, std::span<std::byte> values, const Reduction& reduction, std::uint32_t root) {

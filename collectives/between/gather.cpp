@@ -1,4 +1,5 @@
-// gather and scatter among a group: by a binomial tree, or straight between the root and each.
+// gather, scatter and broadcast among a group: by a binomial tree, or straight between the root and each; and
+// gather_all.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -13,10 +14,6 @@ namespace {
 bool by_tree(const Group& group, Collective collective, const Blocks& blocks, Known known) {
   return known == Known::everywhere &&
          group.algorithm(collective, blocks.total() / group.size()) == Algorithm::binomial;
-}
-
-void copy(std::span<const std::byte> source, std::span<std::byte> target) {
-  std::copy(source.begin(), source.end(), target.begin());
 }
 
 /// A binomial tree whose positions count from the root. What is below a position is a range that begins with it.
@@ -53,9 +50,11 @@ class Tree {
   std::uint32_t me_;
 };
 
-/// The root's buffer begins with position 0, its range in the tree with the root.
-std::size_t before_turn(const Blocks& blocks, std::uint32_t root) {
-  return blocks.bytes(root, blocks.count());
+/// From blocks that begin with that of `first`, and go on at 0 after the last, to the order of the positions.
+void unturn(std::span<const std::byte> turned, const Blocks& blocks, std::uint32_t first, std::span<std::byte> all) {
+  const std::size_t turn = blocks.bytes(first, blocks.count());
+  copy_bytes(turned.first(turn), all.subspan(blocks.offset(first)));
+  copy_bytes(turned.subspan(turn), all);
 }
 
 Task<> gather_by_tree(Group group, std::span<const std::byte> mine, std::span<std::byte> all, const Blocks& blocks,
@@ -63,7 +62,7 @@ Task<> gather_by_tree(Group group, std::span<const std::byte> mine, std::span<st
   const Tree tree(group, blocks, root);
   const std::uint32_t own_distance = tree.distance();
   const Scratch own(tree.bytes(tree.me(), tree.members(tree.me(), own_distance)));
-  copy(mine, own.span());
+  copy_bytes(mine, own.span());
   std::uint32_t level = 0;
   for (std::uint32_t distance = 1; distance < own_distance; distance *= 2, ++level) {
     const std::uint32_t child = tree.me() + distance;
@@ -71,13 +70,9 @@ Task<> gather_by_tree(Group group, std::span<const std::byte> mine, std::span<st
       co_await group.receive(tree.position(child), level, tree.below(own.span(), child, distance));
     }
   }
-  if (group.position() != root) {
-    co_await group.send(tree.position(tree.me() - own_distance), level, own.span());
-    co_return;
-  }
-  const std::size_t turn = before_turn(blocks, root);
-  copy(own.span().first(turn), all.subspan(blocks.offset(root)));
-  copy(own.span().subspan(turn), all);
+  if (group.position() != root)
+    co_return co_await group.send(tree.position(tree.me() - own_distance), level, own.span());
+  unturn(own.span(), blocks, root, all);
 }
 
 Task<> scatter_by_tree(Group group, std::span<const std::byte> all, std::span<std::byte> mine, const Blocks& blocks,
@@ -86,9 +81,9 @@ Task<> scatter_by_tree(Group group, std::span<const std::byte> all, std::span<st
   const std::uint32_t own_distance = tree.distance();
   const Scratch own(tree.bytes(tree.me(), tree.members(tree.me(), own_distance)));
   if (group.position() == root) {
-    const std::size_t turn = before_turn(blocks, root);
-    copy(all.subspan(blocks.offset(root), turn), own.span());
-    copy(all.first(blocks.offset(root)), own.span().subspan(turn));
+    const std::span<const std::byte> before = all.first(blocks.offset(root));
+    copy_bytes(all.subspan(before.size()), own.span());
+    copy_bytes(before, own.span().subspan(all.size() - before.size()));
   } else {
     co_await group.receive(tree.position(tree.me() - own_distance), 0, own.span());
   }
@@ -96,22 +91,50 @@ Task<> scatter_by_tree(Group group, std::span<const std::byte> all, std::span<st
     const std::uint32_t child = tree.me() + distance;
     if (child < tree.size()) co_await group.send(tree.position(child), 0, tree.below(own.span(), child, distance));
   }
-  copy(own.span().first(mine.size()), mine);
+  copy_bytes(own.span().first(mine.size()), mine);
+}
+
+/// Bruck's algorithm (J. Bruck et al., "Efficient algorithms for all-to-all communications in multiport message-passing
+/// systems", IEEE TPDS 1997): after the step of distance d this position has the blocks of the 2d positions from itself
+/// on.
+Task<> bruck(Group group, std::span<std::byte> all, const Blocks& blocks) {
+  const std::uint32_t size = group.size();
+  const std::uint32_t me = group.position();
+  const Scratch turned(all.size());
+  const auto range = [&](std::uint32_t first, std::uint32_t number) {
+    return turned.subspan(blocks.bytes_around(me, first), blocks.bytes_around((me + first) % size, number));
+  };
+  copy_bytes(blocks.of(all, me), turned.span());
+  std::uint32_t step = 0;
+  for (std::uint32_t distance = 1; distance < size; distance *= 2, ++step) {
+    const std::uint32_t number = std::min(distance, size - distance);
+    co_await exchange(group, step, (me + size - distance) % size, range(0, number), (me + distance) % size,
+                      range(distance, number));
+  }
+  unturn(turned.span(), blocks, me, all);
+}
+
+Task<> ring(Group group, std::span<std::byte> all, const Blocks& blocks, std::uint32_t lane, std::uint32_t lanes) {
+  const std::uint32_t size = group.size();
+  const std::uint32_t me = group.position();
+  const auto part = [&](std::uint32_t position) {
+    const std::span<std::byte> block = blocks.of(all, position);
+    return part_of_lane(block.size(), 1, lane, lanes).of(block);
+  };
+  for (std::uint32_t step = 0; step + 1 < size; ++step) {
+    co_await exchange(group, step, (me + 1) % size, part((me + size - step) % size), (me + size - 1) % size,
+                      part((me + size - step - 1) % size));
+  }
 }
 
 }  // namespace
 
 Task<> gather(Group group, std::span<const std::byte> mine, std::span<std::byte> all, const Blocks& blocks, Known known,
               std::uint32_t root) {
-  if (by_tree(group, Collective::gather, blocks, known)) {
-    co_await gather_by_tree(group, mine, all, blocks, root);
-    co_return;
-  }
-  if (group.position() != root) {
-    co_await group.send(root, 0, mine);
-    co_return;
-  }
-  copy(mine, blocks.of(all, root));
+  if (by_tree(group, Collective::gather, blocks, known))
+    co_return co_await gather_by_tree(group, mine, all, blocks, root);
+  if (group.position() != root) co_return co_await group.send(root, 0, mine);
+  copy_bytes(mine, blocks.of(all, root));
   std::vector<Task<>> parts;
   for (std::uint32_t position = 0; position < group.size(); ++position)
     if (position != root) parts.push_back(group.receive(position, 0, blocks.of(all, position)));
@@ -120,19 +143,35 @@ Task<> gather(Group group, std::span<const std::byte> mine, std::span<std::byte>
 
 Task<> scatter(Group group, std::span<const std::byte> all, std::span<std::byte> mine, const Blocks& blocks,
                Known known, std::uint32_t root) {
-  if (by_tree(group, Collective::scatter, blocks, known)) {
-    co_await scatter_by_tree(group, all, mine, blocks, root);
-    co_return;
-  }
-  if (group.position() != root) {
-    co_await group.receive(root, 0, mine);
-    co_return;
-  }
-  copy(blocks.of(all, root), mine);
+  if (by_tree(group, Collective::scatter, blocks, known))
+    co_return co_await scatter_by_tree(group, all, mine, blocks, root);
+  if (group.position() != root) co_return co_await group.receive(root, 0, mine);
+  copy_bytes(blocks.of(all, root), mine);
   std::vector<Task<>> parts;
   for (std::uint32_t position = 0; position < group.size(); ++position)
     if (position != root) parts.push_back(group.send(position, 0, blocks.of(all, position)));
   co_await all_of(std::move(parts));
+}
+
+Task<> broadcast(Group group, std::span<std::byte> data, std::uint32_t root) {
+  const std::uint32_t size = group.size();
+  const std::uint32_t me = (group.position() + size - root) % size;
+  const auto position = [&](std::uint32_t counted) { return (counted + root) % size; };
+  std::uint32_t distance = 1;
+  while (distance < size && (me & distance) == 0) distance *= 2;
+  if (me != 0) co_await group.receive(position(me - distance), 0, data);
+  std::vector<Task<>> sends;
+  for (distance /= 2; distance > 0; distance /= 2)
+    if (me + distance < size) sends.push_back(group.send(position(me + distance), 0, data));
+  co_await all_of(std::move(sends));
+}
+
+Task<> gather_all(Group group, std::span<std::byte> all, const Blocks& blocks) {
+  if (group.size() == 1) co_return;
+  if (group.algorithm(Collective::gather_all, blocks.total() / group.size()) == Algorithm::bruck)
+    co_return co_await bruck(group, all, blocks);
+  const std::uint32_t lanes = lanes_for(blocks.total() / group.size());
+  co_await in_lanes(lanes, [&](std::uint32_t lane) { return ring(group.phase(lane), all, blocks, lane, lanes); });
 }
 
 }  // namespace coracle::internals::between

@@ -1,8 +1,7 @@
 // What the members of a group send each other, by way of the mailbox.
-#include "collectives/between/group.hpp"
-
 #include <algorithm>
 
+#include "collectives/between/between.hpp"
 #include "collectives/choice/tuning.hpp"
 #include "collectives/messages/mailbox.hpp"
 #include "runtime/core/assert.hpp"

@@ -1,7 +1,4 @@
-// reduce_scatter among a group.
-#include <algorithm>
-#include <utility>
-
+// reduce_scatter and scan among a group.
 #include "collectives/between/between.hpp"
 #include "collectives/choice/lanes.hpp"
 #include "collectives/data/scratch.hpp"
@@ -11,38 +8,62 @@ namespace {
 
 enum ScatterPhase : std::uint32_t { kScatterLanes = 0, kWhole = 8 };
 
-/// Part of a block: the same part of every member's is combined.
-struct Part {
-  std::size_t begin;
-  std::size_t end;
-};
-
-/// Pair by pair, nearest position before this one first, so that what comes lies before all that has come: first down
-/// to position 0, then from the last position down to the one behind this. The two sums are joined at the end.
+/// A lane of a reduce_scatter: pair by pair, nearest position before this one first, so that what comes lies before all
+/// that has come: first down to position 0, then from the last position down to the one behind this. The two sums are
+/// joined at the end.
 Task<> combine_blocks(Group group, std::span<const std::byte> values, std::span<std::byte> mine, const Blocks& blocks,
-                      Part part, std::uint32_t lane, std::uint32_t lanes, const Reduction& reduction) {
+                      std::uint32_t lane, std::uint32_t lanes, const Reduction& reduction) {
   const std::uint32_t size = group.size();
   const std::uint32_t me = group.position();
-  const std::size_t bytes = part.end - part.begin;
+  const auto part_of = [&](auto block) {
+    return part_of_lane(block.size(), reduction.element_bytes, lane, lanes).of(block);
+  };
+  const std::span<std::byte> sum = part_of(mine);
+  const std::size_t bytes = sum.size();
   const Scratch received(bytes);
   const Scratch behind(bytes);
   bool any_behind = false;
-  std::byte* sum = mine.data() + part.begin;
-  if (bytes > 0) std::copy_n(values.data() + blocks.offset(me) + part.begin, bytes, sum);
+  copy_bytes(part_of(blocks.of(values, me)), sum);
   for (std::uint32_t step = 1; step < size; ++step) {
     const std::uint32_t to = (me + step) % size;
     const std::uint32_t from = (me + size - step) % size;
-    const std::size_t elements = blocks.bytes(to) / reduction.element_bytes;
-    const std::size_t begin = elements * lane / lanes * reduction.element_bytes;
-    const std::size_t end = elements * (lane + 1) / lanes * reduction.element_bytes;
     const bool first_behind = from > me && !any_behind;
     const std::span<std::byte> position = first_behind ? behind.span() : received.span();
-    co_await exchange(group, 0, to, values.subspan(blocks.offset(to) + begin, end - begin), from, position);
-    if (from < me) reduction.combine(received.data(), sum, sum, bytes);
+    co_await exchange(group, 0, to, part_of(blocks.of(values, to)), from, position);
+    if (from < me) reduction.combine(received.data(), sum.data(), sum.data(), bytes);
     if (from > me && !first_behind) reduction.combine(received.data(), behind.data(), behind.data(), bytes);
     any_behind = from > me;
   }
-  if (any_behind) reduction.combine(sum, behind.data(), sum, bytes);
+  if (any_behind) reduction.combine(sum.data(), behind.data(), sum.data(), bytes);
+}
+
+/// A lane of a scan: recursive doubling over distances (Hillis and Steele, "Data parallel algorithms", CACM 1986).
+/// Before the step of distance d, `range` is the combination of the d positions up to this one (fewer at the
+/// beginning), and `before` that of the same without this position itself.
+Task<> scan_part(Group group, std::span<const std::byte> values, std::span<std::byte> before,
+                 const Reduction& reduction) {
+  const std::uint32_t size = group.size();
+  const std::uint32_t me = group.position();
+  const Scratch range(values.size());
+  const Scratch received(values.size());
+  copy_bytes(values, range.span());
+  std::uint32_t step = 0;
+  for (std::uint32_t distance = 1; distance < size; distance *= 2, ++step) {
+    const bool sends = me + distance < size;
+    const bool receives = me >= distance;
+    if (sends && receives)
+      co_await exchange(group, step, me + distance, range.span(), me - distance, received.span());
+    else if (sends)
+      co_await group.send(me + distance, step, range.span());
+    else if (receives)
+      co_await group.receive(me - distance, step, received.span());
+    if (!receives) continue;
+    if (distance == 1)
+      copy_bytes(received.span(), before);
+    else
+      reduction.combine(received.data(), before.data(), before.data(), before.size());
+    reduction.combine(received.data(), range.data(), range.data(), values.size());
+  }
 }
 
 }  // namespace
@@ -52,19 +73,24 @@ Task<> reduce_scatter(Group group, std::span<const std::byte> values, std::span<
   const Algorithm algorithm = group.algorithm(Collective::reduce_scatter, blocks.total() / group.size());
   if (algorithm != Algorithm::pairwise) {
     const Scratch all(values.size());
-    std::copy(values.begin(), values.end(), all.data());
+    copy_bytes(values, all.span());
     co_await all_reduce(group.phase(kWhole).choosing(algorithm), all.span(), reduction);
-    const std::span<std::byte> result = blocks.of(all.span(), group.position());
-    std::copy(result.begin(), result.end(), mine.begin());
+    copy_bytes(blocks.of(all.span(), group.position()), mine);
     co_return;
   }
   // The same number everywhere: all members know all blocks.
   const std::uint32_t lanes = lanes_for(blocks.total() / group.size());
-  const std::size_t elements = mine.size() / reduction.element_bytes;
   co_await in_lanes(lanes, [&](std::uint32_t lane) {
-    const Part part{elements * lane / lanes * reduction.element_bytes,
-                    elements * (lane + 1) / lanes * reduction.element_bytes};
-    return combine_blocks(group.phase(kScatterLanes + lane), values, mine, blocks, part, lane, lanes, reduction);
+    return combine_blocks(group.phase(kScatterLanes + lane), values, mine, blocks, lane, lanes, reduction);
+  });
+}
+
+Task<> exclusive_scan(Group group, std::span<const std::byte> values, std::span<std::byte> before,
+                      const Reduction& reduction) {
+  const std::uint32_t lanes = lanes_for(values.size());
+  co_await in_lanes(lanes, [&](std::uint32_t lane) {
+    const Part part = part_of_lane(values.size(), reduction.element_bytes, lane, lanes);
+    return scan_part(group.phase(lane), part.of(values), part.of(before), reduction);
   });
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "collectives/broadcast/broadcast_rules.hpp"
-#include "collectives/data/sizes.hpp"
+#include "collectives/data/arguments.hpp"
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/job/job.hpp"
@@ -15,16 +15,6 @@ namespace {
 // Of these a piece is marked by a bit: pieces may overtake each other on their way.
 constexpr std::uint32_t kBits = 64;
 
-Task<std::exception_ptr> caught(Task<> task) {
-  std::exception_ptr failure;
-  try {
-    co_await task;
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  co_return failure;
-}
-
 bool was_taken_back(const std::exception_ptr& failure) noexcept {
   try {
     std::rethrow_exception(failure);
@@ -33,13 +23,6 @@ bool was_taken_back(const std::exception_ptr& failure) noexcept {
   } catch (...) {
     return false;
   }
-}
-
-Task<> all_of(std::vector<Task<>> tasks) {
-  if (tasks.size() == 1)
-    co_await tasks.front();
-  else if (!tasks.empty())
-    co_await when_all(std::move(tasks));
 }
 
 }  // namespace
@@ -59,7 +42,7 @@ Task<> BroadcastBetween::lead() {
     if (broadcast_.staged == nullptr) here_ = count;
     std::vector<Task<>> parts;
     parts.push_back(broadcast_.staged == nullptr ? within_.publish(count) : load_and_publish());
-    parts.push_back(send_and_publish());
+    if (!schedule_.sends.empty()) parts.push_back(send_and_publish());
     co_await all_of(std::move(parts));
   } else {
     co_await receive();

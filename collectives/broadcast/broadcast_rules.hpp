@@ -4,7 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runtime/team/broadcast_choice.hpp"
+#include "collectives/messages/mailbox.hpp"
+#include "runtime/team/choices.hpp"
 
 namespace coracle::internals {
 
@@ -14,6 +15,12 @@ namespace coracle::internals {
 inline constexpr std::uint32_t kCompetitorsMax = 8;
 
 /// Whether it goes ahead without asking where the receivers want it: it is copied more than once.
-bool is_short_broadcast(std::uint32_t nodes, std::size_t bytes, const BroadcastChoice& choice) noexcept;
+inline bool is_short_broadcast(std::uint32_t nodes, std::size_t bytes, const BroadcastChoice& choice) noexcept {
+  // Within a node: shorter ones are copied twice, through the arena, so that nobody has to wait for anybody.
+  constexpr std::size_t kContributedBytesMax = 4096;
+  if (nodes == 1) return bytes <= kContributedBytesMax;
+  return bytes == 0 || (choice.method != BroadcastMethod::competitive && choice.tree == BroadcastTree::binomial &&
+                        bytes <= Mailbox::kWholeBytesMax);
+}
 
 }  // namespace coracle::internals

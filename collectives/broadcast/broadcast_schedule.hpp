@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/team/broadcast_choice.hpp"
+#include "runtime/team/choices.hpp"
 
 namespace coracle::internals {
 

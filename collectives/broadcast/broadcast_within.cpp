@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "collectives/data/sizes.hpp"
+#include "collectives/data/arguments.hpp"
+#include "collectives/data/blocks.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
 #include "runtime/rank/rank.hpp"
@@ -34,10 +35,6 @@ struct SharedParts {
   std::uint32_t count;
 };
 constexpr std::size_t kSharedBytesMin = 4 * SharedParts::kBytes;
-
-void copy_bytes(std::span<const std::byte> source, std::span<std::byte> target) noexcept {
-  std::memcpy(target.data(), source.data(), source.size());
-}
 
 }  // namespace
 
@@ -126,29 +123,29 @@ void BroadcastWithin::help_others() noexcept {
   for (std::uint32_t other = 0; other < round_.local_size(); ++other) {
     if (other == round_.local_index() || !round_.has_reached(other, 1) || round_.has_reached(other, kDone)) continue;
     if (!round_.is_exposed(other) || round_.exposed(other).mark != kShared) continue;
-    const std::byte* address = round_.begin_reading(other);
-    if (address == nullptr) continue;  // it has failed
-    const std::span target(const_cast<std::byte*>(address), data_.size());
+    const Round::Reading reading(round_, other);
+    if (reading.address() == nullptr) continue;  // it has failed
+    const std::span target(const_cast<std::byte*>(reading.address()), data_.size());
     for (std::uint32_t last = parts.count; round_.claim(other) < parts.count; round_.written(other)) {
       --last;
       copy_bytes(parts.of(data_, last), parts.of(target, last));
     }
-    round_.end_reading();
   }
 }
 
 /// The other side: takes all parts that the leader, who has the whole message, does not take. False when that one
 /// exposes its buffer no longer.
 Task<bool> BroadcastWithin::copy_with(std::uint32_t leader) {
-  const std::byte* address = round_.begin_reading(leader);
-  if (address == nullptr) co_return false;
   const SharedParts parts(data_.size());
-  const std::span source(address, data_.size());
-  round_.expose_for_writing(data_.data(), data_.size(), 1, kShared);
   std::uint32_t next = 0;
-  for (; round_.claim(round_.local_index()) < parts.count; ++next)
-    copy_bytes(parts.of(source, next), parts.of(data_, next));
-  round_.end_reading();
+  {
+    const Round::Reading reading(round_, leader);
+    if (reading.address() == nullptr) co_return false;
+    const std::span source(reading.address(), data_.size());
+    round_.expose_for_writing(data_.data(), data_.size(), 1, kShared);
+    for (; round_.claim(round_.local_index()) < parts.count; ++next)
+      copy_bytes(parts.of(source, next), parts.of(data_, next));
+  }
   co_await round_.written_by_others(parts.count - next);
   co_return true;
 }

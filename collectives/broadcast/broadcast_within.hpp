@@ -10,7 +10,7 @@
 
 #include "collectives/broadcast/broadcast_schedule.hpp"
 #include "collectives/data/staged_data.hpp"
-#include "runtime/team/node_area.hpp"
+#include "runtime/team/round.hpp"
 
 namespace coracle::internals {
 

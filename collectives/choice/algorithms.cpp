@@ -14,8 +14,18 @@ constexpr Algorithm kReduceScatter[] = {Algorithm::pairwise, Algorithm::doubling
 constexpr Algorithm kAllToAll[] = {Algorithm::pairwise, Algorithm::bruck};
 constexpr Algorithm kScan[] = {Algorithm::doubling};
 
-constexpr std::array<std::string_view, kCollectives> kCollectiveNames = {
-    "reduce", "all_reduce", "gather", "gather_all", "scatter", "reduce_scatter", "all_to_all", "scan"};
+struct WaysOf {
+  std::string_view name;
+  std::span<const Algorithm> algorithms;
+};
+constexpr std::array<WaysOf, kCollectives> kKnown = {{{"reduce", kReduce},
+                                                      {"all_reduce", kAllReduce},
+                                                      {"gather", kRooted},
+                                                      {"gather_all", kGatherAll},
+                                                      {"scatter", kRooted},
+                                                      {"reduce_scatter", kReduceScatter},
+                                                      {"all_to_all", kAllToAll},
+                                                      {"scan", kScan}}};
 constexpr std::array<std::string_view, 8> kAlgorithmNames = {"automatic", "linear", "binomial", "doubling",
                                                              "halving",   "ring",   "bruck",    "pairwise"};
 constexpr std::array<std::string_view, 4> kMethodNames = {"automatic", "plain", "pipelined", "competitive"};
@@ -24,7 +34,7 @@ constexpr std::array<std::string_view, 4> kTreeNames = {"automatic", "binomial",
 }  // namespace
 
 std::string_view name_of(Collective collective) noexcept {
-  return kCollectiveNames[static_cast<std::size_t>(collective)];
+  return kKnown[static_cast<std::size_t>(collective)].name;
 }
 std::string_view name_of(Algorithm algorithm) noexcept {
   return kAlgorithmNames[static_cast<std::size_t>(algorithm)];
@@ -37,24 +47,7 @@ std::string_view name_of(BroadcastTree tree) noexcept {
 }
 
 std::span<const Algorithm> algorithms_of(Collective collective) noexcept {
-  switch (collective) {
-    case Collective::reduce:
-      return kReduce;
-    case Collective::all_reduce:
-      return kAllReduce;
-    case Collective::gather:
-    case Collective::scatter:
-      return kRooted;
-    case Collective::gather_all:
-      return kGatherAll;
-    case Collective::reduce_scatter:
-      return kReduceScatter;
-    case Collective::all_to_all:
-      return kAllToAll;
-    case Collective::scan:
-      return kScan;
-  }
-  return {};
+  return kKnown[static_cast<std::size_t>(collective)].algorithms;
 }
 
 }  // namespace coracle::internals

@@ -3,7 +3,6 @@
 #include <bit>
 
 #include "collectives/choice/model.hpp"
-#include "collectives/choice/quickest.hpp"
 
 namespace coracle::internals {
 namespace {

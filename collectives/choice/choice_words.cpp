@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
-#include <initializer_list>
 #include <limits>
 #include <optional>
 
@@ -43,12 +43,10 @@ std::string size_words(std::size_t bytes) {
 }
 
 bool take_setting(std::string_view word, std::string_view where, BroadcastChoice& choice) {
-  const std::size_t equals = word.find('=');
-  if (equals == std::string_view::npos) return false;
-  const std::string_view key = word.substr(0, equals);
+  const std::string_view key = word.substr(0, word.find('='));
   const bool is_chunk = key == "chunk";
-  if (!is_chunk && key != "depth" && key != "fan_out") return false;
-  const std::optional<std::uint64_t> value = parse_count(word.substr(equals + 1), is_chunk);
+  if (key.size() == word.size() || (!is_chunk && key != "depth" && key != "fan_out")) return false;
+  const std::optional<std::uint64_t> value = parse_count(word.substr(key.size() + 1), is_chunk);
   const std::uint64_t most = is_chunk ? kChunkMost : kCountMost;
   if (!value || *value == 0 || *value > most)
     wrong(where, word,
@@ -61,29 +59,44 @@ bool take_setting(std::string_view word, std::string_view where, BroadcastChoice
   return true;
 }
 
+/// Whether the word is the name of something up to `last`, which is chosen then.
+template <class Named>
+bool take_name(std::string_view word, std::string_view where, Named last, Named& chosen) {
+  for (auto number = static_cast<std::uint8_t>(Named::automatic); number <= static_cast<std::uint8_t>(last); ++number) {
+    const auto named = static_cast<Named>(number);
+    if (word != name_of(named)) continue;
+    if (named == Named::automatic) return true;
+    if (chosen != Named::automatic && chosen != named)
+      wrong(where, word, fmt::format("contradicts {:?}; keep one of them", name_of(chosen)));
+    chosen = named;
+    return true;
+  }
+  return false;
+}
+
 void take_word(std::string_view word, std::string_view where, BroadcastChoice& choice) {
-  if (word == "automatic" || take_setting(word, where, choice)) return;
-  using enum BroadcastMethod;
-  for (const BroadcastMethod method : {plain, pipelined, competitive}) {
-    if (word != name_of(method)) continue;
-    if (choice.method != automatic && choice.method != method)
-      wrong(where, word, fmt::format("contradicts {:?}; keep one of them", name_of(choice.method)));
-    choice.method = method;
+  if (take_setting(word, where, choice) || take_name(word, where, BroadcastMethod::competitive, choice.method) ||
+      take_name(word, where, BroadcastTree::ring, choice.tree))
     return;
-  }
-  for (const BroadcastTree tree : {BroadcastTree::binomial, BroadcastTree::recursive_doubling, BroadcastTree::ring}) {
-    if (word != name_of(tree)) continue;
-    if (choice.tree != BroadcastTree::automatic && choice.tree != tree)
-      wrong(where, word, fmt::format("contradicts {:?}; keep one of them", name_of(choice.tree)));
-    choice.tree = tree;
-    return;
-  }
   wrong(where, word,
         "is none of plain, pipelined, competitive; binomial, recursive_doubling, ring; chunk=SIZE, depth=N, fan_out=N "
         "(such as \"competitive,ring,chunk=64K\")");
 }
 
 }  // namespace
+
+void for_each_setting(std::string_view text, std::string_view where,
+                      const std::function<void(std::string_view name, std::string_view value)>& take) {
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    if (word.empty()) continue;
+    const std::size_t equals = word.find('=');
+    if (equals == std::string_view::npos || equals + 1 == word.size())
+      throw Error(Errc::bad_input, fmt::format("{}: {:?} is not of the form name=value", where, word));
+    take(word.substr(0, equals), word.substr(equals + 1));
+  }
+}
 
 BroadcastChoice parse_broadcast_choice(std::string_view text, std::string_view where) {
   BroadcastChoice choice;

@@ -2,6 +2,7 @@
 // environment, in reports, and in what a job's ranks are told.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -16,5 +17,9 @@ Algorithm parse_algorithm(std::string_view text, Collective collective, std::str
 
 /// What parse_broadcast_choice understands; what is automatic is left out ("automatic" when all is).
 std::string to_words(const BroadcastChoice& choice);
+
+/// For texts of words "name=value" with blanks between them. Throws Error (bad_input) of others.
+void for_each_setting(std::string_view text, std::string_view where,
+                      const std::function<void(std::string_view name, std::string_view value)>& take);
 
 }  // namespace coracle::internals

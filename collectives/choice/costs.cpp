@@ -4,13 +4,21 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <cmath>
+#include <string>
 
 #include "runtime/core/error.hpp"
 #include "runtime/rank/rank.hpp"
 
 namespace coracle::internals {
 namespace {
+
+/// One of the values that Costs has, as files name it.
+struct CostField {
+  std::string_view name;
+  double& (*of)(Costs& costs);
+  double least;
+  double most;
+};
 
 constexpr CostField kFields[] = {
     {"inside.latency_ns", [](Costs& costs) -> double& { return costs.inside.latency_ns; }, 0, 1e9},
@@ -49,11 +57,7 @@ Costs Costs::of_transports(Rank& rank) {
   return costs;
 }
 
-std::span<const CostField> cost_fields() noexcept {
-  return kFields;
-}
-
-void set_cost(Costs& costs, std::string_view name, std::string_view value) {
+double set_cost(Costs& costs, std::string_view name, std::string_view value) {
   for (const CostField& field : kFields) {
     if (field.name != name) continue;
     double number = 0;
@@ -62,8 +66,7 @@ void set_cost(Costs& costs, std::string_view name, std::string_view value) {
     if (error != std::errc() || end != value.data() + value.size() || !(number >= field.least && number <= field.most))
       throw Error(Errc::bad_input,
                   fmt::format("{}={:?}: expected a number from {:g} to {:g}", name, value, field.least, field.most));
-    field.of(costs) = number;
-    return;
+    return field.of(costs) = number;
   }
   std::string known;
   for (const CostField& field : kFields) known += fmt::format("{}{}", known.empty() ? "" : ", ", field.name);

@@ -2,9 +2,6 @@
 // nodes (Alexandrov, Ionescu, Schauser, Scheiman, SPAA 1995); inside a node, by flags and copies.
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <string>
 #include <string_view>
 
 namespace coracle::internals {
@@ -36,16 +33,8 @@ struct Costs {
   static Costs of_transports(Rank& rank);
 };
 
-/// One of the values that Costs has, as files name it.
-struct CostField {
-  std::string_view name;  ///< Such as "inside.latency_ns".
-  double& (*of)(Costs& costs);
-  double least;
-  double most;
-};
-std::span<const CostField> cost_fields() noexcept;
-
-/// Sets the field with this name. Throws Error (bad_input) for an unknown name or a value that makes no sense.
-void set_cost(Costs& costs, std::string_view name, std::string_view value);
+/// Sets the field with this name, and gives its value. Throws Error (bad_input) for an unknown name or a value that
+/// makes no sense.
+double set_cost(Costs& costs, std::string_view name, std::string_view value);
 
 }  // namespace coracle::internals

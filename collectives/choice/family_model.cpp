@@ -3,12 +3,12 @@
 // Source of the counts: Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH
 // (IJHPCA 2005). What a message costs is LogGP's, by the mailbox's two protocols.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
 #include "collectives/choice/lanes.hpp"
 #include "collectives/choice/model.hpp"
-#include "collectives/choice/quickest.hpp"
 #include "collectives/messages/mailbox.hpp"
 
 namespace coracle::internals {
@@ -172,31 +172,22 @@ double all_to_all_ns(const MessageCosts& messages, Algorithm algorithm, double b
   return ns;
 }
 
+double scan_ns(const MessageCosts& messages, Algorithm, double bytes, std::uint32_t places) noexcept {
+  return std::bit_width(places - 1) * (messages.exchange_ns(bytes) + 2 * messages.combine_ns(bytes));
+}
+
+/// By Collective.
+constexpr std::array kTimes = {reduce_ns, all_reduce_ns,     rooted_ns,     gather_all_ns,
+                               rooted_ns, reduce_scatter_ns, all_to_all_ns, scan_ns};
+static_assert(kTimes.size() == kCollectives);
+
 }  // namespace
 
 double CostModel::collective_ns(Collective collective, Algorithm algorithm, const Work& work) const noexcept {
-  const std::uint32_t places = work.participants;
-  if (places <= 1) return 0;
+  if (work.participants <= 1) return 0;
   const MessageCosts messages(costs_, work.on_one_node);
-  const auto bytes = static_cast<double>(work.bytes);
-  switch (collective) {
-    case Collective::reduce:
-      return reduce_ns(messages, algorithm, bytes, places);
-    case Collective::all_reduce:
-      return all_reduce_ns(messages, algorithm, bytes, places);
-    case Collective::gather:
-    case Collective::scatter:
-      return rooted_ns(messages, algorithm, bytes, places);
-    case Collective::gather_all:
-      return gather_all_ns(messages, algorithm, bytes, places);
-    case Collective::reduce_scatter:
-      return reduce_scatter_ns(messages, algorithm, bytes, places);
-    case Collective::all_to_all:
-      return all_to_all_ns(messages, algorithm, bytes, places);
-    case Collective::scan:
-      return std::bit_width(places - 1) * (messages.exchange_ns(bytes) + 2 * messages.combine_ns(bytes));
-  }
-  return 0;
+  return kTimes[static_cast<std::size_t>(collective)](messages, algorithm, static_cast<double>(work.bytes),
+                                                      work.participants);
 }
 
 Algorithm CostModel::choose(Collective collective, const Work& work) const noexcept {

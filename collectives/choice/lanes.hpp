@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "runtime/core/combinators.hpp"
@@ -21,12 +22,19 @@ inline std::uint32_t lanes_for(std::size_t step_bytes) noexcept {
   return static_cast<std::uint32_t>(std::clamp<std::size_t>(step_bytes / kLaneBytesMin, 1, kLanesMax));
 }
 
-/// Waits for all; of one without the expense of a scope.
-inline Task<> all_of(std::vector<Task<>> parts) {
-  if (parts.size() == 1)
-    co_await parts.front();
-  else if (!parts.empty())
-    co_await when_all(std::move(parts));
+/// A part of some bytes.
+struct Part {
+  std::size_t begin;
+  std::size_t end;
+  template <class Byte>
+  std::span<Byte> of(std::span<Byte> all) const {
+    return all.subspan(begin, end - begin);
+  }
+};
+/// Of `bytes`, what goes by one of the lanes: whole elements.
+inline Part part_of_lane(std::size_t bytes, std::size_t element_bytes, std::uint32_t lane, std::uint32_t lanes) {
+  const std::size_t elements = bytes / element_bytes;
+  return {elements * lane / lanes * element_bytes, elements * (lane + 1) / lanes * element_bytes};
 }
 
 /// Runs `part(lane)` -> Task<> for each lane, all at once. Not a coroutine: `part` may end before they do.

@@ -4,12 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "collectives/choice/costs.hpp"
-#include "runtime/team/algorithm.hpp"
-#include "runtime/team/broadcast_choice.hpp"
+#include "runtime/team/choices.hpp"
 
 namespace coracle::internals {
 
@@ -51,6 +52,21 @@ std::string_view name_of(Algorithm algorithm) noexcept;
 std::string_view name_of(BroadcastMethod method) noexcept;
 std::string_view name_of(BroadcastTree tree) noexcept;
 
+/// The candidate of least `cost`, where a later one must cost less than `advantage` (below 1) times the best before it:
+/// what the model can't tell apart is decided by the order. One made by default where there is none.
+template <class Candidates, class Cost>
+auto quickest(const Candidates& candidates, double advantage, const Cost& cost) {
+  double least = std::numeric_limits<double>::infinity();
+  typename Candidates::value_type best{};
+  for (const auto& candidate : candidates) {
+    const double costs = cost(candidate);
+    if (costs >= least * advantage) continue;
+    least = costs;
+    best = candidate;
+  }
+  return best;
+}
+
 class CostModel {
  public:
   explicit CostModel(const Costs& costs) noexcept : costs_(costs) {}
@@ -72,20 +88,6 @@ class CostModel {
   Algorithm choose(Collective collective, const Work& work) const noexcept;
 
  private:
-  struct Stream;
-
-  /// One message, from its start to its arrival.
-  double message_ns(double bytes) const noexcept;
-  /// How long one message keeps a node's port.
-  double port_ns(double bytes) const noexcept;
-  Stream between_ns(const BroadcastChoice& choice, double bytes, std::uint32_t nodes) const noexcept;
-  Stream tree_ns(const BroadcastChoice& choice, std::uint32_t nodes, double piece, double pieces) const noexcept;
-  Stream scatter_gather_ns(const BroadcastChoice& choice, double bytes, std::uint32_t nodes, double piece,
-                           double pieces) const noexcept;
-  double inside_ns(const BroadcastChoice& choice, std::uint32_t local_size, const Stream& stream) const noexcept;
-  double short_ns(double bytes, TeamShape shape) const noexcept;
-  double arrival_ns(const BroadcastChoice& choice, TeamShape shape) const noexcept;
-
   Costs costs_;
 };
 

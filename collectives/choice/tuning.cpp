@@ -29,39 +29,11 @@ std::string_view value_of(const std::string& variable) {
   return value == nullptr ? std::string_view() : value;
 }
 
-struct Parsed {
-  Costs costs;
-  UserChoices choices;
-};
-
-void take_word(std::string_view word, Parsed& parsed) {
-  const std::size_t equals = word.find('=');
-  if (equals == std::string_view::npos)
-    throw Error(Errc::bad_input, fmt::format("the job's choices: {:?} is not of the form name=value", word));
-  const std::string_view name = word.substr(0, equals);
-  const std::string_view value = word.substr(equals + 1);
-  if (name == kBroadcast) {
-    parsed.choices.broadcast = parse_broadcast_choice(value, name);
-    return;
-  }
-  for (std::size_t i = 0; i < kCollectives; ++i) {
-    const auto collective = static_cast<Collective>(i);
-    if (name != name_of(collective)) continue;
-    parsed.choices.algorithms[i] = parse_algorithm(value, collective, name);
-    return;
-  }
-  set_cost(parsed.costs, name, value);
-}
-
-Parsed parse(const Costs& built_in, std::string_view text) {
-  Parsed parsed{built_in, {}};
-  while (!text.empty()) {
-    const std::size_t space = text.find(' ');
-    if (space != 0) take_word(text.substr(0, space), parsed);
-    if (space == std::string_view::npos) break;
-    text.remove_prefix(space + 1);
-  }
-  return parsed;
+/// The collective that is called so; kCollectives where there is none.
+std::size_t number_of(std::string_view name) {
+  std::size_t number = 0;
+  while (number < kCollectives && name != name_of(static_cast<Collective>(number))) ++number;
+  return number;
 }
 
 /// Sizes are looked at in steps, four from each power of two to the next: the largest of a step stands for all.
@@ -111,9 +83,17 @@ std::string job_words(std::string_view costs, const UserChoices& choices) {
 Tuning::Tuning(Rank& rank) : Tuning(Costs::of_transports(rank), rank.core().region().shape().choices.data()) {}
 
 Tuning::Tuning(const Costs& built_in, std::string_view text) : model_(built_in), remembered_(kRemembered) {
-  const Parsed parsed = parse(built_in, text);
-  model_ = CostModel(parsed.costs);
-  user_choices_ = parsed.choices;
+  Costs costs = built_in;
+  for_each_setting(text, "the job's choices", [&](std::string_view name, std::string_view value) {
+    const std::size_t number = number_of(name);
+    if (name == kBroadcast)
+      user_choices_.broadcast = parse_broadcast_choice(value, name);
+    else if (number < kCollectives)
+      user_choices_.algorithms[number] = parse_algorithm(value, static_cast<Collective>(number), name);
+    else
+      set_cost(costs, name, value);
+  });
+  model_ = CostModel(costs);
 }
 
 BroadcastChoice Tuning::broadcast(TeamShape shape, std::size_t bytes, const BroadcastChoice& choice) {

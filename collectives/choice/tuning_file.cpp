@@ -1,7 +1,6 @@
 // Reading, writing and searching the file of measured costs.
 #include "collectives/choice/tuning_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,9 +12,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <system_error>
 
+#include "collectives/choice/choice_words.hpp"
 #include "collectives/choice/costs.hpp"
 #include "runtime/core/error.hpp"
 
@@ -28,64 +27,37 @@ constexpr std::size_t kBytesMost = 1 << 20;
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
-[[noreturn]] void wrong(std::string_view name, std::size_t line, const std::string& what) {
-  throw Error(Errc::bad_input, fmt::format("{}:{}: {}", name, line, what));
+[[noreturn]] void wrong(const std::string& where, const std::string& what) {
+  throw Error(Errc::bad_input, fmt::format("{}: {}", where, what));
 }
 
-class RecordParser {
- public:
-  RecordParser(std::string_view name, std::size_t line) : name_(name), line_(line) {}
-
-  TuningRecord parse(std::string_view text) {
-    while (!text.empty()) {
-      const std::size_t space = text.find(' ');
-      if (space != 0) take(text.substr(0, space));
-      if (space == std::string_view::npos) break;
-      text.remove_prefix(space + 1);
-    }
-    if (record_.host.empty() || record_.level.empty() || record_.cores == 0)
-      wrong(name_, line_, "a record needs host=, cores= and level=");
-    return std::move(record_);
-  }
-
- private:
-  void take(std::string_view word) {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string_view::npos || equals + 1 == word.size())
-      wrong(name_, line_, fmt::format("{:?} is not of the form name=value", word));
-    const std::string_view key = word.substr(0, equals);
-    const std::string_view value = word.substr(equals + 1);
+TuningRecord parse_record(std::string_view text, const std::string& where) {
+  TuningRecord record;
+  for_each_setting(text, where, [&](std::string_view key, std::string_view value) {
     if (key == "host") {
-      record_.host = value;
+      record.host = value;
     } else if (key == "level") {
-      record_.level = value;
+      record.level = value;
     } else if (key == "crowded") {
-      if (value != "yes" && value != "no") wrong(name_, line_, fmt::format("crowded={:?}: expected yes or no", value));
-      record_.crowded = value == "yes";
+      if (value != "yes" && value != "no") wrong(where, fmt::format("crowded={:?}: expected yes or no", value));
+      record.crowded = value == "yes";
     } else if (key == "cores") {
-      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), record_.cores);
-      if (error != std::errc() || end != value.data() + value.size() || record_.cores == 0)
-        wrong(name_, line_, fmt::format("cores={:?}: expected a number from 1 on", value));
+      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), record.cores);
+      if (error != std::errc() || end != value.data() + value.size() || record.cores == 0)
+        wrong(where, fmt::format("cores={:?}: expected a number from 1 on", value));
     } else {
-      take_cost(key, value);
+      try {
+        Costs costs;
+        record.costs.emplace_back(key, set_cost(costs, key, value));
+      } catch (const Error& error) {
+        wrong(where, error.what());
+      }
     }
-  }
-
-  void take_cost(std::string_view key, std::string_view value) {
-    Costs costs;
-    try {
-      set_cost(costs, key, value);
-    } catch (const Error& error) {
-      wrong(name_, line_, error.what());
-    }
-    for (const CostField& field : cost_fields())
-      if (field.name == key) record_.costs.emplace_back(key, field.of(costs));
-  }
-
-  std::string_view name_;
-  std::size_t line_;
-  TuningRecord record_;
-};
+  });
+  if (record.host.empty() || record.level.empty() || record.cores == 0)
+    wrong(where, "a record needs host=, cores= and level=");
+  return record;
+}
 
 std::string costs_text(const TuningRecord& record) {
   std::string text;
@@ -113,14 +85,14 @@ std::string costs_of_level(const std::vector<TuningRecord>& records, const Tunin
 std::vector<TuningRecord> parse_tuning(std::string_view text, std::string_view name) {
   std::vector<TuningRecord> records;
   for (std::size_t line = 1; !text.empty(); ++line) {
-    const std::size_t end = text.find('\n');
-    const std::string_view words = text.substr(0, end);
-    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    const std::string_view words = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(words.size() + 1, text.size()));
+    const std::string where = fmt::format("{}:{}", name, line);
     if (line == 1) {
       if (words != kTitle)
-        wrong(name, line, fmt::format("expected {:?}; the file is none of this version ({})", kTitle, kRemedy));
+        wrong(where, fmt::format("expected {:?}; the file is none of this version ({})", kTitle, kRemedy));
     } else if (!words.empty() && words.front() != '#') {
-      put_record(records, RecordParser(name, line).parse(words));
+      put_record(records, parse_record(words, where));
     }
   }
   return records;
@@ -165,31 +137,18 @@ std::vector<TuningRecord> read_tuning(const std::string& path) {
   return parse_tuning(text, path);
 }
 
-namespace {
-
-/// A new file: its name can be guessed, and a link may have been put there that leads to another one.
-File create_draft(const std::string& draft) {
-  ::unlink(draft.c_str());  // what an earlier process with this number has left, or that link itself
-  const int fd = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (fd < 0) throw_errno(errno, fmt::format("can't create {}", draft));
-  File file(::fdopen(fd, "w"), &std::fclose);
-  if (file) return file;
-  const int code = errno;
-  ::close(fd);
-  throw_errno(code, fmt::format("can't write {}", draft));
-}
-
-}  // namespace
-
 void write_tuning(const std::string& path, const std::vector<TuningRecord>& records) {
   const std::filesystem::path place(path);
   std::error_code error;
   if (place.has_parent_path()) std::filesystem::create_directories(place.parent_path(), error);
   if (error) throw Error(error, fmt::format("can't make the folder of {}: {}", path, error.message()));
   const std::string draft = fmt::format("{}.{}", path, ::getpid());
+  ::unlink(draft.c_str());  // what an earlier process with this number has left
   {
     const std::string text = tuning_text(records);
-    const File file = create_draft(draft);
+    // x: a new file. The name can be guessed, and a link may have been put there that leads to another one.
+    const File file(std::fopen(draft.c_str(), "wxe"), &std::fclose);
+    if (!file) throw_errno(errno, fmt::format("can't create {}", draft));
     if (std::fputs(text.c_str(), file.get()) < 0 || std::fflush(file.get()) != 0) {
       const int code = errno;
       ::unlink(draft.c_str());

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -60,6 +61,11 @@ class Blocks {
   std::size_t block_bytes_ = 0;
   std::vector<std::size_t> offsets_;  // empty: all of the same size
 };
+
+/// `target` is as long, or longer; it may be the same memory.
+inline void copy_bytes(std::span<const std::byte> source, std::span<std::byte> target) noexcept {
+  if (!source.empty()) std::memmove(target.data(), source.data(), source.size());
+}
 
 /// Arguments of a collective must fit each other: `blocks` the team and the buffer,
 inline void check_blocks(const char* what, const Blocks& blocks, std::uint32_t members, std::size_t buffer_bytes) {

@@ -20,23 +20,14 @@ StagedData::StagedData(Team& team, std::span<std::byte> device, Scope& landings)
   }
 }
 
-Task<> StagedData::load(std::size_t offset, std::size_t bytes) {
+Task<> StagedData::copy(std::byte* target, const std::byte* source, std::size_t bytes) {
   const Layout plain = Layout::bytes(static_cast<std::int64_t>(bytes));
-  const ScatteredTarget target{host_.data() + offset, plain};
-  const ScatteredSource source{device_.data() + offset, plain};
-  co_await devices_.copy(target, source, bytes);
-}
-
-Task<> StagedData::store(std::size_t offset, std::size_t bytes) {
-  const Layout plain = Layout::bytes(static_cast<std::int64_t>(bytes));
-  const ScatteredTarget target{device_.data() + offset, plain};
-  const ScatteredSource source{host_.data() + offset, plain};
-  co_await devices_.copy(target, source, bytes);
+  co_await devices_.copy({target, plain}, {source, plain}, bytes);
 }
 
 void StagedData::arrived(std::size_t offset, std::size_t bytes) {
   stored_bytes_ += bytes;
-  landings_.spawn(store(offset, bytes));
+  landings_.spawn(copy(device_.data() + offset, host_.data() + offset, bytes));
 }
 
 void StagedData::all_arrived() {

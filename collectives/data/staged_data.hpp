@@ -25,7 +25,9 @@ class StagedData {
   /// As long as what is on the GPU; any content at first.
   std::span<std::byte> host() const noexcept { return host_; }
   /// Copies these bytes from the GPU. Throws Error (device_failed).
-  Task<> load(std::size_t offset, std::size_t bytes);
+  Task<> load(std::size_t offset, std::size_t bytes) {
+    return copy(host_.data() + offset, device_.data() + offset, bytes);
+  }
   Task<> load_all() { return load(0, host_.size()); }
   /// These bytes are in host() as they will stay: their copy to the GPU begins. No byte twice.
   void arrived(std::size_t offset, std::size_t bytes);
@@ -33,7 +35,7 @@ class StagedData {
   void all_arrived();
 
  private:
-  Task<> store(std::size_t offset, std::size_t bytes);
+  Task<> copy(std::byte* target, const std::byte* source, std::size_t bytes);
 
   MemoryDomain& devices_;
   std::span<std::byte> device_;

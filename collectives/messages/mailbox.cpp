@@ -6,7 +6,8 @@
 #include <cstring>
 #include <utility>
 
-#include "collectives/data/sizes.hpp"
+#include "collectives/data/arguments.hpp"
+#include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/rank/read_exposures.hpp"
 #include "runtime/team/collective_watchdog.hpp"
@@ -94,11 +95,7 @@ Task<> Mailbox::give_up(Team& team) {
 
 Task<> Mailbox::send_back(Rank& rank, std::uint32_t sender, std::uint64_t sender_event) {
   co_await yield();  // not from inside the transport that has found the loss
-  try {
-    co_await rank.request(sender, on_taken, {}, sender_event);
-  } catch (const Error& error) {
-    if (error.code() != Errc::peer_lost) throw;  // its sender knows
-  }
+  co_await ignore_loss(rank.request(sender, on_taken, {}, sender_event));
 }
 
 void Mailbox::accept(const Key& key, Arrival arrival) {

@@ -8,26 +8,15 @@
 #include "runtime/core/error.hpp"
 
 namespace coracle::internals {
-namespace {
-
-Task<> ignore_loss(Request request) {
-  try {
-    co_await request;
-  } catch (const Error& error) {
-    if (error.code() != Errc::peer_lost) throw;  // the team will break
-  }
+Readiness::Activity::Activity(Team& team, std::uint64_t sequence)
+    : of_(team.rank().local<Readiness>()), which_(team.core().identity(), sequence) {
+  of_.active_.push_back(which_);
 }
 
-}  // namespace
-
-void Readiness::begin(const Team& team, std::uint64_t sequence) {
-  active_.emplace_back(team.core().identity(), sequence);
-}
-
-void Readiness::end(const Team& team, std::uint64_t sequence) noexcept {
-  std::erase(active_, std::pair{team.core().identity(), sequence});
-  const auto first = told_.lower_bound({team.core().identity(), sequence, 0});
-  told_.erase(first, told_.upper_bound({team.core().identity(), sequence, ~std::uint32_t{0}}));
+Readiness::Activity::~Activity() {
+  std::erase(of_.active_, which_);
+  std::erase_if(of_.told_,
+                [this](const auto& told) { return std::pair(told.first.team, told.first.sequence) == which_; });
 }
 
 Task<> Readiness::tell(Team& team, Ready ready, std::vector<std::uint32_t> members) {
@@ -69,18 +58,8 @@ Task<Ready> Readiness::ask(Team& team, std::uint64_t sequence, std::uint32_t nod
     co_return told->second;
   }
   team.core().check_whole("broadcast");
-  Asker asker(team.rank(), team, team.member(team.nodes().member(node, 0)));
-  askers_.emplace(key, &asker);
-  std::exception_ptr failure;
-  try {
-    co_await asker.told;
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  if (failure) {
-    askers_.erase(key);
-    std::rethrow_exception(failure);
-  }
+  Asker asker(*this, key, team, team.member(team.nodes().member(node, 0)));
+  co_await asker.told;
   co_return asker.ready;
 }
 
@@ -88,7 +67,8 @@ void Readiness::done(Team& team, std::uint64_t sequence, std::uint32_t node) {
   const auto found = sending_.find({team.core().identity(), sequence, node});
   if (found == sending_.end()) return;
   Rank& rank = team.rank();
-  for (const Leaver& leaver : found->second) rank.service().spawn(answer(rank, leaver));
+  for (const Leaver& leaver : found->second)
+    rank.service().spawn(ignore_loss(rank.request(leaver.rank, on_taken_back, {}, leaver.event)));
   sending_.erase(found);
 }
 
@@ -134,10 +114,6 @@ void Readiness::on_refused(Rank& rank, const Message& message) {
   receiving.other_rank = static_cast<std::uint32_t>(message.argument(3));
   for (Signal& signal : receiving.arrived)  // seq_cst: as local::raise_signal
     std::atomic_ref<std::uint64_t>(signal.count).fetch_or(~std::uint64_t{0}, std::memory_order_seq_cst);
-}
-
-Task<> Readiness::answer(Rank& rank, Leaver leaver) {
-  co_await ignore_loss(rank.request(leaver.rank, on_taken_back, {}, leaver.event));
 }
 
 }  // namespace coracle::internals

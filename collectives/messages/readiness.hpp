@@ -48,11 +48,20 @@ class Readiness final : private TeamObserver {
   /// Tells a leader that the sizes differ, instead of sending to it: ends its receiving.
   static Task<> refuse(Rank& rank, const Ready& ready, std::uint64_t bytes, std::uint32_t of_rank);
 
-  /// From begin() to end() this rank takes part in a broadcast; what is told before is kept, afterwards dropped.
-  void begin(const Team& team, std::uint64_t sequence);
-  void end(const Team& team, std::uint64_t sequence) noexcept;
+  /// While this lives this rank takes part in a broadcast; what is told before is kept, afterwards dropped.
+  class Activity {
+   public:
+    Activity(Team& team, std::uint64_t sequence);
+    ~Activity();
+    Activity(const Activity&) = delete;
+    Activity& operator=(const Activity&) = delete;
 
-  /// Tells the members of a node, or (`only` given) that one of the team.
+   private:
+    Readiness& of_;
+    const std::pair<std::uint32_t, std::uint64_t> which_;
+  };
+
+  /// Tells these members of the team.
   static Task<> tell(Team& team, Ready ready, std::vector<std::uint32_t> members);
   /// Waits until the leader of `node` has told. Between ask() and done() this rank may be sending to it.
   Task<Ready> ask(Team& team, std::uint64_t sequence, std::uint32_t node);
@@ -68,8 +77,15 @@ class Readiness final : private TeamObserver {
     auto operator<=>(const Key&) const = default;
   };
   struct Asker {
-    Asker(Rank& rank, Team& team, std::uint32_t peer)
-        : told(rank.core(), "leader of a node", peer, team.core().observers()) {}
+    Asker(Readiness& of, const Key& which, Team& team, std::uint32_t peer)
+        : readiness(of), key(which), told(team.rank().core(), "leader of a node", peer, team.core().observers()) {
+      readiness.askers_.emplace(key, this);
+    }
+    ~Asker() { readiness.askers_.erase(key); }
+    Asker(const Asker&) = delete;
+    Asker& operator=(const Asker&) = delete;
+    Readiness& readiness;
+    const Key key;
     PeerEvent told;
     Ready ready{};
   };
@@ -83,7 +99,6 @@ class Readiness final : private TeamObserver {
   static void on_take_back(Rank& rank, const Message& message);
   static void on_taken_back(Rank& rank, const Message& message);
   static void on_refused(Rank& rank, const Message& message);
-  static Task<> answer(Rank& rank, Leaver leaver);
   void broken(TeamCore&) override {}  // the askers' events end by themselves
 
   std::vector<std::pair<std::uint32_t, std::uint64_t>> active_;  // team, sequence

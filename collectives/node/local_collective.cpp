@@ -7,24 +7,29 @@
 #include <cstring>
 #include <exception>
 
-#include "collectives/data/scratch.hpp"
-#include "collectives/data/sizes.hpp"
+#include "collectives/data/arguments.hpp"
 #include "runtime/core/error.hpp"
 
 namespace coracle::internals {
-namespace {
-
-constexpr std::size_t kGivenBytesMax = 64 * 1024;
-constexpr std::uint64_t kFailed = std::uint64_t{1} << (NodeAreaPart::kStepBits - 1);
-
-}  // namespace
 
 std::size_t LocalCollective::given_bytes_max(Team& team) noexcept {
+  constexpr std::size_t kGivenBytesMax = 64 * 1024;
   return std::min<std::size_t>(kGivenBytesMax, team.node_area().room_bytes_max());
 }
 
 bool LocalCollective::can_expose(const Team& team) noexcept {
   return team.rank().placement() != Placement::process;
+}
+
+bool LocalCollective::can_exchange(Team& team, std::size_t bytes, std::uint32_t local_size_max) noexcept {
+  constexpr std::size_t kBytesMax = 4096;
+  constexpr std::size_t kBytesMaxCrowded =
+      32 * 1024;  // waiting for local members to copy would cost turns of all others
+  const std::size_t wanted = team.rank().loop().spins() ? kBytesMax : kBytesMaxCrowded;
+  const std::size_t bytes_max = std::min<std::size_t>(wanted, team.node_area().room_bytes_max());
+  // In `sim` copies take time, which this does not account for.
+  return team.nodes().count() == 1 && team.size() <= local_size_max && bytes <= bytes_max &&
+         team.rank().placement() != Placement::sim;
 }
 
 Task<> LocalCollective::run(Task<> part) {
@@ -40,48 +45,79 @@ Task<> LocalCollective::run(Task<> part) {
     failure = std::current_exception();
   }
   if (!failure) co_return;
-  if (!by_loss) fail();  // of a loss all members hear by themselves
+  if (!by_loss) {  // of a loss all members hear by themselves
+    round_.publish(kFailed);
+    round_.decide(kFailed);
+  }
   co_await round_.withdraw();
   std::rethrow_exception(failure);
 }
 
-void LocalCollective::fail() noexcept {
-  round_.publish(kFailed);
-  round_.decide(kFailed);
-}
-
-Task<std::byte*> LocalCollective::give(std::span<const std::byte> data) {
+bool LocalCollective::try_give(std::span<const std::byte> data) {
+  if (!round_.is_open()) return false;
   if (data.size() <= Contribution::kInlineBytesMax) {
     round_.contribute(data, 1);
-    co_return nullptr;
+    return true;
   }
+  if (!round_.copies_at_once()) return false;
   std::byte* room = round_.allocate(data.size());
-  if (room == nullptr) room = co_await round_.allocate_when_free(data.size());
-  if (team_.rank().placement() == Placement::sim)
-    co_await round_.copy_own(data, room);
-  else
-    std::memcpy(room, data.data(), data.size());
+  if (room == nullptr) return false;
+  std::memcpy(room, data.data(), data.size());
   expose({room, data.size()}, 1);
-  co_return room;
+  return true;
+}
+
+Task<> LocalCollective::give(std::span<const std::byte> data) {
+  if (!round_.is_open()) co_await round_.open();
+  if (try_give(data)) co_return;
+  std::byte* room = co_await round_.allocate_when_free(data.size());
+  co_await round_.copy_own(data, room);
+  expose({room, data.size()}, 1);
 }
 
 void LocalCollective::expose(std::span<const std::byte> data, std::uint64_t step) noexcept {
   round_.expose(data.data(), data.size(), step);
 }
 
-void LocalCollective::check_alive(std::uint64_t step, const char* who) {
+Task<> LocalCollective::provide(std::span<const std::byte> data, bool small) {
+  if (small)
+    co_await give(data);
+  else
+    expose(data, 1);
+}
+
+Task<> LocalCollective::meet(std::uint64_t step) {
+  round_.publish(step);
+  return wait_for_all(step);
+}
+
+const std::byte* LocalCollective::data_of(std::uint32_t local_index, std::size_t bytes) {
+  round_.check(local_index);
+  check_bytes(local_index, bytes);
+  return round_.contributed(local_index).data();
+}
+
+/// `local_index`: who has come so far; below 0: somebody.
+void LocalCollective::check_alive(std::uint64_t step, int local_index) {
   if (step < kFailed) [[likely]]
     return;
   round_.check_all();  // it may be that it has failed because of what this member has called
   team_.core().check_whole("collective");
+  const std::string who =
+      local_index < 0 ? "another rank of this node"
+                      : fmt::format("rank {}", round_.node_area().rank_at(static_cast<std::uint32_t>(local_index)));
   throw Error(Errc::given_up, fmt::format("a collective failed on {}, whose error says why", who));
+}
+
+/// Of one who has contributed.
+void LocalCollective::check(std::uint32_t local_index) {
+  round_.check(local_index);
+  check_alive(round_.step_of(local_index), static_cast<int>(local_index));
 }
 
 Task<> LocalCollective::wait(std::uint32_t local_index, std::uint64_t step) {
   if (!round_.has_reached(local_index, step)) co_await round_.reached(local_index, step);
-  round_.check(local_index);
-  if (round_.step_of(local_index) >= kFailed) [[unlikely]]
-    check_alive(kFailed, fmt::format("rank {}", round_.node_area().rank_at(local_index)).c_str());
+  check(local_index);
 }
 
 Task<> LocalCollective::wait_for_all(std::uint64_t step) {
@@ -89,16 +125,14 @@ Task<> LocalCollective::wait_for_all(std::uint64_t step) {
   for (std::uint32_t distance = 1; distance < local_size; ++distance) {
     const std::uint32_t other = (local_index() + distance) % local_size;
     if (!round_.has_reached(other, step)) co_await round_.reached(other, step);
-    round_.check(other);
-    if (round_.step_of(other) >= kFailed) [[unlikely]]
-      check_alive(kFailed, fmt::format("rank {}", round_.node_area().rank_at(other)).c_str());
+    check(other);
   }
 }
 
 Task<std::uint64_t> LocalCollective::decision() {
   co_await round_.decided(1);
   const std::uint64_t decided = round_.decision();
-  check_alive(decided, "another rank of this node");
+  check_alive(decided, -1);
   co_return decided;
 }
 
@@ -108,10 +142,9 @@ void LocalCollective::check_bytes(std::uint32_t local_index, std::size_t bytes) 
     throw_sizes_differ(bytes, there, round_.node_area().rank_at(local_index));
 }
 
-Task<const std::byte*> LocalCollective::begin_reading(std::uint32_t local_index) {
-  const std::byte* theirs = round_.begin_reading(local_index);
-  if (theirs == nullptr) co_await wait(local_index, kFailed);  // it took back what it exposed: why, is about to be told
-  co_return theirs;
+void LocalCollective::check_all_bytes(std::size_t bytes) {
+  for (std::uint32_t other = 0; other < count(); ++other)
+    if (other != local_index()) check_bytes(other, bytes);
 }
 
 Task<> LocalCollective::take(std::uint32_t local_index, std::size_t offset, std::span<std::byte> target, Copying how) {
@@ -121,51 +154,33 @@ Task<> LocalCollective::take(std::uint32_t local_index, std::size_t offset, std:
     co_return;
   }
   const bool copied = co_await round_.copy(local_index, offset, target, how);
-  if (!copied) co_await wait(local_index, kFailed);  // as above
+  if (!copied) co_await fail_with(local_index);
+}
+
+bool LocalCollective::try_take(std::uint32_t local_index, std::span<std::byte> target) {
+  const std::byte* theirs = data_of(local_index, target.size());
+  if (round_.is_exposed(local_index) && !round_.copies_at_once()) return false;
+  if (!target.empty()) std::memcpy(target.data(), theirs, target.size());
+  return true;
 }
 
 Task<> LocalCollective::take_result(std::uint32_t local_index, std::size_t offset, std::span<std::byte> target) {
-  if (target.empty()) co_return;
   const bool copied = co_await round_.copy_results(local_index, offset, target);
-  if (!copied) co_await wait(local_index, kFailed);  // as above
+  if (!copied) co_await fail_with(local_index);
 }
 
-Task<> LocalCollective::combine(std::uint32_t local_index, std::size_t offset, std::span<const std::byte> own,
-                                std::byte* result, const Reduction& reduction) {
-  const bool before = local_index < this->local_index();
-  const auto combine_with = [&](const std::byte* theirs) {
-    reduction.combine(before ? theirs : own.data(), before ? own.data() : theirs, result, own.size());
-  };
-  if (own.empty()) co_return;
-  if (round_.is_exposed(local_index) && team_.rank().placement() != Placement::sim) {
-    const std::byte* theirs = round_.begin_reading(local_index);
-    if (theirs == nullptr) co_await wait(local_index, kFailed);  // as above
-    try {
-      combine_with(theirs + offset);
-    } catch (...) {  // of the user's operation
-      round_.end_reading();
-      throw;
-    }
-    round_.end_reading();
-    co_return;
-  }
-  const Scratch theirs(own.size());
-  co_await take(local_index, offset, theirs.span());
-  combine_with(theirs.data());
+Task<> LocalCollective::hand_out(std::span<const std::byte> data, std::uint64_t step, bool small) {
+  if (small) co_return co_await give(data);
+  expose(data, step);
+  co_await wait_for_all(step);
 }
 
-Task<> LocalCollective::combine_all(std::size_t offset, std::span<const std::byte> own, std::byte* result,
-                                    const Reduction& reduction) {
-  std::span<const std::byte> sum = own;
-  for (std::uint32_t other = local_index(); other-- > 0;) {
-    co_await combine(other, offset, sum, result, reduction);
-    sum = {result, own.size()};
-  }
-  for (std::uint32_t other = local_index() + 1; other < count(); ++other) {
-    co_await combine(other, offset, sum, result, reduction);
-    sum = {result, own.size()};
-  }
-  if (count() == 1 && !own.empty()) std::memmove(result, own.data(), own.size());
+Task<> LocalCollective::fetch(std::uint32_t leader, std::size_t whole_bytes, std::size_t offset,
+                              std::span<std::byte> target, std::uint64_t step, bool small) {
+  co_await wait(leader, small ? 1 : step);
+  check_bytes(leader, whole_bytes);
+  co_await take(leader, offset, target);
+  round_.publish(step);
 }
 
 }  // namespace coracle::internals

@@ -7,10 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "collectives/data/reduction.hpp"
 #include "collectives/data/scratch.hpp"
 #include "runtime/rank/rank.hpp"
-#include "runtime/team/node_area.hpp"
+#include "runtime/team/round.hpp"
 #include "runtime/team/team.hpp"
 
 namespace coracle::internals {
@@ -20,10 +19,15 @@ class LocalCollective {
  public:
   explicit LocalCollective(Team& team) noexcept : team_(team), round_(team.node_area()) {}
 
-  /// Data up to this size is left in the arena, so that its giver need not wait until all have it. The same everywhere.
+  // The same at every member:
+  /// Data up to this size is left in the arena, so that its giver need not wait until all have it.
   static std::size_t given_bytes_max(Team& team) noexcept;
   /// Whether longer data can be exposed where it lies.
   static bool can_expose(const Team& team) noexcept;
+  /// Whether all of a team on one node give their `bytes` and look at what all others have given: one step, after which
+  /// nobody waits for anybody, without coroutines of its own where it can. The quickest way among few.
+  /// `local_size_max`: more would read too many cache lines each.
+  static bool can_exchange(Team& team, std::size_t bytes, std::uint32_t local_size_max) noexcept;
 
   std::size_t given_bytes_max() const noexcept { return given_bytes_max(team_); }
   Round& round() noexcept { return round_; }
@@ -37,41 +41,64 @@ class LocalCollective {
   /// nobody reads any more what it exposes when the error is rethrown.
   Task<> run(Task<> part);
 
-  /// For parts that are not run(): tells the local members that wait for this member that it has failed.
-  void fail() noexcept;
-
-  /// Contributes a copy of `data`, at most given_bytes_max(): step 1. Gives the copy's place, null when it is in the
-  /// contribution.
-  Task<std::byte*> give(std::span<const std::byte> data);
+  // --- this member's word ---
+  /// Contributes a copy of `data`, at most NodeArea::room_bytes_max(): step 1. `if (!local.try_give(data)) co_await
+  /// local.give(data);` needs no coroutine where nothing has to be waited for.
+  bool try_give(std::span<const std::byte> data);
+  Task<> give(std::span<const std::byte> data);
   /// What is exposed may change only when all who copy from it have said so.
   void expose(std::span<const std::byte> data, std::uint64_t step) noexcept;
+  /// Gives what is small, else exposes it: step 1.
+  Task<> provide(std::span<const std::byte> data, bool small);
+  /// Says that this member has come so far, and waits until all have.
+  Task<> meet(std::uint64_t step);
 
+  // --- the local members' words ---
+  /// What it has given, to look at; throws Error (bad_input) if that is not `bytes`.
+  const std::byte* data_of(std::uint32_t local_index, std::size_t bytes);
   /// Until a local member's contribution has this step, or all have. Throws Error (bad_input) when it has failed.
   Task<> wait(std::uint32_t local_index, std::uint64_t step);
   Task<> wait_for_all(std::uint64_t step);
   /// Until somebody has decided; gives what.
   Task<std::uint64_t> decision();
-
-  /// How much a local member has given or exposes.
-  std::size_t bytes_of(std::uint32_t local_index) noexcept { return round_.bytes_of(local_index); }
-  /// Throws Error (bad_input) if that is not `bytes`.
+  /// Throws Error (bad_input) if a local member, or any of them, has given or exposes another number of bytes.
   void check_bytes(std::uint32_t local_index, std::size_t bytes);
-  /// What a local member exposes, which stays there until Round::end_reading().
-  Task<const std::byte*> begin_reading(std::uint32_t local_index);
+  void check_all_bytes(std::size_t bytes);
+  /// For who finds that a local member exposes no longer: it has failed, and this throws why.
+  Task<> fail_with(std::uint32_t local_index) { return wait(local_index, kFailed); }
+
+  // --- data ---
   /// Copies out of what a local member has given or exposes.
   Task<> take(std::uint32_t local_index, std::size_t offset, std::span<std::byte> target,
               Copying how = Copying::by_caches);
+  /// `if (!local.try_take(leader, target)) co_await local.take(leader, 0, target);` takes all that it has given,
+  /// without a coroutine where copies take no virtual time. Throws Error (bad_input) where that is not as long.
+  bool try_take(std::uint32_t local_index, std::span<std::byte> target);
   /// Copies out of the results that a local member exposes beside its data (Round::expose_results).
   Task<> take_result(std::uint32_t local_index, std::size_t offset, std::span<std::byte> target);
-  /// result[i] = theirs[i] op own[i], or the other way where the local member comes after this member; `theirs` at
-  /// `offset` of what it has given or exposes.
-  Task<> combine(std::uint32_t local_index, std::size_t offset, std::span<const std::byte> own, std::byte* result,
-                 const Reduction& reduction);
-  /// `result`: all local members' data at `offset`, combined in their order, of which `own` is this one's.
-  Task<> combine_all(std::size_t offset, std::span<const std::byte> own, std::byte* result, const Reduction& reduction);
+  /// Takes all of what each local member has provided into `target_of(other)`.
+  template <class TargetOf>
+  Task<> take_all(TargetOf target_of) {
+    for (std::uint32_t distance = 1; distance < count(); ++distance) {
+      const std::uint32_t other = (local_index() + distance) % count();
+      co_await wait(other, 1);
+      const std::span<std::byte> target = target_of(other);
+      check_bytes(other, target.size());
+      co_await take(other, 0, target);
+    }
+  }
+  /// The leader's part of a scatter: the other local members fetch() from `data`. `step`: greater than any of all
+  /// before; 1 if `data` is small, which it gives. Else it returns when all have theirs.
+  Task<> hand_out(std::span<const std::byte> data, std::uint64_t step, bool small = false);
+  /// A local member's part, of the `whole_bytes` that the leader has.
+  Task<> fetch(std::uint32_t leader, std::size_t whole_bytes, std::size_t offset, std::span<std::byte> target,
+               std::uint64_t step, bool small = false);
 
  private:
-  void check_alive(std::uint64_t step, const char* who);
+  static constexpr std::uint64_t kFailed = std::uint64_t{1} << (NodeAreaPart::kStepBits - 1);
+
+  void check_alive(std::uint64_t step, int local_index);
+  void check(std::uint32_t local_index);
 
   Team& team_;
   Round round_;

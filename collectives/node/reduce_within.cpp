@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "collectives/data/blocks.hpp"
+#include "collectives/data/scratch.hpp"
 
 namespace coracle::internals::within {
 namespace {
@@ -48,6 +49,38 @@ Task<> copy_slices(LocalCollective& local, const Piece& piece, std::size_t room,
 
 }  // namespace
 
+Task<> combine(LocalCollective& local, std::uint32_t other, std::size_t offset, std::span<const std::byte> own,
+               std::byte* result, const Reduction& reduction) {
+  const bool before = other < local.local_index();
+  const auto combine_with = [&](const std::byte* theirs) {
+    reduction.combine(before ? theirs : own.data(), before ? own.data() : theirs, result, own.size());
+  };
+  if (own.empty()) co_return;
+  if (local.round().is_exposed(other) && local.round().copies_at_once()) {
+    const Round::Reading theirs(local.round(), other);
+    if (theirs.address() == nullptr) co_await local.fail_with(other);
+    combine_with(theirs.address() + offset);
+    co_return;
+  }
+  const Scratch theirs(own.size());
+  co_await local.take(other, offset, theirs.span());
+  combine_with(theirs.data());
+}
+
+Task<> combine_all(LocalCollective& local, std::size_t offset, std::span<const std::byte> own, std::byte* result,
+                   const Reduction& reduction) {
+  std::span<const std::byte> sum = own;
+  for (std::uint32_t other = local.local_index(); other-- > 0;) {
+    co_await combine(local, other, offset, sum, result, reduction);
+    sum = {result, own.size()};
+  }
+  for (std::uint32_t other = local.local_index() + 1; other < local.count(); ++other) {
+    co_await combine(local, other, offset, sum, result, reduction);
+    sum = {result, own.size()};
+  }
+  if (local.count() == 1 && !own.empty()) std::memmove(result, own.data(), own.size());
+}
+
 Task<> reduce_small(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,
                     std::uint32_t root, const Reduction& reduction) {
   if (local.local_index() != root) {
@@ -55,9 +88,8 @@ Task<> reduce_small(LocalCollective& local, std::span<const std::byte> values, s
     co_return;
   }
   co_await local.wait_for_all(1);
-  for (std::uint32_t other = 0; other < local.count(); ++other)
-    if (other != root) local.check_bytes(other, values.size());
-  co_await local.combine_all(0, values, result.data(), reduction);
+  local.check_all_bytes(values.size());
+  co_await combine_all(local, 0, values, result.data(), reduction);
 }
 
 bool suits_reduce_large(Team& team, const Reduction& reduction) noexcept {
@@ -75,8 +107,7 @@ Task<std::uint64_t> reduce_large(LocalCollective& local, std::span<const std::by
   local.round().expose_results(rooms);
   local.expose(values, 1);
   co_await local.wait_for_all(1);
-  for (std::uint32_t other = 0; other < local.count(); ++other)
-    if (other != local.local_index()) local.check_bytes(other, values.size());
+  local.check_all_bytes(values.size());
   std::uint64_t step = 1;
   for (std::size_t begin = 0; begin < values.size(); begin += piece_bytes) {
     const std::size_t bytes = std::min(piece_bytes, values.size() - begin);
@@ -84,29 +115,12 @@ Task<std::uint64_t> reduce_large(LocalCollective& local, std::span<const std::by
     const std::size_t room = step % 2 * room_bytes;
     const std::size_t offset = piece.offset(local.local_index());
     const std::size_t own_bytes = piece.slices.bytes(local.local_index());
-    co_await local.combine_all(offset, values.subspan(offset, own_bytes), rooms + room, reduction);
-    local.round().publish(++step);
-    co_await local.wait_for_all(step);
+    co_await combine_all(local, offset, values.subspan(offset, own_bytes), rooms + room, reduction);
+    ++step;
+    co_await local.meet(step);
     if (!result.empty()) co_await copy_slices(local, piece, room, rooms + room, result);
   }
   co_return step;
-}
-
-Task<> spread(LocalCollective& local, std::span<std::byte> data, std::uint32_t root, std::uint64_t step, bool small) {
-  if (local.local_index() != root) {
-    co_await local.wait(root, step);
-    local.check_bytes(root, data.size());
-    co_await local.take(root, 0, data);
-    if (!small) local.round().publish(step);
-    co_return;
-  }
-  if (small) {
-    CORACLE_ASSERT(step == 1, "step {}", step);
-    co_await local.give(data);
-    co_return;
-  }
-  local.expose(data, step);
-  co_await local.wait_for_all(step);
 }
 
 }  // namespace coracle::internals::within

@@ -10,6 +10,14 @@
 
 namespace coracle::internals::within {
 
+/// result[i] = theirs[i] op own[i], or the other way where the local member comes after this member; `theirs` at
+/// `offset` of what it has given or exposes.
+Task<> combine(LocalCollective& local, std::uint32_t other, std::size_t offset, std::span<const std::byte> own,
+               std::byte* result, const Reduction& reduction);
+/// `result`: all local members' data at `offset`, combined in their order, of which `own` is this one's.
+Task<> combine_all(LocalCollective& local, std::size_t offset, std::span<const std::byte> own, std::byte* result,
+                   const Reduction& reduction);
+
 /// Small data (see LocalCollective::given_bytes_max): `local` give it, and go on. At `root` (a local index): all of it
 /// combined in `result`, which may be `values`.
 Task<> reduce_small(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,
@@ -24,9 +32,5 @@ bool suits_reduce_large(Team& team, const Reduction& reduction) noexcept;
 /// members stand at the step that it gives.
 Task<std::uint64_t> reduce_large(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,
                                  const Reduction& reduction);
-
-/// `data` of the local member at `root` into that of all others: through the arena if it is small, else exposed.
-/// `step`: greater than any before in this round.
-Task<> spread(LocalCollective& local, std::span<std::byte> data, std::uint32_t root, std::uint64_t step, bool small);
 
 }  // namespace coracle::internals::within

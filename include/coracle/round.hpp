@@ -1,7 +1,7 @@
 // What collectives of one's own are made of beside puts and signals: a round in the node area of a team's node.
 #pragma once
 
-#include "runtime/team/node_area.hpp"
+#include "runtime/team/round.hpp"
 
 namespace coracle {
 

@@ -5,8 +5,7 @@
 #include "collectives/choice/tuning.hpp"
 #include "collectives/collectives.hpp"
 #include "collectives/data/reduction.hpp"
-#include "runtime/team/algorithm.hpp"
-#include "runtime/team/broadcast_choice.hpp"
+#include "runtime/team/choices.hpp"
 #include "runtime/team/team.hpp"
 #include "runtime/team/team_nodes.hpp"
 

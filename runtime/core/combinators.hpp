@@ -1,8 +1,9 @@
-// when_all, when_any, with_timeout, as_result: ways to combine tasks. None of them leaves a child behind.
+// when_all, when_any, with_timeout, as_result, caught: ways to combine tasks. None of them leaves a child behind.
 #pragma once
 
 #include <concepts>
 #include <cstddef>
+#include <exception>
 #include <optional>
 #include <tuple>
 #include <variant>
@@ -172,8 +173,37 @@ Task<Result<T>> as_result(Task<T> task) {
   co_return Result<T>(std::move(*error));  // NOLINT(bugprone-unchecked-optional-access): else it has returned
 }
 
-/// The same three for operations: `co_await as_result(self.put(data, right))`, `co_await with_timeout(1s,
-/// self.wait(...))`, `co_await when_all(self.get(...), f())`.
+/// Waits for all; of one without the expense of a scope.
+inline Task<> all_of(std::vector<Task<>> tasks) {
+  if (tasks.size() == 1)
+    co_await tasks.front();
+  else if (!tasks.empty())
+    co_await when_all(std::move(tasks));
+}
+
+/// What ends `task`, if anything does, of whatever kind: for what must be waited for or undone before it is rethrown.
+inline Task<std::exception_ptr> caught(Task<> task) {
+  std::exception_ptr failure;
+  try {
+    co_await task;
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_return failure;
+}
+
+/// Awaits what may fail because its peer is lost, which others learn of.
+template <class Awaitable>
+Task<> ignore_loss(Awaitable awaitable) {
+  try {
+    co_await awaitable;
+  } catch (const Error& error) {
+    if (error.code() != Errc::peer_lost) throw;
+  }
+}
+
+/// when_all, with_timeout and as_result for operations: `co_await as_result(self.put(data, right))`, `co_await
+/// with_timeout(1s, self.wait(...))`, `co_await when_all(self.get(...), f())`.
 template <Operationlike A>
 auto as_result(A operation) {
   return as_result(as_task(std::move(operation)));

@@ -38,8 +38,7 @@ struct Pieces {
 };
 
 Pieces pieces_of(const Group& group, std::uint64_t bytes) {
-  if (group.starts == nullptr && group.block_bytes == bytes)
-    return {group.count, group.rows, {group.stride, group.row_stride, group.offsets, group.narrow}};
+  if (group.starts == nullptr && group.block_bytes == bytes) return {group.count, group.rows, group};
   const bool divisible = group.offsets == nullptr && group.count > 1 && group.block_bytes % bytes == 0;
   const std::int64_t in_block = as_signed(group.block_bytes / bytes);
   return {in_block, divisible ? group.count : 1, {as_signed(bytes), divisible ? group.stride : 0, nullptr, nullptr}};
@@ -47,7 +46,14 @@ Pieces pieces_of(const Group& group, std::uint64_t bytes) {
 
 /// Where the first piece lies, or that from which its offsets count.
 std::int64_t origin_of(const Group& group, const Pieces& pieces) {
-  return group.offset + (group.offsets != nullptr && pieces.places.offsets == nullptr ? group.offsets[0] : 0);
+  return pieces.places.offsets == nullptr ? group.first_block() : group.offset;
+}
+
+/// How many of unequal blocks fit into so many bytes.
+std::int64_t blocks_within(const Group& group, std::uint64_t bytes) {
+  const std::uint64_t* const starts = group.starts;
+  if (starts[group.count] - starts[0] <= bytes) return group.count;
+  return std::upper_bound(starts, starts + group.count + 1, starts[0] + bytes) - starts - 1;
 }
 
 /// Makes `wide` rows of `count` pieces each, out of its first row.
@@ -119,14 +125,10 @@ bool Walk::move_unequal() {
   Cursor& whole = Gathers ? target : source;
   if (listed.group().starts == nullptr) return false;
   const Group& group = listed.group();
-  const std::uint64_t room = std::min(whole.group().block_bytes, left);
-  std::int64_t count = group.count;
-  if (group.starts[count] - group.starts[0] > room)
-    count = std::upper_bound(group.starts, group.starts + count + 1, group.starts[0] + room) - group.starts - 1;
+  const std::int64_t count = blocks_within(group, std::min(whole.group().block_bytes, left));
   if (count == 0) return false;
   const std::uint64_t bytes = group.starts[count] - group.starts[0];
-  const Group& other = whole.group();
-  const std::int64_t place = other.offset + (other.offsets != nullptr ? other.offsets[0] : 0);
+  const std::int64_t place = whole.group().first_block();
   if constexpr (Gathers)
     layouts::gather_unequal(target_origin + place, source_origin + group.offset, group.offsets, group.starts, count);
   else
@@ -193,12 +195,11 @@ class Stream {
  private:
   void move(const Group& group, std::uint64_t block_bytes, std::int64_t count, std::int64_t rows) {
     const std::int64_t row_bytes = as_signed(block_bytes) * count;
-    const Displacements scattered{group.stride, group.row_stride, group.offsets, group.narrow};
     const Displacements packed{as_signed(block_bytes), row_bytes, nullptr, nullptr};
     if constexpr (Packs)
-      layouts::move_blocks(packed_, packed, origin_ + group.offset, scattered, block_bytes, count, rows);
+      layouts::move_blocks(packed_, packed, origin_ + group.offset, group, block_bytes, count, rows);
     else
-      layouts::move_blocks(origin_ + group.offset, scattered, packed_, packed, block_bytes, count, rows);
+      layouts::move_blocks(origin_ + group.offset, group, packed_, packed, block_bytes, count, rows);
     packed_ += row_bytes * rows;
     left_ -= as_unsigned(row_bytes * rows);
   }
@@ -224,9 +225,7 @@ class Stream {
   }
 
   void move_unequal(const Group& group, Cursor& cursor) {
-    std::int64_t count = group.count;
-    if (group.starts[count] - group.starts[0] > left_)
-      count = std::upper_bound(group.starts, group.starts + count + 1, group.starts[0] + left_) - group.starts - 1;
+    const std::int64_t count = blocks_within(group, left_);
     if (count == 0) {
       const std::uint64_t bytes = left_;
       move(group, bytes, 1, 1);
@@ -266,25 +265,24 @@ void stream(Origin* origin, const Layout& layout, std::uint64_t count, std::uint
   stream.run(cursor);
 }
 
-}  // namespace
-
-std::uint64_t pack(const ScatteredSource& source, std::uint64_t position, std::span<std::byte> room) {
-  const std::uint64_t all = bytes_of(source.layout, source.count);
-  CORACLE_ASSERT(position <= all, "pack from byte {} of {}", position, all);
-  const std::uint64_t bytes = std::min<std::uint64_t>(all - position, room.size());
-  if (bytes > 0)
-    stream<true>(static_cast<const std::byte*>(source.origin), source.layout, source.count, position, room.data(),
-                 bytes);
+/// As much as there is on both sides; gives the bytes.
+template <bool Packs, class Origin, class Scattered, class Packed>
+std::uint64_t stream_all(Origin* origin, const Scattered& scattered, std::uint64_t position, std::span<Packed> packed) {
+  const std::uint64_t all = bytes_of(scattered.layout, scattered.count);
+  CORACLE_ASSERT(position <= all, "pack or unpack from byte {} on, of {}", position, all);
+  const std::uint64_t bytes = std::min<std::uint64_t>(all - position, packed.size());
+  if (bytes > 0) stream<Packs>(origin, scattered.layout, scattered.count, position, packed.data(), bytes);
   return bytes;
 }
 
+}  // namespace
+
+std::uint64_t pack(const ScatteredSource& source, std::uint64_t position, std::span<std::byte> room) {
+  return stream_all<true>(static_cast<const std::byte*>(source.origin), source, position, room);
+}
+
 std::uint64_t unpack(std::span<const std::byte> packed, std::uint64_t position, const ScatteredTarget& target) {
-  const std::uint64_t all = bytes_of(target.layout, target.count);
-  CORACLE_ASSERT(position <= all, "unpack at byte {} of {}", position, all);
-  const std::uint64_t bytes = std::min<std::uint64_t>(all - position, packed.size());
-  if (bytes > 0)
-    stream<false>(static_cast<std::byte*>(target.origin), target.layout, target.count, position, packed.data(), bytes);
-  return bytes;
+  return stream_all<false>(static_cast<std::byte*>(target.origin), target, position, packed);
 }
 
 void copy(const ScatteredTarget& target, const ScatteredSource& source, std::uint64_t position, std::uint64_t bytes) {

@@ -5,22 +5,22 @@
 #include <array>
 #include <cstdint>
 
+#include "runtime/layout/block_kernels.hpp"
 #include "runtime/layout/layout.hpp"
 
 namespace coracle::internals::layouts {
 
 /// Blocks that follow each other in packed order: `rows` rows of `count` blocks. Of unequal length when `starts` is
 /// set: then block i of a row has starts[i + 1] - starts[i] bytes.
-struct Group {
+struct Group : Displacements {
   std::int64_t offset = 0;        ///< Of the first row, from the origin.
   std::uint64_t block_bytes = 0;  ///< Of each block; of the first one when they are unequal.
   std::int64_t count = 0;         ///< At least 1.
-  std::int64_t stride = 0;        ///< Between the blocks of a row, unless `offsets` is set.
   std::int64_t rows = 1;          ///< At least 1.
-  std::int64_t row_stride = 0;
-  const std::int64_t* offsets = nullptr;  ///< Of the blocks, from the beginning of their row.
-  const std::int32_t* narrow = nullptr;   ///< The same as `offsets`, or null.
   const std::uint64_t* starts = nullptr;
+
+  /// Where the first block lies, from the origin.
+  std::int64_t first_block() const noexcept { return offset + (offsets != nullptr ? offsets[0] : 0); }
 };
 
 /// Whether `count` repetitions of a layout, at least 1, are one group; then gives it. For who needs no cursor.

@@ -120,6 +120,7 @@ class Layout {
     std::int64_t high = 0;
   };
   Layout(layouts::PlacedNode placed, const DisplacementRange& places, const Layout& element);
+  Layout repeated(std::int64_t count, std::int64_t step) const;
   Layout blocks_at(const std::vector<std::int64_t>& lengths, std::vector<std::int64_t> places) const;
   Layout equal_blocks_at(std::int64_t length, std::vector<std::int64_t> places) const;
   bool is_void() const noexcept { return node_ == nullptr && !marked_; }

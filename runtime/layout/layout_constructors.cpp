@@ -1,4 +1,4 @@
-// Constructors of layouts: MPI's rules for places and bounds; the form comes from normal_form.hpp.
+// Constructors of layouts: MPI's rules for places and bounds; the form comes from normal_form.cpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/layout/layout.hpp"
-#include "runtime/layout/normal_form.hpp"
+#include "runtime/layout/node.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -46,8 +46,9 @@ void check_lengths(const char* constructor, const std::vector<std::int64_t>& len
     if (lengths[i] < 0) wrong(constructor, fmt::format("lengths[{}] is {}; give 0 or more", i, lengths[i]));
 }
 
-void scale(std::vector<std::int64_t>& displacements, std::int64_t extent) {
+std::vector<std::int64_t> scaled(std::vector<std::int64_t> displacements, std::int64_t extent) {
   for (std::int64_t& displacement : displacements) displacement = multiply(displacement, extent);
+  return displacements;
 }
 
 void check_subarray(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& subsizes,
@@ -92,14 +93,17 @@ Layout Layout::bytes(std::int64_t count) {
   return layout;
 }
 
+Layout Layout::repeated(std::int64_t count, std::int64_t step) const {
+  if (count == 0 || is_void()) return {};
+  const std::int64_t last = multiply(count - 1, step);
+  return {layouts::repeat({first_, node_}, count, step),
+          {std::min<std::int64_t>(last, 0), std::max<std::int64_t>(last, 0)},
+          *this};
+}
+
 Layout Layout::contiguous(std::int64_t count) const {
   check_count("contiguous", "count", count);
-  return made_by("contiguous", [&] {
-    if (count == 0 || is_void()) return Layout();
-    const std::int64_t last = multiply(count - 1, extent());
-    return Layout(layouts::repeat({first_, node_}, count, extent()),
-                  {std::min<std::int64_t>(last, 0), std::max<std::int64_t>(last, 0)}, *this);
-  });
+  return made_by("contiguous", [&] { return repeated(count, extent()); });
 }
 
 Layout Layout::vector(std::int64_t count, std::int64_t block_length, std::int64_t stride) const {
@@ -109,13 +113,7 @@ Layout Layout::vector(std::int64_t count, std::int64_t block_length, std::int64_
 Layout Layout::hvector(std::int64_t count, std::int64_t block_length, std::int64_t stride_bytes) const {
   check_count("vector", "count", count);
   check_count("vector", "block_length", block_length);
-  return made_by("vector", [&] {
-    const Layout block = contiguous(block_length);
-    if (count == 0 || block.is_void()) return Layout();
-    const std::int64_t last = multiply(count - 1, stride_bytes);
-    return Layout(layouts::repeat({block.first_, block.node_}, count, stride_bytes),
-                  {std::min<std::int64_t>(last, 0), std::max<std::int64_t>(last, 0)}, block);
-  });
+  return made_by("vector", [&] { return contiguous(block_length).repeated(count, stride_bytes); });
 }
 
 Layout Layout::equal_blocks_at(std::int64_t length, std::vector<std::int64_t> places) const {
@@ -160,10 +158,7 @@ Layout Layout::blocks_at(const std::vector<std::int64_t>& lengths, std::vector<s
 
 Layout Layout::indexed(const std::vector<std::int64_t>& lengths, std::vector<std::int64_t> displacements) const {
   check_lengths("indexed", lengths, displacements.size());
-  return made_by("indexed", [&] {
-    scale(displacements, extent());
-    return blocks_at(lengths, std::move(displacements));
-  });
+  return made_by("indexed", [&] { return blocks_at(lengths, scaled(std::move(displacements), extent())); });
 }
 
 Layout Layout::hindexed(const std::vector<std::int64_t>& lengths, std::vector<std::int64_t> displacements_bytes) const {
@@ -173,10 +168,7 @@ Layout Layout::hindexed(const std::vector<std::int64_t>& lengths, std::vector<st
 
 Layout Layout::indexed_block(std::int64_t length, std::vector<std::int64_t> displacements) const {
   check_count("indexed_block", "length", length);
-  return made_by("indexed_block", [&] {
-    scale(displacements, extent());
-    return equal_blocks_at(length, std::move(displacements));
-  });
+  return made_by("indexed_block", [&] { return equal_blocks_at(length, scaled(std::move(displacements), extent())); });
 }
 
 Layout Layout::hindexed_block(std::int64_t length, std::vector<std::int64_t> displacements_bytes) const {

@@ -33,6 +33,21 @@ void check_span(const LayoutNode& node) {
   if (node.low < 0 && node.high > std::numeric_limits<std::int64_t>::max() + node.low) throw TooLarge{};
 }
 
+/// `count` times `child`, at places from `lowest` to `highest`.
+void repeat_child(LayoutNode& node, const LayoutNode& child, std::int64_t count, std::int64_t lowest,
+                  std::int64_t highest) {
+  set_depth(node, child.depth);
+  node.size = multiply_sizes(child.size, count);
+  node.low = add(lowest, child.low);
+  node.high = add(highest, child.high);
+  check_span(node);
+  node.blocks = multiply_sizes(child.blocks, count);
+  node.shortest = child.shortest;
+  node.longest = child.longest;
+  node.lines = lines_within(node, multiply_sizes(child.lines, count));
+  node.count = count;
+}
+
 /// Offsets relative to the first; gives the first.
 std::int64_t rebase(std::vector<std::int64_t>& offsets) {
   const std::int64_t first = offsets.front();
@@ -67,17 +82,8 @@ NodePointer make_run(std::uint64_t bytes) {
 NodePointer make_strided(NodePointer child, std::int64_t count, std::int64_t stride) {
   LayoutNode node;
   node.kind = NodeKind::strided;
-  set_depth(node, child->depth);
-  node.size = multiply_sizes(child->size, count);
   const std::int64_t last = multiply(count - 1, stride);
-  node.low = add(std::min<std::int64_t>(last, 0), child->low);
-  node.high = add(std::max<std::int64_t>(last, 0), child->high);
-  check_span(node);
-  node.blocks = multiply_sizes(child->blocks, count);
-  node.shortest = child->shortest;
-  node.longest = child->longest;
-  node.lines = lines_within(node, multiply_sizes(child->lines, count));
-  node.count = count;
+  repeat_child(node, *child, count, std::min<std::int64_t>(last, 0), std::max<std::int64_t>(last, 0));
   node.stride = stride;
   node.child = std::move(child);
   return std::make_shared<const LayoutNode>(std::move(node));
@@ -86,18 +92,9 @@ NodePointer make_strided(NodePointer child, std::int64_t count, std::int64_t str
 PlacedNode make_list(NodePointer child, std::vector<std::int64_t> offsets) {
   LayoutNode node;
   node.kind = NodeKind::list;
-  set_depth(node, child->depth);
   const std::int64_t first = rebase(offsets);
   const auto [lowest, highest] = std::minmax_element(offsets.begin(), offsets.end());
-  node.low = add(*lowest, child->low);
-  node.high = add(*highest, child->high);
-  check_span(node);
-  node.count = static_cast<std::int64_t>(offsets.size());
-  node.size = multiply_sizes(child->size, node.count);
-  node.blocks = multiply_sizes(child->blocks, node.count);
-  node.shortest = child->shortest;
-  node.longest = child->longest;
-  node.lines = lines_within(node, multiply_sizes(child->lines, node.count));
+  repeat_child(node, *child, static_cast<std::int64_t>(offsets.size()), *lowest, *highest);
   constexpr std::int64_t kNarrowMax = std::numeric_limits<std::int32_t>::max();
   if (child->kind == NodeKind::run && *lowest >= -kNarrowMax && *highest <= kNarrowMax)
     node.narrow.assign(offsets.begin(), offsets.end());

@@ -1,8 +1,8 @@
 // Normalisation of layouts.
-#include "runtime/layout/normal_form.hpp"
-
 #include <algorithm>
 #include <utility>
+
+#include "runtime/layout/node.hpp"
 
 namespace coracle::internals::layouts {
 namespace {

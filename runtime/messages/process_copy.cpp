@@ -41,7 +41,7 @@ void collect(const MessageMemory<Byte>& memory, std::uint64_t position, std::uin
     const layouts::Group& group = cursor.group();
     const std::uint64_t block = group.starts != nullptr ? group.starts[1] - group.starts[0] : group.block_bytes;
     const std::uint64_t length = std::min(block, bytes - runs.bytes);
-    runs.add(origin + group.offset + (group.offsets != nullptr ? group.offsets[0] : 0), length);
+    runs.add(origin + group.first_block(), length);
     if (length == block)
       cursor.advance_blocks(1);
     else

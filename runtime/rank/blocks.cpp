@@ -27,17 +27,13 @@ struct Blocks {
   Transfer next();
 };
 
-std::int64_t place_of(const layouts::Group& group) {
-  return group.offset + (group.offsets != nullptr ? group.offsets[0] : 0);
-}
-
 Transfer Blocks::next() {
   const bool is_put = verb == Operation::Verb::put;
   Transfer run(core, verb, is_put ? "put" : "get", remote_origin.rank);
   run.bytes = static_cast<std::size_t>(std::min(local.group().block_bytes, remote.group().block_bytes));
-  run.local = local_origin + place_of(local.group());
+  run.local = local_origin + local.group().first_block();
   run.remote = remote_origin;
-  run.remote.offset += static_cast<std::uint64_t>(place_of(remote.group()));
+  run.remote.offset += static_cast<std::uint64_t>(remote.group().first_block());
   local.advance_bytes(run.bytes);
   remote.advance_bytes(run.bytes);
   return run;

@@ -18,10 +18,6 @@ namespace {
 /// Copies that the engines are given at a time: so many that starting them does not count.
 constexpr std::size_t kRunsAtOnce = 1024;
 
-std::int64_t place_of(const layouts::Group& group) {
-  return group.offset + (group.offsets != nullptr ? group.offsets[0] : 0);
-}
-
 /// Whether `run` is one more block of `copies`' last; then it is counted there.
 bool joins(std::vector<StridedCopy>& copies, const StridedCopy& run) {
   if (copies.empty()) return false;
@@ -43,7 +39,7 @@ std::uint64_t next_runs(layouts::Cursor& target, std::byte* target_origin, layou
   std::uint64_t done = 0;
   while (done < bytes && copies.size() < kRunsAtOnce) {
     const std::uint64_t run_bytes = std::min({target.group().block_bytes, source.group().block_bytes, bytes - done});
-    const StridedCopy run{source_origin + place_of(source.group()), target_origin + place_of(target.group()),
+    const StridedCopy run{source_origin + source.group().first_block(), target_origin + target.group().first_block(),
                           run_bytes};
     if (!joins(copies, run)) copies.push_back(run);
     target.advance_bytes(run_bytes);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
 #include "runtime/core/scope.hpp"
@@ -102,11 +103,7 @@ Task<> Exchange::get(RemoteAddress origin, const Layout& layout, std::uint64_t c
   }
   std::exception_ptr failure;
   try {
-    try {
-      co_await send(rank_, origin.rank, on_get, header.words(), encoded);
-    } catch (const Error& error) {
-      if (error.code() != Errc::peer_lost) throw;  // then the next line says so
-    }
+    co_await ignore_loss(send(rank_, origin.rank, on_get, header.words(), encoded));  // the next line says so
     co_await asking.ended;
   } catch (...) {
     failure = std::current_exception();
@@ -298,7 +295,7 @@ void Exchange::on_get(Rank& rank, const Message& message) {
     if (asked.bytes == 0) return message.reply(on_done, {}, {asked.serial, 0});
     asked.data = {};
     if (asked.bytes > message.reply_bytes_max() || Accelerator::holds(asked.extent.low))
-      return rank.service().spawn(exchange.serve_get(message.source(), std::move(asked)));
+      return rank.service().spawn(ignore_loss(exchange.serve_get(message.source(), std::move(asked))));
     const auto bytes = static_cast<std::size_t>(asked.bytes);
     const auto buffer = room_for(bytes);
     pack({asked.extent.origin(low), asked.layout, asked.count}, 0, {buffer.get(), bytes});
@@ -315,21 +312,15 @@ Task<> Exchange::serve_get(std::uint32_t peer, TransferRequest asked) {
                asked.bytes, 0,    &asked.extent, nullptr,      low == nullptr};
   if (low != nullptr) out.source.origin = asked.extent.origin(low);
   if (Accelerator::holds(asked.extent.low)) out.devices = rank_.core().device_memory();
+  std::optional<Errc> failure;
   try {
-    std::error_code failure;
-    try {
-      if (!out.stopped) co_await with_scope(send_pieces, std::ref(out));
-    } catch (const Error& error) {
-      if (out.devices == nullptr || error.code() == Errc::peer_lost) throw;
-      failure = Errc::device_failed;
-    }
-    if (failure)
-      co_await rank_.request(peer, on_done, {}, asked.serial, static_cast<std::uint64_t>(Errc::device_failed));
-    if (out.stopped)
-      co_await rank_.request(peer, on_done, {}, asked.serial, static_cast<std::uint64_t>(Errc::out_of_segment));
+    if (!out.stopped) co_await with_scope(send_pieces, std::ref(out));
+    if (out.stopped) failure = Errc::out_of_segment;
   } catch (const Error& error) {
-    if (error.code() != Errc::peer_lost) throw;  // nobody is left who would want the data
+    if (out.devices == nullptr || error.code() == Errc::peer_lost) throw;
+    failure = Errc::device_failed;
   }
+  if (failure) co_await rank_.request(peer, on_done, {}, asked.serial, static_cast<std::uint64_t>(*failure));
 }
 
 // --- to a GPU's memory ---
@@ -376,11 +367,7 @@ Task<> Exchange::land_put(std::uint32_t peer, std::uint64_t serial, std::uint64_
   --found->second.landing;
   if (answer == 0 && (found->second.missing > 0 || found->second.landing > 0)) co_return;
   incoming_.erase(found);
-  try {
-    co_await rank_.request(peer, on_done, {}, serial, answer);
-  } catch (const Error& error) {
-    if (error.code() != Errc::peer_lost) throw;  // nobody is left who would want the answer
-  }
+  co_await ignore_loss(rank_.request(peer, on_done, {}, serial, answer));
 }
 
 Task<> Exchange::land_got(ScatteredTarget target, std::uint64_t position, std::size_t bytes, DeviceBuffer data) {

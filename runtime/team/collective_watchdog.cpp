@@ -8,6 +8,7 @@
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/rank/rank.hpp"
+#include "runtime/team/signal_tree.hpp"
 #include "runtime/team/team_core.hpp"
 
 namespace coracle::internals {
@@ -16,6 +17,21 @@ namespace {
 constexpr std::uint64_t kFirstIntervalNs = 200'000'000;
 // A collective may stand still for long because somebody computes: then there is nothing to find.
 constexpr std::uint64_t kIntervalNsMax = 8'000'000'000;
+
+/// The rank of one of those that this member meets in the last barrier, of each in turn: they have not ended before it
+/// is over for this one, as all the others may have. The team has other members.
+std::uint32_t partner_at_finalize(const TeamCore& team, std::uint32_t turn) noexcept {
+  const TeamNodes& nodes = team.nodes();
+  const std::uint32_t node = nodes.own();
+  if (nodes.local_index_of(team.index()) != 0) return team.member(nodes.member(node, 0));
+  const auto [first_child, children] = signal_tree::children_of(node, nodes.count());
+  const std::uint32_t parents = node == 0 ? 0 : 1;
+  const std::uint32_t local_size = nodes.size_of(node) > 1 ? 1 : 0;
+  const std::uint32_t which = turn % (parents + children + local_size);
+  if (which < parents) return team.member(nodes.member(signal_tree::parent_of(node), 0));
+  if (which < parents + children) return team.member(nodes.member(first_child + which - parents, 0));
+  return team.member(nodes.member(node, 1));
+}
 
 }  // namespace
 
@@ -44,7 +60,7 @@ void CollectiveWatchdog::fire() noexcept {
     if (!team->log().stands_still()) continue;
     any_still = true;
     try {
-      doubt(*team, team->finalizes() ? team->partner_at_finalize(finalize_turn_++)
+      doubt(*team, team->finalizes() ? partner_at_finalize(*team, finalize_turn_++)
                                      : team->member((team->index() + 1) % team->size()));
     } catch (const std::bad_alloc&) {  // then another time: nobody has asked for this, and it must end nothing
     }

@@ -102,4 +102,16 @@ constexpr bool check_reduced() {
   return false;
 }
 
+template <class Values>
+struct Reduced {
+  using Element = std::decay_t<Values>;
+};
+template <std::ranges::range Range>
+struct Reduced<Range> {
+  using Element = std::ranges::range_value_t<Range>;
+};
+/// What a reduction combines: the elements of a range, or else the value.
+template <class Values>
+using ReducedElement = typename Reduced<Values>::Element;
+
 }  // namespace coracle::internals::detail

@@ -19,8 +19,7 @@
 #include "runtime/job/slab.hpp"
 #include "runtime/layout/copy.hpp"
 #include "runtime/rank/peers.hpp"
-#include "runtime/team/algorithm.hpp"
-#include "runtime/team/broadcast_choice.hpp"
+#include "runtime/team/choices.hpp"
 #include "runtime/team/envelope.hpp"
 #include "runtime/team/in_place.hpp"
 #include "runtime/team/team_core.hpp"
@@ -94,25 +93,17 @@ class Team final : private TeamCore {
   template <class Value>
     requires(!detail::broadcast_in_place<Value>)
   Task<std::decay_t<Value>> broadcast(Value&& value, std::uint32_t root, Where where = Where::current());
-  /// Combines all members' values, element by element, by `operation(T, T) -> T`, which must be associative, in the
-  /// team's order (but see commutative()). In place at `root`; elsewhere `values` is only read. A std::vector, a
-  /// std::array and the like are such a range, never one value: an array that is to be one goes in a struct.
-  template <std::ranges::range Range, class Operation>
-  auto reduce(Range&& values, Operation operation, std::uint32_t root, Algorithm algorithm = Algorithm::automatic,
+  /// Combines all members' values by `operation(T, T) -> T`, which must be associative, in the team's order (but see
+  /// commutative()). A range (a std::vector, a std::array, a span and the like) is combined element by element, in
+  /// place at `root`, and only read elsewhere: `auto` is Task<>. (An array that is to be one value goes in a struct.)
+  /// Any other T is one value: `auto` is Task<T>, which gives the result at `root`, and the own value elsewhere.
+  template <class Values, class Operation>
+  auto reduce(Values&& values, Operation operation, std::uint32_t root, Algorithm algorithm = Algorithm::automatic,
               Where where = Where::current());
-  /// Of one value: gives the result at `root`, and `value` elsewhere.
-  template <class Value, class Operation>
-    requires(!std::ranges::range<Value>)
-  Task<std::decay_t<Value>> reduce(Value&& value, Operation operation, std::uint32_t root,
-                                   Algorithm algorithm = Algorithm::automatic, Where where = Where::current());
-  /// The same result, to the bit, everywhere, in place.
-  template <std::ranges::range Range, class Operation>
-  auto all_reduce(Range&& values, Operation operation, Algorithm algorithm = Algorithm::automatic,
+  /// The same result, to the bit, everywhere.
+  template <class Values, class Operation>
+  auto all_reduce(Values&& values, Operation operation, Algorithm algorithm = Algorithm::automatic,
                   Where where = Where::current());
-  template <class Value, class Operation>
-    requires(!std::ranges::range<Value>)
-  Task<std::decay_t<Value>> all_reduce(Value&& value, Operation operation, Algorithm algorithm = Algorithm::automatic,
-                                       Where where = Where::current());
   /// Of `values`, a block of `mine.size()` elements for each member, the sum of each member's block comes into `mine`.
   template <class T, class Operation>
   Task<> reduce_scatter(std::span<const std::type_identity_t<T>> values, std::span<T> mine, Operation operation,
@@ -122,20 +113,13 @@ class Team final : private TeamCore {
   Task<> reduce_scatter_v(std::span<const std::type_identity_t<T>> values, std::span<const std::size_t> counts,
                           std::span<T> mine, Operation operation, Algorithm algorithm = Algorithm::automatic,
                           Where where = Where::current());
-  /// Combines the values of all members up to this one, in place.
-  template <std::ranges::range Range, class Operation>
-  auto scan(Range&& values, Operation operation, Where where = Where::current());
-  template <class Value, class Operation>
-    requires(!std::ranges::range<Value>)
-  Task<std::decay_t<Value>> scan(Value&& value, Operation operation, Where where = Where::current());
-  /// Combines `first` and the values of all members before this one, in place.
-  template <std::ranges::range Range, class Operation>
-  auto exclusive_scan(Range&& values, Operation operation, std::ranges::range_value_t<Range> first,
+  /// As all_reduce, of all members up to this one.
+  template <class Values, class Operation>
+  auto scan(Values&& values, Operation operation, Where where = Where::current());
+  /// Of `first` and all members before this one.
+  template <class Values, class Operation>
+  auto exclusive_scan(Values&& values, Operation operation, detail::ReducedElement<Values> first,
                       Where where = Where::current());
-  template <class Value, class Operation>
-    requires(!std::ranges::range<Value>)
-  Task<std::decay_t<Value>> exclusive_scan(Value&& value, Operation operation, std::decay_t<Value> first,
-                                           Where where = Where::current());
 
   // What these only read must not be a temporary either, which is gone when a started collective reads it: those forms
   // are deleted, below.

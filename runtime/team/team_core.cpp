@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/rank/rank.hpp"
-#include "runtime/team/signal_tree.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -60,18 +60,6 @@ void TeamCore::leave_signals() noexcept {
   ++left_;
   left_one_.set();
   left_one_.reset();
-}
-
-std::uint32_t TeamCore::partner_at_finalize(std::uint32_t turn) const noexcept {
-  const std::uint32_t node = nodes_.own();
-  if (nodes_.local_index_of(index_) != 0) return member(nodes_.member(node, 0));
-  const auto [first_child, children] = signal_tree::children_of(node, nodes_.count());
-  const std::uint32_t parents = node == 0 ? 0 : 1;
-  const std::uint32_t local_size = nodes_.size_of(node) > 1 ? 1 : 0;
-  const std::uint32_t which = turn % (parents + children + local_size);
-  if (which < parents) return member(nodes_.member(signal_tree::parent_of(node), 0));
-  if (which < parents + children) return member(nodes_.member(first_child + which - parents, 0));
-  return member(nodes_.member(node, 1));
 }
 
 std::uint32_t TeamCore::identity_of_part(std::uint32_t color) const noexcept {
@@ -172,12 +160,8 @@ void Teams::on_broken(Rank& rank, const Message& message) {
 
 Task<> Teams::tell_member(Rank& rank, std::uint32_t member, std::uint32_t identity, Loss loss) {
   co_await yield();  // not from inside the transport that has found the loss
-  try {
-    co_await rank.request(member, on_broken, std::as_bytes(std::span(loss.reason)), identity, loss.peer,
-                          static_cast<std::uint64_t>(loss.kind));
-  } catch (const Error& error) {
-    if (error.code() != Errc::peer_lost) throw;  // one more that is lost need not be told
-  }
+  co_await ignore_loss(rank.request(member, on_broken, std::as_bytes(std::span(loss.reason)), identity, loss.peer,
+                                    static_cast<std::uint64_t>(loss.kind)));
 }
 
 }  // namespace coracle::internals

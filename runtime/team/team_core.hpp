@@ -70,9 +70,6 @@ class TeamCore : private LossObserver {
   std::optional<std::uint32_t> take_at_odds() noexcept { return std::exchange(at_odds_, std::nullopt); }
   /// Whether this member waits in the last barrier of the job.
   bool finalizes() const noexcept { return finalizes_; }
-  /// The rank of one of those that this member meets in it, of each in turn: they have not ended before it is over for
-  /// this one, as all the others may have. The team has other members.
-  std::uint32_t partner_at_finalize(std::uint32_t turn) const noexcept;
   /// For collectives: this team's area at a member.
   Remote<TeamArea> area(std::uint32_t index) const noexcept {
     return Remote<TeamArea>(RemoteAddress{std::uint64_t{slot_} * sizeof(TeamArea), member(index), 0});

@@ -57,7 +57,7 @@ Task<> copy_piece(const ScatteredPages& what, Piece piece) {
   std::uint64_t position = piece.begin;
   while (position < piece.end) {
     const layouts::Group& group = cursor.group();
-    const auto offset = what.offset + static_cast<std::uint64_t>(group.offset);
+    const auto offset = what.offset + static_cast<std::uint64_t>(group.first_block());
     const std::uint64_t page = offset / page_bytes;
     const std::uint64_t in_page = offset % page_bytes;
     const std::uint64_t part = std::min({group.block_bytes, page_bytes - in_page, piece.end - position});

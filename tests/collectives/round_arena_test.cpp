@@ -6,7 +6,7 @@
 #include <array>
 #include <vector>
 
-#include "runtime/team/node_area.hpp"
+#include "runtime/team/round.hpp"
 #include "tests/sim/job.hpp"
 
 namespace staging_test {

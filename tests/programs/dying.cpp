@@ -21,7 +21,7 @@
 
 #include "runtime/core/io.hpp"
 #include "runtime/job/job.hpp"
-#include "runtime/team/node_area.hpp"
+#include "runtime/team/round.hpp"
 #include "transports/direct/inbox.hpp"
 
 using namespace coracle;

@@ -162,6 +162,13 @@ TEST_CASE("scattered bytes go between pages and layouts") {
     const Layout third = Layout::of<std::uint32_t>().vector(1000, 1, 3);
     co_await segment.get(4, column, 1, {spread.data(), third});
     CHECK(spread[3 * 999] == 1004);
+    const Layout listed = Layout::of<std::uint32_t>().indexed_block(1, {0, 40, 7, 3000});
+    const Layout four = Layout::of<std::uint32_t>().contiguous(4);
+    co_await segment.put({here.data(), four}, 0, listed);
+    co_await segment.get(3000 * 4, std::as_writable_bytes(std::span(&one, 1)));
+    CHECK(one == here[3]);
+    co_await segment.get(0, listed, 1, {back.data(), four});
+    CHECK(std::equal(back.begin(), back.begin() + 4, here.begin()));
     const Layout half = Layout::of<std::uint32_t>().contiguous(500);
     CHECK(has(co_await words_of(segment.get(4, column, 1, {back.data(), half})), "4000 bytes there and 2000 here"));
     CHECK(has(co_await words_of(segment.get(64 * 4096 - 8, column, 1, {back.data(), row})), "outside"));

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "apps/bench/arrival/arrivals.hpp"
-#include "runtime/team/broadcast_choice.hpp"
+#include "runtime/team/choices.hpp"
 
 namespace coracle::internals::bench {
 

@@ -1,0 +1,210 @@
+// Round: one collective of a member in the node area of its node.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "runtime/core/streaming_copy.hpp"
+#include "runtime/core/task.hpp"
+#include "runtime/rank/flag_wait.hpp"
+#include "runtime/team/node_area.hpp"
+
+namespace coracle::internals {
+
+/// What the members of a node decide together in a round: who has come as which, who leads, and any number that is
+/// told.
+class RoundDecisions {
+ public:
+  NodeArea& node_area() noexcept { return node_area_; }
+  std::uint32_t local_size() const noexcept { return node_area_.local_size(); }
+  std::uint32_t local_index() const noexcept { return node_area_.local_index(); }
+
+  /// Order of arrival at this node: 0, 1, ... Once per member. The last one's number is local_size() - 1. Throws Error
+  /// (bad_input) when this member has not called the same as the first who came.
+  std::uint32_t arrive();
+  /// Whether the one who has come as which has also said who he is.
+  bool has_arrived(std::uint32_t order) noexcept;
+  /// `if (!round.has_arrived(order)) co_await round.arrival(order);` waits for the moment between his coming and his
+  /// saying so. Throws Error (peer_lost) when the team breaks: he may have died in between.
+  Task<> arrival(std::uint32_t order);
+  /// The local index of who has_arrived() as which.
+  std::uint32_t arrived_as(std::uint32_t order) noexcept;
+  std::uint32_t arrivals() noexcept;
+  /// The local index of who leads here: the first who asks.
+  std::uint32_t elect() noexcept;
+  /// A flag that all share.
+  void decide(std::uint64_t step) noexcept;
+  FlagWait decided(std::uint64_t step) {
+    if (!control_.decision.reached(value_of(step))) node_area_.check_whole();
+    return wait_for(control_.decision, step, -1);
+  }
+  std::uint64_t decision() noexcept { return control_.decision.value.load(std::memory_order_seq_cst) - value_of(0); }
+  bool has_decided(std::uint64_t step) noexcept { return control_.decision.reached(value_of(step)); }
+  /// Looks whether all local members, of which some may not have come, have called the same as this member, up to here:
+  /// for when something went wrong. Throws Error (bad_input).
+  void check_all();
+
+ protected:
+  RoundDecisions(NodeArea& node_area, std::uint64_t number) noexcept;
+  ~RoundDecisions() = default;
+
+  FlagWait wait_for(Flag& flag, std::uint64_t step, int peer) noexcept;
+  std::uint64_t value_of(std::uint64_t step) const noexcept { return number_ << NodeAreaPart::kStepBits | step; }
+  [[noreturn]] void throw_misfit(std::uint32_t local_index);
+
+  NodeArea& node_area_;
+  const std::uint64_t number_;
+  const std::uint32_t signature_;  // as in a contribution's mark
+
+ private:
+  void compare_called(std::uint64_t there);
+
+  RoundControl& control_;
+};
+
+/// One collective of this member. It lives in the collective's frame and takes its number when it is made; its end
+/// tells the local members that this member has done with everything of theirs.
+///
+/// Steps: a member's contribution of a round has a step, which only grows; what it means is the collective's affair.
+class [[nodiscard]] Round : public RoundDecisions {
+ public:
+  explicit Round(NodeArea& node_area) noexcept : Round(node_area, node_area.take_number()) {}
+  Round(NodeArea& node_area, std::uint64_t number) noexcept;
+  ~Round();
+  Round(const Round&) = delete;
+  Round& operator=(const Round&) = delete;
+
+  /// `if (!round.is_open()) co_await round.open();` first of all: waits until no local member is more than kRounds
+  /// behind.
+  bool is_open() noexcept { return number_ <= node_area_.floor(false) + NodeAreaPart::kRounds; }
+  Task<> open();
+
+  // --- this member's word ---
+  /// Up to Contribution::kInlineBytesMax bytes, which the contribution carries itself, and its step.
+  void contribute(std::span<const std::byte> data, std::uint64_t step) noexcept;
+  /// Local members may copy from there, as long as this member says nothing else; NodeArea::can_expose must hold.
+  /// `mark`: for the local members, means what the collective wants.
+  void expose(const void* address, std::size_t bytes, std::uint64_t step, std::uint32_t mark = 0) noexcept;
+  /// Beside what is exposed, a place in the arena, which local members read as long as the round lives. Before the step
+  /// that tells of it.
+  void expose_results(const std::byte* room) noexcept { own_contribution_.results = room; }
+  /// Exposes memory for local members to write into, part by part; how it is cut, all must know. See claim().
+  void expose_for_writing(void* address, std::size_t bytes, std::uint64_t step, std::uint32_t mark = 0) noexcept;
+  void publish(std::uint64_t step) noexcept;
+  /// What is exposed has another address from now on. Then nobody_reads() tells when the old one is free.
+  void move_exposed(const void* address) noexcept;
+  /// Room in the arena, which lives until every local member is through with this round; null when there is none.
+  std::byte* allocate(std::size_t bytes) { return node_area_.allocate(number_, bytes); }
+  /// The same; waits until there is room. `bytes` is at most NodeArea::room_bytes_max().
+  Task<std::byte*> allocate_when_free(std::size_t bytes);
+
+  // --- the local members' words ---
+  bool has_reached(std::uint32_t local_index, std::uint64_t step) noexcept {
+    return contribution_of(local_index).flag.reached(value_of(step));
+  }
+  /// `co_await round.reached(local_index, step);` throws Error (peer_lost) when the team breaks before.
+  FlagWait reached(std::uint32_t local_index, std::uint64_t step) {
+    Flag& flag = contribution_of(local_index).flag;
+    if (!flag.reached(value_of(step))) node_area_.check_whole();
+    return wait_for(flag, step, static_cast<int>(node_area_.rank_at(local_index)));
+  }
+  /// Once has_reached(local_index, 0): how far it has come.
+  std::uint64_t step_of(std::uint32_t local_index) noexcept {
+    return contribution_of(local_index).flag.value.load(std::memory_order_seq_cst) -
+           value_of(0);  // as in Flag::reached
+  }
+  // Of those who have contributed:
+  bool is_exposed(std::uint32_t local_index) noexcept {
+    return (contribution_of(local_index).mark.load(std::memory_order_relaxed) & Contribution::kExposed) !=
+           0;  // reached() has ordered it
+  }
+  /// Throws Error (bad_input) when it has not called the same as this member, up to here. Whoever makes use of a local
+  /// member's contribution looks first.
+  void check(std::uint32_t local_index) {
+    const std::uint32_t mark = contribution_of(local_index).mark.load(std::memory_order_relaxed);  // as above
+    if (((mark ^ signature_) & Contribution::kSignatureMask) != 0) [[unlikely]]
+      throw_misfit(local_index);
+  }
+  /// How much a local member has contributed inline, or exposes.
+  std::size_t bytes_of(std::uint32_t local_index) noexcept {
+    Contribution& contribution = contribution_of(local_index);
+    const std::uint32_t mark = contribution.mark.load(std::memory_order_relaxed);  // reached() has ordered both
+    return (mark & Contribution::kExposed) == 0 ? mark & Contribution::kMarkMask
+                                                : contribution.bytes.load(std::memory_order_relaxed);
+  }
+  /// What a local member has contributed inline (not is_exposed()).
+  std::span<const std::byte> inline_data(std::uint32_t local_index) noexcept {
+    return {contribution_of(local_index).inline_data(), bytes_of(local_index)};
+  }
+  struct ExposedBuffer {
+    const std::byte* address;  ///< Null: no longer exposed.
+    std::uint64_t bytes;
+    std::uint32_t mark;
+  };
+  /// Of one who is_exposed().
+  ExposedBuffer exposed(std::uint32_t local_index) noexcept;
+  /// What a local member has contributed inline, or exposed out of its arena: both stay to the end of this round.
+  std::span<const std::byte> contributed(std::uint32_t local_index) noexcept;
+  /// Whether a memcpy does what copy_own() does, or copy() from what is contributed: not in `sim`.
+  bool copies_at_once() const noexcept { return !node_area_.in_time_; }
+  /// Copies out of what a local member exposes, which it has contributed. False when it exposes no longer. In `sim` it
+  /// takes time.
+  Task<bool> copy(std::uint32_t local_index, std::size_t offset, std::span<std::byte> target,
+                  Copying how = Copying::by_caches);
+  /// The same out of what it has said by expose_results(), beside what it exposes.
+  Task<bool> copy_results(std::uint32_t local_index, std::size_t offset, std::span<std::byte> target);
+  /// Copies within this member's memory, as a memcpy would; in `sim` that takes time, too.
+  Task<> copy_own(std::span<const std::byte> source, std::byte* target);
+  /// For who reads exposed memory in place, which stays there as long as this lives: one at a time.
+  class Reading {
+   public:
+    Reading(Round& round, std::uint32_t local_index) noexcept;
+    ~Reading() { own_contribution_.reading.store(0, std::memory_order_release); }  // pairs with nobody_reads()
+    Reading(const Reading&) = delete;
+    Reading& operator=(const Reading&) = delete;
+    /// Null: it is exposed no longer.
+    const std::byte* address() const noexcept { return address_; }
+
+   private:
+    Contribution& own_contribution_;
+    const std::byte* address_;
+  };
+
+  // --- copied by both sides ---
+  /// Takes one more part of what a local member, or this member, has exposed for writing: its number, beyond the last
+  /// one when none is left. During a Reading, so that a local member that fails can tell when nobody writes any more.
+  std::uint32_t claim(std::uint32_t local_index) noexcept {
+    return contribution_of(local_index)
+        .claimed.fetch_add(1, std::memory_order_relaxed);  // what is copied, flags have ordered
+  }
+  /// This member has written a part that it has claimed of a local member.
+  void written(std::uint32_t local_index) noexcept {
+    contribution_of(local_index).written.fetch_add(1, std::memory_order_release);  // pairs with written_by_others()
+  }
+  /// Until local members have written so many parts of what this member has exposed. Throws Error (peer_lost) when the
+  /// team breaks.
+  Task<> written_by_others(std::uint32_t parts);
+
+  // --- its end ---
+  /// Returns when no living local member copies from what this member has exposed, which must no longer be exposed
+  /// there.
+  Task<> nobody_reads();
+  /// For when a collective fails: nothing is exposed any more, and nobody reads. Never throws.
+  Task<> withdraw();
+
+ private:
+  Contribution& contribution_of(std::uint32_t local_index) noexcept {
+    return node_area_.part(local_index).contributions[number_ % NodeAreaPart::kRounds];
+  }
+  bool anybody_reads() noexcept;
+  enum class Source { exposed, results };
+  Task<bool> copy_from(std::uint32_t local_index, Source which, std::size_t offset, std::span<std::byte> target,
+                       Copying how);
+  Task<> copy_in_time(std::uint32_t rank, const std::byte* source, std::span<std::byte> target);
+
+  bool is_marked_ = false;  // the own contribution's mark is of this round
+  Contribution& own_contribution_;
+};
+
+}  // namespace coracle::internals
