@@ -8,8 +8,8 @@
 #include <memory>
 #include <utility>
 
-#include "apps/bfs/exchange.hpp"
-#include "apps/common/agreement.hpp"
+#include "apps/bfs/edge.hpp"
+#include "apps/common/out_of_core.hpp"
 #include "apps/common/in_flight.hpp"
 
 namespace coracle::bfs {

@@ -5,8 +5,8 @@
 #include <exception>
 #include <functional>
 
-#include "apps/bfs/exchange.hpp"
-#include "apps/common/agreement.hpp"
+#include "apps/bfs/edge.hpp"
+#include "apps/common/out_of_core.hpp"
 #include "apps/common/in_flight.hpp"
 
 namespace coracle::bfs {

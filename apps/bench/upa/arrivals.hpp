@@ -1,13 +1,25 @@
 // Arrivals: how late each rank comes to each iteration of a benchmark: drawn from a distribution, or as recorded.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "apps/bench/upa/arrival_trace.hpp"
-
 namespace coracle::internals::bench {
+
+struct ArrivalTrace {
+  std::uint32_t ranks = 0;
+  std::vector<double> delays_ns;  ///< Iteration by iteration, `ranks` of each.
+
+  std::size_t iterations() const noexcept { return delays_ns.size() / ranks; }
+};
+
+/// Throws Error (bad_input): "`name`:line: what is wrong and how to mend it".
+ArrivalTrace parse_arrival_trace(std::string_view text, std::string_view name);
+/// Throws Error when the file can't be read.
+ArrivalTrace read_arrival_trace(const std::string& path);
 
 /// Delays in units of K, the same in every run with the same seed. Their mean is 1/2 whatever the distribution, as for
 /// uniform delays in [0, K], so that distributions can be compared.
