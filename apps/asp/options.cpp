@@ -73,7 +73,7 @@ void add_broadcast_options(CLI::App& app, Options& options, Words& words) {
             "fan_out=N: competitive,ring,chunk=64K",
             {check, ""});
   app.add_option("--arrivals", options.trace_path,
-                 "write when each rank came to each broadcast, for `coracle bench upa`")
+                 "write when each rank came to each broadcast, for `coracle bench arrival`")
       ->type_name("FILE");
 }
 

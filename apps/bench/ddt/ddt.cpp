@@ -27,7 +27,7 @@
 #include "collectives/collectives.hpp"
 #include "runtime/core/assert.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/job/message_way.hpp"
+#include "runtime/job/rendezvous_scheme.hpp"
 #include "runtime/layout/copy.hpp"
 #include "runtime/messages/messages.hpp"
 #include "runtime/messages/send_recv.hpp"
@@ -39,16 +39,16 @@ namespace {
 /// How a message of a pattern goes: by a way of the library's, or packed, sent in one piece, and unpacked.
 struct DdtWay {
   const char* name;
-  std::optional<MessageWay> message = std::nullopt;  ///< None: it is packed beforehand.
-  bool by_hand = false;                              ///< Packed by the loops, not by the library.
+  std::optional<RendezvousScheme> message = std::nullopt;  ///< None: it is packed beforehand.
+  bool by_hand = false;                                    ///< Packed by the loops, not by the library.
 };
 
 /// The library's own choice first.
-constexpr DdtWay kDdtWays[] = {{"automatic", MessageWay::automatic},
-                               {"one-sided", MessageWay::one_sided},
-                               {"cooperative", MessageWay::cooperative},
-                               {"shm", MessageWay::shm},
-                               {"cma", MessageWay::cma},
+constexpr DdtWay kDdtWays[] = {{"automatic", RendezvousScheme::automatic},
+                               {"one-sided", RendezvousScheme::one_sided},
+                               {"cooperative", RendezvousScheme::cooperative},
+                               {"shm", RendezvousScheme::shm},
+                               {"cma", RendezvousScheme::cma},
                                {"by-hand", std::nullopt, true},
                                {"by-library"}};
 
@@ -124,7 +124,8 @@ class DdtExchange {
   Task<bool> check(DdtWay way) {
     bool works = true;
     if (takes_part()) {
-      const bool needs_addresses = way.message == MessageWay::one_sided || way.message == MessageWay::cooperative;
+      const bool needs_addresses =
+          way.message == RendezvousScheme::one_sided || way.message == RendezvousScheme::cooperative;
       works = !needs_addresses || messages().rendezvous().shares_addresses(peer());
       if (works) works = co_await check_both(way);
     }
@@ -148,7 +149,7 @@ class DdtExchange {
   std::uint32_t peer() const noexcept { return 1 - self_.id(); }
   coracle::internals::Messages& messages() const { return coracle::internals::Messages::of(self_); }
   /// Takes effect on what this rank sends and receives from now on.
-  void prepare(DdtWay way) { messages().fix_way(way.message.value_or(MessageWay::automatic)); }
+  void prepare(DdtWay way) { messages().fix_scheme(way.message.value_or(RendezvousScheme::automatic)); }
   // What is expected is made by the loops by hand, without layouts.
   Task<bool> check_both(DdtWay way) {
     const DdtMemory expected(buffer_.bytes().size());
@@ -168,7 +169,7 @@ class DdtExchange {
         co_await receive(way);
         finish(way);
       } catch (const Error& error) {
-        if (way.message != MessageWay::cma || !is_refused(error.code())) throw;
+        if (way.message != RendezvousScheme::cma || !is_refused(error.code())) throw;
         works = false;
       }
       if (works) verify(way, expected);
@@ -234,7 +235,7 @@ struct Measured {
 
 /// Not the library's own choice, and not packed beforehand.
 bool is_fixed(DdtWay way) {
-  return way.message.value_or(MessageWay::automatic) != MessageWay::automatic;
+  return way.message.value_or(RendezvousScheme::automatic) != RendezvousScheme::automatic;
 }
 
 /// Of those that are `such`, but for the first; null where there are none.
