@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "apps/common/file.hpp"
+#include "apps/common/out_of_core.hpp"
 #include "apps/common/program.hpp"
 #include "apps/common/progress.hpp"
-#include "apps/common/out_of_core.hpp"
 #include "apps/oocsort/options.hpp"
 #include "apps/oocsort/plan.hpp"
 #include "apps/oocsort/record.hpp"

@@ -6,8 +6,8 @@
 #include <functional>
 
 #include "apps/bfs/edge.hpp"
-#include "apps/common/out_of_core.hpp"
 #include "apps/common/in_flight.hpp"
+#include "apps/common/out_of_core.hpp"
 
 namespace coracle::bfs {
 
