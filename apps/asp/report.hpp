@@ -9,7 +9,9 @@
 
 namespace coracle::asp {
 
-/// Delays are after the first rank of the same iteration.
+/// When the ranks came to the broadcast of each iteration: the unbalanced process arrival that a collective has to live
+/// with (as in figure 22 of the paper on competitive and pipelined broadcast). Delays are after the first rank of the
+/// same iteration.
 struct Arrivals {
   struct Iteration {
     double mean_s;  ///< Over the ranks.

@@ -35,6 +35,8 @@ struct Ownership {
 
 inline constexpr std::uint32_t kScaleMax = 31;
 
+/// Graph500's Kronecker graphs: 2^scale vertices, most of which have few edges and some very many. Each edge follows
+/// from the seed and its number alone, so that any rank can make any of them.
 class Kronecker {
  public:
   /// `scale` from 1 to kScaleMax.
@@ -54,6 +56,7 @@ class Kronecker {
   std::uint64_t name_seed_;
 };
 
+/// Edges in any order and as often as one likes, without all of them in memory.
 class EdgeSource {
  public:
   virtual ~EdgeSource() = default;

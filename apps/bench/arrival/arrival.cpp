@@ -1,5 +1,8 @@
 // `coracle bench arrival`: broadcasts to ranks that come at different times (unbalanced process arrival), beside what
 // the distribution of their delays makes necessary.
+//
+// Source: the microbenchmark of the competitive and pipelined broadcast (MPIActor): repeat { barrier; a random delay in
+// [0, K]; time the broadcast }; the mean of each rank, and the maximum over the ranks.
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>

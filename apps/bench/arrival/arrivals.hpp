@@ -9,6 +9,13 @@
 
 namespace coracle::internals::bench {
 
+/// How late the ranks of a real program came to a collective, iteration by iteration, recorded in a file. The file is
+/// text. `#` starts a comment. The first lines say what the numbers are:
+///
+///     unit = us
+///     ranks = 8
+///
+/// Each further line is one iteration: for every rank, in order, how long after the first of them it came.
 struct ArrivalTrace {
   std::uint32_t ranks = 0;
   std::vector<double> delays_ns;  ///< Iteration by iteration, `ranks` of each.
