@@ -1,18 +1,17 @@
 // 2-D Fourier transforms of a grid whose rows are spread over the ranks, timed and verified; or the low-pass filter of
-// a picture by the same transforms. apps/fft2d/transposition.cpp is what there is to see.
+// a picture by the same transforms. the transposition in apps/fft2d/transform.cpp is what there
+// is to see.
 #include <fmt/core.h>
 #include <unistd.h>
 #include <coracle/coracle.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "apps/common/program.hpp"
+#include "apps/common/split_mix.hpp"
 #include "apps/fft2d/low_pass.hpp"
 #include "apps/fft2d/options.hpp"
 #include "apps/fft2d/pnm.hpp"
@@ -26,12 +25,9 @@ constexpr std::size_t kVerifiedElementsMax = std::size_t{1} << 22;
 // Both transforms err by some 1e-16 times the root of the number of steps; whatever is in the wrong place, by about 1.
 constexpr double kDifferenceMax = 1e-12;
 
-/// One of 2^53 numbers from -1 to 1 (splitmix64, by Vigna).
+/// One of 2^53 numbers from -1 to 1.
 double random_number(std::uint64_t seed, std::uint64_t place) {
-  std::uint64_t z = seed + (place + 1) * 0x9e3779b97f4a7c15ULL;
-  z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
-  return static_cast<double>((z ^ (z >> 31U)) >> 11U) * 0x1p-52 - 1;
+  return static_cast<double>(SplitMix64::at(seed, place) >> 11U) * 0x1p-52 - 1;
 }
 
 /// `count` elements of the grid, from the one at `first` on.
@@ -116,13 +112,6 @@ Task<> verify(Rank& self, Transform& transform, const Options& options, Report& 
   if (self.id() == 0) compare(self, whole, options, report);
 }
 
-void write_file(const std::string& text, const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "we"), &std::fclose);
-  if (!file) throw_errno(errno, fmt::format("can't create {}", path));
-  if (std::fputs(text.c_str(), file.get()) < 0 || std::fflush(file.get()) != 0)
-    throw_errno(errno, fmt::format("can't write {}", path));
-}
-
 Task<> transform_grid(Rank& self, Options options) {
   if (self.id() == 0) check_memory(options.rows, options.columns, verifies(options));
   co_await self.world().barrier();
@@ -136,7 +125,7 @@ Task<> transform_grid(Rank& self, Options options) {
   if (verifies(options)) co_await verify(self, transform, options, report);
   if (self.id() != 0) co_return;
   fmt::print("{}", to_text(report));
-  if (!options.json_path.empty()) write_file(to_json(report), options.json_path);
+  if (!options.json_path.empty()) write_whole(to_json(report), options.json_path);
 }
 
 /// What all ranks must know of rank 0's picture.

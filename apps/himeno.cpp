@@ -1,5 +1,5 @@
 // The Himeno benchmark: how fast the Poisson equation is solved by steps of Jacobi, in the original's words. See
-// apps/himeno/solver.cpp for a step and apps/himeno/halo.cpp for how neighbours exchange their points.
+// apps/himeno/solver.cpp for a step and for how neighbours exchange their points.
 #include "apps/common/program.hpp"
 #include "apps/himeno/benchmark.hpp"
 #include "apps/himeno/gpu_code.hpp"

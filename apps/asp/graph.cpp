@@ -1,4 +1,4 @@
-// Builds the compressed rows by counting sort.
+// Builds the compressed rows by counting sort, and draws random arcs.
 #include "apps/asp/graph.hpp"
 
 #include <algorithm>
@@ -69,6 +69,20 @@ void Graph::fill_row(Vertex vertex, std::span<float> row) const {
     row[targets_[i]] = std::min(row[targets_[i]], weights_[i]);
   }
   row[vertex] = 0;
+}
+
+Graph random_graph(std::size_t vertices, std::size_t degree, std::uint64_t seed) {
+  SplitMix64 random(seed);
+  std::vector<Arc> arcs;
+  arcs.reserve(vertices * degree);
+  for (std::size_t v = 0; v < vertices; ++v) {
+    for (std::size_t i = 0; i < degree; ++i) {
+      const auto target = static_cast<Vertex>(random.below(vertices));
+      const auto weight = static_cast<float>(1 + random.below(100));
+      arcs.push_back({static_cast<Vertex>(v), target, weight});
+    }
+  }
+  return Graph(vertices, arcs);
 }
 
 }  // namespace coracle::asp

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "apps/common/split_mix.hpp"
+
 namespace coracle::asp {
 
 using Vertex = std::uint32_t;
@@ -65,5 +67,9 @@ class Graph {
   std::size_t first_number_;
   bool has_whole_weights_ = true;
 };
+
+/// `degree` arcs from each of `vertices` > 0 vertices to vertices drawn with replacement; whole weights 1..100, so that
+/// distances are exact in float.
+Graph random_graph(std::size_t vertices, std::size_t degree, std::uint64_t seed);
 
 }  // namespace coracle::asp

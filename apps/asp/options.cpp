@@ -7,8 +7,8 @@
 #include <map>
 
 #include <coracle/coracle.hpp>
+#include "apps/asp/graph.hpp"
 #include "apps/asp/min_plus.hpp"
-#include "apps/asp/random_graph.hpp"
 #include "apps/common/command_line.hpp"
 
 namespace coracle::asp {
@@ -46,15 +46,11 @@ void add_graph_options(CLI::App& app, Options& options, Words& words) {
                            ->type_name("N")
                            ->check(whole_number(1, kVerticesMax));
   source->require_option(1);
-  app.add_option("--format", words.format, "how FILE is written: gr, mtx, edges, dpkg (by its extension)")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"gr", "mtx", "edges", "dpkg"}))
+  add_value(app, "--format", words.format, "FORMAT", "how FILE is written: gr, mtx, edges, dpkg (by its extension)",
+            CLI::IsMember({"gr", "mtx", "edges", "dpkg"}))
       ->needs(file);
-  app.add_option("--degree", options.degree, "with --random: arcs per vertex")
-      ->type_name("D")
-      ->check(whole_number(0, kVerticesMax))
-      ->needs(random)
-      ->capture_default_str();
+  add_value(app, "--degree", options.degree, "D", "with --random: arcs per vertex", whole_number(0, kVerticesMax))
+      ->needs(random);
   app.add_option("--seed", options.seed, "of the random graph and of the verified sources")
       ->check(any_count())
       ->capture_default_str();
@@ -62,32 +58,28 @@ void add_graph_options(CLI::App& app, Options& options, Words& words) {
 }
 
 void add_broadcast_options(CLI::App& app, Options& options, Words& words) {
-  app.add_option(
-         "--broadcast", words.broadcast,
-         "how pivots travel: direct (their owner puts them into all others' memory), or a broadcast: automatic, "
-         "or plain, pipelined or competitive, with binomial, recursive_doubling or ring, chunk=SIZE, depth=N, "
-         "fan_out=N: competitive,ring,chunk=64K")
-      ->type_name("WORDS")
-      ->check([](const std::string& text) -> std::string {
-        if (text == kDirect) return "";
-        try {
-          parse_broadcast_choice(text, "--broadcast");
-        } catch (const Error& error) {
-          return error.what();
-        }
-        return "";
-      })
-      ->capture_default_str();
+  const auto check = [](const std::string& text) -> std::string {
+    if (text == kDirect) return "";
+    try {
+      parse_broadcast_choice(text, "--broadcast");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  add_value(app, "--broadcast", words.broadcast, "WORDS",
+            "how pivots travel: direct (their owner puts them into all others' memory), or a broadcast: automatic, "
+            "or plain, pipelined or competitive, with binomial, recursive_doubling or ring, chunk=SIZE, depth=N, "
+            "fan_out=N: competitive,ring,chunk=64K",
+            {check, ""});
   app.add_option("--arrivals", options.trace_path,
                  "write when each rank came to each broadcast, for `coracle bench arrival`")
       ->type_name("FILE");
 }
 
 void add_run_options(CLI::App& app, Options& options) {
-  app.add_option("--verify", options.verified_sources, "sources from which Dijkstra must find the same distances")
-      ->type_name("SOURCES")
-      ->check(any_count())
-      ->capture_default_str();
+  add_value(app, "--verify", options.verified_sources, "SOURCES",
+            "sources from which Dijkstra must find the same distances", any_count());
   app.add_option("--block", options.block, "pivots per pass over the matrix (by the graph's size)")
       ->type_name("B")
       ->check([](const std::string& text) {
@@ -95,10 +87,7 @@ void add_run_options(CLI::App& app, Options& options) {
         if (!problem.empty() || std::stoul(text) % kPivotsStep == 0) return problem;
         return fmt::format("{} is no multiple of {}", text, kPivotsStep);
       });
-  app.add_option("--top", options.top, "most central vertices to list")
-      ->type_name("K")
-      ->check(any_count())
-      ->capture_default_str();
+  add_value(app, "--top", options.top, "K", "most central vertices to list", any_count());
   app.add_flag("--progress", options.shows_progress, "show how far it is, on a terminal");
   app.add_option("--json", options.json_path, "write the results to a file too")->type_name("FILE");
 }

@@ -1,4 +1,4 @@
-// Lays the page out.
+// Delays from times, and the page.
 #include "apps/asp/report.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +12,49 @@
 #include <numeric>
 #include <string_view>
 
+#include "runtime/core/assert.hpp"
+
 namespace coracle::asp {
+namespace {
+
+constexpr double kFirstBin_s = 1e-6;
+constexpr std::size_t kBinsMax = 24;  // up to 8 s
+
+std::size_t bin_of(double delay_s) noexcept {
+  std::size_t bin = 0;
+  for (double below_s = kFirstBin_s; delay_s >= below_s && bin + 1 < kBinsMax; below_s *= 2) ++bin;
+  return bin;
+}
+
+}  // namespace
+
+Arrivals arrivals_of(std::span<const double> times_s, std::span<const std::uint32_t> roots, std::uint32_t ranks) {
+  CORACLE_ASSERT(times_s.size() == roots.size() * ranks, "{} times of {} iterations and {} ranks", times_s.size(),
+                 roots.size(), ranks);
+  Arrivals arrivals;
+  arrivals.ranks = ranks;
+  if (ranks < 2 || roots.empty()) return arrivals;
+  std::vector<std::uint64_t> counts(kBinsMax);
+  for (std::size_t i = 0; i < roots.size(); ++i) {
+    const std::span<const double> times = times_s.subspan(i * ranks, ranks);
+    const auto first = std::min_element(times.begin(), times.end());
+    Arrivals::Iteration iteration{0, 0, times[roots[i]] - *first};
+    for (auto time = times.begin(); time != times.end(); ++time) {
+      const double delay_s = *time - *first;
+      iteration.mean_s += delay_s / ranks;
+      iteration.max_s = std::max(iteration.max_s, delay_s);
+      if (time != first) ++counts[bin_of(delay_s)];
+    }
+    arrivals.mean_s += iteration.mean_s / static_cast<double>(roots.size());
+    arrivals.max_s = std::max(arrivals.max_s, iteration.max_s);
+    arrivals.iterations.push_back(iteration);
+  }
+  while (counts.back() == 0) counts.pop_back();
+  for (std::size_t bin = 0; bin < counts.size(); ++bin)
+    arrivals.histogram.push_back({std::ldexp(kFirstBin_s, static_cast<int>(bin)), counts[bin]});
+  return arrivals;
+}
+
 namespace {
 
 constexpr std::size_t kBarWidth = 24;
@@ -143,20 +185,6 @@ void add_arrivals(Page& page, const Report& report) {
   }
 }
 
-nlohmann::json to_object(const Arrivals& arrivals) {
-  nlohmann::json iterations = nlohmann::json::array();
-  for (const Arrivals::Iteration& iteration : arrivals.iterations)
-    iterations.push_back({{"mean_s", iteration.mean_s}, {"max_s", iteration.max_s}, {"root_s", iteration.root_s}});
-  nlohmann::json histogram = nlohmann::json::array();
-  for (const Arrivals::Bin& bin : arrivals.histogram)
-    histogram.push_back({{"below_s", bin.below_s}, {"count", bin.count}});
-  return {{"mean_s", arrivals.mean_s}, {"max_s", arrivals.max_s}, {"histogram", histogram}, {"iterations", iterations}};
-}
-
-nlohmann::json to_object(Spread spread) {
-  return {{"min", spread.min}, {"mean", spread.mean}, {"max", spread.max}};
-}
-
 }  // namespace
 
 Spread spread_of(const std::vector<double>& values) {
@@ -195,34 +223,29 @@ std::string to_text(const Report& report, TextStyle style) {
   return std::move(page).take();
 }
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Spread, min, mean, max)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Arrivals::Iteration, mean_s, max_s, root_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Arrivals::Bin, below_s, count)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Arrivals, mean_s, max_s, histogram, iterations)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Report, pairs, mean_distance, ranks, placement, block, broadcast, arrivals,
+                                   computing_s, waiting_s, total_s)
+
 std::string to_json(const Report& report) {
-  nlohmann::json central = nlohmann::json::array();
+  nlohmann::json object = report;
+  object["graph"] = {{"source", report.graph}, {"vertices", report.vertices}, {"arcs", report.arcs}};
+  object["diameter"] = {
+      {"distance", report.diameter}, {"from", report.diameter_source}, {"to", report.diameter_target}};
+  object["central"] = nlohmann::json::array();
   for (const Report::Central& c : report.central) {
     const nlohmann::json closeness =
         std::isfinite(c.closeness) ? nlohmann::json(c.closeness) : nlohmann::json("infinity");
-    central.push_back({{"name", c.name}, {"closeness", closeness}, {"reached_by", c.reached_by}});
+    object["central"].push_back({{"name", c.name}, {"closeness", closeness}, {"reached_by", c.reached_by}});
   }
-  const nlohmann::json object = {
-      {"graph", {{"source", report.graph}, {"vertices", report.vertices}, {"arcs", report.arcs}}},
-      {"pairs", report.pairs},
-      {"mean_distance", report.mean_distance},
-      {"diameter", {{"distance", report.diameter}, {"from", report.diameter_source}, {"to", report.diameter_target}}},
-      {"central", central},
-      {"verified", {{"sources", report.verified_sources}, {"exactly", report.is_verified_exactly}}},
-      {"ranks", report.ranks},
-      {"placement", report.placement},
-      {"block", report.block},
-      {"broadcast", report.broadcast},
-      {"arrivals", to_object(report.arrivals)},
-      {"computing_s", to_object(report.computing_s)},
-      {"waiting_s", to_object(report.waiting_s)},
-      {"total_s", report.total_s},
-      {"kernel",
-       {{"name", report.kernel},
-        {"rate", report.kernel_rate},
-        {"limit", report.vector_limit},
-        {"skipped_share", report.skipped_share}}},
-  };
+  object["verified"] = {{"sources", report.verified_sources}, {"exactly", report.is_verified_exactly}};
+  object["kernel"] = {{"name", report.kernel},
+                      {"rate", report.kernel_rate},
+                      {"limit", report.vector_limit},
+                      {"skipped_share", report.skipped_share}};
   return object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

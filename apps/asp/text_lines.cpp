@@ -3,38 +3,23 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
-#include <memory>
 
 #include <coracle/error.hpp>
+#include "apps/common/file.hpp"
 
 namespace coracle::asp {
 namespace {
 
-constexpr std::size_t kTextMax = std::size_t{4} << 30;
 constexpr std::string_view kBlanks = " \t\v\f";
-
-[[noreturn]] void fail_file(const std::string& path, std::string_view problem, std::string_view remedy) {
-  throw Error(Errc::bad_input, fmt::format("{}: {}; {}", path, problem, remedy));
-}
 
 }  // namespace
 
 std::string load_text(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), &std::fclose);
-  if (!file) fail_file(path, std::strerror(errno), "give the path of a readable graph file");
-  std::string text;
-  std::string chunk(std::size_t{1} << 16, '\0');
-  while (const std::size_t got = std::fread(chunk.data(), 1, chunk.size(), file.get())) {
-    text.append(chunk, 0, got);
-    if (text.starts_with("\x1f\x8b")) fail_file(path, "is compressed by gzip", "unpack it first with gunzip");
-    if (text.size() > kTextMax) fail_file(path, "is larger than 4 GiB", "its graph would not fit a distance matrix");
-  }
-  if (std::ferror(file.get())) fail_file(path, std::strerror(errno), "give the path of a readable graph file");
+  std::string text = read_whole(path, 4, "a readable graph file", "its graph would not fit a distance matrix");
+  if (text.starts_with("\x1f\x8b"))
+    throw Error(Errc::bad_input, path + ": is compressed by gzip; unpack it first with gunzip");
   return text;
 }
 

@@ -1,4 +1,4 @@
-// What benchmarks do unless they say otherwise.
+// What benchmarks do unless they say otherwise, and the list of them.
 #include "apps/bench/benchmark.hpp"
 
 #include <CLI/Config.hpp>
@@ -43,6 +43,18 @@ JobPlan Request::job_of(std::uint32_t size) const {
   return {placement.value_or(Placement::pvas), std::max(size, nodes), nodes};
 }
 
+Task<> Comparison::run() {
+  co_await contest_.run();
+  if (!bench_.keeps_time()) co_return;
+  for (const auto& [name, way] : ways_) {
+    for (const auto& [limit_name, limit] : limits_) {
+      const bool first = limit == limits_.front().second;
+      bench_.report.add(title_,
+                        contest_.row(first ? name : name + ", the same", way, limit_name, limit, bytes_, factor_));
+    }
+  }
+}
+
 void Benchmark::add_options(CLI::App&, Choices&) {}
 
 void Benchmark::check(const Request&) {}
@@ -72,6 +84,23 @@ std::vector<std::string> words_of_assistant(const Benchmark& benchmark) {
 
 void wrong(const std::string& what) {
   throw CLI::ValidationError(what);
+}
+
+Benchmarks all_benchmarks() {
+  Benchmarks all;
+  for (const auto make :
+       {loop_benchmark,     put_benchmark,      get_benchmark,     vis_benchmark,     am_benchmark,
+        pingpong_benchmark, matching_benchmark, atomics_benchmark, barrier_benchmark, coll_benchmark,
+        pack_benchmark,     ddt_benchmark,      idle_benchmark,    spawn_benchmark,   pagetables_benchmark,
+        arrival_benchmark,  pages_benchmark,    mapped_benchmark,  dma_benchmark,     tune_benchmark})
+    all.push_back(make());
+  return all;
+}
+
+Benchmark* find_benchmark(const Benchmarks& benchmarks, std::string_view name) {
+  for (const auto& benchmark : benchmarks)
+    if (benchmark->facts().name == name) return benchmark.get();
+  return nullptr;
 }
 
 }  // namespace coracle::internals::bench

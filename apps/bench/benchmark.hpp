@@ -1,5 +1,5 @@
-// Benchmark: something that `coracle bench` measures. Each is a file that defines it, with its options and what its
-// ranks do, and a line in benchmarks.hpp and benchmarks.cpp.
+// Benchmark: something that `coracle bench` measures. Each is a source that defines it, with its options and what its
+// ranks do, and a line in this file and in benchmark.cpp.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/bench/measure/contest.hpp"
@@ -80,6 +81,35 @@ struct Bench {
   bool keeps_time() const noexcept { return self.id() == 0; }
 };
 
+/// Ways of doing something, beside what it must take at least, all measured in alternation: rows of a table, one for
+/// each way and limit. Collective: every rank adds the same in the same order.
+class Comparison {
+ public:
+  /// `bytes`: moved by one operation. Figures and limits are multiplied by `factor`.
+  Comparison(Bench& bench, std::string title, std::uint64_t bytes = 0, double factor = 1)
+      : bench_(bench), title_(std::move(title)), bytes_(bytes), factor_(factor), contest_(bench.self, bench.plan) {}
+
+  /// What batches refer to must live until run() has returned.
+  void add(std::string name, Contest::Batch batch) {
+    ways_.emplace_back(std::move(name), contest_.add(std::move(batch)));
+  }
+  void add_limit(std::string name, Contest::PlainBatch batch) {
+    limits_.emplace_back(std::move(name), contest_.add_plain(std::move(batch)));
+  }
+  Task<> run();
+
+ private:
+  using Named = std::pair<std::string, std::size_t>;
+
+  Bench& bench_;
+  std::string title_;
+  std::uint64_t bytes_;
+  double factor_;
+  Contest contest_;
+  std::vector<Named> ways_;
+  std::vector<Named> limits_;
+};
+
 /// The command and each rank have one of their own, which has read the same options.
 class Benchmark {
  public:
@@ -132,5 +162,38 @@ std::vector<std::string> words_of_assistant(const Benchmark& benchmark);
 
 /// Throws CLI::ValidationError.
 [[noreturn]] void wrong(const std::string& what);
+
+using Benchmarks = std::vector<std::unique_ptr<Benchmark>>;
+
+/// All of them, in the order in which `all` runs them.
+Benchmarks all_benchmarks();
+/// Null when there is none of that name.
+Benchmark* find_benchmark(const Benchmarks& benchmarks, std::string_view name);
+
+// Each is defined where its source is.
+std::unique_ptr<Benchmark> loop_benchmark();
+std::unique_ptr<Benchmark> put_benchmark();
+std::unique_ptr<Benchmark> get_benchmark();
+std::unique_ptr<Benchmark> vis_benchmark();
+std::unique_ptr<Benchmark> am_benchmark();
+std::unique_ptr<Benchmark> pingpong_benchmark();
+std::unique_ptr<Benchmark> matching_benchmark();
+std::unique_ptr<Benchmark> atomics_benchmark();
+std::unique_ptr<Benchmark> barrier_benchmark();
+std::unique_ptr<Benchmark> coll_benchmark();
+std::unique_ptr<Benchmark> pack_benchmark();
+std::unique_ptr<Benchmark> ddt_benchmark();
+std::unique_ptr<Benchmark> idle_benchmark();
+std::unique_ptr<Benchmark> spawn_benchmark();
+std::unique_ptr<Benchmark> pagetables_benchmark();
+std::unique_ptr<Benchmark> arrival_benchmark();
+std::unique_ptr<Benchmark> pages_benchmark();
+std::unique_ptr<Benchmark> mapped_benchmark();
+std::unique_ptr<Benchmark> dma_benchmark();
+std::unique_ptr<Benchmark> tune_benchmark();
+
+/// Parses the user's words: in the command, and by the same words in each rank; `argv[0]` is skipped. The benchmarks
+/// keep what they read of their own options. Throws CLI::ParseError; for --help, too.
+Request parse(CLI::App& app, const Benchmarks& benchmarks, int argc, const char* const* argv);
 
 }  // namespace coracle::internals::bench

@@ -1,5 +1,5 @@
 // From words to what is asked for.
-#include "apps/bench/options.hpp"
+#include "apps/bench/benchmark.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -5,20 +5,13 @@
 
 #include <CLI/CLI.hpp>
 
-#include "apps/bfs/kronecker.hpp"
+#include "apps/bfs/edge.hpp"
 #include "apps/common/command_line.hpp"
 
 namespace coracle::bfs {
 namespace {
 
-struct Words {
-  std::string format;
-  std::string memory = "256M";
-  std::string cache = "64M";
-  std::string page = "16K";
-};
-
-void add_graph_options(CLI::App& app, Options& options, Words& words) {
+void add_graph_options(CLI::App& app, Options& options, std::string& format) {
   auto* const source = app.add_option_group("graph", "one of these");
   auto* const file = source->add_option(
       "FILE", options.path,
@@ -31,47 +24,33 @@ void add_graph_options(CLI::App& app, Options& options, Words& words) {
                               ->type_name("SCALE")
                               ->check(whole_number(1, kScaleMax));
   source->require_option(1);
-  app.add_option("--format", words.format, "how FILE is written: edges, gr, mtx (by its extension)")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"edges", "gr", "mtx"}))
+  add_value(app, "--format", format, "FORMAT", "how FILE is written: edges, gr, mtx (by its extension)",
+            CLI::IsMember({"edges", "gr", "mtx"}))
       ->needs(file);
-  app.add_option("--edge-factor", options.edge_factor, "with --kronecker: edges per vertex")
-      ->type_name("N")
-      ->check(whole_number(1, 1024))
-      ->needs(kronecker)
-      ->capture_default_str();
+  add_value(app, "--edge-factor", options.edge_factor, "N", "with --kronecker: edges per vertex", whole_number(1, 1024))
+      ->needs(kronecker);
   app.add_option("--seed", options.seed, "of the Kronecker graph and of the random roots")
       ->check(any_count())
       ->capture_default_str();
   app.add_flag("--directed", options.directed, "follow edges in their direction only");
 }
 
-void add_run_options(CLI::App& app, Options& options, Words& words) {
-  auto* const root = app.add_option("--root", options.root,
-                                    "where to begin: a vertex's name, or its number in a "
-                                    "Kronecker graph");
-  app.add_option("--roots", options.roots, "begin at so many random vertices, one search after the other")
-      ->type_name("N")
-      ->check(whole_number(1, 10'000))
-      ->excludes(root)
-      ->capture_default_str();
+void add_run_options(CLI::App& app, Options& options) {
+  auto* const root =
+      app.add_option("--root", options.root, "where to begin: a vertex's name, or its number in a Kronecker graph");
+  add_value(app, "--roots", options.roots, "N", "begin at so many random vertices, one search after the other",
+            whole_number(1, 10'000))
+      ->excludes(root);
   app.add_flag("--verify", options.verify,
                "compare with a search in the memory of rank 0, which must hold the whole graph");
-  app.add_option("--cache", words.cache,
-                 "of the paged arcs, for each node (in sim: for each rank), from the segment of its first rank; while "
-                 "the graph is "
-                 "built, of two more arrays, too")
-      ->type_name("SIZE")
-      ->check(byte_size(256 << 10, std::uint64_t{1} << 46))
-      ->capture_default_str();
-  app.add_option("--page", words.page, "a power of two")->type_name("SIZE")->check(page_size())->capture_default_str();
-  app.add_option("--memory", words.memory, "of each rank for the edges at hand while the graph is built")
-      ->type_name("SIZE")
-      ->check(byte_size(1 << 20, std::uint64_t{1} << 46))
-      ->capture_default_str();
-  app.add_option("--scratch", options.scratch, "where the arcs' files shall be, on every node")
-      ->type_name("FOLDER")
-      ->capture_default_str();
+  add_size(app, "--cache", options.cache_bytes, "64M",
+           "of the paged arcs, for each node (in sim: for each rank), from the segment of its first rank; while the "
+           "graph is built, of two more arrays, too",
+           byte_size(256 << 10, std::uint64_t{1} << 46));
+  add_size(app, "--page", options.page_bytes, "16K", "a power of two", page_size());
+  add_size(app, "--memory", options.memory, "256M", "of each rank for the edges at hand while the graph is built",
+           byte_size(1 << 20, std::uint64_t{1} << 46));
+  add_value(app, "--scratch", options.scratch, "FOLDER", "where the arcs' files shall be, on every node");
   app.add_flag("--quiet", options.quiet, "no progress and no summary");
   app.add_option("--json", options.json_path, "write the results to a file too")->type_name("FILE");
 }
@@ -81,25 +60,21 @@ void add_run_options(CLI::App& app, Options& options, Words& words) {
 std::variant<Options, int> parse_options(int argc, char** argv) {
   CLI::App app(
       "Breadth-first search, over the ranks of a Coracle job, in a graph whose edges are larger than memory: they lie "
-      "in "
-      "a paged array on the nodes' SSDs.",
+      "in a paged array on the nodes' SSDs.",
       "bfs");
   Options options;
-  Words words;
-  add_graph_options(app, options, words);
-  add_run_options(app, options, words);
+  std::string format;
+  add_graph_options(app, options, format);
+  add_run_options(app, options);
   app.callback([&] {
-    if (bytes_of(words.cache) < 16 * bytes_of(words.page))
+    if (options.cache_bytes < 16 * options.page_bytes)
       throw CLI::ValidationError("--cache", "it holds fewer than 16 pages; enlarge it, or take smaller ones by --page");
   });
   if (const std::optional<int> status = parse_command_line(app, argc, argv)) return *status;
-  options.format = words.format == "gr"      ? TextFormat::dimacs
-                   : words.format == "mtx"   ? TextFormat::matrix_market
-                   : words.format == "edges" ? TextFormat::edge_list
-                                             : format_of_path(options.path);
-  options.memory = bytes_of(words.memory);
-  options.cache_bytes = bytes_of(words.cache);
-  options.page_bytes = bytes_of(words.page);
+  options.format = format == "gr"      ? TextFormat::dimacs
+                   : format == "mtx"   ? TextFormat::matrix_market
+                   : format == "edges" ? TextFormat::edge_list
+                                       : format_of_path(options.path);
   return options;
 }
 

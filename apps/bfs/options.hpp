@@ -22,9 +22,9 @@ struct Options {
   std::string root;  ///< A vertex's name; empty: random ones.
   std::uint64_t roots = 1;
   bool verify = false;
-  std::uint64_t memory = 256 << 20;  ///< Bytes per rank, while the graph is built.
-  std::uint64_t cache_bytes = 64 << 20;
-  std::uint64_t page_bytes = 16 << 10;
+  std::uint64_t memory = 0;  ///< Bytes per rank, while the graph is built.
+  std::uint64_t cache_bytes = 0;
+  std::uint64_t page_bytes = 0;
   std::string scratch = ".";
   bool quiet = false;
   std::string json_path;

@@ -8,9 +8,9 @@
 #include <memory>
 #include <utility>
 
-#include "apps/bfs/exchange.hpp"
-#include "apps/common/agreement.hpp"
+#include "apps/bfs/edge.hpp"
 #include "apps/common/in_flight.hpp"
+#include "apps/common/out_of_core.hpp"
 
 namespace coracle::bfs {
 namespace {

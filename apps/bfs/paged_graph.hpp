@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "apps/bfs/edge.hpp"
-#include "apps/bfs/edge_source.hpp"
-#include "apps/common/scratch_folder.hpp"
+#include "apps/common/out_of_core.hpp"
 
 namespace coracle::bfs {
 

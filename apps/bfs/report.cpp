@@ -48,39 +48,24 @@ std::string to_text(const Report& report) {
   return text;
 }
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Report::Found, root, reached, edges, levels, seconds)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Report, graph, vertices, edges, arcs, ranks, nodes, placement, page_bytes,
+                                   cache_bytes, loading_s, building_s, verified)
+
 std::string to_json(const Report& report) {
-  nlohmann::json searches = nlohmann::json::array();
+  nlohmann::json object = report;
+  object["searches"] = nlohmann::json::array();
   for (const Report::Found& found : report.searches) {
-    searches.push_back({{"root", found.root},
-                        {"reached", found.reached},
-                        {"edges", found.edges},
-                        {"levels", found.levels},
-                        {"digest", fmt::format("{:016x}", found.digest)},
-                        {"seconds", found.seconds},
-                        {"teps", found.teps()}});
+    object["searches"].push_back(found);
+    object["searches"].back()["digest"] = fmt::format("{:016x}", found.digest);
+    object["searches"].back()["teps"] = found.teps();
   }
-  const nlohmann::json object = {
-      {"graph", report.graph},
-      {"vertices", report.vertices},
-      {"edges", report.edges},
-      {"arcs", report.arcs},
-      {"ranks", report.ranks},
-      {"nodes", report.nodes},
-      {"placement", report.placement},
-      {"page_bytes", report.page_bytes},
-      {"cache_bytes", report.cache_bytes},
-      {"loading_s", report.loading_s},
-      {"building_s", report.building_s},
-      {"searches", searches},
-      {"mean_teps", report.mean_teps()},
-      {"pages",
-       {{"hits", report.counts.hits},
-        {"misses", report.counts.misses},
-        {"ssd_reads", report.counts.ssd_reads},
-        {"from_peers", report.counts.from_peers},
-        {"evictions", report.counts.evictions}}},
-      {"verified", report.verified},
-  };
+  object["mean_teps"] = report.mean_teps();
+  object["pages"] = {{"hits", report.counts.hits},
+                     {"misses", report.counts.misses},
+                     {"ssd_reads", report.counts.ssd_reads},
+                     {"from_peers", report.counts.from_peers},
+                     {"evictions", report.counts.evictions}};
   return object.dump(2) + "\n";
 }
 

@@ -5,9 +5,9 @@
 #include <exception>
 #include <functional>
 
-#include "apps/bfs/exchange.hpp"
-#include "apps/common/agreement.hpp"
+#include "apps/bfs/edge.hpp"
 #include "apps/common/in_flight.hpp"
+#include "apps/common/out_of_core.hpp"
 
 namespace coracle::bfs {
 

@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cstdio>
+#include <cstdlib>
 #include <sstream>
 #include <string>
 
@@ -65,13 +66,30 @@ CLI::Validator page_size() {
           ""};
 }
 
-std::uint64_t bytes_of(const std::string& size) {
-  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): checked before, or it throws
-  return internals::parse_bytes(size).value();
-}
-
 CLI::Validator any_count() {
   return whole_number(0, std::size_t{1} << 53);
+}
+
+CLI::Validator positive_number(double high) {
+  return {[high](std::string& text) {
+            char* end = nullptr;
+            const double value = std::strtod(text.c_str(), &end);
+            const bool is_number = !text.empty() && end == text.c_str() + text.size();
+            if (is_number && value > 0 && value <= high) return std::string();
+            return fmt::format("{} is no number above 0 and up to {:g}", text, high);
+          },
+          ""};
+}
+
+CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& bytes, const std::string& by_default,
+                      const std::string& help, const CLI::Validator& check) {
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): checked before, or it throws
+  const auto take = [&bytes](const std::string& size) { bytes = internals::parse_bytes(size).value(); };
+  if (!by_default.empty()) take(by_default);
+  return app.add_option_function<std::string>(name, take, help)
+      ->type_name("SIZE")
+      ->check(check)
+      ->default_str(by_default);
 }
 
 }  // namespace coracle

@@ -23,10 +23,19 @@ int leave(int argc, char** argv, int status);
 CLI::Validator byte_size(std::uint64_t low, std::uint64_t high);
 /// Checks for one that a paged segment's pages may have.
 CLI::Validator page_size();
-/// Of text that has been checked.
-std::uint64_t bytes_of(const std::string& size);
-
 /// From 0 to 2^53, more than which none of the applications could use.
 CLI::Validator any_count();
+/// A number above 0 and up to `high`.
+CLI::Validator positive_number(double high);
+
+/// An option with a value: what the help calls it, what it means, and what it may be. The help tells its default.
+template <class Value>
+CLI::Option* add_value(CLI::App& app, const std::string& name, Value& value, const std::string& type,
+                       const std::string& help, const CLI::Validator& check = {}) {
+  return app.add_option(name, value, help)->type_name(type)->check(check)->capture_default_str();
+}
+/// The same of one that is a size, of which `by_default` is written in the help; "": `bytes` as it is, which is not.
+CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& bytes, const std::string& by_default,
+                      const std::string& help, const CLI::Validator& check);
 
 }  // namespace coracle

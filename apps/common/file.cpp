@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -113,10 +114,28 @@ void check_writable(const std::string& path) {
   if (!old) fail(errno, "create", path);
 }
 
-void write_text(const std::string& text, const std::string& path) {
+void write_whole(std::string_view bytes, const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "we"), &std::fclose);
   if (!file) fail(errno, "create", path);
-  if (std::fputs(text.c_str(), file.get()) < 0 || std::fflush(file.get()) != 0) fail(errno, "write", path);
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size() || std::fflush(file.get()) != 0)
+    fail(errno, "write", path);
+}
+
+std::string read_whole(const std::string& path, std::size_t gib_max, std::string_view wanted,
+                       std::string_view too_large) {
+  const auto refuse = [&path](const std::string& problem, const std::string& what_to_do) {
+    throw Error(Errc::bad_input, fmt::format("{}: {}; {}", path, problem, what_to_do));
+  };
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), &std::fclose);
+  if (!file) refuse(std::strerror(errno), fmt::format("give the path of {}", wanted));
+  std::string bytes;
+  std::string chunk(std::size_t{1} << 16, '\0');
+  while (const std::size_t got = std::fread(chunk.data(), 1, chunk.size(), file.get())) {
+    bytes.append(chunk, 0, got);
+    if (bytes.size() > gib_max << 30) refuse(fmt::format("is larger than {} GiB", gib_max), std::string(too_large));
+  }
+  if (std::ferror(file.get()) != 0) refuse(std::strerror(errno), fmt::format("give the path of {}", wanted));
+  return bytes;
 }
 
 }  // namespace coracle

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace coracle {
 
@@ -37,10 +38,15 @@ class File {
 Task<> read_fully(Io& io, const File& file, std::uint64_t offset, std::byte* target, std::size_t bytes);
 Task<> write_fully(Io& io, const File& file, std::uint64_t offset, const std::byte* source, std::size_t bytes);
 
-/// A file written at once, for reports.
-void write_text(const std::string& text, const std::string& path);
+/// A file written at once: a report, a picture.
+void write_whole(std::string_view bytes, const std::string& path);
 /// Throws Error where that will not be possible. An old file keeps its text; where there is none, none is left, so that
 /// a program that fails leaves none either.
 void check_writable(const std::string& path);
+
+/// All of a file, or of a pipe. Throws Error (bad_input) where it can't be read, with `wanted` ("a readable picture"),
+/// and where it is larger than so many GiB, with `too_large` ("cut the picture").
+std::string read_whole(const std::string& path, std::size_t gib_max, std::string_view wanted,
+                       std::string_view too_large);
 
 }  // namespace coracle

@@ -28,7 +28,7 @@ template <class Report, class Options>
 void tell(Rank& self, const Report& report, const Options& options) {
   if (self.id() != 0) return;
   if (!options.quiet) fmt::print("{}", to_text(report));
-  if (!options.json_path.empty()) write_text(to_json(report), options.json_path);
+  if (!options.json_path.empty()) write_whole(to_json(report), options.json_path);
 }
 
 }  // namespace coracle

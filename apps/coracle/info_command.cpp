@@ -24,14 +24,6 @@ std::string text_of(const std::vector<std::vector<int>>& cores) {
   return text.str();
 }
 
-void print_section(const char* title, const std::vector<Ability>& abilities, const char* yes, const char* no) {
-  std::printf("\n%s\n", title);
-  for (const Ability& ability : abilities) {
-    std::printf("  %-26s %-4s %s\n", ability.name.c_str(), ability.available ? yes : no, ability.detail.c_str());
-    if (!ability.remedy.empty()) std::printf("  %-26s %-4s remedy: %s\n", "", "", ability.remedy.c_str());
-  }
-}
-
 void print_row(const char* name, const std::string& value) {
   std::printf("  %-26s %s\n", name, value.c_str());
 }
@@ -43,36 +35,26 @@ void print_for_people(const Machine& machine) {
   print_row("usable cores", std::to_string(machine.cores.size()) + " (CPUs " + text_of(machine.cores) + ")");
   print_row("NUMA nodes", std::to_string(machine.numa_nodes));
   print_row("memory", std::to_string(machine.memory_bytes >> 20) + " MiB");
-  print_section("Placements (coracle run --place)", machine.placements, "yes", "NO");
-  print_section("Input and output", machine.input_output, "yes", "NO");
-  print_section("Other nodes (coracle run --transport)", machine.network, "yes", "NO");
-  print_section("Limits", machine.limits, "ok", "LOW");
-  print_section("More than one node", machine.launching, "yes", "NO");
-  print_section("GPUs", machine.devices, "yes", "no");
-}
-
-nlohmann::json json_of(const std::vector<Ability>& abilities) {
-  nlohmann::json list = nlohmann::json::object();
-  for (const Ability& ability : abilities)
-    list[ability.name] = {{"available", ability.available}, {"detail", ability.detail}, {"remedy", ability.remedy}};
-  return list;
+  for (const Section& section : machine.sections) {
+    std::printf("\n%s\n", section.title);
+    for (const Ability& ability : section.abilities) {
+      std::printf("  %-26s %-4s %s\n", ability.name.c_str(), ability.available ? section.yes : section.no,
+                  ability.detail.c_str());
+      if (!ability.remedy.empty()) std::printf("  %-26s %-4s remedy: %s\n", "", "", ability.remedy.c_str());
+    }
+  }
 }
 
 void print_json(const Machine& machine) {
-  const nlohmann::json json = {
-      {"version", CORACLE_VERSION},
-      {"kernel", machine.kernel},
-      {"processor", machine.processor},
-      {"cores", machine.cores},
-      {"numa_nodes", machine.numa_nodes},
-      {"memory_bytes", machine.memory_bytes},
-      {"placements", json_of(machine.placements)},
-      {"io", json_of(machine.input_output)},
-      {"network", json_of(machine.network)},
-      {"limits", json_of(machine.limits)},
-      {"launching", json_of(machine.launching)},
-      {"gpus", json_of(machine.devices)},
+  nlohmann::json json = {
+      {"version", CORACLE_VERSION}, {"kernel", machine.kernel},         {"processor", machine.processor},
+      {"cores", machine.cores},     {"numa_nodes", machine.numa_nodes}, {"memory_bytes", machine.memory_bytes},
   };
+  for (const Section& section : machine.sections) {
+    nlohmann::json& list = json[section.key] = nlohmann::json::object();
+    for (const Ability& ability : section.abilities)
+      list[ability.name] = {{"available", ability.available}, {"detail", ability.detail}, {"remedy", ability.remedy}};
+  }
   std::printf("%s\n", json.dump(2).c_str());
 }
 

@@ -114,11 +114,6 @@ Ability map_count() {
           maps >= 1000 * kMapsPerRank ? "" : "sysctl vm.max_map_count=262144 for more"};
 }
 
-std::vector<Ability> network() {
-  const verbs::Support rdma = verbs::probe();
-  return {{"tcp", true, "on io_uring or epoll", ""}, {"verbs", rdma.available, rdma.detail, rdma.remedy}};
-}
-
 std::string limit_text(rlim_t value, std::uint64_t unit, const char* unit_name) {
   return value == RLIM_INFINITY ? "unlimited" : fmt::format("{}{}", value / unit, unit_name);
 }
@@ -143,6 +138,19 @@ Ability huge_pages() {
           mode == "never" ? "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled (faster large segments)" : ""};
 }
 
+/// Low: a thousand ranks would not fit.
+std::vector<Ability> limits() {
+  return {
+      map_count(),
+      limit("locked memory (ulimit -l)", RLIMIT_MEMLOCK, 8 << 20, 1 << 10, " KiB",
+            "raise ulimit -l for io_uring and RDMA"),
+      limit("open files (ulimit -n)", RLIMIT_NOFILE, 2048, 1, "", "raise ulimit -Hn: each rank needs one per rank"),
+      limit("processes (ulimit -u)", RLIMIT_NPROC, 2000, 1, "", "raise ulimit -u: each rank is a process"),
+      limit("address space (ulimit -v)", RLIMIT_AS, RLIM_INFINITY, 1 << 20, " MiB", "ulimit -v unlimited, for pvas"),
+      huge_pages(),
+  };
+}
+
 }  // namespace
 
 Machine look_at_machine() {
@@ -156,26 +164,29 @@ Machine look_at_machine() {
   struct sysinfo memory {};
   ::sysinfo(&memory);
   machine.memory_bytes = std::uint64_t{memory.totalram} * memory.mem_unit;
-  machine.placements = {pvas_placement(),
-                        process_placement(),
-                        {"thread", true, "all ranks in one process", ""},
-                        {"sim", true, "all ranks in one thread, simulated network, virtual time", ""}};
-  machine.input_output = {uring(), {"epoll", true, "for descriptors, with a few threads for files", ""}, windows()};
-  machine.limits = {
-      map_count(),
-      limit("locked memory (ulimit -l)", RLIMIT_MEMLOCK, 8 << 20, 1 << 10, " KiB",
-            "raise ulimit -l for io_uring and RDMA"),
-      limit("open files (ulimit -n)", RLIMIT_NOFILE, 2048, 1, "", "raise ulimit -Hn: each rank needs one per rank"),
-      limit("processes (ulimit -u)", RLIMIT_NPROC, 2000, 1, "", "raise ulimit -u: each rank is a process"),
-      limit("address space (ulimit -v)", RLIMIT_AS, RLIM_INFINITY, 1 << 20, " MiB", "ulimit -v unlimited, for pvas"),
-      huge_pages(),
-  };
   const PmixClient::Support pmix = PmixClient::probe();
-  machine.launching = {{"nodes on this machine", true, "coracle run --nodes K", ""},
-                       {"pmix", pmix.available, pmix.detail, pmix.remedy}};
-  machine.network = network();
+  const verbs::Support rdma = verbs::probe();
   const cuda::Support gpus = cuda::probe();
-  machine.devices = {{"cuda", gpus.available, gpus.detail, gpus.remedy}};
+  const std::vector<Ability> placements = {
+      pvas_placement(),
+      process_placement(),
+      {"thread", true, "all ranks in one process", ""},
+      {"sim", true, "all ranks in one thread, simulated network, virtual time", ""}};
+  machine.sections = {
+      {"Placements (coracle run --place)", "placements", placements},
+      {"Input and output",
+       "io",
+       {uring(), {"epoll", true, "for descriptors, with a few threads for files", ""}, windows()}},
+      {"Other nodes (coracle run --transport)",
+       "network",
+       {{"tcp", true, "on io_uring or epoll", ""}, {"verbs", rdma.available, rdma.detail, rdma.remedy}}},
+      {"Limits", "limits", limits(), "ok", "LOW"},
+      {"More than one node",
+       "launching",
+       {{"nodes on this machine", true, "coracle run --nodes K", ""},
+        {"pmix", pmix.available, pmix.detail, pmix.remedy}}},
+      {"GPUs", "gpus", {{"cuda", gpus.available, gpus.detail, gpus.remedy}}, "yes", "no"},
+  };
   return machine;
 }
 

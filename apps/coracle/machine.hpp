@@ -15,18 +15,22 @@ struct Ability {
   std::string remedy;  ///< Empty when nothing is to be done.
 };
 
+/// Abilities of one kind.
+struct Section {
+  const char* title;
+  const char* key;  ///< In JSON.
+  std::vector<Ability> abilities;
+  const char* yes = "yes";
+  const char* no = "NO";
+};
+
 struct Machine {
   std::string kernel;                   ///< "Linux 6.1.0-18-amd64 x86_64"
   std::string processor;                ///< Model name.
   std::vector<std::vector<int>> cores;  ///< Usable ones; see usable_cores().
   int numa_nodes = 1;
   std::uint64_t memory_bytes = 0;
-  std::vector<Ability> placements;
-  std::vector<Ability> input_output;
-  std::vector<Ability> limits;     ///< `available`: large enough for a thousand ranks.
-  std::vector<Ability> launching;  ///< Ways to start jobs of several nodes.
-  std::vector<Ability> network;    ///< Ways to other nodes.
-  std::vector<Ability> devices;    ///< GPUs whose copy engines can be used.
+  std::vector<Section> sections;
 };
 
 /// Looks at the machine; takes some milliseconds. What can't be found out is said in the text.

@@ -1,18 +1,327 @@
-// `coracle run`: a program as the ranks of a job.
+// `coracle run`: a program as the ranks of a job. Its options are checked word by word, so that each complaint names
+// its option.
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
+#include <CLI/Error.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "apps/common/units.hpp"
 #include "apps/coracle/commands.hpp"
-#include "apps/coracle/run_words.hpp"
+#include "apps/coracle/job_choices.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/launch/cores.hpp"
 #include "runtime/launch/head_launcher.hpp"
+#include "runtime/launch/job_options.hpp"
 #include "runtime/launch/launcher.hpp"
+#include "runtime/launch/pmix_client.hpp"
 #include "runtime/launch/pmix_launcher.hpp"
+#include "runtime/team/team.hpp"
+#include "transports/choice.hpp"
+#include "transports/connect.hpp"
+#include "transports/tca/packet.hpp"
 
 namespace coracle::internals {
 namespace {
+
+/// An empty word: the option was not given.
+struct RunWords {
+  std::string ranks;
+  std::string placement;  ///< Empty: as `intranode` needs it.
+  std::string intranode = "auto";
+  std::string eager = "8K";
+  std::string unexpected = "64M";
+  std::string nodes;
+  std::string hosts;
+  std::string shell;
+  std::string interface;
+  std::string transport = "auto";
+  std::string silence = "10s";
+  std::string connections = std::to_string(NetworkOptions{}.connections_max);
+  bool survive = false;
+  std::string segment = "1G";
+  std::string timeout;
+  std::string seed;
+  std::string network;
+  std::string faults;
+  std::string binding = "core";
+  bool verbose = false;
+  std::vector<std::string> command;  ///< Program and arguments.
+};
+
+/// A host and how many ranks it gets.
+struct HostWord {
+  std::string name;
+  std::optional<std::uint32_t> ranks;
+};
+
+constexpr std::uint32_t kMostRanks = 1 << 20;
+/// What the library itself takes of a segment, and some room for the program.
+constexpr std::uint64_t kLeastSegment = 2 * TeamArea::kAllBytes;
+
+[[noreturn]] void wrong(const std::string& what) {
+  throw CLI::ValidationError(what);
+}
+
+std::uint32_t count(const char* option, std::string_view word) {
+  const auto value = parse_whole(word, 1, kMostRanks);
+  if (!value) wrong(fmt::format("{} {}: must be from 1 to {}", option, word, kMostRanks));
+  return static_cast<std::uint32_t>(*value);
+}
+
+void set_seed(const std::string& word, JobShape& shape) {
+  if (word.empty()) return;
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  const auto seed = parse_whole(word, 0, kMost);
+  if (!seed) wrong(fmt::format("--seed {}: must be from 0 to {}", word, kMost));
+  if (shape.placement != Placement::sim)
+    wrong(fmt::format("--seed {}: only --place sim has a schedule to repeat; add that, or leave the seed out", word));
+  shape.seed = *seed;
+}
+
+void set_segment(const std::string& word, JobShape& shape) {
+  const auto bytes = parse_bytes(word);
+  if (!bytes) wrong(fmt::format("--segment {}: must be a size such as 64M or 1G", word));
+  if (*bytes < kLeastSegment)
+    wrong(fmt::format("--segment {}: must be at least {}K, of which the library itself takes {}K", word,
+                      kLeastSegment >> 10, TeamArea::kAllBytes >> 10));
+  shape.segment_bytes = *bytes;
+}
+
+void set_model(const std::string& path, JobShape& shape) {
+  if (path.empty()) return;
+  if (shape.placement != Placement::sim) wrong("--network: only the simulated network of --place sim reads a model");
+  if (path.size() >= shape.network_file.size())
+    wrong(fmt::format("--network: the path is longer than {} characters", shape.network_file.size() - 1));
+  if (::access(path.c_str(), R_OK) != 0) throw_errno(errno, fmt::format("can't read the network model {}", path));
+  path.copy(shape.network_file.data(), path.size());
+}
+
+void set_faults(const std::string& source, JobShape& shape) {
+  if (source.empty()) return;
+  if (shape.placement != Placement::sim) wrong("--faults: only the simulated network of --place sim fails by a plan");
+  if (source.size() >= shape.faults.size())
+    wrong(fmt::format("--faults: the path is longer than {} characters", shape.faults.size() - 1));
+  if (source != "random" && ::access(source.c_str(), R_OK) != 0)
+    throw_errno(errno, fmt::format("can't read the fault plan {} (`--faults random` draws one from the seed)", source));
+  source.copy(shape.faults.data(), source.size());
+}
+
+std::chrono::nanoseconds duration(const char* option, const std::string& word) {
+  const auto time = parse_duration(word);
+  if (!time) wrong(fmt::format("{} {}: must be a time such as 500ms, 30s or 5m (30: seconds)", option, word));
+  return *time;
+}
+
+NetworkOptions network_options(const RunWords& words) {
+  NetworkOptions network;
+  network.silence_limit_ns = static_cast<std::uint64_t>(duration("--silence", words.silence).count());
+  if (network.silence_limit_ns < 100'000'000)
+    wrong(fmt::format("--silence {}: must be at least 100ms, or a busy machine would pass for a dead one",
+                      words.silence));
+  network.connections_max = count("--connections", words.connections);
+  network.survive = words.survive;
+  if (words.transport == "tcp")
+    network.transport = RemoteTransport::tcp;
+  else if (words.transport == "verbs")
+    network.transport = RemoteTransport::verbs;
+  else if (words.transport == "tca")
+    network.transport = RemoteTransport::tca;
+  else if (words.transport != "auto")
+    wrong(fmt::format("--transport {}: must be auto, tcp, verbs or tca", words.transport));
+  return network;
+}
+
+/// "a,b:4,[fe80::1]:2" in order; nothing where a name is empty or a count is not from 1 to a million.
+std::optional<std::vector<HostWord>> parse_hosts(std::string_view text) {
+  std::vector<HostWord> hosts;
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    const std::string_view word = text.substr(0, comma);
+    HostWord host;
+    std::string_view name = word;
+    // An address of IPv6 has colons of its own: a count goes after its brackets.
+    const std::size_t colon = word.rfind(':');
+    const bool bracketed = !word.empty() && word.front() == '[';
+    const bool counted =
+        colon != std::string_view::npos && (bracketed ? colon > 0 && word[colon - 1] == ']' : word.find(':') == colon);
+    if (counted) {
+      std::uint32_t ranks = 0;
+      const std::string_view digits = word.substr(colon + 1);
+      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ranks);
+      if (error != std::errc() || end != digits.data() + digits.size() || ranks == 0 || ranks > kMostRanks)
+        return std::nullopt;
+      host.ranks = ranks;
+      name = word.substr(0, colon);
+    }
+    if (bracketed && name.size() >= 2 && name.back() == ']') name = name.substr(1, name.size() - 2);
+    // One that starts with '-' would be an option of ssh.
+    if (name.empty() || name.front() == '-' || name.find(' ') != std::string_view::npos) return std::nullopt;
+    host.name = name;
+    hosts.push_back(std::move(host));
+    if (comma == std::string_view::npos) return hosts;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+/// Nodes and their ranks, from --hosts.
+void set_hosts(const RunWords& words, JobOptions& options) {
+  const auto hosts = parse_hosts(words.hosts);
+  if (!hosts)
+    wrong(fmt::format("--hosts {}: must be names, each with a number of ranks if you like: a,b:4", words.hosts));
+  if (options.shape.placement == Placement::sim) wrong("--hosts: --place sim runs in one process");
+  if (!words.nodes.empty() && count("--nodes", words.nodes) != hosts->size())
+    wrong(fmt::format("--nodes {}: --hosts names {}; leave --nodes out", words.nodes, hosts->size()));
+  std::uint64_t sum = 0;
+  for (const HostWord& host : *hosts) {
+    options.hosts.push_back(host.name);
+    if (host.ranks.has_value() != hosts->front().ranks.has_value())
+      wrong(fmt::format("--hosts {}: give all hosts a number of ranks, or none", words.hosts));
+    if (!host.ranks) continue;
+    options.ranks_per_node.push_back(*host.ranks);
+    sum += *host.ranks;
+  }
+  options.shape.nodes = static_cast<std::uint32_t>(hosts->size());
+  if (sum == 0 && words.ranks.empty()) wrong("--hosts: say how many ranks, by -n or as in a:4,b:4");
+  if (sum > kMostRanks) wrong(fmt::format("--hosts: {} ranks in all: must be from 1 to {}", sum, kMostRanks));
+  options.shape.size = words.ranks.empty() ? static_cast<std::uint32_t>(sum) : count("-n", words.ranks);
+  if (sum != 0 && options.shape.size != sum)
+    wrong(fmt::format("-n {}: the hosts have {} ranks; leave -n out, or their numbers", words.ranks, sum));
+}
+
+void set_size(const RunWords& words, JobOptions& options) {
+  JobShape& shape = options.shape;
+  if (!words.hosts.empty()) {
+    set_hosts(words, options);
+  } else {
+    shape.size = words.ranks.empty() ? static_cast<std::uint32_t>(usable_cores().size()) : count("-n", words.ranks);
+    shape.nodes = words.nodes.empty() ? 1 : count("--nodes", words.nodes);
+  }
+  if (shape.nodes > shape.size) {
+    wrong(fmt::format("--nodes {}: there are only {} rank{}, and every node needs one", shape.nodes, shape.size,
+                      shape.size == 1 ? "" : "s"));
+  }
+  if (shape.network.transport == RemoteTransport::tca && shape.nodes > 1 && shape.placement != Placement::sim)
+    wrong(fmt::format("--transport tca: its devices (in software) join the ranks of one node; leave out --nodes {}",
+                      shape.nodes));
+  if (shape.network.transport == RemoteTransport::tca && shape.size > tca::PacketArea::kRanksMax)
+    wrong(fmt::format("--transport tca: joins at most {} ranks, not {}", tca::PacketArea::kRanksMax, shape.size));
+  // Inboxes are for the ranks of one node: the largest.
+  std::uint32_t most = shape.placement == Placement::sim ? shape.size : (shape.size + shape.nodes - 1) / shape.nodes;
+  for (const std::uint32_t ranks : options.ranks_per_node) most = std::max(most, ranks);
+  shape.inbox_bytes = transport_inbox_bytes(most, shape.network.transport);
+}
+
+/// Where the ranks run, and how their messages go there.
+void set_placement(const RunWords& words, JobShape& shape) {
+  const bool by_processes = words.intranode == "shm" || words.intranode == "cma";
+  if (by_processes)
+    shape.messages.scheme = words.intranode == "shm" ? RendezvousScheme::shm : RendezvousScheme::cma;
+  else if (words.intranode != "auto" && words.intranode != "pvas")
+    wrong(fmt::format("--intranode {}: must be auto, pvas, shm or cma", words.intranode));
+  const std::string fitting = by_processes ? "process" : "pvas";
+  const auto placement = parse_placement(words.placement.empty() ? fitting : words.placement);
+  if (!placement) wrong(fmt::format("--place {}: must be pvas, process, thread or sim", words.placement));
+  if (words.intranode == "pvas" && *placement != Placement::pvas)
+    wrong(fmt::format("--intranode pvas: the ranks of --place {} share no address space", words.placement));
+  if (by_processes && *placement == Placement::sim)
+    wrong(fmt::format("--intranode {}: --place sim has a network of its own", words.intranode));
+  shape.placement = *placement;
+}
+
+std::uint64_t bytes_up_to(const char* option, const std::string& word, std::uint64_t most) {
+  const auto bytes = parse_bytes(word);
+  if (!bytes || *bytes > most)
+    wrong(fmt::format("{} {}: must be a size from 1 to {} bytes, such as 64K", option, word, most));
+  return *bytes;
+}
+
+void set_messages(const RunWords& words, MessageOptions& messages) {
+  messages.eager_bytes = static_cast<std::uint32_t>(bytes_up_to("--eager", words.eager, 1 << 20));
+  messages.unexpected_bytes = bytes_up_to("--unexpected", words.unexpected, std::uint64_t{1} << 40);
+}
+
+void set_program(const RunWords& words, JobOptions& options) {
+  if (words.command.empty()) wrong("the program to run is missing");
+  if (words.command.front().substr(0, 1) == "-")
+    wrong(fmt::format("unknown option {} (options of the program go after its name)", words.command.front()));
+  options.program = words.command.front();
+  options.arguments.assign(words.command.begin() + 1, words.command.end());
+}
+
+/// Which address others use. Nobody else is there when all ranks run on one node here.
+void set_interface(const RunWords& words, JobOptions& options) {
+  if (words.interface.empty()) return;
+  const bool alone = options.hosts.empty() && options.shape.nodes == 1 && !PmixClient::is_wanted();
+  if (alone || options.shape.placement == Placement::sim)
+    wrong(
+        fmt::format("--interface {}: this job has no other nodes that it would be for; leave it out, or name "
+                    "--hosts or --nodes",
+                    words.interface));
+  options.interface = words.interface;
+}
+
+void set_binding(const std::string& word, JobOptions& options) {
+  if (word == "core")
+    options.binding = Binding::core;
+  else if (word == "share")
+    options.binding = Binding::share;
+  else if (word == "none")
+    options.binding = Binding::none;
+  else
+    wrong(fmt::format("--bind {}: must be core, share or none", word));
+}
+
+void set_shell(const RunWords& words, JobOptions& options) {
+  if (!words.shell.empty() && words.hosts.empty())
+    wrong(fmt::format("--ssh {}: it is for reaching hosts; name them by --hosts, or leave it out", words.shell));
+  const char* variable = std::getenv("CORACLE_SSH");
+  if (variable != nullptr && variable[0] != '\0') options.shell = variable;
+  if (!words.shell.empty()) options.shell = words.shell;
+  if (options.shell.find_first_not_of(' ') == std::string::npos) wrong("--ssh: the command is empty");
+}
+
+/// Throws CLI::ValidationError for what can't be meant, and Error for a file that can't be read.
+JobOptions job_options(const RunWords& words) {
+  JobOptions options;
+  JobShape& shape = options.shape;
+  set_placement(words, shape);
+  shape.network = network_options(words);
+  set_size(words, options);
+  set_segment(words.segment, shape);
+  set_seed(words.seed, shape);
+  set_messages(words, shape.messages);
+  set_model(words.network, shape);
+  set_faults(words.faults, shape);
+  set_interface(words, options);
+  set_shell(words, options);
+  if (!words.timeout.empty()) options.timeout = duration("--timeout", words.timeout);
+  set_binding(words.binding, options);
+  options.verbose = words.verbose;
+  options.notes = describe_transports(shape);
+  set_program(words, options);
+  try {
+    set_choices(options);
+  } catch (const Error& error) {
+    if (error.code() != Errc::bad_input) throw;
+    wrong(error.what());
+  }
+  return options;
+}
 
 void add_options_of_nodes(CLI::App& run, RunWords& words) {
   run.add_option("--nodes", words.nodes, "Nodes, each with its own shared memory: groups of consecutive ranks [1]");

@@ -32,18 +32,6 @@ std::string check_size(const std::string& text) {
   return fmt::format("{} is neither N nor ROWSxCOLUMNS, with sides from 1 to {}", text, kPixelsMax);
 }
 
-std::string check_cutoff(const std::string& text) {
-  std::size_t used = 0;
-  double value = 0;
-  try {
-    value = std::stod(text, &used);
-  } catch (const std::exception&) {
-    used = 0;
-  }
-  if (used > 0 && used == text.size() && value > 0 && value <= 1) return "";
-  return fmt::format("{} is no number above 0 and up to 1", text);
-}
-
 }  // namespace
 
 std::variant<Options, int> parse_options(int argc, char** argv) {
@@ -53,14 +41,10 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
       "fft2d");
   Options options;
   std::string size = "1024";
-  auto* const size_option = app.add_option("--size", size, "elements of the grid: N, or ROWSxCOLUMNS")
-                                ->type_name("SIZE")
-                                ->check(check_size)
-                                ->capture_default_str();
-  auto* const repeat = app.add_option("--repeat", options.repetitions, "transforms to time")
-                           ->type_name("N")
-                           ->check(whole_number(1, 1'000'000))
-                           ->capture_default_str();
+  auto* const size_option =
+      add_value(app, "--size", size, "SIZE", "elements of the grid: N, or ROWSxCOLUMNS", {check_size, ""});
+  auto* const repeat =
+      add_value(app, "--repeat", options.repetitions, "N", "transforms to time", whole_number(1, 1'000'000));
   auto* const seed =
       app.add_option("--seed", options.seed, "of the random numbers")->check(any_count())->capture_default_str();
   app.add_flag("--verify", options.verify, "compare with a serial transform (always done up to 2^22 elements)");
@@ -68,11 +52,8 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   auto* const image = app.add_option("--image", options.image, "filter this PGM or PPM instead")->type_name("FILE");
   auto* const out =
       app.add_option("--out", options.out, "with --image: where to write the filtered picture")->type_name("FILE");
-  auto* const cutoff =
-      app.add_option("--cutoff", options.cutoff, "with --image: what changes so often per pixel is halved")
-          ->type_name("FREQUENCY")
-          ->check(check_cutoff)
-          ->capture_default_str();
+  auto* const cutoff = add_value(app, "--cutoff", options.cutoff, "FREQUENCY",
+                                 "with --image: what changes so often per pixel is halved", positive_number(1));
   image->needs(out)->excludes(size_option)->excludes(repeat)->excludes(seed);
   out->needs(image);
   cutoff->needs(image);

@@ -3,19 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <memory>
+#include <algorithm>
 
 #include <coracle/error.hpp>
+#include "apps/common/file.hpp"
 
 namespace coracle::fft2d {
 namespace {
-
-using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
-
-constexpr std::size_t kFileMax = std::size_t{8} << 30;
 
 bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f';
@@ -138,19 +132,8 @@ Picture parse_pnm(const std::string& name, std::string_view bytes) {
 }
 
 Picture read_pnm(const std::string& path) {
-  const auto fail = [&path](std::string_view problem, std::string_view remedy) {
-    throw Error(Errc::bad_input, fmt::format("{}: {}; {}", path, problem, remedy));
-  };
-  const File file(std::fopen(path.c_str(), "rbe"), &std::fclose);
-  if (!file) fail(std::strerror(errno), "give the path of a readable PGM or PPM");
-  std::string bytes;
-  std::string chunk(std::size_t{1} << 16, '\0');
-  while (const std::size_t got = std::fread(chunk.data(), 1, chunk.size(), file.get())) {
-    bytes.append(chunk, 0, got);
-    if (bytes.size() > kFileMax) fail("is larger than 8 GiB", "cut the picture");
-  }
-  if (std::ferror(file.get()) != 0) fail(std::strerror(errno), "give the path of a readable PGM or PPM");
-  if (bytes.empty()) fail("the file is empty", "give a PGM or PPM");
+  const std::string bytes = read_whole(path, 8, "a readable PGM or PPM", "cut the picture");
+  if (bytes.empty()) throw Error(Errc::bad_input, path + ": the file is empty; give a PGM or PPM");
   return parse_pnm(path, bytes);
 }
 
@@ -165,11 +148,7 @@ std::string to_pnm(const Picture& picture) {
 }
 
 void write_pnm(const std::string& path, const Picture& picture) {
-  File file(std::fopen(path.c_str(), "wbe"), &std::fclose);
-  if (!file) throw_errno(errno, fmt::format("can't create {}", path));
-  const std::string bytes = to_pnm(picture);
-  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
-  if (!written || std::fclose(file.release()) != 0) throw_errno(errno, fmt::format("can't write {}", path));
+  write_whole(to_pnm(picture), path);
 }
 
 }  // namespace coracle::fft2d

@@ -4,9 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <complex>
 #include <nlohmann/json.hpp>
-
-#include "apps/fft2d/strips.hpp"
 
 namespace coracle::fft2d {
 namespace {
@@ -34,7 +33,7 @@ double Report::median_share() const {
 }
 
 double Report::transposed_bytes_per_s() const {
-  const double bytes = 2.0 * static_cast<double>(rows) * static_cast<double>(columns) * sizeof(Complex);
+  const double bytes = 2.0 * static_cast<double>(rows) * static_cast<double>(columns) * sizeof(std::complex<double>);
   const double taken = median_s() * median_share();
   return taken > 0 ? bytes / taken : 0;
 }

@@ -1,19 +1,76 @@
 // The transform of a grid whose rows are spread over ranks: each rank transforms its rows, all transpose, each
-// transforms its columns, which are rows now, and all transpose back.
+// transforms its columns, which are rows now, and all transpose back. The serial transforms are FFTW's; a transposition
+// is one all_to_all of layouts: nobody packs anything.
 #pragma once
 
 #include <coracle/coracle.hpp>
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
+#include <vector>
 
-#include "apps/fft2d/fftw.hpp"
-#include "apps/fft2d/strips.hpp"
-#include "apps/fft2d/transposition.hpp"
 #include "collectives/data/scratch.hpp"
 
+struct fftw_plan_s;
+
 namespace coracle::fft2d {
+
+using Complex = std::complex<double>;
+
+/// Neither is scaled: forward and backward in a row multiply by the number of elements.
+enum class Direction : std::uint8_t { forward, backward };
+
+/// In place, of memory that is known when it is made; whose contents are lost then.
+class Plan {
+ public:
+  /// `rows` transforms of `length` elements each, row after row.
+  static Plan of_rows(Complex* grid, std::size_t rows, std::size_t length, Direction direction);
+  /// In both dimensions.
+  static Plan of_grid(Complex* grid, std::size_t rows, std::size_t columns, Direction direction);
+
+  void run() const noexcept;
+
+ private:
+  struct Destroy {
+    void operator()(fftw_plan_s* plan) const noexcept;
+  };
+  explicit Plan(fftw_plan_s* plan) noexcept : plan_(plan) {}
+
+  std::unique_ptr<fftw_plan_s, Destroy> plan_;  // null: nothing to do
+};
+
+/// A grid's rows, as evenly as can be divided among ranks.
+struct Strips {
+  std::size_t rows;
+  std::uint32_t ranks;
+
+  std::size_t first(std::uint32_t rank) const noexcept { return rows * rank / ranks; }
+  std::size_t count(std::uint32_t rank) const noexcept { return first(rank + 1) - first(rank); }
+  /// Whether all have equally many.
+  bool even() const noexcept { return rows % ranks == 0; }
+};
+
+/// With the layouts of fft2d_datatype of Shimada et al. (IPSJ 2016) and FFT2 of DDTBench, on changed sides: a member
+/// sends tiles of its rows, which are blocks of some length; a receiver has them element by element, as columns, each a
+/// vector that is resized so that columns follow one another. Memory of others is so read in rows.
+class Transposition {
+ public:
+  /// Of `rows` x `columns` elements, whose rows and, transposed, columns are dealt to the team by Strips.
+  Transposition(Team& team, std::size_t rows, std::size_t columns);
+
+  /// `mine`: this member's rows; `transposed`: its columns, as rows.
+  Task<> run(const Complex* mine, Complex* transposed) const;
+
+ private:
+  Team& team_;
+  Strips rows_;
+  Strips columns_;
+  std::vector<Layout> tiles_;  // for each member
+  Layout column_;              // of this member's transposed rows
+};
 
 enum class Ways : std::uint8_t { forward, both };
 

@@ -14,7 +14,6 @@
 #include <coracle/gpu.hpp>
 #include "apps/common/file.hpp"
 #include "apps/common/progress.hpp"
-#include "apps/himeno/kernels.hpp"
 #include "apps/himeno/processor.hpp"
 #include "apps/himeno/report.hpp"
 #include "apps/himeno/serial.hpp"
@@ -169,8 +168,8 @@ Task<> benchmark(Rank& self, const Options& options, Triple ranks, Device& devic
   report.verified = options.verify;
   say(self, result_text(report));
   if (self.id() != 0) co_return;
-  if (!options.history_path.empty()) write_text(history_text(history), options.history_path);
-  if (!options.json_path.empty()) write_text(to_json(report), options.json_path);
+  if (!options.history_path.empty()) write_whole(history_text(history), options.history_path);
+  if (!options.json_path.empty()) write_whole(to_json(report), options.json_path);
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
 // How the points are shared by the ranks: a block of the inner ones for each. The outermost points of the grid never
-// change; they are the halo of the blocks beside them.
+// change; they are the halo of the blocks beside them. And a rank's arrays.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -60,6 +61,38 @@ class Block {
   Triple count_;
   Triple place_;
   std::size_t row_;
+};
+
+/// The pressure that the benchmark begins with, at the i-th of `count` planes of the whole grid.
+inline float first_pressure(std::size_t i, std::size_t count) noexcept {
+  return static_cast<float>(i * i) / static_cast<float>((count - 1) * (count - 1));
+}
+
+/// Fills an array of the pressure, halo included, with it.
+void fill_pressure(const Block& block, const Triple& size, float* array);
+
+/// The twelve arrays of a Coefficients, and the value that each has everywhere at the benchmark's beginning.
+struct Constant {
+  const float** array;
+  float value;
+};
+std::array<Constant, 12> constants_of(Coefficients& of) noexcept;
+
+/// The coefficients, bnd and wrk1 as the benchmark has them. (They are constant, but no kernel knows that.)
+class Fields {
+ public:
+  explicit Fields(const Block& block);
+  Fields(const Fields&) = delete;
+  Fields& operator=(const Fields&) = delete;
+
+  const Coefficients& coefficients() const noexcept { return coefficients_; }
+
+ private:
+  struct Free {
+    void operator()(float* memory) const noexcept;
+  };
+  std::unique_ptr<float, Free> memory_;
+  Coefficients coefficients_;
 };
 
 }  // namespace coracle::himeno

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "apps/himeno/fields.hpp"
+#include "apps/himeno/block.hpp"
 
 namespace coracle::himeno {
 namespace {

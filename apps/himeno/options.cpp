@@ -64,22 +64,6 @@ std::string check_device(const std::string& text) {
              : fmt::format("{} is none of cpu, cuda and cuda:N (`coracle info` lists GPUs)", text);
 }
 
-/// A number above 0 and up to `high`.
-CLI::Validator positive(double high) {
-  return {[high](std::string& text) {
-            std::size_t used = 0;
-            double value = 0;
-            try {
-              value = std::stod(text, &used);
-            } catch (const std::exception&) {
-              used = 0;
-            }
-            const bool fits = used > 0 && used == text.size() && value > 0 && value <= high;
-            return fits ? std::string() : fmt::format("{} is no number above 0 and up to {:g}", text, high);
-          },
-          ""};
-}
-
 struct Words {
   std::string size = "M";
   std::string ranks;
@@ -88,25 +72,18 @@ struct Words {
 };
 
 void add_options(CLI::App& app, Options& options, Words& words) {
-  app.add_option("--size", words.size,
-                 "points of the grid: XS (32x32x64), S (64x64x128), M (128x128x256), L (256x256x512), "
-                 "XL (512x512x1024), or any IxJxK")
-      ->type_name("SIZE")
-      ->check(check_size)
-      ->capture_default_str();
-  app.add_option("--ranks-grid", words.ranks, "how the ranks share it in i, j and k (with short borders)")
-      ->type_name("IxJxK")
-      ->check(check_grid);
-  app.add_option("--device", words.device,
-                 "what computes: cpu; cuda, a GPU for each rank, those of a node in turn; or cuda:N, that one for all "
-                 "ranks. Not with --place sim")
-      ->type_name("DEVICE")
-      ->check(check_device)
-      ->capture_default_str();
-  auto* const time = app.add_option("--time", options.time_s, "to measure for about so long")
-                         ->type_name("SECONDS")
-                         ->check(positive(1e6))
-                         ->capture_default_str();
+  add_value(app, "--size", words.size, "SIZE",
+            "points of the grid: XS (32x32x64), S (64x64x128), M (128x128x256), L (256x256x512), XL (512x512x1024), or "
+            "any IxJxK",
+            {check_size, ""});
+  add_value(app, "--ranks-grid", words.ranks, "IxJxK", "how the ranks share it in i, j and k (with short borders)",
+            {check_grid, ""});
+  add_value(app, "--device", words.device, "DEVICE",
+            "what computes: cpu; cuda, a GPU for each rank, those of a node in turn; or cuda:N, that one for all "
+            "ranks. Not with --place sim",
+            {check_device, ""});
+  auto* const time =
+      add_value(app, "--time", options.time_s, "SECONDS", "to measure for about so long", positive_number(1e6));
   app.add_option("--iterations", words.iterations, "to measure, instead of as many as fit the time")
       ->type_name("N")
       ->check(whole_number(1, kIterationsMax))
@@ -121,7 +98,7 @@ void add_options(CLI::App& app, Options& options, Words& words) {
   app.add_option("--sim-mflops", options.sim_mflops,
                  "in placement sim: how fast each rank computes in virtual time (else computing takes none)")
       ->type_name("MFLOPS")
-      ->check(positive(1e12));
+      ->check(positive_number(1e12));
 }
 
 }  // namespace
@@ -129,8 +106,7 @@ void add_options(CLI::App& app, Options& options, Words& words) {
 std::variant<Options, int> parse_options(int argc, char** argv) {
   CLI::App app(
       "The Himeno benchmark: a 19-point Jacobi solver of the Poisson equation on a grid that the ranks of a Coracle "
-      "job "
-      "share, with puts between layouts for its halos.",
+      "job share, with puts between layouts for its halos.",
       "himeno");
   Options options;
   Words words;

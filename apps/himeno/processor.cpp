@@ -1,3 +1,4 @@
+// Asks the CPU for its kernels, and runs one.
 #include "apps/himeno/processor.hpp"
 
 #include <chrono>
@@ -50,6 +51,16 @@ Task<> Processor::relax(std::size_t part, std::uint64_t state, ExactSum& sum) {
 Task<> Processor::stream(std::size_t part, std::uint64_t state) {
   for (const Box& box : parts_[part]) kernel_.stream(fields_.coefficients(), origin(state), origin(state + 1), box);
   co_return;
+}
+
+std::vector<const Kernel*> usable_kernels() {
+  std::vector<const Kernel*> kernels;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) kernels.push_back(&kAvx512Kernel);
+  if (__builtin_cpu_supports("avx2")) kernels.push_back(&kAvx2Kernel);
+#endif
+  kernels.push_back(&kBaselineKernel);
+  return kernels;
 }
 
 }  // namespace coracle::himeno

@@ -1,9 +1,11 @@
 // Processor: a rank's arrays in host memory, and a kernel of the CPU's.
 #pragma once
 
+#include <vector>
+
 #include "apps/himeno/block.hpp"
 #include "apps/himeno/device.hpp"
-#include "apps/himeno/fields.hpp"
+#include "apps/himeno/kernel.hpp"
 
 namespace coracle::himeno {
 
@@ -36,5 +38,8 @@ class Processor final : public Device {
   Slab<float> pressure_;
   std::vector<std::vector<Box>> parts_;
 };
+
+/// All of them, the fastest first.
+std::vector<const Kernel*> usable_kernels();
 
 }  // namespace coracle::himeno

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "apps/himeno/fields.hpp"
+#include "apps/himeno/block.hpp"
 
 namespace coracle::himeno {
 namespace {

@@ -1,13 +1,147 @@
-// The order of things in a step.
+// Links to neighbours, and what goes over them; then the order of things in a step.
 #include "apps/himeno/solver.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <optional>
 #include <utility>
 
-#include "apps/himeno/fields.hpp"
+#include "apps/himeno/block.hpp"
 
 namespace coracle::himeno {
+namespace {
+
+// Directions are numbered by three digits to the base of three: 0, 1 and 2 are one step down, none and one up.
+constexpr std::size_t kDirections = 27;
+
+/// 16 bytes.
+constexpr std::size_t kAlignedFloats = 4;
+static_assert(kLanesMax % kAlignedFloats == 0);
+
+constexpr std::array<int, 3> steps_of(std::size_t direction) noexcept {
+  return {static_cast<int>(direction / 9) - 1, static_cast<int>(direction / 3 % 3) - 1,
+          static_cast<int>(direction % 3) - 1};
+}
+
+constexpr std::size_t opposite(std::size_t direction) noexcept {
+  return kDirections - 1 - direction;
+}
+
+/// Faces and edges: a step in one or two dimensions.
+bool is_needed(std::size_t direction) noexcept {
+  const auto still = std::ranges::count(steps_of(direction), 0);
+  return still == 1 || still == 2;
+}
+
+std::optional<std::uint32_t> neighbour(const Triple& place, const Triple& ranks, std::size_t direction) noexcept {
+  const auto steps = steps_of(direction);
+  std::size_t rank = 0;
+  for (std::size_t d = 0; d < 3; ++d) {
+    const std::size_t there = place[d] + static_cast<std::size_t>(steps[d]);  // below 0: it wraps around
+    if (there >= ranks[d]) return std::nullopt;
+    rank = rank * ranks[d] + there;
+  }
+  return static_cast<std::uint32_t>(rank);
+}
+
+bool is_one_run(const Layout& layout) {
+  return layout.block_count() == 1;
+}
+
+}  // namespace
+
+Layout layout_of(const Triple& points, std::size_t row, std::size_t plane) {
+  const auto bytes = [](std::size_t floats) { return static_cast<std::int64_t>(floats * sizeof(float)); };
+  const auto count = [&](std::size_t d) { return static_cast<std::int64_t>(points[d]); };
+  const Layout line = Layout::of<float>().contiguous(count(2));
+  return line.hvector(count(1), 1, bytes(row)).hvector(count(0), 1, bytes(plane));
+}
+
+Halo::Halo(Rank& self, const Triple& size, const Triple& ranks, float* pressure, Remote<float> remote)
+    : self_(self),
+      block_(size, ranks, self.id()),
+      pressure_(pressure),
+      remote_(remote),
+      arrived_(self.allocate_signals(kDirections)) {
+  for (std::size_t direction = 0; direction < kDirections; ++direction)
+    if (is_needed(direction)) add_link(size, ranks, direction);
+}
+
+void Halo::add_link(const Triple& size, const Triple& ranks, std::size_t direction) {
+  const auto peer = neighbour(block_.place(), ranks, direction);
+  if (!peer) return;
+  const auto steps = steps_of(direction);
+  const Block theirs(size, ranks, *peer);
+  Triple from = {1, 1, 1};
+  Triple to = {1, 1, 1};
+  Triple points = block_.count();
+  std::size_t dimensions = 0;
+  for (std::size_t d = 0; d < 3; ++d) {
+    if (steps[d] == 0) continue;
+    const bool up = steps[d] > 0;
+    from[d] = up ? block_.count()[d] : 1;
+    to[d] = up ? 0 : theirs.count()[d] + 1;
+    points[d] = 1;
+    ++dimensions;
+    if (std::ranges::count(steps, 0) == 2) cut_[d][up ? 1 : 0] = true;
+  }
+  // Where k is not cut, what lies behind a row may go along: the grid's outermost point, which is the same there, and
+  // what no one reads. So a face across i is one run of memory, and the rows of one across j are of whole
+  // kAlignedFloats, as devices that copy by themselves want it (there is room: rows end at a whole kLanesMax).
+  if (ranks[2] == 1 && steps[0] == 0) points[2] = (points[2] + kAlignedFloats - 1) / kAlignedFloats * kAlignedFloats;
+  const bool is_whole_plane = steps[0] != 0 && dimensions == 1 && ranks[2] == 1;
+  const Triple run = {1, 1, (points[1] - 1) * block_.row() + points[2]};
+  const Triple& sent = is_whole_plane ? run : points;
+  links_.push_back({*peer, direction, theirs, block_.at(from[0], from[1], from[2]), theirs.at(to[0], to[1], to[2]),
+                    layout_of(sent, block_.row(), block_.plane()), layout_of(sent, theirs.row(), theirs.plane())});
+}
+
+Task<> Halo::connect() {
+  const Mailbox mine{remote_, arrived_.remote()};
+  mailboxes_ = co_await self_.world().gather_all(mine);
+}
+
+Task<> Halo::arrived(std::uint64_t state) {
+  for (const Link& link : links_) co_await self_.wait(arrived_[link.direction], state, link.peer);
+}
+
+void Halo::send(Scope& scope, std::uint64_t state) {
+  for (const Link& link : links_) {
+    if (is_one_run(link.here) && is_one_run(link.there)) {
+      const std::span<const float> run(source(link, state), link.here.size() / sizeof(float));
+      self_.put_signal_nbi(run, target(link, state), signal(link));
+    } else {
+      sending_.push_back(start(scope, put_scattered(link, state)));
+    }
+  }
+}
+
+Task<> Halo::sent() {
+  for (Started<>& sending : sending_) co_await sending.done();
+  sending_.clear();
+  co_await self_.nbi_done();
+}
+
+Task<> Halo::put_scattered(const Link& link, std::uint64_t state) {
+  const ScatteredSource from{source(link, state), link.here};
+  co_await self_.put(from, target(link, state), link.there);
+  co_await self_.raise(signal(link));
+}
+
+const float* Halo::source(const Link& link, std::uint64_t state) const noexcept {
+  return pressure_ + state % 2 * block_.floats() + link.from;
+}
+
+Remote<float> Halo::target(const Link& link, std::uint64_t state) const {
+  return mailboxes_[link.peer].pressure + static_cast<std::ptrdiff_t>(state % 2 * link.theirs.floats() + link.to);
+}
+
+// What comes from us comes to them from the opposite direction.
+Remote<Signal> Halo::signal(const Link& link) const {
+  return mailboxes_[link.peer].arrived + static_cast<std::ptrdiff_t>(opposite(link.direction));
+}
+
 namespace {
 
 constexpr std::uint64_t kPassesMin = 3;

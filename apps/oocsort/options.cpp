@@ -13,44 +13,29 @@ namespace {
 struct Words {
   std::string first;
   std::string second;
-  std::string memory = "256M";
-  std::string page;
   std::string order = "little";
   std::uint64_t generated = 0;
 };
 
 void add_record_options(CLI::App& app, Options& options, Words& words) {
-  app.add_option("--record", options.shape.bytes, "size of a record")
-      ->type_name("BYTES")
-      ->check(whole_number(1, kRecordBytesMax))
-      ->capture_default_str();
-  app.add_option("--key", options.shape.key_bytes, "size of the key, which is the beginning of the record")
-      ->type_name("BYTES")
-      ->check(whole_number(1, kRecordBytesMax))
-      ->capture_default_str();
-  app.add_option("--order", words.order,
-                 "how keys are compared: little (as unsigned little-endian numbers) or bytes (the first byte counts "
-                 "most)")
-      ->type_name("ORDER")
-      ->check(CLI::IsMember({"little", "bytes"}))
-      ->capture_default_str();
+  add_value(app, "--record", options.shape.bytes, "BYTES", "size of a record", whole_number(1, kRecordBytesMax));
+  add_value(app, "--key", options.shape.key_bytes, "BYTES", "size of the key, which is the beginning of the record",
+            whole_number(1, kRecordBytesMax));
+  add_value(app, "--order", words.order, "ORDER",
+            "how keys are compared: little (as unsigned little-endian numbers) or bytes (the first byte counts most)",
+            CLI::IsMember({"little", "bytes"}));
 }
 
 /// `generate`: with it nothing is sorted.
-void add_run_options(CLI::App& app, Options& options, Words& words, CLI::Option* generate) {
-  app.add_option("--memory", words.memory,
-                 "of each rank, for buffers and, a quarter, for its cache of pages, which is part of its segment")
-      ->type_name("SIZE")
-      ->check(byte_size(kMemoryMin, std::uint64_t{1} << 46))
-      ->capture_default_str();
-  app.add_option("--page", words.page, "of the segment that holds the sorted runs, a power of two (by their number)")
-      ->type_name("SIZE")
-      ->check(page_size())
+void add_run_options(CLI::App& app, Options& options, CLI::Option* generate) {
+  add_size(app, "--memory", options.memory, "256M",
+           "of each rank, for buffers and, a quarter, for its cache of pages, which is part of its segment",
+           byte_size(kMemoryMin, std::uint64_t{1} << 46));
+  add_size(app, "--page", options.page_bytes, "",
+           "of the segment that holds the sorted runs, a power of two (by their number)", page_size())
       ->excludes(generate);
-  app.add_option("--scratch", options.scratch,
-                 "where that segment's files shall be, on every node; they are as large as the input (the folder of "
-                 "OUTPUT)")
-      ->type_name("FOLDER")
+  add_value(app, "--scratch", options.scratch, "FOLDER",
+            "where that segment's files shall be, on every node; they are as large as the input (the folder of OUTPUT)")
       ->excludes(generate);
   app.add_flag("--verify", options.verify, "compare OUTPUT with INPUT: order, number of records, checksum")
       ->excludes(generate);
@@ -82,7 +67,7 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
                              ->excludes(output);
   app.add_option("--seed", options.seed, "of the random records")->needs(generate)->check(any_count());
   add_record_options(app, options, words);
-  add_run_options(app, options, words, generate);
+  add_run_options(app, options, generate);
   app.callback([&] {
     if (options.shape.key_bytes > options.shape.bytes)
       throw CLI::ValidationError("--key", "the key is longer than the record");
@@ -93,8 +78,6 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   options.input = options.generated ? "" : words.first;
   options.output = options.generated ? words.first : words.second;
   options.shape.order = words.order == "bytes" ? KeyOrder::bytes : KeyOrder::little;
-  options.memory = bytes_of(words.memory);
-  if (!words.page.empty()) options.page_bytes = bytes_of(words.page);
   if (options.scratch.empty()) options.scratch = folder_of(options.output);
   return options;
 }

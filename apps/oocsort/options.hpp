@@ -17,9 +17,9 @@ struct Options {
   std::optional<std::uint64_t> generated;  ///< Records to write to `output` instead of sorting.
   RecordShape shape;
   std::uint64_t seed = 1;
-  std::uint64_t memory = 256 << 20;  ///< Bytes per rank.
-  std::uint64_t page_bytes = 0;      ///< 0: chosen.
-  std::string scratch;               ///< A folder; empty: that of `output`.
+  std::uint64_t memory = 0;      ///< Bytes per rank.
+  std::uint64_t page_bytes = 0;  ///< 0: chosen.
+  std::string scratch;           ///< A folder; empty: that of `output`.
   bool verify = false;
   bool force = false;
   bool quiet = false;

@@ -1,10 +1,14 @@
-// Records of a fixed size, known only at run time, and the order of their keys.
+// Records of a fixed size, known only at run time, and the order of their keys; and random ones.
 #pragma once
+
+#include <coracle/coracle.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
+
+#include "apps/common/file.hpp"
 
 namespace coracle::oocsort {
 
@@ -38,5 +42,12 @@ struct RecordShape {
 /// The same for any order of the same records, and all but surely another for other records: a sum of hashes, to which
 /// the sums of parts add up.
 std::uint64_t checksum(std::span<const std::byte> records, std::size_t record_bytes) noexcept;
+
+/// Record `number`: a random key, then as much of its number as fits, then zeroes. `record` is of shape.bytes.
+void make_record(const RecordShape& shape, std::uint64_t seed, std::uint64_t number, std::span<std::byte> record);
+
+/// Writes records `first` to `end` to their places in `file`.
+Task<> write_records(Rank& self, RecordShape shape, std::uint64_t seed, std::uint64_t first, std::uint64_t end,
+                     const File& file);
 
 }  // namespace coracle::oocsort

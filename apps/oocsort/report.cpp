@@ -30,22 +30,16 @@ std::string to_text(const Report& report) {
   return text;
 }
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Report, records, record_bytes, ranks, nodes, placement, runs, page_bytes)
+
 std::string to_json(const Report& report) {
-  nlohmann::json object = {
-      {"records", report.records},
-      {"record_bytes", report.record_bytes},
-      {"ranks", report.ranks},
-      {"nodes", report.nodes},
-      {"placement", report.placement},
-      {"memory_per_rank", report.memory},
-      {"runs", report.runs},
-      {"page_bytes", report.page_bytes},
-      {"runs_s", report.making_s},
-      {"merging_s", report.merging_s},
-      {"total_s", report.total_s()},
-      {"bytes_per_s", rate(report.bytes(), report.total_s())},
-      {"pages", {{"written", report.ssd_writes}, {"read", report.ssd_reads}, {"from_peers", report.from_peers}}},
-  };
+  nlohmann::json object = report;
+  object["memory_per_rank"] = report.memory;
+  object["runs_s"] = report.making_s;
+  object["merging_s"] = report.merging_s;
+  object["total_s"] = report.total_s();
+  object["bytes_per_s"] = rate(report.bytes(), report.total_s());
+  object["pages"] = {{"written", report.ssd_writes}, {"read", report.ssd_reads}, {"from_peers", report.from_peers}};
   if (report.verifying_s)
     object["verified"] = {{"seconds", *report.verifying_s}, {"checksum", fmt::format("{:016x}", report.checksum)}};
   return object.dump(2) + "\n";

@@ -1,5 +1,5 @@
 // Delays from times: what is said of each iteration, their distribution, and the trace.
-#include "apps/asp/arrivals.hpp"
+#include "apps/asp/report.hpp"
 
 #include <doctest/doctest.h>
 

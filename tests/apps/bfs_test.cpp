@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "apps/bfs/edge.hpp"
-#include "apps/bfs/kronecker.hpp"
 #include "apps/bfs/options.hpp"
 #include "apps/bfs/paged_graph.hpp"
 #include "apps/bfs/readers.hpp"

@@ -5,7 +5,7 @@
 #include <numbers>
 #include <vector>
 
-#include "apps/fft2d/fftw.hpp"
+#include "apps/fft2d/transform.hpp"
 #include "apps/fft2d/low_pass.hpp"
 #include "apps/fft2d/report.hpp"
 

@@ -31,7 +31,7 @@ TEST_CASE("files: to try whether results can be written leaves no file where the
 TEST_CASE("files: to try whether results can be written keeps the text of an old file") {
   const apps_test::TemporaryFolder folder;
   const std::string path = folder.file("report");
-  write_text("old", path);
+  write_whole("old", path);
   check_writable(path);
   CHECK(text_of(path) == "old");
   std::filesystem::create_symlink(path, folder.file("link"));

@@ -13,9 +13,7 @@
 
 #include "apps/himeno/block.hpp"
 #include "apps/himeno/exact_sum.hpp"
-#include "apps/himeno/fields.hpp"
 #include "apps/himeno/gpu_device.hpp"
-#include "apps/himeno/kernels.hpp"
 #include "apps/himeno/options.hpp"
 #include "apps/himeno/processor.hpp"
 #include "apps/himeno/report.hpp"

@@ -8,7 +8,7 @@
 #include <ostream>
 #include <vector>
 
-#include "apps/asp/random_graph.hpp"
+#include "apps/asp/graph.hpp"
 
 namespace coracle::asp::min_plus_test {
 

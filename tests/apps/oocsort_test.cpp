@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "apps/common/split_mix.hpp"
-#include "apps/oocsort/block_sorter.hpp"
-#include "apps/oocsort/generate.hpp"
-#include "apps/oocsort/merger.hpp"
+#include "apps/oocsort/sorting.hpp"
+#include "apps/oocsort/record.hpp"
 #include "apps/oocsort/options.hpp"
 #include "apps/oocsort/outflow.hpp"
 #include "apps/oocsort/plan.hpp"

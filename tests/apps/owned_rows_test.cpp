@@ -6,7 +6,7 @@
 #include <ostream>
 #include <vector>
 
-#include "apps/asp/random_graph.hpp"
+#include "apps/asp/graph.hpp"
 
 namespace coracle::asp::owned_rows_test {
 

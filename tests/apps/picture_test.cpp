@@ -59,7 +59,9 @@ TEST_CASE("picture: an unknown extension and an impossible folder are named") {
   CHECK_THROWS_WITH_AS(write_picture("heat.bmp", {kSix, 3, 2}),
                        "heat.bmp: a picture's name ends in .png or .pgm; rename it", Error);
   CHECK_THROWS_WITH_AS(write_picture("/nonexistent/heat.pgm", {kSix, 3, 2}),
-                       "can't create /nonexistent/heat.pgm: No such file or directory", Error);
+                       "can't create /nonexistent/heat.pgm (give the path of a file in a folder that exists): "
+                       "No such file or directory",
+                       Error);
 }
 
 TEST_CASE("picture: a full disk is told") {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "apps/asp/random_graph.hpp"
+#include "apps/asp/graph.hpp"
 #include "apps/bfs/readers.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/apps/reader_seeds.hpp"

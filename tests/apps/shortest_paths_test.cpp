@@ -6,7 +6,7 @@
 
 #include "apps/asp/dijkstra.hpp"
 #include "apps/asp/min_plus.hpp"
-#include "apps/asp/random_graph.hpp"
+#include "apps/asp/graph.hpp"
 
 namespace coracle::asp::shortest_paths_test {
 

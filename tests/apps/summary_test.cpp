@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "apps/asp/random_graph.hpp"
+#include "apps/asp/graph.hpp"
 #include "apps/asp/report.hpp"
 
 namespace coracle::asp::summary_test {

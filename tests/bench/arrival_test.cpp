@@ -7,7 +7,7 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 
-#include "apps/bench/benchmarks.hpp"
+#include "apps/bench/benchmark.hpp"
 #include "collectives/broadcast/broadcast_rules.hpp"
 #include "tests/places.hpp"
 #include "tests/sim/job.hpp"

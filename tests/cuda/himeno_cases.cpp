@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "apps/himeno/block.hpp"
-#include "apps/himeno/fields.hpp"
 #include "apps/himeno/gpu_device.hpp"
 #include "tests/cuda/cases.hpp"
 #include "transports/cuda/kernels.hpp"

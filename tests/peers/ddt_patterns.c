@@ -1,5 +1,5 @@
-// Datatypes and loops of the patterns; shapes, element order and index lists as in apps/bench/ddt/ddt_grids.cpp and
-// ddt_lists.cpp.
+// Datatypes and loops of the patterns; shapes, element order and index lists as in
+// apps/bench/ddt/ddt_patterns.cpp.
 #include "ddt_patterns.h"
 
 #include <stdint.h>

@@ -5,20 +5,139 @@
 // [0, K]; time the broadcast }; the mean of each rank, and the maximum over the ranks.
 #include <fmt/format.h>
 
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <bit>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
 #include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "apps/bench/arrival/arrival_options.hpp"
 #include "apps/bench/arrival/arrival_samples.hpp"
-#include "apps/bench/benchmarks.hpp"
+#include "apps/bench/arrival/arrivals.hpp"
+#include "apps/bench/benchmark.hpp"
+#include "apps/common/strict_options.hpp"
+#include "apps/common/units.hpp"
 #include "collectives/broadcast/broadcast_rules.hpp"
 #include "collectives/collectives.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/team/broadcast_choice.hpp"
 
 namespace coracle::internals::bench {
 namespace {
+
+std::uint64_t delay_of(const std::string& word) {
+  if (word == "0") return 0;
+  const auto delay = parse_duration(word);
+  if (!delay || *delay > std::chrono::minutes(1))
+    wrong(fmt::format("--delays {}: must be 0, or times such as 500us or 2ms, up to a minute", word));
+  return static_cast<std::uint64_t>(delay->count());
+}
+
+template <class Value>
+using Names = std::initializer_list<std::pair<Value, const char*>>;
+
+constexpr Names<BroadcastMethod> kMethods = {{BroadcastMethod::automatic, "auto"},
+                                             {BroadcastMethod::plain, "plain"},
+                                             {BroadcastMethod::pipelined, "pipelined"},
+                                             {BroadcastMethod::competitive, "competitive"}};
+constexpr Names<BroadcastTree> kTrees = {{BroadcastTree::automatic, "auto"},
+                                         {BroadcastTree::binomial, "binomial"},
+                                         {BroadcastTree::recursive_doubling, "recursive_doubling"},
+                                         {BroadcastTree::ring, "ring"}};
+
+template <class Value>
+const char* name_in(const Names<Value>& names, Value value) noexcept {
+  for (const auto& [each, name] : names)
+    if (each == value) return name;
+  return "?";
+}
+
+template <class Value>
+Value named(const char* option, const std::string& word, const Names<Value>& all) {
+  std::string names;
+  for (const auto& [value, name] : all) {
+    if (word == name) return value;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+  }
+  wrong(fmt::format("{} {}: there are {}", option, word, names));
+}
+
+const char* to_string(BroadcastMethod method) noexcept {
+  return name_in(kMethods, method);
+}
+
+const char* to_string(BroadcastTree tree) noexcept {
+  return name_in(kTrees, tree);
+}
+
+class ArrivalOptions {
+ public:
+  std::vector<std::uint64_t> delays_ns;  ///< K: twice the mean of how late a rank is.
+  std::vector<BroadcastMethod> methods;
+  std::vector<BroadcastTree> trees;
+  BroadcastChoice details;  ///< Chunks, depth and fan-out.
+  Arrivals arrivals{"uniform", 1};
+  std::uint64_t iterations = 0;  ///< 0: the benchmark chooses.
+
+  /// Adds the options to a command, which must not outlive this.
+  void add_to(CLI::App& command) {
+    const auto add_list = [&command](const char* name, std::vector<std::string>& target, const char* help) {
+      command.add_option(name, target, help)->delimiter(',')->capture_default_str()->group("arrival");
+    };
+    const auto add = [&command](const char* name, auto& target, const char* help) {
+      return command.add_option(name, target, help)->group("arrival");
+    };
+    add_list("--delays", delay_words_, "K: a rank is late by a random time in [0, K]");
+    add_list("--methods", method_words_, "auto, plain, pipelined, competitive");
+    add_list("--trees", tree_words_, "Between nodes: auto, binomial, recursive_doubling, ring");
+    add("--arrival", arrival_, "uniform, exponential (of the same mean, K/2), or a recorded trace's file")
+        ->capture_default_str();
+    add("--chunk", chunk_, "Of a pipeline's pieces (default: by the cost model)");
+    add("--depth", depth_, "Pieces on the way to one node (default: by the cost model)")
+        ->check(whole_number(1, 1 << 20));
+    add("--fan-out", fan_out_, "Local members that copy from one buffer (default: by the cost model)")
+        ->check(whole_number(1, 1 << 20));
+    add("--iterations", iterations_, "Of each case (default: 200, sim: 50; --quick: 5)")
+        ->check(whole_number(1, 10'000'000));
+    add("--arrival-seed", arrival_seed_, "Repeats the delays")
+        ->capture_default_str()
+        ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
+  }
+  /// Once the command has been parsed: what its words mean. Throws CLI::ValidationError for words that mean nothing,
+  /// Error for a bad trace.
+  void check() {
+    details.depth = static_cast<std::uint32_t>(depth_);
+    details.fan_out = static_cast<std::uint32_t>(fan_out_);
+    if (!chunk_.empty()) {
+      const auto bytes = parse_bytes(chunk_);
+      if (!bytes) wrong(fmt::format("--chunk {}: must be a size such as 8K", chunk_));
+      details.chunk_bytes = *bytes;
+    }
+    arrivals = Arrivals(arrival_, static_cast<std::uint64_t>(arrival_seed_));
+    iterations = static_cast<std::uint64_t>(iterations_);
+    for (const std::string& word : delay_words_) delays_ns.push_back(delay_of(word));
+    std::sort(delays_ns.begin(), delays_ns.end());  // K = 0 is what the others stand beside
+    for (const std::string& word : method_words_) methods.push_back(named("--methods", word, kMethods));
+    for (const std::string& word : tree_words_) trees.push_back(named("--trees", word, kTrees));
+  }
+
+ private:
+  std::vector<std::string> delay_words_{"0", "500us"};
+  std::vector<std::string> method_words_{"plain", "pipelined", "competitive"};
+  std::vector<std::string> tree_words_{"binomial"};
+  std::string arrival_ = "uniform";
+  std::string chunk_;  // empty: by the cost model; as 0 of the next two
+  std::int64_t depth_ = 0;
+  std::int64_t fan_out_ = 0;
+  std::int64_t iterations_ = 0;
+  std::int64_t arrival_seed_ = 1;
+};
 
 constexpr std::uint32_t kRoot = 0;
 /// Sizes of the message, unless the user has chosen others.

@@ -1,13 +1,32 @@
 // Arrivals: how late each rank comes to each iteration of a benchmark: drawn from a distribution, or as recorded.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "apps/bench/arrival/arrival_trace.hpp"
-
 namespace coracle::internals::bench {
+
+/// How late the ranks of a real program came to a collective, iteration by iteration, recorded in a file. The file is
+/// text. `#` starts a comment. The first lines say what the numbers are:
+///
+///     unit = us
+///     ranks = 8
+///
+/// Each further line is one iteration: for every rank, in order, how long after the first of them it came.
+struct ArrivalTrace {
+  std::uint32_t ranks = 0;
+  std::vector<double> delays_ns;  ///< Iteration by iteration, `ranks` of each.
+
+  std::size_t iterations() const noexcept { return delays_ns.size() / ranks; }
+};
+
+/// Throws Error (bad_input): "`name`:line: what is wrong and how to mend it".
+ArrivalTrace parse_arrival_trace(std::string_view text, std::string_view name);
+/// Throws Error when the file can't be read.
+ArrivalTrace read_arrival_trace(const std::string& path);
 
 /// Delays in units of K, the same in every run with the same seed. Their mean is 1/2 whatever the distribution, as for
 /// uniform delays in [0, K], so that distributions can be compared.

@@ -1,7 +1,7 @@
 // `coracle bench barrier`: what meeting costs, also of many ranks on few cores.
 #include <fmt/format.h>
 
-#include "apps/bench/benchmarks.hpp"
+#include "apps/bench/benchmark.hpp"
 #include "apps/bench/measure/raw.hpp"
 #include "collectives/collectives.hpp"
 #include "runtime/core/error.hpp"
@@ -20,16 +20,12 @@ Task<> bench_barrier(Bench& bench) {
   RawBarrier* raw = self.reach(remotes[0]);
   if (raw == nullptr) throw Error(Errc::unsupported, "the limit of this benchmark needs ranks that share memory");
   const bool enough_cores = self.core().region().shape().idle.spins > 0;
-  Contest contest(self, bench.plan);
-  const auto ours = contest.add([&](std::uint64_t count) { return barriers(self, count); });
-  const auto limit = contest.add_plain([&](std::uint64_t count) {
+  Comparison comparison(bench, fmt::format("Barrier, placement {}", to_string(self.placement())));
+  comparison.add(fmt::format("{} ranks", self.size()), [&self](std::uint64_t count) { return barriers(self, count); });
+  comparison.add_limit(enough_cores ? "one counter, spinning" : "one counter, sched_yield", [&](std::uint64_t count) {
     for (; count != 0; --count) raw->wait(self.size(), enough_cores ? 100'000 : 0);
   });
-  co_await contest.run();
-  if (!bench.keeps_time()) co_return;
-  bench.report.add(fmt::format("Barrier, placement {}", to_string(self.placement())),
-                   contest.row(fmt::format("{} ranks", self.size()), ours,
-                               enough_cores ? "one counter, spinning" : "one counter, sched_yield", limit));
+  co_await comparison.run();
 }
 
 }  // namespace

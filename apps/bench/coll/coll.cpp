@@ -1,12 +1,15 @@
-// `coracle bench coll`: every collective over sizes and numbers of ranks, beside flags and copies without the library.
+// `coracle bench coll`: every collective over sizes and numbers of ranks, beside flags and copies without the library;
+// and between nodes the way that the cost model chooses, beside the best of all ways, found by trying them.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
+#include <span>
 
-#include "apps/bench/benchmarks.hpp"
-#include "apps/bench/coll/coll_choices.hpp"
+#include "apps/bench/benchmark.hpp"
 #include "apps/bench/coll/raw_moves.hpp"
+#include "collectives/choice/choice_words.hpp"
 #include "collectives/choice/tuning.hpp"
 #include "collectives/collectives.hpp"
 #include "runtime/core/assert.hpp"
@@ -14,6 +17,85 @@
 
 namespace coracle::internals::bench {
 namespace {
+
+/// Virtual time: one after the other from a common start, each until the last rank has ended.
+Task<Figure> simulate(Bench& bench, std::function<Task<>()> once) {
+  Rank& self = bench.self;
+  std::vector<double> samples;
+  for (int i = 0; i < (bench.plan.quick ? 1 : 5); ++i) {
+    co_await self.world().barrier();
+    const std::uint64_t begin = self.loop().exact_now_ns();
+    co_await once();
+    const auto taken = static_cast<double>(self.loop().exact_now_ns() - begin);
+    samples.push_back(co_await self.world().all_reduce(taken, max_of));
+  }
+  co_return figure_of(samples);
+}
+
+// --- a broadcast's choices ---
+
+using Ways = std::vector<BroadcastChoice>;
+
+/// The chosen one is the first; depth and fan-out are as chosen.
+Ways all_choices(Rank& self, std::size_t bytes) {
+  Tuning& tuning = self.local<Tuning>();
+  const TeamNodes& nodes = self.world().nodes();
+  const BroadcastChoice chosen = tuning.broadcast(nodes, bytes);
+  BroadcastChoice asked;
+  asked.depth = chosen.depth;
+  asked.fan_out = chosen.fan_out;
+  Ways choices = tuning.model().broadcast_candidates(bytes, {nodes.count(), nodes.largest()}, asked);
+  std::erase(choices, chosen);
+  choices.insert(choices.begin(), chosen);
+  return choices;
+}
+
+Task<> repeat(Team& team, std::span<double> values, BroadcastChoice choice, std::uint64_t count) {
+  for (; count != 0; --count) co_await team.broadcast(values, 0, choice);
+  co_await team.barrier();
+}
+
+/// Real time: all in alternation.
+Task<std::vector<Figure>> measure(Rank& self, std::span<double> values, const Ways& choices, Plan plan) {
+  plan.batches = std::min(plan.batches, 7);
+  Contest contest(self, plan);
+  std::vector<std::size_t> contenders;
+  for (const BroadcastChoice& choice : choices)
+    contenders.push_back(contest.add(
+        [&self, values, choice](std::uint64_t count) { return repeat(self.world(), values, choice, count); }));
+  co_await contest.run();
+  std::vector<Figure> figures;
+  if (self.id() == 0)
+    for (const std::size_t contender : contenders) figures.push_back(contest.figure(contender));
+  co_return figures;
+}
+
+/// Collective, between nodes. Broadcasts `values` in all ways that make sense, and reports a row.
+Task<> compare_choices(Bench& bench, std::span<double> values) {
+  Rank& self = bench.self;
+  const Ways choices = all_choices(self, values.size_bytes());
+  std::vector<Figure> figures;
+  if (self.placement() == Placement::sim) {
+    for (const BroadcastChoice& choice : choices)
+      figures.push_back(co_await simulate(bench, [&] { return self.world().broadcast(values, 0, choice); }));
+  } else {
+    figures = co_await measure(self, values, choices, bench.plan);
+  }
+  if (!bench.keeps_time()) co_return;
+  const auto best = std::min_element(figures.begin(), figures.end(),
+                                     [](const Figure& a, const Figure& b) { return a.median < b.median; });
+  const BroadcastChoice& best_choice = choices[static_cast<std::size_t>(best - figures.begin())];
+  bench.report.add(
+      fmt::format("broadcast as chosen, beside the best way, placement {}, {} nodes", to_string(self.placement()),
+                  self.nodes()),
+      {.name = fmt::format("{} ranks, {}: {}", self.size(), size_text(values.size_bytes()), to_words(choices[0])),
+       .value = figures[0],
+       .limit_name = fmt::format("the best of {}: {}", choices.size(), to_words(best_choice)),
+       .limit = *best,
+       .bytes = static_cast<double>(values.size_bytes())});
+}
+
+// --- each collective ---
 
 /// What the collectives work on; the same at every rank. The root is rank 0.
 struct Subject {
@@ -35,16 +117,16 @@ struct Subject {
 
 constexpr const char* kBroadcast = "broadcast";
 
+using Kind = coracle::internals::Collective;
+
 struct Collective {
   const char* name;
   Task<> (*run)(Subject& subject, Algorithm algorithm);
   void (RawMoves::*limit)(std::size_t count);
-  std::optional<coracle::internals::Collective> kind =
-      {};  ///< What the choice of its algorithm goes by; none: it has no choice.
+  std::optional<Kind> kind = {};  ///< What the choice of its algorithm goes by; none: it has no choice.
   bool sized = true;
 };
 
-using Kind = coracle::internals::Collective;
 constexpr Collective kCollectives[] = {
     {"barrier", [](Subject& subject, Algorithm) { return subject.team.barrier(); }, &RawMoves::barrier, {}, false},
     {kBroadcast, [](Subject& subject, Algorithm) { return subject.team.broadcast(subject.values(), 0); },
@@ -159,17 +241,8 @@ class CollSweep {
     co_await self_.world().barrier();
   }
 
-  /// One after the other from a common start, in virtual time.
   Task<Figure> simulate(const Collective& collective, Algorithm algorithm) {
-    std::vector<double> samples;
-    for (int i = 0; i < (bench_.plan.quick ? 1 : 5); ++i) {
-      co_await self_.world().barrier();
-      const std::uint64_t begin = self_.loop().exact_now_ns();
-      co_await collective.run(subject_, algorithm);
-      const auto taken = static_cast<double>(self_.loop().exact_now_ns() - begin);
-      samples.push_back(co_await self_.world().all_reduce(taken, max_of));
-    }
-    co_return figure_of(samples);
+    return bench::simulate(bench_, [&, algorithm] { return collective.run(subject_, algorithm); });
   }
 
   Task<> simulated(const Collective& collective) {
@@ -178,7 +251,7 @@ class CollSweep {
   }
 
   /// Between nodes, in all ways. The row is that of the chosen one, and the best is its limit.
-  Task<> compared(const Collective& collective, coracle::internals::Collective kind) {
+  Task<> compared(const Collective& collective, Kind kind) {
     co_await collective.run(subject_, Algorithm::automatic);
     const Algorithm chosen = self_.local<Tuning>().latest(kind);
     std::vector<CollWay> ways;
@@ -215,12 +288,10 @@ class CollSweep {
   }
 
   Row row_of(const Collective& collective, const Figure& figure) const {
-    Row row;
-    row.name = fmt::format("{} ranks", self_.size());
-    if (collective.sized) row.name += ", " + size_text(subject_.count * sizeof(double));
-    row.value = figure;
-    row.bytes = static_cast<double>(subject_.count * sizeof(double));
-    return row;
+    const std::uint64_t bytes = subject_.count * sizeof(double);
+    return {.name = fmt::format("{} ranks{}", self_.size(), collective.sized ? ", " + size_text(bytes) : ""),
+            .value = figure,
+            .bytes = static_cast<double>(bytes)};
   }
 
   std::string title(const Collective& collective) const {

@@ -37,8 +37,4 @@ constexpr std::size_t kQuickBytesMax = 32 << 20;
 /// All of them. The index lists are the same in every run.
 std::vector<DdtPattern> ddt_patterns();
 
-/// The halves of that list: parts of grids and matrices, and elements picked by index.
-void add_grid_patterns(std::vector<DdtPattern>& patterns);
-void add_list_patterns(std::vector<DdtPattern>& patterns);
-
 }  // namespace coracle::internals::bench

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "apps/bench/benchmarks.hpp"
+#include "apps/bench/benchmark.hpp"
 #include "apps/bench/ddt/ddt_patterns.hpp"
 #include "runtime/layout/copy.hpp"
 

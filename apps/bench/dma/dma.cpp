@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
-#include "apps/bench/benchmarks.hpp"
+#include "apps/bench/benchmark.hpp"
 #include "apps/bench/dma/gpu.hpp"
 #include "transports/tca/virtual_device.hpp"
 
@@ -21,6 +22,13 @@ using tca::VirtualDma;
 using tca::Waited;
 
 constexpr int kLearningRuns = 12;  // more than any pattern needs
+
+void add(Bench& bench, const std::string& title, std::string name, double ns, std::string limit_name, double limit_ns,
+         std::uint64_t bytes, nlohmann::json details, std::vector<OtherWay> others = {}) {
+  bench.report.add("PEACH2's model: " + title,
+                   {std::move(name), "ns", exactly(ns), std::move(limit_name), exactly(limit_ns),
+                    static_cast<double>(bytes), std::nullopt, std::move(details), std::move(others)});
+}
 
 DmaOptions over(unsigned channels) {
   DmaOptions options;
@@ -62,15 +70,10 @@ void channels(Bench& bench) {
       for (unsigned other = 0; other < 4; ++other)
         if (other != channel) model.tags[other] = 0;
       const double time = contiguous_ns(model, 1, bytes);
-      Row row{fmt::format("channel {} ({} tags), {}", channel, model.tags[channel], size_text(bytes)),
-              "ns",
-              exactly(time),
-              "published plateau",
-              exactly(static_cast<double>(bytes) / kPublished[channel]),
-              static_cast<double>(bytes),
-              {}};
-      row.details = {{"figure", 1}, {"channel", channel}, {"bytes", bytes}};
-      bench.report.add("PEACH2's model: each channel by itself", std::move(row));
+      add(bench, "each channel by itself",
+          fmt::format("channel {} ({} tags), {}", channel, model.tags[channel], size_text(bytes)), time,
+          "published plateau", static_cast<double>(bytes) / kPublished[channel], bytes,
+          {{"figure", 1}, {"channel", channel}, {"bytes", bytes}});
     }
   }
 }
@@ -80,13 +83,11 @@ void ping_pong(Bench& bench) {
     const Peach2Model model;
     const double one = contiguous_ns(model, 1, bytes);
     const double four = contiguous_ns(model, 4, bytes);
-    Row row{size_text(bytes), "ns", exactly(four), "one channel", exactly(one), static_cast<double>(bytes), {}};
     const double two = contiguous_ns(model, 2, bytes);
     const double two_of_32 = contiguous_ns(Peach2Model::two_channels(), 2, bytes);
-    row.others = {{"2 channels", exactly(two)}, {"2 of 32 tags", exactly(two_of_32)}};
-    row.details = {{"figure", 5}, {"bytes", bytes}, {"one", one},
-                   {"two", two},  {"four", four},   {"two of 32", two_of_32}};
-    bench.report.add("PEACH2's model: one way of a ping-pong over four channels, learned", std::move(row));
+    add(bench, "one way of a ping-pong over four channels, learned", size_text(bytes), four, "one channel", one, bytes,
+        {{"figure", 5}, {"bytes", bytes}, {"one", one}, {"two", two}, {"four", four}, {"two of 32", two_of_32}},
+        {{"2 channels", exactly(two)}, {"2 of 32 tags", exactly(two_of_32)}});
   }
 }
 
@@ -96,14 +97,12 @@ void faces(Bench& bench) {
   for (std::uint64_t n = 16; n <= 256; n *= 2) {
     const std::uint64_t row_bytes = n * kElement;
     const std::uint64_t plane = n * row_bytes;
-    const auto add = [&](const char* name, auto time_over) {
-      Row row{fmt::format("N = {}, {}", n, name), "ns", exactly(time_over(4U)), "one channel", exactly(time_over(1U)),
-              static_cast<double>(plane),         {}};
-      row.details = {{"figure", 6}, {"n", n}, {"face", name}};
-      bench.report.add("PEACH2's model: faces of an N x N x N array of 8-byte elements, four channels", std::move(row));
+    const auto add_face = [&](const char* name, auto time_over) {
+      add(bench, "faces of an N x N x N array of 8-byte elements, four channels", fmt::format("N = {}, {}", n, name),
+          time_over(4U), "one channel", time_over(1U), plane, {{"figure", 6}, {"n", n}, {"face", name}});
     };
-    add("contiguous", [&](unsigned channels) { return contiguous_ns({}, channels, plane); });
-    add("block-stride", [&](unsigned channels) {
+    add_face("contiguous", [&](unsigned channels) { return contiguous_ns({}, channels, plane); });
+    add_face("block-stride", [&](unsigned channels) {
       const std::uint64_t stride = 2 * row_bytes;  // how large it is makes no difference
       VirtualDma dma(2 * n * stride, {}, over(channels));
       const auto step = static_cast<std::int64_t>(stride);
@@ -111,7 +110,7 @@ void faces(Bench& bench) {
     });
     // The chip can't move 8 bytes: the processor packs at one end and unpacks at the other, and one channel carries the
     // packets between, whose order counts. 2.5 GB/s: as the built-in model of memory has it.
-    add("strided (packed)", [&](unsigned) {
+    add_face("strided (packed)", [&](unsigned) {
       constexpr double kPackedBytesPerNs = 2.5;
       return contiguous_ns({}, 1, plane) + 2 * static_cast<double>(plane) / kPackedBytesPerNs;
     });
@@ -135,12 +134,9 @@ void in_a_row(Bench& bench) {
   for (std::uint64_t bytes = 1024; bytes <= 256 << 10; bytes *= 2) {
     VirtualDma dma(2 * bytes);
     const double chosen = in_a_row_ns(dma, {dma.memory(), dma.memory() + bytes, bytes});
-    Row row{size_text(bytes),           "ns", exactly(chosen), "one channel", exactly(time({}, bytes, 1)),
-            static_cast<double>(bytes), {}};
-    row.others = {{"2 of 32 tags", exactly(time(Peach2Model::two_channels(), bytes, 2))}};
-    row.details = {{"figure", "in a row"}, {"bytes", bytes}};
-    bench.report.add("PEACH2's model: transfers that follow at once, over as many channels as were chosen",
-                     std::move(row));
+    add(bench, "transfers that follow at once, over as many channels as were chosen", size_text(bytes), chosen,
+        "one channel", time({}, bytes, 1), bytes, {{"figure", "in a row"}, {"bytes", bytes}},
+        {{"2 of 32 tags", exactly(time(Peach2Model::two_channels(), bytes, 2))}});
   }
 }
 

@@ -10,7 +10,7 @@
 
 #include "apps/bench/benchmark.hpp"
 #include "apps/bench/dma/gpu_ground.hpp"
-#include "apps/bench/measure/rounds.hpp"
+#include "apps/bench/measure/contest.hpp"
 #include "runtime/core/error.hpp"
 #include "transports/cuda/support.hpp"
 
@@ -31,17 +31,17 @@ Task<> starts(CopyEngine& engine, tca::TableId table, std::uint64_t count) {
   for (; count != 0; --count) co_await engine.start(table);
 }
 
-Rounds::Batch copies_of(CopyEngine& engine, const Descriptor& what) {
+Contest::Batch copies_of(CopyEngine& engine, const Descriptor& what) {
   return [&engine, what](std::uint64_t count) { return copies(engine, what, count); };
 }
 
-Rounds::PlainBatch plain_copies(GpuGround& ground, GpuRoute route, std::uint64_t bytes) {
+Contest::PlainBatch plain_copies(GpuGround& ground, GpuRoute route, std::uint64_t bytes) {
   return [&ground, route, bytes](std::uint64_t count) {
     for (; count != 0; --count) ground.copy_plainly(route, bytes);
   };
 }
 
-Rounds::PlainBatch asking_copies(GpuGround& ground, GpuRoute route, std::uint64_t bytes) {
+Contest::PlainBatch asking_copies(GpuGround& ground, GpuRoute route, std::uint64_t bytes) {
   return [&ground, route, bytes](std::uint64_t count) {
     for (; count != 0; --count) ground.copy_asking(route, bytes);
   };
@@ -83,23 +83,23 @@ Task<> learn(GpuGround& ground, Descriptor what) {
 Task<> measure_bandwidth(GpuGround& ground, GpuRoute route, std::uint64_t bytes, Report& report) {
   const Descriptor what{ground.source(route), ground.target(route), bytes};
   co_await learn(ground, what);
-  Rounds rounds(ground.plan().plan);
-  for (std::size_t i = 0; i < ground.engines(); ++i) rounds.add(copies_of(ground.engine(i), what));
-  const std::size_t plain = rounds.add_plain(plain_copies(ground, route, bytes));
+  Contest contest(ground.plan().plan);
+  for (std::size_t i = 0; i < ground.engines(); ++i) contest.add(copies_of(ground.engine(i), what));
+  const std::size_t plain = contest.add_plain(plain_copies(ground, route, bytes));
   const std::uint64_t large = ground.plan().large_bytes;
-  const std::size_t limit = rounds.add_plain(plain_copies(ground, route, large));
-  co_await rounds.run();
-  const double best_rate = static_cast<double>(large) / rounds.figure(limit).min;
+  const std::size_t limit = contest.add_plain(plain_copies(ground, route, large));
+  co_await contest.run();
+  const double best_rate = static_cast<double>(large) / contest.figure(limit).min;
   const auto size = static_cast<double>(bytes);
   for (std::size_t i = 0; i < ground.engines(); ++i) {
     std::string name = fmt::format("{}, {}", size_text(bytes), ground.streams_text(i));
     const std::uint64_t used = co_await verified(ground, route, i, what, name);
-    Row row{std::move(name), "ns", rounds.figure(i), "", exactly(size / best_rate), size, {}};
+    Row row{std::move(name), "ns", contest.figure(i), "", exactly(size / best_rate), size, {}};
     row.limit_name = fmt::format("{} in one plain copy, the best of all", size_text(large));
-    row.others = {{"a plain copy of that size", rounds.figure(plain)}};
+    row.others = {{"a plain copy of that size", contest.figure(plain)}};
     row.details = {{"figure", "bandwidth"}, {"route", word_of(route)},
                    {"bytes", bytes},        {"streams", ground.plan().channels[i]},
-                   {"streams used", used},  {"plain", rounds.figure(plain).median}};
+                   {"streams used", used},  {"plain", contest.figure(plain).median}};
     report.add("GPU: copies, " + ground.text_of(route), std::move(row));
   }
 }
@@ -107,21 +107,21 @@ Task<> measure_bandwidth(GpuGround& ground, GpuRoute route, std::uint64_t bytes,
 Task<> measure_latency(GpuGround& ground, GpuRoute route, std::uint64_t bytes, Report& report) {
   const Descriptor what{ground.source(route), ground.target(route), bytes};
   co_await copies(ground.engine(0), what, kLearningCopies);
-  Rounds rounds(ground.plan().plan);
-  const std::size_t own = rounds.add(copies_of(ground.engine(0), what));
-  const std::size_t plain = rounds.add_plain(plain_copies(ground, route, bytes));
-  const std::size_t asking = rounds.add_plain(asking_copies(ground, route, bytes));
-  co_await rounds.run();
+  Contest contest(ground.plan().plan);
+  const std::size_t own = contest.add(copies_of(ground.engine(0), what));
+  const std::size_t plain = contest.add_plain(plain_copies(ground, route, bytes));
+  const std::size_t asking = contest.add_plain(asking_copies(ground, route, bytes));
+  co_await contest.run();
   const auto size = static_cast<double>(bytes);
   Row row{size_text(bytes),
           "ns",
-          rounds.figure(own),
+          contest.figure(own),
           "cudaMemcpyAsync and cudaStreamSynchronize",
-          rounds.figure(plain),
+          contest.figure(plain),
           size,
           {}};
   static_cast<void>(co_await verified(ground, route, 0, what, row.name));
-  row.others = {{"and cudaStreamQuery", rounds.figure(asking)}};
+  row.others = {{"and cudaStreamQuery", contest.figure(asking)}};
   row.details = {{"figure", "latency"}, {"route", word_of(route)}, {"bytes", bytes}};
   report.add("GPU: one copy at a time, from its start until its end is seen, " + ground.text_of(route), std::move(row));
 }
@@ -132,15 +132,15 @@ Task<> measure_rows(GpuGround& ground, GpuRoute route, std::uint64_t width, Repo
   const auto pitch = static_cast<std::int64_t>(2 * width);
   const Descriptor what{ground.source(route), ground.target(route), width, bytes / width, pitch, pitch};
   co_await learn(ground, what);
-  Rounds rounds(ground.plan().plan);
-  for (std::size_t i = 0; i < ground.engines(); ++i) rounds.add(copies_of(ground.engine(i), what));
-  const std::size_t plain = rounds.add_plain(plain_copies(ground, route, bytes));
-  co_await rounds.run();
+  Contest contest(ground.plan().plan);
+  for (std::size_t i = 0; i < ground.engines(); ++i) contest.add(copies_of(ground.engine(i), what));
+  const std::size_t plain = contest.add_plain(plain_copies(ground, route, bytes));
+  co_await contest.run();
   const auto size = static_cast<double>(bytes);
   for (std::size_t i = 0; i < ground.engines(); ++i) {
     std::string name = fmt::format("{} rows of {}, {}", what.count, size_text(width), ground.streams_text(i));
     const std::uint64_t used = co_await verified(ground, route, i, what, name);
-    Row row{std::move(name), "ns", rounds.figure(i), "a plain copy of as many bytes", rounds.figure(plain), size, {}};
+    Row row{std::move(name), "ns", contest.figure(i), "a plain copy of as many bytes", contest.figure(plain), size, {}};
     row.details = {{"figure", "rows"}, {"route", word_of(route)},
                    {"width", width},   {"streams", ground.plan().channels[i]},
                    {"bytes", bytes},   {"streams used", used}};
@@ -188,7 +188,7 @@ Task<> measure_chains(GpuGround& ground, GpuRoute route, std::size_t count, std:
   const auto size = static_cast<double>(count * block);
   Row row{fmt::format("{} copies of {}", count, size_text(block)), "ns", {}, "", {}, size, {}};
   row.details = {{"figure", "chains"}, {"route", word_of(route)}, {"copies", count}, {"block", block}};
-  Rounds rounds(ground.plan().plan);
+  Contest contest(ground.plan().plan);
   CopyEngine& engine = ground.engine(0);
   std::vector<std::unique_ptr<LoadedTable>> tables;
   for (const TableWay way : {TableWay::automatic, TableWay::one_by_one, TableWay::batch, TableWay::graph}) {
@@ -201,15 +201,16 @@ Task<> measure_chains(GpuGround& ground, GpuRoute route, std::size_t count, std:
     ground.poison(route, reach);
     co_await starts(engine, table->id(), 1);
     ground.verify(route, chain, reach, fmt::format("{}, {}", row.name, to_string(way)));
-    rounds.add([&engine, id = table->id()](std::uint64_t times) { return starts(engine, id, times); });
+    contest.add([&engine, id = table->id()](std::uint64_t times) { return starts(engine, id, times); });
     tables.push_back(std::move(table));
   }
-  const std::size_t plain = rounds.add_plain(plain_copies(ground, route, count * block));
-  co_await rounds.run();
-  row.value = rounds.figure(0);
+  const std::size_t plain = contest.add_plain(plain_copies(ground, route, count * block));
+  co_await contest.run();
+  row.value = contest.figure(0);
   row.limit_name = "a plain copy of as many bytes";
-  row.limit = rounds.figure(plain);
-  for (std::size_t i = 1; i < tables.size(); ++i) row.others.push_back({to_string(tables[i]->way()), rounds.figure(i)});
+  row.limit = contest.figure(plain);
+  for (std::size_t i = 1; i < tables.size(); ++i)
+    row.others.push_back({to_string(tables[i]->way()), contest.figure(i)});
   row.details["automatic is"] = to_string(engine.device().way_of(tables.front()->id()));
   report.add("GPU: tables of scattered blocks on one stream, as load() chooses, " + ground.text_of(route),
              std::move(row));

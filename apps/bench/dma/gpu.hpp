@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "apps/bench/dma/gpu_plan.hpp"
+#include "apps/bench/dma/gpu_ground.hpp"
 #include "apps/bench/measure/report.hpp"
 #include "transports/cuda/api.hpp"
 

@@ -1,5 +1,5 @@
-// GpuGround: what all measurements of a GPU stand on: memory on all sides with known bytes, plain calls of CUDA, and a
-// copy engine for each number of streams.
+// GpuGround: what all measurements of a GPU stand on: the sizes, memory on all sides with known bytes, plain calls of
+// CUDA, and a copy engine for each number of streams.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,27 @@
 #include <string>
 #include <vector>
 
-#include "apps/bench/dma/gpu_plan.hpp"
+#include "apps/bench/measure/contest.hpp"
 #include "runtime/core/event_loop.hpp"
 #include "transports/cuda/copy_engine.hpp"
 
 namespace coracle::internals::bench {
+
+/// What is measured on a GPU. All sizes in bytes.
+struct GpuPlan {
+  int device = 0;
+  Plan plan;
+  std::uint64_t large_bytes = 0;             ///< Of the one copy that gives the limit.
+  std::vector<std::uint64_t> sizes;          ///< Of copies over several streams; at most large_bytes.
+  std::vector<unsigned> channels;            ///< Streams that a copy may take; the first is 1.
+  std::vector<std::uint64_t> latency_sizes;  ///< Of copies by themselves, over one stream.
+  std::vector<std::uint64_t> widths;         ///< Of rows that lie at twice that distance.
+  std::uint64_t strided_bytes = 0;           ///< Of all rows together.
+  std::vector<std::size_t> chain_lengths;    ///< Copies in a table.
+  std::vector<std::uint64_t> chain_blocks;   ///< Bytes of each of them.
+};
+
+GpuPlan gpu_plan(int device, bool quick);
 
 /// From where to where bytes are copied.
 enum class GpuRoute : std::uint8_t {

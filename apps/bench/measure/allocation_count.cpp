@@ -1,5 +1,5 @@
 // The counting operator new of the `coracle` command.
-#include "apps/bench/measure/allocation_count.hpp"
+#include "apps/bench/measure/contest.hpp"
 
 #include <cstdlib>
 #include <new>

@@ -5,8 +5,7 @@
 #include <chrono>
 #include <utility>
 
-#include "apps/bench/measure/allocation_count.hpp"
-#include "apps/bench/measure/plain_sockets.hpp"
+#include "apps/bench/measure/node_bench.hpp"
 #include "collectives/collectives.hpp"
 
 namespace coracle::internals::bench {
@@ -28,8 +27,10 @@ std::size_t Contest::add_plain(PlainBatch batch) {
 }
 
 Task<double> Contest::time_batch(Contender& contender, std::uint64_t count) {
-  co_await self_.world().barrier();
-  if (contender.plain && self_.nodes() > 1) co_await let_go_of_output();
+  if (self_ != nullptr) {
+    co_await self_->world().barrier();
+    if (contender.plain && self_->nodes() > 1) co_await let_go_of_output();
+  }
   const std::uint64_t allocated = allocation_count();
   const double begin = now_ns();
   fence_compiler();
@@ -59,13 +60,13 @@ Task<> Contest::calibrate(Contender& contender) {
     const double factor = std::min(1.3 * plan_.batch_ns / nanoseconds, 16.0);
     const bool long_enough = nanoseconds >= plan_.batch_ns;
     next = long_enough ? 0 : std::max(next + 1, static_cast<std::uint64_t>(static_cast<double>(next) * factor));
-    co_await self_.world().broadcast(std::span(&next, 1), 0);
+    if (self_ != nullptr) co_await self_->world().broadcast(std::span(&next, 1), 0);
   }
   if (contender.fixed_count != 0) co_await time_batch(contender, contender.count);
 }
 
 Task<> Contest::sum_up(Contender& contender) {
-  const std::uint64_t allocated = co_await self_.world().all_reduce(contender.allocated, std::plus<>());
+  const std::uint64_t allocated = co_await self_->world().all_reduce(contender.allocated, std::plus<>());
   contender.allocations = static_cast<double>(allocated) / (static_cast<double>(contender.count) * plan_.batches);
 }
 
@@ -78,6 +79,7 @@ Task<> Contest::run() {
       contender.samples.push_back(nanoseconds / static_cast<double>(contender.count));
     }
   }
+  if (self_ == nullptr) co_return;
   for (Contender& contender : contenders_) co_await sum_up(contender);
 }
 

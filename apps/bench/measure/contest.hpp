@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "apps/bench/measure/figure.hpp"
 #include "apps/bench/measure/report.hpp"
 #include "runtime/rank/rank.hpp"
 
 namespace coracle::internals::bench {
+
+/// Calls of operator new by the calling thread so far. Always 0 under sanitizers, which bring their own operator new.
+std::uint64_t allocation_count() noexcept;
 
 /// Of CLOCK_MONOTONIC, which all processes of a machine share.
 double now_ns();
@@ -39,14 +41,15 @@ T opaque(T value) noexcept {
 }
 
 /// Collective: every rank adds the same contenders in the same order, each with its own part of the work, and runs it.
-/// Rank 0 keeps the time.
+/// Rank 0 keeps the time. Or on one event loop, without a rank.
 class Contest {
  public:
   /// A batch of `count` operations on this rank.
   using Batch = std::function<Task<>(std::uint64_t count)>;
   using PlainBatch = std::function<void(std::uint64_t count)>;
 
-  Contest(Rank& self, const Plan& plan) noexcept : self_(self), plan_(plan) {}
+  Contest(Rank& self, const Plan& plan) noexcept : self_(&self), plan_(plan) {}
+  explicit Contest(const Plan& plan) noexcept : plan_(plan) {}
 
   /// Gives the contender's number. What the batch refers to must live until run() has returned.
   std::size_t add(Batch batch);
@@ -54,7 +57,7 @@ class Contest {
   /// Every batch has exactly so many operations.
   void fix_count(std::size_t contender, std::uint64_t count) noexcept { contenders_[contender].fixed_count = count; }
 
-  /// Warms up, finds the lengths of batches, measures.
+  /// Warms up, finds the lengths of batches, measures. An error of a batch ends it.
   Task<> run();
 
   /// Nanoseconds per operation; rank 0 only.
@@ -86,7 +89,7 @@ class Contest {
   Task<> sum_up(Contender& contender);
   Figure of_pairs(std::size_t first, std::size_t second, double (*join)(double first, double second)) const;
 
-  Rank& self_;
+  Rank* self_ = nullptr;
   Plan plan_;
   std::vector<Contender> contenders_;
 };

@@ -7,9 +7,34 @@
 #include <string>
 #include <vector>
 
-#include "apps/bench/measure/figure.hpp"
-
 namespace coracle::internals::bench {
+
+/// Per operation; the unit stands beside it.
+struct Figure {
+  double median = 0;
+  double min = 0;
+  double max = 0;
+};
+
+/// Of at least one sample.
+Figure figure_of(std::vector<double> samples);
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Figure, median, min, max)
+
+/// One value that does not vary: a model's.
+inline Figure exactly(double value) noexcept {
+  return {value, value, value};
+}
+
+/// `figure` times a positive `factor`: for batches whose operations are counted otherwise.
+Figure scaled(const Figure& figure, double factor) noexcept;
+
+/// A value as people like to read it: three digits and a unit of fitting size. `unit`: "ns", "B", "%", or any other,
+/// which is printed as it is.
+std::string text_of(double value, const std::string& unit);
+
+/// "8 B", "64 KiB", "16 MiB".
+std::string size_text(std::uint64_t bytes);
 
 /// Another way of doing what a row tells of.
 struct OtherWay {
@@ -18,15 +43,15 @@ struct OtherWay {
 };
 
 struct Row {
-  std::string name;
+  std::string name = {};
   std::string unit = "ns";  ///< Of `value` and `limit`.
-  Figure value;
-  std::string limit_name;  ///< What the hardware, the kernel or a plain program does for the same; empty: nothing.
-  Figure limit;
-  double bytes = 0;                   ///< Moved by one operation; 0: none. Then bandwidths are shown.
-  std::optional<double> allocations;  ///< Calls of operator new per operation, all ranks together.
-  nlohmann::json details = nullptr;   ///< Null, or an object for programs that read the report.
-  std::vector<OtherWay> others = {};  ///< In the unit of `value`; a column for each.
+  Figure value = {};
+  std::string limit_name = {};  ///< What the hardware, the kernel or a plain program does for the same; empty: nothing.
+  Figure limit = {};
+  double bytes = 0;                        ///< Moved by one operation; 0: none. Then bandwidths are shown.
+  std::optional<double> allocations = {};  ///< Calls of operator new per operation, all ranks together.
+  nlohmann::json details = nullptr;        ///< Null, or an object for programs that read the report.
+  std::vector<OtherWay> others = {};       ///< In the unit of `value`; a column for each.
 };
 
 struct Table {

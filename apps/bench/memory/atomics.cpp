@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "apps/bench/benchmarks.hpp"
+#include "apps/bench/benchmark.hpp"
 #include "apps/bench/measure/batches.hpp"
 #include "apps/bench/measure/node_bench.hpp"
 #include "collectives/collectives.hpp"
@@ -39,24 +39,17 @@ struct Place {
 Task<> bench_place(Bench& bench, Place place) {
   Rank& self = bench.self;
   const bool active = self.id() == 0 || place.contended;
-  Contest contest(self, bench.plan);
-  const auto add =
-      contest.add([&](std::uint64_t count) { return active ? additions(self, place.remote, count) : rest(); });
-  const auto swap =
-      contest.add([&](std::uint64_t count) { return active ? swaps(self, place.remote, count) : rest(); });
-  const auto plain_add = contest.add_plain([&](std::uint64_t count) {
-    if (active) plain_additions(*place.address, count);
-  });
-  const auto plain_swap = contest.add_plain([&](std::uint64_t count) {
-    if (active) plain_swaps(*place.address, count);
-  });
-  co_await contest.run();
-  if (!bench.keeps_time()) co_return;
-  const std::string title = fmt::format("Atomics of 8 bytes, placement {}", to_string(self.placement()));
-  bench.report.add(title,
-                   contest.row(fmt::format("fetch_add, {}", place.name), add, "atomic instruction", plain_add, 8));
-  bench.report.add(title,
-                   contest.row(fmt::format("compare_swap, {}", place.name), swap, "atomic instruction", plain_swap, 8));
+  const auto compare = [&](const char* name, auto ours, auto plain) -> Task<> {
+    Comparison comparison(bench, fmt::format("Atomics of 8 bytes, placement {}", to_string(self.placement())), 8);
+    comparison.add(fmt::format("{}, {}", name, place.name),
+                   [&](std::uint64_t count) { return active ? ours(self, place.remote, count) : rest(); });
+    comparison.add_limit("atomic instruction", [&](std::uint64_t count) {
+      if (active) plain(*place.address, count);
+    });
+    co_await comparison.run();
+  };
+  co_await compare("fetch_add", additions, plain_additions);
+  co_await compare("compare_swap", swaps, plain_swaps);
 }
 
 Task<> bench_atomics(Bench& bench) {
@@ -89,21 +82,13 @@ Task<> bench_node_atomics(Bench& bench) {
   const auto round_trips = [&](std::uint64_t count, Wait wait) {
     pair.round_trips(buffer.local().first(sizeof(Counter)), buffer.local().last(sizeof(Counter)), count, wait);
   };
-  Contest contest(self, bench.plan);
-  const auto add =
-      contest.add([&](std::uint64_t count) { return pair.asks() ? additions(self, place, count) : rest(); });
-  const auto swap = contest.add([&](std::uint64_t count) { return pair.asks() ? swaps(self, place, count) : rest(); });
-  const auto sleeping = contest.add_plain([&](std::uint64_t count) { round_trips(count, Wait::sleeping); });
-  const auto spinning = contest.add_plain([&](std::uint64_t count) { round_trips(count, Wait::spinning); });
-  co_await contest.run();
-  if (!bench.keeps_time()) co_return;
-  const auto report = [&](const char* name, std::size_t contender) {
-    const Row row = contest.row(name, contender, kSleepingName, sleeping, sizeof(Counter));
-    bench.report.add(pair.title("Atomics of 8 bytes"), row);
-    bench.report.add(pair.title("Atomics of 8 bytes"), beside(row, kSpinningName, contest.figure(spinning)));
-  };
-  report("fetch_add", add);
-  report("compare_swap", swap);
+  Comparison comparison(bench, pair.title("Atomics of 8 bytes"), sizeof(Counter));
+  comparison.add("fetch_add",
+                 [&](std::uint64_t count) { return pair.asks() ? additions(self, place, count) : rest(); });
+  comparison.add("compare_swap", [&](std::uint64_t count) { return pair.asks() ? swaps(self, place, count) : rest(); });
+  comparison.add_limit(kSleepingName, [&](std::uint64_t count) { round_trips(count, Wait::sleeping); });
+  comparison.add_limit(kSpinningName, [&](std::uint64_t count) { round_trips(count, Wait::spinning); });
+  co_await comparison.run();
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstring>
 
-#include "apps/bench/benchmarks.hpp"
+#include "apps/bench/benchmark.hpp"
 #include "apps/bench/measure/batches.hpp"
 #include "apps/bench/measure/node_bench.hpp"
 #include "collectives/collectives.hpp"
@@ -46,9 +46,14 @@ class TransferSweep {
   Task<> run() {
     peers_ = co_await self_.world().gather_all(mine_.shared.remote());
     peer_ = (self_.id() + 1) % self_.size();
-    co_await single_values();
-    for (std::size_t bytes = 8; bytes <= kLargest; bytes *= bytes < 4096 ? 8 : 4) co_await one_size(bytes);
-    for (const std::size_t bytes : {std::size_t{1} << 20, kLargest}) co_await all_at_once(bytes);
+    co_await beside(fmt::format("{}_value, 8 B", verb()), 8, false,
+                    [this](std::uint64_t count) { return value_transfers(count); });
+    for (std::size_t bytes = 8; bytes <= kLargest; bytes *= bytes < 4096 ? 8 : 4)
+      co_await beside(fmt::format("{}, {}", verb(), size_text(bytes)), bytes, false,
+                      [=, this](std::uint64_t count) { return transfers(bytes, count); });
+    for (const std::size_t bytes : {std::size_t{1} << 20, kLargest})
+      co_await beside(fmt::format("{}, {}, all ranks at once, each", verb(), size_text(bytes)), bytes, true,
+                      [=, this](std::uint64_t count) { return transfers(bytes, count); });
   }
 
  private:
@@ -65,44 +70,17 @@ class TransferSweep {
     const auto place = peers_[peer_].as<std::uint64_t>();
     return direction_ == Direction::put ? put_values(self_, place, count) : get_values(self_, place, count);
   }
-  void copy(std::size_t bytes, std::uint64_t count) { copies(mine_.own.data(), mine_.data.data(), bytes, count); }
 
-  Task<> single_values() {
-    Contest contest(self_, bench_.plan);
-    const auto ours = contest.add([this](std::uint64_t count) { return active() ? value_transfers(count) : rest(); });
-    const auto limit = contest.add_plain([this](std::uint64_t count) {
-      if (active()) copy(sizeof(std::uint64_t), count);
+  /// Only one rank moves data, and the others are there and wait; or all do at once.
+  Task<> beside(std::string name, std::size_t bytes, bool all, Contest::Batch ours) {
+    const bool active = all || self_.id() == 0;
+    Comparison comparison(bench_, title(), bytes);
+    comparison.add(std::move(name), [&](std::uint64_t count) { return active ? ours(count) : rest(); });
+    comparison.add_limit(all ? "memcpy, all ranks at once, each" : "memcpy, one core", [&](std::uint64_t count) {
+      if (active) copies(mine_.own.data(), mine_.data.data(), bytes, count);
     });
-    co_await contest.run();
-    if (!bench_.keeps_time()) co_return;
-    bench_.report.add(title(), contest.row(fmt::format("{}_value, 8 B", verb()), ours, "memcpy, one core", limit, 8));
+    co_await comparison.run();
   }
-
-  Task<> one_size(std::size_t bytes) {
-    Contest contest(self_, bench_.plan);
-    const auto ours =
-        contest.add([=, this](std::uint64_t count) { return active() ? transfers(bytes, count) : rest(); });
-    const auto limit = contest.add_plain([=, this](std::uint64_t count) {
-      if (active()) copy(bytes, count);
-    });
-    co_await contest.run();
-    if (!bench_.keeps_time()) co_return;
-    bench_.report.add(
-        title(), contest.row(fmt::format("{}, {}", verb(), size_text(bytes)), ours, "memcpy, one core", limit, bytes));
-  }
-
-  Task<> all_at_once(std::size_t bytes) {
-    Contest contest(self_, bench_.plan);
-    const auto ours = contest.add([=, this](std::uint64_t count) { return transfers(bytes, count); });
-    const auto limit = contest.add_plain([=, this](std::uint64_t count) { copy(bytes, count); });
-    co_await contest.run();
-    if (!bench_.keeps_time()) co_return;
-    bench_.report.add(title(), contest.row(fmt::format("{}, {}, all ranks at once, each", verb(), size_text(bytes)),
-                                           ours, "memcpy, all ranks at once, each", limit, bytes));
-  }
-
-  /// Only one rank moves data; the others are there and wait.
-  bool active() const noexcept { return self_.id() == 0; }
 
   Bench& bench_;
   Rank& self_;
@@ -170,37 +148,28 @@ class NodeSweep {
   }
 
   Task<> single_values() {
-    Contest contest(self_, bench_.plan);
-    const auto ours = contest.add([this](std::uint64_t count) { return values(count); });
-    const auto sleeping = contest.add_plain([this](std::uint64_t count) { plain_trips(8, count, Wait::sleeping); });
-    const auto spinning = contest.add_plain([this](std::uint64_t count) { plain_trips(8, count, Wait::spinning); });
-    co_await contest.run();
-    if (!bench_.keeps_time()) co_return;
-    const std::string title = pair_.title(fmt::format("{} of 8 bytes, from its start to its end", verb()));
-    const Row row = contest.row(fmt::format("{}_value, 8 B", verb()), ours, kSleepingName, sleeping, 8);
-    bench_.report.add(title, row);
-    bench_.report.add(title, beside(row, kSpinningName, contest.figure(spinning)));
+    Comparison comparison(bench_, pair_.title(fmt::format("{} of 8 bytes, from its start to its end", verb())), 8);
+    comparison.add(fmt::format("{}_value, 8 B", verb()), [this](std::uint64_t count) { return values(count); });
+    comparison.add_limit(kSleepingName, [this](std::uint64_t count) { plain_trips(8, count, Wait::sleeping); });
+    comparison.add_limit(kSpinningName, [this](std::uint64_t count) { plain_trips(8, count, Wait::spinning); });
+    co_await comparison.run();
   }
 
   Task<> one_size(std::size_t bytes) {
-    Contest contest(self_, bench_.plan);
-    const auto one = contest.add([=, this](std::uint64_t count) { return awaited(bytes, count); });
-    const auto trip = contest.add_plain([=, this](std::uint64_t count) { plain_trips(bytes, count, Wait::sleeping); });
-    const auto many = contest.add([=, this](std::uint64_t count) { return at_once(bytes, count); });
-    const auto sleeping =
-        contest.add_plain([=, this](std::uint64_t count) { plain_stream(bytes, count, Wait::sleeping); });
-    const auto spinning =
-        contest.add_plain([=, this](std::uint64_t count) { plain_stream(bytes, count, Wait::spinning); });
-    co_await contest.run();
-    if (!bench_.keeps_time()) co_return;
-    bench_.report.add(pair_.title(fmt::format("{} by size, each awaited before the next", verb())),
-                      contest.row(fmt::format("{}, {}", verb(), size_text(bytes)), one,
-                                  "sockets: as much there, 8 B back", trip, bytes));
-    const Row row = contest.row(fmt::format("{} at once, {}", verb(), size_text(bytes)), many,
-                                "sockets: a stream, a write each (1 MiB at most)", sleeping, bytes);
-    const std::string title = pair_.title(fmt::format("{} by size, many under way", verb()));
-    bench_.report.add(title, row);
-    bench_.report.add(title, beside(row, "sockets: such a stream, spinning", contest.figure(spinning)));
+    Comparison awaiting(bench_, pair_.title(fmt::format("{} by size, each awaited before the next", verb())), bytes);
+    awaiting.add(fmt::format("{}, {}", verb(), size_text(bytes)),
+                 [=, this](std::uint64_t count) { return awaited(bytes, count); });
+    awaiting.add_limit("sockets: as much there, 8 B back",
+                       [=, this](std::uint64_t count) { plain_trips(bytes, count, Wait::sleeping); });
+    co_await awaiting.run();
+    Comparison streaming(bench_, pair_.title(fmt::format("{} by size, many under way", verb())), bytes);
+    streaming.add(fmt::format("{} at once, {}", verb(), size_text(bytes)),
+                  [=, this](std::uint64_t count) { return at_once(bytes, count); });
+    streaming.add_limit("sockets: a stream, a write each (1 MiB at most)",
+                        [=, this](std::uint64_t count) { plain_stream(bytes, count, Wait::sleeping); });
+    streaming.add_limit("sockets: such a stream, spinning",
+                        [=, this](std::uint64_t count) { plain_stream(bytes, count, Wait::spinning); });
+    co_await streaming.run();
   }
 
   Bench& bench_;

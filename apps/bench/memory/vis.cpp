@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "apps/bench/benchmarks.hpp"
+#include "apps/bench/benchmark.hpp"
 #include "apps/bench/measure/batches.hpp"
 #include "collectives/collectives.hpp"
 

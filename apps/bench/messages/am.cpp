@@ -1,12 +1,11 @@
 // `coracle bench am`: active messages between ranks 0 and 1 beside the hand-over of a cache line.
 #include <fmt/format.h>
 
-#include <array>
+#include <initializer_list>
 
-#include "apps/bench/benchmarks.hpp"
+#include "apps/bench/benchmark.hpp"
 #include "apps/bench/measure/node_bench.hpp"
 #include "apps/bench/messages/messages.hpp"
-#include "apps/bench/messages/raw_messages.hpp"
 
 namespace coracle::internals::bench {
 namespace {
@@ -15,57 +14,41 @@ std::string title_of(Rank& self, const char* what) {
   return fmt::format("{}, placement {}", what, to_string(self.placement()));
 }
 
+/// Of 8 bytes, by each way that there is.
+void add_round_trips(Comparison& comparison, Messages& messages, const char* by_signals) {
+  comparison.add("request and reply, by handlers",
+                 [&messages](std::uint64_t count) { return messages.request_and_reply(0, count); });
+  comparison.add("requests, coroutine to coroutine",
+                 [&messages](std::uint64_t count) { return messages.requests(sizeof count, count); });
+  comparison.add(by_signals, [&messages](std::uint64_t count) { return messages.put_signals(count); });
+  comparison.add("call of a function", [&messages](std::uint64_t count) { return messages.calls(count); });
+}
+
 Task<> bench_latency(Bench& bench, Messages& messages, const RawMessages& plain) {
-  Contest contest(bench.self, bench.plan);
-  const auto reply = contest.add([&](std::uint64_t count) { return messages.request_and_reply(0, count); });
-  const auto request = contest.add([&](std::uint64_t count) { return messages.requests(sizeof count, count); });
-  const auto signal = contest.add([&](std::uint64_t count) { return messages.put_signals(count); });
-  const auto call = contest.add([&](std::uint64_t count) { return messages.calls(count); });
-  const auto raw = contest.add_plain([&](std::uint64_t count) { plain.ping_pong(0, count); });
-  co_await contest.run();
-  if (!bench.keeps_time()) co_return;
-  const std::string title = title_of(bench.self, "8 bytes, half a round trip");
-  const auto add = [&](const char* name, std::size_t contender, std::optional<double> allocations) {
-    bench.report.add(title, {name, "ns", scaled(contest.figure(contender), 0.5), "hand-over of a cache line",
-                             scaled(contest.figure(raw), 0.5), 8, allocations});
-  };
-  add("request and reply, by handlers", reply, contest.allocations(reply));
-  add("requests, coroutine to coroutine", request, contest.allocations(request));
-  add("put with signal, coroutine to coroutine", signal, contest.allocations(signal));
-  add("call of a function", call, std::nullopt);
+  Comparison comparison(bench, title_of(bench.self, "8 bytes, half a round trip"), 8, 0.5);
+  add_round_trips(comparison, messages, "put with signal, coroutine to coroutine");
+  comparison.add_limit("hand-over of a cache line", [&](std::uint64_t count) { plain.ping_pong(0, count); });
+  co_await comparison.run();
 }
 
 Task<> bench_requests(Bench& bench, Messages& messages, const RawMessages& plain, std::size_t bytes) {
-  const bool small = bytes <= bench.self.core().transport().reply_bytes_max();
-  Contest contest(bench.self, bench.plan);
-  const auto request = contest.add([=, &messages](std::uint64_t count) { return messages.requests(bytes, count); });
-  const auto placed = contest.add([=, &messages](std::uint64_t count) { return messages.long_requests(bytes, count); });
-  const auto raw = contest.add_plain([=, &plain](std::uint64_t count) { plain.ping_pong(bytes, count); });
-  const auto reply =
-      !small ? request
-             : contest.add([=, &messages](std::uint64_t count) { return messages.request_and_reply(bytes, count); });
-  co_await contest.run();
-  if (!bench.keeps_time()) co_return;
-  const std::string title =
-      title_of(bench.self, "Half a round trip by size, payload copied into the receiver's buffer");
   const std::string size = size_text(bytes);
-  const auto add = [&](const char* name, std::size_t contender) {
-    bench.report.add(title,
-                     contest.row(fmt::format("{}, {}", name, size), contender, "flag and one copy", raw, bytes, 0.5));
-  };
-  add("request", request);
-  add("long request", placed);
-  if (small) add("request and reply", reply);
+  Comparison comparison(
+      bench, title_of(bench.self, "Half a round trip by size, payload copied into the receiver's buffer"), bytes, 0.5);
+  comparison.add("request, " + size, [&](std::uint64_t count) { return messages.requests(bytes, count); });
+  comparison.add("long request, " + size, [&](std::uint64_t count) { return messages.long_requests(bytes, count); });
+  if (bytes <= bench.self.core().transport().reply_bytes_max())
+    comparison.add("request and reply, " + size,
+                   [&](std::uint64_t count) { return messages.request_and_reply(bytes, count); });
+  comparison.add_limit("flag and one copy", [&](std::uint64_t count) { plain.ping_pong(bytes, count); });
+  co_await comparison.run();
 }
 
 Task<> bench_flood(Bench& bench, Messages& messages, RawMessages& plain) {
-  Contest contest(bench.self, bench.plan);
-  const auto flood = contest.add([&](std::uint64_t count) { return messages.flood(count); });
-  const auto raw = contest.add_plain([&](std::uint64_t count) { plain.stream(count); });
-  co_await contest.run();
-  if (!bench.keeps_time()) co_return;
-  bench.report.add(title_of(bench.self, "Flood of 8-byte messages, each"),
-                   contest.row("requests", flood, "a stream of cache lines", raw, 8));
+  Comparison comparison(bench, title_of(bench.self, "Flood of 8-byte messages, each"), 8);
+  comparison.add("requests", [&](std::uint64_t count) { return messages.flood(count); });
+  comparison.add_limit("a stream of cache lines", [&](std::uint64_t count) { plain.stream(count); });
+  co_await comparison.run();
 }
 
 Task<> bench_am(Bench& bench) {
@@ -76,9 +59,8 @@ Task<> bench_am(Bench& bench) {
   co_await bench_latency(bench, messages, plain);
   co_await bench_flood(bench, messages, plain);
   const std::size_t largest = bench.plan.quick ? std::size_t{1} << 20 : Messages::kLargest;
-  for (const std::size_t bytes : {std::size_t{8}, std::size_t{64}, std::size_t{1} << 10, std::size_t{4} << 10,
-                                  std::size_t{8} << 10, std::size_t{16} << 10, std::size_t{64} << 10,
-                                  std::size_t{256} << 10, std::size_t{1} << 20, std::size_t{8} << 20})
+  for (const std::size_t bytes : std::initializer_list<std::size_t>{8, 64, 1 << 10, 4 << 10, 8 << 10, 16 << 10,
+                                                                    64 << 10, 256 << 10, 1 << 20, 8 << 20})
     if (bytes <= largest) co_await bench_requests(bench, messages, plain, bytes);
 }
 
@@ -88,8 +70,7 @@ using Wait = PlainSockets::Wait;
 
 class NodeMessages {
  public:
-  explicit NodeMessages(Bench& bench)
-      : bench_(bench), self_(bench.self), pair_(bench.self), messages_(bench.self, pair_.partner()) {}
+  explicit NodeMessages(Bench& bench) : bench_(bench), pair_(bench.self), messages_(bench.self, pair_.partner()) {}
 
   Task<> run() {
     co_await messages_.meet();
@@ -97,8 +78,8 @@ class NodeMessages {
     co_await latency();
     co_await flood();
     const std::size_t largest = bench_.plan.quick ? std::size_t{64} << 10 : Messages::kLargest;
-    for (const std::size_t bytes : {std::size_t{1} << 10, std::size_t{4} << 10, std::size_t{16} << 10,
-                                    std::size_t{64} << 10, std::size_t{1} << 20, Messages::kLargest})
+    for (const std::size_t bytes :
+         std::initializer_list<std::size_t>{1 << 10, 4 << 10, 16 << 10, 64 << 10, 1 << 20, 16 << 20})
       if (bytes <= largest) co_await one_size(bytes);
   }
 
@@ -109,61 +90,35 @@ class NodeMessages {
 
   Task<> latency() {
     constexpr std::size_t kBytes = sizeof(std::uint64_t);
-    Contest contest(self_, bench_.plan);
-    const auto reply = contest.add([&](std::uint64_t count) { return messages_.request_and_reply(0, count); });
-    const auto request = contest.add([&](std::uint64_t count) { return messages_.requests(kBytes, count); });
-    const auto signal = contest.add([&](std::uint64_t count) { return messages_.put_signals(count); });
-    const auto call = contest.add([&](std::uint64_t count) { return messages_.calls(count); });
-    const auto sleeping =
-        contest.add_plain([&](std::uint64_t count) { plain_round_trips(kBytes, count, Wait::sleeping); });
-    const auto spinning =
-        contest.add_plain([&](std::uint64_t count) { plain_round_trips(kBytes, count, Wait::spinning); });
-    co_await contest.run();
-    if (!bench_.keeps_time()) co_return;
-    const std::string title = pair_.title("8 bytes there and back");
-    const auto add = [&](const std::string& name, std::size_t contender) {
-      const Row row = contest.row(name, contender, kSleepingName, sleeping, kBytes);
-      bench_.report.add(title, row);
-      bench_.report.add(title, beside(row, kSpinningName, contest.figure(spinning)));
-    };
-    add("request and reply, by handlers", reply);
-    add("requests, coroutine to coroutine", request);
-    add("puts with signals, coroutine to coroutine", signal);
-    add("call of a function", call);
+    Comparison comparison(bench_, pair_.title("8 bytes there and back"), kBytes);
+    add_round_trips(comparison, messages_, "puts with signals, coroutine to coroutine");
+    comparison.add_limit(kSleepingName, [&](std::uint64_t count) { plain_round_trips(kBytes, count, Wait::sleeping); });
+    comparison.add_limit(kSpinningName, [&](std::uint64_t count) { plain_round_trips(kBytes, count, Wait::spinning); });
+    co_await comparison.run();
   }
 
   Task<> flood() {
     constexpr std::size_t kBytes = sizeof(std::uint64_t);
-    Contest contest(self_, bench_.plan);
-    const auto ours = contest.add([&](std::uint64_t count) { return messages_.flood(count); });
-    const auto stream = contest.add_plain([&](std::uint64_t count) {
+    Comparison comparison(bench_, pair_.title("Flood of 8-byte messages, each"), kBytes);
+    comparison.add("requests", [&](std::uint64_t count) { return messages_.flood(count); });
+    comparison.add_limit("sockets: a write each", [&](std::uint64_t count) {
       pair_.stream(messages_.out().first(kBytes), messages_.in().first(kBytes), true, count, Wait::sleeping);
     });
-    co_await contest.run();
-    if (!bench_.keeps_time()) co_return;
-    bench_.report.add(pair_.title("Flood of 8-byte messages, each"),
-                      contest.row("requests", ours, "sockets: a write each", stream, kBytes));
+    co_await comparison.run();
   }
 
   Task<> one_size(std::size_t bytes) {
-    Contest contest(self_, bench_.plan);
-    const auto request = contest.add([=, this](std::uint64_t count) { return messages_.requests(bytes, count); });
-    const auto placed = contest.add([=, this](std::uint64_t count) { return messages_.long_requests(bytes, count); });
-    const auto plain =
-        contest.add_plain([=, this](std::uint64_t count) { plain_round_trips(bytes, count, Wait::sleeping); });
-    co_await contest.run();
-    if (!bench_.keeps_time()) co_return;
-    const std::string title = pair_.title("There and back by size, payload copied into the receiver's buffer");
-    const auto add = [&](const char* name, std::size_t contender) {
-      bench_.report.add(
-          title, contest.row(fmt::format("{}, {}", name, size_text(bytes)), contender, kSleepingName, plain, bytes));
-    };
-    add("request", request);
-    add("long request", placed);
+    Comparison comparison(bench_, pair_.title("There and back by size, payload copied into the receiver's buffer"),
+                          bytes);
+    comparison.add("request, " + size_text(bytes),
+                   [&](std::uint64_t count) { return messages_.requests(bytes, count); });
+    comparison.add("long request, " + size_text(bytes),
+                   [&](std::uint64_t count) { return messages_.long_requests(bytes, count); });
+    comparison.add_limit(kSleepingName, [&](std::uint64_t count) { plain_round_trips(bytes, count, Wait::sleeping); });
+    co_await comparison.run();
   }
 
   Bench& bench_;
-  Rank& self_;
   NodePair pair_;
   Messages messages_;
 };

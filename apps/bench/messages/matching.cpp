@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "apps/bench/benchmarks.hpp"
-#include "apps/bench/messages/raw_messages.hpp"
+#include "apps/bench/benchmark.hpp"
+#include "apps/bench/messages/messages.hpp"
 #include "collectives/collectives.hpp"
 #include "runtime/messages/send_recv.hpp"
 
@@ -97,21 +97,17 @@ class Queue {
 Task<> bench_crowd(Bench& bench, const RawMessages& plain, Crowd crowd, std::uint64_t size) {
   Queue queue(bench.self, crowd, size);
   co_await queue.fill();
-  Contest contest(bench.self, bench.plan);
-  const auto exact = contest.add([&](std::uint64_t count) { return round_trips(bench.self, false, count); });
-  const auto open = contest.add([&](std::uint64_t count) { return round_trips(bench.self, true, count); });
-  const auto raw = contest.add_plain([&](std::uint64_t count) { plain.ping_pong(0, count); });
-  co_await contest.run();
+  Comparison comparison(
+      bench,
+      fmt::format("8 bytes, half a round trip, {}, placement {}", name_of(crowd), to_string(bench.self.placement())), 8,
+      0.5);
+  comparison.add(fmt::format("{}, of one source", size),
+                 [&](std::uint64_t count) { return round_trips(bench.self, false, count); });
+  comparison.add(fmt::format("{}, of any source", size),
+                 [&](std::uint64_t count) { return round_trips(bench.self, true, count); });
+  comparison.add_limit("hand-over of a cache line", [&](std::uint64_t count) { plain.ping_pong(0, count); });
+  co_await comparison.run();
   co_await queue.empty();
-  if (!bench.keeps_time()) co_return;
-  const std::string title =
-      fmt::format("8 bytes, half a round trip, {}, placement {}", name_of(crowd), to_string(bench.self.placement()));
-  const auto add = [&](const char* how, std::size_t contender) {
-    bench.report.add(
-        title, contest.row(fmt::format("{}, {}", size, how), contender, "hand-over of a cache line", raw, 8, 0.5));
-  };
-  add("of one source", exact);
-  add("of any source", open);
 }
 
 Task<> bench_matching(Bench& bench) {

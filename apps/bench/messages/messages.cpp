@@ -1,9 +1,10 @@
-// Handlers and the coroutines of both sides.
+// Handlers and the coroutines of both sides; and loops over flags.
 #include "apps/bench/messages/messages.hpp"
 
 #include <cstring>
 
 #include "collectives/collectives.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/rank/rpc.hpp"
 
 namespace coracle::internals::bench {
@@ -68,19 +69,35 @@ Task<> Messages::request_and_reply(std::size_t bytes, std::uint64_t count) {
   return is_second() ? serve(count) : rest();
 }
 
+template <class Send>
+Task<> Messages::in_turn(std::uint64_t count, Send send) {
+  const bool first = is_first();
+  if (!first && !is_second()) co_return;
+  for (; count != 0; --count) {
+    if (first) co_await send();
+    co_await mail_.arrived;
+    mail_.arrived.reset();
+    if (!first) co_await send();
+  }
+}
+
 Task<> Messages::requests(std::size_t bytes, std::uint64_t count) {
-  if (is_first()) return first_request(bytes, count);
-  return is_second() ? second_request(bytes, count) : rest();
+  return in_turn(count, [this, bytes] { return self_.request(peer_, on_message, payload(bytes)); });
 }
 
 Task<> Messages::long_requests(std::size_t bytes, std::uint64_t count) {
-  if (is_first()) return first_long(bytes, count);
-  return is_second() ? second_long(bytes, count) : rest();
+  return in_turn(count, [this, bytes] { return self_.request_long(on_message, payload(bytes), their_in_); });
 }
 
 Task<> Messages::put_signals(std::uint64_t count) {
-  if (is_first()) return first_signal(count);
-  return is_second() ? second_signal(count) : rest();
+  const bool first = is_first();
+  if (!first && !is_second()) co_return;
+  for (; count != 0; --count) {
+    if (first) co_await self_.put_signal(payload(sizeof(std::uint64_t)), their_in_, their_signal_);
+    ++signals_;
+    co_await self_.wait(signal_[0], signals_);
+    if (!first) co_await self_.put_signal(payload(sizeof(std::uint64_t)), their_in_, their_signal_);
+  }
 }
 
 Task<> Messages::flood(std::uint64_t count) {
@@ -105,55 +122,8 @@ Task<> Messages::serve(std::uint64_t count) {
   mail_.expected = ~std::uint64_t{0};
 }
 
-Task<> Messages::first_request(std::size_t bytes, std::uint64_t count) {
-  for (; count != 0; --count) {
-    co_await self_.request(peer_, on_message, payload(bytes));
-    co_await mail_.arrived;
-    mail_.arrived.reset();
-  }
-}
-
-Task<> Messages::second_request(std::size_t bytes, std::uint64_t count) {
-  for (; count != 0; --count) {
-    co_await mail_.arrived;
-    mail_.arrived.reset();
-    co_await self_.request(peer_, on_message, payload(bytes));
-  }
-}
-
-Task<> Messages::first_long(std::size_t bytes, std::uint64_t count) {
-  for (; count != 0; --count) {
-    co_await self_.request_long(on_message, payload(bytes), their_in_);
-    co_await mail_.arrived;
-    mail_.arrived.reset();
-  }
-}
-
-Task<> Messages::second_long(std::size_t bytes, std::uint64_t count) {
-  for (; count != 0; --count) {
-    co_await mail_.arrived;
-    mail_.arrived.reset();
-    co_await self_.request_long(on_message, payload(bytes), their_in_);
-  }
-}
-
-Task<> Messages::first_signal(std::uint64_t count) {
-  for (; count != 0; --count) {
-    co_await self_.put_signal(payload(sizeof(std::uint64_t)), their_in_, their_signal_);
-    ++signals_;
-    co_await self_.wait(signal_[0], signals_);
-  }
-}
-
-Task<> Messages::second_signal(std::uint64_t count) {
-  for (; count != 0; --count) {
-    ++signals_;
-    co_await self_.wait(signal_[0], signals_);
-    co_await self_.put_signal(payload(sizeof(std::uint64_t)), their_in_, their_signal_);
-  }
-}
-
-Task<> Messages::call(std::uint64_t count) {
+Task<> Messages::calls(std::uint64_t count) {
+  if (!is_first()) co_return;
   for (; count != 0; --count) {
     const std::uint64_t value = co_await self_.call(peer_, echo, count);
     static_cast<void>(opaque(value));
@@ -169,6 +139,38 @@ Task<> Messages::send_all(std::uint64_t count) {
 Task<> Messages::answer_all(std::uint64_t count) {
   co_await serve(count);
   co_await self_.request(peer_, on_message, {});
+}
+
+RawMessages::RawMessages(Rank& self, const Messages& messages, std::uint32_t partner)
+    : self_(self),
+      messages_(messages),
+      partner_(partner),
+      flag_(self.allocate<RawFlag>(1)),
+      stream_(self.allocate<RawStream>(1)) {}
+
+Task<> RawMessages::meet() {
+  const auto flags = co_await self_.world().gather_all(flag_.remote());
+  const auto streams = co_await self_.world().gather_all(stream_.remote());
+  their_out_ = self_.reach(messages_.their_out(), Messages::kLargest);
+  raw_flag_ = self_.reach(flags[0]);
+  raw_stream_ = self_.reach(streams[partner_]);
+  if (their_out_ == nullptr || raw_flag_ == nullptr || raw_stream_ == nullptr)
+    throw Error(Errc::unsupported, "the limits of benchmarks of messages need ranks that share memory");
+}
+
+void RawMessages::ping_pong(std::size_t bytes, std::uint64_t count) const {
+  if (self_.id() == 0 || self_.id() == partner_)
+    raw_ping_pong(*raw_flag_, self_.id() == 0, their_out_, messages_.in().data(), bytes, count);
+}
+
+void RawMessages::stream(std::uint64_t count) {
+  if (self_.id() == 0) {
+    raw_stream_->send(streamed_, count);
+    spin_until([&] { return raw_stream_->received.load() == streamed_ + count; });
+  } else if (self_.id() == partner_) {
+    static_cast<void>(opaque(raw_stream_->receive(streamed_, count)));
+  }
+  streamed_ += count;
 }
 
 }  // namespace coracle::internals::bench

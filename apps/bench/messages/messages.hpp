@@ -1,4 +1,5 @@
-// The batches of active messages that benchmarks time: between rank 0, which takes the time, and its partner.
+// The batches of active messages that benchmarks time, between rank 0, which takes the time, and its partner; and what
+// messages take without the library: flags, and copies out of the sender's memory.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +7,7 @@
 #include <span>
 
 #include "apps/bench/measure/batches.hpp"
+#include "apps/bench/measure/raw.hpp"
 #include "runtime/core/event.hpp"
 #include "runtime/rank/message.hpp"
 #include "runtime/rank/rank.hpp"
@@ -51,7 +53,7 @@ class Messages {
   Task<> long_requests(std::size_t bytes, std::uint64_t count);
   Task<> put_signals(std::uint64_t count);
   /// Calls of a function.
-  Task<> calls(std::uint64_t count) { return is_first() ? call(count) : rest(); }
+  Task<> calls(std::uint64_t count);
   /// All requests go out without waiting for any; then the partner says that it has them.
   Task<> flood(std::uint64_t count);
 
@@ -60,13 +62,9 @@ class Messages {
 
   Task<> ping(std::size_t bytes, std::uint64_t count);
   Task<> serve(std::uint64_t count);
-  Task<> first_request(std::size_t bytes, std::uint64_t count);
-  Task<> second_request(std::size_t bytes, std::uint64_t count);
-  Task<> first_long(std::size_t bytes, std::uint64_t count);
-  Task<> second_long(std::size_t bytes, std::uint64_t count);
-  Task<> first_signal(std::uint64_t count);
-  Task<> second_signal(std::uint64_t count);
-  Task<> call(std::uint64_t count);
+  /// One after the other sends what `send` sends, and awaits the other's.
+  template <class Send>
+  Task<> in_turn(std::uint64_t count, Send send);
   Task<> send_all(std::uint64_t count);
   Task<> answer_all(std::uint64_t count);
 
@@ -81,6 +79,28 @@ class Messages {
   Remote<std::byte> their_in_;
   Remote<Signal> their_signal_;
   std::uint64_t signals_ = 0;
+};
+
+/// The batches of Messages by plain loads and stores. Throws Error where ranks don't share memory.
+class RawMessages {
+ public:
+  RawMessages(Rank& self, const Messages& messages, std::uint32_t partner);
+  /// Collective; before the first batch.
+  Task<> meet();
+
+  void ping_pong(std::size_t bytes, std::uint64_t count) const;
+  void stream(std::uint64_t count);
+
+ private:
+  Rank& self_;
+  const Messages& messages_;
+  std::uint32_t partner_;  // of rank 0
+  Slab<RawFlag> flag_;
+  Slab<RawStream> stream_;
+  const std::byte* their_out_ = nullptr;
+  RawFlag* raw_flag_ = nullptr;
+  RawStream* raw_stream_ = nullptr;
+  std::uint64_t streamed_ = 0;
 };
 
 }  // namespace coracle::internals::bench

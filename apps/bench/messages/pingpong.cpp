@@ -2,8 +2,8 @@
 // beside the same messages through shared memory (two copies).
 #include <fmt/format.h>
 
-#include "apps/bench/benchmarks.hpp"
-#include "apps/bench/messages/raw_messages.hpp"
+#include "apps/bench/benchmark.hpp"
+#include "apps/bench/messages/messages.hpp"
 #include "runtime/messages/messages.hpp"
 #include "runtime/messages/send_recv.hpp"
 

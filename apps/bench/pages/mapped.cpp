@@ -10,11 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "apps/bench/benchmarks.hpp"
+#include "apps/bench/benchmark.hpp"
 #include "apps/bench/pages/mapped_ways.hpp"
 #include "apps/bench/pages/memory_group.hpp"
-#include "apps/bench/pages/mmap_reader.hpp"
-#include "apps/bench/pages/pages_folder.hpp"
+#include "apps/bench/pages/pages.hpp"
 #include "apps/bench/pages/reader_process.hpp"
 #include "runtime/core/io.hpp"
 #include "storage/mapped/userfault.hpp"

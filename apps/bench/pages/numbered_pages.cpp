@@ -29,11 +29,11 @@ bool is_numbered(const std::byte* page, std::uint64_t number) noexcept {
 }
 
 std::uint64_t load_pages(const std::byte* file, const LoadPlan& plan) noexcept {
-  RandomPages random(plan.pages, plan.first);
+  SplitMix64 random(plan.first);
   std::uint64_t next = plan.first;
   std::uint64_t wrong = 0;
   for (std::uint64_t i = 0; i < plan.count; ++i) {
-    const std::uint64_t page = plan.random ? random.next() : next++ % plan.pages;
+    const std::uint64_t page = plan.random ? random.below(plan.pages) : next++ % plan.pages;
     if (!is_numbered(file + page * kNumberedPage, page)) ++wrong;
   }
   return wrong;

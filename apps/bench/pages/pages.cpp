@@ -2,20 +2,49 @@
 // measured follows from the number of ranks.
 #include "apps/bench/pages/pages.hpp"
 
+#include <fmt/format.h>
+#include <stdlib.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <numeric>
 #include <random>
+#include <system_error>
 
-#include "apps/bench/benchmarks.hpp"
-#include "apps/bench/pages/pages_folder.hpp"
+#include "apps/bench/benchmark.hpp"
 #include "apps/bench/pages/raw_reads.hpp"
+#include "apps/common/units.hpp"
 #include "collectives/collectives.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
+#include "runtime/core/scope.hpp"
 
 namespace coracle::internals::bench {
+
+std::uint64_t whole_pages(const char* option, const std::string& word, std::uint64_t least, std::uint64_t most) {
+  constexpr std::uint64_t kMiB = 1 << 20;
+  constexpr std::uint64_t kLargestPage = 4 * kMiB;
+  const auto bytes = parse_bytes(word);
+  if (!bytes || *bytes < least || *bytes > most || *bytes % kLargestPage != 0)
+    wrong(fmt::format("{} {}: must be a multiple of 4M, from {}M to {}M", option, word, least / kMiB, most / kMiB));
+  return *bytes;
+}
+
+PagesFolder::PagesFolder(const std::string& parent) {
+  const std::filesystem::path given = parent;
+  const std::filesystem::path place = parent.empty() ? std::filesystem::temp_directory_path() : given;
+  path_ = std::filesystem::absolute(place / "coracle-pages-XXXXXX").string();
+  if (::mkdtemp(path_.data()) == nullptr)
+    throw_errno(errno, fmt::format("can't make a folder for the pages in {} (see --path)", place.string()));
+}
+
+PagesFolder::~PagesFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
 
 PageWalk::PageWalk(std::uint64_t first, std::uint64_t pages, bool random, std::uint64_t seed) : order_(pages) {
   std::iota(order_.begin(), order_.end(), first);
@@ -45,6 +74,19 @@ PagedOptions paged_options(const Bench& bench, std::uint64_t bytes, std::uint64_
 
 namespace {
 
+using Count = std::uint64_t PagedCounts::*;
+constexpr Count kCounts[] = {
+    &PagedCounts::hits,       &PagedCounts::misses,    &PagedCounts::from_peers,      &PagedCounts::ssd_reads,
+    &PagedCounts::ssd_writes, &PagedCounts::evictions, &PagedCounts::dirty_evictions, &PagedCounts::invalidations,
+    &PagedCounts::read_ahead, &PagedCounts::offered,   &PagedCounts::handed_on,       &PagedCounts::taken_in};
+
+Task<> get_in_turn(PagedSegment& segment, PageWalk& walk, std::span<std::byte> target, std::uint64_t& left) {
+  while (left > 0) {
+    --left;
+    co_await segment.get(walk.next() * target.size(), target);
+  }
+}
+
 Task<> write_pages(Rank& self, PagedSegment& segment) {
   if (self.id() == 0) {
     constexpr std::size_t kAtOnce = 4 << 20;
@@ -61,6 +103,19 @@ Task<> write_pages(Rank& self, PagedSegment& segment) {
 }
 
 }  // namespace
+
+Task<> get_pages(PagedSegment& segment, PageWalk& walk, std::uint64_t at_once, std::uint64_t count, std::byte* target) {
+  const std::uint64_t bytes = segment.page_bytes();
+  if (at_once == 1) {
+    co_await get_in_turn(segment, walk, {target, bytes}, count);
+    co_return;
+  }
+  PromiseBase& own = co_await this_coroutine();
+  Scope scope(own.loop(), &own.scope());
+  for (std::uint64_t i = 0; i < at_once; ++i)
+    scope.spawn(get_in_turn(segment, walk, {target + i * bytes, bytes}, count));
+  co_await scope.join();
+}
 
 Task<PagedSegment> written_segment(Rank& self, PagedOptions options) {
   {
@@ -89,28 +144,16 @@ Task<> finish_reading_ahead(PagedSegment& segment) {
 
 PagedCounts since(const PagedCounts& before, const PagedCounts& now) {
   PagedCounts counts;
-  counts.hits = now.hits - before.hits;
-  counts.misses = now.misses - before.misses;
-  counts.from_peers = now.from_peers - before.from_peers;
-  counts.ssd_reads = now.ssd_reads - before.ssd_reads;
-  counts.ssd_writes = now.ssd_writes - before.ssd_writes;
-  counts.evictions = now.evictions - before.evictions;
-  counts.dirty_evictions = now.dirty_evictions - before.dirty_evictions;
-  counts.invalidations = now.invalidations - before.invalidations;
-  counts.read_ahead = now.read_ahead - before.read_ahead;
-  counts.offered = now.offered - before.offered;
-  counts.handed_on = now.handed_on - before.handed_on;
-  counts.taken_in = now.taken_in - before.taken_in;
+  for (const Count count : kCounts) counts.*count = now.*count - before.*count;
   return counts;
 }
 
 Task<PagedCounts> sum_of(Team& team, PagedCounts mine) {
-  std::vector<std::uint64_t> numbers{mine.hits,       mine.misses,    mine.from_peers,      mine.ssd_reads,
-                                     mine.ssd_writes, mine.evictions, mine.dirty_evictions, mine.invalidations,
-                                     mine.read_ahead, mine.offered,   mine.handed_on,       mine.taken_in};
+  std::vector<std::uint64_t> numbers;
+  for (const Count count : kCounts) numbers.push_back(mine.*count);
   co_await team.all_reduce(numbers, std::plus<>());
-  co_return PagedCounts{numbers[0], numbers[1], numbers[2], numbers[3], numbers[4],  numbers[5],
-                        numbers[6], numbers[7], numbers[8], numbers[9], numbers[10], numbers[11]};
+  for (std::size_t i = 0; i < numbers.size(); ++i) mine.*kCounts[i] = numbers[i];
+  co_return mine;
 }
 
 nlohmann::json json_of(const PagedCounts& counts, std::uint64_t operations) {

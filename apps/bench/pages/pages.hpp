@@ -1,14 +1,32 @@
-// What the parts of `coracle bench pages` share.
+// What the benchmarks of memory on SSD share.
 #pragma once
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "apps/bench/benchmark.hpp"
 #include "storage/segment/paged_segment.hpp"
 
 namespace coracle::internals::bench {
+
+/// The bytes that `word` says, for an option that takes whole pages of every size. Throws CLI::ValidationError.
+std::uint64_t whole_pages(const char* option, const std::string& word, std::uint64_t least, std::uint64_t most);
+
+/// A new folder for the files of one job; goes with all that is in it.
+class PagesFolder {
+ public:
+  /// In `parent`, or where temporary files go if that is "". Throws Error.
+  explicit PagesFolder(const std::string& parent);
+  ~PagesFolder();
+  PagesFolder(const PagesFolder&) = delete;
+  PagesFolder& operator=(const PagesFolder&) = delete;
+  const std::string& path() const noexcept { return path_; }
+
+ private:
+  std::string path_;
+};
 
 /// What is measured on a real SSD.
 struct PagesOptions {
@@ -43,6 +61,10 @@ class PageWalk {
   std::size_t at_ = 0;
 };
 
+/// Gets `count` pages as `walk` gives them, `at_once` at a time, for each of which there is room for a page at
+/// `target`.
+Task<> get_pages(PagedSegment& segment, PageWalk& walk, std::uint64_t at_once, std::uint64_t count, std::byte* target);
+
 /// Of the segments' files, in the job's folder.
 std::string path_of_segments(const Bench& bench);
 /// Of a segment of its own there, with all defaults but what is said. Replaces the last one's file.
@@ -59,18 +81,5 @@ PagedCounts since(const PagedCounts& before, const PagedCounts& now);
 /// Of all members' caches together; collective.
 Task<PagedCounts> sum_of(Team& team, PagedCounts mine);
 nlohmann::json json_of(const PagedCounts& counts, std::uint64_t operations);
-
-/// Of a segment on modelled SSDs. Bytes are scaled, what they take in time is kept in proportion: a page of 64 KiB
-/// stands for one of 4 MiB, and the latency of the SSD shrinks likewise. A cache of 16 MiB stands for one of 16 GiB,
-/// and data is counted in caches.
-inline constexpr std::uint64_t kModelledPageBytes = 64 << 10;
-PagedOptions modelled_options(const Bench& bench);
-struct ModelledRun {
-  double ns = 0;  ///< Until the last has ended.
-  PagedCounts counts;
-};
-/// `operations`: of all ranks, in each of both runs.
-Row modelled_row(const Bench& bench, const ModelledRun& with, const ModelledRun& without, const char* without_name,
-                 std::uint64_t operations);
 
 }  // namespace coracle::internals::bench

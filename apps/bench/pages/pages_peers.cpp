@@ -8,7 +8,6 @@
 #include "apps/bench/pages/pages.hpp"
 #include "apps/bench/pages/raw_reads.hpp"
 #include "collectives/collectives.hpp"
-#include "runtime/core/scope.hpp"
 
 namespace coracle::internals::bench {
 namespace {
@@ -84,19 +83,7 @@ class Peers {
   }
 
   Task<> read(PageWalk& walk, std::uint64_t at_once, std::uint64_t count) {
-    std::uint64_t left = count;
-    PromiseBase& own = co_await this_coroutine();
-    Scope scope(own.loop(), &own.scope());
-    for (std::uint64_t i = 0; i < at_once; ++i) scope.spawn(read_pages(walk, i, left));
-    co_await scope.join();
-  }
-  Task<> read_pages(PageWalk& walk, std::uint64_t place, std::uint64_t& left) {
-    const std::uint64_t bytes = segment_.page_bytes();
-    const std::span<std::byte> target(buffer_.data() + place * bytes, bytes);
-    while (left > 0) {
-      --left;
-      co_await segment_.get(walk.next() * bytes, target);
-    }
+    return get_pages(segment_, walk, at_once, count, buffer_.data());
   }
 
   void add(const std::string& how, std::size_t which, std::uint64_t at_once) {
@@ -197,8 +184,7 @@ Task<> bench_page_cooperation(Bench& bench, const PagesOptions& sizes) {
     if (!bench.keeps_time()) continue;
     const std::uint64_t gets = bytes / (64 << 10) * bench.self.size();
     const std::string name = fmt::format("{} of data, caches of {}", size_text(bytes), size_text(cache_bytes));
-    const auto figure = [](double value) { return Figure{value, value, value}; };
-    const auto reads = [&](const Reading& reading) { return figure(static_cast<double>(reading.counts.ssd_reads)); };
+    const auto reads = [](const Reading& reading) { return exactly(static_cast<double>(reading.counts.ssd_reads)); };
     Row row{name, "reads", reads(together), "without cooperation", reads(alone), 0, {}};
     row.details = {{"part", "cooperation"},
                    {"data_per_cache", caches},
@@ -207,7 +193,7 @@ Task<> bench_page_cooperation(Bench& bench, const PagesOptions& sizes) {
     const std::string title = "all read the same, pages of 64 KiB; " + where(bench.self);
     bench.report.add("Pages: reads of the files when " + title, std::move(row));
     bench.report.add("Pages: time when " + title,
-                     {name, "ns", figure(together.ns), "without cooperation", figure(alone.ns), 0, {}});
+                     {name, "ns", exactly(together.ns), "without cooperation", exactly(alone.ns), 0, {}});
   }
 }
 

@@ -1,10 +1,11 @@
-// ReaderProcess: a process of its own that reads a file through its memory, in a memory group of its own, and does it
-// when told to.
+// Processes that read a file through their memory, each in a memory group of its own, when told to: by mmap, or as the
+// program does that is beside `coracle bench mapped`.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,5 +32,11 @@ class ReaderProcess {
   pid_t pid_ = -1;
   int socket_ = -1;
 };
+
+/// Word for a reader whose pages are dropped before each request.
+inline constexpr const char* kCold = "--cold";
+
+/// `words`: the file, and kCold or nothing. Answers on its standard input until that is closed; gives its exit status.
+int read_by_mmap(std::span<const char* const> words);
 
 }  // namespace coracle::internals::bench

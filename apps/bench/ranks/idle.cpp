@@ -3,7 +3,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "apps/bench/benchmarks.hpp"
+#include "apps/bench/benchmark.hpp"
 #include "collectives/collectives.hpp"
 #include "runtime/core/event.hpp"
 

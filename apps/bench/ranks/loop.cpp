@@ -1,14 +1,46 @@
 // `coracle bench loop`: what tasks, operations and the loop cost on one rank.
+#include <coroutine>
+#include <cstddef>
+#include <cstdlib>
 #include <cstring>
+#include <exception>
+#include <new>
+#include <vector>
 
-#include "apps/bench/benchmarks.hpp"
-#include "apps/bench/ranks/plain_coroutine.hpp"
+#include "apps/bench/benchmark.hpp"
 #include "runtime/core/event.hpp"
 #include "runtime/core/frame_pool.hpp"
 #include "runtime/core/scope.hpp"
 
 namespace coracle::internals::bench {
 namespace {
+
+/// The least that a coroutine can be: a frame from malloc and no knowledge of anything. The limit for Task.
+struct PlainCoroutine {
+  struct promise_type {
+    static void* operator new(std::size_t bytes) {
+      last_frame_bytes = bytes;
+      if (void* memory = std::malloc(bytes)) return memory;
+      throw std::bad_alloc();
+    }
+    static void operator delete(void* memory) noexcept { std::free(memory); }
+    PlainCoroutine get_return_object() noexcept { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+    std::suspend_always initial_suspend() const noexcept { return {}; }
+    std::suspend_always final_suspend() const noexcept { return {}; }
+    void return_void() const noexcept {}
+    void unhandled_exception() const noexcept { std::terminate(); }
+    static inline thread_local std::size_t last_frame_bytes = 0;
+  };
+  std::coroutine_handle<promise_type> handle;
+};
+
+/// `co_await Queued{queue};` puts the coroutine into a plain array of handles.
+struct Queued {
+  std::vector<std::coroutine_handle<>>& queue;
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> self) const { queue.push_back(self); }
+  void await_resume() const noexcept {}
+};
 
 // Separate functions that are not inlined: what is measured is a call to a task somewhere else in a program.
 [[gnu::noinline]] Task<> finish_at_once() {
@@ -161,18 +193,14 @@ void resume_plainly(std::uint64_t count) {
 }
 
 Task<> bench_suspend(Bench& bench) {
-  Contest contest(bench.self, bench.plan);
-  const auto alone = contest.add(yield_often);
-  const auto many = contest.add([](std::uint64_t count) { return with_scope(spawn_yielding, count); });
   EventPair pair;
-  const auto events = contest.add([&pair](std::uint64_t count) { return with_scope(exchange_events, &pair, count); });
-  const auto plain = contest.add_plain(resume_plainly);
-  co_await contest.run();
-  const char* title = "Suspending and resuming";
-  const char* limit_name = "coroutines queued in an array";
-  bench.report.add(title, contest.row("yield, one of 64 coroutines", many, limit_name, plain));
-  bench.report.add(title, contest.row("yield, alone: a whole turn of the loop", alone, limit_name, plain));
-  bench.report.add(title, contest.row("there and back between two coroutines by events", events, limit_name, plain));
+  Comparison comparison(bench, "Suspending and resuming");
+  comparison.add("yield, one of 64 coroutines", [](std::uint64_t count) { return with_scope(spawn_yielding, count); });
+  comparison.add("yield, alone: a whole turn of the loop", yield_often);
+  comparison.add("there and back between two coroutines by events",
+                 [&pair](std::uint64_t count) { return with_scope(exchange_events, &pair, count); });
+  comparison.add_limit("coroutines queued in an array", resume_plainly);
+  co_await comparison.run();
 }
 
 Task<> spawn_ready(Scope& scope, std::uint64_t count) {
@@ -240,13 +268,11 @@ Task<> bench_memory(Bench& bench) {
   constexpr double kMallocHeader = 8;
   const double plain_bytes = static_cast<double>(PlainCoroutine::promise_type::last_frame_bytes) + kMallocHeader;
   plain.handle.destroy();
-  bench.report.add("Memory", {"a suspended task that awaits an event",
-                              "B",
-                              {bytes, bytes, bytes},
-                              "frame of a plain coroutine",
-                              {plain_bytes, plain_bytes, plain_bytes},
-                              0,
-                              {}});
+  bench.report.add("Memory", {.name = "a suspended task that awaits an event",
+                              .unit = "B",
+                              .value = exactly(bytes),
+                              .limit_name = "frame of a plain coroutine",
+                              .limit = exactly(plain_bytes)});
 }
 
 Task<> bench_loop(Bench& bench) {

@@ -8,9 +8,10 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <tuple>
 #include <vector>
 
-#include "apps/bench/benchmarks.hpp"
+#include "apps/bench/benchmark.hpp"
 #include "apps/bench/ranks/growth.hpp"
 #include "apps/bench/ranks/process_memory.hpp"
 #include "collectives/collectives.hpp"
@@ -21,6 +22,11 @@
 
 namespace coracle::internals::bench {
 namespace {
+
+// What rank 0 reports.
+constexpr const char* kTables = "page tables";
+constexpr const char* kMachineTables = "page tables of the machine";
+constexpr const char* kMemory = "PSS";
 
 // --- a rank's part ---
 
@@ -97,18 +103,12 @@ Task<> all_to_all(Bench& bench) {
   if (bench.keeps_time()) {
     const double round_ns = static_cast<double>(self.loop().exact_now_ns() - begin_ns) / static_cast<double>(rounds);
     const ProcessMemory memory = memory_of_all(self);
-    const auto add = [&](const char* name, const char* unit, double value) {
-      Row row;
-      row.name = name;
-      row.unit = unit;
-      row.value = exactly(value);
-      bench.report.add("pagetables", row);
-    };
-    add("page tables", "B", memory.page_tables);
-    add("page tables of the machine", "B", kilobytes_line("/proc/meminfo", "PageTables:"));
-    add("PSS", "B", memory.proportional);
-    add("RSS", "B", memory.resident);
-    add("round", "ns", round_ns);
+    for (const auto& [name, unit, value] : {std::tuple{kTables, "B", memory.page_tables},
+                                            {kMachineTables, "B", kilobytes_line("/proc/meminfo", "PageTables:")},
+                                            {kMemory, "B", memory.proportional},
+                                            {"RSS", "B", memory.resident},
+                                            {"round", "ns", round_ns}})
+      bench.report.add("pagetables", {.name = name, .unit = unit, .value = exactly(value)});
   }
   co_await self.world().barrier();  // the others stay alive until rank 0 has looked at them
 }
@@ -118,22 +118,11 @@ Task<> all_to_all(Bench& bench) {
 // 2 KiB and 16 KiB: what the paper sent eagerly, and by rendezvous.
 constexpr std::uint64_t kTableSizes[] = {2048, 16384};
 
-constexpr const char* kTables = "page tables";
-constexpr const char* kMachineTables = "page tables of the machine";
-constexpr const char* kMemory = "PSS";
 constexpr const char* kSummed = "page tables and PSS";
 constexpr const char* kQuantities[] = {kTables, kMachineTables, kMemory, kSummed, "RSS", "round"};
 
 using Quantities = std::map<std::string, double>;                         // by quantity
 using Series = std::map<Placement, std::map<std::uint32_t, Quantities>>;  // by number of ranks
-
-Row row_of(std::string name, const char* unit, double value) {
-  Row row;
-  row.name = std::move(name);
-  row.unit = unit;
-  row.value = exactly(value);
-  return row;
-}
 
 bool compares(const Series& series) {
   return series.contains(Placement::pvas) && series.contains(Placement::process);
@@ -145,12 +134,14 @@ void add_found(const std::string& title, const Series& series, Report& report) {
       const char* unit = std::string(quantity) == "round" ? "ns" : "B";
       for (const auto& [placement, found] : series) {
         const double value = found.at(ranks).at(quantity);
-        Row row = row_of(fmt::format("{} ranks, {}, {}", ranks, to_string(placement), quantity), unit, value);
-        row.details = {{"ranks", ranks}, {"placement", to_string(placement)}, {"quantity", quantity}, {"value", value}};
+        Row row{.name = fmt::format("{} ranks, {}, {}", ranks, to_string(placement), quantity),
+                .unit = unit,
+                .value = exactly(value),
+                .details = {
+                    {"ranks", ranks}, {"placement", to_string(placement)}, {"quantity", quantity}, {"value", value}}};
         if (placement == Placement::pvas && compares(series)) {
-          const double other = series.at(Placement::process).at(ranks).at(quantity);
           row.limit_name = "the same in placement process";
-          row.limit = {other, other, other};
+          row.limit = exactly(series.at(Placement::process).at(ranks).at(quantity));
         }
         report.add(title, row);
       }
@@ -169,9 +160,10 @@ void add_growth(const std::string& title, const Series& series, Report& report) 
     }
     const Growth growth = growth_of(numbers, tables);
     const auto add = [&](const char* what, double value) {
-      Row row = row_of(fmt::format("{}, page tables {}", to_string(placement), what), "B", value);
-      row.details = {{"placement", to_string(placement)}, {"growth", what}, {"value", value}};
-      report.add(title, row);
+      report.add(title, {.name = fmt::format("{}, page tables {}", to_string(placement), what),
+                         .unit = "B",
+                         .value = exactly(value),
+                         .details = {{"placement", to_string(placement)}, {"growth", what}, {"value", value}}});
     };
     add("per rank", growth.linear);
     add("per pair of ranks", growth.quadratic);
@@ -184,9 +176,10 @@ void add_savings(const std::string& title, const Series& series, Report& report)
   for (const char* quantity : {kTables, kMachineTables, kMemory, kSummed}) {
     const double saved =
         series.at(Placement::process).at(ranks).at(quantity) - series.at(Placement::pvas).at(ranks).at(quantity);
-    Row row = row_of(fmt::format("saved by pvas at {} ranks, {}", ranks, quantity), "B", saved);
-    row.details = {{"ranks", ranks}, {"saved", quantity}, {"value", saved}};
-    report.add(title, row);
+    report.add(title, {.name = fmt::format("saved by pvas at {} ranks, {}", ranks, quantity),
+                       .unit = "B",
+                       .value = exactly(saved),
+                       .details = {{"ranks", ranks}, {"saved", quantity}, {"value", saved}}});
   }
 }
 

@@ -10,7 +10,7 @@
 #include <functional>
 #include <map>
 
-#include "apps/bench/benchmarks.hpp"
+#include "apps/bench/benchmark.hpp"
 #include "apps/bench/ranks/process_memory.hpp"
 #include "collectives/collectives.hpp"
 #include "runtime/core/error.hpp"
@@ -23,7 +23,7 @@ namespace {
 // --- a rank's part ---
 
 Row single(const std::string& name, const char* unit, double value) {
-  return {name, unit, exactly(value), "", {}, 0, std::nullopt};
+  return {.name = name, .unit = unit, .value = exactly(value)};
 }
 
 Task<> bench_spawn(Bench& bench) {
@@ -71,15 +71,6 @@ Figure plain_spawns(int count) {
   return figure_of(samples);
 }
 
-Row row_of(std::uint32_t ranks, const char* quantity, Placement placement, Samples& samples) {
-  const bool is_time = std::string(quantity) == "start";
-  Row row;
-  row.name = fmt::format("{} ranks, {}, {}", ranks, to_string(placement), quantity);
-  row.unit = is_time ? "ns" : "B";
-  row.value = figure_of(samples[quantity]);
-  return row;
-}
-
 class SpawnBenchmark final : public Benchmark {
  public:
   Facts facts() const override {
@@ -119,7 +110,9 @@ class SpawnBenchmark final : public Benchmark {
       ByPlacement samples = sample(jobs, size, size > 500 ? 3 : 7);
       for (const char* quantity : kSpawnQuantities) {
         for (const Placement each : placements) {
-          Row row = row_of(size, quantity, each, samples[each]);
+          Row row{.name = fmt::format("{} ranks, {}, {}", size, to_string(each), quantity),
+                  .unit = std::string(quantity) == "start" ? "ns" : "B",
+                  .value = figure_of(samples[each][quantity])};
           if (each == Placement::pvas && placements.size() > 1) {
             row.limit_name = "the same in placement process";
             row.limit = figure_of(samples[Placement::process][quantity]);
@@ -142,12 +135,12 @@ class SpawnBenchmark final : public Benchmark {
       ByPlacement samples = sample(jobs, size, 7);
       for (const Placement each : jobs.request().placements_or_both()) {
         const auto add = [&](const char* quantity, const char* what) {
-          Row row;
-          row.name = fmt::format("{} ranks on {} nodes, {}, {}", std::max(size, nodes), nodes, to_string(each), what);
-          row.value = figure_of(samples[each][quantity]);
-          row.limit_name = "as many times posix_spawn and wait of the program true";
-          row.limit = scaled(plain, std::max(size, nodes));
-          report.add("Jobs over several nodes: time from the command on, all ranks together", row);
+          report.add(
+              "Jobs over several nodes: time from the command on, all ranks together",
+              {.name = fmt::format("{} ranks on {} nodes, {}, {}", std::max(size, nodes), nodes, to_string(each), what),
+               .value = figure_of(samples[each][quantity]),
+               .limit_name = "as many times posix_spawn and wait of the program true",
+               .limit = scaled(plain, std::max(size, nodes))});
         };
         add("attached", "until all have attached");
         add("met", "until their first barrier is over");

@@ -1,4 +1,5 @@
-// Merges sorted sources, each of which comes in pieces, by a tree of losers (Knuth, TAOCP 3, 5.4.1).
+// Sorts records that fit the processor's caches, and merges sorted sources, each of which comes in pieces, by a tree of
+// losers (Knuth, TAOCP 3, 5.4.1).
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,28 @@
 #include "apps/oocsort/record.hpp"
 
 namespace coracle::oocsort {
+
+class BlockSorter {
+ public:
+  explicit BlockSorter(RecordShape shape) noexcept : shape_(shape) {}
+
+  /// In place; records with equal keys stay in their order. Takes memory of the size of `records` and 32 bytes for each
+  /// of them, and keeps it. At most 2^32 - 1 records.
+  void sort(std::span<std::byte> records);
+
+ private:
+  struct Entry {
+    std::uint64_t prefix;
+    std::uint32_t index;
+  };
+  void sort_by_prefix();
+  void sort_equal_prefixes(const std::byte* records);
+
+  RecordShape shape_;
+  std::vector<Entry> entries_;
+  std::vector<Entry> other_;
+  std::vector<std::byte> sorted_;
+};
 
 /// Where a merger stopped.
 struct Merged {

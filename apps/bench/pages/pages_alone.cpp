@@ -1,13 +1,80 @@
-// Pages that come from the file, beside plain reads of the same file by io_uring and O_DIRECT.
+// One rank by itself: gets and puts of pages that are cached, beside a memcpy of as many bytes; and pages that come
+// from the file, beside plain reads of the same file by io_uring and O_DIRECT.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "apps/bench/pages/pages.hpp"
 #include "apps/bench/pages/raw_reads.hpp"
-#include "runtime/core/scope.hpp"
 
 namespace coracle::internals::bench {
+namespace {
+
+constexpr std::size_t kHitPage = 64 * 1024;
+constexpr std::size_t kHitSizes[] = {8, 64, 4096, kHitPage};
+
+class Hits {
+ public:
+  Hits(Bench& bench, PagedSegment& segment) : bench_(bench), segment_(segment) {}
+
+  Task<> measure(bool writing, std::size_t bytes) {
+    Contest contest(bench_.self, bench_.plan);
+    const auto ours = contest.add(
+        [this, writing, bytes](std::uint64_t count) { return writing ? puts(bytes, count) : gets(bytes, count); });
+    const auto limit = contest.add_plain([this, bytes](std::uint64_t count) {
+      for (; count != 0; --count) {
+        std::memcpy(own_.data(), beside_.data(), opaque(bytes));
+        fence_compiler();
+      }
+    });
+    co_await contest.run();
+    const char* verb = writing ? "put" : "get";
+    const std::string size = size_text(bytes);
+    Row row = contest.row(fmt::format("{}, {}", verb, size), ours, "memcpy, one core", limit, bytes);
+    row.details = {{"part", "hits"}, {"verb", verb}, {"bytes", bytes}};
+    bench_.report.add("Pages: cached ones of 64 KiB", std::move(row));
+    Row above{fmt::format("{}, {}: above memcpy", verb, size), "ns", contest.difference(ours, limit), "", {}, 0, {}};
+    above.details = {{"part", "above memcpy"}, {"verb", verb}, {"bytes", bytes}};
+    bench_.report.add("Pages: time of hits above memcpy; goal: 100 ns", std::move(above));
+  }
+
+ private:
+  Task<> gets(std::size_t bytes, std::uint64_t count) {
+    const std::span<std::byte> target(own_.data(), bytes);
+    for (; count != 0; --count) {
+      co_await segment_.get(0, target);
+      fence_compiler();
+    }
+  }
+  Task<> puts(std::size_t bytes, std::uint64_t count) {
+    const std::span<const std::byte> source(own_.data(), bytes);
+    for (; count != 0; --count) {
+      co_await segment_.put(0, source);
+      fence_compiler();
+    }
+  }
+
+  Bench& bench_;
+  PagedSegment& segment_;
+  HugeBuffer own_{kHitPage};
+  HugeBuffer beside_{kHitPage};
+};
+
+}  // namespace
+
+Task<> bench_page_hits(Bench& bench) {
+  constexpr std::uint64_t kBytes = 16 * kHitPage;
+  const PagedOptions options = paged_options(bench, kBytes, kHitPage, 2 * kBytes);
+  PagedSegment segment = co_await written_segment(bench.self, options);
+  {
+    Hits hits(bench, segment);
+    for (const bool writing : {false, true})
+      for (const std::size_t bytes : kHitSizes) co_await hits.measure(writing, bytes);
+  }
+  co_await segment.close();
+}
+
 namespace {
 
 constexpr std::uint64_t kSmallPage = 4096;
@@ -32,8 +99,9 @@ class Misses {
     RawReads raw(file_, page_bytes_, static_cast<unsigned>(depth));
     Contest contest(bench_.self, many_batches());
     const std::uint64_t count = bench_.plan.quick ? 2 * depth : 128 * std::min<std::uint64_t>(4 + depth, 32);
-    fixed(contest, contest.add([&](std::uint64_t n) { return read_random(walk, depth, n); }), count);
-    fixed(contest, contest.add_plain([&](std::uint64_t n) { raw.read(n, [&] { return raw_walk.next(); }); }), count);
+    contest.fix_count(contest.add([&](std::uint64_t n) { return get_pages(segment_, walk, depth, n, own_.data()); }),
+                      count);
+    contest.fix_count(contest.add_plain([&](std::uint64_t n) { raw.read(n, [&] { return raw_walk.next(); }); }), count);
     const PagedCounts before = segment_.counts();
     co_await contest.run();
     add("Pages: random misses of 4 KiB", fmt::format("get, {} at a time", depth), contest, 0, 1, before, depth);
@@ -50,8 +118,9 @@ class Misses {
     // One after the other: each would throw out what the other has read ahead.
     for (const bool by_get : {true, false}) {
       Contest contest(bench_.self, many_batches());
-      fixed(contest, contest.add([&](std::uint64_t n) { return by_get ? read_on(n) : pin_on(walk, n); }), count);
-      fixed(contest, contest.add_plain([&](std::uint64_t n) { raw.read(n, [&] { return raw_walk.next(); }); }), count);
+      contest.fix_count(contest.add([&](std::uint64_t n) { return by_get ? read_on(n) : pin_on(walk, n); }), count);
+      contest.fix_count(contest.add_plain([&](std::uint64_t n) { raw.read(n, [&] { return raw_walk.next(); }); }),
+                        count);
       const PagedCounts before = segment_.counts();
       co_await contest.run();
       add("Pages: sequential misses, each page", fmt::format("{}, pages of {}", by_get ? "get of 4 MiB" : "pin", size),
@@ -70,9 +139,6 @@ class Misses {
     if (!plan.quick) plan.batches *= 2;
     return plan;
   }
-  static void fixed(Contest& contest, std::size_t contender, std::uint64_t count) {
-    contest.fix_count(contender, count);
-  }
   /// Not the file's head, which has holes.
   PageWalk plain_walk(bool random) const {
     const std::uint64_t pages = segment_.pages();
@@ -80,24 +146,6 @@ class Misses {
     return {first, pages - first, random, 2};
   }
 
-  Task<> read_random(PageWalk& walk, std::uint64_t depth, std::uint64_t count) {
-    std::uint64_t left = count;
-    if (depth == 1) {
-      co_await read_random_pages(walk, 0, left);
-      co_return;
-    }
-    PromiseBase& own = co_await this_coroutine();
-    Scope scope(own.loop(), &own.scope());
-    for (std::uint64_t i = 0; i < depth; ++i) scope.spawn(read_random_pages(walk, i, left));
-    co_await scope.join();
-  }
-  Task<> read_random_pages(PageWalk& walk, std::uint64_t place, std::uint64_t& left) {
-    const std::span<std::byte> target(own_.data() + place * page_bytes_, page_bytes_);
-    while (left > 0) {
-      --left;
-      co_await segment_.get(walk.next() * page_bytes_, target);
-    }
-  }
   Task<> read_on(std::uint64_t count) {
     for (std::uint64_t bytes = count * page_bytes_; bytes > 0;) {
       const auto part = static_cast<std::size_t>(std::min<std::uint64_t>({bytes, kChunk, segment_.bytes() - at_}));

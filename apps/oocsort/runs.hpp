@@ -1,4 +1,5 @@
-// The second half of a sort: each rank merges its part of all runs into its part of the output.
+// The two halves of a sort: a rank's part of the input becomes sorted runs in the paged segment; then each rank merges
+// its part of all runs into its part of the output.
 #pragma once
 
 #include <coracle/coracle.hpp>
@@ -11,12 +12,48 @@
 #include <vector>
 
 #include "apps/common/file.hpp"
-#include "apps/oocsort/merger.hpp"
 #include "apps/oocsort/outflow.hpp"
 #include "apps/oocsort/plan.hpp"
+#include "apps/oocsort/sorting.hpp"
 #include "apps/oocsort/splitters.hpp"
 
 namespace coracle::oocsort {
+
+class RunMaker {
+ public:
+  /// Everything must outlive it. `progress` is told of records that have become part of a run.
+  RunMaker(Rank& self, const Plan& plan, const File& input, PagedSegment& segment,
+           std::function<void(std::uint64_t)> progress);
+
+  /// Once. Reads a run while it sorts the one before, in blocks between which others' requests are served.
+  Task<> make_runs(bool wants_checksum);
+
+  /// The keys of this rank's samples; see Samples.
+  std::vector<std::byte> take_samples() noexcept { return std::move(samples_); }
+  /// Of the records of this rank's part, if wanted.
+  std::uint64_t input_checksum() const noexcept { return checksum_; }
+
+ private:
+  static Task<> make_in(Scope& scope, RunMaker& maker) { return maker.make(scope); }
+  Task<> make(Scope& scope);
+  std::span<std::byte> buffer_of(std::uint64_t run);
+  Task<> read(std::uint64_t run);
+  Task<> sort_blocks(std::span<std::byte> records);
+  Task<> write(Scope& scope, std::uint64_t run);
+
+  Rank& self_;
+  const Plan& plan_;
+  const File& input_;
+  std::function<void(std::uint64_t)> progress_;
+  std::uint64_t first_run_;
+  std::uint64_t runs_;
+  BlockSorter sorter_;
+  Outflow out_;
+  std::vector<std::byte> buffers_[2];
+  std::vector<std::byte> samples_;
+  std::uint64_t checksum_ = 0;
+  bool wants_checksum_ = false;
+};
 
 /// For each run, how many of its records come before `splitter`. The runs of all ranks must have been written.
 Task<std::vector<std::uint64_t>> places_of(const Plan& plan, PagedSegment& segment, const Samples& samples,

@@ -1,5 +1,5 @@
-// System calls only.
-#include "apps/bench/measure/plain_sockets.hpp"
+// Connecting, and system calls only.
+#include "apps/bench/measure/node_bench.hpp"
 
 #include <fmt/format.h>
 #include <netinet/in.h>
