@@ -14,19 +14,19 @@
 #include "runtime/core/io.hpp"
 #include "runtime/rank/peer_event.hpp"
 #include "runtime/rank/rank.hpp"
+#include "runtime/rank/tell.hpp"
 #include "storage/pages/cache_keeper.hpp"
 #include "storage/pages/segment_table.hpp"
 
 namespace coracle::internals::storage {
 namespace {
 
-Task<> send_unpinned(Rank& rank, std::uint32_t keeper, Handler handler, std::uint32_t segment) {
-  co_await rank.request(keeper, handler, {}, segment);
+void unpinned_there(Rank& rank, std::uint32_t segment) {
+  if (CacheKeeper* keeper = rank.local<SegmentTable>().find(segment)) keeper->unpinned();
 }
 
-Task<> send_prefetch(Rank& rank, std::uint32_t keeper, Handler handler, std::uint32_t segment, std::uint64_t first,
-                     std::uint64_t count) {
-  co_await rank.request(keeper, handler, {}, segment, first, count);
+void prefetch_there(Rank& rank, std::uint32_t segment, std::uint64_t first, std::uint64_t count) {
+  if (CacheKeeper* keeper = rank.local<SegmentTable>().find(segment)) keeper->prefetch(first, count);
 }
 
 }  // namespace
@@ -163,7 +163,7 @@ void PageCache::release(std::uint32_t frame, bool writing) noexcept {
 
 void PageCache::tell_unpinned() noexcept {
   if (own_ != nullptr) return own_->unpinned();
-  rank_.service().spawn(send_unpinned(rank_, shape_.keeper, serve_unpinned, shape_.segment));
+  rank_.service().spawn(rank_.tell(shape_.keeper, unpinned_there, shape_.segment));
 }
 
 Task<std::uint32_t> PageCache::acquire(std::uint64_t page, bool writing) {
@@ -262,9 +262,7 @@ Task<> PageCache::answer_acquire(Rank& rank, std::uint32_t asker, std::uint64_t 
   std::error_code code;
   std::string text;
   try {
-    CacheKeeper* keeper = rank.local<SegmentTable>().find(segment);
-    if (keeper == nullptr) throw Error(make_error_code(std::errc::bad_file_descriptor), "the paged segment is closed");
-    frame = co_await keeper->obtain(page, writing, whole);
+    frame = co_await rank.local<SegmentTable>().at(segment).obtain(page, writing, whole);
   } catch (const Error& error) {
     code = error.code();
     text = error.what();
@@ -290,16 +288,6 @@ void PageCache::take_acquired(Rank&, const Message& message) {
   asked.answered.set();
 }
 
-void PageCache::serve_unpinned(Rank& rank, const Message& message) {
-  if (CacheKeeper* keeper = rank.local<SegmentTable>().find(static_cast<std::uint32_t>(message.argument(0))))
-    keeper->unpinned();
-}
-
-void PageCache::serve_prefetch(Rank& rank, const Message& message) {
-  if (CacheKeeper* keeper = rank.local<SegmentTable>().find(static_cast<std::uint32_t>(message.argument(0))))
-    keeper->prefetch(message.argument(1), message.argument(2));
-}
-
 void PageCache::prefetch(std::uint64_t first, std::uint64_t count) noexcept {
   const std::uint64_t pages = frames_.shape().pages;
   if (first >= pages) return;
@@ -313,8 +301,7 @@ void PageCache::prefetch(std::uint64_t first, std::uint64_t count) noexcept {
     ++first;
     --count;
   }
-  if (count > 0)
-    rank_.service().spawn(send_prefetch(rank_, shape_.keeper, serve_prefetch, shape_.segment, first, count));
+  if (count > 0) rank_.service().spawn(rank_.tell(shape_.keeper, prefetch_there, shape_.segment, first, count));
 }
 
 }  // namespace coracle::internals::storage

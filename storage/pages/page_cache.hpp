@@ -72,8 +72,6 @@ class PageCache {
   static Task<> answer_acquire(Rank& rank, std::uint32_t asker, std::uint64_t cookie, std::uint32_t segment,
                                std::uint64_t page, bool writing, const std::byte* whole);
   static void take_acquired(Rank& rank, const Message& message);
-  static void serve_prefetch(Rank& rank, const Message& message);
-  static void serve_unpinned(Rank& rank, const Message& message);
   void tell_unpinned() noexcept;
 
   Task<std::uint32_t> ask_keeper(std::uint64_t page, bool writing, const std::byte* whole);

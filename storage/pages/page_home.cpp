@@ -7,19 +7,19 @@
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
-#include "runtime/rank/rank.hpp"
 
 namespace coracle::internals::storage {
 
-PageHome::PageHome(const SegmentCaches& caches, Cache& cache, OwnLetters& own_letters, std::unique_ptr<PageStore> store,
+PageHome::PageHome(const SegmentCaches& caches, const CacheTasks& tasks, std::unique_ptr<PageStore> store,
                    bool cooperative)
     : caches_(caches),
-      cache_(cache),
-      own_letters_(own_letters),
+      tasks_(tasks),
       store_(std::move(store)),
       buffers_(store_->shape().page_bytes),
       cooperative_(cooperative) {}
 PageHome::~PageHome() = default;
+
+// --- the directory ---
 
 PageHome::Entry& PageHome::entry(std::uint64_t page) {
   return entries_.try_emplace(page, cooperative_).first->second;
@@ -35,68 +35,53 @@ void PageHome::forget_if_idle(std::uint64_t page) {
   if (found != entries_.end() && found->second.page.forgettable() && found->second.settling == 0) entries_.erase(found);
 }
 
-void PageHome::receive(const PageLetter& letter) {
+HomeActions PageHome::no_actions() noexcept {
+  HomeActions actions = std::move(spare_);
+  actions.clear();
+  return actions;
+}
+
+HomeActions PageHome::receive(const PageLetter& letter) {
   Entry& known = entry(letter.page);
   const PageMessage& message = letter.message;
   if (message.verb == Verb::read || message.verb == Verb::write || message.verb == Verb::put) {
     std::erase_if(known.frames, [&](const auto& each) { return each.first == letter.from; });
     known.frames.emplace_back(letter.from, letter.frame);
   }
-  HomeActions actions = std::move(spare_);
-  actions.clear();
+  HomeActions actions = no_actions();
   known.page.on_message(letter.from, message, actions);
-  perform(letter.page, actions);
-  spare_ = std::move(actions);
   if (message.verb == Verb::done) forget_if_idle(letter.page);
+  return actions;
 }
 
-void PageHome::dead(Node node) {
-  std::vector<std::uint64_t> pages;
-  pages.reserve(entries_.size());
-  for (const auto& [page, entry] : entries_) pages.push_back(page);
-  for (const std::uint64_t page : pages) {
-    HomeActions actions;
-    entry(page).page.on_dead(node, actions);
-    perform(page, actions);
-  }
+HomeActions PageHome::was_read(std::uint64_t page, PageFailure failure) {
+  HomeActions actions = no_actions();
+  entry(page).page.on_ssd_read(failure, actions);
+  return actions;
 }
 
-void PageHome::refuse_all() {
+HomeActions PageHome::was_written(std::uint64_t page, PageFailure failure) {
+  HomeActions actions = no_actions();
+  Entry& known = entry(page);
+  ++(failure == PageFailure::none ? known.puts : known.failed_puts);
+  known.page.on_ssd_written(failure, actions);
+  return actions;
+}
+
+PageHome::ActionsOfPages PageHome::dead(Node node) {
+  ActionsOfPages all;
+  for (auto& [page, entry] : entries_) entry.page.on_dead(node, all.emplace_back(page, HomeActions()).second);
+  return all;
+}
+
+PageHome::ActionsOfPages PageHome::refuse_all() {
+  ActionsOfPages all;
   for (auto& [page, entry] : entries_) {
-    HomeActions actions;
+    HomeActions& actions = all.emplace_back(page, HomeActions()).second;
     entry.page.on_closed(actions);
     std::erase_if(actions, [this](const HomeAction& action) { return action.to == caches_.own(); });
-    perform(page, actions);
   }
-}
-
-void PageHome::perform(std::uint64_t page, const HomeActions& actions, PageBuffers::Buffer* with_letter) {
-  const OwnLetters::Hold hold(own_letters_);
-  for (const HomeAction& action : actions) {
-    switch (action.deed) {
-      case HomeDeed::send:
-      case HomeDeed::send_ssd: {
-        PageLetter letter;
-        letter.message = action.message;
-        letter.page = page;
-        letter.from_ssd = action.deed == HomeDeed::send_ssd;
-        const bool forwards =
-            action.message.verb == Verb::forward_shared || action.message.verb == Verb::forward_exclusive;
-        if (forwards) letter.frame = frame_of(page, action.message.requester);
-        if (letter.from_ssd && with_letter != nullptr)
-          cache_.post(action.to, letter, std::move(*std::exchange(with_letter, nullptr)));
-        else
-          cache_.post(action.to, letter);
-        break;
-      }
-      case HomeDeed::read_ssd:
-        cache_.spawn(read(page, action.to, frame_of(page, action.to)));
-        break;
-      case HomeDeed::write_ssd:
-        cache_.spawn(write(page, action.to, frame_of(page, action.to)));
-        break;
-    }
-  }
+  return all;
 }
 
 std::uint32_t PageHome::frame_of(std::uint64_t page, Node requester) {
@@ -106,31 +91,45 @@ std::uint32_t PageHome::frame_of(std::uint64_t page, Node requester) {
   return 0;
 }
 
-/// Straight into the requester's frame, where loads and stores reach it.
-Task<> PageHome::read(std::uint64_t page, Node requester, std::uint32_t frame) {
-  while (checkpointing_) co_await uninterrupted(gate_);
-  if (std::byte* target = caches_.reach_frame(requester, frame)) {
-    const PageFailure failure = co_await read_to(page, target);
-    answer_read(page, failure);
-    co_return;
+Task<> PageHome::settle(std::uint64_t page, std::function<void(Node)> recall) {
+  Entry& first = entry(page);
+  ++first.settling;
+  const std::uint32_t puts = first.puts;
+  const std::uint32_t failed = first.failed_puts;
+  while (!tasks_.stopped() && entry(page).puts == puts && entry(page).failed_puts == failed &&
+         !entry(page).page.lost()) {
+    const Node owner = entry(page).page.owner();
+    if (owner == kNobody && entry(page).page.idle()) break;
+    if (owner != kNobody) recall(owner);
+    // The owner may change, be busy with the page, or have a writer: ask again after a while.
+    co_await sleep_for(std::chrono::microseconds(200));
   }
-  PageBuffers::Buffer buffer = buffers_.take();
-  const PageFailure failure = co_await read_to(page, buffer.data());
-  const bool with_letter = caches_.goes_with_letter(requester, frame);
-  if (failure == PageFailure::none && !with_letter) {
-    const std::span<const std::byte> read(buffer.data(), store_->shape().page_bytes);
-    const Result<> sent = co_await as_result(caches_.rank().put(read, caches_.remote_frame(requester, frame)));
-    static_cast<void>(sent);  // a requester that is lost: dead() is told of it
-  }
-  answer_read(page, failure, with_letter ? &buffer : nullptr);
+  Entry& last = entry(page);
+  --last.settling;
+  const bool failed_since = last.failed_puts != failed;
+  const bool lost = last.page.lost();
+  forget_if_idle(page);
+  if (failed_since) throw Error(last_code_, last_failure_);
+  if (lost) throw Error(Errc::page_lost, "a page that was put before is lost with the node that had its only copy");
 }
 
-Task<PageFailure> PageHome::read_to(std::uint64_t page, std::byte* target) {
-  PageFailure failure = PageFailure::none;
-  const bool from_device = !store_->empty(caches_.map().place_of(page));
+// --- the file ---
+
+void PageHome::transfer_ended() noexcept {
+  --transfers_;
+  if (!checkpointing_) return;
+  gate_.set();
+  gate_.reset();
+}
+
+Task<PageFailure> PageHome::read(std::uint64_t page, std::byte* target) {
+  while (checkpointing_) co_await uninterrupted(gate_);
   ++transfers_;
+  PageFailure failure = PageFailure::none;
+  const std::uint64_t place = caches_.map().place_of(page);
+  const bool from_device = !store_->empty(place);
   try {
-    co_await store_->read(caches_.map().place_of(page), std::span(target, store_->shape().page_bytes));
+    co_await store_->read(place, std::span(target, store_->shape().page_bytes));
     if (from_device) CacheCounters::add(caches_.frames().counters().ssd_reads);
   } catch (const Error& error) {
     failure = note_failure(error);
@@ -139,20 +138,18 @@ Task<PageFailure> PageHome::read_to(std::uint64_t page, std::byte* target) {
   co_return failure;
 }
 
-void PageHome::answer_read(std::uint64_t page, PageFailure failure, PageBuffers::Buffer* with_letter) {
-  HomeActions actions = std::move(spare_);
-  actions.clear();
-  entry(page).page.on_ssd_read(failure, actions);
-  perform(page, actions, with_letter);
-  spare_ = std::move(actions);
-  cache_.deliver();
-}
-
-void PageHome::transfer_ended() noexcept {
-  --transfers_;
-  if (!checkpointing_) return;
-  gate_.set();
-  gate_.reset();
+Task<PageFailure> PageHome::write(std::uint64_t page, const std::byte* source) {
+  while (checkpointing_) co_await uninterrupted(gate_);
+  ++transfers_;
+  PageFailure failure = PageFailure::none;
+  try {
+    co_await store_->write(caches_.map().place_of(page), std::span(source, store_->shape().page_bytes));
+    CacheCounters::add(caches_.frames().counters().ssd_writes);
+  } catch (const Error& error) {
+    failure = note_failure(error);
+  }
+  transfer_ended();
+  co_return failure;
 }
 
 Task<> PageHome::flush() {
@@ -174,60 +171,12 @@ Task<> PageHome::checkpoint(std::string name, std::uint64_t epoch) {
   if (!made.ok()) throw Error(made.error());
 }
 
-Task<> PageHome::write(std::uint64_t page, Node owner, std::uint32_t frame) {
-  while (checkpointing_) co_await uninterrupted(gate_);
-  ++transfers_;
-  PageFailure failure = PageFailure::none;
-  const std::size_t bytes = store_->shape().page_bytes;
-  try {
-    if (const std::byte* source = caches_.reach_frame(owner, frame)) {
-      co_await store_->write(caches_.map().place_of(page), std::span(source, bytes));
-    } else {
-      const PageBuffers::Buffer buffer = buffers_.take();
-      co_await caches_.rank().get(caches_.remote_frame(owner, frame), std::span(buffer.data(), bytes));
-      co_await store_->write(caches_.map().place_of(page), std::span<const std::byte>(buffer.data(), bytes));
-    }
-    CacheCounters::add(caches_.frames().counters().ssd_writes);
-  } catch (const Error& error) {
-    failure = note_failure(error);
-  }
-  transfer_ended();
-  Entry& known = entry(page);
-  ++(failure == PageFailure::none ? known.puts : known.failed_puts);
-  HomeActions actions;
-  known.page.on_ssd_written(failure, actions);
-  perform(page, actions);
-  cache_.deliver();
-}
-
 PageFailure PageHome::note_failure(const Error& error) {
   last_failure_ = error.what();
   last_code_ = error.code();
   if (error.code() == make_error_code(Errc::page_damaged)) return PageFailure::damaged;
   if (error.code() == std::errc::no_space_on_device) return PageFailure::no_space;
   return PageFailure::io;
-}
-
-Task<> PageHome::settle(std::uint64_t page) {
-  Entry& first = entry(page);
-  ++first.settling;
-  const std::uint32_t puts = first.puts;
-  const std::uint32_t failed = first.failed_puts;
-  while (!cache_.stopped() && entry(page).puts == puts && entry(page).failed_puts == failed &&
-         !entry(page).page.lost()) {
-    const Node owner = entry(page).page.owner();
-    if (owner == kNobody && entry(page).page.idle()) break;
-    if (owner != kNobody) cache_.recall(owner, page);
-    // The owner may change, be busy with the page, or have a writer: ask again after a while.
-    co_await sleep_for(std::chrono::microseconds(200));
-  }
-  Entry& last = entry(page);
-  --last.settling;
-  const bool failed_since = last.failed_puts != failed;
-  const bool lost = last.page.lost();
-  forget_if_idle(page);
-  if (failed_since) throw Error(last_code_, last_failure_);
-  if (lost) throw Error(Errc::page_lost, "a page that was put before is lost with the node that had its only copy");
 }
 
 }  // namespace coracle::internals::storage

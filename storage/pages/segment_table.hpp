@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/job/segment.hpp"
+#include "storage/pages/page_errors.hpp"
 
 namespace coracle::internals {
 class Rank;
@@ -26,6 +27,12 @@ class SegmentTable {
     for (const auto& [number, keeper] : keepers_)
       if (number == segment) return keeper;
     return nullptr;
+  }
+  /// Throws Error where find() gives null.
+  CacheKeeper& at(std::uint32_t segment) const {
+    CacheKeeper* keeper = find(segment);
+    if (keeper == nullptr) throw closed_error();
+    return *keeper;
   }
   void add(std::uint32_t segment, CacheKeeper& keeper) { keepers_.emplace_back(segment, &keeper); }
   /// From now on peers are told that it is closed here; `own`: the number of this rank's cache in it.

@@ -1,0 +1,65 @@
+#include "storage/pages/last_copy_broker.hpp"
+
+#include <algorithm>
+
+#include "runtime/rank/rank.hpp"
+
+namespace coracle::internals::storage {
+namespace {
+
+/// Who has declined is not asked before that has passed: as long as a cache must be without a miss to be idle.
+constexpr std::uint64_t kBusyNs = 1'000'000'000;
+/// Who has not answered for so long (he is dead, or computes) is not asked until he does.
+constexpr std::uint64_t kSlowNs = 10'000'000;
+/// For one page: those that may have it, and all.
+constexpr std::size_t kSharersAskedMax = 2;
+constexpr std::size_t kAskedMax = 4;
+
+}  // namespace
+
+std::pair<Node, LastCopyHint> LastCopyBroker::pass_on(LastCopyHint hint) {
+  if (hint.kind != Kind::leaving) peers_[hint.from].asked_ns = 0;
+  if (hint.kind == Kind::declined) peers_[hint.from].busy_until_ns = now_ns() + kBusyNs;
+  if (hint.kind == Kind::taken || hint.kind == Kind::had) return {hint.leaves, hint};
+  const HomePage* page = home_.known(hint.page);
+  // An owner has what the others have; who is about to get the page will have it; and who is not listed has it no more.
+  const bool alone = page != nullptr && page->idle() && page->owner() == kNobody &&
+                     std::find(page->sharers().begin(), page->sharers().end(), hint.leaves) != page->sharers().end();
+  const Node to = alone ? whom_to_ask(hint, *page) : kNobody;
+  if (to == kNobody) {
+    hint.kind = alone ? Kind::refused : Kind::had;
+    return {hint.leaves, hint};
+  }
+  hint.kind = Kind::asked;
+  ++hint.asked;
+  if (peers_[to].asked_ns == 0) peers_[to].asked_ns = now_ns();
+  return {to, hint};
+}
+
+/// First those that the directory takes for sharers, which may have dropped it: they know. Then who may be idle.
+Node LastCopyBroker::whom_to_ask(const LastCopyHint& hint, const HomePage& page) {
+  if (hint.asked >= kAskedMax) return kNobody;
+  std::size_t others = 0;
+  for (auto sharer = page.sharers().rbegin(); sharer != page.sharers().rend() && others < kSharersAskedMax; ++sharer)
+    if (*sharer != hint.leaves && !slow(*sharer) && others++ == hint.asked) return *sharer;
+  return next_idle(hint.leaves);
+}
+
+Node LastCopyBroker::next_idle(Node leaves) {
+  for (std::size_t tries = 0; tries < peers_.size(); ++tries) {
+    const Node node = next_;
+    next_ = (next_ + 1) % static_cast<Node>(peers_.size());
+    if (node != leaves && !slow(node) && now_ns() >= peers_[node].busy_until_ns) return node;
+  }
+  return kNobody;
+}
+
+bool LastCopyBroker::slow(Node node) const noexcept {
+  return peers_[node].asked_ns != 0 && now_ns() > peers_[node].asked_ns + kSlowNs;
+}
+
+std::uint64_t LastCopyBroker::now_ns() const noexcept {
+  return caches_.rank().loop().now_ns();
+}
+
+}  // namespace coracle::internals::storage

@@ -1,0 +1,288 @@
+// The cache's side: who waits for pages, messages, and what the cache's machine says.
+#include "storage/pages/page_coherence.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "runtime/core/combinators.hpp"
+#include "runtime/rank/rank.hpp"
+
+namespace coracle::internals::storage {
+
+PageCoherence::PageCoherence(const SegmentCaches& caches, CacheTasks& tasks, const PageErrors& errors,
+                             PageSender& sender, FramePool& pool, DirtyPages& dirty, PageHome* home)
+    : caches_(caches),
+      tasks_(tasks),
+      errors_(errors),
+      sender_(sender),
+      pool_(pool),
+      frames_(pool.frames()),
+      dirty_(dirty),
+      home_(home) {}
+
+// --- who waits ---
+
+void PageCoherence::ask(std::uint32_t frame, PageWaiting& waiting) {
+  pool_.at(frame).waiters.add(waiting);
+  serve(frame);
+  hear_home();
+}
+
+/// Gives the page to those who wait for it and may have it now; asks for the rest.
+void PageCoherence::serve(std::uint32_t frame) {
+  FramePool::Slot& slot = pool_.at(frame);
+  slot.waiters.serve([&](PageWaiting& waiting) {
+    const Wish wish = !waiting.writing ? Wish::read : waiting.whole != nullptr ? Wish::write_whole : Wish::write;
+    const bool unknown = slot.page.state() == PageState::I;
+    const CacheActions actions = slot.page.on_wish(wish, last_number_ + 1);
+    if (actions.ready) {
+      if (waiting.whole != nullptr) fill(frame, waiting.whole);
+      frames_.head(frame).pin(waiting.writing);
+      waiting.frame = frame;
+    } else if (actions.count > 0) {  // then it is one request
+      ++last_number_;
+      if (unknown) CacheCounters::add(frames_.counters().misses);
+      send_home(slot.number, actions.begin()->message, frame);
+    }
+    return actions.ready;
+  });
+}
+
+void PageCoherence::fill(std::uint32_t frame, const std::byte* whole) noexcept {
+  const std::uint64_t offset = pool_.at(frame).number * frames_.shape().page_bytes;
+  std::memcpy(frames_.bytes_of(frame), whole,
+              std::min<std::uint64_t>(frames_.shape().page_bytes, caches_.bytes() - offset));
+}
+
+bool PageCoherence::begin_put(std::uint32_t frame) {
+  FramePool::Slot& slot = pool_.at(frame);
+  const PageState state = slot.page.state();
+  if (!slot.placed || (state != PageState::O && state != PageState::M)) return false;
+  if (caches_.home_is_lost(slot.number)) return false;  // and lost() will come to it
+  FrameHead& head = frames_.head(frame);
+  head.allow(true, false);
+  if (head.writers() > 0) {
+    head.allow(true, state == PageState::M);
+    return false;
+  }
+  dirty_.put_begins(frame);
+  CacheCounters::add(frames_.counters().dirty_evictions);
+  perform(frame, slot.page.on_wish(Wish::clean, ++last_number_));
+  return true;
+}
+
+void PageCoherence::put_oldest(std::size_t dirty_wanted, DirtyPages::Told told) {
+  dirty_.put_oldest(dirty_wanted, told, [this](std::uint32_t frame) { return begin_put(frame); });
+  hear_home();
+}
+
+// --- messages ---
+
+void PageCoherence::receive(const PageLetter& letter, std::span<const std::byte> page) {
+  if (!is_for_home(letter.message.verb))
+    take(letter, page);
+  else if (home_ != nullptr)
+    perform(letter.page, home_->receive(letter));
+  hear_home();
+}
+
+void PageCoherence::take(const PageLetter& letter, std::span<const std::byte> page) {
+  const std::uint32_t frame = frames_.find(letter.page);
+  if (frame == Frames::kNone) return take_for_unknown_page(letter);
+  FramePool::Slot& slot = pool_.at(frame);
+  const PageMessage& message = letter.message;
+  if (message.failure == PageFailure::closed)
+    return give_up(frame, errors_.of(letter.page, PageFailure::closed), message.verb == Verb::failed && message.keep);
+  if (message.verb == Verb::data) {
+    if (!slot.page.wants(message)) return;
+    if (page.size() == frames_.shape().page_bytes) std::memcpy(frames_.bytes_of(frame), page.data(), page.size());
+    if (!letter.from_ssd) CacheCounters::add(frames_.counters().from_peers);
+    if (!letter.from_ssd && slot.page.state() == PageState::IS) pool_.guests().came_from_peer(frame);
+  }
+  const CacheActions actions = slot.page.on_message(message);
+  // A dirty page that goes on to another cache: flush() has to see to it there.
+  const bool goes = message.verb == Verb::forward_exclusive || message.verb == Verb::invalidate;
+  if (goes && dirty_.dirty(frame) && !slot.page.dirty()) dirty_.unflushed().given_away.insert(letter.page);
+  if (message.verb == Verb::forward_shared) pool_.guests().sent_to_peer(frame);
+  perform(frame, actions, letter.frame);
+  if (slot.placed && slot.number == letter.page) serve(frame);
+  // Not before those who waited to write have it pinned, or it would be cleaned under their hands for ever.
+  if (dirty_.many()) put_oldest(dirty_.wanted(), DirtyPages::Told::nobody);
+}
+
+/// A page that is not here, or not any more: the machine answers as one in state I does.
+void PageCoherence::take_for_unknown_page(const PageLetter& letter) {
+  CachePage unknown;
+  if (!unknown.expects(letter.message)) return;
+  for (const CacheAction& action : unknown.on_message(letter.message)) {
+    CORACLE_ASSERT(action.deed == CacheDeed::send_home, "a cache without a page was to do more than answer");
+    if (leaving_.contains(letter.page))
+      tasks_.spawn(answer_when_left(letter.page, action.message));
+    else
+      send_home(letter.page, action.message, 0);
+  }
+}
+
+Task<> PageCoherence::answer_when_left(std::uint64_t page, PageMessage message) {
+  while (!tasks_.stopped() && leaving_.contains(page)) co_await tasks_.changed();
+  send_home(page, message, 0);
+  hear_home();
+}
+
+// --- what the machine says ---
+
+void PageCoherence::perform(std::uint32_t frame, const CacheActions& actions, std::uint32_t target) {
+  {
+    const Step step(*this);
+    for (const CacheAction& action : actions) perform(frame, action, target);
+  }
+  note_dirty(frame);
+}
+
+/// `target`: the frame where a requester wants the data.
+void PageCoherence::perform(std::uint32_t frame, const CacheAction& action, std::uint32_t target) {
+  FramePool::Slot& slot = pool_.at(frame);
+  FrameHead& head = frames_.head(frame);
+  switch (action.deed) {
+    case CacheDeed::send_home:
+      if (action.message.verb == Verb::ack)
+        acknowledge(frame, action.message);
+      else
+        send_home(slot.number, action.message, frame);
+      break;
+    case CacheDeed::send_data: {
+      pool_.pin_own(frame);  // until it is sent
+      const bool exclusive = !slot.page.readable();
+      head.allow(!exclusive, slot.page.writable());  // before it is read
+      if (exclusive) leaving_.insert(slot.number);
+      PageLetter letter;
+      letter.message = action.message;
+      letter.page = slot.number;
+      tasks_.spawn(send_page(frame, target, letter, exclusive));
+      break;
+    }
+    case CacheDeed::became_readable:
+      head.allow(true, false);  // and those who wait are served once `done` is on its way: see take()
+      break;
+    case CacheDeed::became_writable:
+      // Before anybody else may see it: a page that was granted without data, to be written as a whole, is still
+      // another's in this frame.
+      if (const std::byte* whole = slot.waiters.take_whole()) fill(frame, whole);
+      head.allow(true, true);
+      pool_.guests().set_elsewhere(frame, false);
+      break;
+    case CacheDeed::lost_write_right:
+      head.allow(true, false);
+      break;
+    case CacheDeed::lost_copy:
+      head.allow(false, false);
+      break;
+    case CacheDeed::dropped:
+      dirty_.put_ended(frame);
+      pool_.retire(frame, false);
+      break;
+    case CacheDeed::cleaned:
+      dirty_.put_succeeded(frame);
+      break;
+    case CacheDeed::put_failed:
+      dirty_.put_failed(frame, errors_.of(slot.number, action.message.failure));
+      break;
+    case CacheDeed::failed:
+      // Who writes the whole of a lost page mends it: he asks again.
+      slot.waiters.fail(errors_.of(slot.number, action.message.failure), action.message.failure != PageFailure::lost);
+      pool_.retire(frame, false);
+      break;
+  }
+}
+
+void PageCoherence::send_home(std::uint64_t page, const PageMessage& message, std::uint32_t frame) {
+  const Node home = caches_.home_of(page);
+  if (message.verb == Verb::put) dirty_.unflushed().homes[home] = true;
+  PageLetter letter;
+  letter.message = message;
+  letter.page = page;
+  letter.from = caches_.own();
+  letter.frame = frame;
+  if (home != caches_.own())
+    sender_.post(home, letter);
+  else if (home_ != nullptr)
+    perform(page, home_->receive(letter));
+}
+
+/// Others may write once this has arrived: not before the last reader here has let go.
+void PageCoherence::acknowledge(std::uint32_t frame, const PageMessage& message) {
+  CacheCounters::add(frames_.counters().invalidations);
+  const std::uint64_t page = pool_.at(frame).number;
+  if (!frames_.head(frame).pinned()) return send_home(page, message, frame);
+  leaving_.insert(page);
+  pool_.pin_own(frame);  // so that the frame stays this page's
+  tasks_.spawn(acknowledge_when_unpinned(frame, page, message));
+}
+
+Task<> PageCoherence::acknowledge_when_unpinned(std::uint32_t frame, std::uint64_t page, PageMessage message) {
+  co_await pool_.wait_unpinned(frame, FramePool::Others::all);
+  pool_.unpin_own(frame);
+  send_home(page, message, frame);
+  leaving_.erase(leaving_.find(page));
+  tasks_.notify();
+  hear_home();
+}
+
+/// The frame is pinned for this, and the page is leaving if `exclusive`.
+Task<> PageCoherence::send_page(std::uint32_t frame, std::uint32_t target, PageLetter letter, bool exclusive) {
+  co_await pool_.wait_unpinned(frame, exclusive ? FramePool::Others::all : FramePool::Others::writers);
+  const Node to = letter.message.requester;
+  const std::span<const std::byte> bytes(frames_.bytes_of(frame), frames_.shape().page_bytes);
+  if (caches_.goes_with_letter(to, target)) {
+    co_await sender_.send(to, letter, bytes);
+  } else {
+    const Result<> put = co_await as_result(caches_.rank().put(bytes, caches_.remote_frame(to, target)));
+    if (put.ok()) sender_.post(to, letter);  // else the requester is lost; its home hears of that
+  }
+  pool_.unpin_own(frame);
+  if (exclusive) leaving_.erase(leaving_.find(letter.page));
+  tasks_.notify();
+  hear_home();
+}
+
+void PageCoherence::note_dirty(std::uint32_t frame) {
+  const FramePool::Slot& slot = pool_.at(frame);
+  dirty_.note(frame, slot.placed && slot.page.dirty(), caches_.home_of(slot.number));
+}
+
+/// Its home is gone.
+void PageCoherence::give_up(std::uint32_t frame, const Error& error, bool data_may_come) {
+  FramePool::Slot& slot = pool_.at(frame);
+  slot.waiters.fail(error);
+  if (slot.page.state() == PageState::S) return;                  // its readers may go on
+  if (slot.page.dirty()) dirty_.unflushed().lost.emplace(error);  // told by the next flush
+  dirty_.put_ended(frame);
+  slot.page = CachePage();
+  pool_.retire(frame, false, !data_may_come);
+  note_dirty(frame);
+  tasks_.notify();
+}
+
+void PageCoherence::lost(Node node) {
+  if (home_ != nullptr) perform_all(home_->dead(node));
+  for (std::uint32_t frame = 0; frame < pool_.size(); ++frame) {
+    const FramePool::Slot& slot = pool_.at(frame);
+    if (!slot.placed || caches_.home_of(slot.number) != node) continue;
+    // It may have told somebody to send data, which may still come: then nothing else may lie in the frame.
+    const PageState state = slot.page.state();
+    give_up(frame, errors_.home_lost(slot.number), state == PageState::IS || state == PageState::IM);
+  }
+  tasks_.notify();
+  hear_home();
+}
+
+void PageCoherence::stop() {
+  if (home_ != nullptr) perform_all(home_->refuse_all());
+  tasks_.stop();
+  const Error closed(std::make_error_code(std::errc::operation_canceled), "the paged segment is closed");
+  for (std::uint32_t frame = 0; frame < pool_.size(); ++frame) pool_.at(frame).waiters.fail(closed);
+  tasks_.notify();
+}
+
+}  // namespace coracle::internals::storage
