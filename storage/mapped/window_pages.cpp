@@ -8,7 +8,6 @@
 #include <cstring>
 #include <functional>
 #include <new>
-#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -56,7 +55,7 @@ WindowPages::WindowPages(Rank& rank, PagedSegment& segment, Userfault& faults, S
       head_bytes_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))),
       resident_max_(std::max<std::size_t>(options.window_bytes / page_bytes_, kPagesMin)),
       spare_(std::min(resident_max_ / 16, kSpareMax)),
-      reading_max_(std::max(kBytesRead / page_bytes_, kPagesRead)),
+      reads_(std::max(kBytesRead / page_bytes_, kPagesRead), "read of a window"),
       whole_pages_(options.whole_pages),
       evicted_(std::bit_ceil(std::min<std::size_t>(resident_max_, segment.pages())), kNoPage),
       streams_(static_cast<std::uint32_t>(std::min<std::size_t>(options.read_ahead_pages, resident_max_ / 4))),
@@ -182,29 +181,12 @@ Task<> WindowPages::fetch(std::uint64_t number) {
   make_room();
 }
 
-/// A page that is being read.
-class WindowPages::Reading {
- public:
-  explicit Reading(WindowPages& pages) noexcept : pages_(pages) { ++pages_.reading_; }
-  ~Reading() {
-    --pages_.reading_;
-    pages_.read_.set();
-    pages_.read_.reset();
-  }
-  Reading(const Reading&) = delete;
-  Reading& operator=(const Reading&) = delete;
-
- private:
-  WindowPages& pages_;
-};
-
 /// Few large pages at a time: a device that brings all that it was asked for at once does nothing while they are
 /// copied.
 Task<> WindowPages::read_and_install(std::uint64_t number) {
-  while (reading_ >= reading_max_) co_await read_;
-  std::optional<Reading> reading(std::in_place, *this);
+  Semaphore::Permit reading = co_await reads_.acquire();
   const PinnedPage pinned = co_await segment_.pin(number);
-  reading.reset();
+  reading.release();
   if (page_bytes_ >= kLargePage) {
     // The next read is asked for in the loop's next turn, and sent with the one after that: not after this copy.
     co_await yield();

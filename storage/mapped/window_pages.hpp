@@ -14,6 +14,7 @@
 
 #include "runtime/core/event.hpp"
 #include "runtime/core/scope.hpp"
+#include "runtime/core/semaphore.hpp"
 #include "runtime/core/task.hpp"
 #include "storage/mapped/fault_streams.hpp"
 #include "storage/mapped/huge_stage.hpp"
@@ -60,7 +61,6 @@ class WindowPages {
   };
   using Pages = std::unordered_map<std::uint64_t, Page>;
   struct Sweep;
-  class Reading;
 
   void serve_one(const Userfault::Fault& fault);
   void give_up(const Userfault::Fault& fault, const std::exception_ptr& error) noexcept;
@@ -106,12 +106,10 @@ class WindowPages {
   std::size_t page_bytes_;
   std::size_t head_bytes_;  ///< Of the smallest piece that can be missing.
   std::size_t resident_max_;
-  std::size_t spare_;        ///< Pages that go together, where they need not be written back.
-  std::size_t reading_max_;  ///< Pages that are read at the same time.
+  std::size_t spare_;  ///< Pages that go together, where they need not be written back.
+  Semaphore reads_;    ///< Pages that are read at the same time.
   bool whole_pages_;
   std::size_t resident_ = 0;  ///< Present, or room reserved.
-  std::size_t reading_ = 0;
-  Event read_;  ///< A page has been read: set and reset.
   Pages pages_;
   std::deque<std::uint64_t> queue_;     ///< For eviction, oldest first; also entries of pages that have gone.
   std::vector<std::uint64_t> evicted_;  ///< The latest, each at its number modulo the size.
