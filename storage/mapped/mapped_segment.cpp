@@ -12,6 +12,7 @@
 #include "runtime/core/io.hpp"
 #include "runtime/core/scope.hpp"
 #include "runtime/rank/rank.hpp"
+#include "storage/mapped/fault_server.hpp"
 #include "storage/mapped/fault_watch.hpp"
 #include "storage/mapped/window_pages.hpp"
 #include "storage/segment/paged_segment.hpp"
@@ -39,6 +40,7 @@ struct MappedSegment::State {
         faults(window_bytes(paged), storage::Userfault::Refusal::poison,
                storage::HugeStage::bytes_beside(paged.page_bytes())),
         pages(rank, paged, faults, scope, options),
+        server(paged, pages, scope, options),
         watch(faults, rank.id()),
         threads(rank.loop(), options.one_core) {}
 
@@ -47,6 +49,7 @@ struct MappedSegment::State {
   Scope scope;
   storage::Userfault faults;
   storage::WindowPages pages;
+  storage::FaultServer server;
   storage::FaultWatch watch;
   storage::HelperThreads threads;
   Event ended;
@@ -94,7 +97,7 @@ Task<> MappedSegment::serve_faults(State& state) {
       throw Error(readable.error());
     }
     state.watch.alive();
-    state.pages.serve({faults.data(), count});
+    state.server.serve({faults.data(), count});
     co_await yield();
   }
 }

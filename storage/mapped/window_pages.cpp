@@ -23,9 +23,6 @@ namespace {
 
 constexpr std::uint64_t kNoPage = ~std::uint64_t{0};
 constexpr std::size_t kPagesMin = 4;
-constexpr std::size_t kLargePage = 512 << 10;
-constexpr std::size_t kBytesRead = 4 << 20;  // at the same time
-constexpr std::size_t kPagesRead = 2;        // or so many, if they are larger
 constexpr std::size_t kSpareMax = 32;
 
 void check(int error, const char* what, std::uint64_t page) {
@@ -55,10 +52,8 @@ WindowPages::WindowPages(Rank& rank, PagedSegment& segment, Userfault& faults, S
       head_bytes_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))),
       resident_max_(std::max<std::size_t>(options.window_bytes / page_bytes_, kPagesMin)),
       spare_(std::min(resident_max_ / 16, kSpareMax)),
-      reads_(std::max(kBytesRead / page_bytes_, kPagesRead), "read of a window"),
       whole_pages_(options.whole_pages),
       evicted_(std::bit_ceil(std::min<std::size_t>(resident_max_, segment.pages())), kNoPage),
-      streams_(static_cast<std::uint32_t>(std::min<std::size_t>(options.read_ahead_pages, resident_max_ / 4))),
       stage_(faults, page_bytes_) {
   leaving_.reserve(spare_);
 }
@@ -68,79 +63,16 @@ std::span<std::byte> WindowPages::bytes_of(std::uint64_t number) const noexcept 
   return {faults_.data() + offset, std::min<std::size_t>(page_bytes_, segment_.bytes() - offset)};
 }
 
-// --- faults ---
-
-void WindowPages::serve(std::span<const Userfault::Fault> faults) {
-  counts_.faults += faults.size();
-  for (const Userfault::Fault& fault : faults) {
-    try {
-      serve_one(fault);
-    } catch (...) {
-      give_up(fault, std::current_exception());
-    }
-  }
-}
-
-/// Its thread must not wait for ever. Without memory even for this the program ends.
-void WindowPages::give_up(const Userfault::Fault& fault, const std::exception_ptr& error) noexcept {
-  const std::uint64_t number = fault.offset / page_bytes_;
-  Page& page = pages_[number];
-  page.wanted = true;
-  if (page.state == State::clean) {
-    faults_.drop(offset_of(number), page_bytes_);
-    --resident_;
-  }
-  refuse(number, error);
-}
-
-/// What was reported may be old: each report ends with the thread looking again, sooner or later.
-void WindowPages::serve_one(const Userfault::Fault& fault) {
-  const std::uint64_t number = fault.offset / page_bytes_;
+WindowPages::Page* WindowPages::find(std::uint64_t number) noexcept {
   const auto found = pages_.find(number);
-  if (found == pages_.end()) {
-    if (fault.present) return faults_.wake(offset_of(number), page_bytes_);  // evicted since then
-    begin_fetch(number, fault.writing ? Reason::store : Reason::load);
-    return fetch_ahead(number);
-  }
-  Page& page = found->second;
-  page.wanted = true;
-  const bool on_its_way = page.state == State::fetching || page.head != nullptr;
-  if (page.head && !bring_head(number, page)) return;
-  serve_known(number, page, fault.writing);
-  if (on_its_way) fetch_ahead(number);
+  return found == pages_.end() ? nullptr : &found->second;
 }
 
-void WindowPages::serve_known(std::uint64_t number, Page& page, bool writing) {
-  switch (page.state) {
-    case State::fetching:
-      page.store_waits |= writing;
-      return;
-    case State::cleaning:
-      if (!writing) break;
-      page.store_waits = true;
-      return;
-    case State::clean:
-      if (!writing) break;
-      page.used = true;
-      return allow_stores(number, page);
-    case State::dirty:
-    case State::refused:
-      break;
-  }
+void WindowPages::wake(std::uint64_t number) noexcept {
   faults_.wake(offset_of(number), page_bytes_);
 }
 
-/// Somebody has come to `page`, and had to wait.
-void WindowPages::fetch_ahead(std::uint64_t page) {
-  const FaultStreams::Pages ahead = streams_.fault(page);
-  const std::uint64_t end = std::min(ahead.first + ahead.count, segment_.pages());
-  try {
-    for (std::uint64_t next = ahead.first; next < end; ++next)
-      if (!pages_.contains(next)) begin_fetch(next, next == ahead.first ? Reason::mark : Reason::ahead);
-  } catch (const std::bad_alloc&) {
-    // Nobody has asked for these yet.
-  }
-}
+// --- pages that come ---
 
 /// Somebody has come to a mark: now its first bytes come, too. False: it is missing as a whole again.
 bool WindowPages::bring_head(std::uint64_t number, Page& page) {
@@ -150,49 +82,20 @@ bool WindowPages::bring_head(std::uint64_t number, Page& page) {
   return false;
 }
 
-void WindowPages::begin_fetch(std::uint64_t number, Reason reason) {
+void WindowPages::not_fetched(std::uint64_t number, bool reserved, const std::exception_ptr& error) {
+  if (reserved) --resident_;
+  refuse(number, error);
+}
+
+/// Its thread must not wait for ever. Without memory even for this the program ends.
+void WindowPages::give_up(std::uint64_t number, const std::exception_ptr& error) noexcept {
   Page& page = pages_[number];
-  page.wanted = reason == Reason::load || reason == Reason::store;
-  page.store_waits = reason == Reason::store;
-  page.mark = reason == Reason::mark;
-  try {
-    scope_.spawn(fetch(number));
-  } catch (...) {
-    pages_.erase(number);
-    throw;
+  page.wanted = true;
+  if (page.state == State::clean) {
+    faults_.drop(offset_of(number), page_bytes_);
+    --resident_;
   }
-}
-
-Task<> WindowPages::fetch(std::uint64_t number) {
-  std::exception_ptr error;
-  bool reserved = false;
-  try {
-    co_await reserve();
-    reserved = true;
-    co_await read_and_install(number);
-  } catch (...) {
-    error = std::current_exception();
-  }
-  if (error) {
-    if (reserved) --resident_;
-    refuse(number, error);
-  }
-  changed();
-  make_room();
-}
-
-/// Few large pages at a time: a device that brings all that it was asked for at once does nothing while they are
-/// copied.
-Task<> WindowPages::read_and_install(std::uint64_t number) {
-  Semaphore::Permit reading = co_await reads_.acquire();
-  const PinnedPage pinned = co_await segment_.pin(number);
-  reading.release();
-  if (page_bytes_ >= kLargePage) {
-    // The next read is asked for in the loop's next turn, and sent with the one after that: not after this copy.
-    co_await yield();
-    co_await yield();
-  }
-  install(number, pinned);
+  refuse(number, error);
 }
 
 void WindowPages::install(std::uint64_t number, const PinnedPage& pinned) {
@@ -253,7 +156,7 @@ void WindowPages::refuse(std::uint64_t number, const std::exception_ptr& error) 
   Page& page = pages_.at(number);
   if (!page.wanted || scope_.cancelled()) {
     pages_.erase(number);
-    return faults_.wake(offset_of(number), page_bytes_);
+    return wake(number);
   }
   ++counts_.refused;
   page.state = State::refused;
@@ -412,7 +315,7 @@ void WindowPages::drop(std::uint64_t number) {
     --resident_;
   }
   pages_.erase(page);
-  faults_.wake(offset_of(number), page_bytes_);
+  wake(number);
   changed();
 }
 

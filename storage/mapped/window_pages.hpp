@@ -1,8 +1,7 @@
-// WindowPages: which pages of a paged segment are in a window, and in what state; serves the faults of those who touch
-// it.
+// WindowPages: which pages of a paged segment are in a window, and in what state: how they come and go, and how stores
+// get back to the segment.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -14,9 +13,7 @@
 
 #include "runtime/core/event.hpp"
 #include "runtime/core/scope.hpp"
-#include "runtime/core/semaphore.hpp"
 #include "runtime/core/task.hpp"
-#include "storage/mapped/fault_streams.hpp"
 #include "storage/mapped/huge_stage.hpp"
 #include "storage/mapped/userfault.hpp"
 #include "storage/options/mapped_options.hpp"
@@ -36,17 +33,6 @@ class WindowPages {
   WindowPages(const WindowPages&) = delete;
   WindowPages& operator=(const WindowPages&) = delete;
 
-  /// Serves what take() gave. What can't be served gives its threads a signal, as a page that can't be read.
-  void serve(std::span<const Userfault::Fault> faults);
-  /// Writes all stores back to the segment; afterwards pages are there, as far as they were. Throws the first Error,
-  /// after it has tried all; what could not be written stays.
-  Task<> clean_all();
-  /// The same, and each page is missing afterwards, also refused ones. Those that are fetched meanwhile stay.
-  Task<> drop_all();
-
-  const MappedCounts& counts() const noexcept { return counts_; }
-
- private:
   enum class State : std::uint8_t { fetching, clean, dirty, cleaning, refused };
   struct Page {
     State state = State::fetching;
@@ -59,25 +45,47 @@ class WindowPages {
     std::unique_ptr<std::byte[]> before;  ///< What a dirty page held before the first store.
     std::unique_ptr<std::byte[]> head;    ///< Of a mark, clean: its first bytes, which are not in the window yet.
   };
+
+  /// Null where it is neither there nor on its way.
+  Page* find(std::uint64_t number) noexcept;
+  /// One that is not known yet, to be fetched; or nothing came of that.
+  Page& add(std::uint64_t number) { return pages_[number]; }
+  void erase(std::uint64_t number) noexcept { pages_.erase(number); }
+  /// Pages that may be there at once.
+  std::size_t most() const noexcept { return resident_max_; }
+
+  // --- pages that come ---
+  /// Waits until one more page may be in the window; it counts from then on.
+  Task<> reserve();
+  void install(std::uint64_t number, const PinnedPage& pinned);
+  /// `reserved`: room was. Who waits for it gets a signal.
+  void not_fetched(std::uint64_t number, bool reserved, const std::exception_ptr& error);
+  /// The same of any page where a fault can't be served.
+  void give_up(std::uint64_t number, const std::exception_ptr& error) noexcept;
+  bool bring_head(std::uint64_t number, Page& page);
+  void allow_stores(std::uint64_t number, Page& page);
+  /// Those who wait for it look again.
+  void wake(std::uint64_t number) noexcept;
+  void count_faults(std::size_t faults) noexcept { counts_.faults += faults; }
+
+  // --- and go ---
+  void make_room();
+  void changed() noexcept;
+  /// Writes all stores back to the segment; afterwards pages are there, as far as they were. Throws the first Error,
+  /// after it has tried all; what could not be written stays.
+  Task<> clean_all();
+  /// The same, and each page is missing afterwards, also refused ones. Those that are fetched meanwhile stay.
+  Task<> drop_all();
+
+  const MappedCounts& counts() const noexcept { return counts_; }
+
+ private:
   using Pages = std::unordered_map<std::uint64_t, Page>;
   struct Sweep;
 
-  void serve_one(const Userfault::Fault& fault);
-  void give_up(const Userfault::Fault& fault, const std::exception_ptr& error) noexcept;
-  void serve_known(std::uint64_t number, Page& page, bool writing);
-  void fetch_ahead(std::uint64_t page);
-  enum class Reason { load, store, ahead, mark };
-  void begin_fetch(std::uint64_t number, Reason reason);
-  Task<> fetch(std::uint64_t number);
-  void install(std::uint64_t number, const PinnedPage& pinned);
   int fill(std::uint64_t number, Page& page, std::span<const std::byte> bytes, bool frozen);
   int fill_behind_head(std::uint64_t number, Page& page, std::span<const std::byte> bytes);
-  bool bring_head(std::uint64_t number, Page& page);
   void refuse(std::uint64_t number, const std::exception_ptr& error);
-  Task<> read_and_install(std::uint64_t number);
-  /// Waits until one more page may be in the window; it counts from then on.
-  Task<> reserve();
-  void make_room();
   bool find_victim(std::uint64_t& number);
   /// Of a clean or dirty page. Throws Error; it is dirty then.
   Task<> evict(std::uint64_t number);
@@ -85,10 +93,8 @@ class WindowPages {
   Task<> write_back(std::uint64_t number);
   Task<> write_changed(std::uint64_t number);
   void make_dirty(Page& page, std::span<const std::byte> bytes);
-  void allow_stores(std::uint64_t number, Page& page);
   void drop(std::uint64_t number);
   void enqueue(std::uint64_t number, Page& page);
-  void changed() noexcept;
 
   Task<> sweep(bool dropping);
   Task<> sweep_some(Sweep& sweep);
@@ -107,13 +113,11 @@ class WindowPages {
   std::size_t head_bytes_;  ///< Of the smallest piece that can be missing.
   std::size_t resident_max_;
   std::size_t spare_;  ///< Pages that go together, where they need not be written back.
-  Semaphore reads_;    ///< Pages that are read at the same time.
   bool whole_pages_;
   std::size_t resident_ = 0;  ///< Present, or room reserved.
   Pages pages_;
   std::deque<std::uint64_t> queue_;     ///< For eviction, oldest first; also entries of pages that have gone.
   std::vector<std::uint64_t> evicted_;  ///< The latest, each at its number modulo the size.
-  FaultStreams streams_;
   HugeStage stage_;
   std::vector<std::size_t> leaving_;  ///< Offsets, of make_room().
   Event changed_;
