@@ -14,7 +14,7 @@
 #include "runtime/core/event.hpp"
 #include "runtime/core/scope.hpp"
 #include "runtime/core/task.hpp"
-#include "storage/mapped/huge_stage.hpp"
+#include "storage/mapped/huge_page_pool.hpp"
 #include "storage/mapped/userfault.hpp"
 #include "storage/options/mapped_options.hpp"
 
@@ -118,7 +118,7 @@ class WindowPages {
   Pages pages_;
   std::deque<std::uint64_t> queue_;     ///< For eviction, oldest first; also entries of pages that have gone.
   std::vector<std::uint64_t> evicted_;  ///< The latest, each at its number modulo the size.
-  HugeStage stage_;
+  HugePagePool huge_pages_;
   std::vector<std::size_t> leaving_;  ///< Offsets, of make_room().
   Event changed_;
   MappedCounts counts_;

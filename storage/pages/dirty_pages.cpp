@@ -5,12 +5,12 @@
 
 namespace coracle::internals::storage {
 
-DirtyPages::DirtyPages(std::uint32_t frames, Node homes, std::size_t dirty_max, CacheTasks& tasks)
+DirtyPages::DirtyPages(std::uint32_t frames, CacheId homes, std::size_t dirty_max, CacheTasks& tasks)
     : tasks_(tasks), states_(frames), max_(dirty_max), refusing_(homes) {
   unflushed_.homes.resize(homes);
 }
 
-void DirtyPages::note(std::uint32_t frame, bool dirty, Node home) {
+void DirtyPages::note(std::uint32_t frame, bool dirty, CacheId home) {
   State& state = states_[frame];
   if (dirty == state.dirty) return;
   state.dirty = dirty;

@@ -27,13 +27,13 @@ struct Unflushed {
 /// Bookkeeping over frames; it begins no put itself. Used by its rank's thread.
 class DirtyPages {
  public:
-  DirtyPages(std::uint32_t frames, Node homes, std::size_t dirty_max, CacheTasks& tasks);
+  DirtyPages(std::uint32_t frames, CacheId homes, std::size_t dirty_max, CacheTasks& tasks);
 
   Unflushed& unflushed() noexcept { return unflushed_; }
 
   // --- how many ---
   /// Whether the page in `frame`, whose home that is, is dirty now.
-  void note(std::uint32_t frame, bool dirty, Node home);
+  void note(std::uint32_t frame, bool dirty, CacheId home);
   bool dirty(std::uint32_t frame) const noexcept { return states_[frame].dirty; }
   std::size_t count() const noexcept { return count_; }
   std::size_t wanted() const noexcept { return max_ / 2; }
@@ -73,7 +73,7 @@ class DirtyPages {
 
   struct State {
     std::uint64_t put = 0;  // number of the latest that began
-    Node home = kNobody;
+    CacheId home = kNoCache;
     std::uint32_t successes = 0;
     bool dirty = false;
     bool under_way = false;

@@ -44,7 +44,7 @@ void FramePool::give_back(std::uint32_t frame) {
 
 void FramePool::place(std::uint64_t page, std::uint32_t frame) {
   Slot& slot = slots_[frame];
-  auto& insertions = frames_.signs().insertions;
+  auto& insertions = frames_.shared().insertions;
   slot.page = CachePage();
   slot.number = page;
   slot.placed = true;
@@ -140,15 +140,16 @@ std::uint32_t FramePool::oldest_held() const noexcept {
 }
 
 bool FramePool::evict(std::uint32_t frame) {
-  FrameHead& head = frames_.head(frame);
+  FrameDescriptor& head = frames_.head(frame);
   head.allow(false, false);
   if (pinned(frame, Others::all)) {
     head.allow(true, false);
     return false;
   }
   const bool counts = !guests_.guest(frame);  // a guest says nothing about what is used here
-  const CacheActions actions = slots_[frame].page.on_wish(Wish::evict, 0);
-  CORACLE_ASSERT(actions.count == 1 && actions.begin()->deed == CacheDeed::dropped, "a page that was to go is dirty");
+  const CacheActions actions = slots_[frame].page.on_cache_request(CacheRequest::evict, 0);
+  CORACLE_ASSERT(actions.count == 1 && actions.begin()->kind == CacheAction::Kind::dropped,
+                 "a page that was to go is dirty");
   retire(frame, counts);
   CacheCounters::add(frames_.counters().evictions);
   return true;
@@ -166,9 +167,10 @@ void FramePool::unpin_own(std::uint32_t frame) noexcept {
   frames_.head(frame).unpin(false);
 }
 
-/// By others than the keeper itself, which may be sending the page; or not for writing; or by the keeper neither.
+/// By others than the controller itself, which may be sending the page; or not for writing; or by the controller
+/// neither.
 bool FramePool::pinned(std::uint32_t frame, Others others) const noexcept {
-  const FrameHead& head = frames_.head(frame);
+  const FrameDescriptor& head = frames_.head(frame);
   if (head.writers() > 0) return true;
   if (others == Others::writers) return false;
   return head.readers() > (others == Others::and_own ? 0 : slots_[frame].own_pins);

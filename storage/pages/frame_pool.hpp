@@ -21,10 +21,10 @@
 
 namespace coracle::internals::storage {
 
-/// While it lives, whoever unpins a page of this cache tells its keeper.
+/// While it lives, whoever unpins a page of this cache tells its controller.
 class UnpinsWanted {
  public:
-  explicit UnpinsWanted(const Frames& frames) noexcept : count_(frames.signs().wants_unpins) {
+  explicit UnpinsWanted(const Frames& frames) noexcept : count_(frames.shared().wants_unpins) {
     count_.fetch_add(1, std::memory_order_seq_cst);
   }
   ~UnpinsWanted() { count_.fetch_sub(1, std::memory_order_seq_cst); }
@@ -43,7 +43,7 @@ class FramePool {
     std::uint64_t number = 0;  ///< Of the page in it; only while placed.
     PageWaiters waiters;
     std::uint32_t inserted_at = 0;
-    std::uint32_t own_pins = 0;  ///< Of readers, the keeper's own.
+    std::uint32_t own_pins = 0;  ///< Of readers, the controller's own.
     bool placed = false;
   };
 

@@ -8,18 +8,18 @@
 #include "runtime/rank/peer_event.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/rank/tell.hpp"
-#include "storage/pages/cache_keeper.hpp"
+#include "storage/pages/cache_controller.hpp"
 #include "storage/pages/segment_table.hpp"
 
 namespace coracle::internals::storage {
 namespace {
 
 void unpinned_there(Rank& rank, std::uint32_t segment) {
-  if (CacheKeeper* keeper = rank.local<SegmentTable>().find(segment)) keeper->unpinned();
+  if (CacheController* controller = rank.local<SegmentTable>().find(segment)) controller->unpinned();
 }
 
 void prefetch_there(Rank& rank, std::uint32_t segment, std::uint64_t first, std::uint64_t count) {
-  if (CacheKeeper* keeper = rank.local<SegmentTable>().find(segment)) keeper->prefetch(first, count);
+  if (CacheController* controller = rank.local<SegmentTable>().find(segment)) controller->prefetch(first, count);
 }
 
 }  // namespace
@@ -51,9 +51,9 @@ void KeeperLink::prefetch(std::uint64_t first, std::uint64_t count) noexcept {
   if (count > 0) rank_.service().spawn(rank_.tell(keeper_, prefetch_there, segment_, first, count));
 }
 
-/// A page that the keeper was asked for; it lives in the asker's frame, and its address travels.
+/// A page that the controller was asked for; it lives in the asker's frame, and its address travels.
 struct KeeperLink::Asked {
-  Asked(RankCore& core, std::uint32_t keeper) noexcept : answered(core, "page", keeper) {}
+  Asked(RankCore& core, std::uint32_t controller) noexcept : answered(core, "page", controller) {}
   PeerEvent answered;
   std::uint32_t frame = Frames::kNone;
   int code = 0;
@@ -95,10 +95,10 @@ Task<> KeeperLink::answer_acquire(Rank& rank, std::uint32_t asker, std::uint64_t
                                                         static_cast<std::uint64_t>(code.value()), own_code ? 1 : 0));
   if (told.ok() || frame == Frames::kNone) co_return;
   // The asker is lost, and will not let go of it.
-  CacheKeeper* keeper = rank.local<SegmentTable>().find(segment);
-  if (keeper == nullptr) co_return;
-  keeper->frames().head(frame).unpin(writing);
-  keeper->unpinned();
+  CacheController* controller = rank.local<SegmentTable>().find(segment);
+  if (controller == nullptr) co_return;
+  controller->frames().head(frame).unpin(writing);
+  controller->unpinned();
 }
 
 void KeeperLink::take_acquired(Rank&, const Message& message) {

@@ -1,4 +1,4 @@
-// KeeperLink: how a rank asks the keeper of its cache, which is this rank itself or another of its node.
+// KeeperLink: how a rank asks the controller of its cache, which is this rank itself or another of its node.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,20 @@ class Rank;
 
 namespace coracle::internals::storage {
 
-class CacheKeeper;
+class CacheController;
 
 /// Used by its own rank's thread.
 class KeeperLink {
  public:
-  /// `own`: the keeper, when that is this rank; else null. It must outlive this.
-  KeeperLink(Rank& rank, std::uint32_t keeper, std::uint32_t segment, const Frames& frames, CacheKeeper* own) noexcept
-      : rank_(rank), keeper_(keeper), segment_(segment), frames_(frames), own_(own) {}
+  /// `own`: the controller, when that is this rank; else null. It must outlive this.
+  KeeperLink(Rank& rank, std::uint32_t controller, std::uint32_t segment, const Frames& frames,
+             CacheController* own) noexcept
+      : rank_(rank), keeper_(controller), segment_(segment), frames_(frames), own_(own) {}
 
   bool is_here() const noexcept { return own_ != nullptr; }
-  /// Whether the keeper reads all memory of this rank, not its segment alone.
+  /// Whether the controller reads all memory of this rank, not its segment alone.
   bool reads_here() const noexcept;
-  /// As the keeper's. `whole` only where it reads that here.
+  /// As the controller's. `whole` only where it reads that here.
   Task<std::uint32_t> obtain(std::uint64_t page, bool writing, const std::byte* whole = nullptr);
   void unpinned() noexcept;
   void prefetch(std::uint64_t first, std::uint64_t count) noexcept;
@@ -43,7 +44,7 @@ class KeeperLink {
   std::uint32_t keeper_;
   std::uint32_t segment_;
   Frames frames_;
-  CacheKeeper* own_;
+  CacheController* own_;
 };
 
 }  // namespace coracle::internals::storage

@@ -36,7 +36,7 @@ void LastCopies::missed() noexcept {
 
 // --- hints ---
 
-void LastCopies::post(Node to, LastCopyHint hint) {
+void LastCopies::post(CacheId to, LastCopyHint hint) {
   if (tasks_.stopped()) return;
   hint.from = caches_.own();
   if (to == caches_.own()) return handle(hint);

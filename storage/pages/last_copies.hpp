@@ -42,7 +42,7 @@ class LastCopies {
  private:
   using Kind = LastCopyHint::Kind;
   void handle(const LastCopyHint& hint);
-  void post(Node to, LastCopyHint hint);
+  void post(CacheId to, LastCopyHint hint);
   Task<> send(std::uint32_t to, LastCopyHint hint);
   void offer(std::uint32_t frame);
   void answered(const LastCopyHint& hint);

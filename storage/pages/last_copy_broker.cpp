@@ -17,16 +17,16 @@ constexpr std::size_t kAskedMax = 4;
 
 }  // namespace
 
-std::pair<Node, LastCopyHint> LastCopyBroker::pass_on(LastCopyHint hint) {
+std::pair<CacheId, LastCopyHint> LastCopyBroker::pass_on(LastCopyHint hint) {
   if (hint.kind != Kind::leaving) peers_[hint.from].asked_ns = 0;
   if (hint.kind == Kind::declined) peers_[hint.from].busy_until_ns = now_ns() + kBusyNs;
   if (hint.kind == Kind::taken || hint.kind == Kind::had) return {hint.leaves, hint};
   const HomePage* page = home_.known(hint.page);
   // An owner has what the others have; who is about to get the page will have it; and who is not listed has it no more.
-  const bool alone = page != nullptr && page->idle() && page->owner() == kNobody &&
+  const bool alone = page != nullptr && page->idle() && page->owner() == kNoCache &&
                      std::find(page->sharers().begin(), page->sharers().end(), hint.leaves) != page->sharers().end();
-  const Node to = alone ? whom_to_ask(hint, *page) : kNobody;
-  if (to == kNobody) {
+  const CacheId to = alone ? whom_to_ask(hint, *page) : kNoCache;
+  if (to == kNoCache) {
     hint.kind = alone ? Kind::refused : Kind::had;
     return {hint.leaves, hint};
   }
@@ -37,24 +37,24 @@ std::pair<Node, LastCopyHint> LastCopyBroker::pass_on(LastCopyHint hint) {
 }
 
 /// First those that the directory takes for sharers, which may have dropped it: they know. Then who may be idle.
-Node LastCopyBroker::whom_to_ask(const LastCopyHint& hint, const HomePage& page) {
-  if (hint.asked >= kAskedMax) return kNobody;
+CacheId LastCopyBroker::whom_to_ask(const LastCopyHint& hint, const HomePage& page) {
+  if (hint.asked >= kAskedMax) return kNoCache;
   std::size_t others = 0;
   for (auto sharer = page.sharers().rbegin(); sharer != page.sharers().rend() && others < kSharersAskedMax; ++sharer)
     if (*sharer != hint.leaves && !slow(*sharer) && others++ == hint.asked) return *sharer;
   return next_idle(hint.leaves);
 }
 
-Node LastCopyBroker::next_idle(Node leaves) {
+CacheId LastCopyBroker::next_idle(CacheId leaves) {
   for (std::size_t tries = 0; tries < peers_.size(); ++tries) {
-    const Node node = next_;
-    next_ = (next_ + 1) % static_cast<Node>(peers_.size());
+    const CacheId node = next_;
+    next_ = (next_ + 1) % static_cast<CacheId>(peers_.size());
     if (node != leaves && !slow(node) && now_ns() >= peers_[node].busy_until_ns) return node;
   }
-  return kNobody;
+  return kNoCache;
 }
 
-bool LastCopyBroker::slow(Node node) const noexcept {
+bool LastCopyBroker::slow(CacheId node) const noexcept {
   return peers_[node].asked_ns != 0 && now_ns() > peers_[node].asked_ns + kSlowNs;
 }
 

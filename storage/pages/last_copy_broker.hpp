@@ -20,7 +20,7 @@ class LastCopyBroker {
       : caches_(caches), home_(home), peers_(caches.nodes()) {}
 
   /// What a cache has told its page's home, and to which cache the home says what then.
-  std::pair<Node, LastCopyHint> pass_on(LastCopyHint hint);
+  std::pair<CacheId, LastCopyHint> pass_on(LastCopyHint hint);
 
  private:
   using Kind = LastCopyHint::Kind;
@@ -28,15 +28,15 @@ class LastCopyBroker {
     std::uint64_t busy_until_ns = 0;
     std::uint64_t asked_ns = 0;  // the first time since its last answer; 0: nothing
   };
-  Node whom_to_ask(const LastCopyHint& hint, const HomePage& page);
-  Node next_idle(Node leaves);
-  bool slow(Node node) const noexcept;
+  CacheId whom_to_ask(const LastCopyHint& hint, const HomePage& page);
+  CacheId next_idle(CacheId leaves);
+  bool slow(CacheId node) const noexcept;
   std::uint64_t now_ns() const noexcept;
 
   const SegmentCaches& caches_;
   const PageHome& home_;
   std::vector<Peer> peers_;
-  Node next_ = 0;  // who is asked next
+  CacheId next_ = 0;  // who is asked next
 };
 
 }  // namespace coracle::internals::storage

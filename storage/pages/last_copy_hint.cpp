@@ -22,8 +22,8 @@ std::optional<LastCopyHint> LastCopyHint::of(const Words& words, std::uint64_t p
   hint.chances = static_cast<std::uint8_t>(words.kind >> kChancesAt);
   hint.asked = static_cast<std::uint8_t>(words.kind >> kAskedAt);
   hint.page = words.page;
-  hint.from = static_cast<Node>(words.nodes >> 32);
-  hint.leaves = static_cast<Node>(words.nodes);
+  hint.from = static_cast<CacheId>(words.nodes >> 32);
+  hint.leaves = static_cast<CacheId>(words.nodes);
   const bool fits = kind < kKinds && hint.page < pages && hint.from < nodes && hint.leaves < nodes &&
                     hint.chances > 0 && hint.chances <= kChancesMax;
   return fits ? std::optional(hint) : std::nullopt;

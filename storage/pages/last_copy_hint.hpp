@@ -21,8 +21,8 @@ struct LastCopyHint {
   std::uint8_t chances = 0;  ///< How often it may still be handed on, this time included.
   std::uint8_t asked = 0;    ///< How many caches were asked.
   std::uint64_t page = 0;
-  Node leaves = kNobody;  ///< Which cache.
-  Node from = kNobody;
+  CacheId leaves = kNoCache;  ///< Which cache.
+  CacheId from = kNoCache;
 
   static constexpr std::size_t kWords = 3;
   struct Words {

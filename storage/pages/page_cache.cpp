@@ -14,11 +14,11 @@
 #include "runtime/rank/rank.hpp"
 
 namespace coracle::internals::storage {
-PageCache::PageCache(Rank& rank, const Shape& shape, const Frames& frames, CacheKeeper* own)
+PageCache::PageCache(Rank& rank, const Shape& shape, const Frames& frames, CacheController* own)
     : rank_(rank),
       shape_(shape),
       frames_(frames),
-      keeper_(rank, shape.keeper, shape.segment, frames, own),
+      keeper_(rank, shape.controller, shape.segment, frames, own),
       read_ahead_(read_ahead_pages(shape.read_ahead_pages, frames.shape())),
       page_shift_(std::countr_zero(shape.page_bytes)) {}
 PageCache::~PageCache() = default;
@@ -138,7 +138,7 @@ void PageCache::read_ahead(std::uint64_t first, std::uint64_t last) noexcept {
 
 void PageCache::release(std::uint32_t frame, bool writing) noexcept {
   frames_.head(frame).unpin(writing);
-  if (frames_.signs().wants_unpins.load(std::memory_order_seq_cst) != 0) [[unlikely]]
+  if (frames_.shared().wants_unpins.load(std::memory_order_seq_cst) != 0) [[unlikely]]
     keeper_.unpinned();
 }
 

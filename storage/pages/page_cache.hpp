@@ -1,5 +1,5 @@
 // PageCache: a rank's way to the pages of one segment: hits by load and store in the frames of its node's cache, misses
-// through that cache's keeper, which may be this rank itself.
+// through that cache's controller, which may be this rank itself.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class Rank;
 
 namespace coracle::internals::storage {
 
-class CacheKeeper;
+class CacheController;
 
 /// Used by its own rank's thread.
 class PageCache {
@@ -27,11 +27,11 @@ class PageCache {
     std::uint32_t segment = 0;  ///< Its number, the same at every rank.
     std::uint64_t bytes = 0;
     std::uint32_t page_bytes = 0;
-    std::uint32_t keeper = 0;                       ///< Rank.
+    std::uint32_t controller = 0;                   ///< Rank.
     std::optional<std::uint32_t> read_ahead_pages;  ///< As PagedOptions.
   };
-  /// `own`: the keeper, when that is this rank; else null. It must outlive this.
-  PageCache(Rank& rank, const Shape& shape, const Frames& frames, CacheKeeper* own);
+  /// `own`: the controller, when that is this rank; else null. It must outlive this.
+  PageCache(Rank& rank, const Shape& shape, const Frames& frames, CacheController* own);
   ~PageCache();
   PageCache(const PageCache&) = delete;
   PageCache& operator=(const PageCache&) = delete;

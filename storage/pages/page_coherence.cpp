@@ -33,9 +33,11 @@ void PageCoherence::ask(std::uint32_t frame, PageWaiting& waiting) {
 void PageCoherence::serve(std::uint32_t frame) {
   FramePool::Slot& slot = pool_.at(frame);
   slot.waiters.serve([&](PageWaiting& waiting) {
-    const Wish wish = !waiting.writing ? Wish::read : waiting.whole != nullptr ? Wish::write_whole : Wish::write;
+    const CacheRequest request = !waiting.writing           ? CacheRequest::read
+                                 : waiting.whole != nullptr ? CacheRequest::write_whole
+                                                            : CacheRequest::write;
     const bool unknown = slot.page.state() == PageState::I;
-    const CacheActions actions = slot.page.on_wish(wish, last_number_ + 1);
+    const CacheActions actions = slot.page.on_cache_request(request, last_number_ + 1);
     if (actions.ready) {
       if (waiting.whole != nullptr) fill(frame, waiting.whole);
       frames_.head(frame).pin(waiting.writing);
@@ -60,7 +62,7 @@ bool PageCoherence::begin_put(std::uint32_t frame) {
   const PageState state = slot.page.state();
   if (!slot.placed || (state != PageState::O && state != PageState::M)) return false;
   if (caches_.home_is_lost(slot.number)) return false;  // and lost() will come to it
-  FrameHead& head = frames_.head(frame);
+  FrameDescriptor& head = frames_.head(frame);
   head.allow(true, false);
   if (head.writers() > 0) {
     head.allow(true, state == PageState::M);
@@ -68,7 +70,7 @@ bool PageCoherence::begin_put(std::uint32_t frame) {
   }
   dirty_.put_begins(frame);
   CacheCounters::add(frames_.counters().dirty_evictions);
-  perform(frame, slot.page.on_wish(Wish::clean, ++last_number_));
+  perform(frame, slot.page.on_cache_request(CacheRequest::clean, ++last_number_));
   return true;
 }
 
@@ -79,48 +81,49 @@ void PageCoherence::put_oldest(std::size_t dirty_wanted, DirtyPages::Told told) 
 
 // --- messages ---
 
-void PageCoherence::receive(const PageLetter& letter, std::span<const std::byte> page) {
-  if (!is_for_home(letter.message.verb))
-    take(letter, page);
+void PageCoherence::receive(const CoherenceMessage& coherence_message, std::span<const std::byte> page) {
+  if (!is_for_home(coherence_message.message.verb))
+    take(coherence_message, page);
   else if (home_ != nullptr)
-    perform(letter.page, home_->receive(letter));
+    perform(coherence_message.page, home_->receive(coherence_message));
   hear_home();
 }
 
-void PageCoherence::take(const PageLetter& letter, std::span<const std::byte> page) {
-  const std::uint32_t frame = frames_.find(letter.page);
-  if (frame == Frames::kNone) return take_for_unknown_page(letter);
+void PageCoherence::take(const CoherenceMessage& coherence_message, std::span<const std::byte> page) {
+  const std::uint32_t frame = frames_.find(coherence_message.page);
+  if (frame == Frames::kNone) return take_for_unknown_page(coherence_message);
   FramePool::Slot& slot = pool_.at(frame);
-  const PageMessage& message = letter.message;
+  const PageMessage& message = coherence_message.message;
   if (message.failure == PageFailure::closed)
-    return give_up(frame, errors_.of(letter.page, PageFailure::closed), message.verb == Verb::failed && message.keep);
+    return give_up(frame, errors_.of(coherence_message.page, PageFailure::closed),
+                   message.verb == Verb::failed && message.keep);
   if (message.verb == Verb::data) {
     if (!slot.page.wants(message)) return;
     if (page.size() == frames_.shape().page_bytes) std::memcpy(frames_.bytes_of(frame), page.data(), page.size());
-    if (!letter.from_ssd) CacheCounters::add(frames_.counters().from_peers);
-    if (!letter.from_ssd && slot.page.state() == PageState::IS) pool_.guests().came_from_peer(frame);
+    if (!coherence_message.from_ssd) CacheCounters::add(frames_.counters().from_peers);
+    if (!coherence_message.from_ssd && slot.page.state() == PageState::IS) pool_.guests().came_from_peer(frame);
   }
   const CacheActions actions = slot.page.on_message(message);
   // A dirty page that goes on to another cache: flush() has to see to it there.
   const bool goes = message.verb == Verb::forward_exclusive || message.verb == Verb::invalidate;
-  if (goes && dirty_.dirty(frame) && !slot.page.dirty()) dirty_.unflushed().given_away.insert(letter.page);
+  if (goes && dirty_.dirty(frame) && !slot.page.dirty()) dirty_.unflushed().given_away.insert(coherence_message.page);
   if (message.verb == Verb::forward_shared) pool_.guests().sent_to_peer(frame);
-  perform(frame, actions, letter.frame);
-  if (slot.placed && slot.number == letter.page) serve(frame);
+  perform(frame, actions, coherence_message.frame);
+  if (slot.placed && slot.number == coherence_message.page) serve(frame);
   // Not before those who waited to write have it pinned, or it would be cleaned under their hands for ever.
   if (dirty_.many()) put_oldest(dirty_.wanted(), DirtyPages::Told::nobody);
 }
 
 /// A page that is not here, or not any more: the machine answers as one in state I does.
-void PageCoherence::take_for_unknown_page(const PageLetter& letter) {
+void PageCoherence::take_for_unknown_page(const CoherenceMessage& coherence_message) {
   CachePage unknown;
-  if (!unknown.expects(letter.message)) return;
-  for (const CacheAction& action : unknown.on_message(letter.message)) {
-    CORACLE_ASSERT(action.deed == CacheDeed::send_home, "a cache without a page was to do more than answer");
-    if (leaving_.contains(letter.page))
-      tasks_.spawn(answer_when_left(letter.page, action.message));
+  if (!unknown.expects(coherence_message.message)) return;
+  for (const CacheAction& action : unknown.on_message(coherence_message.message)) {
+    CORACLE_ASSERT(action.kind == CacheAction::Kind::send_home, "a cache without a page was to do more than answer");
+    if (leaving_.contains(coherence_message.page))
+      tasks_.spawn(answer_when_left(coherence_message.page, action.message));
     else
-      send_home(letter.page, action.message, 0);
+      send_home(coherence_message.page, action.message, 0);
   }
 }
 
@@ -143,52 +146,52 @@ void PageCoherence::perform(std::uint32_t frame, const CacheActions& actions, st
 /// `target`: the frame where a requester wants the data.
 void PageCoherence::perform(std::uint32_t frame, const CacheAction& action, std::uint32_t target) {
   FramePool::Slot& slot = pool_.at(frame);
-  FrameHead& head = frames_.head(frame);
-  switch (action.deed) {
-    case CacheDeed::send_home:
+  FrameDescriptor& head = frames_.head(frame);
+  switch (action.kind) {
+    case CacheAction::Kind::send_home:
       if (action.message.verb == Verb::ack)
         acknowledge(frame, action.message);
       else
         send_home(slot.number, action.message, frame);
       break;
-    case CacheDeed::send_data: {
+    case CacheAction::Kind::send_data: {
       pool_.pin_own(frame);  // until it is sent
       const bool exclusive = !slot.page.readable();
       head.allow(!exclusive, slot.page.writable());  // before it is read
       if (exclusive) leaving_.insert(slot.number);
-      PageLetter letter;
-      letter.message = action.message;
-      letter.page = slot.number;
-      tasks_.spawn(send_page(frame, target, letter, exclusive));
+      CoherenceMessage coherence_message;
+      coherence_message.message = action.message;
+      coherence_message.page = slot.number;
+      tasks_.spawn(send_page(frame, target, coherence_message, exclusive));
       break;
     }
-    case CacheDeed::became_readable:
+    case CacheAction::Kind::became_readable:
       head.allow(true, false);  // and those who wait are served once `done` is on its way: see take()
       break;
-    case CacheDeed::became_writable:
+    case CacheAction::Kind::became_writable:
       // Before anybody else may see it: a page that was granted without data, to be written as a whole, is still
       // another's in this frame.
       if (const std::byte* whole = slot.waiters.take_whole()) fill(frame, whole);
       head.allow(true, true);
       pool_.guests().set_elsewhere(frame, false);
       break;
-    case CacheDeed::lost_write_right:
+    case CacheAction::Kind::lost_write_right:
       head.allow(true, false);
       break;
-    case CacheDeed::lost_copy:
+    case CacheAction::Kind::lost_copy:
       head.allow(false, false);
       break;
-    case CacheDeed::dropped:
+    case CacheAction::Kind::dropped:
       dirty_.put_ended(frame);
       pool_.retire(frame, false);
       break;
-    case CacheDeed::cleaned:
+    case CacheAction::Kind::cleaned:
       dirty_.put_succeeded(frame);
       break;
-    case CacheDeed::put_failed:
+    case CacheAction::Kind::put_failed:
       dirty_.put_failed(frame, errors_.of(slot.number, action.message.failure));
       break;
-    case CacheDeed::failed:
+    case CacheAction::Kind::failed:
       // Who writes the whole of a lost page mends it: he asks again.
       slot.waiters.fail(errors_.of(slot.number, action.message.failure), action.message.failure != PageFailure::lost);
       pool_.retire(frame, false);
@@ -197,17 +200,17 @@ void PageCoherence::perform(std::uint32_t frame, const CacheAction& action, std:
 }
 
 void PageCoherence::send_home(std::uint64_t page, const PageMessage& message, std::uint32_t frame) {
-  const Node home = caches_.home_of(page);
+  const CacheId home = caches_.home_of(page);
   if (message.verb == Verb::put) dirty_.unflushed().homes[home] = true;
-  PageLetter letter;
-  letter.message = message;
-  letter.page = page;
-  letter.from = caches_.own();
-  letter.frame = frame;
+  CoherenceMessage coherence_message;
+  coherence_message.message = message;
+  coherence_message.page = page;
+  coherence_message.from = caches_.own();
+  coherence_message.frame = frame;
   if (home != caches_.own())
-    sender_.post(home, letter);
+    sender_.post(home, coherence_message);
   else if (home_ != nullptr)
-    perform(page, home_->receive(letter));
+    perform(page, home_->receive(coherence_message));
 }
 
 /// Others may write once this has arrived: not before the last reader here has let go.
@@ -230,18 +233,19 @@ Task<> PageCoherence::acknowledge_when_unpinned(std::uint32_t frame, std::uint64
 }
 
 /// The frame is pinned for this, and the page is leaving if `exclusive`.
-Task<> PageCoherence::send_page(std::uint32_t frame, std::uint32_t target, PageLetter letter, bool exclusive) {
+Task<> PageCoherence::send_page(std::uint32_t frame, std::uint32_t target, CoherenceMessage coherence_message,
+                                bool exclusive) {
   co_await pool_.wait_unpinned(frame, exclusive ? FramePool::Others::all : FramePool::Others::writers);
-  const Node to = letter.message.requester;
+  const CacheId to = coherence_message.message.requester;
   const std::span<const std::byte> bytes(frames_.bytes_of(frame), frames_.shape().page_bytes);
-  if (caches_.goes_with_letter(to, target)) {
-    co_await sender_.send(to, letter, bytes);
+  if (caches_.goes_with_message(to, target)) {
+    co_await sender_.send(to, coherence_message, bytes);
   } else {
     const Result<> put = co_await as_result(caches_.rank().put(bytes, caches_.remote_frame(to, target)));
-    if (put.ok()) sender_.post(to, letter);  // else the requester is lost; its home hears of that
+    if (put.ok()) sender_.post(to, coherence_message);  // else the requester is lost; its home hears of that
   }
   pool_.unpin_own(frame);
-  if (exclusive) leaving_.erase(leaving_.find(letter.page));
+  if (exclusive) leaving_.erase(leaving_.find(coherence_message.page));
   tasks_.notify();
   hear_home();
 }
@@ -264,7 +268,7 @@ void PageCoherence::give_up(std::uint32_t frame, const Error& error, bool data_m
   tasks_.notify();
 }
 
-void PageCoherence::lost(Node node) {
+void PageCoherence::lost(CacheId node) {
   if (home_ != nullptr) perform_all(home_->dead(node));
   for (std::uint32_t frame = 0; frame < pool_.size(); ++frame) {
     const FramePool::Slot& slot = pool_.at(frame);

@@ -17,7 +17,7 @@
 #include "storage/pages/page_home.hpp"
 #include "storage/pages/page_sender.hpp"
 #include "storage/pages/segment_caches.hpp"
-#include "storage/protocol/page_letter.hpp"
+#include "storage/protocol/coherence_message.hpp"
 #include "storage/protocol/protocol.hpp"
 
 namespace coracle::internals::storage {
@@ -43,9 +43,9 @@ class PageCoherence {
   /// Begins puts of the longest dirty pages: see DirtyPages.
   void put_oldest(std::size_t dirty_wanted, DirtyPages::Told told);
   /// From another cache, or its home. `page`: what came with it, if anything did.
-  void receive(const PageLetter& letter, std::span<const std::byte> page);
+  void receive(const CoherenceMessage& coherence_message, std::span<const std::byte> page);
   /// That cache is no more, and its home.
-  void lost(Node node);
+  void lost(CacheId node);
   /// Refuses what others wait for, and fails who waits here.
   void stop();
 
@@ -65,23 +65,23 @@ class PageCoherence {
 
   // --- of the cache ---
   void serve(std::uint32_t frame);
-  void take(const PageLetter& letter, std::span<const std::byte> page);
-  void take_for_unknown_page(const PageLetter& letter);
+  void take(const CoherenceMessage& coherence_message, std::span<const std::byte> page);
+  void take_for_unknown_page(const CoherenceMessage& coherence_message);
   void perform(std::uint32_t frame, const CacheActions& actions, std::uint32_t target = 0);
   void perform(std::uint32_t frame, const CacheAction& action, std::uint32_t target);
   void send_home(std::uint64_t page, const PageMessage& message, std::uint32_t frame);
   void acknowledge(std::uint32_t frame, const PageMessage& message);
   Task<> acknowledge_when_unpinned(std::uint32_t frame, std::uint64_t page, PageMessage message);
   Task<> answer_when_left(std::uint64_t page, PageMessage message);
-  Task<> send_page(std::uint32_t frame, std::uint32_t target, PageLetter letter, bool exclusive);
+  Task<> send_page(std::uint32_t frame, std::uint32_t target, CoherenceMessage coherence_message, bool exclusive);
   void note_dirty(std::uint32_t frame);
   void give_up(std::uint32_t frame, const Error& error, bool data_may_come);
 
   // --- of the home beside it ---
-  void perform(std::uint64_t page, HomeActions actions, PageBuffers::Buffer* with_letter = nullptr);
+  void perform(std::uint64_t page, HomeActions actions, PageBuffers::Buffer* with_message = nullptr);
   void perform_all(PageHome::ActionsOfPages all);
-  Task<> read_for(std::uint64_t page, Node requester, std::uint32_t frame);
-  Task<> write_from(std::uint64_t page, Node owner, std::uint32_t frame);
+  Task<> read_for(std::uint64_t page, CacheId requester, std::uint32_t frame);
+  Task<> write_from(std::uint64_t page, CacheId owner, std::uint32_t frame);
 
   const SegmentCaches& caches_;
   CacheTasks& tasks_;
@@ -91,8 +91,8 @@ class PageCoherence {
   const Frames& frames_;
   DirtyPages& dirty_;
   PageHome* const home_;
-  std::deque<PageLetter> from_home_;      // what it has said to this cache, not heard yet
-  std::multiset<std::uint64_t> leaving_;  // pages whose last pins here end before others may have them
+  std::deque<CoherenceMessage> from_home_;  // what it has said to this cache, not heard yet
+  std::multiset<std::uint64_t> leaving_;    // pages whose last pins here end before others may have them
   std::uint32_t last_number_ = 0;
   bool in_step_ = false;
 };

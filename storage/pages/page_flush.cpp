@@ -11,7 +11,7 @@
 #include "runtime/rank/rank.hpp"
 #include "runtime/rank/rpc.hpp"
 #include "runtime/rank/tell.hpp"
-#include "storage/pages/cache_keeper.hpp"
+#include "storage/pages/cache_controller.hpp"
 #include "storage/pages/segment_table.hpp"
 
 namespace coracle::internals::storage {
@@ -42,42 +42,42 @@ void throw_unless_ok(const OutcomeAndText& outcome) {
 }
 
 void recall_there(Rank& rank, std::uint32_t segment, std::uint64_t page) {
-  if (CacheKeeper* keeper = rank.local<SegmentTable>().find(segment)) keeper->recall(page);
+  if (CacheController* controller = rank.local<SegmentTable>().find(segment)) controller->recall(page);
 }
 
-Task<> tell_recall(const SegmentCaches& caches, Node node, std::uint64_t page) {
+Task<> tell_recall(const SegmentCaches& caches, CacheId node, std::uint64_t page) {
   const Result<> told =
       co_await as_result(caches.rank().tell(caches.peer(node).rank, recall_there, caches.segment(), page));
   static_cast<void>(told);  // a peer that is lost: its page is, too
 }
 
 /// Has a cache write a page home soon.
-void recall(CacheKeeper& keeper, Node node, std::uint64_t page) {
-  if (node == keeper.caches().own())
-    keeper.recall(page);
+void recall(CacheController& controller, CacheId node, std::uint64_t page) {
+  if (node == controller.caches().own())
+    controller.recall(page);
   else
-    keeper.tasks().spawn(tell_recall(keeper.caches(), node, page));
+    controller.tasks().spawn(tell_recall(controller.caches(), node, page));
 }
 
 /// Null where there is none, or not any more.
-CacheKeeper* keeper_with_home(Rank& rank, std::uint32_t segment) {
-  CacheKeeper* keeper = rank.local<SegmentTable>().find(segment);
-  return keeper != nullptr && keeper->home() != nullptr ? keeper : nullptr;
+CacheController* keeper_with_home(Rank& rank, std::uint32_t segment) {
+  CacheController* controller = rank.local<SegmentTable>().find(segment);
+  return controller != nullptr && controller->home() != nullptr ? controller : nullptr;
 }
 
 Task<OutcomeAndText> settle_there(Rank& rank, std::uint32_t segment, std::uint64_t page) {
-  CacheKeeper* keeper = keeper_with_home(rank, segment);
-  if (keeper == nullptr) co_return OutcomeAndText{};
-  const auto alive = keeper->alive();
-  const auto recall_from = [keeper, page](Node node) { recall(*keeper, node, page); };
-  co_return co_await outcome_of(keeper->home()->settle(page, recall_from));
+  CacheController* controller = keeper_with_home(rank, segment);
+  if (controller == nullptr) co_return OutcomeAndText{};
+  const auto alive = controller->alive();
+  const auto recall_from = [controller, page](CacheId node) { recall(*controller, node, page); };
+  co_return co_await outcome_of(controller->home()->settle(page, recall_from));
 }
 
 Task<OutcomeAndText> sync_there(Rank& rank, std::uint32_t segment) {
-  CacheKeeper* keeper = keeper_with_home(rank, segment);
-  if (keeper == nullptr) co_return OutcomeAndText{};
-  const auto alive = keeper->alive();
-  co_return co_await outcome_of(keeper->home()->flush());
+  CacheController* controller = keeper_with_home(rank, segment);
+  if (controller == nullptr) co_return OutcomeAndText{};
+  const auto alive = controller->alive();
+  co_return co_await outcome_of(controller->home()->flush());
 }
 
 Task<> settle(const SegmentCaches& caches, std::uint64_t page) {
@@ -85,14 +85,14 @@ Task<> settle(const SegmentCaches& caches, std::uint64_t page) {
   throw_unless_ok(co_await caches.rank().call(home, settle_there, caches.segment(), page));
 }
 
-Task<> sync(const SegmentCaches& caches, Node home) {
+Task<> sync(const SegmentCaches& caches, CacheId home) {
   throw_unless_ok(co_await caches.rank().call(caches.peer(home).rank, sync_there, caches.segment()));
 }
 
-Task<> flush_alone(CacheKeeper& keeper) {
-  co_await keeper.clean_all();
-  const SegmentCaches& caches = keeper.caches();
-  Unflushed& left = keeper.unflushed();
+Task<> flush_alone(CacheController& controller) {
+  co_await controller.clean_all();
+  const SegmentCaches& caches = controller.caches();
+  Unflushed& left = controller.unflushed();
   const std::set<std::uint64_t> elsewhere = std::exchange(left.given_away, {});
   std::vector<bool> homes = std::exchange(left.homes, std::vector<bool>(left.homes.size()));
   std::optional<Error> first;
@@ -107,8 +107,8 @@ Task<> flush_alone(CacheKeeper& keeper) {
     homes[caches.home_of(page)] = true;
   }
   std::vector<Task<Result<>>> syncs;
-  std::vector<Node> synced;
-  for (Node home = 0; home < homes.size(); ++home) {
+  std::vector<CacheId> synced;
+  for (CacheId home = 0; home < homes.size(); ++home) {
     if (!homes[home]) continue;
     syncs.push_back(as_result(sync(caches, home)));
     synced.push_back(home);
@@ -121,14 +121,14 @@ Task<> flush_alone(CacheKeeper& keeper) {
 
 }  // namespace
 
-Task<> flush(CacheKeeper& keeper) {
-  const std::shared_ptr<CacheKeeper> alive = keeper.alive();
+Task<> flush(CacheController& controller) {
+  const std::shared_ptr<CacheController> alive = controller.alive();
   // One after the other: what an earlier one has taken from the lists is durable only when that one has ended.
-  while (keeper.unflushed().flushing) co_await keeper.tasks().changed();
-  keeper.unflushed().flushing = true;
-  const Result<> result = co_await as_result(flush_alone(keeper));
-  keeper.unflushed().flushing = false;
-  keeper.tasks().notify();
+  while (controller.unflushed().flushing) co_await controller.tasks().changed();
+  controller.unflushed().flushing = true;
+  const Result<> result = co_await as_result(flush_alone(controller));
+  controller.unflushed().flushing = false;
+  controller.tasks().notify();
   if (!result.ok()) throw Error(result.error());
 }
 

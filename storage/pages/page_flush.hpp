@@ -5,9 +5,9 @@
 
 namespace coracle::internals::storage {
 
-class CacheKeeper;
+class CacheController;
 
 /// What was put through this cache before is durable when it returns. Throws the first failure.
-Task<> flush(CacheKeeper& keeper);
+Task<> flush(CacheController& controller);
 
 }  // namespace coracle::internals::storage

@@ -41,16 +41,16 @@ HomeActions PageHome::no_actions() noexcept {
   return actions;
 }
 
-HomeActions PageHome::receive(const PageLetter& letter) {
-  Entry& known = entry(letter.page);
-  const PageMessage& message = letter.message;
+HomeActions PageHome::receive(const CoherenceMessage& coherence_message) {
+  Entry& known = entry(coherence_message.page);
+  const PageMessage& message = coherence_message.message;
   if (message.verb == Verb::read || message.verb == Verb::write || message.verb == Verb::put) {
-    std::erase_if(known.frames, [&](const auto& each) { return each.first == letter.from; });
-    known.frames.emplace_back(letter.from, letter.frame);
+    std::erase_if(known.frames, [&](const auto& each) { return each.first == coherence_message.from; });
+    known.frames.emplace_back(coherence_message.from, coherence_message.frame);
   }
   HomeActions actions = no_actions();
-  known.page.on_message(letter.from, message, actions);
-  if (message.verb == Verb::done) forget_if_idle(letter.page);
+  known.page.on_message(coherence_message.from, message, actions);
+  if (message.verb == Verb::done) forget_if_idle(coherence_message.page);
   return actions;
 }
 
@@ -68,7 +68,7 @@ HomeActions PageHome::was_written(std::uint64_t page, PageFailure failure) {
   return actions;
 }
 
-PageHome::ActionsOfPages PageHome::dead(Node node) {
+PageHome::ActionsOfPages PageHome::dead(CacheId node) {
   ActionsOfPages all;
   for (auto& [page, entry] : entries_) entry.page.on_dead(node, all.emplace_back(page, HomeActions()).second);
   return all;
@@ -84,23 +84,23 @@ PageHome::ActionsOfPages PageHome::refuse_all() {
   return all;
 }
 
-std::uint32_t PageHome::frame_of(std::uint64_t page, Node requester) {
+std::uint32_t PageHome::frame_of(std::uint64_t page, CacheId requester) {
   for (const auto& [node, frame] : entry(page).frames)
     if (node == requester) return frame;
   CORACLE_ASSERT(false, "nobody knows where cache {} wants page {}", requester, page);
   return 0;
 }
 
-Task<> PageHome::settle(std::uint64_t page, std::function<void(Node)> recall) {
+Task<> PageHome::settle(std::uint64_t page, std::function<void(CacheId)> recall) {
   Entry& first = entry(page);
   ++first.settling;
   const std::uint32_t puts = first.puts;
   const std::uint32_t failed = first.failed_puts;
   while (!tasks_.stopped() && entry(page).puts == puts && entry(page).failed_puts == failed &&
          !entry(page).page.lost()) {
-    const Node owner = entry(page).page.owner();
-    if (owner == kNobody && entry(page).page.idle()) break;
-    if (owner != kNobody) recall(owner);
+    const CacheId owner = entry(page).page.owner();
+    if (owner == kNoCache && entry(page).page.idle()) break;
+    if (owner != kNoCache) recall(owner);
     // The owner may change, be busy with the page, or have a writer: ask again after a while.
     co_await sleep_for(std::chrono::microseconds(200));
   }

@@ -14,7 +14,7 @@
 #include "storage/pages/cache_tasks.hpp"
 #include "storage/pages/page_buffers.hpp"
 #include "storage/pages/segment_caches.hpp"
-#include "storage/protocol/page_letter.hpp"
+#include "storage/protocol/coherence_message.hpp"
 #include "storage/store/page_store.hpp"
 
 namespace coracle::internals {
@@ -23,7 +23,7 @@ class Error;
 
 namespace coracle::internals::storage {
 
-/// Belongs to the keeper of its node's (or rank's) cache, and is used by that rank's thread.
+/// Belongs to the controller of its node's (or rank's) cache, and is used by that rank's thread.
 class PageHome {
  public:
   /// What it refers to must outlive it. `tasks`: of the cache beside it.
@@ -39,20 +39,20 @@ class PageHome {
   /// What the directory knows of a page; null: nobody has it.
   const HomePage* known(std::uint64_t page) const noexcept;
   /// Where a cache that waits for data of a page wants them, or has those that it puts.
-  std::uint32_t frame_of(std::uint64_t page, Node requester);
+  std::uint32_t frame_of(std::uint64_t page, CacheId requester);
   /// A request or an answer.
-  HomeActions receive(const PageLetter& letter);
+  HomeActions receive(const CoherenceMessage& coherence_message);
   HomeActions was_read(std::uint64_t page, PageFailure failure);
   HomeActions was_written(std::uint64_t page, PageFailure failure);
   using ActionsOfPages = std::vector<std::pair<std::uint64_t, HomeActions>>;
   /// That cache is no more.
-  ActionsOfPages dead(Node node);
+  ActionsOfPages dead(CacheId node);
   /// Tells all caches but its own that wait for a page that nothing will come.
   ActionsOfPages refuse_all();
   void recycle(HomeActions actions) noexcept { spare_ = std::move(actions); }
   /// Returns when the SSD has what the page's owner had when it was called, if it had an owner. `recall(node)`: asks a
   /// cache to write the page home soon.
-  Task<> settle(std::uint64_t page, std::function<void(Node)> recall);
+  Task<> settle(std::uint64_t page, std::function<void(CacheId)> recall);
 
   // --- the file ---
   Task<PageFailure> read(std::uint64_t page, std::byte* target);
@@ -70,7 +70,7 @@ class PageHome {
   struct Entry {
     explicit Entry(bool cooperative) : page(cooperative) {}
     HomePage page;
-    std::vector<std::pair<Node, std::uint32_t>> frames;  // of those who wait for data, where they want them
+    std::vector<std::pair<CacheId, std::uint32_t>> frames;  // of those who wait for data, where they want them
     std::uint32_t puts = 0;
     std::uint32_t failed_puts = 0;
     std::uint32_t settling = 0;

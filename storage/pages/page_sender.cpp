@@ -9,9 +9,11 @@
 namespace coracle::internals::storage {
 namespace {
 
-Task<> send_answer(Rank& rank, std::uint32_t to, Handler receiver, std::uint32_t segment, PageLetter letter) {
-  const PageLetter::Words words = letter.words(segment);
-  co_await rank.request(to, receiver, {}, words.kind, letter.page, words.frame, words.numbers, letter.from);
+Task<> send_answer(Rank& rank, std::uint32_t to, Handler receiver, std::uint32_t segment,
+                   CoherenceMessage coherence_message) {
+  const CoherenceMessage::Words words = coherence_message.words(segment);
+  co_await rank.request(to, receiver, {}, words.kind, coherence_message.page, words.frame, words.numbers,
+                        coherence_message.from);
 }
 
 /// A closed home fails what it is asked; a closed cache has no pages. Nothing where it need not say anything.
@@ -38,36 +40,37 @@ std::optional<PageMessage> answer_of_closed(const PageMessage& asked) {
 
 }  // namespace
 
-void PageSender::post(Node to, const PageLetter& letter) {
-  if (!tasks_.stopped()) tasks_.spawn(send(to, letter));
+void PageSender::post(CacheId to, const CoherenceMessage& coherence_message) {
+  if (!tasks_.stopped()) tasks_.spawn(send(to, coherence_message));
 }
 
-void PageSender::post(Node to, const PageLetter& letter, PageBuffers::Buffer page) {
-  if (!tasks_.stopped()) tasks_.spawn(send_buffer(to, letter, std::move(page)));
+void PageSender::post(CacheId to, const CoherenceMessage& coherence_message, PageBuffers::Buffer page) {
+  if (!tasks_.stopped()) tasks_.spawn(send_buffer(to, coherence_message, std::move(page)));
 }
 
-Task<> PageSender::send_buffer(Node to, PageLetter letter, PageBuffers::Buffer page) {
-  co_await send(to, letter, std::span(page.data(), caches_.frames().shape().page_bytes));
+Task<> PageSender::send_buffer(CacheId to, CoherenceMessage coherence_message, PageBuffers::Buffer page) {
+  co_await send(to, coherence_message, std::span(page.data(), caches_.frames().shape().page_bytes));
 }
 
-Task<> PageSender::send(Node to, PageLetter letter, std::span<const std::byte> page) {
-  letter.from = caches_.own();
-  const PageLetter::Words words = letter.words(caches_.segment());
+Task<> PageSender::send(CacheId to, CoherenceMessage coherence_message, std::span<const std::byte> page) {
+  coherence_message.from = caches_.own();
+  const CoherenceMessage::Words words = coherence_message.words(caches_.segment());
   try {
-    co_await caches_.rank().request(caches_.peer(to).rank, receiver_, page, words.kind, letter.page, words.frame,
-                                    words.numbers, letter.from);
+    co_await caches_.rank().request(caches_.peer(to).rank, receiver_, page, words.kind, coherence_message.page,
+                                    words.frame, words.numbers, coherence_message.from);
   } catch (const Error&) {
     // The peer is lost, or this rank ends.
   }
 }
 
-void answer_for_closed(Rank& rank, const Message& message, Node own, Handler receiver) {
-  PageLetter letter = PageLetter::of(message);
-  const std::optional<PageMessage> answer = answer_of_closed(letter.message);
+void answer_for_closed(Rank& rank, const Message& message, CacheId own, Handler receiver) {
+  CoherenceMessage coherence_message = CoherenceMessage::of(message);
+  const std::optional<PageMessage> answer = answer_of_closed(coherence_message.message);
   if (!answer) return;
-  letter.message = *answer;
-  letter.from = own;
-  rank.service().spawn(send_answer(rank, message.source(), receiver, PageLetter::segment_of(message), letter));
+  coherence_message.message = *answer;
+  coherence_message.from = own;
+  rank.service().spawn(
+      send_answer(rank, message.source(), receiver, CoherenceMessage::segment_of(message), coherence_message));
 }
 
 }  // namespace coracle::internals::storage

@@ -125,8 +125,8 @@ class CudaDevice final : public StreamDevice {
 
   struct Channel {
     Stream stream = nullptr;
-    Event begin = nullptr;
-    Event end = nullptr;
+    StreamEvent begin = nullptr;
+    StreamEvent end = nullptr;
     Shared* shared = nullptr;
     tca::TableId table;
     std::uint64_t sequence = 0;
@@ -173,7 +173,7 @@ class CudaDevice final : public StreamDevice {
   CudaOptions options_;
   DeviceInfo info_;
   tca::DeviceRules rules_;
-  mutable Reach reach_;  // looking may pin what was lent
+  mutable Reach reach_;  // looking may pin what was added
   std::vector<bool> peers_;
   std::vector<PeerMemory> opened_;
   PinnedMemory words_;

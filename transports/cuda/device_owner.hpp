@@ -1,5 +1,5 @@
 // DeviceOwner: the process that makes all calls of CUDA for the ranks that share an address space, since the driver
-// binds its files to the process that opened them. It outlives the ranks, and works what they ask for by their desks.
+// binds its files to the process that opened them. It outlives the ranks, and works what they ask for by their queues.
 #pragma once
 
 #include <array>
@@ -12,9 +12,9 @@
 #include "runtime/core/event_loop.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/job/job.hpp"
+#include "transports/cuda/command_queue.hpp"
 #include "transports/cuda/loop_host.hpp"
 #include "transports/cuda/own_devices.hpp"
-#include "transports/cuda/owner_desk.hpp"
 
 namespace coracle::internals::cuda {
 
@@ -36,8 +36,8 @@ class DeviceOwner final : private Poller {
     std::string refusal;                // why it could not be loaded
     std::vector<std::byte> parameters;  // of kernels; by the rank, before each start
   };
-  /// What works for one desk. When its rank has died it ends as soon as its streams rest.
-  struct Seat {
+  /// What works for one queue. When its rank has died it ends as soon as its streams rest.
+  struct Client {
     std::unique_ptr<LoopHost> host;
     std::unique_ptr<CudaDevice> device;
     std::vector<Table> tables;                                      // by the rank's numbers
@@ -61,7 +61,7 @@ class DeviceOwner final : private Poller {
   bool worth_spinning() const noexcept;
 
   bool serve(std::uint64_t place) noexcept;
-  void carry_out(std::uint64_t place, const Request& request) noexcept;
+  void carry_out(std::uint64_t place, const DeviceCommand& command) noexcept;
   bool publish(std::uint64_t place) noexcept;
   bool close_of_lost() noexcept;
   bool works() const noexcept;
@@ -71,18 +71,18 @@ class DeviceOwner final : private Poller {
   RankBlock& rank_of(std::uint64_t place) const noexcept;
 
   /// Throws Error where it has none.
-  static CudaDevice& device_of(Seat& seat);
-  void load(Seat& seat, const Request& request) noexcept;
-  void unload(Seat& seat, std::uint32_t number) noexcept;
-  void start(std::uint64_t place, const Request& request) noexcept;
-  void answer(std::uint64_t place, const Request& request) noexcept;
-  Status carry_out_call(std::uint64_t place, const Request& request, std::uint64_t& value);
-  Status carry_out_driver_call(const Request& request, std::uint64_t& value);
-  Status allocate(const Request& request, std::uint64_t& value);
-  Status give_back(const Request& request);
-  std::uint64_t load_kernels(Seat& seat, const Request& request);
+  static CudaDevice& device_of(Client& client);
+  void load(Client& client, const DeviceCommand& command) noexcept;
+  void unload(Client& client, std::uint32_t number) noexcept;
+  void start(std::uint64_t place, const DeviceCommand& command) noexcept;
+  void answer(std::uint64_t place, const DeviceCommand& command) noexcept;
+  Status carry_out_call(std::uint64_t place, const DeviceCommand& command, std::uint64_t& value);
+  Status carry_out_driver_call(const DeviceCommand& command, std::uint64_t& value);
+  Status allocate(const DeviceCommand& command, std::uint64_t& value);
+  Status give_back(const DeviceCommand& command);
+  std::uint64_t load_kernels(Client& client, const DeviceCommand& command);
   void open_device(std::uint64_t place, const CudaOptions& options);
-  void close_device(Seat& seat) noexcept;
+  void close_device(Client& client) noexcept;
   void note_hanging() noexcept;
   Status allocate_pinned(std::size_t bytes, std::uint64_t& address);
   Status release_pinned(std::uint64_t address);
@@ -92,15 +92,15 @@ class DeviceOwner final : private Poller {
   EventLoop loop_;
   coracle::internals::Event over_;
   bool sleepy_ = false;
-  bool hangs_ = false;       // some stream, perhaps one of a device that has been closed since
-  std::vector<Seat> seats_;  // one for each desk
+  bool hangs_ = false;           // some stream, perhaps one of a device that has been closed since
+  std::vector<Client> clients_;  // one for each queue
   std::vector<std::atomic<std::uint64_t>> calling_;
-  Desk* const desks_;  // memory that is taken when it is touched
-  Desks offered_;
-  std::vector<std::uint64_t> open_;  // seats with a device
+  CommandQueue* const queues_;  // memory that is taken when it is touched
+  CommandQueues offered_;
+  std::vector<std::uint64_t> open_;  // clients with a device
   // Until nothing works: the driver waits for all work, of any rank, when code or memory is given back.
   std::vector<Retired> retired_;
-  std::vector<Request> returned_;
+  std::vector<DeviceCommand> returned_;
   std::map<std::uint64_t, std::size_t> pinned_;
 };
 

@@ -18,9 +18,9 @@ const char* OwnedApi::error_text(Status status) const noexcept {
   return at == names_.end() ? "not a call for ranks that share one address space" : at->second.second.c_str();
 }
 
-Status OwnedApi::call(const Request& request, std::uint64_t& value) noexcept {
+Status OwnedApi::call(const DeviceCommand& command, std::uint64_t& value) noexcept {
   try {
-    const Answer& answer = link_.call(request);
+    const Answer& answer = link_.call(command);
     value = answer.value;
     if (answer.status != kSuccess) names_[answer.status] = {answer.name.data(), answer.status_text.data()};
     return answer.status;
@@ -30,29 +30,29 @@ Status OwnedApi::call(const Request& request, std::uint64_t& value) noexcept {
   }
 }
 
-Status OwnedApi::take(const Request& request, void*& memory, const PointerInfo& info) noexcept {
+Status OwnedApi::take(const DeviceCommand& command, void*& memory, const PointerInfo& info) noexcept {
   std::uint64_t address = 0;
-  const Status status = call(request, address);
+  const Status status = call(command, address);
   if (status != kSuccess) return status;
   memory = reinterpret_cast<void*>(address);
-  given_[static_cast<std::byte*>(memory)] = {request.count, info};
+  given_[static_cast<std::byte*>(memory)] = {command.count, info};
   return kSuccess;
 }
 
-Status OwnedApi::give_back(Request::Kind kind, void* memory) noexcept {
+Status OwnedApi::give_back(DeviceCommand::Kind kind, void* memory) noexcept {
   given_.erase(static_cast<std::byte*>(memory));
-  Request request;
-  request.kind = kind;
-  request.address = reinterpret_cast<std::uint64_t>(memory);
+  DeviceCommand command;
+  command.kind = kind;
+  command.address = reinterpret_cast<std::uint64_t>(memory);
   std::uint64_t nothing = 0;
-  return call(request, nothing);
+  return call(command, nothing);
 }
 
 Status OwnedApi::device_count(int& count) noexcept {
-  Request request;
-  request.kind = Request::Kind::count_devices;
+  DeviceCommand command;
+  command.kind = DeviceCommand::Kind::count_devices;
   std::uint64_t value = 0;
-  const Status status = call(request, value);
+  const Status status = call(command, value);
   count = static_cast<int>(value);
   return status;
 }
@@ -63,35 +63,35 @@ Status OwnedApi::use_device(int device) noexcept {
 }
 
 Status OwnedApi::allocate(void*& memory, std::size_t bytes) noexcept {
-  Request request;
-  request.kind = Request::Kind::allocate;
-  request.device = device_;
-  request.count = bytes;
-  return take(request, memory, {MemoryKind::device, device_});
+  DeviceCommand command;
+  command.kind = DeviceCommand::Kind::allocate;
+  command.device = device_;
+  command.count = bytes;
+  return take(command, memory, {MemoryKind::device, device_});
 }
 
 Status OwnedApi::release(void* memory) noexcept {
-  return give_back(Request::Kind::release, memory);
+  return give_back(DeviceCommand::Kind::release, memory);
 }
 
 Status OwnedApi::allocate_pinned(void*& memory, std::size_t bytes) noexcept {
-  Request request;
-  request.kind = Request::Kind::allocate_pinned;
-  request.count = bytes;
-  return take(request, memory, {MemoryKind::host, -1});
+  DeviceCommand command;
+  command.kind = DeviceCommand::Kind::allocate_pinned;
+  command.count = bytes;
+  return take(command, memory, {MemoryKind::host, -1});
 }
 
 Status OwnedApi::release_pinned(void* memory) noexcept {
-  return give_back(Request::Kind::release_pinned, memory);
+  return give_back(DeviceCommand::Kind::release_pinned, memory);
 }
 
 Status OwnedApi::register_host(void* begin, std::size_t bytes) noexcept {
-  Request request;
-  request.kind = Request::Kind::register_host;
-  request.address = reinterpret_cast<std::uint64_t>(begin);
-  request.count = bytes;
+  DeviceCommand command;
+  command.kind = DeviceCommand::Kind::register_host;
+  command.address = reinterpret_cast<std::uint64_t>(begin);
+  command.count = bytes;
   std::uint64_t nothing = 0;
-  return call(request, nothing);
+  return call(command, nothing);
 }
 
 Status OwnedApi::pointer_info(const void* pointer, PointerInfo& info) noexcept {

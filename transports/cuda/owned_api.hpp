@@ -47,10 +47,10 @@ class OwnedApi final : public CudaApi {
   Status destroy_stream(Stream) noexcept override { return kNotSupported; }
   Status query_stream(Stream) noexcept override { return kNotSupported; }
   Status wait_for_stream(Stream) noexcept override { return kNotSupported; }
-  Status create_event(Event&) noexcept override { return kNotSupported; }
-  Status destroy_event(Event) noexcept override { return kNotSupported; }
-  Status record_event(Event, Stream) noexcept override { return kNotSupported; }
-  Status elapsed_ms(float&, Event, Event) noexcept override { return kNotSupported; }
+  Status create_event(StreamEvent&) noexcept override { return kNotSupported; }
+  Status destroy_event(StreamEvent) noexcept override { return kNotSupported; }
+  Status record_event(StreamEvent, Stream) noexcept override { return kNotSupported; }
+  Status elapsed_ms(float&, StreamEvent, StreamEvent) noexcept override { return kNotSupported; }
   Status copy(void*, const void*, std::size_t, Stream) noexcept override { return kNotSupported; }
   Status copy_2d(const Box&, Stream) noexcept override { return kNotSupported; }
   Status copy_3d(const Box&, Stream) noexcept override { return kNotSupported; }
@@ -75,9 +75,9 @@ class OwnedApi final : public CudaApi {
     PointerInfo info;
   };
 
-  Status call(const Request& request, std::uint64_t& value) noexcept;
-  Status take(const Request& request, void*& memory, const PointerInfo& info) noexcept;
-  Status give_back(Request::Kind kind, void* memory) noexcept;
+  Status call(const DeviceCommand& command, std::uint64_t& value) noexcept;
+  Status take(const DeviceCommand& command, void*& memory, const PointerInfo& info) noexcept;
+  Status give_back(DeviceCommand::Kind kind, void* memory) noexcept;
 
   OwnerLink& link_;
   int device_ = 0;

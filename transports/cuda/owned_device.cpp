@@ -24,61 +24,61 @@ std::error_code code_of(const Answer& answer) noexcept {
 
 OwnedDevice::OwnedDevice(std::shared_ptr<OwnerLink> link, CudaApi& api, CudaHost& host, const CudaOptions& options)
     : link_(std::move(link)), host_(host), options_(options), reach_(api) {
-  Request request;
-  request.kind = Request::Kind::open_device;
-  request.address = reinterpret_cast<std::uint64_t>(&options_);
-  const Answer& answer = ask(request);
+  DeviceCommand command;
+  command.kind = DeviceCommand::Kind::open_device;
+  command.address = reinterpret_cast<std::uint64_t>(&options_);
+  const Answer& answer = ask(command);
   rules_ = answer.rules;
   model_ = answer.name.data();
 }
 
 OwnedDevice::~OwnedDevice() {
-  Request request;
-  request.kind = Request::Kind::close_device;
+  DeviceCommand command;
+  command.kind = DeviceCommand::Kind::close_device;
   try {
-    (void)link_->call(request);
+    (void)link_->call(command);
   } catch (const Error&) {
     // It is gone: nothing is left to be closed, and nobody reads the chains.
   }
 }
 
 /// Throws what has gone wrong at the owner.
-const Answer& OwnedDevice::ask(const Request& request) {
-  const Answer& answer = link_->call(request);
+const Answer& OwnedDevice::ask(const DeviceCommand& command) {
+  const Answer& answer = link_->call(command);
   if (answer.text[0] != '\0') throw Error(code_of(answer), answer.text.data());
   return answer;
 }
 
 bool OwnedDevice::reads(const std::byte* begin, std::size_t bytes) const noexcept {
-  return reach_.place_of(begin, bytes).reached();
+  return reach_.location_of(begin, bytes).reached();
 }
 
 Module OwnedDevice::load_module(const void* code) {
-  Request request;
-  request.kind = Request::Kind::load_module;
-  request.address = reinterpret_cast<std::uint64_t>(code);
-  return reinterpret_cast<Module>(ask(request).value);
+  DeviceCommand command;
+  command.kind = DeviceCommand::Kind::load_module;
+  command.address = reinterpret_cast<std::uint64_t>(code);
+  return reinterpret_cast<Module>(ask(command).value);
 }
 
 Kernel OwnedDevice::find_kernel(Module module, const char* name) {
-  Request request;
-  request.kind = Request::Kind::find_kernel;
-  request.address = reinterpret_cast<std::uint64_t>(name);
-  request.count = reinterpret_cast<std::uint64_t>(module);
-  return reinterpret_cast<Kernel>(ask(request).value);
+  DeviceCommand command;
+  command.kind = DeviceCommand::Kind::find_kernel;
+  command.address = reinterpret_cast<std::uint64_t>(name);
+  command.count = reinterpret_cast<std::uint64_t>(module);
+  return reinterpret_cast<Kernel>(ask(command).value);
 }
 
 tca::TableId OwnedDevice::load_kernels(std::vector<Launch> launches) {
   check_launches(launches);
   const std::uint32_t number = free_table();
-  Request request;
-  request.kind = Request::Kind::load_kernels;
-  request.table = number;
-  request.address = reinterpret_cast<std::uint64_t>(launches.data());
-  request.count = launches.size();
+  DeviceCommand command;
+  command.kind = DeviceCommand::Kind::load_kernels;
+  command.table = number;
+  command.address = reinterpret_cast<std::uint64_t>(launches.data());
+  command.count = launches.size();
   Loaded& table = tables_[number];
   table = {};
-  table.parameters = reinterpret_cast<std::byte*>(ask(request).value);
+  table.parameters = reinterpret_cast<std::byte*>(ask(command).value);
   table.launches = std::move(launches);
   free_tables_.pop_back();
   return {number};
@@ -103,29 +103,29 @@ tca::TableId OwnedDevice::load(tca::Chain chain, TableWay way) {
   table.chain.assign(chain.begin(), chain.end());
   for (const tca::Descriptor& each : chain) table.bytes += each.bytes();
   free_tables_.pop_back();
-  Request request;
-  request.kind = Request::Kind::load;
-  request.table = number;
-  request.way = way;
-  request.address = reinterpret_cast<std::uint64_t>(table.chain.data());
-  request.count = chain.size();
-  table.request = link_->post(request);
+  DeviceCommand command;
+  command.kind = DeviceCommand::Kind::load;
+  command.table = number;
+  command.way = way;
+  command.address = reinterpret_cast<std::uint64_t>(table.chain.data());
+  command.count = chain.size();
+  table.command = link_->post(command);
   return {number};
 }
 
 void OwnedDevice::unload(tca::TableId id) noexcept {
-  Request request;
-  request.kind = Request::Kind::unload;
-  request.table = id.number;
-  link_->post(request);
+  DeviceCommand command;
+  command.kind = DeviceCommand::Kind::unload;
+  command.table = id.number;
+  link_->post(command);
   Loaded& table = tables_[id.number];
-  if (link_->taken() < table.request) parting_.push_back(std::move(table));
+  if (link_->taken() < table.command) parting_.push_back(std::move(table));
   free_tables_.push_back(id.number);
 }
 
 void OwnedDevice::drop_taken() noexcept {
   const std::uint64_t taken = link_->taken();
-  while (!parting_.empty() && parting_.front().request <= taken) parting_.pop_front();
+  while (!parting_.empty() && parting_.front().command <= taken) parting_.pop_front();
 }
 
 void OwnedDevice::start(unsigned index, tca::TableId id, std::uint64_t sequence) noexcept {
@@ -150,12 +150,12 @@ void OwnedDevice::start(unsigned index, tca::TableId id, std::uint64_t sequence)
     std::copy(launch.parameter.begin(), launch.parameter.end(), place);
     place += kParameterRoom;
   }
-  Request request;
-  request.kind = Request::Kind::start;
-  request.channel = index;
-  request.table = id.number;
-  request.sequence = sequence;
-  link_->post(request);
+  DeviceCommand command;
+  command.kind = DeviceCommand::Kind::start;
+  command.channel = index;
+  command.table = id.number;
+  command.sequence = sequence;
+  link_->post(command);
   set_alarm();
 }
 
@@ -191,10 +191,10 @@ bool OwnedDevice::stopped(unsigned index) const noexcept {
 void OwnedDevice::abort(unsigned index) noexcept {
   settle(index);
   if (!channels_[index].works) return;
-  Request request;
-  request.kind = Request::Kind::abort;
-  request.channel = index;
-  link_->post(request);
+  DeviceCommand command;
+  command.kind = DeviceCommand::Kind::abort;
+  command.channel = index;
+  link_->post(command);
 }
 
 std::string OwnedDevice::failure(unsigned index) const {

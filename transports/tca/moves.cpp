@@ -10,7 +10,7 @@
 namespace coracle::internals::tca {
 namespace {
 
-constexpr std::uint64_t kUnit = 16;  // what the board moves at least, and at multiples of which
+constexpr std::uint64_t kUnit = 16;  // what the device moves at least, and at multiples of which
 
 std::uint64_t offset_in_unit(const std::byte* place) noexcept {
   return reinterpret_cast<std::uintptr_t>(place) % kUnit;
@@ -40,15 +40,15 @@ void TcaTransport::deliver(Operation* put, const Answer& answer, std::uint32_t p
   const bool whole_units = offset_in_unit(source) == 0 && offset_in_unit(target) == 0 && bytes % kUnit == 0;
   if (registered && whole_units) {
     ++modes_.memory_to_memory;
-    // An answer's packet must not have left when its bytes turn out to be withdrawn, at either end: lent memory and the
-    // asker's own may lie in exposed memory, too.
+    // An answer's packet must not have left when its bytes turn out to be withdrawn, at either end: exposed memory and
+    // the asker's own may lie in exposed memory, too.
     const bool lasts = region_.contains(source, bytes) && region_.contains(target, bytes);
     const bool has_packet = put == nullptr ? lasts && !may_be_withdrawn(answer.segment) : goes_along(*put);
     if (has_packet && bytes <= kChainedBytesMax) return chain_move(put, answer, peer, {source, target, bytes});
     return begin_move(put, answer, peer, source, target, bytes, false);
   }
   // A short one goes by one packet, rather than by a table of its own and packets for its ends.
-  const bool is_short = bytes <= Slot::kPayloadBytes;
+  const bool is_short = bytes <= PacketSlot::kPayloadBytes;
   if (!is_short && registered && offset_in_unit(source) == offset_in_unit(target)) {
     ++modes_.memory_to_memory;
     return begin_move(put, answer, peer, source, target, bytes, false);
@@ -68,7 +68,7 @@ void TcaTransport::deliver(Operation* put, const Answer& answer, std::uint32_t p
 void TcaTransport::send_data(Operation* put, const Answer& answer, std::uint32_t peer, const std::byte* source,
                              std::byte* target, std::uint64_t bytes, bool last) noexcept {
   Outgoing outgoing;
-  outgoing.header.kind = PacketKind::data;
+  outgoing.header.kind = PacketType::data;
   outgoing.header.words = 4;
   outgoing.header.word = {reinterpret_cast<std::uint64_t>(target)};
   // What a get has asked for goes to its buffer, which stays.
@@ -92,14 +92,14 @@ void TcaTransport::chain_move(Operation* put, const Answer& answer, std::uint32_
                               const Descriptor& whole) noexcept {
   Outgoing outgoing;
   if (put != nullptr) {
-    outgoing.header.kind = PacketKind::signal;
+    outgoing.header.kind = PacketType::signal;
     outgoing.header.words = 4;
     outgoing.header.has_signal = 1;
     outgoing.header.word = {0, reinterpret_cast<std::uint64_t>(address_of(put->signal)), put->signal_add,
                             segments_of(put)};
     outgoing.operation = put;
   } else {
-    outgoing.header.kind = PacketKind::got;
+    outgoing.header.kind = PacketType::got;
     outgoing.header.words = 2;
     outgoing.header.cookie = answer.cookie;
   }
@@ -109,7 +109,7 @@ void TcaTransport::chain_move(Operation* put, const Answer& answer, std::uint32_
 
 void TcaTransport::send_got(std::uint64_t cookie, std::uint32_t peer, int error) noexcept {
   Outgoing outgoing;
-  outgoing.header.kind = PacketKind::got;
+  outgoing.header.kind = PacketType::got;
   outgoing.header.words = 2;
   outgoing.header.cookie = cookie;
   outgoing.header.word = {0, static_cast<std::uint64_t>(error)};
@@ -118,7 +118,7 @@ void TcaTransport::send_got(std::uint64_t cookie, std::uint32_t peer, int error)
 
 void TcaTransport::send_signal(const Operation& put) noexcept {
   Outgoing outgoing;
-  outgoing.header.kind = PacketKind::signal;
+  outgoing.header.kind = PacketType::signal;
   outgoing.header.words = 4;
   outgoing.header.has_signal = 1;
   outgoing.header.word = {0, reinterpret_cast<std::uint64_t>(address_of(put.signal)), put.signal_add,
@@ -137,7 +137,7 @@ TcaTransport::Move& TcaTransport::take_move(Operation* put, const Answer& answer
   move.operation = put;
   move.answer = answer;
   move.peer = peer;
-  ++way(peer).moves;
+  ++state_of(peer).moves;
   move.head = move.tail = move.position = 0;
   move.row = {nullptr, nullptr, 0};
   move.buffered = move.waits = false;
@@ -159,7 +159,7 @@ void TcaTransport::begin_move(Operation* put, const Answer& answer, std::uint32_
   go_on(move);
 }
 
-/// What the board is to do after what it has in hand.
+/// What the device is to do after what it has in hand.
 Descriptor TcaTransport::Move::next_part() const noexcept {
   if (!is_strided()) return {source + head + position, target + head + position, body - position};
   Descriptor next = row;
@@ -169,7 +169,7 @@ Descriptor TcaTransport::Move::next_part() const noexcept {
   return next;
 }
 
-/// Gives the board as much of it as there are buffers for; ends it when there is nothing left to do.
+/// Gives the device as much of it as there are buffers for; ends it when there is nothing left to do.
 void TcaTransport::go_on(Move& move) noexcept {
   if (rank_.lost(move.peer)) move.failure = Errc::peer_lost;
   for (Chunk& chunk : move.chunks) {
@@ -189,7 +189,7 @@ void TcaTransport::start_chunk(Move& move, Chunk& chunk) noexcept {
   // Looked at as late as this: its owner may have withdrawn it, though the tables are still there.
   const std::span<std::byte> targets = part.targets();
   const std::span<const std::byte> sources = part.sources();
-  if (!board_->writes(targets.data(), targets.size()) ||
+  if (!device_->writes(targets.data(), targets.size()) ||
       (move.operation == nullptr && !is_there(move.answer.segment, sources.data(), sources.size()))) {
     move.failure = Errc::out_of_segment;
     return;
@@ -200,7 +200,7 @@ void TcaTransport::start_chunk(Move& move, Chunk& chunk) noexcept {
     part.block_bytes = std::min<std::uint64_t>(part.block_bytes, PacketArea::kBounceBytes);
     std::byte* bounce = area_.bounce(static_cast<std::size_t>(chunk.bounce));
     std::memcpy(bounce, part.source, part.block_bytes);
-    board_->copied(part.block_bytes);
+    device_->copied(part.block_bytes);
     part.source = bounce;
   }
   move.position += part.bytes();
@@ -251,7 +251,7 @@ void TcaTransport::end_waiting_moves(std::uint32_t peer) noexcept {
 void TcaTransport::end_move(Move& done) noexcept {
   const Move move = done;
   free_moves_.push_back(&done);
-  --way(move.peer).moves;
+  --state_of(move.peer).moves;
   const bool lost = rank_.lost(move.peer);
   if (lost || move.failure) {
     if (move.operation != nullptr)

@@ -33,28 +33,29 @@ std::error_code error_of(std::uint64_t number) noexcept {
 
 bool TcaTransport::receive() noexcept {
   bool progress = false;
-  for (std::uint32_t peer = 0; peer < ways_.size(); ++peer) progress |= receive(peer, ways_[peer]);
+  for (std::uint32_t peer = 0; peer < peers_.size(); ++peer) progress |= receive(peer, peers_[peer]);
   return progress;
 }
 
-bool TcaTransport::receive(std::uint32_t peer, Way& from) noexcept {
-  // acquire: pairs with the board's release, by which the slots were written before.
+bool TcaTransport::receive(std::uint32_t peer, Peer& from) noexcept {
+  // acquire: pairs with the device's release, by which the slots were written before.
   const auto arrived = std::atomic_ref(area_.arrived(peer).count).load(std::memory_order_acquire);
-  const auto appeal = std::atomic_ref(area_.appeal(peer).count).load(std::memory_order_acquire);  // pairs with look()
+  const auto credit_request =
+      std::atomic_ref(area_.credit_request(peer).count).load(std::memory_order_acquire);  // pairs with look()
   // A table that is done again after an abort writes older counts first.
   const bool news = arrived - from.taken <= PacketArea::kSlots && arrived != from.taken;
-  bool wanted = std::exchange(from.appeal, appeal) != appeal;
+  bool wanted = std::exchange(from.credit_request, credit_request) != credit_request;
   if (rank_.lost(peer)) [[unlikely]] {
     // No credits: what it still sends is not taken. That is all there is to tell.
-    if (wanted && appeal != kGivenUp) board_->store(&area_of(peer).appeal(rank_.id()).count, kGivenUp);
+    if (wanted && credit_request != kGivenUp) device_->store(&area_of(peer).credit_request(rank_.id()).count, kGivenUp);
     return false;
   }
-  if (appeal == kGivenUp) [[unlikely]] {
+  if (credit_request == kGivenUp) [[unlikely]] {
     rank_.core().peer_lost({peer, "it has given this rank up for lost"});
     return true;
   }
   while (news && from.taken != arrived) {
-    const Slot& slot = area_.slot(peer, from.taken);
+    const PacketSlot& slot = area_.slot(peer, from.taken);
     wanted |= slot.header.wants_credit != 0;
     take(peer, from, slot);
     ++from.taken;
@@ -64,37 +65,37 @@ bool TcaTransport::receive(std::uint32_t peer, Way& from) noexcept {
   return news;
 }
 
-void TcaTransport::tell_credits(std::uint32_t peer, Way& from) noexcept {
+void TcaTransport::tell_credits(std::uint32_t peer, Peer& from) noexcept {
   from.told = from.taken;
-  board_->store(&area_of(peer).credit(rank_.id()).count, from.taken);
+  device_->store(&area_of(peer).credit(rank_.id()).count, from.taken);
 }
 
-void TcaTransport::take(std::uint32_t peer, Way& from, const Slot& slot) noexcept {
+void TcaTransport::take(std::uint32_t peer, Peer& from, const PacketSlot& slot) noexcept {
   const PacketHeader& header = slot.header;
-  CORACLE_ASSERT(header.words <= header.word.size() && header.bytes <= Slot::kPayloadBytes,
+  CORACLE_ASSERT(header.words <= header.word.size() && header.bytes <= PacketSlot::kPayloadBytes,
                  "a packet from rank {} with {} words and {} bytes", peer, header.words, header.bytes);
   switch (header.kind) {
-    case PacketKind::request:
-    case PacketKind::more:
-    case PacketKind::reply:
+    case PacketType::request:
+    case PacketType::more:
+    case PacketType::reply:
       return take_message(peer, from, slot);
-    case PacketKind::data:
-    case PacketKind::signal:
+    case PacketType::data:
+    case PacketType::signal:
       return take_data(slot);
-    case PacketKind::get:
+    case PacketType::get:
       return take_get(peer, slot);
-    case PacketKind::atomic:
+    case PacketType::atomic:
       return take_atomic(peer, slot);
-    case PacketKind::got_data: {
+    case PacketType::got_data: {
       const auto index = static_cast<std::uint32_t>(header.cookie);
       if (index >= asked_.size() || asked_[index].generation != header.cookie >> 32) return;
       if (Operation* get = asked_[index].operation; get != nullptr)
         std::memcpy(static_cast<std::byte*>(get->local) + header.word[0], slot.payload.data(), header.bytes);
-      board_->copied(header.bytes);
+      device_->copied(header.bytes);
       return;
     }
-    case PacketKind::got:
-    case PacketKind::atomic_done:
+    case PacketType::got:
+    case PacketType::atomic_done:
       if (Operation* operation = answered(header.cookie); operation != nullptr) {
         operation->result = header.word[0];
         finish(*operation, error_of(header.word[1]));
@@ -102,10 +103,10 @@ void TcaTransport::take(std::uint32_t peer, Way& from, const Slot& slot) noexcep
   }
 }
 
-void TcaTransport::take_message(std::uint32_t peer, Way& from, const Slot& slot) noexcept {
+void TcaTransport::take_message(std::uint32_t peer, Peer& from, const PacketSlot& slot) noexcept {
   const PacketHeader& packet = slot.header;
   const std::span payload(slot.payload.data(), packet.bytes);
-  if (packet.kind != PacketKind::more) {
+  if (packet.kind != PacketType::more) {
     from.message = header_of(packet);
     if (packet.cookie == packet.bytes)
       return rank_.core().deliver(from.message, Message(*this, peer, from.message, payload));
@@ -115,7 +116,7 @@ void TcaTransport::take_message(std::uint32_t peer, Way& from, const Slot& slot)
   }
   if (from.payload_bytes == 0) return;
   from.payload.insert(from.payload.end(), payload.begin(), payload.end());
-  board_->copied(packet.bytes);
+  device_->copied(packet.bytes);
   if (from.payload.size() < from.payload_bytes) return;
   // What its handler makes come may begin the next.
   const std::vector<std::byte> whole = std::exchange(from.payload, {});
@@ -139,13 +140,13 @@ bool TcaTransport::is_there(std::uint32_t segment, const std::byte* begin, std::
 
 /// Bytes for memory that has been withdrawn are left out, and so is their signal. Their sender takes them for written:
 /// only a credit tells it of them.
-void TcaTransport::take_data(const Slot& slot) noexcept {
+void TcaTransport::take_data(const PacketSlot& slot) noexcept {
   const PacketHeader& header = slot.header;
   const auto segment = static_cast<std::uint32_t>(header.word[3]);
   if (header.bytes > 0) {
     if (!is_there(segment, address(header.word[0]), header.bytes)) return;
     std::memcpy(address(header.word[0]), slot.payload.data(), header.bytes);
-    board_->copied(header.bytes);
+    device_->copied(header.bytes);
   }
   if (header.has_signal == 0) return;
   const auto signals_segment = static_cast<std::uint32_t>(header.word[3] >> 32);
@@ -153,7 +154,7 @@ void TcaTransport::take_data(const Slot& slot) noexcept {
     local::raise_signal(address(header.word[1]), header.word[2], region_.block(rank_.id()).doorbell);
 }
 
-void TcaTransport::take_get(std::uint32_t peer, const Slot& slot) noexcept {
+void TcaTransport::take_get(std::uint32_t peer, const PacketSlot& slot) noexcept {
   const PacketHeader& header = slot.header;
   const std::byte* source = address(header.word[0]);
   const std::uint64_t bytes = header.word[1];
@@ -163,7 +164,7 @@ void TcaTransport::take_get(std::uint32_t peer, const Slot& slot) noexcept {
     return deliver(nullptr, {header.cookie, segment}, peer, source, address(header.word[2]), bytes);
   ++modes_.buffer_to_buffer;
   Outgoing outgoing;
-  outgoing.header.kind = PacketKind::got_data;
+  outgoing.header.kind = PacketType::got_data;
   outgoing.header.words = 1;
   outgoing.header.cookie = header.cookie;
   outgoing.source = source;
@@ -173,7 +174,7 @@ void TcaTransport::take_get(std::uint32_t peer, const Slot& slot) noexcept {
   send_got(header.cookie, peer, 0);
 }
 
-void TcaTransport::take_atomic(std::uint32_t peer, const Slot& slot) noexcept {
+void TcaTransport::take_atomic(std::uint32_t peer, const PacketSlot& slot) noexcept {
   const PacketHeader& header = slot.header;
   const auto modification = Modification::of_code(static_cast<std::uint8_t>(header.word[3] >> kModificationShift));
   const bool swaps = (header.word[3] & kComparesAndSwaps) != 0;
@@ -188,7 +189,7 @@ void TcaTransport::take_atomic(std::uint32_t peer, const Slot& slot) noexcept {
   const bool there = is_there(static_cast<std::uint32_t>(header.word[4]), address(header.word[0]), atomic.width);
   if (there) local::perform_atomic(atomic, address(header.word[0]));
   Outgoing outgoing;
-  outgoing.header.kind = PacketKind::atomic_done;
+  outgoing.header.kind = PacketType::atomic_done;
   outgoing.header.words = 2;
   outgoing.header.cookie = header.cookie;
   outgoing.header.word = {atomic.result, there ? 0U : static_cast<std::uint64_t>(EFAULT)};

@@ -1,4 +1,4 @@
-// Packets on their way: from the queues of the peers into stages, and from there by tables of several.
+// Packets on their way: from the queues of the peers into send buffers, and from there by tables of several.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ void TcaTransport::send(std::uint32_t peer, Outgoing outgoing) noexcept {
     if (outgoing.operation != nullptr) finish(*outgoing.operation, Errc::peer_lost);
     return;
   }
-  way(peer).queue.push_back(std::move(outgoing));
+  state_of(peer).queue.push_back(std::move(outgoing));
   ++queued_;
   start_watch();
   if (pump(peer)) flush();
@@ -36,61 +36,62 @@ void TcaTransport::send(std::uint32_t peer, Outgoing outgoing) noexcept {
 
 bool TcaTransport::pump() noexcept {
   bool progress = false;
-  for (std::uint32_t peer = 0; peer < ways_.size(); ++peer) progress |= pump(peer);
+  for (std::uint32_t peer = 0; peer < peers_.size(); ++peer) progress |= pump(peer);
   return progress;
 }
 
 /// Fills the batch that is open with what may go to this peer.
 bool TcaTransport::pump(std::uint32_t peer) noexcept {
-  Way& to = way(peer);
+  Peer& to = state_of(peer);
   bool progress = confirm(peer, to);
   Batch& batch = batches_[open_batch_];
-  // acquire: pairs with the board's release; the slot has been read before its credit was told.
+  // acquire: pairs with the device's release; the slot has been read before its credit was told.
   const auto credit = std::atomic_ref(area_.credit(peer).count).load(std::memory_order_acquire);
-  PacketArea::Stage* stage = nullptr;
+  PacketArea::SendBuffer* send_buffer = nullptr;
   if (!to.queue.empty() && to.sent - credit == PacketArea::kSlots && std::exchange(to.waited_at, to.sent) != to.sent)
     ++full_rings_;
-  while (!to.queue.empty() && to.sent - credit < PacketArea::kSlots && !free_stages_.empty()) {
-    const std::size_t index = free_stages_.back();
-    free_stages_.pop_back();
-    batch.stages.push_back(index);
-    stage = &area_.stage(index);
+  while (!to.queue.empty() && to.sent - credit < PacketArea::kSlots && !free_send_buffers_.empty()) {
+    const std::size_t index = free_send_buffers_.back();
+    free_send_buffers_.pop_back();
+    batch.send_buffers.push_back(index);
+    send_buffer = &area_.send_buffer(index);
     Outgoing& first = to.queue.front();
     ++to.sent;
-    if (!fill(batch, peer, first, *stage)) continue;
+    if (!fill(batch, peer, first, *send_buffer)) continue;
     Operation* operation = first.operation;
-    const PacketKind kind = first.header.kind;
+    const PacketType kind = first.header.kind;
     to.queue.pop_front();
     --queued_;
     if (operation == nullptr) continue;
-    if (kind == PacketKind::request)
+    if (kind == PacketType::request)
       finish(*operation, {});  // its payload has been copied
-    else if (kind == PacketKind::signal)
+    else if (kind == PacketType::signal)
       batch.puts.push_back(operation);  // its bytes go ahead of the packet
     else
       to.unconfirmed.push_back({to.sent, operation});
   }
-  if (stage == nullptr) return progress;
-  stage->count.count = to.sent;
-  batch.chain.push_back({as_bytes(&stage->count), as_bytes(&area_of(peer).arrived(rank_.id())), sizeof(Cell)});
+  if (send_buffer == nullptr) return progress;
+  send_buffer->count.count = to.sent;
+  batch.chain.push_back({as_bytes(&send_buffer->count), as_bytes(&area_of(peer).arrived(rank_.id())), sizeof(Cell)});
   return true;
 }
 
 /// What tells of the get's data tells that they are not there.
 void TcaTransport::end_answer(std::uint32_t peer, std::uint64_t cookie) noexcept {
-  RingQueue<Outgoing>& queue = way(peer).queue;
+  RingQueue<Outgoing>& queue = state_of(peer).queue;
   for (std::size_t i = 0; i < queue.size(); ++i) {
     PacketHeader& header = queue[i].header;
-    if (header.kind == PacketKind::got && header.cookie == cookie)
+    if (header.kind == PacketType::got && header.cookie == cookie)
       header.word = {0, static_cast<std::uint64_t>(EFAULT)};
   }
 }
 
 /// Makes the next packet of `outgoing`. True when it is the last.
-bool TcaTransport::fill(Batch& batch, std::uint32_t peer, Outgoing& outgoing, PacketArea::Stage& stage) noexcept {
-  Slot& target = area_of(peer).slot(rank_.id(), way(peer).sent - 1);
+bool TcaTransport::fill(Batch& batch, std::uint32_t peer, Outgoing& outgoing,
+                        PacketArea::SendBuffer& send_buffer) noexcept {
+  PacketSlot& target = area_of(peer).slot(rank_.id(), state_of(peer).sent - 1);
   if (outgoing.ahead.block_bytes > 0) {
-    batch.revocables.push_back({batch.chain.size(), &stage, false, outgoing.operation});
+    batch.revocables.push_back({batch.chain.size(), &send_buffer, false, outgoing.operation});
     batch.chain.push_back(outgoing.ahead);
   }
   // What this rank has withdrawn since a get asked for it is read no more: the rest of the answer says so.
@@ -98,38 +99,38 @@ bool TcaTransport::fill(Batch& batch, std::uint32_t peer, Outgoing& outgoing, Pa
     outgoing.position = outgoing.bytes;
     end_answer(peer, outgoing.answer.cookie);
   }
-  const std::uint64_t bytes = std::min<std::uint64_t>(outgoing.bytes - outgoing.position, Slot::kPayloadBytes);
+  const std::uint64_t bytes = std::min<std::uint64_t>(outgoing.bytes - outgoing.position, PacketSlot::kPayloadBytes);
   const std::byte* source = outgoing.source + outgoing.position;
   const bool last = outgoing.position + bytes == outgoing.bytes;
-  PacketHeader& header = stage.slot.header;
+  PacketHeader& header = send_buffer.slot.header;
   header = outgoing.header;
   header.bytes = static_cast<std::uint32_t>(bytes);
-  header.wants_credit = last && outgoing.operation != nullptr && header.kind == PacketKind::data;
-  if (header.kind == PacketKind::request && outgoing.position > 0) header.kind = PacketKind::more;
-  if (header.kind == PacketKind::data) {
+  header.wants_credit = last && outgoing.operation != nullptr && header.kind == PacketType::data;
+  if (header.kind == PacketType::request && outgoing.position > 0) header.kind = PacketType::more;
+  if (header.kind == PacketType::data) {
     header.word[0] += outgoing.position;
     if (!last) header.has_signal = 0;
   }
-  if (header.kind == PacketKind::got_data) header.word[0] = outgoing.position;
+  if (header.kind == PacketType::got_data) header.word[0] = outgoing.position;
   outgoing.position += bytes;
-  // From memory to buffer: the board reads the payload where it is. Its last bytes it can't, unless they are whole.
-  const bool in_place = header.kind == PacketKind::data && bytes >= kInPlaceBytesMin && bytes % 16 == 0 &&
+  // From memory to buffer: the device reads the payload where it is. Its last bytes it can't, unless they are whole.
+  const bool in_place = header.kind == PacketType::data && bytes >= kInPlaceBytesMin && bytes % 16 == 0 &&
                         reinterpret_cast<std::uintptr_t>(source) % 16 == 0 && is_in_segment(source, bytes);
   if (!in_place && bytes > 0) {
-    std::memcpy(stage.slot.payload.data(), source, bytes);
-    board_->copied(bytes);
+    std::memcpy(send_buffer.slot.payload.data(), source, bytes);
+    device_->copied(bytes);
   }
   batch.chain.push_back(
-      {as_bytes(&stage.slot), as_bytes(&target), sizeof(PacketHeader) + (in_place ? 0 : round_up(bytes))});
+      {as_bytes(&send_buffer.slot), as_bytes(&target), sizeof(PacketHeader) + (in_place ? 0 : round_up(bytes))});
   if (in_place) {
-    batch.revocables.push_back({batch.chain.size(), &stage, true});
+    batch.revocables.push_back({batch.chain.size(), &send_buffer, true});
     batch.chain.push_back({source, target.payload.data(), bytes});
   }
   return last;
 }
 
 /// Puts whose last packet has been taken are over.
-bool TcaTransport::confirm(std::uint32_t peer, Way& from) noexcept {
+bool TcaTransport::confirm(std::uint32_t peer, Peer& from) noexcept {
   if (from.unconfirmed.empty()) return false;
   const auto credit = std::atomic_ref(area_.credit(peer).count).load(std::memory_order_acquire);  // as in pump()
   bool progress = false;
@@ -142,11 +143,11 @@ bool TcaTransport::confirm(std::uint32_t peer, Way& from) noexcept {
   return progress;
 }
 
-/// Whether the board takes it: its memory is registered.
-bool TcaTransport::board_takes(const Descriptor& descriptor) const noexcept {
+/// Whether the device takes it: its memory is registered.
+bool TcaTransport::device_takes(const Descriptor& descriptor) const noexcept {
   for (const std::uint64_t block : {std::uint64_t{0}, descriptor.count - 1})
-    if (!board_->reads(descriptor.source_block(block), descriptor.block_bytes) ||
-        !board_->writes(descriptor.target_block(block), descriptor.block_bytes))
+    if (!device_->reads(descriptor.source_block(block), descriptor.block_bytes) ||
+        !device_->writes(descriptor.target_block(block), descriptor.block_bytes))
       return false;
   return true;
 }
@@ -158,17 +159,17 @@ void TcaTransport::drop_withdrawn(Batch& batch, bool all) noexcept {
   for (Revocable each : batch.revocables) {
     each.descriptor -= dropped;
     Descriptor& descriptor = batch.chain[each.descriptor];
-    if (all || !board_takes(descriptor)) {
+    if (all || !device_takes(descriptor)) {
       if (!each.is_payload) {
         batch.chain.erase(batch.chain.begin() + static_cast<std::ptrdiff_t>(each.descriptor));
         ++dropped;
         if (each.put != nullptr) std::erase(batch.puts, each.put);
-        withdraw(each.stage->slot.header, each.put);
+        withdraw(each.send_buffer->slot.header, each.put);
         continue;
       }
       // It is this rank's own, and there until its operation ends.
-      std::memcpy(each.stage->slot.payload.data(), descriptor.source, descriptor.block_bytes);
-      descriptor.source = each.stage->slot.payload.data();
+      std::memcpy(each.send_buffer->slot.payload.data(), descriptor.source, descriptor.block_bytes);
+      descriptor.source = each.send_buffer->slot.payload.data();
     }
     left.push_back(each);
   }
@@ -177,7 +178,7 @@ void TcaTransport::drop_withdrawn(Batch& batch, bool all) noexcept {
 
 /// What was to go ahead of a packet has no memory any more: the packet says so, or nothing.
 void TcaTransport::withdraw(PacketHeader& packet, Operation* put) noexcept {
-  if (packet.kind == PacketKind::got) {
+  if (packet.kind == PacketType::got) {
     packet.word = {0, static_cast<std::uint64_t>(EFAULT)};
     return;
   }
@@ -196,7 +197,7 @@ void TcaTransport::flush() noexcept {
     try {
       return engine_.run(batch.chain, kPacketChannel, batch);
     } catch (const Error& error) {
-      CORACLE_ASSERT(refusals < 2, "packets that the board refuses: {}", error.what());
+      CORACLE_ASSERT(refusals < 2, "packets that the device refuses: {}", error.what());
       drop_withdrawn(batch, refusals == 1);
     }
   }
@@ -206,7 +207,7 @@ void TcaTransport::flush() noexcept {
 /// raised nevertheless.
 void TcaTransport::fail_left_out(Batch& batch) noexcept {
   for (const Revocable& each : batch.revocables) {
-    if (each.put == nullptr || board_takes(batch.chain[each.descriptor])) continue;
+    if (each.put == nullptr || device_takes(batch.chain[each.descriptor])) continue;
     std::erase(batch.puts, each.put);
     finish(*each.put, rank_.lost(each.put->remote.rank) ? Errc::peer_lost : Errc::out_of_segment);
   }
@@ -216,8 +217,8 @@ void TcaTransport::end_batch(Batch& batch, bool worked) noexcept {
   batch.on_its_way = false;
   if (batch.left_out()) fail_left_out(batch);
   batch.chain.clear();
-  for (const std::size_t stage : batch.stages) free_stages_.push_back(stage);
-  batch.stages.clear();
+  for (const std::size_t send_buffer : batch.send_buffers) free_send_buffers_.push_back(send_buffer);
+  batch.send_buffers.clear();
   batch.revocables.clear();
   for (Operation* put : batch.puts) {
     if (rank_.lost(static_cast<std::uint32_t>(put->peer())))
@@ -238,9 +239,9 @@ void TcaTransport::lose_all() noexcept {
   Batch& open = batches_[open_batch_];
   open.chain.clear();
   open.revocables.clear();
-  for (const std::size_t stage : std::exchange(open.stages, {})) free_stages_.push_back(stage);
+  for (const std::size_t send_buffer : std::exchange(open.send_buffers, {})) free_send_buffers_.push_back(send_buffer);
   for (Operation* put : std::exchange(open.puts, {})) finish(*put, std::make_error_code(std::errc::io_error));
-  Way& self = way(rank_.id());
+  Peer& self = state_of(rank_.id());
   drop_queue(self, std::make_error_code(std::errc::io_error));
   end_asked(rank_.id(), std::make_error_code(std::errc::io_error));
   while (!self.unconfirmed.empty()) {

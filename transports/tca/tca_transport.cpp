@@ -13,25 +13,25 @@
 namespace coracle::internals::tca {
 namespace {
 
-/// A rank without credits appeals after this, and then ever more seldom.
+/// A rank without credits asks for them after this, and then ever more seldom.
 constexpr std::uint64_t kWatchPauseNs = 2'000'000;
 constexpr std::uint64_t kWatchPauseMaxNs = 1'000'000'000;
 
 }  // namespace
 
-TcaTransport::TcaTransport(Rank& rank, std::unique_ptr<RemoteBoard> board, const DmaOptions& options,
-                           std::unique_ptr<Surroundings> surroundings)
+TcaTransport::TcaTransport(Rank& rank, std::unique_ptr<RemoteDmaDevice> device, const DmaOptions& options,
+                           std::unique_ptr<Platform> platform)
     : rank_(rank),
       region_(rank.core().region()),
       memory_(region_, true, true),
       registered_(region_),
       shares_memory_(rank.placement() != Placement::process),
       losses_(rank),
-      board_(std::move(board)),
-      surroundings_(std::move(surroundings)),
-      engine_(*board_, rank.loop().clock(), options),
+      device_(std::move(device)),
+      platform_(std::move(platform)),
+      engine_(*device_, rank.loop().clock(), options),
       area_(area_of(rank.id())),
-      ways_(rank.size()) {
+      peers_(rank.size()) {
   if (rank.size() > PacketArea::kRanksMax || region_.ranks() != rank.size())
     throw Error(Errc::unsupported, fmt::format("tca joins at most {} ranks, all on one node; this job has {} on {}",
                                                PacketArea::kRanksMax, rank.size(), rank.nodes()));
@@ -39,13 +39,13 @@ TcaTransport::TcaTransport(Rank& rank, std::unique_ptr<RemoteBoard> board, const
                  "inboxes of {} bytes; the job's maker must ask for {}", region_.shape().inbox_bytes,
                  PacketArea::bytes(rank.size()));
   for (Batch& batch : batches_) batch.transport = this;
-  for (std::size_t i = 0; i < PacketArea::kStages; ++i) free_stages_.push_back(i);
+  for (std::size_t i = 0; i < PacketArea::kSendBuffers; ++i) free_send_buffers_.push_back(i);
   for (int i = 0; i < static_cast<int>(PacketArea::kBounces); ++i) free_bounces_.push_back(i);
-  watch_.transport = this;
+  look_timer_.transport = this;
 }
 
 TcaTransport::~TcaTransport() {
-  rank_.loop().timers().disarm(watch_);
+  rank_.loop().timers().disarm(look_timer_);
 }
 
 PacketArea TcaTransport::area_of(std::uint32_t rank) const noexcept {
@@ -54,15 +54,15 @@ PacketArea TcaTransport::area_of(std::uint32_t rank) const noexcept {
 
 TransportTraits TcaTransport::traits() const noexcept {
   // Published: 2.0 to 2.3 us between two nodes, 0.8 us for a store of the processor; four channels together.
-  return {2000, 3.0, Slot::kPayloadBytes, false, 300, 500};
+  return {2000, 3.0, PacketSlot::kPayloadBytes, false, 300, 500};
 }
 
 void TcaTransport::wake(std::uint32_t rank) noexcept {
-  if (surroundings_ != nullptr) surroundings_->wake(rank);
+  if (platform_ != nullptr) platform_->wake(rank);
 }
 
 std::uint64_t TcaTransport::occupy(Scheduler& loop, std::uint64_t duration_ns) noexcept {
-  return surroundings_ != nullptr ? surroundings_->occupy(loop, duration_ns) : Transport::occupy(loop, duration_ns);
+  return platform_ != nullptr ? platform_->occupy(loop, duration_ns) : Transport::occupy(loop, duration_ns);
 }
 
 std::error_code TcaTransport::check(const Operation& operation) const noexcept {
@@ -107,7 +107,7 @@ void TcaTransport::submit(Operation& operation) noexcept {
       if (operation.bytes == 0) return finish(operation, {});
       auto* to = static_cast<std::byte*>(operation.local);
       PacketHeader header;
-      header.kind = PacketKind::get;
+      header.kind = PacketType::get;
       header.words = 4;
       header.word = {reinterpret_cast<std::uint64_t>(address_of(operation.remote)), operation.bytes,
                      is_registered(to, operation.bytes) ? reinterpret_cast<std::uint64_t>(to) : ~std::uint64_t{0},
@@ -118,7 +118,7 @@ void TcaTransport::submit(Operation& operation) noexcept {
     default: {
       const bool swaps = operation.verb == Operation::Verb::compare_swap;
       PacketHeader header;
-      header.kind = PacketKind::atomic;
+      header.kind = PacketType::atomic;
       header.words = 5;
       header.word = {reinterpret_cast<std::uint64_t>(address_of(operation.remote)), operation.operand,
                      swaps ? operation.compare : 0,
@@ -132,7 +132,7 @@ void TcaTransport::submit(Operation& operation) noexcept {
 
 void TcaTransport::start_request(RequestOperation& request) noexcept {
   Outgoing outgoing;
-  outgoing.header.kind = PacketKind::request;
+  outgoing.header.kind = PacketType::request;
   outgoing.header.words = static_cast<std::uint8_t>(request.header.argument_count);
   outgoing.header.handler = request.header.handler.to_wire();
   outgoing.header.cookie = request.bytes;
@@ -161,7 +161,7 @@ void TcaTransport::ask(Operation& operation, PacketHeader header) noexcept {
   free_asked_.pop_back();
   Asked& asked = asked_[index];
   asked.operation = &operation;
-  ++way(operation.remote.rank).asked;
+  ++state_of(operation.remote.rank).asked;
   header.cookie = std::uint64_t{++asked.generation} << 32 | index;
   Outgoing outgoing;
   outgoing.header = header;
@@ -174,7 +174,7 @@ Operation* TcaTransport::answered(std::uint64_t cookie) noexcept {
   if (index >= asked_.size() || asked_[index].generation != cookie >> 32 || asked_[index].operation == nullptr)
     return nullptr;
   free_asked_.push_back(index);
-  --way(asked_[index].operation->remote.rank).asked;
+  --state_of(asked_[index].operation->remote.rank).asked;
   return std::exchange(asked_[index].operation, nullptr);
 }
 
@@ -186,7 +186,7 @@ void TcaTransport::finish(Operation& operation, std::error_code error) noexcept 
 void TcaTransport::reply(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept {
   if (rank_.lost(peer)) return;
   Outgoing outgoing;
-  outgoing.header.kind = PacketKind::reply;
+  outgoing.header.kind = PacketType::reply;
   outgoing.header.words = static_cast<std::uint8_t>(header.argument_count);
   outgoing.header.handler = header.handler.to_wire();
   outgoing.header.cookie = payload.size();
@@ -217,17 +217,17 @@ bool TcaTransport::leave() noexcept {
 void TcaTransport::start_watch() noexcept {
   watch_pause_ns_ = kWatchPauseNs;
   const std::uint64_t time = rank_.loop().now_ns() + watch_pause_ns_;
-  if (watch_.armed() && watch_at_ns_ <= time) return;
-  if (watch_.armed()) rank_.loop().timers().disarm(watch_);
-  watch_at_ns_ = time;
-  rank_.loop().timers().arm(watch_, time);
+  if (look_timer_.armed() && look_at_ns_ <= time) return;
+  if (look_timer_.armed()) rank_.loop().timers().disarm(look_timer_);
+  look_at_ns_ = time;
+  rank_.loop().timers().arm(look_timer_, time);
 }
 
 void TcaTransport::look() noexcept {
   engine_.poll();
   bool stuck = engine_.busy();
-  for (std::uint32_t peer = 0; peer < ways_.size(); ++peer) {
-    Way& each = way(peer);
+  for (std::uint32_t peer = 0; peer < peers_.size(); ++peer) {
+    Peer& each = state_of(peer);
     if (rank_.lost(peer) || !depends_on(peer)) continue;
     // acquire: pairs with the release at the end of that rank's program.
     if (region_.block(peer).phase.load(std::memory_order_acquire) == RankPhase::finished) {
@@ -237,20 +237,20 @@ void TcaTransport::look() noexcept {
     stuck |= each.asked > 0;
     if (each.queue.empty() && each.unconfirmed.empty()) continue;
     stuck = true;
-    board_->store(&area_of(peer).appeal(rank_.id()).count, ++each.appeals);
+    device_->store(&area_of(peer).credit_request(rank_.id()).count, ++each.credit_requests);
   }
   // Who only waits for an answer is woken by it. And in virtual time a job in which all wait for each other must come
   // to its end some time.
-  const bool patient = surroundings_ == nullptr || engine_.busy() || watch_pause_ns_ <= kWatchPauseMaxNs << 10;
-  if (watch_.armed() || !stuck || !patient) return;
+  const bool patient = platform_ == nullptr || engine_.busy() || watch_pause_ns_ <= kWatchPauseMaxNs << 10;
+  if (look_timer_.armed() || !stuck || !patient) return;
   if (watch_pause_ns_ <= kWatchPauseMaxNs << 10) watch_pause_ns_ *= 2;
   const std::uint64_t until = rank_.loop().exact_now_ns() + std::min(watch_pause_ns_, kWatchPauseMaxNs);
-  watch_at_ns_ = std::min(until, std::max(engine_.deadline_ns(), rank_.loop().now_ns() + 1));
-  rank_.loop().timers().arm(watch_, watch_at_ns_);
+  look_at_ns_ = std::min(until, std::max(engine_.deadline_ns(), rank_.loop().now_ns() + 1));
+  rank_.loop().timers().arm(look_timer_, look_at_ns_);
 }
 
 bool TcaTransport::depends_on(std::uint32_t peer) const noexcept {
-  const Way& to = ways_[peer];
+  const Peer& to = peers_[peer];
   if (!to.queue.empty() || !to.unconfirmed.empty() || to.asked > 0 || to.moves > 0) return true;
   return to.sent != std::atomic_ref(area_.credit(peer).count).load(std::memory_order_acquire);  // as in pump()
 }
@@ -258,8 +258,8 @@ bool TcaTransport::depends_on(std::uint32_t peer) const noexcept {
 /// The peer's program has ended: what it has not taken, nobody will, and nobody answers. What it has sent before is
 /// here.
 void TcaTransport::end_with_finished(std::uint32_t peer) noexcept {
-  receive(peer, way(peer));
-  confirm(peer, way(peer));
+  receive(peer, state_of(peer));
+  confirm(peer, state_of(peer));
   if (peer != rank_.id() && depends_on(peer))
     rank_.core().peer_lost({peer, "its program has ended", Loss::Kind::ended});
 }
@@ -271,7 +271,7 @@ void TcaTransport::end_lost(Operation& operation) noexcept {
   finish(operation, Errc::peer_lost);
 }
 
-void TcaTransport::drop_queue(Way& to, std::error_code why) noexcept {
+void TcaTransport::drop_queue(Peer& to, std::error_code why) noexcept {
   while (!to.queue.empty()) {
     Operation* operation = to.queue.front().operation;
     to.queue.pop_front();
@@ -282,21 +282,21 @@ void TcaTransport::drop_queue(Way& to, std::error_code why) noexcept {
 
 /// Of what this peer was asked for.
 void TcaTransport::end_asked(std::uint32_t peer, std::error_code why) noexcept {
-  for (std::uint32_t index = 0; index < asked_.size() && way(peer).asked > 0; ++index) {
+  for (std::uint32_t index = 0; index < asked_.size() && state_of(peer).asked > 0; ++index) {
     Operation* operation = asked_[index].operation;
     if (operation == nullptr || operation->remote.rank != peer) continue;
     asked_[index].operation = nullptr;
     free_asked_.push_back(index);
-    --way(peer).asked;
+    --state_of(peer).asked;
     finish(*operation, why);
   }
 }
 
-/// What it has under way to here, if it lives, its board finds closed, or nobody looks at.
+/// What it has under way to here, if it lives, its device finds closed, or nobody looks at.
 void TcaTransport::peer_lost(std::uint32_t peer) noexcept {
-  board_->store(&area_of(peer).appeal(rank_.id()).count, kGivenUp);
-  board_->given_up(peer);
-  Way& lost = way(peer);
+  device_->store(&area_of(peer).credit_request(rank_.id()).count, kGivenUp);
+  device_->given_up(peer);
+  Peer& lost = state_of(peer);
   if (!lost.queue.empty() && lost.queue.front().position > 0)
     if (Operation* begun = std::exchange(lost.queue.front().operation, nullptr); begun != nullptr) end_lost(*begun);
   drop_queue(lost, Errc::peer_lost);
@@ -306,7 +306,7 @@ void TcaTransport::peer_lost(std::uint32_t peer) noexcept {
     end_lost(*operation);
   }
   end_asked(peer, Errc::peer_lost);
-  end_waiting_moves(peer);  // the others end when the board has let go of their buffers
+  end_waiting_moves(peer);  // the others end when the device has let go of their buffers
   lost.payload_bytes = 0;
   lost.payload = {};
 }

@@ -1,4 +1,4 @@
-// The TCA transport: put, get, atomics and messages over a board that only writes (PEACH2). Bytes go in one of four
+// The TCA transport: put, get, atomics and messages over a device that only writes (PEACH2). Bytes go in one of four
 // modes, by what the two ends are: from memory to memory by DMA (MtoM), through a buffer at the sender (BtoM), at the
 // receiver (MtoB), or at both (BtoB). Everything that the receiver has a part in travels as packets.
 //
@@ -19,7 +19,7 @@
 #include "transports/tca/dma_engine.hpp"
 #include "transports/tca/packet.hpp"
 #include "transports/tca/registered_memory.hpp"
-#include "transports/tca/remote_board.hpp"
+#include "transports/tca/remote_dma_device.hpp"
 
 namespace coracle::internals::tca {
 
@@ -35,17 +35,17 @@ struct ModeCounts {
 class TcaTransport final : public Transport {
  public:
   /// What only the placement can do; where there is none, in real time, nothing.
-  class Surroundings {
+  class Platform {
    public:
-    virtual ~Surroundings() = default;
+    virtual ~Platform() = default;
     /// A rank is to look at its flags (see Transport::wake).
     virtual void wake(std::uint32_t rank) noexcept = 0;
     virtual std::uint64_t occupy(Scheduler& loop, std::uint64_t duration_ns) noexcept = 0;
   };
 
-  /// `board` reaches the memory of all ranks of the region. Throws Error (unsupported) for too many ranks.
-  TcaTransport(Rank& rank, std::unique_ptr<RemoteBoard> board, const DmaOptions& options = {},
-               std::unique_ptr<Surroundings> surroundings = nullptr);
+  /// `device` reaches the memory of all ranks of the region. Throws Error (unsupported) for too many ranks.
+  TcaTransport(Rank& rank, std::unique_ptr<RemoteDmaDevice> device, const DmaOptions& options = {},
+               std::unique_ptr<Platform> platform = nullptr);
   ~TcaTransport() override;
 
   const char* name() const noexcept override { return "tca"; }
@@ -53,7 +53,7 @@ class TcaTransport final : public Transport {
   void submit(Operation& operation) noexcept override;
   bool submit_strided(StridedOperation& put) noexcept override;
   void reply(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept override;
-  std::size_t reply_bytes_max() const noexcept override { return Slot::kPayloadBytes; }
+  std::size_t reply_bytes_max() const noexcept override { return PacketSlot::kPayloadBytes; }
   std::size_t in_flight() const noexcept override { return in_flight_; }
   void peer_lost(std::uint32_t peer) noexcept override;
   bool poll() noexcept override;
@@ -67,7 +67,7 @@ class TcaTransport final : public Transport {
   std::uint64_t full_rings() const noexcept { return full_rings_; }
 
   DmaEngine& engine() noexcept { return engine_; }
-  RemoteBoard& board() noexcept { return *board_; }
+  RemoteDmaDevice& device() noexcept { return *device_; }
   const ModeCounts& modes() const noexcept { return modes_; }
 
  private:
@@ -75,7 +75,7 @@ class TcaTransport final : public Transport {
   static constexpr unsigned kPacketChannel = 0;
   /// Shorter moves from memory to memory are not worth a table of their own when a packet goes along.
   static constexpr std::size_t kChainedBytesMax = 4096;
-  /// From here on a packet's payload is read by the board where it is, rather than copied into the stage.
+  /// From here on a packet's payload is read by the device where it is, rather than copied into the send buffer.
   static constexpr std::size_t kInPlaceBytesMin = 1024;
 
   /// The get that bytes are for, and the segment of this rank that they lie in; of a put's neither says anything.
@@ -99,7 +99,7 @@ class TcaTransport final : public Transport {
     std::uint64_t number;
     Operation* operation;
   };
-  struct Way {
+  struct Peer {
     RingQueue<Outgoing> queue;
     RingQueue<Unconfirmed> unconfirmed;
     std::uint64_t sent = 0;
@@ -108,10 +108,10 @@ class TcaTransport final : public Transport {
     std::size_t moves = 0;                        // that are under way to it
     // Of what comes from there:
     std::uint64_t taken = 0;
-    std::uint64_t told = 0;     // credits
-    std::uint64_t appeal = 0;   // the peer's, as last seen
-    std::uint64_t appeals = 0;  // ours
-    MessageHeader message;      // whose payload is coming in parts
+    std::uint64_t told = 0;             // credits
+    std::uint64_t credit_request = 0;   // the peer's, as last seen
+    std::uint64_t credit_requests = 0;  // ours
+    MessageHeader message;              // whose payload is coming in parts
     std::vector<std::byte> payload;
     std::uint64_t payload_bytes = 0;  // of the whole; 0: none is coming
   };
@@ -123,8 +123,8 @@ class TcaTransport final : public Transport {
   /// What of a batch its owner may withdraw until the doorbell rings.
   struct Revocable {
     std::size_t descriptor;  // in the chain
-    PacketArea::Stage* stage;
-    bool is_payload;           // of the packet in the stage; else it goes ahead of that
+    PacketArea::SendBuffer* send_buffer;
+    bool is_payload;           // of the packet in the send buffer; else it goes ahead of that
     Operation* put = nullptr;  // whose bytes it is, if it goes ahead
   };
   /// Packets that go by one doorbell.
@@ -132,13 +132,13 @@ class TcaTransport final : public Transport {
     void ended(bool worked) noexcept override { transport->end_batch(*this, worked); }
     TcaTransport* transport = nullptr;
     std::vector<Descriptor> chain;
-    std::vector<std::size_t> stages;
+    std::vector<std::size_t> send_buffers;
     std::vector<Revocable> revocables;
     std::vector<Operation*> puts;  // whose bytes go with it, or have their last parts in it
     bool on_its_way = false;
   };
   struct Move;
-  /// What of a move the board has in hand.
+  /// What of a move the device has in hand.
   struct Chunk final : DmaTransfer {
     void ended(bool worked) noexcept override { move->transport->end_chunk(*this, worked); }
     Move* move = nullptr;
@@ -170,7 +170,7 @@ class TcaTransport final : public Transport {
     bool is_strided() const noexcept { return row.block_bytes > 0; }
     Descriptor next_part() const noexcept;
   };
-  struct Watch final : Timer {
+  struct LookTimer final : Timer {
     void fire() noexcept override { transport->look(); }
     TcaTransport* transport = nullptr;
   };
@@ -189,7 +189,7 @@ class TcaTransport final : public Transport {
   void look() noexcept;
   void end_with_finished(std::uint32_t peer) noexcept;
   void end_lost(Operation& operation) noexcept;
-  void drop_queue(Way& to, std::error_code why) noexcept;
+  void drop_queue(Peer& to, std::error_code why) noexcept;
   void end_asked(std::uint32_t peer, std::error_code why) noexcept;
 
   // moves.cpp: bytes of puts and answered gets
@@ -215,31 +215,31 @@ class TcaTransport final : public Transport {
   bool takes(const StridedOperation& put) const noexcept;
 
   // sending.cpp
-  Way& way(std::uint32_t peer) noexcept { return ways_[peer]; }
+  Peer& state_of(std::uint32_t peer) noexcept { return peers_[peer]; }
   void send(std::uint32_t peer, Outgoing outgoing) noexcept;
   bool pump() noexcept;
   bool pump(std::uint32_t peer) noexcept;
   void end_answer(std::uint32_t peer, std::uint64_t cookie) noexcept;
-  bool fill(Batch& batch, std::uint32_t peer, Outgoing& outgoing, PacketArea::Stage& stage) noexcept;
-  bool board_takes(const Descriptor& descriptor) const noexcept;
+  bool fill(Batch& batch, std::uint32_t peer, Outgoing& outgoing, PacketArea::SendBuffer& send_buffer) noexcept;
+  bool device_takes(const Descriptor& descriptor) const noexcept;
   void flush() noexcept;
   void drop_withdrawn(Batch& batch, bool all) noexcept;
   void fail_left_out(Batch& batch) noexcept;
   void end_batch(Batch& batch, bool worked) noexcept;
   void lose_all() noexcept;
   void withdraw(PacketHeader& packet, Operation* put) noexcept;
-  bool confirm(std::uint32_t peer, Way& way) noexcept;
+  bool confirm(std::uint32_t peer, Peer& from) noexcept;
 
   // receiving.cpp
   bool receive() noexcept;
-  bool receive(std::uint32_t peer, Way& way) noexcept;
-  void take(std::uint32_t peer, Way& way, const Slot& slot) noexcept;
-  void take_message(std::uint32_t peer, Way& way, const Slot& slot) noexcept;
+  bool receive(std::uint32_t peer, Peer& from) noexcept;
+  void take(std::uint32_t peer, Peer& from, const PacketSlot& slot) noexcept;
+  void take_message(std::uint32_t peer, Peer& from, const PacketSlot& slot) noexcept;
   bool is_there(std::uint32_t segment, const std::byte* begin, std::uint64_t bytes) const noexcept;
-  void take_data(const Slot& slot) noexcept;
-  void take_get(std::uint32_t peer, const Slot& slot) noexcept;
-  void take_atomic(std::uint32_t peer, const Slot& slot) noexcept;
-  void tell_credits(std::uint32_t peer, Way& way) noexcept;
+  void take_data(const PacketSlot& slot) noexcept;
+  void take_get(std::uint32_t peer, const PacketSlot& slot) noexcept;
+  void take_atomic(std::uint32_t peer, const PacketSlot& slot) noexcept;
+  void tell_credits(std::uint32_t peer, Peer& from) noexcept;
 
   PacketArea area_of(std::uint32_t rank) const noexcept;
 
@@ -249,15 +249,15 @@ class TcaTransport final : public Transport {
   const RegisteredMemory registered_;
   const bool shares_memory_;
   NodeLosses losses_;
-  std::unique_ptr<RemoteBoard> board_;
-  std::unique_ptr<Surroundings> surroundings_;
+  std::unique_ptr<RemoteDmaDevice> device_;
+  std::unique_ptr<Platform> platform_;
   DmaEngine engine_;
   const PacketArea area_;
-  std::vector<Way> ways_;
+  std::vector<Peer> peers_;
   std::array<Batch, 2> batches_;
   bool packets_failed_ = false;  // for good
   std::size_t open_batch_ = 0;   // is filled; the other may be on its way
-  std::vector<std::size_t> free_stages_;
+  std::vector<std::size_t> free_send_buffers_;
   std::vector<int> free_bounces_;
   std::vector<std::unique_ptr<Move>> moves_;
   std::vector<Move*> free_moves_;
@@ -265,12 +265,12 @@ class TcaTransport final : public Transport {
   std::vector<Asked> asked_;
   std::vector<std::uint32_t> free_asked_;
   std::size_t in_flight_ = 0;
-  std::size_t queued_ = 0;  // things in all ways' queues
+  std::size_t queued_ = 0;  // things in all peers' queues
   std::uint64_t full_rings_ = 0;
   ModeCounts modes_;
-  Watch watch_;
+  LookTimer look_timer_;
   std::uint64_t watch_pause_ns_ = 0;
-  std::uint64_t watch_at_ns_ = 0;
+  std::uint64_t look_at_ns_ = 0;
 };
 
 }  // namespace coracle::internals::tca

@@ -35,11 +35,11 @@ void VerbsTransport::let_go(Peer& peer, std::error_code code) noexcept {
   peer.reason = code;
   const auto flights = std::exchange(peer.flights, {});
   if (peer.pair) {
-    peer.pair->abandon([this](const Sent& sent) { sent_done(sent, Errc::peer_lost); });
+    peer.pair->abandon([this](const PostedRequest& sent) { sent_done(sent, Errc::peer_lost); });
     by_pair_.erase(peer.pair->number());
     peer.pair.reset();
   }
-  for (Flight* flight : flights) {  // not wholly posted
+  for (RdmaTransfer* flight : flights) {  // not wholly posted
     if (!flight->outcome) flight->outcome = code;
     finish_flight(*flight);
   }
@@ -104,9 +104,9 @@ void VerbsTransport::fire() noexcept {
     } else if (peer.pair->idle() && !peer.pair->has_unposted() && has_room(peer)) {
       ibv_send_wr nothing{};
       nothing.opcode = IBV_WR_RDMA_WRITE;
-      nothing.wr.rdma = {peer.business.segment_address, peer.business.segment_key};
+      nothing.wr.rdma = {peer.address.segment_address, peer.address.segment_key};
       ++outstanding_;
-      peer.pair->add(nothing, nullptr, {Sent::What::probe, Slots::kNone, nullptr});
+      peer.pair->add(nothing, nullptr, {PostedRequest::What::probe, BufferPool::kNone, nullptr});
       peer.pair->post();
     }
   }

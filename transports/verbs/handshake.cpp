@@ -17,11 +17,11 @@ void VerbsTransport::meet(Peer& peer) noexcept {
   peer.heard_ns = rank_.loop().now_ns();
   if (!make_pair(peer)) return;
   peer.introduced = true;
-  send_control(peer.rank, on_introduction, &peer.business);
+  send_control(peer.rank, on_introduction, &peer.address);
   watch_silence();
 }
 
-/// Makes our end, and our business card (in peer.business until the peer's takes its place). False: the peer is lost.
+/// Makes our end, and our address (in peer.address until the peer's takes its place). False: the peer is lost.
 bool VerbsTransport::make_pair(Peer& peer) noexcept {
   try {
     peer.pair = std::make_unique<QueuePair>(port_, completions_.get(), receives_.get());
@@ -30,10 +30,10 @@ bool VerbsTransport::make_pair(Peer& peer) noexcept {
     return false;
   }
   by_pair_[peer.pair->number()] = &peer;
-  peer.pair->introduce(port_, peer.business);
-  peer.business.segment_address = reinterpret_cast<std::uint64_t>(segment_);
-  peer.business.segment_key = segment_region_->rkey;
-  peer.business.device_atomics = port_.device.atomic_cap == IBV_ATOMIC_GLOB ? 1 : 0;
+  peer.pair->introduce(port_, peer.address);
+  peer.address.segment_address = reinterpret_cast<std::uint64_t>(segment_);
+  peer.address.segment_key = segment_region_->rkey;
+  peer.address.device_atomics = port_.device.atomic_cap == IBV_ATOMIC_GLOB ? 1 : 0;
   return true;
 }
 
@@ -46,25 +46,25 @@ std::uint8_t VerbsTransport::acknowledgement_timeout() const noexcept {
 }
 
 void VerbsTransport::on_introduction(Rank& rank, const Message& message) {
-  VerbsTransport* here = rank.local<Here>().transport;
-  Business business;
-  if (here == nullptr || message.payload().size() != sizeof business) {
+  VerbsTransport* here = rank.local<TransportOfRank>().transport;
+  QueuePairAddress address;
+  if (here == nullptr || message.payload().size() != sizeof address) {
     message.reply(on_refusal, {}, {});
     return;
   }
-  std::memcpy(&business, message.payload().data(), sizeof business);
+  std::memcpy(&address, message.payload().data(), sizeof address);
   Peer& peer = here->peer_of(message.source());
   if (peer.state == Peer::State::lost || peer.connected) return;
   peer.state = Peer::State::connecting;
-  here->connect(peer, business);
+  here->connect(peer, address);
 }
 
-void VerbsTransport::connect(Peer& peer, const Business& business) noexcept {
+void VerbsTransport::connect(Peer& peer, const QueuePairAddress& address) noexcept {
   if (!peer.pair && !make_pair(peer)) return;
-  const Business ours = peer.business;
-  peer.business = business;
+  const QueuePairAddress ours = peer.address;
+  peer.address = address;
   peer.heard_ns = rank_.loop().now_ns();
-  if (const int error = peer.pair->connect(port_, business, acknowledgement_timeout()); error != 0)
+  if (const int error = peer.pair->connect(port_, address, acknowledgement_timeout()); error != 0)
     return lose(peer, "the queue pair can't be connected", {error, std::generic_category()});
   peer.connected = true;
   if (!peer.introduced) {
@@ -76,7 +76,7 @@ void VerbsTransport::connect(Peer& peer, const Business& business) noexcept {
 }
 
 void VerbsTransport::on_ready(Rank& rank, const Message& message) {
-  VerbsTransport* here = rank.local<Here>().transport;
+  VerbsTransport* here = rank.local<TransportOfRank>().transport;
   if (here == nullptr) return;
   Peer& peer = here->peer_of(message.source());
   // Messages of a peer keep their order: its card came before.
@@ -87,7 +87,7 @@ void VerbsTransport::on_ready(Rank& rank, const Message& message) {
 }
 
 void VerbsTransport::on_refusal(Rank& rank, const Message& message) {
-  VerbsTransport* here = rank.local<Here>().transport;
+  VerbsTransport* here = rank.local<TransportOfRank>().transport;
   if (here == nullptr) return;
   Peer& peer = here->peer_of(message.source());
   if (here->must_) return here->lose(peer, "it has no RDMA device", Errc::unsupported);
@@ -108,14 +108,14 @@ void VerbsTransport::leave_to_control(Peer& peer) noexcept {
   }
 }
 
-void VerbsTransport::send_control(std::uint32_t peer, Handler handler, const Business* business) noexcept {
+void VerbsTransport::send_control(std::uint32_t peer, Handler handler, const QueuePairAddress* address) noexcept {
   ControlMessage& message = control_messages_.emplace_back(peer);
   message.header.handler = HandlerId::of(handler);
   message.header.argument_count = 0;
-  if (business != nullptr) {
-    message.business = *business;
-    message.local = &message.business;
-    message.bytes = sizeof message.business;
+  if (address != nullptr) {
+    message.address = *address;
+    message.local = &message.address;
+    message.bytes = sizeof message.address;
   }
   control_.submit(message);
 }

@@ -12,11 +12,11 @@
 namespace coracle::internals::verbs {
 
 /// Encodes and posts it; false when there is no room now.
-bool VerbsTransport::send_now(Peer& peer, Kind kind, const MessageHeader& header,
+bool VerbsTransport::send_now(Peer& peer, WireType kind, const MessageHeader& header,
                               std::span<const std::byte> payload) noexcept {
   if (!has_room(peer)) return false;
   const std::uint32_t slot = send_slots_.take();
-  if (slot == Slots::kNone) return false;
+  if (slot == BufferPool::kNone) return false;
   const std::size_t bytes = encode(send_slots_.data(slot), kind, header, payload);
   return send_slot(peer, slot, bytes);
 }
@@ -28,13 +28,13 @@ bool VerbsTransport::send_slot(Peer& peer, std::uint32_t slot, std::size_t bytes
   const ibv_sge piece{reinterpret_cast<std::uint64_t>(send_slots_.data(slot)), static_cast<std::uint32_t>(bytes),
                       send_slots_.key()};
   ++outstanding_;
-  peer.pair->add(request, &piece, {Sent::What::message, slot, nullptr});
+  peer.pair->add(request, &piece, {PostedRequest::What::message, slot, nullptr});
   return true;
 }
 
 /// Of the protocol's own messages and replies none may be refused: without room they wait in memory. There are as many
 /// as there are requests of the peer, which has a bounded number under way.
-void VerbsTransport::send(Peer& peer, Kind kind, const MessageHeader& header,
+void VerbsTransport::send(Peer& peer, WireType kind, const MessageHeader& header,
                           std::span<const std::byte> payload) noexcept {
   if (peer.state == Peer::State::lost) return;
   const bool now = peer.state == Peer::State::ready && peer.messages.empty() && send_now(peer, kind, header, payload);
@@ -45,7 +45,7 @@ void VerbsTransport::send(Peer& peer, Kind kind, const MessageHeader& header,
   if (peer.state == Peer::State::ready) pump(peer);
 }
 
-void VerbsTransport::send(Peer& peer, Kind kind, std::initializer_list<std::uint64_t> arguments,
+void VerbsTransport::send(Peer& peer, WireType kind, std::initializer_list<std::uint64_t> arguments,
                           std::span<const std::byte> payload) noexcept {
   MessageHeader header;
   header.argument_count = static_cast<std::uint32_t>(arguments.size());
@@ -55,14 +55,14 @@ void VerbsTransport::send(Peer& peer, Kind kind, std::initializer_list<std::uint
 
 void VerbsTransport::reply(std::uint32_t peer, const MessageHeader& header,
                            std::span<const std::byte> payload) noexcept {
-  send(peer_of(peer), Kind::reply, header, payload);
+  send(peer_of(peer), WireType::reply, header, payload);
 }
 
 /// As start_transfer.
 bool VerbsTransport::start_request(Peer& peer, RequestOperation& request) noexcept {
   if (request.bytes > kEagerBytesMax) return offer(peer, request);
   const std::span payload(static_cast<const std::byte*>(request.local), request.bytes);
-  if (!send_now(peer, Kind::request, request.header, payload)) return false;
+  if (!send_now(peer, WireType::request, request.header, payload)) return false;
   finish(request, {});
   return true;
 }
@@ -75,8 +75,8 @@ bool VerbsTransport::offer(Peer& peer, RequestOperation& request) noexcept {
     finish(request, {error, std::generic_category()});
     return true;
   }
-  const Offer place{reinterpret_cast<std::uint64_t>(request.local), request.bytes, memory->remote_key(), 0};
-  if (!send_now(peer, Kind::offer, request.header, std::as_bytes(std::span(&place, 1)))) {
+  const RemoteBuffer place{reinterpret_cast<std::uint64_t>(request.local), request.bytes, memory->remote_key(), 0};
+  if (!send_now(peer, WireType::offer, request.header, std::as_bytes(std::span(&place, 1)))) {
     registrations_.release(*memory);
     return false;
   }
@@ -96,17 +96,17 @@ void VerbsTransport::receive_taken(Peer& peer, const Parsed& message) noexcept {
 }
 
 void VerbsTransport::receive_offer(Peer& peer, const Parsed& message) noexcept {
-  constexpr std::uint64_t kOfferBytesMax = std::uint64_t{1} << 40;
-  Offer place;
+  constexpr std::uint64_t kRemoteBufferBytesMax = std::uint64_t{1} << 40;
+  RemoteBuffer place;
   if (message.payload.size() != sizeof place) return lose(peer, kMalformed);
   std::memcpy(&place, message.payload.data(), sizeof place);
-  if (place.bytes == 0 || place.bytes > kOfferBytesMax) return lose(peer, kMalformed);
-  Flight& flight = new_flight(peer);
+  if (place.bytes == 0 || place.bytes > kRemoteBufferBytesMax) return lose(peer, kMalformed);
+  RdmaTransfer& flight = new_flight(peer);
   try {
-    flight.landing = landing_places_.take(place.bytes);
+    flight.landing = receive_buffers_.take(place.bytes);
   } catch (const Error& error) {
     free_flights_.push_back(&flight);
-    return send(peer, Kind::taken, {to_wire(error.code())});
+    return send(peer, WireType::taken, {to_wire(error.code())});
   }
   flight.header = message.header;
   flight.opcode = IBV_WR_RDMA_READ;
@@ -120,13 +120,13 @@ void VerbsTransport::receive_offer(Peer& peer, const Parsed& message) noexcept {
 }
 
 /// The payload has come: the message is delivered, and its sender told.
-void VerbsTransport::landed(Flight& flight) noexcept {
+void VerbsTransport::landed(RdmaTransfer& flight) noexcept {
   if (!flight.outcome) {
     const MessageHeader header = flight.header;
     rank_.core().deliver(header, Message(*this, flight.peer->rank, header, {flight.landing->data(), flight.bytes}));
-    send(*flight.peer, Kind::taken, {0});
+    send(*flight.peer, WireType::taken, {0});
   }
-  landing_places_.give_back(std::move(flight.landing));
+  receive_buffers_.give_back(std::move(flight.landing));
 }
 
 void VerbsTransport::received(const ibv_wc& completion) noexcept {
@@ -150,33 +150,33 @@ void VerbsTransport::received(const ibv_wc& completion) noexcept {
 
 void VerbsTransport::receive_message(Peer& peer, const Parsed& message) noexcept {
   switch (message.kind) {
-    case Kind::request:
-    case Kind::reply:
+    case WireType::request:
+    case WireType::reply:
       // After the program's end nobody is there to be told.
       if (!message.header.handler.valid()) return lose(peer, kMalformed);
       if (!leaving_) rank_.core().deliver(message.header, Message(*this, peer.rank, message.header, message.payload));
       return;
-    case Kind::offer:
+    case WireType::offer:
       if (!message.header.handler.valid()) return lose(peer, kMalformed);
       if (!leaving_) receive_offer(peer, message);
       return;
-    case Kind::taken:
+    case WireType::taken:
       return receive_taken(peer, message);
-    case Kind::ask:
+    case WireType::ask:
       return serve_ask(peer, message);
-    case Kind::grant:
+    case WireType::grant:
       return receive_grant(peer, message);
-    case Kind::release:
+    case WireType::release:
       return receive_release(peer, message);
-    case Kind::atomic:
+    case WireType::atomic:
       return serve_atomic(peer, message);
-    case Kind::atomic_reply:
+    case WireType::atomic_reply:
       return receive_atomic_reply(peer, message);
-    case Kind::signal: {
+    case WireType::signal: {
       const auto& [segment, offset, add, none, nothing] = message.header.arguments;
       return raise(peer, {offset, rank_.id(), static_cast<std::uint32_t>(segment)}, add);
     }
-    case Kind::bye:
+    case WireType::bye:
       peer.said_bye = true;
       return;
   }

@@ -5,16 +5,16 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/job/job.hpp"
-#include "runtime/job/slab_marks.hpp"
+#include "runtime/job/slab_tags.hpp"
 #include "transports/verbs/transport.hpp"
 
 namespace coracle::internals::verbs {
 
-Flight& VerbsTransport::new_flight(Peer& peer) noexcept {
+RdmaTransfer& VerbsTransport::new_flight(Peer& peer) noexcept {
   if (free_flights_.empty()) free_flights_.push_back(&flights_.emplace_back());
-  Flight& flight = *free_flights_.back();
+  RdmaTransfer& flight = *free_flights_.back();
   free_flights_.pop_back();
-  flight = Flight();
+  flight = RdmaTransfer();
   flight.peer = &peer;
   return flight;
 }
@@ -23,7 +23,7 @@ Flight& VerbsTransport::new_flight(Peer& peer) noexcept {
 std::error_code VerbsTransport::check(const Peer& peer, const Operation& operation) const noexcept {
   const std::uint64_t segment_bytes = region_.shape().segment_bytes;
   const auto outside = [&](const RemoteAddress& place, std::size_t bytes) {
-    const std::uint64_t offset = place.offset & SlabMarks::kOffsetMask;
+    const std::uint64_t offset = place.offset & SlabTags::kOffsetMask;
     return place.rank != peer.rank ||
            (place.segment == RemoteAddress::kOwnSegment && (offset > segment_bytes || bytes > segment_bytes - offset));
   };
@@ -45,7 +45,7 @@ bool VerbsTransport::start_transfer(Peer& peer, Operation& operation) noexcept {
     return true;
   }
   if (!has_room(peer)) return false;
-  Flight& flight = new_flight(peer);
+  RdmaTransfer& flight = new_flight(peer);
   flight.operation = &operation;
   flight.opcode = put ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ;
   flight.local = static_cast<std::byte*>(operation.local);
@@ -58,8 +58,8 @@ bool VerbsTransport::start_transfer(Peer& peer, Operation& operation) noexcept {
     return static_cast<bool>(error);
   }
   if (operation.remote.segment == RemoteAddress::kOwnSegment || operation.bytes == 0) {
-    flight.remote = peer.business.segment_address + (operation.remote.offset & SlabMarks::kOffsetMask);
-    flight.remote_key = peer.business.segment_key;
+    flight.remote = peer.address.segment_address + (operation.remote.offset & SlabTags::kOffsetMask);
+    flight.remote_key = peer.address.segment_key;
     if (!post_parts(flight)) peer.flights.push_back(&flight);
     return true;
   }
@@ -70,18 +70,18 @@ bool VerbsTransport::start_transfer(Peer& peer, Operation& operation) noexcept {
 }
 
 /// A signal that is raised by one and lies in the segment fits the immediate value: its number. Others need a message.
-void VerbsTransport::set_signal(Flight& flight) noexcept {
+void VerbsTransport::set_signal(RdmaTransfer& flight) noexcept {
   const Operation& operation = *flight.operation;
-  const std::uint64_t number = (operation.signal.offset & SlabMarks::kOffsetMask) / sizeof(Signal);
+  const std::uint64_t number = (operation.signal.offset & SlabTags::kOffsetMask) / sizeof(Signal);
   const bool fits = operation.signal_add == 1 && operation.signal.segment == RemoteAddress::kOwnSegment &&
                     operation.signal.offset % sizeof(Signal) == 0 && number <= 0xffffffff;
-  flight.signal = fits ? Flight::Signal::immediate : Flight::Signal::message;
+  flight.signal = fits ? RdmaTransfer::Signal::immediate : RdmaTransfer::Signal::message;
   flight.immediate = static_cast<std::uint32_t>(number);
 }
 
 /// Finds a way for the device to reach the local side: none is needed inline; then the segment; a copy of what is
 /// small; a registration. False with an error, or without when there is no slot at the moment.
-bool VerbsTransport::prepare_local(Flight& flight, std::error_code& error) noexcept {
+bool VerbsTransport::prepare_local(RdmaTransfer& flight, std::error_code& error) noexcept {
   if (flight.bytes == 0) return true;
   const bool put = flight.opcode == IBV_WR_RDMA_WRITE;
   if (put && flight.bytes <= flight.peer->pair->inline_bytes_max()) {
@@ -93,9 +93,9 @@ bool VerbsTransport::prepare_local(Flight& flight, std::error_code& error) noexc
     flight.local_key = segment_region_->lkey;
     return true;
   }
-  if (flight.bytes <= send_slots_.slot_bytes()) {
+  if (flight.bytes <= send_slots_.buffer_bytes()) {
     flight.slot = send_slots_.take();
-    if (flight.slot == Slots::kNone) return false;
+    if (flight.slot == BufferPool::kNone) return false;
     std::byte* copy = send_slots_.data(flight.slot);
     if (put) std::memcpy(copy, flight.local, flight.bytes);
     flight.local = copy;
@@ -120,28 +120,29 @@ std::size_t VerbsTransport::part_bytes_max(ibv_wr_opcode opcode) const noexcept 
 }
 
 /// Posts what there is room for; true when that is all.
-bool VerbsTransport::post_parts(Flight& flight) noexcept {
+bool VerbsTransport::post_parts(RdmaTransfer& flight) noexcept {
   const std::size_t part_max = part_bytes_max(flight.opcode);
   while (flight.posted_bytes < flight.bytes) {
     const std::size_t bytes = std::min(part_max, flight.bytes - flight.posted_bytes);
     const bool last = flight.posted_bytes + bytes == flight.bytes;
     if (!post_part(flight, bytes, last)) return false;
   }
-  if (flight.bytes == 0 && flight.signal == Flight::Signal::immediate && !post_part(flight, 0, true)) return false;
-  if (flight.signal == Flight::Signal::message) {
+  if (flight.bytes == 0 && flight.signal == RdmaTransfer::Signal::immediate && !post_part(flight, 0, true))
+    return false;
+  if (flight.signal == RdmaTransfer::Signal::message) {
     // Behind the data in the same queue: it is received after they have landed.
     const Operation& operation = *flight.operation;
     MessageHeader header;
     header.argument_count = 3;
     header.arguments = {operation.signal.segment, operation.signal.offset, operation.signal_add};
-    if (!send_now(*flight.peer, Kind::signal, header, {})) return false;
+    if (!send_now(*flight.peer, WireType::signal, header, {})) return false;
   }
   flight.all_posted = true;
   if (flight.parts_out == 0) finish_flight(flight);
   return true;
 }
 
-bool VerbsTransport::post_part(Flight& flight, std::size_t bytes, bool last) noexcept {
+bool VerbsTransport::post_part(RdmaTransfer& flight, std::size_t bytes, bool last) noexcept {
   Peer& peer = *flight.peer;
   if (!has_room(peer)) return false;
   constexpr std::size_t kUrgentBytes = 4096;  // the device may as well begin with it
@@ -149,7 +150,7 @@ bool VerbsTransport::post_part(Flight& flight, std::size_t bytes, bool last) noe
   ibv_send_wr request{};
   request.opcode = flight.opcode;
   request.send_flags = flight.send_inline ? static_cast<unsigned>(IBV_SEND_INLINE) : 0;
-  if (last && flight.signal == Flight::Signal::immediate) {
+  if (last && flight.signal == RdmaTransfer::Signal::immediate) {
     request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
     request.imm_data = htonl(flight.immediate);
   }
@@ -166,19 +167,19 @@ bool VerbsTransport::post_part(Flight& flight, std::size_t bytes, bool last) noe
   flight.posted_bytes += bytes;
   ++flight.parts_out;
   ++outstanding_;
-  peer.pair->add(request, bytes == 0 ? nullptr : &piece, {Sent::What::part, Slots::kNone, &flight});
+  peer.pair->add(request, bytes == 0 ? nullptr : &piece, {PostedRequest::What::part, BufferPool::kNone, &flight});
   return true;
 }
 
-void VerbsTransport::give_back_local(Flight& flight) noexcept {
-  if (flight.slot != Slots::kNone) send_slots_.give_back(flight.slot);
+void VerbsTransport::give_back_local(RdmaTransfer& flight) noexcept {
+  if (flight.slot != BufferPool::kNone) send_slots_.give_back(flight.slot);
   if (flight.registration != nullptr) registrations_.release(*flight.registration);
 }
 
 /// No part is with the device any more.
-void VerbsTransport::finish_flight(Flight& flight) noexcept {
+void VerbsTransport::finish_flight(RdmaTransfer& flight) noexcept {
   Operation* operation = flight.operation;
-  if (operation != nullptr && flight.slot != Slots::kNone && !flight.outcome) {
+  if (operation != nullptr && flight.slot != BufferPool::kNone && !flight.outcome) {
     if (flight.opcode == IBV_WR_RDMA_READ)
       std::memcpy(operation->local, send_slots_.data(flight.slot), flight.bytes);
     else if (flight.opcode != IBV_WR_RDMA_WRITE)
@@ -186,7 +187,7 @@ void VerbsTransport::finish_flight(Flight& flight) noexcept {
   }
   give_back_local(flight);
   if (flight.ticket != kNoTicket && flight.peer->state == Peer::State::ready)
-    send(*flight.peer, Kind::release, {flight.ticket});
+    send(*flight.peer, WireType::release, {flight.ticket});
   if (operation == nullptr) landed(flight);
   const std::error_code outcome = flight.outcome;
   free_flights_.push_back(&flight);
@@ -203,13 +204,13 @@ bool VerbsTransport::start_atomic(Peer& peer, Operation& operation) noexcept {
   // Of the others a device knows none, and a read is not an atomic to it: a load adds nothing.
   const bool is_known =
       operation.verb != Operation::Verb::modify || operation.modification.what() == Modification::What::load;
-  if (peer.business.device_atomics == 0 || !is_known || operation.width != sizeof(std::uint64_t) ||
+  if (peer.address.device_atomics == 0 || !is_known || operation.width != sizeof(std::uint64_t) ||
       operation.remote.segment != RemoteAddress::kOwnSegment)
     return call_atomic(peer, operation);
   if (!has_room(peer)) return false;
   const std::uint32_t slot = send_slots_.take();
-  if (slot == Slots::kNone) return false;
-  Flight& flight = new_flight(peer);
+  if (slot == BufferPool::kNone) return false;
+  RdmaTransfer& flight = new_flight(peer);
   flight.operation = &operation;
   flight.opcode =
       operation.verb == Operation::Verb::compare_swap ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD;
@@ -217,8 +218,8 @@ bool VerbsTransport::start_atomic(Peer& peer, Operation& operation) noexcept {
   flight.local = send_slots_.data(slot);
   flight.local_key = send_slots_.key();
   flight.bytes = sizeof(std::uint64_t);
-  flight.remote = peer.business.segment_address + (operation.remote.offset & SlabMarks::kOffsetMask);
-  flight.remote_key = peer.business.segment_key;
+  flight.remote = peer.address.segment_address + (operation.remote.offset & SlabTags::kOffsetMask);
+  flight.remote_key = peer.address.segment_key;
   post_parts(flight);  // there is room for its only part
   return true;
 }

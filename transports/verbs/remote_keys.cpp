@@ -6,7 +6,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/job/job.hpp"
-#include "runtime/rank/lent_memory.hpp"
+#include "runtime/rank/read_exposures.hpp"
 #include "transports/verbs/transport.hpp"
 
 namespace coracle::internals::verbs {
@@ -16,7 +16,7 @@ constexpr std::uint64_t kWrites = std::uint64_t{1} << 32;  // beside the segment
 
 }  // namespace
 
-std::uint64_t VerbsTransport::await_answer(Peer& peer, Flight* flight, Operation* operation) noexcept {
+std::uint64_t VerbsTransport::await_answer(Peer& peer, RdmaTransfer* flight, Operation* operation) noexcept {
   if (free_pending_.empty()) {
     free_pending_.push_back(pending_.size());
     pending_.emplace_back();
@@ -37,7 +37,7 @@ VerbsTransport::Pending VerbsTransport::take_answer(Peer& peer, std::uint64_t co
   return std::exchange(pending_[cookie], {});
 }
 
-bool VerbsTransport::ask(Flight& flight, const Operation& operation) noexcept {
+bool VerbsTransport::ask(RdmaTransfer& flight, const Operation& operation) noexcept {
   Peer& peer = *flight.peer;
   if (!has_room(peer)) return false;
   const std::uint64_t cookie = await_answer(peer, &flight, nullptr);
@@ -45,7 +45,7 @@ bool VerbsTransport::ask(Flight& flight, const Operation& operation) noexcept {
   header.argument_count = 4;
   header.arguments = {cookie, operation.remote.segment | (flight.opcode == IBV_WR_RDMA_WRITE ? kWrites : 0),
                       operation.remote.offset, operation.bytes};
-  if (send_now(peer, Kind::ask, header, {})) return true;
+  if (send_now(peer, WireType::ask, header, {})) return true;
   take_answer(peer, cookie);
   return false;
 }
@@ -55,17 +55,17 @@ void VerbsTransport::serve_ask(Peer& peer, const Parsed& message) noexcept {
   const RemoteAddress place{offset, rank_.id(), static_cast<std::uint32_t>(segment)};
   const bool written = (segment & kWrites) != 0;
   std::error_code refusal = rank_.core().addresses().check(place, bytes);
-  if (place.segment == RemoteAddress::kWholeMemory && (written || !rank_.core().lent().covers(offset, bytes)))
+  if (place.segment == RemoteAddress::kWholeMemory && (written || !rank_.core().read_exposures().covers(offset, bytes)))
     refusal = Errc::out_of_segment;
-  if (refusal) return send(peer, Kind::grant, {cookie, to_wire(refusal), 0, 0, kNoTicket});
+  if (refusal) return send(peer, WireType::grant, {cookie, to_wire(refusal), 0, 0, kNoTicket});
   const std::uint64_t address = rank_.core().addresses().address_there(place);
   const auto begin = reinterpret_cast<std::uint64_t>(segment_);
   if (address >= begin && bytes <= region_.shape().segment_bytes &&
       address - begin <= region_.shape().segment_bytes - bytes)
-    return send(peer, Kind::grant, {cookie, 0, address, segment_region_->rkey, kNoTicket});
+    return send(peer, WireType::grant, {cookie, 0, address, segment_region_->rkey, kNoTicket});
   Registration* memory = nullptr;
   const int error = registrations_.acquire(reinterpret_cast<void*>(address), bytes, written, memory);
-  if (error != 0) return send(peer, Kind::grant, {cookie, static_cast<std::uint64_t>(error), 0, 0, kNoTicket});
+  if (error != 0) return send(peer, WireType::grant, {cookie, static_cast<std::uint64_t>(error), 0, 0, kNoTicket});
   if (free_grants_.empty()) {
     free_grants_.push_back(grants_.size());
     grants_.emplace_back();
@@ -73,12 +73,12 @@ void VerbsTransport::serve_ask(Peer& peer, const Parsed& message) noexcept {
   const std::uint64_t ticket = free_grants_.back();
   free_grants_.pop_back();
   grants_[ticket] = {peer.rank, memory};
-  send(peer, Kind::grant, {cookie, 0, address, memory->remote_key(), ticket});
+  send(peer, WireType::grant, {cookie, 0, address, memory->remote_key(), ticket});
 }
 
 void VerbsTransport::receive_grant(Peer& peer, const Parsed& message) noexcept {
   const auto& [cookie, outcome, address, key, ticket] = message.header.arguments;
-  Flight* flight = take_answer(peer, cookie).flight;
+  RdmaTransfer* flight = take_answer(peer, cookie).flight;
   if (flight == nullptr) return lose(peer, kMalformed);
   flight->outcome = outcome_from_wire(outcome);
   if (flight->outcome) return finish_flight(*flight);
@@ -109,7 +109,7 @@ bool VerbsTransport::call_atomic(Peer& peer, Operation& operation) noexcept {
   call.is_compare_swap = operation.verb == Operation::Verb::compare_swap ? 1 : 0;
   call.modification = operation.modification.code();
   MessageHeader header;
-  if (send_now(peer, Kind::atomic, header, std::as_bytes(std::span(&call, 1)))) return true;
+  if (send_now(peer, WireType::atomic, header, std::as_bytes(std::span(&call, 1)))) return true;
   take_answer(peer, call.cookie);
   return false;
 }
@@ -124,9 +124,9 @@ void VerbsTransport::serve_atomic(Peer& peer, const Parsed& message) noexcept {
   std::byte* place =
       rank_.core().addresses().reach({call.offset, rank_.id(), call.segment}, static_cast<std::size_t>(call.width));
   if (place == nullptr || call.segment == RemoteAddress::kWholeMemory)
-    return send(peer, Kind::atomic_reply, {call.cookie, to_wire(Errc::out_of_segment), 0});
+    return send(peer, WireType::atomic_reply, {call.cookie, to_wire(Errc::out_of_segment), 0});
   if (reinterpret_cast<std::uintptr_t>(place) % call.width != 0)
-    return send(peer, Kind::atomic_reply, {call.cookie, to_wire(Errc::misaligned), 0});
+    return send(peer, WireType::atomic_reply, {call.cookie, to_wire(Errc::misaligned), 0});
   const auto verb = call.is_compare_swap != 0 ? Operation::Verb::compare_swap
                     : call.modification != 0  ? Operation::Verb::modify
                                               : Operation::Verb::fetch_add;
@@ -136,7 +136,7 @@ void VerbsTransport::serve_atomic(Peer& peer, const Parsed& message) noexcept {
   operation.operand = call.operand;
   operation.compare = call.compare;
   local::perform_atomic(operation, place);
-  send(peer, Kind::atomic_reply, {call.cookie, 0, operation.result});
+  send(peer, WireType::atomic_reply, {call.cookie, 0, operation.result});
 }
 
 void VerbsTransport::receive_atomic_reply(Peer& peer, const Parsed& message) noexcept {

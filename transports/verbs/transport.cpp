@@ -35,10 +35,10 @@ MemoryRegion pin_segment(const Port& port, std::byte* segment, std::size_t bytes
 }
 
 SharedReceiveQueue make_receive_queue(const Port& port, std::uint32_t slots) {
-  ibv_srq_init_attr wish{};
-  wish.attr.max_wr = slots;
-  wish.attr.max_sge = 1;
-  return made(SharedReceiveQueue(ibv_create_srq(port.domain.get(), &wish)), port, "shared receive queue");
+  ibv_srq_init_attr attributes{};
+  attributes.attr.max_wr = slots;
+  attributes.attr.max_sge = 1;
+  return made(SharedReceiveQueue(ibv_create_srq(port.domain.get(), &attributes)), port, "shared receive queue");
 }
 
 void make_nonblocking(int fd) noexcept {
@@ -88,13 +88,13 @@ VerbsTransport::VerbsTransport(Rank& rank, Transport& control, Port port, bool m
                         port_, "completion queue")),
       receives_(make_receive_queue(port_, kReceiveSlots)),
       registrations_(port_.domain.get()),
-      landing_places_(port_.domain.get()),
+      receive_buffers_(port_.domain.get()),
       peers_(rank.size()) {
   for (std::uint32_t i = 0; i < kReceiveSlots; ++i) receives_to_post_.push_back(receive_slots_.take());
   post_receives();
   rank.loop().io().wake_on(channel_->fd);
-  rank.local<Here>().transport = this;
-  rank.core().peers().watches().add(*this);
+  rank.local<TransportOfRank>().transport = this;
+  rank.core().peers().observers().add(*this);
   // Whoever spins takes the processor from a device that is a program itself.
   if (port_.software) rank.loop().set_idle_policy({.spins = 0, .yields = 1});
 }
@@ -166,7 +166,7 @@ bool VerbsTransport::pump_queues(Peer& peer) noexcept {
     const std::vector<std::byte>& message = peer.messages.front();
     if (!has_room(peer)) return false;
     const std::uint32_t slot = send_slots_.take();
-    if (slot == Slots::kNone) return false;
+    if (slot == BufferPool::kNone) return false;
     std::copy(message.begin(), message.end(), send_slots_.data(slot));
     send_slot(peer, slot, message.size());
   }
@@ -244,7 +244,7 @@ void VerbsTransport::completed(const ibv_wc& completion) noexcept {
   Peer& peer = *found->second;
   const std::error_code outcome = outcome_of(completion.status);
   peer.pair->complete(completion.wr_id, outcome,
-                      [this](const Sent& sent, std::error_code of_it) { sent_done(sent, of_it); });
+                      [this](const PostedRequest& sent, std::error_code of_it) { sent_done(sent, of_it); });
   if (outcome) return lose(peer, ibv_wc_status_str(completion.status));
   if (!peer.dirty && peer.pair->has_unposted()) {
     peer.dirty = true;
@@ -252,11 +252,11 @@ void VerbsTransport::completed(const ibv_wc& completion) noexcept {
   }
 }
 
-void VerbsTransport::sent_done(const Sent& sent, std::error_code outcome) noexcept {
+void VerbsTransport::sent_done(const PostedRequest& sent, std::error_code outcome) noexcept {
   --outstanding_;
-  if (sent.slot != Slots::kNone) send_slots_.give_back(sent.slot);
+  if (sent.slot != BufferPool::kNone) send_slots_.give_back(sent.slot);
   if (sent.flight == nullptr) return;
-  Flight& flight = *sent.flight;
+  RdmaTransfer& flight = *sent.flight;
   --flight.parts_out;
   if (!flight.outcome) flight.outcome = outcome;
   if (flight.parts_out == 0 && flight.all_posted) finish_flight(flight);
@@ -271,7 +271,7 @@ bool VerbsTransport::leave() noexcept {
     leaving_ = true;
     leave_until_ns_ = now + kPatienceNs;
     for (const auto& peer : peers_)
-      if (peer && peer->state == Peer::State::ready) send(*peer, Kind::bye, {});
+      if (peer && peer->state == Peer::State::ready) send(*peer, WireType::bye, {});
   }
   const auto stays = [](const std::unique_ptr<Peer>& peer) {
     return peer && peer->state == Peer::State::ready &&

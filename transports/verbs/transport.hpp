@@ -14,7 +14,7 @@
 
 namespace coracle::internals::verbs {
 
-class VerbsTransport final : public Transport, private Timer, private LossWatch {
+class VerbsTransport final : public Transport, private Timer, private LossObserver {
  public:
   /// Throws Error. See make_transport.
   VerbsTransport(Rank& rank, Transport& control, Port port, bool must);
@@ -34,12 +34,12 @@ class VerbsTransport final : public Transport, private Timer, private LossWatch 
   bool leave() noexcept override;
 
   /// For tests.
-  const Registrations& registrations() const noexcept { return registrations_; }
+  const RegistrationCache& registrations() const noexcept { return registrations_; }
   const Port& port() const noexcept { return port_; }
   /// For tests: the peer's segment seems to have another key from now on.
-  void spoil_key(std::uint32_t peer) noexcept { peer_of(peer).business.segment_key ^= 0x5a5a00; }
+  void spoil_key(std::uint32_t peer) noexcept { peer_of(peer).address.segment_key ^= 0x5a5a00; }
   /// For tests: as if the peer's device were atomic against its processors.
-  void believe_in_device_atomics(std::uint32_t peer) noexcept { peer_of(peer).business.device_atomics = 1; }
+  void believe_in_device_atomics(std::uint32_t peer) noexcept { peer_of(peer).address.device_atomics = 1; }
 
   // --- messages of the control transport (handshake.cpp) ---
   static void on_introduction(Rank& rank, const Message& message);
@@ -50,12 +50,12 @@ class VerbsTransport final : public Transport, private Timer, private LossWatch 
   /// A message to a peer's handshake, over the control transport.
   struct ControlMessage final : RequestOperation {
     explicit ControlMessage(std::uint32_t peer) noexcept : RequestOperation(peer) {}
-    Business business{};
+    QueuePairAddress address{};
   };
   /// An answer that is awaited; its place in the table is the cookie.
   struct Pending {
     Peer* peer = nullptr;  // null: free
-    Flight* flight = nullptr;
+    RdmaTransfer* flight = nullptr;
     Operation* operation = nullptr;
   };
   /// Memory of ours that a peer may reach until it says that it is done.
@@ -73,14 +73,14 @@ class VerbsTransport final : public Transport, private Timer, private LossWatch 
   void serve_stalled() noexcept;
   bool poll_completions() noexcept;
   void completed(const ibv_wc& completion) noexcept;
-  void sent_done(const Sent& sent, std::error_code outcome) noexcept;
+  void sent_done(const PostedRequest& sent, std::error_code outcome) noexcept;
   void finish(Operation& operation, std::error_code outcome) noexcept;
 
   // handshake.cpp
   void meet(Peer& peer) noexcept;
   bool make_pair(Peer& peer) noexcept;
-  void connect(Peer& peer, const Business& business) noexcept;
-  void send_control(std::uint32_t peer, Handler handler, const Business* business) noexcept;
+  void connect(Peer& peer, const QueuePairAddress& address) noexcept;
+  void send_control(std::uint32_t peer, Handler handler, const QueuePairAddress* address) noexcept;
   void reap_control() noexcept;
   void put_off(Peer& peer, std::error_code why) noexcept;
   std::uint8_t acknowledgement_timeout() const noexcept;
@@ -91,35 +91,35 @@ class VerbsTransport final : public Transport, private Timer, private LossWatch 
   std::error_code check(const Peer& peer, const Operation& operation) const noexcept;
   bool start_atomic(Peer& peer, Operation& operation) noexcept;
   bool call_atomic(Peer& peer, Operation& operation) noexcept;
-  bool prepare_local(Flight& flight, std::error_code& error) noexcept;
-  void set_signal(Flight& flight) noexcept;
+  bool prepare_local(RdmaTransfer& flight, std::error_code& error) noexcept;
+  void set_signal(RdmaTransfer& flight) noexcept;
   std::size_t part_bytes_max(ibv_wr_opcode opcode) const noexcept;
-  bool post_parts(Flight& flight) noexcept;
-  bool post_part(Flight& flight, std::size_t bytes, bool last) noexcept;
-  void finish_flight(Flight& flight) noexcept;
-  Flight& new_flight(Peer& peer) noexcept;
-  void give_back_local(Flight& flight) noexcept;
+  bool post_parts(RdmaTransfer& flight) noexcept;
+  bool post_part(RdmaTransfer& flight, std::size_t bytes, bool last) noexcept;
+  void finish_flight(RdmaTransfer& flight) noexcept;
+  RdmaTransfer& new_flight(Peer& peer) noexcept;
+  void give_back_local(RdmaTransfer& flight) noexcept;
 
   // messages.cpp
-  bool send_now(Peer& peer, Kind kind, const MessageHeader& header, std::span<const std::byte> payload) noexcept;
+  bool send_now(Peer& peer, WireType kind, const MessageHeader& header, std::span<const std::byte> payload) noexcept;
   bool send_slot(Peer& peer, std::uint32_t slot, std::size_t bytes) noexcept;
-  void send(Peer& peer, Kind kind, std::initializer_list<std::uint64_t> arguments,
+  void send(Peer& peer, WireType kind, std::initializer_list<std::uint64_t> arguments,
             std::span<const std::byte> payload = {}) noexcept;
-  void send(Peer& peer, Kind kind, const MessageHeader& header, std::span<const std::byte> payload) noexcept;
+  void send(Peer& peer, WireType kind, const MessageHeader& header, std::span<const std::byte> payload) noexcept;
   bool start_request(Peer& peer, RequestOperation& request) noexcept;
   bool offer(Peer& peer, RequestOperation& request) noexcept;
   void received(const ibv_wc& completion) noexcept;
   void receive_message(Peer& peer, const Parsed& message) noexcept;
   void receive_offer(Peer& peer, const Parsed& message) noexcept;
   void receive_taken(Peer& peer, const Parsed& message) noexcept;
-  void landed(Flight& flight) noexcept;
+  void landed(RdmaTransfer& flight) noexcept;
   void raise(Peer& peer, const RemoteAddress& place, std::uint64_t add) noexcept;
   void post_receives() noexcept;
 
   // remote_keys.cpp
-  std::uint64_t await_answer(Peer& peer, Flight* flight, Operation* operation) noexcept;
+  std::uint64_t await_answer(Peer& peer, RdmaTransfer* flight, Operation* operation) noexcept;
   Pending take_answer(Peer& peer, std::uint64_t cookie) noexcept;
-  bool ask(Flight& flight, const Operation& operation) noexcept;
+  bool ask(RdmaTransfer& flight, const Operation& operation) noexcept;
   void serve_ask(Peer& peer, const Parsed& message) noexcept;
   void receive_grant(Peer& peer, const Parsed& message) noexcept;
   void receive_release(Peer& peer, const Parsed& message) noexcept;
@@ -148,20 +148,20 @@ class VerbsTransport final : public Transport, private Timer, private LossWatch 
   const bool must_;
   std::byte* const segment_;
   MemoryRegion segment_region_;
-  Slots receive_slots_;
-  Slots send_slots_;
+  BufferPool receive_slots_;
+  BufferPool send_slots_;
   CompletionChannel channel_;
   CompletionQueue completions_;
   SharedReceiveQueue receives_;
-  Registrations registrations_;
-  LandingPlaces landing_places_;
+  RegistrationCache registrations_;
+  ReceiveBuffers receive_buffers_;
   std::vector<std::unique_ptr<Peer>> peers_;  // by rank; null: not met
   std::unordered_map<std::uint32_t, Peer*> by_pair_;
   std::vector<Peer*> dirty_;
   std::vector<Peer*> stalled_;
   std::vector<std::uint32_t> receives_to_post_;
-  std::deque<Flight> flights_;  // all there ever were
-  std::vector<Flight*> free_flights_;
+  std::deque<RdmaTransfer> flights_;  // all there ever were
+  std::vector<RdmaTransfer*> free_flights_;
   std::deque<Pending> pending_;
   std::vector<std::uint64_t> free_pending_;
   std::deque<Grant> grants_;
@@ -175,8 +175,8 @@ class VerbsTransport final : public Transport, private Timer, private LossWatch 
 };
 
 /// Where the handlers of the control transport find the transport of their rank.
-struct Here {
-  explicit Here(Rank&) {}
+struct TransportOfRank {
+  explicit TransportOfRank(Rank&) {}
   VerbsTransport* transport = nullptr;
 };
 
