@@ -8,7 +8,7 @@ FramePool::FramePool(const Frames& frames, EvictionKind kind, GuestFrames guests
     : frames_(frames),
       tasks_(tasks),
       guests_(std::move(guests)),
-      slots_(frames.shape().frames),
+      frame_states_(frames.shape().frames),
       eviction_kind_(kind),
       eviction_(make_eviction(kind, frames.shape().frames)) {
   free_.reserve(size());
@@ -20,7 +20,7 @@ void FramePool::advise(EvictionKind kind) {
   eviction_kind_ = kind;
   eviction_ = make_eviction(kind, size());
   for (std::uint32_t frame = 0; frame < size(); ++frame)
-    if (slots_[frame].placed) eviction_->insert(frame, slots_[frame].number);
+    if (frame_states_[frame].placed) eviction_->insert(frame, frame_states_[frame].number);
 }
 
 // --- pages come and go ---
@@ -29,7 +29,7 @@ std::uint32_t FramePool::take(std::uint64_t incoming) {
   for (std::size_t tries = 0; free_.empty(); ++tries) {
     std::optional<std::uint32_t> victim = clean_victim(incoming);
     const std::uint32_t goes = victim ? *victim : oldest_held();
-    if (goes == Frames::kNone || tries == 2 * slots_.size()) return Frames::kNone;
+    if (goes == Frames::kNone || tries == 2 * frame_states_.size()) return Frames::kNone;
     evict(goes);  // without a free frame then: a pin that is about to fail, and the frame comes later
   }
   const std::uint32_t frame = free_.back();
@@ -43,13 +43,13 @@ void FramePool::give_back(std::uint32_t frame) {
 }
 
 void FramePool::place(std::uint64_t page, std::uint32_t frame) {
-  Slot& slot = slots_[frame];
+  FrameState& frame_state = frame_states_[frame];
   auto& insertions = frames_.shared().insertions;
-  slot.page = CachePage();
-  slot.number = page;
-  slot.placed = true;
-  slot.inserted_at = insertions.load(std::memory_order_relaxed);
-  insertions.store(std::max(slot.inserted_at + 1, 1U), std::memory_order_relaxed);
+  frame_state.page = CachePage();
+  frame_state.number = page;
+  frame_state.placed = true;
+  frame_state.inserted_at = insertions.load(std::memory_order_relaxed);
+  insertions.store(std::max(frame_state.inserted_at + 1, 1U), std::memory_order_relaxed);
   frames_.head(frame).take_used_at();
   frames_.head(frame).set_page(page);
   frames_.place(page, frame);
@@ -58,13 +58,13 @@ void FramePool::place(std::uint64_t page, std::uint32_t frame) {
 }
 
 void FramePool::retire(std::uint32_t frame, bool evicted, bool reusable) {
-  Slot& slot = slots_[frame];
+  FrameState& frame_state = frame_states_[frame];
   frames_.head(frame).allow(false, false);
-  frames_.place(slot.number, Frames::kNone);
-  slot.placed = false;
+  frames_.place(frame_state.number, Frames::kNone);
+  frame_state.placed = false;
   eviction_->remove(frame, evicted);
   guests_.gone(frame);
-  slot.waiters.wake_all();
+  frame_state.waiters.wake_all();
   if (!reusable)
     ++unusable_;
   else if (frames_.head(frame).pinned())
@@ -81,8 +81,8 @@ Task<> FramePool::retire_when_unpinned(std::uint32_t frame) {
 // --- which go ---
 
 bool FramePool::is_clean(std::uint32_t frame) const noexcept {
-  const Slot& slot = slots_[frame];
-  return slot.placed && slot.page.state() == PageState::S && slot.waiters.empty();
+  const FrameState& frame_state = frame_states_[frame];
+  return frame_state.placed && frame_state.page.state() == PageState::S && frame_state.waiters.empty();
 }
 
 bool FramePool::take_use(std::uint32_t frame) noexcept {
@@ -91,15 +91,15 @@ bool FramePool::take_use(std::uint32_t frame) noexcept {
   const bool was_guest = guests_.guest(frame);
   guests_.used(frame);
   // Uses soon after a page's coming are those of one scan, for policies that tell scans from the rest.
-  const std::size_t correlated = eviction_kind_ == EvictionKind::arc ? slots_.size() / 20 : 0;
-  const bool counts = eviction_kind_ != EvictionKind::mru && used_at - slots_[frame].inserted_at > correlated;
+  const std::size_t correlated = eviction_kind_ == EvictionKind::arc ? frame_states_.size() / 20 : 0;
+  const bool counts = eviction_kind_ != EvictionKind::mru && used_at - frame_states_[frame].inserted_at > correlated;
   if (counts) eviction_->hit(frame);
   return counts || was_guest;
 }
 
 std::optional<std::uint32_t> FramePool::unused_victim(std::uint64_t incoming,
                                                       const std::function<bool(std::uint32_t)>& may_go) {
-  for (std::size_t tries = 0; tries < 2 * slots_.size(); ++tries) {
+  for (std::size_t tries = 0; tries < 2 * frame_states_.size(); ++tries) {
     const std::optional<std::uint32_t> victim = eviction_->victim(incoming, may_go);
     if (!victim || !take_use(*victim)) return victim;
   }
@@ -147,7 +147,7 @@ bool FramePool::evict(std::uint32_t frame) {
     return false;
   }
   const bool counts = !guests_.guest(frame);  // a guest says nothing about what is used here
-  const CacheActions actions = slots_[frame].page.on_cache_request(CacheRequest::evict, 0);
+  const CacheActions actions = frame_states_[frame].page.on_cache_request(CacheRequest::evict, 0);
   CORACLE_ASSERT(actions.count == 1 && actions.begin()->kind == CacheAction::Kind::dropped,
                  "a page that was to go is dirty");
   retire(frame, counts);
@@ -158,12 +158,12 @@ bool FramePool::evict(std::uint32_t frame) {
 // --- pins ---
 
 void FramePool::pin_own(std::uint32_t frame) noexcept {
-  ++slots_[frame].own_pins;
+  ++frame_states_[frame].own_pins;
   frames_.head(frame).pin(false);
 }
 
 void FramePool::unpin_own(std::uint32_t frame) noexcept {
-  --slots_[frame].own_pins;
+  --frame_states_[frame].own_pins;
   frames_.head(frame).unpin(false);
 }
 
@@ -173,7 +173,7 @@ bool FramePool::pinned(std::uint32_t frame, Others others) const noexcept {
   const FrameDescriptor& head = frames_.head(frame);
   if (head.writers() > 0) return true;
   if (others == Others::writers) return false;
-  return head.readers() > (others == Others::and_own ? 0 : slots_[frame].own_pins);
+  return head.readers() > (others == Others::and_own ? 0 : frame_states_[frame].own_pins);
 }
 
 Task<> FramePool::wait_unpinned(std::uint32_t frame, Others others) {

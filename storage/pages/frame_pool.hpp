@@ -38,7 +38,7 @@ class UnpinsWanted {
 /// Used by its rank's thread. It evicts clean pages, which needs no message.
 class FramePool {
  public:
-  struct Slot {
+  struct FrameState {
     CachePage page;
     std::uint64_t number = 0;  ///< Of the page in it; only while placed.
     PageWaiters waiters;
@@ -51,9 +51,9 @@ class FramePool {
 
   const Frames& frames() const noexcept { return frames_; }
   GuestFrames& guests() noexcept { return guests_; }
-  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(slots_.size()); }
-  Slot& at(std::uint32_t frame) noexcept { return slots_[frame]; }
-  const Slot& at(std::uint32_t frame) const noexcept { return slots_[frame]; }
+  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(frame_states_.size()); }
+  FrameState& at(std::uint32_t frame) noexcept { return frame_states_[frame]; }
+  const FrameState& at(std::uint32_t frame) const noexcept { return frame_states_[frame]; }
   void advise(EvictionKind kind);
 
   // --- pages come and go ---
@@ -66,7 +66,7 @@ class FramePool {
   /// The page is gone; the frame is free once nobody has it pinned any more, or, unless `reusable`, never. Whoever
   /// waited for the page asks again.
   void retire(std::uint32_t frame, bool evicted, bool reusable = true);
-  bool all_unusable() const noexcept { return unusable_ == slots_.size(); }
+  bool all_unusable() const noexcept { return unusable_ == frame_states_.size(); }
 
   // --- which go ---
   /// A clean page that nobody waits for; and that nobody uses at this moment.
@@ -99,7 +99,7 @@ class FramePool {
   const Frames frames_;
   CacheTasks& tasks_;
   GuestFrames guests_;
-  std::vector<Slot> slots_;
+  std::vector<FrameState> frame_states_;
   std::vector<std::uint32_t> free_;
   EvictionKind eviction_kind_;
   std::unique_ptr<Eviction> eviction_;

@@ -18,7 +18,7 @@ PageCache::PageCache(Rank& rank, const Shape& shape, const Frames& frames, Cache
     : rank_(rank),
       shape_(shape),
       frames_(frames),
-      keeper_(rank, shape.controller, shape.segment, frames, own),
+      controller_(rank, shape.controller, shape.segment, frames, own),
       read_ahead_(read_ahead_pages(shape.read_ahead_pages, frames.shape())),
       page_shift_(std::countr_zero(shape.page_bytes)) {}
 PageCache::~PageCache() = default;
@@ -89,7 +89,7 @@ Task<> PageCache::copy_page(bool writing, std::uint64_t offset, std::byte* local
   const std::uint64_t in_page = offset & (shape_.page_bytes - 1);
   const std::uint64_t page = offset >> page_shift_;
   const std::uint64_t page_end = std::min<std::uint64_t>((page + 1) << page_shift_, shape_.bytes);
-  if (writing && in_page == 0 && offset + bytes == page_end && keeper_.reads_here()) {
+  if (writing && in_page == 0 && offset + bytes == page_end && controller_.reads_here()) {
     co_await write_whole(page, local);
     co_return;
   }
@@ -139,12 +139,12 @@ void PageCache::read_ahead(std::uint64_t first, std::uint64_t last) noexcept {
 void PageCache::release(std::uint32_t frame, bool writing) noexcept {
   frames_.head(frame).unpin(writing);
   if (frames_.shared().wants_unpins.load(std::memory_order_seq_cst) != 0) [[unlikely]]
-    keeper_.unpinned();
+    controller_.unpinned();
 }
 
 /// Without fetching it.
 Task<> PageCache::write_whole(std::uint64_t page, const std::byte* source) {
-  const std::uint32_t frame = co_await keeper_.obtain(page, true, source);
+  const std::uint32_t frame = co_await controller_.obtain(page, true, source);
   release(frame, true);
 }
 
@@ -161,7 +161,7 @@ std::uint32_t PageCache::try_pin(std::uint64_t page, bool writing) {
 void PageCache::prefetch(std::uint64_t first, std::uint64_t count) noexcept {
   const std::uint64_t pages = frames_.shape().pages;
   if (first >= pages) return;
-  keeper_.prefetch(first, std::min(count, pages - first));
+  controller_.prefetch(first, std::min(count, pages - first));
 }
 
 }  // namespace coracle::internals::storage

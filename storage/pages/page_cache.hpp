@@ -8,8 +8,8 @@
 
 #include "runtime/core/task.hpp"
 #include "storage/options/paged_options.hpp"
+#include "storage/pages/controller_link.hpp"
 #include "storage/pages/frames.hpp"
-#include "storage/pages/keeper_link.hpp"
 #include "storage/pages/read_ahead.hpp"
 
 namespace coracle::internals {
@@ -50,10 +50,10 @@ class PageCache {
   /// (out_of_segment).
   std::uint32_t try_pin(std::uint64_t page, bool writing);
   /// A frame with the page, pinned; release() it.
-  Task<std::uint32_t> acquire(std::uint64_t page, bool writing) { return keeper_.obtain(page, writing); }
+  Task<std::uint32_t> acquire(std::uint64_t page, bool writing) { return controller_.obtain(page, writing); }
   void release(std::uint32_t frame, bool writing) noexcept;
   /// Nobody writes to a pinned frame before the caller suspends: only this thread could allow it.
-  bool frozen(std::uint32_t frame) const noexcept { return keeper_.is_here() && !frames_.head(frame).may_change(); }
+  bool frozen(std::uint32_t frame) const noexcept { return controller_.is_here() && !frames_.head(frame).may_change(); }
   /// Asks for pages that will be read soon.
   void prefetch(std::uint64_t first, std::uint64_t count) noexcept;
   /// Throws Error (out_of_segment).
@@ -73,7 +73,7 @@ class PageCache {
   Rank& rank_;
   Shape shape_;
   Frames frames_;
-  KeeperLink keeper_;
+  ControllerLink controller_;
   ReadAhead read_ahead_;
   std::uint64_t hits_ = 0;
   int page_shift_;

@@ -31,13 +31,13 @@ void PageCoherence::ask(std::uint32_t frame, PageWaiting& waiting) {
 
 /// Gives the page to those who wait for it and may have it now; asks for the rest.
 void PageCoherence::serve(std::uint32_t frame) {
-  FramePool::Slot& slot = pool_.at(frame);
-  slot.waiters.serve([&](PageWaiting& waiting) {
+  FramePool::FrameState& frame_state = pool_.at(frame);
+  frame_state.waiters.serve([&](PageWaiting& waiting) {
     const CacheRequest request = !waiting.writing           ? CacheRequest::read
                                  : waiting.whole != nullptr ? CacheRequest::write_whole
                                                             : CacheRequest::write;
-    const bool unknown = slot.page.state() == PageState::I;
-    const CacheActions actions = slot.page.on_cache_request(request, last_number_ + 1);
+    const bool unknown = frame_state.page.state() == PageState::I;
+    const CacheActions actions = frame_state.page.on_cache_request(request, last_number_ + 1);
     if (actions.ready) {
       if (waiting.whole != nullptr) fill(frame, waiting.whole);
       frames_.head(frame).pin(waiting.writing);
@@ -45,7 +45,7 @@ void PageCoherence::serve(std::uint32_t frame) {
     } else if (actions.count > 0) {  // then it is one request
       ++last_number_;
       if (unknown) CacheCounters::add(frames_.counters().misses);
-      send_home(slot.number, actions.begin()->message, frame);
+      send_home(frame_state.number, actions.begin()->message, frame);
     }
     return actions.ready;
   });
@@ -58,10 +58,10 @@ void PageCoherence::fill(std::uint32_t frame, const std::byte* whole) noexcept {
 }
 
 bool PageCoherence::begin_put(std::uint32_t frame) {
-  FramePool::Slot& slot = pool_.at(frame);
-  const PageState state = slot.page.state();
-  if (!slot.placed || (state != PageState::O && state != PageState::M)) return false;
-  if (caches_.home_is_lost(slot.number)) return false;  // and lost() will come to it
+  FramePool::FrameState& frame_state = pool_.at(frame);
+  const PageState state = frame_state.page.state();
+  if (!frame_state.placed || (state != PageState::O && state != PageState::M)) return false;
+  if (caches_.home_is_lost(frame_state.number)) return false;  // and lost() will come to it
   FrameDescriptor& head = frames_.head(frame);
   head.allow(true, false);
   if (head.writers() > 0) {
@@ -70,7 +70,7 @@ bool PageCoherence::begin_put(std::uint32_t frame) {
   }
   dirty_.put_begins(frame);
   CacheCounters::add(frames_.counters().dirty_evictions);
-  perform(frame, slot.page.on_cache_request(CacheRequest::clean, ++last_number_));
+  perform(frame, frame_state.page.on_cache_request(CacheRequest::clean, ++last_number_));
   return true;
 }
 
@@ -92,24 +92,25 @@ void PageCoherence::receive(const CoherenceMessage& coherence_message, std::span
 void PageCoherence::take(const CoherenceMessage& coherence_message, std::span<const std::byte> page) {
   const std::uint32_t frame = frames_.find(coherence_message.page);
   if (frame == Frames::kNone) return take_for_unknown_page(coherence_message);
-  FramePool::Slot& slot = pool_.at(frame);
+  FramePool::FrameState& frame_state = pool_.at(frame);
   const PageMessage& message = coherence_message.message;
   if (message.failure == PageFailure::closed)
     return give_up(frame, errors_.of(coherence_message.page, PageFailure::closed),
                    message.verb == Verb::failed && message.keep);
   if (message.verb == Verb::data) {
-    if (!slot.page.wants(message)) return;
+    if (!frame_state.page.wants(message)) return;
     if (page.size() == frames_.shape().page_bytes) std::memcpy(frames_.bytes_of(frame), page.data(), page.size());
     if (!coherence_message.from_ssd) CacheCounters::add(frames_.counters().from_peers);
-    if (!coherence_message.from_ssd && slot.page.state() == PageState::IS) pool_.guests().came_from_peer(frame);
+    if (!coherence_message.from_ssd && frame_state.page.state() == PageState::IS) pool_.guests().came_from_peer(frame);
   }
-  const CacheActions actions = slot.page.on_message(message);
+  const CacheActions actions = frame_state.page.on_message(message);
   // A dirty page that goes on to another cache: flush() has to see to it there.
   const bool goes = message.verb == Verb::forward_exclusive || message.verb == Verb::invalidate;
-  if (goes && dirty_.dirty(frame) && !slot.page.dirty()) dirty_.unflushed().given_away.insert(coherence_message.page);
+  if (goes && dirty_.dirty(frame) && !frame_state.page.dirty())
+    dirty_.unflushed().given_away.insert(coherence_message.page);
   if (message.verb == Verb::forward_shared) pool_.guests().sent_to_peer(frame);
   perform(frame, actions, coherence_message.frame);
-  if (slot.placed && slot.number == coherence_message.page) serve(frame);
+  if (frame_state.placed && frame_state.number == coherence_message.page) serve(frame);
   // Not before those who waited to write have it pinned, or it would be cleaned under their hands for ever.
   if (dirty_.many()) put_oldest(dirty_.wanted(), DirtyPages::Told::nobody);
 }
@@ -145,23 +146,23 @@ void PageCoherence::perform(std::uint32_t frame, const CacheActions& actions, st
 
 /// `target`: the frame where a requester wants the data.
 void PageCoherence::perform(std::uint32_t frame, const CacheAction& action, std::uint32_t target) {
-  FramePool::Slot& slot = pool_.at(frame);
+  FramePool::FrameState& frame_state = pool_.at(frame);
   FrameDescriptor& head = frames_.head(frame);
   switch (action.kind) {
     case CacheAction::Kind::send_home:
       if (action.message.verb == Verb::ack)
         acknowledge(frame, action.message);
       else
-        send_home(slot.number, action.message, frame);
+        send_home(frame_state.number, action.message, frame);
       break;
     case CacheAction::Kind::send_data: {
       pool_.pin_own(frame);  // until it is sent
-      const bool exclusive = !slot.page.readable();
-      head.allow(!exclusive, slot.page.writable());  // before it is read
-      if (exclusive) leaving_.insert(slot.number);
+      const bool exclusive = !frame_state.page.readable();
+      head.allow(!exclusive, frame_state.page.writable());  // before it is read
+      if (exclusive) leaving_.insert(frame_state.number);
       CoherenceMessage coherence_message;
       coherence_message.message = action.message;
-      coherence_message.page = slot.number;
+      coherence_message.page = frame_state.number;
       tasks_.spawn(send_page(frame, target, coherence_message, exclusive));
       break;
     }
@@ -171,7 +172,7 @@ void PageCoherence::perform(std::uint32_t frame, const CacheAction& action, std:
     case CacheAction::Kind::became_writable:
       // Before anybody else may see it: a page that was granted without data, to be written as a whole, is still
       // another's in this frame.
-      if (const std::byte* whole = slot.waiters.take_whole()) fill(frame, whole);
+      if (const std::byte* whole = frame_state.waiters.take_whole()) fill(frame, whole);
       head.allow(true, true);
       pool_.guests().set_elsewhere(frame, false);
       break;
@@ -189,11 +190,12 @@ void PageCoherence::perform(std::uint32_t frame, const CacheAction& action, std:
       dirty_.put_succeeded(frame);
       break;
     case CacheAction::Kind::put_failed:
-      dirty_.put_failed(frame, errors_.of(slot.number, action.message.failure));
+      dirty_.put_failed(frame, errors_.of(frame_state.number, action.message.failure));
       break;
     case CacheAction::Kind::failed:
       // Who writes the whole of a lost page mends it: he asks again.
-      slot.waiters.fail(errors_.of(slot.number, action.message.failure), action.message.failure != PageFailure::lost);
+      frame_state.waiters.fail(errors_.of(frame_state.number, action.message.failure),
+                               action.message.failure != PageFailure::lost);
       pool_.retire(frame, false);
       break;
   }
@@ -251,18 +253,18 @@ Task<> PageCoherence::send_page(std::uint32_t frame, std::uint32_t target, Coher
 }
 
 void PageCoherence::note_dirty(std::uint32_t frame) {
-  const FramePool::Slot& slot = pool_.at(frame);
-  dirty_.note(frame, slot.placed && slot.page.dirty(), caches_.home_of(slot.number));
+  const FramePool::FrameState& frame_state = pool_.at(frame);
+  dirty_.note(frame, frame_state.placed && frame_state.page.dirty(), caches_.home_of(frame_state.number));
 }
 
 /// Its home is gone.
 void PageCoherence::give_up(std::uint32_t frame, const Error& error, bool data_may_come) {
-  FramePool::Slot& slot = pool_.at(frame);
-  slot.waiters.fail(error);
-  if (slot.page.state() == PageState::S) return;                  // its readers may go on
-  if (slot.page.dirty()) dirty_.unflushed().lost.emplace(error);  // told by the next flush
+  FramePool::FrameState& frame_state = pool_.at(frame);
+  frame_state.waiters.fail(error);
+  if (frame_state.page.state() == PageState::S) return;                  // its readers may go on
+  if (frame_state.page.dirty()) dirty_.unflushed().lost.emplace(error);  // told by the next flush
   dirty_.put_ended(frame);
-  slot.page = CachePage();
+  frame_state.page = CachePage();
   pool_.retire(frame, false, !data_may_come);
   note_dirty(frame);
   tasks_.notify();
@@ -271,11 +273,11 @@ void PageCoherence::give_up(std::uint32_t frame, const Error& error, bool data_m
 void PageCoherence::lost(CacheId node) {
   if (home_ != nullptr) perform_all(home_->dead(node));
   for (std::uint32_t frame = 0; frame < pool_.size(); ++frame) {
-    const FramePool::Slot& slot = pool_.at(frame);
-    if (!slot.placed || caches_.home_of(slot.number) != node) continue;
+    const FramePool::FrameState& frame_state = pool_.at(frame);
+    if (!frame_state.placed || caches_.home_of(frame_state.number) != node) continue;
     // It may have told somebody to send data, which may still come: then nothing else may lie in the frame.
-    const PageState state = slot.page.state();
-    give_up(frame, errors_.home_lost(slot.number), state == PageState::IS || state == PageState::IM);
+    const PageState state = frame_state.page.state();
+    give_up(frame, errors_.home_lost(frame_state.number), state == PageState::IS || state == PageState::IM);
   }
   tasks_.notify();
   hear_home();

@@ -60,13 +60,13 @@ void recall(CacheController& controller, CacheId node, std::uint64_t page) {
 }
 
 /// Null where there is none, or not any more.
-CacheController* keeper_with_home(Rank& rank, std::uint32_t segment) {
+CacheController* controller_with_home(Rank& rank, std::uint32_t segment) {
   CacheController* controller = rank.local<SegmentTable>().find(segment);
   return controller != nullptr && controller->home() != nullptr ? controller : nullptr;
 }
 
 Task<OutcomeAndText> settle_there(Rank& rank, std::uint32_t segment, std::uint64_t page) {
-  CacheController* controller = keeper_with_home(rank, segment);
+  CacheController* controller = controller_with_home(rank, segment);
   if (controller == nullptr) co_return OutcomeAndText{};
   const auto alive = controller->alive();
   const auto recall_from = [controller, page](CacheId node) { recall(*controller, node, page); };
@@ -74,7 +74,7 @@ Task<OutcomeAndText> settle_there(Rank& rank, std::uint32_t segment, std::uint64
 }
 
 Task<OutcomeAndText> sync_there(Rank& rank, std::uint32_t segment) {
-  CacheController* controller = keeper_with_home(rank, segment);
+  CacheController* controller = controller_with_home(rank, segment);
   if (controller == nullptr) co_return OutcomeAndText{};
   const auto alive = controller->alive();
   co_return co_await outcome_of(controller->home()->flush());

@@ -21,7 +21,7 @@ class PageSender {
   PageSender(const SegmentCaches& caches, CacheTasks& tasks, Handler receiver) noexcept
       : caches_(caches), tasks_(tasks), receiver_(receiver) {}
 
-  /// To another cache. Letters arrive in the order of these calls.
+  /// To another cache. Messages arrive in the order of these calls.
   void post(CacheId to, const CoherenceMessage& coherence_message);
   /// With the page.
   void post(CacheId to, const CoherenceMessage& coherence_message, PageBuffers::Buffer page);

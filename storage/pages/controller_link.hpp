@@ -1,4 +1,4 @@
-// KeeperLink: how a rank asks the controller of its cache, which is this rank itself or another of its node.
+// ControllerLink: how a rank asks the controller of its cache, which is this rank itself or another of its node.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,12 @@ namespace coracle::internals::storage {
 class CacheController;
 
 /// Used by its own rank's thread.
-class KeeperLink {
+class ControllerLink {
  public:
   /// `own`: the controller, when that is this rank; else null. It must outlive this.
-  KeeperLink(Rank& rank, std::uint32_t controller, std::uint32_t segment, const Frames& frames,
-             CacheController* own) noexcept
-      : rank_(rank), keeper_(controller), segment_(segment), frames_(frames), own_(own) {}
+  ControllerLink(Rank& rank, std::uint32_t controller, std::uint32_t segment, const Frames& frames,
+                 CacheController* own) noexcept
+      : rank_(rank), controller_(controller), segment_(segment), frames_(frames), own_(own) {}
 
   bool is_here() const noexcept { return own_ != nullptr; }
   /// Whether the controller reads all memory of this rank, not its segment alone.
@@ -41,7 +41,7 @@ class KeeperLink {
   static void take_acquired(Rank& rank, const Message& message);
 
   Rank& rank_;
-  std::uint32_t keeper_;
+  std::uint32_t controller_;
   std::uint32_t segment_;
   Frames frames_;
   CacheController* own_;

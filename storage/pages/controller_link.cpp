@@ -1,4 +1,4 @@
-#include "storage/pages/keeper_link.hpp"
+#include "storage/pages/controller_link.hpp"
 
 #include <string>
 
@@ -24,21 +24,21 @@ void prefetch_there(Rank& rank, std::uint32_t segment, std::uint64_t first, std:
 
 }  // namespace
 
-bool KeeperLink::reads_here() const noexcept {
+bool ControllerLink::reads_here() const noexcept {
   return own_ != nullptr || rank_.placement() == Placement::pvas || rank_.placement() == Placement::thread;
 }
 
-Task<std::uint32_t> KeeperLink::obtain(std::uint64_t page, bool writing, const std::byte* whole) {
+Task<std::uint32_t> ControllerLink::obtain(std::uint64_t page, bool writing, const std::byte* whole) {
   if (own_ != nullptr) return own_->obtain(page, writing, whole);
   return ask(page, writing, whole);
 }
 
-void KeeperLink::unpinned() noexcept {
+void ControllerLink::unpinned() noexcept {
   if (own_ != nullptr) return own_->unpinned();
-  rank_.service().spawn(rank_.tell(keeper_, unpinned_there, segment_));
+  rank_.service().spawn(rank_.tell(controller_, unpinned_there, segment_));
 }
 
-void KeeperLink::prefetch(std::uint64_t first, std::uint64_t count) noexcept {
+void ControllerLink::prefetch(std::uint64_t first, std::uint64_t count) noexcept {
   if (own_ != nullptr) {
     own_->prefetch(first, count);
     if (rank_.loop().io_in_flight()) rank_.loop().io().hand_over();  // what comes next may be a long copy
@@ -48,11 +48,11 @@ void KeeperLink::prefetch(std::uint64_t first, std::uint64_t count) noexcept {
     ++first;
     --count;
   }
-  if (count > 0) rank_.service().spawn(rank_.tell(keeper_, prefetch_there, segment_, first, count));
+  if (count > 0) rank_.service().spawn(rank_.tell(controller_, prefetch_there, segment_, first, count));
 }
 
 /// A page that the controller was asked for; it lives in the asker's frame, and its address travels.
-struct KeeperLink::Asked {
+struct ControllerLink::Asked {
   Asked(RankCore& core, std::uint32_t controller) noexcept : answered(core, "page", controller) {}
   PeerEvent answered;
   std::uint32_t frame = Frames::kNone;
@@ -61,9 +61,9 @@ struct KeeperLink::Asked {
   std::string text;
 };
 
-Task<std::uint32_t> KeeperLink::ask(std::uint64_t page, bool writing, const std::byte* whole) {
-  Asked asked(rank_.core(), keeper_);
-  co_await rank_.request(keeper_, serve_acquire, {}, segment_, page, writing ? 1 : 0,
+Task<std::uint32_t> ControllerLink::ask(std::uint64_t page, bool writing, const std::byte* whole) {
+  Asked asked(rank_.core(), controller_);
+  co_await rank_.request(controller_, serve_acquire, {}, segment_, page, writing ? 1 : 0,
                          reinterpret_cast<std::uint64_t>(&asked), reinterpret_cast<std::uint64_t>(whole));
   co_await asked.answered;
   if (asked.frame != Frames::kNone) co_return asked.frame;
@@ -72,14 +72,14 @@ Task<std::uint32_t> KeeperLink::ask(std::uint64_t page, bool writing, const std:
   throw Error(code, asked.text);
 }
 
-void KeeperLink::serve_acquire(Rank& rank, const Message& message) {
+void ControllerLink::serve_acquire(Rank& rank, const Message& message) {
   rank.service().spawn(answer_acquire(
       rank, message.source(), message.argument(3), static_cast<std::uint32_t>(message.argument(0)), message.argument(1),
       message.argument(2) != 0, reinterpret_cast<const std::byte*>(message.argument(4))));
 }
 
-Task<> KeeperLink::answer_acquire(Rank& rank, std::uint32_t asker, std::uint64_t cookie, std::uint32_t segment,
-                                  std::uint64_t page, bool writing, const std::byte* whole) {
+Task<> ControllerLink::answer_acquire(Rank& rank, std::uint32_t asker, std::uint64_t cookie, std::uint32_t segment,
+                                      std::uint64_t page, bool writing, const std::byte* whole) {
   std::uint32_t frame = Frames::kNone;
   std::error_code code;
   std::string text;
@@ -101,7 +101,7 @@ Task<> KeeperLink::answer_acquire(Rank& rank, std::uint32_t asker, std::uint64_t
   controller->unpinned();
 }
 
-void KeeperLink::take_acquired(Rank&, const Message& message) {
+void ControllerLink::take_acquired(Rank&, const Message& message) {
   Asked& asked = *reinterpret_cast<Asked*>(message.argument(0));
   asked.frame = static_cast<std::uint32_t>(message.argument(1));
   asked.code = static_cast<int>(message.argument(2));
