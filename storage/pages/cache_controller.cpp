@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/io.hpp"
 #include "runtime/rank/peer_event.hpp"
 #include "runtime/rank/rank.hpp"
-#include "storage/pages/read_ahead.hpp"
 #include "storage/pages/segment_table.hpp"
 
 namespace coracle::internals::storage {
@@ -39,7 +39,6 @@ CacheController::CacheController(SegmentCaches caches, const PagedOptions& optio
       errors_(caches_, options.path, home_.get()),
       sender_(caches_, tasks_, receive_message),
       coherence_(caches_, tasks_, errors_, sender_, pool_, dirty_, home_.get()),
-      write_back_(tasks_, pool_, dirty_, coherence_),
       ahead_(pool_.size() / 2, read_ahead_pages(options.read_ahead_pages, frames().shape()) / 2) {
   if (hands_on(options, caches_)) last_copies_.emplace(caches_, tasks_, pool_, coherence_, home_.get(), receive_hint);
   if (home_ == nullptr) return;
@@ -100,7 +99,7 @@ Task<std::uint32_t> CacheController::obtain(std::uint64_t page, bool writing, co
       if (whole != nullptr) coherence_.fill(frame, whole);
       co_return frame;
     }
-    if (writing && dirty_.full()) co_await write_back_.wait_for_room();
+    if (writing && dirty_.full()) co_await wait_for_room_for_dirty();
     if (tasks_.stopped()) throw closed_error();
     if (caches_.home_is_lost(page)) throw errors_.home_lost(page);
     frame = frames().find(page);
@@ -187,12 +186,59 @@ Task<> CacheController::fetch_ahead(std::uint64_t page) {
   if (ahead_.arrived(page)) fetch_wanted();
 }
 
-// --- the end ---
+// --- dirty pages ---
+
+/// A put that began before says nothing of the room that there is now: its failure is not told, the page is tried
+/// again.
+Task<> CacheController::wait_for_room_for_dirty() {
+  const std::uint64_t begun = dirty_.begun();
+  while (dirty_.full() && !tasks_.stopped()) {
+    coherence_.put_oldest(dirty_.wanted(), DirtyPages::Told::somebody);
+    if (dirty_.under_way() == 0) co_return;  // all are pinned by writers, or on their way elsewhere
+    co_await tasks_.changed();
+    if (dirty_.failed_after(begun)) throw Error(dirty_.failure());
+  }
+}
 
 Task<> CacheController::clean_all() {
   const std::shared_ptr<CacheController> self = shared_from_this();
-  co_await write_back_.clean_all();
+  struct Dirty {
+    std::uint64_t page;
+    std::uint32_t successes;
+  };
+  std::vector<Dirty> dirty;
+  for (std::uint32_t frame = 0; frame < pool_.size(); ++frame)
+    if (pool_.at(frame).placed && dirty_.dirty(frame))
+      dirty.push_back({pool_.at(frame).number, dirty_.successes(frame)});
+  const std::uint64_t begun = dirty_.begun();  // as in wait_for_room_for_dirty()
+  {
+    const UnpinsWanted wanted(pool_.frames());  // writers' pins are waited for
+    while (!dirty.empty() && !dirty_.failed_after(begun) && !tasks_.stopped()) {
+      std::erase_if(dirty, [this](const Dirty& each) {
+        const std::uint32_t frame = pool_.frames().find(each.page);
+        return frame == Frames::kNone || !dirty_.dirty(frame) || dirty_.successes(frame) != each.successes;
+      });
+      for (const Dirty& each : dirty) {
+        if (!dirty_.may_begin()) break;
+        coherence_.begin_put(pool_.frames().find(each.page));
+      }
+      coherence_.hear_home();
+      if (!dirty.empty() && !dirty_.failed_after(begun)) co_await tasks_.changed();
+    }
+    co_await dirty_.ended();
+  }
+  if (tasks_.stopped()) throw closed_error();
+  if (dirty_.failed_after(begun)) throw Error(dirty_.failure());
+  if (const std::optional<Error> lost = std::exchange(dirty_.unflushed().lost, std::nullopt)) throw Error(*lost);
 }
+
+void CacheController::recall(std::uint64_t page) {
+  const std::uint32_t frame = pool_.frames().find(page);
+  if (frame != Frames::kNone) coherence_.begin_put(frame);
+  coherence_.hear_home();
+}
+
+// --- the end ---
 
 Task<> CacheController::quiesce() {
   const std::shared_ptr<CacheController> self = shared_from_this();

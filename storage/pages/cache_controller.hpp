@@ -10,7 +10,6 @@
 #include "runtime/job/slab.hpp"
 #include "storage/eviction/eviction_kind.hpp"
 #include "storage/options/paged_options.hpp"
-#include "storage/pages/ahead_queue.hpp"
 #include "storage/pages/cache_tasks.hpp"
 #include "storage/pages/dirty_pages.hpp"
 #include "storage/pages/frame_pool.hpp"
@@ -19,8 +18,8 @@
 #include "storage/pages/page_errors.hpp"
 #include "storage/pages/page_home.hpp"
 #include "storage/pages/page_sender.hpp"
+#include "storage/pages/read_ahead.hpp"
 #include "storage/pages/segment_caches.hpp"
-#include "storage/pages/write_back.hpp"
 #include "storage/store/page_store.hpp"
 
 namespace coracle::internals {
@@ -54,9 +53,10 @@ class CacheController final : public std::enable_shared_from_this<CacheControlle
   /// A pin has ended that this may wait for.
   void unpinned() noexcept { tasks_.notify(); }
 
-  /// As WriteBack's.
+  /// All pages that are dirty now are written home and stay as clean ones. Throws the first failure.
   Task<> clean_all();
-  void recall(std::uint64_t page) { write_back_.recall(page); }
+  /// Begins to write a page home, if that can be done now.
+  void recall(std::uint64_t page);
   Unflushed& unflushed() noexcept { return dirty_.unflushed(); }
   /// Waits for what is under way.
   Task<> quiesce();
@@ -81,6 +81,7 @@ class CacheController final : public std::enable_shared_from_this<CacheControlle
   void arrived(const std::byte* target) noexcept override;
   void fetch_wanted() noexcept;
   Task<> fetch_ahead(std::uint64_t page);
+  Task<> wait_for_room_for_dirty();
   void forget_memory() noexcept;
 
   const SegmentCaches caches_;
@@ -93,7 +94,6 @@ class CacheController final : public std::enable_shared_from_this<CacheControlle
   PageErrors errors_;
   PageSender sender_;
   PageCoherence coherence_;
-  WriteBack write_back_;
   std::optional<LastCopies> last_copies_;
   AheadQueue ahead_;
   bool kept_for_io_ = false;  // the frames, by the loop's Io

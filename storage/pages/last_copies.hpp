@@ -12,7 +12,6 @@
 #include "storage/pages/cache_tasks.hpp"
 #include "storage/pages/frame_pool.hpp"
 #include "storage/pages/last_copy_broker.hpp"
-#include "storage/pages/last_copy_hint.hpp"
 #include "storage/pages/page_coherence.hpp"
 #include "storage/pages/segment_caches.hpp"
 
