@@ -138,7 +138,7 @@ Task<> PageCoherence::answer_when_left(std::uint64_t page, PageMessage message) 
 
 void PageCoherence::perform(std::uint32_t frame, const CacheActions& actions, std::uint32_t target) {
   {
-    const Step step(*this);
+    const Deferral deferral(*this);
     for (const CacheAction& action : actions) perform(frame, action, target);
   }
   note_dirty(frame);

@@ -23,7 +23,7 @@
 namespace coracle::internals::storage {
 
 /// Used by its rank's thread. The cache calls the home beside it, which answers by what it returns; that never comes to
-/// the cache in the midst of something else, but one after the other when the present step is over.
+/// the cache in the midst of something else, but one after the other when that is over.
 class PageCoherence {
  public:
   /// What it refers to must outlive it. `home`: that beside the cache, or null.
@@ -51,12 +51,12 @@ class PageCoherence {
 
  private:
   /// While it lives, what the home says waits.
-  class Step {
+  class Deferral {
    public:
-    explicit Step(PageCoherence& pages) noexcept : pages_(pages), outer_(std::exchange(pages.in_step_, true)) {}
-    ~Step() { pages_.in_step_ = outer_; }
-    Step(const Step&) = delete;
-    Step& operator=(const Step&) = delete;
+    explicit Deferral(PageCoherence& pages) noexcept : pages_(pages), outer_(std::exchange(pages.deferring_, true)) {}
+    ~Deferral() { pages_.deferring_ = outer_; }
+    Deferral(const Deferral&) = delete;
+    Deferral& operator=(const Deferral&) = delete;
 
    private:
     PageCoherence& pages_;
@@ -94,7 +94,7 @@ class PageCoherence {
   std::deque<CoherenceMessage> from_home_;  // what it has said to this cache, not heard yet
   std::multiset<std::uint64_t> leaving_;    // pages whose last pins here end before others may have them
   std::uint32_t last_number_ = 0;
-  bool in_step_ = false;
+  bool deferring_ = false;
 };
 
 }  // namespace coracle::internals::storage

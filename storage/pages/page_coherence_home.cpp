@@ -9,7 +9,7 @@ namespace coracle::internals::storage {
 
 /// `with_message`: the page that a coherence message with data from the SSD takes along; null: it was put before.
 void PageCoherence::perform(std::uint64_t page, HomeActions actions, PageBuffers::Buffer* with_message) {
-  const Step step(*this);
+  const Deferral deferral(*this);
   for (const HomeAction& action : actions) {
     if (action.kind == HomeAction::Kind::read_ssd) {
       tasks_.spawn(read_for(page, action.to, home_->frame_of(page, action.to)));
@@ -40,8 +40,8 @@ void PageCoherence::perform_all(PageHome::ActionsOfPages all) {
 }
 
 void PageCoherence::hear_home() {
-  if (in_step_) return;
-  const Step step(*this);
+  if (deferring_) return;
+  const Deferral deferral(*this);
   while (!from_home_.empty()) {
     const CoherenceMessage coherence_message = from_home_.front();
     from_home_.pop_front();
