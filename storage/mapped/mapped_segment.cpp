@@ -39,8 +39,8 @@ struct MappedSegment::State {
         scope(rank.loop(), &rank.service()),
         faults(window_bytes(paged), storage::Userfault::Refusal::poison,
                storage::HugePagePool::bytes_beside(paged.page_bytes())),
-        pages(rank, paged, faults, scope, options),
-        server(paged, pages, scope, options),
+        pages(paged, faults, scope, options),
+        server(rank, paged, faults, pages, scope, options),
         watchdog(faults, rank.id()),
         threads(rank.loop(), options.one_core) {}
 

@@ -1,5 +1,5 @@
-// WindowPages: which pages of a paged segment are in a window, and in what state: how they come and go, and how stores
-// get back to the segment.
+// WindowPages: which pages of a paged segment are in a window, and in what state: which go, and how stores get back to
+// the segment.
 #pragma once
 
 #include <cstddef>
@@ -20,16 +20,14 @@
 
 namespace coracle::internals {
 class PagedSegment;
-class PinnedPage;
-class Rank;
-}  // namespace coracle::internals
+}
 
 namespace coracle::internals::storage {
 
 /// Used by the loop's thread. All tasks must have ended before it does.
 class WindowPages {
  public:
-  WindowPages(Rank& rank, PagedSegment& segment, Userfault& faults, Scope& scope, const MappedOptions& options);
+  WindowPages(PagedSegment& segment, Userfault& faults, Scope& scope, const MappedOptions& options);
   WindowPages(const WindowPages&) = delete;
   WindowPages& operator=(const WindowPages&) = delete;
 
@@ -48,52 +46,50 @@ class WindowPages {
 
   /// Null where it is neither there nor on its way.
   Page* find(std::uint64_t number) noexcept;
+  Page& at(std::uint64_t number) { return pages_.at(number); }
   /// One that is not known yet, to be fetched; or nothing came of that.
   Page& add(std::uint64_t number) { return pages_[number]; }
   void erase(std::uint64_t number) noexcept { pages_.erase(number); }
+  std::size_t offset_of(std::uint64_t number) const noexcept { return number * page_bytes_; }
+  HugePagePool& huge_pages() noexcept { return huge_pages_; }
+  MappedCounts& counts() noexcept { return counts_; }
+  /// Throws Error unless `error` is 0.
+  static void check(int error, const char* what, std::uint64_t number);
+
   /// Pages that may be there at once.
   std::size_t most() const noexcept { return resident_max_; }
-
-  // --- pages that come ---
   /// Waits until one more page may be in the window; it counts from then on.
   Task<> reserve();
-  void install(std::uint64_t number, const PinnedPage& pinned);
-  /// `reserved`: room was. Who waits for it gets a signal.
-  void not_fetched(std::uint64_t number, bool reserved, const std::exception_ptr& error);
-  /// The same of any page where a fault can't be served.
-  void give_up(std::uint64_t number, const std::exception_ptr& error) noexcept;
-  bool bring_head(std::uint64_t number, Page& page);
+  void release_room() noexcept { --resident_; }
+  /// Before room is needed.
+  void make_room();
+  /// It is there now.
+  void came(std::uint64_t number, Page& page);
+  /// `bytes`: what the page holds before any store, all of it.
+  void make_dirty(Page& page, std::span<const std::byte> bytes);
   void allow_stores(std::uint64_t number, Page& page);
+  /// Of a page that is present and not dirty, or refused. Whoever waits to store looks again, and finds it missing.
+  void drop(std::uint64_t number);
   /// Those who wait for it look again.
   void wake(std::uint64_t number) noexcept;
-  void count_faults(std::size_t faults) noexcept { counts_.faults += faults; }
-
-  // --- and go ---
-  void make_room();
   void changed() noexcept;
+
   /// Writes all stores back to the segment; afterwards pages are there, as far as they were. Throws the first Error,
   /// after it has tried all; what could not be written stays.
   Task<> clean_all();
   /// The same, and each page is missing afterwards, also refused ones. Those that are fetched meanwhile stay.
   Task<> drop_all();
 
-  const MappedCounts& counts() const noexcept { return counts_; }
-
  private:
   using Pages = std::unordered_map<std::uint64_t, Page>;
   struct Sweep;
 
-  int fill(std::uint64_t number, Page& page, std::span<const std::byte> bytes, bool frozen);
-  int fill_behind_head(std::uint64_t number, Page& page, std::span<const std::byte> bytes);
-  void refuse(std::uint64_t number, const std::exception_ptr& error);
   bool find_victim(std::uint64_t& number);
   /// Of a clean or dirty page. Throws Error; it is dirty then.
   Task<> evict(std::uint64_t number);
   /// Of a dirty page, which is in state cleaning afterwards and protected. Throws Error; it is dirty then.
   Task<> write_back(std::uint64_t number);
   Task<> write_changed(std::uint64_t number);
-  void make_dirty(Page& page, std::span<const std::byte> bytes);
-  void drop(std::uint64_t number);
   void enqueue(std::uint64_t number, Page& page);
 
   Task<> sweep(bool dropping);
@@ -101,16 +97,13 @@ class WindowPages {
   void tidy_queue();
   Task<> sweep_one(std::uint64_t number, bool dropping);
 
-  std::size_t offset_of(std::uint64_t number) const noexcept { return number * page_bytes_; }
   /// Of the page's bytes in the window, as far as the segment goes.
   std::span<std::byte> bytes_of(std::uint64_t number) const noexcept;
 
-  Rank& rank_;
   PagedSegment& segment_;
   Userfault& faults_;
   Scope& scope_;
   std::size_t page_bytes_;
-  std::size_t head_bytes_;  ///< Of the smallest piece that can be missing.
   std::size_t resident_max_;
   std::size_t spare_;  ///< Pages that go together, where they need not be written back.
   bool whole_pages_;
