@@ -12,6 +12,7 @@
 #include "runtime/core/io.hpp"
 #include "runtime/core/scope.hpp"
 #include "runtime/rank/rank.hpp"
+#include "storage/mapped/fault_server.hpp"
 #include "storage/mapped/fault_watchdog.hpp"
 #include "storage/mapped/window_pages.hpp"
 #include "storage/segment/paged_segment.hpp"
@@ -38,7 +39,8 @@ struct MappedSegment::State {
         scope(rank.loop(), &rank.service()),
         faults(window_bytes(paged), storage::Userfault::Refusal::poison,
                storage::HugePagePool::bytes_beside(paged.page_bytes())),
-        pages(rank, paged, faults, scope, options),
+        pages(paged, faults, scope, options),
+        server(rank, paged, faults, pages, scope, options),
         watchdog(faults, rank.id()),
         threads(rank.loop(), options.one_core) {}
 
@@ -47,6 +49,7 @@ struct MappedSegment::State {
   Scope scope;
   storage::Userfault faults;
   storage::WindowPages pages;
+  storage::FaultServer server;
   storage::FaultWatchdog watchdog;
   storage::HelperThreads threads;
   Event ended;
@@ -94,7 +97,7 @@ Task<> MappedSegment::serve_faults(State& state) {
       throw Error(readable.error());
     }
     state.watchdog.alive();
-    state.pages.serve({faults.data(), count});
+    state.server.serve({faults.data(), count});
     co_await yield();
   }
 }

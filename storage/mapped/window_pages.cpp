@@ -1,22 +1,15 @@
 #include "storage/mapped/window_pages.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <functional>
-#include <new>
-#include <optional>
-#include <string>
-#include <system_error>
 #include <utility>
 
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/failure.hpp"
-#include "runtime/rank/rank.hpp"
 #include "storage/segment/paged_segment.hpp"
 
 namespace coracle::internals::storage {
@@ -24,14 +17,7 @@ namespace {
 
 constexpr std::uint64_t kNoPage = ~std::uint64_t{0};
 constexpr std::size_t kPagesMin = 4;
-constexpr std::size_t kLargePage = 512 << 10;
-constexpr std::size_t kBytesRead = 4 << 20;  // at the same time
-constexpr std::size_t kPagesRead = 2;        // or so many, if they are larger
 constexpr std::size_t kSpareMax = 32;
-
-void check(int error, const char* what, std::uint64_t page) {
-  if (error != 0) throw_errno(error, fmt::format("{} page {} in the window of a mapped segment", what, page));
-}
 
 /// Copies the bytes that differ between `before` and `now` to `target`.
 void copy_changed(const std::byte* before, std::span<const std::byte> now, std::byte* target) noexcept {
@@ -46,20 +32,15 @@ void copy_changed(const std::byte* before, std::span<const std::byte> now, std::
 
 }  // namespace
 
-WindowPages::WindowPages(Rank& rank, PagedSegment& segment, Userfault& faults, Scope& scope,
-                         const MappedOptions& options)
-    : rank_(rank),
-      segment_(segment),
+WindowPages::WindowPages(PagedSegment& segment, Userfault& faults, Scope& scope, const MappedOptions& options)
+    : segment_(segment),
       faults_(faults),
       scope_(scope),
       page_bytes_(segment.page_bytes()),
-      head_bytes_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))),
       resident_max_(std::max<std::size_t>(options.window_bytes / page_bytes_, kPagesMin)),
       spare_(std::min(resident_max_ / 16, kSpareMax)),
-      reading_max_(std::max(kBytesRead / page_bytes_, kPagesRead)),
       whole_pages_(options.whole_pages),
       evicted_(std::bit_ceil(std::min<std::size_t>(resident_max_, segment.pages())), kNoPage),
-      streams_(static_cast<std::uint32_t>(std::min<std::size_t>(options.read_ahead_pages, resident_max_ / 4))),
       huge_pages_(faults, page_bytes_) {
   leaving_.reserve(spare_);
 }
@@ -69,223 +50,26 @@ std::span<std::byte> WindowPages::bytes_of(std::uint64_t number) const noexcept 
   return {faults_.data() + offset, std::min<std::size_t>(page_bytes_, segment_.bytes() - offset)};
 }
 
-// --- faults ---
-
-void WindowPages::serve(std::span<const Userfault::Fault> faults) {
-  counts_.faults += faults.size();
-  for (const Userfault::Fault& fault : faults) {
-    try {
-      serve_one(fault);
-    } catch (...) {
-      give_up(fault, std::current_exception());
-    }
-  }
-}
-
-/// Its thread must not wait for ever. Without memory even for this the program ends.
-void WindowPages::give_up(const Userfault::Fault& fault, const std::exception_ptr& error) noexcept {
-  const std::uint64_t number = fault.offset / page_bytes_;
-  Page& page = pages_[number];
-  page.wanted = true;
-  if (page.state == State::clean) {
-    faults_.drop(offset_of(number), page_bytes_);
-    --resident_;
-  }
-  refuse(number, error);
-}
-
-/// What was reported may be old: each report ends with the thread looking again, sooner or later.
-void WindowPages::serve_one(const Userfault::Fault& fault) {
-  const std::uint64_t number = fault.offset / page_bytes_;
+WindowPages::Page* WindowPages::find(std::uint64_t number) noexcept {
   const auto found = pages_.find(number);
-  if (found == pages_.end()) {
-    if (fault.present) return faults_.wake(offset_of(number), page_bytes_);  // evicted since then
-    begin_fetch(number, fault.writing ? Reason::store : Reason::load);
-    return fetch_ahead(number);
-  }
-  Page& page = found->second;
-  page.wanted = true;
-  const bool on_its_way = page.state == State::fetching || page.head != nullptr;
-  if (page.head && !bring_head(number, page)) return;
-  serve_known(number, page, fault.writing);
-  if (on_its_way) fetch_ahead(number);
+  return found == pages_.end() ? nullptr : &found->second;
 }
 
-void WindowPages::serve_known(std::uint64_t number, Page& page, bool writing) {
-  switch (page.state) {
-    case State::fetching:
-      page.store_waits |= writing;
-      return;
-    case State::cleaning:
-      if (!writing) break;
-      page.store_waits = true;
-      return;
-    case State::clean:
-      if (!writing) break;
-      page.used = true;
-      return allow_stores(number, page);
-    case State::dirty:
-    case State::refused:
-      break;
-  }
-  faults_.wake(offset_of(number), page_bytes_);
+void WindowPages::check(int error, const char* what, std::uint64_t number) {
+  if (error != 0) throw_errno(error, fmt::format("{} page {} in the window of a mapped segment", what, number));
 }
 
-/// Somebody has come to `page`, and had to wait.
-void WindowPages::fetch_ahead(std::uint64_t page) {
-  const FaultStreams::Pages ahead = streams_.fault(page);
-  const std::uint64_t end = std::min(ahead.first + ahead.count, segment_.pages());
-  try {
-    for (std::uint64_t next = ahead.first; next < end; ++next)
-      if (!pages_.contains(next)) begin_fetch(next, next == ahead.first ? Reason::mark : Reason::ahead);
-  } catch (const std::bad_alloc&) {
-    // Nobody has asked for these yet.
-  }
-}
-
-/// Somebody has come to a mark: now its first bytes come, too. False: it is missing as a whole again.
-bool WindowPages::bring_head(std::uint64_t number, Page& page) {
-  const std::unique_ptr<std::byte[]> head = std::move(page.head);
-  if (faults_.fill(offset_of(number), head.get(), head_bytes_, true) == 0) return true;
-  drop(number);
-  return false;
-}
-
-void WindowPages::begin_fetch(std::uint64_t number, Reason reason) {
-  Page& page = pages_[number];
-  page.wanted = reason == Reason::load || reason == Reason::store;
-  page.store_waits = reason == Reason::store;
-  page.mark = reason == Reason::mark;
-  try {
-    scope_.spawn(fetch(number));
-  } catch (...) {
-    pages_.erase(number);
-    throw;
-  }
-}
-
-Task<> WindowPages::fetch(std::uint64_t number) {
-  std::exception_ptr error;
-  bool reserved = false;
-  try {
-    co_await reserve();
-    reserved = true;
-    co_await read_and_install(number);
-  } catch (...) {
-    error = std::current_exception();
-  }
-  if (error) {
-    if (reserved) --resident_;
-    refuse(number, error);
-  }
-  changed();
-  make_room();
-}
-
-/// A page that is being read.
-class WindowPages::Reading {
- public:
-  explicit Reading(WindowPages& pages) noexcept : pages_(pages) { ++pages_.reading_; }
-  ~Reading() {
-    --pages_.reading_;
-    pages_.read_.set();
-    pages_.read_.reset();
-  }
-  Reading(const Reading&) = delete;
-  Reading& operator=(const Reading&) = delete;
-
- private:
-  WindowPages& pages_;
-};
-
-/// Few large pages at a time: a device that brings all that it was asked for at once does nothing while they are
-/// copied.
-Task<> WindowPages::read_and_install(std::uint64_t number) {
-  while (reading_ >= reading_max_) co_await read_;
-  std::optional<Reading> reading(std::in_place, *this);
-  const PinnedPage pinned = co_await segment_.pin(number);
-  reading.reset();
-  if (page_bytes_ >= kLargePage) {
-    // The next read is asked for in the loop's next turn, and sent with the one after that: not after this copy.
-    co_await yield();
-    co_await yield();
-  }
-  install(number, pinned);
-}
-
-void WindowPages::install(std::uint64_t number, const PinnedPage& pinned) {
-  Page& page = pages_.at(number);
-  std::span<const std::byte> bytes = pinned.bytes();
-  bool frozen = pinned.frozen();
-  page.state = State::clean;
-  if (page.store_waits) {
-    make_dirty(page, bytes);
-    // Others may be writing to the cached page: window and copy must be of the same moment.
-    if (!whole_pages_) bytes = {page.before.get(), page_bytes_};
-    frozen = true;
-  }
-  const int error = fill(number, page, bytes, frozen);
-  if (error != 0) page.state = State::fetching;
-  check(error, "filling", number);
-  ++counts_.fetched;
-  if (!page.wanted) ++counts_.read_ahead;
+void WindowPages::came(std::uint64_t number, Page& page) {
   page.used = evicted_[number % evicted_.size()] == number;  // it came back soon: it is in use
   enqueue(number, page);
 }
 
-/// Of a clean or dirty page; the clean one may become dirty.
-int WindowPages::fill(std::uint64_t number, Page& page, std::span<const std::byte> bytes, bool frozen) {
-  const std::size_t offset = offset_of(number);
-  const bool protect = page.state == State::clean;
-  if (page.mark && !page.wanted) return fill_behind_head(number, page, bytes);
-  if (!huge_pages_.usable() || !frozen || huge_pages_.fill(offset, bytes.data()) != 0)
-    return faults_.fill(offset, bytes.data(), page_bytes_, protect);
-  page.moved = true;
-  if (protect) {
-    const int error = faults_.protect(offset, page_bytes_);
-    if (error != 0) {
-      faults_.drop(offset, page_bytes_);
-      return error;
-    }
-    // What is moved comes without protection: a thread that ran may have stored before.
-    if (std::memcmp(faults_.data() + offset, bytes.data(), page_bytes_) != 0) {
-      make_dirty(page, bytes);
-      return faults_.unprotect(offset, page_bytes_);  // wakes, too
-    }
-  }
-  faults_.wake(offset, page_bytes_);
-  return 0;
-}
-
-int WindowPages::fill_behind_head(std::uint64_t number, Page& page, std::span<const std::byte> bytes) {
-  page.head = std::make_unique_for_overwrite<std::byte[]>(head_bytes_);
-  std::memcpy(page.head.get(), bytes.data(), head_bytes_);
-  if (page_bytes_ == head_bytes_) return 0;
-  const int error =
-      faults_.fill(offset_of(number) + head_bytes_, bytes.data() + head_bytes_, page_bytes_ - head_bytes_, true);
-  if (error != 0) page.head.reset();
-  return error;
-}
-
-void WindowPages::refuse(std::uint64_t number, const std::exception_ptr& error) {
-  Page& page = pages_.at(number);
-  if (!page.wanted || scope_.cancelled()) {
-    pages_.erase(number);
-    return faults_.wake(offset_of(number), page_bytes_);
-  }
-  ++counts_.refused;
-  page.state = State::refused;
-  const std::string what = fmt::format(
-      "page {} of a mapped segment can't be had; whoever touches its window at bytes {} to {} gets a signal", number,
-      offset_of(number), offset_of(number) + page_bytes_);
-  report_failure(rank_.id(), what.c_str(), error);
-  const int refused = faults_.refuse(offset_of(number), page_bytes_);
-  CORACLE_ASSERT(refused == 0, "the kernel can't refuse a page of a window (error {}): its users would hang", refused);
+void WindowPages::wake(std::uint64_t number) noexcept {
+  faults_.wake(offset_of(number), page_bytes_);
 }
 
 // --- stores ---
 
-/// `bytes`: what the page holds before any store, all of it.
 void WindowPages::make_dirty(Page& page, std::span<const std::byte> bytes) {
   if (!whole_pages_) {
     page.before = std::make_unique_for_overwrite<std::byte[]>(page_bytes_);
@@ -417,7 +201,6 @@ void WindowPages::enqueue(std::uint64_t number, Page& page) {
   queue_.push_back(number);
 }
 
-/// Of a page that is present and not dirty, or refused. Whoever waits to store looks again, and finds it missing.
 void WindowPages::drop(std::uint64_t number) {
   const auto page = pages_.find(number);
   if (page->second.state == State::refused) {
@@ -430,7 +213,7 @@ void WindowPages::drop(std::uint64_t number) {
     --resident_;
   }
   pages_.erase(page);
-  faults_.wake(offset_of(number), page_bytes_);
+  wake(number);
   changed();
 }
 

@@ -1,46 +1,49 @@
 #include "storage/pages/cache_controller.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
-#include <cstring>
 #include <utility>
+#include <vector>
 
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/io.hpp"
 #include "runtime/rank/peer_event.hpp"
 #include "runtime/rank/rank.hpp"
-#include "storage/pages/read_ahead.hpp"
 #include "storage/pages/segment_table.hpp"
 
 namespace coracle::internals::storage {
+namespace {
+
+bool hands_on(const PagedOptions& options, const SegmentCaches& caches) noexcept {
+  return options.chances > 0 && options.cooperative && caches.nodes() > 1;
+}
+
+std::unique_ptr<PageHome> make_home(const SegmentCaches& caches, const CacheTasks& tasks,
+                                    std::unique_ptr<PageStore> store, bool cooperative) {
+  return store == nullptr ? nullptr : std::make_unique<PageHome>(caches, tasks, std::move(store), cooperative);
+}
+
+}  // namespace
 
 CacheController::CacheController(SegmentCaches caches, const PagedOptions& options, Memory memory,
                                  std::unique_ptr<PageStore> store)
     : caches_(std::move(caches)),
       rank_(caches_.rank()),
-      path_(options.path),
-      frames_(caches_.frames()),
       memory_(std::move(memory)),
-      frame_states_(frames_.shape().frames),
-      eviction_kind_(options.eviction),
-      eviction_(make_eviction(options.eviction, frames_.shape().frames)),
-      ahead_max_(std::max(1U, read_ahead_pages(options.read_ahead_pages, frames_.shape()) / 2)),
-      homes_touched_(caches_.map().homes),
-      dirty_max_(std::max<std::size_t>(1, static_cast<std::size_t>(options.dirty_share * frames_.shape().frames))),
-      refusing_(caches_.map().homes) {
-  if (store != nullptr) {
-    store->observe(this);
-    if (!options.model) kept_for_io_ = rank_.loop().io().keep_memory(memory_.frames, frames_.memory_bytes());
-  }
-  PageHome::Cache& for_home = *this;
-  LastCopies::Cache& for_last_copies = *this;
-  if (store != nullptr)
-    home_ = std::make_unique<PageHome>(caches_, for_home, own_messages_, std::move(store), options.cooperative);
-  if (options.chances > 0 && options.cooperative && caches_.nodes() > 1)
-    last_copies_ = std::make_unique<LastCopies>(caches_, for_last_copies, home_.get(), options.chances, receive_hint);
-  free_.reserve(frames_.shape().frames);
-  for (std::uint32_t frame = frames_.shape().frames; frame > 0; --frame) free_.push_back(frame - 1);
+      tasks_(rank_),
+      pool_(caches_.frames(), options.eviction,
+            GuestFrames(rank_, caches_.frames().shape().frames, hands_on(options, caches_) ? options.chances : 0),
+            tasks_),
+      dirty_(pool_.size(), caches_.map().homes,
+             std::max<std::size_t>(1, static_cast<std::size_t>(options.dirty_share * pool_.size())), tasks_),
+      home_(make_home(caches_, tasks_, std::move(store), options.cooperative)),
+      errors_(caches_, options.path, home_.get()),
+      sender_(caches_, tasks_, receive_message),
+      coherence_(caches_, tasks_, errors_, sender_, pool_, dirty_, home_.get()),
+      ahead_(pool_.size() / 2, read_ahead_pages(options.read_ahead_pages, frames().shape()) / 2) {
+  if (hands_on(options, caches_)) last_copies_.emplace(caches_, tasks_, pool_, coherence_, home_.get(), receive_hint);
+  if (home_ == nullptr) return;
+  home_->store().observe(this);
+  if (!options.model) kept_for_io_ = rank_.loop().io().keep_memory(memory_.frames, frames().memory_bytes());
 }
 
 CacheController::~CacheController() {
@@ -49,311 +52,204 @@ CacheController::~CacheController() {
 }
 
 void CacheController::start() {
+  tasks_.begin(weak_from_this());
   rank_.service().spawn(watch_losses(rank_, weak_from_this()));
 }
 
-// --- tasks of its own ---
-
-Task<> CacheController::run(std::shared_ptr<CacheController> self, Task<> task) {
-  co_await task;
-  --self->under_way_;
-  self->notify();
-}
-
-void CacheController::spawn(Task<> task) {
-  ++under_way_;
-  rank_.service().spawn(run(shared_from_this(), std::move(task)));
-}
-
-void CacheController::notify() noexcept {
-  changed_.set();
-  changed_.reset();
-}
-
-// --- coherence messages ---
-
-void CacheController::post(CacheId to, CoherenceMessage coherence_message) {
-  coherence_message.from = caches_.own();
-  if (to == caches_.own()) {
-    own_messages_.add(coherence_message);
-    return;
-  }
-  if (stopped_) return;
-  spawn(send_message(caches_.peer(to).rank, coherence_message));
-}
-
-void CacheController::post(CacheId to, CoherenceMessage coherence_message, PageBuffers::Buffer page) {
-  if (stopped_) return;
-  coherence_message.from = caches_.own();
-  spawn(send_message_and_page(caches_.peer(to).rank, coherence_message, std::move(page)));
-}
-
-Task<> CacheController::send_message_and_page(std::uint32_t to, CoherenceMessage coherence_message,
-                                              PageBuffers::Buffer page) {
-  co_await send_message(to, coherence_message, std::span(page.data(), frames_.shape().page_bytes));
-}
-
-Task<> CacheController::send_message(std::uint32_t to, CoherenceMessage coherence_message,
-                                     std::span<const std::byte> page) {
-  const CoherenceMessage::Words words = coherence_message.words(caches_.segment());
-  try {
-    co_await rank_.request(to, receive_message, page, words.kind, coherence_message.page, words.frame, words.numbers,
-                           coherence_message.from);
-  } catch (const Error&) {
-    // The peer is lost, which lost() is told of, or this rank ends.
-  }
-}
-
-void CacheController::deliver() {
-  own_messages_.deliver([this](const CoherenceMessage& coherence_message) { receive(coherence_message); });
-}
+// --- what peers say ---
 
 void CacheController::receive_message(Rank& rank, const Message& message) {
-  CacheController* controller = rank.local<SegmentTable>().find(CoherenceMessage::segment_of(message));
-  if (controller == nullptr) return answer_for_closed(rank, message);
-  controller->receive(CoherenceMessage::of(message), message.payload());
-  controller->deliver();
-}
-
-namespace {
-
-Task<> send_answer(Rank& rank, std::uint32_t to, Handler handler, std::uint32_t segment,
-                   CoherenceMessage coherence_message) {
-  const CoherenceMessage::Words words = coherence_message.words(segment);
-  co_await rank.request(to, handler, {}, words.kind, coherence_message.page, words.frame, words.numbers,
-                        coherence_message.from);
-}
-
-/// A closed home fails what it is asked; a closed cache has no pages. Nothing where it need not say anything.
-std::optional<PageMessage> answer_of_closed(const PageMessage& asked) {
-  PageMessage answer;
-  switch (asked.verb) {
-    case Verb::read:
-    case Verb::write:
-    case Verb::put:
-      answer.verb = asked.verb == Verb::put ? Verb::put_ack : Verb::failed;
-      answer.number = asked.number;
-      answer.keep = asked.keep;
-      answer.failure = PageFailure::closed;
-      return answer;
-    default:
-      break;
-  }
-  CachePage unknown;
-  if (is_for_home(asked.verb) || !unknown.expects(asked)) return std::nullopt;
-  const CacheActions actions = unknown.on_message(asked);
-  if (actions.count == 0) return std::nullopt;
-  return actions.begin()->message;
-}
-
-}  // namespace
-
-/// So that a peer that goes on, after an error here that it has not heard of, does not wait for ever.
-void CacheController::answer_for_closed(Rank& rank, const Message& message) {
+  const auto& table = rank.local<SegmentTable>();
   const std::uint32_t segment = CoherenceMessage::segment_of(message);
-  const std::optional<std::uint32_t> own = rank.local<SegmentTable>().own_in_closed(segment);
-  CoherenceMessage coherence_message = CoherenceMessage::of(message);
-  const std::optional<PageMessage> answer = answer_of_closed(coherence_message.message);
-  if (!own || !answer) return;
-  coherence_message.message = *answer;
-  coherence_message.from = *own;
-  rank.service().spawn(send_answer(rank, message.source(), receive_message, segment, coherence_message));
-}
-
-void CacheController::receive(const CoherenceMessage& coherence_message, std::span<const std::byte> page) {
-  if (is_for_home(coherence_message.message.verb)) {
-    if (home_ != nullptr) home_->receive(coherence_message);
-    return;
-  }
-  const std::uint32_t frame = frames_.find(coherence_message.page);
-  if (frame == Frames::kNone) return receive_for_unknown_page(coherence_message);
-  FrameState& frame_state = frame_states_[frame];
-  if (coherence_message.message.failure == PageFailure::closed) {
-    const bool data_may_come = coherence_message.message.verb == Verb::failed && coherence_message.message.keep;
-    give_up_page(frame, error_of(coherence_message.page, PageFailure::closed), data_may_come);
-    return;
-  }
-  if (coherence_message.message.verb == Verb::data) {
-    if (!frame_state.page.wants(coherence_message.message)) return;
-    if (page.size() == frames_.shape().page_bytes) std::memcpy(frames_.bytes_of(frame), page.data(), page.size());
-    CacheCounters& counters = frames_.counters();
-    if (!coherence_message.from_ssd) CacheCounters::add(counters.from_peers);
-    if (last_copies_ != nullptr && !coherence_message.from_ssd && frame_state.page.state() == PageState::IS)
-      last_copies_->came_from_peer(frame);
-  }
-  if (coherence_message.message.verb == Verb::forward_shared ||
-      coherence_message.message.verb == Verb::forward_exclusive)
-    forward_frame_ = coherence_message.frame;
-  const CacheActions actions = frame_state.page.on_message(coherence_message.message);
-  note_given_away(frame, coherence_message.message);
-  if (last_copies_ != nullptr && coherence_message.message.verb == Verb::forward_shared)
-    last_copies_->sent_to_peer(frame);
-  perform(frame, actions);
-  if (frame_states_[frame].placed && frame_states_[frame].number == coherence_message.page) serve_waiting(frame);
-  // Not before those who waited to write have it pinned, or it would be cleaned under their hands for ever.
-  if (dirty_count_ > dirty_max_ - dirty_max_ / 4) write_behind(dirty_max_ / 2, Told::nobody);
-}
-
-/// A page that is not here, or not any more: the machine answers as one in state I does.
-void CacheController::receive_for_unknown_page(const CoherenceMessage& coherence_message) {
-  CachePage unknown;
-  if (!unknown.expects(coherence_message.message)) return;
-  for (const CacheAction& action : unknown.on_message(coherence_message.message)) {
-    CORACLE_ASSERT(action.kind == CacheAction::Kind::send_home, "a cache without a page was to do more than answer");
-    const bool leaving = std::find(leaving_.begin(), leaving_.end(), coherence_message.page) != leaving_.end();
-    if (leaving)
-      spawn(answer_when_left(coherence_message.page, action.message));
-    else
-      send_home(coherence_message.page, action.message, 0);
-  }
-}
-
-Task<> CacheController::answer_when_left(std::uint64_t page, PageMessage message) {
-  while (!stopped_ && std::find(leaving_.begin(), leaving_.end(), page) != leaving_.end())
-    co_await uninterrupted(changed_);
-  send_home(page, message, 0);
-  deliver();
-}
-
-// --- hints ---
-
-void CacheController::recall(CacheId node, std::uint64_t page) {
-  if (node != caches_.own()) {
-    spawn(send_recall(caches_.peer(node).rank, page));
-    return;
-  }
-  recalled(page);
-}
-
-Task<> CacheController::send_recall(std::uint32_t to, std::uint64_t page) {
-  try {
-    co_await rank_.request(to, receive_recall, {}, caches_.segment(), page);
-  } catch (const Error&) {
-    // As for coherence messages.
-  }
-}
-
-void CacheController::receive_recall(Rank& rank, const Message& message) {
-  CacheController* controller = rank.local<SegmentTable>().find(static_cast<std::uint32_t>(message.argument(0)));
-  if (controller == nullptr) return;
-  controller->recalled(message.argument(1));
-}
-
-void CacheController::recalled(std::uint64_t page) {
-  const std::uint32_t frame = frames_.find(page);
-  if (frame != Frames::kNone) begin_clean(frame);
-  deliver();
+  if (CacheController* controller = table.find(segment))
+    controller->coherence_.receive(CoherenceMessage::of(message), message.payload());
+  else if (const std::optional<CacheId> own = table.own_in_closed(segment))
+    answer_for_closed(rank, message, *own, receive_message);
 }
 
 void CacheController::receive_hint(Rank& rank, const Message& message) {
   if (message.argument_count() != LastCopyHint::kWords) return;
   CacheController* controller = rank.local<SegmentTable>().find(LastCopyHint::segment_of(message.argument(0)));
-  if (controller == nullptr || controller->last_copies_ == nullptr) return;
-  if (controller->last_copies_->receive(message)) controller->deliver();
+  if (controller != nullptr && controller->last_copies_) controller->last_copies_->receive(message);
+}
+
+Task<> CacheController::watch_losses(Rank& rank, std::weak_ptr<CacheController> controller) {
+  std::size_t known = 0;
+  for (;;) {
+    const Result<std::size_t> now = co_await as_result(MoreLost(rank.core(), known));
+    const std::shared_ptr<CacheController> self = controller.lock();
+    if (!now.ok() || self == nullptr || self->tasks_.stopped()) co_return;
+    for (; known < rank.losses().size(); ++known) {
+      const std::uint32_t peer = rank.losses()[known].peer;
+      for (CacheId node = 0; node < self->caches_.nodes(); ++node)
+        if (self->caches_.peer(node).rank == peer) self->coherence_.lost(node);
+    }
+  }
 }
 
 // --- pages for users ---
 
 Task<std::uint32_t> CacheController::obtain(std::uint64_t page, bool writing, const std::byte* whole) {
   const std::shared_ptr<CacheController> self = shared_from_this();
-  if (frames_.shared().wants_unpins.load(std::memory_order_relaxed) != 0) notify();
+  if (frames().shared().wants_unpins.load(std::memory_order_relaxed) != 0) tasks_.notify();
   for (;;) {
-    if (stopped_) throw closed_error();
-    std::uint32_t frame = frames_.try_pin(page, writing);
+    if (tasks_.stopped()) throw closed_error();
+    std::uint32_t frame = frames().try_pin(page, writing);
     if (frame != Frames::kNone) {
-      if (whole != nullptr) fill(frame, whole);
+      if (whole != nullptr) coherence_.fill(frame, whole);
       co_return frame;
     }
-    if (writing && dirty_count_ >= dirty_max_) co_await wait_for_room_for_dirty();
-    if (stopped_) throw closed_error();
-    if (caches_.home_is_lost(page)) throw home_lost(page);
-    frame = frames_.find(page);
-    if (last_copies_ != nullptr) frame == Frames::kNone ? last_copies_->missed() : last_copies_->used(frame);
-    if (frame == Frames::kNone) {
+    if (writing && dirty_.full()) co_await wait_for_room_for_dirty();
+    if (tasks_.stopped()) throw closed_error();
+    if (caches_.home_is_lost(page)) throw errors_.home_lost(page);
+    frame = frames().find(page);
+    if (frame != Frames::kNone) {
+      pool_.guests().used(frame);
+    } else {
+      if (last_copies_) last_copies_->missed();
       frame = take_frame_now(page);
       if (frame == Frames::kNone) frame = co_await take_frame(page);
-      if (stopped_ || frames_.find(page) != Frames::kNone || caches_.home_is_lost(page)) {  // meanwhile
-        free_frame(frame);
+      if (tasks_.stopped() || frames().find(page) != Frames::kNone || caches_.home_is_lost(page)) {  // meanwhile
+        pool_.give_back(frame);
         continue;
       }
-      place(page, frame);
+      pool_.place(page, frame);
     }
-    Waiting waiting;
+    PageWaiting waiting;
     waiting.writing = writing;
     waiting.whole = whole;
-    request(frame, waiting);
-    deliver();
+    coherence_.ask(frame, waiting);
     co_await uninterrupted(waiting.done);
     if (waiting.error) throw Error(*waiting.error);
     if (waiting.frame != Frames::kNone) co_return waiting.frame;
   }
 }
 
-void CacheController::prefetch(std::uint64_t first, std::uint64_t count) noexcept {
-  if (stopped_) return;
-  for (std::uint64_t page = first; page < first + count && page < caches_.map().pages; ++page) {
-    // The oldest are those that somebody who has turned elsewhere does not need any more.
-    if (ahead_wanted_.size() >= std::max<std::size_t>(1, frame_states_.size() / 2)) ahead_wanted_.pop_front();
-    ahead_wanted_.push_back(page);
+/// Without waiting; kNone when none can be had so.
+std::uint32_t CacheController::take_frame_now(std::uint64_t page) {
+  const std::uint32_t frame = pool_.take(page);
+  if (last_copies_) last_copies_->go_ahead(page);
+  return frame;
+}
+
+Task<std::uint32_t> CacheController::take_frame(std::uint64_t page) {
+  constexpr std::size_t kPutsAtOnce = 8;
+  const UnpinsWanted wanted(frames());  // before it looks, so that no unpinning is missed
+  const std::uint64_t begun = dirty_.begun();
+  for (;;) {
+    const std::uint32_t frame = take_frame_now(page);
+    if (frame != Frames::kNone) co_return frame;
+    if (tasks_.stopped()) throw closed_error();
+    if (pool_.all_unusable())
+      throw Error(Errc::peer_lost, "no frame of the page cache can be used any more: too many homes were lost");
+    coherence_.put_oldest(dirty_.count() - std::min(dirty_.count(), kPutsAtOnce), DirtyPages::Told::somebody);
+    if (!dirty_.failed_after(begun)) co_await tasks_.changed();
+    if (dirty_.failed_after(begun)) throw Error(dirty_.failure());
   }
+}
+
+// --- reading ahead ---
+
+void CacheController::prefetch(std::uint64_t first, std::uint64_t count) noexcept {
+  if (tasks_.stopped()) return;
+  for (std::uint64_t page = first; page < first + count && page < caches_.map().pages; ++page) ahead_.add(page);
   fetch_wanted();
 }
 
 /// As many as may be on their way. The rest follows as these arrive, so that the device always has some to read.
 void CacheController::fetch_wanted() noexcept {
-  while (!stopped_ && !ahead_wanted_.empty() && ahead_.size() < ahead_max_) {
-    const std::uint64_t page = ahead_wanted_.front();
-    ahead_wanted_.pop_front();
-    if (frames_.find(page) != Frames::kNone || caches_.home_is_lost(page)) continue;
-    ahead_.push_back(page);
-    CacheCounters::add(frames_.counters().read_ahead);
-    spawn(fetch_ahead(page));
+  const auto is_needed = [this](std::uint64_t page) {
+    return frames().find(page) == Frames::kNone && !caches_.home_is_lost(page);
+  };
+  while (!tasks_.stopped()) {
+    const std::optional<std::uint64_t> page = ahead_.next(is_needed);
+    if (!page) return;
+    CacheCounters::add(frames().counters().read_ahead);
+    tasks_.spawn(fetch_ahead(*page));
   }
 }
 
 void CacheController::arrived(const std::byte* target) noexcept {
-  const auto offset = static_cast<std::size_t>(target - frames_.bytes_of(0));
-  if (target < frames_.bytes_of(0) || offset >= frames_.memory_bytes()) return;
-  ahead_arrived(frame_states_[offset / frames_.shape().page_bytes].number);
-}
-
-void CacheController::ahead_arrived(std::uint64_t page) noexcept {
-  const auto found = std::find(ahead_.begin(), ahead_.end(), page);
-  if (found == ahead_.end()) return;
-  ahead_.erase(found);
-  fetch_wanted();
+  const auto offset = static_cast<std::size_t>(target - frames().bytes_of(0));
+  if (target < frames().bytes_of(0) || offset >= frames().memory_bytes()) return;
+  const auto frame = static_cast<std::uint32_t>(offset / frames().shape().page_bytes);
+  if (ahead_.arrived(pool_.at(frame).number)) fetch_wanted();
 }
 
 Task<> CacheController::fetch_ahead(std::uint64_t page) {
   try {
     const std::uint32_t frame = co_await obtain(page, false);
-    frames_.head(frame).unpin(false);
+    frames().head(frame).unpin(false);
   } catch (const Error&) {
     // Whoever wants the page will be told.
   }
-  ahead_arrived(page);
+  if (ahead_.arrived(page)) fetch_wanted();
 }
 
-void CacheController::advise(EvictionKind kind) {
-  if (kind == eviction_kind_) return;
-  eviction_kind_ = kind;
-  eviction_ = make_eviction(kind, static_cast<std::uint32_t>(frame_states_.size()));
-  for (std::uint32_t frame = 0; frame < frame_states_.size(); ++frame)
-    if (frame_states_[frame].placed) eviction_->insert(frame, frame_states_[frame].number);
+// --- dirty pages ---
+
+/// A put that began before says nothing of the room that there is now: its failure is not told, the page is tried
+/// again.
+Task<> CacheController::wait_for_room_for_dirty() {
+  const std::uint64_t begun = dirty_.begun();
+  while (dirty_.full() && !tasks_.stopped()) {
+    coherence_.put_oldest(dirty_.wanted(), DirtyPages::Told::somebody);
+    if (dirty_.under_way() == 0) co_return;  // all are pinned by writers, or on their way elsewhere
+    co_await tasks_.changed();
+    if (dirty_.failed_after(begun)) throw Error(dirty_.failure());
+  }
+}
+
+Task<> CacheController::clean_all() {
+  const std::shared_ptr<CacheController> self = shared_from_this();
+  struct Dirty {
+    std::uint64_t page;
+    std::uint32_t successes;
+  };
+  std::vector<Dirty> dirty;
+  for (std::uint32_t frame = 0; frame < pool_.size(); ++frame)
+    if (pool_.at(frame).placed && dirty_.dirty(frame))
+      dirty.push_back({pool_.at(frame).number, dirty_.successes(frame)});
+  const std::uint64_t begun = dirty_.begun();  // as in wait_for_room_for_dirty()
+  {
+    const UnpinsWanted wanted(pool_.frames());  // writers' pins are waited for
+    while (!dirty.empty() && !dirty_.failed_after(begun) && !tasks_.stopped()) {
+      std::erase_if(dirty, [this](const Dirty& each) {
+        const std::uint32_t frame = pool_.frames().find(each.page);
+        return frame == Frames::kNone || !dirty_.dirty(frame) || dirty_.successes(frame) != each.successes;
+      });
+      for (const Dirty& each : dirty) {
+        if (!dirty_.may_begin()) break;
+        coherence_.begin_put(pool_.frames().find(each.page));
+      }
+      coherence_.hear_home();
+      if (!dirty.empty() && !dirty_.failed_after(begun)) co_await tasks_.changed();
+    }
+    co_await dirty_.ended();
+  }
+  if (tasks_.stopped()) throw closed_error();
+  if (dirty_.failed_after(begun)) throw Error(dirty_.failure());
+  if (const std::optional<Error> lost = std::exchange(dirty_.unflushed().lost, std::nullopt)) throw Error(*lost);
+}
+
+void CacheController::recall(std::uint64_t page) {
+  const std::uint32_t frame = pool_.frames().find(page);
+  if (frame != Frames::kNone) coherence_.begin_put(frame);
+  coherence_.hear_home();
 }
 
 // --- the end ---
 
 Task<> CacheController::quiesce() {
   const std::shared_ptr<CacheController> self = shared_from_this();
-  if (last_copies_ != nullptr) last_copies_->end();
-  while (under_way_ > 0) co_await uninterrupted(changed_);
+  if (last_copies_) last_copies_->end();
+  co_await tasks_.ended();
 }
 
 Task<> CacheController::close() {
   const std::shared_ptr<CacheController> self = shared_from_this();
   stop();
-  while (under_way_ > 0) co_await uninterrupted(changed_);
+  co_await tasks_.ended();
   closed_ = true;
   if (home_ != nullptr) co_await home_->store().close();
   forget_memory();
@@ -364,12 +260,7 @@ void CacheController::forget_memory() noexcept {
 }
 
 void CacheController::stop() noexcept {
-  if (stopped_) return;
-  if (home_ != nullptr) home_->refuse_all();
-  stopped_ = true;
-  for (std::uint32_t frame = 0; frame < frame_states_.size(); ++frame)
-    fail_waiting(frame, Error(std::make_error_code(std::errc::operation_canceled), "the paged segment is closed"));
-  notify();
+  if (!tasks_.stopped()) coherence_.stop();
 }
 
 }  // namespace coracle::internals::storage

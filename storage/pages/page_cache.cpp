@@ -11,34 +11,15 @@
 #include "runtime/core/byte_counts.hpp"
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/io.hpp"
-#include "runtime/rank/peer_event.hpp"
 #include "runtime/rank/rank.hpp"
-#include "storage/pages/cache_controller.hpp"
-#include "storage/pages/segment_table.hpp"
 
 namespace coracle::internals::storage {
-namespace {
-
-Task<> send_unpinned(Rank& rank, std::uint32_t controller, Handler handler, std::uint32_t segment) {
-  co_await rank.request(controller, handler, {}, segment);
-}
-
-Task<> send_prefetch(Rank& rank, std::uint32_t controller, Handler handler, std::uint32_t segment, std::uint64_t first,
-                     std::uint64_t count) {
-  co_await rank.request(controller, handler, {}, segment, first, count);
-}
-
-}  // namespace
-
 PageCache::PageCache(Rank& rank, const Shape& shape, const Frames& frames, CacheController* own)
     : rank_(rank),
       shape_(shape),
       frames_(frames),
-      own_(own),
+      controller_(rank, shape.controller, shape.segment, frames, own),
       read_ahead_(read_ahead_pages(shape.read_ahead_pages, frames.shape())),
-      implicit_(std::make_shared<Implicit>()),
-      controller_reads_here_(rank.placement() == Placement::pvas || rank.placement() == Placement::thread),
       page_shift_(std::countr_zero(shape.page_bytes)) {}
 PageCache::~PageCache() = default;
 
@@ -108,7 +89,7 @@ Task<> PageCache::copy_page(bool writing, std::uint64_t offset, std::byte* local
   const std::uint64_t in_page = offset & (shape_.page_bytes - 1);
   const std::uint64_t page = offset >> page_shift_;
   const std::uint64_t page_end = std::min<std::uint64_t>((page + 1) << page_shift_, shape_.bytes);
-  if (writing && in_page == 0 && offset + bytes == page_end && (own_ != nullptr || controller_reads_here_)) {
+  if (writing && in_page == 0 && offset + bytes == page_end && controller_.reads_here()) {
     co_await write_whole(page, local);
     co_return;
   }
@@ -158,26 +139,12 @@ void PageCache::read_ahead(std::uint64_t first, std::uint64_t last) noexcept {
 void PageCache::release(std::uint32_t frame, bool writing) noexcept {
   frames_.head(frame).unpin(writing);
   if (frames_.shared().wants_unpins.load(std::memory_order_seq_cst) != 0) [[unlikely]]
-    tell_unpinned();
-}
-
-void PageCache::tell_unpinned() noexcept {
-  if (own_ != nullptr) return own_->unpinned();
-  rank_.service().spawn(send_unpinned(rank_, shape_.controller, serve_unpinned, shape_.segment));
-}
-
-Task<std::uint32_t> PageCache::acquire(std::uint64_t page, bool writing) {
-  if (own_ != nullptr) return own_->obtain(page, writing);
-  return ask_controller(page, writing, nullptr);
+    controller_.unpinned();
 }
 
 /// Without fetching it.
 Task<> PageCache::write_whole(std::uint64_t page, const std::byte* source) {
-  std::uint32_t frame = Frames::kNone;
-  if (own_ != nullptr)
-    frame = co_await own_->obtain(page, true, source);
-  else
-    frame = co_await ask_controller(page, true, source);
+  const std::uint32_t frame = co_await controller_.obtain(page, true, source);
   release(frame, true);
 }
 
@@ -191,131 +158,10 @@ std::uint32_t PageCache::try_pin(std::uint64_t page, bool writing) {
   return frame;
 }
 
-// --- implicit operations ---
-
-struct PageCache::Implicit {
-  std::size_t pending = 0;
-  std::exception_ptr error;
-  Event* none = nullptr;  // awaited in implicit_done()
-};
-
-void PageCache::start_implicit(bool writing, std::uint64_t offset, std::byte* local, std::size_t bytes) {
-  const std::size_t done = copy_cached(writing, offset, local, bytes);
-  if (done == bytes && bytes > 0) return;
-  ++implicit_->pending;
-  rank_.service().spawn(finish_implicit(implicit_, writing, offset + done, local + done, bytes - done));
-}
-
-Task<> PageCache::finish_implicit(std::shared_ptr<Implicit> implicit, bool writing, std::uint64_t offset,
-                                  std::byte* local, std::size_t bytes) {
-  try {
-    co_await copy(writing, offset, local, bytes);
-  } catch (...) {
-    if (!implicit->error) implicit->error = std::current_exception();
-  }
-  if (--implicit->pending == 0 && implicit->none != nullptr) implicit->none->set();
-}
-
-Task<> PageCache::implicit_done() {
-  if (implicit_->pending > 0) {
-    CORACLE_ASSERT(implicit_->none == nullptr, "two coroutines await the implicit operations of one paged segment");
-    Event none;
-    implicit_->none = &none;
-    co_await uninterrupted(none);
-    implicit_->none = nullptr;
-  }
-  if (implicit_->error) std::rethrow_exception(std::exchange(implicit_->error, nullptr));
-}
-
-// --- by message, for ranks that share the cache of another ---
-
-/// A page that the controller was asked for; it lives in the asker's frame, and its address travels.
-struct PageCache::Asked {
-  Asked(RankCore& core, std::uint32_t controller) noexcept : answered(core, "page", controller) {}
-  PeerEvent answered;
-  std::uint32_t frame = Frames::kNone;
-  int code = 0;
-  bool own_code = false;
-  std::string text;
-};
-
-Task<std::uint32_t> PageCache::ask_controller(std::uint64_t page, bool writing, const std::byte* whole) {
-  Asked asked(rank_.core(), shape_.controller);
-  co_await rank_.request(shape_.controller, serve_acquire, {}, shape_.segment, page, writing ? 1 : 0,
-                         reinterpret_cast<std::uint64_t>(&asked), reinterpret_cast<std::uint64_t>(whole));
-  co_await asked.answered;
-  if (asked.frame != Frames::kNone) co_return asked.frame;
-  const std::error_code code = asked.own_code ? make_error_code(static_cast<Errc>(asked.code))
-                                              : std::error_code(asked.code, std::generic_category());
-  throw Error(code, asked.text);
-}
-
-void PageCache::serve_acquire(Rank& rank, const Message& message) {
-  rank.service().spawn(answer_acquire(
-      rank, message.source(), message.argument(3), static_cast<std::uint32_t>(message.argument(0)), message.argument(1),
-      message.argument(2) != 0, reinterpret_cast<const std::byte*>(message.argument(4))));
-}
-
-Task<> PageCache::answer_acquire(Rank& rank, std::uint32_t asker, std::uint64_t cookie, std::uint32_t segment,
-                                 std::uint64_t page, bool writing, const std::byte* whole) {
-  std::uint32_t frame = Frames::kNone;
-  std::error_code code;
-  std::string text;
-  try {
-    CacheController* controller = rank.local<SegmentTable>().find(segment);
-    if (controller == nullptr)
-      throw Error(make_error_code(std::errc::bad_file_descriptor), "the paged segment is closed");
-    frame = co_await controller->obtain(page, writing, whole);
-  } catch (const Error& error) {
-    code = error.code();
-    text = error.what();
-  }
-  const bool own_code = code.category() == coracle_category();
-  const std::span<const char> bytes(text);
-  const Result<> told = co_await as_result(rank.request(asker, take_acquired, std::as_bytes(bytes), cookie, frame,
-                                                        static_cast<std::uint64_t>(code.value()), own_code ? 1 : 0));
-  if (told.ok() || frame == Frames::kNone) co_return;
-  // The asker is lost, and will not let go of it.
-  CacheController* controller = rank.local<SegmentTable>().find(segment);
-  if (controller == nullptr) co_return;
-  controller->frames().head(frame).unpin(writing);
-  controller->unpinned();
-}
-
-void PageCache::take_acquired(Rank&, const Message& message) {
-  Asked& asked = *reinterpret_cast<Asked*>(message.argument(0));
-  asked.frame = static_cast<std::uint32_t>(message.argument(1));
-  asked.code = static_cast<int>(message.argument(2));
-  asked.own_code = message.argument(3) != 0;
-  asked.text.assign(reinterpret_cast<const char*>(message.payload().data()), message.payload().size());
-  asked.answered.set();
-}
-
-void PageCache::serve_unpinned(Rank& rank, const Message& message) {
-  if (CacheController* controller = rank.local<SegmentTable>().find(static_cast<std::uint32_t>(message.argument(0))))
-    controller->unpinned();
-}
-
-void PageCache::serve_prefetch(Rank& rank, const Message& message) {
-  if (CacheController* controller = rank.local<SegmentTable>().find(static_cast<std::uint32_t>(message.argument(0))))
-    controller->prefetch(message.argument(1), message.argument(2));
-}
-
 void PageCache::prefetch(std::uint64_t first, std::uint64_t count) noexcept {
   const std::uint64_t pages = frames_.shape().pages;
   if (first >= pages) return;
-  count = std::min(count, pages - first);
-  if (own_ != nullptr) {
-    own_->prefetch(first, count);
-    if (rank_.loop().io_in_flight()) rank_.loop().io().hand_over();  // what comes next may be a long copy
-    return;
-  }
-  while (count > 0 && frames_.find(first) != Frames::kNone) {
-    ++first;
-    --count;
-  }
-  if (count > 0)
-    rank_.service().spawn(send_prefetch(rank_, shape_.controller, serve_prefetch, shape_.segment, first, count));
+  controller_.prefetch(first, std::min(count, pages - first));
 }
 
 }  // namespace coracle::internals::storage

@@ -4,18 +4,17 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 
 #include "runtime/core/task.hpp"
 #include "storage/options/paged_options.hpp"
+#include "storage/pages/controller_link.hpp"
 #include "storage/pages/frames.hpp"
 #include "storage/pages/read_ahead.hpp"
 
 namespace coracle::internals {
-class Message;
 class Rank;
-}  // namespace coracle::internals
+}
 
 namespace coracle::internals::storage {
 
@@ -51,32 +50,17 @@ class PageCache {
   /// (out_of_segment).
   std::uint32_t try_pin(std::uint64_t page, bool writing);
   /// A frame with the page, pinned; release() it.
-  Task<std::uint32_t> acquire(std::uint64_t page, bool writing);
+  Task<std::uint32_t> acquire(std::uint64_t page, bool writing) { return controller_.obtain(page, writing); }
   void release(std::uint32_t frame, bool writing) noexcept;
   /// Nobody writes to a pinned frame before the caller suspends: only this thread could allow it.
-  bool frozen(std::uint32_t frame) const noexcept { return own_ != nullptr && !frames_.head(frame).may_change(); }
+  bool frozen(std::uint32_t frame) const noexcept { return controller_.is_here() && !frames_.head(frame).may_change(); }
   /// Asks for pages that will be read soon.
   void prefetch(std::uint64_t first, std::uint64_t count) noexcept;
-  /// Starts a copy that nobody awaits by itself.
-  void start_implicit(bool writing, std::uint64_t offset, std::byte* local, std::size_t bytes);
-  /// Waits for all of these; throws the first failure since the last time.
-  Task<> implicit_done();
   /// Throws Error (out_of_segment).
   void check_range(std::uint64_t offset, std::uint64_t bytes, const char* what) const;
 
  private:
   struct Copying;
-  struct Asked;
-  struct Implicit;
-  static void serve_acquire(Rank& rank, const Message& message);
-  static Task<> answer_acquire(Rank& rank, std::uint32_t asker, std::uint64_t cookie, std::uint32_t segment,
-                               std::uint64_t page, bool writing, const std::byte* whole);
-  static void take_acquired(Rank& rank, const Message& message);
-  static void serve_prefetch(Rank& rank, const Message& message);
-  static void serve_unpinned(Rank& rank, const Message& message);
-  void tell_unpinned() noexcept;
-
-  Task<std::uint32_t> ask_controller(std::uint64_t page, bool writing, const std::byte* whole);
   Task<> write_whole(std::uint64_t page, const std::byte* source);
   Task<> copy_range(bool writing, std::uint64_t offset, std::byte* local, std::size_t bytes);
   Task<> copy_page(bool writing, std::uint64_t offset, std::byte* local, std::size_t bytes);
@@ -85,17 +69,13 @@ class PageCache {
   std::size_t copy_hits(bool writing, bool goes_ahead, std::uint64_t offset, std::byte* local,
                         std::size_t bytes) noexcept;
   void read_ahead(std::uint64_t first, std::uint64_t last) noexcept;
-  Task<> finish_implicit(std::shared_ptr<Implicit> implicit, bool writing, std::uint64_t offset, std::byte* local,
-                         std::size_t bytes);
 
   Rank& rank_;
   Shape shape_;
   Frames frames_;
-  CacheController* own_;
+  ControllerLink controller_;
   ReadAhead read_ahead_;
-  std::shared_ptr<Implicit> implicit_;
   std::uint64_t hits_ = 0;
-  bool controller_reads_here_;  // all memory of this rank, not its segment alone
   int page_shift_;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -10,10 +11,10 @@
 
 #include "runtime/core/event.hpp"
 #include "runtime/core/task.hpp"
+#include "storage/pages/cache_tasks.hpp"
 #include "storage/pages/page_buffers.hpp"
 #include "storage/pages/segment_caches.hpp"
 #include "storage/protocol/coherence_message.hpp"
-#include "storage/protocol/own_messages.hpp"
 #include "storage/store/page_store.hpp"
 
 namespace coracle::internals {
@@ -25,49 +26,44 @@ namespace coracle::internals::storage {
 /// Belongs to the controller of its node's (or rank's) cache, and is used by that rank's thread.
 class PageHome {
  public:
-  /// What it asks of the cache beside it.
-  class Cache {
-   public:
-    /// Nothing is sent any more.
-    virtual bool stopped() const noexcept = 0;
-    /// Starts `task`, which must not throw; the cache's end waits for it.
-    virtual void spawn(Task<> task) = 0;
-    /// To a cache; to the one beside this at the next deliver().
-    virtual void post(CacheId to, CoherenceMessage coherence_message) = 0;
-    /// With the page, to a cache of another rank.
-    virtual void post(CacheId to, CoherenceMessage coherence_message, PageBuffers::Buffer page) = 0;
-    /// Hands out the coherence messages of this rank to itself, until none is left.
-    virtual void deliver() = 0;
-    /// Asks a cache to write a page home soon.
-    virtual void recall(CacheId node, std::uint64_t page) = 0;
-
-   protected:
-    ~Cache() = default;
-  };
-
-  /// What it refers to must outlive it. `own_messages`: of this rank to itself.
-  PageHome(const SegmentCaches& caches, Cache& cache, OwnMessages& own_messages, std::unique_ptr<PageStore> store,
-           bool cooperative);
+  /// What it refers to must outlive it. `tasks`: of the cache beside it.
+  PageHome(const SegmentCaches& caches, const CacheTasks& tasks, std::unique_ptr<PageStore> store, bool cooperative);
   ~PageHome();
   PageHome(const PageHome&) = delete;
   PageHome& operator=(const PageHome&) = delete;
 
   PageStore& store() noexcept { return *store_; }
+  PageBuffers& buffers() noexcept { return buffers_; }
+
+  // --- the directory, which sends nothing: the caller does what it says, then recycles that ---
   /// What the directory knows of a page; null: nobody has it.
   const HomePage* known(std::uint64_t page) const noexcept;
+  /// Where a cache that waits for data of a page wants them, or has those that it puts.
+  std::uint32_t frame_of(std::uint64_t page, CacheId requester);
   /// A request or an answer.
-  void receive(const CoherenceMessage& coherence_message);
+  HomeActions receive(const CoherenceMessage& coherence_message);
+  HomeActions was_read(std::uint64_t page, PageFailure failure);
+  HomeActions was_written(std::uint64_t page, PageFailure failure);
+  using ActionsOfPages = std::vector<std::pair<std::uint64_t, HomeActions>>;
   /// That cache is no more.
-  void dead(CacheId node);
+  ActionsOfPages dead(CacheId node);
   /// Tells all caches but its own that wait for a page that nothing will come.
-  void refuse_all();
+  ActionsOfPages refuse_all();
+  void recycle(HomeActions actions) noexcept { spare_ = std::move(actions); }
+  /// Returns when the SSD has what the page's owner had when it was called, if it had an owner. `recall(node)`: asks a
+  /// cache to write the page home soon.
+  Task<> settle(std::uint64_t page, std::function<void(CacheId)> recall);
+
+  // --- the file ---
+  Task<PageFailure> read(std::uint64_t page, std::byte* target);
+  Task<PageFailure> write(std::uint64_t page, const std::byte* source);
   /// What was written before is durable when it returns.
   Task<> flush();
   /// As the store's, while reads and writes wait.
   Task<> checkpoint(std::string name, std::uint64_t epoch);
-  /// Returns when the SSD has what the page's owner had when it was called, if it had an owner.
-  Task<> settle(std::uint64_t page);
-  /// Of the latest failure of the file, for the words of an error; "" when there was none.
+  /// Of a read or a write that could not be done.
+  PageFailure note_failure(const Error& error);
+  /// Of the latest, for the words of an error; "" when there was none.
   const std::string& last_failure() const noexcept { return last_failure_; }
 
  private:
@@ -81,20 +77,12 @@ class PageHome {
   };
 
   Entry& entry(std::uint64_t page);
-  /// `with_message`: the page that a coherence message with data from the SSD takes along; null: it was put before.
-  void perform(std::uint64_t page, const HomeActions& actions, PageBuffers::Buffer* with_message = nullptr);
-  std::uint32_t frame_of(std::uint64_t page, CacheId requester);
-  Task<> read(std::uint64_t page, CacheId requester, std::uint32_t frame);
-  Task<PageFailure> read_to(std::uint64_t page, std::byte* target);
-  void answer_read(std::uint64_t page, PageFailure failure, PageBuffers::Buffer* with_message = nullptr);
-  Task<> write(std::uint64_t page, CacheId owner, std::uint32_t frame);
-  PageFailure note_failure(const Error& error);
-  void transfer_ended() noexcept;
   void forget_if_idle(std::uint64_t page);
+  HomeActions no_actions() noexcept;
+  void transfer_ended() noexcept;
 
   const SegmentCaches& caches_;
-  Cache& cache_;
-  OwnMessages& own_messages_;
+  const CacheTasks& tasks_;
   std::unique_ptr<PageStore> store_;
   PageBuffers buffers_;
   std::unordered_map<std::uint64_t, Entry> entries_;

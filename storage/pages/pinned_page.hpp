@@ -19,6 +19,9 @@ class [[nodiscard]] PinnedPage {
  public:
   /// Throws Error (out_of_segment, and whatever the page's home reports).
   static Task<PinnedPage> pin(storage::PageCache& cache, std::uint64_t page, bool writing);
+  /// Takes a pin over.
+  PinnedPage(storage::PageCache& cache, std::uint32_t frame, bool writing) noexcept
+      : cache_(&cache), frame_(frame), writing_(writing) {}
   PinnedPage(PinnedPage&& other) noexcept;
   PinnedPage& operator=(PinnedPage&& other) noexcept;
   ~PinnedPage();
@@ -29,8 +32,6 @@ class [[nodiscard]] PinnedPage {
   std::span<std::byte> writable() const noexcept;
 
  private:
-  PinnedPage(storage::PageCache& cache, std::uint32_t frame, bool writing) noexcept
-      : cache_(&cache), frame_(frame), writing_(writing) {}
   void release() noexcept;
   storage::PageCache* cache_ = nullptr;
   std::uint32_t frame_ = 0;

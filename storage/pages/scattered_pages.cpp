@@ -3,11 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/layout/cursor.hpp"
 #include "storage/pages/page_cache.hpp"
+#include "storage/pages/pinned_page.hpp"
 
 namespace coracle::internals::storage {
 namespace {
@@ -18,42 +20,19 @@ struct Piece {
   std::uint64_t end;
 };
 
-/// A page that stays pinned while the blocks of a layout lie in it.
-class HeldPage {
- public:
-  HeldPage(PageCache& cache, bool writing) noexcept : cache_(cache), writing_(writing) {}
-  ~HeldPage() { release(); }
-  HeldPage(const HeldPage&) = delete;
-  HeldPage& operator=(const HeldPage&) = delete;
-  bool holds(std::uint64_t page) const noexcept { return frame_ != Frames::kNone && page_ == page; }
-  void release() noexcept {
-    if (frame_ != Frames::kNone) cache_.release(std::exchange(frame_, Frames::kNone), writing_);
-  }
-  void take(std::uint64_t page, std::uint32_t frame) noexcept {
-    page_ = page;
-    frame_ = frame;
-  }
-  std::byte* bytes() const noexcept { return cache_.frames().bytes_of(frame_); }
-
- private:
-  PageCache& cache_;
-  std::uint64_t page_ = 0;
-  std::uint32_t frame_ = Frames::kNone;
-  bool writing_;
-};
-
-void move_bytes(const ScatteredPages& what, std::uint64_t position, std::byte* place, std::size_t bytes) {
-  if (what.writing) {
-    pack({what.local.origin, what.local.layout, what.local.count}, position, {place, bytes});
-  } else {
-    unpack({place, bytes}, position, what.local);
-  }
+void move_bytes(const ScatteredPages& what, std::uint64_t position, const PinnedPage& page, std::uint64_t in_page,
+                std::size_t bytes) {
+  if (what.writing)
+    pack({what.local.origin, what.local.layout, what.local.count}, position, page.writable().subspan(in_page, bytes));
+  else
+    unpack(page.bytes().subspan(in_page, bytes), position, what.local);
 }
 
 Task<> copy_piece(const ScatteredPages& what, Piece piece) {
   const std::uint32_t page_bytes = what.cache.shape().page_bytes;
   layouts::Cursor cursor(what.layout, what.count, piece.begin);
-  HeldPage held(what.cache, what.writing);
+  std::optional<PinnedPage> held;  // while the blocks of the layout lie in it
+  std::uint64_t held_page = 0;
   std::uint64_t position = piece.begin;
   while (position < piece.end) {
     const layouts::Group& group = cursor.group();
@@ -61,11 +40,12 @@ Task<> copy_piece(const ScatteredPages& what, Piece piece) {
     const std::uint64_t page = offset / page_bytes;
     const std::uint64_t in_page = offset % page_bytes;
     const std::uint64_t part = std::min({group.block_bytes, page_bytes - in_page, piece.end - position});
-    if (!held.holds(page)) {
-      held.release();
-      held.take(page, co_await what.cache.acquire(page, what.writing));
+    if (!held || held_page != page) {
+      held.reset();
+      held.emplace(what.cache, co_await what.cache.acquire(page, what.writing), what.writing);
+      held_page = page;
     }
-    move_bytes(what, position, held.bytes() + in_page, part);
+    move_bytes(what, position, *held, in_page, part);
     position += part;
     cursor.advance_bytes(part);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/job/segment.hpp"
+#include "storage/pages/page_errors.hpp"
 
 namespace coracle::internals {
 class Rank;
@@ -26,6 +27,12 @@ class SegmentTable {
     for (const auto& [number, controller] : controllers_)
       if (number == segment) return controller;
     return nullptr;
+  }
+  /// Throws Error where find() gives null.
+  CacheController& at(std::uint32_t segment) const {
+    CacheController* controller = find(segment);
+    if (controller == nullptr) throw closed_error();
+    return *controller;
   }
   void add(std::uint32_t segment, CacheController& controller) { controllers_.emplace_back(segment, &controller); }
   /// From now on peers are told that it is closed here; `own`: the number of this rank's cache in it.

@@ -41,6 +41,13 @@ struct PagedSegment::Handle::Started {
   std::exception_ptr error;
 };
 
+/// The transfers that nobody awaits one by one.
+struct ImplicitTransfers {
+  std::size_t pending = 0;
+  std::exception_ptr error;
+  Event* none = nullptr;  // awaited in nbi_done()
+};
+
 struct PagedSegment::State {
   explicit State(storage::SegmentParts made) : parts(std::move(made)) {}
   ~State() { storage::drop(parts); }
@@ -50,6 +57,7 @@ struct PagedSegment::State {
   storage::PageCache& cache() noexcept { return *parts.cache; }
 
   storage::SegmentParts parts;
+  std::shared_ptr<ImplicitTransfers> implicit = std::make_shared<ImplicitTransfers>();
 };
 
 PagedSegment::PagedSegment(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
@@ -114,6 +122,35 @@ std::shared_ptr<Started> start(storage::PageCache& cache, PagedTransfer transfer
   return started;
 }
 
+Task<> finish_implicit(std::shared_ptr<ImplicitTransfers> implicit, Task<> rest) {
+  try {
+    co_await rest;
+  } catch (...) {
+    if (!implicit->error) implicit->error = std::current_exception();
+  }
+  if (--implicit->pending == 0 && implicit->none != nullptr) implicit->none->set();
+}
+
+void start_implicit(storage::PageCache& cache, const std::shared_ptr<ImplicitTransfers>& implicit, bool writing,
+                    std::uint64_t offset, std::byte* local, std::size_t bytes) {
+  const std::size_t done = cache.copy_cached(writing, offset, local, bytes);
+  if (done == bytes && bytes > 0) return;
+  ++implicit->pending;
+  Task<> rest = cache.copy(writing, offset + done, local + done, bytes - done);
+  cache.rank().service().spawn(finish_implicit(implicit, std::move(rest)));
+}
+
+Task<> implicit_done(ImplicitTransfers& implicit) {
+  if (implicit.pending > 0) {
+    CORACLE_ASSERT(implicit.none == nullptr, "two coroutines await the implicit operations of one paged segment");
+    Event none;
+    implicit.none = &none;
+    co_await uninterrupted(none);
+    implicit.none = nullptr;
+  }
+  if (implicit.error) std::rethrow_exception(std::exchange(implicit.error, nullptr));
+}
+
 }  // namespace
 
 PagedSegment::Handle PagedSegment::get_nb(std::uint64_t offset, std::span<std::byte> target) {
@@ -123,13 +160,13 @@ PagedSegment::Handle PagedSegment::put_nb(std::uint64_t offset, std::span<const 
   return Handle(start<Handle::Started>(state_->cache(), put(offset, source)));
 }
 void PagedSegment::get_nbi(std::uint64_t offset, std::span<std::byte> target) {
-  state_->cache().start_implicit(false, offset, target.data(), target.size());
+  start_implicit(state_->cache(), state_->implicit, false, offset, target.data(), target.size());
 }
 void PagedSegment::put_nbi(std::uint64_t offset, std::span<const std::byte> source) {
-  state_->cache().start_implicit(true, offset, const_cast<std::byte*>(source.data()), source.size());
+  start_implicit(state_->cache(), state_->implicit, true, offset, const_cast<std::byte*>(source.data()), source.size());
 }
 Task<> PagedSegment::nbi_done() {
-  return state_->cache().implicit_done();
+  return implicit_done(*state_->implicit);
 }
 
 Task<> PagedSegment::Handle::wait() {

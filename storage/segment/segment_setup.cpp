@@ -18,6 +18,7 @@
 #include "storage/options/paged_counts.hpp"
 #include "storage/pages/cache_controller.hpp"
 #include "storage/pages/page_cache.hpp"
+#include "storage/pages/page_flush.hpp"
 #include "storage/pages/segment_caches.hpp"
 #include "storage/pages/segment_table.hpp"
 #include "storage/segment/agreement.hpp"
@@ -76,10 +77,10 @@ void check_options(const PagedOptions& options, bool creating) {
   if (!(options.dirty_share > 0 && options.dirty_share <= 1))
     throw Error(Errc::bad_input,
                 fmt::format("a dirty share of {}: it must be above 0 and at most 1", options.dirty_share));
-  if (options.chances > LastCopies::kChancesMax)
+  if (options.chances > LastCopyHint::kChancesMax)
     throw Error(Errc::bad_input, fmt::format("{} chances for the last copy of a page: it may be handed on at most {} "
                                              "times (PagedOptions::chances)",
-                                             options.chances, LastCopies::kChancesMax));
+                                             options.chances, LastCopyHint::kChancesMax));
 }
 
 /// The memory of a cache, aligned for huge pages.
@@ -211,20 +212,13 @@ Task<SegmentParts> set_up(Team& team, PagedOptions options, OpenOptions open_opt
   co_return parts;
 }
 
-CacheController& controller_at(Rank& rank, std::uint32_t number) {
-  CacheController* controller = rank.local<SegmentTable>().find(number);
-  if (controller == nullptr)
-    throw Error(std::make_error_code(std::errc::bad_file_descriptor), "the paged segment is closed");
-  return *controller;
-}
-
 /// For a rank that shares another's cache.
 Task<> flush_there(Rank& rank, std::uint32_t number) {
-  co_await controller_at(rank, number).flush();
+  co_await flush(rank.local<SegmentTable>().at(number));
 }
 
 void advise_there(Rank& rank, std::uint32_t number, EvictionKind kind) {
-  controller_at(rank, number).advise(kind);
+  rank.local<SegmentTable>().at(number).advise(kind);
 }
 
 Task<> send_advice(Rank& rank, std::uint32_t controller, std::uint32_t number, EvictionKind kind) {
@@ -242,7 +236,7 @@ Task<SegmentParts> open_segment(Team& team, PagedOptions options, std::string ch
 
 Task<> flush(SegmentParts& parts) {
   if (parts.controller != nullptr)
-    co_await parts.controller->flush();
+    co_await flush(*parts.controller);
   else
     co_await parts.team->rank().call(parts.cache->shape().controller, flush_there, parts.number);
 }
@@ -272,7 +266,7 @@ Task<> close(SegmentParts& parts) {
   std::optional<Error> failure;
   const Result<> come = co_await as_result(agree(team, std::nullopt));  // nobody puts any more
   if (parts.controller != nullptr) {
-    const Result<> flushed = co_await as_result(parts.controller->flush());
+    const Result<> flushed = co_await as_result(flush(*parts.controller));
     if (!flushed.ok()) failure = flushed.error();
     co_await parts.controller->quiesce();  // what it has asked of others must be answered before they go
   }

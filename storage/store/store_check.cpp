@@ -10,7 +10,6 @@
 #include "runtime/core/scope.hpp"
 #include "storage/store/aligned_buffer.hpp"
 #include "storage/store/store_load.hpp"
-#include "storage/store/store_page_io.hpp"
 
 namespace coracle::internals::storage {
 namespace {

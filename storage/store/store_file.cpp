@@ -227,40 +227,37 @@ void StoreFile::rename(std::string path, bool replace) {
 }
 
 Task<> StoreFile::read_all(std::byte* target, std::size_t bytes, std::uint64_t offset, const char* what) {
-  int tries = 0;
-  for (std::size_t done = 0; done < bytes;) {
-    std::size_t count = 0;
-    try {
-      count = co_await io_->read(fd_, target + done, bytes - done, offset + done);
-    } catch (const Error& error) {
-      throw Error(error.code(), describe(fmt::format("reading {}", what), error.code()));
-    }
-    const std::size_t next = progress(done + count);
-    if (next > done) tries = 0;
-    if (count == 0 || (next == done && ++tries > 3))
-      throw Error(std::make_error_code(std::errc::io_error),
-                  fmt::format("{} of {} ends after {} of {} bytes at {}: the file was cut short", what, path_,
-                              done + count, bytes, offset));
-    done = next;
-  }
+  return transfer_all(false, target, bytes, offset, what);
 }
 
 Task<> StoreFile::write_all(const std::byte* source, std::size_t bytes, std::uint64_t offset, const char* what) {
   check_limit(offset + bytes);
+  return transfer_all(true, const_cast<std::byte*>(source), bytes, offset, what);
+}
+
+Task<> StoreFile::transfer_all(bool writing, std::byte* data, std::size_t bytes, std::uint64_t offset,
+                               const char* what) {
   int tries = 0;
   for (std::size_t done = 0; done < bytes;) {
     std::size_t count = 0;
     try {
-      count = co_await io_->write(fd_, source + done, bytes - done, offset + done);
+      if (writing)
+        count = co_await io_->write(fd_, data + done, bytes - done, offset + done);
+      else
+        count = co_await io_->read(fd_, data + done, bytes - done, offset + done);
     } catch (const Error& error) {
-      throw Error(error.code(), describe(fmt::format("writing {}", what), error.code()));
+      const std::string tried = fmt::format("{} {}", writing ? "writing" : "reading", what);
+      throw Error(error.code(), describe(tried, error.code()));
     }
     const std::size_t next = progress(done + count);
     if (next > done) tries = 0;
-    if (next == done && ++tries > 3) {
-      const auto code = std::make_error_code(std::errc::io_error);
+    const auto code = std::make_error_code(std::errc::io_error);
+    const bool stuck = next == done && ++tries > 3;
+    if (writing && stuck)
       throw Error(code, describe(fmt::format("writing {} (only {} of {} bytes went)", what, done, bytes), code));
-    }
+    if (!writing && (stuck || count == 0))
+      throw Error(code, fmt::format("{} of {} ends after {} of {} bytes at {}: the file was cut short", what, path_,
+                                    done + count, bytes, offset));
     done = next;
   }
 }

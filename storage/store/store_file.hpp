@@ -65,6 +65,7 @@ class StoreFile {
 
  private:
   void open_file() noexcept;
+  Task<> transfer_all(bool writing, std::byte* data, std::size_t bytes, std::uint64_t offset, const char* what);
   /// Another descriptor that goes with a file.
   StoreFile(const StoreFile& file, int fd) : io_(file.io_), path_(file.path_), fd_(fd) {}
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <type_traits>
 
 #include "runtime/core/error.hpp"
 #include "storage/store/checksum.hpp"
@@ -38,16 +39,9 @@ T little(T value) noexcept {
 class FieldWriter {
  public:
   explicit FieldWriter(BlockSpan block) noexcept : block_(block) { std::memset(block.data(), 0, block.size()); }
-  template <class T>
-  void put(T value) noexcept {
-    value = little(value);
-    std::memcpy(block_.data() + at_, &value, sizeof(T));
-    at_ += sizeof(T);
-  }
-  void put_text(const std::string& text) noexcept {
-    put(static_cast<std::uint32_t>(text.size()));
-    std::memcpy(block_.data() + at_, text.data(), text.size());
-    at_ += kNameBytesMax + 1;
+  template <class... Values>
+  void operator()(const Values&... values) noexcept {
+    (put(values), ...);
   }
   std::uint64_t seal(std::uint64_t seed) noexcept {
     const std::uint64_t sum = checksum(block_.data() + 8, kBlockBytes - 8, seed);
@@ -57,6 +51,18 @@ class FieldWriter {
   }
 
  private:
+  template <class T>
+  void put(T value) noexcept {
+    value = little(value);
+    std::memcpy(block_.data() + at_, &value, sizeof(T));
+    at_ += sizeof(T);
+  }
+  void put(const std::string& text) noexcept {
+    put(static_cast<std::uint32_t>(text.size()));
+    std::memcpy(block_.data() + at_, text.data(), text.size());
+    at_ += kNameBytesMax + 1;
+  }
+
   BlockSpan block_;
   std::size_t at_ = 8;
 };
@@ -65,6 +71,10 @@ class FieldWriter {
 class FieldReader {
  public:
   explicit FieldReader(ConstBlockSpan block, std::size_t at = 8) noexcept : block_(block), at_(at) {}
+  template <class... Values>
+  void operator()(Values&... values) {
+    (take(values), ...);
+  }
   template <class T>
   T get() noexcept {
     T value;
@@ -72,17 +82,44 @@ class FieldReader {
     at_ += sizeof(T);
     return little(value);
   }
-  std::string get_text() {
-    const std::size_t bytes = std::min<std::size_t>(get<std::uint32_t>(), kNameBytesMax);
-    std::string text(reinterpret_cast<const char*>(block_.data() + at_), bytes);
-    at_ += kNameBytesMax + 1;
-    return text;
-  }
 
  private:
+  template <class T>
+  void take(T& value) noexcept {
+    value = get<T>();
+  }
+  void take(std::string& text) {
+    const std::size_t bytes = std::min<std::size_t>(get<std::uint32_t>(), kNameBytesMax);
+    text.assign(reinterpret_cast<const char*>(block_.data() + at_), bytes);
+    at_ += kNameBytesMax + 1;
+  }
+
   ConstBlockSpan block_;
   std::size_t at_;
 };
+
+// What the blocks hold behind their seals, in this order, for both directions: `fields` writes or reads.
+
+template <class Fields, class AnySuperblock>
+void superblock_fields(Fields& fields, AnySuperblock& superblock) {
+  auto& shape = superblock.shape;
+  std::uint32_t unused = 0;
+  fields(shape.page_bytes, shape.pages, shape.home, shape.homes, shape.segment_bytes, shape.distribution, unused);
+  fields(superblock.file_id, superblock.log_bytes);
+}
+
+/// False when it can't be one.
+template <class Fields, class AnyManifest>
+bool manifest_fields(Fields& fields, AnyManifest& manifest) {
+  auto count = static_cast<std::uint32_t>(manifest.checkpoints.size());
+  fields(manifest.sequence, manifest.base.generation, manifest.base.place, count);
+  if (count > 2) return false;
+  if constexpr (!std::is_const_v<AnyManifest>) manifest.checkpoints.resize(count);
+  for (auto& each : manifest.checkpoints)
+    fields(each.info.epoch, each.table.generation, each.table.place, each.info.name);
+  fields(manifest.back.times, manifest.back.epoch, manifest.last_epoch);
+  return true;
+}
 
 bool sealed(ConstBlockSpan block, std::uint64_t seed) noexcept {
   return FieldReader(block, 0).get<std::uint64_t>() == checksum(block.data() + 8, kBlockBytes - 8, seed);
@@ -139,17 +176,8 @@ std::uint64_t table_seed(std::uint64_t file_id, std::uint64_t generation, std::u
 
 void write_superblock(BlockSpan block, const Superblock& superblock) {
   FieldWriter to(block);
-  to.put(kSuperblockMagic);
-  to.put(kVersion);
-  to.put(superblock.shape.page_bytes);
-  to.put(superblock.shape.pages);
-  to.put(superblock.shape.home);
-  to.put(superblock.shape.homes);
-  to.put(superblock.shape.segment_bytes);
-  to.put(superblock.shape.distribution);
-  to.put(std::uint32_t{0});
-  to.put(superblock.file_id);
-  to.put(superblock.log_bytes);
+  to(kSuperblockMagic, kVersion);
+  superblock_fields(to, superblock);
   to.seal(0);
 }
 
@@ -168,15 +196,7 @@ std::optional<Superblock> read_superblock(ConstBlockSpan block, std::string& why
     return {};
   }
   Superblock superblock;
-  superblock.shape.page_bytes = from.get<std::uint32_t>();
-  superblock.shape.pages = from.get<std::uint64_t>();
-  superblock.shape.home = from.get<std::uint32_t>();
-  superblock.shape.homes = from.get<std::uint32_t>();
-  superblock.shape.segment_bytes = from.get<std::uint64_t>();
-  superblock.shape.distribution = from.get<std::uint32_t>();
-  from.get<std::uint32_t>();
-  superblock.file_id = from.get<std::uint64_t>();
-  superblock.log_bytes = from.get<std::uint64_t>();
+  superblock_fields(from, superblock);
   why = complaint(superblock);
   if (!why.empty()) return {};
   return superblock;
@@ -184,20 +204,8 @@ std::optional<Superblock> read_superblock(ConstBlockSpan block, std::string& why
 
 void write_manifest(BlockSpan block, std::uint64_t file_id, const Manifest& manifest) {
   FieldWriter to(block);
-  to.put(kManifestMagic);
-  to.put(manifest.sequence);
-  to.put(manifest.base.generation);
-  to.put(manifest.base.place);
-  to.put(static_cast<std::uint32_t>(manifest.checkpoints.size()));
-  for (const KeptCheckpoint& each : manifest.checkpoints) {
-    to.put(each.info.epoch);
-    to.put(each.table.generation);
-    to.put(each.table.place);
-    to.put_text(each.info.name);
-  }
-  to.put(manifest.back.times);
-  to.put(manifest.back.epoch);
-  to.put(manifest.last_epoch);
+  to(kManifestMagic);
+  manifest_fields(to, manifest);
   to.seal(file_id);
 }
 
@@ -205,34 +213,19 @@ std::optional<Manifest> read_manifest(ConstBlockSpan block, std::uint64_t file_i
   FieldReader from(block);
   if (from.get<std::uint64_t>() != kManifestMagic || !sealed(block, file_id)) return {};
   Manifest manifest;
-  manifest.sequence = from.get<std::uint64_t>();
-  manifest.base.generation = from.get<std::uint64_t>();
-  manifest.base.place = from.get<std::uint32_t>();
-  const auto count = from.get<std::uint32_t>();
-  if (count > 2 || manifest.base.place >= kTablePlaces) return {};
-  for (std::uint32_t i = 0; i < count; ++i) {
-    KeptCheckpoint each;
-    each.info.epoch = from.get<std::uint64_t>();
-    each.table.generation = from.get<std::uint64_t>();
-    each.table.place = from.get<std::uint32_t>();
-    each.info.name = from.get_text();
+  if (!manifest_fields(from, manifest) || manifest.base.place >= kTablePlaces) return {};
+  const std::vector<KeptCheckpoint>& kept = manifest.checkpoints;
+  for (const KeptCheckpoint& each : kept) {
     if (each.table.place >= kTablePlaces) return {};
-    manifest.checkpoints.push_back(std::move(each));
-  }
-  manifest.back.times = from.get<std::uint64_t>();
-  manifest.back.epoch = from.get<std::uint64_t>();
-  manifest.last_epoch = from.get<std::uint64_t>();
-  for (const KeptCheckpoint& each : manifest.checkpoints)
     manifest.last_epoch = std::max(manifest.last_epoch, each.info.epoch);
-  if (count == 2 && manifest.checkpoints[0].info.epoch >= manifest.checkpoints[1].info.epoch) return {};
+  }
+  if (kept.size() == 2 && kept[0].info.epoch >= kept[1].info.epoch) return {};
   return manifest;
 }
 
 void write_mark(BlockSpan block, std::uint64_t file_id, DurableMark mark) {
   FieldWriter to(block);
-  to.put(kMarkMagic);
-  to.put(mark.generation);
-  to.put(mark.sequence);
+  to(kMarkMagic, mark.generation, mark.sequence);
   to.seal(file_id);
 }
 
@@ -240,19 +233,15 @@ std::optional<DurableMark> read_mark(ConstBlockSpan block, std::uint64_t file_id
   FieldReader from(block);
   if (from.get<std::uint64_t>() != kMarkMagic || !sealed(block, file_id)) return {};
   DurableMark mark;
-  mark.generation = from.get<std::uint64_t>();
-  mark.sequence = from.get<std::uint64_t>();
+  from(mark.generation, mark.sequence);
   return mark;
 }
 
 void write_table_block(BlockSpan block, std::uint64_t file_id, std::uint64_t generation, std::uint64_t index,
                        std::span<const PageEntry> entries) {
   FieldWriter to(block);
-  to.put(generation);
-  for (const PageEntry& each : entries) {
-    to.put(each.slot_after);
-    to.put(each.checksum);
-  }
+  to(generation);
+  for (const PageEntry& each : entries) to(each.slot_after, each.checksum);
   to.seal(table_seed(file_id, generation, index));
 }
 
@@ -260,10 +249,7 @@ bool read_table_block(ConstBlockSpan block, std::uint64_t file_id, std::uint64_t
                       std::span<PageEntry> entries) {
   FieldReader from(block);
   if (from.get<std::uint64_t>() != generation || !sealed(block, table_seed(file_id, generation, index))) return false;
-  for (PageEntry& each : entries) {
-    each.slot_after = from.get<std::uint64_t>();
-    each.checksum = from.get<std::uint64_t>();
-  }
+  for (PageEntry& each : entries) from(each.slot_after, each.checksum);
   return true;
 }
 
@@ -274,16 +260,9 @@ std::uint64_t first_log_seal(std::uint64_t file_id, std::uint64_t generation) no
 std::uint64_t write_log_block(BlockSpan block, std::uint64_t seal_before, const LogBlock& head,
                               std::span<const LogEntry> entries) {
   FieldWriter to(block);
-  to.put(head.generation);
-  to.put(head.sequence);
-  to.put(head.group);
-  to.put(static_cast<std::uint32_t>(entries.size()));
-  to.put((head.last ? kLastOfGroup : 0) | (head.synced ? kPagesSynced : 0));
-  for (const LogEntry& each : entries) {
-    to.put(each.page);
-    to.put(each.entry.slot_after);
-    to.put(each.entry.checksum);
-  }
+  const std::uint32_t flags = (head.last ? kLastOfGroup : 0) | (head.synced ? kPagesSynced : 0);
+  to(head.generation, head.sequence, head.group, static_cast<std::uint32_t>(entries.size()), flags);
+  for (const LogEntry& each : entries) to(each.page, each.entry.slot_after, each.entry.checksum);
   return to.seal(seal_before);
 }
 
@@ -292,20 +271,14 @@ std::optional<LogBlock> read_log_block(ConstBlockSpan block, std::uint64_t& seal
   if (!sealed(block, seal_before)) return {};
   FieldReader from(block);
   LogBlock head;
-  head.generation = from.get<std::uint64_t>();
-  head.sequence = from.get<std::uint64_t>();
-  head.group = from.get<std::uint64_t>();
-  head.count = from.get<std::uint32_t>();
-  const auto flags = from.get<std::uint32_t>();
+  std::uint32_t flags = 0;
+  from(head.generation, head.sequence, head.group, head.count, flags);
   head.last = (flags & kLastOfGroup) != 0;
   head.synced = (flags & kPagesSynced) != 0;
   if (head.count > kLogEntriesPerBlock) return {};
   for (std::uint32_t i = 0; i < head.count; ++i) {
-    LogEntry each;
-    each.page = from.get<std::uint64_t>();
-    each.entry.slot_after = from.get<std::uint64_t>();
-    each.entry.checksum = from.get<std::uint64_t>();
-    entries.push_back(each);
+    LogEntry& each = entries.emplace_back();
+    from(each.page, each.entry.slot_after, each.entry.checksum);
   }
   seal_before = FieldReader(block, 0).get<std::uint64_t>();
   return head;

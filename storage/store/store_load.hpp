@@ -79,6 +79,10 @@ LogText parse_log(std::span<const std::byte> log, const StorePlan& plan, std::ui
 Task<LogEnd> replay_log(StoreFile& file, const StorePlan& plan, const LoadedManifest& loaded,
                         std::vector<PageEntry>& table, Faults faults);
 
+/// Reads the page (twice, if need be) and says whether it is what it was. A page that can't be read is not. Throws only
+/// when cancelled.
+Task<bool> page_matches(StoreFile& file, const StorePlan& plan, PageEntry entry, std::span<std::byte> buffer);
+
 /// Adds the slots of all pages of `table`; two pages in one slot are a fault.
 void add_slots(std::vector<PageEntry>& table, BitSet& slots, const std::string& name, const Faults& faults);
 

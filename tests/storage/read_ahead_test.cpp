@@ -10,6 +10,7 @@
 
 namespace read_ahead_test {
 
+using coracle::internals::storage::AheadQueue;
 using coracle::internals::storage::Frames;
 using coracle::internals::storage::read_ahead_pages;
 using coracle::internals::storage::ReadAhead;
@@ -117,6 +118,21 @@ TEST_CASE("reading ahead: how far follows from the page and never takes more tha
   CHECK(read_ahead_pages({}, Frames::Shape{4, 4 << 20, 1}) == 2);
   CHECK(read_ahead_pages(100, Frames::Shape{64, 4096, 1}) == 32);
   CHECK(read_ahead_pages(0, Frames::Shape{64, 4096, 1}) == 0);
+}
+
+TEST_CASE("reading ahead: so many at a time, in order, and the oldest go where too many are wanted") {
+  AheadQueue queue(4, 2);
+  for (std::uint64_t page = 0; page < 6; ++page) queue.add(page);  // 0 and 1 have made room
+  const auto is_needed = [](std::uint64_t page) { return page != 3; };
+  CHECK(queue.next(is_needed) == 2);
+  CHECK(queue.next(is_needed) == 4);
+  CHECK(!queue.next(is_needed));  // two are on their way
+  CHECK(!queue.arrived(7));
+  CHECK(queue.arrived(2));
+  CHECK(!queue.arrived(2));
+  CHECK(queue.next(is_needed) == 5);
+  CHECK(queue.arrived(4));
+  CHECK(!queue.next(is_needed));  // none is wanted
 }
 
 }  // namespace read_ahead_test

@@ -1,0 +1,163 @@
+// FramePool: which pages are in the frames of a cache, which frames are free, and which page goes next.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "runtime/core/error.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/core/task.hpp"
+#include "storage/eviction/eviction.hpp"
+#include "storage/eviction/eviction_kind.hpp"
+#include "storage/pages/cache_tasks.hpp"
+#include "storage/pages/frames.hpp"
+#include "storage/pages/guest_frames.hpp"
+#include "storage/protocol/protocol.hpp"
+
+namespace coracle::internals::storage {
+
+/// One of them; in its frame. Once `done` is set it has the page pinned in `frame`, or an error, or else asks again.
+struct PageWaiting {
+  bool writing = false;
+  const std::byte* whole = nullptr;  ///< What all of the page is to be.
+  std::uint32_t frame = Frames::kNone;
+  std::optional<Error> error;
+  Event done;
+  PageWaiting* next = nullptr;
+};
+
+/// The coroutines that wait for one page. First come, first served.
+class PageWaiters {
+ public:
+  bool empty() const noexcept { return first_ == nullptr; }
+  void add(PageWaiting& waiting) noexcept {
+    PageWaiting** last = &first_;
+    while (*last != nullptr) last = &(*last)->next;
+    *last = &waiting;
+  }
+  /// Those for whom `is_served(waiting)` gives true wait no more.
+  template <class IsServed>
+  void serve(IsServed is_served) {
+    for (PageWaiting** link = &first_; *link != nullptr;) {
+      PageWaiting& waiting = **link;
+      if (!is_served(waiting)) {
+        link = &waiting.next;
+        continue;
+      }
+      *link = waiting.next;
+      waiting.done.set();
+    }
+  }
+  void wake_all() noexcept {
+    serve([](PageWaiting&) { return true; });
+  }
+  void fail(const Error& error, bool also_whole = true) {
+    serve([&](PageWaiting& waiting) {
+      if (waiting.whole != nullptr && !also_whole) return false;
+      waiting.error.emplace(error);
+      return true;
+    });
+  }
+  /// What the first of those who write all of the page has brought, which is his no more; null: nobody does.
+  const std::byte* take_whole() noexcept {
+    PageWaiting* waiting = first_;
+    while (waiting != nullptr && waiting->whole == nullptr) waiting = waiting->next;
+    return waiting != nullptr ? std::exchange(waiting->whole, nullptr) : nullptr;
+  }
+
+ private:
+  PageWaiting* first_ = nullptr;
+};
+
+/// While it lives, whoever unpins a page of this cache tells its controller.
+class UnpinsWanted {
+ public:
+  explicit UnpinsWanted(const Frames& frames) noexcept : count_(frames.shared().wants_unpins) {
+    count_.fetch_add(1, std::memory_order_seq_cst);
+  }
+  ~UnpinsWanted() { count_.fetch_sub(1, std::memory_order_seq_cst); }
+  UnpinsWanted(const UnpinsWanted&) = delete;
+  UnpinsWanted& operator=(const UnpinsWanted&) = delete;
+
+ private:
+  std::atomic<std::uint32_t>& count_;
+};
+
+/// Used by its rank's thread. It evicts clean pages, which needs no message.
+class FramePool {
+ public:
+  struct FrameState {
+    CachePage page;
+    std::uint64_t number = 0;  ///< Of the page in it; only while placed.
+    PageWaiters waiters;
+    std::uint32_t inserted_at = 0;
+    std::uint32_t own_pins = 0;  ///< Of readers, the controller's own.
+    bool placed = false;
+  };
+
+  FramePool(const Frames& frames, EvictionKind kind, GuestFrames guests, CacheTasks& tasks);
+
+  const Frames& frames() const noexcept { return frames_; }
+  GuestFrames& guests() noexcept { return guests_; }
+  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(frame_states_.size()); }
+  FrameState& at(std::uint32_t frame) noexcept { return frame_states_[frame]; }
+  const FrameState& at(std::uint32_t frame) const noexcept { return frame_states_[frame]; }
+  void advise(EvictionKind kind);
+
+  // --- pages come and go ---
+  std::size_t free_frames() const noexcept { return free_.size(); }
+  /// A free frame, or that of the clean page that is needed least, which is forgotten; kNone: none can be had at once.
+  std::uint32_t take(std::uint64_t incoming);
+  void give_back(std::uint32_t frame);
+  /// `page`, which is in no frame, into a frame that was taken.
+  void place(std::uint64_t page, std::uint32_t frame);
+  /// The page is gone; the frame is free once nobody has it pinned any more, or, unless `reusable`, never. Whoever
+  /// waited for the page asks again.
+  void retire(std::uint32_t frame, bool evicted, bool reusable = true);
+  bool all_unusable() const noexcept { return unusable_ == frame_states_.size(); }
+
+  // --- which go ---
+  /// A clean page that nobody waits for; and that nobody uses at this moment.
+  bool is_clean(std::uint32_t frame) const noexcept;
+  bool may_go(std::uint32_t frame) const noexcept { return is_clean(frame) && !frames_.head(frame).pinned(); }
+  /// Whether the page there was used since this was last asked, so that another is to go before it.
+  bool take_use(std::uint32_t frame) noexcept;
+  /// The page that may go and is needed least: a guest where there is one, and none that is held.
+  std::optional<std::uint32_t> clean_victim(std::uint64_t incoming);
+  /// The same of those that are no guests.
+  std::optional<std::uint32_t> own_victim(std::uint64_t incoming);
+  std::optional<std::uint32_t> oldest_guest() noexcept;
+  /// Forgets a clean page. Its frame is free, at once or when the page has been sent to whom it was to be sent. False:
+  /// somebody uses it.
+  bool evict(std::uint32_t frame);
+
+  // --- pins ---
+  void pin_own(std::uint32_t frame) noexcept;
+  void unpin_own(std::uint32_t frame) noexcept;
+  /// Which pins are waited for.
+  enum class Others { writers, all, and_own };
+  bool pinned(std::uint32_t frame, Others others) const noexcept;
+  Task<> wait_unpinned(std::uint32_t frame, Others others);
+
+ private:
+  std::optional<std::uint32_t> unused_victim(std::uint64_t incoming, const std::function<bool(std::uint32_t)>& may_go);
+  std::uint32_t oldest_held() const noexcept;
+  Task<> retire_when_unpinned(std::uint32_t frame);
+
+  const Frames frames_;
+  CacheTasks& tasks_;
+  GuestFrames guests_;
+  std::vector<FrameState> frame_states_;
+  std::vector<std::uint32_t> free_;
+  EvictionKind eviction_kind_;
+  std::unique_ptr<Eviction> eviction_;
+  std::size_t unusable_ = 0;  // frames that data may still come into from who should not send any more
+};
+
+}  // namespace coracle::internals::storage
