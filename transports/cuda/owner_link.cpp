@@ -128,9 +128,7 @@ void OwnerLink::doubt(std::uint64_t now_ns) {
     return;
   }
   if (sign_ == 0 || desk_.requests.taken() >= sign_) {
-    Request request;
-    request.kind = Request::Kind::sign;
-    sign_ = post(request);
+    sign_ = post({.kind = Request::Kind::sign});
     sign_until_ns_ = now_ns + patience_.sign_ns;
     return;
   }

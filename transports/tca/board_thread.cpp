@@ -18,7 +18,7 @@ constexpr std::uint64_t kSleepNs = 60'000;
 }  // namespace
 
 BoardThread::BoardThread(const JobRegion& region, std::uint32_t rank, const Peach2Model& model)
-    : region_(region), rank_(rank), registered_(region), board_(model, static_cast<BoardHost&>(*this)) {
+    : Peach2Board(model, static_cast<BoardHost&>(*this)), region_(region), rank_(rank), registered_(region) {
   given_up_.reserve(region.shape().size);  // so that given_up() has room
   thread_ = std::thread([this] { work(); });
 }
@@ -65,7 +65,7 @@ void BoardThread::work() noexcept {
   std::unique_lock lock(mutex_);
   while (!ends_) {
     alarm_ns_ = kNever;
-    board_.advance(now_ns());
+    advance(now_ns());
     const std::uint64_t now = now_ns();
     if (alarm_ns_ == kNever) {
       changed_.wait(lock);
@@ -81,38 +81,38 @@ void BoardThread::work() noexcept {
 
 TableId BoardThread::load(Chain chain) {
   const std::lock_guard lock(mutex_);
-  return board_.load(chain);
+  return Peach2Board::load(chain);
 }
 
 void BoardThread::unload(TableId table) noexcept {
   const std::lock_guard lock(mutex_);
-  board_.unload(table);
+  Peach2Board::unload(table);
 }
 
 void BoardThread::start(unsigned channel, TableId table, std::uint64_t sequence) noexcept {
   {
     const std::lock_guard lock(mutex_);
-    board_.start(channel, table, sequence);
+    Peach2Board::start(channel, table, sequence);
   }
   changed_.notify_one();
 }
 
 void BoardThread::abort(unsigned channel) noexcept {
   const std::lock_guard lock(mutex_);
-  board_.abort(channel);
+  Peach2Board::abort(channel);
 }
 
 void BoardThread::store(std::uint64_t* target, std::uint64_t word) noexcept {
   {
     const std::lock_guard lock(mutex_);
-    board_.store(target, word);
+    Peach2Board::store(target, word);
   }
   changed_.notify_one();
 }
 
 void BoardThread::break_down(const BoardFaults& faults) noexcept {
   const std::lock_guard lock(mutex_);
-  board_.break_down(faults);
+  Peach2Board::break_down(faults);
 }
 
 }  // namespace coracle::internals::tca

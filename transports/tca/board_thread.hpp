@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -15,25 +14,16 @@
 
 namespace coracle::internals::tca {
 
-class BoardThread final : public RemoteBoard, private BoardHost {
+class BoardThread final : private BoardHost, public Peach2Board {
  public:
   /// The board of `rank`. The region must outlive it.
   BoardThread(const JobRegion& region, std::uint32_t rank, const Peach2Model& model);
   ~BoardThread() override;
 
-  const char* name() const noexcept override { return board_.name(); }
-  const DeviceRules& rules() const noexcept override { return board_.rules(); }
-  bool reads(const std::byte* begin, std::size_t bytes) const noexcept override { return board_.reads(begin, bytes); }
-  bool writes(std::byte* begin, std::size_t bytes) const noexcept override { return board_.writes(begin, bytes); }
   TableId load(Chain chain) override;
   void unload(TableId table) noexcept override;
   void start(unsigned channel, TableId table, std::uint64_t sequence) noexcept override;
-  std::uint64_t completed(unsigned channel) const noexcept override { return board_.completed(channel); }
-  bool stopped(unsigned channel) const noexcept override { return board_.stopped(channel); }
-  std::uint64_t elapsed_ns(unsigned channel) const noexcept override { return board_.elapsed_ns(channel); }
   void abort(unsigned channel) noexcept override;
-  std::string failure(unsigned channel) const override { return board_.failure(channel); }
-  bool left_out(unsigned channel) const noexcept override { return board_.left_out(channel); }
   void store(std::uint64_t* target, std::uint64_t word) noexcept override;
   void copied(std::size_t) noexcept override {}
   void links_changed() noexcept override {}  // its peers' memory is at hand, also when they are dead
@@ -63,13 +53,12 @@ class BoardThread final : public RemoteBoard, private BoardHost {
   const JobRegion& region_;
   const std::uint32_t rank_;
   const RegisteredMemory registered_;
-  // The mutex guards all below.
+  // The mutex guards all below, and the board but for what it tells of its channels.
   std::mutex mutex_;
   std::condition_variable changed_;
   std::uint64_t alarm_ns_ = kNever;
   bool ends_ = false;
   std::vector<std::uint32_t> given_up_;  // peers
-  Peach2Board board_;
   std::thread thread_;
 };
 

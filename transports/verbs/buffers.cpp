@@ -34,7 +34,7 @@ OwnMemory::~OwnMemory() {
 }
 
 Slots::Slots(ibv_pd* domain, std::uint32_t count, std::size_t slot_bytes)
-    : slot_bytes_(slot_bytes), count_(count), memory_(domain, count * slot_bytes), free_(count) {
+    : slot_bytes_(slot_bytes), memory_(domain, count * slot_bytes), free_(count) {
   std::iota(free_.rbegin(), free_.rend(), 0U);
 }
 

@@ -47,12 +47,10 @@ class Slots {
   void give_back(std::uint32_t slot) noexcept { free_.push_back(slot); }  // the room was reserved at the start
   std::byte* data(std::uint32_t slot) const noexcept { return memory_.data() + slot * slot_bytes_; }
   std::size_t slot_bytes() const noexcept { return slot_bytes_; }
-  std::uint32_t count() const noexcept { return count_; }
   std::uint32_t key() const noexcept { return memory_.key(); }
 
  private:
   std::size_t slot_bytes_;
-  std::uint32_t count_;
   OwnMemory memory_;
   std::vector<std::uint32_t> free_;
 };

@@ -30,8 +30,6 @@ struct Business {
 
 /// What a posted work request was, for when it completes.
 struct Sent {
-  enum class What : std::uint8_t { part, message, probe };
-  What what;
   std::uint32_t slot = Slots::kNone;  ///< Of a message.
   Flight* flight = nullptr;           ///< Of a part.
 };

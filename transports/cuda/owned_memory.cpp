@@ -1,4 +1,4 @@
-#include "transports/cuda/owned_api.hpp"
+#include "transports/cuda/owned_memory.hpp"
 
 #include <iterator>
 
@@ -6,19 +6,19 @@
 
 namespace coracle::internals::cuda {
 
-const char* OwnedApi::error_name(Status status) const noexcept {
+const char* OwnedMemory::error_name(Status status) const noexcept {
   if (status == kOwnerGone) return "the owner of the GPUs is gone";
   const auto at = names_.find(status);
   return at == names_.end() ? "an error of CUDA" : at->second.first.c_str();
 }
 
-const char* OwnedApi::error_text(Status status) const noexcept {
+const char* OwnedMemory::error_text(Status status) const noexcept {
   if (status == kOwnerGone) return gone_.c_str();
   const auto at = names_.find(status);
   return at == names_.end() ? "not a call for ranks that share one address space" : at->second.second.c_str();
 }
 
-Status OwnedApi::call(const Request& request, std::uint64_t& value) noexcept {
+Status OwnedMemory::call(const Request& request, std::uint64_t& value) noexcept {
   try {
     const Answer& answer = link_.call(request);
     value = answer.value;
@@ -30,7 +30,7 @@ Status OwnedApi::call(const Request& request, std::uint64_t& value) noexcept {
   }
 }
 
-Status OwnedApi::take(const Request& request, void*& memory, const PointerInfo& info) noexcept {
+Status OwnedMemory::take(const Request& request, void*& memory, const PointerInfo& info) noexcept {
   std::uint64_t address = 0;
   const Status status = call(request, address);
   if (status != kSuccess) return status;
@@ -39,62 +39,48 @@ Status OwnedApi::take(const Request& request, void*& memory, const PointerInfo& 
   return kSuccess;
 }
 
-Status OwnedApi::give_back(Request::Kind kind, void* memory) noexcept {
+Status OwnedMemory::give_back(Request::Kind kind, void* memory) noexcept {
   given_.erase(static_cast<std::byte*>(memory));
-  Request request;
-  request.kind = kind;
-  request.address = reinterpret_cast<std::uint64_t>(memory);
   std::uint64_t nothing = 0;
-  return call(request, nothing);
+  return call({.kind = kind, .address = reinterpret_cast<std::uint64_t>(memory)}, nothing);
 }
 
-Status OwnedApi::device_count(int& count) noexcept {
-  Request request;
-  request.kind = Request::Kind::count_devices;
+Status OwnedMemory::device_count(int& count) noexcept {
   std::uint64_t value = 0;
-  const Status status = call(request, value);
+  const Status status = call({.kind = Request::Kind::count_devices}, value);
   count = static_cast<int>(value);
   return status;
 }
 
-Status OwnedApi::use_device(int device) noexcept {
+Status OwnedMemory::use_device(int device) noexcept {
   device_ = device;
   return kSuccess;
 }
 
-Status OwnedApi::allocate(void*& memory, std::size_t bytes) noexcept {
-  Request request;
-  request.kind = Request::Kind::allocate;
-  request.device = device_;
-  request.count = bytes;
-  return take(request, memory, {MemoryKind::device, device_});
+Status OwnedMemory::allocate(void*& memory, std::size_t bytes) noexcept {
+  return take({.kind = Request::Kind::allocate, .device = device_, .count = bytes}, memory,
+              {MemoryKind::device, device_});
 }
 
-Status OwnedApi::release(void* memory) noexcept {
+Status OwnedMemory::release(void* memory) noexcept {
   return give_back(Request::Kind::release, memory);
 }
 
-Status OwnedApi::allocate_pinned(void*& memory, std::size_t bytes) noexcept {
-  Request request;
-  request.kind = Request::Kind::allocate_pinned;
-  request.count = bytes;
-  return take(request, memory, {MemoryKind::host, -1});
+Status OwnedMemory::allocate_pinned(void*& memory, std::size_t bytes) noexcept {
+  return take({.kind = Request::Kind::allocate_pinned, .count = bytes}, memory, {MemoryKind::host, -1});
 }
 
-Status OwnedApi::release_pinned(void* memory) noexcept {
+Status OwnedMemory::release_pinned(void* memory) noexcept {
   return give_back(Request::Kind::release_pinned, memory);
 }
 
-Status OwnedApi::register_host(void* begin, std::size_t bytes) noexcept {
-  Request request;
-  request.kind = Request::Kind::register_host;
-  request.address = reinterpret_cast<std::uint64_t>(begin);
-  request.count = bytes;
+Status OwnedMemory::register_host(void* begin, std::size_t bytes) noexcept {
   std::uint64_t nothing = 0;
-  return call(request, nothing);
+  return call({.kind = Request::Kind::register_host, .address = reinterpret_cast<std::uint64_t>(begin), .count = bytes},
+              nothing);
 }
 
-Status OwnedApi::pointer_info(const void* pointer, PointerInfo& info) noexcept {
+Status OwnedMemory::pointer_info(const void* pointer, PointerInfo& info) noexcept {
   info = {};
   const auto* place = static_cast<const std::byte*>(pointer);
   auto at = given_.upper_bound(place);
