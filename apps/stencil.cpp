@@ -155,7 +155,7 @@ int start(int argc, char** argv) {
       ->capture_default_str()
       ->check(check_picture);
   app.add_option("--arrivals", options.arrivals,
-                 "meet after each step, and write how late each rank came to this file (see `coracle bench upa`)");
+                 "meet after each step, and write how late each rank came to this file (see `coracle bench arrival`)");
   app.add_flag("--verify", options.verify, "compare with the same computed by one rank alone");
   if (const std::optional<int> status = parse_command_line(app, argc, argv)) return leave(argc, argv, *status);
   return run(argc, argv, [&options](Rank& self) { return heat(self, options); });

@@ -1,4 +1,4 @@
-// all_to_all: on a node each copies its blocks straight out of its mates' buffers; with members of other nodes pair by
+// all_to_all: on a node each copies its blocks straight out of the others' buffers; with members of other nodes pair by
 // pair, at the same time.
 #include "collectives/all_to_all.hpp"
 
@@ -9,7 +9,7 @@
 #include "collectives/between/between.hpp"
 #include "collectives/data/host_memory.hpp"
 #include "collectives/node/exchange_small.hpp"
-#include "collectives/node/mates.hpp"
+#include "collectives/node/local_collective.hpp"
 #include "runtime/core/combinators.hpp"
 
 namespace coracle::internals {
@@ -19,40 +19,40 @@ namespace {
 // wait until all have fetched what lies there.
 constexpr std::size_t kCopiedBytesMax = 2048;
 
-/// What all mates read and write together would drive itself out of the cache that they share.
-Copying copying_of(std::uint32_t mates, std::size_t bytes_of_each) {
+/// What all local members read and write together would drive itself out of the cache that they share.
+Copying copying_of(std::uint32_t local_size, std::size_t bytes_of_each) {
   static const std::size_t cache_bytes = last_level_cache_bytes();
-  return 2 * mates * bytes_of_each >= cache_bytes / 2 ? Copying::past_caches : Copying::by_caches;
+  return 2 * local_size * bytes_of_each >= cache_bytes / 2 ? Copying::past_caches : Copying::by_caches;
 }
 
 /// `target`, `blocks`: of the whole team.
-Task<> exchange_on_node(Mates& mates, Team& team, std::span<const std::byte> source, std::span<std::byte> target,
-                        const Blocks& blocks) {
+Task<> exchange_on_node(LocalCollective& local, Team& team, std::span<const std::byte> source,
+                        std::span<std::byte> target, const Blocks& blocks) {
   const TeamNodes& nodes = team.nodes();
-  const bool small = source.size() <= (Mates::can_lend(team) ? kCopiedBytesMax : mates.given_bytes_max());
+  const bool small = source.size() <= (LocalCollective::can_expose(team) ? kCopiedBytesMax : local.given_bytes_max());
   if (small)
-    co_await mates.give(source);
+    co_await local.give(source);
   else
-    mates.lend(source, 1);
-  const Copying how = small ? Copying::by_caches : copying_of(mates.count(), source.size());
+    local.expose(source, 1);
+  const Copying how = small ? Copying::by_caches : copying_of(local.count(), source.size());
   const auto own = blocks.of(source, team.index());
   std::copy(own.begin(), own.end(), blocks.of(target, team.index()).begin());
-  for (std::uint32_t step = 1; step < mates.count(); ++step) {
-    const std::uint32_t mate = (mates.place() + step) % mates.count();
-    co_await mates.wait(mate, 1);
-    mates.check_bytes(mate, source.size());
-    co_await mates.take(mate, blocks.offset(team.index()), blocks.of(target, nodes.member(nodes.own(), mate)), how);
+  for (std::uint32_t distance = 1; distance < local.count(); ++distance) {
+    const std::uint32_t other = (local.local_index() + distance) % local.count();
+    co_await local.wait(other, 1);
+    local.check_bytes(other, source.size());
+    co_await local.take(other, blocks.offset(team.index()), blocks.of(target, nodes.member(nodes.own(), other)), how);
   }
   if (small) co_return;
-  mates.round().publish(2);
-  co_await mates.wait_for_all(2);
+  local.round().publish(2);
+  co_await local.wait_for_all(2);
 }
 
 void check_divides(const Team& team, std::size_t bytes) {
   CORACLE_ASSERT(bytes % team.size() == 0, "all_to_all: {} bytes for {} members", bytes, team.size());
 }
 
-/// Small data among few: a member's place on its board is its place in the team.
+/// Small data among few: a member's local index is its index in the team.
 Task<> all_to_all_by_exchange(Team& team, std::span<const std::byte> source, std::span<std::byte> target,
                               CollectiveCall call) {
   team.core().check_whole("all_to_all");
@@ -60,19 +60,19 @@ Task<> all_to_all_by_exchange(Team& team, std::span<const std::byte> source, std
   const Participation participation(team, call);
   ExchangeSmall exchange(team);
   if (!exchange.begin(source)) co_await exchange.begin_later(source);
-  exchange.look_out();
+  exchange.spin_for_last();
   const std::size_t bytes = source.size() / exchange.count();
-  for (std::uint32_t step = 0; step < exchange.count(); ++step) {
-    const std::uint32_t mate = (exchange.place() + step) % exchange.count();
-    if (!exchange.has(mate)) co_await exchange.from(mate);
-    const std::byte* theirs = exchange.data_of(mate, source.size());
-    if (bytes > 0) std::memcpy(target.data() + mate * bytes, theirs + exchange.place() * bytes, bytes);
+  for (std::uint32_t distance = 0; distance < exchange.count(); ++distance) {
+    const std::uint32_t other = (exchange.local_index() + distance) % exchange.count();
+    if (!exchange.has(other)) co_await exchange.from(other);
+    const std::byte* theirs = exchange.data_of(other, source.size());
+    if (bytes > 0) std::memcpy(target.data() + other * bytes, theirs + exchange.local_index() * bytes, bytes);
   }
 }
 
-Task<> all_to_all_by_board(Team& team, std::span<const std::byte> source, Blocks source_blocks,
-                           std::span<std::byte> target, Blocks target_blocks, bool same_size, Algorithm algorithm,
-                           CollectiveCall call) {
+Task<> all_to_all_by_node_area(Team& team, std::span<const std::byte> source, Blocks source_blocks,
+                               std::span<std::byte> target, Blocks target_blocks, bool same_size, Algorithm algorithm,
+                               CollectiveCall call) {
   team.core().check_whole("all_to_all");
   const Participation participation(team, call);
   if (same_size) check_divides(team, source.size());
@@ -81,9 +81,10 @@ Task<> all_to_all_by_board(Team& team, std::span<const std::byte> source, Blocks
   check_block("all_to_all", source_blocks, team.index(), target_blocks.bytes(team.index()));
   const Group group = Group(team, participation.sequence()).choosing(algorithm);
   const TeamNodes& nodes = team.nodes();
-  const bool by_board = source.size() <= Mates::given_bytes_max(team) || Mates::can_lend(team);
+  const bool by_node_area =
+      source.size() <= LocalCollective::given_bytes_max(team) || LocalCollective::can_expose(team);
   // Of blocks that differ, only their sender knows where they lie.
-  if (!same_size || !by_board || nodes.largest() == 1 ||
+  if (!same_size || !by_node_area || nodes.largest() == 1 ||
       (nodes.count() > 1 && between::forwards_all_to_all(group, source_blocks.bytes(0)))) {
     co_await between::all_to_all(group, source, source_blocks, target, target_blocks, same_size, nullptr);
     co_return;
@@ -92,9 +93,9 @@ Task<> all_to_all_by_board(Team& team, std::span<const std::byte> source, Blocks
     co_await between::all_to_all(group, source, source_blocks, target, target_blocks, false, &nodes);
     co_return;
   }
-  Mates mates(team);
-  Task<> on_node = exchange_on_node(mates, team, source, target, source_blocks);
-  Task<> guarded = mates.run(std::move(on_node));
+  LocalCollective local(team);
+  Task<> on_node = exchange_on_node(local, team, source, target, source_blocks);
+  Task<> guarded = local.run(std::move(on_node));
   if (nodes.count() == 1) {
     co_await guarded;
     co_return;
@@ -119,8 +120,8 @@ Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks so
   if (on_device(team, source, target)) return refuse_device(team, call);
   if (same_size && target.size() == source.size() && exchanges_at_once(team, source.size()))
     return all_to_all_by_exchange(team, source, target, call);
-  return all_to_all_by_board(team, source, std::move(source_blocks), target, std::move(target_blocks), same_size,
-                             algorithm, call);
+  return all_to_all_by_node_area(team, source, std::move(source_blocks), target, std::move(target_blocks), same_size,
+                                 algorithm, call);
 }
 
 }  // namespace coracle::internals

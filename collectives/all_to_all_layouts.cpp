@@ -1,4 +1,4 @@
-// all_to_all of scattered blocks: in one address space each copies its blocks straight from its mates' layouts to its
+// all_to_all of scattered blocks: in one address space each copies its blocks straight from the others' layouts to its
 // own, with nothing between; elsewhere the blocks are packed, exchanged as bytes and unpacked.
 #include <algorithm>
 #include <cstring>
@@ -10,14 +10,14 @@
 #include "collectives/data/scattered_blocks.hpp"
 #include "collectives/data/scratch.hpp"
 #include "collectives/data/sizes.hpp"
-#include "collectives/node/mates.hpp"
+#include "collectives/node/local_collective.hpp"
 #include "runtime/rank/memory_domain.hpp"
 #include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 namespace {
 
-/// While one reads what a mate lends.
+/// While one reads what a local member exposes.
 class Reading {
  public:
   explicit Reading(Round& round) noexcept : round_(round) {}
@@ -38,40 +38,41 @@ Task<> let_time_pass(Rank& rank, std::uint32_t owner, std::size_t bytes) {
   co_await rank.get(Remote<std::byte>({address, owner, RemoteAddress::kWholeMemory}), to.span());
 }
 
-/// `target`: of the mate's block for this member.
-Task<> copy_from(Mates& mates, Team& team, std::uint32_t mate, ScatteredTarget target, std::size_t bytes) {
-  const auto* theirs = reinterpret_cast<const SourceBlocks*>(co_await mates.begin_reading(mate));
-  const Reading reading(mates.round());
-  const std::uint32_t owner = mates.round().board().rank_at(mate);
+/// `target`: of the local member's block for this member.
+Task<> copy_from(LocalCollective& local, Team& team, std::uint32_t other, ScatteredTarget target, std::size_t bytes) {
+  const auto* theirs = reinterpret_cast<const SourceBlocks*>(co_await local.begin_reading(other));
+  const Reading reading(local.round());
+  const std::uint32_t owner = local.round().node_area().rank_at(other);
   const std::size_t there = theirs->bytes_of(team.index());
   if (there != bytes) throw_sizes_differ(bytes, there, owner);
-  if (!mates.round().copies_at_once()) co_await let_time_pass(team.rank(), owner, bytes);
+  if (!local.round().copies_at_once()) co_await let_time_pass(team.rank(), owner, bytes);
   copy(target, theirs->of(team.index()), 0, bytes);
 }
 
 /// Whoever has come is served before those who have not.
-Task<> copy_straight(Mates& mates, Team& team, const SourceBlocks& source, const TargetBlocks& target) {
+Task<> copy_straight(LocalCollective& local, Team& team, const SourceBlocks& source, const TargetBlocks& target) {
   const TeamNodes& nodes = team.nodes();
-  mates.lend({reinterpret_cast<const std::byte*>(&source), sizeof source}, 1);
+  local.expose({reinterpret_cast<const std::byte*>(&source), sizeof source}, 1);
   copy(target.of(team.index()), source.of(team.index()), 0, source.bytes_of(team.index()));
   std::vector<std::uint32_t> missing;
-  for (std::uint32_t step = 1; step < mates.count(); ++step) missing.push_back((mates.place() + step) % mates.count());
+  for (std::uint32_t distance = 1; distance < local.count(); ++distance)
+    missing.push_back((local.local_index() + distance) % local.count());
   while (!missing.empty()) {
-    co_await mates.wait(missing.front(), 1);
+    co_await local.wait(missing.front(), 1);
     std::size_t left = 0;
-    for (const std::uint32_t mate : missing) {
-      if (!mates.round().has_posted(mate, 1)) {
-        missing[left++] = mate;
+    for (const std::uint32_t other : missing) {
+      if (!local.round().has_reached(other, 1)) {
+        missing[left++] = other;
         continue;
       }
-      co_await mates.wait(mate, 1);
-      const std::uint32_t member = nodes.member(nodes.own(), mate);
-      co_await copy_from(mates, team, mate, target.of(member), target.bytes_of(member));
+      co_await local.wait(other, 1);
+      const std::uint32_t member = nodes.member(nodes.own(), other);
+      co_await copy_from(local, team, other, target.of(member), target.bytes_of(member));
     }
     missing.resize(left);
   }
-  mates.round().publish(2);
-  co_await mates.wait_for_all(2);
+  local.round().publish(2);
+  co_await local.wait_for_all(2);
 }
 
 template <class Scattered>
@@ -129,9 +130,9 @@ Task<> all_to_all_straight(Team& team, SourceBlocks source, TargetBlocks target,
   team.core().check_whole("all_to_all");
   check(team, source, target);
   const Participation participation(team, call_of(team, source, where));
-  Mates mates(team);
-  Task<> part = copy_straight(mates, team, source, target);
-  co_await mates.run(std::move(part));
+  LocalCollective local(team);
+  Task<> part = copy_straight(local, team, source, target);
+  co_await local.run(std::move(part));
 }
 
 template <class Scattered>
@@ -148,7 +149,7 @@ bool any_on_device(const Team& team, const ScatteredBlocks<Scattered>& blocks) {
 Task<> exchange(Team& team, SourceBlocks source, TargetBlocks target, std::source_location where) {
   if (any_on_device(team, source) || any_on_device(team, target))
     return refuse_device(team, call_of(team, source, where));
-  const bool shares_addresses = team.nodes().count() == 1 && Mates::can_lend(team);
+  const bool shares_addresses = team.nodes().count() == 1 && LocalCollective::can_expose(team);
   const bool small = source.alike() && exchanges_at_once(team, source.bytes_of(0) * team.size());
   return shares_addresses && !small ? all_to_all_straight(team, source, target, where)
                                     : copy_packed(team, source, target, where);

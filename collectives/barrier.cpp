@@ -1,18 +1,18 @@
-// Barrier, in two levels: the members of a node meet on their board; between the nodes their first members raise
+// Barrier, in two levels: the members of a node meet in their node area; between the nodes their first members raise
 // signals along a tree.
 #include "runtime/core/error.hpp"
 #include "runtime/rank/rank.hpp"
-#include "runtime/team/board.hpp"
+#include "runtime/team/node_area.hpp"
 #include "runtime/team/signal_tree.hpp"
 #include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 namespace {
 
-// So few look at each other's posts; more would read too many cache lines.
+// So few look at each other's contributions; more would read too many cache lines.
 constexpr std::uint32_t kMutualMax = 3;
 
-enum Stage : std::uint64_t { kCome = 1, kGo };
+enum Step : std::uint64_t { kCome = 1, kGo };
 
 Task<> release(Rank& rank, Remote<Signal> released) {
   try {
@@ -24,10 +24,10 @@ Task<> release(Rank& rank, Remote<Signal> released) {
 
 Task<> meet_mutually(Round& round) {
   round.publish(kCome);
-  for (std::uint32_t mate = 0; mate < round.mates(); ++mate)
-    if (mate != round.place()) {
-      co_await round.posted(mate, kCome);
-      round.check(mate);
+  for (std::uint32_t other = 0; other < round.local_size(); ++other)
+    if (other != round.local_index()) {
+      co_await round.reached(other, kCome);
+      round.check(other);
     }
 }
 
@@ -38,7 +38,7 @@ Task<> Team::meet_other_nodes(std::uint64_t ticket) {
   const std::uint64_t count = co_await enter_signals(ticket);
   // A member that waits here names no peer: the loss of any other will end its wait.
   const auto wait = [this](Signal& signal, std::uint64_t at_least) {
-    return GuardedSignalWait(rank().core().signal_waits(), signal, at_least, watches());
+    return GuardedSignalWait(rank().core().signal_waits(), signal, at_least, observers());
   };
   const auto leader = [this](std::uint32_t node) { return area(nodes().member(node, 0)); };
   const std::uint32_t me = nodes().own();
@@ -60,12 +60,12 @@ Task<> Team::meet_other_nodes(std::uint64_t ticket) {
 }
 
 Task<> Team::barrier(Where where) {
-  return meet_all({.called = Called::barrier, .place = where});
+  return meet_all({.called = Called::barrier, .where = where});
 }
 
-Task<> Team::farewell(std::source_location where) {
-  say_farewell();
-  return meet_all({.called = Called::farewell, .place = where});
+Task<> Team::finalize(std::source_location where) {
+  finalize_job();
+  return meet_all({.called = Called::finalize, .where = where});
 }
 
 Task<> Team::meet_all(CollectiveCall call) {
@@ -73,32 +73,32 @@ Task<> Team::meet_all(CollectiveCall call) {
   const Participation part(*this, call);
   const bool alone = nodes().count() == 1;
   // Before this barrier waits for its node: a later one may be the first to have all of its node.
-  const std::uint64_t ticket = alone || nodes().place_of(index()) != 0 ? 0 : take_ticket();
-  if (board_->mates() == 1) {
+  const std::uint64_t ticket = alone || nodes().local_index_of(index()) != 0 ? 0 : take_ticket();
+  if (node_area_->local_size() == 1) {
     if (!alone) co_await meet_other_nodes(ticket);
     co_return;
   }
-  Round round(*board_);
+  Round round(*node_area_);
   if (!round.is_open()) co_await round.open();
-  if (alone && round.mates() <= kMutualMax) {
+  if (alone && round.local_size() <= kMutualMax) {
     co_await meet_mutually(round);
     co_return;
   }
-  const std::uint32_t missing = round.mates() - 1 - round.arrive();
+  const std::uint32_t missing = round.local_size() - 1 - round.arrive();
   const bool last = missing == 0;
   if (last) round.decide(alone ? kGo : kCome);
-  if (!alone && round.place() == 0) {
+  if (!alone && round.local_index() == 0) {
     co_await round.decided(kCome);
-    if (round.verdict() > kGo) [[unlikely]]
+    if (round.decision() > kGo) [[unlikely]]
       round.check_all();  // as below
     co_await meet_other_nodes(ticket);
     round.decide(kGo);
   }
   if (alone && last) co_return;
-  if (alone && missing == 1) round.look_out([&round] { return round.has_decided(kGo); });
+  if (alone && missing == 1) round.spin_for_last([&round] { return round.has_decided(kGo); });
   co_await round.decided(kGo);
-  if (round.verdict() > kGo) [[unlikely]]
-    round.check_all();  // a mate has failed in another collective
+  if (round.decision() > kGo) [[unlikely]]
+    round.check_all();  // a local member has failed in another collective
 }
 
 }  // namespace coracle::internals

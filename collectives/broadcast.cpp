@@ -25,14 +25,14 @@ namespace {
 
 // On one node: shorter ones are copied twice, through the arena, so that nobody has to wait for anybody. Waiting costs
 // little where every rank has a core, and turns of all others where not.
-std::size_t staged_bytes_max(const Team& team, const Board& board) noexcept {
+std::size_t contributed_bytes_max(const Team& team, const NodeArea& node_area) noexcept {
   constexpr std::size_t kBytes = 1024;
   constexpr std::size_t kBytesCrowded = 16 * 1024;
   constexpr std::size_t kBytesVeryCrowded = 1024 * 1024;
   constexpr std::uint32_t kVeryCrowded = 6;
   if (team.rank().loop().spins()) return kBytes;
-  const std::size_t wanted = board.mates() < kVeryCrowded ? kBytesCrowded : kBytesVeryCrowded;
-  return std::min<std::size_t>(wanted, board.room_bytes_max());
+  const std::size_t wanted = node_area.local_size() < kVeryCrowded ? kBytesCrowded : kBytesVeryCrowded;
+  return std::min<std::size_t>(wanted, node_area.room_bytes_max());
 }
 
 void check_call(const Team& team, std::uint32_t root) {
@@ -43,37 +43,37 @@ void check_call(const Team& team, std::uint32_t root) {
 void check_size(Round& round, std::uint32_t leader, std::span<const std::byte> data) {
   round.check(leader);
   const std::size_t there = round.bytes_of(leader);
-  if (there != data.size()) throw_sizes_differ(data.size(), there, round.board().rank_at(leader));
+  if (there != data.size()) throw_sizes_differ(data.size(), there, round.node_area().rank_at(leader));
 }
 
-void take_staged(Round& round, std::uint32_t leader, std::span<std::byte> data) {
-  if (!data.empty()) std::memcpy(data.data(), round.staged(leader).data(), data.size());
+void take_contributed(Round& round, std::uint32_t leader, std::span<std::byte> data) {
+  if (!data.empty()) std::memcpy(data.data(), round.contributed(leader).data(), data.size());
 }
 
-/// Within a node, of short data: the leader posts it, or leaves it in its arena, and goes on. Nested coroutines would
-/// cost more than what they do, so there are none where copies take no virtual time.
+/// Within a node, of short data: the leader contributes it, or leaves it in its arena, and goes on. Nested coroutines
+/// would cost more than what they do, so there are none where copies take no virtual time.
 Task<> pass_short(Round& round, std::uint32_t leader, std::span<std::byte> data) {
-  const bool whole = data.size() <= Post::kInlineBytesMax;
-  if (round.place() == leader) {
+  const bool whole = data.size() <= Contribution::kInlineBytesMax;
+  if (round.local_index() == leader) {
     if (whole) {
-      round.post(data, 1);
+      round.contribute(data, 1);
       co_return;
     }
-    std::byte* room = round.stage(data.size());
-    if (room == nullptr) room = co_await round.stage_when_free(data.size());
+    std::byte* room = round.allocate(data.size());
+    if (room == nullptr) room = co_await round.allocate_when_free(data.size());
     if (round.copies_at_once())
       std::memcpy(room, data.data(), data.size());
     else
       co_await round.copy_own(data, room);
-    round.lend(room, data.size(), 1);
+    round.expose(room, data.size(), 1);
     co_return;
   }
-  co_await round.posted(leader, 1);
+  co_await round.reached(leader, 1);
   check_size(round, leader, data);
   if (!whole && !round.copies_at_once())
     co_await round.copy(leader, 0, data);
   else
-    take_staged(round, leader, data);
+    take_contributed(round, leader, data);
 }
 
 /// Between the fixed leaders, of short data: messages along a binomial tree.
@@ -101,34 +101,34 @@ Task<> spread_short(const Broadcast& broadcast, Mailbox& mailbox) {
 Task<> broadcast_short(const Broadcast& broadcast) {
   Team& team = broadcast.team;
   const TeamNodes& nodes = team.nodes();
-  const std::uint32_t leader = broadcast.on_root_node() ? nodes.place_of(broadcast.root) : 0;
-  Round round(team.board());
+  const std::uint32_t leader = broadcast.on_root_node() ? nodes.local_index_of(broadcast.root) : 0;
+  Round round(team.node_area());
   if (!round.is_open()) co_await round.open();
   if (broadcast.staged != nullptr && team.index() == broadcast.root) co_await broadcast.staged->load_all();
-  const bool leads = round.place() == leader;
+  const bool leads = round.local_index() == leader;
   if (leads && nodes.count() > 1) co_await spread_short(broadcast, team.rank().local<Mailbox>());
-  if (round.mates() > 1) co_await pass_short(round, leader, broadcast.data);
+  if (round.local_size() > 1) co_await pass_short(round, leader, broadcast.data);
 }
 
 /// The place of who leads here. Of many ranks only some compete; the others wait until one of these has come.
 Task<std::uint32_t> find_leader(const Broadcast& broadcast, Round& round) {
-  if (broadcast.on_root_node()) co_return broadcast.team.nodes().place_of(broadcast.root);
+  if (broadcast.on_root_node()) co_return broadcast.team.nodes().local_index_of(broadcast.root);
   if (broadcast.choice.method != BroadcastMethod::competitive) co_return 0;
-  const bool all_compete = round.mates() <= kCompetitorsMax;
-  if (!all_compete && round.place() >= kCompetitorsMax) {
+  const bool all_compete = round.local_size() <= kCompetitorsMax;
+  if (!all_compete && round.local_index() >= kCompetitorsMax) {
     if (!round.has_decided(1)) co_await round.decided(1);
-    co_return static_cast<std::uint32_t>(round.verdict() - 1);
+    co_return static_cast<std::uint32_t>(round.decision() - 1);
   }
   const std::uint32_t leader = round.elect();
-  if (!all_compete && leader == round.place()) round.decide(leader + 1);
+  if (!all_compete && leader == round.local_index()) round.decide(leader + 1);
   co_return leader;
 }
 
-/// The part of a leader or a mate, once it is known which.
+/// The part of a leader or a local member, once it is known which.
 Task<> take_part(const Broadcast& broadcast, BroadcastWithin& within, const BroadcastSchedule& schedule) {
   if (!within.round().is_open()) co_await within.round().open();
   const std::uint32_t leader = co_await find_leader(broadcast, within.round());
-  if (leader != within.round().place()) {
+  if (leader != within.round().local_index()) {
     co_await within.follow(leader);
     co_return;
   }
@@ -143,7 +143,7 @@ Task<> broadcast_long(const Broadcast& broadcast) {
       make_broadcast_schedule(broadcast.choice.tree, team.nodes().count(), broadcast.own_node(), broadcast.data.size(),
                               broadcast.choice.chunk_bytes);
   Readiness& readiness = team.rank().local<Readiness>();
-  BroadcastWithin within(team.rank(), team.board(), broadcast.data, schedule.pieces, broadcast.choice.fan_out,
+  BroadcastWithin within(team.rank(), team.node_area(), broadcast.data, schedule.pieces, broadcast.choice.fan_out,
                          broadcast.staged);
   readiness.begin(team, broadcast.sequence);
   std::exception_ptr failure;
@@ -158,26 +158,26 @@ Task<> broadcast_long(const Broadcast& broadcast) {
   std::rethrow_exception(failure);
 }
 
-/// The two of a team on one node: a member's place on its board is its place in the team.
+/// The two of a team on one node: a member's local index is its index in the team.
 Task<> broadcast_short_on_node(Team& team, std::span<std::byte> data, std::uint32_t root, StagedData* staged,
                                std::source_location where) {
   check_call(team, root);
   const Participation part(team, {Called::broadcast, data.size(), root, where});
-  Round round(team.board());
+  Round round(team.node_area());
   if (!round.is_open()) co_await round.open();
-  if (staged != nullptr && round.place() == root) co_await staged->load_all();
-  if (data.size() > Post::kInlineBytesMax) {
+  if (staged != nullptr && round.local_index() == root) co_await staged->load_all();
+  if (data.size() > Contribution::kInlineBytesMax) {
     co_await pass_short(round, root, data);
-  } else if (round.place() == root) {
-    round.post(data, 1);
+  } else if (round.local_index() == root) {
+    round.contribute(data, 1);
   } else {
-    co_await round.posted(root, 1);
+    co_await round.reached(root, 1);
     check_size(round, root, data);
-    take_staged(round, root, data);
+    take_contributed(round, root, data);
   }
 }
 
-/// More than one only where mates copy from each other, or through a window.
+/// More than one only where local members copy from each other, or through a window.
 std::vector<BroadcastSchedule::Piece> pieces_on_node(const Team& team, std::size_t bytes,
                                                      const BroadcastChoice& choice) {
   const bool at_once = choice.fan_out + 1 >= team.size() && team.rank().placement() != Placement::process;
@@ -204,11 +204,11 @@ Task<> broadcast_long_on_node(Team& team, std::span<std::byte> data, std::uint32
   const Participation part(team, {Called::broadcast, data.size(), root, where});
   const BroadcastChoice choice = choose_broadcast(team, data.size(), wanted);
   const std::vector<BroadcastSchedule::Piece> pieces = pieces_on_node(team, data.size(), choice);
-  BroadcastWithin within(team.rank(), team.board(), data, pieces, choice.fan_out, staged);
+  BroadcastWithin within(team.rank(), team.node_area(), data, pieces, choice.fan_out, staged);
   std::exception_ptr failure;
   try {
     if (!within.round().is_open()) co_await within.round().open();
-    if (within.round().place() == root)
+    if (within.round().local_index() == root)
       co_await lead_on_node(within, pieces, staged);
     else
       co_await within.follow(root);
@@ -237,7 +237,7 @@ Task<> broadcast_host(Team& team, std::span<std::byte> data, std::uint32_t root,
                       StagedData* staged, std::source_location where) {
   if (team.nodes().count() != 1 || team.size() == 1)
     return broadcast_over_nodes(team, data, root, choice, staged, where);
-  if (data.size() <= staged_bytes_max(team, team.board()))
+  if (data.size() <= contributed_bytes_max(team, team.node_area()))
     return broadcast_short_on_node(team, data, root, staged, where);
   return broadcast_long_on_node(team, data, root, choice, staged, where);
 }

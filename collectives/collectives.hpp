@@ -19,6 +19,6 @@ class Rank;
 
 /// A job's last collective: returns when every rank's program has ended, so that nobody goes while a peer still needs
 /// it.
-Task<> say_farewell(Rank& rank);
+Task<> finalize_job(Rank& rank);
 
 }  // namespace coracle::internals

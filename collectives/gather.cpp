@@ -1,4 +1,5 @@
-// gather in two levels: on each node by the board, between nodes by one member of each, at the root's node the root.
+// gather in two levels: on each node by the node area, between nodes by one member of each, at the root's node the
+// root.
 #include "collectives/gather.hpp"
 
 #include <algorithm>
@@ -10,38 +11,39 @@
 #include "collectives/data/packed.hpp"
 #include "collectives/data/scratch.hpp"
 #include "collectives/node/gather_within.hpp"
-#include "collectives/node/mates.hpp"
+#include "collectives/node/local_collective.hpp"
 
 namespace coracle::internals {
 namespace {
 
-/// On one node, or only the part of one: `part` has the blocks of the mates, as `place_of` says.
-template <class PlaceOf>
-Task<> collect_all(Mates& mates, std::span<const std::byte> mine, PlaceOf place_of) {
-  std::copy(mine.begin(), mine.end(), place_of(mates.place()).begin());
-  co_await within::collect(mates, place_of);
-  within::collected(mates);
+/// On one node, or only the part of one: `part` has the blocks of the local members, as `block_of` says.
+template <class BlockOf>
+Task<> collect_all(LocalCollective& local, std::span<const std::byte> mine, BlockOf block_of) {
+  std::copy(mine.begin(), mine.end(), block_of(local.local_index()).begin());
+  co_await within::collect(local, block_of);
+  within::collected(local);
 }
 
-Task<> gather_on_node(Mates& mates, const TeamNodes& nodes, std::span<const std::byte> mine, std::span<std::byte> all,
-                      const Blocks& blocks, std::uint32_t root) {
-  const std::uint32_t leader = nodes.place_of(root);
-  if (mates.place() != leader) {
-    co_await within::offer(mates, mine, leader);
+Task<> gather_on_node(LocalCollective& local, const TeamNodes& nodes, std::span<const std::byte> mine,
+                      std::span<std::byte> all, const Blocks& blocks, std::uint32_t root) {
+  const std::uint32_t leader = nodes.local_index_of(root);
+  if (local.local_index() != leader) {
+    co_await within::offer(local, mine, leader);
     co_return;
   }
-  const auto place_of = [all, &nodes, &blocks](std::uint32_t mate) { return blocks.of(all, nodes.member(0, mate)); };
-  co_await collect_all(mates, mine, place_of);
+  const auto block_of = [all, &nodes, &blocks](std::uint32_t other) { return blocks.of(all, nodes.member(0, other)); };
+  co_await collect_all(local, mine, block_of);
 }
 
 /// What leaves a node goes in one piece.
-Task<> gather_part(Mates& mates, std::span<const std::byte> mine, std::span<std::byte> part, std::uint32_t leader) {
-  if (mates.place() != leader) {
-    co_await within::offer(mates, mine, leader);
+Task<> gather_part(LocalCollective& local, std::span<const std::byte> mine, std::span<std::byte> part,
+                   std::uint32_t leader) {
+  if (local.local_index() != leader) {
+    co_await within::offer(local, mine, leader);
     co_return;
   }
   const std::size_t block = mine.size();
-  co_await collect_all(mates, mine, [part, block](std::uint32_t mate) { return part.subspan(mate * block, block); });
+  co_await collect_all(local, mine, [part, block](std::uint32_t other) { return part.subspan(other * block, block); });
 }
 
 Task<> gather_two_levels(Team& team, std::uint64_t sequence, std::span<const std::byte> mine, std::span<std::byte> all,
@@ -50,13 +52,13 @@ Task<> gather_two_levels(Team& team, std::uint64_t sequence, std::span<const std
   const Blocks blocks(team.size(), mine.size());
   const Packed packed(team, blocks);
   const std::uint32_t root_node = nodes.node_of(root);
-  const std::uint32_t leader = nodes.own() == root_node ? nodes.place_of(root) : 0;
-  const bool leads = nodes.place_of(team.index()) == leader;
+  const std::uint32_t leader = nodes.own() == root_node ? nodes.local_index_of(root) : 0;
+  const bool leads = nodes.local_index_of(team.index()) == leader;
   const Scratch part(leads ? packed.by_node().bytes(nodes.own()) : 0);
   if (nodes.size_of(nodes.own()) > 1) {
-    Mates mates(team);
-    Task<> on_node = gather_part(mates, mine, part.span(), leader);
-    co_await mates.run(std::move(on_node));
+    LocalCollective local(team);
+    Task<> on_node = gather_part(local, mine, part.span(), leader);
+    co_await local.run(std::move(on_node));
   } else {
     std::copy(mine.begin(), mine.end(), part.data());
   }
@@ -82,12 +84,12 @@ Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::
   if (team.index() == root) check_blocks("gather", blocks, team.size(), all.size());
   const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
-  const bool by_board = mine.size() <= Mates::given_bytes_max(team) || Mates::can_lend(team);
-  if (by_board && nodes.count() == 1 && team.size() > 1) {
-    Mates mates(team);
-    Task<> on_node = gather_on_node(mates, nodes, mine, all, blocks, root);
-    co_await mates.run(std::move(on_node));
-  } else if (by_board && nodes.largest() > 1) {
+  const bool by_node_area = mine.size() <= LocalCollective::given_bytes_max(team) || LocalCollective::can_expose(team);
+  if (by_node_area && nodes.count() == 1 && team.size() > 1) {
+    LocalCollective local(team);
+    Task<> on_node = gather_on_node(local, nodes, mine, all, blocks, root);
+    co_await local.run(std::move(on_node));
+  } else if (by_node_area && nodes.largest() > 1) {
     co_await gather_two_levels(team, sequence, mine, all, root, algorithm);
   } else {
     const Group group = Group(team, sequence).choosing(algorithm);
@@ -107,10 +109,10 @@ Task<> gather_v_bytes(Team& team, std::span<const std::byte> mine, std::span<std
     check_block("gather_v", blocks, root, mine.size());
   }
   const std::uint64_t sequence = participation.sequence();
-  if (team.nodes().count() == 1 && team.size() > 1 && Mates::can_lend(team)) {
-    Mates mates(team);
-    Task<> on_node = gather_on_node(mates, team.nodes(), mine, all, blocks, root);
-    co_await mates.run(std::move(on_node));
+  if (team.nodes().count() == 1 && team.size() > 1 && LocalCollective::can_expose(team)) {
+    LocalCollective local(team);
+    Task<> on_node = gather_on_node(local, team.nodes(), mine, all, blocks, root);
+    co_await local.run(std::move(on_node));
     co_return;
   }
   // Only the root knows how much comes from a node.

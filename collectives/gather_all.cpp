@@ -1,4 +1,4 @@
-// gather_all in two levels: on each node by the board, where all copy from all; between nodes by the first of each.
+// gather_all in two levels: on each node by the node area, where all copy from all; between nodes by the first of each.
 #include "collectives/gather_all.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include "collectives/data/packed.hpp"
 #include "collectives/data/scratch.hpp"
 #include "collectives/node/gather_within.hpp"
-#include "collectives/node/mates.hpp"
+#include "collectives/node/local_collective.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -20,65 +20,65 @@ std::size_t largest_of(const Blocks& blocks) {
   return largest;
 }
 
-Task<> gather_on_node(Mates& mates, const TeamNodes& nodes, std::span<const std::byte> mine, std::span<std::byte> all,
-                      const Blocks& blocks) {
-  const bool small = largest_of(blocks) <= mates.given_bytes_max();
+Task<> gather_on_node(LocalCollective& local, const TeamNodes& nodes, std::span<const std::byte> mine,
+                      std::span<std::byte> all, const Blocks& blocks) {
+  const bool small = largest_of(blocks) <= local.given_bytes_max();
   if (small)
-    co_await mates.give(mine);
+    co_await local.give(mine);
   else
-    mates.lend(mine, 1);
-  const auto place_of = [all, &nodes, &blocks](std::uint32_t mate) { return blocks.of(all, nodes.member(0, mate)); };
-  co_await within::collect(mates, place_of);
+    local.expose(mine, 1);
+  const auto block_of = [all, &nodes, &blocks](std::uint32_t other) { return blocks.of(all, nodes.member(0, other)); };
+  co_await within::collect(local, block_of);
   if (small) co_return;
-  mates.round().publish(2);
-  co_await mates.wait_for_all(2);
+  local.round().publish(2);
+  co_await local.wait_for_all(2);
 }
 
-/// Between the leaders, of which each has collected the blocks of its node, and back to the mates.
-Task<> lead(Mates* mates, Team& team, Group leaders, std::span<std::byte> all, const Blocks& blocks) {
+/// Between the leaders, of which each has collected the blocks of its node, and back to the local members.
+Task<> lead(LocalCollective* local, Team& team, Group leaders, std::span<std::byte> all, const Blocks& blocks) {
   const TeamNodes& nodes = team.nodes();
   const Packed packed(team, blocks);
-  const Scratch turned(packed.is_plain() || mates != nullptr ? 0 : all.size());
+  const Scratch turned(packed.is_plain() || local != nullptr ? 0 : all.size());
   std::span<std::byte> parts = packed.is_plain() ? all : turned.span();
-  if (mates != nullptr && !packed.is_plain()) parts = mates->keep(all.size());
+  if (local != nullptr && !packed.is_plain()) parts = local->keep(all.size());
   const std::span<std::byte> own = packed.by_node().of(parts, nodes.own());
   const std::span<std::byte> mine = blocks.of(all, team.index());
   // For a lone member of its node this is no copy when `parts` is `all`.
   if (own.data() != mine.data()) std::copy(mine.begin(), mine.end(), own.begin());
-  if (mates != nullptr) {
-    const auto place_of = [&](std::uint32_t mate) {
-      return own.subspan(packed.offset_in_node(nodes.own(), mate), blocks.bytes(nodes.member(nodes.own(), mate)));
+  if (local != nullptr) {
+    const auto block_of = [&](std::uint32_t other) {
+      return own.subspan(packed.offset_in_node(nodes.own(), other), blocks.bytes(nodes.member(nodes.own(), other)));
     };
-    co_await within::collect(*mates, place_of);
+    co_await within::collect(*local, block_of);
   }
   co_await between::gather_all(leaders, parts, packed.by_node());
-  if (mates != nullptr) co_await within::hand_out(*mates, parts);
+  if (local != nullptr) co_await within::hand_out(*local, parts);
   if (!packed.is_plain()) packed.unpack(parts, all);
 }
 
-Task<> follow(Mates& mates, Team& team, std::span<const std::byte> mine, std::span<std::byte> all,
+Task<> follow(LocalCollective& local, Team& team, std::span<const std::byte> mine, std::span<std::byte> all,
               const Blocks& blocks) {
-  // Lent until the leader hands out, which is more than collecting.
-  if (mine.size() <= mates.given_bytes_max())
-    co_await mates.give(mine);
+  // Exposed until the leader hands out, which is more than collecting.
+  if (mine.size() <= local.given_bytes_max())
+    co_await local.give(mine);
   else
-    mates.lend(mine, 1);
+    local.expose(mine, 1);
   const Packed packed(team, blocks);
   if (packed.is_plain()) {
-    co_await within::fetch(mates, 0, all.size(), 0, all);
+    co_await within::fetch(local, 0, all.size(), 0, all);
   } else {
     const Scratch parts(all.size());
-    co_await within::fetch(mates, 0, all.size(), 0, parts.span());
+    co_await within::fetch(local, 0, all.size(), 0, parts.span());
     packed.unpack(parts.span(), all);
   }
-  within::fetched(mates);
+  within::fetched(local);
 }
 
-/// Of a member with node-mates. Its own block is in its place.
-Task<> part_of(Mates& mates, Team& team, Group leaders, std::span<std::byte> all, const Blocks& blocks) {
+/// Of a member with local members. Its own block is in its place.
+Task<> part_of(LocalCollective& local, Team& team, Group leaders, std::span<std::byte> all, const Blocks& blocks) {
   const std::span<std::byte> own = blocks.of(all, team.index());
-  if (team.nodes().count() == 1) return gather_on_node(mates, team.nodes(), own, all, blocks);
-  return mates.place() == 0 ? lead(&mates, team, leaders, all, blocks) : follow(mates, team, own, all, blocks);
+  if (team.nodes().count() == 1) return gather_on_node(local, team.nodes(), own, all, blocks);
+  return local.local_index() == 0 ? lead(&local, team, leaders, all, blocks) : follow(local, team, own, all, blocks);
 }
 
 }  // namespace
@@ -98,7 +98,8 @@ Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<s
   const TeamNodes& nodes = team.nodes();
   const bool on_node = nodes.count() == 1;
   const std::size_t most_given = on_node ? largest_of(blocks) : blocks.total();
-  if (nodes.largest() == 1 || (most_given > Mates::given_bytes_max(team) && !Mates::can_lend(team))) {
+  if (nodes.largest() == 1 ||
+      (most_given > LocalCollective::given_bytes_max(team) && !LocalCollective::can_expose(team))) {
     co_await between::gather_all(Group(team, sequence).choosing(algorithm), all, blocks);
     co_return;
   }
@@ -107,9 +108,9 @@ Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<s
     co_await lead(nullptr, team, leaders, all, blocks);
     co_return;
   }
-  Mates mates(team);
-  Task<> part = part_of(mates, team, leaders, all, blocks);
-  co_await mates.run(std::move(part));
+  LocalCollective local(team);
+  Task<> part = part_of(local, team, leaders, all, blocks);
+  co_await local.run(std::move(part));
 }
 
 }  // namespace coracle::internals

@@ -1,4 +1,5 @@
-// reduce in two levels: on each node by the board, between nodes by one member of each, at the root's node the root.
+// reduce in two levels: on each node by the node area, between nodes by one member of each, at the root's node the
+// root.
 #include "collectives/reduce.hpp"
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 #include "collectives/between/between.hpp"
 #include "collectives/data/host_memory.hpp"
 #include "collectives/data/scratch.hpp"
-#include "collectives/node/mates.hpp"
+#include "collectives/node/local_collective.hpp"
 #include "collectives/node/reduce_within.hpp"
 
 namespace coracle::internals {
@@ -15,17 +16,17 @@ namespace {
 
 constexpr std::size_t kSmallBytes = 4096;
 
-Task<> reduce_among_mates(Mates& mates, std::span<const std::byte> values, std::span<std::byte> result,
-                          std::uint32_t leader, const Reduction& reduction) {
+Task<> reduce_on_node(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,
+                      std::uint32_t leader, const Reduction& reduction) {
   if (values.size() <= kSmallBytes)
-    co_await within::reduce_small(mates, values, result, leader, reduction);
+    co_await within::reduce_small(local, values, result, leader, reduction);
   else
-    co_await within::reduce_large(mates, values, result, reduction);
+    co_await within::reduce_large(local, values, result, reduction);
 }
 
 /// `values` of others than the root is only read.
 Task<> reduce_between(Group group, std::span<std::byte> values, const Reduction& reduction, std::uint32_t root) {
-  if (group.place() == root) {
+  if (group.position() == root) {
     co_await between::reduce(group, values, reduction, root);
     co_return;
   }
@@ -57,14 +58,14 @@ Task<> reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction
     co_await reduce_between(group, values, reduction, root_node);
     co_return;
   }
-  const std::uint32_t leader = root_node == nodes.own() ? nodes.place_of(root) : 0;
-  Mates mates(team);
-  const bool leads = mates.place() == leader;
+  const std::uint32_t leader = root_node == nodes.own() ? nodes.local_index_of(root) : 0;
+  LocalCollective local(team);
+  const bool leads = local.local_index() == leader;
   const bool is_root = team.index() == root;
   std::optional<Scratch> sum;  // of a leader that is not the root
   if (leads && !is_root) sum.emplace(values.size());
   const std::span<std::byte> result = is_root ? values : sum ? sum->span() : std::span<std::byte>();
-  co_await mates.run(reduce_among_mates(mates, values, result, leader, reduction));
+  co_await local.run(reduce_on_node(local, values, result, leader, reduction));
   if (leads && nodes.count() > 1) co_await between::reduce(group, result, reduction, root_node);
 }
 

@@ -1,4 +1,4 @@
-// reduce_scatter in two levels: on one node each combines its block straight out of its mates' buffers; with other
+// reduce_scatter in two levels: on one node each combines its block straight out of the others' buffers; with other
 // nodes the first of each has the sums of its node, and hands out what comes back.
 #include "collectives/reduce_scatter.hpp"
 
@@ -10,7 +10,7 @@
 #include "collectives/data/packed.hpp"
 #include "collectives/data/scratch.hpp"
 #include "collectives/node/gather_within.hpp"
-#include "collectives/node/mates.hpp"
+#include "collectives/node/local_collective.hpp"
 #include "collectives/node/reduce_within.hpp"
 
 namespace coracle::internals {
@@ -18,51 +18,51 @@ namespace {
 
 constexpr std::size_t kScatteredAtOnceMax = 16 * 1024;
 
-Task<> combine_on_node(Mates& mates, std::span<const std::byte> values, std::span<std::byte> mine, const Blocks& blocks,
-                       const Reduction& reduction) {
-  const bool small = values.size() <= std::min(kScatteredAtOnceMax, mates.given_bytes_max());
+Task<> combine_on_node(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> mine,
+                       const Blocks& blocks, const Reduction& reduction) {
+  const bool small = values.size() <= std::min(kScatteredAtOnceMax, local.given_bytes_max());
   if (small)
-    co_await mates.give(values);
+    co_await local.give(values);
   else
-    mates.lend(values, 1);
-  co_await mates.wait_for_all(1);
-  for (std::uint32_t mate = 0; mate < mates.count(); ++mate)
-    if (mate != mates.place()) mates.check_bytes(mate, values.size());
-  const std::size_t offset = blocks.offset(mates.place());
-  co_await mates.combine_all(offset, values.subspan(offset, mine.size()), mine.data(), reduction);
+    local.expose(values, 1);
+  co_await local.wait_for_all(1);
+  for (std::uint32_t other = 0; other < local.count(); ++other)
+    if (other != local.local_index()) local.check_bytes(other, values.size());
+  const std::size_t offset = blocks.offset(local.local_index());
+  co_await local.combine_all(offset, values.subspan(offset, mine.size()), mine.data(), reduction);
   if (small) co_return;
-  mates.round().publish(2);
-  co_await mates.wait_for_all(2);
+  local.round().publish(2);
+  co_await local.wait_for_all(2);
 }
 
-Task<> reduce_two_levels(Mates* mates, Team& team, Group leaders, std::span<const std::byte> values,
+Task<> reduce_two_levels(LocalCollective* local, Team& team, Group leaders, std::span<const std::byte> values,
                          std::span<std::byte> mine, const Blocks& blocks, const Reduction& reduction) {
   const TeamNodes& nodes = team.nodes();
   const Packed packed(team, blocks);
-  const bool leads = mates == nullptr || mates->place() == 0;
+  const bool leads = local == nullptr || local->local_index() == 0;
   const Scratch sum(leads ? values.size() : 0);
   std::span<std::byte> part = mine;
-  if (leads && mates != nullptr) part = mates->keep(packed.by_node().bytes(nodes.own()));
-  std::uint64_t stage = 0;
-  if (mates == nullptr)
+  if (leads && local != nullptr) part = local->keep(packed.by_node().bytes(nodes.own()));
+  std::uint64_t step = 0;
+  if (local == nullptr)
     std::copy(values.begin(), values.end(), sum.data());
-  else if (values.size() <= std::min(kScatteredAtOnceMax, mates->given_bytes_max()))
-    co_await within::reduce_small(*mates, values, sum.span(), 0, reduction);
+  else if (values.size() <= std::min(kScatteredAtOnceMax, local->given_bytes_max()))
+    co_await within::reduce_small(*local, values, sum.span(), 0, reduction);
   else
-    stage = co_await within::reduce_large(*mates, values, sum.span(), reduction);
+    step = co_await within::reduce_large(*local, values, sum.span(), reduction);
   if (leads) co_await between::reduce_scatter(leaders, sum.span(), part, packed.by_node(), reduction);
-  if (mates == nullptr) co_return;
-  // The sums stay lent until all have theirs; what was given before is not needed any more.
-  const std::size_t offset = packed.offset_in_node(nodes.own(), mates->place());
+  if (local == nullptr) co_return;
+  // The sums stay exposed until all have theirs; what was given before is not needed any more.
+  const std::size_t offset = packed.offset_in_node(nodes.own(), local->local_index());
   if (leads) {
     std::copy_n(part.data() + offset, mine.size(), mine.data());
-    mates->lend(part, stage + 2);
-    co_await mates->wait_for_all(stage + 2);
+    local->expose(part, step + 2);
+    co_await local->wait_for_all(step + 2);
     co_return;
   }
-  co_await mates->wait(0, stage + 2);
-  co_await mates->take(0, offset, mine);
-  mates->round().publish(stage + 2);
+  co_await local->wait(0, step + 2);
+  co_await local->take(0, offset, mine);
+  local->round().publish(step + 2);
 }
 
 }  // namespace
@@ -86,10 +86,10 @@ Task<> reduce_scatter_bytes(Team& team, std::span<const std::byte> values, std::
     co_await reduce_two_levels(nullptr, team, leaders, values, mine, blocks, reduction);
     co_return;
   }
-  Mates mates(team);
-  Task<> part = nodes.count() == 1 ? combine_on_node(mates, values, mine, blocks, reduction)
-                                   : reduce_two_levels(&mates, team, leaders, values, mine, blocks, reduction);
-  co_await mates.run(std::move(part));
+  LocalCollective local(team);
+  Task<> part = nodes.count() == 1 ? combine_on_node(local, values, mine, blocks, reduction)
+                                   : reduce_two_levels(&local, team, leaders, values, mine, blocks, reduction);
+  co_await local.run(std::move(part));
 }
 
 }  // namespace coracle::internals

@@ -1,5 +1,5 @@
-// scan in two levels: on a node through its mates in their order; between nodes by the last of each, who has the sum of
-// its node.
+// scan in two levels: on a node through the other local members in their order; between nodes by the last of each, who
+// has the sum of its node.
 #include "collectives/scan.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include "collectives/between/between.hpp"
 #include "collectives/data/host_memory.hpp"
 #include "collectives/data/scratch.hpp"
-#include "collectives/node/mates.hpp"
+#include "collectives/node/local_collective.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -18,67 +18,68 @@ constexpr std::size_t kScannedAtOnceMax = 4096;
 constexpr std::size_t kPieceBytes = 64 * 1024;
 
 /// Small data: each combines what those before it have given.
-Task<> scan_small(Mates& mates, std::span<const std::byte> values, std::span<std::byte> before,
+Task<> scan_small(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> before,
                   const Reduction& reduction) {
-  co_await mates.give(values);
-  for (std::uint32_t mate = mates.place(); mate-- > 0;) {
-    co_await mates.wait(mate, 1);
-    mates.check_bytes(mate, values.size());
-    if (mate + 1 == mates.place())
-      co_await mates.take(mate, 0, before);
+  co_await local.give(values);
+  for (std::uint32_t other = local.local_index(); other-- > 0;) {
+    co_await local.wait(other, 1);
+    local.check_bytes(other, values.size());
+    if (other + 1 == local.local_index())
+      co_await local.take(other, 0, before);
     else
-      co_await mates.combine(mate, 0, before, before.data(), reduction);
+      co_await local.combine(other, 0, before, before.data(), reduction);
   }
 }
 
-/// Large data: each hands on to the next what is combined so far, piece by piece, in `sum`. Gives the last stage.
-Task<std::uint64_t> scan_large(Mates& mates, std::span<const std::byte> values, std::span<std::byte> before,
+/// Large data: each hands on to the next what is combined so far, piece by piece, in `sum`. Gives the last step.
+Task<std::uint64_t> scan_large(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> before,
                                std::span<std::byte> sum, const Reduction& reduction) {
   const std::size_t piece = kPieceBytes / reduction.element_bytes * reduction.element_bytes;
-  const bool is_first = mates.place() == 0;
-  std::uint64_t stage = 1;
-  mates.lend(sum, stage);
+  const bool is_first = local.local_index() == 0;
+  std::uint64_t step = 1;
+  local.expose(sum, step);
   for (std::size_t begin = 0; begin < values.size(); begin += piece) {
     const std::size_t bytes = std::min(piece, values.size() - begin);
     if (is_first) {
       std::copy_n(values.data() + begin, bytes, sum.data() + begin);
     } else {
-      co_await mates.wait(mates.place() - 1, stage + 1);
-      if (begin == 0) mates.check_bytes(mates.place() - 1, values.size());
-      co_await mates.take(mates.place() - 1, begin, before.subspan(begin, bytes));
+      co_await local.wait(local.local_index() - 1, step + 1);
+      if (begin == 0) local.check_bytes(local.local_index() - 1, values.size());
+      co_await local.take(local.local_index() - 1, begin, before.subspan(begin, bytes));
       reduction.combine(before.data() + begin, values.data() + begin, sum.data() + begin, bytes);
     }
-    mates.round().publish(++stage);
+    local.round().publish(++step);
   }
-  if (mates.place() + 1 < mates.count()) co_await mates.wait(mates.place() + 1, stage);
-  co_return stage;
+  if (local.local_index() + 1 < local.count()) co_await local.wait(local.local_index() + 1, step);
+  co_return step;
 }
 
 /// `before`: gets what all members before this one give. The first member's stays as it is.
-Task<> scan_two_levels(Mates& mates, Team& team, std::uint64_t sequence, std::span<const std::byte> values,
+Task<> scan_two_levels(LocalCollective& local, Team& team, std::uint64_t sequence, std::span<const std::byte> values,
                        std::span<std::byte> before, const Reduction& reduction) {
   const TeamNodes& nodes = team.nodes();
-  const std::uint32_t last = mates.count() - 1;
-  const bool is_first = mates.place() == 0;
-  const std::span<std::byte> sum = mates.keep(values.size());
-  std::uint64_t stage = 1;
+  const std::uint32_t last = local.count() - 1;
+  const bool is_first = local.local_index() == 0;
+  const std::span<std::byte> sum = local.keep(values.size());
+  std::uint64_t step = 1;
   if (values.size() <= kScannedAtOnceMax) {
-    co_await scan_small(mates, values, before, reduction);
-    if (mates.place() == last) reduction.combine(before.data(), values.data(), sum.data(), values.size());
+    co_await scan_small(local, values, before, reduction);
+    if (local.local_index() == last) reduction.combine(before.data(), values.data(), sum.data(), values.size());
   } else {
-    stage = co_await scan_large(mates, values, before, sum, reduction);
+    step = co_await scan_large(local, values, before, sum, reduction);
   }
   if (nodes.count() == 1) co_return;
-  const std::span<std::byte> others = mates.keep(values.size());  // those of earlier nodes
-  if (mates.place() == last) co_await between::exclusive_scan(Group::of_last(team, sequence), sum, others, reduction);
+  const std::span<std::byte> others = local.keep(values.size());  // those of earlier nodes
+  if (local.local_index() == last)
+    co_await between::exclusive_scan(Group::of_last(team, sequence), sum, others, reduction);
   if (nodes.own() == 0) co_return;
-  if (mates.place() == last) {
-    mates.lend(others, stage + 1);
-    co_await mates.wait_for_all(stage + 1);
+  if (local.local_index() == last) {
+    local.expose(others, step + 1);
+    co_await local.wait_for_all(step + 1);
   } else {
-    co_await mates.wait(last, stage + 1);
-    co_await mates.take(last, 0, others);
-    mates.round().publish(stage + 1);
+    co_await local.wait(last, step + 1);
+    co_await local.take(last, 0, others);
+    local.round().publish(step + 1);
   }
   if (is_first)
     std::copy(others.begin(), others.end(), before.begin());
@@ -89,7 +90,7 @@ Task<> scan_two_levels(Mates& mates, Team& team, std::uint64_t sequence, std::sp
 Task<> exclusive_scan(Team& team, std::span<const std::byte> values, std::span<std::byte> before, Reduction reduction,
                       std::uint64_t sequence) {
   const TeamNodes& nodes = team.nodes();
-  if (nodes.largest() == 1 || !nodes.contiguous() || !Mates::can_lend(team)) {
+  if (nodes.largest() == 1 || !nodes.contiguous() || !LocalCollective::can_expose(team)) {
     co_await between::exclusive_scan(Group(team, sequence), values, before, reduction);
     co_return;
   }
@@ -97,9 +98,9 @@ Task<> exclusive_scan(Team& team, std::span<const std::byte> values, std::span<s
     co_await between::exclusive_scan(Group::of_last(team, sequence), values, before, reduction);
     co_return;
   }
-  Mates mates(team);
-  Task<> part = scan_two_levels(mates, team, sequence, values, before, reduction);
-  co_await mates.run(std::move(part));
+  LocalCollective local(team);
+  Task<> part = scan_two_levels(local, team, sequence, values, before, reduction);
+  co_await local.run(std::move(part));
 }
 
 }  // namespace

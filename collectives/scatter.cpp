@@ -1,5 +1,5 @@
-// scatter in two levels: between nodes by one member of each, at the root's node the root; on each node by the board.
-// What is long goes from the root straight to each member, so that nobody waits for a late leader.
+// scatter in two levels: between nodes by one member of each, at the root's node the root; on each node by the node
+// area. What is long goes from the root straight to each member, so that nobody waits for a late leader.
 #include "collectives/scatter.hpp"
 
 #include <algorithm>
@@ -11,25 +11,26 @@
 #include "collectives/data/scratch.hpp"
 #include "collectives/messages/mailbox.hpp"
 #include "collectives/node/gather_within.hpp"
-#include "collectives/node/mates.hpp"
+#include "collectives/node/local_collective.hpp"
 
 namespace coracle::internals {
 namespace {
 
-/// `part`: at the leader, a block for each mate.
-Task<> scatter_on_node(Mates& mates, std::span<const std::byte> part, std::span<std::byte> mine, std::uint32_t leader) {
-  const std::size_t offset = mates.place() * mine.size();
-  if (mates.place() != leader) {
-    co_await within::fetch(mates, leader, mates.count() * mine.size(), offset, mine);
-    within::fetched(mates);
+/// `part`: at the leader, a block for each local member.
+Task<> scatter_on_node(LocalCollective& local, std::span<const std::byte> part, std::span<std::byte> mine,
+                       std::uint32_t leader) {
+  const std::size_t offset = local.local_index() * mine.size();
+  if (local.local_index() != leader) {
+    co_await within::fetch(local, leader, local.count() * mine.size(), offset, mine);
+    within::fetched(local);
     co_return;
   }
   std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(offset), mine.size(), mine.begin());
-  co_await within::hand_out(mates, part);
+  co_await within::hand_out(local, part);
 }
 
-/// The leader's part of its node from the root, and on to its mates.
-Task<> lead(Mates* mates, Team& team, Group group, std::span<const std::byte> all, std::span<std::byte> mine,
+/// The leader's part of its node from the root, and on to the other local members.
+Task<> lead(LocalCollective* local, Team& team, Group group, std::span<const std::byte> all, std::span<std::byte> mine,
             std::uint32_t root) {
   const TeamNodes& nodes = team.nodes();
   const Blocks blocks(team.size(), mine.size());
@@ -37,10 +38,10 @@ Task<> lead(Mates* mates, Team& team, Group group, std::span<const std::byte> al
   const bool turns = team.index() == root && !packed.is_plain();
   const Scratch turned(turns ? all.size() : 0);
   if (turns) packed.pack(all, turned.span());
-  const std::span<std::byte> part = mates == nullptr ? mine : mates->keep(packed.by_node().bytes(nodes.own()));
+  const std::span<std::byte> part = local == nullptr ? mine : local->keep(packed.by_node().bytes(nodes.own()));
   const std::span<const std::byte> source = turns ? turned.span() : all;
   co_await between::scatter(group, source, part, packed.by_node(), between::Known::everywhere, nodes.node_of(root));
-  if (mates != nullptr) co_await scatter_on_node(*mates, part, mine, mates->place());
+  if (local != nullptr) co_await scatter_on_node(*local, part, mine, local->local_index());
 }
 
 Task<> scatter_two_levels(Team& team, Group group, std::span<const std::byte> all, std::span<std::byte> mine,
@@ -50,11 +51,11 @@ Task<> scatter_two_levels(Team& team, Group group, std::span<const std::byte> al
     co_await lead(nullptr, team, group, all, mine, root);
     co_return;
   }
-  const std::uint32_t leader = nodes.own() == nodes.node_of(root) ? nodes.place_of(root) : 0;
-  Mates mates(team);
-  Task<> on_node =
-      mates.place() == leader ? lead(&mates, team, group, all, mine, root) : scatter_on_node(mates, {}, mine, leader);
-  co_await mates.run(std::move(on_node));
+  const std::uint32_t leader = nodes.own() == nodes.node_of(root) ? nodes.local_index_of(root) : 0;
+  LocalCollective local(team);
+  Task<> on_node = local.local_index() == leader ? lead(&local, team, group, all, mine, root)
+                                                 : scatter_on_node(local, {}, mine, leader);
+  co_await local.run(std::move(on_node));
 }
 
 /// Whether each member gets its block from the root itself. With blocks that are offered and fetched, a message for
@@ -79,19 +80,20 @@ Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::
   if (team.index() == root) check_blocks("scatter", blocks, team.size(), all.size());
   const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
-  const bool by_board = blocks.total() <= Mates::given_bytes_max(team) || Mates::can_lend(team);
-  if (by_board && nodes.count() == 1 && team.size() > 1) {
-    Mates mates(team);
-    Task<> on_node = scatter_on_node(mates, all, mine, nodes.place_of(root));
-    co_await mates.run(std::move(on_node));
+  const bool by_node_area =
+      blocks.total() <= LocalCollective::given_bytes_max(team) || LocalCollective::can_expose(team);
+  if (by_node_area && nodes.count() == 1 && team.size() > 1) {
+    LocalCollective local(team);
+    Task<> on_node = scatter_on_node(local, all, mine, nodes.local_index_of(root));
+    co_await local.run(std::move(on_node));
     co_return;
   }
   const Group by_nodes = Group::of_nodes(team, sequence, root).choosing(algorithm);
-  if (by_board && nodes.largest() > 1 && !goes_straight(by_nodes, blocks)) {
+  if (by_node_area && nodes.largest() > 1 && !goes_straight(by_nodes, blocks)) {
     co_await scatter_two_levels(team, by_nodes, all, mine, root);
     co_return;
   }
-  const Algorithm way = by_board && nodes.largest() > 1 ? Algorithm::linear : algorithm;
+  const Algorithm way = by_node_area && nodes.largest() > 1 ? Algorithm::linear : algorithm;
   const Group group = Group(team, sequence).choosing(way);
   co_await between::scatter(group, all, mine, blocks, between::Known::everywhere, root);
 }

@@ -29,20 +29,20 @@ struct Head {
 /// Binomial, from `root`.
 Task<> along_tree(Group group, std::span<std::byte> data, std::uint32_t root) {
   const std::uint32_t size = group.size();
-  const std::uint32_t me = (group.place() + size - root) % size;
-  const auto place = [&](std::uint32_t counted) { return (counted + root) % size; };
+  const std::uint32_t me = (group.position() + size - root) % size;
+  const auto position = [&](std::uint32_t counted) { return (counted + root) % size; };
   std::uint32_t distance = 1;
   while (distance < size && (me & distance) == 0) distance *= 2;
-  if (me != 0) co_await group.receive(place(me - distance), 0, data);
+  if (me != 0) co_await group.receive(position(me - distance), 0, data);
   std::vector<Task<>> sends;
   for (distance /= 2; distance > 0; distance /= 2)
-    if (me + distance < size) sends.push_back(group.send(place(me + distance), 0, data));
+    if (me + distance < size) sends.push_back(group.send(position(me + distance), 0, data));
   co_await between::all_of(std::move(sends));
 }
 
 Task<> in_parts(Group group, std::span<std::byte> data, std::uint32_t root) {
   const Blocks blocks = Blocks::divide(group.size(), data.size(), 1);
-  const std::span<std::byte> own = blocks.of(data, group.place());
+  const std::span<std::byte> own = blocks.of(data, group.position());
   co_await between::scatter(group.phase(kScattered), data, own, blocks, between::Known::everywhere, root);
   co_await between::gather_all(group.phase(kGathered), data, blocks);
 }

@@ -9,16 +9,16 @@
 #include "collectives/values.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/rank/rank.hpp"
-#include "runtime/team/board.hpp"
+#include "runtime/team/node_area.hpp"
 #include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 namespace {
 
-struct Wish {
+struct SplitCall {
   std::uint32_t color;
   std::uint32_t key;
-  std::uint32_t place;
+  std::uint32_t index;
   std::uint64_t taken[TeamArea::kSlots / 64];
 };
 
@@ -46,36 +46,36 @@ Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key, 
   std::optional<Preparation> preparation(std::in_place, *this, "split");
   const Splitting splitting(rank());
   const Teams& teams = rank().local<Teams>();
-  Wish mine{color, key, index(), {}};
+  SplitCall mine{color, key, index(), {}};
   for (std::uint32_t slot = 0; slot < TeamArea::kSlots; ++slot)
     if (teams.taken(slot)) mine.taken[slot / 64] |= std::uint64_t{1} << slot % 64;
-  std::vector<Wish> wishes(size());
-  wishes[index()] = mine;
-  co_await gather_all_bytes(*this, std::as_bytes(std::span(&wishes[index()], 1)),
-                            std::as_writable_bytes(std::span(wishes)), Blocks(size(), sizeof(Wish)),
+  std::vector<SplitCall> calls(size());
+  calls[index()] = mine;
+  co_await gather_all_bytes(*this, std::as_bytes(std::span(&calls[index()], 1)),
+                            std::as_writable_bytes(std::span(calls)), Blocks(size(), sizeof(SplitCall)),
                             Algorithm::automatic, where, Called::split);
-  std::erase_if(wishes, [color](const Wish& wish) { return wish.color != color; });
-  std::sort(wishes.begin(), wishes.end(), [](const Wish& left, const Wish& right) {
-    return left.key != right.key ? left.key < right.key : left.place < right.place;
+  std::erase_if(calls, [color](const SplitCall& call) { return call.color != color; });
+  std::sort(calls.begin(), calls.end(), [](const SplitCall& left, const SplitCall& right) {
+    return left.key != right.key ? left.key < right.key : left.index < right.index;
   });
   std::vector<std::uint32_t> members;
-  members.reserve(wishes.size());
-  for (const Wish& wish : wishes) members.push_back(member(wish.place));
+  members.reserve(calls.size());
+  for (const SplitCall& call : calls) members.push_back(member(call.index));
   std::uint32_t slot = 0;
-  const auto taken_by_any = [&wishes](std::uint32_t candidate) {
-    return std::any_of(wishes.begin(), wishes.end(), [candidate](const Wish& wish) {
-      return (wish.taken[candidate / 64] >> candidate % 64 & 1) != 0;
+  const auto taken_by_any = [&calls](std::uint32_t candidate) {
+    return std::any_of(calls.begin(), calls.end(), [candidate](const SplitCall& call) {
+      return (call.taken[candidate / 64] >> candidate % 64 & 1) != 0;
     });
   };
   while (slot < TeamArea::kSlots && taken_by_any(slot)) ++slot;
   std::unique_ptr<Team> team;
   if (slot < TeamArea::kSlots) team = std::make_unique<Team>(rank(), std::move(members), slot, identity_of_part(color));
   // Of split, not of a barrier(): one that a member calls meanwhile must not pass for it.
-  const CollectiveCall meeting{.called = Called::split, .place = where};
+  const CollectiveCall meeting{.called = Called::split, .where = where};
   std::exception_ptr failure;
   try {
     co_await meet_all(meeting);  // every member's area is made before anyone looks or raises a signal there
-    if (team) team->board().meet();
+    if (team) team->node_area().meet();
     co_await meet_all(meeting);  // all have looked before anyone's team ends, and another takes its area
   } catch (...) {
     failure = std::current_exception();

@@ -5,7 +5,7 @@
     tools/cp_broadcast.py draw docs/results/data/cp-broadcast.json docs/results
     tools/cp_broadcast.py table docs/results/data/cp-broadcast.json
 
-`run` takes `coracle bench upa --place sim` through all settings (or the PARTs named: bt rdaas ring large) and keeps the
+`run` takes `coracle bench arrival --place sim` through all settings (or the PARTs named: bt rdaas ring large) and keeps the
 figures in one file, which is the same for every run; `draw` makes SVGs of it; `table` checks it against what the paper
 says. Needs nothing but Python."""
 
@@ -57,7 +57,7 @@ def simulate(command, what):
     """The benchmark's tables for one setting."""
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         arguments = [
-            command, "bench", "upa", "--place", "sim", "--nodes", str(what["nodes"]),
+            command, "bench", "arrival", "--place", "sim", "--nodes", str(what["nodes"]),
             "-n", str(what["nodes"] * what["mates"]), "--trees", what["tree"], "--sizes", ",".join(what["sizes"]),
             "--delays", what["delays"], *PIECES, "--iterations", str(what["iterations"]), "--arrival", what["arrival"],
             "--json", file.name,
@@ -65,7 +65,7 @@ def simulate(command, what):
         if what["part"] == "large":
             arguments.append("--quick")  # no iterations before those that count
         subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL)
-        return json.load(file)["benchmarks"]["upa"]
+        return json.load(file)["benchmarks"]["arrival"]
 
 
 def rounded(details):

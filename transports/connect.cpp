@@ -6,7 +6,7 @@
 
 #include "transports/direct/direct.hpp"
 #include "transports/direct/other_process.hpp"
-#include "transports/tca/board_thread.hpp"
+#include "transports/tca/device_thread.hpp"
 #include "transports/tca/tca_transport.hpp"
 #include "transports/tcp/tcp.hpp"
 #include "transports/verbs/support.hpp"
@@ -28,9 +28,9 @@ void connect_to_other_nodes(Rank& rank) {
   auto tcp = std::make_unique<tcp::TcpTransport>(rank);
   Transport* way = tcp.get();
   rank.core().add_transport(std::move(tcp));
-  const RemoteTransport wish = rank.core().region().shape().network.transport;
-  if (wish != RemoteTransport::tcp) {
-    if (auto verbs = verbs::make_transport(rank, *way, wish == RemoteTransport::verbs)) {
+  const RemoteTransport wanted = rank.core().region().shape().network.transport;
+  if (wanted != RemoteTransport::tcp) {
+    if (auto verbs = verbs::make_transport(rank, *way, wanted == RemoteTransport::verbs)) {
       way = verbs.get();
       rank.core().add_transport(std::move(verbs));
     }
@@ -44,10 +44,10 @@ void connect_to_other_nodes(Rank& rank) {
 void connect_transports(Rank& rank) {
   const bool own_process = rank.placement() == Placement::process;
   if (rank.core().region().shape().network.transport == RemoteTransport::tca) {
-    auto board = std::make_unique<tca::BoardThread>(rank.core().region(), rank.id(), tca::Peach2Model());
+    auto device = std::make_unique<tca::DeviceThread>(rank.core().region(), rank.id(), tca::Peach2Model());
     tca::DmaOptions options;
-    options.stall_limit_ns = 2'000'000'000;  // a board is a thread here, which may have to wait for a core
-    return rank.core().set_transport(std::make_unique<tca::TcaTransport>(rank, std::move(board), options), false,
+    options.stall_limit_ns = 2'000'000'000;  // a device is a thread here, which may have to wait for a core
+    return rank.core().set_transport(std::make_unique<tca::TcaTransport>(rank, std::move(device), options), false,
                                      !own_process);
   }
   if (own_process) direct::permit_access_by_peers();

@@ -79,7 +79,7 @@ void add_broadcast_options(CLI::App& app, Options& options, Words& words) {
       })
       ->capture_default_str();
   app.add_option("--arrivals", options.trace_path,
-                 "write when each rank came to each broadcast, for `coracle bench upa`")
+                 "write when each rank came to each broadcast, for `coracle bench arrival`")
       ->type_name("FILE");
 }
 

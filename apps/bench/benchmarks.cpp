@@ -9,7 +9,7 @@ Benchmarks all_benchmarks() {
        {loop_benchmark,     put_benchmark,      get_benchmark,     vis_benchmark,     am_benchmark,
         pingpong_benchmark, matching_benchmark, atomics_benchmark, barrier_benchmark, coll_benchmark,
         pack_benchmark,     ddt_benchmark,      idle_benchmark,    spawn_benchmark,   pagetables_benchmark,
-        upa_benchmark,      pages_benchmark,    mapped_benchmark,  dma_benchmark,     tune_benchmark})
+        arrival_benchmark,  pages_benchmark,    mapped_benchmark,  dma_benchmark,     tune_benchmark})
     all.push_back(make());
   return all;
 }

@@ -32,7 +32,7 @@ std::unique_ptr<Benchmark> ddt_benchmark();
 std::unique_ptr<Benchmark> idle_benchmark();
 std::unique_ptr<Benchmark> spawn_benchmark();
 std::unique_ptr<Benchmark> pagetables_benchmark();
-std::unique_ptr<Benchmark> upa_benchmark();
+std::unique_ptr<Benchmark> arrival_benchmark();
 std::unique_ptr<Benchmark> pages_benchmark();
 std::unique_ptr<Benchmark> mapped_benchmark();
 std::unique_ptr<Benchmark> dma_benchmark();

@@ -184,18 +184,19 @@ void add_options(CLI::App& app, const Benchmarks& benchmarks, Words& words, Requ
   app.add_option("-n,--ranks", words.ranks,
                  "Ranks; several with commas (barrier, coll, pages, pagetables, spawn, tune: a job for each)")
       ->delimiter(',');
-  app.add_option(
-      "--place", words.placement,
-      "pvas, process or thread (default: pvas; pagetables, spawn: pvas beside process); coll, pages, upa: also sim");
-  app.add_option("--nodes", words.nodes, "put, get, am, atomics, spawn, coll, pages, upa, tune: nodes on this machine")
+  app.add_option("--place", words.placement,
+                 "pvas, process or thread (default: pvas; pagetables, spawn: pvas beside process); coll, pages, "
+                 "arrival: also sim");
+  app.add_option("--nodes", words.nodes,
+                 "put, get, am, atomics, spawn, coll, pages, arrival, tune: nodes on this machine")
       ->capture_default_str();
   app.add_option("--transport", words.transport, "To other nodes: auto, tcp, verbs")->capture_default_str();
-  app.add_option("--sizes", words.sizes, "coll, pagetables, pingpong, upa: sizes, with commas: 8,1K,1M")
+  app.add_option("--sizes", words.sizes, "coll, pagetables, pingpong, arrival: sizes, with commas: 8,1K,1M")
       ->delimiter(',');
   app.add_option("--only", request.choices.only, "coll, ddt: only these collectives or patterns, with commas")
       ->delimiter(',');
   // The groups stand in the help in the order in which they come to be.
-  Benchmark* const first = find_benchmark(benchmarks, "upa");
+  Benchmark* const first = find_benchmark(benchmarks, "arrival");
   first->add_options(app, request.choices);
   for (const auto& benchmark : benchmarks)
     if (benchmark.get() != first) benchmark->add_options(app, request.choices);

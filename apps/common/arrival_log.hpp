@@ -1,5 +1,5 @@
-// How late each rank comes to a collective, iteration by iteration, as a trace that `coracle bench upa --arrival FILE`
-// reads; and ArrivalLog, which records it.
+// How late each rank comes to a collective, iteration by iteration, as a trace that `coracle bench arrival --arrival
+// FILE` reads; and ArrivalLog, which records it.
 #pragma once
 
 #include <cstddef>

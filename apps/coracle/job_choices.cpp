@@ -29,14 +29,14 @@ TuningQuery tuning_query(const JobOptions& options) {
 
 void set_choices(JobOptions& options) {
   JobShape& shape = options.shape;
-  const Wishes wishes = Wishes::of_environment();
+  const UserChoices choices = UserChoices::of_environment();
   std::string costs;
   if (shape.placement != Placement::sim && shape.size > 1) {  // the simulated network is known
     std::vector<std::string> warnings;
     costs = measured_costs(tuning_query(options), warnings);
     for (const std::string& warning : warnings) say("warning: {}", warning);
   }
-  const std::string words = job_words(costs, wishes);
+  const std::string words = job_words(costs, choices);
   CORACLE_ASSERT(words.size() < shape.choices.size(), "the job's choices take {} bytes", words.size());
   words.copy(shape.choices.data(), words.size());
   if (!words.empty()) options.notes.push_back("collectives: " + words);

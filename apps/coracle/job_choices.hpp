@@ -1,4 +1,4 @@
-// What a job's ranks are told of how its collectives go: measured costs of this machine, and the user's wishes.
+// What a job's ranks are told of how its collectives go: measured costs of this machine, and the user's choices.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace coracle::internals {
 TuningQuery tuning_query(const JobOptions& options);
 
 /// Fills in `options.shape.choices`, and a note. Warns on standard error of a file of costs that can't be used. Throws
-/// Error (bad_input) for a wish that can't be meant.
+/// Error (bad_input) for a choice that can't be meant.
 void set_choices(JobOptions& options);
 
 }  // namespace coracle::internals

@@ -139,7 +139,7 @@ void set_size(const RunWords& words, JobOptions& options) {
                       shape.size == 1 ? "" : "s"));
   }
   if (shape.network.transport == RemoteTransport::tca && shape.nodes > 1 && shape.placement != Placement::sim)
-    wrong(fmt::format("--transport tca: its boards (in software) join the ranks of one node; leave out --nodes {}",
+    wrong(fmt::format("--transport tca: its devices (in software) join the ranks of one node; leave out --nodes {}",
                       shape.nodes));
   if (shape.network.transport == RemoteTransport::tca && shape.size > tca::PacketArea::kRanksMax)
     wrong(fmt::format("--transport tca: joins at most {} ranks, not {}", tca::PacketArea::kRanksMax, shape.size));
@@ -153,7 +153,7 @@ void set_size(const RunWords& words, JobOptions& options) {
 void set_placement(const RunWords& words, JobShape& shape) {
   const bool by_processes = words.intranode == "shm" || words.intranode == "cma";
   if (by_processes)
-    shape.messages.way = words.intranode == "shm" ? MessageWay::shm : MessageWay::cma;
+    shape.messages.scheme = words.intranode == "shm" ? RendezvousScheme::shm : RendezvousScheme::cma;
   else if (words.intranode != "auto" && words.intranode != "pvas")
     wrong(fmt::format("--intranode {}: must be auto, pvas, shm or cma", words.intranode));
   const std::string fitting = by_processes ? "process" : "pvas";

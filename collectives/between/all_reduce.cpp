@@ -1,6 +1,6 @@
-// all_reduce and reduce among a group. What is combined is always a range of consecutive places with the range beside
-// it, so that operations need not be commutative. Recursive halving and doubling: R. Thakur, R. Rabenseifner, W. Gropp,
-// "Optimization of collective communication operations in MPICH", IJHPCA 2005.
+// all_reduce and reduce among a group. What is combined is always a range of consecutive positions with the range
+// beside it, so that operations need not be commutative. Recursive halving and doubling: R. Thakur, R. Rabenseifner, W.
+// Gropp, "Optimization of collective communication operations in MPICH", IJHPCA 2005.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -15,24 +15,24 @@ namespace {
 
 enum Phase : std::uint32_t { kFold, kUnfold, kToRoot, kFirstLane, kBlocks = 16, kRing = 32 };
 
-/// A power of two of places, the core, and the others, each of which is folded into the place before it.
+/// A power of two of positions, the core, and the others, each of which is folded into the position before it.
 class Core {
  public:
   explicit Core(const Group& group)
-      : size_(std::bit_floor(group.size())), folded_(group.size() - size_), place_(group.place()) {}
+      : size_(std::bit_floor(group.size())), folded_(group.size() - size_), position_(group.position()) {}
   std::uint32_t size() const noexcept { return size_; }
-  bool is_folded() const noexcept { return place_ < 2 * folded_ && place_ % 2 == 1; }
-  bool has_folded() const noexcept { return place_ < 2 * folded_ && place_ % 2 == 0; }
-  /// This place's number in the core.
-  std::uint32_t number() const noexcept { return place_ < 2 * folded_ ? place_ / 2 : place_ - folded_; }
-  std::uint32_t place_of(std::uint32_t number) const noexcept {
+  bool is_folded() const noexcept { return position_ < 2 * folded_ && position_ % 2 == 1; }
+  bool has_folded() const noexcept { return position_ < 2 * folded_ && position_ % 2 == 0; }
+  /// This position's number in the core.
+  std::uint32_t number() const noexcept { return position_ < 2 * folded_ ? position_ / 2 : position_ - folded_; }
+  std::uint32_t position_of(std::uint32_t number) const noexcept {
     return number < folded_ ? 2 * number : number + folded_;
   }
 
  private:
   std::uint32_t size_;
   std::uint32_t folded_;
-  std::uint32_t place_;
+  std::uint32_t position_;
 };
 
 /// The ranges of bytes that a member of the core works on, level by level of the halving.
@@ -60,7 +60,7 @@ class Halves {
   std::array<Range, 33> ranges_{};
 };
 
-/// Combines what a partner sent with what is here, in the order of their places.
+/// Combines what a partner sent with what is here, in the order of their positions.
 void combine_with(std::span<std::byte> own, const std::byte* other, bool other_is_before, const Reduction& reduction) {
   const std::byte* left = other_is_before ? other : own.data();
   const std::byte* right = other_is_before ? own.data() : other;
@@ -69,17 +69,17 @@ void combine_with(std::span<std::byte> own, const std::byte* other, bool other_i
 
 Task<> fold(Group group, Core core, std::span<std::byte> values, const Reduction& reduction) {
   const Group folding = group.phase(kFold);
-  if (core.is_folded()) co_await folding.send(group.place() - 1, 0, values);
+  if (core.is_folded()) co_await folding.send(group.position() - 1, 0, values);
   if (!core.has_folded()) co_return;
   const Scratch received(values.size());
-  co_await folding.receive(group.place() + 1, 0, received.span());
+  co_await folding.receive(group.position() + 1, 0, received.span());
   combine_with(values, received.data(), false, reduction);
 }
 
 Task<> unfold(Group group, Core core, std::span<std::byte> values) {
   const Group unfolding = group.phase(kUnfold);
-  if (core.is_folded()) co_await unfolding.receive(group.place() - 1, 0, values);
-  if (core.has_folded()) co_await unfolding.send(group.place() + 1, 0, values);
+  if (core.is_folded()) co_await unfolding.receive(group.position() - 1, 0, values);
+  if (core.has_folded()) co_await unfolding.send(group.position() + 1, 0, values);
 }
 
 /// Recursive doubling among the core.
@@ -87,7 +87,7 @@ Task<> double_whole(Group group, Core core, std::span<std::byte> values, const R
   const Scratch received(values.size());
   std::uint32_t step = 0;
   for (std::uint32_t distance = 1; distance < core.size(); distance *= 2, ++step) {
-    const std::uint32_t partner = core.place_of(core.number() ^ distance);
+    const std::uint32_t partner = core.position_of(core.number() ^ distance);
     co_await exchange(group.phase(kFirstLane), step, partner, values, partner, received.span());
     combine_with(values, received.data(), (core.number() & distance) != 0, reduction);
   }
@@ -97,7 +97,7 @@ Task<> double_whole(Group group, Core core, std::span<std::byte> values, const R
 Task<> halve(Group group, Core core, std::span<std::byte> values, Halves& halves, const Reduction& reduction) {
   std::uint32_t level = 0;
   for (std::uint32_t distance = 1; distance < core.size(); distance *= 2, ++level) {
-    const std::uint32_t partner = core.place_of(core.number() ^ distance);
+    const std::uint32_t partner = core.position_of(core.number() ^ distance);
     const bool lower = (core.number() & distance) == 0;
     const auto halves_now = halves.split(level, lower);
     const std::span<std::byte> kept = halves_now.first.of(values);
@@ -112,7 +112,7 @@ Task<> double_back(Group group, Core core, std::span<std::byte> values, Halves& 
   const auto levels = static_cast<std::uint32_t>(std::countr_zero(core.size()));
   for (std::uint32_t level = levels; level-- > 0;) {
     const std::uint32_t distance = std::uint32_t{1} << level;
-    const std::uint32_t partner = core.place_of(core.number() ^ distance);
+    const std::uint32_t partner = core.position_of(core.number() ^ distance);
     const auto halves_now = halves.split(level, (core.number() & distance) == 0);
     co_await exchange(group, levels + level, partner, halves_now.first.of(values), partner,
                       halves_now.second.of(values));
@@ -144,7 +144,7 @@ Task<> halve_for_root(Group group, Core core, std::span<std::byte> values, Halve
                       const Reduction& reduction, std::uint32_t root) {
   Halves halves(part, reduction.element_bytes);
   co_await halve(group, core, values, halves, reduction);
-  if (group.place() == root) co_return;
+  if (group.position() == root) co_return;
   const Halves::Range mine = last_range(core, core.number(), part, reduction.element_bytes);
   co_await group.send(root, 64, mine.of(values));
 }
@@ -153,9 +153,9 @@ Task<> halve_for_root(Group group, Core core, std::span<std::byte> values, Halve
 Task<> collect(Group group, Core core, std::span<std::byte> values, Halves::Range part, std::size_t element_bytes) {
   std::vector<Task<>> parts;
   for (std::uint32_t number = 0; number < core.size(); ++number) {
-    const std::uint32_t place = core.place_of(number);
-    if (place == group.place()) continue;
-    parts.push_back(group.receive(place, 64, last_range(core, number, part, element_bytes).of(values)));
+    const std::uint32_t position = core.position_of(number);
+    if (position == group.position()) continue;
+    parts.push_back(group.receive(position, 64, last_range(core, number, part, element_bytes).of(values)));
   }
   co_await all_of(std::move(parts));
 }
@@ -163,7 +163,7 @@ Task<> collect(Group group, Core core, std::span<std::byte> values, Halves::Rang
 Task<> reduce_lane(Group group, Core core, std::span<std::byte> values, Halves::Range part, const Reduction& reduction,
                    std::uint32_t root) {
   if (!core.is_folded()) co_await halve_for_root(group, core, values, part, reduction, root);
-  if (group.place() == root) co_await collect(group, core, values, part, reduction.element_bytes);
+  if (group.position() == root) co_await collect(group, core, values, part, reduction.element_bytes);
 }
 
 Task<> reduce_by_halving(Group group, std::span<std::byte> values, const Reduction& reduction, std::uint32_t root) {
@@ -176,11 +176,11 @@ Task<> reduce_by_halving(Group group, std::span<std::byte> values, const Reducti
   });
 }
 
-/// Binomial, counted from the root if the order is free, else from place 0, which then sends the result to the root.
+/// Binomial, counted from the root if the order is free, else from position 0, which then sends the result to the root.
 Task<> reduce_by_tree(Group group, std::span<std::byte> values, const Reduction& reduction, std::uint32_t root) {
   const std::uint32_t size = group.size();
   const std::uint32_t top = reduction.commutative ? root : 0;
-  const std::uint32_t me = (group.place() + size - top) % size;
+  const std::uint32_t me = (group.position() + size - top) % size;
   const Scratch received(values.size());
   std::uint32_t level = 0;
   for (std::uint32_t step = 1; step < size; step *= 2, ++level) {
@@ -193,14 +193,14 @@ Task<> reduce_by_tree(Group group, std::span<std::byte> values, const Reduction&
     combine_with(values, received.data(), false, reduction);
   }
   if (top == root) co_return;
-  if (group.place() == top) co_await group.phase(kToRoot).send(root, 0, values);
-  if (group.place() == root) co_await group.phase(kToRoot).receive(top, 0, values);
+  if (group.position() == top) co_await group.phase(kToRoot).send(root, 0, values);
+  if (group.position() == root) co_await group.phase(kToRoot).receive(top, 0, values);
 }
 
-/// Each reduces its own block, and then all gather them: no folding, whatever the number of places.
+/// Each reduces its own block, and then all gather them: no folding, whatever the number of positions.
 Task<> all_reduce_by_blocks(Group group, std::span<std::byte> values, const Reduction& reduction) {
   const Blocks blocks = Blocks::divide(group.size(), values.size() / reduction.element_bytes, reduction.element_bytes);
-  const std::span<std::byte> mine = blocks.of(values, group.place());
+  const std::span<std::byte> mine = blocks.of(values, group.position());
   const Scratch result(mine.size());
   const Group summing = group.phase(kBlocks).choosing(Algorithm::pairwise);
   co_await reduce_scatter(summing, values, result.span(), blocks, reduction);

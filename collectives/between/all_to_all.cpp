@@ -12,11 +12,11 @@ namespace {
 // Pairs at work at a time: the next one's request is under way while this one's data comes.
 constexpr std::uint32_t kPairs = 4;
 
-/// In the step of distance d, each block whose way still has the bit d goes d places on.
+/// In the step of distance d, each block whose way still has the bit d goes d positions on.
 Task<> bruck(Group group, std::span<const std::byte> source, std::span<std::byte> target, std::size_t block) {
   const std::uint32_t size = group.size();
-  const std::uint32_t me = group.place();
-  const Scratch ways(source.size());  // by the number of places that a block still has to go, or has gone
+  const std::uint32_t me = group.position();
+  const Scratch ways(source.size());  // by the number of positions that a block still has to go, or has gone
   const Scratch sent((size / 2 + 1) * block);
   const Scratch received((size / 2 + 1) * block);
   for (std::uint32_t way = 0; way < size; ++way)
@@ -40,7 +40,7 @@ Task<> bruck(Group group, std::span<const std::byte> source, std::span<std::byte
 Task<> pairs(Group group, std::uint32_t first, std::span<const std::byte> source, const Blocks& source_blocks,
              std::span<std::byte> target, const Blocks& target_blocks, const TeamNodes* but_own) {
   const std::uint32_t size = group.size();
-  const std::uint32_t me = group.place();
+  const std::uint32_t me = group.position();
   for (std::uint32_t step = first; step < size; step += kPairs) {
     const std::uint32_t to = (me + step) % size;
     const std::uint32_t from = (me + size - step) % size;
@@ -68,8 +68,8 @@ Task<> all_to_all(Group group, std::span<const std::byte> source, const Blocks& 
     co_await bruck(group, source, target, block);
     co_return;
   }
-  const std::span<const std::byte> own = source_blocks.of(source, group.place());
-  std::copy(own.begin(), own.end(), target_blocks.of(target, group.place()).begin());
+  const std::span<const std::byte> own = source_blocks.of(source, group.position());
+  std::copy(own.begin(), own.end(), target_blocks.of(target, group.position()).begin());
   const std::uint32_t number = std::min(kPairs, group.size() - 1);
   co_await in_lanes(number, [&](std::uint32_t lane) {
     return pairs(group, lane + 1, source, source_blocks, target, target_blocks, but_own);

@@ -1,5 +1,5 @@
 // Collectives among a group, by messages: between the nodes of a team, or among all its members where nodes don't help.
-// In which way, the group says (Group::algorithm). Each is made for any number of places and keeps the order of
+// In which way, the group says (Group::algorithm). Each is made for any number of positions and keeps the order of
 // non-commutative operations. Buffers belong to it until it has returned; `reduction` and `blocks` must live as long.
 #pragma once
 
@@ -20,7 +20,7 @@ Task<> all_reduce(Group group, std::span<std::byte> values, const Reduction& red
 /// The result stands in `values` of `root`; those of others are overwritten. Binomial; or recursive halving, and then
 /// each sends its part to `root`.
 Task<> reduce(Group group, std::span<std::byte> values, const Reduction& reduction, std::uint32_t root);
-/// Of `values`, which is one block for each place, this one's into `mine`. Pairwise: each gets its own block of all
+/// Of `values`, which is one block for each position, this one's into `mine`. Pairwise: each gets its own block of all
 /// others. Doubling and halving: an all_reduce, of which each keeps its own block; fewer steps.
 Task<> reduce_scatter(Group group, std::span<const std::byte> values, std::span<std::byte> mine, const Blocks& blocks,
                       const Reduction& reduction);
@@ -34,17 +34,17 @@ Task<> gather(Group group, std::span<const std::byte> mine, std::span<std::byte>
 /// The way back.
 Task<> scatter(Group group, std::span<const std::byte> all, std::span<std::byte> mine, const Blocks& blocks,
                Known known, std::uint32_t root);
-/// Each place's block of `all`, where its own stands already. Bruck's algorithm, or a ring.
+/// Each position's block of `all`, where its own stands already. Bruck's algorithm, or a ring.
 Task<> gather_all(Group group, std::span<std::byte> all, const Blocks& blocks);
 
-/// Block i of `source` into this place's block of `target` at i. Blocks of the same size: perhaps by Bruck's algorithm;
-/// else pair by pair, where `but_own`, if not null, says who is left out: the members of the own node.
+/// Block i of `source` into this position's block of `target` at i. Blocks of the same size: perhaps by Bruck's
+/// algorithm; else pair by pair, where `but_own`, if not null, says who is left out: the members of the own node.
 Task<> all_to_all(Group group, std::span<const std::byte> source, const Blocks& source_blocks,
                   std::span<std::byte> target, const Blocks& target_blocks, bool same_size, const TeamNodes* but_own);
-/// Whether blocks of this size go by Bruck's algorithm, over other places.
+/// Whether blocks of this size go by Bruck's algorithm, over other positions.
 bool forwards_all_to_all(const Group& group, std::size_t block_bytes);
 
-/// `before`: becomes the combination of `values` of all places before this one (untouched at place 0).
+/// `before`: becomes the combination of `values` of all positions before this one (untouched at position 0).
 Task<> exclusive_scan(Group group, std::span<const std::byte> values, std::span<std::byte> before,
                       const Reduction& reduction);
 

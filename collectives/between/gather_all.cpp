@@ -9,10 +9,10 @@
 namespace coracle::internals::between {
 namespace {
 
-/// After the step of distance d this place has the blocks of the 2d places from itself on.
+/// After the step of distance d this position has the blocks of the 2d positions from itself on.
 Task<> bruck(Group group, std::span<std::byte> all, const Blocks& blocks) {
   const std::uint32_t size = group.size();
-  const std::uint32_t me = group.place();
+  const std::uint32_t me = group.position();
   const Scratch turned(all.size());
   const auto range = [&](std::uint32_t first, std::uint32_t number) {
     return turned.subspan(blocks.bytes_around(me, first), blocks.bytes_around((me + first) % size, number));
@@ -32,9 +32,9 @@ Task<> bruck(Group group, std::span<std::byte> all, const Blocks& blocks) {
 
 Task<> ring(Group group, std::span<std::byte> all, const Blocks& blocks, std::uint32_t lane, std::uint32_t lanes) {
   const std::uint32_t size = group.size();
-  const std::uint32_t me = group.place();
-  const auto part = [&](std::uint32_t place) {
-    const std::span<std::byte> block = blocks.of(all, place);
+  const std::uint32_t me = group.position();
+  const auto part = [&](std::uint32_t position) {
+    const std::span<std::byte> block = blocks.of(all, position);
     const std::size_t begin = block.size() * lane / lanes;
     return block.subspan(begin, block.size() * (lane + 1) / lanes - begin);
   };

@@ -21,14 +21,14 @@ std::uint64_t Group::tag(std::uint32_t step) const noexcept {
 }
 
 Algorithm Group::algorithm(Collective collective, std::size_t bytes) const {
-  if (wish_ == Algorithm::automatic) {
+  if (asked_ == Algorithm::automatic) {
     const Work work{bytes, size_, team_->nodes().count() == 1};
     return team_->rank().local<Tuning>().algorithm(collective, work);
   }
   const std::span<const Algorithm> known = algorithms_of(collective);
-  CORACLE_ASSERT(std::find(known.begin(), known.end(), wish_) != known.end(), "{} is no way of {}", name_of(wish_),
+  CORACLE_ASSERT(std::find(known.begin(), known.end(), asked_) != known.end(), "{} is no way of {}", name_of(asked_),
                  name_of(collective));
-  return wish_;
+  return asked_;
 }
 
 // Not coroutines: they hand on the mailbox's.

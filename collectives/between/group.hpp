@@ -12,19 +12,19 @@
 
 namespace coracle::internals {
 
-/// A value, of one collective of one member. Places count from 0, in the team's order.
+/// A value, of one collective of one member. Positions count from 0, in the team's order.
 class Group {
  public:
-  /// Every member, at its own place.
+  /// Every member, at its own position.
   Group(Team& team, std::uint64_t sequence) noexcept
-      : team_(&team), sequence_(sequence), size_(team.size()), place_(team.index()) {}
+      : team_(&team), sequence_(sequence), size_(team.size()), position_(team.index()) {}
 
   /// One of each node, at the number of its node: its first member, or, on the node of `root` (an index in the team),
   /// `root` itself.
   static Group of_nodes(Team& team, std::uint64_t sequence, std::uint32_t root) noexcept {
     Group group(team, sequence);
     group.size_ = team.nodes().count();
-    group.place_ = team.nodes().own();
+    group.position_ = team.nodes().own();
     group.by_nodes_ = true;
     group.root_ = root;
     return group;
@@ -51,7 +51,7 @@ class Group {
   /// The same where the caller wants the collective to go so.
   Group choosing(Algorithm algorithm) const noexcept {
     Group other = *this;
-    other.wish_ = algorithm;
+    other.asked_ = algorithm;
     return other;
   }
   /// How a collective with so many bytes (see Work) goes: as the caller wants, or the environment, or by the cost
@@ -59,7 +59,7 @@ class Group {
   Algorithm algorithm(Collective collective, std::size_t bytes) const;
 
   std::uint32_t size() const noexcept { return size_; }
-  std::uint32_t place() const noexcept { return place_; }
+  std::uint32_t position() const noexcept { return position_; }
 
   /// Returns when `data` may be reused. One message per step (below kSteps), sender and receiver.
   Task<> send(std::uint32_t to, std::uint32_t step, std::span<const std::byte> data) const;
@@ -72,20 +72,20 @@ class Group {
   static constexpr std::uint32_t kLast = ~std::uint32_t{0};
 
   /// Index in the team.
-  std::uint32_t member(std::uint32_t place) const noexcept {
-    if (!by_nodes_) return place;
-    if (root_ == kLast) return team_->nodes().member(place, team_->nodes().size_of(place) - 1);
-    return place == team_->nodes().node_of(root_) ? root_ : team_->nodes().member(place, 0);
+  std::uint32_t member(std::uint32_t position) const noexcept {
+    if (!by_nodes_) return position;
+    if (root_ == kLast) return team_->nodes().member(position, team_->nodes().size_of(position) - 1);
+    return position == team_->nodes().node_of(root_) ? root_ : team_->nodes().member(position, 0);
   }
   std::uint64_t tag(std::uint32_t step) const noexcept;
 
   Team* team_;
   std::uint64_t sequence_;
   std::uint32_t size_;
-  std::uint32_t place_;
+  std::uint32_t position_;
   std::uint32_t first_step_ = 0;
   bool by_nodes_ = false;
-  Algorithm wish_ = Algorithm::automatic;
+  Algorithm asked_ = Algorithm::automatic;
   std::uint32_t root_ = 0;
 };
 

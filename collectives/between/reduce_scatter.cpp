@@ -17,12 +17,12 @@ struct Part {
   std::size_t end;
 };
 
-/// Pair by pair, nearest place before this one first, so that what comes lies before all that has come: first down to
-/// place 0, then from the last place down to the one behind this. The two sums are joined at the end.
+/// Pair by pair, nearest position before this one first, so that what comes lies before all that has come: first down
+/// to position 0, then from the last position down to the one behind this. The two sums are joined at the end.
 Task<> combine_blocks(Group group, std::span<const std::byte> values, std::span<std::byte> mine, const Blocks& blocks,
                       Part part, std::uint32_t lane, std::uint32_t lanes, const Reduction& reduction) {
   const std::uint32_t size = group.size();
-  const std::uint32_t me = group.place();
+  const std::uint32_t me = group.position();
   const std::size_t bytes = part.end - part.begin;
   const Scratch received(bytes);
   const Scratch behind(bytes);
@@ -36,8 +36,8 @@ Task<> combine_blocks(Group group, std::span<const std::byte> values, std::span<
     const std::size_t begin = elements * lane / lanes * reduction.element_bytes;
     const std::size_t end = elements * (lane + 1) / lanes * reduction.element_bytes;
     const bool first_behind = from > me && !any_behind;
-    const std::span<std::byte> place = first_behind ? behind.span() : received.span();
-    co_await exchange(group, 0, to, values.subspan(blocks.offset(to) + begin, end - begin), from, place);
+    const std::span<std::byte> position = first_behind ? behind.span() : received.span();
+    co_await exchange(group, 0, to, values.subspan(blocks.offset(to) + begin, end - begin), from, position);
     if (from < me) reduction.combine(received.data(), sum, sum, bytes);
     if (from > me && !first_behind) reduction.combine(received.data(), behind.data(), behind.data(), bytes);
     any_behind = from > me;
@@ -54,7 +54,7 @@ Task<> reduce_scatter(Group group, std::span<const std::byte> values, std::span<
     const Scratch all(values.size());
     std::copy(values.begin(), values.end(), all.data());
     co_await all_reduce(group.phase(kWhole).choosing(algorithm), all.span(), reduction);
-    const std::span<std::byte> result = blocks.of(all.span(), group.place());
+    const std::span<std::byte> result = blocks.of(all.span(), group.position());
     std::copy(result.begin(), result.end(), mine.begin());
     co_return;
   }

@@ -8,12 +8,12 @@
 namespace coracle::internals::between {
 namespace {
 
-/// Before the step of distance d, `range` is the combination of the d places up to this one (fewer at the beginning),
-/// and `before` that of the same without this place itself.
+/// Before the step of distance d, `range` is the combination of the d positions up to this one (fewer at the
+/// beginning), and `before` that of the same without this position itself.
 Task<> scan_part(Group group, std::span<const std::byte> values, std::span<std::byte> before,
                  const Reduction& reduction) {
   const std::uint32_t size = group.size();
-  const std::uint32_t me = group.place();
+  const std::uint32_t me = group.position();
   const Scratch range(values.size());
   const Scratch received(values.size());
   std::copy(values.begin(), values.end(), range.data());

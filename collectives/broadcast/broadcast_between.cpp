@@ -135,7 +135,7 @@ Task<> BroadcastBetween::receive() {
 Task<> BroadcastBetween::tell_senders(Ready ready) {
   Team& team = broadcast_.team;
   std::vector<std::uint32_t> members = all_senders();
-  if (schedule_.sources.size() == 1 && members.size() > 1 && within_.round().place() == 0) {
+  if (schedule_.sources.size() == 1 && members.size() > 1 && within_.round().local_index() == 0) {
     constexpr double kPatience = 5;  // in latencies: there and back, and some for the data
     const std::uint32_t likely = team.member(members.front());
     const TransportTraits traits = rank_.core().transport_to(likely).traits_to(likely);
@@ -156,7 +156,8 @@ Task<> BroadcastBetween::receive_pieces() {
   while (here_ < count) {
     Signal& word = receiving_.arrived[here_ / kBits];
     broadcast_.team.core().check_whole("broadcast");
-    known = co_await GuardedSignalWait(rank_.core().signal_waits(), word, known + 1, broadcast_.team.core().watches());
+    known =
+        co_await GuardedSignalWait(rank_.core().signal_waits(), word, known + 1, broadcast_.team.core().observers());
     std::uint32_t pieces = here_;
     while (pieces < count && pieces / kBits == here_ / kBits && (known >> pieces % kBits & 1) != 0) ++pieces;
     if (pieces / kBits != here_ / kBits || pieces == count) known = 0;
@@ -208,7 +209,7 @@ Task<> BroadcastBetween::send_to(std::span<const Send> sends) {
   team.core().check_whole("broadcast");  // that is why, then
   if (was_taken_back(second)) {
     // The receiver takes its memory back only when the team breaks: the news of that are on their way.
-    PeerEvent never(rank_.core(), "broadcast", ready.buffer.rank, team.core().watches());
+    PeerEvent never(rank_.core(), "broadcast", ready.buffer.rank, team.core().observers());
     co_await never;
   }
   std::rethrow_exception(second);

@@ -14,15 +14,15 @@
 namespace coracle::internals {
 namespace {
 
-/// Stage of one who needs nothing more.
-constexpr std::uint64_t kDone = (std::uint64_t{1} << BoardPart::kStageBits) - 1;
-/// Mark of a leader that lends a window in its arena instead of its buffer.
+/// Step of one who needs nothing more.
+constexpr std::uint64_t kDone = (std::uint64_t{1} << NodeAreaPart::kStepBits) - 1;
+/// Mark of a leader that exposes a window in its arena instead of its buffer.
 constexpr std::uint32_t kWindow = 1;
-/// Mark of a mate that lends its buffer so that the leader may write into it.
+/// Mark of a local member that exposes its buffer so that the leader may write into it.
 constexpr std::uint32_t kShared = 2;
 
-/// What leader and mate take by turns when both copy: the mate from the front, the leader from the end, so that each
-/// finds what it had before in its own cache.
+/// What leader and local member take by turns when both copy: the local member from the front, the leader from the end,
+/// so that each finds what it had before in its own cache.
 struct SharedParts {
   explicit SharedParts(std::size_t bytes) noexcept : count(static_cast<std::uint32_t>((bytes + kBytes - 1) / kBytes)) {}
   template <class Byte>
@@ -55,43 +55,43 @@ BroadcastWithin::Window::Window(std::span<const Piece> pieces, std::uint64_t roo
 }
 
 Task<> BroadcastWithin::begin_leading() {
-  Board& board = round_.board();
-  if (board.mates() == 1) co_return;
-  lends_ = board.can_lend(data_.data(), data_.size());
-  if (lends_) {
-    round_.lend(data_.data(), data_.size(), 1);
+  NodeArea& node_area = round_.node_area();
+  if (node_area.local_size() == 1) co_return;
+  exposes_ = node_area.can_expose(data_.data(), data_.size());
+  if (exposes_) {
+    round_.expose(data_.data(), data_.size(), 1);
   } else {
-    window_ = Window(pieces_, board.room_bytes_max());
-    room_ = co_await round_.stage_when_free(window_.bytes());
-    round_.lend(room_, data_.size(), 1, kWindow);
+    window_ = Window(pieces_, node_area.room_bytes_max());
+    room_ = co_await round_.allocate_when_free(window_.bytes());
+    round_.expose(room_, data_.size(), 1, kWindow);
   }
 }
 
 Task<> BroadcastWithin::publish(std::uint32_t pieces) {
-  if (round_.mates() == 1) co_return;
-  if (lends_) {
+  if (round_.local_size() == 1) co_return;
+  if (exposes_) {
     round_.publish(pieces + 1);
     co_return;
   }
   for (; published_ < window_.count() && window_.piece_of(published_) < pieces; ++published_) {
     if (published_ >= window_.slots()) co_await make_room(published_ - window_.slots());
     const Piece& part = window_.part(published_);
-    co_await round_.copy_own(data_.subspan(part.offset, part.bytes), room_ + window_.place_of(published_));
+    co_await round_.copy_own(data_.subspan(part.offset, part.bytes), room_ + window_.local_index_of(published_));
     round_.publish(published_ + 2);
   }
 }
 
-/// All mates have taken `part`, whose slot is needed again.
+/// All local members have taken `part`, whose slot is needed again.
 Task<> BroadcastWithin::make_room(std::uint32_t part) {
-  for (std::uint32_t mate = 0; mate < round_.mates(); ++mate)
-    if (mate != round_.place()) co_await round_.posted(mate, part + 2);
+  for (std::uint32_t other = 0; other < round_.local_size(); ++other)
+    if (other != round_.local_index()) co_await round_.reached(other, part + 2);
 }
 
-/// All mates have come, or even gone.
+/// All local members have come, or even gone.
 bool BroadcastWithin::all_here() noexcept {
-  if (relays()) return round_.arrivals() == round_.mates() - 1;
-  for (std::uint32_t mate = 0; mate < round_.mates(); ++mate)
-    if (mate != round_.place() && !round_.has_posted(mate, kDone)) return false;
+  if (relays()) return round_.arrivals() == round_.local_size() - 1;
+  for (std::uint32_t other = 0; other < round_.local_size(); ++other)
+    if (other != round_.local_index() && !round_.has_reached(other, kDone)) return false;
   return true;
 }
 
@@ -104,11 +104,11 @@ Task<bool> BroadcastWithin::all_have_come() {
   constexpr std::size_t kWorthYielding = 64 * 1024;
   if (crowded && (data_.size() < kWorthYielding || !round_.copies_at_once())) co_return false;
   constexpr std::uint64_t kBytesPerNs = 5;
-  const std::uint64_t copies = crowded ? round_.mates() : 2;
+  const std::uint64_t copies = crowded ? round_.local_size() : 2;
   const std::uint64_t until_ns = loop.exact_now_ns() + copies * data_.size() / kBytesPerNs;
   const bool helps = shares();
   while (!all_here() && loop.exact_now_ns() < until_ns) {
-    if (helps) help_mates();
+    if (helps) help_others();
     if (crowded) ::sched_yield();
     co_await yield();
   }
@@ -120,16 +120,16 @@ bool BroadcastWithin::shares() noexcept {
   return !relays() && data_.size() >= kSharedBytesMin && rank_.loop().spins() && round_.copies_at_once();
 }
 
-/// Writes to mates that have come what they have not copied yet, from the end on.
-void BroadcastWithin::help_mates() noexcept {
+/// Writes to local members that have come what they have not copied yet, from the end on.
+void BroadcastWithin::help_others() noexcept {
   const SharedParts parts(data_.size());
-  for (std::uint32_t mate = 0; mate < round_.mates(); ++mate) {
-    if (mate == round_.place() || !round_.has_posted(mate, 1) || round_.has_posted(mate, kDone)) continue;
-    if (!round_.is_lent(mate) || round_.lent(mate).mark != kShared) continue;
-    const std::byte* address = round_.begin_reading(mate);
+  for (std::uint32_t other = 0; other < round_.local_size(); ++other) {
+    if (other == round_.local_index() || !round_.has_reached(other, 1) || round_.has_reached(other, kDone)) continue;
+    if (!round_.is_exposed(other) || round_.exposed(other).mark != kShared) continue;
+    const std::byte* address = round_.begin_reading(other);
     if (address == nullptr) continue;  // it has failed
     const std::span target(const_cast<std::byte*>(address), data_.size());
-    for (std::uint32_t last = parts.count; round_.claim(mate) < parts.count; round_.written(mate)) {
+    for (std::uint32_t last = parts.count; round_.claim(other) < parts.count; round_.written(other)) {
       --last;
       copy_bytes(parts.of(data_, last), parts.of(target, last));
     }
@@ -137,80 +137,81 @@ void BroadcastWithin::help_mates() noexcept {
   }
 }
 
-/// The other side: takes all parts that the leader, who has the whole message, does not take. False when that one lends
-/// its buffer no longer.
+/// The other side: takes all parts that the leader, who has the whole message, does not take. False when that one
+/// exposes its buffer no longer.
 Task<bool> BroadcastWithin::copy_with(std::uint32_t leader) {
   const std::byte* address = round_.begin_reading(leader);
   if (address == nullptr) co_return false;
   const SharedParts parts(data_.size());
   const std::span source(address, data_.size());
-  round_.lend_for_writing(data_.data(), data_.size(), 1, kShared);
+  round_.expose_for_writing(data_.data(), data_.size(), 1, kShared);
   std::uint32_t next = 0;
-  for (; round_.claim(round_.place()) < parts.count; ++next) copy_bytes(parts.of(source, next), parts.of(data_, next));
+  for (; round_.claim(round_.local_index()) < parts.count; ++next)
+    copy_bytes(parts.of(source, next), parts.of(data_, next));
   round_.end_reading();
-  co_await round_.written_by_mates(parts.count - next);
+  co_await round_.written_by_others(parts.count - next);
   co_return true;
 }
 
 Task<> BroadcastWithin::hand_over() {
-  if (round_.mates() == 1) co_return;
-  if (!lends_ && window_.slots() >= window_.count()) co_return;  // all of it stays there
-  if (lends_ && !co_await all_have_come()) {
-    if (std::byte* parked = round_.stage(data_.size())) {
+  if (round_.local_size() == 1) co_return;
+  if (!exposes_ && window_.slots() >= window_.count()) co_return;  // all of it stays there
+  if (exposes_ && !co_await all_have_come()) {
+    if (std::byte* parked = round_.allocate(data_.size())) {
       co_await round_.copy_own(data_, parked);
-      round_.move_lent(parked);
+      round_.move_exposed(parked);
       co_await round_.nobody_reads();
       co_return;
     }
   }
-  for (std::uint32_t mate = 0; mate < round_.mates(); ++mate)
-    if (mate != round_.place()) co_await round_.posted(mate, kDone);
+  for (std::uint32_t other = 0; other < round_.local_size(); ++other)
+    if (other != round_.local_index()) co_await round_.reached(other, kDone);
 }
 
-/// Once it has posted. A leader that thinks the message short has not lent it.
+/// Once it has contributed. A leader that thinks the message short has not exposed it.
 void BroadcastWithin::check_size(std::uint32_t leader) {
   round_.check(leader);
   const std::size_t there = round_.bytes_of(leader);
-  if (there != data_.size()) throw_sizes_differ(data_.size(), there, round_.board().rank_at(leader));
+  if (there != data_.size()) throw_sizes_differ(data_.size(), there, round_.node_area().rank_at(leader));
 }
 
 Task<> BroadcastWithin::follow(std::uint32_t leader) {
   std::uint32_t position = 0;  // in the tree, whose top is the leader
   if (relays()) {
-    round_.move_lent(nullptr);  // of an earlier round
+    round_.move_exposed(nullptr);  // of an earlier round
     position = round_.arrive() + 1;
   }
-  co_await round_.posted(leader, 1);
+  co_await round_.reached(leader, 1);
   check_size(leader);
-  const bool is_window = round_.lent(leader).mark == kWindow;
-  if (is_window) window_ = Window(pieces_, round_.board().room_bytes_max());
-  lends_ = !is_window && relays() && round_.board().can_lend(data_.data(), data_.size());
-  const bool whole_there = !is_window && round_.has_posted(leader, whole());
-  if (whole_there && shares() && round_.board().can_lend(data_.data(), data_.size())) {
+  const bool is_window = round_.exposed(leader).mark == kWindow;
+  if (is_window) window_ = Window(pieces_, round_.node_area().room_bytes_max());
+  exposes_ = !is_window && relays() && round_.node_area().can_expose(data_.data(), data_.size());
+  const bool whole_there = !is_window && round_.has_reached(leader, whole());
+  if (whole_there && shares() && round_.node_area().can_expose(data_.data(), data_.size())) {
     const bool copied = co_await copy_with(leader);
     if (!copied) co_await round_.decided(kDone);  // as in copy_all()
     round_.publish(kDone);
     co_return;
   }
   std::uint32_t source = leader;
-  if (lends_) {
-    round_.lend(data_.data(), data_.size(), 1);
+  if (exposes_) {
+    round_.expose(data_.data(), data_.size(), 1);
     const std::uint32_t parent = (position - 1) / fan_out_;
     if (parent > 0) {
       if (!round_.has_arrived(parent - 1)) co_await round_.arrival(parent - 1);
       source = round_.arrived_as(parent - 1);
     }
-    // A parent that can't lend has nothing for others.
-    if (parent > 0 && !round_.has_posted(source, 1)) co_await round_.posted(source, 1);
+    // A parent that can't expose has nothing for others.
+    if (parent > 0 && !round_.has_reached(source, 1)) co_await round_.reached(source, 1);
   }
   co_await copy_all(leader, source);
-  if (!lends_) {
+  if (!exposes_) {
     round_.publish(kDone);
     co_return;
   }
   round_.publish(whole());
   co_await wait_for_children(position);
-  round_.move_lent(nullptr);
+  round_.move_exposed(nullptr);
   co_await round_.nobody_reads();
   round_.publish(kDone);
 }
@@ -219,8 +220,8 @@ Task<> BroadcastWithin::copy_all(std::uint32_t leader, std::uint32_t source) {
   const bool is_window = window_.count() > 0;
   const auto count = is_window ? window_.count() : static_cast<std::uint32_t>(pieces_.size());
   for (std::uint32_t from = 0; from < count;) {
-    co_await round_.posted(source, from + 2);
-    const auto there = static_cast<std::uint32_t>(std::min<std::uint64_t>(round_.stage_of(source) - 1, count));
+    co_await round_.reached(source, from + 2);
+    const auto there = static_cast<std::uint32_t>(std::min<std::uint64_t>(round_.step_of(source) - 1, count));
     const std::uint32_t copied = co_await copy_pieces(source, from, there);
     if (copied == from) {
       // It has gone, and left what it had with the leader, who waits for all or has it parked.
@@ -230,7 +231,7 @@ Task<> BroadcastWithin::copy_all(std::uint32_t leader, std::uint32_t source) {
     }
     if (staged_ != nullptr) pieces_arrived(from, copied);
     from = copied;
-    if ((lends_ || is_window) && from < count) round_.publish(from + 1);
+    if ((exposes_ || is_window) && from < count) round_.publish(from + 1);
   }
 }
 
@@ -247,14 +248,15 @@ Task<std::uint32_t> BroadcastWithin::copy_pieces(std::uint32_t source, std::uint
   constexpr std::size_t kRelayedBytes = 128 * 1024;  // then those who copy from here get to know
   if (window_.count() > 0) {
     const Piece& part = window_.part(from);
-    const bool copied = co_await round_.copy(source, window_.place_of(from), data_.subspan(part.offset, part.bytes));
+    const bool copied =
+        co_await round_.copy(source, window_.local_index_of(from), data_.subspan(part.offset, part.bytes));
     co_return copied ? from + 1 : from;
   }
   const std::size_t offset = pieces_[from].offset;
   std::size_t bytes = pieces_[from].bytes;
   std::uint32_t next = from + 1;
   for (; next < to && pieces_[next].offset == offset + bytes; ++next) {
-    if (lends_ && bytes + pieces_[next].bytes > kRelayedBytes) break;
+    if (exposes_ && bytes + pieces_[next].bytes > kRelayedBytes) break;
     bytes += pieces_[next].bytes;
   }
   const bool copied = co_await round_.copy(source, offset, data_.subspan(offset, bytes));
@@ -266,8 +268,8 @@ Task<> BroadcastWithin::wait_for_children(std::uint32_t position) {
   const std::uint32_t first = position * fan_out_ + 1;
   for (std::uint32_t child = first; child < first + fan_out_ && child - 1 < round_.arrivals(); ++child) {
     if (!round_.has_arrived(child - 1)) co_await round_.arrival(child - 1);
-    const std::uint32_t place = round_.arrived_as(child - 1);
-    co_await round_.posted(place, whole());
+    const std::uint32_t local_index = round_.arrived_as(child - 1);
+    co_await round_.reached(local_index, whole());
   }
 }
 

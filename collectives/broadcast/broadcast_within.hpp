@@ -1,6 +1,7 @@
-// BroadcastWithin: the part of a broadcast inside one node. Who leads lends its buffer and says how many pieces are
-// there; its mates copy straight from it, or from a mate that came before them: a tree in the order of arrival, so that
-// nobody waits for one who is late. A leader whose mates are late leaves the data in its arena and goes.
+// BroadcastWithin: the part of a broadcast inside one node. Who leads exposes its buffer and says how many pieces are
+// there; the other local members copy straight from it, or from a local member that came before them: a tree in the
+// order of arrival, so that nobody waits for one who is late. A leader whose local members are late leaves the data in
+// its arena and goes.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 #include "collectives/broadcast/broadcast_schedule.hpp"
 #include "collectives/data/staged_data.hpp"
-#include "runtime/team/board.hpp"
+#include "runtime/team/node_area.hpp"
 
 namespace coracle::internals {
 
@@ -20,16 +21,16 @@ class BroadcastWithin {
 
   /// `pieces`: in the order in which they come to this node; they and `data` must outlive this. `fan_out`: how many
   /// copy from one buffer; at least 1. `staged`: told of the pieces that follow() brings; or null.
-  BroadcastWithin(Rank& rank, Board& board, std::span<std::byte> data, std::span<const Piece> pieces,
+  BroadcastWithin(Rank& rank, NodeArea& node_area, std::span<std::byte> data, std::span<const Piece> pieces,
                   std::uint32_t fan_out, StagedData* staged) noexcept
-      : rank_(rank), round_(board), data_(data), pieces_(pieces), fan_out_(fan_out), staged_(staged) {}
+      : rank_(rank), round_(node_area), data_(data), pieces_(pieces), fan_out_(fan_out), staged_(staged) {}
 
   Round& round() noexcept { return round_; }
 
   // --- of the leader ---
-  /// Its mates may begin; none of the pieces is there yet.
+  /// The other local members may begin; none of the pieces is there yet.
   Task<> begin_leading();
-  /// So many pieces are there. Returns at once, but where the mates can't reach `data` (`process` placement).
+  /// So many pieces are there. Returns at once, but where the local members can't reach `data` (`process` placement).
   Task<> publish(std::uint32_t pieces);
   /// All pieces have been published: returns when nobody needs `data` any more.
   Task<> hand_over();
@@ -42,8 +43,8 @@ class BroadcastWithin {
   Task<> withdraw() { return round_.withdraw(); }
 
  private:
-  /// Where the leader's buffer can't be lent: a room in its arena, through which the message goes in parts, again and
-  /// again; the same for leader and mates. A part is a piece, or some of one.
+  /// Where the leader's buffer can't be exposed: a room in its arena, through which the message goes in parts, again
+  /// and again; the same for leader and local members. A part is a piece, or some of one.
   class Window {
    public:
     Window() = default;
@@ -54,7 +55,7 @@ class BroadcastWithin {
     const Piece& part(std::uint32_t number) const noexcept { return parts_[number].what; }
     /// The piece that a part is of.
     std::uint32_t piece_of(std::uint32_t number) const noexcept { return parts_[number].piece; }
-    std::uint64_t place_of(std::uint32_t number) const noexcept { return number % slots_ * stride_; }
+    std::uint64_t local_index_of(std::uint32_t number) const noexcept { return number % slots_ * stride_; }
 
    private:
     struct Part {
@@ -66,11 +67,11 @@ class BroadcastWithin {
     std::uint64_t slots_ = 1;
   };
 
-  std::uint64_t whole() const noexcept { return pieces_.size() + 1; }  // stage: all pieces; 1: none
-  /// Whether mates copy from each other; then a member's place in the order of arrival counts.
-  bool relays() const noexcept { return fan_out_ + 1 < round_.mates(); }
+  std::uint64_t whole() const noexcept { return pieces_.size() + 1; }  // step: all pieces; 1: none
+  /// Whether local members copy from each other; then a member's place in the order of arrival counts.
+  bool relays() const noexcept { return fan_out_ + 1 < round_.local_size(); }
   bool shares() noexcept;
-  void help_mates() noexcept;
+  void help_others() noexcept;
   Task<bool> copy_with(std::uint32_t leader);
   bool all_here() noexcept;
   Task<bool> all_have_come();
@@ -87,7 +88,7 @@ class BroadcastWithin {
   std::span<const Piece> pieces_;
   std::uint32_t fan_out_;
   StagedData* staged_;
-  bool lends_ = true;  // mates reach `data_` itself
+  bool exposes_ = true;  // local members reach `data_` itself
   // Else:
   Window window_;
   std::byte* room_ = nullptr;

@@ -8,23 +8,23 @@
 namespace coracle::internals {
 namespace {
 
-std::vector<BroadcastMethod> methods_for(TeamShape shape, BroadcastMethod wish) {
-  if (wish != BroadcastMethod::automatic) return {wish};
+std::vector<BroadcastMethod> methods_for(TeamShape shape, BroadcastMethod asked) {
+  if (asked != BroadcastMethod::automatic) return {asked};
   // In one node the root leads in any case, and with one member per node nobody competes.
-  if (shape.nodes == 1 || shape.mates == 1) return {BroadcastMethod::pipelined, BroadcastMethod::plain};
+  if (shape.nodes == 1 || shape.local_size == 1) return {BroadcastMethod::pipelined, BroadcastMethod::plain};
   return {BroadcastMethod::competitive, BroadcastMethod::pipelined, BroadcastMethod::plain};
 }
 
-std::vector<BroadcastTree> trees_for(TeamShape shape, BroadcastTree wish) {
-  if (wish == BroadcastTree::recursive_doubling && !std::has_single_bit(shape.nodes)) return {BroadcastTree::ring};
-  if (wish != BroadcastTree::automatic) return {wish};
+std::vector<BroadcastTree> trees_for(TeamShape shape, BroadcastTree asked) {
+  if (asked == BroadcastTree::recursive_doubling && !std::has_single_bit(shape.nodes)) return {BroadcastTree::ring};
+  if (asked != BroadcastTree::automatic) return {asked};
   if (shape.nodes <= 2) return {BroadcastTree::binomial};
   if (!std::has_single_bit(shape.nodes)) return {BroadcastTree::binomial, BroadcastTree::ring};
   return {BroadcastTree::binomial, BroadcastTree::recursive_doubling, BroadcastTree::ring};
 }
 
-std::vector<std::size_t> chunks_for(std::size_t bytes, std::size_t wish) {
-  if (wish != 0) return {wish};
+std::vector<std::size_t> chunks_for(std::size_t bytes, std::size_t asked) {
+  if (asked != 0) return {asked};
   constexpr std::size_t kLeast = 8 * 1024;
   constexpr std::size_t kMost = 1024 * 1024;
   std::vector<std::size_t> chunks;
@@ -35,30 +35,30 @@ std::vector<std::size_t> chunks_for(std::size_t bytes, std::size_t wish) {
   return chunks;
 }
 
-std::vector<std::uint32_t> depths_for(TeamShape shape, std::uint32_t wish) {
-  if (wish != 0) return {wish};
+std::vector<std::uint32_t> depths_for(TeamShape shape, std::uint32_t asked) {
+  if (asked != 0) return {asked};
   if (shape.nodes == 1) return {4};
   return {4, 2, 8};
 }
 
-std::vector<std::uint32_t> fan_outs_for(TeamShape shape, std::uint32_t wish) {
-  if (wish != 0) return {wish};
-  if (shape.mates <= 2) return {1};
-  std::vector<std::uint32_t> fan_outs{shape.mates - 1};
-  for (std::uint32_t fan_out = 2; fan_out < shape.mates - 1; fan_out *= 2) fan_outs.push_back(fan_out);
+std::vector<std::uint32_t> fan_outs_for(TeamShape shape, std::uint32_t asked) {
+  if (asked != 0) return {asked};
+  if (shape.local_size <= 2) return {1};
+  std::vector<std::uint32_t> fan_outs{shape.local_size - 1};
+  for (std::uint32_t fan_out = 2; fan_out < shape.local_size - 1; fan_out *= 2) fan_outs.push_back(fan_out);
   return fan_outs;
 }
 
 }  // namespace
 
 std::vector<BroadcastChoice> CostModel::broadcast_candidates(std::size_t bytes, TeamShape shape,
-                                                             const BroadcastChoice& wish) const {
+                                                             const BroadcastChoice& asked) const {
   std::vector<BroadcastChoice> candidates;
-  for (const BroadcastMethod method : methods_for(shape, wish.method)) {
-    for (const BroadcastTree tree : trees_for(shape, wish.tree)) {
-      for (const std::size_t chunk : chunks_for(bytes, wish.chunk_bytes)) {
-        for (const std::uint32_t depth : depths_for(shape, wish.depth)) {
-          for (const std::uint32_t fan_out : fan_outs_for(shape, wish.fan_out))
+  for (const BroadcastMethod method : methods_for(shape, asked.method)) {
+    for (const BroadcastTree tree : trees_for(shape, asked.tree)) {
+      for (const std::size_t chunk : chunks_for(bytes, asked.chunk_bytes)) {
+        for (const std::uint32_t depth : depths_for(shape, asked.depth)) {
+          for (const std::uint32_t fan_out : fan_outs_for(shape, asked.fan_out))
             candidates.push_back({method, tree, chunk, depth, fan_out});
         }
       }
@@ -67,10 +67,10 @@ std::vector<BroadcastChoice> CostModel::broadcast_candidates(std::size_t bytes, 
   return candidates;
 }
 
-BroadcastChoice CostModel::choose_broadcast(std::size_t bytes, TeamShape shape, const BroadcastChoice& wish) const {
+BroadcastChoice CostModel::choose_broadcast(std::size_t bytes, TeamShape shape, const BroadcastChoice& asked) const {
   // The first in the list is the best where nothing tells them apart.
   constexpr double kAdvantage = 0.98;
-  return quickest(broadcast_candidates(bytes, shape, wish), kAdvantage,
+  return quickest(broadcast_candidates(bytes, shape, asked), kAdvantage,
                   [&](const BroadcastChoice& candidate) { return broadcast_ns(candidate, bytes, shape); });
 }
 

@@ -14,7 +14,7 @@ class Rank;
 struct Costs {
   /// Ranks of one node, which copy from each other's memory.
   struct Inside {
-    double latency_ns = 100;             ///< From a mate's word until who waits for it goes on.
+    double latency_ns = 100;             ///< From a local member's word until who waits for it goes on.
     double flag_ns = 50;                 ///< What a word costs who says it, and who reads it.
     double bandwidth_bytes_per_ns = 10;  ///< Of one rank that copies.
     double readers = 4;       ///< How many ranks copy from the same buffer at a time, before they share the bandwidth.

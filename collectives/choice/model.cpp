@@ -80,11 +80,12 @@ CostModel::Stream CostModel::scatter_gather_ns(const BroadcastChoice& choice, do
   return {scatter_ns, scatter_ns + hops * message_ns(0) + kMeeting * share_ns + cut_ns, piece, pieces};
 }
 
-double CostModel::inside_ns(const BroadcastChoice& choice, std::uint32_t mates, const Stream& stream) const noexcept {
-  if (mates <= 1) return stream.last_ns;
+double CostModel::inside_ns(const BroadcastChoice& choice, std::uint32_t local_size,
+                            const Stream& stream) const noexcept {
+  if (local_size <= 1) return stream.last_ns;
   const Costs::Inside& cost = costs_.inside;
-  const std::uint32_t fan_out = std::clamp(choice.fan_out, 1U, mates - 1);
-  const double levels = levels_of(mates, fan_out);
+  const std::uint32_t fan_out = std::clamp(choice.fan_out, 1U, local_size - 1);
+  const double levels = levels_of(local_size, fan_out);
   const double share = std::max(1.0, fan_out / cost.readers);  // of the buffer's bandwidth
   const double copy_ns = cost.flag_ns + stream.piece_bytes / cost.bandwidth_bytes_per_ns * share;
   const double through_ns = levels * (cost.latency_ns + copy_ns);
@@ -96,9 +97,9 @@ double CostModel::inside_ns(const BroadcastChoice& choice, std::uint32_t mates, 
 double CostModel::short_ns(double bytes, TeamShape shape) const noexcept {
   const Costs::Inside& cost = costs_.inside;
   const double between = steps_of(shape.nodes) * message_ns(bytes);
-  if (shape.mates == 1) return between;
+  if (shape.local_size == 1) return between;
   // Into the leader's arena, and out of it.
-  const double share = std::max(1.0, (shape.mates - 1) / cost.readers);
+  const double share = std::max(1.0, (shape.local_size - 1) / cost.readers);
   return between + cost.latency_ns + 2 * cost.flag_ns + bytes / cost.bandwidth_bytes_per_ns * (1 + share);
 }
 
@@ -107,7 +108,7 @@ double CostModel::arrival_ns(const BroadcastChoice& choice, TeamShape shape) con
   // How much later one leader comes than the one before it, on the mean, if it does, for arrivals that are uniform in
   // [0, K]: K / 6 for two of them, and K n / ((n + 1) (2 n + 1)) when each is the first of n.
   const bool competes = choice.method == BroadcastMethod::competitive;
-  const double first_of = competes ? std::min(shape.mates, kCompetitorsMax) : 1;
+  const double first_of = competes ? std::min(shape.local_size, kCompetitorsMax) : 1;
   const double hop_ns = costs_.arrival_spread_ns * first_of / ((first_of + 1) * (2 * first_of + 1));
   const double steps = steps_of(shape.nodes);
   const double hops = choice.tree == BroadcastTree::binomial             ? steps
@@ -119,10 +120,10 @@ double CostModel::arrival_ns(const BroadcastChoice& choice, TeamShape shape) con
 
 double CostModel::broadcast_ns(const BroadcastChoice& choice, std::size_t bytes, TeamShape shape) const noexcept {
   const auto size = static_cast<double>(bytes);
-  if (shape.nodes * shape.mates == 1) return 0;
+  if (shape.nodes * shape.local_size == 1) return 0;
   const double late_ns = arrival_ns(choice, shape);
   if (is_short_broadcast(shape.nodes, bytes, choice)) return late_ns + short_ns(size, shape);
-  return late_ns + inside_ns(choice, shape.mates, between_ns(choice, size, shape.nodes));
+  return late_ns + inside_ns(choice, shape.local_size, between_ns(choice, size, shape.nodes));
 }
 
 }  // namespace coracle::internals

@@ -16,7 +16,7 @@ namespace coracle::internals {
 /// A team as the model sees it.
 struct TeamShape {
   std::uint32_t nodes = 1;
-  std::uint32_t mates = 1;  ///< Members on the largest node.
+  std::uint32_t local_size = 1;  ///< Members on the largest node.
   bool operator==(const TeamShape&) const = default;
 };
 
@@ -59,12 +59,12 @@ class CostModel {
 
   /// From the first member's arrival to the last one's leaving, on the mean. `choice` must be complete.
   double broadcast_ns(const BroadcastChoice& choice, std::size_t bytes, TeamShape shape) const noexcept;
-  /// All complete choices that make sense for this size and shape: for choosing, and for trying them all. `wish`: what
+  /// All complete choices that make sense for this size and shape: for choosing, and for trying them all. `asked`: what
   /// is given there is in every one.
   std::vector<BroadcastChoice> broadcast_candidates(std::size_t bytes, TeamShape shape,
-                                                    const BroadcastChoice& wish = {}) const;
-  /// The fastest of them. A wish for recursive doubling becomes a ring where the nodes are no power of two.
-  BroadcastChoice choose_broadcast(std::size_t bytes, TeamShape shape, const BroadcastChoice& wish = {}) const;
+                                                    const BroadcastChoice& asked = {}) const;
+  /// The fastest of them. A choice of recursive doubling becomes a ring where the nodes are no power of two.
+  BroadcastChoice choose_broadcast(std::size_t bytes, TeamShape shape, const BroadcastChoice& asked = {}) const;
 
   /// Of one of the other collectives, with `bytes` as Work says.
   double collective_ns(Collective collective, Algorithm algorithm, const Work& work) const noexcept;
@@ -82,7 +82,7 @@ class CostModel {
   Stream tree_ns(const BroadcastChoice& choice, std::uint32_t nodes, double piece, double pieces) const noexcept;
   Stream scatter_gather_ns(const BroadcastChoice& choice, double bytes, std::uint32_t nodes, double piece,
                            double pieces) const noexcept;
-  double inside_ns(const BroadcastChoice& choice, std::uint32_t mates, const Stream& stream) const noexcept;
+  double inside_ns(const BroadcastChoice& choice, std::uint32_t local_size, const Stream& stream) const noexcept;
   double short_ns(double bytes, TeamShape shape) const noexcept;
   double arrival_ns(const BroadcastChoice& choice, TeamShape shape) const noexcept;
 

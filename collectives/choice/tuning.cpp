@@ -31,7 +31,7 @@ std::string_view value_of(const std::string& variable) {
 
 struct Parsed {
   Costs costs;
-  Wishes wishes;
+  UserChoices choices;
 };
 
 void take_word(std::string_view word, Parsed& parsed) {
@@ -41,13 +41,13 @@ void take_word(std::string_view word, Parsed& parsed) {
   const std::string_view name = word.substr(0, equals);
   const std::string_view value = word.substr(equals + 1);
   if (name == kBroadcast) {
-    parsed.wishes.broadcast = parse_broadcast_choice(value, name);
+    parsed.choices.broadcast = parse_broadcast_choice(value, name);
     return;
   }
   for (std::size_t i = 0; i < kCollectives; ++i) {
     const auto collective = static_cast<Collective>(i);
     if (name != name_of(collective)) continue;
-    parsed.wishes.algorithms[i] = parse_algorithm(value, collective, name);
+    parsed.choices.algorithms[i] = parse_algorithm(value, collective, name);
     return;
   }
   set_cost(parsed.costs, name, value);
@@ -84,27 +84,27 @@ BroadcastChoice overlay(const BroadcastChoice& first, const BroadcastChoice& sec
 
 }  // namespace
 
-Wishes Wishes::of_environment() {
-  Wishes wishes;
+UserChoices UserChoices::of_environment() {
+  UserChoices choices;
   const std::string broadcast = variable_of(kBroadcast);
-  wishes.broadcast = parse_broadcast_choice(value_of(broadcast), broadcast);
+  choices.broadcast = parse_broadcast_choice(value_of(broadcast), broadcast);
   for (std::size_t i = 0; i < kCollectives; ++i) {
     const auto collective = static_cast<Collective>(i);
     const std::string variable = variable_of(name_of(collective));
-    wishes.algorithms[i] = parse_algorithm(value_of(variable), collective, variable);
+    choices.algorithms[i] = parse_algorithm(value_of(variable), collective, variable);
   }
-  return wishes;
+  return choices;
 }
 
-std::string job_words(std::string_view costs, const Wishes& wishes) {
+std::string job_words(std::string_view costs, const UserChoices& choices) {
   std::string words(costs);
   const auto add = [&words](std::string_view name, std::string_view value) {
     words += fmt::format("{}{}={}", words.empty() ? "" : " ", name, value);
   };
-  if (wishes.broadcast != BroadcastChoice{}) add(kBroadcast, to_words(wishes.broadcast));
+  if (choices.broadcast != BroadcastChoice{}) add(kBroadcast, to_words(choices.broadcast));
   for (std::size_t i = 0; i < kCollectives; ++i)
-    if (wishes.algorithms[i] != Algorithm::automatic)
-      add(name_of(static_cast<Collective>(i)), name_of(wishes.algorithms[i]));
+    if (choices.algorithms[i] != Algorithm::automatic)
+      add(name_of(static_cast<Collective>(i)), name_of(choices.algorithms[i]));
   return words;
 }
 
@@ -113,25 +113,26 @@ Tuning::Tuning(Rank& rank) : Tuning(Costs::of_transports(rank), rank.core().regi
 Tuning::Tuning(const Costs& built_in, std::string_view text) : model_(built_in), remembered_(kRemembered) {
   const Parsed parsed = parse(built_in, text);
   model_ = CostModel(parsed.costs);
-  wishes_ = parsed.wishes;
+  user_choices_ = parsed.choices;
 }
 
 BroadcastChoice Tuning::broadcast(TeamShape shape, std::size_t bytes, const BroadcastChoice& choice) {
-  const BroadcastChoice wish = overlay(choice, wishes_.broadcast);
+  const BroadcastChoice asked = overlay(choice, user_choices_.broadcast);
   const std::size_t step = step_of(bytes, 256);
   // A multiplicative mix (Knuth), of which the upper bits are good.
   const std::uint64_t mixed =
-      (step ^ std::uint64_t{shape.nodes} << 44 ^ std::uint64_t{shape.mates} << 54) * 0x9e3779b97f4a7c15ULL;
+      (step ^ std::uint64_t{shape.nodes} << 44 ^ std::uint64_t{shape.local_size} << 54) * 0x9e3779b97f4a7c15ULL;
   Remembered& entry = remembered_[mixed >> 56];
   static_assert(kRemembered == 256);
-  if (!entry.is_set || entry.bytes != step || entry.shape != shape || entry.wish != wish)
-    entry = {step, shape, wish, model_.choose_broadcast(step, shape, wish), true};
+  if (!entry.is_set || entry.bytes != step || entry.shape != shape || entry.asked != asked)
+    entry = {step, shape, asked, model_.choose_broadcast(step, shape, asked), true};
   return entry.choice;
 }
 
 Algorithm Tuning::algorithm(Collective collective, const Work& work) noexcept {
   const auto number = static_cast<std::size_t>(collective);
-  if (wishes_.algorithms[number] != Algorithm::automatic) return latest_[number] = wishes_.algorithms[number];
+  if (user_choices_.algorithms[number] != Algorithm::automatic)
+    return latest_[number] = user_choices_.algorithms[number];
   Work step = work;
   step.bytes = step_of(work.bytes, 16);
   const std::uint64_t mixed = (step.bytes ^ std::uint64_t{work.participants} << 42 ^ std::uint64_t{number} << 60 ^

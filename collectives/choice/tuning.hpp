@@ -17,16 +17,16 @@ namespace coracle::internals {
 class Rank;
 
 /// What the user wants of each collective, wherever the program says nothing.
-struct Wishes {
+struct UserChoices {
   BroadcastChoice broadcast;
   std::array<Algorithm, kCollectives> algorithms{};  ///< By Collective.
 
   /// From CORACLE_BROADCAST, CORACLE_ALL_REDUCE and so on. Throws Error (bad_input).
-  static Wishes of_environment();
+  static UserChoices of_environment();
 };
 
 /// Both as one line of words, for JobShape::choices: `costs` are words of set_cost (name=value).
-std::string job_words(std::string_view costs, const Wishes& wishes);
+std::string job_words(std::string_view costs, const UserChoices& choices);
 
 /// `rank.local<Tuning>()`. Its answers are the same at every member of a team that asks the same.
 class Tuning {
@@ -37,7 +37,7 @@ class Tuning {
   Tuning(const Costs& built_in, std::string_view text);
 
   const CostModel& model() const noexcept { return model_; }
-  const Wishes& wishes() const noexcept { return wishes_; }
+  const UserChoices& user_choices() const noexcept { return user_choices_; }
 
   /// What the caller's `choice` leaves open is taken from the environment, and then from the model.
   BroadcastChoice broadcast(const TeamNodes& nodes, std::size_t bytes, const BroadcastChoice& choice = {}) {
@@ -53,7 +53,7 @@ class Tuning {
   struct Remembered {
     std::size_t bytes = 0;
     TeamShape shape{};
-    BroadcastChoice wish;
+    BroadcastChoice asked;
     BroadcastChoice choice;
     bool is_set = false;
   };
@@ -65,7 +65,7 @@ class Tuning {
   };
 
   CostModel model_;
-  Wishes wishes_;
+  UserChoices user_choices_;
   // Direct-mapped caches: the model looks at many candidates, and is asked at the beginning of each collective.
   std::vector<Remembered> remembered_;
   std::array<RememberedAlgorithm, 128> remembered_algorithms_{};

@@ -11,8 +11,8 @@
 
 namespace coracle::internals {
 
-/// One block for each member: a ScatteredSource or a ScatteredTarget. Mates of one address space read each other's by
-/// address: it counts no references and holds no pointers to code.
+/// One block for each member: a ScatteredSource or a ScatteredTarget. Local members of one address space read each
+/// other's by address: it counts no references and holds no pointers to code.
 template <class Scattered>
 class ScatteredBlocks {
  public:

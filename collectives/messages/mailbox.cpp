@@ -8,8 +8,8 @@
 
 #include "collectives/data/sizes.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/rank/lent_memory.hpp"
-#include "runtime/team/collective_watch.hpp"
+#include "runtime/rank/read_exposures.hpp"
+#include "runtime/team/collective_watchdog.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -45,7 +45,7 @@ Task<> Mailbox::send(Team& team, std::uint32_t to, std::uint64_t tag, std::span<
     broken->rank().service().spawn(give_up(*broken));
   };
   PeerEvent taken(rank_.core(), "collective", peer, cancelled, &team);
-  const Loan loan(rank_.core().lent(), data);
+  const ReadExposure exposure(rank_.core().read_exposures(), data);
   co_await rank_.request(peer, on_offer, {}, who, tag, reinterpret_cast<std::uint64_t>(data.data()),
                          data.size() | signature << kSignatureShift, reinterpret_cast<std::uint64_t>(&taken));
   co_await taken;                       // until then the receiver may read from `data`
@@ -66,8 +66,8 @@ void Mailbox::on_offer(Rank& rank, const Message& message) {
   const TeamCore* team = rank.local<Teams>().find(key.team);
   if (team == nullptr || team->broken()) return message.reply(on_taken, {}, {message.argument(4)});
   Arrival arrival;
-  arrival.is_offer = true;
-  arrival.offer = {message.argument(2), message.argument(3) & kBytesMask, message.argument(4), message.source()};
+  arrival.is_large = true;
+  arrival.large = {message.argument(2), message.argument(3) & kBytesMask, message.argument(4), message.source()};
   arrival.signature = static_cast<std::uint32_t>(message.argument(3) >> kSignatureShift);
   rank.local<Mailbox>().listen(key, arrival, message.source());
   rank.local<Mailbox>().accept(key, std::move(arrival));
@@ -80,9 +80,9 @@ void Mailbox::on_taken(Rank&, const Message& message) {
 void Mailbox::broken(TeamCore& team) {
   const auto of_team = [&team](const auto& entry) { return entry.first.team == team.identity(); };
   for (const auto& entry : arrived_) {
-    const Offer& offer = entry.second.offer;
-    if (of_team(entry) && entry.second.is_offer && !rank_.lost(offer.sender))
-      rank_.service().spawn(send_back(rank_, offer.sender, offer.sender_event));
+    const LargeMessage& large = entry.second.large;
+    if (of_team(entry) && entry.second.is_large && !rank_.lost(large.sender))
+      rank_.service().spawn(send_back(rank_, large.sender, large.sender_event));
   }
   std::erase_if(arrived_, of_team);
 }
@@ -141,25 +141,25 @@ void Mailbox::listen(const Key& key, const Arrival& arrival, std::uint32_t sende
   TeamCore* team = rank_.local<Teams>().find(key.team);
   if (team == nullptr || team->broken() || arrival.signature == kNoSignature) return;
   if (!team->log().fits(sequence_of(key.tag), arrival.signature, sender))
-    rank_.local<CollectiveWatch>().differs(*team, sender);
+    rank_.local<CollectiveWatchdog>().differs(*team, sender);
 }
 
 Task<> Mailbox::take(Team& team, const Key& key, const Arrival& arrival, std::span<std::byte> data) {
   const std::uint32_t sender_rank = team.member(key.sender);
-  const std::size_t bytes = arrival.is_offer ? arrival.offer.bytes : arrival.data.size();
+  const std::size_t bytes = arrival.is_large ? arrival.large.bytes : arrival.data.size();
   const std::uint32_t ours = team.core().log().signature_at(sequence_of(key.tag)).value_or(kNoSignature);
   const bool fits = ours == arrival.signature || ours == kNoSignature || arrival.signature == kNoSignature;
   if (fits && bytes == data.size()) {
-    if (!arrival.is_offer) {
+    if (!arrival.is_large) {
       if (bytes > 0) std::memcpy(data.data(), arrival.data.data(), bytes);
       co_return;
     }
     co_await rank_.get(
-        Remote<std::byte>(RemoteAddress{arrival.offer.address, sender_rank, RemoteAddress::kWholeMemory}), data);
+        Remote<std::byte>(RemoteAddress{arrival.large.address, sender_rank, RemoteAddress::kWholeMemory}), data);
   }
-  if (arrival.is_offer) co_await rank_.request(sender_rank, on_taken, {}, arrival.offer.sender_event);
+  if (arrival.is_large) co_await rank_.request(sender_rank, on_taken, {}, arrival.large.sender_event);
   if (!fits) {
-    co_await CollectiveWatch::compare(rank_, team.core().identity(), sender_rank);
+    co_await CollectiveWatchdog::compare(rank_, team.core().identity(), sender_rank);
     team.core().check_whole("collective");
     team.core().throw_misfit(
         fmt::format("ranks {} and {} have not called the same collectives of their team", rank_.id(), sender_rank));

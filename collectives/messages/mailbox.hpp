@@ -40,7 +40,7 @@ class Mailbox final : private TeamObserver {
     auto operator<=>(const Key&) const = default;
   };
   /// A large message's place at its sender.
-  struct Offer {
+  struct LargeMessage {
     std::uint64_t address;
     std::uint64_t bytes;
     std::uint64_t sender_event;
@@ -48,13 +48,13 @@ class Mailbox final : private TeamObserver {
   };
   struct Arrival {
     std::vector<std::byte> data;
-    Offer offer{};
-    bool is_offer = false;
+    LargeMessage large{};
+    bool is_large = false;
     std::uint32_t signature = 0;  // of what its sender has called
   };
   struct Posted {
     Posted(Rank& rank, Team& team, std::uint32_t from)
-        : arrived(rank.core(), "collective", team.member(from), team.core().watches()) {}
+        : arrived(rank.core(), "collective", team.member(from), team.core().observers()) {}
     PeerEvent arrived;
     Arrival arrival;
   };

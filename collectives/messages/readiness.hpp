@@ -69,7 +69,7 @@ class Readiness final : private TeamObserver {
   };
   struct Asker {
     Asker(Rank& rank, Team& team, std::uint32_t peer)
-        : told(rank.core(), "leader of a node", peer, team.core().watches()) {}
+        : told(rank.core(), "leader of a node", peer, team.core().observers()) {}
     PeerEvent told;
     Ready ready{};
   };

@@ -10,103 +10,103 @@
 namespace coracle::internals::within {
 namespace {
 
-// Of a slice, so that two of them stay in the second-level cache until the mates have copied them.
+// Of a slice, so that two of them stay in the second-level cache until the local members have copied them.
 constexpr std::size_t kSliceBytesMax = 128 * 1024;
 
-/// A piece of large data, divided into a slice for each mate.
+/// A piece of large data, divided into a slice for each local member.
 struct Piece {
   std::size_t begin;
   Blocks slices;
 
-  std::size_t offset(std::uint32_t place) const { return begin + slices.offset(place); }
+  std::size_t offset(std::uint32_t local_index) const { return begin + slices.offset(local_index); }
 };
 
 /// Two rooms of this fit.
-std::size_t room_bytes_max(const Board& board) noexcept {
-  return std::min<std::size_t>(kSliceBytesMax, board.room_bytes_max() / 2);
+std::size_t room_bytes_max(const NodeArea& node_area) noexcept {
+  return std::min<std::size_t>(kSliceBytesMax, node_area.room_bytes_max() / 2);
 }
 
-std::size_t slice_bytes_max(Mates& mates, std::size_t bytes, std::size_t element_bytes) {
-  const std::size_t limit = room_bytes_max(mates.round().board());
-  const std::size_t all = (bytes / element_bytes + mates.count() - 1) / mates.count() * element_bytes;
+std::size_t slice_bytes_max(LocalCollective& local, std::size_t bytes, std::size_t element_bytes) {
+  const std::size_t limit = room_bytes_max(local.round().node_area());
+  const std::size_t all = (bytes / element_bytes + local.count() - 1) / local.count() * element_bytes;
   return std::max(std::min(limit / element_bytes * element_bytes, all), element_bytes);
 }
 
-/// `room`: where each mate has the result of its slice, from the place of its results on.
-Task<> copy_slices(Mates& mates, const Piece& piece, std::size_t room, const std::byte* own,
+/// `room`: where each local member has the result of its slice, from the local index of its results on.
+Task<> copy_slices(LocalCollective& local, const Piece& piece, std::size_t room, const std::byte* own,
                    std::span<std::byte> result) {
-  for (std::uint32_t step = 0; step < mates.count(); ++step) {
-    const std::uint32_t mate = (mates.place() + step) % mates.count();
-    const std::span<std::byte> target = result.subspan(piece.offset(mate), piece.slices.bytes(mate));
+  for (std::uint32_t distance = 0; distance < local.count(); ++distance) {
+    const std::uint32_t other = (local.local_index() + distance) % local.count();
+    const std::span<std::byte> target = result.subspan(piece.offset(other), piece.slices.bytes(other));
     if (target.empty()) continue;
-    if (mate == mates.place())
+    if (other == local.local_index())
       std::memcpy(target.data(), own, target.size());
     else
-      co_await mates.take_result(mate, room, target);
+      co_await local.take_result(other, room, target);
   }
 }
 
 }  // namespace
 
-Task<> reduce_small(Mates& mates, std::span<const std::byte> values, std::span<std::byte> result, std::uint32_t root,
-                    const Reduction& reduction) {
-  if (mates.place() != root) {
-    co_await mates.give(values);
+Task<> reduce_small(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,
+                    std::uint32_t root, const Reduction& reduction) {
+  if (local.local_index() != root) {
+    co_await local.give(values);
     co_return;
   }
-  co_await mates.wait_for_all(1);
-  for (std::uint32_t mate = 0; mate < mates.count(); ++mate)
-    if (mate != root) mates.check_bytes(mate, values.size());
-  co_await mates.combine_all(0, values, result.data(), reduction);
+  co_await local.wait_for_all(1);
+  for (std::uint32_t other = 0; other < local.count(); ++other)
+    if (other != root) local.check_bytes(other, values.size());
+  co_await local.combine_all(0, values, result.data(), reduction);
 }
 
 bool suits_reduce_large(Team& team, const Reduction& reduction) noexcept {
-  return Mates::can_lend(team) && reduction.element_bytes <= room_bytes_max(team.board());
+  return LocalCollective::can_expose(team) && reduction.element_bytes <= room_bytes_max(team.node_area());
 }
 
-Task<std::uint64_t> reduce_large(Mates& mates, std::span<const std::byte> values, std::span<std::byte> result,
+Task<std::uint64_t> reduce_large(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,
                                  const Reduction& reduction) {
   const std::size_t element = reduction.element_bytes;
-  const std::size_t slice = slice_bytes_max(mates, values.size(), element);
-  const std::size_t piece_bytes = slice * mates.count();
+  const std::size_t slice = slice_bytes_max(local, values.size(), element);
+  const std::size_t piece_bytes = slice * local.count();
   // Two rooms for results: who combines piece k knows that all have copied those of piece k - 2.
   const std::size_t room_bytes = (slice + 63) / 64 * 64;
-  std::byte* rooms = co_await mates.round().stage_when_free(2 * room_bytes);
-  mates.round().lend_results(rooms);
-  mates.lend(values, 1);
-  co_await mates.wait_for_all(1);
-  for (std::uint32_t mate = 0; mate < mates.count(); ++mate)
-    if (mate != mates.place()) mates.check_bytes(mate, values.size());
-  std::uint64_t stage = 1;
+  std::byte* rooms = co_await local.round().allocate_when_free(2 * room_bytes);
+  local.round().expose_results(rooms);
+  local.expose(values, 1);
+  co_await local.wait_for_all(1);
+  for (std::uint32_t other = 0; other < local.count(); ++other)
+    if (other != local.local_index()) local.check_bytes(other, values.size());
+  std::uint64_t step = 1;
   for (std::size_t begin = 0; begin < values.size(); begin += piece_bytes) {
     const std::size_t bytes = std::min(piece_bytes, values.size() - begin);
-    const Piece piece{begin, Blocks::divide(mates.count(), bytes / element, element)};
-    const std::size_t room = stage % 2 * room_bytes;
-    const std::size_t offset = piece.offset(mates.place());
-    const std::size_t own_bytes = piece.slices.bytes(mates.place());
-    co_await mates.combine_all(offset, values.subspan(offset, own_bytes), rooms + room, reduction);
-    mates.round().publish(++stage);
-    co_await mates.wait_for_all(stage);
-    if (!result.empty()) co_await copy_slices(mates, piece, room, rooms + room, result);
+    const Piece piece{begin, Blocks::divide(local.count(), bytes / element, element)};
+    const std::size_t room = step % 2 * room_bytes;
+    const std::size_t offset = piece.offset(local.local_index());
+    const std::size_t own_bytes = piece.slices.bytes(local.local_index());
+    co_await local.combine_all(offset, values.subspan(offset, own_bytes), rooms + room, reduction);
+    local.round().publish(++step);
+    co_await local.wait_for_all(step);
+    if (!result.empty()) co_await copy_slices(local, piece, room, rooms + room, result);
   }
-  co_return stage;
+  co_return step;
 }
 
-Task<> spread(Mates& mates, std::span<std::byte> data, std::uint32_t root, std::uint64_t stage, bool small) {
-  if (mates.place() != root) {
-    co_await mates.wait(root, stage);
-    mates.check_bytes(root, data.size());
-    co_await mates.take(root, 0, data);
-    if (!small) mates.round().publish(stage);
+Task<> spread(LocalCollective& local, std::span<std::byte> data, std::uint32_t root, std::uint64_t step, bool small) {
+  if (local.local_index() != root) {
+    co_await local.wait(root, step);
+    local.check_bytes(root, data.size());
+    co_await local.take(root, 0, data);
+    if (!small) local.round().publish(step);
     co_return;
   }
   if (small) {
-    CORACLE_ASSERT(stage == 1, "stage {}", stage);
-    co_await mates.give(data);
+    CORACLE_ASSERT(step == 1, "step {}", step);
+    co_await local.give(data);
     co_return;
   }
-  mates.lend(data, stage);
-  co_await mates.wait_for_all(stage);
+  local.expose(data, step);
+  co_await local.wait_for_all(step);
 }
 
 }  // namespace coracle::internals::within

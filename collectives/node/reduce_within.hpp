@@ -5,27 +5,28 @@
 #include <span>
 
 #include "collectives/data/reduction.hpp"
-#include "collectives/node/mates.hpp"
+#include "collectives/node/local_collective.hpp"
 #include "runtime/core/task.hpp"
 
 namespace coracle::internals::within {
 
-/// Small data (see Mates::given_bytes_max): `mates` give it, and go on. At `root` (a place): all of it combined in
-/// `result`, which may be `values`.
-Task<> reduce_small(Mates& mates, std::span<const std::byte> values, std::span<std::byte> result, std::uint32_t root,
-                    const Reduction& reduction);
+/// Small data (see LocalCollective::given_bytes_max): `local` give it, and go on. At `root` (a local index): all of it
+/// combined in `result`, which may be `values`.
+Task<> reduce_small(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,
+                    std::uint32_t root, const Reduction& reduction);
 
-/// Whether mates can lend their values, and two results of one element fit into the arena: the same at all members.
+/// Whether local members can expose their values, and two results of one element fit into the arena: the same at all
+/// members.
 bool suits_reduce_large(Team& team, const Reduction& reduction) noexcept;
 
-/// Large data (see suits_reduce_large), lent where it lies: each mate combines its slice of all, and those with a
-/// `result` (which may be `values`; else empty) copy all slices. Returns when `values` may be reused; mates stand at
-/// the stage that it gives.
-Task<std::uint64_t> reduce_large(Mates& mates, std::span<const std::byte> values, std::span<std::byte> result,
+/// Large data (see suits_reduce_large), exposed where it lies: each local member combines its slice of all, and those
+/// with a `result` (which may be `values`; else empty) copy all slices. Returns when `values` may be reused; local
+/// members stand at the step that it gives.
+Task<std::uint64_t> reduce_large(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,
                                  const Reduction& reduction);
 
-/// `data` of the mate at `root` into that of all others: through the arena if it is small, else lent. `stage`: greater
-/// than any before in this round.
-Task<> spread(Mates& mates, std::span<std::byte> data, std::uint32_t root, std::uint64_t stage, bool small);
+/// `data` of the local member at `root` into that of all others: through the arena if it is small, else exposed.
+/// `step`: greater than any before in this round.
+Task<> spread(LocalCollective& local, std::span<std::byte> data, std::uint32_t root, std::uint64_t step, bool small);
 
 }  // namespace coracle::internals::within

@@ -1,7 +1,7 @@
-// What collectives of one's own are made of beside puts and signals: a round on the board of a team's node.
+// What collectives of one's own are made of beside puts and signals: a round in the node area of a team's node.
 #pragma once
 
-#include "runtime/team/board.hpp"
+#include "runtime/team/node_area.hpp"
 
 namespace coracle {
 

@@ -13,7 +13,7 @@ int run(int, char**, const App& app) {
   static constexpr internals::Wiring wiring{
       .inbox_bytes = internals::transport_inbox_bytes,
       .connect = internals::connect_transports,
-      .farewell = internals::say_farewell,
+      .finalize = internals::finalize_job,
       .simulate = internals::simulate,
       .own_devices = internals::cuda::own_devices,
   };

@@ -24,7 +24,7 @@ enum class Errc {
   page_lost,  ///< The only current copy of a page of a paged segment was at a node that is lost.
   page_damaged,   ///< A page read from its file does not match its checksum.
   device_failed,  ///< A GPU, or its driver, has ended a copy with an error; what it was to write holds any bytes.
-  slab_gone,      ///< A place's Slab has been given back, or ends before it (where slabs are marked, see SlabMarks).
+  slab_gone,      ///< A place's Slab has been given back, or ends before it (where slabs are marked, see SlabTags).
 };
 
 const std::error_category& coracle_category() noexcept;

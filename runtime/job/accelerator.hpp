@@ -49,7 +49,7 @@ class Accelerator {
   virtual bool covers(const void* address) const noexcept = 0;
   /// The same place for all ranks, of an address that this covers().
   virtual RemoteAddress place_of(const void* address) const noexcept = 0;
-  /// Whether the engines read and write these bytes; pins what has been lent to them.
+  /// Whether the engines read and write these bytes; pins what has been added to them.
   virtual bool engines_reach(const std::byte* begin, std::size_t bytes) noexcept = 0;
   /// Whether `bytes` at `place`, which holds(), are there: empty, or Errc::out_of_segment, Errc::no_such_peer.
   virtual std::error_code check(const RemoteAddress& place, std::size_t bytes) const noexcept = 0;

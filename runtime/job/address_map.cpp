@@ -1,4 +1,4 @@
-// The rarer cases of address resolution: marked slabs, exposed memory, whole memory, and saying what is wrong.
+// The rarer cases of address resolution: tagged slabs, exposed memory, whole memory, and saying what is wrong.
 #include "runtime/job/address_map.hpp"
 
 #include <fmt/format.h>
@@ -6,7 +6,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/job/accelerator.hpp"
 #include "runtime/job/job.hpp"
-#include "runtime/job/slab_marks.hpp"
+#include "runtime/job/slab_tags.hpp"
 
 namespace coracle::internals {
 
@@ -31,18 +31,17 @@ std::error_code AddressMap::check(const RemoteAddress& place, std::size_t bytes)
     if (word >> ExposedMemory::kTimesShift != ExposedMemory::times_of(place.segment)) return Errc::out_of_segment;
     room = word & ExposedMemory::kBytesMask;
   }
-  const bool is_marked = place.segment == RemoteAddress::kOwnSegment && SlabMarks::is_marked(place.offset);
-  const std::uint64_t offset = is_marked ? place.offset & SlabMarks::kOffsetMask : place.offset;
+  const bool is_marked = place.segment == RemoteAddress::kOwnSegment && SlabTags::is_marked(place.offset);
+  const std::uint64_t offset = is_marked ? place.offset & SlabTags::kOffsetMask : place.offset;
   if (offset > room || bytes > room - offset) return Errc::out_of_segment;
-  if (is_marked && !SlabMarks::hold(segment_of(place.rank), segment_bytes_, place.offset, bytes))
-    return Errc::slab_gone;
+  if (is_marked && !SlabTags::hold(segment_of(place.rank), segment_bytes_, place.offset, bytes)) return Errc::slab_gone;
   return {};
 }
 
 std::uint64_t AddressMap::address_there(const RemoteAddress& place) const noexcept {
   if (place.segment == RemoteAddress::kWholeMemory) return place.offset;
   if (place.segment == RemoteAddress::kOwnSegment)
-    return reinterpret_cast<std::uint64_t>(segment_of(place.rank)) + (place.offset & SlabMarks::kOffsetMask);
+    return reinterpret_cast<std::uint64_t>(segment_of(place.rank)) + (place.offset & SlabTags::kOffsetMask);
   // relaxed: check() has loaded the word behind it with acquire before.
   const ExposedMemory& exposed = region_->block(place.rank).exposed[ExposedMemory::index_of(place.segment)];
   return exposed.address.load(std::memory_order_relaxed) + place.offset;
@@ -61,7 +60,7 @@ std::string AddressMap::describe(const RemoteAddress& place, std::size_t bytes) 
   if (place.rank >= region_->shape().size)
     return fmt::format("rank {} of a job of {}", place.rank, region_->shape().size);
   if (place.segment == RemoteAddress::kOwnSegment)
-    return fmt::format("{} bytes at offset {} of a segment of {} bytes", bytes, place.offset & SlabMarks::kOffsetMask,
+    return fmt::format("{} bytes at offset {} of a segment of {} bytes", bytes, place.offset & SlabTags::kOffsetMask,
                        segment_bytes_);
   if (Accelerator::holds(place)) return fmt::format("{} bytes at offset {} of a GPU's segment", bytes, place.offset);
   return fmt::format("{} bytes at offset {} of exposed memory {}", bytes, place.offset,

@@ -40,7 +40,7 @@ constexpr std::array<const char*, static_cast<std::size_t>(Called::end_)> kNames
 // A std::source_location is a pointer to constants of the program, which lie in its image.
 static_assert(sizeof(std::source_location) == sizeof(const char*));
 
-std::uint32_t place_of(const std::source_location& where) noexcept {
+std::uint32_t local_index_of(const std::source_location& where) noexcept {
   const std::ptrdiff_t offset = std::bit_cast<const char*>(where) - &__executable_start;
   const bool is_inside = offset > 0 && offset < &edata - &__executable_start &&
                          offset <= std::ptrdiff_t{std::numeric_limits<std::uint32_t>::max()};
@@ -70,12 +70,12 @@ CallWords CallWords::of(const CollectiveCall& call, std::uint64_t number, std::u
   constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15ULL;
   std::uint64_t digest = (std::rotl(digest_before, 5) ^ what) * kFactor;
   digest = (std::rotl(digest, 29) ^ call.root) * kFactor;
-  return {number, digest, what, call.root, place_of(call.place)};
+  return {number, digest, what, call.root, local_index_of(call.where)};
 }
 
 std::string CallWords::describe() const {
   const std::uint64_t called = what >> kCalledShift;
-  const bool is_end = called == static_cast<std::uint64_t>(Called::farewell);
+  const bool is_end = called == static_cast<std::uint64_t>(Called::finalize);
   std::string text = name_of(static_cast<Called>(called));
   if (const std::uint64_t bytes = what & CollectiveCall::kAnyBytes; bytes != CollectiveCall::kAnyBytes)
     text += fmt::format(" of {} bytes", bytes);

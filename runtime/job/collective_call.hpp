@@ -1,5 +1,6 @@
 // CollectiveCall: which collective a member has called, with what root and how many bytes, and where in the program;
-// and CallRecord, in which a member's mates find that. All members of a team must call the same ones in the same order.
+// and CallRecord, in which the other local members find that. All members of a team must call the same ones in the same
+// order.
 #pragma once
 
 #include <atomic>
@@ -14,7 +15,7 @@ namespace coracle::internals {
 
 enum class Called : std::uint8_t {
   own,  ///< One that is not the library's.
-  farewell,
+  finalize,
   barrier,
   broadcast,
   reduce,
@@ -43,7 +44,7 @@ struct CollectiveCall {
   Called called = Called::own;
   std::uint64_t bytes = kAnyBytes;
   std::uint32_t root = kNoRoot;
-  std::source_location place{};
+  std::source_location where{};
 };
 
 /// A call as it is told to others, in 32 bytes. The place is where the program's text of it lies, counted from the
@@ -60,7 +61,7 @@ struct CallWords {
   std::string describe() const;
 };
 
-/// In memory that mates share. Written by its member alone.
+/// In memory that local members share. Written by its member alone.
 class CallRecord {
  public:
   void write(const CallWords& words) noexcept;

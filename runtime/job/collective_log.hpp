@@ -1,6 +1,6 @@
 // CollectiveLog: what a member has called on a team, and whether that is what the others have called. Collectives ask
-// it by a signature, which goes with what members tell each other anyway: in the posts of the board, in a ballot, in
-// messages. Only when two signatures differ the calls themselves are looked at.
+// it by a signature, which goes with what members tell each other anyway: in the contributions of the node area, in the
+// control of a round, in messages. Only when two signatures differ the calls themselves are looked at.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ class CollectiveLog {
     return static_cast<std::uint32_t>(digest >> (64 - kSignatureBits));
   }
 
-  /// `records`: in the member's part of the board; they outlive this.
+  /// `records`: in the member's part of the node area; they outlive this.
   void use(Records& records) noexcept { records_ = &records; }
   /// Begins a collective; gives its number.
   std::uint64_t begin(const CollectiveCall& call) noexcept;

@@ -14,12 +14,12 @@ namespace coracle::internals {
 struct DeviceOwnerRecord {
   enum class State : std::uint32_t {
     none,     ///< Not started, or not yet ready.
-    serving,  ///< `desks` is set.
+    serving,  ///< `queues` is set.
     ending,   ///< By the launcher: all ranks have ended.
     ended,    ///< By the launcher: it has died, or could not be started; `reason` says how.
   };
 
-  enum class Wish : std::uint32_t {
+  enum class LauncherRequest : std::uint32_t {
     none,
     start,  ///< By the first rank that needs it.
     kill,   ///< By a rank that gets no answer: from an owner that has ended it can take back what the owner would read.
@@ -32,11 +32,11 @@ struct DeviceOwnerRecord {
   Doorbell doorbell;
   alignas(64) std::atomic<State> state{State::none};
   /// What ranks want of the launcher; who changes it writes to `call_fd`.
-  std::atomic<Wish> wanted{Wish::none};
+  std::atomic<LauncherRequest> wanted{LauncherRequest::none};
   /// An eventfd that the launcher reads; -1: this job can have no owner.
   std::int32_t call_fd = -1;
   /// What the owner offers to ranks, in its own memory, which stays when it dies.
-  std::atomic<std::uint64_t> desks{0};
+  std::atomic<std::uint64_t> queues{0};
   std::array<char, 256> reason{};
 };
 

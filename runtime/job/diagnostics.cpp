@@ -16,7 +16,7 @@
 
 #include "runtime/core/assert.hpp"
 #include "runtime/job/crash_report.hpp"
-#include "runtime/job/last_words.hpp"
+#include "runtime/job/failure_record.hpp"
 #include "runtime/job/wait_report.hpp"
 
 namespace coracle::internals {
@@ -75,10 +75,10 @@ void sleep_ms(long milliseconds) noexcept {
 /// A thread with ranks in it.
 struct Diagnostics::Thread {
   pid_t id;
-  Watch* first = nullptr;
-  Watch* last = nullptr;
+  Registration* first = nullptr;
+  Registration* last = nullptr;
   /// Of this thread's ranks the one whose loop is turned now, or null. Atomic, since a handler may interrupt the store.
-  std::atomic<Watch*> running{nullptr};
+  std::atomic<Registration*> running{nullptr};
   void* stack = nullptr;  // the handlers': a crash may be an overflow of the thread's own
   Thread* next = nullptr;
 
@@ -134,9 +134,9 @@ struct Diagnostics::Handlers {
 
   static void report_all(State& state, const void* context) noexcept;
   static void report_thread(State& state, const void* context) noexcept;
-  static void report_one(Watch& watch, SignalText& text, const void* context);
-  static void tell_place(Watch& watch, SignalText& text, const void* context);
-  static void report_many(Watch& first, Watch& running, SignalText& text, const void* context);
+  static void report_one(Registration& watch, SignalText& text, const void* context);
+  static void tell_place(Registration& watch, SignalText& text, const void* context);
+  static void report_many(Registration& first, Registration& running, SignalText& text, const void* context);
   static void write_crash(State& state, int signal, const siginfo_t& info, const void* context) noexcept;
 };
 
@@ -148,13 +148,13 @@ int Diagnostics::rank_running_here() noexcept {
   const Thread* thread = the->find(this_thread());
   if (thread == nullptr && the->threads != nullptr && the->threads->next == nullptr) thread = the->threads;
   if (thread == nullptr) return -1;
-  const Watch* running = thread->running.load(std::memory_order_relaxed);  // only told, not followed, elsewhere
+  const Registration* running = thread->running.load(std::memory_order_relaxed);  // only told, not followed, elsewhere
   if (running == nullptr && thread->first == thread->last) running = thread->first;
   return running != nullptr ? running->rank_ : -1;
 }
 
 void Diagnostics::Handlers::write_crash(State& state, int signal, const siginfo_t& info, const void* context) noexcept {
-  Watch* watch = nullptr;
+  Registration* watch = nullptr;
   {
     const HandlerLock locked(state.lock);
     Thread* thread = state.find(this_thread());
@@ -166,7 +166,7 @@ void Diagnostics::Handlers::write_crash(State& state, int signal, const siginfo_
   const bool launched = watch != nullptr && watch->block_ != nullptr;
   SignalText text(launched ? watch->block_->crash_text.data() : own_text.data(), own_text.size());
   if (launched)
-    LastWords::add(text, signal, state.for_others);
+    FailureRecord::add(text, signal, state.for_others);
   else
     text.add("coracle: rank {} (pid {}) crashed: ", watch == nullptr ? 0 : watch->rank_, ::getpid());
   add_crash(text, signal, info, context, state.exception.data());
@@ -219,12 +219,13 @@ void Diagnostics::Handlers::on_terminate() noexcept {
 }
 
 /// One thread with so many ranks that the details of all would bury the reader.
-void Diagnostics::Handlers::report_many(Watch& first, Watch& running, SignalText& text, const void* context) {
+void Diagnostics::Handlers::report_many(Registration& first, Registration& running, SignalText& text,
+                                        const void* context) {
   constexpr int kDetailedRanks = 32;
   constexpr std::size_t kDetailsPerRank = 4;
   WaitGroups groups;
   int ranks = 0;
-  for (Watch* watch = &first; watch != nullptr; watch = watch->next_) {
+  for (Registration* watch = &first; watch != nullptr; watch = watch->next_) {
     if (ranks++ < kDetailedRanks) {
       add_wait_report(text, watch->rank_, watch->loop_, kDetailsPerRank);
       text.write_to(STDERR_FILENO);
@@ -241,7 +242,7 @@ void Diagnostics::Handlers::report_many(Watch& first, Watch& running, SignalText
   text.write_to(STDERR_FILENO);
 }
 
-void Diagnostics::Handlers::report_one(Watch& watch, SignalText& text, const void* context) {
+void Diagnostics::Handlers::report_one(Registration& watch, SignalText& text, const void* context) {
   constexpr std::size_t kDetailsMax = 64;
   const std::size_t waits = add_wait_report(text, watch.rank_, watch.loop_, kDetailsMax);
   // relaxed: a hint. A rank that sleeps is explained by its waits; one that doesn't, by where it runs.
@@ -251,7 +252,7 @@ void Diagnostics::Handlers::report_one(Watch& watch, SignalText& text, const voi
 }
 
 /// Where the rank is running: by itself, or left to the launcher, which can look up source lines.
-void Diagnostics::Handlers::tell_place(Watch& watch, SignalText& text, const void* context) {
+void Diagnostics::Handlers::tell_place(Registration& watch, SignalText& text, const void* context) {
   constexpr int kFramesMax = 16;
   if (watch.block_ == nullptr) {
     text.add("  running at:\n");
@@ -276,14 +277,14 @@ void Diagnostics::Handlers::report_thread(State& state, const void* context) noe
   if (thread != nullptr) {
     std::array<char, kReportBytes> buffer;
     SignalText text(buffer.data(), buffer.size());
-    Watch& first = *thread->first;
+    Registration& first = *thread->first;
     if (first.next_ != nullptr) {
-      Watch* running = thread->running.load(std::memory_order_relaxed);  // stored by this very thread
+      Registration* running = thread->running.load(std::memory_order_relaxed);  // stored by this very thread
       report_many(first, running != nullptr ? *running : first, text, context);
     } else {
       report_one(first, text, context);
     }
-    for (Watch* watch = &first; watch != nullptr; watch = watch->next_) {
+    for (Registration* watch = &first; watch != nullptr; watch = watch->next_) {
       // release: whoever sees the count (the launcher, acquire) knows that the text has been written.
       if (watch->block_ != nullptr) watch->block_->reports.fetch_add(1, std::memory_order_release);
     }
@@ -332,7 +333,7 @@ Diagnostics::Diagnostics() : state_(std::make_unique<State>()) {
   // release: publishes the state to the handlers (acquire in Handlers::state).
   const bool alone = Handlers::installed.compare_exchange_strong(none, state_.get(), std::memory_order_release,
                                                                  std::memory_order_relaxed);
-  CORACLE_ASSERT(alone, "a second Diagnostics in one process: make one, and a Watch per rank");
+  CORACLE_ASSERT(alone, "a second Diagnostics in one process: make one, and a Registration per rank");
   prepare_backtraces();
   name_rank_in_assertions(&rank_running_here);
   struct sigaction action {};
@@ -355,10 +356,11 @@ Diagnostics::~Diagnostics() {
   ::sigaction(SIGUSR1, &state_->before_report, nullptr);
   for (std::size_t i = 0; i < kCrashSignals.size(); ++i) ::sigaction(kCrashSignals[i], &state_->before[i], nullptr);
   Handlers::installed.store(nullptr, std::memory_order_release);  // pairs with Handlers::state()
-  CORACLE_ASSERT(state_->threads == nullptr, "a Watch outlives its Diagnostics");
+  CORACLE_ASSERT(state_->threads == nullptr, "a Registration outlives its Diagnostics");
 }
 
-Diagnostics::Watch::Watch(int rank, RankBlock* block, EventLoop& loop) : rank_(rank), block_(block), loop_(loop) {
+Diagnostics::Registration::Registration(int rank, RankBlock* block, EventLoop& loop)
+    : rank_(rank), block_(block), loop_(loop) {
   State* state = Handlers::state();
   if (state == nullptr) return;
   const SignalsBlocked blocked;
@@ -382,11 +384,11 @@ Diagnostics::Watch::Watch(int rank, RankBlock* block, EventLoop& loop) : rank_(r
   thread_ = thread;
 }
 
-void Diagnostics::Watch::mark_running() noexcept {
+void Diagnostics::Registration::mark_running() noexcept {
   if (thread_ != nullptr) thread_->running.store(this, std::memory_order_relaxed);  // read in this thread's handlers
 }
 
-Diagnostics::Watch::~Watch() {
+Diagnostics::Registration::~Registration() {
   State* state = Handlers::state();
   if (state == nullptr) return;
   const SignalsBlocked blocked;
@@ -395,8 +397,8 @@ Diagnostics::Watch::~Watch() {
     const HandlerLock locked(state->lock);
     thread = state->find(this_thread());
     CORACLE_ASSERT(thread != nullptr, "the watch of rank {} ends in another thread than it began in", rank_);
-    Watch** link = &thread->first;
-    Watch* previous = nullptr;
+    Registration** link = &thread->first;
+    Registration* previous = nullptr;
     while (*link != this) {
       previous = *link;
       link = &previous->next_;

@@ -13,8 +13,9 @@ namespace coracle::internals {
 ///  its
 ///    rank, or on standard error when there is no launcher, and then dies of that signal;
 ///  - answers SIGUSR1 with one report per rank on standard error, and counts it in RankBlock::reports.
-/// At most one at a time; made and destroyed while no other thread makes a Watch. A signal that already has a handler
-/// (a sanitizer's) keeps it. Afterwards SIGUSR1 stays ignored: one that the launcher sent a moment ago must not kill.
+/// At most one at a time; made and destroyed while no other thread makes a Registration. A signal that already has a
+/// handler (a sanitizer's) keeps it. Afterwards SIGUSR1 stays ignored: one that the launcher sent a moment ago must not
+/// kill.
 class Diagnostics {
   struct Thread;
 
@@ -30,13 +31,13 @@ class Diagnostics {
 
   /// Puts one rank's loop under watch. Made and destroyed in the rank's own thread, inside the life of `loop`; a thread
   /// may have any number (`sim`). Does nothing where no Diagnostics lives.
-  class Watch {
+  class Registration {
    public:
     /// `block`: null without a launcher.
-    Watch(int rank, RankBlock* block, EventLoop& loop);
-    ~Watch();
-    Watch(const Watch&) = delete;
-    Watch& operator=(const Watch&) = delete;
+    Registration(int rank, RankBlock* block, EventLoop& loop);
+    ~Registration();
+    Registration(const Registration&) = delete;
+    Registration& operator=(const Registration&) = delete;
     /// Of several loops in this thread, this is the one that is turned now: a crash is its rank's.
     void mark_running() noexcept;
 
@@ -46,7 +47,7 @@ class Diagnostics {
     RankBlock* block_;
     EventLoop& loop_;
     Thread* thread_ = nullptr;  // null where no Diagnostics lives
-    Watch* next_ = nullptr;
+    Registration* next_ = nullptr;
   };
 
  private:

@@ -22,8 +22,8 @@ void ExposedAccess::wait_for_others(const JobRegion& region, std::uint32_t owner
   for (std::uint32_t rank = region.first_rank(); rank < region.first_rank() + region.ranks(); ++rank) {
     const RankBlock& block = region.block(rank);
     if (rank != owner) wait_for(block, block.accessed, owner, false);
-    // The owner's own board may be reading what it brings to others.
-    wait_for(block, block.accessed_by_board, owner, rank == owner);
+    // The owner's own device may be reading what it brings to others.
+    wait_for(block, block.accessed_by_device, owner, rank == owner);
   }
 }
 

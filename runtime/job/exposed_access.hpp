@@ -27,7 +27,7 @@ class [[nodiscard]] ExposedAccess {
   ExposedAccess(const ExposedAccess&) = delete;
   ExposedAccess& operator=(const ExposedAccess&) = delete;
 
-  /// What `owner` has withdrawn is left alone by its node's ranks and boards from then on. A rank that has died in the
+  /// What `owner` has withdrawn is left alone by its node's ranks and devices from then on. A rank that has died in the
   /// middle of an access keeps nobody.
   static void wait_for_others(const JobRegion& region, std::uint32_t owner) noexcept;
 

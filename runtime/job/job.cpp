@@ -16,8 +16,8 @@
 
 #include "runtime/core/assert.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/job/board_part.hpp"
 #include "runtime/job/memory_room.hpp"
+#include "runtime/job/node_area_part.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -64,12 +64,13 @@ JobHeader layout(JobShape shape, const NodePart& part) {
   header.ports_offset = header.nodes_offset + shape.nodes * sizeof(NodeRecord);
   header.blocks_offset = round_up(header.ports_offset + shape.size * sizeof(std::uint16_t), kPage);
   header.inboxes_offset = header.blocks_offset + header.ranks * sizeof(RankBlock);
-  header.boards_offset = header.inboxes_offset + header.ranks * shape.inbox_bytes;
-  header.board_bytes = round_up(BoardPart::bytes_for(largest_node(header, shape, part), BoardPart::kArenaBytes), kPage);
-  std::uint64_t end = header.boards_offset + header.ranks * header.board_bytes;
+  header.node_areas_offset = header.inboxes_offset + header.ranks * shape.inbox_bytes;
+  header.node_area_bytes =
+      round_up(NodeAreaPart::bytes_for(largest_node(header, shape, part), NodeAreaPart::kArenaBytes), kPage);
+  std::uint64_t end = header.node_areas_offset + header.ranks * header.node_area_bytes;
   if (shape.placement == Placement::process) {
-    header.stages_offset = end;
-    end += header.ranks * JobRegion::kStageBytes;
+    header.bounce_offset = end;
+    end += header.ranks * JobRegion::kBounceBytes;
   }
   header.segments_offset = round_up(end, kHugePage);
   header.region_bytes = header.segments_offset + header.ranks * shape.segment_bytes;
@@ -97,7 +98,7 @@ void check_sizes(const JobShape& shape, std::uint32_t ranks) {
 std::string parts_of(const JobHeader& header) {
   return fmt::format(" ({} segments of {}, and {} for collectives inside a node, which more --nodes make less)",
                      header.ranks, bytes_text(header.shape.segment_bytes),
-                     bytes_text(header.ranks * header.board_bytes));
+                     bytes_text(header.ranks * header.node_area_bytes));
 }
 
 std::byte* map(std::size_t bytes, int fd, bool common, const char* whose, const std::string& parts = "") {

@@ -4,7 +4,7 @@
 // may be passed between them. (`sim` has all nodes in one region.)
 //
 //     [JobHeader][DeviceOwnerRecord][first rank x nodes + 1][NodeRecord x nodes][port x size]
-//     [RankBlock x local][inbox x local][board x local][stage x local][segment x local]
+//     [RankBlock x local][inbox x local][node area x local][bounce x local][segment x local]
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@
 #include "runtime/job/device_owner.hpp"
 #include "runtime/job/directory.hpp"
 #include "runtime/job/environment.hpp"
-#include "runtime/job/message_way.hpp"
+#include "runtime/job/rendezvous_scheme.hpp"
 
 namespace coracle::internals {
 
@@ -86,9 +86,9 @@ struct alignas(4096) RankBlock {
   std::atomic<std::int32_t> pid{0};
   /// Counts reports of live coroutines that the rank has written to its standard error (see report.hpp).
   std::atomic<std::uint32_t> reports{0};
-  /// Whose exposed memory this rank, or its board, is reading or writing by itself now; see ExposedAccess.
+  /// Whose exposed memory this rank, or its DMA device, is reading or writing by itself now; see ExposedAccess.
   std::atomic<std::uint64_t> accessed{0};
-  std::atomic<std::uint64_t> accessed_by_board{0};
+  std::atomic<std::uint64_t> accessed_by_device{0};
   /// Length of crash_text, once the rank has described its crash there.
   std::atomic<std::uint32_t> crash_bytes{0};
   /// The same for where the rank was running when it reported last, if it was not asleep.
@@ -122,17 +122,17 @@ struct JobHeader {
   std::uint64_t ports_offset = 0;
   std::uint64_t blocks_offset = 0;
   std::uint64_t inboxes_offset = 0;
-  std::uint64_t boards_offset = 0;
-  std::uint64_t board_bytes = 0;    ///< Of each rank's part in the world's board (board.hpp).
-  std::uint64_t stages_offset = 0;  ///< Where ranks are processes of their own; else 0.
+  std::uint64_t node_areas_offset = 0;
+  std::uint64_t node_area_bytes = 0;  ///< Of each rank's part in the world's node area (node_area.hpp).
+  std::uint64_t bounce_offset = 0;    ///< Where ranks are processes of their own; else 0.
   std::uint64_t segments_offset = 0;
 };
 
 /// A view of the region, and its owner when it was mapped by this object.
 class JobRegion {
  public:
-  /// Of each rank, for messages that are copied twice (Stage).
-  static constexpr std::uint64_t kStageBytes = 256 * 1024;
+  /// Of each rank, for messages that are copied twice (BounceBuffers).
+  static constexpr std::uint64_t kBounceBytes = 256 * 1024;
 
   /// Where the memory comes from.
   enum class Backing {
@@ -169,13 +169,13 @@ class JobRegion {
   std::byte* inbox(std::uint32_t rank) const noexcept {
     return base_ + header().inboxes_offset + local_index(rank) * shape().inbox_bytes;
   }
-  std::byte* board(std::uint32_t rank) const noexcept {
-    return base_ + header().boards_offset + local_index(rank) * header().board_bytes;
+  std::byte* node_area(std::uint32_t rank) const noexcept {
+    return base_ + header().node_areas_offset + local_index(rank) * header().node_area_bytes;
   }
-  /// Stage::kBytes, or null.
-  std::byte* stage(std::uint32_t rank) const noexcept {
-    if (header().stages_offset == 0 || !is_local(rank)) return nullptr;
-    return base_ + header().stages_offset + local_index(rank) * kStageBytes;
+  /// BounceBuffers::kBytes, or null.
+  std::byte* bounce_memory(std::uint32_t rank) const noexcept {
+    if (header().bounce_offset == 0 || !is_local(rank)) return nullptr;
+    return base_ + header().bounce_offset + local_index(rank) * kBounceBytes;
   }
   std::byte* segment(std::uint32_t rank) const noexcept {
     return base_ + header().segments_offset + local_index(rank) * shape().segment_bytes;

@@ -12,17 +12,17 @@ namespace coracle::internals {
 struct RemoteAddress {
   static constexpr std::uint32_t kOwnSegment = 0;
   /// `offset` is an address in the rank's own address space. Within a node it is not checked against any bounds; other
-  /// nodes may only read what is lent (lent_memory.hpp). For the library's own use.
+  /// nodes may only read what is exposed (read_exposures.hpp). For the library's own use.
   static constexpr std::uint32_t kWholeMemory = 0xffffffff;
   /// Rank of no place: of a Remote that has not been given one. No job has so many ranks, so that every check of the
   /// rank refuses it.
   static constexpr std::uint32_t kNoRank = 0xffffffff;
 
   /// Whether its owner may withdraw it between a look at it and the next: exposed memory (and a GPU's). A segment stays
-  /// as long as its rank, and what is lent until it has been read.
+  /// as long as its rank, and what is exposed until it has been read.
   constexpr bool may_be_withdrawn() const noexcept { return segment != kOwnSegment && segment != kWholeMemory; }
 
-  std::uint64_t offset;  ///< Bytes from the start of the segment; where slabs are marked, also which (SlabMarks).
+  std::uint64_t offset;  ///< Bytes from the start of the segment; where slabs are tagged, also which (SlabTags).
   std::uint32_t rank;
   std::uint32_t segment;  ///< kOwnSegment, or which exposed memory (Rank::expose, ExposedMemory).
 };

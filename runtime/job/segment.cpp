@@ -35,15 +35,15 @@ std::uint64_t SegmentHeap::used_bytes() const noexcept {
 }
 
 std::uint64_t SegmentHeap::mark(std::uint64_t offset) noexcept {
-  return marks_ ? marks_->give(offset, used_.at(offset)) : offset;
+  return tags_ ? tags_->give(offset, used_.at(offset)) : offset;
 }
 
 void SegmentHeap::release(std::uint64_t offset) noexcept {
-  offset &= SlabMarks::kOffsetMask;
+  offset &= SlabTags::kOffsetMask;
   const auto used = used_.find(offset);
   CORACLE_ASSERT(used != used_.end(), "offset {} of the segment was not allocated", offset);
   std::uint64_t bytes = used->second;
-  if (marks_) marks_->take_back(offset, bytes);
+  if (tags_) tags_->take_back(offset, bytes);
   used_.erase(used);
   auto after = free_.lower_bound(offset);
   if (after != free_.end() && after->first == offset + bytes) {

@@ -7,7 +7,7 @@
 #include <map>
 #include <memory>
 
-#include "runtime/job/slab_marks.hpp"
+#include "runtime/job/slab_tags.hpp"
 
 namespace coracle::internals {
 
@@ -24,8 +24,8 @@ class SegmentHeap {
   void release(std::uint64_t offset) noexcept;
 
   /// From here on mark() has a meaning.
-  void use_marks(SlabMarks marks) { marks_ = std::make_unique<SlabMarks>(marks); }
-  /// What allocate() gave as an offset that is good only until it is released, where slabs are marked.
+  void use_marks(SlabTags tags) { tags_ = std::make_unique<SlabTags>(tags); }
+  /// What allocate() gave as an offset that is good only until it is released, where slabs are tagged.
   std::uint64_t mark(std::uint64_t offset) noexcept;
 
   std::uint64_t used_bytes() const noexcept;
@@ -34,7 +34,7 @@ class SegmentHeap {
  private:
   std::map<std::uint64_t, std::uint64_t> free_;  // offset → bytes
   std::map<std::uint64_t, std::uint64_t> used_;
-  std::unique_ptr<SlabMarks> marks_;  // null: slabs are not marked
+  std::unique_ptr<SlabTags> tags_;  // null: slabs are not tagged
   std::uint64_t capacity_bytes_;
 };
 

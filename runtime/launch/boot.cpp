@@ -14,7 +14,7 @@
 #include "runtime/core/event.hpp"
 #include "runtime/core/scope.hpp"
 #include "runtime/job/diagnostics.hpp"
-#include "runtime/job/last_words.hpp"
+#include "runtime/job/failure_record.hpp"
 #include "runtime/launch/pmix_rank.hpp"
 #include "runtime/launch/whole_rank.hpp"
 
@@ -43,7 +43,7 @@ int run_rank(const JobRegion& region, std::uint32_t id, const App& app, const Wi
   try {
     EventLoop loop(real_clock(), &block.doorbell);
     loop.set_idle_policy(region.shape().idle);
-    const Diagnostics::Watch watch(static_cast<int>(id), under_launcher ? &block : nullptr, loop);
+    const Diagnostics::Registration watch(static_cast<int>(id), under_launcher ? &block : nullptr, loop);
     WholeRank rank(region, id, loop);
     std::exception_ptr failure;
     try {
@@ -54,7 +54,7 @@ int run_rank(const JobRegion& region, std::uint32_t id, const App& app, const Wi
     // Also then: what the transports that came first have spawned must end before the rank does.
     loop.run(live(rank, failure ? App([failure](Rank&) { return fail(failure); }) : app, wiring));
   } catch (...) {
-    leave_last_words(block, std::current_exception());
+    leave_failure_record(block, std::current_exception());
     print_failure(id);
     return 1;
   }
@@ -129,11 +129,11 @@ Task<> live(Rank& rank, const App& app, const Wiring& wiring) {
   try {
     co_await app(rank);
     co_await rank.nbi_done();
-    co_await wiring.farewell(rank);
+    co_await wiring.finalize(rank);
     co_await take_leave(rank);
   } catch (...) {
     failure = std::current_exception();
-    leave_last_words(rank.core().region().block(rank.id()), failure);
+    leave_failure_record(rank.core().region().block(rank.id()), failure);
   }
   rank.service().cancel();
   if (failure) co_await bound_service(rank, failure);

@@ -18,7 +18,7 @@ struct Wiring {
   /// Gives the rank its transport.
   void (*connect)(Rank& rank);
   /// Collective at the end: returns when all ranks' programs have ended.
-  Task<> (*farewell)(Rank& rank);
+  Task<> (*finalize)(Rank& rank);
   /// Runs all ranks of a `sim` job in this thread; gives the exit status.
   int (*simulate)(const JobRegion& region, const App& app, const Wiring& wiring);
   /// What this process does where the launcher has started it to own the node's devices (DeviceOwnerRecord) instead of
@@ -30,7 +30,7 @@ struct Wiring {
 /// an error, which has been printed. Started without the launcher, the process is the only rank of a job.
 int boot(const App& app, const Wiring& wiring);
 
-/// One rank's life on the calling thread: program, farewell, end. Used by boot and by `simulate`.
+/// One rank's life on the calling thread: program, finalize, end. Used by boot and by `simulate`.
 Task<> live(Rank& rank, const App& app, const Wiring& wiring);
 
 /// Prints "coracle: rank 3: ..." for the exception in flight.

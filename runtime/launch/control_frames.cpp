@@ -73,7 +73,7 @@ void write_shape(WireWriter& writer, const JobShape& shape) {
   writer.write(shape.inbox_bytes);
   writer.write(shape.seed);
   writer.write(shape.choices);
-  write_enum(writer, shape.messages.way);
+  write_enum(writer, shape.messages.scheme);
   writer.write(shape.messages.eager_bytes);
   writer.write(shape.messages.unexpected_bytes);
   write_network(writer, shape.network);
@@ -90,7 +90,7 @@ JobShape read_shape(WireReader& reader) {
   shape.seed = reader.read<std::uint64_t>();
   shape.choices = reader.read<std::array<char, 1024>>();
   shape.choices.back() = '\0';
-  shape.messages.way = checked(reader.read<std::uint32_t>(), MessageWay::cma, "way of messages");
+  shape.messages.scheme = checked(reader.read<std::uint32_t>(), RendezvousScheme::cma, "way of messages");
   shape.messages.eager_bytes = reader.read<std::uint32_t>();
   shape.messages.unexpected_bytes = reader.read<std::uint64_t>();
   shape.network = read_network(reader);
@@ -333,7 +333,7 @@ std::uint32_t decode(std::span<const std::byte> bytes) {
   return WireReader(bytes).read<std::uint32_t>();
 }
 
-std::vector<std::byte> FrameParser::header(FrameType type, std::size_t payload_bytes) {
+std::vector<std::byte> FrameParser::header(ControlFrameType type, std::size_t payload_bytes) {
   const auto length = static_cast<std::uint32_t>(payload_bytes);
   std::vector<std::byte> bytes(kHeaderBytes);
   std::memcpy(bytes.data(), &length, sizeof length);
@@ -341,7 +341,7 @@ std::vector<std::byte> FrameParser::header(FrameType type, std::size_t payload_b
   return bytes;
 }
 
-std::optional<Frame> FrameParser::next() {
+std::optional<ControlFrame> FrameParser::next() {
   const auto left = [this] { return std::span<const std::byte>(bytes_).subspan(used_); };
   if (!begun_) {
     const std::string_view text(reinterpret_cast<const char*>(bytes_.data()), bytes_.size());
@@ -358,7 +358,7 @@ std::optional<Frame> FrameParser::next() {
   const auto type = std::to_integer<std::uint32_t>(left()[sizeof length]);
   if (length > kPayloadMax) malformed(fmt::format("{} bytes announced", length));
   if (type == 0) malformed("type 0");
-  Frame frame{checked(type, FrameType::last, "type"), {}};
+  ControlFrame frame{checked(type, ControlFrameType::last, "type"), {}};
   if (left().size() < kHeaderBytes + length) return compact(), std::nullopt;
   const auto payload = left().subspan(kHeaderBytes, length);
   frame.payload.assign(payload.begin(), payload.end());

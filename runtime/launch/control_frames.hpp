@@ -15,7 +15,7 @@
 
 namespace coracle::internals {
 
-enum class FrameType : std::uint8_t {
+enum class ControlFrameType : std::uint8_t {
   // From the head.
   describe = 1,  ///< NodeDescription.
   directory,     ///< JobDirectory: start your ranks.
@@ -33,7 +33,7 @@ enum class FrameType : std::uint8_t {
   refused,     ///< std::string: why it can't take part.
   card,        ///< NodeCard.
   failed,      ///< JobFailure, the first of the node.
-  bystander,   ///< std::string: a rank ended well without calling coracle::run.
+  unattached,  ///< std::string: a rank ended well without calling coracle::run.
   waits,       ///< The answer to `watch`.
   reported,    ///< The answer to `report`.
   output,      ///< Bytes of its ranks' standard output.
@@ -42,8 +42,8 @@ enum class FrameType : std::uint8_t {
   last = ended,
 };
 
-struct Frame {
-  FrameType type{};
+struct ControlFrame {
+  ControlFrameType type{};
   std::vector<std::byte> payload;
 };
 
@@ -119,9 +119,9 @@ class FrameParser {
 
   void feed(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
   /// The next whole frame. Throws Error (bad_input) for what is no such stream; then it must not be used any more.
-  std::optional<Frame> next();
+  std::optional<ControlFrame> next();
 
-  static std::vector<std::byte> header(FrameType type, std::size_t payload_bytes);
+  static std::vector<std::byte> header(ControlFrameType type, std::size_t payload_bytes);
 
  private:
   void compact();

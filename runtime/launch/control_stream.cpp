@@ -41,7 +41,7 @@ ControlStream::~ControlStream() {
   if (out_ != in_) ::close(out_);
 }
 
-void ControlStream::send(FrameType type, std::span<const std::byte> payload) {
+void ControlStream::send(ControlFrameType type, std::span<const std::byte> payload) {
   CORACLE_ASSERT(payload.size() <= FrameParser::kPayloadMax, "a frame of {} bytes", payload.size());
   const std::vector<std::byte> header = FrameParser::header(type, payload.size());
   queue_.insert(queue_.end(), header.begin(), header.end());
@@ -61,9 +61,9 @@ void ControlStream::flush() noexcept {
   sent_ = 0;
 }
 
-std::optional<Frame> ControlStream::receive() {
+std::optional<ControlFrame> ControlStream::receive() {
   for (;;) {
-    if (std::optional<Frame> frame = parser_.next()) return frame;
+    if (std::optional<ControlFrame> frame = parser_.next()) return frame;
     if (ended_) return std::nullopt;
     std::array<std::byte, 65536> buffer;
     const ssize_t bytes = ::read(in_, buffer.data(), buffer.size());

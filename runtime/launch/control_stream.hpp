@@ -22,11 +22,11 @@ class ControlStream {
   ControlStream& operator=(const ControlStream&) = delete;
 
   /// Queues and sends what can be sent at once. At most FrameParser::kPayloadMax.
-  void send(FrameType type, std::span<const std::byte> payload = {});
+  void send(ControlFrameType type, std::span<const std::byte> payload = {});
   /// Sends what is queued.
   void flush() noexcept;
   /// The next frame that has come whole. Throws Error for what is none.
-  std::optional<Frame> receive();
+  std::optional<ControlFrame> receive();
 
   bool ended() const noexcept { return ended_; }
   /// Bytes queued.

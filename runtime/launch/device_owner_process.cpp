@@ -44,11 +44,12 @@ void DeviceOwnerProcess::want(std::vector<pollfd>& set) const {
   set.push_back({call_fd_, POLLIN, 0});
 }
 
-void DeviceOwnerProcess::attend() {
+void DeviceOwnerProcess::handle() {
   std::uint64_t calls = 0;
   if (::read(call_fd_, &calls, sizeof calls) != sizeof calls) return;
   // relaxed: the descriptor orders it. Of ranks that want it killed only one must be heard.
-  if (running_ && region_.device_owner().wanted.load(std::memory_order_relaxed) == DeviceOwnerRecord::Wish::kill) {
+  if (running_ &&
+      region_.device_owner().wanted.load(std::memory_order_relaxed) == DeviceOwnerRecord::LauncherRequest::kill) {
     unanswering_ = true;
     ::kill(pid_, SIGKILL);  // also of use where it is stopped
   }

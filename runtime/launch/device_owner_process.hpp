@@ -5,11 +5,11 @@
 #include <functional>
 
 #include "runtime/job/job.hpp"
-#include "runtime/launch/attendant.hpp"
+#include "runtime/launch/poll_handler.hpp"
 
 namespace coracle::internals {
 
-class DeviceOwnerProcess final : public Companion {
+class DeviceOwnerProcess final : public HelperProcess {
  public:
   /// `start` starts it, and throws Error where it can't; `forget` takes back its memory, when no rank looks there any
   /// more. Before any rank is started: they inherit the descriptor by which they ask for it. Throws Error.
@@ -19,7 +19,7 @@ class DeviceOwnerProcess final : public Companion {
   DeviceOwnerProcess& operator=(const DeviceOwnerProcess&) = delete;
 
   void want(std::vector<pollfd>& set) const override;
-  void attend() override;
+  void handle() override;
   bool ended(pid_t pid, const ExitStatus& status) override;
   std::string finish(bool job_failed) override;
 

@@ -23,13 +23,13 @@ void OutputForwarder::want(std::vector<pollfd>& set) const {
   if (head_.backlog() < kBacklogMax) set.push_back({fd_, POLLIN, 0});
 }
 
-void OutputForwarder::attend() {
+void OutputForwarder::handle() {
   while (head_.backlog() < kBacklogMax) {
     std::array<std::byte, 32768> buffer;
     const ssize_t bytes = ::read(fd_, buffer.data(), buffer.size());
     if (bytes < 0 && errno == EINTR) continue;
     if (bytes <= 0) return;
-    head_.send(FrameType::output, std::span(buffer).first(static_cast<std::size_t>(bytes)));
+    head_.send(ControlFrameType::output, std::span(buffer).first(static_cast<std::size_t>(bytes)));
   }
 }
 
@@ -50,14 +50,14 @@ void InputForwarder::push(const std::vector<std::byte>& bytes) {
   if (queue_.size() + bytes.size() > kWindowBytes) throw Error(Errc::bad_input, "more input than was asked for");
   if (bytes.empty()) at_end_ = true;
   queue_.insert(queue_.end(), bytes.begin(), bytes.end());
-  attend();
+  handle();
 }
 
 void InputForwarder::want(std::vector<pollfd>& set) const {
   if (fd_ >= 0 && !queue_.empty()) set.push_back({fd_, POLLOUT, 0});
 }
 
-void InputForwarder::attend() {
+void InputForwarder::handle() {
   std::size_t done = 0;
   while (fd_ >= 0 && done < queue_.size()) {
     const ssize_t bytes = ::write(fd_, queue_.data() + done, queue_.size() - done);
@@ -68,7 +68,7 @@ void InputForwarder::attend() {
   }
   if (fd_ < 0) done = queue_.size();
   queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(done));
-  if (done > 0) head_.send(FrameType::credit, encode(static_cast<std::uint32_t>(done)));
+  if (done > 0) head_.send(ControlFrameType::credit, encode(static_cast<std::uint32_t>(done)));
   if (at_end_ && queue_.empty()) close_pipe();
 }
 

@@ -4,14 +4,14 @@
 #include <cstddef>
 #include <vector>
 
-#include "runtime/launch/attendant.hpp"
 #include "runtime/launch/control_stream.hpp"
+#include "runtime/launch/poll_handler.hpp"
 
 namespace coracle::internals {
 
 /// What the ranks of a node write to standard output, sent to the head. It takes no more from them while much is
 /// queued.
-class OutputForwarder final : public Attendant {
+class OutputForwarder final : public PollHandler {
  public:
   /// Owns `fd`, the reading end of a pipe.
   OutputForwarder(int fd, ControlStream& head);
@@ -20,7 +20,7 @@ class OutputForwarder final : public Attendant {
   OutputForwarder& operator=(const OutputForwarder&) = delete;
 
   void want(std::vector<pollfd>& set) const override;
-  void attend() override;
+  void handle() override;
 
  private:
   static constexpr std::size_t kBacklogMax = 256 << 10;
@@ -29,7 +29,7 @@ class OutputForwarder final : public Attendant {
 };
 
 /// What the head sends for rank 0's standard input.
-class InputForwarder final : public Attendant {
+class InputForwarder final : public PollHandler {
  public:
   /// Bytes that the head may be ahead of what has been passed on.
   static constexpr std::size_t kWindowBytes = 64 << 10;
@@ -43,7 +43,7 @@ class InputForwarder final : public Attendant {
   /// Empty: the end. Throws Error for more than the window allows.
   void push(const std::vector<std::byte>& bytes);
   void want(std::vector<pollfd>& set) const override;
-  void attend() override;
+  void handle() override;
 
  private:
   void close_pipe() noexcept;

@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "runtime/launch/attendant.hpp"
+#include "runtime/launch/poll_handler.hpp"
 
 namespace coracle::internals {
 
 /// A small child process of the launcher. The kernel ends the ranks together with the launcher (PR_SET_PDEATHSIG), but
 /// not what ranks have started; the guardian, which sees its socket close, kills those process groups. Where it can't
 /// be made the job runs without, and so it does, with a warning, when the guardian dies.
-class Guardian final : public Companion {
+class Guardian final : public HelperProcess {
  public:
   /// Forks. Make it early: what the launcher has open or mapped then, the guardian has until its end, except
   /// descriptors.
@@ -38,7 +38,7 @@ class Guardian final : public Companion {
   void look();
 
   void want(std::vector<pollfd>&) const override {}
-  void attend() override {}
+  void handle() override {}
   bool ended(pid_t pid, const ExitStatus& status) override;
   /// It goes with this object, not with the ranks: they may have left something behind.
   std::string finish(bool) override { return {}; }

@@ -57,7 +57,7 @@ int HeadLauncher::run() {
   }
   if (!ending_) send_directory();
   turn_until(kNotAgain, [this] { return all_done(); });
-  say_last_words();
+  say_how_it_ended();
   let_go();
   return exit_status_;
 }
@@ -69,7 +69,7 @@ void HeadLauncher::start_nodes() {
     peer.node = node;
     if (!options_.hosts.empty()) peer.host = options_.hosts[node];
     start_node(peer, options_);
-    peer.stream->send(FrameType::describe, encode(describe_node(peer, options_)));
+    peer.stream->send(ControlFrameType::describe, encode(describe_node(peer, options_)));
   }
 }
 
@@ -89,7 +89,7 @@ void HeadLauncher::send_neighbours() {
     if (!peer.interfaces) return;
     nodes.push_back(*peer.interfaces);
   }
-  for (NodePeer& peer : peers_) peer.stream->send(FrameType::neighbours, encode(nodes));
+  for (NodePeer& peer : peers_) peer.stream->send(ControlFrameType::neighbours, encode(nodes));
 }
 
 void HeadLauncher::send_directory() {
@@ -97,7 +97,7 @@ void HeadLauncher::send_directory() {
   for (const NodePeer& peer : peers_) directory.cards.push_back(*peer.card);
   for (NodePeer& peer : peers_) {
     share_machines(directory, peer.node);
-    peer.stream->send(FrameType::directory, encode(directory));
+    peer.stream->send(ControlFrameType::directory, encode(directory));
   }
   started_ = true;
   if (options_.verbose) tell_transports();
@@ -127,7 +127,7 @@ void HeadLauncher::turn() {
   standard_.want(set);
   ::poll(set.data(), set.size(), wait_ms());  // EINTR: a signal, which is in its pipe too
   while (const int signal = signals_.next()) on_signal(signal);
-  standard_.attend();
+  standard_.handle();
   for (NodePeer& peer : peers_)
     if (peer.stream) listen_to(peer);
   on_deadlines();
@@ -154,13 +154,13 @@ void HeadLauncher::on_signal(int signal) {
       return report_all();
     case SIGTSTP:
       // Nodes' launchers go on meanwhile, and answer for their ranks.
-      broadcast(FrameType::stop);
+      broadcast(ControlFrameType::stop);
       ::raise(SIGSTOP);
-      return broadcast(FrameType::resume);
+      return broadcast(ControlFrameType::resume);
     default:
       break;
   }
-  if (asked_to_end_) return killed_ ? kill_nodes() : end_nodes(FrameType::kill);
+  if (asked_to_end_) return killed_ ? kill_nodes() : end_nodes(ControlFrameType::kill);
   asked_to_end_ = true;
   if (!ending_) fail(nullptr, {fmt::format("{}: ending the job", signal_name(signal)), 128 + signal, false, true});
 }
@@ -183,7 +183,7 @@ void HeadLauncher::report_all() {
   for (NodePeer& peer : peers_) {
     if (peer.done()) continue;
     peer.reported = false;
-    peer.stream->send(FrameType::report);
+    peer.stream->send(ControlFrameType::report);
     turn_until(SteadyClock::now() + kReportPatience, [&] { return peer.reported || peer.done(); });
     if (!peer.reported && !peer.done()) write_to_user(fmt::format("{}: its launcher does not answer\n", peer.name()));
   }
@@ -210,7 +210,7 @@ void HeadLauncher::listen_to(NodePeer& peer) {
   try {
     peer.stream->flush();
     while (!standard_.full()) {
-      std::optional<Frame> frame = peer.stream->receive();
+      std::optional<ControlFrame> frame = peer.stream->receive();
       if (!frame) break;
       obey(peer, std::move(*frame));
     }
@@ -222,40 +222,40 @@ void HeadLauncher::listen_to(NodePeer& peer) {
   }
 }
 
-void HeadLauncher::obey(NodePeer& peer, Frame frame) {
+void HeadLauncher::obey(NodePeer& peer, ControlFrame frame) {
   switch (frame.type) {
-    case FrameType::hello:
+    case ControlFrameType::hello:
       peer.greeted = true;
       return;
-    case FrameType::refused:
+    case ControlFrameType::refused:
       peer.refused = true;
       return fail(&peer, {decode<std::string>(frame.payload), 1, false});
-    case FrameType::interfaces:
+    case ControlFrameType::interfaces:
       if (peer.interfaces) return;
       peer.interfaces = decode<NodeInterfaces>(frame.payload);
       return send_neighbours();
-    case FrameType::card:
+    case ControlFrameType::card:
       peer.card = std::make_unique<NodeCard>(decode<NodeCard>(frame.payload));
       return;
-    case FrameType::failed:
+    case ControlFrameType::failed:
       return rank_failed(peer, decode<JobFailure>(frame.payload));
-    case FrameType::bystander:
-      if (bystander_of_ == nullptr) {
-        bystander_ = decode<std::string>(frame.payload);
-        bystander_of_ = &peer;
+    case ControlFrameType::unattached:
+      if (unattached_of_ == nullptr) {
+        unattached_ = decode<std::string>(frame.payload);
+        unattached_of_ = &peer;
       }
-      return broadcast(FrameType::watch);
-    case FrameType::waits:
-      if (bystander_of_ != nullptr) fail(bystander_of_, {bystander_, 1, false});
+      return broadcast(ControlFrameType::watch);
+    case ControlFrameType::waits:
+      if (unattached_of_ != nullptr) fail(unattached_of_, {unattached_, 1, false});
       return;
-    case FrameType::reported:
+    case ControlFrameType::reported:
       peer.reported = true;
       return;
-    case FrameType::output:
+    case ControlFrameType::output:
       return standard_.write(frame.payload);
-    case FrameType::credit:
+    case ControlFrameType::credit:
       return standard_.grant(decode<std::uint32_t>(frame.payload));
-    case FrameType::ended:
+    case ControlFrameType::ended:
       peer.end = decode<NodeEnd>(frame.payload);
       other_failures_ += peer.end->failures;
       return;
@@ -267,7 +267,7 @@ void HeadLauncher::obey(NodePeer& peer, Frame frame) {
 void HeadLauncher::lose(NodePeer& peer) {
   peer.lost = true;
   if (ending_) return;
-  JobFailure failure = of_node(peer, peer.farewell());
+  JobFailure failure = of_node(peer, peer.why_gone());
   failure.crashed = true;
   rank_failed(peer, failure);
 }
@@ -296,7 +296,7 @@ void HeadLauncher::fail(const NodePeer* peer, const JobFailure& failure) {
   const bool ends = !ending_;
   const bool is_verdict = adopt(peer, failure);
   if (is_verdict) verdict_at_ = SteadyClock::now() + kSettle;
-  if (ends) end_nodes(FrameType::end);
+  if (ends) end_nodes(ControlFrameType::end);
   if (is_verdict && failure.asked) say_verdict();
   if (ends && !is_verdict) say("{}{}", origin(peer), failure.text);
 }
@@ -322,9 +322,9 @@ void HeadLauncher::say_verdict() {
   if (!verdict_->text.empty()) say("{}{}", verdict_of_, verdict_->text);
 }
 
-void HeadLauncher::end_nodes(FrameType how) {
+void HeadLauncher::end_nodes(ControlFrameType how) {
   ending_ = true;
-  killed_ = how == FrameType::kill;
+  killed_ = how == ControlFrameType::kill;
   give_up_at_ = SteadyClock::now() + kEndPatience;
   broadcast(how);
 }
@@ -349,12 +349,12 @@ void HeadLauncher::give_up_nodes() {
   }
 }
 
-void HeadLauncher::broadcast(FrameType type) {
+void HeadLauncher::broadcast(ControlFrameType type) {
   for (NodePeer& peer : peers_)
     if (peer.stream && !peer.done()) peer.stream->send(type);
 }
 
-void HeadLauncher::say_last_words() {
+void HeadLauncher::say_how_it_ended() {
   standard_.finish();
   if (!ending_ && exit_status_ == 0) {
     const bool used =

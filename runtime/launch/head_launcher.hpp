@@ -43,7 +43,7 @@ class HeadLauncher {
   void on_deadlines();
   void reap();
   void listen_to(NodePeer& peer);
-  void obey(NodePeer& peer, Frame frame);
+  void obey(NodePeer& peer, ControlFrame frame);
   void lose(NodePeer& peer);
   void fail(const NodePeer* peer, const JobFailure& failure);
   bool adopt(const NodePeer* peer, JobFailure failure);
@@ -51,12 +51,12 @@ class HeadLauncher {
   static std::string origin(const NodePeer* peer);
   static JobFailure of_node(const NodePeer& peer, const std::string& what);
   void say_verdict();
-  void end_nodes(FrameType how);
+  void end_nodes(ControlFrameType how);
   void kill_nodes();
   void give_up_nodes();
-  void broadcast(FrameType type);
+  void broadcast(ControlFrameType type);
   void report_all();
-  void say_last_words();
+  void say_how_it_ended();
   void let_go();
 
   JobOptions options_;
@@ -74,8 +74,8 @@ class HeadLauncher {
   std::string verdict_of_;               ///< Name of the node, for those of other machines.
   const NodePeer* culprit_ = nullptr;
   bool said_ = false;
-  std::string bystander_;                   ///< The first, in words, ...
-  const NodePeer* bystander_of_ = nullptr;  ///< ... and whose it is.
+  std::string unattached_;                   ///< The first, in words, ...
+  const NodePeer* unattached_of_ = nullptr;  ///< ... and whose it is.
   std::size_t other_failures_ = 0;
   SteadyClock::time_point verdict_at_{};
   SteadyClock::time_point give_up_at_{};

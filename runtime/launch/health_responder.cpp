@@ -19,7 +19,7 @@ void HealthResponder::want(std::vector<pollfd>& set) const {
   if (source_ != nullptr) set.push_back({socket_.fd, POLLIN, 0});
 }
 
-void HealthResponder::attend() {
+void HealthResponder::handle() {
   constexpr int kMost = 256;  // then others have their turn
   for (int i = 0; source_ != nullptr && i < kMost; ++i) {
     std::array<std::byte, 2 * kHealthPingBytes> datagram;

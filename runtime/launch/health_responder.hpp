@@ -1,8 +1,8 @@
 // HealthResponder: answers ranks of other nodes that ask what has become of a rank of this one.
 #pragma once
 
-#include "runtime/launch/attendant.hpp"
 #include "runtime/launch/listeners.hpp"
+#include "runtime/launch/poll_handler.hpp"
 #include "runtime/rank/health.hpp"
 
 namespace coracle::internals {
@@ -18,7 +18,7 @@ class HealthSource {
   ~HealthSource() = default;
 };
 
-class HealthResponder final : public Attendant {
+class HealthResponder final : public PollHandler {
  public:
   HealthResponder(const NodeAddress& address, const JobKey& key);
   ~HealthResponder() override;
@@ -30,7 +30,7 @@ class HealthResponder final : public Attendant {
   void set_source(HealthSource& source) noexcept { source_ = &source; }
 
   void want(std::vector<pollfd>& set) const override;
-  void attend() override;
+  void handle() override;
 
  private:
   OpenSocket socket_;

@@ -60,20 +60,20 @@ void NodeLauncher::want(std::vector<pollfd>& set) const {
   head_.want(set);
 }
 
-void NodeLauncher::attend() {
+void NodeLauncher::handle() {
   head_.flush();
   // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the condition is the check
-  while (std::optional<Frame> frame = head_.receive()) obey(*frame);
+  while (std::optional<ControlFrame> frame = head_.receive()) obey(*frame);
   if (supervisor_ && head_.ended() && !head_lost_) {
     head_lost_ = true;
     supervisor_->abandon(1);
     supervisor_->abandon(1);
   }
-  if (supervisor_) tell_bystanders();
+  if (supervisor_) tell_unattached();
 }
 
-std::vector<Attendant*> NodeLauncher::attendants() {
-  std::vector<Attendant*> all{this, &share_->health()};
+std::vector<PollHandler*> NodeLauncher::poll_handlers() {
+  std::vector<PollHandler*> all{this, &share_->health()};
   if (output_) all.push_back(output_.get());
   if (input_) all.push_back(input_.get());
   return all;
@@ -81,11 +81,11 @@ std::vector<Attendant*> NodeLauncher::attendants() {
 
 /// True once `there` is; false when the head is gone, or somebody wants this launcher to end: nothing has been started.
 bool NodeLauncher::await(const std::function<bool()>& there) {
-  Attendant* const self = this;
+  PollHandler* const self = this;
   while (!there() && !head_.ended()) {
     wait_for(signals_.fd(), {&self, 1}, -1);
     if (asked_to_end()) return false;
-    attend();
+    handle();
   }
   return there();
 }
@@ -96,7 +96,7 @@ bool NodeLauncher::asked_to_end() {
     if (asks_to_end(signal)) {
       const std::string who =
           description_ ? fmt::format("of node {} (pid {})", description_->node, ::getpid()) : "of a node";
-      head_.send(FrameType::failed,
+      head_.send(ControlFrameType::failed,
                  encode(JobFailure{fmt::format("the launcher {} got {} before its ranks were started: ending the job",
                                                who, signal_name(signal)),
                                    128 + signal, false, true}));
@@ -113,7 +113,7 @@ std::vector<NodeAddress> NodeLauncher::find_addresses() {
   const std::string& wanted = description_->options.interface;
   if (!wanted.empty()) return {machine_address(wanted)};
   if (!description_->remote) return {loopback_address()};
-  head_.send(FrameType::interfaces, encode(machine_interfaces()));
+  head_.send(ControlFrameType::interfaces, encode(machine_interfaces()));
   if (!await([this] { return !neighbours_.empty(); })) return {};
   return listening_addresses(neighbours_, description_->node, source_towards);
 }
@@ -148,7 +148,7 @@ void NodeLauncher::take_environment() {
 }
 
 int NodeLauncher::run() {
-  head_.send(FrameType::hello, encode(JobHeader::kVersion));
+  head_.send(ControlFrameType::hello, encode(JobHeader::kVersion));
   try {
     if (!await([this] { return description_ != nullptr; })) return 1;
     set_up_standard_files();
@@ -156,18 +156,18 @@ int NodeLauncher::run() {
     std::vector<NodeAddress> addresses = find_addresses();
     if (addresses.empty()) return 1;
     share_ = std::make_unique<NodeShare>(description_->options, description_->node, std::move(addresses));
-    head_.send(FrameType::card, encode(share_->card()));
+    head_.send(ControlFrameType::card, encode(share_->card()));
     if (!await([this] { return directory_ != nullptr; })) return 1;
     share_->enter(*directory_);
     start();
   } catch (const Error& error) {
-    head_.send(FrameType::refused, encode(std::string(error.what())));
+    head_.send(ControlFrameType::refused, encode(std::string(error.what())));
   }
   if (supervisor_) {
     supervisor_->run();
-    for (Attendant* each : attendants()) each->attend();  // the last of the output
-    head_.send(FrameType::ended, encode(NodeEnd{static_cast<std::uint32_t>(supervisor_->failures()),
-                                                supervisor_->anyone_attached(), supervisor_->crash_details()}));
+    for (PollHandler* each : poll_handlers()) each->handle();  // the last of the output
+    head_.send(ControlFrameType::ended, encode(NodeEnd{static_cast<std::uint32_t>(supervisor_->failures()),
+                                                       supervisor_->anyone_attached(), supervisor_->crash_details()}));
   }
   serve_until_the_end();
   return 0;
@@ -183,15 +183,15 @@ void NodeLauncher::start() {
   supervision.failed = [this](const JobFailure& failure) {
     JobFailure told = failure;
     if (told.asked) told.text = fmt::format("the launcher of node {} got {}", description_->node, failure.text);
-    head_.send(FrameType::failed, encode(told));
+    head_.send(ControlFrameType::failed, encode(told));
   };
-  supervision.leaves_bystanders = true;
-  supervision.attendants = attendants();
+  supervision.leaves_unattached = true;
+  supervision.poll_handlers = poll_handlers();
   supervisor_ = std::make_unique<Supervisor>(share_->ranks().region(), signals_, std::move(supervision));
   share_->health().set_source(*supervisor_);
-  for (const Frame& frame : std::exchange(early_, {})) obey(frame);
+  for (const ControlFrame& frame : std::exchange(early_, {})) obey(frame);
   const auto refused = [this](const std::string& reason) {
-    head_.send(FrameType::refused, encode(reason));
+    head_.send(ControlFrameType::refused, encode(reason));
     supervisor_->abandon(1);
   };
   try {
@@ -205,8 +205,8 @@ void NodeLauncher::start() {
 /// failed nobody asks for long, and a head that is out of reach does not come back.
 void NodeLauncher::serve_until_the_end() {
   constexpr auto kPatience = std::chrono::seconds(60);
-  std::vector<Attendant*> all{this};
-  if (supervisor_) all = attendants();
+  std::vector<PollHandler*> all{this};
+  if (supervisor_) all = poll_handlers();
   const bool failed = !supervisor_ || (supervisor_->failures() > 0 && !description_->options.shape.network.survive);
   const auto end = std::chrono::steady_clock::now() + kPatience;
   while (!head_.ended() && (!failed || std::chrono::steady_clock::now() < end)) {
@@ -216,44 +216,44 @@ void NodeLauncher::serve_until_the_end() {
       if (asks_to_end(signal)) return;
       if (signal == SIGCHLD) guardian_.look();
     }
-    for (Attendant* each : all) each->attend();
+    for (PollHandler* each : all) each->handle();
   }
 }
 
-void NodeLauncher::obey(const Frame& frame) {
-  if (frame.type == FrameType::describe && !description_) {
+void NodeLauncher::obey(const ControlFrame& frame) {
+  if (frame.type == ControlFrameType::describe && !description_) {
     description_ = std::make_unique<NodeDescription>(decode<NodeDescription>(frame.payload));
     return;
   }
-  if (frame.type == FrameType::neighbours && description_ && neighbours_.empty()) {
+  if (frame.type == ControlFrameType::neighbours && description_ && neighbours_.empty()) {
     neighbours_ = decode<std::vector<NodeInterfaces>>(frame.payload);
     if (neighbours_.size() != description_->options.shape.nodes)
       throw Error(Errc::bad_input, fmt::format("the networks of {} nodes in a job of {}", neighbours_.size(),
                                                description_->options.shape.nodes));
     return;
   }
-  if (frame.type == FrameType::directory && !directory_) {
+  if (frame.type == ControlFrameType::directory && !directory_) {
     directory_ = std::make_unique<JobDirectory>(decode<JobDirectory>(frame.payload));
     return;
   }
-  if (frame.type == FrameType::input && input_) return input_->push(frame.payload);
+  if (frame.type == ControlFrameType::input && input_) return input_->push(frame.payload);
   if (!supervisor_) return early_.push_back(frame);
   switch (frame.type) {
-    case FrameType::end:
+    case ControlFrameType::end:
       return supervisor_->abandon(1);
-    case FrameType::kill:
+    case ControlFrameType::kill:
       supervisor_->abandon(1);
       return supervisor_->abandon(1);
-    case FrameType::stop:
+    case ControlFrameType::stop:
       return supervisor_->stop_all();
-    case FrameType::resume:
+    case ControlFrameType::resume:
       return supervisor_->continue_all();
-    case FrameType::report:
+    case ControlFrameType::report:
       if (std::exchange(reporting_, true)) return;
       supervisor_->report();
       reporting_ = false;
-      return head_.send(FrameType::reported);
-    case FrameType::watch:
+      return head_.send(ControlFrameType::reported);
+    case ControlFrameType::watch:
       watching_ = true;
       return;
     default:
@@ -261,15 +261,15 @@ void NodeLauncher::obey(const Frame& frame) {
   }
 }
 
-void NodeLauncher::tell_bystanders() {
-  const RankProcess* who = told_bystander_ ? nullptr : supervisor_->bystander();
+void NodeLauncher::tell_unattached() {
+  const RankProcess* who = told_unattached_ ? nullptr : supervisor_->unattached();
   if (who != nullptr) {
-    told_bystander_ = true;
-    head_.send(FrameType::bystander, encode(bystander_text(*who)));
+    told_unattached_ = true;
+    head_.send(ControlFrameType::unattached, encode(unattached_text(*who)));
   }
   if (watching_ && supervisor_->anyone_waits()) {
     watching_ = false;
-    head_.send(FrameType::waits);
+    head_.send(ControlFrameType::waits);
   }
 }
 

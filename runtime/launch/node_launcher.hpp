@@ -17,7 +17,7 @@ namespace coracle::internals {
 
 /// The process `coracle node`. All that it learns comes from its standard input, all that it has to tell goes to its
 /// standard output: ssh carries both. When its standard input ends, the head is gone, and so is everything here.
-class NodeLauncher final : private Attendant {
+class NodeLauncher final : private PollHandler {
  public:
   /// Descriptors that become the ranks' standard input and output; -1: these go through the head.
   struct Standard {
@@ -31,7 +31,7 @@ class NodeLauncher final : private Attendant {
 
  private:
   void want(std::vector<pollfd>& set) const override;
-  void attend() override;
+  void handle() override;
   int patience_ms() const override { return watching_ ? 200 : -1; }
 
   bool await(const std::function<bool()>& there);
@@ -42,9 +42,9 @@ class NodeLauncher final : private Attendant {
   void take_environment();
   void start();
   void serve_until_the_end();
-  void obey(const Frame& frame);
-  void tell_bystanders();
-  std::vector<Attendant*> attendants();
+  void obey(const ControlFrame& frame);
+  void tell_unattached();
+  std::vector<PollHandler*> poll_handlers();
 
   Standard standard_;
   Guardian guardian_;  // before anything is mapped
@@ -57,8 +57,8 @@ class NodeLauncher final : private Attendant {
   std::unique_ptr<OutputForwarder> output_;
   std::unique_ptr<InputForwarder> input_;
   std::unique_ptr<Supervisor> supervisor_;
-  std::vector<Frame> early_;  ///< What came along with the directory, for the supervisor.
-  bool told_bystander_ = false;
+  std::vector<ControlFrame> early_;  ///< What came along with the directory, for the supervisor.
+  bool told_unattached_ = false;
   bool watching_ = false;  ///< See FrameType::watch.
   bool reporting_ = false;
   bool head_lost_ = false;

@@ -60,7 +60,7 @@ std::string NodePeer::name() const {
   return host.empty() ? fmt::format("node {}", node) : fmt::format("node {} ({})", node, host);
 }
 
-std::string NodePeer::farewell() const {
+std::string NodePeer::why_gone() const {
   if (host.empty() || greeted) return fmt::format("its launcher went ({})", exit ? exit->text() : "no exit status");
   if (exit && exit->code == 127)
     return fmt::format("there is no {} (the command must be installed in the same place on every host)", own_path());

@@ -32,7 +32,7 @@ struct NodePeer {
   /// "node 1", "node 1 (hostb)".
   std::string name() const;
   /// Why it went, in words for the user.
-  std::string farewell() const;
+  std::string why_gone() const;
 };
 
 /// Starts the launcher of peer.node, on this machine or through options.shell. Throws Error.

@@ -118,7 +118,7 @@ int PmixLauncher::supervise() {
     if (!failure.asked) say("{}", failure.text);
     failure_ = failure;
   };
-  supervision.attendants = {&share_->health()};
+  supervision.poll_handlers = {&share_->health()};
   supervisor_ = std::make_unique<Supervisor>(share_->ranks().region(), signals_, std::move(supervision));
   share_->health().set_source(*supervisor_);
   if (options_.verbose)
@@ -140,12 +140,12 @@ void PmixLauncher::wait_for_the_others() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno(errno, "can't make a pipe");
   client_->fence_then_write(ends[1]);
-  Attendant* const health = &share_->health();
+  PollHandler* const health = &share_->health();
   for (bool all = false; !all;) {
     std::vector<pollfd> set{{ends[0], POLLIN, 0}, {signals_.fd(), POLLIN, 0}};
     health->want(set);
     ::poll(set.data(), set.size(), -1);
-    health->attend();
+    health->handle();
     all = (set[0].revents & POLLIN) != 0;
     while (const int signal = signals_.next()) {
       all |= asks_to_end(signal);

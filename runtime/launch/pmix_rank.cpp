@@ -54,7 +54,7 @@ void PmixRank::answer_health() {
     responder_->want(set);
     ::poll(set.data(), set.size(), -1);
     if ((set[0].revents & POLLIN) != 0) return;
-    responder_->attend();
+    responder_->handle();
   }
 }
 

@@ -24,14 +24,14 @@ bool ready(int fd, short event) {
 
 void StandardFiles::forward_input_to(ControlStream& reader) {
   // A job must not read from the terminal; see LocalRanks.
-  if (::isatty(STDIN_FILENO) != 0) return reader.send(FrameType::input);
+  if (::isatty(STDIN_FILENO) != 0) return reader.send(ControlFrameType::input);
   reader_ = &reader;
   credit_ = InputForwarder::kWindowBytes;
 }
 
 void StandardFiles::write(const std::vector<std::byte>& bytes) {
   output_.insert(output_.end(), bytes.begin(), bytes.end());
-  attend_to_output();
+  handle_output();
 }
 
 void StandardFiles::finish() {
@@ -44,12 +44,12 @@ void StandardFiles::want(std::vector<pollfd>& set) const {
   if (reader_ != nullptr && credit_ > 0) set.push_back({STDIN_FILENO, POLLIN, 0});
 }
 
-void StandardFiles::attend() {
-  attend_to_output();
-  attend_to_input();
+void StandardFiles::handle() {
+  handle_output();
+  handle_input();
 }
 
-void StandardFiles::attend_to_output() {
+void StandardFiles::handle_output() {
   std::size_t done = 0;
   // A pipe that is ready takes PIPE_BUF bytes at once.
   while (done < output_.size() && ready(STDOUT_FILENO, POLLOUT)) {
@@ -61,14 +61,14 @@ void StandardFiles::attend_to_output() {
   output_.erase(output_.begin(), output_.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
-void StandardFiles::attend_to_input() {
+void StandardFiles::handle_input() {
   while (reader_ != nullptr && credit_ > 0 && ready(STDIN_FILENO, POLLIN)) {
     std::array<std::byte, 16384> buffer;
     const ssize_t bytes = ::read(STDIN_FILENO, buffer.data(), std::min(buffer.size(), credit_));
     if (bytes < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     const auto count = static_cast<std::size_t>(std::max<ssize_t>(bytes, 0));
     credit_ -= count;
-    reader_->send(FrameType::input, std::span(buffer).first(count));
+    reader_->send(ControlFrameType::input, std::span(buffer).first(count));
     if (count == 0) reader_ = nullptr;
   }
 }

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "runtime/launch/attendant.hpp"
 #include "runtime/launch/control_stream.hpp"
+#include "runtime/launch/poll_handler.hpp"
 
 namespace coracle::internals {
 
@@ -24,11 +24,11 @@ class StandardFiles {
   void finish();
 
   void want(std::vector<pollfd>& set) const;
-  void attend();
+  void handle();
 
  private:
-  void attend_to_output();
-  void attend_to_input();
+  void handle_output();
+  void handle_input();
 
   std::vector<std::byte> output_;
   ControlStream* reader_ = nullptr;  ///< Null: nobody, or the end has come.

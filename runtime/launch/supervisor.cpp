@@ -50,7 +50,7 @@ std::string text_of_signal(int signal) {
 
 }  // namespace
 
-std::string bystander_text(const RankProcess& process) {
+std::string unattached_text(const RankProcess& process) {
   return process.name() + " ended without calling coracle::run, while others did: they would wait for it for ever";
 }
 
@@ -68,14 +68,14 @@ void Supervisor::add(pid_t pid, std::uint32_t first_rank, std::uint32_t ranks) {
   if (ending_) processes_.back().signal(all_killed_ ? SIGKILL : SIGTERM);
 }
 
-void Supervisor::accompany(Companion& companion) {
-  companions_.push_back(&companion);
-  options_.attendants.push_back(&companion);
+void Supervisor::accompany(HelperProcess& helper) {
+  helpers_.push_back(&helper);
+  options_.poll_handlers.push_back(&helper);
 }
 
 bool Supervisor::step() {
   while (const int signal = signals_.next()) on_signal(signal);
-  for (Attendant* attendant : options_.attendants) attendant->attend();
+  for (PollHandler* handler : options_.poll_handlers) handler->handle();
   on_deadlines();
   return !ending_;
 }
@@ -89,12 +89,12 @@ void Supervisor::abandon(int exit_status) {
 int Supervisor::run() {
   step();
   while (running_ > 0) {
-    wait_for(signals_.fd(), options_.attendants, wait_ms());
+    wait_for(signals_.fd(), options_.poll_handlers, wait_ms());
     step();
     if (gives_up()) break;
   }
-  finish_companions();
-  say_last_words();
+  finish_helpers();
+  say_how_it_ended();
   return exit_status_;
 }
 
@@ -109,9 +109,9 @@ bool Supervisor::gives_up() {
 }
 
 /// They take no place among what failed first, since ranks that used them have failed then; at the end, they may.
-void Supervisor::finish_companions() {
-  for (Companion* companion : companions_) {
-    const std::string failure = companion->finish(ending_ || failures_ > 0);
+void Supervisor::finish_helpers() {
+  for (HelperProcess* helper : helpers_) {
+    const std::string failure = helper->finish(ending_ || failures_ > 0);
     if (failure.empty() || ending_ || failures_ > 0) continue;
     failures_ = 1;
     exit_status_ = 1;
@@ -126,7 +126,7 @@ int Supervisor::wait_ms() const {
   } else {
     if (deadline_) until = *deadline_;
     if (const auto look = stopped_.next_look()) until = std::min(until, *look);
-    if (bystander_ended_) until = std::min(until, SteadyClock::now() + kLookForHangs);
+    if (unattached_ended_) until = std::min(until, SteadyClock::now() + kLookForHangs);
   }
   if (until == SteadyClock::time_point::max()) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - SteadyClock::now()).count();
@@ -159,7 +159,7 @@ void Supervisor::on_signal(int signal) {
 
 void Supervisor::report() {
   report_waits(region_, processes_, options_.program, [this] {
-    for (Attendant* attendant : options_.attendants) attendant->attend();
+    for (PollHandler* handler : options_.poll_handlers) handler->handle();
   });
 }
 
@@ -191,10 +191,10 @@ void Supervisor::on_deadlines() {
     return;
   }
   // A rank that ended well without Coracle is no mistake (any program may be run), unless others wait for it.
-  const RankProcess* who = options_.leaves_bystanders ? nullptr : bystander();
+  const RankProcess* who = options_.leaves_unattached ? nullptr : unattached();
   if (who == nullptr || !anyone_waits()) return;
   ++failures_;
-  accuse({bystander_text(*who), 1, false});
+  accuse({unattached_text(*who), 1, false});
   end_job(exit_status_);
 }
 
@@ -204,8 +204,8 @@ bool Supervisor::anyone_waits() const noexcept {
   });
 }
 
-const RankProcess* Supervisor::bystander() const noexcept {
-  if (!bystander_ended_) return nullptr;
+const RankProcess* Supervisor::unattached() const noexcept {
+  if (!unattached_ended_) return nullptr;
   const auto who = std::find_if(processes_.begin(), processes_.end(), [this](const RankProcess& process) {
     return !process.running && process.any_at(region_, RankPhase::starting);
   });
@@ -250,9 +250,9 @@ std::optional<Supervisor::Ended> Supervisor::reap_one() {
     int status = 0;
     while (::waitpid(info.si_pid, &status, 0) < 0 && errno == EINTR) {
     }
-    if (found == index_of_.end()) {  // no rank: one of the companions' children
-      for (Companion* const companion : companions_)
-        if (companion->ended(info.si_pid, ExitStatus::from_wait(status))) break;
+    if (found == index_of_.end()) {  // no rank: one of the helpers' children
+      for (HelperProcess* const helper : helpers_)
+        if (helper->ended(info.si_pid, ExitStatus::from_wait(status))) break;
       continue;
     }
     if (options_.reaped) options_.reaped(info.si_pid);
@@ -307,7 +307,7 @@ void Supervisor::judge(const std::vector<Ended>& ended) {
   for (const Ended& one : ended) {
     const RankProcess& process = processes_[one.index];
     if (one.status.ok() && !ended_too_early(one)) {
-      bystander_ended_ |= process.any_at(region_, RankPhase::starting);
+      unattached_ended_ |= process.any_at(region_, RankPhase::starting);
       continue;
     }
     if (ended_for_us(one)) continue;
@@ -334,14 +334,14 @@ void Supervisor::announce_loss(const RankProcess& process) {
 }
 
 /// Of several ranks in one process those of the crash that ended it, else of the likeliest cause.
-LastWords Supervisor::last_words(const RankProcess& process) const {
-  LastWords best;
+FailureRecord Supervisor::failure_record(const RankProcess& process) const {
+  FailureRecord best;
   for (std::uint32_t rank = process.first_rank; rank < process.first_rank + process.ranks; ++rank) {
     const RankBlock& block = region_.block(rank);
     // acquire: pairs with the rank's release after the text.
     const std::uint32_t bytes = block.crash_bytes.load(std::memory_order_acquire);
     if (bytes == 0 || bytes > block.crash_text.size()) continue;
-    LastWords words = LastWords::parse({block.crash_text.data(), bytes});
+    FailureRecord words = FailureRecord::parse({block.crash_text.data(), bytes});
     words.rank = rank;
     if (words.outweigh(best)) best = words;
   }
@@ -350,7 +350,7 @@ LastWords Supervisor::last_words(const RankProcess& process) const {
 
 void Supervisor::fail(const Ended& ended) {
   const RankProcess& process = processes_[ended.index];
-  const LastWords words = last_words(process);
+  const FailureRecord words = failure_record(process);
   JobFailure failure;
   if (process.given_up) {
     failure = {given_up_text(process), 1, true};
@@ -378,7 +378,7 @@ std::string Supervisor::given_up_text(const RankProcess& process) const {
       text_of(std::chrono::nanoseconds(region_.shape().network.silence_limit_ns)));
 }
 
-JobFailure Supervisor::failure_by_signal(const RankProcess& process, int signal, const LastWords& words) const {
+JobFailure Supervisor::failure_by_signal(const RankProcess& process, int signal, const FailureRecord& words) const {
   const bool by_us = ending_ && words.when_ns != 0 && (signal == SIGTERM || signal == SIGKILL);
   if (by_us && words.signal == 0)
     return {fmt::format("{} failed by an error, and was killed because it did not end", process.name())};
@@ -443,7 +443,7 @@ void Supervisor::end_job(int exit_status) {
 void Supervisor::note_dying() {
   for (RankProcess& process : processes_) {
     if (!process.running) continue;
-    const LastWords words = last_words(process);
+    const FailureRecord words = failure_record(process);
     process.dying = (words.when_ns != 0 && !words.for_others) || ProcessState::of(process.pid).is_ending();
   }
 }
@@ -472,7 +472,7 @@ std::string Supervisor::crash_details() const {
 }
 
 /// After the end, since looking up source lines takes a while.
-void Supervisor::say_last_words() {
+void Supervisor::say_how_it_ended() {
   running_ = 0;  // those that are given up have no more to tell
   tell_verdict();
   if (options_.failed || (!ending_ && failures_ == 0)) return;

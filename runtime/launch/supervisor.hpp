@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "runtime/job/exit_status.hpp"
+#include "runtime/job/failure_record.hpp"
 #include "runtime/job/job.hpp"
-#include "runtime/job/last_words.hpp"
-#include "runtime/launch/attendant.hpp"
 #include "runtime/launch/health_responder.hpp"
+#include "runtime/launch/poll_handler.hpp"
 #include "runtime/launch/rank_process.hpp"
 #include "runtime/launch/signal_pipe.hpp"
 #include "runtime/launch/stopped_ranks.hpp"
@@ -56,16 +56,16 @@ class Supervisor final : public HealthSource {
     std::function<void(const JobFailure&)> failed;
     /// A rank that has ended without ever coming to coracle::run, while others wait, is a matter of the caller's, who
     /// sees all nodes.
-    bool leaves_bystanders = false;
+    bool leaves_unattached = false;
     /// Attended to in each step, and while it waits.
-    std::vector<Attendant*> attendants;
+    std::vector<PollHandler*> poll_handlers;
   };
   Supervisor(const JobRegion& region, SignalPipe& signals, Options options);
 
   /// Takes charge of a child of this process.
   void add(pid_t pid, std::uint32_t first_rank, std::uint32_t ranks);
   /// Looks after a process beside the ranks, which must outlive run().
-  void accompany(Companion& companion);
+  void accompany(HelperProcess& helper);
   /// Deals with what has happened, without waiting. False when the job is ending: then start no more ranks.
   bool step();
   /// Ends the job for a reason that lies outside the ranks and has been told; the second call kills them.
@@ -83,7 +83,7 @@ class Supervisor final : public HealthSource {
   /// True when one that has come to coracle::run still runs: it waits for the others.
   bool anyone_waits() const noexcept;
   /// The first that has ended well without ever coming to coracle::run, or null. No mistake, unless others wait for it.
-  const RankProcess* bystander() const noexcept;
+  const RankProcess* unattached() const noexcept;
   HealthAnswer health(std::uint32_t rank) noexcept override;
   /// Ranks that failed by themselves.
   std::size_t failures() const noexcept { return failures_; }
@@ -100,14 +100,14 @@ class Supervisor final : public HealthSource {
   void on_signal(int signal);
   void on_deadlines();
   void reap();
-  void finish_companions();
+  void finish_helpers();
   std::optional<Ended> reap_one();
   void note_stops();
   void judge(const std::vector<Ended>& ended);
   bool ended_too_early(const Ended& ended) const;
   bool ended_for_us(const Ended& ended) const noexcept;
   void fail(const Ended& ended);
-  JobFailure failure_by_signal(const RankProcess& process, int signal, const LastWords& words) const;
+  JobFailure failure_by_signal(const RankProcess& process, int signal, const FailureRecord& words) const;
   void accuse(const JobFailure& failure, std::string_view details = {});
   void note_dying();
   void kill_all();
@@ -121,14 +121,14 @@ class Supervisor final : public HealthSource {
   void end_job(int exit_status);
   void signal_all(int signal) const;
   int wait_ms() const;
-  void say_last_words();
-  LastWords last_words(const RankProcess& process) const;
+  void say_how_it_ended();
+  FailureRecord failure_record(const RankProcess& process) const;
   std::string given_up_text(const RankProcess& process) const;
 
   const JobRegion& region_;
   SignalPipe& signals_;
   Options options_;
-  std::vector<Companion*> companions_;
+  std::vector<HelperProcess*> helpers_;
   std::vector<RankProcess> processes_;
   StoppedRanks stopped_;
   std::unordered_map<pid_t, std::size_t> index_of_;
@@ -137,7 +137,7 @@ class Supervisor final : public HealthSource {
   bool all_killed_ = false;
   int exit_status_ = 0;
   std::size_t failures_ = 0;           ///< Ranks that failed by themselves.
-  bool bystander_ended_ = false;       ///< A rank ended well without ever having attached.
+  bool unattached_ended_ = false;      ///< A rank ended well without ever having attached.
   bool asked_to_end_ = false;          ///< By a signal, or another node.
   bool all_stopped_ = false;           ///< By Ctrl-Z.
   std::optional<JobFailure> verdict_;  ///< What outweighs all other failures so far.
@@ -148,7 +148,7 @@ class Supervisor final : public HealthSource {
   SteadyClock::time_point killed_at_{};
 };
 
-/// What to say of a bystander when others wait.
-std::string bystander_text(const RankProcess& process);
+/// What to say of an unattached rank when others wait.
+std::string unattached_text(const RankProcess& process);
 
 }  // namespace coracle::internals

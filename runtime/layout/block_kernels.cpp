@@ -189,7 +189,7 @@ void row_listed(std::byte* target, const Offset* to, const std::byte* source, co
 }
 
 template <class Way>
-void move_row(std::byte* target, const Places& to, const std::byte* source, const Places& from,
+void move_row(std::byte* target, const Displacements& to, const std::byte* source, const Displacements& from,
               const Extents& all) noexcept {
   const std::int64_t count = all.count;
   const std::uint64_t bytes = all.bytes;
@@ -212,8 +212,8 @@ void move_row(std::byte* target, const Places& to, const std::byte* source, cons
 /// Whether loads follow stores to the same place of another page: the processor takes them for the same memory at first
 /// and waits. It is so where both sides begin at the same place of a page, and their step is near a multiple of a page
 /// or of a large part of it.
-bool loads_wait_for_stores(const std::byte* target, const Places& to, const std::byte* source, const Places& from,
-                           const Extents& all) noexcept {
+bool loads_wait_for_stores(const std::byte* target, const Displacements& to, const std::byte* source,
+                           const Displacements& from, const Extents& all) noexcept {
   if (to.offsets != nullptr || from.offsets != nullptr || to.stride != from.stride) return false;
   if (std::abs(to.stride) < kLine || all.bytes > kShortMax || all.count < kBufferedMin) return false;
   const auto apart = reinterpret_cast<std::uintptr_t>(source) - reinterpret_cast<std::uintptr_t>(target);
@@ -240,15 +240,15 @@ void row_buffered(std::byte* target, std::int64_t to, const std::byte* source, s
 
 /// Whether rows lie so near each other that a row of far blocks touches cache lines which the next one needs too, and
 /// would find gone again: a transposition.
-bool shares_lines(const Places& places, const Extents& all) noexcept {
+bool shares_lines(const Displacements& places, const Extents& all) noexcept {
   const bool far_blocks = std::abs(places.stride) >= kLine && all.count >= kFarBlocksMin;
   return places.offsets == nullptr && far_blocks && places.row_stride != 0 && 2 * std::abs(places.row_stride) <= kLine;
 }
 
 /// Takes as many rows together as one line of the side `shared` has blocks of, from its beginning to its end.
 template <class Way>
-void move_tiles(std::byte* target, const Places& to, const std::byte* source, const Places& from, const Extents& all,
-                const std::byte* shared, std::int64_t apart) noexcept {
+void move_tiles(std::byte* target, const Displacements& to, const std::byte* source, const Displacements& from,
+                const Extents& all, const std::byte* shared, std::int64_t apart) noexcept {
   const auto in_line = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(shared) % kLine);
   const std::int64_t rows_per_line = kLine / std::abs(apart);
   const std::int64_t ahead = apart > 0 ? kLine - in_line : in_line + 1;
@@ -264,7 +264,7 @@ void move_tiles(std::byte* target, const Places& to, const std::byte* source, co
 
 /// Whether what is packed goes to rows of short blocks in many lines, which may no longer be near. Where blocks are
 /// farther apart the translation of addresses is what takes the time, and asking makes it no shorter.
-bool goes_to_many_lines(const Places& to, const Places& from, const Extents& all) noexcept {
+bool goes_to_many_lines(const Displacements& to, const Displacements& from, const Extents& all) noexcept {
   constexpr std::int64_t kFarMax = 512;
   if (to.offsets != nullptr || from.offsets != nullptr || all.bytes > kShortMax || all.count < 2 * kAhead) return false;
   const std::int64_t apart = std::abs(to.stride);
@@ -274,7 +274,7 @@ bool goes_to_many_lines(const Places& to, const Places& from, const Extents& all
 }
 
 template <class Way>
-void move_rows(std::byte* target, const Places& to, const std::byte* source, const Places& from,
+void move_rows(std::byte* target, const Displacements& to, const std::byte* source, const Displacements& from,
                const Extents& all) noexcept {
   if (all.rows > 1 && to.offsets == nullptr && from.offsets == nullptr) {
     if (shares_lines(from, all)) return move_tiles<Way>(target, to, source, from, all, source, from.row_stride);
@@ -313,7 +313,7 @@ void move_run(std::byte* target, const std::byte* source, std::uint64_t bytes) n
   std::memcpy(target, source, bytes);
 }
 
-void move_blocks(std::byte* target, const Places& to, const std::byte* source, const Places& from,
+void move_blocks(std::byte* target, const Displacements& to, const std::byte* source, const Displacements& from,
                  std::uint64_t block_bytes, std::int64_t count, std::int64_t rows) noexcept {
   const Extents all{block_bytes, count, rows};
   with_way(block_bytes, [&](auto way) { move_rows<decltype(way)>(target, to, source, from, all); });

@@ -8,7 +8,7 @@ namespace coracle::internals::layouts {
 
 /// Where the blocks of one side lie, seen from the address that comes with it: rows of blocks `stride` apart, or at
 /// `offsets` from the beginning of the row.
-struct Places {
+struct Displacements {
   std::int64_t stride = 0;
   std::int64_t row_stride = 0;
   const std::int64_t* offsets = nullptr;
@@ -16,8 +16,9 @@ struct Places {
 };
 
 /// Moves rows x count blocks of `block_bytes`, in packed order or not. Memory of the two sides must be apart.
-void move_blocks(std::byte* target, const Places& target_places, const std::byte* source, const Places& source_places,
-                 std::uint64_t block_bytes, std::int64_t count, std::int64_t rows) noexcept;
+void move_blocks(std::byte* target, const Displacements& target_places, const std::byte* source,
+                 const Displacements& source_places, std::uint64_t block_bytes, std::int64_t count,
+                 std::int64_t rows) noexcept;
 
 /// A memcpy of any length, in pieces. For lengths from some KB to some MB the C library's takes the processor's string
 /// moves (rep movsb), which on AMD's processors become many times slower where the target lies a few bytes

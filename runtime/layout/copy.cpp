@@ -12,8 +12,8 @@ namespace coracle::internals {
 namespace {
 
 using layouts::Cursor;
+using layouts::Displacements;
 using layouts::Group;
-using layouts::Places;
 
 std::uint64_t bytes_of(const Layout& layout, std::uint64_t count) {
   std::uint64_t bytes = 0;
@@ -34,7 +34,7 @@ std::uint64_t as_unsigned(std::int64_t value) {
 struct Pieces {
   std::int64_t count;
   std::int64_t rows;
-  Places places;
+  Displacements places;
 };
 
 Pieces pieces_of(const Group& group, std::uint64_t bytes) {
@@ -193,8 +193,8 @@ class Stream {
  private:
   void move(const Group& group, std::uint64_t block_bytes, std::int64_t count, std::int64_t rows) {
     const std::int64_t row_bytes = as_signed(block_bytes) * count;
-    const Places scattered{group.stride, group.row_stride, group.offsets, group.narrow};
-    const Places packed{as_signed(block_bytes), row_bytes, nullptr, nullptr};
+    const Displacements scattered{group.stride, group.row_stride, group.offsets, group.narrow};
+    const Displacements packed{as_signed(block_bytes), row_bytes, nullptr, nullptr};
     if constexpr (Packs)
       layouts::move_blocks(packed_, packed, origin_ + group.offset, scattered, block_bytes, count, rows);
     else

@@ -9,25 +9,26 @@ namespace coracle::internals::layouts {
 namespace {
 
 /// Fills `leaf` for a node that is one row of blocks, and gives true; else false.
-bool as_row(const Node& node, std::int64_t base, Group& leaf) noexcept {
-  if ((node.kind == Kind::strided || node.kind == Kind::list) && node.child->kind != Kind::run) return false;
-  if (node.kind == Kind::sequence) return false;
+bool as_row(const LayoutNode& node, std::int64_t base, Group& leaf) noexcept {
+  if ((node.kind == NodeKind::strided || node.kind == NodeKind::list) && node.child->kind != NodeKind::run)
+    return false;
+  if (node.kind == NodeKind::sequence) return false;
   leaf.offset = base;
-  leaf.block_bytes = node.kind == Kind::blocks ? node.starts[1] : node.longest;
+  leaf.block_bytes = node.kind == NodeKind::blocks ? node.starts[1] : node.longest;
   leaf.count = node.count;
   leaf.stride = node.stride;
   leaf.rows = 1;
   leaf.row_stride = 0;
-  leaf.offsets = node.kind == Kind::list || node.kind == Kind::blocks ? node.offsets.data() : nullptr;
+  leaf.offsets = node.kind == NodeKind::list || node.kind == NodeKind::blocks ? node.offsets.data() : nullptr;
   leaf.narrow = node.narrow.empty() ? nullptr : node.narrow.data();
-  leaf.starts = node.kind == Kind::blocks ? node.starts.data() : nullptr;
+  leaf.starts = node.kind == NodeKind::blocks ? node.starts.data() : nullptr;
   return true;
 }
 
 /// As as_row, for rows of them too.
-bool as_rows(const Node& node, std::int64_t base, Group& leaf) noexcept {
+bool as_rows(const LayoutNode& node, std::int64_t base, Group& leaf) noexcept {
   if (as_row(node, base, leaf)) return true;
-  if (node.kind != Kind::strided || !as_row(*node.child, base, leaf)) return false;
+  if (node.kind != NodeKind::strided || !as_row(*node.child, base, leaf)) return false;
   leaf.rows = node.count;
   leaf.row_stride = node.stride;
   return true;
@@ -84,11 +85,11 @@ void Cursor::start_repeated(std::uint64_t position) noexcept {
   descend(root_, first_ + index * extent_, position % root_->size);
 }
 
-void Cursor::descend(const Node* node, std::int64_t base, std::uint64_t position) noexcept {
+void Cursor::descend(const LayoutNode* node, std::int64_t base, std::uint64_t position) noexcept {
   while (!as_rows(*node, base, leaf_)) {
     std::int64_t index = 0;
-    const Node* next = nullptr;
-    if (node->kind == Kind::sequence) {
+    const LayoutNode* next = nullptr;
+    if (node->kind == NodeKind::sequence) {
       const auto above = std::upper_bound(node->starts.begin(), node->starts.end(), position);
       index = above - node->starts.begin() - 1;
       position -= node->starts[static_cast<std::size_t>(index)];
@@ -99,7 +100,7 @@ void Cursor::descend(const Node* node, std::int64_t base, std::uint64_t position
       position %= next->size;
     }
     frames_[static_cast<std::size_t>(depth_++)] = {node, base, index};
-    base += node->kind == Kind::strided ? index * node->stride : node->offsets[static_cast<std::size_t>(index)];
+    base += node->kind == NodeKind::strided ? index * node->stride : node->offsets[static_cast<std::size_t>(index)];
     node = next;
   }
   enter_leaf(position);
@@ -128,7 +129,7 @@ void Cursor::enter_leaf(std::uint64_t position) noexcept {
 void Cursor::leave_leaf() noexcept {
   while (depth_ > 0) {
     Frame& frame = frames_[static_cast<std::size_t>(depth_ - 1)];
-    const Node* node = frame.node;
+    const LayoutNode* node = frame.node;
     const std::int64_t count = node == nullptr ? repetitions_ : node->count;
     if (++frame.index == count) {
       --depth_;
@@ -136,9 +137,9 @@ void Cursor::leave_leaf() noexcept {
     }
     if (node == nullptr) return descend(root_, frame.base + frame.index * extent_, 0);
     const auto index = static_cast<std::size_t>(frame.index);
-    const Node* next = node->kind == Kind::sequence ? node->parts[index].get() : node->child.get();
-    return descend(next, frame.base + (node->kind == Kind::strided ? frame.index * node->stride : node->offsets[index]),
-                   0);
+    const LayoutNode* next = node->kind == NodeKind::sequence ? node->parts[index].get() : node->child.get();
+    return descend(
+        next, frame.base + (node->kind == NodeKind::strided ? frame.index * node->stride : node->offsets[index]), 0);
   }
   leaf_.count = 0;
   at_leaf_start_ = true;

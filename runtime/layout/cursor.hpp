@@ -47,18 +47,18 @@ class Cursor {
  private:
   /// A node on the way to where the cursor is. The outermost stands for the repetitions and has no node.
   struct Frame {
-    const Node* node;
+    const LayoutNode* node;
     std::int64_t base;
     std::int64_t index;
   };
 
   void start_repeated(std::uint64_t position) noexcept;
-  void descend(const Node* node, std::int64_t base, std::uint64_t position) noexcept;
+  void descend(const LayoutNode* node, std::int64_t base, std::uint64_t position) noexcept;
   void enter_leaf(std::uint64_t position) noexcept;
   void leave_leaf() noexcept;
   void set_rest() noexcept;
 
-  const Node* root_ = nullptr;
+  const LayoutNode* root_ = nullptr;
   std::int64_t first_ = 0;
   std::int64_t repetitions_ = 1;
   std::int64_t extent_ = 0;

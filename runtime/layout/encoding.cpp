@@ -12,10 +12,10 @@
 namespace coracle::internals {
 namespace {
 
-using layouts::Kind;
-using layouts::Node;
+using layouts::LayoutNode;
+using layouts::NodeKind;
 using layouts::NodePointer;
-using layouts::Placed;
+using layouts::PlacedNode;
 
 constexpr std::uint8_t kVersion = 1;
 
@@ -38,28 +38,28 @@ class Writer {
   void signed_number(std::int64_t value) { number(folded(value)); }
 
   /// The node and all below it that are not written yet; gives its number.
-  std::uint64_t node(const Node& node) {
+  std::uint64_t node(const LayoutNode& node) {
     if (const auto found = numbers_.find(&node); found != numbers_.end()) return found->second;
     std::vector<std::uint64_t> children;
     if (node.child) children.push_back(this->node(*node.child));
     for (const NodePointer& part : node.parts) children.push_back(this->node(*part));
     const std::uint64_t own = numbers_.size();
     bytes.push_back(static_cast<std::byte>(node.kind));
-    if (node.kind == Kind::run) number(node.size);
+    if (node.kind == NodeKind::run) number(node.size);
     if (node.child) number(own - children[0]);
-    if (node.kind != Kind::run) number(static_cast<std::uint64_t>(node.count));
-    if (node.kind == Kind::strided) signed_number(node.stride);
+    if (node.kind != NodeKind::run) number(static_cast<std::uint64_t>(node.count));
+    if (node.kind == NodeKind::strided) signed_number(node.stride);
     for (std::size_t i = 0; i < node.offsets.size(); ++i) {
       if (i > 0) signed_number(node.offsets[i] - node.offsets[i - 1]);
-      if (node.kind == Kind::blocks) number(node.starts[i + 1] - node.starts[i]);
-      if (node.kind == Kind::sequence) number(own - children[i]);
+      if (node.kind == NodeKind::blocks) number(node.starts[i + 1] - node.starts[i]);
+      if (node.kind == NodeKind::sequence) number(own - children[i]);
     }
     numbers_.emplace(&node, own);
     return own;
   }
 
  private:
-  std::unordered_map<const Node*, std::uint64_t> numbers_;
+  std::unordered_map<const LayoutNode*, std::uint64_t> numbers_;
 };
 
 class Reader {
@@ -127,16 +127,16 @@ class Reader {
   NodePointer node() {
     const std::uint8_t kind = byte();
     used_.resize(nodes_.size() + 1);
-    switch (static_cast<Kind>(kind)) {
-      case Kind::run:
+    switch (static_cast<NodeKind>(kind)) {
+      case NodeKind::run:
         return run();
-      case Kind::strided:
+      case NodeKind::strided:
         return strided();
-      case Kind::list:
+      case NodeKind::list:
         return list();
-      case Kind::blocks:
+      case NodeKind::blocks:
         return blocks();
-      case Kind::sequence:
+      case NodeKind::sequence:
         return sequence();
     }
     refuse("there is no such kind of node");
@@ -168,7 +168,7 @@ class Reader {
     return layouts::make_blocks(std::move(offsets), lengths).node;
   }
   NodePointer sequence() {
-    std::vector<Placed> parts(entries());
+    std::vector<PlacedNode> parts(entries());
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (i > 0) parts[i].offset = layouts::add(parts[i - 1].offset, signed_number());
       parts[i].node = child();

@@ -11,42 +11,42 @@
 namespace coracle::internals {
 namespace {
 
-using layouts::Kind;
-using layouts::Node;
+using layouts::LayoutNode;
+using layouts::NodeKind;
 
 /// Entries of lists, and levels, that describe() shows.
 constexpr std::size_t kShown = 4;
 constexpr int kLevelsShown = 5;
 
-std::string text_of(const Node& node, int levels);
+std::string text_of(const LayoutNode& node, int levels);
 
-std::string list_text(const Node& node, int levels) {
+std::string list_text(const LayoutNode& node, int levels) {
   std::string text;
   for (std::size_t i = 0; i < std::min(node.offsets.size(), kShown); ++i) {
     if (i > 0) text += ", ";
-    if (node.kind == Kind::blocks) text += fmt::format("{} B at ", node.starts[i + 1] - node.starts[i]);
-    if (node.kind == Kind::sequence) text += fmt::format("({}) at ", text_of(*node.parts[i], levels));
+    if (node.kind == NodeKind::blocks) text += fmt::format("{} B at ", node.starts[i + 1] - node.starts[i]);
+    if (node.kind == NodeKind::sequence) text += fmt::format("({}) at ", text_of(*node.parts[i], levels));
     text += fmt::format("{}", node.offsets[i]);
   }
   return text + (node.offsets.size() > kShown ? ", ..." : "");
 }
 
-std::string text_of(const Node& node, int levels) {
+std::string text_of(const LayoutNode& node, int levels) {
   if (levels == 0) return "...";
   const auto inner = [&] {
-    return node.child->kind == Kind::run ? text_of(*node.child, levels - 1)
-                                         : fmt::format("({})", text_of(*node.child, levels - 1));
+    return node.child->kind == NodeKind::run ? text_of(*node.child, levels - 1)
+                                             : fmt::format("({})", text_of(*node.child, levels - 1));
   };
   switch (node.kind) {
-    case Kind::run:
+    case NodeKind::run:
       return fmt::format("{} B", node.size);
-    case Kind::strided:
+    case NodeKind::strided:
       return fmt::format("{} x {} every {} B", node.count, inner(), node.stride);
-    case Kind::list:
+    case NodeKind::list:
       return fmt::format("{} x {} at {}", node.count, inner(), list_text(node, levels - 1));
-    case Kind::blocks:
+    case NodeKind::blocks:
       return fmt::format("{} blocks: {}", node.count, list_text(node, levels - 1));
-    case Kind::sequence:
+    case NodeKind::sequence:
       return fmt::format("{} parts: {}", node.count, list_text(node, levels - 1));
   }
   return {};
@@ -71,7 +71,7 @@ double LayoutShape::bytes_per_line() const noexcept {
 
 bool Layout::is_contiguous() const noexcept {
   if (node_ == nullptr) return true;
-  return node_->kind == Kind::run && node_->high == extent();
+  return node_->kind == NodeKind::run && node_->high == extent();
 }
 
 LayoutShape Layout::shape(std::uint64_t count) const noexcept {

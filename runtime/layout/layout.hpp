@@ -111,15 +111,15 @@ class Layout {
   static Layout decode(std::span<const std::byte> bytes);
 
   /// For cursors; null without bytes. Lives as long as the layout.
-  const layouts::Node* node() const noexcept { return node_.get(); }
+  const layouts::LayoutNode* node() const noexcept { return node_.get(); }
 
  private:
   /// Lowest and highest place where a copy begins, of those that a constructor makes.
-  struct Places {
+  struct DisplacementRange {
     std::int64_t low = 0;
     std::int64_t high = 0;
   };
-  Layout(layouts::Placed placed, const Places& places, const Layout& element);
+  Layout(layouts::PlacedNode placed, const DisplacementRange& places, const Layout& element);
   Layout blocks_at(const std::vector<std::int64_t>& lengths, std::vector<std::int64_t> places) const;
   Layout equal_blocks_at(std::int64_t length, std::vector<std::int64_t> places) const;
   bool is_void() const noexcept { return node_ == nullptr && !marked_; }

@@ -15,7 +15,7 @@ namespace {
 
 using layouts::add;
 using layouts::multiply;
-using layouts::Placed;
+using layouts::PlacedNode;
 
 [[noreturn]] void wrong(const char* constructor, const std::string& what) {
   throw Error(Errc::bad_input, fmt::format("Layout::{}: {}", constructor, what));
@@ -64,7 +64,7 @@ void check_subarray(const std::vector<std::int64_t>& sizes, const std::vector<st
 
 }  // namespace
 
-Layout::Layout(layouts::Placed placed, const Places& places, const Layout& element)
+Layout::Layout(layouts::PlacedNode placed, const DisplacementRange& places, const Layout& element)
     : node_(std::move(placed.node)),
       first_(node_ ? placed.offset : 0),
       lower_(add(places.low, element.lower_)),
@@ -122,8 +122,8 @@ Layout Layout::equal_blocks_at(std::int64_t length, std::vector<std::int64_t> pl
   const Layout block = contiguous(length);
   if (places.empty() || block.is_void()) return {};
   const auto [low, high] = std::minmax_element(places.begin(), places.end());
-  const Places bounds{*low, *high};
-  if (block.node_ == nullptr || block.node_->kind != layouts::Kind::run)
+  const DisplacementRange bounds{*low, *high};
+  if (block.node_ == nullptr || block.node_->kind != layouts::NodeKind::run)
     return {layouts::repeat_at({block.first_, block.node_}, std::move(places)), bounds, block};
   for (std::int64_t& place : places) place = add(place, block.first_);
   std::vector<std::uint64_t> lengths(places.size(), block.size());
@@ -143,7 +143,7 @@ Layout Layout::blocks_at(const std::vector<std::int64_t>& lengths, std::vector<s
     }
     return structure(fields);
   }
-  Places bounds{std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
+  DisplacementRange bounds{std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
   std::vector<std::uint64_t> bytes(lengths.size());
   bool any = false;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
@@ -186,7 +186,7 @@ Layout Layout::hindexed_block(std::int64_t length, std::vector<std::int64_t> dis
 
 Layout Layout::structure(const std::vector<LayoutField>& fields) {
   return made_by("structure", [&] {
-    std::vector<Placed> parts;
+    std::vector<PlacedNode> parts;
     Layout whole;
     bool any = false;
     for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -205,7 +205,7 @@ Layout Layout::structure(const std::vector<LayoutField>& fields) {
       whole.marked_ = block.marked_;
       any = true;
     }
-    Placed placed = layouts::sequence(std::move(parts));
+    PlacedNode placed = layouts::sequence(std::move(parts));
     whole.first_ = placed.node ? placed.offset : 0;
     whole.node_ = std::move(placed.node);
     whole.check_reach();
@@ -217,7 +217,7 @@ Layout Layout::subarray(const std::vector<std::int64_t>& sizes, const std::vecto
                         const std::vector<std::int64_t>& starts, Order order) const {
   check_subarray(sizes, subsizes, starts);
   return made_by("subarray", [&] {
-    Placed part{first_, node_};
+    PlacedNode part{first_, node_};
     std::int64_t step = extent();
     std::int64_t begin = 0;
     for (std::size_t i = 0; i < sizes.size(); ++i) {

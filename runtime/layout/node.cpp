@@ -19,17 +19,17 @@ std::uint64_t add_sizes(std::uint64_t first, std::uint64_t second) {
 }
 
 /// No more lines than the bytes between the bounds have.
-std::uint64_t lines_within(const Node& node, std::uint64_t lines) {
+std::uint64_t lines_within(const LayoutNode& node, std::uint64_t lines) {
   const std::uint64_t span = static_cast<std::uint64_t>(node.high) - static_cast<std::uint64_t>(node.low);
   return std::min(lines, span / kCacheLine + 1);
 }
 
-void set_depth(Node& node, int child_depth) {
+void set_depth(LayoutNode& node, int child_depth) {
   node.depth = child_depth + 1;
   if (node.depth > kDepthMax) throw TooDeep{};
 }
 
-void check_span(const Node& node) {
+void check_span(const LayoutNode& node) {
   if (node.low < 0 && node.high > std::numeric_limits<std::int64_t>::max() + node.low) throw TooLarge{};
 }
 
@@ -57,16 +57,16 @@ std::int64_t multiply(std::int64_t first, std::int64_t second) {
 
 NodePointer make_run(std::uint64_t bytes) {
   if (bytes > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) throw TooLarge{};
-  Node node;
+  LayoutNode node;
   node.size = node.shortest = node.longest = bytes;
   node.high = static_cast<std::int64_t>(bytes);
   node.lines = (bytes + kCacheLine - 1) / kCacheLine;
-  return std::make_shared<const Node>(std::move(node));
+  return std::make_shared<const LayoutNode>(std::move(node));
 }
 
 NodePointer make_strided(NodePointer child, std::int64_t count, std::int64_t stride) {
-  Node node;
-  node.kind = Kind::strided;
+  LayoutNode node;
+  node.kind = NodeKind::strided;
   set_depth(node, child->depth);
   node.size = multiply_sizes(child->size, count);
   const std::int64_t last = multiply(count - 1, stride);
@@ -80,12 +80,12 @@ NodePointer make_strided(NodePointer child, std::int64_t count, std::int64_t str
   node.count = count;
   node.stride = stride;
   node.child = std::move(child);
-  return std::make_shared<const Node>(std::move(node));
+  return std::make_shared<const LayoutNode>(std::move(node));
 }
 
-Placed make_list(NodePointer child, std::vector<std::int64_t> offsets) {
-  Node node;
-  node.kind = Kind::list;
+PlacedNode make_list(NodePointer child, std::vector<std::int64_t> offsets) {
+  LayoutNode node;
+  node.kind = NodeKind::list;
   set_depth(node, child->depth);
   const std::int64_t first = rebase(offsets);
   const auto [lowest, highest] = std::minmax_element(offsets.begin(), offsets.end());
@@ -99,16 +99,16 @@ Placed make_list(NodePointer child, std::vector<std::int64_t> offsets) {
   node.longest = child->longest;
   node.lines = lines_within(node, multiply_sizes(child->lines, node.count));
   constexpr std::int64_t kNarrowMax = std::numeric_limits<std::int32_t>::max();
-  if (child->kind == Kind::run && *lowest >= -kNarrowMax && *highest <= kNarrowMax)
+  if (child->kind == NodeKind::run && *lowest >= -kNarrowMax && *highest <= kNarrowMax)
     node.narrow.assign(offsets.begin(), offsets.end());
   node.offsets = std::move(offsets);
   node.child = std::move(child);
-  return {first, std::make_shared<const Node>(std::move(node))};
+  return {first, std::make_shared<const LayoutNode>(std::move(node))};
 }
 
-Placed make_blocks(std::vector<std::int64_t> offsets, std::span<const std::uint64_t> lengths) {
-  Node node;
-  node.kind = Kind::blocks;
+PlacedNode make_blocks(std::vector<std::int64_t> offsets, std::span<const std::uint64_t> lengths) {
+  LayoutNode node;
+  node.kind = NodeKind::blocks;
   const std::int64_t first = rebase(offsets);
   node.count = static_cast<std::int64_t>(offsets.size());
   node.blocks = offsets.size();
@@ -127,22 +127,22 @@ Placed make_blocks(std::vector<std::int64_t> offsets, std::span<const std::uint6
   node.longest = *std::max_element(lengths.begin(), lengths.end());
   node.lines = lines_within(node, lines);
   node.offsets = std::move(offsets);
-  return {first, std::make_shared<const Node>(std::move(node))};
+  return {first, std::make_shared<const LayoutNode>(std::move(node))};
 }
 
-Placed make_sequence(const std::vector<Placed>& parts) {
-  Node node;
-  node.kind = Kind::sequence;
+PlacedNode make_sequence(const std::vector<PlacedNode>& parts) {
+  LayoutNode node;
+  node.kind = NodeKind::sequence;
   node.count = static_cast<std::int64_t>(parts.size());
   node.blocks = 0;
   node.shortest = std::numeric_limits<std::uint64_t>::max();
   node.starts.push_back(0);
-  for (const Placed& part : parts) node.offsets.push_back(part.offset);
+  for (const PlacedNode& part : parts) node.offsets.push_back(part.offset);
   const std::int64_t first = rebase(node.offsets);
   int depth = 0;
   std::uint64_t lines = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const Node& part = *parts[i].node;
+    const LayoutNode& part = *parts[i].node;
     depth = std::max(depth, part.depth);
     node.low = std::min(node.low, add(node.offsets[i], part.low));
     node.high = std::max(node.high, add(node.offsets[i], part.high));
@@ -157,10 +157,10 @@ Placed make_sequence(const std::vector<Placed>& parts) {
   check_span(node);
   node.size = node.starts.back();
   node.lines = lines_within(node, lines);
-  return {first, std::make_shared<const Node>(std::move(node))};
+  return {first, std::make_shared<const LayoutNode>(std::move(node))};
 }
 
-bool alike(const Node* first, const Node* second) {
+bool alike(const LayoutNode* first, const LayoutNode* second) {
   if (first == second) return true;
   if (first == nullptr || second == nullptr) return false;
   if (first->kind != second->kind || first->size != second->size || first->count != second->count ||

@@ -10,8 +10,8 @@
 
 namespace coracle::internals::layouts {
 
-struct Node;
-using NodePointer = std::shared_ptr<const Node>;
+struct LayoutNode;
+using NodePointer = std::shared_ptr<const LayoutNode>;
 
 /// More levels than any program has; a limit keeps cursors of fixed size and refuses a peer's nonsense.
 inline constexpr int kDepthMax = 32;
@@ -21,7 +21,7 @@ struct TooLarge {};
 /// Thrown by what builds nodes, beyond kDepthMax.
 struct TooDeep {};
 
-enum class Kind : std::uint8_t {
+enum class NodeKind : std::uint8_t {
   run,       ///< `size` bytes in a row.
   strided,   ///< `count` children, `stride` apart.
   list,      ///< A child at each of `offsets`.
@@ -31,8 +31,8 @@ enum class Kind : std::uint8_t {
 
 /// The first byte in packed order lies at 0; children too begin there, so that what is alike compares equal. Holds no
 /// pointer to code, and is never changed: ranks of one address space read each other's by address.
-struct Node {
-  Kind kind = Kind::run;
+struct LayoutNode {
+  NodeKind kind = NodeKind::run;
   int depth = 1;
   std::uint64_t size = 0;    ///< Bytes, at least 1, below 2^63.
   std::int64_t low = 0;      ///< Lowest byte, at most 0.
@@ -51,7 +51,7 @@ struct Node {
 };
 
 /// A node whose first byte lies at `offset`. Without node: no bytes at all.
-struct Placed {
+struct PlacedNode {
   std::int64_t offset = 0;
   NodePointer node;
 };
@@ -63,11 +63,11 @@ std::int64_t multiply(std::int64_t first, std::int64_t second);
 /// Exactly these nodes, checked for TooLarge and TooDeep. `offsets` need not begin with 0.
 NodePointer make_run(std::uint64_t bytes);
 NodePointer make_strided(NodePointer child, std::int64_t count, std::int64_t stride);
-Placed make_list(NodePointer child, std::vector<std::int64_t> offsets);
-Placed make_blocks(std::vector<std::int64_t> offsets, std::span<const std::uint64_t> lengths);
-Placed make_sequence(const std::vector<Placed>& parts);
+PlacedNode make_list(NodePointer child, std::vector<std::int64_t> offsets);
+PlacedNode make_blocks(std::vector<std::int64_t> offsets, std::span<const std::uint64_t> lengths);
+PlacedNode make_sequence(const std::vector<PlacedNode>& parts);
 
 /// Whether the same bytes are described in the same form.
-bool alike(const Node* first, const Node* second);
+bool alike(const LayoutNode* first, const LayoutNode* second);
 
 }  // namespace coracle::internals::layouts

@@ -83,28 +83,29 @@ void cut_to_one_length(Runs& runs) {
 }
 
 /// Appends `part`, or its entries if they are few.
-void flatten(const Placed& part, std::vector<Placed>& parts) {
-  const Node& node = *part.node;
-  if (node.kind == Kind::run || node.kind == Kind::strided || node.count > kFlattened ||
-      (node.kind == Kind::list && node.child->kind != Kind::run)) {
+void flatten(const PlacedNode& part, std::vector<PlacedNode>& parts) {
+  const LayoutNode& node = *part.node;
+  if (node.kind == NodeKind::run || node.kind == NodeKind::strided || node.count > kFlattened ||
+      (node.kind == NodeKind::list && node.child->kind != NodeKind::run)) {
     parts.push_back(part);
     return;
   }
   for (std::size_t i = 0; i < node.offsets.size(); ++i) {
     const std::int64_t offset = add(part.offset, node.offsets[i]);
-    if (node.kind == Kind::sequence) parts.push_back({offset, node.parts[i]});
-    if (node.kind == Kind::list) parts.push_back({offset, node.child});
-    if (node.kind == Kind::blocks) parts.push_back({offset, make_run(node.starts[i + 1] - node.starts[i])});
+    if (node.kind == NodeKind::sequence) parts.push_back({offset, node.parts[i]});
+    if (node.kind == NodeKind::list) parts.push_back({offset, node.child});
+    if (node.kind == NodeKind::blocks) parts.push_back({offset, make_run(node.starts[i + 1] - node.starts[i])});
   }
 }
 
-bool all_runs(const std::vector<Placed>& parts) {
-  return std::all_of(parts.begin(), parts.end(), [](const Placed& part) { return part.node->kind == Kind::run; });
+bool all_runs(const std::vector<PlacedNode>& parts) {
+  return std::all_of(parts.begin(), parts.end(),
+                     [](const PlacedNode& part) { return part.node->kind == NodeKind::run; });
 }
 
-Placed join_runs(const std::vector<Placed>& parts) {
+PlacedNode join_runs(const std::vector<PlacedNode>& parts) {
   Runs joined;
-  for (const Placed& part : parts) {
+  for (const PlacedNode& part : parts) {
     joined.offsets.push_back(part.offset);
     joined.lengths.push_back(part.node->size);
   }
@@ -112,10 +113,11 @@ Placed join_runs(const std::vector<Placed>& parts) {
 }
 
 /// Makes one of runs that touch, between other parts.
-void join_neighbours(std::vector<Placed>& parts) {
-  std::vector<Placed> joined;
-  for (const Placed& part : parts) {
-    const bool touches = !joined.empty() && part.node->kind == Kind::run && joined.back().node->kind == Kind::run &&
+void join_neighbours(std::vector<PlacedNode>& parts) {
+  std::vector<PlacedNode> joined;
+  for (const PlacedNode& part : parts) {
+    const bool touches = !joined.empty() && part.node->kind == NodeKind::run &&
+                         joined.back().node->kind == NodeKind::run &&
                          add(joined.back().offset, joined.back().node->high) == part.offset;
     if (touches)
       joined.back().node = make_run(joined.back().node->size + part.node->size);
@@ -126,8 +128,8 @@ void join_neighbours(std::vector<Placed>& parts) {
 }
 
 /// Makes a stride of neighbours that are alike and a constant step apart.
-void join_alike(std::vector<Placed>& parts) {
-  std::vector<Placed> joined;
+void join_alike(std::vector<PlacedNode>& parts) {
+  std::vector<PlacedNode> joined;
   for (std::size_t i = 0; i < parts.size();) {
     std::size_t end = i + 1;
     std::int64_t step = 0;
@@ -145,19 +147,19 @@ void join_alike(std::vector<Placed>& parts) {
 
 }  // namespace
 
-Placed repeat(const Placed& what, std::int64_t count, std::int64_t stride) {
+PlacedNode repeat(const PlacedNode& what, std::int64_t count, std::int64_t stride) {
   if (what.node == nullptr || count == 0) return {};
   if (count == 1) return what;
-  const Node& node = *what.node;
-  if (node.kind == Kind::run && node.high == stride)
+  const LayoutNode& node = *what.node;
+  if (node.kind == NodeKind::run && node.high == stride)
     return {what.offset, make_run(static_cast<std::uint64_t>(multiply(stride, count)))};
   std::int64_t whole = 0;
-  if (node.kind == Kind::strided && !__builtin_mul_overflow(node.count, node.stride, &whole) && whole == stride)
+  if (node.kind == NodeKind::strided && !__builtin_mul_overflow(node.count, node.stride, &whole) && whole == stride)
     return repeat({what.offset, node.child}, multiply(node.count, count), node.stride);
   return {what.offset, make_strided(what.node, count, stride)};
 }
 
-Placed repeat_at(const Placed& what, std::vector<std::int64_t> offsets) {
+PlacedNode repeat_at(const PlacedNode& what, std::vector<std::int64_t> offsets) {
   if (what.node == nullptr || offsets.empty()) return {};
   if (offsets.size() == 1) return {add(what.offset, offsets[0]), what.node};
   const std::size_t row = constant_steps(offsets);
@@ -169,12 +171,12 @@ Placed repeat_at(const Placed& what, std::vector<std::int64_t> offsets) {
     for (std::size_t i = 0; i < offsets.size(); i += row) heads.push_back(offsets[i]);
     return repeat_at(repeat(what, static_cast<std::int64_t>(row), step), std::move(heads));
   }
-  Placed list = make_list(what.node, std::move(offsets));
+  PlacedNode list = make_list(what.node, std::move(offsets));
   list.offset = add(list.offset, what.offset);
   return list;
 }
 
-Placed runs(std::vector<std::int64_t> offsets, std::vector<std::uint64_t> lengths) {
+PlacedNode runs(std::vector<std::int64_t> offsets, std::vector<std::uint64_t> lengths) {
   Runs runs{std::move(offsets), std::move(lengths)};
   join_neighbours(runs);
   if (runs.offsets.empty()) return {};
@@ -185,20 +187,20 @@ Placed runs(std::vector<std::int64_t> offsets, std::vector<std::uint64_t> length
   return make_blocks(std::move(runs.offsets), runs.lengths);
 }
 
-Placed sequence(std::vector<Placed> parts) {
-  std::erase_if(parts, [](const Placed& part) { return part.node == nullptr; });
+PlacedNode sequence(std::vector<PlacedNode> parts) {
+  std::erase_if(parts, [](const PlacedNode& part) { return part.node == nullptr; });
   if (parts.empty()) return {};
   if (all_runs(parts)) return join_runs(parts);
   const NodePointer first = parts.front().node;
   if (std::all_of(parts.begin(), parts.end(),
-                  [&](const Placed& part) { return alike(part.node.get(), first.get()); })) {
+                  [&](const PlacedNode& part) { return alike(part.node.get(), first.get()); })) {
     std::vector<std::int64_t> offsets;
     offsets.reserve(parts.size());
-    for (const Placed& part : parts) offsets.push_back(part.offset);
+    for (const PlacedNode& part : parts) offsets.push_back(part.offset);
     return repeat_at({0, first}, std::move(offsets));
   }
-  std::vector<Placed> flat;
-  for (const Placed& part : parts) flatten(part, flat);
+  std::vector<PlacedNode> flat;
+  for (const PlacedNode& part : parts) flatten(part, flat);
   if (all_runs(flat)) return join_runs(flat);
   join_neighbours(flat);
   join_alike(flat);

@@ -9,16 +9,16 @@
 namespace coracle::internals::layouts {
 
 /// `count` times the same, `stride` apart: runs that touch become one, strides that continue each other too.
-Placed repeat(const Placed& what, std::int64_t count, std::int64_t stride);
+PlacedNode repeat(const PlacedNode& what, std::int64_t count, std::int64_t stride);
 
 /// The same at each of `offsets` (to which that of `what` is added): constant steps become strides, also by rows.
-Placed repeat_at(const Placed& what, std::vector<std::int64_t> offsets);
+PlacedNode repeat_at(const PlacedNode& what, std::vector<std::int64_t> offsets);
 
 /// Runs in this order; those without bytes are left out, and those that touch become one. Lists of one length are
 /// preferred, also where a few neighbours have to stay apart for it: their kernels need no look at each length.
-Placed runs(std::vector<std::int64_t> offsets, std::vector<std::uint64_t> lengths);
+PlacedNode runs(std::vector<std::int64_t> offsets, std::vector<std::uint64_t> lengths);
 
 /// One after the other; those without bytes are left out.
-Placed sequence(std::vector<Placed> parts);
+PlacedNode sequence(std::vector<PlacedNode> parts);
 
 }  // namespace coracle::internals::layouts

@@ -22,7 +22,7 @@ std::size_t window_bytes(Rank& rank) noexcept {
 
 Arrivals::Arrivals(Rank& rank, Handler room, const Rendezvous::Handlers& handlers)
     : rank_(rank),
-      flow_(window_bytes(rank)),
+      flow_control_(window_bytes(rank)),
       rendezvous_(rank, handlers),
       room_handler_(room),
       copied_bytes_max_(rank.core().transport().traits().copied_bytes_max) {}
@@ -33,7 +33,7 @@ void Arrivals::tell_room(std::uint32_t peer) {
 
 Task<> Arrivals::send_room(std::uint32_t peer) {
   co_await yield();  // not from inside a handler
-  if (!rank_.lost(peer)) co_await rank_.request(peer, room_handler_, {}, flow_.received_from(peer));
+  if (!rank_.lost(peer)) co_await rank_.request(peer, room_handler_, {}, flow_control_.received_from(peer));
 }
 
 std::optional<std::uint32_t> Arrivals::lost_source_of(Team& team, std::uint32_t from) {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/messages/flow.hpp"
+#include "runtime/messages/flow_control.hpp"
 #include "runtime/messages/matcher.hpp"
 #include "runtime/messages/rendezvous.hpp"
 #include "runtime/messages/unexpected_message.hpp"
@@ -48,7 +48,7 @@ class Arrivals {
   }
   /// A message that came eagerly has been received.
   void count_received(std::uint32_t peer, std::size_t bytes) {
-    if (flow_.receive(peer, bytes)) [[unlikely]]
+    if (flow_control_.receive(peer, bytes)) [[unlikely]]
       tell_room(peer);
   }
   /// See TransportTraits; of the transport to the ranks of this node.
@@ -70,7 +70,7 @@ class Arrivals {
 
   Rank& rank_;
   Matcher matcher_;
-  Flow flow_;
+  FlowControl flow_control_;
   Rendezvous rendezvous_;
   std::vector<ProbeWait*> probes_;
   std::size_t unexpected_ = 0;

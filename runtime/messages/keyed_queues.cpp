@@ -5,7 +5,7 @@
 
 namespace coracle::internals {
 
-KeyedQueues::KeyedQueues() : slots_(16) {}
+KeyedQueues::KeyedQueues() : buckets_(16) {}
 
 std::size_t KeyedQueues::hash(const Envelope& key) noexcept {
   // Odd constants of the usual mixers (splitmix64, xxHash): tags and places often count up.
@@ -16,59 +16,59 @@ std::size_t KeyedQueues::hash(const Envelope& key) noexcept {
 }
 
 std::size_t KeyedQueues::place_of(const Envelope& key) const noexcept {
-  const std::size_t mask = slots_.size() - 1;
+  const std::size_t mask = buckets_.size() - 1;
   std::size_t place = hash(key) & mask;
-  while (slots_[place].head != nullptr && slots_[place].key != key) place = (place + 1) & mask;
+  while (buckets_[place].head != nullptr && buckets_[place].key != key) place = (place + 1) & mask;
   return place;
 }
 
 QueueLink* KeyedQueues::front(const Envelope& key) const noexcept {
-  return slots_[place_of(key)].head;
+  return buckets_[place_of(key)].head;
 }
 
 void KeyedQueues::append(const Envelope& key, QueueLink& link) {
   std::size_t place = place_of(key);
-  if (slots_[place].head == nullptr) {
-    if (2 * (used_ + 1) > slots_.size()) {
+  if (buckets_[place].head == nullptr) {
+    if (2 * (used_ + 1) > buckets_.size()) {
       grow();
       place = place_of(key);
     }
     ++used_;
-    slots_[place].key = key;
-    slots_[place].head = &link;
+    buckets_[place].key = key;
+    buckets_[place].head = &link;
   } else {
-    slots_[place].tail->next = &link;
+    buckets_[place].tail->next = &link;
   }
-  link.previous = std::exchange(slots_[place].tail, &link);
+  link.previous = std::exchange(buckets_[place].tail, &link);
   link.next = nullptr;
 }
 
 void KeyedQueues::remove(const Envelope& key, QueueLink& link) noexcept {
   const std::size_t place = place_of(key);
-  Slot& slot = slots_[place];
-  (link.previous != nullptr ? link.previous->next : slot.head) = link.next;
-  (link.next != nullptr ? link.next->previous : slot.tail) = link.previous;
-  if (slot.head == nullptr) free(place);
+  Bucket& bucket = buckets_[place];
+  (link.previous != nullptr ? link.previous->next : bucket.head) = link.next;
+  (link.next != nullptr ? link.next->previous : bucket.tail) = link.previous;
+  if (bucket.head == nullptr) free(place);
 }
 
 /// Closes the gap: those behind it that would not be found any more move up.
 void KeyedQueues::free(std::size_t place) noexcept {
-  const std::size_t mask = slots_.size() - 1;
+  const std::size_t mask = buckets_.size() - 1;
   --used_;
-  slots_[place] = Slot();
-  for (std::size_t next = (place + 1) & mask; slots_[next].head != nullptr; next = (next + 1) & mask) {
-    const std::size_t home = hash(slots_[next].key) & mask;
+  buckets_[place] = Bucket();
+  for (std::size_t next = (place + 1) & mask; buckets_[next].head != nullptr; next = (next + 1) & mask) {
+    const std::size_t home = hash(buckets_[next].key) & mask;
     if (((next - home) & mask) < ((next - place) & mask)) continue;  // found from its home, without passing the gap
-    slots_[place] = std::exchange(slots_[next], Slot());
+    buckets_[place] = std::exchange(buckets_[next], Bucket());
     place = next;
   }
 }
 
 void KeyedQueues::grow() {
-  std::vector<Slot> old(2 * slots_.size());
-  old.swap(slots_);
-  for (const Slot& slot : old)
-    if (slot.head != nullptr) slots_[place_of(slot.key)] = slot;
+  std::vector<Bucket> old(2 * buckets_.size());
+  old.swap(buckets_);
+  for (const Bucket& bucket : old)
+    if (bucket.head != nullptr) buckets_[place_of(bucket.key)] = bucket;
 }
 
 }  // namespace coracle::internals

@@ -24,7 +24,7 @@ class KeyedQueues {
   void remove(const Envelope& key, QueueLink& link) noexcept;
 
  private:
-  struct Slot {
+  struct Bucket {
     Envelope key;
     QueueLink* head = nullptr;  // null: free
     QueueLink* tail = nullptr;
@@ -35,7 +35,7 @@ class KeyedQueues {
   void free(std::size_t place) noexcept;
   void grow();
 
-  std::vector<Slot> slots_;  // a power of two, at least half of them free
+  std::vector<Bucket> buckets_;  // a power of two, at least half of them free
   std::size_t used_ = 0;
 };
 

@@ -36,7 +36,7 @@ MessageWait::MessageWait(Arrivals& arrivals, Team& team, std::uint32_t source, c
 
 void MessageWait::begin() {
   enter();
-  arrivals_.rank().core().peers().watches().add(*this);
+  arrivals_.rank().core().peers().observers().add(*this);
 }
 
 void MessageWait::await_resume() const {
@@ -102,7 +102,7 @@ void Receive::deliver(const Envelope& envelope, std::uint32_t rank, const Messag
   end();
 }
 
-void Receive::deliver(const Envelope& envelope, std::uint32_t rank, const Offer& offer) noexcept {
+void Receive::deliver(const Envelope& envelope, std::uint32_t rank, const ReadyToSend& offer) noexcept {
   accept(envelope, rank, offer);
   leave();
   take();
@@ -118,7 +118,7 @@ void Receive::keep(UnexpectedOwner message) noexcept {
   message_ = std::move(message);
 }
 
-void Receive::accept(const Envelope& envelope, std::uint32_t rank, const Offer& offer) noexcept {
+void Receive::accept(const Envelope& envelope, std::uint32_t rank, const ReadyToSend& offer) noexcept {
   offer_ = offer;
   note(State::offered, envelope, rank, offer.bytes);
 }
@@ -164,7 +164,7 @@ void Receive::take() noexcept {
     service.spawn(fetch(*this, offer_, rank_, target_));
 }
 
-Task<> Receive::fetch(Receive& receive, Offer offer, std::uint32_t rank, const MessageTarget& target) {
+Task<> Receive::fetch(Receive& receive, ReadyToSend offer, std::uint32_t rank, const MessageTarget& target) {
   std::exception_ptr failure;
   try {
     co_await yield();  // not from inside a handler: it may be a long copy

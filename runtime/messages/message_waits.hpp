@@ -9,8 +9,8 @@
 #include "runtime/core/scope.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/messages/message_memory.hpp"
-#include "runtime/messages/offer.hpp"
 #include "runtime/messages/posted_receive.hpp"
+#include "runtime/messages/ready_to_send.hpp"
 #include "runtime/messages/unexpected_owner.hpp"
 #include "runtime/rank/peers.hpp"
 #include "runtime/team/envelope.hpp"
@@ -22,7 +22,7 @@ class Team;
 
 /// A wait for a message of a member, or of any. Ends early by cancellation, and with the loss of that member, or of
 /// any. It lives in the waiting coroutine's frame.
-class MessageWait : public Waiter, private LossWatch {
+class MessageWait : public Waiter, private LossObserver {
  public:
   bool await_ready() const noexcept { return false; }
   template <class Promise>
@@ -50,7 +50,7 @@ class MessageWait : public Waiter, private LossWatch {
     leave();
     complete();
   }
-  using LossWatch::leave;
+  using LossObserver::leave;
   Arrivals& arrivals() const noexcept { return arrivals_; }
   Team& team() const noexcept { return team_; }
 
@@ -95,7 +95,7 @@ class [[nodiscard]] Receive final : public MessageWait, public PostedReceive {
   /// For the handlers: a message has come, which the matcher has given to this. What is longer than the target is not
   /// copied.
   void deliver(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) noexcept;
-  void deliver(const Envelope& envelope, std::uint32_t rank, const Offer& offer) noexcept;
+  void deliver(const Envelope& envelope, std::uint32_t rank, const ReadyToSend& offer) noexcept;
 
  private:
   enum class State : std::uint8_t {
@@ -114,11 +114,11 @@ class [[nodiscard]] Receive final : public MessageWait, public PostedReceive {
   /// Whether a message that is here has to be copied by engines, if the target is a GPU's.
   bool lands(std::size_t bytes) const noexcept { return bytes > 0 && bytes <= target_.bytes(); }
   void keep(UnexpectedOwner message) noexcept;
-  void accept(const Envelope& envelope, std::uint32_t rank, const Offer& offer) noexcept;
+  void accept(const Envelope& envelope, std::uint32_t rank, const ReadyToSend& offer) noexcept;
   void note(State state, const Envelope& envelope, std::uint32_t rank, std::size_t bytes) noexcept;
   /// Has the message fetched, or copied to a GPU.
   void take() noexcept;
-  static Task<> fetch(Receive& receive, Offer offer, std::uint32_t rank, const MessageTarget& target);
+  static Task<> fetch(Receive& receive, ReadyToSend offer, std::uint32_t rank, const MessageTarget& target);
   static Task<> land(Receive& receive, UnexpectedOwner message, const MessageTarget& target);
   /// The target is filled, or `error` tells why it is not.
   void taken(std::exception_ptr error) noexcept;
@@ -128,7 +128,7 @@ class [[nodiscard]] Receive final : public MessageWait, public PostedReceive {
   State state_ = State::open;
   std::uint32_t rank_;  // of the sender, once a message is there
   Received received_;
-  Offer offer_;
+  ReadyToSend offer_;
   UnexpectedOwner message_;  // one that is here
   std::exception_ptr error_;
 };

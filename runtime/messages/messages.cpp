@@ -59,13 +59,14 @@ bool Messages::needs_copy(std::uint32_t peer, const MessageSource& source) const
   return region.is_local(peer) && !region.contains(source.origin(), source.bytes());
 }
 
-void Messages::fix_way(MessageWay way) noexcept {
-  rendezvous_.fix_way(way);
-  eager_bytes_ = way == MessageWay::automatic ? rank_.core().region().shape().messages.eager_bytes : kPackedBytesMax;
+void Messages::fix_scheme(RendezvousScheme way) noexcept {
+  rendezvous_.fix_scheme(way);
+  eager_bytes_ =
+      way == RendezvousScheme::automatic ? rank_.core().region().shape().messages.eager_bytes : kPackedBytesMax;
 }
 
 void Messages::on_room(Rank& rank, const Message& message) {
-  of(rank).flow_.received_by(message.source(), message.argument(0));
+  of(rank).flow_control_.received_by(message.source(), message.argument(0));
 }
 
 // --- arriving ---
@@ -75,7 +76,7 @@ void Messages::on_data(Rank& rank, const Message& message) {
 }
 
 void Messages::arrive(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) {
-  if (flow_.arrive(rank, payload.bytes())) [[unlikely]]
+  if (flow_control_.arrive(rank, payload.bytes())) [[unlikely]]
     tell_room(rank);
   if (Matcher::Posted* receive = matcher_.match(envelope); receive != nullptr) {
     static_cast<Receive*>(receive)->deliver(envelope, rank, payload);
@@ -88,7 +89,7 @@ void Messages::arrive(const Envelope& envelope, std::uint32_t rank, const Messag
 void Messages::on_offer(Rank& rank, const Message& message) {
   auto& messages = of(rank);
   const Envelope envelope = envelope_of(message);
-  Offer offer;
+  ReadyToSend offer;
   CORACLE_ASSERT(message.payload().size() == sizeof offer, "an offer of {} bytes from rank {}",
                  message.payload().size(), message.source());
   std::memcpy(&offer, message.payload().data(), sizeof offer);

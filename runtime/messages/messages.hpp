@@ -2,9 +2,9 @@
 // in order for each pair of ranks, with wildcards at the receiver.
 //
 // Short ones are **eager**: they travel at once, straight into the buffer of a receive that is posted, else into memory
-// of the receiver's runtime, of which every sender has a limited room (Flow). Of all others only the place travels, and
-// the receiver copies from the sender's buffer (**rendezvous**): one copy, wherever the ranks share memory, also from
-// one layout straight to another. See Rendezvous for the ways.
+// of the receiver's runtime, of which every sender has a limited room (FlowControl). Of all others only the place
+// travels, and the receiver copies from the sender's buffer (**rendezvous**): one copy, wherever the ranks share
+// memory, also from one layout straight to another. See Rendezvous for the schemes.
 //
 // Source: Shimada, Hori, Ishikawa: the rendezvous of Open MPI over PVAS (IPSJ 2015), in which the receiver copies once,
 // straight from the send buffer.
@@ -52,11 +52,11 @@ class Messages : public Arrivals {
   void drop(UnexpectedOwner message);
 
   /// From now on messages that this rank receives come by `way`, where that can be, however short; for measurements.
-  void fix_way(MessageWay way) noexcept;
+  void fix_scheme(RendezvousScheme way) noexcept;
   // --- for sends ---
   /// Whether a message can go at once; takes its room.
   bool may_go_at_once(std::uint32_t peer, std::size_t bytes) {
-    return bytes <= eager_bytes_ && flow_.take_room(peer, bytes);
+    return bytes <= eager_bytes_ && flow_control_.take_room(peer, bytes);
   }
   /// Whether a message that goes at once must be packed or copied first: since it is scattered, or since the receiver
   /// would have to ask the kernel for it.

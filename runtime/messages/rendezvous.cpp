@@ -7,9 +7,9 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/messages/device_memory.hpp"
-#include "runtime/rank/lent_memory.hpp"
 #include "runtime/rank/memory_domain.hpp"
 #include "runtime/rank/rank.hpp"
+#include "runtime/rank/read_exposures.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -19,7 +19,7 @@ std::size_t piece_bytes(std::size_t bytes) noexcept {
   constexpr std::size_t kUnit = 4096;
   constexpr std::size_t kShort = 4 * kUnit;  // shorter ones cost more messages than they gain
   const std::size_t part = std::min(bytes / 4, std::max(bytes / 8, kShort));
-  return std::clamp(part / kUnit * kUnit, kUnit, Stage::kSlotBytes);
+  return std::clamp(part / kUnit * kUnit, kUnit, BounceBuffers::kBufferBytes);
 }
 
 }  // namespace
@@ -27,8 +27,8 @@ std::size_t piece_bytes(std::size_t bytes) noexcept {
 Rendezvous::Rendezvous(Rank& rank, const Handlers& handlers)
     : rank_(rank),
       handlers_(handlers),
-      stage_(rank.core().region().stage(rank.id())),
-      way_(rank.core().region().shape().messages.way) {}
+      bounce_buffers_(rank.core().region().bounce_memory(rank.id())),
+      scheme_(rank.core().region().shape().messages.scheme) {}
 
 Rendezvous::~Rendezvous() {
   CORACLE_ASSERT(offered_.empty() && arriving_.empty(), "a rank ended while {} sends wait", offered_.size());
@@ -44,13 +44,13 @@ bool Rendezvous::shares_addresses(std::uint32_t peer) const noexcept {
 
 Task<> Rendezvous::offer(Envelope envelope, MessageSource source, std::uint32_t peer) {
   const std::uint64_t serial = ++serial_;
-  Offered offered(rank_.core(), peer, *this, serial, source);
+  PendingSend offered(rank_.core(), peer, *this, serial, source);
   std::vector<std::byte> layout;
-  const Offer offer = describe(offered, peer, layout);
+  const ReadyToSend offer = describe(offered, peer, layout);
   // What is scattered goes to other nodes in pieces, which this rank sends; of what is on a GPU they need the layout.
-  const Loan loan(rank_.core().lent(), offer.on_device()       ? std::span<const std::byte>(layout)
-                                       : source.is_scattered() ? std::span<const std::byte>()
-                                                               : source.span());
+  const ReadExposure exposure(rank_.core().read_exposures(), offer.on_device() ? std::span<const std::byte>(layout)
+                                                             : source.is_scattered() ? std::span<const std::byte>()
+                                                                                     : source.span());
   offered_.emplace(serial, &offered);
   std::exception_ptr failure;
   try {
@@ -68,11 +68,11 @@ Task<> Rendezvous::offer(Envelope envelope, MessageSource source, std::uint32_t 
                               "more");
 }
 
-Offer Rendezvous::describe(Offered& offered, std::uint32_t peer, std::vector<std::byte>& layout) const {
+ReadyToSend Rendezvous::describe(PendingSend& offered, std::uint32_t peer, std::vector<std::byte>& layout) const {
   // Measured: of shorter blocks the kernel copies fewer in the time than two copies by hand take.
   constexpr std::size_t kKernelBlockBytes = 2048;
   const MessageSource& source = offered.shared.source();
-  Offer offer;
+  ReadyToSend offer;
   offer.bytes = source.bytes();
   offer.serial = offered.serial;
   offer.address = reinterpret_cast<std::uint64_t>(source.origin());
@@ -87,8 +87,8 @@ Offer Rendezvous::describe(Offered& offered, std::uint32_t peer, std::vector<std
   const ScatteredSource scattered = source.scattered();
   offer.count = scattered.count;
   if (offer.shared != nullptr || (!is_beside(peer) && !offer.on_device())) return offer;
-  if (offer.on_device() || way_ == MessageWay::cma ||
-      (way_ == MessageWay::automatic &&
+  if (offer.on_device() || scheme_ == RendezvousScheme::cma ||
+      (scheme_ == RendezvousScheme::automatic &&
        scattered.layout.size() / scattered.layout.block_count() >= kKernelBlockBytes)) {
     layout = scattered.layout.encode();
     offer.layout_address = reinterpret_cast<std::uint64_t>(layout.data());
@@ -97,8 +97,8 @@ Offer Rendezvous::describe(Offered& offered, std::uint32_t peer, std::vector<std
   return offer;
 }
 
-void Rendezvous::Offered::cancelled(void* offered) {
-  auto& mine = *static_cast<Offered*>(offered);
+void Rendezvous::PendingSend::cancelled(void* offered) {
+  auto& mine = *static_cast<PendingSend*>(offered);
   if (std::exchange(mine.asked_back, true)) return;
   Rendezvous& owner = mine.owner;
   owner.rank_.service().spawn(owner.ask_back(static_cast<std::uint32_t>(mine.taken.peer()), mine.serial));
@@ -109,7 +109,7 @@ Task<> Rendezvous::ask_back(std::uint32_t peer, std::uint64_t serial) {
   if (offered_.contains(serial)) co_await rank_.request(peer, handlers_.withdraw, {}, serial);
 }
 
-Rendezvous::Offered* Rendezvous::find(std::uint64_t serial, std::uint32_t peer) noexcept {
+Rendezvous::PendingSend* Rendezvous::find(std::uint64_t serial, std::uint32_t peer) noexcept {
   const auto found = offered_.find(serial);
   // One that has ended by itself is not there any more.
   if (found == offered_.end() || found->second->taken.peer() != static_cast<int>(peer)) return nullptr;
@@ -117,7 +117,7 @@ Rendezvous::Offered* Rendezvous::find(std::uint64_t serial, std::uint32_t peer) 
 }
 
 void Rendezvous::on_taken(const Message& message) {
-  Offered* offered = find(message.argument(0), message.source());
+  PendingSend* offered = find(message.argument(0), message.source());
   if (offered == nullptr) return;
   offered->end = static_cast<End>(message.argument(1));
   offered->taken.set();
@@ -152,7 +152,7 @@ Task<> Rendezvous::help(std::uint64_t serial, const MessageTarget* target) {
 void Rendezvous::on_pull(const Message& message) {
   // Each packs while another's piece is being read.
   constexpr int kSendersMax = 3;
-  Offered* offered = find(message.argument(0), message.source());
+  PendingSend* offered = find(message.argument(0), message.source());
   if (offered == nullptr) return;
   offered->is_told = message.argument(2) != 0;
   const std::size_t bytes = offered->shared.source().bytes();
@@ -165,11 +165,11 @@ void Rendezvous::on_pull(const Message& message) {
 
 Task<> Rendezvous::send_pieces(std::uint64_t serial, std::uint32_t peer, std::uint64_t arriving) {
   co_await yield();  // not from inside a handler
-  const StageSlot slot = co_await stage_.take();
+  const BounceBuffer buffer = co_await bounce_buffers_.take();
   try {
     // After every wait the message may be gone, with its receiver.
     for (;;) {
-      Offered* offered = find(serial, peer);
+      PendingSend* offered = find(serial, peer);
       if (offered == nullptr) co_return;
       const MessageSource& source = offered->shared.source();
       const std::uint64_t position = offered->next_piece;
@@ -177,7 +177,7 @@ Task<> Rendezvous::send_pieces(std::uint64_t serial, std::uint32_t peer, std::ui
         if (--offered->senders == 0 && !offered->is_told) offered->taken.set();
         co_return;
       }
-      const std::span piece(slot.data(), std::min(piece_bytes(source.bytes()), source.bytes() - position));
+      const std::span piece(buffer.data(), std::min(piece_bytes(source.bytes()), source.bytes() - position));
       offered->next_piece += piece.size();
       read_part(source, position, piece);
       co_await rank_.request(peer, handlers_.piece, piece, arriving, position);

@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "runtime/core/task.hpp"
-#include "runtime/job/message_way.hpp"
-#include "runtime/messages/experience.hpp"
-#include "runtime/messages/offer.hpp"
+#include "runtime/job/rendezvous_scheme.hpp"
+#include "runtime/messages/bounce_buffers.hpp"
+#include "runtime/messages/ready_to_send.hpp"
+#include "runtime/messages/scheme_tuner.hpp"
 #include "runtime/messages/shared_copy.hpp"
-#include "runtime/messages/stage.hpp"
 #include "runtime/rank/message.hpp"
 #include "runtime/rank/peer_event.hpp"
 #include "runtime/team/envelope.hpp"
@@ -46,10 +46,10 @@ class Rendezvous {
 
   /// Sender: done when the message has been received.
   Task<> offer(Envelope envelope, MessageSource source, std::uint32_t peer);
-  /// Receiver, in answer to a wish to have an offer back, from its handler.
+  /// Receiver, in answer to a request to have an offer back, from its handler.
   void give_back(const Message& message, std::uint64_t serial) const;
   /// Receiver: fills `target` if the message fits, and lets it go.
-  Task<> take(Offer offer, std::uint32_t peer, const MessageTarget& target);
+  Task<> take(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
   /// Receiver: the sender may forget it. `failed`: a GPU at either end did.
   Task<> say_taken(std::uint32_t peer, std::uint64_t serial, bool failed = false);
 
@@ -61,16 +61,16 @@ class Rendezvous {
 
   /// Whether `peer` is another rank whose memory is plain memory here.
   bool shares_addresses(std::uint32_t peer) const noexcept;
-  Stage& stage() noexcept { return stage_; }
-  void fix_way(MessageWay way) noexcept { way_ = way; }
+  BounceBuffers& bounce_buffers() noexcept { return bounce_buffers_; }
+  void fix_scheme(RendezvousScheme scheme) noexcept { scheme_ = scheme; }
 
  private:
   /// What the receiver says of a message, when it needs it no more.
   enum class End : std::uint64_t { received, withdrawn, failed };
   /// A message of this rank that waits to be received.
-  struct Offered {
-    Offered(RankCore& core, std::uint32_t peer, Rendezvous& of, std::uint64_t number,
-            const MessageSource& source) noexcept
+  struct PendingSend {
+    PendingSend(RankCore& core, std::uint32_t peer, Rendezvous& of, std::uint64_t number,
+                const MessageSource& source) noexcept
         : taken(core, "send", peer, cancelled, this), owner(of), serial(number), shared(source) {}
     /// From inside Scope::cancel, also more than once.
     static void cancelled(void* offered);
@@ -95,46 +95,47 @@ class Rendezvous {
     std::exception_ptr failure;  // why one did not begin
   };
 
-  Offer describe(Offered& offered, std::uint32_t peer, std::vector<std::byte>& layout) const;
+  ReadyToSend describe(PendingSend& offered, std::uint32_t peer, std::vector<std::byte>& layout) const;
   Task<> ask_back(std::uint32_t peer, std::uint64_t serial);
-  Offered* find(std::uint64_t serial, std::uint32_t peer) noexcept;
+  PendingSend* find(std::uint64_t serial, std::uint32_t peer) noexcept;
   Task<> help(std::uint64_t serial, const MessageTarget* target);
   Task<> send_pieces(std::uint64_t serial, std::uint32_t peer, std::uint64_t arriving);
 
   /// How an offer is taken.
-  enum class Means { alone, pieces, together, kernel, get, device, pieces_to_device };
-  /// Those that one can be taken by, always in the same order for messages of one kind.
+  enum class Scheme { alone, pieces, together, kernel, get, device, pieces_to_device };
+  /// Those that one can be taken by, always in the same order for messages of one class.
   struct Choice {
-    std::array<Means, Experience::kMeans> means;
+    std::array<Scheme, SchemeTuner::kSchemes> schemes;
     std::size_t count;     // 1: there is none
     std::size_t expected;  // to be the best
   };
-  Choice choice(const Offer& offer, std::uint32_t peer, const MessageTarget& target) const noexcept;
-  Choice choice_between_processes(const Offer& offer, std::uint32_t peer, const MessageTarget& target) const noexcept;
-  std::optional<Means> fixed_means(const Offer& offer, std::uint32_t peer) const noexcept;
-  std::optional<Means> device_means(const Offer& offer, const MessageTarget& target) const;
-  Task<> take_whole(Offer offer, std::uint32_t peer, const MessageTarget& target, Means& means);
+  Choice choice(const ReadyToSend& offer, std::uint32_t peer, const MessageTarget& target) const noexcept;
+  Choice choice_between_processes(const ReadyToSend& offer, std::uint32_t peer,
+                                  const MessageTarget& target) const noexcept;
+  std::optional<Scheme> fixed_scheme(const ReadyToSend& offer, std::uint32_t peer) const noexcept;
+  std::optional<Scheme> device_scheme(const ReadyToSend& offer, const MessageTarget& target) const;
+  Task<> take_whole(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target, Scheme& scheme);
   bool is_beside(std::uint32_t peer) const noexcept;
-  Task<> fetch(Means means, Offer offer, std::uint32_t peer, const MessageTarget& target);
-  Task<> copy_alone(Offer offer, const MessageTarget& target);
-  Task<> copy_together(Offer offer, std::uint32_t peer, const MessageTarget& target);
-  Task<Layout> ask_layout(Offer offer, std::uint32_t peer);
-  Task<> copy_by_kernel(Offer offer, std::uint32_t peer, const MessageTarget& target);
-  Task<> get_whole(Offer offer, std::uint32_t peer, const MessageTarget& target);
-  Task<> pull(Offer offer, std::uint32_t peer, const MessageTarget& target, Scope* landings = nullptr);
-  Task<> pull_to_device(Offer offer, std::uint32_t peer, const MessageTarget& target);
+  Task<> fetch(Scheme scheme, ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
+  Task<> copy_alone(ReadyToSend offer, const MessageTarget& target);
+  Task<> copy_together(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
+  Task<Layout> ask_layout(ReadyToSend offer, std::uint32_t peer);
+  Task<> copy_by_kernel(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
+  Task<> get_whole(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
+  Task<> pull(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target, Scope* landings = nullptr);
+  Task<> pull_to_device(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
   void land(Arriving& arriving, std::uint64_t position, std::span<const std::byte> piece);
-  Task<> copy_by_engines(Offer offer, std::uint32_t peer, const MessageTarget& target);
+  Task<> copy_by_engines(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
 
   Rank& rank_;
   const Handlers handlers_;
-  Stage stage_;
-  MessageWay way_;
-  Experience experience_;
+  BounceBuffers bounce_buffers_;
+  RendezvousScheme scheme_;
+  SchemeTuner tuner_;
   bool kernel_refuses_ = false;  // to read the memory of other processes
   std::uint64_t serial_ = 0;
   std::uint64_t arrivals_ = 0;
-  std::unordered_map<std::uint64_t, Offered*> offered_;
+  std::unordered_map<std::uint64_t, PendingSend*> offered_;
   std::unordered_map<std::uint64_t, Arriving*> arriving_;
 };
 

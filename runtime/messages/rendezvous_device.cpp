@@ -24,14 +24,15 @@ Task<> land_piece(MemoryDomain& devices, DeviceBuffer buffer, std::size_t bytes,
 }  // namespace
 
 /// None: both ends lie in host memory.
-std::optional<Rendezvous::Means> Rendezvous::device_means(const Offer& offer, const MessageTarget& target) const {
-  if (offer.on_device()) return Means::device;
+std::optional<Rendezvous::Scheme> Rendezvous::device_scheme(const ReadyToSend& offer,
+                                                            const MessageTarget& target) const {
+  if (offer.on_device()) return Scheme::device;
   if (!is_on_device(rank_.core(), target)) return std::nullopt;
-  if (offer.shared != nullptr) return Means::device;
-  return offer.count == 0 ? Means::get : Means::pieces_to_device;
+  if (offer.shared != nullptr) return Scheme::device;
+  return offer.count == 0 ? Scheme::get : Scheme::pieces_to_device;
 }
 
-Task<> Rendezvous::copy_by_engines(Offer offer, std::uint32_t peer, const MessageTarget& target) {
+Task<> Rendezvous::copy_by_engines(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target) {
   constexpr Operation::Verb kGet = Operation::Verb::get;
   MemoryDomain* devices = rank_.core().device_memory();
   if (devices == nullptr)
@@ -51,7 +52,7 @@ Task<> Rendezvous::copy_by_engines(Offer offer, std::uint32_t peer, const Messag
 }
 
 /// By messages, which go where the kernel does not let processes read each other's memory, too.
-Task<Layout> Rendezvous::ask_layout(Offer offer, std::uint32_t peer) {
+Task<Layout> Rendezvous::ask_layout(ReadyToSend offer, std::uint32_t peer) {
   std::vector<std::byte> encoded(offer.layout_bytes);
   const Layout plain = Layout::bytes(offer.layout_bytes);
   const RemoteAddress there{offer.layout_address, peer, RemoteAddress::kWholeMemory};
@@ -60,7 +61,7 @@ Task<Layout> Rendezvous::ask_layout(Offer offer, std::uint32_t peer) {
   co_return Layout::decode(encoded);
 }
 
-Task<> Rendezvous::pull_to_device(Offer offer, std::uint32_t peer, const MessageTarget& target) {
+Task<> Rendezvous::pull_to_device(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target) {
   PromiseBase& self = co_await this_coroutine();
   Scope landings(self.loop(), &self.scope());
   std::exception_ptr failure;
@@ -76,7 +77,7 @@ Task<> Rendezvous::pull_to_device(Offer offer, std::uint32_t peer, const Message
 
 /// The piece is gone when its handler returns.
 void Rendezvous::land(Arriving& arriving, std::uint64_t position, std::span<const std::byte> piece) {
-  static_assert(Stage::kSlotBytes <= DeviceBuffer::kBytes);
+  static_assert(BounceBuffers::kBufferBytes <= DeviceBuffer::kBytes);
   MemoryDomain& devices = *rank_.core().device_memory();
   try {
     DeviceBuffer buffer = devices.accelerator().buffer();

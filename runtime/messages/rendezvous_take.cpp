@@ -28,17 +28,17 @@ double copy_ns(std::uint64_t bytes, std::uint64_t blocks) noexcept {
 
 }  // namespace
 
-Task<> Rendezvous::take(Offer offer, std::uint32_t peer, const MessageTarget& target) {
+Task<> Rendezvous::take(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target) {
   const bool by_engines = offer.on_device() || is_on_device(rank_.core(), target);
   std::exception_ptr failure;
   bool device_failed = false;
-  Means means = Means::alone;
+  Scheme scheme = Scheme::alone;
   if (offer.bytes > 0 && offer.bytes <= target.bytes()) {
     bool refused = false;
     try {
-      co_await take_whole(offer, peer, target, means);
+      co_await take_whole(offer, peer, target, scheme);
     } catch (const Error& error) {
-      refused = !by_engines && way_ != MessageWay::cma && is_refused(error.code());
+      refused = !by_engines && scheme_ != RendezvousScheme::cma && is_refused(error.code());
       if (!refused) failure = std::current_exception();
       device_failed = by_engines && error.code() != std::errc::operation_canceled;
     } catch (const std::bad_alloc&) {
@@ -47,37 +47,37 @@ Task<> Rendezvous::take(Offer offer, std::uint32_t peer, const MessageTarget& ta
     }
     if (refused) {
       kernel_refuses_ = true;
-      means = Means::pieces;
+      scheme = Scheme::pieces;
       co_await pull(offer, peer, target);  // fails only with its sender
     }
   }
   // Who has sent all pieces knows by itself.
-  if (means != Means::pieces && !rank_.lost(peer)) co_await say_taken(peer, offer.serial, device_failed);
+  if (scheme != Scheme::pieces && !rank_.lost(peer)) co_await say_taken(peer, offer.serial, device_failed);
   if (failure) std::rethrow_exception(failure);
 }
 
-Task<> Rendezvous::take_whole(Offer offer, std::uint32_t peer, const MessageTarget& target, Means& means) {
+Task<> Rendezvous::take_whole(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target, Scheme& scheme) {
   // Of shorter ones looking at the clock would cost too much.
   constexpr double kLearnedFromNs = 1500;
-  std::optional<Means> fixed = device_means(offer, target);
-  if (!fixed) fixed = fixed_means(offer, peer);
+  std::optional<Scheme> fixed = device_scheme(offer, target);
+  if (!fixed) fixed = fixed_scheme(offer, peer);
   if (fixed) {
-    means = *fixed;
-    co_return co_await fetch(means, offer, peer, target);
+    scheme = *fixed;
+    co_return co_await fetch(scheme, offer, peer, target);
   }
   const Choice all = choice(offer, peer, target);
   const bool learns = all.count > 1 && copy_ns(offer.bytes, target.blocks()) >= kLearnedFromNs;
   if (!learns) {
-    means = all.means[all.expected];
-    co_return co_await fetch(means, offer, peer, target);
+    scheme = all.schemes[all.expected];
+    co_return co_await fetch(scheme, offer, peer, target);
   }
   const void* source = offer.shared != nullptr ? offer.shared->source().form() : nullptr;
-  const MessageKind kind{peer, offer.bytes, source, target.form()};
-  const std::size_t chosen = experience_.choose(kind, all.count, all.expected);
-  means = all.means[chosen];
+  const MessageClass kind{peer, offer.bytes, source, target.form()};
+  const std::size_t chosen = tuner_.choose(kind, all.count, all.expected);
+  scheme = all.schemes[chosen];
   const std::uint64_t start = rank_.loop().exact_now_ns();
-  co_await fetch(means, offer, peer, target);
-  experience_.learn(kind, chosen, static_cast<double>(rank_.loop().exact_now_ns() - start));
+  co_await fetch(scheme, offer, peer, target);
+  tuner_.learn(kind, chosen, static_cast<double>(rank_.loop().exact_now_ns() - start));
 }
 
 Task<> Rendezvous::say_taken(std::uint32_t peer, std::uint64_t serial, bool failed) {
@@ -91,70 +91,71 @@ Task<> Rendezvous::say_taken(std::uint32_t peer, std::uint64_t serial, bool fail
 
 // --- the choice ---
 
-std::optional<Rendezvous::Means> Rendezvous::fixed_means(const Offer& offer, std::uint32_t peer) const noexcept {
+std::optional<Rendezvous::Scheme> Rendezvous::fixed_scheme(const ReadyToSend& offer,
+                                                           std::uint32_t peer) const noexcept {
   const bool beside = is_beside(peer);
   const bool is_known = offer.shared != nullptr || offer.count == 0 || offer.layout_bytes > 0;
-  switch (way_) {
-    case MessageWay::automatic:
+  switch (scheme_) {
+    case RendezvousScheme::automatic:
       break;
-    case MessageWay::one_sided:
-      if (offer.shared != nullptr) return Means::alone;
+    case RendezvousScheme::one_sided:
+      if (offer.shared != nullptr) return Scheme::alone;
       break;
-    case MessageWay::cooperative:
-      if (offer.shared != nullptr && peer != rank_.id()) return Means::together;
+    case RendezvousScheme::cooperative:
+      if (offer.shared != nullptr && peer != rank_.id()) return Scheme::together;
       break;
-    case MessageWay::shm:
-      if (beside) return Means::pieces;
+    case RendezvousScheme::shm:
+      if (beside) return Scheme::pieces;
       break;
-    case MessageWay::cma:
-      if (beside && is_known) return Means::kernel;
+    case RendezvousScheme::cma:
+      if (beside && is_known) return Scheme::kernel;
       break;
   }
   return std::nullopt;
 }
 
-Rendezvous::Choice Rendezvous::choice(const Offer& offer, std::uint32_t peer,
+Rendezvous::Choice Rendezvous::choice(const ReadyToSend& offer, std::uint32_t peer,
                                       const MessageTarget& target) const noexcept {
   if (offer.shared == nullptr) return choice_between_processes(offer, peer, target);
   // Measured: from here on the help is worth the message that asks for it.
   constexpr double kHelpedFromNs = 2500;
-  if (peer == rank_.id()) return {{Means::alone}, 1, 0};
+  if (peer == rank_.id()) return {{Scheme::alone}, 1, 0};
   // Without a core for each both together are no faster than one.
   const bool can_help = rank_.loop().spins();
   const double ns = copy_ns(offer.bytes, std::max(offer.shared->source().blocks(), target.blocks()));
   const std::size_t expected = can_help && ns >= kHelpedFromNs ? 2 : 0;
-  return {{Means::alone, Means::pieces, Means::together}, can_help ? std::size_t{3} : 1, expected};
+  return {{Scheme::alone, Scheme::pieces, Scheme::together}, can_help ? std::size_t{3} : 1, expected};
 }
 
-Rendezvous::Choice Rendezvous::choice_between_processes(const Offer& offer, std::uint32_t peer,
+Rendezvous::Choice Rendezvous::choice_between_processes(const ReadyToSend& offer, std::uint32_t peer,
                                                         const MessageTarget& target) const noexcept {
   const bool beside = is_beside(peer);
   // Memory in the job's region is reached without the kernel.
   const RemoteAddress there{offer.address, peer, RemoteAddress::kWholeMemory};
   const bool is_near = beside && rank_.core().addresses().reach(there, offer.bytes) != nullptr;
   const bool is_plain = offer.count == 0 && !target.is_scattered();
-  if (is_plain && (is_near || !beside)) return {{Means::get}, 1, 0};
+  if (is_plain && (is_near || !beside)) return {{Scheme::get}, 1, 0};
   const bool is_known = offer.count == 0 || offer.layout_bytes > 0;
-  if (!beside || kernel_refuses_ || !is_known) return {{Means::pieces}, 1, 0};
-  const Means by_kernel = is_plain ? Means::get : Means::kernel;
-  return {{by_kernel, Means::pieces}, 2, 0};
+  if (!beside || kernel_refuses_ || !is_known) return {{Scheme::pieces}, 1, 0};
+  const Scheme by_kernel = is_plain ? Scheme::get : Scheme::kernel;
+  return {{by_kernel, Scheme::pieces}, 2, 0};
 }
 
-Task<> Rendezvous::fetch(Means means, Offer offer, std::uint32_t peer, const MessageTarget& target) {
-  switch (means) {
-    case Means::alone:
+Task<> Rendezvous::fetch(Scheme scheme, ReadyToSend offer, std::uint32_t peer, const MessageTarget& target) {
+  switch (scheme) {
+    case Scheme::alone:
       return copy_alone(offer, target);
-    case Means::together:
+    case Scheme::together:
       return copy_together(offer, peer, target);
-    case Means::kernel:
+    case Scheme::kernel:
       return copy_by_kernel(offer, peer, target);
-    case Means::get:
+    case Scheme::get:
       return get_whole(offer, peer, target);
-    case Means::device:
+    case Scheme::device:
       return copy_by_engines(offer, peer, target);
-    case Means::pieces_to_device:
+    case Scheme::pieces_to_device:
       return pull_to_device(offer, peer, target);
-    case Means::pieces:
+    case Scheme::pieces:
       break;
   }
   return pull(offer, peer, target);
@@ -162,7 +163,7 @@ Task<> Rendezvous::fetch(Means means, Offer offer, std::uint32_t peer, const Mes
 
 // --- the ways ---
 
-Task<> Rendezvous::copy_alone(Offer offer, const MessageTarget& target) {
+Task<> Rendezvous::copy_alone(ReadyToSend offer, const MessageTarget& target) {
   constexpr std::uint64_t kAtOnce = 1 << 20;  // then others get their turn
   for (std::uint64_t position = 0; position < offer.bytes; position += kAtOnce) {
     if (position > 0) co_await turn();
@@ -170,7 +171,7 @@ Task<> Rendezvous::copy_alone(Offer offer, const MessageTarget& target) {
   }
 }
 
-Task<> Rendezvous::copy_together(Offer offer, std::uint32_t peer, const MessageTarget& target) {
+Task<> Rendezvous::copy_together(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target) {
   co_await rank_.request(peer, handlers_.help, {}, offer.serial, reinterpret_cast<std::uint64_t>(&target));
   SharedCopy& shared = *offer.shared;
   while (shared.copy_first(target)) {
@@ -180,7 +181,7 @@ Task<> Rendezvous::copy_together(Offer offer, std::uint32_t peer, const MessageT
   if (!shared.complete()) rank_.core().peers().throw_lost("receive", peer);
 }
 
-Task<> Rendezvous::copy_by_kernel(Offer offer, std::uint32_t peer, const MessageTarget& target) {
+Task<> Rendezvous::copy_by_kernel(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target) {
   std::vector<std::byte> encoded(offer.layout_bytes);
   if (!encoded.empty()) {
     const Remote<std::byte> there(RemoteAddress{offer.layout_address, peer, RemoteAddress::kWholeMemory});
@@ -199,12 +200,12 @@ Task<> Rendezvous::copy_by_kernel(Offer offer, std::uint32_t peer, const Message
                             "the kernel does not copy from the sender's process; --intranode shm does without");
 }
 
-Task<> Rendezvous::get_whole(Offer offer, std::uint32_t peer, const MessageTarget& target) {
+Task<> Rendezvous::get_whole(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target) {
   const Remote<std::byte> there(RemoteAddress{offer.address, peer, RemoteAddress::kWholeMemory});
   co_await rank_.get(there, target.span().first(offer.bytes));
 }
 
-Task<> Rendezvous::pull(Offer offer, std::uint32_t peer, const MessageTarget& target, Scope* landings) {
+Task<> Rendezvous::pull(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target, Scope* landings) {
   Arriving arriving(rank_.core(), peer, target, offer.bytes, landings);
   const std::uint64_t number = ++arrivals_;
   const std::uint64_t tells = landings != nullptr ? 1 : 0;

@@ -13,7 +13,7 @@
 
 namespace coracle::internals {
 
-struct Send::Detour {
+struct Send::SlowPath {
   std::optional<Task<>> offer;
   std::vector<std::byte> packed;  // where there was no slot for it
 };
@@ -44,21 +44,21 @@ bool Send::await_ready() {
 bool Send::begin(std::uint32_t peer, bool at_once) {
   Rendezvous& rendezvous = messages_.rendezvous();
   if (!at_once) {
-    detour_ = std::make_unique<Detour>();
-    offer_ = &detour_->offer.emplace(rendezvous.offer(envelope_, source_, peer));
+    slow_path_ = std::make_unique<SlowPath>();
+    offer_ = &slow_path_->offer.emplace(rendezvous.offer(envelope_, source_, peer));
     offer_->awaited_at(request_.where());
     return false;
   }
   const std::size_t bytes = source_.bytes();
   std::byte* packed = messages_.rank().core().transport_to(peer).payload_room(bytes);
-  if (packed == nullptr && bytes <= Stage::kSlotBytes) {
-    slot_ = rendezvous.stage().try_take();
-    packed = slot_.data();
+  if (packed == nullptr && bytes <= BounceBuffers::kBufferBytes) {
+    buffer_ = rendezvous.bounce_buffers().try_take();
+    packed = buffer_.data();
   }
   if (packed == nullptr) {
-    detour_ = std::make_unique<Detour>();
-    detour_->packed.resize(bytes);
-    packed = detour_->packed.data();
+    slow_path_ = std::make_unique<SlowPath>();
+    slow_path_->packed.resize(bytes);
+    packed = slow_path_->packed.data();
   }
   read_part(source_, 0, {packed, bytes});
   request_.local = packed;
@@ -69,7 +69,7 @@ bool Send::begin(std::uint32_t peer, bool at_once) {
 void Send::await_resume() {
   if (offer_ != nullptr) return offer_->await_resume();
   // The receiver has read the slot; the next message to be packed there would have to wait for its lines.
-  if (slot_) prefetch_for_writing(slot_.data(), request_.bytes);
+  if (buffer_) prefetch_for_writing(buffer_.data(), request_.bytes);
   request_.await_resume();
 }
 

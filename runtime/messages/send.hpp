@@ -7,8 +7,8 @@
 #include <source_location>
 
 #include "runtime/core/task.hpp"
+#include "runtime/messages/bounce_buffer.hpp"
 #include "runtime/messages/message_memory.hpp"
-#include "runtime/messages/stage_slot.hpp"
 #include "runtime/rank/transfers.hpp"
 #include "runtime/team/envelope.hpp"
 
@@ -35,7 +35,7 @@ class [[nodiscard]] Send {
 
  private:
   /// Of a message that does not go at once, and of one that is packed while all slots are taken.
-  struct Detour;
+  struct SlowPath;
   /// What does not go as it lies.
   bool begin(std::uint32_t peer, bool at_once);
 
@@ -43,9 +43,9 @@ class [[nodiscard]] Send {
   Envelope envelope_;
   MessageSource source_;
   Request request_;
-  StageSlot slot_;  // of one that is packed, unless the transport has room for it
-  std::unique_ptr<Detour> detour_;
-  Task<>* offer_ = nullptr;  // of the detour
+  BounceBuffer buffer_;  // of one that is packed, unless the transport has room for it
+  std::unique_ptr<SlowPath> slow_path_;
+  Task<>* offer_ = nullptr;  // of the slow path
 };
 
 }  // namespace coracle::internals

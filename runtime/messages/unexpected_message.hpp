@@ -8,7 +8,7 @@
 #include "runtime/core/frame_pool.hpp"
 #include "runtime/messages/matcher.hpp"
 #include "runtime/messages/message_memory.hpp"
-#include "runtime/messages/offer.hpp"
+#include "runtime/messages/ready_to_send.hpp"
 #include "runtime/messages/unexpected_owner.hpp"
 
 namespace coracle::internals {
@@ -24,7 +24,7 @@ class UnexpectedMessage final : public Matcher::Unexpected {
     read_part(payload, 0, {reinterpret_cast<std::byte*>(message + 1), payload.bytes()});
     return Owner(message);
   }
-  static Owner with(const Envelope& envelope, std::uint32_t rank, const Offer& offer) {
+  static Owner with(const Envelope& envelope, std::uint32_t rank, const ReadyToSend& offer) {
     auto* message = new (FramePool::allocate(sizeof(UnexpectedMessage))) UnexpectedMessage(envelope, rank, offer.bytes);
     message->is_offer_ = true;
     message->offer_ = offer;
@@ -35,7 +35,7 @@ class UnexpectedMessage final : public Matcher::Unexpected {
   std::uint32_t rank() const noexcept { return rank_; }
   std::size_t bytes() const noexcept { return bytes_; }
   bool is_offer() const noexcept { return is_offer_; }
-  const Offer& offer() const noexcept { return offer_; }
+  const ReadyToSend& offer() const noexcept { return offer_; }
   /// Of one that is none.
   std::span<const std::byte> payload() const noexcept { return {reinterpret_cast<const std::byte*>(this + 1), bytes_}; }
 
@@ -49,7 +49,7 @@ class UnexpectedMessage final : public Matcher::Unexpected {
   std::uint32_t rank_;
   bool is_offer_ = false;
   std::size_t bytes_;
-  Offer offer_;
+  ReadyToSend offer_;
 };
 
 }  // namespace coracle::internals

@@ -119,7 +119,7 @@ struct AddressSpace::State {
   /// lies (an allocator with addresses of its own choice) are given up: taking a task back unmaps all of its slot.
   std::size_t next_slot(const std::string& program) {
     while (!free_slots.empty()) {
-      const Layout layout = layout_of(free_slots.back());
+      const PartitionLayout layout = layout_of(free_slots.back());
       if (is_unmapped(layout.begin, layout.end)) return free_slots.back();
       free_slots.pop_back();
     }
@@ -130,7 +130,7 @@ struct AddressSpace::State {
                     program, tasks.size()));
   }
 
-  Layout layout_of(std::size_t slot) const noexcept {
+  PartitionLayout layout_of(std::size_t slot) const noexcept {
     const std::uint64_t begin = arena.begin + slot * options.partition_bytes;
     return {begin, begin + options.partition_bytes, arena};
   }
@@ -186,7 +186,7 @@ AddressSpace AddressSpace::create(const Options& options) {
 pid_t AddressSpace::spawn(const SpawnOptions& options) {
   CORACLE_ASSERT(state_ != nullptr, "the address space was destroyed or moved from");
   check(options);
-  const Launch launch = state_->programs.resolve(options);
+  const ProgramLaunch launch = state_->programs.resolve(options);
   state_->mappings.admit(options.program, [this] { return state_->starting(); });
   const std::size_t slot = state_->next_slot(options.program);
   auto partition = std::make_unique<Partition>(state_->layout_of(slot),

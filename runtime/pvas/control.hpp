@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "runtime/pvas/layout.hpp"
+#include "runtime/pvas/partition_layout.hpp"
 #include "runtime/pvas/range_table.hpp"
 #include "runtime/pvas/zone.hpp"
 
@@ -43,7 +43,7 @@ struct Redirect {
 inline constexpr unsigned kRedirectsMax = 120;
 
 struct Control {
-  Layout layout;
+  PartitionLayout layout;
   StartOrders start;
 
   // From here on: the hook's. All zero in a task whose system calls are not redirected.

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "runtime/core/error.hpp"
-#include "runtime/pvas/layout.hpp"
+#include "runtime/pvas/partition_layout.hpp"
 
 namespace coracle::internals::pvas {
 namespace {

@@ -47,7 +47,7 @@ std::vector<RangeTable::Range> mapped_rings() {
   return rings;
 }
 
-std::string task_name(const SpawnOptions& options, const Launch& launch) {
+std::string task_name(const SpawnOptions& options, const ProgramLaunch& launch) {
   if (!options.name.empty()) return options.name;
   const std::string& path = launch.program->path;
   return path.substr(path.rfind('/') + 1);
@@ -107,7 +107,7 @@ void Partition::prepare_control(std::uint64_t stack_size) {
     throw_errno(errno, "cannot make a task's stubs executable");
 }
 
-void Partition::prepare_image(const Launch& launch) {
+void Partition::prepare_image(const ProgramLaunch& launch) {
   Control& block = control();
   const ProgramFile& file = *launch.image;
   const MappedImage image = map_image(file, layout_.images_begin(), layout_.brk_end());
@@ -131,7 +131,8 @@ void Partition::prepare_image(const Launch& launch) {
   block.brk_begin = block.brk_now = end + kPageBytes;
 }
 
-void Partition::prepare(const Launch& launch, const SpawnOptions& options, const std::vector<AuxEntry>& auxiliary) {
+void Partition::prepare(const ProgramLaunch& launch, const SpawnOptions& options,
+                        const std::vector<AuxEntry>& auxiliary) {
   const std::uint64_t stack_size = stack_bytes();
   prepare_control(stack_size);
   prepare_image(launch);

@@ -17,14 +17,14 @@ namespace coracle::internals::pvas {
 class Partition {
  public:
   /// `sites` outlives the partition; null leaves system calls as they are.
-  Partition(const Layout& layout, SiteCache* sites) : layout_(layout), sites_(sites) {}
+  Partition(const PartitionLayout& layout, SiteCache* sites) : layout_(layout), sites_(sites) {}
   Partition(const Partition&) = delete;
   Partition& operator=(const Partition&) = delete;
   ~Partition() { release(); }
 
   /// Maps all that a task needs to start, writes its arguments and orders. Throws Error; what was mapped goes with the
   /// object.
-  void prepare(const Launch& launch, const SpawnOptions& options, const std::vector<AuxEntry>& auxiliary);
+  void prepare(const ProgramLaunch& launch, const SpawnOptions& options, const std::vector<AuxEntry>& auxiliary);
 
   /// The part of prepare() without a program: control block and stubs, below them a stack of `stack_size` bytes.
   void prepare_control(std::uint64_t stack_size);
@@ -43,10 +43,10 @@ class Partition {
   void release_rings();
 
  private:
-  void prepare_image(const Launch& launch);
+  void prepare_image(const ProgramLaunch& launch);
   void write_orders(StackWriter& writer, const SpawnOptions& options);
 
-  Layout layout_;
+  PartitionLayout layout_;
   SiteCache* sites_;
   bool control_mapped_ = false;
 };

@@ -56,7 +56,7 @@ void release_far(Zone& far, std::uint64_t begin, std::uint64_t end) noexcept {
 }  // namespace
 
 void begin_places(Control& control) noexcept {
-  const Layout& layout = control.layout;
+  const PartitionLayout& layout = control.layout;
   auto* words = reinterpret_cast<std::uint64_t*>(layout.control_begin() + kBitmapsOffset);
   const std::uint64_t pages = (layout.near_end() - layout.near_begin()) / kPageBytes;
   control.near_zone = {layout.near_begin(), kPageBytes, pages, words};

@@ -118,7 +118,7 @@ std::shared_ptr<const ProgramFile> ProgramCache::open(const std::string& path) {
   return file;
 }
 
-Launch ProgramCache::resolve(const SpawnOptions& options) {
+ProgramLaunch ProgramCache::resolve(const SpawnOptions& options) {
   if (options.program.empty()) throw Error(make_error_code(Errc::bad_input), "cannot run a program without a name");
   std::string path = options.program.find('/') == std::string::npos ? find_in_path(options.program) : options.program;
   std::vector<std::string> arguments = options.arguments;
@@ -136,7 +136,7 @@ Launch ProgramCache::resolve(const SpawnOptions& options) {
     arguments.insert(arguments.begin(), words.begin(), words.end());
     path = absolute(words.front());
   }
-  Launch launch;
+  ProgramLaunch launch;
   launch.program = open(path);
   if (launch.program->elf.interpreter.empty()) {
     launch.image = launch.program;

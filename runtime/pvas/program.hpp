@@ -32,7 +32,7 @@ struct ProgramFile {
 };
 
 /// What the root maps into a partition, and the arguments to start it with.
-struct Launch {
+struct ProgramLaunch {
   std::shared_ptr<const ProgramFile> program;
   std::shared_ptr<const ProgramFile> image;  ///< The dynamic linker; for static-pie the program itself.
   std::vector<std::string> arguments;        ///< argv of the image.
@@ -43,7 +43,7 @@ class ProgramCache {
  public:
   /// Throws Error, naming the program and how to mend it: missing, not executable, not position-independent, damaged,
   /// ...
-  Launch resolve(const SpawnOptions& options);
+  ProgramLaunch resolve(const SpawnOptions& options);
 
   /// The file at `path`, from the cache while device, inode and change time are the same.
   std::shared_ptr<const ProgramFile> open(const std::string& path);

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "runtime/pvas/layout.hpp"
+#include "runtime/pvas/partition_layout.hpp"
 
 namespace coracle::internals::pvas {
 

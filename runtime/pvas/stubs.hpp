@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "runtime/pvas/control.hpp"
-#include "runtime/pvas/layout.hpp"
+#include "runtime/pvas/partition_layout.hpp"
 
 namespace coracle::internals::pvas {
 
@@ -17,7 +17,7 @@ inline constexpr std::uint64_t kStubReturnOffset =
 
 static_assert(kStubsOffset + kRedirectsMax * kStubBytes <= kPageBytes);
 
-inline std::uint64_t stub_address(const Layout& layout, std::uint64_t index) noexcept {
+inline std::uint64_t stub_address(const PartitionLayout& layout, std::uint64_t index) noexcept {
   return layout.stubs_begin() + kStubsOffset + index * kStubBytes;
 }
 

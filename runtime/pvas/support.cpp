@@ -7,7 +7,7 @@
 
 #include <cstdio>
 
-#include "runtime/pvas/layout.hpp"
+#include "runtime/pvas/partition_layout.hpp"
 #include "runtime/pvas/self_test.hpp"
 
 namespace coracle::internals::pvas {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/pvas/layout.hpp"
 #include "runtime/pvas/mode.hpp"
+#include "runtime/pvas/partition_layout.hpp"
 #include "runtime/pvas/sites.hpp"
 
 namespace coracle::internals::pvas {

@@ -54,13 +54,14 @@ Task<> transfer_all(Scope& scope, Blocks& blocks) {
 
 }  // namespace
 
-Way choose_way(const TransportTraits& traits, const LayoutShape& local, const LayoutShape& remote) noexcept {
-  if (local.blocks <= 1 && remote.blocks <= 1) return Way::blocks;
+TransferRoute choose_route(const TransportTraits& traits, const LayoutShape& local,
+                           const LayoutShape& remote) noexcept {
+  if (local.blocks <= 1 && remote.blocks <= 1) return TransferRoute::blocks;
   // What a byte costs to be packed here and unpacked there is what a block costs as an operation of its own.
   constexpr double kNsPerByte = 0.25;
   const auto runs_max = static_cast<double>(local.blocks) + static_cast<double>(remote.blocks) - 1;
   const double run_bytes = static_cast<double>(local.bytes) / runs_max;
-  return run_bytes * kNsPerByte > traits.overhead_ns ? Way::blocks : Way::pieces;
+  return run_bytes * kNsPerByte > traits.overhead_ns ? TransferRoute::blocks : TransferRoute::pieces;
 }
 
 Task<> transfer_blocks(RankCore& core, Operation::Verb verb, ScatteredTarget local, RemoteAddress origin,

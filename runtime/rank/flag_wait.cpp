@@ -38,7 +38,7 @@ bool FlagWait::glance() const noexcept {
 
 void FlagWait::begin() {
   waits_.add(*this);
-  watches_.add(*this);
+  observers_.add(*this);
 }
 
 void FlagWait::fail() {

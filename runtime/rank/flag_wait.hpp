@@ -35,13 +35,13 @@ class FlagWaits final : public PolledWaits<FlagWait> {
   std::optional<FenceOfAll> fence_;
 };
 
-/// Waits until a flag has reached a value; throws Error (peer_lost) when `watches` (of a team) tell of a loss before.
-class [[nodiscard]] FlagWait final : public Waiter, private LossWatch {
+/// Waits until a flag has reached a value; throws Error (peer_lost) when `observers` (of a team) tell of a loss before.
+class [[nodiscard]] FlagWait final : public Waiter, private LossObserver {
  public:
   /// `bit`: of this rank among the flag's sleepers; `peer`: who will raise it, or -1.
-  FlagWait(FlagWaits& waits, Flag& flag, std::uint64_t at_least, std::uint64_t bit, LossWatches& watches,
+  FlagWait(FlagWaits& waits, Flag& flag, std::uint64_t at_least, std::uint64_t bit, LossObservers& observers,
            int peer) noexcept
-      : Waiter("flag", peer), waits_(waits), flag_(flag), at_least_(at_least), bit_(bit), watches_(watches) {}
+      : Waiter("flag", peer), waits_(waits), flag_(flag), at_least_(at_least), bit_(bit), observers_(observers) {}
 
   bool await_ready() const noexcept { return flag_.reached(at_least_) || glance(); }
   template <class Promise>
@@ -72,7 +72,7 @@ class [[nodiscard]] FlagWait final : public Waiter, private LossWatch {
   Flag& flag_;
   std::uint64_t at_least_;
   std::uint64_t bit_;
-  LossWatches& watches_;
+  LossObservers& observers_;
   std::uint32_t lost_ = ~std::uint32_t{0};
 };
 

@@ -110,7 +110,7 @@ std::string NamedObjects::Use::type_found() const {
 
 Task<> NamedObjects::made(std::uint32_t peer, std::string name, std::source_location where) {
   const std::string what = "distributed object '" + name + "' to be made";
-  PeerEvent made(rank_.core(), what.c_str(), peer, rank_.core().peers().watches());
+  PeerEvent made(rank_.core(), what.c_str(), peer, rank_.core().peers().observers());
   const std::uint64_t number = ++last_wait_;
   tables_->waits.emplace(number, &made);
   std::exception_ptr failure;

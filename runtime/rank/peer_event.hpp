@@ -12,11 +12,11 @@ namespace coracle::internals {
 /// What a message of one peer brings about: set by its handler, once, and awaited by one coroutine, once
 /// (`co_await event;`). The wait throws Error (peer_lost) when that peer is lost first. It lives where the handler
 /// finds it; nothing of a lost peer is taken in, so that it may die then.
-class PeerEvent final : public Waiter, private LossWatch {
+class PeerEvent final : public Waiter, private LossObserver {
  public:
   /// Cancellation does not end the wait: the peer holds this event's address until it has answered.
   PeerEvent(RankCore& core, const char* what, std::uint32_t peer) noexcept
-      : PeerEvent(core, what, peer, core.peers().watches(), false) {}
+      : PeerEvent(core, what, peer, core.peers().observers(), false) {}
   /// For collectives: neither does it here, but `cancelled(context)` is told, once or more, from inside Scope::cancel.
   /// It may not end any wait at once.
   PeerEvent(RankCore& core, const char* what, std::uint32_t peer, void (*cancelled)(void*), void* context) noexcept
@@ -24,9 +24,9 @@ class PeerEvent final : public Waiter, private LossWatch {
     cancelled_ = cancelled;
     context_ = context;
   }
-  /// For collectives: ends with the loss of any member of a team, whose `watches` these are, and by cancellation.
-  PeerEvent(RankCore& core, const char* what, std::uint32_t peer, LossWatches& watches) noexcept
-      : PeerEvent(core, what, peer, watches, true) {}
+  /// For collectives: ends with the loss of any member of a team, whose `observers` these are, and by cancellation.
+  PeerEvent(RankCore& core, const char* what, std::uint32_t peer, LossObservers& observers) noexcept
+      : PeerEvent(core, what, peer, observers, true) {}
 
   void set() noexcept {
     set_ = true;
@@ -39,7 +39,7 @@ class PeerEvent final : public Waiter, private LossWatch {
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> self) {
     if (!suspend(self, interruptible_)) return false;
-    watches_.add(*this);
+    observers_.add(*this);
     if (cancelled_ != nullptr && self.promise().scope().cancelled()) cancelled_(context_);
     return true;
   }
@@ -50,12 +50,12 @@ class PeerEvent final : public Waiter, private LossWatch {
   }
 
  private:
-  PeerEvent(RankCore& core, const char* what, std::uint32_t peer, LossWatches& watches, bool interruptible) noexcept
+  PeerEvent(RankCore& core, const char* what, std::uint32_t peer, LossObservers& observers, bool interruptible) noexcept
       : Waiter(what, static_cast<int>(peer)),
         core_(core),
-        watches_(watches),
+        observers_(observers),
         lost_(peer),
-        team_(&watches != &core.peers().watches()),
+        team_(&observers != &core.peers().observers()),
         interruptible_(interruptible) {}
 
   /// A team tells of its members only.
@@ -74,7 +74,7 @@ class PeerEvent final : public Waiter, private LossWatch {
   }
 
   RankCore& core_;
-  LossWatches& watches_;
+  LossObservers& observers_;
   void (*cancelled_)(void*) = nullptr;
   void* context_ = nullptr;
   std::uint32_t lost_;  // who is lost, once one is; until then the peer
@@ -84,7 +84,7 @@ class PeerEvent final : public Waiter, private LossWatch {
 };
 
 /// Waits until more than `known` peers are lost; gives how many are. While it waits, all peers' health is asked after.
-class [[nodiscard]] MoreLost final : public Waiter, private LossWatch {
+class [[nodiscard]] MoreLost final : public Waiter, private LossObserver {
  public:
   MoreLost(RankCore& core, std::size_t known) noexcept : Waiter("loss of a peer"), core_(core), known_(known) {}
 
@@ -92,7 +92,7 @@ class [[nodiscard]] MoreLost final : public Waiter, private LossWatch {
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> self) {
     if (!suspend(self, true)) return false;
-    core_.peers().watches().add(*this);
+    core_.peers().observers().add(*this);
     return true;
   }
   std::size_t await_resume() const {

@@ -11,35 +11,36 @@
 
 namespace coracle::internals {
 
-LossWatch::LossWatch(LossWatch&& other) noexcept {
+LossObserver::LossObserver(LossObserver&& other) noexcept {
   CORACLE_ASSERT(other.list_ == nullptr, "a wait for a peer was moved while a coroutine awaits it");
 }
 
-void LossWatch::leave() noexcept {
+void LossObserver::leave() noexcept {
   if (list_ == nullptr) return;
-  LossWatch* last = list_->list_.back();
+  LossObserver* last = list_->list_.back();
   list_->list_[place_] = last;
   last->place_ = place_;
   list_->list_.pop_back();
   list_ = nullptr;
 }
 
-LossWatches::~LossWatches() {
+LossObservers::~LossObservers() {
   CORACLE_ASSERT(list_.empty(), "{} waits for peers outlive their rank or team", list_.size());
 }
 
-bool LossWatches::concerned(std::uint32_t peer) const noexcept {
-  return std::any_of(list_.begin(), list_.end(), [peer](const LossWatch* watch) { return watch->concerns(peer); });
+bool LossObservers::concerned(std::uint32_t peer) const noexcept {
+  return std::any_of(list_.begin(), list_.end(),
+                     [peer](const LossObserver* observer) { return observer->concerns(peer); });
 }
 
-void LossWatches::add(LossWatch& watch) {
-  CORACLE_ASSERT(watch.list_ == nullptr, "a wait for a peer was started twice");
-  watch.list_ = this;
-  watch.place_ = list_.size();
-  list_.push_back(&watch);
+void LossObservers::add(LossObserver& observer) {
+  CORACLE_ASSERT(observer.list_ == nullptr, "a wait for a peer was started twice");
+  observer.list_ = this;
+  observer.place_ = list_.size();
+  list_.push_back(&observer);
 }
 
-void LossWatches::tell(const Loss& loss) noexcept {
+void LossObservers::tell(const Loss& loss) noexcept {
   // Backwards: one that leaves is replaced by the last, which has been told already.
   for (std::size_t i = list_.size(); i-- > 0;) list_[i]->lost(loss);
 }

@@ -15,7 +15,7 @@ namespace coracle::internals {
 struct Loss {
   enum class Kind : std::uint8_t {
     fault,    ///< It died, hangs, can't be reached, or was left by its program with an error.
-    ended,    ///< Its program has ended as it should, after the job's farewell: no team is broken by that.
+    ended,    ///< Its program has ended as it should, after the job's finalize: no team is broken by that.
     gave_up,  ///< It lives, but has ended a collective early, which breaks that team and nothing else.
   };
   std::uint32_t peer;
@@ -25,10 +25,10 @@ struct Loss {
 
 /// A wait that depends on peers while no operation of this rank is in flight to them: for the answer to a call, for the
 /// other members of a team. It lives in the waiting coroutine's frame. Loop's thread only.
-class LossWatch {
+class LossObserver {
  public:
-  LossWatch(const LossWatch&) = delete;
-  LossWatch& operator=(const LossWatch&) = delete;
+  LossObserver(const LossObserver&) = delete;
+  LossObserver& operator=(const LossObserver&) = delete;
 
   /// Whether the wait would end with the loss of `peer`. Transports ask after such a peer's health, as they do where
   /// operations are in flight.
@@ -38,35 +38,35 @@ class LossWatch {
   virtual void lost(const Loss& loss) noexcept = 0;
 
  protected:
-  LossWatch() = default;
+  LossObserver() = default;
   /// Only before it is in a list, so that functions can return what is to be awaited.
-  LossWatch(LossWatch&& other) noexcept;
-  ~LossWatch() { leave(); }
+  LossObserver(LossObserver&& other) noexcept;
+  ~LossObserver() { leave(); }
   void leave() noexcept;
 
  private:
-  friend class LossWatches;
-  class LossWatches* list_ = nullptr;
+  friend class LossObservers;
+  class LossObservers* list_ = nullptr;
   std::size_t place_ = 0;
 };
 
 /// The waits of a rank, or of a team, that end with the loss of a peer.
-class LossWatches {
+class LossObservers {
  public:
-  LossWatches() = default;
-  ~LossWatches();
-  LossWatches(const LossWatches&) = delete;
-  LossWatches& operator=(const LossWatches&) = delete;
+  LossObservers() = default;
+  ~LossObservers();
+  LossObservers(const LossObservers&) = delete;
+  LossObservers& operator=(const LossObservers&) = delete;
 
   bool empty() const noexcept { return list_.empty(); }
   bool concerned(std::uint32_t peer) const noexcept;
-  void add(LossWatch& watch);
+  void add(LossObserver& observer);
   /// Each may leave the list meanwhile, but not enter it.
   void tell(const Loss& loss) noexcept;
 
  private:
-  friend class LossWatch;
-  std::vector<LossWatch*> list_;
+  friend class LossObserver;
+  std::vector<LossObserver*> list_;
 };
 
 class Peers {
@@ -92,9 +92,9 @@ class Peers {
   /// `what`: which wait has ended, since `peer` is lost, here or in the eyes of another member of a team.
   [[noreturn]] void throw_lost(const char* what, std::uint32_t peer) const;
 
-  LossWatches& watches() noexcept { return watches_; }
+  LossObservers& observers() noexcept { return observers_; }
   /// Whether some wait would end with the loss of `peer`.
-  bool awaited(std::uint32_t peer) const noexcept { return watches_.concerned(peer); }
+  bool awaited(std::uint32_t peer) const noexcept { return observers_.concerned(peer); }
 
  private:
   std::uint32_t id_;
@@ -104,7 +104,7 @@ class Peers {
     std::string reason;
   };
   std::vector<GaveUp> gave_up_;
-  LossWatches watches_;
+  LossObservers observers_;
 };
 
 }  // namespace coracle::internals

@@ -18,7 +18,7 @@
 #include "runtime/core/std_parts.hpp"
 #include "runtime/job/remote.hpp"
 #include "runtime/job/slab.hpp"
-#include "runtime/job/slab_marks.hpp"
+#include "runtime/job/slab_tags.hpp"
 #include "runtime/job/team_area.hpp"
 #include "runtime/rank/handle.hpp"
 #include "runtime/rank/message.hpp"
@@ -74,7 +74,7 @@ class Rank {
     const RemoteAddress& address = place.address();
     CORACLE_ASSERT(address.rank == id() && address.segment == RemoteAddress::kOwnSegment,
                    "not a place in the segment of rank {}: {}", id(), core_.addresses().describe(address, sizeof(T)));
-    return reinterpret_cast<T*>(core_.own_segment() + (address.offset & SlabMarks::kOffsetMask));
+    return reinterpret_cast<T*>(core_.own_segment() + (address.offset & SlabTags::kOffsetMask));
   }
 
   // --- peers that are lost ---
@@ -410,7 +410,7 @@ Exposed<T> Rank::expose(std::span<T> memory) {
 template <class T>
 Slab<T> Rank::allocate(std::size_t count) {
   const RemoteAddress place = core_.allocate(byte_count(count, sizeof(T)));
-  auto* data = reinterpret_cast<T*>(core_.own_segment() + (place.offset & SlabMarks::kOffsetMask));
+  auto* data = reinterpret_cast<T*>(core_.own_segment() + (place.offset & SlabTags::kOffsetMask));
   std::uninitialized_value_construct_n(data, count);
   return Slab<T>(core_.heap(), data, count, Remote<T>(place));
 }

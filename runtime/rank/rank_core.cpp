@@ -11,17 +11,17 @@
 #include "runtime/core/shortage.hpp"
 #include "runtime/job/job.hpp"
 #include "runtime/job/segment.hpp"
-#include "runtime/job/slab_marks.hpp"
+#include "runtime/job/slab_tags.hpp"
 #include "runtime/job/team_area.hpp"
 #include "runtime/rank/flag_wait.hpp"
-#include "runtime/rank/lent_memory.hpp"
 #include "runtime/rank/memory_domain.hpp"
+#include "runtime/rank/read_exposures.hpp"
 
 namespace coracle::internals {
 namespace {
 
 std::uint64_t room_for_slabs(std::uint64_t segment_bytes) noexcept {
-  const std::uint64_t taken = TeamArea::kAllBytes + (SlabMarks::wanted() ? SlabMarks::bytes_for(segment_bytes) : 0);
+  const std::uint64_t taken = TeamArea::kAllBytes + (SlabTags::wanted() ? SlabTags::bytes_for(segment_bytes) : 0);
   return segment_bytes - std::min(taken, segment_bytes);
 }
 
@@ -36,7 +36,7 @@ struct RankCore::Rarely {
   FlagWaits flag_waits;
   SegmentHeap heap;
   std::vector<std::unique_ptr<Transport>> transports;
-  LentMemory lent;
+  ReadExposures read_exposures;
   std::unordered_map<std::uint32_t, Shortage> shortages;  // the latest, by peer
 };
 
@@ -58,7 +58,7 @@ RankCore::RankCore(Rank& rank, const JobRegion& region, std::uint32_t id, EventL
                          {},
                          {}}),
       flag_waits_(&rarely_->flag_waits) {
-  if (SlabMarks::wanted()) rarely_->heap.use_marks({own_segment_, region.shape().segment_bytes});
+  if (SlabTags::wanted()) rarely_->heap.use_marks({own_segment_, region.shape().segment_bytes});
   const Placement placement = region.shape().placement;
   if (placement == Placement::sim) flag_waits_->always_announce();
   // Where ranks outnumber cores they sleep often, and each sleep would pay for the fence.
@@ -69,8 +69,8 @@ RankCore::RankCore(Rank& rank, const JobRegion& region, std::uint32_t id, EventL
 
 RankCore::~RankCore() = default;
 
-LentMemory& RankCore::lent() noexcept {
-  return rarely_->lent;
+ReadExposures& RankCore::read_exposures() noexcept {
+  return rarely_->read_exposures;
 }
 
 void RankCore::note_shortage(std::uint32_t peer, int error, std::string text) {
@@ -174,7 +174,7 @@ bool RankCore::copy_and_signal_now(Operation& operation) noexcept {
   return true;
 }
 
-void RankCore::start_with_detours(Operation& operation) noexcept {
+void RankCore::start_slowly(Operation& operation) noexcept {
   if (peers_.lost(static_cast<std::uint32_t>(operation.peer()))) return operation.finish(Errc::peer_lost);
   if (device_memory_ != nullptr && device_memory_->concerns(operation)) return device_memory_->start(operation);
   if (operation.verb == Operation::Verb::request) return submit(operation);
@@ -236,9 +236,9 @@ void RankCore::peer_lost(Loss loss) {
   CORACLE_ASSERT(peer != id_ && peer < region_.shape().size, "rank {} of {} lost rank {}", id_, region_.shape().size,
                  peer);
   if (!peers_.note(loss)) return;
-  has_detours_ = true;
+  has_slow_path_ = true;
   transport_to(peer).peer_lost(peer);
-  peers_.watches().tell(loss);
+  peers_.observers().tell(loss);
 }
 
 namespace local {

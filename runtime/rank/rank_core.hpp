@@ -21,7 +21,7 @@ namespace coracle::internals {
 class FlagWaits;
 class JobRegion;
 class LayoutMover;
-class LentMemory;
+class ReadExposures;
 class MemoryDomain;
 class Messages;
 class Rank;
@@ -49,13 +49,13 @@ class RankCore {
 
   /// Starts an operation: finished on return when the peer's memory is reached by load and store.
   void start(Operation& operation) noexcept {
-    if (has_detours_) [[unlikely]]
-      return start_with_detours(operation);
+    if (has_slow_path_) [[unlikely]]
+      return start_slowly(operation);
     if (operation.verb == Operation::Verb::request || !copy_now(operation)) submit(operation);
   }
   /// Whether start() will surely have finished it on return.
   bool finishes_at_once(const Operation& operation) const noexcept {
-    return !has_detours_ && addresses_.reach_lasting(operation.remote, operation.bytes) != nullptr &&
+    return !has_slow_path_ && addresses_.reach_lasting(operation.remote, operation.bytes) != nullptr &&
            (operation.signal_add == 0 || addresses_.reach_lasting(operation.signal, sizeof(std::uint64_t)) != nullptr);
   }
   [[noreturn]] void throw_failure(const Operation& operation) const;
@@ -93,7 +93,7 @@ class RankCore {
   MemoryDomain* device_memory() const noexcept { return device_memory_; }
   void set_device_memory(MemoryDomain* memory) noexcept {
     device_memory_ = memory;
-    has_detours_ = memory != nullptr || peers_.any_lost();
+    has_slow_path_ = memory != nullptr || peers_.any_lost();
   }
 
   /// Of layouts, where loads and stores do not reach the peer. Given when the rank is made.
@@ -102,7 +102,7 @@ class RankCore {
 
   Peers& peers() noexcept { return peers_; }
   const Peers& peers() const noexcept { return peers_; }
-  LentMemory& lent() noexcept;
+  ReadExposures& read_exposures() noexcept;
   SignalWaits& signal_waits() noexcept { return signal_waits_; }
   FlagWaits& flag_waits() noexcept { return *flag_waits_; }
   /// Wakes a rank of this node that waits for a flag; the flag was raised before, by a seq_cst operation.
@@ -144,7 +144,7 @@ class RankCore {
     return copy_and_signal_now(operation);
   }
   bool copy_and_signal_now(Operation& operation) noexcept;
-  void start_with_detours(Operation& operation) noexcept;
+  void start_slowly(Operation& operation) noexcept;
   void submit(Operation& operation) noexcept {
     if (operation.bytes > kObjectBytesMax) [[unlikely]]
       return refuse_length(operation);
@@ -171,7 +171,7 @@ class RankCore {
   std::uint32_t first_local_;
   std::uint32_t locals_;
   std::byte* own_segment_;
-  bool has_detours_ = false;  // a peer is lost, or there is a GPU: operations must be looked at
+  bool has_slow_path_ = false;  // a peer is lost, or there is a GPU: operations must be looked at
   EventLoop& loop_;
   AddressMap addresses_;
   Transport* transport_ = nullptr;

@@ -14,13 +14,14 @@ Extent Extent::of(const RemoteAddress& origin, const Layout& layout, std::uint64
   return {low, static_cast<std::uint64_t>(footprint.high) - static_cast<std::uint64_t>(footprint.low), footprint.low};
 }
 
-Asked Asked::read(std::span<const std::uint64_t> words, std::span<const std::byte> payload, std::uint32_t rank) {
-  if (words.size() != Opening::kWords)
+TransferRequest TransferRequest::read(std::span<const std::uint64_t> words, std::span<const std::byte> payload,
+                                      std::uint32_t rank) {
+  if (words.size() != TransferHeader::kWords)
     throw Error(Errc::bad_input, fmt::format("a transfer is asked for in {} words", words.size()));
   const auto layout_bytes = static_cast<std::uint32_t>(words[2]);
   if (layout_bytes > payload.size())
     throw Error(Errc::bad_input, fmt::format("a layout of {} bytes in {} bytes", layout_bytes, payload.size()));
-  Asked asked{};
+  TransferRequest asked{};
   asked.serial = words[0];
   asked.layout = Layout::decode(payload.first(layout_bytes));
   asked.count = words[3];

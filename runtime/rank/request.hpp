@@ -29,7 +29,7 @@ struct Extent {
 
 /// The arguments of the first message of a transfer; its payload is the encoded layout, and of a put the first data
 /// behind that.
-struct Opening {
+struct TransferHeader {
   static constexpr std::size_t kWords = 5;
 
   std::uint64_t serial;  ///< Of the transfer, at who asks.
@@ -43,8 +43,8 @@ struct Opening {
   }
 };
 
-/// An opening that has come, found consistent in itself. Whether its memory exists is still to be asked.
-struct Asked {
+/// A header that has come, found consistent in itself. Whether its memory exists is still to be asked.
+struct TransferRequest {
   std::uint64_t serial;
   Layout layout;
   std::uint64_t count;
@@ -53,9 +53,10 @@ struct Asked {
   std::span<const std::byte> data;  ///< At most `bytes`.
 
   /// `rank`: who is asked. Throws Error (bad_input) for a layout that is none, that is not of as many bytes as the
-  /// opening says, or whose bytes lie 2^63 or more apart, and for more data than that. Needs memory in proportion to
+  /// header says, or whose bytes lie 2^63 or more apart, and for more data than that. Needs memory in proportion to
   /// the payload.
-  static Asked read(std::span<const std::uint64_t> words, std::span<const std::byte> payload, std::uint32_t rank);
+  static TransferRequest read(std::span<const std::uint64_t> words, std::span<const std::byte> payload,
+                              std::uint32_t rank);
 };
 
 }  // namespace coracle::internals::scattered

@@ -65,19 +65,21 @@ class [[nodiscard]] SignalWait : public Waiter {
 
 /// Waits for a signal that a certain peer, or the members of a team, will raise: throws Error (peer_lost) when it, or
 /// one of them, is lost before.
-class [[nodiscard]] GuardedSignalWait final : public SignalWait, private LossWatch {
+class [[nodiscard]] GuardedSignalWait final : public SignalWait, private LossObserver {
  public:
   GuardedSignalWait(SignalWaits& waits, Signal& signal, std::uint64_t at_least, std::uint32_t from) noexcept
-      : SignalWait(waits, signal, at_least, static_cast<int>(from)), watches_(waits.peers().watches()), from_(from) {}
-  /// For collectives: `watches` of the team. The caller has looked whether the team is whole.
-  GuardedSignalWait(SignalWaits& waits, Signal& signal, std::uint64_t at_least, LossWatches& watches) noexcept
-      : SignalWait(waits, signal, at_least, -1), watches_(watches), from_(kTeam) {}
+      : SignalWait(waits, signal, at_least, static_cast<int>(from)),
+        observers_(waits.peers().observers()),
+        from_(from) {}
+  /// For collectives: `observers` of the team. The caller has looked whether the team is whole.
+  GuardedSignalWait(SignalWaits& waits, Signal& signal, std::uint64_t at_least, LossObservers& observers) noexcept
+      : SignalWait(waits, signal, at_least, -1), observers_(observers), from_(kTeam) {}
 
   bool await_ready() const noexcept { return reached() || peers().lost(from_); }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> self) {
     if (!SignalWait::await_suspend(self)) return false;
-    watches_.add(*this);
+    observers_.add(*this);
     return true;
   }
   std::uint64_t await_resume() {
@@ -97,7 +99,7 @@ class [[nodiscard]] GuardedSignalWait final : public SignalWait, private LossWat
     complete();
   }
 
-  LossWatches& watches_;
+  LossObservers& observers_;
   std::uint32_t from_;  // who is lost, once one is
 };
 

@@ -10,7 +10,7 @@
 #include "runtime/core/event.hpp"
 #include "runtime/job/exposed_access.hpp"
 #include "runtime/job/job.hpp"
-#include "runtime/job/slab_marks.hpp"
+#include "runtime/job/slab_tags.hpp"
 #include "runtime/layout/block_kernels.hpp"
 #include "runtime/rank/layout_mover.hpp"
 #include "runtime/rank/memory_domain.hpp"
@@ -100,8 +100,8 @@ void ScatteredTransfer::make_layouts(const Tile& tile) {
 
 void ScatteredTransfer::copy_tile(const Tile& tile) noexcept {
   if (bytes_ == 0) return;
-  const layouts::Places here{tile.local_stride, 0, nullptr, nullptr};
-  const layouts::Places there{tile.remote_stride, 0, nullptr, nullptr};
+  const layouts::Displacements here{tile.local_stride, 0, nullptr, nullptr};
+  const layouts::Displacements there{tile.remote_stride, 0, nullptr, nullptr};
   auto* local = static_cast<std::byte*>(operation_.local);
   const auto block_bytes = static_cast<std::uint64_t>(tile.block_bytes);
   if (operation_.verb == Operation::Verb::put)
@@ -176,7 +176,7 @@ std::error_code ScatteredTransfer::check_remote() const noexcept {
   if (const std::error_code error = core_.addresses().check(low, operation_.bytes)) return error;
   // Segments of other nodes are as long as ours, so that nothing need be sent there to be refused.
   const std::uint64_t room = core_.region().shape().segment_bytes;
-  const std::uint64_t offset = low.offset & SlabMarks::kOffsetMask;
+  const std::uint64_t offset = low.offset & SlabTags::kOffsetMask;
   const bool is_out = offset > room || operation_.bytes > room - offset;
   return low.segment == RemoteAddress::kOwnSegment && is_out ? Errc::out_of_segment : std::error_code();
 }
@@ -227,7 +227,7 @@ Task<> ScatteredTransfer::transfer_packed_or_by_blocks() {
   const TransportTraits traits = core_.transport_to(origin_.rank).traits_to(origin_.rank);
   // Only of segments do we know that all of it exists before anything has been written.
   const bool is_known = origin_.segment == RemoteAddress::kOwnSegment && bytes_ > 0;
-  if (is_known && scattered::choose_way(traits, here, there) == scattered::Way::blocks)
+  if (is_known && scattered::choose_route(traits, here, there) == scattered::TransferRoute::blocks)
     return scattered::transfer_blocks(core_, operation_.verb, local(), origin_, *remote_layout_, remote_count_);
   LayoutMover& mover = core_.layout_mover();
   if (operation_.verb == Operation::Verb::put)

@@ -115,13 +115,13 @@ class [[nodiscard]] ScatteredTransfer {
 namespace scattered {
 
 /// The ways of a transfer without loads and stores.
-enum class Way : std::uint8_t {
+enum class TransferRoute : std::uint8_t {
   blocks,  ///< A put or get for each run of bytes that is one on both sides.
   pieces,  ///< Packed, by messages (Exchange).
 };
 
 /// Which one takes less time over a transport with these traits, by the shapes of the two sides.
-Way choose_way(const TransportTraits& traits, const LayoutShape& local, const LayoutShape& remote) noexcept;
+TransferRoute choose_route(const TransportTraits& traits, const LayoutShape& local, const LayoutShape& remote) noexcept;
 
 /// Puts or gets each common run by itself, several at a time. All of the remote layout must lie in the peer's segment.
 Task<> transfer_blocks(RankCore& core, Operation::Verb verb, ScatteredTarget local, RemoteAddress origin,

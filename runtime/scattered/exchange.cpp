@@ -1,4 +1,4 @@
-// The protocol. An opening is answered once: by done, by a refusal, or by the data that was asked for.
+// The protocol. A header is answered once: by done, by a refusal, or by the data that was asked for.
 #include "runtime/scattered/exchange.hpp"
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
 #include "runtime/core/scope.hpp"
-#include "runtime/rank/lent_memory.hpp"
 #include "runtime/rank/memory_domain.hpp"
+#include "runtime/rank/read_exposures.hpp"
 
 namespace coracle::internals::scattered {
 namespace {
@@ -37,18 +37,18 @@ std::unique_ptr<std::byte[]> room_for(std::size_t bytes) {
   return std::make_unique_for_overwrite<std::byte[]>(bytes);
 }
 
-Task<> send(Rank& rank, std::uint32_t peer, Handler handler, const std::array<std::uint64_t, Opening::kWords>& words,
-            std::span<const std::byte> payload) {
+Task<> send(Rank& rank, std::uint32_t peer, Handler handler,
+            const std::array<std::uint64_t, TransferHeader::kWords>& words, std::span<const std::byte> payload) {
   co_await rank.request(peer, handler, payload, words[0], words[1], words[2], words[3], words[4]);
 }
 
 }  // namespace
 
 Exchange::Exchange(Rank& rank) : rank_(rank) {
-  rank.core().peers().watches().add(*this);
+  rank.core().peers().observers().add(*this);
 }
 
-Exchange::Asking::Asking(Exchange& of, const char* what, std::uint32_t peer)
+Exchange::PendingTransfer::PendingTransfer(Exchange& of, const char* what, std::uint32_t peer)
     : exchange(of), serial(++of.serial_), ended(of.rank_.core(), what, peer) {
   of.asking_.emplace(serial, this);
 }
@@ -57,7 +57,7 @@ Exchange::Asking::Asking(Exchange& of, const char* what, std::uint32_t peer)
 
 Task<> Exchange::put(ScatteredSource source, RemoteAddress origin, const Layout& layout, std::uint64_t count,
                      std::uint64_t bytes) {
-  Asking asking(*this, "put", origin.rank);
+  PendingTransfer asking(*this, "put", origin.rank);
   const std::vector<std::byte> encoded = layout.encode();
   MemoryDomain* devices = devices_of(source.origin, source.layout, source.count);
   const std::uint64_t first_max = devices == nullptr ? kPieceBytes : 0;
@@ -66,14 +66,14 @@ Task<> Exchange::put(ScatteredSource source, RemoteAddress origin, const Layout&
   const std::span payload(buffer.get(), encoded.size() + first);
   std::copy(encoded.begin(), encoded.end(), payload.begin());
   if (first > 0) pack(source, 0, payload.subspan(encoded.size()));
-  const Opening opening{asking.serial, origin, length_of(encoded), count, bytes};
+  const TransferHeader header{asking.serial, origin, length_of(encoded), count, bytes};
   std::exception_ptr failure;
   try {
     if (first == bytes) {
-      co_await send(rank_, origin.rank, on_put, opening.words(), payload);
+      co_await send(rank_, origin.rank, on_put, header.words(), payload);
     } else {
       Outgoing out{*this, origin.rank, on_piece, asking.serial, source, bytes, first, nullptr, devices};
-      co_await with_scope(open_and_send, std::ref(out), std::span<const std::byte>(payload), std::cref(opening));
+      co_await with_scope(open_and_send, std::ref(out), std::span<const std::byte>(payload), std::cref(header));
     }
   } catch (const Error& error) {
     if (error.code() != Errc::peer_lost) failure = std::current_exception();  // else the wait below says so
@@ -90,11 +90,11 @@ Task<> Exchange::put(ScatteredSource source, RemoteAddress origin, const Layout&
 
 Task<> Exchange::get(RemoteAddress origin, const Layout& layout, std::uint64_t count, ScatteredTarget target,
                      std::uint64_t bytes) {
-  Asking asking(*this, "get", origin.rank);
+  PendingTransfer asking(*this, "get", origin.rank);
   asking.target = &target;
   asking.bytes = asking.missing = bytes;
   const std::vector<std::byte> encoded = layout.encode();
-  const Opening opening{asking.serial, origin, length_of(encoded), count, bytes};
+  const TransferHeader header{asking.serial, origin, length_of(encoded), count, bytes};
   std::optional<Scope> landings;
   if (devices_of(target.origin, target.layout, target.count) != nullptr) {
     PromiseBase& self = co_await this_coroutine();
@@ -103,7 +103,7 @@ Task<> Exchange::get(RemoteAddress origin, const Layout& layout, std::uint64_t c
   std::exception_ptr failure;
   try {
     try {
-      co_await send(rank_, origin.rank, on_get, opening.words(), encoded);
+      co_await send(rank_, origin.rank, on_get, header.words(), encoded);
     } catch (const Error& error) {
       if (error.code() != Errc::peer_lost) throw;  // then the next line says so
     }
@@ -119,16 +119,16 @@ Task<> Exchange::get(RemoteAddress origin, const Layout& layout, std::uint64_t c
   if (asking.refused) throw_refused(asking, Extent::of(origin, layout, count));
 }
 
-Task<> Exchange::ask(std::uint32_t peer, bool put, std::array<std::uint64_t, Opening::kWords> words,
+Task<> Exchange::ask(std::uint32_t peer, bool put, std::array<std::uint64_t, TransferHeader::kWords> words,
                      std::span<const std::byte> payload) {
-  Asking asking(*this, put ? "put" : "get", peer);
+  PendingTransfer asking(*this, put ? "put" : "get", peer);
   words[0] = asking.serial;
   co_await send(rank_, peer, put ? on_put : on_get, words, payload);
   co_await asking.ended;
   if (asking.refused) throw_refused(asking, {{words[1], peer, static_cast<std::uint32_t>(words[2] >> 32)}, 0, 0});
 }
 
-void Exchange::throw_refused(const Asking& asking, const Extent& extent) const {
+void Exchange::throw_refused(const PendingTransfer& asking, const Extent& extent) const {
   const int peer = asking.ended.peer();
   const auto bytes = static_cast<std::size_t>(extent.bytes);
   const std::string detail =
@@ -138,10 +138,10 @@ void Exchange::throw_refused(const Asking& asking, const Extent& extent) const {
   throw Error::of_operation(asking.refused, asking.ended.what(), static_cast<int>(rank_.id()), peer, detail);
 }
 
-/// The opening first: messages keep their order.
+/// The header first: messages keep their order.
 Task<> Exchange::open_and_send(Scope& scope, Outgoing& out, std::span<const std::byte> payload,
-                               const Opening& opening) {
-  scope.spawn(send(out.exchange.rank_, out.peer, on_put, opening.words(), payload));
+                               const TransferHeader& header) {
+  scope.spawn(send(out.exchange.rank_, out.peer, on_put, header.words(), payload));
   co_await send_pieces(scope, out);
 }
 
@@ -176,7 +176,7 @@ Task<> Exchange::send_some(Outgoing& out) {
   }
 }
 
-Exchange::Asking* Exchange::find_asking(const Message& message) noexcept {
+Exchange::PendingTransfer* Exchange::find_asking(const Message& message) noexcept {
   if (message.argument_count() != 2) return nullptr;
   const auto found = asking_.find(message.argument(0));
   if (found == asking_.end() || found->second->ended.peer() != static_cast<int>(message.source())) return nullptr;
@@ -184,7 +184,7 @@ Exchange::Asking* Exchange::find_asking(const Message& message) noexcept {
 }
 
 void Exchange::on_done(Rank& rank, const Message& message) {
-  Asking* asking = rank.local<Exchange>().find_asking(message);
+  PendingTransfer* asking = rank.local<Exchange>().find_asking(message);
   if (asking == nullptr) return;
   asking->refused = refusal_of(message.argument(1));
   // An end without the data is none.
@@ -193,7 +193,7 @@ void Exchange::on_done(Rank& rank, const Message& message) {
 }
 
 void Exchange::on_data(Rank& rank, const Message& message) {
-  Asking* asking = rank.local<Exchange>().find_asking(message);
+  PendingTransfer* asking = rank.local<Exchange>().find_asking(message);
   if (asking == nullptr || asking->target == nullptr || asking->missing == 0) return;
   const std::span<const std::byte> data = message.payload();
   const std::uint64_t position = message.argument(1);
@@ -223,8 +223,8 @@ std::byte* Exchange::find(const Extent& extent, bool to_write) const noexcept {
   const RemoteAddress& low = extent.low;
   const auto bytes = static_cast<std::size_t>(extent.bytes);
   if (low.segment == RemoteAddress::kWholeMemory) {
-    const bool lent = !to_write && rank_.core().lent().covers(low.offset, extent.bytes);
-    return lent ? reinterpret_cast<std::byte*>(low.offset) : nullptr;
+    const bool exposed = !to_write && rank_.core().read_exposures().covers(low.offset, extent.bytes);
+    return exposed ? reinterpret_cast<std::byte*>(low.offset) : nullptr;
   }
   if (Accelerator::holds(low)) {
     MemoryDomain* devices = rank_.core().device_memory();
@@ -238,7 +238,7 @@ std::byte* Exchange::find(const Extent& extent, bool to_write) const noexcept {
 void Exchange::on_put(Rank& rank, const Message& message) {
   auto& exchange = rank.local<Exchange>();
   try {
-    Asked asked = Asked::read(message.arguments(), message.payload(), rank.id());
+    TransferRequest asked = TransferRequest::read(message.arguments(), message.payload(), rank.id());
     std::byte* low = exchange.find(asked.extent, true);
     if (low == nullptr) return refuse(message, on_done, Errc::out_of_segment);
     const bool on_device = Accelerator::holds(asked.extent.low);
@@ -262,7 +262,7 @@ void Exchange::on_piece(Rank& rank, const Message& message) {
   if (message.argument_count() != 2) return;
   const auto found = exchange.incoming_.find({message.source(), message.argument(0)});
   if (found == exchange.incoming_.end()) return;  // it has been refused
-  Asked& asked = found->second.asked;
+  TransferRequest& asked = found->second.asked;
   std::uint64_t& missing = found->second.missing;
   const std::span<const std::byte> data = message.payload();
   const std::uint64_t position = message.argument(1);
@@ -292,7 +292,7 @@ void Exchange::on_piece(Rank& rank, const Message& message) {
 void Exchange::on_get(Rank& rank, const Message& message) {
   auto& exchange = rank.local<Exchange>();
   try {
-    Asked asked = Asked::read(message.arguments(), message.payload(), rank.id());
+    TransferRequest asked = TransferRequest::read(message.arguments(), message.payload(), rank.id());
     std::byte* low = exchange.find(asked.extent, false);
     if (low == nullptr) return refuse(message, on_done, Errc::out_of_segment);
     if (asked.bytes == 0) return message.reply(on_done, {}, {asked.serial, 0});
@@ -308,7 +308,7 @@ void Exchange::on_get(Rank& rank, const Message& message) {
   }
 }
 
-Task<> Exchange::serve_get(std::uint32_t peer, Asked asked) {
+Task<> Exchange::serve_get(std::uint32_t peer, TransferRequest asked) {
   co_await yield();  // not from inside a handler
   std::byte* low = find(asked.extent, false);
   Outgoing out{*this,       peer, on_data,       asked.serial, {nullptr, asked.layout, asked.count},

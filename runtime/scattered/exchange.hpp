@@ -19,7 +19,7 @@
 namespace coracle::internals::scattered {
 
 /// One rank's (`rank.local<Exchange>()`); its thread only.
-class Exchange final : public LayoutMover, private LossWatch {
+class Exchange final : public LayoutMover, private LossObserver {
  public:
   /// Data of one message. Several are on the way at a time, each with a buffer of its own.
   static constexpr std::size_t kPieceBytes = 64 * 1024;
@@ -33,7 +33,7 @@ class Exchange final : public LayoutMover, private LossWatch {
   Task<> get(RemoteAddress origin, const Layout& layout, std::uint64_t count, ScatteredTarget target,
              std::uint64_t bytes) override;
   /// For tests: asks `peer` by any words (but for the serial number) and any payload; throws what put and get would.
-  Task<> ask(std::uint32_t peer, bool put, std::array<std::uint64_t, Opening::kWords> words,
+  Task<> ask(std::uint32_t peer, bool put, std::array<std::uint64_t, TransferHeader::kWords> words,
              std::span<const std::byte> payload);
   /// Puts of peers of which some data is still to come.
   std::size_t incoming() const noexcept { return incoming_.size(); }
@@ -45,11 +45,11 @@ class Exchange final : public LayoutMover, private LossWatch {
 
  private:
   /// A transfer that this rank has asked for; it lives in the frame of put() or get().
-  struct Asking {
-    Asking(Exchange& of, const char* what, std::uint32_t peer);
-    ~Asking() { exchange.asking_.erase(serial); }
-    Asking(const Asking&) = delete;
-    Asking& operator=(const Asking&) = delete;
+  struct PendingTransfer {
+    PendingTransfer(Exchange& of, const char* what, std::uint32_t peer);
+    ~PendingTransfer() { exchange.asking_.erase(serial); }
+    PendingTransfer(const PendingTransfer&) = delete;
+    PendingTransfer& operator=(const PendingTransfer&) = delete;
     Exchange& exchange;
     const std::uint64_t serial;
     PeerEvent ended;
@@ -77,30 +77,31 @@ class Exchange final : public LayoutMover, private LossWatch {
   static void on_get(Rank& rank, const Message& message);
   static void on_done(Rank& rank, const Message& message);
 
-  static Task<> open_and_send(Scope& scope, Outgoing& out, std::span<const std::byte> payload, const Opening& opening);
+  static Task<> open_and_send(Scope& scope, Outgoing& out, std::span<const std::byte> payload,
+                              const TransferHeader& header);
   static Task<> send_pieces(Scope& scope, Outgoing& out);
   static Task<> send_some(Outgoing& out);
-  Task<> serve_get(std::uint32_t peer, Asked asked);
+  Task<> serve_get(std::uint32_t peer, TransferRequest asked);
   MemoryDomain* devices_of(const void* origin, const Layout& layout, std::uint64_t count) const;
   DeviceBuffer buffered(std::span<const std::byte> data) const;
   void land(std::uint32_t peer, std::uint64_t serial, std::uint64_t position, std::size_t bytes, DeviceBuffer data);
   Task<> land_put(std::uint32_t peer, std::uint64_t serial, std::uint64_t position, std::size_t bytes,
                   DeviceBuffer data);
   Task<> land_got(ScatteredTarget target, std::uint64_t position, std::size_t bytes, DeviceBuffer data);
-  [[noreturn]] void throw_refused(const Asking& asking, const Extent& extent) const;
+  [[noreturn]] void throw_refused(const PendingTransfer& asking, const Extent& extent) const;
 
   /// Where an extent of this rank's memory begins; null: it does not exist, or is not for peers.
   std::byte* find(const Extent& extent, bool to_write) const noexcept;
-  Asking* find_asking(const Message& message) noexcept;
+  PendingTransfer* find_asking(const Message& message) noexcept;
   bool concerns(std::uint32_t) const noexcept override { return false; }  // nothing waits for it
   void lost(const Loss& loss) noexcept override;
 
   Rank& rank_;
   std::uint64_t serial_ = 0;
   std::uint64_t incoming_number_ = 0;
-  std::unordered_map<std::uint64_t, Asking*> asking_;
+  std::unordered_map<std::uint64_t, PendingTransfer*> asking_;
   struct Incoming {
-    Asked asked;
+    TransferRequest asked;
     std::uint64_t missing;
     std::uint64_t number = 0;   // tells it from others of the same serial number, if its peer is out of its mind
     std::uint64_t landing = 0;  // pieces on their way to a GPU's memory

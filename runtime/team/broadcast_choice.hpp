@@ -6,11 +6,11 @@
 
 namespace coracle::internals {
 
-/// Who carries the data of a node from the other nodes to its node-mates, and when. Source: unbalanced process arrival
-/// in two-level broadcasts (MPIActor, NUDT).
+/// Who carries the data of a node from the other nodes to the other local members, and when. Source: unbalanced process
+/// arrival in two-level broadcasts (MPIActor, NUDT).
 enum class BroadcastMethod : std::uint8_t {
   automatic,    ///< By the cost model.
-  plain,        ///< A fixed leader receives all of the message, then its node-mates get it.
+  plain,        ///< A fixed leader receives all of the message, then the other local members get it.
   pipelined,    ///< A fixed leader; each piece goes on to the node and to other nodes as it comes.
   competitive,  ///< As pipelined, but the first of the node's ranks to arrive leads (on the root's node the root).
 };
@@ -30,7 +30,7 @@ struct BroadcastChoice {
   BroadcastTree tree = BroadcastTree::automatic;
   std::size_t chunk_bytes = 0;  ///< Of a pipeline's pieces.
   std::uint32_t depth = 0;      ///< Pieces on the way to one node at a time.
-  std::uint32_t fan_out = 0;    ///< How many node-mates copy from the same buffer.
+  std::uint32_t fan_out = 0;    ///< How many local members copy from the same buffer.
 
   bool operator==(const BroadcastChoice&) const = default;
 };

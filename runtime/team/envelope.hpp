@@ -14,7 +14,7 @@ inline constexpr std::uint64_t kAnyTag = ~std::uint64_t{0};
 /// What a message carries, and what a receive asks for (then with kAnySource or kAnyTag).
 struct Envelope {
   std::uint32_t team;    ///< Team::identity().
-  std::uint32_t source;  ///< The sender's place in the team.
+  std::uint32_t source;  ///< The sender's index in the team.
   std::uint64_t tag;
   bool operator==(const Envelope&) const = default;
   /// Team and source in one word, as they travel.
@@ -23,7 +23,7 @@ struct Envelope {
 
 /// What has been received, or stands to be.
 struct Received {
-  std::uint32_t source;  ///< The sender's place in the team.
+  std::uint32_t source;  ///< The sender's index in the team.
   std::uint64_t tag;
   std::size_t bytes;
   /// Elements of a type; what is left over does not count.

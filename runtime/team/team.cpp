@@ -1,4 +1,4 @@
-// What a team does for its collectives, with the help of its board and of the watch over wrong calls.
+// What a team does for its collectives, with the help of its node area and of the watchdog for wrong calls.
 #include "runtime/team/team.hpp"
 
 #include <exception>
@@ -6,19 +6,19 @@
 #include <utility>
 
 #include "runtime/rank/rank.hpp"
-#include "runtime/team/board.hpp"
-#include "runtime/team/collective_watch.hpp"
+#include "runtime/team/collective_watchdog.hpp"
+#include "runtime/team/node_area.hpp"
 
 namespace coracle::internals {
 
 Team::Team(Rank& rank) : TeamCore(rank) {
   watch_members();
-  board_ = std::make_unique<Board>(rank, core(), true);
+  node_area_ = std::make_unique<NodeArea>(rank, core(), true);
 }
 
 Team::Team(Rank& rank, std::vector<std::uint32_t> members, std::uint32_t slot, std::uint32_t identity)
     : TeamCore(rank, std::move(members), slot, identity) {
-  board_ = std::make_unique<Board>(rank, core(), false);
+  node_area_ = std::make_unique<NodeArea>(rank, core(), false);
   watch_members();
 }
 
@@ -26,18 +26,18 @@ Team::~Team() = default;
 
 std::uint64_t Team::begin(const CollectiveCall& call) {
   const std::uint64_t number = log().begin(call);
-  if (watch_ == nullptr) [[unlikely]]
-    watch_ = &rank().local<CollectiveWatch>();
-  watch_->look_on();
+  if (watchdog_ == nullptr) [[unlikely]]
+    watchdog_ = &rank().local<CollectiveWatchdog>();
+  watchdog_->look_on();
   if (const auto peer = log().take_misheard()) [[unlikely]]
-    watch_->differs(*this, *peer);
+    watchdog_->differs(*this, *peer);
   return number;
 }
 
 Task<> Team::agree_on_calls() {
   const std::optional<std::uint32_t> peer = take_at_odds();
   if (!peer) co_return;
-  co_await CollectiveWatch::compare(rank(), identity(), *peer);
+  co_await CollectiveWatchdog::compare(rank(), identity(), *peer);
   check_whole("barrier");
 }
 

@@ -27,8 +27,8 @@
 
 namespace coracle::internals {
 
-class Board;
-class CollectiveWatch;
+class NodeArea;
+class CollectiveWatchdog;
 class MatchedMessage;
 class Message;
 template <class Byte>
@@ -73,7 +73,7 @@ class Team final : private TeamCore {
   Team(Rank& rank, std::vector<std::uint32_t> members, std::uint32_t slot, std::uint32_t identity);
   ~Team();
   /// What the members on this node share, for Round.
-  Board& board() noexcept { return *board_; }
+  NodeArea& node_area() noexcept { return *node_area_; }
   /// What collectives know of this team; not for programs.
   TeamCore& core() noexcept { return *this; }
   const TeamCore& core() const noexcept { return *this; }
@@ -209,7 +209,7 @@ class Team final : private TeamCore {
   /// The same with a block for each member: what each member sends must be what its receiver expects.
   Task<> all_to_all_w(std::span<const ScatteredSource> sources, std::span<const ScatteredTarget> targets,
                       Where where = Where::current());
-  /// Members with the same `color` form a new team, in the order of `key` (ties: of their place here). Collective.
+  /// Members with the same `color` form a new team, in the order of `key` (ties: of their index here). Collective.
   /// One at a time: throws Error (bad_input) while this rank splits any team, which breaks this one.
   Task<std::unique_ptr<Team>> split(std::uint32_t color, std::uint32_t key, Where where = Where::current());
 
@@ -275,22 +275,22 @@ class Team final : private TeamCore {
   friend class Participation;
   friend class PersistentRecv;
   friend class PersistentSend;
-  friend Task<> say_farewell(Rank& rank);
+  friend Task<> finalize_job(Rank& rank);
 
   Send send_memory(const MessageMemory<const std::byte>& source, std::uint32_t to, std::uint64_t tag);
   Receive receive_memory(const MessageMemory<std::byte>& target, std::uint32_t from, std::uint64_t tag);
   /// Begins a collective; gives its number on this team, the same at every member. See Participation.
   std::uint64_t begin(const CollectiveCall& call);
   /// The last barrier of a job.
-  Task<> farewell(std::source_location where);
+  Task<> finalize(std::source_location where);
   /// Called by the first member of each node when its node has come; returns when all have.
   Task<> meet_other_nodes(std::uint64_t ticket);
-  /// Before a barrier ends: looks into whose calls differ (CollectiveWatch::differs).
+  /// Before a barrier ends: looks into whose calls differ (CollectiveWatchdog::differs).
   Task<> agree_on_calls();
   Task<> meet_all(CollectiveCall call);
 
-  CollectiveWatch* watch_ = nullptr;  // the rank's, once a collective has begun
-  std::unique_ptr<Board> board_;
+  CollectiveWatchdog* watchdog_ = nullptr;  // the rank's, once a collective has begun
+  std::unique_ptr<NodeArea> node_area_;
 };
 
 /// A member's part in one collective: the first thing in its coroutine. Takes its number, and breaks the team when the
@@ -299,7 +299,7 @@ class Participation {
  public:
   /// Of a collective that is not the library's: `where` tells which.
   explicit Participation(Team& team, std::source_location where = std::source_location::current())
-      : Participation(team, CollectiveCall{.place = where}) {}
+      : Participation(team, CollectiveCall{.where = where}) {}
   Participation(Team& team, const CollectiveCall& call) : team_(team), sequence_(team.begin(call)) {}
   ~Participation();
   Participation(const Participation&) = delete;

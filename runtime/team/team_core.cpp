@@ -39,7 +39,7 @@ TeamCore::~TeamCore() {
 }
 
 void TeamCore::watch_members() {
-  rank_.core().peers().watches().add(*this);
+  rank_.core().peers().observers().add(*this);
   for (const Loss& loss : rank_.losses()) lost(loss);
 }
 
@@ -62,13 +62,13 @@ void TeamCore::leave_signals() noexcept {
   left_one_.reset();
 }
 
-std::uint32_t TeamCore::partner_at_farewell(std::uint32_t turn) const noexcept {
+std::uint32_t TeamCore::partner_at_finalize(std::uint32_t turn) const noexcept {
   const std::uint32_t node = nodes_.own();
-  if (nodes_.place_of(index_) != 0) return member(nodes_.member(node, 0));
+  if (nodes_.local_index_of(index_) != 0) return member(nodes_.member(node, 0));
   const auto [first_child, children] = signal_tree::children_of(node, nodes_.count());
   const std::uint32_t parents = node == 0 ? 0 : 1;
-  const std::uint32_t mates = nodes_.size_of(node) > 1 ? 1 : 0;
-  const std::uint32_t which = turn % (parents + children + mates);
+  const std::uint32_t local_size = nodes_.size_of(node) > 1 ? 1 : 0;
+  const std::uint32_t which = turn % (parents + children + local_size);
   if (which < parents) return member(nodes_.member(signal_tree::parent_of(node), 0));
   if (which < parents + children) return member(nodes_.member(first_child + which - parents, 0));
   return member(nodes_.member(node, 1));
@@ -94,7 +94,7 @@ bool TeamCore::has(std::uint32_t peer) const noexcept {
 }
 
 void TeamCore::lost(const Loss& loss) noexcept {
-  // A member that has ended has seen all others come to the farewell: what is still awaited of them is on its way.
+  // A member that has ended has seen all others come to finalize: what is still awaited of them is on its way.
   if (loss.kind == Loss::Kind::fault && has(loss.peer)) break_by(loss);
 }
 
@@ -116,7 +116,7 @@ void TeamCore::break_by(const Loss& loss) {
   broken_ = true;
   lost_member_ = loss.peer;
   if (loss.kind == Loss::Kind::gave_up) rank_.core().peers().note_gave_up(loss.peer, loss.reason);
-  watches_.tell(loss);
+  observers_.tell(loss);
   left_one_.set();
   left_one_.reset();
   for (TeamObserver* observer : rank_.local<Teams>().observers_) observer->broken(*this);
@@ -144,14 +144,15 @@ Teams::Teams(Rank& rank) noexcept {
 }
 
 void Teams::keep_until_departed(Slab<std::byte> memory, const std::atomic<std::uint32_t>& departed,
-                                std::uint32_t mates) {
-  kept_.push_back({std::move(memory), &departed, mates});
+                                std::uint32_t local_size) {
+  kept_.push_back({std::move(memory), &departed, local_size});
   sweep();
 }
 
 void Teams::sweep() noexcept {
-  // acquire: pairs with the mates' departure.
-  std::erase_if(kept_, [](const Kept& kept) { return kept.departed->load(std::memory_order_acquire) == kept.mates; });
+  // acquire: pairs with the local members' departure.
+  std::erase_if(kept_,
+                [](const Kept& kept) { return kept.departed->load(std::memory_order_acquire) == kept.local_size; });
 }
 
 TeamCore* Teams::find(std::uint32_t identity) const noexcept {

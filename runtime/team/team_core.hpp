@@ -23,16 +23,16 @@ class Message;
 class Rank;
 
 /// The part of a Team that knows no collective.
-class TeamCore : private LossWatch {
+class TeamCore : private LossObserver {
  public:
   TeamCore(const TeamCore&) = delete;
   TeamCore& operator=(const TeamCore&) = delete;
 
   Rank& rank() const noexcept { return rank_; }
   std::uint32_t size() const noexcept { return size_; }
-  /// This rank's place in the team.
+  /// This rank's index in the team.
   std::uint32_t index() const noexcept { return index_; }
-  /// The rank at a place.
+  /// The rank at an index.
   std::uint32_t member(std::uint32_t index) const noexcept { return members_.empty() ? index : members_[index]; }
   std::uint32_t slot() const noexcept { return slot_; }
   /// The same at every member, and (but for an unlikely chance) of no other team, also of one that is gone.
@@ -50,7 +50,7 @@ class TeamCore : private LossWatch {
   /// For collectives: the identity of the part with this color, if the team is split now.
   std::uint32_t identity_of_part(std::uint32_t color) const noexcept;
   /// For collectives: the waits that end when the team breaks.
-  LossWatches& watches() noexcept { return watches_; }
+  LossObservers& observers() noexcept { return observers_; }
   /// For collectives: the number of the latest collective that this member has begun on this team.
   std::uint64_t last_sequence() const noexcept { return log_.last_number(); }
   /// For collectives: what this member has called.
@@ -69,10 +69,10 @@ class TeamCore : private LossWatch {
   bool is_at_odds() const noexcept { return at_odds_.has_value(); }
   std::optional<std::uint32_t> take_at_odds() noexcept { return std::exchange(at_odds_, std::nullopt); }
   /// Whether this member waits in the last barrier of the job.
-  bool says_farewell() const noexcept { return says_farewell_; }
+  bool finalizes() const noexcept { return finalizes_; }
   /// The rank of one of those that this member meets in it, of each in turn: they have not ended before it is over for
   /// this one, as all the others may have. The team has other members.
-  std::uint32_t partner_at_farewell(std::uint32_t turn) const noexcept;
+  std::uint32_t partner_at_finalize(std::uint32_t turn) const noexcept;
   /// For collectives: this team's area at a member.
   Remote<TeamArea> area(std::uint32_t index) const noexcept {
     return Remote<TeamArea>(RemoteAddress{std::uint64_t{slot_} * sizeof(TeamArea), member(index), 0});
@@ -93,26 +93,26 @@ class TeamCore : private LossWatch {
 
   /// From now on a member that is lost breaks the team; so do those that are already.
   void watch_members();
-  void say_farewell() noexcept { says_farewell_ = true; }
+  void finalize_job() noexcept { finalizes_ = true; }
 
  private:
   friend class Teams;
-  bool concerns(std::uint32_t peer) const noexcept override { return !watches_.empty() && has(peer); }
+  bool concerns(std::uint32_t peer) const noexcept override { return !observers_.empty() && has(peer); }
   void lost(const Loss& loss) noexcept override;
   /// `loss`: as told here; of a peer that another member has lost.
   void break_by(const Loss& loss);
 
   Rank& rank_;
-  std::vector<std::uint32_t> members_;  // empty: all ranks, each at its own place
+  std::vector<std::uint32_t> members_;  // empty: all ranks, each at its own index
   std::uint32_t size_;
   std::uint32_t index_;
   std::uint32_t slot_;
   std::uint32_t identity_ = 0;
   TeamNodes nodes_;
   bool broken_ = false;
-  bool says_farewell_ = false;
+  bool finalizes_ = false;
   std::uint32_t lost_member_ = 0;  // why it is broken
-  LossWatches watches_;
+  LossObservers observers_;
   std::optional<std::uint32_t> at_odds_;
   std::uint64_t entered_ = 0;
   std::uint64_t left_ = 0;
@@ -144,8 +144,9 @@ class Teams {
   /// Null when this rank is in no such team, or no longer.
   TeamCore* find(std::uint32_t identity) const noexcept;
 
-  /// For boards: keeps memory that mates may read until all of them have departed.
-  void keep_until_departed(Slab<std::byte> memory, const std::atomic<std::uint32_t>& departed, std::uint32_t mates);
+  /// For node areas: keeps memory that local members may read until all of them have departed.
+  void keep_until_departed(Slab<std::byte> memory, const std::atomic<std::uint32_t>& departed,
+                           std::uint32_t local_size);
   /// Gives back what can be given back now.
   void sweep() noexcept;
 
@@ -165,7 +166,7 @@ class Teams {
   struct Kept {
     Slab<std::byte> memory;
     const std::atomic<std::uint32_t>* departed;
-    std::uint32_t mates;
+    std::uint32_t local_size;
   };
 
   TeamCore* slots_[TeamArea::kSlots] = {};

@@ -8,8 +8,8 @@ namespace coracle::internals {
 
 class JobRegion;
 
-/// Nodes are numbered within the team, in the order of their first members; a node's members by their places, in the
-/// order of the team.
+/// Nodes are numbered within the team, in the order of their first members; a node's members by their local indices, in
+/// the order of the team.
 class TeamNodes {
  public:
   /// Of all ranks of the job, as seen from `rank`. The region must outlive this.
@@ -21,10 +21,10 @@ class TeamNodes {
   /// The number of this member's node.
   std::uint32_t own() const noexcept { return own_; }
   std::uint32_t size_of(std::uint32_t node) const noexcept;
-  /// The place in the team of a node's member.
-  std::uint32_t member(std::uint32_t node, std::uint32_t place) const noexcept;
+  /// The index in the team of a node's member.
+  std::uint32_t member(std::uint32_t node, std::uint32_t local_index) const noexcept;
   std::uint32_t node_of(std::uint32_t index) const noexcept;
-  std::uint32_t place_of(std::uint32_t index) const noexcept;
+  std::uint32_t local_index_of(std::uint32_t index) const noexcept;
   /// Whether each node's members follow one another in the team.
   bool contiguous() const noexcept { return contiguous_; }
   /// Members of the largest node.
@@ -37,10 +37,10 @@ class TeamNodes {
   std::uint32_t largest_ = 0;
   bool contiguous_ = true;
   // Empty for the world, which is as the region says.
-  std::vector<std::uint32_t> node_of_;   // by index in the team
-  std::vector<std::uint32_t> place_of_;  // by index in the team
-  std::vector<std::uint32_t> starts_;    // by node: where its members begin in `order_`
-  std::vector<std::uint32_t> order_;     // indices in the team, node by node
+  std::vector<std::uint32_t> node_of_;         // by index in the team
+  std::vector<std::uint32_t> local_index_of_;  // by index in the team
+  std::vector<std::uint32_t> starts_;          // by node: where its members begin in `order_`
+  std::vector<std::uint32_t> order_;           // indices in the team, node by node
 };
 
 }  // namespace coracle::internals

@@ -7,22 +7,22 @@
 namespace coracle::internals::storage {
 
 ArcEviction::ArcEviction(std::uint32_t capacity)
-    : capacity_(capacity), lists_(capacity, 2), slots_(capacity), ghosts_(2 * capacity) {}
+    : capacity_(capacity), lists_(capacity, 2), entries_(capacity), ghosts_(2 * capacity) {}
 
 ArcEviction::Sizes ArcEviction::sizes() const noexcept {
   return {sizes_[kOnce], sizes_[kOften], ghosts_.size(kOnce), ghosts_.size(kOften), once_wanted_};
 }
 
-void ArcEviction::place(std::uint32_t slot, List list) noexcept {
-  lists_.push_front(list, slot);
-  slots_[slot].list = list;
+void ArcEviction::place(std::uint32_t frame, List list) noexcept {
+  lists_.push_front(list, frame);
+  entries_[frame].list = list;
   ++sizes_[list];
 }
 
-void ArcEviction::take_out(std::uint32_t slot) noexcept {
-  lists_.unlink(slot);
-  --sizes_[slots_[slot].list];
-  slots_[slot].list = kNowhere;
+void ArcEviction::take_out(std::uint32_t frame) noexcept {
+  lists_.unlink(frame);
+  --sizes_[entries_[frame].list];
+  entries_[frame].list = kNowhere;
 }
 
 /// The wanted size of T1 once a ghost of that list (or none) has come back: the rarer such ghosts are, the more it
@@ -35,14 +35,15 @@ double ArcEviction::wanted_after(std::uint32_t ghost_list) const noexcept {
   return once_wanted_;
 }
 
-void ArcEviction::insert(std::uint32_t slot, std::uint64_t page) {
-  CORACLE_ASSERT(slot < capacity_ && slots_[slot].list == kNowhere, "slot {} of {} is not empty", slot, capacity_);
+void ArcEviction::insert(std::uint32_t frame, std::uint64_t page) {
+  CORACLE_ASSERT(frame < capacity_ && entries_[frame].list == kNowhere, "frame {} of {} is not empty", frame,
+                 capacity_);
   const std::uint32_t ghost_list = ghosts_.list_of(page);
   once_wanted_ = wanted_after(ghost_list);
   if (ghost_list != Ghosts::kNone) ghosts_.remove(page);
-  slots_[slot].page = page;
-  slots_[slot].inserted = ++insertions_;
-  place(slot, ghost_list == Ghosts::kNone ? kOnce : kOften);
+  entries_[frame].page = page;
+  entries_[frame].inserted = ++insertions_;
+  place(frame, ghost_list == Ghosts::kNone ? kOnce : kOften);
   forget_oldest();
 }
 
@@ -53,25 +54,25 @@ void ArcEviction::forget_oldest() noexcept {
   if (all > 2 * capacity_) ghosts_.remove_oldest(kOften);
 }
 
-void ArcEviction::hit(std::uint32_t slot) noexcept {
-  const Slot& used = slots_[slot];
-  CORACLE_ASSERT(used.list != kNowhere, "slot {} is empty", slot);
+void ArcEviction::hit(std::uint32_t frame) noexcept {
+  const Entry& used = entries_[frame];
+  CORACLE_ASSERT(used.list != kNowhere, "frame {} is empty", frame);
   if (used.list == kOnce && insertions_ - used.inserted <= capacity_ / 20) return;
-  take_out(slot);
-  place(slot, kOften);
+  take_out(frame);
+  place(frame, kOften);
 }
 
-void ArcEviction::remove(std::uint32_t slot, bool evicted) noexcept {
-  const List list = slots_[slot].list;
-  CORACLE_ASSERT(list != kNowhere, "slot {} is empty already", slot);
-  take_out(slot);
-  if (evicted) ghosts_.add(list, slots_[slot].page);
+void ArcEviction::remove(std::uint32_t frame, bool evicted) noexcept {
+  const List list = entries_[frame].list;
+  CORACLE_ASSERT(list != kNowhere, "frame {} is empty already", frame);
+  take_out(frame);
+  if (evicted) ghosts_.add(list, entries_[frame].page);
 }
 
 std::uint32_t ArcEviction::oldest_in(List list, const std::function<bool(std::uint32_t)>& may_evict) const {
-  std::uint32_t slot = lists_.back(list);
-  while (slot != NumberLists::kEnd && !may_evict(slot)) slot = lists_.before(slot);
-  return slot;
+  std::uint32_t frame = lists_.back(list);
+  while (frame != NumberLists::kEnd && !may_evict(frame)) frame = lists_.before(frame);
+  return frame;
 }
 
 std::optional<std::uint32_t> ArcEviction::victim(std::uint64_t incoming,
@@ -80,10 +81,10 @@ std::optional<std::uint32_t> ArcEviction::victim(std::uint64_t incoming,
   const double wanted = wanted_after(ghost_list);
   const double once = sizes_[kOnce];
   const List first = once > wanted || (ghost_list == kOften && once == wanted) ? kOnce : kOften;
-  std::uint32_t slot = oldest_in(first, may_evict);
-  if (slot == NumberLists::kEnd) slot = oldest_in(first == kOnce ? kOften : kOnce, may_evict);
-  if (slot == NumberLists::kEnd) return std::nullopt;
-  return slot;
+  std::uint32_t frame = oldest_in(first, may_evict);
+  if (frame == NumberLists::kEnd) frame = oldest_in(first == kOnce ? kOften : kOnce, may_evict);
+  if (frame == NumberLists::kEnd) return std::nullopt;
+  return frame;
 }
 
 }  // namespace coracle::internals::storage

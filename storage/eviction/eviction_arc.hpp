@@ -15,9 +15,9 @@ namespace coracle::internals::storage {
 class ArcEviction final : public Eviction {
  public:
   explicit ArcEviction(std::uint32_t capacity);
-  void insert(std::uint32_t slot, std::uint64_t page) override;
-  void hit(std::uint32_t slot) noexcept override;
-  void remove(std::uint32_t slot, bool evicted) noexcept override;
+  void insert(std::uint32_t frame, std::uint64_t page) override;
+  void hit(std::uint32_t frame) noexcept override;
+  void remove(std::uint32_t frame, bool evicted) noexcept override;
   std::optional<std::uint32_t> victim(std::uint64_t incoming,
                                       const std::function<bool(std::uint32_t)>& may_evict) override;
 
@@ -30,20 +30,20 @@ class ArcEviction final : public Eviction {
 
  private:
   enum List : std::uint32_t { kOnce, kOften, kNowhere };
-  struct Slot {
+  struct Entry {
     std::uint64_t page = 0;
     std::uint64_t inserted = 0;  ///< How many insertions there had been.
     List list = kNowhere;
   };
-  void place(std::uint32_t slot, List list) noexcept;
-  void take_out(std::uint32_t slot) noexcept;
+  void place(std::uint32_t frame, List list) noexcept;
+  void take_out(std::uint32_t frame) noexcept;
   double wanted_after(std::uint32_t ghost_list) const noexcept;
   void forget_oldest() noexcept;
   std::uint32_t oldest_in(List list, const std::function<bool(std::uint32_t)>& may_evict) const;
 
   std::uint32_t capacity_;
   NumberLists lists_;
-  std::vector<Slot> slots_;
+  std::vector<Entry> entries_;
   Ghosts ghosts_;
   std::uint32_t sizes_[2] = {};
   std::uint64_t insertions_ = 0;

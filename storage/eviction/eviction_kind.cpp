@@ -10,36 +10,36 @@
 namespace coracle::internals::storage {
 namespace {
 
-/// By recency alone: the slot that was used the longest ago (lru) or last (mru) goes first.
+/// By recency alone: the frame that was used the longest ago (lru) or last (mru) goes first.
 class RecencyEviction final : public Eviction {
  public:
   RecencyEviction(std::uint32_t capacity, bool newest_first)
       : lists_(capacity, 1), present_(capacity), newest_first_(newest_first) {}
 
-  void insert(std::uint32_t slot, std::uint64_t) override {
-    CORACLE_ASSERT(slot < present_.size() && !present_[slot], "slot {} of {} is not empty", slot, present_.size());
-    present_[slot] = true;
-    lists_.push_front(0, slot);
+  void insert(std::uint32_t frame, std::uint64_t) override {
+    CORACLE_ASSERT(frame < present_.size() && !present_[frame], "frame {} of {} is not empty", frame, present_.size());
+    present_[frame] = true;
+    lists_.push_front(0, frame);
   }
 
-  void hit(std::uint32_t slot) noexcept override {
-    CORACLE_ASSERT(present_[slot], "slot {} is empty", slot);
-    lists_.unlink(slot);
-    lists_.push_front(0, slot);
+  void hit(std::uint32_t frame) noexcept override {
+    CORACLE_ASSERT(present_[frame], "frame {} is empty", frame);
+    lists_.unlink(frame);
+    lists_.push_front(0, frame);
   }
 
-  void remove(std::uint32_t slot, bool) noexcept override {
-    CORACLE_ASSERT(present_[slot], "slot {} is empty already", slot);
-    present_[slot] = false;
-    lists_.unlink(slot);
+  void remove(std::uint32_t frame, bool) noexcept override {
+    CORACLE_ASSERT(present_[frame], "frame {} is empty already", frame);
+    present_[frame] = false;
+    lists_.unlink(frame);
   }
 
   std::optional<std::uint32_t> victim(std::uint64_t, const std::function<bool(std::uint32_t)>& may_evict) override {
-    std::uint32_t slot = newest_first_ ? lists_.front(0) : lists_.back(0);
-    while (slot != NumberLists::kEnd && !may_evict(slot))
-      slot = newest_first_ ? lists_.after(slot) : lists_.before(slot);
-    if (slot == NumberLists::kEnd) return std::nullopt;
-    return slot;
+    std::uint32_t frame = newest_first_ ? lists_.front(0) : lists_.back(0);
+    while (frame != NumberLists::kEnd && !may_evict(frame))
+      frame = newest_first_ ? lists_.after(frame) : lists_.before(frame);
+    if (frame == NumberLists::kEnd) return std::nullopt;
+    return frame;
   }
 
  private:

@@ -12,7 +12,7 @@
 #include "runtime/core/io.hpp"
 #include "runtime/core/scope.hpp"
 #include "runtime/rank/rank.hpp"
-#include "storage/mapped/fault_watch.hpp"
+#include "storage/mapped/fault_watchdog.hpp"
 #include "storage/mapped/window_pages.hpp"
 #include "storage/segment/paged_segment.hpp"
 
@@ -37,9 +37,9 @@ struct MappedSegment::State {
         segment(paged),
         scope(rank.loop(), &rank.service()),
         faults(window_bytes(paged), storage::Userfault::Refusal::poison,
-               storage::HugeStage::bytes_beside(paged.page_bytes())),
+               storage::HugePagePool::bytes_beside(paged.page_bytes())),
         pages(rank, paged, faults, scope, options),
-        watch(faults, rank.id()),
+        watchdog(faults, rank.id()),
         threads(rank.loop(), options.one_core) {}
 
   Rank& self;
@@ -47,7 +47,7 @@ struct MappedSegment::State {
   Scope scope;
   storage::Userfault faults;
   storage::WindowPages pages;
-  storage::FaultWatch watch;
+  storage::FaultWatchdog watchdog;
   storage::HelperThreads threads;
   Event ended;
 };
@@ -93,7 +93,7 @@ Task<> MappedSegment::serve_faults(State& state) {
                      state.self.id(), readable.error().what());
       throw Error(readable.error());
     }
-    state.watch.alive();
+    state.watchdog.alive();
     state.pages.serve({faults.data(), count});
     co_await yield();
   }

@@ -60,7 +60,7 @@ WindowPages::WindowPages(Rank& rank, PagedSegment& segment, Userfault& faults, S
       whole_pages_(options.whole_pages),
       evicted_(std::bit_ceil(std::min<std::size_t>(resident_max_, segment.pages())), kNoPage),
       streams_(static_cast<std::uint32_t>(std::min<std::size_t>(options.read_ahead_pages, resident_max_ / 4))),
-      stage_(faults, page_bytes_) {
+      huge_pages_(faults, page_bytes_) {
   leaving_.reserve(spare_);
 }
 
@@ -238,7 +238,7 @@ int WindowPages::fill(std::uint64_t number, Page& page, std::span<const std::byt
   const std::size_t offset = offset_of(number);
   const bool protect = page.state == State::clean;
   if (page.mark && !page.wanted) return fill_behind_head(number, page, bytes);
-  if (!stage_.usable() || !frozen || stage_.fill(offset, bytes.data()) != 0)
+  if (!huge_pages_.usable() || !frozen || huge_pages_.fill(offset, bytes.data()) != 0)
     return faults_.fill(offset, bytes.data(), page_bytes_, protect);
   page.moved = true;
   if (protect) {
@@ -366,7 +366,7 @@ void WindowPages::make_room() {
     }
     evicted_[victim % evicted_.size()] = victim;
     if (page.moved)
-      stage_.take_out(offset_of(victim));
+      huge_pages_.take_out(offset_of(victim));
     else
       leaving_.push_back(offset_of(victim));
     pages_.erase(victim);
@@ -424,7 +424,7 @@ void WindowPages::drop(std::uint64_t number) {
     faults_.allow(offset_of(number), page_bytes_);
   } else {
     if (page->second.moved)
-      stage_.take_out(offset_of(number));
+      huge_pages_.take_out(offset_of(number));
     else
       faults_.drop(offset_of(number), page_bytes_);
     --resident_;

@@ -16,7 +16,7 @@
 #include "runtime/core/scope.hpp"
 #include "runtime/core/task.hpp"
 #include "storage/mapped/fault_streams.hpp"
-#include "storage/mapped/huge_stage.hpp"
+#include "storage/mapped/huge_page_pool.hpp"
 #include "storage/mapped/userfault.hpp"
 #include "storage/options/mapped_options.hpp"
 
@@ -116,7 +116,7 @@ class WindowPages {
   std::deque<std::uint64_t> queue_;     ///< For eviction, oldest first; also entries of pages that have gone.
   std::vector<std::uint64_t> evicted_;  ///< The latest, each at its number modulo the size.
   FaultStreams streams_;
-  HugeStage stage_;
+  HugePagePool huge_pages_;
   std::vector<std::size_t> leaving_;  ///< Offsets, of make_room().
   Event changed_;
   MappedCounts counts_;

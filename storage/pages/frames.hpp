@@ -1,5 +1,5 @@
 // Frames: the memory of a page cache, and the table by which every rank that reaches it finds and pins a cached page
-// with a few loads and one atomic operation. Filled and emptied by one rank, the cache's keeper.
+// with a few loads and one atomic operation. Filled and emptied by one rank, the cache's controller.
 #pragma once
 
 #include <atomic>
@@ -10,10 +10,10 @@
 namespace coracle::internals::storage {
 
 /// Who holds a frame, and what for: pins of readers and writers, counted, and what new pins are allowed.
-class alignas(64) FrameHead {
+class alignas(64) FrameDescriptor {
  public:
   /// A pin for `page`, to read or to write; false when the frame does not hold it or not with that right. Any rank.
-  /// `now`: as CacheSigns counts.
+  /// `now`: as CacheShared counts.
   bool try_pin(std::uint64_t page, bool writing, std::uint32_t now) noexcept {
     const std::uint64_t one = writing ? kOneWriter : kOneReader;
     // acquire: pairs with allow(), so that the page's number and bytes from before it are seen.
@@ -27,11 +27,11 @@ class alignas(64) FrameHead {
   }
   void unpin(bool writing) noexcept {
     // What was read or written under the pin happened before it is seen to be gone, by readers() and writers().
-    // seq_cst: see CacheSigns::wants_unpins.
+    // seq_cst: see CacheShared::wants_unpins.
     word_.fetch_sub(writing ? kOneWriter : kOneReader, std::memory_order_seq_cst);
   }
 
-  // --- for the keeper ---
+  // --- for the controller ---
   std::uint64_t page() const noexcept { return page_.load(std::memory_order_relaxed); }
   /// Only while nothing is allowed and nobody has pinned it.
   void set_page(std::uint64_t page) noexcept { page_.store(page, std::memory_order_relaxed); }
@@ -44,7 +44,7 @@ class alignas(64) FrameHead {
   }
   /// Pins whatever is allowed.
   void pin(bool writing) noexcept { word_.fetch_add(writing ? kOneWriter : kOneReader, std::memory_order_acquire); }
-  // seq_cst: pairs with unpin(), and see CacheSigns::wants_unpins.
+  // seq_cst: pairs with unpin(), and see CacheShared::wants_unpins.
   std::uint32_t writers() const noexcept {
     return static_cast<std::uint32_t>(word_.load(std::memory_order_seq_cst) / kOneWriter & kCountMask);
   }
@@ -77,7 +77,7 @@ class alignas(64) FrameHead {
   std::atomic<std::uint32_t> used_at_{0};
 };
 
-/// What a cache has done, counted by its keeper and read by anybody.
+/// What a cache has done, counted by its controller and read by anybody.
 struct alignas(64) CacheCounters {
   std::atomic<std::uint64_t> misses{0};
   std::atomic<std::uint64_t> from_peers{0};
@@ -98,12 +98,12 @@ struct alignas(64) CacheCounters {
 };
 
 /// What those who use a cache look at, at every hit.
-struct alignas(64) CacheSigns {
+struct alignas(64) CacheShared {
   /// Pages that were put into the cache: the time by which uses are told to be long ago or not. From 1 on.
   std::atomic<std::uint32_t> insertions{1};
-  /// The keeper waits for pins to end: who unpins tells it. seq_cst, like unpin(), readers() and writers(): either who
-  /// unpins sees this set, or the keeper, which set it before it looked, sees the pin gone. (Who failed to pin goes to
-  /// the keeper anyway.)
+  /// The controller waits for pins to end: who unpins tells it. seq_cst, like unpin(), readers() and writers(): either
+  /// who unpins sees this set, or the controller, which set it before it looked, sees the pin gone. (Who failed to pin
+  /// goes to the controller anyway.)
   std::atomic<std::uint32_t> wants_unpins{0};
 };
 
@@ -121,23 +121,23 @@ class Frames {
 
   /// Bytes that a cache of this shape needs, at a multiple of kAlignment.
   static std::size_t bytes_needed(const Shape& shape) noexcept {
-    return memory_bytes(shape) + sizeof(CacheCounters) + sizeof(CacheSigns) + shape.frames * sizeof(FrameHead) +
+    return memory_bytes(shape) + sizeof(CacheCounters) + sizeof(CacheShared) + shape.frames * sizeof(FrameDescriptor) +
            shape.pages * sizeof(Place);
   }
-  /// Of memory that the keeper has prepared by make().
+  /// Of memory that the controller has prepared by make().
   Frames(std::byte* memory, const Shape& shape) noexcept
       : memory_(memory),
         counters_(reinterpret_cast<CacheCounters*>(memory + memory_bytes(shape))),
-        signs_(reinterpret_cast<CacheSigns*>(counters_ + 1)),
-        heads_(reinterpret_cast<FrameHead*>(signs_ + 1)),
+        shared_(reinterpret_cast<CacheShared*>(counters_ + 1)),
+        heads_(reinterpret_cast<FrameDescriptor*>(shared_ + 1)),
         places_(reinterpret_cast<Place*>(heads_ + shape.frames)),
         shape_(shape) {}
-  /// Prepares the memory, by the keeper. That of the pages is left as it is.
+  /// Prepares the memory, by the controller. That of the pages is left as it is.
   static Frames make(std::byte* memory, const Shape& shape) noexcept {
     const Frames frames(memory, shape);
     new (frames.counters_) CacheCounters;
-    new (frames.signs_) CacheSigns;
-    for (std::uint32_t i = 0; i < shape.frames; ++i) new (&frames.heads_[i]) FrameHead;
+    new (frames.shared_) CacheShared;
+    for (std::uint32_t i = 0; i < shape.frames; ++i) new (&frames.heads_[i]) FrameDescriptor;
     for (std::uint64_t page = 0; page < shape.pages; ++page) new (&frames.places_[page]) Place{0};
     return frames;
   }
@@ -146,15 +146,15 @@ class Frames {
   /// Of all pages' bytes, from bytes_of(0) on.
   std::size_t memory_bytes() const noexcept { return memory_bytes(shape_); }
   CacheCounters& counters() const noexcept { return *counters_; }
-  CacheSigns& signs() const noexcept { return *signs_; }
+  CacheShared& shared() const noexcept { return *shared_; }
   std::byte* bytes_of(std::uint32_t frame) const noexcept { return memory_ + std::size_t{frame} * shape_.page_bytes; }
-  FrameHead& head(std::uint32_t frame) const noexcept { return heads_[frame]; }
+  FrameDescriptor& head(std::uint32_t frame) const noexcept { return heads_[frame]; }
   /// Where `page` is, or was a moment ago; kNone: nowhere.
   std::uint32_t find(std::uint64_t page) const noexcept {
     // acquire: pairs with place(): the frame's head is as it was then, or newer.
     return places_[page].load(std::memory_order_acquire) - 1;
   }
-  /// The keeper's: `page` is in `frame` (kNone: nowhere).
+  /// The controller's: `page` is in `frame` (kNone: nowhere).
   void place(std::uint64_t page, std::uint32_t frame) const noexcept {
     places_[page].store(frame + 1, std::memory_order_release);  // pairs with find()
   }
@@ -162,7 +162,7 @@ class Frames {
   std::uint32_t try_pin(std::uint64_t page, bool writing) const noexcept {
     const std::uint32_t frame = find(page);
     if (frame == kNone) return kNone;
-    const std::uint32_t now = signs_->insertions.load(std::memory_order_relaxed);
+    const std::uint32_t now = shared_->insertions.load(std::memory_order_relaxed);
     return heads_[frame].try_pin(page, writing, now) ? frame : kNone;
   }
 
@@ -172,8 +172,8 @@ class Frames {
 
   std::byte* memory_;
   CacheCounters* counters_;
-  CacheSigns* signs_;
-  FrameHead* heads_;
+  CacheShared* shared_;
+  FrameDescriptor* heads_;
   Place* places_;
   Shape shape_;
 };

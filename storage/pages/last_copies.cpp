@@ -44,8 +44,8 @@ std::optional<LastCopyHint> LastCopyHint::of(const Words& words, std::uint64_t p
   hint.chances = static_cast<std::uint8_t>(words.kind >> kChancesAt);
   hint.asked = static_cast<std::uint8_t>(words.kind >> kAskedAt);
   hint.page = words.page;
-  hint.from = static_cast<Node>(words.nodes >> 32);
-  hint.leaves = static_cast<Node>(words.nodes);
+  hint.from = static_cast<CacheId>(words.nodes >> 32);
+  hint.leaves = static_cast<CacheId>(words.nodes);
   const bool fits = kind < kKinds && hint.page < pages && hint.from < nodes && hint.leaves < nodes &&
                     hint.chances > 0 && hint.chances <= LastCopies::kChancesMax;
   return fits ? std::optional(hint) : std::nullopt;
@@ -67,7 +67,7 @@ std::uint64_t LastCopies::now_ns() const noexcept {
   return caches_.rank().loop().now_ns();
 }
 
-void LastCopies::post(Node to, LastCopyHint hint) {
+void LastCopies::post(CacheId to, LastCopyHint hint) {
   if (cache_.stopped()) return;
   hint.from = caches_.own();
   if (to == caches_.own()) return handle(hint);
@@ -214,10 +214,10 @@ void LastCopies::answered(const LastCopyHint& hint) {
 void LastCopies::pass_on(LastCopyHint hint) {
   const HomePage* page = home_->known(hint.page);
   // An owner has what the others have; who is about to get the page will have it; and who is not listed has it no more.
-  const bool alone = page != nullptr && page->idle() && page->owner() == kNobody &&
+  const bool alone = page != nullptr && page->idle() && page->owner() == kNoCache &&
                      std::find(page->sharers().begin(), page->sharers().end(), hint.leaves) != page->sharers().end();
-  const Node to = alone ? whom_to_ask(hint, *page) : kNobody;
-  if (to == kNobody) {
+  const CacheId to = alone ? whom_to_ask(hint, *page) : kNoCache;
+  if (to == kNoCache) {
     hint.kind = alone ? Kind::refused : Kind::had;
     return post(hint.leaves, hint);
   }
@@ -228,24 +228,24 @@ void LastCopies::pass_on(LastCopyHint hint) {
 }
 
 /// First those that the directory takes for sharers, which may have dropped it: they know. Then who may be idle.
-Node LastCopies::whom_to_ask(const LastCopyHint& hint, const HomePage& page) {
-  if (hint.asked >= kAskedMax) return kNobody;
+CacheId LastCopies::whom_to_ask(const LastCopyHint& hint, const HomePage& page) {
+  if (hint.asked >= kAskedMax) return kNoCache;
   std::size_t others = 0;
   for (auto sharer = page.sharers().rbegin(); sharer != page.sharers().rend() && others < kSharersAskedMax; ++sharer)
     if (*sharer != hint.leaves && !slow(*sharer) && others++ == hint.asked) return *sharer;
   return next_idle(hint.leaves);
 }
 
-Node LastCopies::next_idle(Node leaves) {
+CacheId LastCopies::next_idle(CacheId leaves) {
   for (std::size_t tries = 0; tries < peers_.size(); ++tries) {
-    const Node node = next_;
-    next_ = (next_ + 1) % static_cast<Node>(peers_.size());
+    const CacheId node = next_;
+    next_ = (next_ + 1) % static_cast<CacheId>(peers_.size());
     if (node != leaves && !slow(node) && now_ns() >= peers_[node].busy_until_ns) return node;
   }
-  return kNobody;
+  return kNoCache;
 }
 
-bool LastCopies::slow(Node node) const noexcept {
+bool LastCopies::slow(CacheId node) const noexcept {
   return peers_[node].asked_ns != 0 && now_ns() > peers_[node].asked_ns + kSlowNs;
 }
 

@@ -29,8 +29,8 @@ struct LastCopyHint {
   std::uint8_t chances = 0;  ///< How often it may still be handed on, this time included.
   std::uint8_t asked = 0;    ///< How many caches were asked.
   std::uint64_t page = 0;
-  Node leaves = kNobody;  ///< Which cache.
-  Node from = kNobody;
+  CacheId leaves = kNoCache;  ///< Which cache.
+  CacheId from = kNoCache;
 
   static constexpr std::size_t kWords = 3;
   struct Words {
@@ -85,7 +85,7 @@ class LastCopies {
   LastCopies(const LastCopies&) = delete;
   LastCopies& operator=(const LastCopies&) = delete;
 
-  // --- what its keeper tells ---
+  // --- what its controller tells ---
   void placed(std::uint32_t frame) noexcept;
   void gone(std::uint32_t frame) noexcept;
   /// The page there was used here, or somebody here waits for it.
@@ -126,16 +126,16 @@ class LastCopies {
 
   void handle(const LastCopyHint& hint);
   void handle_answer(const LastCopyHint& hint);
-  void post(Node to, LastCopyHint hint);
+  void post(CacheId to, LastCopyHint hint);
   Task<> send(std::uint32_t to, LastCopyHint hint);
   void enlist(std::uint32_t frame, List list) noexcept;
   void offer(std::uint32_t frame);
   void answered(const LastCopyHint& hint);
   void rest() noexcept;
   void pass_on(LastCopyHint hint);
-  Node whom_to_ask(const LastCopyHint& hint, const HomePage& page);
-  Node next_idle(Node leaves);
-  bool slow(Node node) const noexcept;
+  CacheId whom_to_ask(const LastCopyHint& hint, const HomePage& page);
+  CacheId next_idle(CacheId leaves);
+  bool slow(CacheId node) const noexcept;
   void asked(LastCopyHint hint);
   bool make_room_for_guest(std::uint64_t page);
   Task<> take_in(LastCopyHint hint, std::uint32_t frame);
@@ -160,7 +160,7 @@ class LastCopies {
     std::uint64_t asked_ns = 0;  // the first time since its last answer; 0: nothing
   };
   std::vector<Peer> peers_;
-  Node next_ = 0;  // who is asked next
+  CacheId next_ = 0;  // who is asked next
 };
 
 }  // namespace coracle::internals::storage

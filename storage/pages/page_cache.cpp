@@ -14,31 +14,31 @@
 #include "runtime/core/io.hpp"
 #include "runtime/rank/peer_event.hpp"
 #include "runtime/rank/rank.hpp"
-#include "storage/pages/cache_keeper.hpp"
+#include "storage/pages/cache_controller.hpp"
 #include "storage/pages/segment_table.hpp"
 
 namespace coracle::internals::storage {
 namespace {
 
-Task<> send_unpinned(Rank& rank, std::uint32_t keeper, Handler handler, std::uint32_t segment) {
-  co_await rank.request(keeper, handler, {}, segment);
+Task<> send_unpinned(Rank& rank, std::uint32_t controller, Handler handler, std::uint32_t segment) {
+  co_await rank.request(controller, handler, {}, segment);
 }
 
-Task<> send_prefetch(Rank& rank, std::uint32_t keeper, Handler handler, std::uint32_t segment, std::uint64_t first,
+Task<> send_prefetch(Rank& rank, std::uint32_t controller, Handler handler, std::uint32_t segment, std::uint64_t first,
                      std::uint64_t count) {
-  co_await rank.request(keeper, handler, {}, segment, first, count);
+  co_await rank.request(controller, handler, {}, segment, first, count);
 }
 
 }  // namespace
 
-PageCache::PageCache(Rank& rank, const Shape& shape, const Frames& frames, CacheKeeper* own)
+PageCache::PageCache(Rank& rank, const Shape& shape, const Frames& frames, CacheController* own)
     : rank_(rank),
       shape_(shape),
       frames_(frames),
       own_(own),
       read_ahead_(read_ahead_pages(shape.read_ahead_pages, frames.shape())),
       implicit_(std::make_shared<Implicit>()),
-      keeper_reads_here_(rank.placement() == Placement::pvas || rank.placement() == Placement::thread),
+      controller_reads_here_(rank.placement() == Placement::pvas || rank.placement() == Placement::thread),
       page_shift_(std::countr_zero(shape.page_bytes)) {}
 PageCache::~PageCache() = default;
 
@@ -108,7 +108,7 @@ Task<> PageCache::copy_page(bool writing, std::uint64_t offset, std::byte* local
   const std::uint64_t in_page = offset & (shape_.page_bytes - 1);
   const std::uint64_t page = offset >> page_shift_;
   const std::uint64_t page_end = std::min<std::uint64_t>((page + 1) << page_shift_, shape_.bytes);
-  if (writing && in_page == 0 && offset + bytes == page_end && (own_ != nullptr || keeper_reads_here_)) {
+  if (writing && in_page == 0 && offset + bytes == page_end && (own_ != nullptr || controller_reads_here_)) {
     co_await write_whole(page, local);
     co_return;
   }
@@ -157,18 +157,18 @@ void PageCache::read_ahead(std::uint64_t first, std::uint64_t last) noexcept {
 
 void PageCache::release(std::uint32_t frame, bool writing) noexcept {
   frames_.head(frame).unpin(writing);
-  if (frames_.signs().wants_unpins.load(std::memory_order_seq_cst) != 0) [[unlikely]]
+  if (frames_.shared().wants_unpins.load(std::memory_order_seq_cst) != 0) [[unlikely]]
     tell_unpinned();
 }
 
 void PageCache::tell_unpinned() noexcept {
   if (own_ != nullptr) return own_->unpinned();
-  rank_.service().spawn(send_unpinned(rank_, shape_.keeper, serve_unpinned, shape_.segment));
+  rank_.service().spawn(send_unpinned(rank_, shape_.controller, serve_unpinned, shape_.segment));
 }
 
 Task<std::uint32_t> PageCache::acquire(std::uint64_t page, bool writing) {
   if (own_ != nullptr) return own_->obtain(page, writing);
-  return ask_keeper(page, writing, nullptr);
+  return ask_controller(page, writing, nullptr);
 }
 
 /// Without fetching it.
@@ -177,7 +177,7 @@ Task<> PageCache::write_whole(std::uint64_t page, const std::byte* source) {
   if (own_ != nullptr)
     frame = co_await own_->obtain(page, true, source);
   else
-    frame = co_await ask_keeper(page, true, source);
+    frame = co_await ask_controller(page, true, source);
   release(frame, true);
 }
 
@@ -229,9 +229,9 @@ Task<> PageCache::implicit_done() {
 
 // --- by message, for ranks that share the cache of another ---
 
-/// A page that the keeper was asked for; it lives in the asker's frame, and its address travels.
+/// A page that the controller was asked for; it lives in the asker's frame, and its address travels.
 struct PageCache::Asked {
-  Asked(RankCore& core, std::uint32_t keeper) noexcept : answered(core, "page", keeper) {}
+  Asked(RankCore& core, std::uint32_t controller) noexcept : answered(core, "page", controller) {}
   PeerEvent answered;
   std::uint32_t frame = Frames::kNone;
   int code = 0;
@@ -239,9 +239,9 @@ struct PageCache::Asked {
   std::string text;
 };
 
-Task<std::uint32_t> PageCache::ask_keeper(std::uint64_t page, bool writing, const std::byte* whole) {
-  Asked asked(rank_.core(), shape_.keeper);
-  co_await rank_.request(shape_.keeper, serve_acquire, {}, shape_.segment, page, writing ? 1 : 0,
+Task<std::uint32_t> PageCache::ask_controller(std::uint64_t page, bool writing, const std::byte* whole) {
+  Asked asked(rank_.core(), shape_.controller);
+  co_await rank_.request(shape_.controller, serve_acquire, {}, shape_.segment, page, writing ? 1 : 0,
                          reinterpret_cast<std::uint64_t>(&asked), reinterpret_cast<std::uint64_t>(whole));
   co_await asked.answered;
   if (asked.frame != Frames::kNone) co_return asked.frame;
@@ -262,9 +262,10 @@ Task<> PageCache::answer_acquire(Rank& rank, std::uint32_t asker, std::uint64_t 
   std::error_code code;
   std::string text;
   try {
-    CacheKeeper* keeper = rank.local<SegmentTable>().find(segment);
-    if (keeper == nullptr) throw Error(make_error_code(std::errc::bad_file_descriptor), "the paged segment is closed");
-    frame = co_await keeper->obtain(page, writing, whole);
+    CacheController* controller = rank.local<SegmentTable>().find(segment);
+    if (controller == nullptr)
+      throw Error(make_error_code(std::errc::bad_file_descriptor), "the paged segment is closed");
+    frame = co_await controller->obtain(page, writing, whole);
   } catch (const Error& error) {
     code = error.code();
     text = error.what();
@@ -275,10 +276,10 @@ Task<> PageCache::answer_acquire(Rank& rank, std::uint32_t asker, std::uint64_t 
                                                         static_cast<std::uint64_t>(code.value()), own_code ? 1 : 0));
   if (told.ok() || frame == Frames::kNone) co_return;
   // The asker is lost, and will not let go of it.
-  CacheKeeper* keeper = rank.local<SegmentTable>().find(segment);
-  if (keeper == nullptr) co_return;
-  keeper->frames().head(frame).unpin(writing);
-  keeper->unpinned();
+  CacheController* controller = rank.local<SegmentTable>().find(segment);
+  if (controller == nullptr) co_return;
+  controller->frames().head(frame).unpin(writing);
+  controller->unpinned();
 }
 
 void PageCache::take_acquired(Rank&, const Message& message) {
@@ -291,13 +292,13 @@ void PageCache::take_acquired(Rank&, const Message& message) {
 }
 
 void PageCache::serve_unpinned(Rank& rank, const Message& message) {
-  if (CacheKeeper* keeper = rank.local<SegmentTable>().find(static_cast<std::uint32_t>(message.argument(0))))
-    keeper->unpinned();
+  if (CacheController* controller = rank.local<SegmentTable>().find(static_cast<std::uint32_t>(message.argument(0))))
+    controller->unpinned();
 }
 
 void PageCache::serve_prefetch(Rank& rank, const Message& message) {
-  if (CacheKeeper* keeper = rank.local<SegmentTable>().find(static_cast<std::uint32_t>(message.argument(0))))
-    keeper->prefetch(message.argument(1), message.argument(2));
+  if (CacheController* controller = rank.local<SegmentTable>().find(static_cast<std::uint32_t>(message.argument(0))))
+    controller->prefetch(message.argument(1), message.argument(2));
 }
 
 void PageCache::prefetch(std::uint64_t first, std::uint64_t count) noexcept {
@@ -314,7 +315,7 @@ void PageCache::prefetch(std::uint64_t first, std::uint64_t count) noexcept {
     --count;
   }
   if (count > 0)
-    rank_.service().spawn(send_prefetch(rank_, shape_.keeper, serve_prefetch, shape_.segment, first, count));
+    rank_.service().spawn(send_prefetch(rank_, shape_.controller, serve_prefetch, shape_.segment, first, count));
 }
 
 }  // namespace coracle::internals::storage

@@ -1,5 +1,5 @@
 // PageCache: a rank's way to the pages of one segment: hits by load and store in the frames of its node's cache, misses
-// through that cache's keeper, which may be this rank itself.
+// through that cache's controller, which may be this rank itself.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class Rank;
 
 namespace coracle::internals::storage {
 
-class CacheKeeper;
+class CacheController;
 
 /// Used by its own rank's thread.
 class PageCache {
@@ -28,11 +28,11 @@ class PageCache {
     std::uint32_t segment = 0;  ///< Its number, the same at every rank.
     std::uint64_t bytes = 0;
     std::uint32_t page_bytes = 0;
-    std::uint32_t keeper = 0;                       ///< Rank.
+    std::uint32_t controller = 0;                   ///< Rank.
     std::optional<std::uint32_t> read_ahead_pages;  ///< As PagedOptions.
   };
-  /// `own`: the keeper, when that is this rank; else null. It must outlive this.
-  PageCache(Rank& rank, const Shape& shape, const Frames& frames, CacheKeeper* own);
+  /// `own`: the controller, when that is this rank; else null. It must outlive this.
+  PageCache(Rank& rank, const Shape& shape, const Frames& frames, CacheController* own);
   ~PageCache();
   PageCache(const PageCache&) = delete;
   PageCache& operator=(const PageCache&) = delete;
@@ -76,7 +76,7 @@ class PageCache {
   static void serve_unpinned(Rank& rank, const Message& message);
   void tell_unpinned() noexcept;
 
-  Task<std::uint32_t> ask_keeper(std::uint64_t page, bool writing, const std::byte* whole);
+  Task<std::uint32_t> ask_controller(std::uint64_t page, bool writing, const std::byte* whole);
   Task<> write_whole(std::uint64_t page, const std::byte* source);
   Task<> copy_range(bool writing, std::uint64_t offset, std::byte* local, std::size_t bytes);
   Task<> copy_page(bool writing, std::uint64_t offset, std::byte* local, std::size_t bytes);
@@ -91,11 +91,11 @@ class PageCache {
   Rank& rank_;
   Shape shape_;
   Frames frames_;
-  CacheKeeper* own_;
+  CacheController* own_;
   ReadAhead read_ahead_;
   std::shared_ptr<Implicit> implicit_;
   std::uint64_t hits_ = 0;
-  bool keeper_reads_here_;  // all memory of this rank, not its segment alone
+  bool controller_reads_here_;  // all memory of this rank, not its segment alone
   int page_shift_;
 };
 

@@ -11,11 +11,11 @@
 
 namespace coracle::internals::storage {
 
-PageHome::PageHome(const SegmentCaches& caches, Cache& cache, OwnLetters& own_letters, std::unique_ptr<PageStore> store,
-                   bool cooperative)
+PageHome::PageHome(const SegmentCaches& caches, Cache& cache, OwnMessages& own_messages,
+                   std::unique_ptr<PageStore> store, bool cooperative)
     : caches_(caches),
       cache_(cache),
-      own_letters_(own_letters),
+      own_messages_(own_messages),
       store_(std::move(store)),
       buffers_(store_->shape().page_bytes),
       cooperative_(cooperative) {}
@@ -35,22 +35,22 @@ void PageHome::forget_if_idle(std::uint64_t page) {
   if (found != entries_.end() && found->second.page.forgettable() && found->second.settling == 0) entries_.erase(found);
 }
 
-void PageHome::receive(const PageLetter& letter) {
-  Entry& known = entry(letter.page);
-  const PageMessage& message = letter.message;
+void PageHome::receive(const CoherenceMessage& coherence_message) {
+  Entry& known = entry(coherence_message.page);
+  const PageMessage& message = coherence_message.message;
   if (message.verb == Verb::read || message.verb == Verb::write || message.verb == Verb::put) {
-    std::erase_if(known.frames, [&](const auto& each) { return each.first == letter.from; });
-    known.frames.emplace_back(letter.from, letter.frame);
+    std::erase_if(known.frames, [&](const auto& each) { return each.first == coherence_message.from; });
+    known.frames.emplace_back(coherence_message.from, coherence_message.frame);
   }
   HomeActions actions = std::move(spare_);
   actions.clear();
-  known.page.on_message(letter.from, message, actions);
-  perform(letter.page, actions);
+  known.page.on_message(coherence_message.from, message, actions);
+  perform(coherence_message.page, actions);
   spare_ = std::move(actions);
-  if (message.verb == Verb::done) forget_if_idle(letter.page);
+  if (message.verb == Verb::done) forget_if_idle(coherence_message.page);
 }
 
-void PageHome::dead(Node node) {
+void PageHome::dead(CacheId node) {
   std::vector<std::uint64_t> pages;
   pages.reserve(entries_.size());
   for (const auto& [page, entry] : entries_) pages.push_back(page);
@@ -70,36 +70,36 @@ void PageHome::refuse_all() {
   }
 }
 
-void PageHome::perform(std::uint64_t page, const HomeActions& actions, PageBuffers::Buffer* with_letter) {
-  const OwnLetters::Hold hold(own_letters_);
+void PageHome::perform(std::uint64_t page, const HomeActions& actions, PageBuffers::Buffer* with_message) {
+  const OwnMessages::Hold hold(own_messages_);
   for (const HomeAction& action : actions) {
-    switch (action.deed) {
-      case HomeDeed::send:
-      case HomeDeed::send_ssd: {
-        PageLetter letter;
-        letter.message = action.message;
-        letter.page = page;
-        letter.from_ssd = action.deed == HomeDeed::send_ssd;
+    switch (action.kind) {
+      case HomeAction::Kind::send:
+      case HomeAction::Kind::send_ssd: {
+        CoherenceMessage coherence_message;
+        coherence_message.message = action.message;
+        coherence_message.page = page;
+        coherence_message.from_ssd = action.kind == HomeAction::Kind::send_ssd;
         const bool forwards =
             action.message.verb == Verb::forward_shared || action.message.verb == Verb::forward_exclusive;
-        if (forwards) letter.frame = frame_of(page, action.message.requester);
-        if (letter.from_ssd && with_letter != nullptr)
-          cache_.post(action.to, letter, std::move(*std::exchange(with_letter, nullptr)));
+        if (forwards) coherence_message.frame = frame_of(page, action.message.requester);
+        if (coherence_message.from_ssd && with_message != nullptr)
+          cache_.post(action.to, coherence_message, std::move(*std::exchange(with_message, nullptr)));
         else
-          cache_.post(action.to, letter);
+          cache_.post(action.to, coherence_message);
         break;
       }
-      case HomeDeed::read_ssd:
+      case HomeAction::Kind::read_ssd:
         cache_.spawn(read(page, action.to, frame_of(page, action.to)));
         break;
-      case HomeDeed::write_ssd:
+      case HomeAction::Kind::write_ssd:
         cache_.spawn(write(page, action.to, frame_of(page, action.to)));
         break;
     }
   }
 }
 
-std::uint32_t PageHome::frame_of(std::uint64_t page, Node requester) {
+std::uint32_t PageHome::frame_of(std::uint64_t page, CacheId requester) {
   for (const auto& [node, frame] : entry(page).frames)
     if (node == requester) return frame;
   CORACLE_ASSERT(false, "nobody knows where cache {} wants page {}", requester, page);
@@ -107,7 +107,7 @@ std::uint32_t PageHome::frame_of(std::uint64_t page, Node requester) {
 }
 
 /// Straight into the requester's frame, where loads and stores reach it.
-Task<> PageHome::read(std::uint64_t page, Node requester, std::uint32_t frame) {
+Task<> PageHome::read(std::uint64_t page, CacheId requester, std::uint32_t frame) {
   while (checkpointing_) co_await uninterrupted(gate_);
   if (std::byte* target = caches_.reach_frame(requester, frame)) {
     const PageFailure failure = co_await read_to(page, target);
@@ -116,13 +116,13 @@ Task<> PageHome::read(std::uint64_t page, Node requester, std::uint32_t frame) {
   }
   PageBuffers::Buffer buffer = buffers_.take();
   const PageFailure failure = co_await read_to(page, buffer.data());
-  const bool with_letter = caches_.goes_with_letter(requester, frame);
-  if (failure == PageFailure::none && !with_letter) {
+  const bool with_message = caches_.goes_with_message(requester, frame);
+  if (failure == PageFailure::none && !with_message) {
     const std::span<const std::byte> read(buffer.data(), store_->shape().page_bytes);
     const Result<> sent = co_await as_result(caches_.rank().put(read, caches_.remote_frame(requester, frame)));
     static_cast<void>(sent);  // a requester that is lost: dead() is told of it
   }
-  answer_read(page, failure, with_letter ? &buffer : nullptr);
+  answer_read(page, failure, with_message ? &buffer : nullptr);
 }
 
 Task<PageFailure> PageHome::read_to(std::uint64_t page, std::byte* target) {
@@ -139,11 +139,11 @@ Task<PageFailure> PageHome::read_to(std::uint64_t page, std::byte* target) {
   co_return failure;
 }
 
-void PageHome::answer_read(std::uint64_t page, PageFailure failure, PageBuffers::Buffer* with_letter) {
+void PageHome::answer_read(std::uint64_t page, PageFailure failure, PageBuffers::Buffer* with_message) {
   HomeActions actions = std::move(spare_);
   actions.clear();
   entry(page).page.on_ssd_read(failure, actions);
-  perform(page, actions, with_letter);
+  perform(page, actions, with_message);
   spare_ = std::move(actions);
   cache_.deliver();
 }
@@ -174,7 +174,7 @@ Task<> PageHome::checkpoint(std::string name, std::uint64_t epoch) {
   if (!made.ok()) throw Error(made.error());
 }
 
-Task<> PageHome::write(std::uint64_t page, Node owner, std::uint32_t frame) {
+Task<> PageHome::write(std::uint64_t page, CacheId owner, std::uint32_t frame) {
   while (checkpointing_) co_await uninterrupted(gate_);
   ++transfers_;
   PageFailure failure = PageFailure::none;
@@ -215,9 +215,9 @@ Task<> PageHome::settle(std::uint64_t page) {
   const std::uint32_t failed = first.failed_puts;
   while (!cache_.stopped() && entry(page).puts == puts && entry(page).failed_puts == failed &&
          !entry(page).page.lost()) {
-    const Node owner = entry(page).page.owner();
-    if (owner == kNobody && entry(page).page.idle()) break;
-    if (owner != kNobody) cache_.recall(owner, page);
+    const CacheId owner = entry(page).page.owner();
+    if (owner == kNoCache && entry(page).page.idle()) break;
+    if (owner != kNoCache) cache_.recall(owner, page);
     // The owner may change, be busy with the page, or have a writer: ask again after a while.
     co_await sleep_for(std::chrono::microseconds(200));
   }

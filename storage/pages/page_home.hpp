@@ -12,8 +12,8 @@
 #include "runtime/core/task.hpp"
 #include "storage/pages/page_buffers.hpp"
 #include "storage/pages/segment_caches.hpp"
-#include "storage/protocol/own_letters.hpp"
-#include "storage/protocol/page_letter.hpp"
+#include "storage/protocol/coherence_message.hpp"
+#include "storage/protocol/own_messages.hpp"
 #include "storage/store/page_store.hpp"
 
 namespace coracle::internals {
@@ -22,7 +22,7 @@ class Error;
 
 namespace coracle::internals::storage {
 
-/// Belongs to the keeper of its node's (or rank's) cache, and is used by that rank's thread.
+/// Belongs to the controller of its node's (or rank's) cache, and is used by that rank's thread.
 class PageHome {
  public:
   /// What it asks of the cache beside it.
@@ -33,20 +33,20 @@ class PageHome {
     /// Starts `task`, which must not throw; the cache's end waits for it.
     virtual void spawn(Task<> task) = 0;
     /// To a cache; to the one beside this at the next deliver().
-    virtual void post(Node to, PageLetter letter) = 0;
+    virtual void post(CacheId to, CoherenceMessage coherence_message) = 0;
     /// With the page, to a cache of another rank.
-    virtual void post(Node to, PageLetter letter, PageBuffers::Buffer page) = 0;
-    /// Hands out the letters of this rank to itself, until none is left.
+    virtual void post(CacheId to, CoherenceMessage coherence_message, PageBuffers::Buffer page) = 0;
+    /// Hands out the coherence messages of this rank to itself, until none is left.
     virtual void deliver() = 0;
     /// Asks a cache to write a page home soon.
-    virtual void recall(Node node, std::uint64_t page) = 0;
+    virtual void recall(CacheId node, std::uint64_t page) = 0;
 
    protected:
     ~Cache() = default;
   };
 
-  /// What it refers to must outlive it. `own_letters`: of this rank to itself.
-  PageHome(const SegmentCaches& caches, Cache& cache, OwnLetters& own_letters, std::unique_ptr<PageStore> store,
+  /// What it refers to must outlive it. `own_messages`: of this rank to itself.
+  PageHome(const SegmentCaches& caches, Cache& cache, OwnMessages& own_messages, std::unique_ptr<PageStore> store,
            bool cooperative);
   ~PageHome();
   PageHome(const PageHome&) = delete;
@@ -56,9 +56,9 @@ class PageHome {
   /// What the directory knows of a page; null: nobody has it.
   const HomePage* known(std::uint64_t page) const noexcept;
   /// A request or an answer.
-  void receive(const PageLetter& letter);
+  void receive(const CoherenceMessage& coherence_message);
   /// That cache is no more.
-  void dead(Node node);
+  void dead(CacheId node);
   /// Tells all caches but its own that wait for a page that nothing will come.
   void refuse_all();
   /// What was written before is durable when it returns.
@@ -74,27 +74,27 @@ class PageHome {
   struct Entry {
     explicit Entry(bool cooperative) : page(cooperative) {}
     HomePage page;
-    std::vector<std::pair<Node, std::uint32_t>> frames;  // of those who wait for data, where they want them
+    std::vector<std::pair<CacheId, std::uint32_t>> frames;  // of those who wait for data, where they want them
     std::uint32_t puts = 0;
     std::uint32_t failed_puts = 0;
     std::uint32_t settling = 0;
   };
 
   Entry& entry(std::uint64_t page);
-  /// `with_letter`: the page that a letter with data from the SSD takes along; null: it was put before.
-  void perform(std::uint64_t page, const HomeActions& actions, PageBuffers::Buffer* with_letter = nullptr);
-  std::uint32_t frame_of(std::uint64_t page, Node requester);
-  Task<> read(std::uint64_t page, Node requester, std::uint32_t frame);
+  /// `with_message`: the page that a coherence message with data from the SSD takes along; null: it was put before.
+  void perform(std::uint64_t page, const HomeActions& actions, PageBuffers::Buffer* with_message = nullptr);
+  std::uint32_t frame_of(std::uint64_t page, CacheId requester);
+  Task<> read(std::uint64_t page, CacheId requester, std::uint32_t frame);
   Task<PageFailure> read_to(std::uint64_t page, std::byte* target);
-  void answer_read(std::uint64_t page, PageFailure failure, PageBuffers::Buffer* with_letter = nullptr);
-  Task<> write(std::uint64_t page, Node owner, std::uint32_t frame);
+  void answer_read(std::uint64_t page, PageFailure failure, PageBuffers::Buffer* with_message = nullptr);
+  Task<> write(std::uint64_t page, CacheId owner, std::uint32_t frame);
   PageFailure note_failure(const Error& error);
   void transfer_ended() noexcept;
   void forget_if_idle(std::uint64_t page);
 
   const SegmentCaches& caches_;
   Cache& cache_;
-  OwnLetters& own_letters_;
+  OwnMessages& own_messages_;
   std::unique_ptr<PageStore> store_;
   PageBuffers buffers_;
   std::unordered_map<std::uint64_t, Entry> entries_;

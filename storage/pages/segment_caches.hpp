@@ -26,7 +26,7 @@ class SegmentCaches {
   };
   struct Shape {
     std::uint32_t segment = 0;
-    Node own = 0;  ///< Which of the caches this is; the first `map.homes` of them have homes.
+    CacheId own = 0;  ///< Which of the caches this is; the first `map.homes` of them have homes.
     std::uint64_t bytes = 0;
     PageMap map;
   };
@@ -36,20 +36,20 @@ class SegmentCaches {
 
   Rank& rank() const noexcept { return rank_; }
   std::uint32_t segment() const noexcept { return shape_.segment; }
-  Node own() const noexcept { return shape_.own; }
+  CacheId own() const noexcept { return shape_.own; }
   std::uint64_t bytes() const noexcept { return shape_.bytes; }
   const PageMap& map() const noexcept { return shape_.map; }
   const Frames& frames() const noexcept { return frames_; }
   std::size_t nodes() const noexcept { return peers_.size(); }
-  const Peer& peer(Node node) const noexcept { return peers_[node]; }
+  const Peer& peer(CacheId node) const noexcept { return peers_[node]; }
 
-  Node home_of(std::uint64_t page) const noexcept { return shape_.map.home_of(page); }
+  CacheId home_of(std::uint64_t page) const noexcept { return shape_.map.home_of(page); }
   bool home_is_lost(std::uint64_t page) const noexcept;
   /// Where a frame of a cache is, when loads and stores reach it; else null.
-  std::byte* reach_frame(Node node, std::uint32_t frame) const noexcept;
-  Remote<std::byte> remote_frame(Node node, std::uint32_t frame) const noexcept;
-  /// Whether a page for this frame goes with its letter.
-  bool goes_with_letter(Node to, std::uint32_t frame) const noexcept;
+  std::byte* reach_frame(CacheId node, std::uint32_t frame) const noexcept;
+  Remote<std::byte> remote_frame(CacheId node, std::uint32_t frame) const noexcept;
+  /// Whether a page for this frame goes with its coherence message.
+  bool goes_with_message(CacheId to, std::uint32_t frame) const noexcept;
 
  private:
   Rank& rank_;

@@ -15,23 +15,23 @@ class Rank;
 
 namespace coracle::internals::storage {
 
-class CacheKeeper;
+class CacheController;
 
 /// One per rank (Rank::local).
 class SegmentTable {
  public:
   explicit SegmentTable(Rank&) noexcept {}
   /// Null when this rank keeps no cache of that segment, or not any more.
-  CacheKeeper* find(std::uint32_t segment) const noexcept {
-    for (const auto& [number, keeper] : keepers_)
-      if (number == segment) return keeper;
+  CacheController* find(std::uint32_t segment) const noexcept {
+    for (const auto& [number, controller] : controllers_)
+      if (number == segment) return controller;
     return nullptr;
   }
-  void add(std::uint32_t segment, CacheKeeper& keeper) { keepers_.emplace_back(segment, &keeper); }
+  void add(std::uint32_t segment, CacheController& controller) { controllers_.emplace_back(segment, &controller); }
   /// From now on peers are told that it is closed here; `own`: the number of this rank's cache in it.
   void close(std::uint32_t segment, std::uint32_t own) {
     if (own_in_closed(segment)) return;
-    std::erase_if(keepers_, [=](const auto& each) { return each.first == segment; });
+    std::erase_if(controllers_, [=](const auto& each) { return each.first == segment; });
     closed_.emplace_back(segment, own);
   }
   /// The frames of a cache that was not closed by all: others may still write to them, so they stay until the rank
@@ -48,7 +48,7 @@ class SegmentTable {
   void used(std::uint32_t segment) noexcept { next_ = segment + 1; }
 
  private:
-  std::vector<std::pair<std::uint32_t, CacheKeeper*>> keepers_;
+  std::vector<std::pair<std::uint32_t, CacheController*>> controllers_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> closed_;
   std::vector<Slab<std::byte>> abandoned_;
   std::uint32_t next_ = 1;

@@ -75,27 +75,27 @@ bool CachePage::expects(const PageMessage& message) const noexcept {
   }
 }
 
-CacheActions CachePage::on_wish(Wish wish, std::uint32_t number) {
+CacheActions CachePage::on_cache_request(CacheRequest request, std::uint32_t number) {
   CacheActions actions;
-  switch (wish) {
-    case Wish::read:
+  switch (request) {
+    case CacheRequest::read:
       want_read(actions, number);
       break;
-    case Wish::write:
+    case CacheRequest::write:
       want_write(actions, number, false);
       break;
-    case Wish::write_whole:
+    case CacheRequest::write_whole:
       want_write(actions, number, true);
       break;
-    case Wish::evict:
+    case CacheRequest::evict:
       if (state_ == PageState::S) {
         state_ = PageState::I;
-        actions.add(CacheDeed::dropped);
+        actions.add(CacheAction::Kind::dropped);
       }
       actions.ready = state_ == PageState::I;
       want_put(actions, number, false);
       break;
-    case Wish::clean:
+    case CacheRequest::clean:
       actions.ready = !dirty() && state_ != PageState::IIA;
       want_put(actions, number, true);
       break;
@@ -108,7 +108,7 @@ void CachePage::ask(CacheActions& actions, PageState next, PageMessage message) 
   number_ = message.number;
   refused_step_ = 0;
   has_data_ = granted_ = false;
-  actions.add(CacheDeed::send_home, kNobody, message);
+  actions.add(CacheAction::Kind::send_home, kNoCache, message);
 }
 
 void CachePage::want_read(CacheActions& actions, std::uint32_t number) {
@@ -143,7 +143,7 @@ CacheActions CachePage::on_message(const PageMessage& message) {
       break;
     case Verb::invalidate:
       forget(actions);
-      actions.add(CacheDeed::send_home, kNobody, {.verb = Verb::ack, .step = message.step});
+      actions.add(CacheAction::Kind::send_home, kNoCache, {.verb = Verb::ack, .step = message.step});
       break;
     case Verb::adopt:
       adopt(actions, message);
@@ -158,12 +158,12 @@ CacheActions CachePage::on_message(const PageMessage& message) {
     case Verb::source_lost:
       if (wants({.verb = Verb::data, .number = message.number, .step = message.step})) {
         refused_step_ = message.step;
-        actions.add(CacheDeed::send_home, kNobody, {.verb = Verb::nack, .step = message.step});
+        actions.add(CacheAction::Kind::send_home, kNoCache, {.verb = Verb::nack, .step = message.step});
       }
       break;
     case Verb::failed:
       state_ = PageState::I;
-      actions.add(CacheDeed::failed, kNobody, message);
+      actions.add(CacheAction::Kind::failed, kNoCache, message);
       break;
     default:
       take(actions, message);
@@ -175,16 +175,16 @@ void CachePage::forward(CacheActions& actions, const PageMessage& message) {
   // Not readable(): a page that is being evicted is still the only copy until its put was acknowledged.
   const bool has_copy = readable() || state_ == PageState::MIA;
   if (!has_copy) {
-    actions.add(CacheDeed::send_home, kNobody, {.verb = Verb::nack, .step = message.step});
+    actions.add(CacheAction::Kind::send_home, kNoCache, {.verb = Verb::nack, .step = message.step});
     return;
   }
-  actions.add(CacheDeed::send_data, message.requester,
+  actions.add(CacheAction::Kind::send_data, message.requester,
               {.verb = Verb::data, .requester = message.requester, .number = message.number, .step = message.step});
   if (message.verb == Verb::forward_exclusive) {
     forget(actions);
   } else if (state_ == PageState::M) {
     state_ = PageState::O;
-    actions.add(CacheDeed::lost_write_right);
+    actions.add(CacheAction::Kind::lost_write_right);
   }
 }
 
@@ -194,16 +194,16 @@ void CachePage::forget(CacheActions& actions) {
     case PageState::O:
     case PageState::M:
       state_ = PageState::I;
-      actions.add(CacheDeed::dropped);
+      actions.add(CacheAction::Kind::dropped);
       break;
     case PageState::SM:
     case PageState::OM:
       state_ = PageState::IM;
-      actions.add(CacheDeed::lost_copy);
+      actions.add(CacheAction::Kind::lost_copy);
       break;
     case PageState::MIA:
       state_ = PageState::IIA;
-      actions.add(CacheDeed::lost_copy);
+      actions.add(CacheAction::Kind::lost_copy);
       break;
     default:
       break;
@@ -213,15 +213,15 @@ void CachePage::forget(CacheActions& actions) {
 void CachePage::adopt(CacheActions& actions, const PageMessage& message) {
   const bool can = state_ == PageState::S || state_ == PageState::SM;
   if (can) state_ = state_ == PageState::S ? PageState::O : PageState::OM;
-  actions.add(CacheDeed::send_home, kNobody, {.verb = can ? Verb::ack : Verb::nack, .step = message.step});
+  actions.add(CacheAction::Kind::send_home, kNoCache, {.verb = can ? Verb::ack : Verb::nack, .step = message.step});
 }
 
 void CachePage::take(CacheActions& actions, const PageMessage& message) {
   if (!wants(message)) return;
   if (state_ == PageState::IS) {
     state_ = PageState::S;
-    actions.add(CacheDeed::became_readable);
-    actions.add(CacheDeed::send_home, kNobody, {.verb = Verb::done, .number = number_});
+    actions.add(CacheAction::Kind::became_readable);
+    actions.add(CacheAction::Kind::send_home, kNoCache, {.verb = Verb::done, .number = number_});
     return;
   }
   has_data_ = true;
@@ -231,20 +231,20 @@ void CachePage::take(CacheActions& actions, const PageMessage& message) {
 void CachePage::write_if_complete(CacheActions& actions) {
   if (!granted_ || (state_ == PageState::IM && !has_data_ && !whole_)) return;
   state_ = PageState::M;
-  actions.add(CacheDeed::became_writable);
-  actions.add(CacheDeed::send_home, kNobody, {.verb = Verb::done, .number = number_});
+  actions.add(CacheAction::Kind::became_writable);
+  actions.add(CacheAction::Kind::send_home, kNoCache, {.verb = Verb::done, .number = number_});
 }
 
 void CachePage::after_put(CacheActions& actions, const PageMessage& message) {
   if (state_ == PageState::MIA && message.failure != PageFailure::none) {
     state_ = PageState::O;  // not M: somebody may have got a copy meanwhile
-    actions.add(CacheDeed::put_failed, kNobody, message);
+    actions.add(CacheAction::Kind::put_failed, kNoCache, message);
   } else if (state_ == PageState::MIA && keep_) {
     state_ = PageState::S;
-    actions.add(CacheDeed::cleaned);
+    actions.add(CacheAction::Kind::cleaned);
   } else {
     state_ = PageState::I;
-    actions.add(CacheDeed::dropped);
+    actions.add(CacheAction::Kind::dropped);
   }
 }
 

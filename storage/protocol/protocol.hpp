@@ -18,8 +18,8 @@
 namespace coracle::internals::storage {
 
 /// Of a cache, as its caller counts them; the home may be one of them.
-using Node = std::uint32_t;
-inline constexpr Node kNobody = ~Node{0};
+using CacheId = std::uint32_t;
+inline constexpr CacheId kNoCache = ~CacheId{0};
 
 /// Stable: I nothing, S clean or the same as the owner's, O dirty and perhaps shared, M dirty and alone. On the way: IS
 /// asked to read; IM, SM, OM asked to write with no, a clean, a dirty copy; MIA writing a dirty copy home; IIA the
@@ -67,44 +67,44 @@ struct PageMessage {
   bool whole = false;                       ///< write, invalidate: the whole page will be written, no data are needed.
   bool keep = false;                        ///< put, put_ack: the cache keeps its copy, clean. failed: see on_closed.
   PageFailure failure = PageFailure::none;  ///< failed, put_ack.
-  Node requester = kNobody;                 ///< forward_*, data.
+  CacheId requester = kNoCache;             ///< forward_*, data.
   std::uint32_t number = 0;
   std::uint32_t step = 0;
 };
 
 /// What a cache's user wants of a page. clean: write it home if it is dirty, and keep it.
-enum class Wish : std::uint8_t { read, write, write_whole, evict, clean };
+enum class CacheRequest : std::uint8_t { read, write, write_whole, evict, clean };
 
-/// In the order given; all of it before the next message or wish of this page.
-enum class CacheDeed : std::uint8_t {
-  send_home,  ///< `message` to the home.
-  send_data,  ///< `message` and the page to `to`. The frame is read until it is sent, also when `dropped` follows.
-  became_readable,   ///< Readers that wait go on: they must have read, or have pinned it, before the next message.
-  became_writable,   ///< Writers that wait go on: likewise.
-  lost_write_right,  ///< Readable still.
-  lost_copy,         ///< Not readable any more; the frame stays for what is under way.
-  dropped,           ///< The frame is free.
-  cleaned,           ///< What `clean` wanted: the SSD has it, the copy stays.
-  put_failed,        ///< `message.failure`: the copy is dirty as before.
-  failed,            ///< `message.failure`: what waits for this page fails; the frame is free.
-};
+/// In the order given; all of it before the next message or request of this page.
 struct CacheAction {
-  CacheDeed deed = CacheDeed::dropped;
-  Node to = kNobody;
+  enum class Kind : std::uint8_t {
+    send_home,  ///< `message` to the home.
+    send_data,  ///< `message` and the page to `to`. The frame is read until it is sent, also when `dropped` follows.
+    became_readable,   ///< Readers that wait go on: they must have read, or have pinned it, before the next message.
+    became_writable,   ///< Writers that wait go on: likewise.
+    lost_write_right,  ///< Readable still.
+    lost_copy,         ///< Not readable any more; the frame stays for what is under way.
+    dropped,           ///< The frame is free.
+    cleaned,           ///< What `clean` wanted: the SSD has it, the copy stays.
+    put_failed,        ///< `message.failure`: the copy is dirty as before.
+    failed,            ///< `message.failure`: what waits for this page fails; the frame is free.
+  };
+  Kind kind = Kind::dropped;
+  CacheId to = kNoCache;
   PageMessage message;
 };
 struct CacheActions {
   std::array<CacheAction, 3> list;
   std::size_t count = 0;
-  /// Of a wish: true when nothing has to be waited for. Otherwise wish again after the next message that changed
+  /// Of a request: true when nothing has to be waited for. Otherwise request again after the next message that changed
   /// anything.
   bool ready = false;
 
   const CacheAction* begin() const noexcept { return list.data(); }
   const CacheAction* end() const noexcept { return list.data() + count; }
-  void add(CacheDeed deed, Node to = kNobody, const PageMessage& message = {}) {
+  void add(CacheAction::Kind kind, CacheId to = kNoCache, const PageMessage& message = {}) {
     CORACLE_ASSERT(count < list.size(), "more than {} actions", list.size());
-    list[count++] = {deed, to, message};
+    list[count++] = {kind, to, message};
   }
 };
 
@@ -125,7 +125,7 @@ class CachePage {
   bool expects(const PageMessage& message) const noexcept;
 
   /// `number` is used when the home has to be asked: one that this cache has not given to this page before.
-  CacheActions on_wish(Wish wish, std::uint32_t number);
+  CacheActions on_cache_request(CacheRequest request, std::uint32_t number);
   CacheActions on_message(const PageMessage& message);
 
  private:
@@ -151,15 +151,15 @@ class CachePage {
 };
 
 /// Each in the order given.
-enum class HomeDeed : std::uint8_t {
-  send,       ///< `message` to `to`.
-  read_ssd,   ///< Read the page, for `to`, then say on_ssd_read().
-  send_ssd,   ///< What was read, with `message`, to `to`.
-  write_ssd,  ///< Get the page from `to`, which keeps it so long, write it, then say on_ssd_written().
-};
 struct HomeAction {
-  HomeDeed deed = HomeDeed::send;
-  Node to = kNobody;
+  enum class Kind : std::uint8_t {
+    send,       ///< `message` to `to`.
+    read_ssd,   ///< Read the page, for `to`, then say on_ssd_read().
+    send_ssd,   ///< What was read, with `message`, to `to`.
+    write_ssd,  ///< Get the page from `to`, which keeps it so long, write it, then say on_ssd_written().
+  };
+  Kind kind = Kind::send;
+  CacheId to = kNoCache;
   PageMessage message;
 };
 using HomeActions = std::vector<HomeAction>;
@@ -173,18 +173,18 @@ class HomePage {
   /// Nothing is under way or waiting.
   bool idle() const noexcept { return phase_ == Phase::idle; }
   /// Idle, cached nowhere and on the SSD: as if new.
-  bool forgettable() const noexcept { return idle() && owner_ == kNobody && sharers_.empty() && !lost_ && !orphaned_; }
+  bool forgettable() const noexcept { return idle() && owner_ == kNoCache && sharers_.empty() && !lost_ && !orphaned_; }
   bool lost() const noexcept { return lost_; }
-  Node owner() const noexcept { return owner_; }
-  const std::vector<Node>& sharers() const noexcept { return sharers_; }
-  bool expects(Node from, const PageMessage& message) const noexcept;
+  CacheId owner() const noexcept { return owner_; }
+  const std::vector<CacheId>& sharers() const noexcept { return sharers_; }
+  bool expects(CacheId from, const PageMessage& message) const noexcept;
 
   /// Appends to `actions`, as the others do.
-  void on_message(Node from, const PageMessage& message, HomeActions& actions);
+  void on_message(CacheId from, const PageMessage& message, HomeActions& actions);
   void on_ssd_read(PageFailure failure, HomeActions& actions);
   void on_ssd_written(PageFailure failure, HomeActions& actions);
   /// After this, nothing of that node may come any more.
-  void on_dead(Node node, HomeActions& actions);
+  void on_dead(CacheId node, HomeActions& actions);
   /// The home goes: whoever waits for it is told that it is closed, in messages with `keep` where data may still come.
   void on_closed(HomeActions& actions);
 
@@ -194,11 +194,11 @@ class HomePage {
   /// Where the requester's data come from. unsure: from a node that died; the requester will say whether they came.
   enum class Supply : std::uint8_t { none, holder, ssd, ssd_sent, unsure, impossible };
   struct Request {
-    Node from = kNobody;
+    CacheId from = kNoCache;
     PageMessage message;
   };
-  Node requester() const noexcept { return current_.from; }
-  static void send(HomeActions& actions, Node to, const PageMessage& message);
+  CacheId requester() const noexcept { return current_.from; }
+  static void send(HomeActions& actions, CacheId to, const PageMessage& message);
   PageMessage about_request(Verb verb) const noexcept;
   void fail(HomeActions& actions, PageFailure failure);
 
@@ -213,19 +213,19 @@ class HomePage {
   void begin_put(HomeActions& actions);
   void from_ssd(HomeActions& actions);
 
-  void on_nack(Node from, const PageMessage& message, HomeActions& actions);
-  void on_ack(Node from, HomeActions& actions);
-  void on_done(Node from);
+  void on_nack(CacheId from, const PageMessage& message, HomeActions& actions);
+  void on_ack(CacheId from, HomeActions& actions);
+  void on_done(CacheId from);
   void on_requester_dead(HomeActions& actions);
-  void on_source_dead(Node node, HomeActions& actions);
-  bool remove_sharer(Node node) noexcept;
+  void on_source_dead(CacheId node, HomeActions& actions);
+  bool remove_sharer(CacheId node) noexcept;
 
-  Node owner_ = kNobody;
-  std::vector<Node> sharers_;  ///< A stack: the newest is asked first.
+  CacheId owner_ = kNoCache;
+  std::vector<CacheId> sharers_;  ///< A stack: the newest is asked first.
   std::vector<Request> waiting_;
   Request current_;
-  std::vector<Node> awaited_;  ///< Writing: whose acks are still to come.
-  Node source_ = kNobody;      ///< Supply::holder, or who is asked to adopt.
+  std::vector<CacheId> awaited_;  ///< Writing: whose acks are still to come.
+  CacheId source_ = kNoCache;     ///< Supply::holder, or who is asked to adopt.
   std::uint32_t step_ = 0;
   Phase phase_ = Phase::idle;
   Supply supply_ = Supply::none;

@@ -5,15 +5,15 @@
 
 namespace coracle::internals::storage {
 
-void HomePage::send(HomeActions& actions, Node to, const PageMessage& message) {
-  actions.push_back({HomeDeed::send, to, message});
+void HomePage::send(HomeActions& actions, CacheId to, const PageMessage& message) {
+  actions.push_back({HomeAction::Kind::send, to, message});
 }
 
 PageMessage HomePage::about_request(Verb verb) const noexcept {
   return {.verb = verb, .requester = current_.from, .number = current_.message.number, .step = step_};
 }
 
-bool HomePage::expects(Node from, const PageMessage& message) const noexcept {
+bool HomePage::expects(CacheId from, const PageMessage& message) const noexcept {
   switch (message.verb) {
     case Verb::read:
     case Verb::write:
@@ -36,7 +36,7 @@ bool HomePage::expects(Node from, const PageMessage& message) const noexcept {
   }
 }
 
-void HomePage::on_message(Node from, const PageMessage& message, HomeActions& actions) {
+void HomePage::on_message(CacheId from, const PageMessage& message, HomeActions& actions) {
   CORACLE_ASSERT(expects(from, message), "{} from {} to the home of a page owned by {}", to_string(message.verb), from,
                  owner_);
   switch (message.verb) {
@@ -81,7 +81,7 @@ void HomePage::finish() noexcept {
   phase_ = Phase::idle;
   supply_ = Supply::none;
   current_ = {};
-  source_ = kNobody;
+  source_ = kNoCache;
   awaited_.clear();
   granted_ = false;
   requester_dead_ = false;
@@ -103,12 +103,12 @@ void HomePage::on_closed(HomeActions& actions) {
     message.failure = PageFailure::closed;
     send(actions, request.from, message);
   };
-  if (phase_ != Phase::idle && current_.from != kNobody && !requester_dead_) refuse(current_, true);
+  if (phase_ != Phase::idle && current_.from != kNoCache && !requester_dead_) refuse(current_, true);
   for (const Request& each : waiting_) refuse(each, false);
   waiting_.clear();
 }
 
-bool HomePage::remove_sharer(Node node) noexcept {
+bool HomePage::remove_sharer(CacheId node) noexcept {
   return std::erase(sharers_, node) > 0;
 }
 
@@ -138,11 +138,11 @@ void HomePage::begin_read(HomeActions& actions) {
 
 void HomePage::supply_read(HomeActions& actions) {
   source_ = owner_;
-  if (source_ == kNobody && cooperative_ && !sharers_.empty()) {
+  if (source_ == kNoCache && cooperative_ && !sharers_.empty()) {
     source_ = sharers_.back();
     sharers_.pop_back();
   }
-  if (source_ == kNobody) {
+  if (source_ == kNoCache) {
     from_ssd(actions);
     return;
   }
@@ -153,9 +153,9 @@ void HomePage::supply_read(HomeActions& actions) {
 
 void HomePage::from_ssd(HomeActions& actions) {
   supply_ = Supply::ssd;
-  source_ = kNobody;
+  source_ = kNoCache;
   ++step_;
-  actions.push_back({HomeDeed::read_ssd, requester(), {}});
+  actions.push_back({HomeAction::Kind::read_ssd, requester(), {}});
 }
 
 void HomePage::begin_write(HomeActions& actions) {
@@ -167,11 +167,11 @@ void HomePage::begin_write(HomeActions& actions) {
     fail(actions, PageFailure::lost);
     return;
   }
-  ssd_current_ = owner_ == kNobody && !lost_;
-  if (owner_ != kNobody && owner_ != requester()) sharers_.push_back(owner_);
+  ssd_current_ = owner_ == kNoCache && !lost_;
+  if (owner_ != kNoCache && owner_ != requester()) sharers_.push_back(owner_);
   ++step_;
   if (needs_data) {
-    const bool from_holder = !sharers_.empty() && (cooperative_ || owner_ != kNobody);
+    const bool from_holder = !sharers_.empty() && (cooperative_ || owner_ != kNoCache);
     if (from_holder) {
       source_ = sharers_.back();
       sharers_.pop_back();
@@ -181,11 +181,11 @@ void HomePage::begin_write(HomeActions& actions) {
       from_ssd(actions);
     }
   }
-  owner_ = kNobody;
+  owner_ = kNoCache;
   awaited_.swap(sharers_);
   PageMessage invalidate = about_request(Verb::invalidate);
   invalidate.whole = request.whole;
-  for (const Node node : awaited_) send(actions, node, invalidate);
+  for (const CacheId node : awaited_) send(actions, node, invalidate);
   advance_write(actions);
 }
 
@@ -209,7 +209,7 @@ void HomePage::advance_write(HomeActions& actions) {
 void HomePage::begin_put(HomeActions& actions) {
   phase_ = Phase::putting;
   if (owner_ == requester()) {
-    actions.push_back({HomeDeed::write_ssd, requester(), about_request(Verb::put)});
+    actions.push_back({HomeAction::Kind::write_ssd, requester(), about_request(Verb::put)});
     return;
   }
   // Somebody else has become the owner since, with this copy.
@@ -220,7 +220,7 @@ void HomePage::begin_put(HomeActions& actions) {
 void HomePage::on_ssd_written(PageFailure failure, HomeActions& actions) {
   CORACLE_ASSERT(phase_ == Phase::putting, "nothing of this page was being written");
   const bool written = failure == PageFailure::none;
-  if (written || requester_dead_) owner_ = kNobody;
+  if (written || requester_dead_) owner_ = kNoCache;
   orphaned_ = !written && requester_dead_;
   if (!requester_dead_) {
     if (written && current_.message.keep) sharers_.push_back(requester());
@@ -243,7 +243,7 @@ void HomePage::on_ssd_read(PageFailure failure, HomeActions& actions) {
       advance_write(actions);
   } else if (failure == PageFailure::none) {
     supply_ = Supply::ssd_sent;
-    actions.push_back({HomeDeed::send_ssd, requester(), about_request(Verb::data)});
+    actions.push_back({HomeAction::Kind::send_ssd, requester(), about_request(Verb::data)});
   } else if (phase_ == Phase::reading) {
     fail(actions, failure);
   } else {
@@ -254,7 +254,7 @@ void HomePage::on_ssd_read(PageFailure failure, HomeActions& actions) {
   start_next(actions);
 }
 
-void HomePage::on_nack(Node from, const PageMessage& message, HomeActions& actions) {
+void HomePage::on_nack(CacheId from, const PageMessage& message, HomeActions& actions) {
   if (message.step != step_) return;
   if (phase_ == Phase::adopting) {
     if (from == source_) adopt_next(actions);
@@ -263,7 +263,7 @@ void HomePage::on_nack(Node from, const PageMessage& message, HomeActions& actio
   const bool of_source = supply_ == Supply::holder && from == source_;
   const bool of_requester = supply_ == Supply::unsure && from == requester();
   if (!of_source && !of_requester) return;
-  source_ = kNobody;
+  source_ = kNoCache;
   if (phase_ == Phase::writing && ssd_current_) {
     from_ssd(actions);
   } else if (phase_ == Phase::writing) {
@@ -279,7 +279,7 @@ void HomePage::on_nack(Node from, const PageMessage& message, HomeActions& actio
   }
 }
 
-void HomePage::on_ack(Node from, HomeActions& actions) {
+void HomePage::on_ack(CacheId from, HomeActions& actions) {
   if (phase_ == Phase::adopting) {
     owner_ = from;
     orphaned_ = false;
@@ -290,7 +290,7 @@ void HomePage::on_ack(Node from, HomeActions& actions) {
   advance_write(actions);
 }
 
-void HomePage::on_done(Node from) {
+void HomePage::on_done(CacheId from) {
   if (phase_ == Phase::reading) {
     if (supply_ == Supply::holder && source_ != owner_) sharers_.push_back(source_);
     sharers_.push_back(from);
@@ -301,7 +301,7 @@ void HomePage::on_done(Node from) {
   finish();
 }
 
-void HomePage::on_dead(Node node, HomeActions& actions) {
+void HomePage::on_dead(CacheId node, HomeActions& actions) {
   std::erase_if(waiting_, [node](const Request& request) { return request.from == node; });
   remove_sharer(node);
   if (requester() == node) {
@@ -332,9 +332,9 @@ void HomePage::on_requester_dead(HomeActions& actions) {
   advance_write(actions);
 }
 
-void HomePage::on_source_dead(Node node, HomeActions& actions) {
+void HomePage::on_source_dead(CacheId node, HomeActions& actions) {
   if (owner_ == node) {
-    owner_ = kNobody;
+    owner_ = kNoCache;
     orphaned_ = true;
   }
   if (source_ != node) return;

@@ -11,7 +11,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/team/team.hpp"
-#include "storage/segment/meeting.hpp"
+#include "storage/segment/agreement.hpp"
 #include "storage/store/model_store.hpp"
 
 namespace coracle::internals::storage {
@@ -21,14 +21,14 @@ std::string file_of(const PagedOptions& options, std::uint32_t home) {
   return fmt::format("{}.{}", options.path, home);
 }
 
-StoreShape shape_of(const PagedOptions& options, HomeSeat seat) noexcept {
+StoreShape shape_of(const PagedOptions& options, HomeAssignment assignment) noexcept {
   StoreShape shape;
   shape.page_bytes = static_cast<std::uint32_t>(options.page_bytes);
-  shape.home = seat.home;
-  shape.homes = seat.homes;
+  shape.home = assignment.home;
+  shape.homes = assignment.homes;
   shape.segment_bytes = options.bytes;
   shape.distribution = static_cast<std::uint32_t>(options.spread);
-  shape.pages = map_of(shape).pages_of(seat.home);
+  shape.pages = map_of(shape).pages_of(assignment.home);
   return shape;
 }
 
@@ -130,7 +130,8 @@ std::uint64_t chosen_epoch(const std::vector<Facts>& homes, const PagedOptions& 
   return chosen;
 }
 
-Decision decide(const std::vector<Facts>& all, const PagedOptions& options, const Opening& opening, HomeSeat seat) {
+Decision decide(const std::vector<Facts>& all, const PagedOptions& options, const OpenOptions& open_options,
+                HomeAssignment assignment) {
   std::vector<Facts> homes;
   std::vector<KnownEpochs> epochs;
   for (const Facts& each : all) {
@@ -141,38 +142,40 @@ Decision decide(const std::vector<Facts>& all, const PagedOptions& options, cons
   Decision decision;
   decision.shape = homes.front().shape;
   for (const Facts& each : homes) {
-    check_shape(options, decision.shape, each.shape, seat.homes);
+    check_shape(options, decision.shape, each.shape, assignment.homes);
     decision.last = std::max(decision.last, each.epochs.last);
     if (each.back.times > decision.back.times) decision.back = each.back;
   }
-  if (!opening.checkpoint.empty())
-    decision.back = {decision.back.times + 1, chosen_epoch(homes, options, opening.checkpoint)};
+  if (!open_options.checkpoint.empty())
+    decision.back = {decision.back.times + 1, chosen_epoch(homes, options, open_options.checkpoint)};
   const bool anyone_goes =
       std::any_of(homes.begin(), homes.end(), [&](const Facts& each) { return each.back.times < decision.back.times; });
   decision.confirmed = anyone_goes ? decision.back.epoch : common_epoch(epochs);
   return decision;
 }
 
-Task<> create_home(Rank& rank, const PagedOptions& options, HomeSeat seat, OpenedHomes& opened) {
+Task<> create_home(Rank& rank, const PagedOptions& options, HomeAssignment assignment, OpenedHomes& opened) {
   if (options.model) {
-    opened.store = make_model_store(rank.loop(), *options.model, shape_of(options, seat));
+    opened.store = make_model_store(rank.loop(), *options.model, shape_of(options, assignment));
     co_return;
   }
-  std::string path = file_of(options, seat.home);
-  opened.store = co_await PageStore::create(device_of(rank), path, shape_of(options, seat), options.replace);
+  std::string path = file_of(options, assignment.home);
+  opened.store = co_await PageStore::create(device_of(rank), path, shape_of(options, assignment), options.replace);
   opened.created = std::move(path);
 }
 
-Task<> look_at_home(Rank& rank, const PagedOptions& options, HomeSeat seat, const std::string& name, Facts& facts) {
+Task<> look_at_home(Rank& rank, const PagedOptions& options, HomeAssignment assignment, const std::string& name,
+                    Facts& facts) {
   if (options.model) throw Error(Errc::bad_input, "a paged segment on a modelled SSD has no file that could be opened");
-  const std::string path = file_of(options, seat.home);
+  const std::string path = file_of(options, assignment.home);
   const StoreSummary summary = co_await PageStore::look(device_of(rank), path);
   if (!name.empty()) refuse_unknown_name(path, summary, name);
   facts = facts_of(summary, name);
 }
 
-Task<> open_home(Rank& rank, const PagedOptions& options, HomeSeat seat, std::uint64_t epoch, OpenedHomes& opened) {
-  opened.store = co_await PageStore::open(device_of(rank), file_of(options, seat.home), epoch);
+Task<> open_home(Rank& rank, const PagedOptions& options, HomeAssignment assignment, std::uint64_t epoch,
+                 OpenedHomes& opened) {
+  opened.store = co_await PageStore::open(device_of(rank), file_of(options, assignment.home), epoch);
 }
 
 Task<> go_back(PageStore* store, std::uint64_t times) {
@@ -189,21 +192,21 @@ Task<> by_homes(Team& team, bool home, Task<> work) {
   co_await agree(team, failure);
 }
 
-Task<> open_existing(Team& team, const PagedOptions& options, const Opening& opening, HomeSeat seat,
-                     OpenedHomes& opened) {
+Task<> open_existing(Team& team, const PagedOptions& options, const OpenOptions& open_options,
+                     HomeAssignment assignment, OpenedHomes& opened) {
   Rank& rank = team.rank();
   Facts facts;
-  co_await by_homes(team, seat.taken, look_at_home(rank, options, seat, opening.checkpoint, facts));
-  const std::vector<Facts> all = co_await meet_with(team, facts);
-  const Decision decision = decide(all, options, opening, seat);
+  co_await by_homes(team, assignment.taken, look_at_home(rank, options, assignment, open_options.checkpoint, facts));
+  const std::vector<Facts> all = co_await exchange_value(team, facts);
+  const Decision decision = decide(all, options, open_options, assignment);
   opened.shape = decision.shape;
   opened.epoch = decision.last;
   const bool goes_back = facts.back.times < decision.back.times;
   const std::uint64_t epoch = goes_back ? decision.back.epoch : PageStore::kLatest;
-  co_await by_homes(team, seat.taken, open_home(rank, options, seat, epoch, opened));
+  co_await by_homes(team, assignment.taken, open_home(rank, options, assignment, epoch, opened));
   // Only once all can: from the first that has gone back, all must.
-  co_await by_homes(team, seat.taken && goes_back, go_back(opened.store.get(), decision.back.times));
-  if (seat.taken) opened.store->confirm(decision.confirmed);
+  co_await by_homes(team, assignment.taken && goes_back, go_back(opened.store.get(), decision.back.times));
+  if (assignment.taken) opened.store->confirm(decision.confirmed);
 }
 
 }  // namespace
@@ -214,13 +217,14 @@ PageMap map_of(const StoreShape& shape) noexcept {
   return {pages, shape.homes, static_cast<HomeSpread>(shape.distribution)};
 }
 
-Task<> open_homes(Team& team, PagedOptions options, Opening opening, HomeSeat seat, OpenedHomes& opened) {
-  if (!opening.create) {
-    co_await open_existing(team, options, opening, seat, opened);
+Task<> open_homes(Team& team, PagedOptions options, OpenOptions open_options, HomeAssignment assignment,
+                  OpenedHomes& opened) {
+  if (!open_options.create) {
+    co_await open_existing(team, options, open_options, assignment, opened);
     co_return;
   }
-  co_await by_homes(team, seat.taken, create_home(team.rank(), options, seat, opened));
-  opened.shape = shape_of(options, {true, 0, seat.homes});
+  co_await by_homes(team, assignment.taken, create_home(team.rank(), options, assignment, opened));
+  opened.shape = shape_of(options, {true, 0, assignment.homes});
 }
 
 bool KnownEpochs::has(std::uint64_t epoch) const noexcept {
@@ -249,7 +253,7 @@ std::uint64_t common_epoch(std::span<const KnownEpochs> all) noexcept {
 }
 
 Task<std::uint64_t> next_epoch(Team& team, PageStore* store, std::uint64_t last) {
-  const std::vector<KnownEpochs> all = co_await meet_with(team, known_epochs(store, last));
+  const std::vector<KnownEpochs> all = co_await exchange_value(team, known_epochs(store, last));
   if (store != nullptr) store->confirm(common_epoch(all));
   for (const KnownEpochs& each : all) last = std::max(last, each.last);
   co_return last + 1;

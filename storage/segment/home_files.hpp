@@ -28,7 +28,7 @@ struct HomeDevice {
 };
 
 /// What is to be done with the files.
-struct Opening {
+struct OpenOptions {
   bool create;
   std::string checkpoint;  ///< To go back to; empty: none.
 };
@@ -42,7 +42,7 @@ struct OpenedHomes {
 };
 
 /// Whether a member has a home, and which of how many.
-struct HomeSeat {
+struct HomeAssignment {
   bool taken = false;
   std::uint32_t home = 0;
   std::uint32_t homes = 0;
@@ -53,7 +53,8 @@ PageMap map_of(const StoreShape& shape) noexcept;
 /// Makes or opens this member's home, if it has one. By name: the last checkpoint of that name that all homes have.
 /// Without: what was flushed last; where a crash has come between some homes' going back and the others', these follow.
 /// Collective. `opened` is filled as far as it comes. Throws Error, the same at every member.
-Task<> open_homes(Team& team, PagedOptions options, Opening opening, HomeSeat seat, OpenedHomes& opened);
+Task<> open_homes(Team& team, PagedOptions options, OpenOptions open_options, HomeAssignment assignment,
+                  OpenedHomes& opened);
 
 /// What a member knows of the checkpoints of its segment.
 struct KnownEpochs {

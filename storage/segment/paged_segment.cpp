@@ -10,10 +10,10 @@
 #include "runtime/core/event.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/team/team.hpp"
-#include "storage/pages/cache_keeper.hpp"
+#include "storage/pages/cache_controller.hpp"
 #include "storage/pages/page_cache.hpp"
 #include "storage/pages/scattered_pages.hpp"
-#include "storage/segment/meeting.hpp"
+#include "storage/segment/agreement.hpp"
 #include "storage/segment/segment_setup.hpp"
 
 namespace coracle::internals {

@@ -16,12 +16,12 @@
 #include "runtime/team/team.hpp"
 #include "storage/options/page_map.hpp"
 #include "storage/options/paged_counts.hpp"
-#include "storage/pages/cache_keeper.hpp"
+#include "storage/pages/cache_controller.hpp"
 #include "storage/pages/page_cache.hpp"
 #include "storage/pages/segment_caches.hpp"
 #include "storage/pages/segment_table.hpp"
+#include "storage/segment/agreement.hpp"
 #include "storage/segment/home_files.hpp"
-#include "storage/segment/meeting.hpp"
 #include "storage/store/page_store.hpp"
 
 namespace coracle::internals::storage {
@@ -39,23 +39,23 @@ bool caches_are_shared(const Team& team, const PagedOptions& options) noexcept {
 }
 
 /// The ranks that keep caches, the same at every member, and which of them serves this one.
-struct Keepers {
+struct Controllers {
   std::vector<std::uint32_t> ranks;
   std::uint32_t own = 0;
 };
 
-Keepers keepers_of(const Team& team, bool shared) {
-  Keepers keepers;
+Controllers controllers_of(const Team& team, bool shared) {
+  Controllers controllers;
   if (!shared) {
-    for (std::uint32_t i = 0; i < team.size(); ++i) keepers.ranks.push_back(team.member(i));
-    keepers.own = team.index();
-    return keepers;
+    for (std::uint32_t i = 0; i < team.size(); ++i) controllers.ranks.push_back(team.member(i));
+    controllers.own = team.index();
+    return controllers;
   }
   const TeamNodes& nodes = team.nodes();
   for (std::uint32_t node = 0; node < nodes.count(); ++node)
-    keepers.ranks.push_back(team.member(nodes.member(node, 0)));
-  keepers.own = nodes.own();
-  return keepers;
+    controllers.ranks.push_back(team.member(nodes.member(node, 0)));
+  controllers.own = nodes.own();
+  return controllers;
 }
 
 void check_options(const PagedOptions& options, bool creating) {
@@ -128,13 +128,14 @@ std::uint32_t frames_in(const PagedOptions& options, const StoreShape& shape, st
 }
 
 /// Where the caches' memories are, by their numbers.
-Task<std::vector<SegmentCaches::Peer>> meet_peers(Team& team, std::vector<std::uint32_t> keepers,
+Task<std::vector<SegmentCaches::Peer>> meet_peers(Team& team, std::vector<std::uint32_t> controllers,
                                                   Remote<std::byte> mine) {
-  const std::vector<Remote<std::byte>> places = co_await meet_with(team, mine);
-  std::vector<SegmentCaches::Peer> peers(keepers.size());
+  const std::vector<Remote<std::byte>> places = co_await exchange_value(team, mine);
+  std::vector<SegmentCaches::Peer> peers(controllers.size());
   for (std::uint32_t i = 0; i < team.size(); ++i) {
-    const auto found = std::find(keepers.begin(), keepers.end(), team.member(i));
-    if (found != keepers.end()) peers[static_cast<std::size_t>(found - keepers.begin())] = {team.member(i), places[i]};
+    const auto found = std::find(controllers.begin(), controllers.end(), team.member(i));
+    if (found != controllers.end())
+      peers[static_cast<std::size_t>(found - controllers.begin())] = {team.member(i), places[i]};
   }
   co_return peers;
 }
@@ -144,10 +145,10 @@ Task<> make_caches(SegmentParts& parts, const PagedOptions& options, const Store
                    std::unique_ptr<PageStore> store) {
   Team& team = *parts.team;
   Rank& rank = team.rank();
-  const bool keeps = rank.id() == parts.keepers[own];
+  const bool keeps = rank.id() == parts.controllers[own];
   const PageMap map = map_of(file);
   Frames::Shape shape{0, file.page_bytes, map.pages};
-  CacheKeeper::Memory memory;
+  CacheController::Memory memory;
   co_await agree(team, failure_of([&] {
                    shape.frames = frames_in(options, file, map.pages);
                    if (!keeps) return;
@@ -156,49 +157,51 @@ Task<> make_caches(SegmentParts& parts, const PagedOptions& options, const Store
                  }));
   Remote<std::byte> place;
   if (keeps) place = memory.slab.remote() + (memory.frames - memory.slab.data());
-  std::vector<SegmentCaches::Peer> peers = co_await meet_peers(team, parts.keepers, place);
+  std::vector<SegmentCaches::Peer> peers = co_await meet_peers(team, parts.controllers, place);
   std::byte* reached = keeps ? memory.frames : rank.reach(peers[own].frames, Frames::bytes_needed(shape));
-  CORACLE_ASSERT(reached != nullptr, "rank {} does not reach the page cache of rank {}", rank.id(), parts.keepers[own]);
+  CORACLE_ASSERT(reached != nullptr, "rank {} does not reach the page cache of rank {}", rank.id(),
+                 parts.controllers[own]);
   const Frames frames(reached, shape);
   if (keeps) {
     const SegmentCaches::Shape caches_shape{parts.number, own, file.segment_bytes, map};
-    parts.keeper = std::make_shared<CacheKeeper>(SegmentCaches(rank, caches_shape, frames, std::move(peers)), options,
-                                                 std::move(memory), std::move(store));
-    rank.local<SegmentTable>().add(parts.number, *parts.keeper);
-    parts.keeper->start();
+    parts.controller = std::make_shared<CacheController>(SegmentCaches(rank, caches_shape, frames, std::move(peers)),
+                                                         options, std::move(memory), std::move(store));
+    rank.local<SegmentTable>().add(parts.number, *parts.controller);
+    parts.controller->start();
   }
-  const PageCache::Shape cache_shape{parts.number, file.segment_bytes, file.page_bytes, parts.keepers[own],
+  const PageCache::Shape cache_shape{parts.number, file.segment_bytes, file.page_bytes, parts.controllers[own],
                                      options.read_ahead_pages};
-  parts.cache = std::make_unique<PageCache>(rank, cache_shape, frames, parts.keeper.get());
+  parts.cache = std::make_unique<PageCache>(rank, cache_shape, frames, parts.controller.get());
   co_await agree(team, std::nullopt);  // nobody asks before all can answer
 }
 
 /// Opens the homes and makes the caches.
-Task<> fill(SegmentParts& parts, const PagedOptions& options, Opening opening, std::uint32_t own, OpenedHomes& homes) {
+Task<> fill(SegmentParts& parts, const PagedOptions& options, OpenOptions open_options, std::uint32_t own,
+            OpenedHomes& homes) {
   Team& team = *parts.team;
   co_await agree(team, failure_of([&] {
-                   check_options(options, opening.create);
-                   if (!opening.checkpoint.empty()) check_checkpoint_name(opening.checkpoint);
+                   check_options(options, open_options.create);
+                   if (!open_options.checkpoint.empty()) check_checkpoint_name(open_options.checkpoint);
                  }));
   auto& table = team.rank().local<SegmentTable>();
-  for (const std::uint32_t unused : co_await meet_with(team, table.unused()))
+  for (const std::uint32_t unused : co_await exchange_value(team, table.unused()))
     parts.number = std::max(parts.number, unused);
   table.used(parts.number);
-  const HomeSeat seat{team.rank().id() == parts.keepers[own] && own < parts.homes, own, parts.homes};
-  co_await open_homes(team, options, opening, seat, homes);
+  const HomeAssignment assignment{team.rank().id() == parts.controllers[own] && own < parts.homes, own, parts.homes};
+  co_await open_homes(team, options, open_options, assignment, homes);
   parts.epoch = homes.epoch;
   co_await make_caches(parts, options, homes.shape, own, std::move(homes.store));
 }
 
-Task<SegmentParts> set_up(Team& team, PagedOptions options, Opening opening) {
+Task<SegmentParts> set_up(Team& team, PagedOptions options, OpenOptions open_options) {
   SegmentParts parts;
   parts.team = &team;
-  Keepers keepers = keepers_of(team, caches_are_shared(team, options));
-  parts.keepers = std::move(keepers.ranks);
-  parts.own = keepers.own;
-  parts.homes = options.spread == HomeSpread::one ? 1 : static_cast<std::uint32_t>(parts.keepers.size());
+  Controllers controllers = controllers_of(team, caches_are_shared(team, options));
+  parts.controllers = std::move(controllers.ranks);
+  parts.own = controllers.own;
+  parts.homes = options.spread == HomeSpread::one ? 1 : static_cast<std::uint32_t>(parts.controllers.size());
   OpenedHomes homes;
-  const Result<> filled = co_await as_result(fill(parts, options, opening, keepers.own, homes));
+  const Result<> filled = co_await as_result(fill(parts, options, open_options, controllers.own, homes));
   if (!filled.ok()) {
     // A segment that was not made leaves nothing behind.
     drop(parts);
@@ -208,24 +211,24 @@ Task<SegmentParts> set_up(Team& team, PagedOptions options, Opening opening) {
   co_return parts;
 }
 
-CacheKeeper& keeper_at(Rank& rank, std::uint32_t number) {
-  CacheKeeper* keeper = rank.local<SegmentTable>().find(number);
-  if (keeper == nullptr)
+CacheController& controller_at(Rank& rank, std::uint32_t number) {
+  CacheController* controller = rank.local<SegmentTable>().find(number);
+  if (controller == nullptr)
     throw Error(std::make_error_code(std::errc::bad_file_descriptor), "the paged segment is closed");
-  return *keeper;
+  return *controller;
 }
 
 /// For a rank that shares another's cache.
 Task<> flush_there(Rank& rank, std::uint32_t number) {
-  co_await keeper_at(rank, number).flush();
+  co_await controller_at(rank, number).flush();
 }
 
 void advise_there(Rank& rank, std::uint32_t number, EvictionKind kind) {
-  keeper_at(rank, number).advise(kind);
+  controller_at(rank, number).advise(kind);
 }
 
-Task<> send_advice(Rank& rank, std::uint32_t keeper, std::uint32_t number, EvictionKind kind) {
-  co_await rank.call(keeper, advise_there, number, kind);
+Task<> send_advice(Rank& rank, std::uint32_t controller, std::uint32_t number, EvictionKind kind) {
+  co_await rank.call(controller, advise_there, number, kind);
 }
 
 }  // namespace
@@ -238,21 +241,21 @@ Task<SegmentParts> open_segment(Team& team, PagedOptions options, std::string ch
 }
 
 Task<> flush(SegmentParts& parts) {
-  if (parts.keeper != nullptr)
-    co_await parts.keeper->flush();
+  if (parts.controller != nullptr)
+    co_await parts.controller->flush();
   else
-    co_await parts.team->rank().call(parts.cache->shape().keeper, flush_there, parts.number);
+    co_await parts.team->rank().call(parts.cache->shape().controller, flush_there, parts.number);
 }
 
 Task<> checkpoint(SegmentParts& parts, std::string name) {
   Team& team = *parts.team;
-  PageHome* const home = parts.keeper != nullptr ? parts.keeper->home() : nullptr;
+  PageHome* const home = parts.controller != nullptr ? parts.controller->home() : nullptr;
   // What anybody has put before he came here is in it. And what all homes have is confirmed before any of them may
   // write over what it takes to be not: a member that was cancelled may not have heard the end of the last one.
   parts.epoch = co_await next_epoch(team, home != nullptr ? &home->store() : nullptr, parts.epoch);
   std::optional<Error> failure = failure_of([&] { check_checkpoint_name(name); });
-  if (parts.keeper != nullptr && !failure) {
-    const Result<> cleaned = co_await as_result(parts.keeper->clean_all());
+  if (parts.controller != nullptr && !failure) {
+    const Result<> cleaned = co_await as_result(parts.controller->clean_all());
     if (!cleaned.ok()) failure = cleaned.error();
   }
   co_await agree(team, failure);  // now every page is at its home
@@ -268,17 +271,17 @@ Task<> close(SegmentParts& parts) {
   Team& team = *parts.team;
   std::optional<Error> failure;
   const Result<> come = co_await as_result(agree(team, std::nullopt));  // nobody puts any more
-  if (parts.keeper != nullptr) {
-    const Result<> flushed = co_await as_result(parts.keeper->flush());
+  if (parts.controller != nullptr) {
+    const Result<> flushed = co_await as_result(parts.controller->flush());
     if (!flushed.ok()) failure = flushed.error();
-    co_await parts.keeper->quiesce();  // what it has asked of others must be answered before they go
+    co_await parts.controller->quiesce();  // what it has asked of others must be answered before they go
   }
   Result<> agreed = come;
   if (come.ok()) agreed = co_await as_result(agree(team, failure));
-  if (parts.keeper != nullptr) {
+  if (parts.controller != nullptr) {
     // Where a member is lost, others may still ask: they are told from now on, and those that wait by stop().
     team.rank().local<SegmentTable>().close(parts.number, parts.own);
-    const Result<> closed = co_await as_result(parts.keeper->close());
+    const Result<> closed = co_await as_result(parts.controller->close());
     if (!closed.ok()) failure = closed.error();
   }
   agreed.value();
@@ -287,9 +290,9 @@ Task<> close(SegmentParts& parts) {
 }
 
 void advise(SegmentParts& parts, EvictionKind kind) {
-  if (parts.keeper != nullptr) return parts.keeper->advise(kind);
+  if (parts.controller != nullptr) return parts.controller->advise(kind);
   Rank& rank = parts.team->rank();
-  rank.service().spawn(send_advice(rank, parts.cache->shape().keeper, parts.number, kind));
+  rank.service().spawn(send_advice(rank, parts.cache->shape().controller, parts.number, kind));
 }
 
 PagedCounts counts(const SegmentParts& parts) {
@@ -313,10 +316,10 @@ PagedCounts counts(const SegmentParts& parts) {
 
 void drop(SegmentParts& parts) noexcept {
   Rank& rank = parts.team->rank();
-  if (parts.number == 0 || rank.id() != parts.keepers[parts.own]) return;
+  if (parts.number == 0 || rank.id() != parts.controllers[parts.own]) return;
   rank.local<SegmentTable>().close(parts.number, parts.own);
   parts.number = 0;
-  if (parts.keeper != nullptr) parts.keeper->stop();
+  if (parts.controller != nullptr) parts.controller->stop();
 }
 
 }  // namespace coracle::internals::storage

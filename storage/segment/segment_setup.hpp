@@ -16,17 +16,17 @@ struct PagedCounts;
 
 namespace coracle::internals::storage {
 
-class CacheKeeper;
+class CacheController;
 class PageCache;
 
 /// What a member has of a segment.
 struct SegmentParts {
   Team* team = nullptr;
   std::uint32_t number = 0;
-  std::vector<std::uint32_t> keepers;  ///< Ranks; the first `homes` of them have homes.
+  std::vector<std::uint32_t> controllers;  ///< Ranks; the first `homes` of them have homes.
   std::uint32_t homes = 0;
-  std::uint32_t own = 0;                ///< Which of the caches serves this member.
-  std::shared_ptr<CacheKeeper> keeper;  ///< Of the members that keep a cache.
+  std::uint32_t own = 0;                        ///< Which of the caches serves this member.
+  std::shared_ptr<CacheController> controller;  ///< Of the members that keep a cache.
   std::unique_ptr<PageCache> cache;
   std::uint64_t epoch = 0;  ///< The greatest that any checkpoint was given, or was to get.
 };

@@ -77,10 +77,10 @@ class FileStore final : public PageStore {
   Task<> erase_log_end();
 
   /// One commit of everything changed so far, as a checkpoint if one is wished for.
-  Task<> commit(const CheckpointInfo* wish);
+  Task<> commit(const CheckpointInfo* request);
   Manifest kept() const;
   Task<> commit_to_log(std::uint64_t changes);
-  Task<> commit_to_table(const CheckpointInfo* wish);
+  Task<> commit_to_table(const CheckpointInfo* request);
   Task<> save_table(TablePlace target);
   Task<> put_manifest(Manifest next);
   void adopt(Manifest next) noexcept;

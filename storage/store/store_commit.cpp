@@ -105,8 +105,8 @@ Task<> FileStore::checkpoint(std::string name, std::uint64_t epoch) {
   throw_if_broken();
   const Turn turn(*this);
   checkpointing_ = true;
-  const CheckpointInfo wish{std::move(name), epoch};
-  co_await commit(&wish);
+  const CheckpointInfo request{std::move(name), epoch};
+  co_await commit(&request);
 }
 
 Task<> FileStore::go_back(std::uint64_t times) {
@@ -143,13 +143,13 @@ Manifest FileStore::kept() const {
   return kept;
 }
 
-Task<> FileStore::commit(const CheckpointInfo* wish) {
+Task<> FileStore::commit(const CheckpointInfo* request) {
   if (doubt_) co_await settle();
   Attempt attempt(*this);
   const std::uint64_t blocks = (attempt.changes() + kLogEntriesPerBlock - 1) / kLogEntriesPerBlock;
   const bool fits = (log_end_.sequence + blocks) * kBlockBytes <= plan_.log_bytes;
-  if (wish != nullptr || rebase_ || !fits) {
-    co_await commit_to_table(wish);
+  if (request != nullptr || rebase_ || !fits) {
+    co_await commit_to_table(request);
   } else {
     co_await commit_to_log(attempt.changes());
   }
@@ -197,7 +197,7 @@ Task<> FileStore::commit_to_log(std::uint64_t changes) {
   log_end_ = end;
 }
 
-Task<> FileStore::commit_to_table(const CheckpointInfo* wish) {
+Task<> FileStore::commit_to_table(const CheckpointInfo* request) {
   const TablePlace target{++generation_, free_place()};
   co_await save_table(target);
   co_await sync();
@@ -205,11 +205,11 @@ Task<> FileStore::commit_to_table(const CheckpointInfo* wish) {
   next.base = target;
   next.back = back_;
   // Of two, only the older one is sure to be at all homes, or to be what some of them have: the newer one goes.
-  const bool replaces = wish != nullptr && next.checkpoints.size() == 2;
+  const bool replaces = request != nullptr && next.checkpoints.size() == 2;
   if (replaces) next.checkpoints.pop_back();
-  if (wish != nullptr) {
-    next.checkpoints.push_back({*wish, target});
-    next.last_epoch = std::max(next.last_epoch, wish->epoch);
+  if (request != nullptr) {
+    next.checkpoints.push_back({*request, target});
+    next.last_epoch = std::max(next.last_epoch, request->epoch);
   }
   const std::size_t count = next.checkpoints.size();
   co_await put_manifest(next);
@@ -218,7 +218,7 @@ Task<> FileStore::commit_to_table(const CheckpointInfo* wish) {
   log_end_ = {0, first_log_seal(plan_.file_id, generation_), false};
   rebase_ = false;
   newest_epoch_ = kLatest;
-  if (wish != nullptr) {
+  if (request != nullptr) {
     if (!replaces) std::swap(slots_.of(SlotUse::previous), slots_.of(SlotUse::last));
     slots_.of(SlotUse::last) = slots_.of(SlotUse::flushing);
   }

@@ -115,7 +115,8 @@ SerialRun run_simulated(const Triple& size, const Triple& ranks, std::uint32_t n
       co_await self.world().barrier();
     }
   };
-  const sim::Outcome outcome = job.run([&](Rank& self) { return Program::solve(self, size, ranks, steps, found); });
+  const sim::SimulationResult outcome =
+      job.run([&](Rank& self) { return Program::solve(self, size, ranks, steps, found); });
   CHECK(sim::text_of(outcome) == "");
   return found;
 }
@@ -356,7 +357,7 @@ TEST_CASE("ranks: every arrangement gives the serial run's residuals and pressur
   }
 }
 
-TEST_CASE("ranks: over boards the residuals are the same") {
+TEST_CASE("ranks: over devices the residuals are the same") {
   const Triple size = {12, 9, 37};
   const SerialRun serial = run_serially(size, 12);
   for (const Triple& ranks : {Triple{1, 2, 1}, Triple{2, 2, 1}, Triple{1, 1, 2}, Triple{2, 2, 2}}) {
@@ -368,7 +369,7 @@ TEST_CASE("ranks: over boards the residuals are the same") {
   }
 }
 
-TEST_CASE("halo: over boards a face across j goes by block-stride, and one across i as one run") {
+TEST_CASE("halo: over devices a face across j goes by block-stride, and one across i as one run") {
   for (const Triple& ranks : {Triple{2, 1, 1}, Triple{1, 2, 1}}) {
     CAPTURE(to_text(ranks));
     sim::SimJob job;

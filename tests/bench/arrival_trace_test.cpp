@@ -1,6 +1,6 @@
 // Reading recorded traces of arrival: what is right, what is wrong and what is said then, and thousands of damaged
 // ones.
-#include "apps/bench/upa/arrival_trace.hpp"
+#include "apps/bench/arrival/arrival_trace.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // Delays: drawn as their distribution says, and what they cost in closed form beside what they cost when tried.
-#include "apps/bench/upa/arrivals.hpp"
+#include "apps/bench/arrival/arrivals.hpp"
 
 #include <doctest/doctest.h>
 

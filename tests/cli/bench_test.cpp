@@ -469,25 +469,25 @@ TEST_CASE("coracle bench: what can't be measured is refused") {
   }
 }
 
-TEST_CASE("coracle bench upa: every method, in real and in virtual time") {
+TEST_CASE("coracle bench arrival: every method, in real and in virtual time") {
   std::vector<std::string> all = placements();
   all.push_back("sim");
   for (const std::string& placement : all) {
     CAPTURE(placement);
-    const nlohmann::json tables = tables_of("upa", {"--place", placement, "-n", "5", "--sizes", "64,20K"});
+    const nlohmann::json tables = tables_of("arrival", {"--place", placement, "-n", "5", "--sizes", "64,20K"});
     REQUIRE(tables.size() == 2);
     CHECK(tables.at(0).at("rows").size() == 12);
     for (const auto& row : tables.at(0).at("rows")) CHECK(row.contains("limit"));
-    const nlohmann::json nodes = tables_of("upa", {"--place", placement, "-n", "6", "--nodes", "3", "--trees",
-                                                   "ring,binomial", "--methods", "competitive"});
+    const nlohmann::json nodes = tables_of("arrival", {"--place", placement, "-n", "6", "--nodes", "3", "--trees",
+                                                       "ring,binomial", "--methods", "competitive"});
     REQUIRE(nodes.size() == 3);
     CHECK(nodes.at(1).at("rows").size() == 8);
   }
 }
 
-TEST_CASE("coracle bench upa: words that mean nothing are refused") {
+TEST_CASE("coracle bench arrival: words that mean nothing are refused") {
   const auto complaint = [](std::vector<std::string> options) {
-    options.insert(options.begin(), {"bench", "upa", "--quick"});
+    options.insert(options.begin(), {"bench", "arrival", "--quick"});
     Command command(options);
     const int status = command.wait();
     CHECK(status != 0);

@@ -57,7 +57,7 @@ std::vector<std::string> words(const std::vector<std::string>& options, const st
 }
 
 /// Rank 1 is killed, rank 2 ends without Coracle a while later, and the others wait for ever.
-std::string script_of_bystander() {
+std::string script_of_unattached() {
   return "case $CORACLE_RANK in 1) kill -9 $$;; 2) sleep 1;; *) exec " + test_program("misbehave") +
          " loop $CORACLE_RANK;; esac";
 }
@@ -72,7 +72,7 @@ void check_no_rank_is_left(const Command& command) {
 TEST_CASE("coracle run --survive: a rank that never comes to coracle::run ends a job that has survived a crash") {
   for (const char* nodes : {"1", "2", "4"}) {
     CAPTURE(nodes);
-    Command command(words({"--nodes", nodes}, script_of_bystander()));
+    Command command(words({"--nodes", nodes}, script_of_unattached()));
     CHECK(command.wait() == 128 + SIGKILL);
     CHECK_MESSAGE(contains_text(command.errors(), ") was killed by SIGKILL"), command.errors());
     CHECK_MESSAGE(contains_text(command.errors(), "coracle: rank 2 (pid "), command.errors());

@@ -70,7 +70,7 @@ void check_told(const Wrong& wrong, const Shape& shape) {
     const std::string line = text.substr(at, end - at);
     at = end + 1;
     const bool names_both = line.find(a) != std::string::npos && line.find(b) != std::string::npos;
-    // A mate of one that has heard it from another node may be told by the board before the text has come.
+    // A local member of one that has heard it from another node may be told by the node area before the text has come.
     const bool names_who = line.find("whose error says why") != std::string::npos;
     const bool is_told = line.find(" is told: ") != std::string::npos;
     told += is_told && (names_both || names_who) ? 1 : 0;

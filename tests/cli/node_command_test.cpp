@@ -21,9 +21,9 @@ namespace node_command_test {
 
 namespace {
 
+using coracle::internals::ControlFrame;
+using coracle::internals::ControlFrameType;
 using coracle::internals::ControlStream;
-using coracle::internals::Frame;
-using coracle::internals::FrameType;
 
 /// The launcher of a job of one rank, with this process at the head.
 class Node {
@@ -55,64 +55,65 @@ class Node {
   Node& operator=(const Node&) = delete;
 
   /// All of it is there before the launcher sees any.
-  void send_at_once(const std::vector<Frame>& frames) {
+  void send_at_once(const std::vector<ControlFrame>& frames) {
     ::kill(pid_, SIGSTOP);
-    for (const Frame& frame : frames) head_->send(frame.type, frame.payload);
+    for (const ControlFrame& frame : frames) head_->send(frame.type, frame.payload);
     ::kill(pid_, SIGCONT);
   }
   void signal(int number) const { ::kill(pid_, number); }
   pid_t guardian() const { return guardian_of(pid_); }
   /// Whether a frame of that type comes.
-  bool says(FrameType type) {
+  bool says(ControlFrameType type) {
     return soon([&] {
-             while (std::optional<Frame> frame = head_->receive()) said_.insert_or_assign(frame->type, frame->payload);
+             while (std::optional<ControlFrame> frame = head_->receive())
+               said_.insert_or_assign(frame->type, frame->payload);
              return said_.count(type) > 0 || head_->ended();
            }) &&
            said_.count(type) > 0;
   }
   template <class T>
-  T said(FrameType type) {
+  T said(ControlFrameType type) {
     return coracle::internals::decode<T>(said_.at(type));
   }
 
  private:
   pid_t pid_;
   std::unique_ptr<ControlStream> head_;
-  std::map<FrameType, std::vector<std::byte>> said_;
+  std::map<ControlFrameType, std::vector<std::byte>> said_;
 };
 
-Frame describe(std::string program, std::vector<std::string> arguments) {
+ControlFrame describe(std::string program, std::vector<std::string> arguments) {
   coracle::internals::NodeDescription description;
   description.options.shape.placement = coracle::internals::Placement::process;
   description.options.program = std::move(program);
   description.options.arguments = std::move(arguments);
-  return {FrameType::describe, encode(description)};
+  return {ControlFrameType::describe, encode(description)};
 }
 
-Frame directory(Node& node) {
+ControlFrame directory(Node& node) {
   coracle::internals::JobDirectory directory;
-  directory.cards.push_back(node.said<coracle::internals::NodeCard>(FrameType::card));
+  directory.cards.push_back(node.said<coracle::internals::NodeCard>(ControlFrameType::card));
   directory.ranks_on_machine = 1;
-  return {FrameType::directory, encode(directory)};
+  return {ControlFrameType::directory, encode(directory)};
 }
 
 }  // namespace
 
 TEST_CASE("coracle node: what the head asks for along with the directory is obeyed") {
-  for (const FrameType how : {FrameType::end, FrameType::kill}) {
+  for (const ControlFrameType how : {ControlFrameType::end, ControlFrameType::kill}) {
     Node node;
     node.send_at_once({describe("sleep", {"1000"})});
-    REQUIRE(node.says(FrameType::card));
+    REQUIRE(node.says(ControlFrameType::card));
     node.send_at_once({directory(node), {how, {}}});
-    CHECK(node.says(FrameType::ended));
+    CHECK(node.says(ControlFrameType::ended));
   }
   Node node;
   node.send_at_once({describe("sleep", {"1000"})});
-  REQUIRE(node.says(FrameType::card));
-  node.send_at_once({directory(node), {FrameType::report, {}}});
-  CHECK(node.says(FrameType::reported));
-  node.send_at_once({{FrameType::end, {}}});
-  CHECK(node.says(FrameType::ended));
+  REQUIRE(node.says(ControlFrameType::card));
+  node.send_at_once({directory(node), {ControlFrameType::report, {}}});
+  CHECK(node.says(ControlFrameType::reported));
+  node.send_at_once({{ControlFrameType::end, {}}});
+  CHECK(node.says(ControlFrameType::ended));
 }
 
 TEST_CASE("coracle node: its guardian's death and signals that order nothing do not end it before its ranks run") {
@@ -127,10 +128,10 @@ TEST_CASE("coracle node: its guardian's death and signals that order nothing do 
       CAPTURE(signal);
       CAPTURE(described);
       Node node;
-      REQUIRE(node.says(FrameType::hello));
+      REQUIRE(node.says(ControlFrameType::hello));
       if (described) {
         node.send_at_once({describe("sleep", {"1000"})});
-        REQUIRE(node.says(FrameType::card));
+        REQUIRE(node.says(ControlFrameType::card));
       }
       if (signal != 0)
         node.signal(signal);
@@ -138,12 +139,12 @@ TEST_CASE("coracle node: its guardian's death and signals that order nothing do 
         kill_guardian(node);
       if (!described) {
         node.send_at_once({describe("sleep", {"1000"})});
-        REQUIRE(node.says(FrameType::card));
+        REQUIRE(node.says(ControlFrameType::card));
       }
-      node.send_at_once({directory(node), {FrameType::report, {}}});
-      CHECK(node.says(FrameType::reported));
-      node.send_at_once({{FrameType::end, {}}});
-      CHECK(node.says(FrameType::ended));
+      node.send_at_once({directory(node), {ControlFrameType::report, {}}});
+      CHECK(node.says(ControlFrameType::reported));
+      node.send_at_once({{ControlFrameType::end, {}}});
+      CHECK(node.says(ControlFrameType::ended));
     }
   }
 }
@@ -151,10 +152,10 @@ TEST_CASE("coracle node: its guardian's death and signals that order nothing do 
 TEST_CASE("coracle node: one that is told to end before its ranks run says so, and by which signal") {
   for (const int signal : {SIGTERM, SIGHUP}) {
     Node node;
-    REQUIRE(node.says(FrameType::hello));
+    REQUIRE(node.says(ControlFrameType::hello));
     node.signal(signal);
-    REQUIRE(node.says(FrameType::failed));
-    const auto failure = node.said<coracle::internals::JobFailure>(FrameType::failed);
+    REQUIRE(node.says(ControlFrameType::failed));
+    const auto failure = node.said<coracle::internals::JobFailure>(ControlFrameType::failed);
     CHECK(failure.exit_status == 128 + signal);
     CHECK(failure.asked);
     CHECK_MESSAGE(

@@ -249,7 +249,7 @@ TEST_CASE("coracle run --survive: a rank that dies while it writes a message doe
   check_survivors_of("answer");
 }
 
-TEST_CASE("coracle run --survive: a rank that dies while it comes to a collective leaves none of its mates waiting") {
+TEST_CASE("coracle run --survive: a rank that dies while it comes to a collective leaves none of the others waiting") {
   check_survivors_of("arrive");
 }
 

@@ -75,7 +75,7 @@ void run_all(std::uint32_t ranks, std::uint32_t nodes) {
         if (!has_choice || self.id() > 0) co_return;  // the first rank leads on its node
         EXPECT(self.local<Tuning>().latest(collective) == algorithm);
       };
-      const Outcome outcome = job.run(app);
+      const SimulationResult outcome = job.run(app);
       INFO(ranks, " ranks on ", nodes, " nodes, ", job.choices);
       CHECK(text_of(outcome) == "");
     }
@@ -107,7 +107,7 @@ TEST_CASE("algorithms: each gives right results on teams that go round the nodes
         const auto dealt = co_await self.world().split(0, self.id() * 3 % 7);
         co_await every_size(*dealt, collective);
       };
-      const Outcome outcome = job.run(app);
+      const SimulationResult outcome = job.run(app);
       INFO(job.choices);
       CHECK(text_of(outcome) == "");
     }

@@ -92,7 +92,7 @@ TEST_CASE("broadcast: every method and tree, 1 to 9 nodes of 1 to 5 ranks, all r
         CAPTURE(nodes);
         CAPTURE(ranks);
         CAPTURE(describe(choice));
-        const Outcome outcome = job.run([&](Rank& self) { return all_roots(self, choice); });
+        const SimulationResult outcome = job.run([&](Rank& self) { return all_roots(self, choice); });
         REQUIRE(text_of(outcome) == "");
       }
     }
@@ -106,7 +106,8 @@ TEST_CASE("broadcast: 16 MiB, by every method and tree") {
       job.size = nodes * 2 + 1;
       job.nodes = nodes;
       CAPTURE(describe(choice));
-      const Outcome outcome = job.run([&](Rank& self) { return broadcast_once(self.world(), 1, 16 << 20, choice, 1); });
+      const SimulationResult outcome =
+          job.run([&](Rank& self) { return broadcast_once(self.world(), 1, 16 << 20, choice, 1); });
       REQUIRE(text_of(outcome) == "");
     }
   }
@@ -202,7 +203,7 @@ TEST_CASE("broadcast: random methods, sizes, roots and delays, many at once, on 
   const test::Seeds seeds("CORACLE_BROADCAST_SEED", test::kSanitized ? 200 : 2000);
   for (const std::uint64_t seed : seeds) {
     const Plan plan = plan_of(seed);
-    const Outcome outcome = plan.job.run([&](Rank& self) { return chaos(self, plan); });
+    const SimulationResult outcome = plan.job.run([&](Rank& self) { return chaos(self, plan); });
     if (outcome.error) FAIL(text_of(outcome), "\n", seeds.repeat(seed));
   }
 }
@@ -233,7 +234,8 @@ TEST_CASE("broadcast: a member that gives another size is told so, and nobody ha
       job.size = 3;
       job.survive = true;
       std::uint32_t refused = 0;
-      const Outcome outcome = job.run([&](Rank& self) { return give_another_size(self, right, wrong, refused); });
+      const SimulationResult outcome =
+          job.run([&](Rank& self) { return give_another_size(self, right, wrong, refused); });
       // Who is through before the others have come hears of it in the next one, which may be its program's end.
       const std::string ending = text_of(outcome);
       const bool heard_at_end = ending.find("must call the same collectives") != std::string::npos;
@@ -278,7 +280,7 @@ TEST_CASE("broadcast: a rank dies in the middle: an error on all survivors and n
     death.at_ns = 1000 + random.below(400'000);
     plan.job.faults = {death};
     Tally tally;
-    const Outcome outcome = plan.job.run([&](Rank& self) { return broadcast_until_lost(self, plan, tally); });
+    const SimulationResult outcome = plan.job.run([&](Rank& self) { return broadcast_until_lost(self, plan, tally); });
     INFO(seeds.repeat(seed));
     REQUIRE(text_of(outcome) == "");
     const bool nobody_noticed = tally.done == plan.job.size;

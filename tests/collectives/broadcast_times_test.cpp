@@ -41,7 +41,7 @@ CostModel even_model(Rank& rank) {
 CostModel even_model(TeamShape shape) {
   Costs costs;
   sim::SimJob job;
-  job.size = shape.nodes * shape.mates;
+  job.size = shape.nodes * shape.local_size;
   job.nodes = shape.nodes;
   const auto app = [&costs](Rank& self) -> Task<> {
     costs = even_model(self).costs();
@@ -60,7 +60,7 @@ Timing time_broadcast(TeamShape shape, std::size_t bytes, const BroadcastChoice&
     double predicted_ns = 0;
   } shared;
   sim::SimJob job;
-  job.size = shape.nodes * shape.mates;
+  job.size = shape.nodes * shape.local_size;
   job.nodes = shape.nodes;
   job.segment_bytes = 4 << 20;
   shared.entered.resize(job.size);
@@ -80,7 +80,7 @@ Timing time_broadcast(TeamShape shape, std::size_t bytes, const BroadcastChoice&
     }
     if (self.id() == 0) shared.predicted_ns = even_model(self).broadcast_ns(choice, bytes, shape);
   };
-  const sim::Outcome outcome = job.run(app);
+  const sim::SimulationResult outcome = job.run(app);
   REQUIRE_MESSAGE(sim::text_of(outcome) == "", sim::text_of(outcome));
   return {shared.sum_ns / kRounds, shared.predicted_ns};
 }
@@ -97,10 +97,10 @@ TEST_CASE("model: broadcasts take the predicted time in the simulator, within it
   for (const Case& at : kCases) {
     for (const BroadcastChoice& choice : any.broadcast_candidates(at.bytes, at.shape)) {
       const bool is_rare = choice.depth != 4 || (choice.chunk_bytes < at.bytes && choice.chunk_bytes != 32 * 1024) ||
-                           (choice.fan_out != at.shape.mates - 1 && choice.fan_out != 2);
+                           (choice.fan_out != at.shape.local_size - 1 && choice.fan_out != 2);
       if (is_rare) continue;
       CAPTURE(at.shape.nodes);
-      CAPTURE(at.shape.mates);
+      CAPTURE(at.shape.local_size);
       CAPTURE(at.bytes);
       CAPTURE(to_words(choice));
       const Timing timing = time_broadcast(at.shape, at.bytes, choice);
@@ -131,7 +131,7 @@ TEST_CASE("model: what is chosen is nearly as fast in the simulator as the best 
       best = to_words(choice);
     }
     CAPTURE(at.shape.nodes);
-    CAPTURE(at.shape.mates);
+    CAPTURE(at.shape.local_size);
     CAPTURE(at.bytes);
     CAPTURE(to_words(chosen));
     CAPTURE(best);

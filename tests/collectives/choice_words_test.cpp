@@ -114,10 +114,10 @@ TEST_CASE("choice words: damaged texts are understood or refused, and never anyt
   CHECK(understood > 0);
 }
 
-TEST_CASE("tuning: the environment's wishes reach the ranks as words of the job") {
+TEST_CASE("tuning: the environment's choices reach the ranks as words of the job") {
   const Variable broadcast("CORACLE_BROADCAST", "pipelined,chunk=4K");
   const Variable all_reduce("CORACLE_ALL_REDUCE", "ring");
-  const std::string words = job_words("inside.latency_ns=77", Wishes::of_environment());
+  const std::string words = job_words("inside.latency_ns=77", UserChoices::of_environment());
   CHECK(words == "inside.latency_ns=77 broadcast=pipelined,chunk=4K all_reduce=ring");
   Tuning tuning(Costs{}, words);
   CHECK(tuning.model().costs().inside.latency_ns == 77);

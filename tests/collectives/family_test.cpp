@@ -132,7 +132,7 @@ TEST_CASE("collectives: random kinds, sizes, arrivals and teams, several in flig
     job.nodes = static_cast<std::uint32_t>(1 + random.below(5));
     job.size = job.nodes + static_cast<std::uint32_t>(random.below(2 * job.nodes + 2));
     job.seed = seed;
-    const Outcome outcome = job.run([seed](Rank& self) { return random_trials(self, seed, 4, true); });
+    const SimulationResult outcome = job.run([seed](Rank& self) { return random_trials(self, seed, 4, true); });
     INFO(seeds.repeat(seed), ": ", job.size, " ranks on ", job.nodes, " nodes");
     CHECK(text_of(outcome) == "");
     if (outcome.error) break;
@@ -174,7 +174,7 @@ TEST_CASE("collectives: a rank dies in the middle: an error on all survivors and
     death.at_ns = 1000 + random.below(2'000'000);
     job.faults = {death};
     Tally tally;
-    const Outcome outcome = job.run([&](Rank& self) { return until_lost(self, seed, tally); });
+    const SimulationResult outcome = job.run([&](Rank& self) { return until_lost(self, seed, tally); });
     INFO(seeds.repeat(seed), ": ", job.size, " ranks on ", job.nodes, " nodes, ", to_text(death));
     REQUIRE(text_of(outcome) == "");
     const bool nobody_noticed = tally.done == job.size;
@@ -188,7 +188,7 @@ TEST_CASE("collectives: members that give different sizes are told both") {
   for (const std::size_t elements : {std::size_t{1}, std::size_t{100}, std::size_t{100'000}}) {
     SimJob job;
     job.size = 2;
-    const Outcome outcome = job.run([elements](Rank& self) {
+    const SimulationResult outcome = job.run([elements](Rank& self) {
       return attempt(self.world(), {Kind::all_reduce, elements + self.id(), 0, 1, false});
     });
     const std::string text = text_of(outcome);
@@ -286,7 +286,7 @@ constexpr std::chrono::nanoseconds kLate = std::chrono::milliseconds(10);
 /// keeps what the late ones have not fetched.
 Task<> scatter_to_late_ones(Rank& self, std::size_t elements, std::uint64_t& latest_ns) {
   Team& world = self.world();
-  const bool late = world.nodes().own() > 0 && world.nodes().place_of(world.index()) == 0;
+  const bool late = world.nodes().own() > 0 && world.nodes().local_index_of(world.index()) == 0;
   if (late) co_await sleep_for(kLate);
   std::vector<std::uint64_t> all(self.id() == 0 ? elements * self.size() : 0);
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = i / elements;
@@ -304,7 +304,7 @@ TEST_CASE("scatter: of long blocks nobody waits for a late member of its node") 
   job.nodes = 3;
   job.size = 12;
   std::uint64_t latest_ns = 0;
-  const Outcome outcome = job.run([&](Rank& self) { return scatter_to_late_ones(self, 20'000, latest_ns); });
+  const SimulationResult outcome = job.run([&](Rank& self) { return scatter_to_late_ones(self, 20'000, latest_ns); });
   CHECK(text_of(outcome) == "");
   CHECK(latest_ns < static_cast<std::uint64_t>(kLate.count()));  // of virtual time
 }

@@ -101,7 +101,8 @@ Times times_of(Collective collective, const std::vector<Algorithm>& ways, std::u
   Times times;
   for (const Algorithm algorithm : ways) times.ways.push_back({algorithm});
   std::vector<std::uint64_t> ends(nodes);
-  const sim::Outcome outcome = job.run([&](Rank& self) { return take_times(self, collective, elements, times, ends); });
+  const sim::SimulationResult outcome =
+      job.run([&](Rank& self) { return take_times(self, collective, elements, times, ends); });
   REQUIRE_MESSAGE(sim::text_of(outcome) == "", sim::text_of(outcome));
   return times;
 }

@@ -32,7 +32,7 @@ struct Seen {
 
 struct Trial {
   std::uint32_t nodes;
-  std::uint32_t mates;
+  std::uint32_t local_size;
   Seen seen{};
 };
 
@@ -94,7 +94,7 @@ void check_broken(const Seen& later) {
 
 std::string run(Trial& trial, std::uint64_t seed, const App& app) {
   sim::SimJob job;
-  job.size = trial.nodes * trial.mates;
+  job.size = trial.nodes * trial.local_size;
   job.nodes = trial.nodes;
   job.seed = seed;
   job.segment_bytes = 4 << 20;
@@ -191,7 +191,7 @@ TEST_CASE("giving up: a time limit on a barrier ends it for all, and later ones 
   for (Trial& trial : trials()) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
       CAPTURE(trial.nodes);
-      CAPTURE(trial.mates);
+      CAPTURE(trial.local_size);
       CAPTURE(seed);
       Seen later;
       const auto app = [&trial, &later](Rank& self) -> Task<> {
@@ -209,7 +209,7 @@ TEST_CASE("giving up: a time limit on a barrier ends it for all, and later ones 
 TEST_CASE("giving up: a time limit holds while a barrier waits for an earlier one of the same member") {
   for (Trial& trial : trials()) {
     CAPTURE(trial.nodes);
-    CAPTURE(trial.mates);
+    CAPTURE(trial.local_size);
     Seen earlier;
     bool last_has_come = false;
     bool quit_in_time = false;
@@ -236,7 +236,7 @@ TEST_CASE("giving up: a time limit on a broadcast whose root is late, in every w
     for (const BroadcastMethod method : {plain, pipelined, competitive}) {
       for (const std::size_t bytes : {8UL, 2000UL, 100'000UL}) {
         CAPTURE(trial.nodes);
-        CAPTURE(trial.mates);
+        CAPTURE(trial.local_size);
         CAPTURE(bytes);
         CAPTURE(static_cast<int>(method));
         Seen later;
@@ -260,7 +260,7 @@ TEST_CASE("giving up: a time limit on a broadcast whose root is late, in every w
 TEST_CASE("giving up: a time limit on a sender of much, whose receiver is late") {
   for (Trial& trial : trials()) {
     CAPTURE(trial.nodes);
-    CAPTURE(trial.mates);
+    CAPTURE(trial.local_size);
     Seen later;
     const auto app = [&trial, &later](Rank& self) -> Task<> {
       if (self.id() == 0) later = trial.seen;
@@ -272,7 +272,7 @@ TEST_CASE("giving up: a time limit on a sender of much, whose receiver is late")
     };
     CHECK(run(trial, 3, app) == "");
     check_told(trial.seen);
-    // Where a node-mate has taken its data it was in time.
+    // Where a local member has taken its data it was in time.
     const bool gave_up = !trial.seen.texts[kQuitter].empty();
     for (const std::error_code& code : later.codes) CHECK((code == Errc::given_up) == gave_up);
   }
@@ -281,7 +281,7 @@ TEST_CASE("giving up: a time limit on a sender of much, whose receiver is late")
 TEST_CASE("giving up: an operation that throws breaks its team and no other") {
   for (Trial& trial : trials()) {
     CAPTURE(trial.nodes);
-    CAPTURE(trial.mates);
+    CAPTURE(trial.local_size);
     const auto app = [&trial](Rank& self) -> Task<> {
       const std::unique_ptr<Team> team = co_await self.world().split(0, self.id());
       const auto picky = [id = self.id()](std::uint64_t left, std::uint64_t right) -> std::uint64_t {
@@ -311,7 +311,7 @@ TEST_CASE("giving up: an operation that throws breaks its team and no other") {
 TEST_CASE("giving up: a member that has no room for what comes breaks its team") {
   for (Trial& trial : trials()) {
     CAPTURE(trial.nodes);
-    CAPTURE(trial.mates);
+    CAPTURE(trial.local_size);
     const auto app = [&trial](Rank& self) -> Task<> {
       const std::unique_ptr<Team> team = co_await self.world().split(0, self.id());
       co_await note(self, gather_refusing(*team, self.id() == kQuitter), trial.seen);
@@ -327,7 +327,7 @@ TEST_CASE("giving up: a member that has no room for what comes breaks its team")
 TEST_CASE("giving up: of a broken team members are told so, whatever is wrong with their arguments") {
   for (Trial& trial : trials()) {
     CAPTURE(trial.nodes);
-    CAPTURE(trial.mates);
+    CAPTURE(trial.local_size);
     const auto app = [&trial](Rank& self) -> Task<> {
       const std::unique_ptr<Team> team = co_await self.world().split(0, self.id());
       if (self.id() == kQuitter) team->core().give_up();

@@ -105,7 +105,7 @@ TEST_CASE("all_to_all of layouts: a member that dies meanwhile ends it for all o
     job.faults = {death};
     std::uint32_t done = 0;
     std::uint32_t lost = 0;
-    const Outcome outcome = job.run([&](Rank& self) -> Task<> {
+    const SimulationResult outcome = job.run([&](Rank& self) -> Task<> {
       try {
         for (std::uint32_t round = 0; round < kRounds; ++round)
           co_await attempt(self.world(), {seed + round, 300 + 1'000 * (round % 3), round % 2 == 0});

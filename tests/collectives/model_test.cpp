@@ -84,13 +84,13 @@ TEST_CASE("model: late leaders cost a sixth of the spread per step, and the firs
   const CostModel even(costs);
   costs.arrival_spread_ns = 600'000;
   const CostModel uneven(costs);
-  for (const std::uint32_t mates : {1U, 4U, 8U}) {
+  for (const std::uint32_t local_size : {1U, 4U, 8U}) {
     const auto late = [&](BroadcastMethod method) {
       const BroadcastChoice choice{method, BroadcastTree::binomial, 8192, 4, 1};
-      return uneven.broadcast_ns(choice, 1000, {16, mates}) - even.broadcast_ns(choice, 1000, {16, mates});
+      return uneven.broadcast_ns(choice, 1000, {16, local_size}) - even.broadcast_ns(choice, 1000, {16, local_size});
     };
     CHECK(late(pipelined) == doctest::Approx(4 * 100'000));
-    CHECK(late(competitive) == doctest::Approx(4 * 600'000.0 * mates / ((mates + 1) * (2 * mates + 1))));
+    CHECK(late(competitive) == doctest::Approx(4 * 600'000.0 * local_size / ((local_size + 1) * (2 * local_size + 1))));
   }
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("model: what is chosen is the best of the candidates, and complete") {
        {TeamShape{1, 2}, TeamShape{1, 16}, TeamShape{2, 1}, TeamShape{16, 8}, TeamShape{10, 4}, TeamShape{1024, 64}}) {
     for (std::size_t bytes = 0; bytes <= 64 << 20; bytes = bytes * 8 + 1) {
       CAPTURE(shape.nodes);
-      CAPTURE(shape.mates);
+      CAPTURE(shape.local_size);
       CAPTURE(bytes);
       const BroadcastChoice best = model.choose_broadcast(bytes, shape);
       CHECK(best.method != automatic);
@@ -122,12 +122,12 @@ TEST_CASE("model: short messages go down a tree, long ones around") {
   CHECK(model.choose_broadcast(64 << 20, {16, 8}).tree != BroadcastTree::binomial);
 }
 
-TEST_CASE("model: a wish is kept, but recursive doubling needs a power of two of nodes") {
+TEST_CASE("model: a choice is kept, but recursive doubling needs a power of two of nodes") {
   const CostModel model(Costs{});
-  const BroadcastChoice wish{plain, BroadcastTree::recursive_doubling, 12'345, 3, 2};
-  CHECK(model.choose_broadcast(1 << 20, {8, 4}, wish) == wish);
-  CHECK(model.choose_broadcast(1 << 20, {9, 4}, wish).tree == BroadcastTree::ring);
-  CHECK(model.choose_broadcast(1 << 20, {1, 4}, wish).method == plain);
+  const BroadcastChoice asked{plain, BroadcastTree::recursive_doubling, 12'345, 3, 2};
+  CHECK(model.choose_broadcast(1 << 20, {8, 4}, asked) == asked);
+  CHECK(model.choose_broadcast(1 << 20, {9, 4}, asked).tree == BroadcastTree::ring);
+  CHECK(model.choose_broadcast(1 << 20, {1, 4}, asked).method == plain);
 }
 
 TEST_CASE("model: the other collectives have few steps for short vectors and little traffic for long ones") {

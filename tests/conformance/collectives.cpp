@@ -45,7 +45,7 @@ Task<> family(Rank& self) {
     co_await all_at_once(self.world(), round);
     co_await all_at_once(*part, round + 1);
   }
-  // More rounds than a board has posts, without anything that all wait for.
+  // More rounds than a node area has contributions, without anything that all wait for.
   for (; round < 350; ++round)
     co_await attempt(self.world(), {Kind::reduce, 2, static_cast<std::uint32_t>(round % self.size()), round, false});
 }

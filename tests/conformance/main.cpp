@@ -16,26 +16,26 @@ using namespace coracle::internals;
 
 namespace {
 
-/// Asked for by the tests of boards that fail: tables hang, completion words come late, credits get lost.
-Task<> break_board(tca::RemoteBoard& board, std::uint64_t seed) {
+/// Asked for by the tests of devices that fail: tables hang, completion words come late, credits get lost.
+Task<> break_device(tca::RemoteDmaDevice& device, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   // By count: the slower the machine, the longer its jobs, and each table that hangs makes them longer.
   const auto tables_per_stall = static_cast<unsigned>(1536 + random() % 1024);
   for (;;) {
     co_await sleep_for(std::chrono::microseconds(random() % 3000));
-    tca::BoardFaults faults;
+    tca::DeviceFaults faults;
     faults.tables_per_stall = tables_per_stall;
     faults.late_words = random() % 4 == 0 ? 2 : 0;
     faults.late_ns = random() % 200'000;
     faults.lost_stores = random() % 4 == 0 ? static_cast<unsigned>(random() % 4) : 0;
-    board.break_down(faults);
+    device.break_down(faults);
   }
 }
 
 Task<> suite(Rank& self) {
-  if (const char* seed = std::getenv("CORACLE_BOARD_FAULTS"); seed != nullptr) {
+  if (const char* seed = std::getenv("CORACLE_DEVICE_FAULTS"); seed != nullptr) {
     auto& transport = dynamic_cast<tca::TcaTransport&>(self.core().transport());
-    self.service().spawn(break_board(transport.board(), std::strtoull(seed, nullptr, 10) * 1000 + self.id()));
+    self.service().spawn(break_device(transport.device(), std::strtoull(seed, nullptr, 10) * 1000 + self.id()));
   }
   const conformance::Part parts[] = {{"transfers", conformance::transfers},
                                      {"handles", conformance::handles},

@@ -40,10 +40,10 @@ Task<> shift(Rank& self, std::size_t bytes, std::uint64_t round) {
 Task<> scattered(Rank& self) {
   const bool few = self.size() > 8 || is_brief();
   std::uint64_t seed = 0;
-  for (const MessageWay way :
-       {MessageWay::automatic, MessageWay::shm, MessageWay::cma, MessageWay::one_sided, MessageWay::cooperative}) {
-    if (is_brief() && way != MessageWay::automatic && way != MessageWay::shm) break;
-    Messages::of(self).fix_way(way);
+  for (const RendezvousScheme way : {RendezvousScheme::automatic, RendezvousScheme::shm, RendezvousScheme::cma,
+                                     RendezvousScheme::one_sided, RendezvousScheme::cooperative}) {
+    if (is_brief() && way != RendezvousScheme::automatic && way != RendezvousScheme::shm) break;
+    Messages::of(self).fix_scheme(way);
     for (int repeat = 0; repeat < (few ? 1 : 5); ++repeat) {
       test::ScatteredOptions options;
       options.seed = ++seed;
@@ -57,7 +57,7 @@ Task<> scattered(Rank& self) {
       co_await shift(self, bytes, 1000 + seed);
     co_await self.world().barrier();
   }
-  Messages::of(self).fix_way(MessageWay::automatic);
+  Messages::of(self).fix_scheme(RendezvousScheme::automatic);
 }
 
 Task<> tagged(Rank& self) {

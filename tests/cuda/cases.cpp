@@ -325,7 +325,7 @@ void segments(CudaApi& api) {
     CountingHost host;
     CudaDevice device(api, host, {});
     CHECK_FALSE(device.reads(begin, 16));
-    device.reach().lend({begin, bytes});
+    device.reach().add_host({begin, bytes});
     REQUIRE(api.pointer_info(begin, info) == kSuccess);
     CHECK(info.kind == MemoryKind::unknown);
     CHECK(device.reads(begin + bytes - 16, 16));

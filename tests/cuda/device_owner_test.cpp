@@ -163,7 +163,7 @@ TEST_CASE("device owner: a device that can't be opened is refused with its own e
   }
   CHECK(code == Errc::bad_input);
   CHECK(says(text, "there is no device 99"));
-  Asker again(node, 0);  // the desk serves the next
+  Asker again(node, 0);  // the queue serves the next
   CHECK(end_of(again) == "well");
 }
 
@@ -220,8 +220,8 @@ struct DeviceOfRank {
   }
   /// Until the owner has done all that it has been asked.
   void await_owner() const {
-    Request nothing;
-    nothing.kind = Request::Kind::sign;
+    DeviceCommand nothing;
+    nothing.kind = DeviceCommand::Kind::sign;
     const std::uint64_t asked = link->post(nothing);
     while (link->taken() < asked) std::this_thread::yield();
   }
@@ -252,7 +252,7 @@ struct HeldOwner {
     if (other.joinable()) other.join();
   }
   /// The driver takes longer than the owner has said, or the owner is stopped there.
-  void forget() const { reinterpret_cast<Desks*>(node.region.device_owner().desks.load())->busy_until_ns = 0; }
+  void forget() const { reinterpret_cast<CommandQueues*>(node.region.device_owner().queues.load())->busy_until_ns = 0; }
 
   Node& node;
   std::thread other;
@@ -334,14 +334,14 @@ TEST_CASE("device owner: one that the driver keeps busy is given up only when th
 TEST_CASE("device owner: who gives it up has the launcher kill it first, and waits for that") {
   Node node;  // which does not work
   DeviceOwnerRecord& record = node.region.device_owner();
-  record.wanted = DeviceOwnerRecord::Wish::start;
+  record.wanted = DeviceOwnerRecord::LauncherRequest::start;
   record.call_fd = ::eventfd(0, EFD_NONBLOCK);
   OwnerLink link(node.region, 0);
   std::uint64_t now = real_clock().now_ns();
   for (int second = 0; second < 10; ++second, now += kSecondNs) link.doubt(now);
-  CHECK(record.wanted == DeviceOwnerRecord::Wish::start);
+  CHECK(record.wanted == DeviceOwnerRecord::LauncherRequest::start);
   for (int second = 0; second < 3; ++second, now += kSecondNs) link.doubt(now);
-  CHECK(record.wanted == DeviceOwnerRecord::Wish::kill);
+  CHECK(record.wanted == DeviceOwnerRecord::LauncherRequest::kill);
   std::uint64_t calls = 0;
   CHECK(::read(record.call_fd, &calls, sizeof calls) == sizeof calls);
   CHECK(calls == 1);
@@ -366,10 +366,10 @@ TEST_CASE("device owner: a call that is not answered ends") {
   Node node;  // which does not work
   DeviceOwnerRecord& record = node.region.device_owner();
   OwnerLink link(node.region, 0, 0, kLittle);
-  Request request;
-  request.kind = Request::Kind::count_devices;
+  DeviceCommand command;
+  command.kind = DeviceCommand::Kind::count_devices;
   SUBCASE("without a launcher") {
-    CHECK_THROWS_WITH_AS((void)link.call(request),
+    CHECK_THROWS_WITH_AS((void)link.call(command),
                          "cuda: the process that owns the GPUs of this node does not answer: is it stopped?", Error);
   }
   SUBCASE("when the launcher has killed the owner") {
@@ -377,11 +377,11 @@ TEST_CASE("device owner: a call that is not answered ends") {
     std::thread launcher([&record] {
       std::uint64_t calls = 0;
       CHECK(::read(record.call_fd, &calls, sizeof calls) == sizeof calls);
-      CHECK(record.wanted == DeviceOwnerRecord::Wish::kill);
+      CHECK(record.wanted == DeviceOwnerRecord::LauncherRequest::kill);
       copy_text(record.reason, "it was killed");
       record.state = State::ended;
     });
-    CHECK_THROWS_WITH_AS((void)link.call(request), "cuda: it was killed", Error);
+    CHECK_THROWS_WITH_AS((void)link.call(command), "cuda: it was killed", Error);
     launcher.join();
     ::close(record.call_fd);
     record.call_fd = -1;
@@ -391,12 +391,12 @@ TEST_CASE("device owner: a call that is not answered ends") {
 TEST_CASE("device owner: more requests than a ring holds wait at their rank, in order") {
   Node node;
   OwnerLink link(node.region, 1);
-  Request request;
-  request.kind = Request::Kind::start;  // of a table that is not there: each ends with that
+  DeviceCommand command;
+  command.kind = DeviceCommand::Kind::start;  // of a table that is not there: each ends with that
   std::uint64_t posted = 0;
-  for (request.sequence = 1; request.sequence <= 3 * RequestRing::kRoom; ++request.sequence)
-    posted = link.post(request);
-  CHECK(posted == 3 * RequestRing::kRoom);
+  for (command.sequence = 1; command.sequence <= 3 * CommandRing::kRoom; ++command.sequence)
+    posted = link.post(command);
+  CHECK(posted == 3 * CommandRing::kRoom);
   CHECK(link.taken() == 0);
   Doorbell& mine = node.region.block(1).doorbell;
   mine.announce(Doorbell::kOnFutex);

@@ -267,7 +267,7 @@ TEST_CASE("cuda: a device ends beside a stuck stream and leaves what that may st
     CudaOptions options;
     options.end_wait_ns = 10'000'000;
     CudaDevice device(api, host, options);
-    device.reach().lend(segment);
+    device.reach().add_host(segment);
     machine.set({.stalls = 1});
     const Descriptor piece{segment.data(), target.data(), 4096};
     device.start(0, device.load({&piece, 1}), 1);
@@ -324,7 +324,7 @@ TEST_CASE("cuda: what can't be had is said with its remedy") {
   CountingHost host;
   {
     CudaDevice device(api, host, {});
-    device.reach().lend(segment);
+    device.reach().add_host(segment);
     CHECK_FALSE(device.writes(segment.data(), 1));
     CHECK_FALSE(device.reads(segment.data(), 4096));
     CHECK(says(device.reach().refusal(), "seccomp"));

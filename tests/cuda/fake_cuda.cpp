@@ -406,22 +406,22 @@ Status FakeCuda::wait_for_stream(Stream stream) noexcept {
   }
 }
 
-Status FakeCuda::create_event(Event& event) noexcept {
+Status FakeCuda::create_event(StreamEvent& event) noexcept {
   const std::lock_guard lock(mutex_);
   if (const Status status = enter("create_event"); status != kSuccess) return status;
   auto made = std::make_unique<FakeEvent>();
-  event = handle_of<Event>(made.get());
+  event = handle_of<StreamEvent>(made.get());
   events_[event] = std::move(made);
   return kSuccess;
 }
 
-Status FakeCuda::destroy_event(Event event) noexcept {
+Status FakeCuda::destroy_event(StreamEvent event) noexcept {
   const std::lock_guard lock(mutex_);
   const Status status = enter("destroy_event");
   return events_.erase(event) == 1 ? status : kInvalidHandle;
 }
 
-Status FakeCuda::record_event(Event event, Stream stream) noexcept {
+Status FakeCuda::record_event(StreamEvent event, Stream stream) noexcept {
   const std::lock_guard lock(mutex_);
   if (const Status status = enter("record_event"); status != kSuccess) return status;
   const auto at = events_.find(event);
@@ -433,7 +433,7 @@ Status FakeCuda::record_event(Event event, Stream stream) noexcept {
   return put(stream, work);
 }
 
-Status FakeCuda::elapsed_ms(float& milliseconds, Event from, Event to) noexcept {
+Status FakeCuda::elapsed_ms(float& milliseconds, StreamEvent from, StreamEvent to) noexcept {
   const std::lock_guard lock(mutex_);
   if (const Status status = enter("elapsed_ms"); status != kSuccess) return status;
   const std::uint64_t begin = events_.at(from)->time_ns;

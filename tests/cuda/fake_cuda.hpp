@@ -78,10 +78,10 @@ class FakeCuda final : public cuda::CudaApi {
   Status destroy_stream(cuda::Stream stream) noexcept override;
   Status query_stream(cuda::Stream stream) noexcept override;
   Status wait_for_stream(cuda::Stream stream) noexcept override;
-  Status create_event(cuda::Event& event) noexcept override;
-  Status destroy_event(cuda::Event event) noexcept override;
-  Status record_event(cuda::Event event, cuda::Stream stream) noexcept override;
-  Status elapsed_ms(float& milliseconds, cuda::Event from, cuda::Event to) noexcept override;
+  Status create_event(cuda::StreamEvent& event) noexcept override;
+  Status destroy_event(cuda::StreamEvent event) noexcept override;
+  Status record_event(cuda::StreamEvent event, cuda::Stream stream) noexcept override;
+  Status elapsed_ms(float& milliseconds, cuda::StreamEvent from, cuda::StreamEvent to) noexcept override;
   Status copy(void* target, const void* source, std::size_t bytes, cuda::Stream stream) noexcept override;
   Status copy_2d(const cuda::Box& box, cuda::Stream stream) noexcept override;
   Status copy_3d(const cuda::Box& box, cuda::Stream stream) noexcept override;
@@ -142,7 +142,7 @@ class FakeCuda final : public cuda::CudaApi {
   std::map<const std::byte*, Memory> memories_;
   std::deque<FakeContext> contexts_;
   std::map<cuda::Stream, std::unique_ptr<FakeStream>> streams_;
-  std::map<cuda::Event, std::unique_ptr<FakeEvent>> events_;
+  std::map<cuda::StreamEvent, std::unique_ptr<FakeEvent>> events_;
   std::map<std::thread::id, int> chosen_;
   std::map<cuda::Graph, std::unique_ptr<FakeCopies>> graphs_;
   std::map<cuda::GraphExec, std::unique_ptr<Exec>> execs_;

@@ -79,8 +79,8 @@ void refusals(Rank& self, Gpu& gpu, cuda::Kernels& kernels) {
   refuses([&] { kernels.load({{kernels.find("add"), {1, 1, 1}, {1, 1, 1}, long_one}}); }, "at most 4096 are possible");
   if (self.placement() != Placement::pvas) return;
   refuses([&] { gpu.engine().device(); }, "--place pvas");
-  load_and_refuse(gpu, cuda::Desks::kKernelsMax - 1);
-  load_and_refuse(gpu, cuda::Desks::kKernelsMax - 1);
+  load_and_refuse(gpu, cuda::CommandQueues::kKernelsMax - 1);
+  load_and_refuse(gpu, cuda::CommandQueues::kKernelsMax - 1);
 }
 
 Task<> run_table(cuda::Kernels& kernels, tca::TableId table) {

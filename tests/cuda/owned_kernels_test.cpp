@@ -27,13 +27,13 @@ using State = DeviceOwnerRecord::State;
 
 namespace {
 
-constexpr unsigned kDeskOfKernels = Accelerator::kGpusMax;
+constexpr unsigned kQueueOfKernels = Accelerator::kGpusMax;
 static_assert(kCount * sizeof(std::uint64_t) >= sizeof(Largest));
 
 std::unique_ptr<Kernels> load_at(Node& node, std::uint32_t rank, EventLoop& loop, OwnedMemory& api,
                                  const CudaOptions& options = {}) {
   const auto make = [&](CudaHost& host, const CudaOptions& own) {
-    return std::make_unique<OwnedDevice>(std::make_shared<OwnerLink>(node.region, rank, kDeskOfKernels), api, host,
+    return std::make_unique<OwnedDevice>(std::make_shared<OwnerLink>(node.region, rank, kQueueOfKernels), api, host,
                                          own);
   };
   return std::make_unique<Kernels>(loop, make, kCode, options);
@@ -92,27 +92,27 @@ void check_all_given_back(Node& node) {
 
 /// All that a rank has asked for when it dies: its kernel is under way.
 void start_and_leave(Node& node, std::uint32_t rank) {
-  OwnerLink link(node.region, rank, kDeskOfKernels);
+  OwnerLink link(node.region, rank, kQueueOfKernels);
   CudaOptions options;
   options.channels = 1;
-  Request request;
-  request.kind = Request::Kind::open_device;
-  request.address = reinterpret_cast<std::uint64_t>(&options);
-  link.call(request);
-  request.kind = Request::Kind::load_module;
-  request.address = reinterpret_cast<std::uint64_t>(kCode);
-  request.count = link.call(request).value;
-  request.kind = Request::Kind::find_kernel;
-  request.address = reinterpret_cast<std::uint64_t>("wait");
+  DeviceCommand command;
+  command.kind = DeviceCommand::Kind::open_device;
+  command.address = reinterpret_cast<std::uint64_t>(&options);
+  link.call(command);
+  command.kind = DeviceCommand::Kind::load_module;
+  command.address = reinterpret_cast<std::uint64_t>(kCode);
+  command.count = link.call(command).value;
+  command.kind = DeviceCommand::Kind::find_kernel;
+  command.address = reinterpret_cast<std::uint64_t>("wait");
   Launch launch;
-  launch.kernel = reinterpret_cast<Kernel>(link.call(request).value);
-  request.kind = Request::Kind::load_kernels;
-  request.address = reinterpret_cast<std::uint64_t>(&launch);
-  request.count = 1;
-  CHECK(link.call(request).text[0] == '\0');
-  request.kind = Request::Kind::start;
-  request.sequence = 1;
-  link.post(request);
+  launch.kernel = reinterpret_cast<Kernel>(link.call(command).value);
+  command.kind = DeviceCommand::Kind::load_kernels;
+  command.address = reinterpret_cast<std::uint64_t>(&launch);
+  command.count = 1;
+  CHECK(link.call(command).text[0] == '\0');
+  command.kind = DeviceCommand::Kind::start;
+  command.sequence = 1;
+  link.post(command);
 }
 
 /// As the launcher does.
@@ -292,30 +292,30 @@ TEST_CASE("owned kernels: requests that make no sense are refused, and harm nobo
   node.cuda.provide("add", add);
   node.work();
   Computer at(node, 0);
-  OwnerLink link(node.region, 1, kDeskOfKernels);
-  for (const Request::Kind kind :
-       {Request::Kind::load_module, Request::Kind::find_kernel, Request::Kind::load_kernels}) {
-    Request request;
-    request.kind = kind;
-    CHECK(says(link.call(request).text.data(), "the rank has no device open"));
+  OwnerLink link(node.region, 1, kQueueOfKernels);
+  for (const DeviceCommand::Kind kind :
+       {DeviceCommand::Kind::load_module, DeviceCommand::Kind::find_kernel, DeviceCommand::Kind::load_kernels}) {
+    DeviceCommand command;
+    command.kind = kind;
+    CHECK(says(link.call(command).text.data(), "the rank has no device open"));
   }
   CudaOptions options;
-  Request request;
-  request.kind = Request::Kind::open_device;
-  request.address = reinterpret_cast<std::uint64_t>(&options);
-  CHECK(link.call(request).text[0] == '\0');
-  request.kind = Request::Kind::find_kernel;
-  request.address = reinterpret_cast<std::uint64_t>("add");
-  request.count = 77;
-  CHECK(says(link.call(request).text.data(), "looking for kernel add in code that is not loaded"));
+  DeviceCommand command;
+  command.kind = DeviceCommand::Kind::open_device;
+  command.address = reinterpret_cast<std::uint64_t>(&options);
+  CHECK(link.call(command).text[0] == '\0');
+  command.kind = DeviceCommand::Kind::find_kernel;
+  command.address = reinterpret_cast<std::uint64_t>("add");
+  command.count = 77;
+  CHECK(says(link.call(command).text.data(), "looking for kernel add in code that is not loaded"));
   // Another rank's kernel.
   const Launch launch = at.launch();
-  request.kind = Request::Kind::load_kernels;
-  request.address = reinterpret_cast<std::uint64_t>(&launch);
-  request.count = 1;
-  CHECK(says(link.call(request).text.data(), "was not found on device 0"));
-  request.table = ~std::uint32_t{0};
-  CHECK(says(link.call(request).text.data(), "is not the number of a table to be loaded"));
+  command.kind = DeviceCommand::Kind::load_kernels;
+  command.address = reinterpret_cast<std::uint64_t>(&launch);
+  command.count = 1;
+  CHECK(says(link.call(command).text.data(), "was not found on device 0"));
+  command.table = ~std::uint32_t{0};
+  CHECK(says(link.call(command).text.data(), "is not the number of a table to be loaded"));
   CHECK(at.end_of_run(at.kernels->load({at.launch()})) == "well");
 }
 

@@ -38,35 +38,35 @@ NodeInterfaces interfaces() {
   return result;
 }
 
-void decode_frame(const Frame& frame) {
+void decode_frame(const ControlFrame& frame) {
   switch (frame.type) {
-    case FrameType::describe:
+    case ControlFrameType::describe:
       decode<NodeDescription>(frame.payload);
       return;
-    case FrameType::directory:
+    case ControlFrameType::directory:
       decode<JobDirectory>(frame.payload);
       return;
-    case FrameType::interfaces:
+    case ControlFrameType::interfaces:
       decode<NodeInterfaces>(frame.payload);
       return;
-    case FrameType::neighbours:
+    case ControlFrameType::neighbours:
       decode<std::vector<NodeInterfaces>>(frame.payload);
       return;
-    case FrameType::card:
+    case ControlFrameType::card:
       decode<NodeCard>(frame.payload);
       return;
-    case FrameType::failed:
+    case ControlFrameType::failed:
       decode<JobFailure>(frame.payload);
       return;
-    case FrameType::ended:
+    case ControlFrameType::ended:
       decode<NodeEnd>(frame.payload);
       return;
-    case FrameType::refused:
-    case FrameType::bystander:
+    case ControlFrameType::refused:
+    case ControlFrameType::unattached:
       decode<std::string>(frame.payload);
       return;
-    case FrameType::hello:
-    case FrameType::credit:
+    case ControlFrameType::hello:
+    case ControlFrameType::credit:
       decode<std::uint32_t>(frame.payload);
       return;
     default:
@@ -79,22 +79,22 @@ void decode_frame(const Frame& frame) {
 std::vector<std::byte> control_stream_bytes() {
   const auto* prelude = reinterpret_cast<const std::byte*>(FrameParser::kPrelude.data());
   std::vector<std::byte> bytes(prelude, prelude + FrameParser::kPrelude.size());
-  const auto add = [&bytes](FrameType type, const std::vector<std::byte>& payload) {
+  const auto add = [&bytes](ControlFrameType type, const std::vector<std::byte>& payload) {
     const std::vector<std::byte> header = FrameParser::header(type, payload.size());
     bytes.insert(bytes.end(), header.begin(), header.end());
     bytes.insert(bytes.end(), payload.begin(), payload.end());
   };
-  add(FrameType::hello, encode(JobHeader::kVersion));
-  add(FrameType::describe, encode(description()));
-  add(FrameType::interfaces, encode(interfaces()));
-  add(FrameType::neighbours, encode(std::vector{interfaces(), interfaces()}));
-  add(FrameType::card, encode(card()));
-  add(FrameType::directory, encode(JobDirectory{{card(), card()}, 3, 6}));
-  add(FrameType::failed, encode(JobFailure{"rank 1 exited with status 3", 3, false, false}));
-  add(FrameType::bystander, encode(std::string("rank 2 ended")));
-  add(FrameType::credit, encode(std::uint32_t{100}));
-  add(FrameType::stop, {});
-  add(FrameType::ended, encode(NodeEnd{2, true, "details"}));
+  add(ControlFrameType::hello, encode(JobHeader::kVersion));
+  add(ControlFrameType::describe, encode(description()));
+  add(ControlFrameType::interfaces, encode(interfaces()));
+  add(ControlFrameType::neighbours, encode(std::vector{interfaces(), interfaces()}));
+  add(ControlFrameType::card, encode(card()));
+  add(ControlFrameType::directory, encode(JobDirectory{{card(), card()}, 3, 6}));
+  add(ControlFrameType::failed, encode(JobFailure{"rank 1 exited with status 3", 3, false, false}));
+  add(ControlFrameType::unattached, encode(std::string("rank 2 ended")));
+  add(ControlFrameType::credit, encode(std::uint32_t{100}));
+  add(ControlFrameType::stop, {});
+  add(ControlFrameType::ended, encode(NodeEnd{2, true, "details"}));
   return bytes;
 }
 
@@ -104,7 +104,7 @@ bool read_control_stream(std::span<const std::byte> bytes) {
     // In two pieces, as a socket may hand them out.
     for (const auto piece : {bytes.first(bytes.size() / 2), bytes.subspan(bytes.size() / 2)}) {
       parser.feed(piece);
-      while (const std::optional<Frame> frame = parser.next()) decode_frame(*frame);
+      while (const std::optional<ControlFrame> frame = parser.next()) decode_frame(*frame);
     }
   } catch (const Error& error) {
     if (error.code() != Errc::bad_input && error.code() != Errc::unsupported) throw;

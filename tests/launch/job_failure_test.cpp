@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "runtime/core/error.hpp"
-#include "runtime/job/last_words.hpp"
+#include "runtime/job/failure_record.hpp"
 #include "runtime/launch/supervisor.hpp"
 
 namespace coracle::internals::job_failure_test {
@@ -20,11 +20,11 @@ JobFailure failure(bool crashed, bool for_others, std::uint64_t when_ns) {
 }
 
 /// `buffer` holds what they refer to.
-LastWords words_of(int signal, bool for_others, std::array<char, 100>& buffer) {
+FailureRecord words_of(int signal, bool for_others, std::array<char, 100>& buffer) {
   SignalText text(buffer.data(), buffer.size());
-  LastWords::add(text, signal, for_others);
+  FailureRecord::add(text, signal, for_others);
   text.add("SIGSEGV (address 0x0)\n");
-  return LastWords::parse(text.view());
+  return FailureRecord::parse(text.view());
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ TEST_CASE("job failures: what was asked for is final") {
 TEST_CASE("last words: come back as they were left, and other text is none") {
   std::array<char, 100> buffer{};
   std::array<char, 100> other{};
-  const LastWords crash = words_of(11, false, buffer);
+  const FailureRecord crash = words_of(11, false, buffer);
   CHECK(crash.when_ns > 0);
   CHECK(crash.signal == 11);
   CHECK_FALSE(crash.for_others);
@@ -66,16 +66,16 @@ TEST_CASE("last words: come back as they were left, and other text is none") {
   for (const char* text :
        {"", "when", "when ", "when 1", "when 1 2", "when 1 2 3", "when x 2 3\n", "rank 0 is running"}) {
     CAPTURE(text);
-    CHECK(LastWords::parse(text).when_ns == 0);
+    CHECK(FailureRecord::parse(text).when_ns == 0);
   }
 }
 
 TEST_CASE("last words: of an error they say whether another rank is to blame; the first stay") {
   for (const Errc code : {Errc::peer_lost, Errc::given_up, Errc::page_lost, Errc::bad_input}) {
     const auto block = std::make_unique<RankBlock>();
-    leave_last_words(*block, std::make_exception_ptr(Error(code, "an error")));
-    leave_last_words(*block, std::make_exception_ptr(std::runtime_error("another")));
-    const LastWords words = LastWords::parse({block->crash_text.data(), block->crash_bytes.load()});
+    leave_failure_record(*block, std::make_exception_ptr(Error(code, "an error")));
+    leave_failure_record(*block, std::make_exception_ptr(std::runtime_error("another")));
+    const FailureRecord words = FailureRecord::parse({block->crash_text.data(), block->crash_bytes.load()});
     CHECK(words.when_ns > 0);
     CHECK(words.signal == 0);
     CHECK(words.for_others == (code != Errc::bad_input));

@@ -114,7 +114,7 @@ TEST_CASE("layouts: the form has few loops") {
   std::vector<std::int64_t> places{0, 1};
   for (std::int64_t i = 1; i < 30; ++i) places.push_back(i * i + 3);
   const Layout list = kDouble.indexed_block(1, places);
-  CHECK(list.node()->kind == layouts::Kind::list);
+  CHECK(list.node()->kind == layouts::NodeKind::list);
   CHECK(list.block_count() == 31);
   // The same list, with the neighbours described as one block.
   std::vector<std::int64_t> lengths(30, 1);

@@ -31,7 +31,7 @@ SimJob job_with(const char* faults, std::uint32_t size) {
 
 TEST_CASE("messages: who waits for a rank that dies gets an error; who waits for anybody, once") {
   const SimJob job = job_with("1 ms kill rank 2", 3);
-  const Outcome outcome = job.run([](Rank& self) -> Task<> {
+  const SimulationResult outcome = job.run([](Rank& self) -> Task<> {
     Team& team = self.world();
     int value = 0;
     const std::span<int> buffer(&value, 1);
@@ -61,7 +61,7 @@ TEST_CASE("messages: who waits for a rank that dies gets an error; who waits for
 
 TEST_CASE("messages: a loss that nobody waited for is told to the next receive of any source") {
   const SimJob job = job_with("1 ms kill rank 2", 3);
-  const Outcome outcome = job.run([](Rank& self) -> Task<> {
+  const SimulationResult outcome = job.run([](Rank& self) -> Task<> {
     Team& team = self.world();
     if (self.id() == 1) co_await team.send_value(11, 0, 1);
     co_await sleep_for(5ms);

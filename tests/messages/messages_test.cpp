@@ -70,7 +70,7 @@ std::vector<std::byte> filled(std::size_t bytes, int with) {
 TEST_CASE("messages: order and matching hold for thousands of seeds") {
   const test::Seeds seeds("CORACLE_TEST_SEED", test::kSanitized ? 500 : 2000);
   for (const std::uint64_t seed : seeds) {
-    const Outcome outcome = job_of(seed).run([seed](Rank& self) { return traffic_of(self, seed); });
+    const SimulationResult outcome = job_of(seed).run([seed](Rank& self) { return traffic_of(self, seed); });
     if (outcome.error) FAIL(text_of(outcome), "\n", seeds.repeat(seed));
   }
 }
@@ -84,7 +84,7 @@ TEST_CASE("messages: random layouts arrive in other random layouts, byte by byte
     coracle::internals::test::ScatteredOptions options;
     options.seed = seed;
     options.messages = 2;
-    const Outcome outcome = job.run([options](Rank& self) { return run_scattered(self.world(), options); });
+    const SimulationResult outcome = job.run([options](Rank& self) { return run_scattered(self.world(), options); });
     if (outcome.error) FAIL(text_of(outcome), "\n", seeds.repeat(seed));
   }
 }

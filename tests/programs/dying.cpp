@@ -21,7 +21,7 @@
 
 #include "runtime/core/io.hpp"
 #include "runtime/job/job.hpp"
-#include "runtime/team/board.hpp"
+#include "runtime/team/node_area.hpp"
 #include "transports/direct/inbox.hpp"
 
 using namespace coracle;
@@ -99,10 +99,10 @@ Task<> die_writing(Rank& self) {
 
 /// The first to come, of whom nobody gets to know who he is.
 Task<> arrive_and_die(Rank& self) {
-  const std::uint64_t number = self.world().board().take_number();
-  const std::uint64_t first = number << BoardPart::kStageBits;
-  auto& part = *reinterpret_cast<BoardPart*>(self.core().region().board(0));
-  auto& arrivals = part.ballots[number % BoardPart::kRounds].arrivals;
+  const std::uint64_t number = self.world().node_area().take_number();
+  const std::uint64_t first = number << NodeAreaPart::kStepBits;
+  auto& part = *reinterpret_cast<NodeAreaPart*>(self.core().region().node_area(0));
+  auto& arrivals = part.controls[number % NodeAreaPart::kRounds].arrivals;
   arrivals.store(first + 1);
   for (std::uint32_t peer = 0; peer < self.size(); ++peer)
     if (peer != kVictim) co_await self.world().send_value(1, peer);

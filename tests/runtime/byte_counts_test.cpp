@@ -155,7 +155,7 @@ TEST_CASE("byte counts: the same to a peer whose memory is not reached by load a
   for (const std::uint32_t nodes : {1U, 2U}) {
     sim::SimJob job;
     job.nodes = nodes;
-    const sim::Outcome outcome = job.run(claim_too_much_of_peer);
+    const sim::SimulationResult outcome = job.run(claim_too_much_of_peer);
     CHECK(sim::text_of(outcome) == "");
   }
 }
@@ -165,7 +165,7 @@ TEST_CASE("byte counts: the same to a peer whose memory is not reached by load a
 namespace {
 
 /// What a process says that does this; it must end by an abort.
-std::string last_words_of(const App& app) {
+std::string failure_record_of(const App& app) {
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
   const pid_t child = ::fork();
@@ -221,7 +221,7 @@ Task<> receive_too_much(Rank& self) {
 TEST_CASE("byte counts: collectives and messages of more words than memory has end the program in words") {
   for (const App& app : {App(broadcast_too_much), App(reduce_too_much), App(gather_too_much), App(exchange_too_much),
                          App(send_too_much), App(receive_too_much)}) {
-    const std::string words = last_words_of(app);
+    const std::string words = failure_record_of(app);
     CAPTURE(words);
     CHECK(words.find("elements of 8 bytes was given, more than any memory has") != std::string::npos);
   }

@@ -117,7 +117,7 @@ TEST_CASE("diagnostics: a crash without a launcher is described on standard erro
   const Ended ended = in_child([] {
     Diagnostics diagnostics;
     EventLoop loop;
-    Diagnostics::Watch watch(0, nullptr, loop);
+    Diagnostics::Registration watch(0, nullptr, loop);
     ::raise(SIGSEGV);
   });
   REQUIRE(WIFSIGNALED(ended.status));
@@ -132,7 +132,7 @@ TEST_CASE("diagnostics: a launched rank leaves signal, address and backtrace to 
   const Ended ended = in_child([&block] {
     Diagnostics diagnostics;
     EventLoop loop;
-    Diagnostics::Watch watch(7, block.get(), loop);
+    Diagnostics::Registration watch(7, block.get(), loop);
     volatile auto address = std::uintptr_t{16};
     *reinterpret_cast<volatile int*>(address) = 1;  // NOLINT: the crash is wanted
   });
@@ -159,7 +159,7 @@ TEST_CASE("diagnostics: of a call to nowhere the report names the caller") {
   const Ended ended = in_child([&block] {
     Diagnostics diagnostics;
     EventLoop loop;
-    Diagnostics::Watch watch(7, block.get(), loop);
+    Diagnostics::Registration watch(7, block.get(), loop);
     call_nowhere();
   });
   REQUIRE(WIFSIGNALED(ended.status));
@@ -174,7 +174,7 @@ TEST_CASE("diagnostics: an uncaught exception's text is in the report") {
   const Ended ended = in_child([&block] {
     Diagnostics diagnostics;
     EventLoop loop;
-    Diagnostics::Watch watch(2, block.get(), loop);
+    Diagnostics::Registration watch(2, block.get(), loop);
     std::thread([] { throw std::runtime_error("the sky is falling"); }).join();
   });
   REQUIRE(WIFSIGNALED(ended.status));
@@ -187,7 +187,7 @@ TEST_CASE("diagnostics: SIGUSR1 tells what each coroutine awaits, and the progra
   const Ended ended = in_child([&block] {
     Diagnostics diagnostics;
     EventLoop loop;
-    Diagnostics::Watch watch(3, block.get(), loop);
+    Diagnostics::Registration watch(3, block.get(), loop);
     loop.run(hang([] { ::kill(::getpid(), SIGUSR1); }));
   });
   CHECK(ended.status == 0);
@@ -209,7 +209,7 @@ TEST_CASE("diagnostics: one SIGUSR1 to the process makes every rank's thread rep
     for (int rank = 0; rank < 3; ++rank) {
       threads.emplace_back([rank, &all_run, &all_asked] {
         EventLoop loop;
-        Diagnostics::Watch watch(rank, nullptr, loop);
+        Diagnostics::Registration watch(rank, nullptr, loop);
         loop.run(hang([&all_run, &all_asked] {
           all_run.arrive_and_wait();
           all_asked.wait();
@@ -231,11 +231,11 @@ TEST_CASE("diagnostics: a thread of many ranks groups their waits") {
     constexpr int kRanks = 100;
     Diagnostics diagnostics;
     std::vector<std::unique_ptr<EventLoop>> loops;
-    std::vector<std::unique_ptr<Diagnostics::Watch>> watches;
+    std::vector<std::unique_ptr<Diagnostics::Registration>> watches;
     Event event;
     for (int rank = 0; rank < kRanks; ++rank) {
       loops.push_back(std::make_unique<EventLoop>());
-      watches.push_back(std::make_unique<Diagnostics::Watch>(rank, nullptr, *loops.back()));
+      watches.push_back(std::make_unique<Diagnostics::Registration>(rank, nullptr, *loops.back()));
       loops.back()->root_scope().spawn(two_deep(event));
     }
     ::kill(::getpid(), SIGUSR1);

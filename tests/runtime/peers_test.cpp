@@ -252,7 +252,7 @@ TEST_CASE("a barrier fails when any member is lost, the others are told, and lat
   CHECK(job.transport->held.empty());
 }
 
-TEST_CASE("a member whose program has ended after the farewell breaks no team, but can't be reached") {
+TEST_CASE("a member whose program has ended after the finalize breaks no team, but can't be reached") {
   Fixture job;
   job.spawn(job.rank.world().barrier());
   job.transport->finish_all();

@@ -12,13 +12,13 @@ TEST_CASE("scattered transfers: long blocks go by themselves, short ones togethe
     return Layout::bytes(bytes).vector(count, 1, 2).shape();
   };
   const LayoutShape row = Layout::bytes(1 << 20).shape();
-  CHECK(choose_way(slow, row, row) == Way::blocks);
-  CHECK(choose_way(slow, Layout::bytes(8).shape(), Layout::bytes(8).shape()) == Way::blocks);
-  CHECK(choose_way(slow, row, blocks_of(1 << 10, 1 << 10)) == Way::pieces);
-  CHECK(choose_way(quick, row, blocks_of(1 << 10, 1 << 10)) == Way::blocks);
-  CHECK(choose_way(slow, blocks_of(1 << 4, 1 << 16), row) == Way::blocks);
-  CHECK(choose_way(quick, row, blocks_of(1 << 17, 8)) == Way::pieces);
-  CHECK(choose_way(quick, blocks_of(1 << 17, 8), row) == Way::pieces);
+  CHECK(choose_route(slow, row, row) == TransferRoute::blocks);
+  CHECK(choose_route(slow, Layout::bytes(8).shape(), Layout::bytes(8).shape()) == TransferRoute::blocks);
+  CHECK(choose_route(slow, row, blocks_of(1 << 10, 1 << 10)) == TransferRoute::pieces);
+  CHECK(choose_route(quick, row, blocks_of(1 << 10, 1 << 10)) == TransferRoute::blocks);
+  CHECK(choose_route(slow, blocks_of(1 << 4, 1 << 16), row) == TransferRoute::blocks);
+  CHECK(choose_route(quick, row, blocks_of(1 << 17, 8)) == TransferRoute::pieces);
+  CHECK(choose_route(quick, blocks_of(1 << 17, 8), row) == TransferRoute::pieces);
 }
 
 }  // namespace coracle::internals::scattered::choice_test

@@ -18,18 +18,18 @@ namespace hostile_test {
 using namespace coracle;
 using namespace coracle::internals;
 using namespace coracle::internals::sim;
-using coracle::internals::scattered::Asked;
 using coracle::internals::scattered::Exchange;
-using coracle::internals::scattered::Opening;
+using coracle::internals::scattered::TransferHeader;
+using coracle::internals::scattered::TransferRequest;
 using coracle::internals::test::Dice;
 
 namespace {
 
-using Words = std::array<std::uint64_t, Opening::kWords>;
+using Words = std::array<std::uint64_t, TransferHeader::kWords>;
 
 constexpr std::uint64_t kSegmentBytes = 1 << 20;
 
-/// The opening of a transfer of a random layout, and the data of a put.
+/// The header of a transfer of a random layout, and the data of a put.
 struct Sent {
   Words words;
   std::vector<std::byte> payload;
@@ -38,8 +38,9 @@ struct Sent {
     const Layout layout = coracle::internals::test::random_layout(dice, 4).layout;
     const auto count = static_cast<std::uint64_t>(dice.between(0, 3));
     payload = layout.encode();
-    words = Opening{0, {offset, 1, 0}, static_cast<std::uint32_t>(payload.size()), count, layout.packed_bytes(count)}
-                .words();
+    words =
+        TransferHeader{0, {offset, 1, 0}, static_cast<std::uint32_t>(payload.size()), count, layout.packed_bytes(count)}
+            .words();
     payload.resize(payload.size() + static_cast<std::size_t>(words[4]), std::byte{0x5a});
   }
   void damage(Dice& dice) {
@@ -73,7 +74,7 @@ struct Sent {
 };
 
 /// Whether all that `asked` would touch lies between 0 and the segment's end: what Exchange relies on.
-bool is_consistent(const Asked& asked) {
+bool is_consistent(const TransferRequest& asked) {
   return asked.bytes == asked.layout.packed_bytes(asked.count) && asked.data.size() <= asked.bytes &&
          asked.extent.bytes < std::uint64_t{1} << 63 && (asked.bytes == 0 || asked.extent.bytes > 0);
 }
@@ -108,7 +109,7 @@ TEST_CASE("scattered transfers: damaged openings are refused, or are consistent"
     if (round % 20 != 0) sent.damage(dice);
     INFO("seed ", seed, " round ", round);
     try {
-      const Asked asked = Asked::read(sent.words, sent.payload, 1);
+      const TransferRequest asked = TransferRequest::read(sent.words, sent.payload, 1);
       REQUIRE(is_consistent(asked));
       ++accepted;
     } catch (const Error& error) {
@@ -124,7 +125,7 @@ TEST_CASE("scattered transfers: damaged openings are refused, or are consistent"
 TEST_CASE("scattered transfers: what hostile openings ask of a rank is refused to the sender, and the rank goes on") {
   const std::uint64_t seed = coracle::internals::test::chosen_seed();
   std::printf("hostile openings: CORACLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  const Outcome outcome = two_ranks().run([seed](Rank& self) -> Task<> {
+  const SimulationResult outcome = two_ranks().run([seed](Rank& self) -> Task<> {
     auto slab = self.allocate<std::byte>(kSegmentBytes / 2);
     const auto slabs = co_await self.world().gather_all(slab.remote());
     if (self.id() == 0) {
@@ -133,11 +134,11 @@ TEST_CASE("scattered transfers: what hostile openings ask of a rank is refused t
       for (int round = 0; round < (test::kSanitized ? 300 : 3'000); ++round) {
         Sent sent(dice, slabs[1].address().offset + kSegmentBytes / 4);
         sent.damage(dice);
-        bool announced = false;  // more data than the opening has: the exchange would wait for it
+        bool announced = false;  // more data than the header has: the exchange would wait for it
         bool large = false;      // the answers of a get that this rank has not asked for by get() are dropped
         bool astray = false;     // well formed, and inside of the segment, but where the flags of barriers lie
         try {
-          const Asked asked = Asked::read(sent.words, sent.payload, 1);
+          const TransferRequest asked = TransferRequest::read(sent.words, sent.payload, 1);
           announced = asked.data.size() < asked.bytes;
           large = asked.bytes > 0;
           const std::uint64_t low = asked.extent.low.offset;
@@ -168,8 +169,8 @@ TEST_CASE("scattered transfers: what hostile openings ask of a rank is refused t
   CHECK(text_of(outcome) == "");
 }
 
-TEST_CASE("scattered transfers: each kind of malformed opening is refused with its own code") {
-  const Outcome outcome = two_ranks().run([](Rank& self) -> Task<> {
+TEST_CASE("scattered transfers: each kind of malformed header is refused with its own code") {
+  const SimulationResult outcome = two_ranks().run([](Rank& self) -> Task<> {
     auto slab = self.allocate<std::byte>(1000);
     const auto slabs = co_await self.world().gather_all(slab.remote());
     if (self.id() == 0) {
@@ -180,9 +181,9 @@ TEST_CASE("scattered transfers: each kind of malformed opening is refused with i
       payload.resize(layout_bytes + 16);
       const RemoteAddress place{offset, 1, 0};
       auto& exchange = self.local<Exchange>();
-      const auto ask = [&](const Opening& opening, std::size_t bytes) {
+      const auto ask = [&](const TransferHeader& header, std::size_t bytes) {
         return coracle::internals::test::error_of(
-            exchange.ask(1, true, opening.words(), std::span(payload).first(bytes)));
+            exchange.ask(1, true, header.words(), std::span(payload).first(bytes)));
       };
       const std::string nonsense =
           "put on rank 0 with rank 1 failed: bad input (the peer can't make sense of it, or has no memory for "
@@ -207,7 +208,7 @@ TEST_CASE("scattered transfers: each kind of malformed opening is refused with i
 
 TEST_CASE(
     "scattered transfers: pieces that belong to nothing, or do not fit, write nothing outside of their transfer") {
-  const Outcome outcome = two_ranks().run([](Rank& self) -> Task<> {
+  const SimulationResult outcome = two_ranks().run([](Rank& self) -> Task<> {
     auto slab = self.allocate<std::byte>(1000);
     const auto slabs = co_await self.world().gather_all(slab.remote());
     auto& exchange = self.local<Exchange>();
@@ -220,9 +221,9 @@ TEST_CASE(
       // A put of 100 bytes that brings none, then a piece beyond its end.
       const Layout layout = Layout::bytes(100);
       const std::vector<std::byte> encoded = layout.encode();
-      const Opening opening{0, slabs[1].address(), static_cast<std::uint32_t>(encoded.size()), 1, 100};
+      const TransferHeader header{0, slabs[1].address(), static_cast<std::uint32_t>(encoded.size()), 1, 100};
       for (const std::uint64_t position : {std::uint64_t{37}, std::uint64_t{101}, ~std::uint64_t{0} - 10}) {
-        Started<> asked = start(self, exchange.ask(1, true, opening.words(), encoded));
+        Started<> asked = start(self, exchange.ask(1, true, header.words(), encoded));
         co_await sleep_for(std::chrono::milliseconds(1));
         co_await self.request(1, Exchange::on_piece, data, exchange.asked_last(), position);
         const std::string error =

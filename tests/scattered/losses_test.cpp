@@ -57,7 +57,7 @@ TEST_CASE("scattered transfers: who puts to or gets from a rank that dies gets i
         CAPTURE(long_blocks);
         CAPTURE(moment);
         const SimJob job = job_with(std::to_string(500 + 13 * moment) + " us kill rank 2");
-        const Outcome outcome = job.run([put, long_blocks](Rank& self) -> Task<> {
+        const SimulationResult outcome = job.run([put, long_blocks](Rank& self) -> Task<> {
           auto slab = self.allocate<std::uint64_t>(2 * kNumbers);
           const auto slabs = co_await self.world().gather_all(slab.remote());
           if (self.id() == 2) co_await sleep_for(1s);
@@ -84,7 +84,7 @@ TEST_CASE("scattered transfers: a rank forgets the puts of one that dies, and wh
       CAPTURE(put);
       CAPTURE(moment);
       const SimJob job = job_with(std::to_string(500 + 13 * moment) + " us kill rank 2");
-      const Outcome outcome = job.run([put](Rank& self) -> Task<> {
+      const SimulationResult outcome = job.run([put](Rank& self) -> Task<> {
         auto slab = self.allocate<std::uint64_t>(2 * kNumbers);
         const auto slabs = co_await self.world().gather_all(slab.remote());
         if (self.id() == 2) co_await transfer_until_error(self, slabs[0], put, false);

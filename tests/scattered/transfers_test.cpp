@@ -40,7 +40,7 @@ TEST_CASE("scattered transfers: thousands of random ones over random networks wr
   std::printf("scattered transfers: CORACLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(first));
   for (std::uint64_t seed = first; seed < first + (test::kSanitized ? 40 : 150); ++seed) {
     CAPTURE(seed);
-    const Outcome outcome = job_of(seed).run([seed](Rank& self) -> Task<> {
+    const SimulationResult outcome = job_of(seed).run([seed](Rank& self) -> Task<> {
       co_await coracle::internals::test::try_random_transfers(self, seed, 15);
       co_await coracle::internals::test::try_strided_transfers(self, seed, 10);
     });
@@ -51,7 +51,7 @@ TEST_CASE("scattered transfers: thousands of random ones over random networks wr
 TEST_CASE("scattered transfers: of many pieces, and of few long blocks") {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     CAPTURE(seed);
-    const Outcome outcome = job_of(seed).run([](Rank& self) -> Task<> {
+    const SimulationResult outcome = job_of(seed).run([](Rank& self) -> Task<> {
       co_await coracle::internals::test::try_matrix(self, 150, 200);  // pieces of 64 KiB
       co_await coracle::internals::test::try_matrix(self, 6, 10'000);
       EXPECT(self.local<scattered::Exchange>().incoming() == 0);
@@ -65,7 +65,7 @@ TEST_CASE("scattered transfers: many at once, both ways, do not mix") {
   job.size = 4;
   job.nodes = 4;
   job.segment_bytes = 64 << 20;
-  const Outcome outcome = job.run([](Rank& self) -> Task<> {
+  const SimulationResult outcome = job.run([](Rank& self) -> Task<> {
     constexpr std::size_t kNumbers = 20'000;
     constexpr std::uint32_t kTransfers = 8;
     auto slab = self.allocate<std::uint64_t>(2 * kNumbers * kTransfers);

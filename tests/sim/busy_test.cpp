@@ -113,7 +113,7 @@ TEST_CASE("busy_for: puts land in the memory of a busy rank, which sees their si
 
 TEST_CASE("busy_for nothing or less takes no time") {
   SimJob job;
-  const Outcome outcome = job.run([](Rank& self) -> Task<> {
+  const SimulationResult outcome = job.run([](Rank& self) -> Task<> {
     const std::uint64_t before = self.loop().exact_now_ns();
     co_await self.busy_for(0ns);
     co_await self.busy_for(-1ns);

@@ -46,7 +46,7 @@ struct Ledger {
   std::uint64_t additions = 0;
   std::set<std::uint64_t> tickets;  // of additions that succeeded
   std::uint64_t collectives_failed = 0;
-  std::uint64_t stalls = 0;        // tables of boards that were aborted, at ranks that came to their end
+  std::uint64_t stalls = 0;        // tables of devices that were aborted, at ranks that came to their end
   bool signals_are_taken = false;  // by their owner, after the put has succeeded
   std::uint64_t longest_ns = 0;
   std::string fault;
@@ -188,7 +188,7 @@ Task<> put_and_get(Rank& self, std::uint32_t peer, const AllPlaces& places) {
   Ledger& ledger = ledger_of(self);
   const auto mine = static_cast<std::ptrdiff_t>(self.id());
   const auto target = places[peer].words + mine * static_cast<std::ptrdiff_t>(kWords);
-  // From and to memory that boards reach, and that they don't.
+  // From and to memory that devices reach, and that they don't.
   std::vector<std::uint64_t> ordinary(kWords);
   const auto slab = self.allocate<std::uint64_t>(kWords);
   const std::span<std::uint64_t> words = (self.id() + peer) % 2 == 0 ? std::span(ordinary) : slab.local();
@@ -281,25 +281,25 @@ Task<> act_together(Rank& self) {
 }
 
 /// Tables hang, completion words come late and credits get lost, while it lasts.
-Task<> break_board(tca::RemoteBoard& board, std::uint64_t seed) {
+Task<> break_device(tca::RemoteDmaDevice& device, std::uint64_t seed) {
   Random random(seed);
   for (int i = 0; i < 100; ++i) {
     co_await sleep_for(std::chrono::nanoseconds(random.below(30'000)));
-    tca::BoardFaults faults;
+    tca::DeviceFaults faults;
     faults.stalls = random.below(64) == 0 ? 1 : 0;
     faults.late_words = random.below(4) == 0 ? 2 : 0;
     faults.late_ns = random.below(100'000);
     faults.lost_stores = random.below(4) == 0 ? static_cast<unsigned>(random.below(4)) : 0;
-    board.break_down(faults);
+    device.break_down(faults);
   }
 }
 
 /// All at once; nobody has to ask where a peer's memory is, since all allocate alike.
-Task<> live_through(Rank& self, Ledger& ledger, std::uint64_t seed, bool boards_fail) {
+Task<> live_through(Rank& self, Ledger& ledger, std::uint64_t seed, bool devices_fail) {
   Random random(seed * 977 + self.id());
-  if (boards_fail) {
+  if (devices_fail) {
     auto& transport = dynamic_cast<tca::TcaTransport&>(self.core().transport());
-    self.service().spawn(break_board(transport.board(), random.next()));
+    self.service().spawn(break_device(transport.device(), random.next()));
   }
   self.local<Book>().ledger = &ledger;
   auto words = self.allocate<std::uint64_t>(kWords * kRanksMax);
@@ -326,8 +326,8 @@ Task<> live_through(Rank& self, Ledger& ledger, std::uint64_t seed, bool boards_
   // Messages keep their order: with this call's answer all earlier ones are in, both ways.
   for (std::uint32_t peer = 0; peer < self.size(); ++peer)
     co_await call_one(self, peer, 2 * ++ledger.calls[self.id()][peer]);
-  if (auto* boards = dynamic_cast<tca::TcaTransport*>(&self.core().transport()); boards != nullptr)
-    ledger.stalls += boards->engine().counts().stalls;
+  if (auto* devices = dynamic_cast<tca::TcaTransport*>(&self.core().transport()); devices != nullptr)
+    ledger.stalls += devices->engine().counts().stalls;
 }
 
 constexpr std::uint64_t kHorizonNs = 400'000;
@@ -335,7 +335,7 @@ constexpr std::uint64_t kHorizonNs = 400'000;
 /// Over what the job's messages go, and whether that fails besides.
 struct Network {
   RemoteTransport transport = RemoteTransport::automatic;
-  bool boards_fail = false;
+  bool devices_fail = false;
 };
 
 SimJob job_of(std::uint64_t seed, const Network& network) {
@@ -357,7 +357,7 @@ SimJob job_of(std::uint64_t seed, const Network& network) {
 }
 
 /// What must hold between two ranks, whatever has happened to them; and more if nothing has.
-void check_pair(Ledger& ledger, World& world, std::uint32_t from, std::uint32_t to) {
+void check_pair(Ledger& ledger, Simulation& world, std::uint32_t from, std::uint32_t to) {
   const auto out = [&world](std::uint32_t rank) { return world.faults().out_of_play(rank); };
   const bool whole = !out(from) && !out(to) && !world.has_lost(from, to) && !world.has_lost(to, from);
   const std::string pair = " (from rank " + std::to_string(from) + " to " + std::to_string(to) + ")";
@@ -367,7 +367,7 @@ void check_pair(Ledger& ledger, World& world, std::uint32_t from, std::uint32_t 
   note(ledger.calls_done[from][to] <= ledger.calls[from][to], "more calls ended than were made");
   if (ledger.signals[to] != nullptr) {
     const std::uint64_t raised = ledger.signals[to][from].value();
-    // Over boards the signal is a packet behind the bytes, which its receiver has to take.
+    // Over devices the signal is a packet behind the bytes, which its receiver has to take.
     const bool takes = !out(to) && !world.has_lost(to, from);
     if (!ledger.signals_are_taken || takes)
       note(raised >= ledger.puts_done[from][to], "a signal of a put that succeeded was not raised");
@@ -383,7 +383,7 @@ void check_pair(Ledger& ledger, World& world, std::uint32_t from, std::uint32_t 
   note(ledger.calls_done[from][to] == ledger.calls[from][to], "a call failed though nothing was lost");
 }
 
-void check(Ledger& ledger, World& world, const SimJob& job, bool boards_fail) {
+void check(Ledger& ledger, Simulation& world, const SimJob& job, bool devices_fail) {
   bool any_loss = false;
   for (std::uint32_t from = 0; from < job.size; ++from) {
     for (std::uint32_t to = 0; to < job.size; ++to) {
@@ -396,13 +396,13 @@ void check(Ledger& ledger, World& world, const SimJob& job, bool boards_fail) {
     ledger.note(*ledger.counters[0] <= ledger.additions, "an atomic was done twice");
   }
   ledger.note(any_loss || ledger.collectives_failed == 0, "a collective failed though nothing was lost");
-  const bool boards = job.transport == RemoteTransport::tca;
-  // A board has one channel for packets to all peers: who is cut off holds up the others' until it is lost.
-  const std::uint64_t silences = boards ? 2 * kRanksMax : 2;
+  const bool devices = job.transport == RemoteTransport::tca;
+  // A device has one channel for packets to all peers: who is cut off holds up the others' until it is lost.
+  const std::uint64_t silences = devices ? 2 * kRanksMax : 2;
   std::uint64_t bound_ns = silences * job.silence_limit_ns + 1'000'000;
-  if (boards_fail) bound_ns += 20'000'000'000;
+  if (devices_fail) bound_ns += 20'000'000'000;
   for (const Fault& fault : job.faults) {
-    bound_ns += (boards ? 64 : 4) * fault.delay_ns;
+    bound_ns += (devices ? 64 : 4) * fault.delay_ns;
     if (fault.kind == Fault::Kind::stop && fault.for_ns != Fault::kForEver) bound_ns += fault.for_ns;
   }
   ledger.note(ledger.longest_ns <= bound_ns, "an operation took " + std::to_string(ledger.longest_ns) + " ns");
@@ -421,13 +421,14 @@ std::string run_seed(std::uint64_t seed, const Network& network, Totals& totals)
   const SimJob job = job_of(seed, network);
   Ledger ledger;
   ledger.signals_are_taken = network.transport == RemoteTransport::tca;
-  const Outcome outcome = job.run([&](Rank& self) { return live_through(self, ledger, seed, network.boards_fail); },
-                                  [&](World& world, const Outcome& end) {
-                                    if (end.error) return;
-                                    check(ledger, world, job, network.boards_fail);
-                                    for (std::uint32_t rank = 1; rank < job.size; ++rank)
-                                      if (world.has_lost(0, rank)) ++totals.with_losses;
-                                  });
+  const SimulationResult outcome =
+      job.run([&](Rank& self) { return live_through(self, ledger, seed, network.devices_fail); },
+              [&](Simulation& world, const SimulationResult& end) {
+                if (end.error) return;
+                check(ledger, world, job, network.devices_fail);
+                for (std::uint32_t rank = 1; rank < job.size; ++rank)
+                  if (world.has_lost(0, rank)) ++totals.with_losses;
+              });
   for (std::uint32_t from = 0; from < job.size; ++from)
     for (std::uint32_t to = 0; to < job.size; ++to)
       totals.messages_lost +=
@@ -471,7 +472,7 @@ TEST_CASE("network faults: no hang, nothing lost in silence, nothing doubled, fo
   CHECK(totals.collectives_failed > seeds.size() / 2);
 }
 
-TEST_CASE("network faults over boards: the same, for 1,000 seeds") {
+TEST_CASE("network faults over devices: the same, for 1,000 seeds") {
   const test::Seeds seeds = seeds_to_run(1000);
   const Totals totals = run_seeds(seeds, {RemoteTransport::tca, false});
   if (seeds.size() < 1000) return;
@@ -480,7 +481,7 @@ TEST_CASE("network faults over boards: the same, for 1,000 seeds") {
   CHECK(totals.collectives_failed > seeds.size() / 2);
 }
 
-TEST_CASE("network faults over boards that hang, come late and lose credits, for 1,000 seeds") {
+TEST_CASE("network faults over devices that hang, come late and lose credits, for 1,000 seeds") {
   const test::Seeds seeds = seeds_to_run(1000);
   const Totals totals = run_seeds(seeds, {RemoteTransport::tca, true});
   if (seeds.size() < 1000) return;

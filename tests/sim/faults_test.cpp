@@ -52,7 +52,7 @@ Remote<std::uint64_t> place_on(std::uint32_t rank) {
 /// Rank 0 starts a put to the last rank at 100 us.
 Seen put_through(const SimJob& job) {
   Seen seen;
-  const Outcome outcome = job.run([&](Rank& self) -> Task<> {
+  const SimulationResult outcome = job.run([&](Rank& self) -> Task<> {
     if (self.id() != 0) co_return;
     co_await sleep_for(100us);
     co_await note(self, self.put_value(std::uint64_t{7}, place_on(self.size() - 1)), seen);
@@ -133,7 +133,7 @@ TEST_CASE("a call whose answer will never come ends, whatever has become of the 
 TEST_CASE("loss is mutual: who was stopped for too long finds out when it goes on") {
   std::vector<std::string> losses;
   const SimJob job = job_with("50 us stop rank 1 for 5 ms");
-  const Outcome outcome = job.run([&](Rank& self) -> Task<> {
+  const SimulationResult outcome = job.run([&](Rank& self) -> Task<> {
     co_await sleep_for(100us);
     if (self.id() == 0) {
       Seen seen;
@@ -152,7 +152,7 @@ TEST_CASE("loss is mutual: who was stopped for too long finds out when it goes o
 TEST_CASE("a team that loses a member fails as a whole, also where the loss is seen by two others only") {
   SimJob job = job_with("200 us cut rank 1 rank 2", 5, 1);
   std::vector<std::string> errors(5);
-  const Outcome outcome = job.run([&](Rank& self) -> Task<> {
+  const SimulationResult outcome = job.run([&](Rank& self) -> Task<> {
     for (int round = 0; round < 1000; ++round) {
       Seen seen;
       if (self.id() == 1) self.put_nbi(std::span<const std::uint64_t>(), place_on(2));  // so that somebody notices
@@ -171,7 +171,7 @@ TEST_CASE("a team that loses a member fails as a whole, also where the loss is s
 
 TEST_CASE("survivors that wait for what no named peer will do are told of the dead, and what to do") {
   const SimJob job = job_with("50 us kill rank 1", 3, 1);
-  const Outcome outcome = job.run([&](Rank& self) -> Task<> {
+  const SimulationResult outcome = job.run([&](Rank& self) -> Task<> {
     auto signals = self.allocate_signals(1);
     co_await self.wait(signals[0], 1);
   });
@@ -185,7 +185,7 @@ TEST_CASE("survivors that wait for what no named peer will do are told of the de
 TEST_CASE("ranks that end with errors since others are dead are no deadlock; each such error names the peer") {
   SimJob job = job_with("50 us kill rank 1", 3, 1);
   job.survive = true;
-  const Outcome outcome = job.run([&](Rank& self) -> Task<> {
+  const SimulationResult outcome = job.run([&](Rank& self) -> Task<> {
     auto signals = self.allocate_signals(1);
     co_await self.wait(signals[0], 1, (self.id() + 1) % 3);
   });
@@ -198,7 +198,7 @@ TEST_CASE("a program that fails ends the job, or with `survive` is lost to the o
     SimJob job = job_with("", 3, 1);
     job.survive = survive;
     std::vector<std::string> reasons;
-    const Outcome outcome = job.run([&](Rank& self) -> Task<> {
+    const SimulationResult outcome = job.run([&](Rank& self) -> Task<> {
       co_await sleep_for(50us);
       if (self.id() == 2) throw std::runtime_error("I have had enough");
       co_await self.more_lost(0);
@@ -215,7 +215,7 @@ TEST_CASE("the same seed and plan give the same run, event by event; another see
     job.model.jitter_ns = 500;
     job.seed = seed;
     job.faults = random_faults(seed, 200'000, job.shape());
-    const Outcome outcome = job.run([](Rank& self) -> Task<> {
+    const SimulationResult outcome = job.run([](Rank& self) -> Task<> {
       for (std::uint32_t i = 0; i < 40; ++i) {
         Seen seen;
         co_await note(self, self.put_value(std::uint64_t{i}, place_on((self.id() + i) % self.size())), seen);

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "transports/connect.hpp"
-#include "transports/sim/world.hpp"
+#include "transports/sim/simulation.hpp"
 
 namespace coracle::internals::sim {
 
@@ -22,7 +22,7 @@ struct SimJob {
   FaultPlan faults;
   std::uint64_t silence_limit_ns = 1'000'000;
   bool survive = false;
-  RemoteTransport transport = RemoteTransport::automatic;  ///< `tca`: over boards.
+  RemoteTransport transport = RemoteTransport::automatic;  ///< `tca`: over devices.
   std::string choices;                                     ///< How collectives go (job_words).
 
   JobShape shape() const {
@@ -40,23 +40,23 @@ struct SimJob {
     return shape;
   }
 
-  Outcome run(const App& app) const {
-    return run(app, [](World&, const Outcome&) {});
+  SimulationResult run(const App& app) const {
+    return run(app, [](Simulation&, const SimulationResult&) {});
   }
   /// `check(world, outcome)` is called at the end, while the ranks' memory still exists.
   template <class Check>
-  Outcome run(const App& app, Check check) const {
-    static constexpr Wiring wiring{nullptr, nullptr, say_farewell, nullptr};
+  SimulationResult run(const App& app, Check check) const {
+    static constexpr Wiring wiring{nullptr, nullptr, finalize_job, nullptr};
     const JobRegion region = JobRegion::create(shape(), JobRegion::Backing::anonymous);
-    World world(region, app, wiring, model, faults);
-    const Outcome outcome = world.run();
+    Simulation world(region, app, wiring, model, faults);
+    const SimulationResult outcome = world.run();
     check(world, outcome);
     return outcome;
   }
 };
 
 /// What an outcome's error says; "" when there is none.
-inline std::string text_of(const Outcome& outcome) {
+inline std::string text_of(const SimulationResult& outcome) {
   if (!outcome.error) return "";
   try {
     std::rethrow_exception(outcome.error);

@@ -66,7 +66,8 @@ TEST_CASE("4,096 ranks: barrier and broadcast are right, and take the time of th
     job.model.jitter_ns = 0;
     Times barrier;
     Times broadcast;
-    const Outcome outcome = job.run([&](Rank& self) { return barrier_and_broadcast(self, barrier, broadcast); });
+    const SimulationResult outcome =
+        job.run([&](Rank& self) { return barrier_and_broadcast(self, barrier, broadcast); });
     REQUIRE(text_of(outcome) == "");
     CHECK(barrier.first_end_ns >= barrier.last_begin_ns);
     const Link& link = nodes == 1 ? job.model.inside : job.model.between;

@@ -14,7 +14,7 @@
 #include "runtime/launch/launcher.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/sim/job.hpp"
-#include "transports/sim/memory_watch.hpp"
+#include "transports/sim/memory_guard.hpp"
 
 namespace memory_test {
 
@@ -38,7 +38,7 @@ std::string refusal(std::uint32_t ranks, const MemoryRoom& room) {
 }
 
 /// What a watch is told, in a test.
-struct Told final : MemoryWatch::Source {
+struct Told final : MemoryGuard::Source {
   explicit Told(const MemoryRoom& room) : now(room) {}
   MemoryRoom room() override {
     ++looks;
@@ -56,10 +56,10 @@ struct Watched {
   }
   void becomes(std::uint64_t used, std::uint64_t free) const { told->now = {used, free, "what the test says"}; }
   Told* told;
-  std::optional<MemoryWatch> watch;
+  std::optional<MemoryGuard> watch;
 };
 /// More than one look's events.
-bool runs_short_soon(MemoryWatch& watch) {
+bool runs_short_soon(MemoryGuard& watch) {
   for (int event = 0; event < 300; ++event)
     if (watch.runs_short()) return true;
   return false;
@@ -91,10 +91,10 @@ class AddressSpaceLimit {
 };
 
 /// Takes ever more, in steps that are little.
-Task<> hoard(Rank&) {
-  std::vector<std::vector<std::byte>> hoarded;
+Task<> allocate_until_full(Rank&) {
+  std::vector<std::vector<std::byte>> taken;
   for (;;) {
-    hoarded.emplace_back(256 << 10, std::byte{1});
+    taken.emplace_back(256 << 10, std::byte{1});
     co_await sleep_for(std::chrono::microseconds(1));
   }
 }
@@ -175,7 +175,7 @@ TEST_CASE("a gather_all of much that fits into this process is none the worse") 
   job.size = 64;
   job.nodes = 64;
   job.segment_bytes = 128 << 10;
-  const Outcome outcome = job.run([](Rank& self) -> Task<> {
+  const SimulationResult outcome = job.run([](Rank& self) -> Task<> {
     const std::array<std::uint64_t, 10'240> mine{self.id()};
     const auto all = co_await self.world().gather_all(mine);  // 320 MiB in all
     EXPECT(all.size() == 64);
@@ -214,11 +214,11 @@ TEST_CASE("a simulated job that takes all memory ends by itself, and says so") {
   job.nodes = 30;
   job.segment_bytes = 128 << 10;
   std::string text;
-  Outcome outcome;
+  SimulationResult outcome;
   {
     // What it maps, and 200 MiB to take.
     const AddressSpaceLimit limit(30 * (5 * kMiB) + 200 * kMiB);
-    outcome = job.run(hoard);
+    outcome = job.run(allocate_until_full);
     text = text_of(outcome);
   }
   INFO(text);

@@ -209,7 +209,7 @@ TEST_CASE("messages, signals, atomics and calls keep what they promise, for 1,00
   const test::Seeds seeds("CORACLE_PROTOCOL_SEEDS", 1000);
   for (const std::uint64_t seed : seeds) {
     INFO(seeds.repeat(seed));
-    const Outcome outcome = job_of(seed).run([seed](Rank& self) { return protocol(self, seed); });
+    const SimulationResult outcome = job_of(seed).run([seed](Rank& self) { return protocol(self, seed); });
     REQUIRE(text_of(outcome) == "");
   }
 }
@@ -221,8 +221,8 @@ TEST_CASE("the same seed gives the same run, event by event; another seed gives 
     SimJob job = job_of(5);  // one shape, many schedules
     job.seed = seed;
     const App app = [](Rank& self) { return protocol(self, 5); };
-    const Outcome first = job.run(app);
-    const Outcome second = job.run(app);
+    const SimulationResult first = job.run(app);
+    const SimulationResult second = job.run(app);
     REQUIRE(text_of(first) == "");
     CHECK(first.trace == second.trace);
     CHECK(first.events == second.events);

@@ -26,22 +26,22 @@ bool erase(std::deque<T>& queue, T value) {
 
 }  // namespace
 
-void NaiveRecency::insert(std::uint32_t slot, std::uint64_t) {
-  slots_.push_front(slot);
+void NaiveRecency::insert(std::uint32_t frame, std::uint64_t) {
+  frames_.push_front(frame);
 }
-void NaiveRecency::hit(std::uint32_t slot) noexcept {
-  erase(slots_, slot);
-  slots_.push_front(slot);
+void NaiveRecency::hit(std::uint32_t frame) noexcept {
+  erase(frames_, frame);
+  frames_.push_front(frame);
 }
-void NaiveRecency::remove(std::uint32_t slot, bool) noexcept {
-  erase(slots_, slot);
+void NaiveRecency::remove(std::uint32_t frame, bool) noexcept {
+  erase(frames_, frame);
 }
 std::optional<std::uint32_t> NaiveRecency::victim(std::uint64_t, const std::function<bool(std::uint32_t)>& may_evict) {
   std::optional<std::uint32_t> last;
-  for (const std::uint32_t slot : slots_) {
-    if (!may_evict(slot)) continue;
-    if (newest_first_) return slot;
-    last = slot;
+  for (const std::uint32_t frame : frames_) {
+    if (!may_evict(frame)) continue;
+    if (newest_first_) return frame;
+    last = frame;
   }
   return last;
 }
@@ -55,10 +55,10 @@ double NaiveArc::wanted(std::uint64_t incoming) const {
   return once_wanted_;
 }
 
-void NaiveArc::insert(std::uint32_t slot, std::uint64_t page) {
+void NaiveArc::insert(std::uint32_t frame, std::uint64_t page) {
   once_wanted_ = wanted(page);
-  pages_[slot] = page;
-  inserted_[slot] = ++insertions_;
+  pages_[frame] = page;
+  inserted_[frame] = ++insertions_;
   const bool known = erase(ghosts_once_, page) || erase(ghosts_often_, page);
   (known ? often_ : once_).push_front(page);
   while (once_.size() + ghosts_once_.size() > capacity_) ghosts_once_.pop_back();
@@ -66,20 +66,20 @@ void NaiveArc::insert(std::uint32_t slot, std::uint64_t page) {
     ghosts_often_.pop_back();
 }
 
-void NaiveArc::hit(std::uint32_t slot) noexcept {
-  const std::uint64_t page = pages_[slot];
-  if (contains(once_, page) && insertions_ - inserted_[slot] <= capacity_ / 20) return;
+void NaiveArc::hit(std::uint32_t frame) noexcept {
+  const std::uint64_t page = pages_[frame];
+  if (contains(once_, page) && insertions_ - inserted_[frame] <= capacity_ / 20) return;
   erase(once_, page);
   erase(often_, page);
   often_.push_front(page);
 }
 
-void NaiveArc::remove(std::uint32_t slot, bool evicted) noexcept {
-  const std::uint64_t page = pages_[slot];
+void NaiveArc::remove(std::uint32_t frame, bool evicted) noexcept {
+  const std::uint64_t page = pages_[frame];
   const bool was_once = erase(once_, page);
   erase(often_, page);
   if (evicted) (was_once ? ghosts_once_ : ghosts_often_).push_front(page);
-  inserted_[slot] = 0;
+  inserted_[frame] = 0;
 }
 
 std::optional<std::uint32_t> NaiveArc::victim(std::uint64_t incoming,
@@ -90,8 +90,8 @@ std::optional<std::uint32_t> NaiveArc::victim(std::uint64_t incoming,
   for (const bool take_once : {from_once, !from_once}) {
     const auto& queue = take_once ? once_ : often_;
     for (auto page = queue.rbegin(); page != queue.rend(); ++page) {
-      for (std::uint32_t slot = 0; slot < pages_.size(); ++slot)
-        if (pages_[slot] == *page && inserted_[slot] != 0 && may_evict(slot)) return slot;
+      for (std::uint32_t frame = 0; frame < pages_.size(); ++frame)
+        if (pages_[frame] == *page && inserted_[frame] != 0 && may_evict(frame)) return frame;
     }
   }
   return std::nullopt;
@@ -101,22 +101,22 @@ TracedCache::TracedCache(coracle::internals::storage::Eviction& eviction, std::u
     : eviction_(eviction), pages_(capacity) {}
 
 bool TracedCache::use(std::uint64_t page) {
-  const auto found = slots_.find(page);
-  if (found != slots_.end()) {
+  const auto found = frames_.find(page);
+  if (found != frames_.end()) {
     eviction_.hit(found->second);
     return true;
   }
-  std::uint32_t slot = used_;
+  std::uint32_t frame = used_;
   if (used_ < pages_.size()) {
     ++used_;
   } else {
-    slot = eviction_.victim(page, [](std::uint32_t) { return true; }).value();
-    eviction_.remove(slot, true);
-    slots_.erase(pages_[slot]);
+    frame = eviction_.victim(page, [](std::uint32_t) { return true; }).value();
+    eviction_.remove(frame, true);
+    frames_.erase(pages_[frame]);
   }
-  pages_[slot] = page;
-  slots_[page] = slot;
-  eviction_.insert(slot, page);
+  pages_[frame] = page;
+  frames_[page] = frame;
+  eviction_.insert(frame, page);
   return false;
 }
 

@@ -18,14 +18,14 @@ using Trace = std::vector<std::uint64_t>;
 class NaiveRecency final : public coracle::internals::storage::Eviction {
  public:
   explicit NaiveRecency(bool newest_first) : newest_first_(newest_first) {}
-  void insert(std::uint32_t slot, std::uint64_t page) override;
-  void hit(std::uint32_t slot) noexcept override;
-  void remove(std::uint32_t slot, bool evicted) noexcept override;
+  void insert(std::uint32_t frame, std::uint64_t page) override;
+  void hit(std::uint32_t frame) noexcept override;
+  void remove(std::uint32_t frame, bool evicted) noexcept override;
   std::optional<std::uint32_t> victim(std::uint64_t incoming,
                                       const std::function<bool(std::uint32_t)>& may_evict) override;
 
  private:
-  std::deque<std::uint32_t> slots_;  // the newest first
+  std::deque<std::uint32_t> frames_;  // the newest first
   bool newest_first_;
 };
 
@@ -33,9 +33,9 @@ class NaiveRecency final : public coracle::internals::storage::Eviction {
 class NaiveArc final : public coracle::internals::storage::Eviction {
  public:
   explicit NaiveArc(std::uint32_t capacity) : capacity_(capacity), pages_(capacity), inserted_(capacity) {}
-  void insert(std::uint32_t slot, std::uint64_t page) override;
-  void hit(std::uint32_t slot) noexcept override;
-  void remove(std::uint32_t slot, bool evicted) noexcept override;
+  void insert(std::uint32_t frame, std::uint64_t page) override;
+  void hit(std::uint32_t frame) noexcept override;
+  void remove(std::uint32_t frame, bool evicted) noexcept override;
   std::optional<std::uint32_t> victim(std::uint64_t incoming,
                                       const std::function<bool(std::uint32_t)>& may_evict) override;
 
@@ -43,8 +43,8 @@ class NaiveArc final : public coracle::internals::storage::Eviction {
   double wanted(std::uint64_t incoming) const;
 
   std::size_t capacity_;
-  std::vector<std::uint64_t> pages_;     // by slot
-  std::vector<std::uint64_t> inserted_;  // by slot
+  std::vector<std::uint64_t> pages_;     // by frame
+  std::vector<std::uint64_t> inserted_;  // by frame
   std::deque<std::uint64_t> once_, often_, ghosts_once_, ghosts_often_;
   std::uint64_t insertions_ = 0;
   double once_wanted_ = 0;
@@ -59,7 +59,7 @@ class TracedCache {
 
  private:
   coracle::internals::storage::Eviction& eviction_;
-  std::unordered_map<std::uint64_t, std::uint32_t> slots_;
+  std::unordered_map<std::uint64_t, std::uint32_t> frames_;
   std::vector<std::uint64_t> pages_;
   std::uint32_t used_ = 0;
 };

@@ -54,8 +54,8 @@ class Twins {
       use(page());
     else if (drawn < 90)
       invalidate(static_cast<std::uint32_t>(random_() % capacity_));
-    else if (const auto slot = agreed_victim(page()); slot && drawn < 95)
-      remove(*slot, true);  // also when the cache is not full
+    else if (const auto frame = agreed_victim(page()); frame && drawn < 95)
+      remove(*frame, true);  // also when the cache is not full
     check_invariants(*eviction_, capacity_, used_);
   }
 
@@ -64,7 +64,7 @@ class Twins {
 
   std::optional<std::uint32_t> agreed_victim(std::uint64_t incoming) {
     const std::uint64_t refused = random_() % 3 == 0 ? random_() : 0;
-    const auto may_evict = [refused](std::uint32_t slot) { return (refused >> (slot % 64) & 1) == 0; };
+    const auto may_evict = [refused](std::uint32_t frame) { return (refused >> (frame % 64) & 1) == 0; };
     const auto victim = eviction_->victim(incoming, may_evict);
     REQUIRE(victim == model_->victim(incoming, may_evict));
     if (!victim) return victim;
@@ -73,26 +73,26 @@ class Twins {
     return victim;
   }
 
-  void remove(std::uint32_t slot, bool evicted) {
-    eviction_->remove(slot, evicted);
-    model_->remove(slot, evicted);
-    pages_[slot].reset();
+  void remove(std::uint32_t frame, bool evicted) {
+    eviction_->remove(frame, evicted);
+    model_->remove(frame, evicted);
+    pages_[frame].reset();
     --used_;
   }
 
-  void invalidate(std::uint32_t slot) {
-    if (pages_[slot]) remove(slot, false);
+  void invalidate(std::uint32_t frame) {
+    if (pages_[frame]) remove(frame, false);
   }
 
   void use(std::uint64_t page) {
     std::optional<std::uint32_t> empty;
-    for (std::uint32_t slot = 0; slot < capacity_; ++slot) {
-      if (pages_[slot] == page) {
-        eviction_->hit(slot);
-        model_->hit(slot);
+    for (std::uint32_t frame = 0; frame < capacity_; ++frame) {
+      if (pages_[frame] == page) {
+        eviction_->hit(frame);
+        model_->hit(frame);
         return;
       }
-      if (!pages_[slot]) empty = slot;
+      if (!pages_[frame]) empty = frame;
     }
     if (!empty) {
       empty = agreed_victim(page);
@@ -141,7 +141,7 @@ TEST_CASE("eviction: nothing to evict in an empty cache or where all are refused
 TEST_CASE("eviction: a hit allocates nothing") {
   for (const EvictionKind kind : {EvictionKind::lru, EvictionKind::arc, EvictionKind::mru}) {
     const auto eviction = make_eviction(kind, 64);
-    for (std::uint32_t slot = 0; slot < 64; ++slot) eviction->insert(slot, slot);
+    for (std::uint32_t frame = 0; frame < 64; ++frame) eviction->insert(frame, frame);
     const std::uint64_t before = coracle::internals::test::allocation_count();
     for (std::uint32_t i = 0; i < 1000; ++i) eviction->hit(i * 7 % 64);
     CHECK(coracle::internals::test::allocation_count() == before);
@@ -157,10 +157,10 @@ TEST_CASE("eviction: words") {
 // Each of the pages of a scan is touched eight times in a row: without the filter it would count as often used.
 TEST_CASE("eviction: arc takes several uses soon after the first for one") {
   ArcEviction arc(100);
-  for (std::uint32_t slot = 0; slot < 20; ++slot) {
-    arc.insert(slot, slot);
-    arc.hit(slot);
-    if (slot >= 5) arc.hit(slot - 5);  // 5 insertions ago
+  for (std::uint32_t frame = 0; frame < 20; ++frame) {
+    arc.insert(frame, frame);
+    arc.hit(frame);
+    if (frame >= 5) arc.hit(frame - 5);  // 5 insertions ago
   }
   CHECK(arc.sizes().often == 0);
   arc.hit(13);  // 6 insertions ago

@@ -117,7 +117,7 @@ void run_on_two_homes(Body body) {
   SimJob job;
   job.size = job.nodes = 2;
   job.segment_bytes = 4 << 20;
-  const Outcome outcome = job.run([&](Rank& self) { return live(self, homes, body); });
+  const SimulationResult outcome = job.run([&](Rank& self) { return live(self, homes, body); });
   CHECK(text_of(outcome) == "");
 }
 

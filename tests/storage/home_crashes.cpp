@@ -109,11 +109,12 @@ void HomeCrashes::one_job(bool first) {
       plan += fmt::format("{} us kill rank {}\n", at_us, rank);
   if (!plan.empty()) job.faults = sim::parse_faults(plan, "test", job.shape());
   if (crash == Crash::one_disk) disks_[seed_ % homes_]->crash_after = 1 + random_() % (20 * homes_);
-  const sim::Outcome outcome = job.run([this](Rank& self) { return live(self); },
-                                       [&](sim::World&, const sim::Outcome&) {
-                                         if (crash == Crash::none) return;
-                                         for (auto& disk : disks_) disk->die();  // what is in flight is still there
-                                       });
+  const sim::SimulationResult outcome = job.run([this](Rank& self) { return live(self); },
+                                                [&](sim::Simulation&, const sim::SimulationResult&) {
+                                                  if (crash == Crash::none) return;
+                                                  for (auto& disk : disks_)
+                                                    disk->die();  // what is in flight is still there
+                                                });
   if (outcome.error) wrong(sim::text_of(outcome));
   close_files_in(folder_.file(""));
   if (crash != Crash::none) ++crashes_;

@@ -105,7 +105,7 @@ Unanswered hint_unanswered(bool needs_room) {
   options.eviction = storage::EvictionKind::lru;
   options.read_ahead_pages = 0;
   Unanswered seen;
-  const Outcome outcome = job_of(2).run([&](Rank& self) { return hold_one(self, options, seen, needs_room); });
+  const SimulationResult outcome = job_of(2).run([&](Rank& self) { return hold_one(self, options, seen, needs_room); });
   CHECK_MESSAGE(text_of(outcome) == "", text_of(outcome));
   return seen;
 }
@@ -152,7 +152,7 @@ TEST_CASE("last copies: the one idle cache among many is found") {
   PagedOptions options = options_of(1 + 12 * kOwnPages, 1, kSmall);
   options.read_ahead_pages = 0;
   PagedCounts counts;
-  const Outcome outcome = job_of(12).run([&](Rank& self) { return look_for_idle(self, options, counts); });
+  const SimulationResult outcome = job_of(12).run([&](Rank& self) { return look_for_idle(self, options, counts); });
   CHECK_MESSAGE(text_of(outcome) == "", text_of(outcome));
   CHECK(counts.offered > 30);
   CHECK(counts.handed_on > counts.offered * 3 / 4);
@@ -163,7 +163,8 @@ TEST_CASE("last copies: who does not answer is in nobody's way") {
   options.spread = HomeSpread::one;
   std::uint64_t ssd = 99;
   PagedCounts counts;
-  const Outcome outcome = job_of(4).run([&](Rank& self) { return read_beside_deaf(self, options, ssd, counts); });
+  const SimulationResult outcome =
+      job_of(4).run([&](Rank& self) { return read_beside_deaf(self, options, ssd, counts); });
   CHECK_MESSAGE(text_of(outcome) == "", text_of(outcome));
   CHECK(counts.offered < counts.handed_on + 20);  // it is not asked again and again
   CHECK(ssd < kFrames / 8);
@@ -178,7 +179,7 @@ TEST_CASE("last copies: segments may be closed while hints are on their way") {
     options.cache_bytes = 8 * options.page_bytes;
     SimJob job = job_of(4, seed);
     job.model.jitter_ns = 100'000;
-    const Outcome outcome = job.run([&](Rank& self) { return close_early(self, options); });
+    const SimulationResult outcome = job.run([&](Rank& self) { return close_early(self, options); });
     REQUIRE_MESSAGE(text_of(outcome) == "", text_of(outcome));
   }
 }
@@ -192,7 +193,7 @@ TEST_CASE("last copies: hints that die with a rank stop nothing") {
     job.survive = true;
     job.faults = parse_faults(fmt::format("{} us kill rank 3\n", 25'000 + 100 * seed), "test", job.shape());
     std::vector<std::uint64_t> ssd;
-    const Outcome outcome = job.run([&](Rank& self) { return read_while_one_dies(self, options, ssd); });
+    const SimulationResult outcome = job.run([&](Rank& self) { return read_while_one_dies(self, options, ssd); });
     REQUIRE_MESSAGE(text_of(outcome) == "", text_of(outcome));
     REQUIRE(ssd.size() == 6);
     CHECK(ssd[0] > kFrames / 4);

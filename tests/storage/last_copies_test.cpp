@@ -39,7 +39,7 @@ Task<> one_reads(Rank& self, PagedOptions options, Reads& reads) {
 
 Reads reads_of_one(PagedOptions options, std::uint64_t seed = 1) {
   Reads reads;
-  const Outcome outcome = job_of(4, seed).run([&](Rank& self) { return one_reads(self, options, reads); });
+  const SimulationResult outcome = job_of(4, seed).run([&](Rank& self) { return one_reads(self, options, reads); });
   CHECK_MESSAGE(text_of(outcome) == "", text_of(outcome));
   return reads;
 }
@@ -71,7 +71,7 @@ Task<> all_read(Rank& self, PagedOptions options, bool random, PagedCounts& coun
 
 PagedCounts counts_of_all(PagedOptions options, bool random) {
   PagedCounts counts;
-  const Outcome outcome = job_of(4).run([&](Rank& self) { return all_read(self, options, random, counts); });
+  const SimulationResult outcome = job_of(4).run([&](Rank& self) { return all_read(self, options, random, counts); });
   CHECK_MESSAGE(text_of(outcome) == "", text_of(outcome));
   return counts;
 }
@@ -132,7 +132,7 @@ std::uint64_t ssd_reads_after(Way way) {
   options.eviction = storage::EvictionKind::lru;
   options.read_ahead_pages = 0;
   std::uint64_t ssd = 99;
-  const Outcome outcome = job_of(7).run([&](Rank& self) { return go_way(self, options, way, ssd); });
+  const SimulationResult outcome = job_of(7).run([&](Rank& self) { return go_way(self, options, way, ssd); });
   CHECK_MESSAGE(text_of(outcome) == "", text_of(outcome));
   return ssd;
 }
@@ -279,7 +279,7 @@ TEST_CASE("last copies: the last of two copies is handed on") {
   options.eviction = storage::EvictionKind::lru;
   options.read_ahead_pages = 0;
   std::uint64_t ssd = 99;
-  const Outcome outcome = job_of(4).run([&](Rank& self) { return drop_shared(self, options, ssd); });
+  const SimulationResult outcome = job_of(4).run([&](Rank& self) { return drop_shared(self, options, ssd); });
   CHECK_MESSAGE(text_of(outcome) == "", text_of(outcome));
   CHECK(ssd == 0);
 }
@@ -289,7 +289,7 @@ TEST_CASE("last copies: guests go before a host's own pages") {
   options.eviction = storage::EvictionKind::lru;
   options.read_ahead_pages = 0;
   Host host;
-  const Outcome outcome = job_of(4).run([&](Rank& self) { return be_host(self, options, host); });
+  const SimulationResult outcome = job_of(4).run([&](Rank& self) { return be_host(self, options, host); });
   CHECK_MESSAGE(text_of(outcome) == "", text_of(outcome));
   CHECK(host.taken_in > kSmall / 2);  // more than had room at once
   CHECK(host.misses_beside_guests == 0);
@@ -301,7 +301,7 @@ TEST_CASE("last copies: guests that were of use stay longer") {
   options.eviction = storage::EvictionKind::lru;
   options.read_ahead_pages = 0;
   std::uint64_t misses = 99;
-  const Outcome outcome = job_of(2).run([&](Rank& self) { return read_some_twice(self, options, misses); });
+  const SimulationResult outcome = job_of(2).run([&](Rank& self) { return read_some_twice(self, options, misses); });
   CHECK_MESSAGE(text_of(outcome) == "", text_of(outcome));
   CHECK(misses == 0);
 }

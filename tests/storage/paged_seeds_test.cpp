@@ -70,7 +70,7 @@ TEST_CASE("paged segments keep every word under random delays") {
     const SimJob job = job_of(seed);
     coracle::internals::test::PagedTraffic traffic = traffic_of(seed);
     traffic.taken_in = &taken_in;
-    const Outcome outcome =
+    const SimulationResult outcome =
         job.run([&traffic](Rank& self) { return coracle::internals::test::run_paged_traffic(self, traffic); });
     REQUIRE_MESSAGE(text_of(outcome) == "", seeds.repeat(seed), ": ", text_of(outcome));
   }
@@ -93,7 +93,7 @@ TEST_CASE("paged segments return what was put or an error while ranks die") {
       plan += fmt::format("{} us kill rank {}\n", 100 + random() % (naps ? 3'000'000 : 3000), random() % job.size);
     job.faults = parse_faults(plan, "test", job.shape());
     coracle::internals::test::PagedDeaths deaths;
-    const Outcome outcome = job.run([seed, &deaths](Rank& self) {
+    const SimulationResult outcome = job.run([seed, &deaths](Rank& self) {
       return coracle::internals::test::run_mortal_traffic(self, traffic_of(seed), deaths);
     });
     REQUIRE_MESSAGE(text_of(outcome) == "", seeds.repeat(seed), ": ", text_of(outcome));
@@ -143,7 +143,7 @@ TEST_CASE("who waits for a page when its home closes is told") {
   job.size = job.nodes = 3;
   job.segment_bytes = 4 << 20;
   std::string told;
-  const Outcome outcome = job.run([&](Rank& self) { return lose_home(self, options, told); });
+  const SimulationResult outcome = job.run([&](Rank& self) { return lose_home(self, options, told); });
   CHECK(text_of(outcome) == "");
   CHECK(told.find("its home has closed the segment") != std::string::npos);
 }

@@ -222,20 +222,20 @@ TEST_CASE("an array of elements goes through blocks in order") {
   Job job;
   job.run([](Rank& self, Job& in) -> Task<> {
     struct Odd {
-      char letters[12];
+      char coherence_messages[12];
     };
     auto array = co_await PagedArray<Odd>::create(self.world(), in.options(0), 3000);
     CHECK(array.size() == 3000);
     for (std::uint64_t i = 0; i < array.size(); i += 100) {
       Odd odd{};
-      odd.letters[0] = static_cast<char>(i / 100);
+      odd.coherence_messages[0] = static_cast<char>(i / 100);
       co_await array.put(i, odd);
     }
     std::uint64_t expected = 0;
     co_await array.for_each_block(0, array.size(), [&](std::uint64_t index, std::span<const Odd> block) {
       REQUIRE(index == expected);
       for (const Odd& odd : block) {
-        if (expected % 100 == 0) REQUIRE(odd.letters[0] == static_cast<char>(expected / 100));
+        if (expected % 100 == 0) REQUIRE(odd.coherence_messages[0] == static_cast<char>(expected / 100));
         ++expected;
       }
     });

@@ -1,4 +1,4 @@
-// The protocol of a page, explored: every order in which messages, data, wishes, deaths and the SSD can happen, for
+// The protocol of a page, explored: every order in which messages, data, requests, deaths and the SSD can happen, for
 // three caches. And the same with one rule broken, which must be noticed.
 #include <doctest/doctest.h>
 #include <fmt/core.h>
@@ -120,16 +120,16 @@ void check_all(const std::vector<Run>& runs) {
 }  // namespace
 
 TEST_CASE("protocol: all orders of events keep one writer or many readers and lose no write") {
-  check_all({{"any number of wishes", {.wishes = kWithoutEnd}},
-             {"not cooperative", {.wishes = kWithoutEnd, .cooperative = false}},
-             {"an SSD that fails once", {.wishes = kWithoutEnd, .ssd_failures = 1}}});
+  check_all({{"any number of requests", {.requests = kWithoutEnd}},
+             {"not cooperative", {.requests = kWithoutEnd, .cooperative = false}},
+             {"an SSD that fails once", {.requests = kWithoutEnd, .ssd_failures = 1}}});
 }
 
 TEST_CASE("protocol: the same when a cache dies at any moment") {
-  check_all({{"a death", {.wishes = kWithoutEnd, .deaths = 1}},
-             {"a death, not cooperative", {.wishes = kWithoutEnd, .deaths = 1, .cooperative = false}},
-             {"a death and an SSD that fails once", {.wishes = kWithoutEnd, .deaths = 1, .ssd_failures = 1}},
-             {"two deaths", {.wishes = kWithoutEnd, .deaths = 2}}});
+  check_all({{"a death", {.requests = kWithoutEnd, .deaths = 1}},
+             {"a death, not cooperative", {.requests = kWithoutEnd, .deaths = 1, .cooperative = false}},
+             {"a death and an SSD that fails once", {.requests = kWithoutEnd, .deaths = 1, .ssd_failures = 1}},
+             {"two deaths", {.requests = kWithoutEnd, .deaths = 2}}});
 }
 
 TEST_CASE("protocol: breaking a rule is noticed") {
@@ -139,19 +139,19 @@ TEST_CASE("protocol: breaking a rule is noticed") {
     Bounds bounds;
   };
   const std::vector<Planted> planted = {
-      {Broken::wait_instead_of_nack, "wait instead of nack", {.wishes = 2, .warm = true}},
-      {Broken::drop_before_put_ack, "drop before put-ack", {.wishes = 2}},
-      {Broken::take_stale_put, "take a stale put", {.wishes = 2}},
-      {Broken::next_before_done, "next transaction before done", {.wishes = 2}},
-      {Broken::grant_before_acks, "grant before acks", {.wishes = 2}},
-      {Broken::trust_sharers, "trust the list of sharers", {.wishes = 2, .warm = true}},
-      {Broken::hide_lost_source, "hide a lost source", {.wishes = 1, .deaths = 1, .warm = true}},
-      {Broken::take_late_data, "take late data", {.wishes = 2, .deaths = 1, .warm = true}},
-      {Broken::forget_dead_exclusive, "forget a dead requester's source", {.wishes = 2, .deaths = 1}},
-      {Broken::forget_dead_owner, "forget a dead owner", {.wishes = 2, .deaths = 1, .warm = true}},
-      {Broken::forget_dead_writer, "forget a dead writer", {.wishes = 2, .deaths = 1}},
-      {Broken::forget_popped_sharer, "forget who forwarded", {.wishes = 2, .warm = true}},
-      {Broken::acknowledge_failed_put, "acknowledge a failed put", {.wishes = 2, .ssd_failures = 1, .warm = true}},
+      {Broken::wait_instead_of_nack, "wait instead of nack", {.requests = 2, .warm = true}},
+      {Broken::drop_before_put_ack, "drop before put-ack", {.requests = 2}},
+      {Broken::take_stale_put, "take a stale put", {.requests = 2}},
+      {Broken::next_before_done, "next transaction before done", {.requests = 2}},
+      {Broken::grant_before_acks, "grant before acks", {.requests = 2}},
+      {Broken::trust_sharers, "trust the list of sharers", {.requests = 2, .warm = true}},
+      {Broken::hide_lost_source, "hide a lost source", {.requests = 1, .deaths = 1, .warm = true}},
+      {Broken::take_late_data, "take late data", {.requests = 2, .deaths = 1, .warm = true}},
+      {Broken::forget_dead_exclusive, "forget a dead requester's source", {.requests = 2, .deaths = 1}},
+      {Broken::forget_dead_owner, "forget a dead owner", {.requests = 2, .deaths = 1, .warm = true}},
+      {Broken::forget_dead_writer, "forget a dead writer", {.requests = 2, .deaths = 1}},
+      {Broken::forget_popped_sharer, "forget who forwarded", {.requests = 2, .warm = true}},
+      {Broken::acknowledge_failed_put, "acknowledge a failed put", {.requests = 2, .ssd_failures = 1, .warm = true}},
   };
   for (const Planted& one : planted) {
     CAPTURE(one.name);
@@ -166,7 +166,7 @@ TEST_CASE("protocol: breaking a rule is noticed") {
 
 // storage-tests -ns -tc="protocol: the table*"
 TEST_CASE("protocol: the table for the documentation" * doctest::skip()) {
-  const Outcome outcome = explore({.wishes = kWithoutEnd, .deaths = 1, .ssd_failures = 1}, kMostStates);
+  const Outcome outcome = explore({.requests = kWithoutEnd, .deaths = 1, .ssd_failures = 1}, kMostStates);
   for (std::size_t from = 0; from < kPageStates; ++from)
     for (std::size_t verb = 0; verb < kVerbs; ++verb)
       for (std::size_t to = 0; to < kPageStates; ++to)

@@ -40,7 +40,7 @@ struct ProtocolProbe {
 using Probe = ProtocolProbe;
 
 std::string to_string(const Step& step) {
-  return step.node == kNobody ? step.what : fmt::format("{} {} {}", step.what, step.node, to_string(step.verb));
+  return step.node == kNoCache ? step.what : fmt::format("{} {} {}", step.what, step.node, to_string(step.verb));
 }
 
 void World::Channel::push(const PageMessage& message) {
@@ -67,16 +67,16 @@ World::World(const Bounds& bounds)
       }
     };
     deaths_left_ = failures_left_ = 0;
-    wish(0, Wish::write);
+    request(0, CacheRequest::write);
     settle();
-    wish(1, Wish::read);
+    request(1, CacheRequest::read);
     settle();
-    wish(2, Wish::read);
+    request(2, CacheRequest::read);
     settle();
     deaths_left_ = bounds.deaths;
     failures_left_ = bounds.ssd_failures;
   }
-  for (Cache& cache : caches_) cache.wishes = bounds.wishes;
+  for (Cache& cache : caches_) cache.requests = bounds.requests;
   broken_ = bounds.broken;
 }
 
@@ -98,19 +98,20 @@ void World::successors(const std::function<void(const World&, const Step&)>& vis
     next.check();
     visit(next, what);
   };
-  for (Node node = 0; node < kCaches; ++node) {
+  for (CacheId node = 0; node < kCaches; ++node) {
     const Cache& cache = caches_[node];
-    if (cache.alive && cache.wishes > 0 && !cache.page.busy()) {
-      static constexpr std::array kWishes = {Wish::read, Wish::write, Wish::write_whole, Wish::evict, Wish::clean};
-      static constexpr std::array kNames = {
-          "wishes to read:", "wishes to write:", "wishes to write all:", "wishes to evict:", "wishes to clean:"};
-      for (std::size_t i = 0; i < kWishes.size(); ++i) {
+    if (cache.alive && cache.requests > 0 && !cache.page.busy()) {
+      static constexpr std::array kRequests = {CacheRequest::read, CacheRequest::write, CacheRequest::write_whole,
+                                               CacheRequest::evict, CacheRequest::clean};
+      static constexpr std::array kNames = {"requests to read:", "requests to write:", "requests to write all:",
+                                            "requests to evict:", "requests to clean:"};
+      for (std::size_t i = 0; i < kRequests.size(); ++i) {
         const PageState state = cache.page.state();
-        const bool does_something = kWishes[i] == Wish::evict   ? state != PageState::I
-                                    : kWishes[i] == Wish::clean ? cache.page.dirty()
-                                    : kWishes[i] == Wish::read  ? !cache.page.readable()
-                                                                : true;
-        if (does_something) step({kNames[i], node, Verb::read}, [&](World& next) { next.wish(node, kWishes[i]); });
+        const bool does_something = kRequests[i] == CacheRequest::evict   ? state != PageState::I
+                                    : kRequests[i] == CacheRequest::clean ? cache.page.dirty()
+                                    : kRequests[i] == CacheRequest::read  ? !cache.page.readable()
+                                                                          : true;
+        if (does_something) step({kNames[i], node, Verb::read}, [&](World& next) { next.request(node, kRequests[i]); });
       }
     }
     if (cache.to_home.count > 0)
@@ -128,23 +129,23 @@ void World::successors(const std::function<void(const World&, const Step&)>& vis
   for (std::size_t place = 0; place < data_.size(); ++place) {
     step({"data arrive at", data_[place].message.requester, Verb::data, true},
          [place](World& next) { next.deliver_data(place); });
-    if (data_[place].from != kNobody && !caches_[data_[place].from].alive)
+    if (data_[place].from != kNoCache && !caches_[data_[place].from].alive)
       step({"data are lost to", data_[place].message.requester, Verb::data},
            [place](World& next) { next.data_.erase(next.data_.begin() + static_cast<std::ptrdiff_t>(place)); });
   }
   if (ssd_ == Ssd::quiet) return;
-  step({"SSD done", kNobody, Verb::read}, [](World& next) { next.finish_ssd(true); });
+  step({"SSD done", kNoCache, Verb::read}, [](World& next) { next.finish_ssd(true); });
   const bool from_dead = ssd_ == Ssd::writing && !caches_[ssd_from_].alive;
   if (failures_left_ > 0 || from_dead)
-    step({"SSD failed", kNobody, Verb::read}, [](World& next) { next.finish_ssd(false); });
+    step({"SSD failed", kNoCache, Verb::read}, [](World& next) { next.finish_ssd(false); });
 }
 
-void World::wish(Node node, Wish wish) {
+void World::request(CacheId node, CacheRequest request) {
   Cache& cache = caches_[node];
-  if (cache.wishes > 0 && cache.wishes != kWithoutEnd) --cache.wishes;
-  const CacheActions actions = cache.page.on_wish(wish, cache.next_number);
-  const bool writes = wish == Wish::write || wish == Wish::write_whole;
-  if (actions.ready && writes) write(node, wish == Wish::write_whole);
+  if (cache.requests > 0 && cache.requests != kWithoutEnd) --cache.requests;
+  const CacheActions actions = cache.page.on_cache_request(request, cache.next_number);
+  const bool writes = request == CacheRequest::write || request == CacheRequest::write_whole;
+  if (actions.ready && writes) write(node, request == CacheRequest::write_whole);
   if (cache.page.busy()) ++cache.next_number;
   obey(node, actions);
   if (broken_ == Broken::drop_before_put_ack && cache.page.state() == PageState::MIA) {
@@ -153,7 +154,7 @@ void World::wish(Node node, Wish wish) {
   }
 }
 
-void World::write(Node node, bool whole) {
+void World::write(CacheId node, bool whole) {
   if (!whole && !caches_[node].newest) complain("a write into an old copy");
   for (Cache& cache : caches_) cache.newest = false;
   for (Data& data : data_) data.newest = false;
@@ -161,25 +162,25 @@ void World::write(Node node, bool whole) {
   caches_[node].newest = true;
 }
 
-void World::obey(Node node, const CacheActions& actions) {
+void World::obey(CacheId node, const CacheActions& actions) {
   Cache& cache = caches_[node];
   for (const CacheAction& action : actions) {
-    switch (action.deed) {
-      case CacheDeed::send_home:
+    switch (action.kind) {
+      case CacheAction::Kind::send_home:
         cache.to_home.push(action.message);
         break;
-      case CacheDeed::send_data:
+      case CacheAction::Kind::send_data:
         if (caches_[action.to].alive) data_.push_back({node, cache.newest, action.message});
         break;
-      case CacheDeed::became_writable:
+      case CacheAction::Kind::became_writable:
         write(node, Probe::whole(cache.page));
         break;
-      case CacheDeed::failed:
+      case CacheAction::Kind::failed:
         if (action.message.failure == PageFailure::lost && !died_) complain("told lost, but nobody has died");
         cache.newest = false;
         break;
-      case CacheDeed::lost_copy:
-      case CacheDeed::dropped:
+      case CacheAction::Kind::lost_copy:
+      case CacheAction::Kind::dropped:
         cache.newest = false;
         break;
       default:
@@ -188,7 +189,7 @@ void World::obey(Node node, const CacheActions& actions) {
   }
 }
 
-void World::tell_home(Node node, const PageMessage& message) {
+void World::tell_home(CacheId node, const PageMessage& message) {
   if (!home_.expects(node, message)) {
     complain(fmt::format("the home does not expect {} from {}", to_string(message.verb), node));
     return;
@@ -200,18 +201,18 @@ void World::tell_home(Node node, const PageMessage& message) {
 
 void World::obey(const HomeActions& actions) {
   for (const HomeAction& action : actions) {
-    switch (action.deed) {
-      case HomeDeed::send:
+    switch (action.kind) {
+      case HomeAction::Kind::send:
         if (!break_sent(action)) obey_send(action);
         break;
-      case HomeDeed::send_ssd:
-        if (caches_[action.to].alive) data_.push_back({kNobody, buffer_newest_, action.message});
+      case HomeAction::Kind::send_ssd:
+        if (caches_[action.to].alive) data_.push_back({kNoCache, buffer_newest_, action.message});
         break_sent(action);
         break;
-      case HomeDeed::read_ssd:
-      case HomeDeed::write_ssd:
+      case HomeAction::Kind::read_ssd:
+      case HomeAction::Kind::write_ssd:
         if (ssd_ != Ssd::quiet) complain("two transfers of one page to or from the SSD");
-        ssd_ = action.deed == HomeDeed::read_ssd ? Ssd::reading : Ssd::writing;
+        ssd_ = action.kind == HomeAction::Kind::read_ssd ? Ssd::reading : Ssd::writing;
         ssd_from_ = action.to;
         break;
     }
@@ -222,14 +223,14 @@ void World::obey_send(const HomeAction& action) {
   if (caches_[action.to].alive) caches_[action.to].from_home.push(action.message);
 }
 
-void World::deliver_to_home(Node node) {
+void World::deliver_to_home(CacheId node) {
   PageMessage message = caches_[node].to_home.pop();
   if (swallowed_at_home(message)) return;
   break_before_home(node, message);
   tell_home(node, message);
 }
 
-void World::deliver_to_cache(Node node) {
+void World::deliver_to_cache(CacheId node) {
   Cache& cache = caches_[node];
   const PageMessage message = cache.from_home.pop();
   const bool forward = message.verb == Verb::forward_shared || message.verb == Verb::forward_exclusive;
@@ -255,9 +256,9 @@ void World::deliver_data(std::size_t place) {
 void World::finish_ssd(bool well) {
   HomeActions actions;
   const Ssd was = ssd_;
-  const Node from = ssd_from_;
+  const CacheId from = ssd_from_;
   ssd_ = Ssd::quiet;
-  ssd_from_ = kNobody;
+  ssd_from_ = kNoCache;
   const bool from_dead = was == Ssd::writing && !caches_[from].alive;
   if (!well && !from_dead) --failures_left_;
   const bool reading = Probe::supply(home_) == Probe::Supply::ssd;
@@ -275,7 +276,7 @@ void World::finish_ssd(bool well) {
   obey(actions);
 }
 
-void World::die(Node node, std::size_t messages_kept) {
+void World::die(CacheId node, std::size_t messages_kept) {
   Cache& cache = caches_[node];
   --deaths_left_;
   died_ = true;
@@ -283,11 +284,11 @@ void World::die(Node node, std::size_t messages_kept) {
   cache.page = CachePage{};
   cache.to_home.count = static_cast<std::uint8_t>(messages_kept);
   cache.from_home.count = 0;
-  cache.wishes = 0;
+  cache.requests = 0;
   std::erase_if(data_, [node](const Data& data) { return data.message.requester == node; });
 }
 
-void World::notice(Node node) {
+void World::notice(CacheId node) {
   caches_[node].noticed = true;
   break_before_death(node);
   HomeActions actions;
@@ -317,7 +318,7 @@ void World::check() {
 
 void World::check_quiescent() {
   if (!home_.idle()) return complain("the home waits for ever");
-  for (Node node = 0; node < kCaches; ++node) {
+  for (CacheId node = 0; node < kCaches; ++node) {
     const Cache& cache = caches_[node];
     if (!cache.alive) continue;
     if (cache.page.busy()) return complain(fmt::format("cache {} waits for ever", node));
@@ -327,15 +328,15 @@ void World::check_quiescent() {
   }
   if (home_.lost()) {
     if (!died_) complain("lost, but nobody has died");
-    if (home_.owner() != kNobody || !home_.sharers().empty()) complain("lost, but somebody has it");
-  } else if (home_.owner() == kNobody) {
+    if (home_.owner() != kNoCache || !home_.sharers().empty()) complain("lost, but somebody has it");
+  } else if (home_.owner() == kNoCache) {
     if (!ssd_newest_) complain("a write is lost");
   } else if (const Cache& owner = caches_[home_.owner()]; !owner.alive || !owner.page.dirty() || !owner.newest) {
     complain("the owner does not have what was written last");
   }
 }
 
-void World::break_before_home(Node node, PageMessage& message) {
+void World::break_before_home(CacheId node, PageMessage& message) {
   if (broken_ == Broken::trust_sharers && message.verb == Verb::write) message.has_copy = true;
   if (broken_ == Broken::take_stale_put && message.verb == Verb::put && home_.idle()) Probe::owner(home_) = node;
   if (broken_ == Broken::forget_popped_sharer && message.verb == Verb::done &&
@@ -343,9 +344,9 @@ void World::break_before_home(Node node, PageMessage& message) {
     Probe::supply(home_) = Probe::Supply::ssd_sent;
 }
 
-void World::break_before_death(Node node) {
+void World::break_before_death(CacheId node) {
   const bool putting = Probe::phase(home_) == Probe::Phase::putting;
-  if (broken_ == Broken::forget_dead_owner && home_.owner() == node && !putting) Probe::owner(home_) = kNobody;
+  if (broken_ == Broken::forget_dead_owner && home_.owner() == node && !putting) Probe::owner(home_) = kNoCache;
   if (broken_ == Broken::forget_dead_writer && Probe::requester(home_) == node) Probe::home_granted(home_) = false;
 }
 
@@ -375,11 +376,11 @@ bool World::swallowed_at_home(const PageMessage& message) const {
 
 // The caches are alike, so that states that differ in their names alone are one: they are put in an order that mostly
 // does not depend on the names. Where it does, a state is visited twice, which costs only time.
-std::array<Node, kCaches> World::order() const {
+std::array<CacheId, kCaches> World::order() const {
   std::array<std::uint64_t, kCaches> keys{};
-  for (Node node = 0; node < kCaches; ++node) {
+  for (CacheId node = 0; node < kCaches; ++node) {
     const Cache& cache = caches_[node];
-    std::uint64_t key = static_cast<std::uint64_t>(cache.page.state()) << 4 | (cache.wishes & 15U);
+    std::uint64_t key = static_cast<std::uint64_t>(cache.page.state()) << 4 | (cache.requests & 15U);
     key = key << 3 | static_cast<std::uint64_t>(cache.newest | cache.alive << 1 | cache.noticed << 2);
     for (const Channel* channel : {&cache.to_home, &cache.from_home}) {
       key = key << 3 | channel->count;
@@ -390,9 +391,9 @@ std::array<Node, kCaches> World::order() const {
     const auto found = std::find(sharers.begin(), sharers.end(), node);
     keys[node] = key << 3 | static_cast<std::uint64_t>(found - sharers.begin()) << 1 | (home_.owner() == node);
   }
-  std::array<Node, kCaches> nodes{};
-  std::iota(nodes.begin(), nodes.end(), Node{0});
-  std::sort(nodes.begin(), nodes.end(), [&keys](Node a, Node b) { return keys[a] < keys[b]; });
+  std::array<CacheId, kCaches> nodes{};
+  std::iota(nodes.begin(), nodes.end(), CacheId{0});
+  std::sort(nodes.begin(), nodes.end(), [&keys](CacheId a, CacheId b) { return keys[a] < keys[b]; });
   return nodes;
 }
 
@@ -403,14 +404,14 @@ char byte(std::uint64_t value) {
 }
 
 template <class Names>
-char named(Node node, const Names& name) {
-  return node == kNobody ? '-' : byte(name[node]);
+char named(CacheId node, const Names& name) {
+  return node == kNoCache ? '-' : byte(name[node]);
 }
 
 }  // namespace
 
-void World::encode_message(std::string& code, const PageMessage& message, Node owner,
-                           const std::array<Node, kCaches>& name) const {
+void World::encode_message(std::string& code, const PageMessage& message, CacheId owner,
+                           const std::array<CacheId, kCaches>& name) const {
   code += byte(static_cast<std::uint64_t>(message.verb));
   code += byte(static_cast<std::uint64_t>(message.has_copy | message.whole << 1 | message.keep << 2 |
                                           static_cast<int>(message.failure) << 3));
@@ -426,14 +427,14 @@ void World::encode_message(std::string& code, const PageMessage& message, Node o
   if (!stepless && age < 2) code += byte(std::min(Probe::step(home_) - message.step, 12U));
 }
 
-void World::encode_cache(std::string& code, Node node, const std::array<Node, kCaches>& name) const {
+void World::encode_cache(std::string& code, CacheId node, const std::array<CacheId, kCaches>& name) const {
   const Cache& cache = caches_[node];
   const CachePage& page = cache.page;
   const PageState state = page.state();
   code += byte(static_cast<std::uint64_t>(state));
   // A dead cache's content matters as long as it is being written.
   const bool newest = cache.newest && (cache.alive || ssd_from_ == node);
-  code += byte(static_cast<std::uint64_t>(newest | cache.alive << 1 | cache.noticed << 2 | cache.wishes << 3));
+  code += byte(static_cast<std::uint64_t>(newest | cache.alive << 1 | cache.noticed << 2 | cache.requests << 3));
   if (page.busy()) {
     const bool in_im = state == PageState::IM;
     const bool writing = in_im || state == PageState::SM || state == PageState::OM;
@@ -450,11 +451,11 @@ void World::encode_cache(std::string& code, Node node, const std::array<Node, kC
   }
 }
 
-void World::encode_home(std::string& code, const std::array<Node, kCaches>& name) const {
+void World::encode_home(std::string& code, const std::array<CacheId, kCaches>& name) const {
   code += named(home_.owner(), name);
   code += byte(Probe::flags(home_));
   code += byte(home_.sharers().size());
-  for (const Node node : home_.sharers()) code += named(node, name);
+  for (const CacheId node : home_.sharers()) code += named(node, name);
   for (const auto& request : Probe::waiting(home_)) {
     code += named(request.from, name);
     encode_message(code, request.message, request.from, name);
@@ -464,21 +465,21 @@ void World::encode_home(std::string& code, const std::array<Node, kCaches>& name
   code += byte(static_cast<std::uint64_t>(Probe::supply(home_)));
   code += named(Probe::source(home_), name);
   code += named(Probe::requester(home_), name);
-  if (Probe::requester(home_) != kNobody) encode_message(code, Probe::request(home_), Probe::requester(home_), name);
+  if (Probe::requester(home_) != kNoCache) encode_message(code, Probe::request(home_), Probe::requester(home_), name);
   if (Probe::phase(home_) != Probe::Phase::writing) return;
   code += byte(Probe::write_flags(home_));
   std::uint64_t awaited = 0;
-  for (const Node node : Probe::awaited(home_)) awaited |= std::uint64_t{1} << name[node];
+  for (const CacheId node : Probe::awaited(home_)) awaited |= std::uint64_t{1} << name[node];
   code += byte(awaited);
 }
 
 std::uint64_t World::fingerprint() const {
-  const std::array<Node, kCaches> nodes = order();
-  std::array<Node, kCaches> name{};
-  for (Node place = 0; place < kCaches; ++place) name[nodes[place]] = place;
+  const std::array<CacheId, kCaches> nodes = order();
+  std::array<CacheId, kCaches> name{};
+  for (CacheId place = 0; place < kCaches; ++place) name[nodes[place]] = place;
   std::string code;
   code.reserve(256);
-  for (const Node node : nodes) encode_cache(code, node, name);
+  for (const CacheId node : nodes) encode_cache(code, node, name);
   encode_home(code, name);
   code += byte(static_cast<std::uint64_t>(ssd_));
   code += named(ssd_from_, name);
@@ -488,7 +489,7 @@ std::uint64_t World::fingerprint() const {
     std::string one;
     one += named(item.from, name);
     one += item.newest ? '1' : '0';
-    encode_message(one, item.message, kNobody, name);
+    encode_message(one, item.message, kNoCache, name);
     data.push_back(one);
   }
   std::sort(data.begin(), data.end());

@@ -12,7 +12,7 @@
 
 namespace coracle::internals::storage {
 
-inline constexpr Node kCaches = 3;
+inline constexpr CacheId kCaches = 3;
 
 /// A rule of the protocol that is broken on purpose.
 enum class Broken : std::uint8_t {
@@ -32,13 +32,13 @@ enum class Broken : std::uint8_t {
   acknowledge_failed_put,  ///< A put that the SSD refused is told as written.
 };
 
-/// Of wishes: messages can only pile up as far as each cache has one request under way, so that there are finitely many
-/// states.
+/// Of requests: messages can only pile up as far as each cache has one request under way, so that there are finitely
+/// many states.
 inline constexpr std::uint8_t kWithoutEnd = 31;
 
 /// How much may happen.
 struct Bounds {
-  std::uint8_t wishes = 2;        ///< Of each cache.
+  std::uint8_t requests = 2;      ///< Of each cache.
   std::uint8_t deaths = 0;        ///< Of caches; the home's is another matter.
   std::uint8_t ssd_failures = 0;  ///< Of the page's reads and writes.
   bool cooperative = true;
@@ -49,7 +49,7 @@ struct Bounds {
 /// What happened, for a readable counterexample.
 struct Step {
   const char* what = "";
-  Node node = kNobody;
+  CacheId node = kNoCache;
   Verb verb = Verb::read;
   bool at_cache = false;  ///< A message or data came to a cache.
 };
@@ -65,7 +65,7 @@ class World {
   std::uint64_t fingerprint() const;
   /// What is wrong with this state or the step to it; empty: nothing.
   const std::string& fault() const { return fault_; }
-  PageState state(Node node) const { return caches_[node].page.state(); }
+  PageState state(CacheId node) const { return caches_[node].page.state(); }
   /// Nothing is on its way any more.
   bool quiescent() const;
 
@@ -78,7 +78,7 @@ class World {
     PageMessage pop();
   };
   struct Data {
-    Node from = kNobody;  ///< kNobody: the home.
+    CacheId from = kNoCache;  ///< kNoCache: the home.
     bool newest = false;
     PageMessage message;
   };
@@ -88,44 +88,44 @@ class World {
     bool newest = false;  ///< What its frame holds is what was written last.
     bool alive = true;
     bool noticed = false;  ///< The home knows of its death.
-    std::uint8_t wishes = 0;
+    std::uint8_t requests = 0;
     std::uint32_t next_number = 1;
     Channel to_home;
     Channel from_home;
   };
 
-  void wish(Node node, Wish wish);
-  void obey(Node node, const CacheActions& actions);
+  void request(CacheId node, CacheRequest request);
+  void obey(CacheId node, const CacheActions& actions);
   void obey(const HomeActions& actions);
-  void tell_home(Node node, const PageMessage& message);
+  void tell_home(CacheId node, const PageMessage& message);
   void obey_send(const HomeAction& action);
-  void write(Node node, bool whole);
-  void deliver_to_home(Node node);
-  void deliver_to_cache(Node node);
+  void write(CacheId node, bool whole);
+  void deliver_to_home(CacheId node);
+  void deliver_to_cache(CacheId node);
   void deliver_data(std::size_t place);
   void finish_ssd(bool well);
-  void die(Node node, std::size_t messages_kept);
-  void notice(Node node);
+  void die(CacheId node, std::size_t messages_kept);
+  void notice(CacheId node);
   void check();
   void check_quiescent();
   void complain(std::string what);
 
-  void break_before_home(Node node, PageMessage& message);
-  void break_before_death(Node node);
+  void break_before_home(CacheId node, PageMessage& message);
+  void break_before_death(CacheId node);
   bool break_sent(const HomeAction& action);
   bool swallowed_at_home(const PageMessage& message) const;
 
-  std::array<Node, kCaches> order() const;
-  void encode_cache(std::string& code, Node node, const std::array<Node, kCaches>& name) const;
-  void encode_message(std::string& code, const PageMessage& message, Node owner,
-                      const std::array<Node, kCaches>& name) const;
-  void encode_home(std::string& code, const std::array<Node, kCaches>& name) const;
+  std::array<CacheId, kCaches> order() const;
+  void encode_cache(std::string& code, CacheId node, const std::array<CacheId, kCaches>& name) const;
+  void encode_message(std::string& code, const PageMessage& message, CacheId owner,
+                      const std::array<CacheId, kCaches>& name) const;
+  void encode_home(std::string& code, const std::array<CacheId, kCaches>& name) const;
 
   std::array<Cache, kCaches> caches_;
   HomePage home_;
   std::vector<Data> data_;
   Ssd ssd_ = Ssd::quiet;
-  Node ssd_from_ = kNobody;
+  CacheId ssd_from_ = kNoCache;
   bool ssd_newest_ = true;
   bool buffer_newest_ = false;  ///< What was read from the SSD.
   std::uint8_t deaths_left_;

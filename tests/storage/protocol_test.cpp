@@ -11,11 +11,11 @@ struct Home {
   HomePage page{true};
   HomeActions actions;
 
-  void receive(Node from, const PageMessage& message) {
+  void receive(CacheId from, const PageMessage& message) {
     actions.clear();
     page.on_message(from, message, actions);
   }
-  void dies(Node node) {
+  void dies(CacheId node) {
     actions.clear();
     page.on_dead(node, actions);
   }
@@ -28,32 +28,32 @@ struct Home {
     return actions[0];
   }
   /// Step of the only message sent.
-  std::uint32_t sent(Verb verb, Node to) const {
+  std::uint32_t sent(Verb verb, CacheId to) const {
     const HomeAction& action = only_action();
-    REQUIRE(action.deed == HomeDeed::send);
+    REQUIRE(action.kind == HomeAction::Kind::send);
     REQUIRE(action.message.verb == verb);
     REQUIRE(action.to == to);
     return action.message.step;
   }
-  void sent_failure(PageFailure failure, Node to) const {
+  void sent_failure(PageFailure failure, CacheId to) const {
     sent(Verb::failed, to);
     CHECK(only_action().message.failure == failure);
   }
   /// `node` gets the page, which nobody has, from the SSD.
-  void write_by(Node node) {
+  void write_by(CacheId node) {
     receive(node, {.verb = Verb::write, .number = 1});
     REQUIRE(actions.size() == 2);
-    CHECK(actions[0].deed == HomeDeed::read_ssd);
+    CHECK(actions[0].kind == HomeAction::Kind::read_ssd);
     CHECK(actions[1].message.verb == Verb::grant);
   }
-  void own_by(Node node) {
+  void own_by(CacheId node) {
     write_by(node);
     read_from_ssd();
-    CHECK(only_action().deed == HomeDeed::send_ssd);
+    CHECK(only_action().kind == HomeAction::Kind::send_ssd);
     receive(node, {.verb = Verb::done, .number = 1});
     REQUIRE(page.owner() == node);
   }
-  void share_with(Node node) {
+  void share_with(CacheId node) {
     receive(node, {.verb = Verb::read, .number = 1});
     sent(Verb::forward_shared, page.owner());
     receive(node, {.verb = Verb::done, .number = 1});
@@ -141,7 +141,7 @@ TEST_CASE("protocol: a requester whose dirty source died is asked whether it has
 TEST_CASE("protocol: a page that the SSD can't give fails those that ask, and is not lost") {
   Home home;
   home.receive(1, {.verb = Verb::read, .number = 1});
-  CHECK(home.only_action().deed == HomeDeed::read_ssd);
+  CHECK(home.only_action().kind == HomeAction::Kind::read_ssd);
   home.read_from_ssd(PageFailure::damaged);
   home.sent_failure(PageFailure::damaged, 1);
   CHECK(home.page.forgettable());

@@ -9,7 +9,7 @@
 #include "runtime/core/error.hpp"
 #include "tests/allocations.hpp"
 #include "tests/layout/random_layout.hpp"
-#include "transports/tca/virtual_board.hpp"
+#include "transports/tca/virtual_device.hpp"
 
 namespace dma_engine_test {
 
@@ -137,27 +137,27 @@ TEST_CASE("dma engine: a stalled table is aborted and done again; one that alway
   std::byte* const memory = dma.memory();
   std::memset(memory, 9, 4096);
   Waited waited;
-  dma.board().break_down({2, 0, 0, 0});
+  dma.device().break_down({2, 0, 0, 0});
   dma.engine().run(std::array{Descriptor{memory, memory + 8192, 4096}}, 0, waited);
   finish(dma, waited);
   CHECK(waited.worked);
   CHECK(memory[8192 + 4095] == std::byte{9});
   CHECK(dma.engine().counts().stalls == 2);
   Waited never;
-  dma.board().break_down({100, 0, 0, 0});
+  dma.device().break_down({100, 0, 0, 0});
   dma.engine().copy({memory, memory + 16384, 4096}, never);
   finish(dma, never);
   CHECK_FALSE(never.worked);
   CHECK(dma.engine().last_failure().find("has not come to the end of its table in 500 ms") != std::string::npos);
 }
 
-TEST_CASE("dma engine: of so many tables one hangs, however long they take, and whoever breaks the board down anew") {
+TEST_CASE("dma engine: of so many tables one hangs, however long they take, and whoever breaks the device down anew") {
   VirtualDma dma(1 << 16);
   std::byte* const memory = dma.memory();
-  BoardFaults faults;
+  DeviceFaults faults;
   faults.tables_per_stall = 5;
   for (int i = 0; i < 16; ++i) {
-    dma.board().break_down(faults);
+    dma.device().break_down(faults);
     Waited waited;
     dma.engine().run(std::array{Descriptor{memory, memory + 8192, 4096}}, 0, waited);
     finish(dma, waited);
@@ -180,7 +180,7 @@ TEST_CASE("dma engine: a table that is done again writes nothing anew that had l
                                       {memory, memory + 16384, 2048},
                                       {memory + 2048, flag + 16, 16}};
   Waited waited;
-  dma.board().break_down({1, 0, 0, 0});
+  dma.device().break_down({1, 0, 0, 0});
   dma.engine().run(chain, 0, waited);
   while (*flag != std::byte{1}) REQUIRE(dma.step());
   CHECK(flag[16] == std::byte{0});
@@ -222,7 +222,7 @@ TEST_CASE("dma engine: a completion word that comes later than the limit does no
   std::memset(memory, 5, 4096);
   for (int round = 0; round < 3; ++round) {
     Waited waited;
-    dma.board().break_down({0, 1, 600'000'000 + static_cast<std::uint64_t>(round) * 400'000'000, 0});
+    dma.device().break_down({0, 1, 600'000'000 + static_cast<std::uint64_t>(round) * 400'000'000, 0});
     dma.engine().copy({memory, memory + 8192, 4096}, waited);
     finish(dma, waited);
     CHECK(waited.worked);

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "transports/tca/virtual_board.hpp"
+#include "transports/tca/virtual_device.hpp"
 
 namespace learned_split_test {
 

@@ -1,4 +1,4 @@
-// Lost peers over boards: what becomes of operations, packets and buffers, and that everybody else's go on.
+// Lost peers over devices: what becomes of operations, packets and buffers, and that everybody else's go on.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include "runtime/core/error.hpp"
 #include "tests/sim/job.hpp"
 #include "tests/tca/stepped_job.hpp"
-#include "transports/sim/sim_board.hpp"
+#include "transports/sim/sim_dma_device.hpp"
 
 namespace tca_losses_test {
 
@@ -43,7 +43,7 @@ constexpr std::size_t kLong = 300'000;
 
 }  // namespace
 
-TEST_CASE("tca: a put whose bytes the board is reading ends with its lost peer, but not before the board is done") {
+TEST_CASE("tca: a put whose bytes the device is reading ends with its lost peer, but not before the device is done") {
   SteppedJob job(2);
   Operations operations(job.transport(0));
   Operation& in_place = operations.put({job.memory(0, 0), 2048}, job.place(1, 1));
@@ -63,7 +63,9 @@ TEST_CASE("tca: a put whose bytes the board is reading ends with its lost peer, 
   CHECK(!job.transport(0).engine().busy());
 }
 
-TEST_CASE("tca: all that waits for a lost peer ends; nothing of stages, buffers and other peers' traffic is lost") {
+TEST_CASE(
+    "tca: all that waits for a lost peer ends; nothing of send buffers, other buffers and other peers' traffic is "
+    "lost") {
   SteppedJob job(3);
   Operations operations(job.transport(0));
   const std::vector<std::byte> ordinary(kLong, std::byte{3});
@@ -97,13 +99,13 @@ TEST_CASE("tca: all that waits for a lost peer ends; nothing of stages, buffers 
   // As much again as there are stages and buffers.
   Operations more(job.transport(0));
   std::vector<Operation*> later;
-  for (std::uint64_t number = 0; number < 2 * PacketArea::kStages; ++number) {
+  for (std::uint64_t number = 0; number < 2 * PacketArea::kSendBuffers; ++number) {
     more.request(2, counting(), std::span(ordinary).first(100), number);
     later.push_back(&more.put(ordinary, job.place(2, 0)));
   }
   job.settle();
   CHECK(std::ranges::all_of(later, [](const Operation* each) { return is_good(*each); }));
-  CHECK(job.rank(2).local<Log>().numbers.size() == 20 + 2 * PacketArea::kStages);
+  CHECK(job.rank(2).local<Log>().numbers.size() == 20 + 2 * PacketArea::kSendBuffers);
   // The other finds out, and takes nothing of what has come.
   CHECK(job.rank(1).local<Log>().numbers.empty());
   job.set_busy(1, false);
@@ -114,12 +116,12 @@ TEST_CASE("tca: all that waits for a lost peer ends; nothing of stages, buffers 
   CHECK(!job.transport(0).depends_on(2));
 }
 
-TEST_CASE("tca: a word of the loss that gets lost is said again to who appeals") {
+TEST_CASE("tca: a word of the loss that gets lost is said again to who asks") {
   SteppedJob job(2);
   Operations operations(job.transport(1));
-  BoardFaults faults;
+  DeviceFaults faults;
   faults.lost_stores = 1;
-  job.transport(0).board().break_down(faults);
+  job.transport(0).device().break_down(faults);
   job.rank(0).core().peer_lost({1, "the test says so"});
   Operation& put = operations.put({job.memory(1, 1), 100}, job.place(0, 1));
   Operation& get = operations.get(job.place(0, 0), {job.memory(1, 0), 64});
@@ -132,8 +134,8 @@ TEST_CASE("tca: a word of the loss that gets lost is said again to who appeals")
 
 namespace {
 
-using coracle::internals::sim::Outcome;
 using coracle::internals::sim::SimJob;
+using coracle::internals::sim::SimulationResult;
 
 constexpr std::uint64_t kLimitNs = 1'000'000;
 
@@ -175,7 +177,7 @@ constexpr std::uint64_t kStartNs = 100'000;
 /// Rank 0 starts a put of so many bytes of its segment to the last rank at 100 us.
 Seen put_through(const SimJob& job, std::size_t bytes) {
   Seen seen;
-  const Outcome outcome = job.run([&](Rank& self) -> Task<> {
+  const SimulationResult outcome = job.run([&](Rank& self) -> Task<> {
     auto slab = self.allocate<std::byte>(kLong + 16);
     if (self.id() != 0) co_return;
     co_await sleep_for(100us);
@@ -208,7 +210,7 @@ TEST_CASE("tca: a link that is late or cut for less than the silence limit costs
     CHECK(late.ended_ns >= plain.ended_ns + 30'000);
     CHECK(late.ended_ns <= plain.ended_ns + 100'000);
   }
-  // The stalls of a held channel are none of its board's.
+  // The stalls of a held channel are none of its device's.
   SimJob patient = job_with("50 us cut rank 0 rank 1 for 20 s", 2);
   patient.silence_limit_ns = 60'000'000'000;
   for (const std::size_t bytes : kSizes) {
@@ -247,7 +249,7 @@ TEST_CASE("tca: a peer that stays silent is lost after the limit, a dead process
 TEST_CASE("tca: what a lost peer still has under way to here changes nothing any more") {
   bool told = false;
   const SimJob job = job_with("105 us cut rank 0 rank 1 for 3 ms", 2);
-  const Outcome outcome = job.run([&](Rank& self) -> Task<> {
+  const SimulationResult outcome = job.run([&](Rank& self) -> Task<> {
     auto slab = self.allocate<std::byte>(kLong / 16 * 16);
     std::fill_n(slab.data(), slab.size(), std::byte{static_cast<unsigned char>(1 + self.id())});
     co_await sleep_for(100us);
@@ -273,7 +275,7 @@ TEST_CASE("tca: a cut peer holds up the packets to others until it is lost, and 
   std::uint64_t last_ns = 0;
   std::vector<std::uint64_t> numbers;
   const SimJob job = job_with("50 us cut rank 0 rank 1", 3);
-  const Outcome outcome = job.run([&](Rank& self) -> Task<> {
+  const SimulationResult outcome = job.run([&](Rank& self) -> Task<> {
     co_await sleep_for(100us);
     if (self.id() == 0) {
       Seen seen;
@@ -295,12 +297,12 @@ TEST_CASE("tca: a cut peer holds up the packets to others until it is lost, and 
   for (std::uint64_t number = 0; number < numbers.size(); ++number) CHECK(numbers[number] == number);
 }
 
-TEST_CASE("tca: a rank whose board has failed for good tells its peers that they have lost it") {
+TEST_CASE("tca: a rank whose device has failed for good tells its peers that they have lost it") {
   std::string reason;
-  const Outcome outcome = job_with("", 2).run([&](Rank& self) -> Task<> {
+  const SimulationResult outcome = job_with("", 2).run([&](Rank& self) -> Task<> {
     if (self.id() == 0) {
       co_await sleep_for(100us);
-      tca_of(self).board().break_down({1000, 0, 0, 0});
+      tca_of(self).device().break_down({1000, 0, 0, 0});
       Seen seen;
       co_await note(self, self.put_value(std::uint64_t{7}, place_on(1, 0).as<std::uint64_t>()), seen);
       EXPECT(seen.error.find("has not come to the end of its table") != std::string::npos);
@@ -321,16 +323,16 @@ struct Waited final : DmaTransfer {
 
 }  // namespace
 
-TEST_CASE("tca: a job may end while a board has a table that hangs, and words for ranks that are gone") {
-  Waited hangs;  // outlives the boards
-  const Outcome outcome = job_with("50 us cut rank 0 rank 1", 2).run([&](Rank& self) -> Task<> {
+TEST_CASE("tca: a job may end while a device has a table that hangs, and words for ranks that are gone") {
+  Waited hangs;  // outlives the devices
+  const SimulationResult outcome = job_with("50 us cut rank 0 rank 1", 2).run([&](Rank& self) -> Task<> {
     auto slab = self.allocate<std::byte>(4096);
     co_await sleep_for(100us);
     Seen seen;
     co_await note(self, self.put_value(std::uint64_t{7}, place_on(1 - self.id(), 0).as<std::uint64_t>()), seen);
     EXPECT(self.lost(1 - self.id()));  // which is told so by a word, that waits in front of the cut
     if (self.id() == 0) co_return;
-    tca_of(self).board().break_down({1, 0, 0, 0});
+    tca_of(self).device().break_down({1, 0, 0, 0});
     const Descriptor descriptor{slab.data(), slab.data() + 2048, 2048};
     tca_of(self).engine().run({&descriptor, 1}, 1, hangs);
   });
@@ -338,7 +340,7 @@ TEST_CASE("tca: a job may end while a board has a table that hangs, and words fo
 }
 
 TEST_CASE("tca: survivors in a deadlock are told of the dead and of who waits where") {
-  const Outcome outcome = job_with("50 us kill rank 1", 3).run([&](Rank& self) -> Task<> {
+  const SimulationResult outcome = job_with("50 us kill rank 1", 3).run([&](Rank& self) -> Task<> {
     auto signals = self.allocate_signals(1);
     co_await self.wait(signals[0], 1);
   });
@@ -353,7 +355,7 @@ TEST_CASE("tca: with `survive` a rank whose program fails is lost to the others,
   SimJob job = job_with("", 3);
   job.survive = true;
   std::vector<std::string> reasons;
-  const Outcome outcome = job.run([&](Rank& self) -> Task<> {
+  const SimulationResult outcome = job.run([&](Rank& self) -> Task<> {
     co_await sleep_for(50us);
     if (self.id() == 2) throw std::runtime_error("I have had enough");
     co_await self.more_lost(0);

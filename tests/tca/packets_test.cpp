@@ -48,7 +48,7 @@ std::vector<RequestOperation*> fill_ring(SteppedJob& job, Operations& operations
   std::vector<RequestOperation*> requests;
   for (std::uint64_t number = 0; number < kRequests; ++number)
     requests.push_back(&operations.request(1, HandlerId::of(on_number), payload, number));
-  job.settle_for(50'000'000);  // rank 0 appeals meanwhile
+  job.settle_for(50'000'000);  // rank 0 asks for credits meanwhile
   return requests;
 }
 
@@ -65,7 +65,7 @@ std::uint64_t signal_at(const SteppedJob& job, std::uint32_t rank, std::uint64_t
 }  // namespace
 
 TEST_CASE("tca: a ring holds eight packets; who finds it full waits until its receiver turns, and all come in order") {
-  for (const std::size_t bytes : {std::size_t{0}, std::size_t{100}, Slot::kPayloadBytes}) {
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{100}, PacketSlot::kPayloadBytes}) {
     CAPTURE(bytes);
     SteppedJob job(2);
     Operations operations(job.transport(0));
@@ -88,7 +88,7 @@ TEST_CASE("tca: a ring holds eight packets; who finds it full waits until its re
 TEST_CASE("tca: a message of more parts than its ring has slots comes whole") {
   SteppedJob job(2);
   Operations operations(job.transport(0));
-  std::vector<std::byte> payload(3 * PacketArea::kSlots * Slot::kPayloadBytes + 5);
+  std::vector<std::byte> payload(3 * PacketArea::kSlots * PacketSlot::kPayloadBytes + 5);
   payload.back() = std::byte{9};
   job.set_busy(1, true);
   const RequestOperation& request = operations.request(1, HandlerId::of(on_number), payload, 0);
@@ -101,14 +101,14 @@ TEST_CASE("tca: a message of more parts than its ring has slots comes whole") {
   CHECK(job.rank(1).local<Log>().last_bytes == std::vector{std::byte{9}});
 }
 
-TEST_CASE("tca: a full ring whose credits get lost is told of them again, when its sender appeals") {
+TEST_CASE("tca: a full ring whose credits get lost is told of them again, when its sender asks") {
   SteppedJob job(2);
   Operations operations(job.transport(0));
   const auto requests = fill_ring(job, operations, {});
   constexpr unsigned kLost = 5;
-  BoardFaults faults;
+  DeviceFaults faults;
   faults.lost_stores = kLost;
-  job.transport(1).board().break_down(faults);
+  job.transport(1).device().break_down(faults);
   job.set_busy(1, false);
   job.settle();
   CHECK(finished(requests) == kRequests);
@@ -171,7 +171,7 @@ TEST_CASE("tca: a get from memory that is withdrawn before the answer's doorbell
   CHECK(job.rank(0).local<Log>().numbers == up_to(2));
 }
 
-TEST_CASE("tca: a payload that was to be read in place goes through the stage when its memory is withdrawn") {
+TEST_CASE("tca: a payload that was to be read in place goes through the send buffer when its memory is withdrawn") {
   SteppedJob job(2);
   Operations operations(job.transport(0));
   alignas(16) std::array<std::byte, 2048> outside;

@@ -1,4 +1,4 @@
-// Ranks over PEACH2 boards in one thread, whose loops turn and whose boards advance only when a test says so.
+// Ranks over PEACH2 boards in one thread, whose loops turn and whose devices advance only when a test says so.
 #pragma once
 
 #include <coracle/coracle.hpp>
@@ -14,20 +14,20 @@
 
 #include "runtime/launch/whole_rank.hpp"
 #include "transports/connect.hpp"
-#include "transports/tca/peach2_board.hpp"
+#include "transports/tca/peach2_device.hpp"
 #include "transports/tca/registered_memory.hpp"
 #include "transports/tca/tca_transport.hpp"
 
 namespace coracle::internals::tca {
 
-/// What surrounds one rank's board: a clock of its own, which SteppedJob keeps with the others'.
-class SteppedHost final : public BoardHost, public Clock {
+/// What surrounds one rank's device: a clock of its own, which SteppedJob keeps with the others'.
+class SteppedHost final : public DeviceHost, public Clock {
  public:
   SteppedHost(const JobRegion& region, std::uint32_t rank) noexcept : registered_(region), rank_(rank) {}
 
   std::uint64_t now_ns() const noexcept override { return now_ns_; }
   void go_to(std::uint64_t time_ns) noexcept { now_ns_ = std::max(now_ns_, time_ns); }
-  /// When the board wants to advance; ~0: never.
+  /// When the device wants to advance; ~0: never.
   std::uint64_t alarm_ns() const noexcept { return alarm_ns_; }
   void forget_alarm() noexcept { alarm_ns_ = ~std::uint64_t{0}; }
   void alarm(std::uint64_t time_ns) noexcept override { alarm_ns_ = time_ns; }
@@ -63,9 +63,9 @@ class SteppedJob {
   static RemoteAddress place(std::uint32_t rank, std::uint64_t offset) noexcept { return {offset, rank, 0}; }
   std::byte* memory(std::uint32_t rank, std::uint64_t offset) const noexcept { return region_.segment(rank) + offset; }
 
-  /// A busy rank: its loop does not turn, though its board goes on.
+  /// A busy rank: its loop does not turn, though its device goes on.
   void set_busy(std::uint32_t rank, bool busy) noexcept { members_[rank]->busy = busy; }
-  /// Boards advance to what happens next, then loops turn. False when nothing will happen any more.
+  /// Devices advance to what happens next, then loops turn. False when nothing will happen any more.
   bool step() {
     bool progress = false;
     for (auto& member : members_) {
@@ -81,7 +81,7 @@ class SteppedJob {
       member->host.go_to(next);
       if (member->host.alarm_ns() > next) continue;
       member->host.forget_alarm();
-      member->board->advance(next);
+      member->device->advance(next);
     }
     return true;
   }
@@ -90,7 +90,7 @@ class SteppedJob {
     while (step()) {
     }
   }
-  /// For so long, by the boards' clocks.
+  /// For so long, by the devices' clocks.
   void settle_for(std::uint64_t duration_ns) {
     const std::uint64_t until_ns = members_[0]->host.now_ns() + duration_ns;
     while (members_[0]->host.now_ns() < until_ns && step()) {
@@ -100,9 +100,9 @@ class SteppedJob {
  private:
   struct Member {
     Member(const JobRegion& region, std::uint32_t id) : host(region, id), loop(host), self(region, id, loop) {
-      auto own_board = std::make_unique<Peach2Board>(Peach2Model(), host);
-      board = own_board.get();
-      auto own = std::make_unique<TcaTransport>(self, std::move(own_board));
+      auto own_device = std::make_unique<Peach2Device>(Peach2Model(), host);
+      device = own_device.get();
+      auto own = std::make_unique<TcaTransport>(self, std::move(own_device));
       transport = own.get();
       self.core().set_transport(std::move(own), false, true);
     }
@@ -114,7 +114,7 @@ class SteppedJob {
     SteppedHost host;
     EventLoop loop;
     WholeRank self;
-    Peach2Board* board;
+    Peach2Device* device;
     TcaTransport* transport;
     bool busy = false;
   };

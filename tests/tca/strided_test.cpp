@@ -1,5 +1,5 @@
-// Puts between layouts by the boards' block-stride, in virtual time: which ones go so, what they write and what they
-// leave alone, and how they end when memory or boards fail.
+// Puts between layouts by the devices' block-stride, in virtual time: which ones go so, what they write and what they
+// leave alone, and how they end when memory or devices fail.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -122,7 +122,7 @@ Task<> put_random_tiles(Rank& self, std::uint64_t seed, bool stalls, std::uint64
     const Tile tile = random_tile(random);
     std::fill(theirs.local().begin(), theirs.local().end(), kUntouched);
     co_await self.world().barrier();
-    if (stalls && random() % 2 == 0) tca_of(self).board().break_down({1, 0, 0, 0});
+    if (stalls && random() % 2 == 0) tca_of(self).device().break_down({1, 0, 0, 0});
     co_await put(self, tile, mine.data(), places[peer]);
     co_await self.raise(signal_of[peer]);
     co_await self.wait(signals[0], round);  // both have put the same
@@ -139,7 +139,8 @@ TEST_CASE("tca: random tiles are where they belong when their signal is seen, an
   std::uint64_t strided = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     INFO("seed ", seed);
-    const Outcome outcome = job_of(seed).run([&](Rank& self) { return put_random_tiles(self, seed, false, strided); });
+    const SimulationResult outcome =
+        job_of(seed).run([&](Rank& self) { return put_random_tiles(self, seed, false, strided); });
     REQUIRE(text_of(outcome) == "");
   }
   CHECK(strided > 300);   // of 1,200
@@ -150,7 +151,8 @@ TEST_CASE("tca: the same while tables hang") {
   std::uint64_t strided = 0;
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     INFO("seed ", seed);
-    const Outcome outcome = job_of(seed).run([&](Rank& self) { return put_random_tiles(self, seed, true, strided); });
+    const SimulationResult outcome =
+        job_of(seed).run([&](Rank& self) { return put_random_tiles(self, seed, true, strided); });
     REQUIRE(text_of(outcome) == "");
   }
   CHECK(strided > 150);
@@ -213,7 +215,7 @@ Task<> choose(Rank& self) {
         EXPECT(tca_of(self).engine().counts().doorbells >= doorbells + 4);
     }
     const std::vector<std::byte> ordinary(mine.local().begin(), mine.local().end());
-    const Case unregistered{"memory that the board can't read", kFace, false};
+    const Case unregistered{"memory that the device can't read", kFace, false};
     co_await check_case(self, unregistered, ordinary.data(), places[1], there);
   }
   co_await self.world().barrier();
@@ -260,21 +262,21 @@ Task<> withdraw(Rank& self) {
   } else {
     co_await sleep_for(std::chrono::microseconds(200));
     exposed.reset();
-    co_await sleep_for(std::chrono::milliseconds(1));  // what the board has in hand comes to its end
+    co_await sleep_for(std::chrono::milliseconds(1));  // what the device has in hand comes to its end
     EXPECT(outside.front() == std::byte{1});
     EXPECT(outside[59 * 65'536] == kUntouched);
   }
   co_await self.world().barrier();
 }
 
-/// Rank 0's board hangs for a while, longer than the engine tries.
-Task<> with_a_board_that_hangs(Rank& self) {
+/// Rank 0's device hangs for a while, longer than the engine tries.
+Task<> with_a_device_that_hangs(Rank& self) {
   auto slab = self.allocate<std::byte>(128 << 10);
   const auto places = co_await self.world().gather_all(slab.remote());
   if (self.id() == 0) {
     const Tile tile{512, 60, 1, {0, 1024, 0}, {0, 1024, 0}};
     std::fill(slab.local().begin(), slab.local().end(), std::byte{3});
-    tca_of(self).board().break_down({1000, 0, 0, 0});
+    tca_of(self).device().break_down({1000, 0, 0, 0});
     std::error_code code;
     try {
       co_await put(self, tile, slab.data(), places[1]);
@@ -283,7 +285,7 @@ Task<> with_a_board_that_hangs(Rank& self) {
     }
     EXPECT(code == std::errc::io_error);
     EXPECT(tca_of(self).in_flight() == 0);
-    tca_of(self).board().break_down({});
+    tca_of(self).device().break_down({});
     co_await put(self, tile, slab.data(), places[1]);
     EXPECT(strided_puts(self) == 2);
   }
@@ -305,8 +307,9 @@ TEST_CASE("tca: rows of memory that is withdrawn meanwhile are not written, and 
   CHECK(text_of(job_of(1).run(withdraw)) == "");
 }
 
-TEST_CASE("tca: a strided put of a board that hangs ends with an error, and the next one works when it is well again") {
-  CHECK(text_of(job_of(1).run(with_a_board_that_hangs)) == "");
+TEST_CASE(
+    "tca: a strided put of a device that hangs ends with an error, and the next one works when it is well again") {
+  CHECK(text_of(job_of(1).run(with_a_device_that_hangs)) == "");
 }
 
 }  // namespace tca_strided_test

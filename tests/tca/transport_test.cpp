@@ -1,4 +1,4 @@
-// The TCA transport in virtual time: random traffic of all kinds, while boards stall, completion words come late and
+// The TCA transport in virtual time: random traffic of all kinds, while devices stall, completion words come late and
 // credits get lost.
 #include <doctest/doctest.h>
 
@@ -14,7 +14,7 @@
 #include "runtime/core/error.hpp"
 #include "tests/seeds.hpp"
 #include "tests/sim/job.hpp"
-#include "transports/sim/sim_board.hpp"
+#include "transports/sim/sim_dma_device.hpp"
 
 namespace transport_test {
 
@@ -45,14 +45,14 @@ struct Breaks {
 };
 
 void break_something(Rank& self, const Breaks& breaks, std::mt19937_64& random) {
-  tca::BoardFaults faults;
+  tca::DeviceFaults faults;
   if (breaks.stalls && random() % 16 == 0) faults.stalls = 1;
   if (breaks.late_words && random() % 4 == 0) {
     faults.late_words = 2;
     faults.late_ns = random() % 100'000;
   }
   if (breaks.lost_credits && random() % 4 == 0) faults.lost_stores = 1 + static_cast<unsigned>(random() % 8);
-  tca_of(self).board().break_down(faults);
+  tca_of(self).device().break_down(faults);
 }
 
 constexpr std::size_t kPiece = 200'000;
@@ -99,7 +99,7 @@ TEST_CASE("tca: puts and gets of all lengths and alignments, with signals, for m
   const test::Seeds seeds("CORACLE_TCA_SEEDS", 200);
   for (const std::uint64_t seed : seeds) {
     INFO(seeds.repeat(seed));
-    const Outcome outcome = job_of(static_cast<std::uint32_t>(2 + seed % 4), seed).run([seed](Rank& self) {
+    const SimulationResult outcome = job_of(static_cast<std::uint32_t>(2 + seed % 4), seed).run([seed](Rank& self) {
       return traffic(self, seed, {});
     });
     REQUIRE(text_of(outcome) == "");
@@ -129,13 +129,13 @@ Task<> crowd(Rank& self) {
   EXPECT(tca_of(self).modes().buffer_to_memory >= 4 * kPuts);
 }
 
-/// Rank 0's board fails for good: what it has asked of others ends with an error.
-Task<> with_a_dead_board(Rank& self) {
+/// Rank 0's device fails for good: what it has asked of others ends with an error.
+Task<> with_a_dead_device(Rank& self) {
   auto counter = self.allocate<std::uint64_t>(1);
   const auto counters = co_await self.world().gather_all(counter.remote());
   if (self.id() == 0) {
     for (int i = 0; i < 16; ++i) co_await self.fetch_add(counters[1], 1);
-    tca_of(self).board().break_down({1000, 0, 0, 0});
+    tca_of(self).device().break_down({1000, 0, 0, 0});
     int failed = 0;
     for (int i = 0; i < 3; ++i) {
       try {
@@ -164,7 +164,7 @@ TEST_CASE("tca: more puts at a time than there are buffers all come to their end
 }
 
 TEST_CASE("tca: without its packets' channel a rank has lost its peers, and says why") {
-  const Outcome outcome = job_of(2, 1).run(with_a_dead_board);
+  const SimulationResult outcome = job_of(2, 1).run(with_a_dead_device);
   CHECK(text_of(outcome) == "rank 0: all failed as they should");
 }
 
@@ -175,7 +175,7 @@ TEST_CASE("tca: the same while tables hang, completion words come late and credi
     INFO(seeds.repeat(seed));
     const Breaks breaks{seed % 2 == 0, seed % 3 != 0, seed % 5 != 0};
     const SimJob job = job_of(static_cast<std::uint32_t>(2 + seed % 3), seed);
-    const Outcome outcome = job.run([seed, breaks, &stalls](Rank& self) -> Task<> {
+    const SimulationResult outcome = job.run([seed, breaks, &stalls](Rank& self) -> Task<> {
       co_await traffic(self, seed, breaks);
       stalls += tca_of(self).engine().counts().stalls;
     });

@@ -1,4 +1,4 @@
-// Memory that its owner has withdrawn while boards or packets were on their way there: nothing gets in any more, since
+// Memory that its owner has withdrawn while devices or packets were on their way there: nothing gets in any more, since
 // it may have been freed, and whoever asked is told.
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@
 #include "runtime/core/error.hpp"
 #include "tests/sim/job.hpp"
 #include "tests/tca/stepped_job.hpp"
-#include "transports/tca/board_thread.hpp"
+#include "transports/tca/device_thread.hpp"
 
 namespace withdrawn_test {
 
@@ -58,7 +58,7 @@ Operation& withdrawn_under(SteppedJob& job, Operations& operations, Outside& mem
 
 }  // namespace
 
-TEST_CASE("tca: a put whose target is withdrawn while the board copies writes nothing there, and says so") {
+TEST_CASE("tca: a put whose target is withdrawn while the device copies writes nothing there, and says so") {
   for (const std::size_t bytes : {std::size_t{kLong}, std::size_t{512}}) {
     CAPTURE(bytes);
     SteppedJob job(2);
@@ -164,7 +164,7 @@ TEST_CASE("tca: packets for memory that has been withdrawn are left out: bytes, 
   CHECK(memory.is_all(std::byte{0}));
 }
 
-TEST_CASE("tca: a board writes nothing into what has become another rank's memory") {
+TEST_CASE("tca: a device writes nothing into what has become another rank's memory") {
   SteppedJob job(3);
   Operations operations(job.transport(0));
   Outside memory(kLong);
@@ -185,19 +185,19 @@ TEST_CASE("tca: a board writes nothing into what has become another rank's memor
   CHECK(memory.is_all(std::byte{7}));
 }
 
-TEST_CASE("tca: a board that is given up for lost gets into no memory that was withdrawn since, in sim") {
+TEST_CASE("tca: a device that is given up for lost gets into no memory that was withdrawn since, in sim") {
   Outside memory(kLong);
   sim::SimJob job;
   job.size = job.nodes = 2;
   job.segment_bytes = 4 << 20;
   job.silence_limit_ns = 1'000'000;
   job.transport = RemoteTransport::tca;
-  // Rank 0's board waits in front of the cut, while that rank, which is stopped, can't know that it is given up.
+  // Rank 0's device waits in front of the cut, while that rank, which is stopped, can't know that it is given up.
   job.faults =
       sim::parse_faults("105 us cut rank 0 rank 1 for 3 ms\n110 us stop rank 0 for 2500 us\n", "test", job.shape());
   std::string put_said;
   bool withdrawn = false;
-  const sim::Outcome outcome = job.run([&](Rank& self) -> Task<> {
+  const sim::SimulationResult outcome = job.run([&](Rank& self) -> Task<> {
     auto slab = self.allocate<std::byte>(kLong);
     std::fill_n(slab.data(), kLong, std::byte{7});
     std::optional<Exposed<std::byte>> exposed;
@@ -222,23 +222,23 @@ TEST_CASE("tca: a board that is given up for lost gets into no memory that was w
   CHECK(memory.is_all(std::byte{0}));
 }
 
-TEST_CASE("tca: a board in real time copies nothing to a peer that its rank has given up, from then on") {
+TEST_CASE("tca: a device in real time copies nothing to a peer that its rank has given up, from then on") {
   JobShape shape;
   shape.size = 3;
   shape.segment_bytes = 4 << 20;
   shape.inbox_bytes = PacketArea::bytes(shape.size);
   const JobRegion region = JobRegion::create(shape, JobRegion::Backing::anonymous);
   std::fill_n(region.segment(0), 4096, std::byte{7});
-  BoardThread board(region, 0, Peach2Model());
+  DeviceThread device(region, 0, Peach2Model());
   std::uint64_t sequence = 0;
   const auto copy_to = [&](std::uint32_t peer) {
     const Descriptor descriptor{region.segment(0), region.segment(peer), 4096};
-    const TableId table = board.load({&descriptor, 1});
-    board.start(0, table, ++sequence);
-    while (board.completed(0) != sequence || !board.stopped(0)) std::this_thread::yield();
-    board.unload(table);
+    const TableId table = device.load({&descriptor, 1});
+    device.start(0, table, ++sequence);
+    while (device.completed(0) != sequence || !device.stopped(0)) std::this_thread::yield();
+    device.unload(table);
   };
-  board.given_up(1);
+  device.given_up(1);
   copy_to(1);
   copy_to(2);
   CHECK(*region.segment(1) == std::byte{0});

@@ -140,7 +140,7 @@ std::size_t check_whole(const std::vector<Log::Entry>& entries, std::uint32_t so
 
 constexpr std::size_t kUnhurried = 512;  // bytes of which the receiver's answer is not urgent
 constexpr std::size_t kUrgent = 2000;
-constexpr auto kSlots = StagedSends::kSlots;
+constexpr auto kSlots = BufferedSends::kBuffers;
 
 /// Sends one to and fro, without a moment of leisure; gives where each was read. Both have the same number.
 std::array<const std::byte*, 2> go_to_and_fro(Node& node, std::uint64_t number, std::size_t bytes) {
@@ -290,7 +290,7 @@ TEST_CASE("direct: in jobs that survive a rank names no lines when it has filled
 TEST_CASE("direct: a payload that is made in the transport's room is read there") {
   Node node(2);
   CHECK(node[1].payload_room(DirectTransport::kEagerBytesMax) == nullptr);
-  CHECK(node[1].payload_room(DirectTransport::kStagedBytesMax + 1) == nullptr);
+  CHECK(node[1].payload_room(DirectTransport::kBufferedBytesMax + 1) == nullptr);
   std::vector<std::unique_ptr<Sent>> sent;
   for (std::uint64_t number = 0; number < kSlots; ++number) {
     sent.push_back(std::make_unique<Sent>(0, number, kUrgent));
@@ -347,12 +347,12 @@ TEST_CASE("direct: longer messages go to and fro in one slot once others have do
     const auto [there, back] = go_to_and_fro(node, number, kUrgent);
     CHECK((there == back) == (number == 2));
   }
-  const auto [there, back] = go_to_and_fro(node, number++, DirectTransport::kStagedBytesMax);
+  const auto [there, back] = go_to_and_fro(node, number++, DirectTransport::kBufferedBytesMax);
   CHECK(there == back);
   CHECK(node[0].in_flight() + node[1].in_flight() == 0);
   // Who sends a longer one waits as ever.
-  CHECK(node[1].payload_room(StagedSends::kSlotBytes + 1) == nullptr);
-  const auto too_long = submit(node[1], 0, 1, DirectTransport::kStagedBytesMax + 1, number++);
+  CHECK(node[1].payload_room(BufferedSends::kBufferBytes + 1) == nullptr);
+  const auto too_long = submit(node[1], 0, 1, DirectTransport::kBufferedBytesMax + 1, number++);
   CHECK(finished(too_long) == 0);
   node.poll_all();
   for (int once_more = 0; once_more < 2; ++once_more) {
@@ -365,7 +365,7 @@ TEST_CASE("direct: longer messages go to and fro in one slot once others have do
   node[0].poll();
   node[1].poll();
   CHECK(node[1].in_flight() == 0);
-  const auto longer = submit(node[0], 1, 1, DirectTransport::kStagedBytesMax + 1, 4);
+  const auto longer = submit(node[0], 1, 1, DirectTransport::kBufferedBytesMax + 1, 4);
   CHECK(finished(longer) == 0);
   node.poll_all();
   CHECK(check_whole(node.log_of(0), 1) == number);
@@ -383,7 +383,7 @@ TEST_CASE("direct: messages to and fro that take long to read in their senders' 
   }
   CHECK(staged >= kRounds * 7 / 8);
   CHECK(staged < kRounds);
-  const auto too_long = submit(node[1], 0, 1, StagedSends::kSlotBytes + 1, 2 * kRounds);
+  const auto too_long = submit(node[1], 0, 1, BufferedSends::kBufferBytes + 1, 2 * kRounds);
   CHECK(finished(too_long) == 0);
   node.poll_all();
   CHECK(check_whole(node.log_of(0), 1) == 2 * kRounds + 1);
@@ -446,15 +446,15 @@ TEST_CASE("direct: payloads that are made in the transport's room go to and fro 
   for (; number < 3; ++number) go_to_and_fro(node, number, kUrgent);
   std::vector<std::unique_ptr<Sent>> sent;
   for (std::uint32_t from : {1U, 0U}) {
-    Sent& made = *sent.emplace_back(std::make_unique<Sent>(1 - from, number, StagedSends::kSlotBytes));
-    std::byte* room = node[from].payload_room(StagedSends::kSlotBytes);
+    Sent& made = *sent.emplace_back(std::make_unique<Sent>(1 - from, number, BufferedSends::kBufferBytes));
+    std::byte* room = node[from].payload_room(BufferedSends::kBufferBytes);
     REQUIRE(room != nullptr);
     std::ranges::copy(made.payload, room);
     made.operation.local = room;
     node[from].submit(made.operation);
     CHECK(made.finished());
     // What has gone back is not in that room any more.
-    if (from == 0) std::ranges::fill(std::span(room, StagedSends::kSlotBytes), std::byte{0xee});
+    if (from == 0) std::ranges::fill(std::span(room, BufferedSends::kBufferBytes), std::byte{0xee});
     node[1 - from].poll();
   }
   CHECK(check_whole(node.log_of(1), 0) == number + 1);

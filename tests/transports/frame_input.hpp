@@ -10,7 +10,8 @@
 namespace coracle::internals::test {
 
 /// Feeds `bytes` to the channel in pieces, as a socket would, and lets large payloads land.
-inline void feed(coracle::internals::tcp::Channel& channel, std::span<const std::byte> bytes, std::size_t piece_bytes) {
+inline void feed(coracle::internals::tcp::ConnectionEnd& channel, std::span<const std::byte> bytes,
+                 std::size_t piece_bytes) {
   while (!bytes.empty() && !channel.broken()) {
     const std::span<std::byte> landing = channel.landing();
     const std::size_t room = landing.empty() ? piece_bytes : landing.size();

@@ -129,7 +129,7 @@ TEST_CASE("frames: places outside the memory are answered with an error, and the
   }
   for (int round = 0; round < 4; ++round) {
     for (auto [from, to] :
-         {std::pair<tcp::Channel*, tcp::Channel*>{&initiator, &responder}, {&responder, &initiator}}) {
+         {std::pair<tcp::ConnectionEnd*, tcp::ConnectionEnd*>{&initiator, &responder}, {&responder, &initiator}}) {
       std::array<iovec, 8> vectors;
       const auto gathered = from->outbox().gather(vectors, 1 << 20);
       std::vector<std::byte> bytes;

@@ -24,7 +24,7 @@ struct Outcome final : OperationOwner {
 };
 
 /// All that it has to say goes to `to`.
-void deliver(tcp::Channel& from, tcp::Channel& to) {
+void deliver(tcp::ConnectionEnd& from, tcp::ConnectionEnd& to) {
   std::array<iovec, 4> vectors;
   for (auto gathered = from.outbox().gather(vectors, 1 << 20); gathered.bytes > 0;
        gathered = from.outbox().gather(vectors, 1 << 20)) {

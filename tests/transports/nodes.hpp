@@ -64,7 +64,7 @@ class Nodes {
   Outcomes run(const coracle::internals::App& app) {
     static constexpr coracle::internals::Wiring wiring{coracle::internals::transport_inbox_bytes,
                                                        coracle::internals::connect_transports,
-                                                       coracle::internals::say_farewell, nullptr};
+                                                       coracle::internals::finalize_job, nullptr};
     const std::uint32_t size = regions_[0].shape().size;
     Outcomes outcomes(size);
     std::vector<std::thread> threads;

@@ -47,7 +47,7 @@ struct Asked final : OperationOwner {
 /// One direction of a connection: bytes under way, and sends that the kernel has not let go of.
 class Wire {
  public:
-  void pull(tcp::Channel& from, std::mt19937_64& random) {
+  void pull(tcp::ConnectionEnd& from, std::mt19937_64& random) {
     std::array<iovec, 4> vectors;
     const auto gathered = from.outbox().gather(vectors, 1 + random() % 60'000);
     std::size_t rest = gathered.bytes == 0 ? 0 : 1 + random() % gathered.bytes;  // the socket takes what it likes
@@ -62,7 +62,7 @@ class Wire {
     if (taken > 0) unreleased_.push_back(taken);
     while (!unreleased_.empty() && random() % 2 == 0) release_one(from);
   }
-  void deliver(tcp::Channel& to, std::mt19937_64& random) {
+  void deliver(tcp::ConnectionEnd& to, std::mt19937_64& random) {
     if (bytes_.empty() || !to.wants_input()) return;
     const std::span<std::byte> landing = to.landing();
     const std::size_t room = landing.empty() ? 1 + random() % 20'000 : landing.size();
@@ -73,13 +73,13 @@ class Wire {
     std::copy(piece.begin(), piece.end(), landing.begin());
     to.landed(piece.size());
   }
-  void release_all(tcp::Channel& from) {
+  void release_all(tcp::ConnectionEnd& from) {
     while (!unreleased_.empty()) release_one(from);
   }
   bool empty() const { return bytes_.empty(); }
 
  private:
-  void release_one(tcp::Channel& from) {
+  void release_one(tcp::ConnectionEnd& from) {
     from.outbox().release(unreleased_.front());
     unreleased_.pop_front();
     from.drained();

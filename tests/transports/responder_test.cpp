@@ -23,7 +23,7 @@ constexpr std::size_t kLongBytes = 3'000'000;  // more than waits to be sent at 
 constexpr std::byte kGone{0xee};
 
 /// Takes at most so many bytes from one end to the other, as a socket would. False when there are none.
-bool carry(tcp::Channel& from, tcp::Channel& to, std::size_t bytes_max = 1 << 20) {
+bool carry(tcp::ConnectionEnd& from, tcp::ConnectionEnd& to, std::size_t bytes_max = 1 << 20) {
   std::vector<iovec> vectors(1);
   const auto gathered = from.outbox().gather(vectors, bytes_max);
   if (gathered.bytes == 0) return false;

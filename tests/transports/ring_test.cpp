@@ -31,24 +31,24 @@ void send_all(Ring& ring, std::uint32_t sender, std::uint32_t count) {
     // Mostly single lines; now and then a quarter of the ring, so that the end of the array is met in every way.
     const std::size_t bytes = random() % 50 == 0 ? random() % (kRingLines * kLineBytes / 4) : random() % 200;
     const std::uint32_t lines = Ring::lines_for(bytes);
-    Slot* slot = nullptr;
-    while ((slot = ring.reserve(lines)) == nullptr) ::sched_yield();
-    slot->payload_bytes = static_cast<std::uint32_t>(bytes);
-    slot->source = sender;
-    slot->kind = Kind::eager;
-    slot->handler = number;
-    for (std::size_t i = 0; i < bytes; ++i) slot->body()[i] = content(sender, number, i);
-    Ring::publish(*slot, lines);
+    EntryHeader* entry = nullptr;
+    while ((entry = ring.reserve(lines)) == nullptr) ::sched_yield();
+    entry->payload_bytes = static_cast<std::uint32_t>(bytes);
+    entry->source = sender;
+    entry->type = EntryType::eager;
+    entry->handler = number;
+    for (std::size_t i = 0; i < bytes; ++i) entry->body()[i] = content(sender, number, i);
+    Ring::publish(*entry, lines);
   }
 }
 
-void check_message(Slot& slot, std::vector<std::uint32_t>& next_number) {
-  const auto number = static_cast<std::uint32_t>(slot.handler);
-  REQUIRE(slot.source < next_number.size());
-  REQUIRE(number == next_number[slot.source]++);
+void check_message(EntryHeader& entry, std::vector<std::uint32_t>& next_number) {
+  const auto number = static_cast<std::uint32_t>(entry.handler);
+  REQUIRE(entry.source < next_number.size());
+  REQUIRE(number == next_number[entry.source]++);
   bool whole = true;
-  for (std::size_t i = 0; i < slot.payload_bytes; ++i)
-    whole = whole && slot.body()[i] == content(slot.source, number, i);
+  for (std::size_t i = 0; i < entry.payload_bytes; ++i)
+    whole = whole && entry.body()[i] == content(entry.source, number, i);
   REQUIRE(whole);
 }
 
@@ -63,13 +63,13 @@ TEST_CASE("ring: messages of several senders arrive whole, once, and in each sen
     senders.emplace_back([&ring, sender] { send_all(*ring, sender, kCount); });
   std::vector<std::uint32_t> next_number(kSenders);
   for (std::uint32_t received = 0; received < kSenders * kCount;) {
-    Slot* slot = ring->front();
-    if (slot == nullptr) {
+    EntryHeader* entry = ring->front();
+    if (entry == nullptr) {
       if (ring->owed() > 0) ring->give_back();
       ::sched_yield();
       continue;
     }
-    check_message(*slot, next_number);
+    check_message(*entry, next_number);
     ring->pop();
     ++received;
     if (received % 7 == 0) ring->give_back();
@@ -81,9 +81,9 @@ TEST_CASE("ring: messages of several senders arrive whole, once, and in each sen
 TEST_CASE("ring: a full ring refuses, and takes again what was given back") {
   const auto ring = make_ring();
   std::uint32_t taken = 0;
-  while (Slot* slot = ring->reserve(1)) {
-    slot->kind = Kind::eager;
-    Ring::publish(*slot, 1);
+  while (EntryHeader* entry = ring->reserve(1)) {
+    entry->type = EntryType::eager;
+    Ring::publish(*entry, 1);
     ++taken;
   }
   CHECK(taken == kRingLines);
@@ -102,14 +102,14 @@ TEST_CASE("ring: a message never wraps around the end; padding is skipped unseen
   const auto ring = make_ring();
   const std::uint32_t lines = kRingLines / 3;  // three of them leave one line at the end
   for (int round = 0; round < 20; ++round) {
-    Slot* slot = ring->reserve(lines);
-    REQUIRE(slot != nullptr);
-    slot->kind = Kind::eager;
-    slot->handler = round;
-    std::memset(slot->body(), 0xff, lines * kLineBytes - sizeof(Slot));  // every later first word is not zero
-    Ring::publish(*slot, lines);
-    Slot* front = ring->front();
-    REQUIRE(front == slot);
+    EntryHeader* entry = ring->reserve(lines);
+    REQUIRE(entry != nullptr);
+    entry->type = EntryType::eager;
+    entry->handler = round;
+    std::memset(entry->body(), 0xff, lines * kLineBytes - sizeof(EntryHeader));  // every later first word is not zero
+    Ring::publish(*entry, lines);
+    EntryHeader* front = ring->front();
+    REQUIRE(front == entry);
     CHECK(front->handler == round);
     ring->pop();
     CHECK(ring->front() == nullptr);

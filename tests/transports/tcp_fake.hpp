@@ -18,7 +18,7 @@ inline void no_handler(coracle::internals::Rank&, const coracle::internals::Mess
 
 class FakeRank final : public coracle::internals::tcp::ResponderUser,
                        public coracle::internals::tcp::InitiatorUser,
-                       public coracle::internals::tcp::ChannelWatcher {
+                       public coracle::internals::tcp::ConnectionObserver {
  public:
   struct Received {
     std::uint64_t number;  // the first argument, or 0

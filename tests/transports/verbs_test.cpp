@@ -1,4 +1,4 @@
-// The parts of the verbs transport that need no device: messages as bytes, and the wish for a device.
+// The parts of the verbs transport that need no device: messages as bytes, and the selection of a device.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -24,7 +24,7 @@ std::vector<std::byte> some_message() {
   header.arguments = {1, 2, ~std::uint64_t{0}};
   const std::vector<std::byte> payload(100, std::byte{7});
   std::vector<std::byte> bytes(kMessageBytesMax);
-  bytes.resize(encode(bytes.data(), Kind::request, header, payload));
+  bytes.resize(encode(bytes.data(), WireType::request, header, payload));
   return bytes;
 }
 
@@ -34,7 +34,7 @@ TEST_CASE("verbs: a message is read as it was written") {
   const auto bytes = some_message();
   const auto message = parse(bytes);
   REQUIRE(message);
-  CHECK(message->kind == Kind::request);
+  CHECK(message->kind == WireType::request);
   CHECK(message->header.handler.to_wire() == 4711);
   CHECK(message->header.argument_count == 3);
   CHECK(message->header.arguments[2] == ~std::uint64_t{0});
@@ -49,7 +49,7 @@ TEST_CASE("verbs: a message of another length than it says is none, nor is one o
   bytes.push_back(std::byte{0});
   CHECK(!parse(bytes));
   bytes.pop_back();
-  bytes[0] = static_cast<std::byte>(static_cast<int>(kLastKind) + 1);
+  bytes[0] = static_cast<std::byte>(static_cast<int>(kLastWireType) + 1);
   CHECK(!parse(bytes));
   bytes[0] = std::byte{0};
   bytes[1] = std::byte{6};
@@ -82,21 +82,21 @@ TEST_CASE("verbs: outcomes survive the way, with their category") {
 }
 
 TEST_CASE("verbs: CORACLE_VERBS_DEVICE names a device, its port and GID, in turn for the ranks of a node") {
-  const auto plain = parse_wish("mlx5_0", 3);
+  const auto plain = parse_selection("mlx5_0", 3);
   REQUIRE(plain);
   CHECK(plain->device == "mlx5_0");
   CHECK(!plain->port);
   CHECK(!plain->gid_index);
-  const auto second = parse_wish("rxe0,rxe1:2:5", 1);
+  const auto second = parse_selection("rxe0,rxe1:2:5", 1);
   REQUIRE(second);
   CHECK(second->device == "rxe1");
   CHECK(second->port == 2);
   CHECK(second->gid_index == 5);
-  CHECK(parse_wish("rxe0,rxe1", 2)->device == "rxe0");
-  CHECK(parse_wish("rxe0::3", 0)->gid_index == 3);
+  CHECK(parse_selection("rxe0,rxe1", 2)->device == "rxe0");
+  CHECK(parse_selection("rxe0::3", 0)->gid_index == 3);
   for (const char* malformed : {":1", "a:b", "a:1:x", "a:1:2:3", "a:300", "a,,b"}) {
     CAPTURE(malformed);
-    CHECK(!parse_wish(malformed, 1));
+    CHECK(!parse_selection(malformed, 1));
   }
 }
 

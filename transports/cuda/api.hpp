@@ -44,7 +44,7 @@ inline constexpr Status kOwnerGone = -1;
 
 /// CUDA's objects, known by their addresses only.
 using Stream = struct StreamObject*;
-using Event = struct EventObject*;
+using StreamEvent = struct EventObject*;
 using Graph = struct GraphObject*;
 using GraphNode = struct GraphNodeObject*;
 using GraphExec = struct GraphExecObject*;
@@ -179,10 +179,10 @@ class CudaApi : public MemoryApi {
   virtual Status query_stream(Stream stream) noexcept = 0;
   /// Returns when the stream's work is over, and never if it hangs: for measurements, which have tried it before.
   virtual Status wait_for_stream(Stream stream) noexcept = 0;
-  virtual Status create_event(Event& event) noexcept = 0;
-  virtual Status destroy_event(Event event) noexcept = 0;
-  virtual Status record_event(Event event, Stream stream) noexcept = 0;
-  virtual Status elapsed_ms(float& milliseconds, Event from, Event to) noexcept = 0;
+  virtual Status create_event(StreamEvent& event) noexcept = 0;
+  virtual Status destroy_event(StreamEvent event) noexcept = 0;
+  virtual Status record_event(StreamEvent event, Stream stream) noexcept = 0;
+  virtual Status elapsed_ms(float& milliseconds, StreamEvent from, StreamEvent to) noexcept = 0;
 
   virtual Status copy(void* target, const void* source, std::size_t bytes, Stream stream) noexcept = 0;
   /// Of one slice.

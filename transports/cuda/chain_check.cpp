@@ -29,7 +29,7 @@ void check_chain(Reach& reach, tca::Chain chain) {
     const auto reached = [&](const std::byte* first, const std::byte* last) {
       const std::byte* begin = std::min(first, last);
       const std::byte* end = std::max(first, last) + each.block_bytes;
-      return reach.place_of(begin, static_cast<std::size_t>(end - begin)).reached();
+      return reach.location_of(begin, static_cast<std::size_t>(end - begin)).reached();
     };
     if (!reached(each.source, each.source_block(each.count - 1)))
       refuse(reach, chain, i, "reads memory that is neither a GPU's nor pinned");

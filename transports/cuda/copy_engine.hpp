@@ -84,7 +84,7 @@ class CopyEngine final : private Poller {
   /// Likewise a table that device().load() has made, and that is unloaded only when it is over: for what is repeated.
   Copy start(tca::TableId table, unsigned channel = 0) noexcept { return {*this, "table of copies", table, channel}; }
 
-  /// For load, unload, reach().lend. Not to be started by itself.
+  /// For load, unload, reach().add_host. Not to be started by itself.
   StreamDevice& streams() noexcept { return *streams_; }
   /// The same with what only this process's own device can do. Throws Error (unsupported) where it is another's.
   CudaDevice& device();

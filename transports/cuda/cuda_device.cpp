@@ -84,11 +84,11 @@ void CudaDevice::abandon() noexcept {
 }
 
 bool CudaDevice::reads(const std::byte* begin, std::size_t bytes) const noexcept {
-  return reach_.place_of(begin, bytes).reached();
+  return reach_.location_of(begin, bytes).reached();
 }
 
 bool CudaDevice::writes(std::byte* begin, std::size_t bytes) const noexcept {
-  return reach_.place_of(begin, bytes).reached();
+  return reach_.location_of(begin, bytes).reached();
 }
 
 bool CudaDevice::hangs() const noexcept {
@@ -118,8 +118,8 @@ std::byte* CudaDevice::open(const IpcHandle& handle, std::size_t bytes) {
 
 Ends CudaDevice::ends_of(const Box& box) const noexcept {
   Ends ends;
-  ends.source_device = reach_.place_of(box.source, box.source_reach()).device;
-  ends.target_device = reach_.place_of(box.target, box.target_reach()).device;
+  ends.source_device = reach_.location_of(box.source, box.source_reach()).device;
+  ends.target_device = reach_.location_of(box.target, box.target_reach()).device;
   ends.staged = ends.source_device >= 0 && ends.target_device >= 0 && ends.source_device != ends.target_device &&
                 !(reaches_device(ends.source_device) && reaches_device(ends.target_device));
   return ends;

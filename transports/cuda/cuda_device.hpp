@@ -78,7 +78,7 @@ class CudaDevice final : public StreamDevice {
 
   StreamContext common_;
   tca::DeviceRules rules_;
-  mutable Reach reach_;  // looking may pin what was lent
+  mutable Reach reach_;  // looking may pin what was added
   std::vector<bool> peers_;
   std::vector<PeerMemory> opened_;
   PinnedMemory words_;

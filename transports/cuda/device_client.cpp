@@ -18,15 +18,15 @@ constexpr std::uint32_t kTablesMax = 1 << 24;
 }  // namespace
 
 void DeviceClient::open(EventLoop& loop, CudaApi& api, const CudaOptions& options) {
-  for (ChannelWord& word : desk_.channels) word.over.store(0, std::memory_order_relaxed);  // before the answer
+  for (ChannelWord& word : queue_.channels) word.over.store(0, std::memory_order_relaxed);  // before the answer
   CudaOptions own = options;
   own.placement = Placement::process;  // all calls are this process's
   auto host = std::make_unique<LoopHost>(loop);
   device_ = std::make_unique<CudaDevice>(api, *host, own);
   host_ = std::move(host);
   host_->serve(*device_);
-  desk_.answer.rules = device_->rules();
-  copy_text(desk_.answer.name, device_->model());
+  queue_.answer.rules = device_->rules();
+  copy_text(queue_.answer.name, device_->model());
 }
 
 CudaDevice& DeviceClient::device() const {
@@ -36,7 +36,7 @@ CudaDevice& DeviceClient::device() const {
 
 DeviceClient DeviceClient::close() noexcept {
   host_->stop();
-  DeviceClient closed(desk_, rank_);
+  DeviceClient closed(queue_, rank_);
   closed.host_ = std::move(host_);
   closed.tables_ = std::exchange(tables_, {});
   closed.device_ = std::move(device_);
@@ -53,13 +53,13 @@ DeviceClient::LoadedTable& DeviceClient::table_at(std::uint32_t table) {
   return tables_[table] = {};
 }
 
-void DeviceClient::load(const Request& request) noexcept {
-  if (!may_load(request.table)) return;
+void DeviceClient::load(const DeviceCommand& command) noexcept {
+  if (!may_load(command.table)) return;
   try {
-    LoadedTable& table = table_at(request.table);
+    LoadedTable& table = table_at(command.table);
     try {
-      const tca::Chain chain(reinterpret_cast<const tca::Descriptor*>(request.address), request.count);
-      table.id = device_->load(chain, request.way);
+      const tca::Chain chain(reinterpret_cast<const tca::Descriptor*>(command.address), command.count);
+      table.id = device_->load(chain, command.way);
     } catch (const Error& error) {
       table.refusal = error.what();
     }
@@ -68,17 +68,17 @@ void DeviceClient::load(const Request& request) noexcept {
   }
 }
 
-std::uint64_t DeviceClient::load_kernels(const Request& request) {
+std::uint64_t DeviceClient::load_kernels(const DeviceCommand& command) {
   CudaDevice& device = this->device();
-  if (!may_load(request.table))
-    throw Error(Errc::bad_input, fmt::format("cuda: {} is not the number of a table to be loaded", request.table));
-  const std::span asked(reinterpret_cast<const Launch*>(request.address), request.count);
+  if (!may_load(command.table))
+    throw Error(Errc::bad_input, fmt::format("cuda: {} is not the number of a table to be loaded", command.table));
+  const std::span asked(reinterpret_cast<const Launch*>(command.address), command.count);
   check_launches(asked);
   std::vector<Launch> launches(asked.begin(), asked.end());
   std::vector<std::byte> parameters(launches.size() * kParameterRoom);
   for (std::size_t i = 0; i < launches.size(); ++i)
     launches[i].parameter = {parameters.data() + i * kParameterRoom, launches[i].parameter.size()};
-  LoadedTable& table = table_at(request.table);
+  LoadedTable& table = table_at(command.table);
   table = {device.load_kernels(std::move(launches)), {}, std::move(parameters)};
   return reinterpret_cast<std::uint64_t>(table.parameters.data());
 }
@@ -91,17 +91,17 @@ void DeviceClient::unload(std::uint32_t number) noexcept {
   if (id.valid()) device_->unload(id);
 }
 
-void DeviceClient::start(const Request& request) noexcept {
-  const unsigned channel = request.channel;
+void DeviceClient::start(const DeviceCommand& command) noexcept {
+  const unsigned channel = command.channel;
   if (channel >= CudaDevice::kChannelsMax || working_[channel] != 0) return;
-  if (has(request.table) && channel < device_->rules().channels && device_->stopped(channel)) {
-    working_[channel] = request.sequence;
-    working_on_[channel] = request.table;
-    return device_->start(channel, tables_[request.table].id, request.sequence);
+  if (has(command.table) && channel < device_->rules().channels && device_->stopped(channel)) {
+    working_[channel] = command.sequence;
+    working_on_[channel] = command.table;
+    return device_->start(channel, tables_[command.table].id, command.sequence);
   }
-  const bool refused = request.table < tables_.size() && !tables_[request.table].refusal.empty();
-  tell(channel, request.sequence,
-       refused ? tables_[request.table].refusal : "cuda: the owner of the GPUs had no memory for a table");
+  const bool refused = command.table < tables_.size() && !tables_[command.table].refusal.empty();
+  tell(channel, command.sequence,
+       refused ? tables_[command.table].refusal : "cuda: the owner of the GPUs had no memory for a table");
 }
 
 void DeviceClient::abort(std::uint32_t channel) noexcept {
@@ -114,7 +114,7 @@ bool DeviceClient::publish() noexcept {
     const std::uint64_t sequence = working_[i];
     if (sequence == 0 || device_->completed(i) != sequence || !device_->stopped(i)) continue;
     working_[i] = 0;
-    desk_.channels[i].elapsed_ns = device_->elapsed_ns(i);
+    queue_.channels[i].elapsed_ns = device_->elapsed_ns(i);
     tell(i, sequence, device_->failure(i));
     progress = true;
   }
@@ -132,7 +132,7 @@ bool DeviceClient::worth_spinning(std::uint64_t now_ns) const noexcept {
 }
 
 void DeviceClient::tell(unsigned channel, std::uint64_t sequence, const std::string& failure) noexcept {
-  ChannelWord& word = desk_.channels[channel];
+  ChannelWord& word = queue_.channels[channel];
   copy_text(word.failure, failure);
   word.over.store(sequence, std::memory_order_seq_cst);  // pairs with OwnedDevice::settle(); before the doorbell
   rank_.ring();

@@ -1,4 +1,4 @@
-// DeviceClient: what the owner of the GPUs works for one desk of a rank: a device with its tables.
+// DeviceClient: what the owner of the GPUs works for one queue of a rank: a device with its tables.
 #pragma once
 
 #include <array>
@@ -7,17 +7,17 @@
 #include <vector>
 
 #include "runtime/job/job.hpp"
+#include "transports/cuda/command_queue.hpp"
 #include "transports/cuda/loop_host.hpp"
-#include "transports/cuda/owner_desk.hpp"
 
 namespace coracle::internals::cuda {
 
-/// The owner's thread only. A rank that has gone astray must not take the others' owner with it: requests that make no
+/// The owner's thread only. A rank that has gone astray must not take the others' owner with it: commands that make no
 /// sense are left undone.
 class DeviceClient {
  public:
   /// Both must outlive it.
-  DeviceClient(Desk& desk, Doorbell& rank) noexcept : desk_(desk), rank_(rank) {}
+  DeviceClient(CommandQueue& queue, Doorbell& rank) noexcept : queue_(queue), rank_(rank) {}
 
   /// In place of what was closed. Throws Error as CudaDevice does.
   void open(EventLoop& loop, CudaApi& api, const CudaOptions& options);
@@ -28,11 +28,11 @@ class DeviceClient {
   /// Nothing is left here; until the result ends nothing is given back to the driver.
   DeviceClient close() noexcept;
 
-  void load(const Request& request) noexcept;
+  void load(const DeviceCommand& command) noexcept;
   /// Gives where the parameters are to be. Throws Error.
-  std::uint64_t load_kernels(const Request& request);
+  std::uint64_t load_kernels(const DeviceCommand& command);
   void unload(std::uint32_t table) noexcept;
-  void start(const Request& request) noexcept;
+  void start(const DeviceCommand& command) noexcept;
   void abort(std::uint32_t channel) noexcept;
 
   /// Tells the rank what is over; false: nothing is.
@@ -52,7 +52,7 @@ class DeviceClient {
   LoadedTable& table_at(std::uint32_t table);
   void tell(unsigned channel, std::uint64_t sequence, const std::string& failure) noexcept;
 
-  Desk& desk_;
+  CommandQueue& queue_;
   Doorbell& rank_;
   std::unique_ptr<LoopHost> host_;
   std::vector<LoadedTable> tables_;  // by the rank's numbers

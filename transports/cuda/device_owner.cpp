@@ -22,30 +22,31 @@ namespace coracle::internals::cuda {
 namespace {
 
 using State = DeviceOwnerRecord::State;
-using Kind = Request::Kind;
+using Kind = DeviceCommand::Kind;
 
 /// Of one rank, before others have their turn.
 constexpr unsigned kRequestsAtOnce = 64;
 
-/// Zeroed memory is a desk's first state; those that no rank uses take none.
-Desk* map_desks(std::size_t count) {
-  void* const memory =
-      ::mmap(nullptr, count * sizeof(Desk), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) throw_errno(errno, fmt::format("can't map {} desks of {} bytes", count, sizeof(Desk)));
-  return static_cast<Desk*>(memory);
+/// Zeroed memory is a queue's first state; those that no rank uses take none.
+CommandQueue* map_queues(std::size_t count) {
+  void* const memory = ::mmap(nullptr, count * sizeof(CommandQueue), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    throw_errno(errno, fmt::format("can't map {} queues of {} bytes", count, sizeof(CommandQueue)));
+  return static_cast<CommandQueue*>(memory);
 }
 
 /// What the driver may take for any call, and for a byte that it is to pin or to set up: 500 MB/s.
 constexpr std::uint64_t kCallNs = 60'000'000'000;
 constexpr std::uint64_t kByteNs = 2;
 
-/// Of requests that take the driver long.
-std::uint64_t bytes_of(const Request& request) noexcept {
-  switch (request.kind) {
+/// Of commands that take the driver long.
+std::uint64_t bytes_of(const DeviceCommand& command) noexcept {
+  switch (command.kind) {
     case Kind::allocate:
     case Kind::allocate_pinned:
     case Kind::register_host:
-      return std::min(request.count, std::uint64_t{1} << 48);
+      return std::min(command.count, std::uint64_t{1} << 48);
     default:
       return 0;
   }
@@ -54,15 +55,15 @@ std::uint64_t bytes_of(const Request& request) noexcept {
 /// Tells ranks while it lives that they are to wait.
 class Busy {
  public:
-  Busy(Desks& desks, std::uint64_t ns) noexcept : desks_(desks) {
-    desks_.busy_until_ns.store(real_clock().now_ns() + ns, std::memory_order_relaxed);
+  Busy(CommandQueues& queues, std::uint64_t ns) noexcept : queues_(queues) {
+    queues_.busy_until_ns.store(real_clock().now_ns() + ns, std::memory_order_relaxed);
   }
-  ~Busy() { desks_.busy_until_ns.store(0, std::memory_order_relaxed); }
+  ~Busy() { queues_.busy_until_ns.store(0, std::memory_order_relaxed); }
   Busy(const Busy&) = delete;
   Busy& operator=(const Busy&) = delete;
 
  private:
-  Desks& desks_;
+  CommandQueues& queues_;
 };
 
 bool is_ours(const std::error_code& code) noexcept {
@@ -75,20 +76,20 @@ DeviceOwner::DeviceOwner(const JobRegion& region, CudaApi& api)
     : region_(region),
       api_(api),
       loop_(real_clock(), &region.device_owner().doorbell),
-      desk_count_(region.ranks() * Desks::kOfRank),
+      desk_count_(region.ranks() * CommandQueues::kOfRank),
       calling_((desk_count_ + 63) / 64),
-      desks_(map_desks(desk_count_)),
-      offered_{desk_count_, desks_, calling_.data()},
+      queues_(map_queues(desk_count_)),
+      offered_{desk_count_, queues_, calling_.data()},
       memory_(api) {
   clients_.reserve(desk_count_);
   for (std::uint64_t place = 0; place < desk_count_; ++place)
-    clients_.emplace_back(desks_[place], rank_of(place).doorbell);
+    clients_.emplace_back(queues_[place], rank_of(place).doorbell);
   IdlePolicy idle = region.shape().idle;
   if (std::thread::hardware_concurrency() <= region.ranks()) idle.spins = 0;  // a rank needs the core
   loop_.set_idle_policy(idle);
   loop_.add_poller(*this);
   DeviceOwnerRecord& record = region.device_owner();
-  record.desks.store(reinterpret_cast<std::uint64_t>(&offered_), std::memory_order_relaxed);
+  record.queues.store(reinterpret_cast<std::uint64_t>(&offered_), std::memory_order_relaxed);
   State none = State::none;
   // release: pairs with OwnerLink's acquire. Not if the launcher is through already.
   record.state.compare_exchange_strong(none, State::serving, std::memory_order_release);
@@ -98,7 +99,7 @@ DeviceOwner::~DeviceOwner() {
   loop_.remove_poller(*this);
   while (!open_.empty()) close_device(open_.back());
   end_retired();
-  ::munmap(desks_, desk_count_ * sizeof(Desk));
+  ::munmap(queues_, desk_count_ * sizeof(CommandQueue));
 }
 
 void DeviceOwner::run() noexcept {
@@ -110,7 +111,7 @@ Task<> DeviceOwner::until_the_end() {
 }
 
 RankBlock& DeviceOwner::rank_of(std::uint64_t place) const noexcept {
-  return region_.block(region_.first_rank() + static_cast<std::uint32_t>(place / Desks::kOfRank));
+  return region_.block(region_.first_rank() + static_cast<std::uint32_t>(place / CommandQueues::kOfRank));
 }
 
 bool DeviceOwner::poll() noexcept {
@@ -142,34 +143,34 @@ bool DeviceOwner::worth_spinning() const noexcept {
 }
 
 bool DeviceOwner::serve(std::uint64_t place) noexcept {
-  Desk& desk = desks_[place];
+  CommandQueue& queue = queues_[place];
   unsigned taken = 0;
-  for (const Request* request = desk.requests.front(); request != nullptr; request = desk.requests.front()) {
+  for (const DeviceCommand* command = queue.commands.front(); command != nullptr; command = queue.commands.front()) {
     if (taken++ == kRequestsAtOnce) {
       calling_[place / 64].fetch_or(std::uint64_t{1} << (place % 64), std::memory_order_relaxed);
       break;
     }
-    carry_out(place, *request);
-    desk.requests.pop();
+    carry_out(place, *command);
+    queue.commands.pop();
   }
-  // seq_cst: see Desk::starving.
-  if (taken > 0 && desk.starving.exchange(false, std::memory_order_seq_cst)) rank_of(place).doorbell.ring();
+  // seq_cst: see CommandQueue::starving.
+  if (taken > 0 && queue.starving.exchange(false, std::memory_order_seq_cst)) rank_of(place).doorbell.ring();
   return taken > 0;
 }
 
-void DeviceOwner::carry_out(std::uint64_t place, const Request& request) noexcept {
-  if (request.kind >= Kind::count_devices) return answer(place, request);
+void DeviceOwner::carry_out(std::uint64_t place, const DeviceCommand& command) noexcept {
+  if (command.kind >= Kind::count_devices) return answer(place, command);
   DeviceClient& client = clients_[place];
   const Busy busy(offered_, kCallNs);
-  switch (request.kind) {
+  switch (command.kind) {
     case Kind::load:
-      return client.load(request);
+      return client.load(command);
     case Kind::unload:
-      return client.unload(request.table);
+      return client.unload(command.table);
     case Kind::start:
-      return client.start(request);
+      return client.start(command);
     case Kind::abort:
-      return client.abort(request.channel);
+      return client.abort(command.channel);
     default:
       return;  // a sign of life
   }
@@ -216,12 +217,12 @@ bool DeviceOwner::close_of_lost() noexcept {
   return true;
 }
 
-void DeviceOwner::answer(std::uint64_t place, const Request& request) noexcept {
-  Answer& answer = desks_[place].answer;
+void DeviceOwner::answer(std::uint64_t place, const DeviceCommand& command) noexcept {
+  Answer& answer = queues_[place].answer;
   answer.text[0] = '\0';
   try {
-    const Busy busy(offered_, driver_ns(bytes_of(request)));  // no more when the answer is there
-    answer.status = carry_out_call(place, request, answer.value);
+    const Busy busy(offered_, driver_ns(bytes_of(command)));  // no more when the answer is there
+    answer.status = carry_out_call(place, command, answer.value);
     if (answer.status != kSuccess) {
       copy_text(answer.name, api_.error_name(answer.status));
       copy_text(answer.status_text, api_.error_text(answer.status));
@@ -241,39 +242,39 @@ void DeviceOwner::answer(std::uint64_t place, const Request& request) noexcept {
     answer.status = kInvalidValue;
     copy_text(answer.text, error.what());
   }
-  answer.call.store(request.call, std::memory_order_release);  // pairs with OwnerLink::await_answer()
+  answer.call.store(command.call, std::memory_order_release);  // pairs with OwnerLink::await_answer()
   ::syscall(SYS_futex, &answer.call, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-Status DeviceOwner::carry_out_call(std::uint64_t place, const Request& request, std::uint64_t& value) {
+Status DeviceOwner::carry_out_call(std::uint64_t place, const DeviceCommand& command, std::uint64_t& value) {
   DeviceClient& client = clients_[place];
   value = 0;
-  switch (request.kind) {
+  switch (command.kind) {
     case Kind::open_device:
-      open_device(place, *reinterpret_cast<const CudaOptions*>(request.address));
+      open_device(place, *reinterpret_cast<const CudaOptions*>(command.address));
       return kSuccess;
     case Kind::close_device:
       close_device(place);
       return kSuccess;
     case Kind::load_module:
       value =
-          reinterpret_cast<std::uint64_t>(client.device().load_module(reinterpret_cast<const void*>(request.address)));
+          reinterpret_cast<std::uint64_t>(client.device().load_module(reinterpret_cast<const void*>(command.address)));
       return kSuccess;
     case Kind::find_kernel:
       value = reinterpret_cast<std::uint64_t>(client.device().find_kernel(
-          reinterpret_cast<Module>(request.count), reinterpret_cast<const char*>(request.address)));
+          reinterpret_cast<Module>(command.count), reinterpret_cast<const char*>(command.address)));
       return kSuccess;
     case Kind::load_kernels:
-      value = client.load_kernels(request);
+      value = client.load_kernels(command);
       return kSuccess;
     default:
-      return carry_out_driver_call(request, value);
+      return carry_out_driver_call(command, value);
   }
 }
 
 /// What needs no device of the rank's.
-Status DeviceOwner::carry_out_driver_call(const Request& request, std::uint64_t& value) {
-  switch (request.kind) {
+Status DeviceOwner::carry_out_driver_call(const DeviceCommand& command, std::uint64_t& value) {
+  switch (command.kind) {
     case Kind::count_devices: {
       int count = 0;
       const Status status = api_.device_count(count);
@@ -281,16 +282,16 @@ Status DeviceOwner::carry_out_driver_call(const Request& request, std::uint64_t&
       return status;
     }
     case Kind::allocate:
-      return memory_.allocate(request, value);
+      return memory_.allocate(command, value);
     case Kind::allocate_pinned:
-      return memory_.allocate_pinned(request.count, value);
+      return memory_.allocate_pinned(command.count, value);
     case Kind::release:
     case Kind::release_pinned:
-      if (!works()) return memory_.give_back(request);
-      memory_.put_off(request);
+      if (!works()) return memory_.give_back(command);
+      memory_.put_off(command);
       return kSuccess;
     case Kind::register_host:
-      return api_.register_host(reinterpret_cast<void*>(request.address), request.count);
+      return api_.register_host(reinterpret_cast<void*>(command.address), command.count);
     default:
       return kNotSupported;
   }

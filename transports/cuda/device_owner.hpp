@@ -1,5 +1,5 @@
 // DeviceOwner: the process that makes all calls of CUDA for the ranks that share an address space, since the driver
-// binds its files to the process that opened them. It outlives the ranks, and works what they ask for by their desks.
+// binds its files to the process that opened them. It outlives the ranks, and works what they ask for by their queues.
 #pragma once
 
 #include <atomic>
@@ -41,10 +41,10 @@ class DeviceOwner final : private Poller {
   bool worth_spinning() const noexcept;
 
   bool serve(std::uint64_t place) noexcept;
-  void carry_out(std::uint64_t place, const Request& request) noexcept;
-  void answer(std::uint64_t place, const Request& request) noexcept;
-  Status carry_out_call(std::uint64_t place, const Request& request, std::uint64_t& value);
-  Status carry_out_driver_call(const Request& request, std::uint64_t& value);
+  void carry_out(std::uint64_t place, const DeviceCommand& command) noexcept;
+  void answer(std::uint64_t place, const DeviceCommand& command) noexcept;
+  Status carry_out_call(std::uint64_t place, const DeviceCommand& command, std::uint64_t& value);
+  Status carry_out_driver_call(const DeviceCommand& command, std::uint64_t& value);
 
   void open_device(std::uint64_t place, const CudaOptions& options);
   void close_device(std::uint64_t place) noexcept;
@@ -64,9 +64,9 @@ class DeviceOwner final : private Poller {
   bool hangs_ = false;  // some stream, perhaps one of a device that has been closed since
   const std::uint64_t desk_count_;
   std::vector<std::atomic<std::uint64_t>> calling_;
-  Desk* const desks_;  // memory that is taken when it is touched
-  Desks offered_;
-  std::vector<DeviceClient> clients_;  // one for each desk. When its rank has died it ends as soon as its streams rest
+  CommandQueue* const queues_;  // memory that is taken when it is touched
+  CommandQueues offered_;
+  std::vector<DeviceClient> clients_;  // one for each queue. When its rank has died it ends as soon as its streams rest
   std::vector<std::uint64_t> open_;    // clients with a device
   GivenMemory memory_;
   // Until nothing works: the driver waits for all work, of any rank, when code or memory is given back.

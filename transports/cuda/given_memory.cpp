@@ -6,11 +6,11 @@
 
 namespace coracle::internals::cuda {
 
-Status GivenMemory::allocate(const Request& request, std::uint64_t& address) {
+Status GivenMemory::allocate(const DeviceCommand& command, std::uint64_t& address) {
   const auto attempt = [&] {
     void* memory = nullptr;
-    Status status = api_.use_device(request.device);
-    if (status == kSuccess) status = api_.allocate(memory, request.count);
+    Status status = api_.use_device(command.device);
+    if (status == kSuccess) status = api_.allocate(memory, command.count);
     address = reinterpret_cast<std::uint64_t>(memory);
     return status;
   };
@@ -34,10 +34,10 @@ Status GivenMemory::allocate_pinned(std::size_t bytes, std::uint64_t& address) {
   return kSuccess;
 }
 
-Status GivenMemory::give_back(const Request& request) {
-  auto* const memory = reinterpret_cast<void*>(request.address);
-  if (request.kind != Request::Kind::release_pinned) return api_.release(memory);
-  const auto at = pinned_.find(request.address);
+Status GivenMemory::give_back(const DeviceCommand& command) {
+  auto* const memory = reinterpret_cast<void*>(command.address);
+  if (command.kind != DeviceCommand::Kind::release_pinned) return api_.release(memory);
+  const auto at = pinned_.find(command.address);
   if (at == pinned_.end()) return kInvalidValue;
   const Status status = api_.unregister_host(memory);
   ::munmap(memory, at->second);
@@ -46,7 +46,7 @@ Status GivenMemory::give_back(const Request& request) {
 }
 
 void GivenMemory::end_returned(bool leave) noexcept {
-  for (const Request& each : std::exchange(returned_, {}))
+  for (const DeviceCommand& each : std::exchange(returned_, {}))
     if (!leave) (void)give_back(each);
 }
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "transports/cuda/owner_desk.hpp"
+#include "transports/cuda/command_queue.hpp"
 
 namespace coracle::internals::cuda {
 
@@ -14,12 +14,12 @@ class GivenMemory {
   explicit GivenMemory(CudaApi& api) noexcept : api_(api) {}
 
   /// Each with the address.
-  Status allocate(const Request& request, std::uint64_t& address);
+  Status allocate(const DeviceCommand& command, std::uint64_t& address);
   Status allocate_pinned(std::size_t bytes, std::uint64_t& address);
   /// Memory of either kind.
-  Status give_back(const Request& request);
+  Status give_back(const DeviceCommand& command);
   /// Likewise, later: the driver would wait for all work, of any rank.
-  void put_off(const Request& request) { returned_.push_back(request); }
+  void put_off(const DeviceCommand& command) { returned_.push_back(command); }
 
   bool has_returned() const noexcept { return !returned_.empty(); }
   /// Gives back what was put off. `leave`: leaves it to the end of the process instead.
@@ -27,7 +27,7 @@ class GivenMemory {
 
  private:
   CudaApi& api_;
-  std::vector<Request> returned_;
+  std::vector<DeviceCommand> returned_;
   std::map<std::uint64_t, std::size_t> pinned_;
 };
 

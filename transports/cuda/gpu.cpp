@@ -22,8 +22,8 @@ constexpr std::size_t kBuffersAtOnce = 16;
 struct OfRank {
   explicit OfRank(Rank& rank) noexcept : gpus(rank) {}
   std::vector<std::shared_ptr<cuda::OwnerLink>> links;  // under `pvas`, one for each GPU
-  std::array<std::weak_ptr<cuda::OwnerLink>, cuda::Desks::kKernelsMax> links_of_kernels;  // of those that live
-  std::unique_ptr<cuda::OwnedMemory> owned;                                               // by the first
+  std::array<std::weak_ptr<cuda::OwnerLink>, cuda::CommandQueues::kKernelsMax> links_of_kernels;  // of those that live
+  std::unique_ptr<cuda::OwnedMemory> owned;                                                       // by the first
   std::unique_ptr<cuda::CudaApi> api;
   GpuSet<Gpu> gpus;
 };
@@ -160,7 +160,7 @@ void Gpu::meet(const std::vector<Offered>& all) {
     if (segment.begin != nullptr) ranges_.push_back({segment.begin, segment.begin + segment.bytes, peer});
   }
   std::sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
-  lend_host_memory();
+  add_host_memory();
 }
 
 /// Null when the engines do not reach it.
@@ -180,14 +180,14 @@ std::byte* Gpu::open_peer(std::uint32_t peer, const Offered& offered) {
 }
 
 /// Segments of this node; of a process's other ranks the driver knows by itself.
-void Gpu::lend_host_memory() {
+void Gpu::add_host_memory() {
   const JobRegion& region = rank_.core().region();
-  const auto lend = [&](std::uint32_t rank) {
-    engine_.streams().reach().lend({region.segment(rank), region.shape().segment_bytes});
+  const auto add = [&](std::uint32_t rank) {
+    engine_.streams().reach().add_host({region.segment(rank), region.shape().segment_bytes});
   };
-  if (rank_.placement() == Placement::thread) return lend(rank_.id());
+  if (rank_.placement() == Placement::thread) return add(rank_.id());
   for (std::uint32_t rank = 0; rank < region.shape().size; ++rank)
-    if (region.is_local(rank)) lend(rank);
+    if (region.is_local(rank)) add(rank);
 }
 
 std::uint64_t Gpu::allocate_bytes(std::size_t bytes) {

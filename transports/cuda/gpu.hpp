@@ -90,7 +90,8 @@ class Gpu final : private Accelerator {
   /// What the driver calls it.
   const std::string& model() noexcept { return engine_.streams().model(); }
   /// Loads code for this GPU, see CudaApi::load_module; to be used by this rank's thread, and ended before the Gpu is.
-  /// Throws Error when the code is not for it. Under `pvas` at most cuda::Desks::kKernelsMax of a rank live at a time.
+  /// Throws Error when the code is not for it. Under `pvas` at most cuda::CommandQueues::kKernelsMax of a rank live at
+  /// a time.
   cuda::Kernels kernels(const void* code);
   /// Under `pvas` its streams are the owner's: CopyEngine::device() throws.
   cuda::CopyEngine& engine() noexcept { return engine_; }
@@ -131,7 +132,7 @@ class Gpu final : private Accelerator {
   Offered offered();
   void meet(const std::vector<Offered>& all);
   std::byte* open_peer(std::uint32_t peer, const Offered& offered);
-  void lend_host_memory();
+  void add_host_memory();
   std::uint64_t allocate_bytes(std::size_t bytes);
   cuda::PinnedMemory pin_buffers();
   const Range* range_of(const void* address) const noexcept;

@@ -25,37 +25,38 @@ std::error_code code_of(const Answer& answer) noexcept {
 OwnedDevice::OwnedDevice(std::shared_ptr<OwnerLink> link, MemoryApi& api, CudaHost& host, const CudaOptions& options)
     : link_(std::move(link)), host_(host), options_(options), reach_(api) {
   const Answer& answer =
-      ask({.kind = Request::Kind::open_device, .address = reinterpret_cast<std::uint64_t>(&options_)});
+      ask({.kind = DeviceCommand::Kind::open_device, .address = reinterpret_cast<std::uint64_t>(&options_)});
   rules_ = answer.rules;
   model_ = answer.name.data();
 }
 
 OwnedDevice::~OwnedDevice() {
   try {
-    (void)link_->call({.kind = Request::Kind::close_device});
+    (void)link_->call({.kind = DeviceCommand::Kind::close_device});
   } catch (const Error&) {
     // It is gone: nothing is left to be closed, and nobody reads the chains.
   }
 }
 
 /// Throws what has gone wrong at the owner.
-const Answer& OwnedDevice::ask(const Request& request) {
-  const Answer& answer = link_->call(request);
+const Answer& OwnedDevice::ask(const DeviceCommand& command) {
+  const Answer& answer = link_->call(command);
   if (answer.text[0] != '\0') throw Error(code_of(answer), answer.text.data());
   return answer;
 }
 
 bool OwnedDevice::reads(const std::byte* begin, std::size_t bytes) const noexcept {
-  return reach_.place_of(begin, bytes).reached();
+  return reach_.location_of(begin, bytes).reached();
 }
 
 Module OwnedDevice::load_module(const void* code) {
-  const Answer& answer = ask({.kind = Request::Kind::load_module, .address = reinterpret_cast<std::uint64_t>(code)});
+  const Answer& answer =
+      ask({.kind = DeviceCommand::Kind::load_module, .address = reinterpret_cast<std::uint64_t>(code)});
   return reinterpret_cast<Module>(answer.value);
 }
 
 Kernel OwnedDevice::find_kernel(Module module, const char* name) {
-  const Answer& answer = ask({.kind = Request::Kind::find_kernel,
+  const Answer& answer = ask({.kind = DeviceCommand::Kind::find_kernel,
                               .address = reinterpret_cast<std::uint64_t>(name),
                               .count = reinterpret_cast<std::uint64_t>(module)});
   return reinterpret_cast<Kernel>(answer.value);
@@ -67,7 +68,7 @@ tca::TableId OwnedDevice::load_kernels(std::vector<Launch> launches) {
   Loaded& table = tables_[number];
   table = {};
   try {
-    const Answer& answer = ask({.kind = Request::Kind::load_kernels,
+    const Answer& answer = ask({.kind = DeviceCommand::Kind::load_kernels,
                                 .table = number,
                                 .address = reinterpret_cast<std::uint64_t>(launches.data()),
                                 .count = launches.size()});
@@ -87,7 +88,7 @@ tca::TableId OwnedDevice::load(tca::Chain chain, TableWay way) {
   loaded.chain.assign(chain.begin(), chain.end());
   for (const tca::Descriptor& each : chain) loaded.bytes += each.bytes();
   const std::uint32_t number = tables_.take();
-  loaded.request = link_->post({.kind = Request::Kind::load,
+  loaded.command = link_->post({.kind = DeviceCommand::Kind::load,
                                 .table = number,
                                 .way = way,
                                 .address = reinterpret_cast<std::uint64_t>(loaded.chain.data()),
@@ -97,15 +98,15 @@ tca::TableId OwnedDevice::load(tca::Chain chain, TableWay way) {
 }
 
 void OwnedDevice::unload(tca::TableId id) noexcept {
-  link_->post({.kind = Request::Kind::unload, .table = id.number});
+  link_->post({.kind = DeviceCommand::Kind::unload, .table = id.number});
   Loaded& table = tables_[id.number];
-  if (link_->taken() < table.request) parting_.push_back(std::move(table));
+  if (link_->taken() < table.command) parting_.push_back(std::move(table));
   tables_.give_back(id.number);
 }
 
 void OwnedDevice::drop_taken() noexcept {
   const std::uint64_t taken = link_->taken();
-  while (!parting_.empty() && parting_.front().request <= taken) parting_.pop_front();
+  while (!parting_.empty() && parting_.front().command <= taken) parting_.pop_front();
 }
 
 void OwnedDevice::start(unsigned index, tca::TableId id, std::uint64_t sequence) noexcept {
@@ -130,7 +131,7 @@ void OwnedDevice::start(unsigned index, tca::TableId id, std::uint64_t sequence)
     std::copy(launch.parameter.begin(), launch.parameter.end(), place);
     place += kParameterRoom;
   }
-  link_->post({.kind = Request::Kind::start, .channel = index, .table = id.number, .sequence = sequence});
+  link_->post({.kind = DeviceCommand::Kind::start, .channel = index, .table = id.number, .sequence = sequence});
   set_alarm();
 }
 
@@ -165,7 +166,7 @@ bool OwnedDevice::stopped(unsigned index) const noexcept {
 
 void OwnedDevice::abort(unsigned index) noexcept {
   settle(index);
-  if (channels_[index].works) link_->post({.kind = Request::Kind::abort, .channel = index});
+  if (channels_[index].works) link_->post({.kind = DeviceCommand::Kind::abort, .channel = index});
 }
 
 std::string OwnedDevice::failure(unsigned index) const {

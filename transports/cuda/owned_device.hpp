@@ -13,7 +13,7 @@
 
 namespace coracle::internals::cuda {
 
-/// Rank's thread only; one at a time per link, or that of its desk.
+/// Rank's thread only; one at a time per link, or that of its queue.
 class OwnedDevice final : public StreamDevice {
  public:
   /// `api` (of that rank) and `host` must outlive it. Throws Error as CudaDevice does.
@@ -51,7 +51,7 @@ class OwnedDevice final : public StreamDevice {
     std::vector<tca::Descriptor> chain;
     std::vector<Launch> launches;     // instead
     std::byte* parameters = nullptr;  // of the launches, at the owner
-    std::uint64_t request = 0;        // the owner reads the chain until it has taken so many
+    std::uint64_t command = 0;        // the owner reads the chain until it has taken so many
     std::uint64_t bytes = 0;
     std::uint64_t measured_ns = 0;
   };
@@ -67,7 +67,7 @@ class OwnedDevice final : public StreamDevice {
     std::uint64_t doubt_ns = 0;  // when the owner is asked whether it lives
   };
 
-  const Answer& ask(const Request& request);
+  const Answer& ask(const DeviceCommand& command);
   void settle(unsigned index) const noexcept;
   void drop_taken() noexcept;
   void set_alarm() noexcept;
@@ -77,7 +77,7 @@ class OwnedDevice final : public StreamDevice {
   const CudaOptions options_;
   tca::DeviceRules rules_;
   std::string model_;
-  mutable Reach reach_;  // looking may pin what was lent
+  mutable Reach reach_;  // looking may pin what was added
   mutable std::array<Channel, CudaDevice::kChannelsMax> channels_;
   mutable Numbered<Loaded> tables_;
   std::deque<Loaded> parting_;  // unloaded, but perhaps not yet read

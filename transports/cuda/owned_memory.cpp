@@ -18,9 +18,9 @@ const char* OwnedMemory::error_text(Status status) const noexcept {
   return at == names_.end() ? "not a call for ranks that share one address space" : at->second.second.c_str();
 }
 
-Status OwnedMemory::call(const Request& request, std::uint64_t& value) noexcept {
+Status OwnedMemory::call(const DeviceCommand& command, std::uint64_t& value) noexcept {
   try {
-    const Answer& answer = link_.call(request);
+    const Answer& answer = link_.call(command);
     value = answer.value;
     if (answer.status != kSuccess) names_[answer.status] = {answer.name.data(), answer.status_text.data()};
     return answer.status;
@@ -30,16 +30,16 @@ Status OwnedMemory::call(const Request& request, std::uint64_t& value) noexcept 
   }
 }
 
-Status OwnedMemory::take(const Request& request, void*& memory, const PointerInfo& info) noexcept {
+Status OwnedMemory::take(const DeviceCommand& command, void*& memory, const PointerInfo& info) noexcept {
   std::uint64_t address = 0;
-  const Status status = call(request, address);
+  const Status status = call(command, address);
   if (status != kSuccess) return status;
   memory = reinterpret_cast<void*>(address);
-  given_[static_cast<std::byte*>(memory)] = {request.count, info};
+  given_[static_cast<std::byte*>(memory)] = {command.count, info};
   return kSuccess;
 }
 
-Status OwnedMemory::give_back(Request::Kind kind, void* memory) noexcept {
+Status OwnedMemory::give_back(DeviceCommand::Kind kind, void* memory) noexcept {
   given_.erase(static_cast<std::byte*>(memory));
   std::uint64_t nothing = 0;
   return call({.kind = kind, .address = reinterpret_cast<std::uint64_t>(memory)}, nothing);
@@ -47,7 +47,7 @@ Status OwnedMemory::give_back(Request::Kind kind, void* memory) noexcept {
 
 Status OwnedMemory::device_count(int& count) noexcept {
   std::uint64_t value = 0;
-  const Status status = call({.kind = Request::Kind::count_devices}, value);
+  const Status status = call({.kind = DeviceCommand::Kind::count_devices}, value);
   count = static_cast<int>(value);
   return status;
 }
@@ -58,26 +58,27 @@ Status OwnedMemory::use_device(int device) noexcept {
 }
 
 Status OwnedMemory::allocate(void*& memory, std::size_t bytes) noexcept {
-  return take({.kind = Request::Kind::allocate, .device = device_, .count = bytes}, memory,
+  return take({.kind = DeviceCommand::Kind::allocate, .device = device_, .count = bytes}, memory,
               {MemoryKind::device, device_});
 }
 
 Status OwnedMemory::release(void* memory) noexcept {
-  return give_back(Request::Kind::release, memory);
+  return give_back(DeviceCommand::Kind::release, memory);
 }
 
 Status OwnedMemory::allocate_pinned(void*& memory, std::size_t bytes) noexcept {
-  return take({.kind = Request::Kind::allocate_pinned, .count = bytes}, memory, {MemoryKind::host, -1});
+  return take({.kind = DeviceCommand::Kind::allocate_pinned, .count = bytes}, memory, {MemoryKind::host, -1});
 }
 
 Status OwnedMemory::release_pinned(void* memory) noexcept {
-  return give_back(Request::Kind::release_pinned, memory);
+  return give_back(DeviceCommand::Kind::release_pinned, memory);
 }
 
 Status OwnedMemory::register_host(void* begin, std::size_t bytes) noexcept {
   std::uint64_t nothing = 0;
-  return call({.kind = Request::Kind::register_host, .address = reinterpret_cast<std::uint64_t>(begin), .count = bytes},
-              nothing);
+  return call(
+      {.kind = DeviceCommand::Kind::register_host, .address = reinterpret_cast<std::uint64_t>(begin), .count = bytes},
+      nothing);
 }
 
 Status OwnedMemory::pointer_info(const void* pointer, PointerInfo& info) noexcept {

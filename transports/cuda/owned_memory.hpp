@@ -41,9 +41,9 @@ class OwnedMemory final : public MemoryApi {
     PointerInfo info;
   };
 
-  Status call(const Request& request, std::uint64_t& value) noexcept;
-  Status take(const Request& request, void*& memory, const PointerInfo& info) noexcept;
-  Status give_back(Request::Kind kind, void* memory) noexcept;
+  Status call(const DeviceCommand& command, std::uint64_t& value) noexcept;
+  Status take(const DeviceCommand& command, void*& memory, const PointerInfo& info) noexcept;
+  Status give_back(DeviceCommand::Kind kind, void* memory) noexcept;
 
   OwnerLink& link_;
   int device_ = 0;

@@ -18,7 +18,7 @@ namespace coracle::internals::cuda {
 namespace {
 
 using State = DeviceOwnerRecord::State;
-using Wish = DeviceOwnerRecord::Wish;
+using LauncherRequest = DeviceOwnerRecord::LauncherRequest;
 
 constexpr std::uint64_t kStartNs = 60'000'000'000;
 constexpr auto kFirstPause = std::chrono::microseconds(100);
@@ -28,12 +28,13 @@ constexpr unsigned kSpins = 2000;
 /// Between looks whether the owner still lives.
 constexpr long kSleepNs = 20'000'000;
 
-Desks& desks_of(const DeviceOwnerRecord& record) noexcept {
-  return *reinterpret_cast<Desks*>(record.desks.load(std::memory_order_relaxed));  // behind the acquire of `state`
+CommandQueues& queues_of(const DeviceOwnerRecord& record) noexcept {
+  return *reinterpret_cast<CommandQueues*>(
+      record.queues.load(std::memory_order_relaxed));  // behind the acquire of `state`
 }
 
 bool serves(const DeviceOwnerRecord& record) {
-  // acquire: pairs with the owner's release after `desks`, and the launcher's store after `reason`.
+  // acquire: pairs with the owner's release after `queues`, and the launcher's store after `reason`.
   const State state = record.state.load(std::memory_order_acquire);
   if (state != State::ended) return state == State::serving;
   throw Error(Errc::unsupported, fmt::format("cuda: ranks in one address space (--place pvas) need a process that owns "
@@ -51,8 +52,9 @@ bool call_launcher(const DeviceOwnerRecord& record) noexcept {
 
 Task<> OwnerLink::summon(const JobRegion& region) {
   DeviceOwnerRecord& record = region.device_owner();
-  Wish none = Wish::none;
-  if (record.wanted.compare_exchange_strong(none, Wish::start, std::memory_order_relaxed) && !call_launcher(record))
+  LauncherRequest none = LauncherRequest::none;
+  if (record.wanted.compare_exchange_strong(none, LauncherRequest::start, std::memory_order_relaxed) &&
+      !call_launcher(record))
     throw Error(Errc::unsupported, "cuda: the launcher can't be asked for a process that owns the GPUs of this node");
   const std::uint64_t until = real_clock().now_ns() + kStartNs;
   std::chrono::nanoseconds pause = kFirstPause;
@@ -68,22 +70,22 @@ Task<> OwnerLink::summon(const JobRegion& region) {
 
 OwnerLink::OwnerLink(const JobRegion& region, std::uint32_t rank, unsigned number, const OwnerPatience& patience)
     : record_(region.device_owner()),
-      desks_(desks_of(record_)),
-      place_((rank - region.first_rank()) * Desks::kOfRank + number),
-      desk_(desks_.desk[place_]),
+      queues_(queues_of(record_)),
+      place_((rank - region.first_rank()) * CommandQueues::kOfRank + number),
+      queue_(queues_.queue[place_]),
       // Of what the rank has asked before, by a link that is no more.
-      posted_(desk_.requests.taken()),
-      calls_(desk_.answer.call.load(std::memory_order_relaxed)),
+      posted_(queue_.commands.taken()),
+      calls_(queue_.answer.call.load(std::memory_order_relaxed)),
       patience_(patience) {}
 
 void OwnerLink::ring_owner() noexcept {
   // seq_cst: pairs with the owner's exchange, and with its doorbell's announcement (see Doorbell).
-  desks_.calling[place_ / 64].fetch_or(std::uint64_t{1} << (place_ % 64), std::memory_order_seq_cst);
+  queues_.calling[place_ / 64].fetch_or(std::uint64_t{1} << (place_ % 64), std::memory_order_seq_cst);
   record_.doorbell.ring();
 }
 
-std::uint64_t OwnerLink::post(const Request& request) noexcept {
-  waiting_.push_back(request);
+std::uint64_t OwnerLink::post(const DeviceCommand& command) noexcept {
+  waiting_.push_back(command);
   flush();
   return ++posted_;
 }
@@ -93,7 +95,7 @@ void OwnerLink::flush() noexcept {
   bool handed_over = false;
   bool looked_again = false;
   while (!waiting_.empty()) {
-    if (desk_.requests.push(waiting_.front())) {
+    if (queue_.commands.push(waiting_.front())) {
       waiting_.pop_front();
       handed_over = true;
       looked_again = false;
@@ -101,13 +103,13 @@ void OwnerLink::flush() noexcept {
     }
     if (looked_again) break;
     looked_again = true;
-    desk_.starving.store(true, std::memory_order_seq_cst);  // see there
+    queue_.starving.store(true, std::memory_order_seq_cst);  // see there
   }
   if (handed_over) ring_owner();
 }
 
 std::uint64_t OwnerLink::taken() const noexcept {
-  return gone() ? posted_ : desk_.requests.taken();
+  return gone() ? posted_ : queue_.commands.taken();
 }
 
 bool OwnerLink::gone() const noexcept {
@@ -117,7 +119,7 @@ bool OwnerLink::gone() const noexcept {
 
 bool OwnerLink::busy(std::uint64_t now_ns) const noexcept {
   // relaxed: a number, and nothing that lies beside it.
-  return now_ns < desks_.busy_until_ns.load(std::memory_order_relaxed);
+  return now_ns < queues_.busy_until_ns.load(std::memory_order_relaxed);
 }
 
 void OwnerLink::doubt(std::uint64_t now_ns) {
@@ -127,15 +129,15 @@ void OwnerLink::doubt(std::uint64_t now_ns) {
     if (now_ns >= kill_asked_ns_ + patience_.kill_ns) given_up_ = kSilent;
     return;
   }
-  if (sign_ == 0 || desk_.requests.taken() >= sign_) {
-    sign_ = post({.kind = Request::Kind::sign});
+  if (sign_ == 0 || queue_.commands.taken() >= sign_) {
+    sign_ = post({.kind = DeviceCommand::Kind::sign});
     sign_until_ns_ = now_ns + patience_.sign_ns;
     return;
   }
   if (busy(now_ns)) sign_until_ns_ = now_ns + patience_.sign_ns;
   if (now_ns < sign_until_ns_) return;
   kill_asked_ns_ = now_ns;
-  record_.wanted.store(Wish::kill, std::memory_order_relaxed);  // the descriptor orders it
+  record_.wanted.store(LauncherRequest::kill, std::memory_order_relaxed);  // the descriptor orders it
   if (!call_launcher(record_)) given_up_ = kSilent;
 }
 
@@ -145,7 +147,7 @@ std::string OwnerLink::why_gone() const {
 
 /// False: after one sleep it is not there.
 bool OwnerLink::await_answer(std::uint32_t number) const noexcept {
-  const std::atomic<std::uint32_t>& word = desk_.answer.call;
+  const std::atomic<std::uint32_t>& word = queue_.answer.call;
   for (unsigned i = 0; i < kSpins; ++i) {
     if (word.load(std::memory_order_acquire) == number) return true;  // pairs with the owner's release
     cpu_pause();
@@ -155,12 +157,12 @@ bool OwnerLink::await_answer(std::uint32_t number) const noexcept {
   return word.load(std::memory_order_acquire) == number;  // as above
 }
 
-const Answer& OwnerLink::call(const Request& asked) {
+const Answer& OwnerLink::call(const DeviceCommand& asked) {
   const auto refuse = [this] { throw Error(Errc::device_failed, "cuda: " + why_gone()); };
   if (gone()) refuse();
-  Request request = asked;
-  request.call = ++calls_;
-  post(request);
+  DeviceCommand command = asked;
+  command.call = ++calls_;
+  post(command);
   const std::uint64_t patient_until = real_clock().now_ns() + patience_.answer_ns;
   while (!await_answer(calls_)) {
     flush();
@@ -168,7 +170,7 @@ const Answer& OwnerLink::call(const Request& asked) {
     if (now > patient_until || kill_asked_ns_ != 0) doubt(now);
     if (gone()) refuse();
   }
-  return desk_.answer;
+  return queue_.answer;
 }
 
 }  // namespace coracle::internals::cuda

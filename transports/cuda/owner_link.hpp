@@ -6,7 +6,7 @@
 
 #include "runtime/core/task.hpp"
 #include "runtime/job/job.hpp"
-#include "transports/cuda/owner_desk.hpp"
+#include "transports/cuda/command_queue.hpp"
 
 namespace coracle::internals::cuda {
 
@@ -23,20 +23,20 @@ class OwnerLink {
   /// Ends when the owner serves: the first who asks has the launcher start it. Throws Error (unsupported) where there
   /// is none, or it does not come within a minute.
   static Task<> summon(const JobRegion& region);
-  /// After summon(). The region must outlive it. `number`: of the rank's desks, see Desks.
+  /// After summon(). The region must outlive it. `number`: of the rank's queues, see CommandQueues.
   OwnerLink(const JobRegion& region, std::uint32_t rank, unsigned number = 0, const OwnerPatience& patience = {});
   OwnerLink(const OwnerLink&) = delete;
   OwnerLink& operator=(const OwnerLink&) = delete;
 
-  /// In order; never waits. Returns the number of requests until and with this one: see taken().
-  std::uint64_t post(const Request& request) noexcept;
+  /// In order; never waits. Returns the number of commands until and with this one: see taken().
+  std::uint64_t post(const DeviceCommand& command) noexcept;
   /// Hands over what has waited for room.
   void flush() noexcept;
-  /// How many requests the owner has dealt with; all, when it is gone.
+  /// How many commands the owner has dealt with; all, when it is gone.
   std::uint64_t taken() const noexcept;
   /// Waits for the answer, which holds until the next call: milliseconds, or as long as the driver takes. Throws Error
   /// (device_failed) when the owner is gone; one that gives no sign of life is given up, see doubt().
-  const Answer& call(const Request& asked);
+  const Answer& call(const DeviceCommand& asked);
 
   /// Whether nothing comes from the owner any more.
   bool gone() const noexcept;
@@ -49,21 +49,21 @@ class OwnerLink {
   void doubt(std::uint64_t now_ns);
   std::string why_gone() const;
 
-  const ChannelWord& channel(unsigned index) const noexcept { return desk_.channels[index]; }
+  const ChannelWord& channel(unsigned index) const noexcept { return queue_.channels[index]; }
 
  private:
   void ring_owner() noexcept;
   bool await_answer(std::uint32_t number) const noexcept;
 
   DeviceOwnerRecord& record_;
-  Desks& desks_;
+  CommandQueues& queues_;
   const std::uint64_t place_;
-  Desk& desk_;
-  std::deque<Request> waiting_;  // the ring was full
+  CommandQueue& queue_;
+  std::deque<DeviceCommand> waiting_;  // the ring was full
   std::uint64_t posted_ = 0;
   std::uint32_t calls_ = 0;
   const OwnerPatience patience_;
-  std::uint64_t sign_ = 0;  // the number of the request that is to be taken; 0: none
+  std::uint64_t sign_ = 0;  // the number of the command that is to be taken; 0: none
   std::uint64_t sign_until_ns_ = 0;
   std::uint64_t kill_asked_ns_ = 0;
   std::string given_up_;

@@ -7,7 +7,7 @@
 
 namespace coracle::internals::cuda {
 
-void Reach::lend(std::span<std::byte> memory) {
+void Reach::add_host(std::span<std::byte> memory) {
   ranges_[memory.data()] = {memory.size(), {MemoryKind::host, -1}, true, false, {}};
 }
 
@@ -20,7 +20,7 @@ void Reach::abandon() noexcept {
 }
 
 void Reach::pin(const std::byte* begin, Range& range) noexcept {
-  range.lent = false;
+  range.waits = false;
   try {
     range.registration = register_host(api_, {const_cast<std::byte*>(begin), range.bytes});
   } catch (const Error& error) {
@@ -29,7 +29,7 @@ void Reach::pin(const std::byte* begin, Range& range) noexcept {
   }
 }
 
-Place Reach::place_of(const std::byte* begin, std::size_t bytes) noexcept {
+MemoryLocation Reach::location_of(const std::byte* begin, std::size_t bytes) noexcept {
   auto at = ranges_.upper_bound(begin);
   if (at != ranges_.begin()) {
     at = std::prev(at);
@@ -37,8 +37,8 @@ Place Reach::place_of(const std::byte* begin, std::size_t bytes) noexcept {
     const auto offset = static_cast<std::size_t>(begin - at->first);
     if (offset < range.bytes) {
       if (bytes > range.bytes - offset) return {};
-      if (range.lent) pin(at->first, range);
-      return range.refused ? Place{} : range.place;
+      if (range.waits) pin(at->first, range);
+      return range.refused ? MemoryLocation{} : range.location;
     }
   }
   // Memory that others have allocated or registered; both ends, since the driver tells only of single addresses.

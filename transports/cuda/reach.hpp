@@ -12,7 +12,7 @@
 namespace coracle::internals::cuda {
 
 /// Where bytes lie, for a copy.
-struct Place {
+struct MemoryLocation {
   MemoryKind kind = MemoryKind::unknown;
   int device = -1;
   bool reached() const noexcept { return kind != MemoryKind::unknown; }
@@ -25,23 +25,23 @@ class Reach {
 
   /// Host memory, such as a rank's segment, that is pinned when it is first needed, and for as long as this lives. It
   /// must outlive this. Pieces must not overlap.
-  void lend(std::span<std::byte> memory);
+  void add_host(std::span<std::byte> memory);
   /// Device memory that is known to lie there.
   void add(std::span<std::byte> memory, int device);
 
   /// Leaves what was pinned so until the process ends: a device may still write there.
   void abandon() noexcept;
 
-  /// Where all these bytes lie; unknown where they are nowhere, or in two places. Pins what was lent.
-  Place place_of(const std::byte* begin, std::size_t bytes) noexcept;
-  /// Why lent memory could not be pinned, or "".
+  /// Where all these bytes lie; unknown where they are nowhere, or in two places. Pins what was added.
+  MemoryLocation location_of(const std::byte* begin, std::size_t bytes) noexcept;
+  /// Why host memory could not be pinned, or "".
   const std::string& refusal() const noexcept { return refusal_; }
 
  private:
   struct Range {
     std::size_t bytes;
-    Place place;
-    bool lent = false;     // but not yet pinned
+    MemoryLocation location;
+    bool waits = false;    // to be pinned
     bool refused = false;  // the driver wouldn't
     Registration registration;
   };

@@ -28,7 +28,7 @@ Status taken(cudaError_t error) noexcept {
 cudaStream_t of(Stream stream) noexcept {
   return reinterpret_cast<cudaStream_t>(stream);
 }
-cudaEvent_t of(Event event) noexcept {
+cudaEvent_t of(StreamEvent event) noexcept {
   return reinterpret_cast<cudaEvent_t>(event);
 }
 cudaGraph_t of(Graph graph) noexcept {
@@ -131,14 +131,14 @@ class RealApi final : public CudaApi {
   Status destroy_stream(Stream stream) noexcept override { return taken(cudaStreamDestroy(of(stream))); }
   Status query_stream(Stream stream) noexcept override { return taken(cudaStreamQuery(of(stream))); }
   Status wait_for_stream(Stream stream) noexcept override { return taken(cudaStreamSynchronize(of(stream))); }
-  Status create_event(Event& event) noexcept override {
+  Status create_event(StreamEvent& event) noexcept override {
     return taken(cudaEventCreateWithFlags(reinterpret_cast<cudaEvent_t*>(&event), cudaEventDefault));
   }
-  Status destroy_event(Event event) noexcept override { return taken(cudaEventDestroy(of(event))); }
-  Status record_event(Event event, Stream stream) noexcept override {
+  Status destroy_event(StreamEvent event) noexcept override { return taken(cudaEventDestroy(of(event))); }
+  Status record_event(StreamEvent event, Stream stream) noexcept override {
     return taken(cudaEventRecord(of(event), of(stream)));
   }
-  Status elapsed_ms(float& milliseconds, Event from, Event to) noexcept override {
+  Status elapsed_ms(float& milliseconds, StreamEvent from, StreamEvent to) noexcept override {
     return taken(cudaEventElapsedTime(&milliseconds, of(from), of(to)));
   }
 

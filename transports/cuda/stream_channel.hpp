@@ -125,8 +125,8 @@ class StreamChannel {
   StreamContext& device_;
   Shared* const shared_;
   Stream stream_ = nullptr;
-  Event begin_ = nullptr;
-  Event end_ = nullptr;
+  StreamEvent begin_ = nullptr;
+  StreamEvent end_ = nullptr;
   Table* table_ = nullptr;
   std::uint64_t sequence_ = 0;
   std::uint64_t before_ = 0;   // the sequence before that one

@@ -36,7 +36,7 @@ class StreamDevice : public tca::DmaDevice {
   virtual void advance(std::uint64_t now_ns) noexcept = 0;
   /// How long it pays to spin for a channel that works, in nanoseconds from now on; 0: sleep.
   virtual std::uint64_t spin_ns(unsigned channel, std::uint64_t now_ns) const noexcept = 0;
-  /// Which memory it gets at: segments to be pinned at first use are lent to it.
+  /// Which memory it gets at: segments to be pinned at first use are added to it.
   virtual Reach& reach() noexcept = 0;
   /// What the GPU is called.
   virtual const std::string& model() const noexcept = 0;

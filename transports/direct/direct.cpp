@@ -33,24 +33,24 @@ void copy_short(std::byte* target, const void* source, std::size_t bytes) noexce
 }
 
 /// Where `writing` is not null, `number` is the ring's.
-bool write(Ring& ring, Kind kind, std::uint32_t source, const MessageHeader& header, std::span<const std::byte> payload,
-           Writing* writing, std::uint64_t number) noexcept {
+bool write(Ring& ring, EntryType type, std::uint32_t source, const MessageHeader& header,
+           std::span<const std::byte> payload, Writing* writing, std::uint64_t number) noexcept {
   const std::uint32_t lines = Ring::lines_for(arguments_bytes(header) + payload.size());
-  Slot* slot = ring.reserve(lines, writing, number);
-  if (slot == nullptr) return false;
-  slot->payload_bytes = static_cast<std::uint32_t>(payload.size());
-  slot->handler = header.handler.to_wire();
-  slot->source = source;
-  slot->kind = kind;
-  slot->argument_count = static_cast<std::uint8_t>(header.argument_count);
-  std::byte* body = slot->body();
+  EntryHeader* entry = ring.reserve(lines, writing, number);
+  if (entry == nullptr) return false;
+  entry->payload_bytes = static_cast<std::uint32_t>(payload.size());
+  entry->handler = header.handler.to_wire();
+  entry->source = source;
+  entry->type = type;
+  entry->argument_count = static_cast<std::uint8_t>(header.argument_count);
+  std::byte* body = entry->body();
   for (std::uint32_t i = 0; i < header.argument_count; ++i, body += sizeof(std::uint64_t))
     std::memcpy(body, &header.arguments[i], sizeof(std::uint64_t));
   copy_short(body, payload.data(), payload.size());
-  Ring::publish(*slot, lines);
+  Ring::publish(*entry, lines);
   if (writing != nullptr) [[unlikely]]
     writing->clear();
-  ring.foresee(*slot, lines);
+  ring.foresee(*entry, lines);
   return true;
 }
 
@@ -68,14 +68,14 @@ DirectTransport::DirectTransport(Rank& rank)
       survive_(region_.shape().network.survive),
       writing_(survive_ ? &own_.writing : nullptr),
       losses_(rank),
-      staged_(own_.staged.data()) {
+      buffered_(own_.buffered.data()) {
   CORACLE_ASSERT(inbox_bytes_ >= inbox_bytes(region_.ranks()), "inboxes of {} bytes; the job's maker must ask for {}",
                  inbox_bytes_, inbox_bytes(region_.ranks()));
   if (survive_) holes_.reserve(region_.ranks());  // one for each that dies: no memory may be left then
 }
 
 TransportTraits DirectTransport::traits() const noexcept {
-  return {60, 10, kEagerBytesMax, true, 20, 20, 4, kStagedBytesMax};
+  return {60, 10, kEagerBytesMax, true, 20, 20, 4, kBufferedBytesMax};
 }
 
 void DirectTransport::submit(Operation& operation) noexcept {
@@ -86,22 +86,22 @@ void DirectTransport::submit(Operation& operation) noexcept {
   ++in_flight_;
   if (request.bytes <= kEagerBytesMax) return send_or_queue(request);
   const bool is_staged_now = is_staged(request);
-  returns_.goes_to(peer);
+  piggyback_.goes_to(peer);
   if (!is_staged_now) return send_or_queue(request);
   if ((!backlog_ || !waiting_.contains(peer)) && send_in_return(request)) return;
-  RequestOperation* copy = staged_.stage(request);
+  RequestOperation* copy = buffered_.copy(request);
   send_or_queue(copy != nullptr ? *copy : request);
 }
 
 bool DirectTransport::send_in_return(RequestOperation& request) noexcept {
   const auto peer = static_cast<std::uint32_t>(request.peer());
-  const ReturnTrips::Slot* slot = returns_.of(peer);
-  if (slot == nullptr) return false;
-  std::memcpy(slot->memory, request.local, request.bytes);
-  const Descriptor descriptor{slot->memory, request.bytes, reinterpret_cast<RequestOperation*>(slot->operation)};
-  if (!write_request(peer, Kind::returned, request.header, std::as_bytes(std::span(&descriptor, 1))))
-    return false;  // the slot is kept as before
-  returns_.remove(*slot);
+  const PiggybackBuffers::Buffer* buffer = piggyback_.of(peer);
+  if (buffer == nullptr) return false;
+  std::memcpy(buffer->memory, request.local, request.bytes);
+  const Descriptor descriptor{buffer->memory, request.bytes, reinterpret_cast<RequestOperation*>(buffer->operation)};
+  if (!write_request(peer, EntryType::piggybacked, request.header, std::as_bytes(std::span(&descriptor, 1))))
+    return false;  // the buffer is kept as before
+  piggyback_.remove(*buffer);
   --in_flight_;
   ring(peer);
   request.finish();
@@ -154,32 +154,32 @@ std::error_code DirectTransport::raise(const Operation& operation) noexcept {
   return {};
 }
 
-bool DirectTransport::write_request(std::uint32_t peer, Kind kind, const MessageHeader& header,
+bool DirectTransport::write_request(std::uint32_t peer, EntryType type, const MessageHeader& header,
                                     std::span<const std::byte> payload) noexcept {
-  return write(inbox_of(peer).requests, kind, rank_.id(), header, payload, writing_, number_of_requests(peer));
+  return write(inbox_of(peer).requests, type, rank_.id(), header, payload, writing_, number_of_requests(peer));
 }
 
 bool DirectTransport::send(RequestOperation& request) noexcept {
   const auto peer = static_cast<std::uint32_t>(request.peer());
   const std::span payload(static_cast<const std::byte*>(request.local), request.bytes);
   if (payload.size() <= kEagerBytesMax) {
-    if (!write_request(peer, Kind::eager, request.header, payload)) return false;
+    if (!write_request(peer, EntryType::eager, request.header, payload)) return false;
     --in_flight_;
     ring(peer);
     request.finish();
     return true;
   }
-  if (!staged_.has(request)) return send_by_address(request, Kind::rendezvous);
+  if (!buffered_.has(request)) return send_by_address(request, EntryType::rendezvous);
   // Of a lost peer's answers the order tells which are missing.
-  if (!send_by_address(request, survive_ ? Kind::rendezvous : Kind::staged)) return false;
-  staged_.sent(request);
+  if (!send_by_address(request, survive_ ? EntryType::rendezvous : EntryType::buffered)) return false;
+  buffered_.sent(request);
   return true;
 }
 
-bool DirectTransport::send_by_address(RequestOperation& request, Kind kind) noexcept {
+bool DirectTransport::send_by_address(RequestOperation& request, EntryType type) noexcept {
   const auto peer = static_cast<std::uint32_t>(request.peer());
   const Descriptor descriptor{static_cast<const std::byte*>(request.local), request.bytes, &request};
-  if (!write_request(peer, kind, request.header, std::as_bytes(std::span(&descriptor, 1)))) return false;
+  if (!write_request(peer, type, request.header, std::as_bytes(std::span(&descriptor, 1)))) return false;
   if (survive_) lent_[peer].push(request);
   ring(peer);
   return true;
@@ -187,15 +187,15 @@ bool DirectTransport::send_by_address(RequestOperation& request, Kind kind) noex
 
 void DirectTransport::reply(std::uint32_t peer, const MessageHeader& header,
                             std::span<const std::byte> payload) noexcept {
-  if ((!backlog_ || waiting_replies_.empty()) && send_reply(peer, Kind::eager, header, payload)) return;
-  waiting_replies_.push_back({peer, Kind::eager, header, {payload.begin(), payload.end()}});
+  if ((!backlog_ || waiting_replies_.empty()) && send_reply(peer, EntryType::eager, header, payload)) return;
+  waiting_replies_.push_back({peer, EntryType::eager, header, {payload.begin(), payload.end()}});
   backlog_ = true;
 }
 
-bool DirectTransport::send_reply(std::uint32_t peer, Kind kind, const MessageHeader& header,
+bool DirectTransport::send_reply(std::uint32_t peer, EntryType type, const MessageHeader& header,
                                  std::span<const std::byte> payload) noexcept {
   Ring& ring_of_peer = inbox_of(peer).replies;
-  if (!write(ring_of_peer, kind, rank_.id(), header, payload, writing_, number_of_replies(peer))) {
+  if (!write(ring_of_peer, type, rank_.id(), header, payload, writing_, number_of_replies(peer))) {
     starve(ring_of_peer, peer);
     return false;
   }
@@ -222,8 +222,8 @@ bool DirectTransport::poll() noexcept {
   losses_.look();
   const bool unclear = !holes_.empty() && step_over_holes();
   if (!own_.replies.active() && !own_.requests.active() && !backlog_) [[likely]] {
-    returns_.idle();
-    if (returns_.kept().empty()) [[likely]]
+    piggyback_.idle();
+    if (piggyback_.kept().empty()) [[likely]]
       return unclear;  // then there is no sleep: nobody would ring
     say_owed();
     return true;
@@ -241,8 +241,8 @@ bool DirectTransport::poll_ring(Ring& ring) noexcept {
   // Giving lines back costs a locked store: while messages come it is done for many at once, else when there is none.
   constexpr std::uint64_t kOwedMax = kRingLines / 4;
   int count = 0;
-  for (Slot* slot = ring.front(); slot != nullptr; slot = count < kBatch ? ring.front() : nullptr) {
-    receive(*slot);
+  for (EntryHeader* entry = ring.front(); entry != nullptr; entry = count < kBatch ? ring.front() : nullptr) {
+    receive(*entry);
     ring.pop();
     ++count;
     if (backlog_ && !waiting_replies_.empty() && &ring == &own_.requests) break;
@@ -316,67 +316,67 @@ bool DirectTransport::step_over_holes() noexcept {
   return unclear;
 }
 
-void DirectTransport::receive(Slot& slot) noexcept {
+void DirectTransport::receive(EntryHeader& entry) noexcept {
   // The memory of a lost peer may be gone, and its operations have ended.
-  if (survive_ && rank_.lost(slot.source)) [[unlikely]]
+  if (survive_ && rank_.lost(entry.source)) [[unlikely]]
     return;
   MessageHeader header;
-  header.handler = HandlerId::from_wire(slot.handler);
-  header.argument_count = slot.argument_count;
+  header.handler = HandlerId::from_wire(entry.handler);
+  header.argument_count = entry.argument_count;
   CORACLE_ASSERT(header.argument_count <= MessageHeader::kArgumentsMax, "a message from rank {} with {} arguments",
-                 slot.source, header.argument_count);
+                 entry.source, header.argument_count);
   for (std::uint32_t i = 0; i < header.argument_count; ++i)
-    std::memcpy(&header.arguments[i], slot.body() + i * sizeof(std::uint64_t), sizeof(std::uint64_t));
-  const std::span<const std::byte> payload(slot.body() + arguments_bytes(header), slot.payload_bytes);
-  switch (slot.kind) {
-    case Kind::eager:
-      rank_.core().deliver(header, Message(*this, slot.source, header, payload));
+    std::memcpy(&header.arguments[i], entry.body() + i * sizeof(std::uint64_t), sizeof(std::uint64_t));
+  const std::span<const std::byte> payload(entry.body() + arguments_bytes(header), entry.payload_bytes);
+  switch (entry.type) {
+    case EntryType::eager:
+      rank_.core().deliver(header, Message(*this, entry.source, header, payload));
       break;
-    case Kind::rendezvous:
-    case Kind::staged:
-    case Kind::returned:
-      receive_rendezvous(header, slot.kind, slot.source, payload);
+    case EntryType::rendezvous:
+    case EntryType::buffered:
+    case EntryType::piggybacked:
+      receive_rendezvous(header, entry.type, entry.source, payload);
       break;
-    case Kind::taken:
+    case EntryType::taken:
       --in_flight_;
-      if (survive_) lent_[slot.source].pop();
+      if (survive_) lent_[entry.source].pop();
       reinterpret_cast<RequestOperation*>(header.arguments[0])
           ->finish(header.arguments[1] == 0
                        ? std::error_code()
                        : std::error_code(static_cast<int>(header.arguments[1]), std::generic_category()));
       break;
-    case Kind::padding:
+    case EntryType::padding:
       break;
   }
 }
 
-void DirectTransport::deliver_in_place(const MessageHeader& header, Kind kind, std::uint32_t source,
+void DirectTransport::deliver_in_place(const MessageHeader& header, EntryType type, std::uint32_t source,
                                        std::span<const std::byte> payload) noexcept {
   const Message message(*this, source, header, payload);
-  const bool is_senders_own = kind == Kind::rendezvous && !survive_ && payload.size() > kStagedBytesMax &&
-                              payload.size() <= StagedSends::kSlotBytes;
-  if (!is_senders_own || !returns_.wants_time()) return rank_.core().deliver(header, message);
+  const bool is_senders_own = type == EntryType::rendezvous && !survive_ && payload.size() > kBufferedBytesMax &&
+                              payload.size() <= BufferedSends::kBufferBytes;
+  if (!is_senders_own || !piggyback_.wants_time()) return rank_.core().deliver(header, message);
   const std::uint64_t begin_ns = real_clock().now_ns();
   rank_.core().deliver(header, message);
-  returns_.was_read(payload.size(), real_clock().now_ns() - begin_ns);
+  piggyback_.was_read(payload.size(), real_clock().now_ns() - begin_ns);
 }
 
-void DirectTransport::receive_rendezvous(const MessageHeader& header, Kind kind, std::uint32_t source,
+void DirectTransport::receive_rendezvous(const MessageHeader& header, EntryType type, std::uint32_t source,
                                          std::span<const std::byte> body) noexcept {
   Descriptor descriptor;
   std::memcpy(&descriptor, body.data(), sizeof descriptor);
   int error = 0;
   if (shares_memory_ || region_.contains(descriptor.address, descriptor.bytes)) {
-    deliver_in_place(header, kind, source, {descriptor.address, descriptor.bytes});
+    deliver_in_place(header, type, source, {descriptor.address, descriptor.bytes});
   } else {
     std::vector<std::byte> copy(descriptor.bytes);
     error = read_from_process(region_.block(source).pid.load(std::memory_order_relaxed),
                               reinterpret_cast<std::uint64_t>(descriptor.address), copy);
     if (error == 0) rank_.core().deliver(header, Message(*this, source, header, copy));
-    returns_.was_fetched();
+    piggyback_.was_fetched();
   }
-  returns_.came_from(source);
-  if (kind == Kind::returned) {
+  piggyback_.came_from(source);
+  if (type == EntryType::piggybacked) {
     --in_flight_;
     return descriptor.operation->finish();
   }
@@ -384,31 +384,31 @@ void DirectTransport::receive_rendezvous(const MessageHeader& header, Kind kind,
   // Measured: answers to longer ones had better come before the next message, since fetching their lines takes time.
   constexpr std::size_t kUnhurriedBytesMax = 768;
   const bool is_kept =
-      kind == Kind::staged && error == 0 && (descriptor.bytes <= kUnhurriedBytesMax || returns_.are_likely());
+      type == EntryType::buffered && error == 0 && (descriptor.bytes <= kUnhurriedBytesMax || piggyback_.are_likely());
   if (!is_kept) return say_taken(source, operation, error);
-  if (returns_.full()) say_owed();
-  returns_.keep({source, operation, const_cast<std::byte*>(descriptor.address)});
+  if (piggyback_.full()) say_owed();
+  piggyback_.keep({source, operation, const_cast<std::byte*>(descriptor.address)});
 }
 
 void DirectTransport::say_taken(std::uint32_t peer, std::uint64_t operation, int error) noexcept {
   MessageHeader taken;
   taken.argument_count = 2;
   taken.arguments = {operation, static_cast<std::uint64_t>(error)};
-  if (waiting_replies_.empty() && send_reply(peer, Kind::taken, taken, {})) return;
-  waiting_replies_.push_back({peer, Kind::taken, taken, {}});
+  if (waiting_replies_.empty() && send_reply(peer, EntryType::taken, taken, {})) return;
+  waiting_replies_.push_back({peer, EntryType::taken, taken, {}});
   backlog_ = true;
 }
 
 void DirectTransport::say_owed() noexcept {
-  for (const ReturnTrips::Slot& slot : returns_.kept()) say_taken(slot.peer, slot.operation, 0);
-  returns_.clear();
+  for (const PiggybackBuffers::Buffer& buffer : piggyback_.kept()) say_taken(buffer.peer, buffer.operation, 0);
+  piggyback_.clear();
 }
 
 bool DirectTransport::retry() noexcept {
   bool progress = false;
   while (!waiting_replies_.empty()) {
     const WaitingReply& reply = waiting_replies_.front();
-    if (!send_reply(reply.peer, reply.kind, reply.header, reply.payload)) break;
+    if (!send_reply(reply.peer, reply.type, reply.header, reply.payload)) break;
     waiting_replies_.pop_front();
     progress = true;
   }

@@ -15,24 +15,24 @@
 #include "runtime/job/job.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/rank/transport.hpp"
+#include "transports/direct/buffered_sends.hpp"
 #include "transports/direct/inbox.hpp"
 #include "transports/direct/node_losses.hpp"
-#include "transports/direct/return_trips.hpp"
-#include "transports/direct/staged_sends.hpp"
+#include "transports/direct/piggyback_buffers.hpp"
 
 namespace coracle::internals::direct {
 
 class DirectTransport final : public Transport {
  public:
-  /// Messages up to this are copied into the inbox. Larger ones are read where they lie by their handler: in a staged
+  /// Messages up to this are copied into the inbox. Larger ones are read where they lie by their handler: in a buffered
   /// copy, or in their sender's buffer, and then the sender waits until it has run.
   /// Measured: from here on the copy into the inbox and out of cache lines that change hands costs more than that.
   static constexpr std::size_t kEagerBytesMax = 256;
-  /// Messages up to this are staged. Measured, with buffers that are written to between messages: up to here the copy
-  /// costs less than what it saves. Longer ones, up to a slot's size, while they go to and fro between buffers that are
-  /// seen to be written to (ReturnTrips): then it saves more still, and else it would cost more. Payloads that are made
-  /// in payload_room() are written in any case.
-  static constexpr std::size_t kStagedBytesMax = 2048;
+  /// Messages up to this are buffered. Measured, with buffers that are written to between messages: up to here the copy
+  /// costs less than what it saves. Longer ones, up to a buffer's size, while they go to and fro between buffers that
+  /// are seen to be written to (PiggybackBuffers): then it saves more still, and else it would cost more. Payloads that
+  /// are made in payload_room() are written in any case.
+  static constexpr std::size_t kBufferedBytesMax = 2048;
   static constexpr std::size_t kReplyBytesMax = 8192;  // replies are copied always: their makers don't wait
 
   explicit DirectTransport(Rank& rank);
@@ -41,8 +41,8 @@ class DirectTransport final : public Transport {
   TransportTraits traits() const noexcept override;
   void submit(Operation& operation) noexcept override;
   std::byte* payload_room(std::size_t bytes) noexcept override {
-    const std::size_t most = returns_.are_likely() ? StagedSends::kSlotBytes : kStagedBytesMax;
-    return bytes > kEagerBytesMax && bytes <= most ? staged_.free_slot() : nullptr;
+    const std::size_t most = piggyback_.are_likely() ? BufferedSends::kBufferBytes : kBufferedBytesMax;
+    return bytes > kEagerBytesMax && bytes <= most ? buffered_.free_buffer() : nullptr;
   }
   void reply(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept override;
   std::size_t reply_bytes_max() const noexcept override { return kReplyBytesMax; }
@@ -54,15 +54,15 @@ class DirectTransport final : public Transport {
   /// A reply that found the peer's ring full.
   struct WaitingReply {
     std::uint32_t peer;
-    Kind kind;
+    EntryType type;
     MessageHeader header;
     std::vector<std::byte> payload;
   };
 
   /// Of those above kEagerBytesMax.
   bool is_staged(const RequestOperation& request) noexcept {
-    if (request.bytes <= kStagedBytesMax || staged_.contains(request.local)) return true;
-    return request.bytes <= StagedSends::kSlotBytes && returns_.are_likely() && returns_.should_be_staged();
+    if (request.bytes <= kBufferedBytesMax || buffered_.contains(request.local)) return true;
+    return request.bytes <= BufferedSends::kBufferBytes && piggyback_.are_likely() && piggyback_.should_be_buffered();
   }
   Inbox& inbox_of(std::uint32_t rank) const noexcept {
     return *reinterpret_cast<Inbox*>(inboxes_ + (rank - first_rank_) * inbox_bytes_);
@@ -74,10 +74,10 @@ class DirectTransport final : public Transport {
   void send_or_queue(RequestOperation& request) noexcept;
   bool send(RequestOperation& request) noexcept;
   bool send_in_return(RequestOperation& request) noexcept;
-  bool send_by_address(RequestOperation& request, Kind kind) noexcept;
-  bool write_request(std::uint32_t peer, Kind kind, const MessageHeader& header,
+  bool send_by_address(RequestOperation& request, EntryType type) noexcept;
+  bool write_request(std::uint32_t peer, EntryType type, const MessageHeader& header,
                      std::span<const std::byte> payload) noexcept;
-  bool send_reply(std::uint32_t peer, Kind kind, const MessageHeader& header,
+  bool send_reply(std::uint32_t peer, EntryType type, const MessageHeader& header,
                   std::span<const std::byte> payload) noexcept;
   void starve(Ring& ring, std::uint32_t peer) const noexcept;
   void feed_starving() noexcept;
@@ -95,10 +95,10 @@ class DirectTransport final : public Transport {
   bool step_over_holes() noexcept;
 
   bool poll_ring(Ring& ring) noexcept;
-  void receive(Slot& slot) noexcept;
-  void deliver_in_place(const MessageHeader& header, Kind kind, std::uint32_t source,
+  void receive(EntryHeader& entry) noexcept;
+  void deliver_in_place(const MessageHeader& header, EntryType type, std::uint32_t source,
                         std::span<const std::byte> payload) noexcept;
-  void receive_rendezvous(const MessageHeader& header, Kind kind, std::uint32_t source,
+  void receive_rendezvous(const MessageHeader& header, EntryType type, std::uint32_t source,
                           std::span<const std::byte> body) noexcept;
   void say_taken(std::uint32_t peer, std::uint64_t operation, int error) noexcept;
   void say_owed() noexcept;
@@ -116,8 +116,8 @@ class DirectTransport final : public Transport {
   Writing* const writing_;  // of this rank, where it matters
   std::vector<Hole> holes_;
   NodeLosses losses_;
-  StagedSends staged_;
-  ReturnTrips returns_;  // whose slots are told of when there is nothing more urgent to do
+  BufferedSends buffered_;
+  PiggybackBuffers piggyback_;  // whose buffers are told of when there is nothing more urgent to do
   std::size_t in_flight_ = 0;
   bool backlog_ = false;                             // something waits in one of the two below
   std::map<std::uint32_t, OperationQueue> waiting_;  // by peer: requests that found its ring full, in order

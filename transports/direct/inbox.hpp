@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "transports/direct/buffered_sends.hpp"
 #include "transports/direct/ring.hpp"
-#include "transports/direct/staged_sends.hpp"
 
 namespace coracle::internals::direct {
 
@@ -16,7 +16,7 @@ namespace coracle::internals::direct {
 struct Inbox {
   Ring requests;
   Ring replies;
-  alignas(kLineBytes) std::array<std::byte, StagedSends::kBytes> staged;  ///< Of this rank's own requests.
+  alignas(kLineBytes) std::array<std::byte, BufferedSends::kBytes> buffered;  ///< Of this rank's own requests.
   alignas(kLineBytes) Writing writing;  ///< What this rank is just writing into a ring of a peer's.
 
   /// The bits of senders that found a ring full.

@@ -17,34 +17,34 @@
 
 namespace coracle::internals::direct {
 
-enum class Kind : std::uint8_t {
-  padding,     ///< Skips to the start of the array.
-  eager,       ///< Payload follows.
-  rendezvous,  ///< Payload lies in the sender's memory; the receiver answers with `taken`.
-  staged,      ///< As rendezvous, but nobody waits for the answer: the payload lies in a slot of the sender's.
-  returned,    ///< Payload lies in a staged slot of the receiver's own, whose message has been read.
-  taken,       ///< The sender's operation is finished.
+enum class EntryType : std::uint8_t {
+  padding,      ///< Skips to the start of the array.
+  eager,        ///< Payload follows.
+  rendezvous,   ///< Payload lies in the sender's memory; the receiver answers with `taken`.
+  buffered,     ///< As rendezvous, but nobody waits for the answer: the payload lies in a send buffer of the sender's.
+  piggybacked,  ///< Payload lies in a send buffer of the receiver's own, whose message has been read.
+  taken,        ///< The sender's operation is finished.
 };
 
 /// The start of a message.
-struct Slot {
+struct EntryHeader {
   std::atomic<std::uint32_t> ready;  ///< Lines of this message; 0: not there (yet).
   std::uint32_t payload_bytes;
   std::int64_t handler;
   std::uint32_t source;
-  Kind kind;
+  EntryType type;
   std::uint8_t argument_count;
   std::uint16_t unused;
   // Arguments and payload follow.
   std::byte* body() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
 };
-static_assert(sizeof(Slot) == 24);
+static_assert(sizeof(EntryHeader) == 24);
 
 inline constexpr std::size_t kLineBytes = 64;
 
 struct alignas(kLineBytes) Line {
-  Slot slot;
-  std::byte rest[kLineBytes - sizeof(Slot)];
+  EntryHeader entry;
+  std::byte rest[kLineBytes - sizeof(EntryHeader)];
 };
 static_assert(sizeof(Line) == kLineBytes);
 
@@ -71,33 +71,35 @@ struct Writing {
 
 class Ring {
  public:
-  /// Lines of a message with so many bytes after the slot.
+  /// Lines of a message with so many bytes after the header.
   static constexpr std::uint32_t lines_for(std::size_t body_bytes) noexcept {
-    return static_cast<std::uint32_t>((sizeof(Slot) + body_bytes + kLineBytes - 1) / kLineBytes);
+    return static_cast<std::uint32_t>((sizeof(EntryHeader) + body_bytes + kLineBytes - 1) / kLineBytes);
   }
 
   /// Sender: a place for a message of `lines`, or null when there is no room. Fill it, then publish(). Where `writing`
   /// is not null it says so there first, with `number` for this ring; to be cleared after publish().
-  Slot* reserve(std::uint32_t lines, Writing* writing = nullptr, std::uint64_t number = 0) noexcept;
+  EntryHeader* reserve(std::uint32_t lines, Writing* writing = nullptr, std::uint64_t number = 0) noexcept;
   /// Sender: hands the message over. seq_cst: the receiver's load in front() sees all of the message; and the store
   /// comes before the sender's look at the receiver's doorbell.
-  static void publish(Slot& slot, std::uint32_t lines) noexcept { slot.ready.store(lines, std::memory_order_seq_cst); }
+  static void publish(EntryHeader& entry, std::uint32_t lines) noexcept {
+    entry.ready.store(lines, std::memory_order_seq_cst);
+  }
 
   /// Sender: fetches the lines that a message as long as this one, sent next, will fill, while there is time: the
   /// receiver wrote to them last. Not its first line, at which the receiver looks all the time.
-  void foresee(const Slot& slot, std::uint32_t lines) noexcept {
-    const auto place = static_cast<std::uint64_t>(reinterpret_cast<const Line*>(&slot) - lines_.data());
+  void foresee(const EntryHeader& entry, std::uint32_t lines) noexcept {
+    const auto place = static_cast<std::uint64_t>(reinterpret_cast<const Line*>(&entry) - lines_.data());
     for (std::uint64_t line = place + lines + 1; line < place + 2 * std::uint64_t{lines}; ++line)
       __builtin_prefetch(&lines_[line & kMask], 1);
   }
 
   /// Receiver: the oldest message, or null. It stays until pop().
-  Slot* front() noexcept;
+  EntryHeader* front() noexcept;
   /// Receiver: done with the message at the front.
   void pop() noexcept;
   /// Receiver: true when there is something to do: a message at the front, or lines to give back.
   bool active() const noexcept {
-    return lines_[next_ & kMask].slot.ready.load(std::memory_order_relaxed) != 0 ||  // front() will look properly
+    return lines_[next_ & kMask].entry.ready.load(std::memory_order_relaxed) != 0 ||  // front() will look properly
            next_ != given_back_;
   }
   /// Receiver: lines consumed and not yet given back.
@@ -114,13 +116,13 @@ class Ring {
   /// Receiver: whether somebody has reserved the line at position() and has not handed it over.
   bool is_held_up() const noexcept {
     // The latter seq_cst: as in front(), and after all that has been read before.
-    return is_reserved(next_ + 1) && lines_[next_ & kMask].slot.ready.load(std::memory_order_seq_cst) == 0;
+    return is_reserved(next_ + 1) && lines_[next_ & kMask].entry.ready.load(std::memory_order_seq_cst) == 0;
   }
   /// Receiver: gives up the lines up to `end`, which no living sender has reserved.
   void step_over(std::uint64_t end) noexcept {
-    Slot& slot = lines_[next_ & kMask].slot;
-    slot.kind = Kind::padding;
-    publish(slot, static_cast<std::uint32_t>(end - next_));
+    EntryHeader& entry = lines_[next_ & kMask].entry;
+    entry.type = EntryType::padding;
+    publish(entry, static_cast<std::uint32_t>(end - next_));
   }
 
   /// Sender: asks to be rung when there is room again. It must then try once more.
@@ -140,7 +142,7 @@ class Ring {
   alignas(128) std::array<Line, kRingLines> lines_;
 };
 
-inline Slot* Ring::reserve(std::uint32_t lines, Writing* writing, std::uint64_t number) noexcept {
+inline EntryHeader* Ring::reserve(std::uint32_t lines, Writing* writing, std::uint64_t number) noexcept {
   std::uint64_t tail = tail_.load(std::memory_order_relaxed);  // only the exchange below decides
   for (;;) {
     const std::uint64_t to_end = kRingLines - (tail & kMask);
@@ -160,34 +162,34 @@ inline Slot* Ring::reserve(std::uint32_t lines, Writing* writing, std::uint64_t 
     // release: pairs with is_reserved(). The lines themselves are handed over by `ready` and `head_`.
     if (!tail_.compare_exchange_weak(tail, end, std::memory_order_release, std::memory_order_relaxed)) continue;
     if (padding != 0) {
-      Slot& slot = lines_[tail & kMask].slot;
-      slot.kind = Kind::padding;
-      publish(slot, static_cast<std::uint32_t>(padding));
+      EntryHeader& entry = lines_[tail & kMask].entry;
+      entry.type = EntryType::padding;
+      publish(entry, static_cast<std::uint32_t>(padding));
     }
-    return &lines_[(tail + padding) & kMask].slot;
+    return &lines_[(tail + padding) & kMask].entry;
   }
 }
 
-inline Slot* Ring::front() noexcept {
+inline EntryHeader* Ring::front() noexcept {
   for (;;) {
-    Slot& slot = lines_[next_ & kMask].slot;
+    EntryHeader& entry = lines_[next_ & kMask].entry;
     // seq_cst: pairs with publish(); also the look after the doorbell's announcement.
-    if (slot.ready.load(std::memory_order_seq_cst) == 0) return nullptr;
-    if (slot.kind != Kind::padding) [[likely]]
-      return &slot;
+    if (entry.ready.load(std::memory_order_seq_cst) == 0) return nullptr;
+    if (entry.type != EntryType::padding) [[likely]]
+      return &entry;
     pop();
   }
 }
 
 inline void Ring::pop() noexcept {
-  next_ += lines_[next_ & kMask].slot.ready.load(std::memory_order_relaxed);  // read by front() before
+  next_ += lines_[next_ & kMask].entry.ready.load(std::memory_order_relaxed);  // read by front() before
 }
 
 inline bool Ring::give_back() noexcept {
   // Cleared here and not in pop(): taking the lines back from their senders would delay the answer that is on its way.
   // relaxed: senders touch these lines only after they have seen head_ move.
   for (; given_back_ != next_; ++given_back_)
-    lines_[given_back_ & kMask].slot.ready.store(0, std::memory_order_relaxed);
+    lines_[given_back_ & kMask].entry.ready.store(0, std::memory_order_relaxed);
   // seq_cst store, then load: a sender that saw the old head_ has set starved_ before, or sees the new head_ (Dekker).
   head_.store(next_, std::memory_order_seq_cst);
   if (starved_.load(std::memory_order_seq_cst) == 0) [[likely]]

@@ -9,7 +9,7 @@
 
 #include "runtime/core/scope.hpp"
 #include "runtime/job/wait_report.hpp"
-#include "runtime/team/collective_watch.hpp"
+#include "runtime/team/collective_watchdog.hpp"
 #include "transports/sim/sim_rank.hpp"
 
 namespace coracle::internals::sim {

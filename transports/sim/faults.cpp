@@ -8,7 +8,7 @@
 namespace coracle::internals::sim {
 
 /// Tells a rank that a peer has closed their connection.
-class Faults::ResetNotice final : public Traveler {
+class Faults::ResetNotice final : public Transit {
  public:
   ResetNotice(Faults& faults, std::uint32_t from, std::uint32_t to, const char* reason) noexcept
       : faults_(faults), from_(from), to_(to), reason_(reason) {}
@@ -31,7 +31,7 @@ Faults::Faults(Ground& ground, Victims& victims, FaultPlan plan)
     : ground_(ground), victims_(victims), plan_(std::move(plan)), states_(ground.region().shape().size) {}
 
 Faults::~Faults() {
-  for (const Held& held : held_) delete held.traveler;
+  for (const Held& held : held_) delete held.transit;
 }
 
 void Faults::begin() {
@@ -65,14 +65,14 @@ std::uint64_t Faults::delay_ns(std::uint32_t left, std::uint32_t right) const no
   return delay;
 }
 
-Faults::Trouble Faults::trouble(std::uint32_t observer, std::uint32_t peer) const noexcept {
+Faults::Symptom Faults::symptom(std::uint32_t observer, std::uint32_t peer) const noexcept {
   const State& state = states_[peer];
-  if ((state.dead && state.silently) || stopped(peer) || cut(observer, peer)) return Trouble::silent;
-  return state.dead ? Trouble::refused : Trouble::none;
+  if ((state.dead && state.silently) || stopped(peer) || cut(observer, peer)) return Symptom::silent;
+  return state.dead ? Symptom::refused : Symptom::none;
 }
 
 std::string Faults::describe(std::uint32_t observer, std::uint32_t peer) const {
-  if (trouble(observer, peer) == Trouble::refused) return states_[peer].how;
+  if (symptom(observer, peer) == Symptom::refused) return states_[peer].how;
   return fmt::format("silent for {}", time_text(ground_.region().shape().network.silence_limit_ns));
 }
 
@@ -181,27 +181,27 @@ void Faults::release() {
     if (one.for_ever || blocked(one.from, one.to))
       held_.push_back(one);
     else
-      ground_.schedule().at(ground_.schedule().now_ns() + ground_.jitter_ns(), *one.traveler);
+      ground_.schedule().at(ground_.schedule().now_ns() + ground_.jitter_ns(), *one.transit);
   }
   victims_.pump_messages();
 }
 
-bool Faults::hold(Traveler& traveler, std::uint32_t from, std::uint32_t to) {
+bool Faults::hold(Transit& transit, std::uint32_t from, std::uint32_t to) {
   if (!blocked(from, to)) return false;
-  held_.push_back({&traveler, from, to, false});
+  held_.push_back({&transit, from, to, false});
   return true;
 }
 
-void Faults::keep(Traveler& traveler) {
-  held_.push_back({&traveler, 0, 0, true});
+void Faults::keep(Transit& transit) {
+  held_.push_back({&transit, 0, 0, true});
 }
 
-bool Faults::drop_held(Traveler& traveler) noexcept {
+bool Faults::drop_held(Transit& transit) noexcept {
   const auto found =
-      std::find_if(held_.begin(), held_.end(), [&traveler](const Held& held) { return held.traveler == &traveler; });
+      std::find_if(held_.begin(), held_.end(), [&transit](const Held& held) { return held.transit == &transit; });
   if (found == held_.end()) return false;
   held_.erase(found);
-  delete &traveler;
+  delete &transit;
   return true;
 }
 

@@ -10,7 +10,7 @@
 #include "runtime/rank/peers.hpp"
 #include "transports/sim/fault_plan.hpp"
 #include "transports/sim/ground.hpp"
-#include "transports/sim/traveler.hpp"
+#include "transports/sim/transit.hpp"
 
 namespace coracle::internals::sim {
 
@@ -34,7 +34,7 @@ class Faults {
   };
 
   /// What a rank could notice of another, if anything depended on it.
-  enum class Trouble : std::uint8_t {
+  enum class Symptom : std::uint8_t {
     none,
     refused,  ///< Whoever reaches for it is told at once that nobody is there.
     silent,   ///< Nothing comes from it.
@@ -62,7 +62,7 @@ class Faults {
   bool cut(std::uint32_t left, std::uint32_t right) const noexcept;
   /// By how much all between two ranks is late.
   std::uint64_t delay_ns(std::uint32_t left, std::uint32_t right) const noexcept;
-  Trouble trouble(std::uint32_t observer, std::uint32_t peer) const noexcept;
+  Symptom symptom(std::uint32_t observer, std::uint32_t peer) const noexcept;
   /// All ranks that anybody may have trouble with, in order.
   std::span<const std::uint32_t> suspects() const noexcept { return suspects_; }
   /// Why a rank is in trouble, for a message.
@@ -74,11 +74,11 @@ class Faults {
   void send_reset(std::uint32_t from, std::uint32_t to, const char* reason);
 
   /// Takes what is blocked on its way, until it can go on: then it happens again. False when it is not blocked.
-  bool hold(Traveler& traveler, std::uint32_t from, std::uint32_t to);
+  bool hold(Transit& transit, std::uint32_t from, std::uint32_t to);
   /// Keeps what its target refuses, until its operation ends.
-  void keep(Traveler& traveler);
+  void keep(Transit& transit);
   /// Deletes what is held or kept; false when it is neither.
-  bool drop_held(Traveler& traveler) noexcept;
+  bool drop_held(Transit& transit) noexcept;
 
  private:
   class ResetNotice;
@@ -91,13 +91,13 @@ class Faults {
     std::uint64_t since_ns = 0;
   };
   struct Held {
-    Traveler* traveler;
+    Transit* transit;
     std::uint32_t from;
     std::uint32_t to;
     bool for_ever;
   };
   /// The beginning or the end of a fault, in the schedule.
-  struct Turn final : Happening {
+  struct Turn final : ScheduledEvent {
     Turn(Faults& faults, std::size_t number, bool end) noexcept : faults_of(faults), fault(number), is_end(end) {}
     void happen() noexcept override { faults_of.change(fault, is_end); }
     void abandon() noexcept override {}

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "transports/sim/parcel.hpp"
+#include "transports/sim/sim_message.hpp"
 
 namespace coracle::internals::sim {
 
@@ -16,22 +16,22 @@ struct Inbox {
 
   /// True when a message of `source` waits: a later one of it must not overtake that.
   bool waits(std::uint32_t source) const noexcept {
-    for (const auto& parcel : waiting)
-      if (parcel->source == source) return true;
+    for (const auto& message : waiting)
+      if (message->source == source) return true;
     return false;
   }
-  bool take_room(Parcel& parcel) noexcept {
-    if (parcel.inbox_bytes() > room_bytes) return false;
-    room_bytes -= parcel.inbox_bytes();
-    parcel.has_room = true;
+  bool take_room(SimMessage& message) noexcept {
+    if (message.inbox_bytes() > room_bytes) return false;
+    room_bytes -= message.inbox_bytes();
+    message.has_room = true;
     return true;
   }
-  void give_back_room(Parcel& parcel) noexcept {
-    if (std::exchange(parcel.has_room, false)) room_bytes += parcel.inbox_bytes();
+  void give_back_room(SimMessage& message) noexcept {
+    if (std::exchange(message.has_room, false)) room_bytes += message.inbox_bytes();
   }
 
-  std::deque<std::unique_ptr<Parcel>> arrived;
-  std::deque<std::unique_ptr<Parcel>> waiting;
+  std::deque<std::unique_ptr<SimMessage>> arrived;
+  std::deque<std::unique_ptr<SimMessage>> waiting;
   std::size_t room_bytes;  ///< What is neither taken by messages that are in nor by those under way.
 };
 

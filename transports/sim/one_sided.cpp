@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kRequestBytes = 16;
 
 /// What all transfers have.
-class Transfer : public Traveler {
+class Transfer : public Transit {
  public:
   Transfer(SimEnd& from, Operation& what) noexcept
       : from_(from), verb_(what.verb), bytes_(what.bytes), remote_(what.remote), target_(what.remote.rank) {

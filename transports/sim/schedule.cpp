@@ -16,7 +16,7 @@ void Schedule::clear() noexcept {
   entries_.clear();
 }
 
-void Schedule::at(std::uint64_t time_ns, Happening& what) noexcept {
+void Schedule::at(std::uint64_t time_ns, ScheduledEvent& what) noexcept {
   CORACLE_ASSERT(time_ns >= now_ns_, "at {} ns something is to happen at {} ns", now_ns_, time_ns);
   entries_.push_back({time_ns, random_.next(), &what});
   std::push_heap(entries_.begin(), entries_.end(), later);

@@ -10,7 +10,7 @@
 namespace coracle::internals::sim {
 
 /// Something that will happen. Whoever puts it into a schedule keeps it alive until it has happened or was abandoned.
-class Happening {
+class ScheduledEvent {
  public:
   /// Its time has come. It may enter the schedule again.
   virtual void happen() noexcept = 0;
@@ -20,7 +20,7 @@ class Happening {
   virtual std::uint64_t label() const noexcept = 0;
 
  protected:
-  ~Happening() = default;
+  ~ScheduledEvent() = default;
 };
 
 class Schedule final : public Clock {
@@ -34,7 +34,7 @@ class Schedule final : public Clock {
   Random& random() noexcept { return random_; }
 
   /// `time_ns` is not before now.
-  void at(std::uint64_t time_ns, Happening& what) noexcept;
+  void at(std::uint64_t time_ns, ScheduledEvent& what) noexcept;
   bool empty() const noexcept { return entries_.empty(); }
   /// When the next thing will happen; only when not empty.
   std::uint64_t next_ns() const noexcept { return entries_.front().time_ns; }
@@ -53,7 +53,7 @@ class Schedule final : public Clock {
   struct Entry {
     std::uint64_t time_ns;
     std::uint64_t tie;
-    Happening* what;
+    ScheduledEvent* what;
   };
   static bool later(const Entry& left, const Entry& right) noexcept {
     return left.time_ns != right.time_ns ? left.time_ns > right.time_ns : left.tie > right.tie;

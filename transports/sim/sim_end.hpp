@@ -11,11 +11,11 @@
 #include "runtime/job/address_map.hpp"
 #include "runtime/rank/rank.hpp"
 #include "transports/sim/nature.hpp"
-#include "transports/sim/traveler.hpp"
+#include "transports/sim/transit.hpp"
 
 namespace coracle::internals::sim {
 
-struct Parcel;
+struct SimMessage;
 
 /// What is on its way knows the ends by this.
 class SimEnd {
@@ -32,18 +32,18 @@ class SimEnd {
 
   /// When the first byte of what leaves here at `out_ns` reaches `peer`; after all that keeps order with it.
   std::uint64_t reach_ns(std::uint32_t peer, std::uint64_t out_ns, bool keeps_order) noexcept;
-  /// `traveler` carries out an operation of this rank.
-  void take_off(Traveler& traveler, Operation& operation) noexcept;
-  /// The operation that a traveler carries out has ended.
-  void complete(Traveler& traveler, std::error_code outcome) noexcept;
+  /// `transit` carries out an operation of this rank.
+  void take_off(Transit& transit, Operation& operation) noexcept;
+  /// The operation that a transit carries out has ended.
+  void complete(Transit& transit, std::error_code outcome) noexcept;
   /// A message to `target` has left; it will get to its target's port in time, and in when all before it are.
-  void set_out(std::uint32_t target, Parcel& parcel) noexcept { ways_[target].under_way.push_back(&parcel); }
-  void has_arrived(std::uint32_t target, Parcel& parcel) noexcept;
+  void set_out(std::uint32_t target, SimMessage& message) noexcept { timings_[target].under_way.push_back(&message); }
+  void has_arrived(std::uint32_t target, SimMessage& message) noexcept;
 
   /// Lets in what is at the port of `target`.
   virtual void pump(std::uint32_t target) noexcept = 0;
   /// A message is in.
-  virtual void accept(std::unique_ptr<Parcel> parcel) noexcept = 0;
+  virtual void accept(std::unique_ptr<SimMessage> message) noexcept = 0;
   /// Whether something here would end with the loss of `peer`.
   virtual bool depends_on(std::uint32_t peer) noexcept = 0;
 
@@ -51,19 +51,19 @@ class SimEnd {
   ~SimEnd() = default;
 
   /// Messages of this rank to one peer.
-  struct MessageWay {
-    std::vector<Parcel*> under_way;  // in order; the first `entering` of them are being taken in
+  struct MessageTiming {
+    std::vector<SimMessage*> under_way;  // in order; the first `entering` of them are being taken in
     std::size_t entering = 0;
     std::uint64_t last_reach_ns = 0;  // of what keeps order
   };
 
-  Operation* land(Traveler& traveler) noexcept;
+  Operation* land(Transit& transit) noexcept;
 
   Nature& nature_;
   Rank& rank_;
   AddressMap memory_;
-  std::vector<Traveler*> in_flight_;          // that carry out operations
-  std::map<std::uint32_t, MessageWay> ways_;  // by peer
+  std::vector<Transit*> in_flight_;                 // that carry out operations
+  std::map<std::uint32_t, MessageTiming> timings_;  // by peer
 };
 
 }  // namespace coracle::internals::sim

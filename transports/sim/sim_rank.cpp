@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "transports/sim/sim_board.hpp"
+#include "transports/sim/sim_dma_device.hpp"
 
 namespace coracle::internals::sim {
 
@@ -19,11 +19,11 @@ SimRank::SimRank(const Job& job, std::uint32_t id)
   // Not by load and store: every operation takes its time, although all memory is at hand.
   if (job_.nature.region().shape().network.transport == RemoteTransport::tca) {
     rank_.core().add_transport(std::move(transport));
-    auto boards = std::make_unique<tca::TcaTransport>(
-        rank_, std::make_unique<SimBoard>(job_.nature, id, job_.nature.model().board), tca::DmaOptions(),
-        std::make_unique<SimSurroundings>(job_.nature, *transport_, id));
-    transport_->leave_to(*boards);
-    rank_.core().set_transport(std::move(boards), false, true);
+    auto devices = std::make_unique<tca::TcaTransport>(
+        rank_, std::make_unique<SimDmaDevice>(job_.nature, id, job_.nature.model().board), tca::DmaOptions(),
+        std::make_unique<SimPlatform>(job_.nature, *transport_, id));
+    transport_->leave_to(*devices);
+    rank_.core().set_transport(std::move(devices), false, true);
   } else {
     rank_.core().set_transport(std::move(transport), false, true);
   }

@@ -10,7 +10,7 @@
 
 namespace coracle::internals::sim {
 
-class SimRank final : public Happening, private ReadyOrder {
+class SimRank final : public ScheduledEvent, private ReadyOrder {
  public:
   /// Who runs the job.
   class Runner {
@@ -61,7 +61,7 @@ class SimRank final : public Happening, private ReadyOrder {
 
   const Job job_;
   EventLoop loop_;
-  Diagnostics::Watch watch_;
+  Diagnostics::Registration watch_;
   WholeRank rank_;
   SimTransport* transport_;
   RootEnd end_;

@@ -6,13 +6,13 @@
 
 #include "runtime/core/error.hpp"
 #include "transports/sim/one_sided.hpp"
-#include "transports/sim/sim_board.hpp"
+#include "transports/sim/sim_dma_device.hpp"
 
 namespace coracle::internals::sim {
 namespace {
 
 /// A rank sees that a flag was raised.
-class WakeUp final : public Happening {
+class WakeUp final : public ScheduledEvent {
  public:
   WakeUp(Nature& nature, std::uint32_t rank) noexcept : nature_(nature), rank_(rank) {}
   void happen() noexcept override {
@@ -53,12 +53,12 @@ void SimTransport::wake(std::uint32_t peer) noexcept {
 }
 
 void SimTransport::forget_messages() noexcept {
-  if (boards_ != nullptr) static_cast<SimBoard&>(boards_->board()).come_to_rest();  // SimRank has made it
-  for (const Traveler* traveler : in_flight_) unfinished_.push_back(traveler->operation);
-  for (auto& [peer, way] : ways_)
-    for (Parcel* parcel : way.under_way)
-      if (parcel->at_port()) delete parcel;
-  ways_.clear();
+  if (devices_ != nullptr) static_cast<SimDmaDevice&>(devices_->device()).come_to_rest();  // SimRank has made it
+  for (const Transit* transit : in_flight_) unfinished_.push_back(transit->operation);
+  for (auto& [peer, timing] : timings_)
+    for (SimMessage* message : timing.under_way)
+      if (message->at_port()) delete message;
+  timings_.clear();
 }
 
 TransportTraits SimTransport::traits() const noexcept {
@@ -85,50 +85,50 @@ void SimTransport::submit(Operation& operation) noexcept {
   if (operation.verb != Operation::Verb::request) return start_one_sided(*this, operation);
   auto& request = static_cast<RequestOperation&>(operation);
   SimEnd& here = *this;
-  auto parcel = std::make_unique<Parcel>(here, transport_of(static_cast<std::uint32_t>(request.peer())), request);
-  take_off(*parcel, request);
-  post(std::move(parcel));
+  auto message = std::make_unique<SimMessage>(here, transport_of(static_cast<std::uint32_t>(request.peer())), request);
+  take_off(*message, request);
+  post(std::move(message));
 }
 
 void SimTransport::reply(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept {
   if (rank_.lost(peer)) return;
   SimEnd& here = *this;
-  post(std::make_unique<Parcel>(here, transport_of(peer), header, payload));
+  post(std::make_unique<SimMessage>(here, transport_of(peer), header, payload));
 }
 
-void SimTransport::post(std::unique_ptr<Parcel> parcel) noexcept {
-  Inbox& inbox = transport_of(parcel->target).inbox_for(*parcel);
-  if (!inbox.waits(id()) && inbox.take_room(*parcel)) return Parcel::launch(std::move(parcel), 0);
-  if (parcel->is_reply) ++waiting_replies_;
-  inbox.waiting.push_back(std::move(parcel));
+void SimTransport::post(std::unique_ptr<SimMessage> message) noexcept {
+  Inbox& inbox = transport_of(message->target).inbox_for(*message);
+  if (!inbox.waits(id()) && inbox.take_room(*message)) return SimMessage::launch(std::move(message), 0);
+  if (message->is_reply) ++waiting_replies_;
+  inbox.waiting.push_back(std::move(message));
 }
 
 void SimTransport::pump(std::uint32_t target) noexcept {
-  MessageWay& way = ways_[target];
+  MessageTiming& timing = timings_[target];
   if (nature_.faults().blocked(id(), target)) return hold_up(target);
-  while (way.entering < way.under_way.size() && way.under_way[way.entering]->at_port())
-    way.under_way[way.entering++]->arrive();
+  while (timing.entering < timing.under_way.size() && timing.under_way[timing.entering]->at_port())
+    timing.under_way[timing.entering++]->arrive();
 }
 
 /// What can't get in leaves its room to the messages of others; once it can, it comes in in spite of what room there
 /// is.
 void SimTransport::hold_up(std::uint32_t target) noexcept {
   SimTransport& there = transport_of(target);
-  for (Parcel* parcel : ways_[target].under_way)
-    if (parcel->at_port()) there.inbox_for(*parcel).give_back_room(*parcel);
+  for (SimMessage* message : timings_[target].under_way)
+    if (message->at_port()) there.inbox_for(*message).give_back_room(*message);
   there.feed_waiting(there.requests_);
   there.feed_waiting(there.replies_);
 }
 
 void SimTransport::pump_all() noexcept {
-  for (const auto& [peer, way] : ways_) pump(peer);
-  if (boards_ != nullptr) boards_->board().links_changed();
+  for (const auto& [peer, timing] : timings_) pump(peer);
+  if (devices_ != nullptr) devices_->device().links_changed();
 }
 
-void SimTransport::accept(std::unique_ptr<Parcel> parcel) noexcept {
-  if (rank_.lost(parcel->source)) return refuse(std::move(parcel));
-  Inbox& inbox = inbox_for(*parcel);
-  inbox.arrived.push_back(std::move(parcel));
+void SimTransport::accept(std::unique_ptr<SimMessage> message) noexcept {
+  if (rank_.lost(message->source)) return refuse(std::move(message));
+  Inbox& inbox = inbox_for(*message);
+  inbox.arrived.push_back(std::move(message));
   nature_.wake(id());
 }
 
@@ -142,16 +142,16 @@ bool SimTransport::poll() noexcept {
 
 bool SimTransport::take(Inbox& inbox) noexcept {
   if (inbox.arrived.empty()) return false;
-  std::unique_ptr<Parcel> parcel = std::move(inbox.arrived.front());
+  std::unique_ptr<SimMessage> message = std::move(inbox.arrived.front());
   inbox.arrived.pop_front();
-  if (rank_.lost(parcel->source)) {
-    refuse(std::move(parcel));
+  if (rank_.lost(message->source)) {
+    refuse(std::move(message));
     return true;
   }
-  nature_.engage(id(), nature_.wires().link(parcel->source, id()).overhead_receive_ns);
-  rank_.core().deliver(parcel->header, Message(*this, parcel->source, parcel->header, parcel->content()));
-  inbox.give_back_room(*parcel);
-  if (parcel->is_rendezvous()) Parcel::send_back(std::move(parcel));
+  nature_.engage(id(), nature_.wires().link(message->source, id()).overhead_receive_ns);
+  rank_.core().deliver(message->header, Message(*this, message->source, message->header, message->content()));
+  inbox.give_back_room(*message);
+  if (message->is_rendezvous()) SimMessage::send_back(std::move(message));
   feed_waiting(inbox);
   return true;
 }
@@ -161,15 +161,15 @@ void SimTransport::feed_waiting(Inbox& inbox) noexcept {
   while (!inbox.waiting.empty()) {
     const std::uint32_t source = inbox.waiting[nature_.random().below(inbox.waiting.size())]->source;
     const auto first = std::find_if(inbox.waiting.begin(), inbox.waiting.end(),
-                                    [source](const auto& parcel) { return parcel->source == source; });
+                                    [source](const auto& message) { return message->source == source; });
     if (!inbox.take_room(**first)) return;
-    std::unique_ptr<Parcel> parcel = std::move(*first);
+    std::unique_ptr<SimMessage> message = std::move(*first);
     inbox.waiting.erase(first);
-    if (parcel->is_reply) {
+    if (message->is_reply) {
       --transport_of(source).waiting_replies_;
       nature_.wake(source);
     }
-    Parcel::launch(std::move(parcel), nature_.latency_ns(id(), source));
+    SimMessage::launch(std::move(message), nature_.latency_ns(id(), source));
   }
 }
 

@@ -16,7 +16,7 @@
 
 #include "runtime/rank/rank.hpp"
 #include "runtime/rank/transport.hpp"
-#include "transports/sim/doubts.hpp"
+#include "transports/sim/failure_detector.hpp"
 #include "transports/sim/inbox.hpp"
 #include "transports/sim/nature.hpp"
 #include "transports/sim/sim_end.hpp"
@@ -50,13 +50,13 @@ class SimTransport final : public Transport, public SimEnd {
 
   // --- for what is on its way ---
   void pump(std::uint32_t target) noexcept override;
-  void accept(std::unique_ptr<Parcel> parcel) noexcept override;
+  void accept(std::unique_ptr<SimMessage> message) noexcept override;
   bool depends_on(std::uint32_t peer) noexcept override;
 
   // --- for its rank, and the job ---
-  void look_around() { doubts_.look(); }
-  /// This rank's peers are reached by `boards` in place of this, which goes on to watch over them.
-  void leave_to(tca::TcaTransport& boards) noexcept { boards_ = &boards; }
+  void look_around() { detector_.look(); }
+  /// This rank's peers are reached by `devices` in place of this, which goes on to watch over them.
+  void leave_to(tca::TcaTransport& devices) noexcept { devices_ = &devices; }
   /// This rank has died: nobody is left to be told of its operations, and its messages go as far as they can.
   void die() noexcept;
   /// pump() for all targets, after a change of what is blocked.
@@ -66,15 +66,15 @@ class SimTransport final : public Transport, public SimEnd {
 
  private:
   SimTransport& transport_of(std::uint32_t rank) const noexcept { return *all_[rank]; }
-  void orphan(Traveler& traveler) noexcept;
+  void orphan(Transit& transit) noexcept;
   void cut_off(std::uint32_t target) noexcept;
   void cut_off(std::uint32_t target, Inbox& inbox, bool replies) noexcept;
   void hold_up(std::uint32_t target) noexcept;
-  void refuse(std::unique_ptr<Parcel> parcel) noexcept;
+  void refuse(std::unique_ptr<SimMessage> message) noexcept;
 
   std::error_code check(const Operation& operation) const noexcept;
-  void post(std::unique_ptr<Parcel> parcel) noexcept;
-  Inbox& inbox_for(const Parcel& parcel) noexcept { return parcel.is_reply ? replies_ : requests_; }
+  void post(std::unique_ptr<SimMessage> message) noexcept;
+  Inbox& inbox_for(const SimMessage& message) noexcept { return message.is_reply ? replies_ : requests_; }
   bool take(Inbox& inbox) noexcept;
   void feed_waiting(Inbox& inbox) noexcept;
 
@@ -83,8 +83,8 @@ class SimTransport final : public Transport, public SimEnd {
   std::size_t waiting_replies_ = 0;     // of this rank, at their targets; until they are under way no request is taken
   Inbox requests_;
   Inbox replies_;
-  Doubts doubts_{*this};
-  tca::TcaTransport* boards_ = nullptr;
+  FailureDetector detector_{*this};
+  tca::TcaTransport* devices_ = nullptr;
 };
 
 }  // namespace coracle::internals::sim

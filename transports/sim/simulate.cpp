@@ -8,12 +8,12 @@
 #include <string>
 
 #include "runtime/core/error.hpp"
-#include "transports/sim/world.hpp"
+#include "transports/sim/simulation.hpp"
 
 namespace coracle::internals {
 namespace {
 
-void print(const sim::Outcome& outcome) {
+void print(const sim::SimulationResult& outcome) {
   try {
     std::rethrow_exception(outcome.error);
   } catch (const std::exception& error) {
@@ -52,8 +52,8 @@ int simulate(const JobRegion& region, const App& app, const Wiring& wiring) {
   const JobShape& shape = region.shape();
   const sim::NetworkModel model = sim::read_network(shape.network_file.data());
   const sim::FaultPlan faults = sim::read_faults(shape.faults.data(), shape);
-  sim::World world(region, app, wiring, model, faults);
-  const sim::Outcome outcome = world.run();
+  sim::Simulation simulation(region, app, wiring, model, faults);
+  const sim::SimulationResult outcome = simulation.run();
   print_faults(faults, outcome.virtual_ns);
   if (!outcome.error) return 0;
   print(outcome);

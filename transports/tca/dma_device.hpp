@@ -1,5 +1,5 @@
 // DmaDevice: a device that copies by itself: channels, tables of descriptors, doorbells and completion words. It is
-// PEACH2's in software (peach2_board.hpp) or a GPU's copy engines.
+// PEACH2's in software (peach2_device.hpp) or a GPU's copy engines.
 #pragma once
 
 #include <array>

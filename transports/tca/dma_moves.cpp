@@ -10,7 +10,7 @@
 namespace coracle::internals::tca {
 namespace {
 
-constexpr std::uint64_t kUnit = 16;  // what the board moves at least, and at multiples of which
+constexpr std::uint64_t kUnit = 16;  // what the device moves at least, and at multiples of which
 
 std::uint64_t offset_in_unit(const std::byte* place) noexcept {
   return reinterpret_cast<std::uintptr_t>(place) % kUnit;
@@ -34,11 +34,11 @@ std::uint64_t segments_of(const Operation* put) noexcept {
 
 }  // namespace
 
-DmaMoves::DmaMoves(Rank& rank, const TcaMemory& memory, RemoteBoard& board, DmaEngine& engine, PacketSender& sender,
-                   TransferHost& host)
+DmaMoves::DmaMoves(Rank& rank, const TcaMemory& memory, RemoteDmaDevice& device, DmaEngine& engine,
+                   PacketSender& sender, TransferHost& host)
     : rank_(rank),
       memory_(memory),
-      board_(board),
+      device_(device),
       engine_(engine),
       sender_(sender),
       host_(host),
@@ -60,7 +60,7 @@ void DmaMoves::put(Operation& put) noexcept {
 void DmaMoves::answer(const Answer& answer, std::uint32_t peer, const std::byte* source, std::uint64_t target,
                       std::uint64_t bytes) noexcept {
   if (!memory_.is_there(answer.segment, source, bytes))
-    return send_done(PacketKind::got, answer.cookie, peer, 0, EFAULT);
+    return send_done(PacketType::got, answer.cookie, peer, 0, EFAULT);
   if (target != ~std::uint64_t{0})
     return deliver({.answer = answer,
                     .peer = peer,
@@ -68,11 +68,11 @@ void DmaMoves::answer(const Answer& answer, std::uint32_t peer, const std::byte*
                     .target = reinterpret_cast<std::byte*>(target),
                     .count = bytes});
   ++modes_.buffer_to_buffer;
-  sender_.send(peer, {.header = {.kind = PacketKind::got_data, .words = 1, .cookie = answer.cookie},
+  sender_.send(peer, {.header = {.kind = PacketType::got_data, .words = 1, .cookie = answer.cookie},
                       .source = source,
                       .bytes = bytes,
                       .answer = answer});
-  send_done(PacketKind::got, answer.cookie, peer, 0, 0);
+  send_done(PacketType::got, answer.cookie, peer, 0, 0);
 }
 
 /// Chooses the mode.
@@ -82,15 +82,15 @@ void DmaMoves::deliver(const Bytes& bytes) noexcept {
   const std::uint64_t target_offset = offset_in_unit(bytes.target);
   if (registered && source_offset == 0 && target_offset == 0 && bytes.count % kUnit == 0) {
     ++modes_.memory_to_memory;
-    // An answer's packet must not have left when its bytes turn out to be withdrawn, at either end: lent memory and the
-    // asker's own may lie in exposed memory, too.
+    // An answer's packet must not have left when its bytes turn out to be withdrawn, at either end: exposed memory and
+    // the asker's own may lie in exposed memory, too.
     const bool lasts = memory_.lasts(bytes.source, bytes.count) && memory_.lasts(bytes.target, bytes.count);
     const bool has_packet =
         bytes.put == nullptr ? lasts && !may_be_withdrawn(bytes.answer.segment) : goes_along(*bytes.put);
     return has_packet && bytes.count <= kChainedBytesMax ? send_chained(bytes) : begin(bytes, false);
   }
   // A short one goes by one packet, rather than by a table of its own and packets for its ends.
-  const bool is_short = bytes.count <= Slot::kPayloadBytes;
+  const bool is_short = bytes.count <= PacketSlot::kPayloadBytes;
   if (!is_short && registered && source_offset == target_offset) {
     ++modes_.memory_to_memory;
     return begin(bytes, false);
@@ -111,7 +111,7 @@ void DmaMoves::deliver(const Bytes& bytes) noexcept {
 /// `last`: nothing more belongs to the put or get.
 void DmaMoves::send_data(const Bytes& bytes, bool last) noexcept {
   Operation* const put = bytes.put;
-  Outgoing outgoing{.header = {.kind = PacketKind::data,
+  Outgoing outgoing{.header = {.kind = PacketType::data,
                                .words = 4,
                                .word = {reinterpret_cast<std::uint64_t>(bytes.target), 0, 0, segments_of(put)}},
                     .source = bytes.source,
@@ -127,19 +127,19 @@ void DmaMoves::send_data(const Bytes& bytes, bool last) noexcept {
   if (!last || put != nullptr) return;
   // What was withdrawn by now may have been found missing by now.
   const bool there = memory_.is_there(bytes.answer.segment, bytes.source, bytes.count);
-  send_done(PacketKind::got, bytes.answer.cookie, bytes.peer, 0, there ? 0 : EFAULT);
+  send_done(PacketType::got, bytes.answer.cookie, bytes.peer, 0, there ? 0 : EFAULT);
 }
 
 /// With the packet that tells of it, in one table: the packet comes after the bytes.
 void DmaMoves::send_chained(const Bytes& bytes) noexcept {
-  Outgoing outgoing{.header = {.kind = PacketKind::got, .words = 2, .cookie = bytes.answer.cookie},
+  Outgoing outgoing{.header = {.kind = PacketType::got, .words = 2, .cookie = bytes.answer.cookie},
                     .operation = bytes.put,
                     .ahead = {bytes.source, bytes.target, bytes.count}};
   if (bytes.put != nullptr) outgoing.header = signal_of(*bytes.put);
   sender_.send(bytes.peer, std::move(outgoing));
 }
 
-void DmaMoves::send_done(PacketKind kind, std::uint64_t cookie, std::uint32_t peer, std::uint64_t result,
+void DmaMoves::send_done(PacketType kind, std::uint64_t cookie, std::uint32_t peer, std::uint64_t result,
                          int error) noexcept {
   sender_.send(
       peer,
@@ -149,7 +149,7 @@ void DmaMoves::send_done(PacketKind kind, std::uint64_t cookie, std::uint32_t pe
 /// The packet that raises a put's signal.
 PacketHeader DmaMoves::signal_of(const Operation& put) const noexcept {
   return {
-      .kind = PacketKind::signal,
+      .kind = PacketType::signal,
       .words = 4,
       .has_signal = 1,
       .word = {0, reinterpret_cast<std::uint64_t>(memory_.address_of(put.signal)), put.signal_add, segments_of(&put)}};
@@ -190,7 +190,7 @@ void DmaMoves::begin(const Bytes& bytes, bool buffered) noexcept {
   go_on(move);
 }
 
-/// What the board is to do after what it has in hand.
+/// What the device is to do after what it has in hand.
 Descriptor DmaMoves::Move::next_part() const noexcept {
   if (!is_strided()) return {whole.source + head + position, whole.target + head + position, body - position};
   Descriptor next = row;
@@ -200,7 +200,7 @@ Descriptor DmaMoves::Move::next_part() const noexcept {
   return next;
 }
 
-/// Gives the board as much of it as there are buffers for; ends it when there is nothing left to do.
+/// Gives the device as much of it as there are buffers for; ends it when there is nothing left to do.
 void DmaMoves::go_on(Move& move) noexcept {
   if (rank_.lost(move.whole.peer)) move.failure = Errc::peer_lost;
   for (Chunk& chunk : move.chunks) {
@@ -220,7 +220,7 @@ void DmaMoves::start_chunk(Move& move, Chunk& chunk) noexcept {
   // Looked at as late as this: its owner may have withdrawn it, though the tables are still there.
   const std::span<std::byte> targets = part.targets();
   const std::span<const std::byte> sources = part.sources();
-  if (!board_.writes(targets.data(), targets.size()) ||
+  if (!device_.writes(targets.data(), targets.size()) ||
       (move.whole.put == nullptr && !memory_.is_there(move.whole.answer.segment, sources.data(), sources.size()))) {
     move.failure = Errc::out_of_segment;
     return;
@@ -231,7 +231,7 @@ void DmaMoves::start_chunk(Move& move, Chunk& chunk) noexcept {
     part.block_bytes = std::min<std::uint64_t>(part.block_bytes, PacketArea::kBounceBytes);
     std::byte* bounce = area_.bounce(static_cast<std::size_t>(chunk.bounce));
     std::memcpy(bounce, part.source, part.block_bytes);
-    board_.copied(part.block_bytes);
+    device_.copied(part.block_bytes);
     part.source = bounce;
   }
   move.position += part.bytes();
@@ -289,7 +289,7 @@ void DmaMoves::end(Move& done) noexcept {
     if (put != nullptr)
       host_.finish(*put, lost ? make_error_code(Errc::peer_lost) : move.failure);
     else if (!lost)
-      send_done(PacketKind::got, rest.answer.cookie, rest.peer, 0, move.failure == Errc::out_of_segment ? EFAULT : EIO);
+      send_done(PacketType::got, rest.answer.cookie, rest.peer, 0, move.failure == Errc::out_of_segment ? EFAULT : EIO);
     return;
   }
   if (move.head > 0) {
@@ -303,7 +303,7 @@ void DmaMoves::end(Move& done) noexcept {
     send_data(rest, true);
   }
   if (move.head + move.tail > 0) return;
-  if (put == nullptr) return send_done(PacketKind::got, rest.answer.cookie, rest.peer, 0, 0);
+  if (put == nullptr) return send_done(PacketType::got, rest.answer.cookie, rest.peer, 0, 0);
   if (goes_along(*put)) sender_.send(put->signal.rank, {.header = signal_of(*put)});
   finish(*put);
 }

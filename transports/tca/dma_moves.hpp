@@ -26,11 +26,11 @@ struct ModeCounts {
 class DmaMoves {
  public:
   /// All must outlive it.
-  DmaMoves(Rank& rank, const TcaMemory& memory, RemoteBoard& board, DmaEngine& engine, PacketSender& sender,
+  DmaMoves(Rank& rank, const TcaMemory& memory, RemoteDmaDevice& device, DmaEngine& engine, PacketSender& sender,
            TransferHost& host);
 
   void put(Operation& put) noexcept;
-  /// False, and nothing has happened: the board can't, or packing takes less time. Else it counts as taken.
+  /// False, and nothing has happened: the device can't, or packing takes less time. Else it counts as taken.
   bool takes(const StridedOperation& put) const noexcept;
   void put_strided(StridedOperation& put) noexcept;
   /// Of a put: all bytes are there, and the signal has been sent that goes along.
@@ -39,7 +39,7 @@ class DmaMoves {
   void answer(const Answer& answer, std::uint32_t peer, const std::byte* source, std::uint64_t target,
               std::uint64_t bytes) noexcept;
   /// A get, or an atomic, of the peer is over.
-  void send_done(PacketKind kind, std::uint64_t cookie, std::uint32_t peer, std::uint64_t result, int error) noexcept;
+  void send_done(PacketType kind, std::uint64_t cookie, std::uint32_t peer, std::uint64_t result, int error) noexcept;
 
   /// How many are under way to a peer.
   std::size_t count(std::uint32_t peer) const noexcept { return counts_[peer]; }
@@ -52,7 +52,7 @@ class DmaMoves {
   static constexpr std::size_t kChainedBytesMax = 4096;
 
   struct Move;
-  /// What of a move the board has in hand.
+  /// What of a move the device has in hand.
   struct Chunk final : DmaTransfer {
     void ended(bool worked) noexcept override { move->moves->end_chunk(*this, worked); }
     Move* move = nullptr;
@@ -104,7 +104,7 @@ class DmaMoves {
 
   Rank& rank_;
   const TcaMemory& memory_;
-  RemoteBoard& board_;
+  RemoteDmaDevice& device_;
   DmaEngine& engine_;
   PacketSender& sender_;
   TransferHost& host_;

@@ -11,7 +11,7 @@
 
 namespace coracle::internals::tca {
 
-enum class PacketKind : std::uint8_t {
+enum class PacketType : std::uint8_t {
   request,      ///< An active message, or its beginning: `cookie` is the payload's length in all.
   more,         ///< The next part of the payload of the request before.
   reply,        ///< An active message in answer to one.
@@ -34,7 +34,7 @@ inline constexpr unsigned kModificationShift = 16;
 /// atomic: place, operand, compare, width | kComparesAndSwaps or the code of a Modification << kModificationShift,
 /// segment.
 struct PacketHeader {
-  PacketKind kind = PacketKind::signal;
+  PacketType kind = PacketType::signal;
   std::uint8_t words = 0;         ///< In use.
   std::uint8_t wants_credit = 0;  ///< The sender waits for its credit.
   std::uint8_t has_signal = 0;
@@ -51,13 +51,13 @@ struct alignas(16) Cell {
   std::uint64_t unused = 0;
 };
 
-struct alignas(64) Slot {
+struct alignas(64) PacketSlot {
   static constexpr std::size_t kPayloadBytes = 8192;
   PacketHeader header;
   std::array<std::byte, kPayloadBytes> payload;
 };
 
-/// In place of a count of appeals: whoever fills this ring has given the ring's owner up for lost.
+/// In place of a count of credit requests: whoever fills this ring has given the ring's owner up for lost.
 inline constexpr std::uint64_t kGivenUp = ~std::uint64_t{0};
 
 /// What of a rank's inbox belongs to this transport: registered memory.
@@ -65,21 +65,22 @@ class PacketArea {
  public:
   /// Packets on the way to one peer.
   static constexpr std::uint64_t kSlots = 8;
-  static constexpr std::size_t kStages = 32;
+  static constexpr std::size_t kSendBuffers = 32;
   static constexpr std::size_t kBounces = 4;
   static constexpr std::size_t kBounceBytes = 64 * 1024;
   /// Each has a ring at each other.
   static constexpr std::uint32_t kRanksMax = 256;
 
   /// Where a packet is put together.
-  struct Stage {
-    Slot slot;
+  struct SendBuffer {
+    PacketSlot slot;
     Cell count;  ///< What is written to the peer's `arrived` once the packet is there.
   };
 
   PacketArea(std::byte* begin, std::uint32_t ranks) noexcept : begin_(begin), ranks_(ranks) {}
   static std::uint64_t bytes(std::uint32_t ranks) noexcept {
-    return cells_bytes(ranks) + ranks * kSlots * sizeof(Slot) + kStages * sizeof(Stage) + kBounces * kBounceBytes;
+    return cells_bytes(ranks) + ranks * kSlots * sizeof(PacketSlot) + kSendBuffers * sizeof(SendBuffer) +
+           kBounces * kBounceBytes;
   }
 
   /// Whether `place`, which lies in the area, is one of the words below: what their owner looks at when it is woken.
@@ -89,15 +90,15 @@ class PacketArea {
   /// Packets that `peer` has taken of ours: written by it.
   Cell& credit(std::uint32_t peer) const noexcept { return cells()[ranks_ + peer]; }
   /// Raised by `peer` when it has no credits: they are to be told again. kGivenUp: it has lost this rank.
-  Cell& appeal(std::uint32_t peer) const noexcept { return cells()[2 * ranks_ + peer]; }
-  Slot& slot(std::uint32_t peer, std::uint64_t number) const noexcept {
-    return reinterpret_cast<Slot*>(begin_ + cells_bytes(ranks_))[peer * kSlots + number % kSlots];
+  Cell& credit_request(std::uint32_t peer) const noexcept { return cells()[2 * ranks_ + peer]; }
+  PacketSlot& slot(std::uint32_t peer, std::uint64_t number) const noexcept {
+    return reinterpret_cast<PacketSlot*>(begin_ + cells_bytes(ranks_))[peer * kSlots + number % kSlots];
   }
-  Stage& stage(std::size_t index) const noexcept {
-    return reinterpret_cast<Stage*>(begin_ + cells_bytes(ranks_) + ranks_ * kSlots * sizeof(Slot))[index];
+  SendBuffer& send_buffer(std::size_t index) const noexcept {
+    return reinterpret_cast<SendBuffer*>(begin_ + cells_bytes(ranks_) + ranks_ * kSlots * sizeof(PacketSlot))[index];
   }
   std::byte* bounce(std::size_t index) const noexcept {
-    return begin_ + cells_bytes(ranks_) + ranks_ * kSlots * sizeof(Slot) + kStages * sizeof(Stage) +
+    return begin_ + cells_bytes(ranks_) + ranks_ * kSlots * sizeof(PacketSlot) + kSendBuffers * sizeof(SendBuffer) +
            index * kBounceBytes;
   }
 

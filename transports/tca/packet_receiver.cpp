@@ -31,44 +31,45 @@ std::error_code error_of(std::uint64_t number) noexcept {
 
 }  // namespace
 
-PacketReceiver::PacketReceiver(Rank& rank, const TcaMemory& memory, RemoteBoard& board, DmaMoves& moves,
+PacketReceiver::PacketReceiver(Rank& rank, const TcaMemory& memory, RemoteDmaDevice& device, DmaMoves& moves,
                                AskedOperations& asked, TransferHost& host, ReplySender& replies)
     : rank_(rank),
       memory_(memory),
-      board_(board),
+      device_(device),
       moves_(moves),
       asked_(asked),
       host_(host),
       replies_(replies),
       area_(memory.area_of(rank.id())),
-      ways_(rank.size()) {}
+      peers_(rank.size()) {}
 
 bool PacketReceiver::receive() noexcept {
   bool progress = false;
-  for (std::uint32_t peer = 0; peer < ways_.size(); ++peer) progress |= receive(peer);
+  for (std::uint32_t peer = 0; peer < peers_.size(); ++peer) progress |= receive(peer);
   return progress;
 }
 
 bool PacketReceiver::receive(std::uint32_t peer) noexcept {
-  Way& from = ways_[peer];
-  // acquire: pairs with the board's release, by which the slots were written before.
+  Peer& from = peers_[peer];
+  // acquire: pairs with the device's release, by which the slots were written before.
   const auto arrived = std::atomic_ref(area_.arrived(peer).count).load(std::memory_order_acquire);
   // acquire: pairs with PacketSender::ask_for_credits().
-  const auto appeal = std::atomic_ref(area_.appeal(peer).count).load(std::memory_order_acquire);
+  const auto credit_request = std::atomic_ref(area_.credit_request(peer).count).load(std::memory_order_acquire);
   // A table that is done again after an abort writes older counts first.
   const bool news = arrived - from.taken <= PacketArea::kSlots && arrived != from.taken;
-  bool wanted = std::exchange(from.appeal, appeal) != appeal;
+  bool wanted = std::exchange(from.credit_request, credit_request) != credit_request;
   if (rank_.lost(peer)) [[unlikely]] {
     // No credits: what it still sends is not taken. That is all there is to tell.
-    if (wanted && appeal != kGivenUp) board_.store(&memory_.area_of(peer).appeal(rank_.id()).count, kGivenUp);
+    if (wanted && credit_request != kGivenUp)
+      device_.store(&memory_.area_of(peer).credit_request(rank_.id()).count, kGivenUp);
     return false;
   }
-  if (appeal == kGivenUp) [[unlikely]] {
+  if (credit_request == kGivenUp) [[unlikely]] {
     rank_.core().peer_lost({peer, "it has given this rank up for lost"});
     return true;
   }
   while (news && from.taken != arrived) {
-    const Slot& slot = area_.slot(peer, from.taken);
+    const PacketSlot& slot = area_.slot(peer, from.taken);
     wanted |= slot.header.wants_credit != 0;
     take(peer, slot);
     ++from.taken;
@@ -79,40 +80,40 @@ bool PacketReceiver::receive(std::uint32_t peer) noexcept {
 }
 
 void PacketReceiver::forget(std::uint32_t peer) noexcept {
-  ways_[peer].payload_bytes = 0;
-  ways_[peer].payload = {};
+  peers_[peer].payload_bytes = 0;
+  peers_[peer].payload = {};
 }
 
 void PacketReceiver::tell_credits(std::uint32_t peer) noexcept {
-  Way& from = ways_[peer];
+  Peer& from = peers_[peer];
   from.told = from.taken;
-  board_.store(&memory_.area_of(peer).credit(rank_.id()).count, from.taken);
+  device_.store(&memory_.area_of(peer).credit(rank_.id()).count, from.taken);
 }
 
-void PacketReceiver::take(std::uint32_t peer, const Slot& slot) noexcept {
+void PacketReceiver::take(std::uint32_t peer, const PacketSlot& slot) noexcept {
   const PacketHeader& header = slot.header;
-  CORACLE_ASSERT(header.words <= header.word.size() && header.bytes <= Slot::kPayloadBytes,
+  CORACLE_ASSERT(header.words <= header.word.size() && header.bytes <= PacketSlot::kPayloadBytes,
                  "a packet from rank {} with {} words and {} bytes", peer, header.words, header.bytes);
   switch (header.kind) {
-    case PacketKind::request:
-    case PacketKind::more:
-    case PacketKind::reply:
+    case PacketType::request:
+    case PacketType::more:
+    case PacketType::reply:
       return take_message(peer, slot);
-    case PacketKind::data:
-    case PacketKind::signal:
+    case PacketType::data:
+    case PacketType::signal:
       return take_data(slot);
-    case PacketKind::get:
+    case PacketType::get:
       return take_get(peer, header);
-    case PacketKind::atomic:
+    case PacketType::atomic:
       return take_atomic(peer, header);
-    case PacketKind::got_data:
+    case PacketType::got_data:
       if (Operation* get = asked_.find(header.cookie); get != nullptr) {
         std::memcpy(static_cast<std::byte*>(get->local) + header.word[0], slot.payload.data(), header.bytes);
-        board_.copied(header.bytes);
+        device_.copied(header.bytes);
       }
       return;
-    case PacketKind::got:
-    case PacketKind::atomic_done:
+    case PacketType::got:
+    case PacketType::atomic_done:
       if (Operation* operation = asked_.take(header.cookie); operation != nullptr) {
         operation->result = header.word[0];
         host_.finish(*operation, error_of(header.word[1]));
@@ -120,11 +121,11 @@ void PacketReceiver::take(std::uint32_t peer, const Slot& slot) noexcept {
   }
 }
 
-void PacketReceiver::take_message(std::uint32_t peer, const Slot& slot) noexcept {
-  Way& from = ways_[peer];
+void PacketReceiver::take_message(std::uint32_t peer, const PacketSlot& slot) noexcept {
+  Peer& from = peers_[peer];
   const PacketHeader& packet = slot.header;
   const std::span payload(slot.payload.data(), packet.bytes);
-  if (packet.kind != PacketKind::more) {
+  if (packet.kind != PacketType::more) {
     from.message = header_of(packet);
     if (packet.cookie == packet.bytes)
       return rank_.core().deliver(from.message, Message(replies_, peer, from.message, payload));
@@ -134,7 +135,7 @@ void PacketReceiver::take_message(std::uint32_t peer, const Slot& slot) noexcept
   }
   if (from.payload_bytes == 0) return;
   from.payload.insert(from.payload.end(), payload.begin(), payload.end());
-  board_.copied(packet.bytes);
+  device_.copied(packet.bytes);
   if (from.payload.size() < from.payload_bytes) return;
   // What its handler makes come may begin the next.
   const std::vector<std::byte> whole = std::exchange(from.payload, {});
@@ -145,13 +146,13 @@ void PacketReceiver::take_message(std::uint32_t peer, const Slot& slot) noexcept
 
 /// Bytes for memory that has been withdrawn are left out, and so is their signal. Their sender takes them for written:
 /// only a credit tells it of them.
-void PacketReceiver::take_data(const Slot& slot) noexcept {
+void PacketReceiver::take_data(const PacketSlot& slot) noexcept {
   const PacketHeader& header = slot.header;
   const auto segment = static_cast<std::uint32_t>(header.word[3]);
   if (header.bytes > 0) {
     if (!memory_.is_there(segment, address(header.word[0]), header.bytes)) return;
     std::memcpy(address(header.word[0]), slot.payload.data(), header.bytes);
-    board_.copied(header.bytes);
+    device_.copied(header.bytes);
   }
   if (header.has_signal == 0) return;
   const auto signals_segment = static_cast<std::uint32_t>(header.word[3] >> 32);
@@ -178,7 +179,7 @@ void PacketReceiver::take_atomic(std::uint32_t peer, const PacketHeader& header)
   const bool there =
       memory_.is_there(static_cast<std::uint32_t>(header.word[4]), address(header.word[0]), atomic.width);
   if (there) local::perform_atomic(atomic, address(header.word[0]));
-  moves_.send_done(PacketKind::atomic_done, header.cookie, peer, atomic.result, there ? 0 : EFAULT);
+  moves_.send_done(PacketType::atomic_done, header.cookie, peer, atomic.result, there ? 0 : EFAULT);
 }
 
 }  // namespace coracle::internals::tca

@@ -13,7 +13,7 @@ namespace coracle::internals::tca {
 class PacketReceiver {
  public:
   /// All must outlive it. `replies`: the way back for messages.
-  PacketReceiver(Rank& rank, const TcaMemory& memory, RemoteBoard& board, DmaMoves& moves, AskedOperations& asked,
+  PacketReceiver(Rank& rank, const TcaMemory& memory, RemoteDmaDevice& device, DmaMoves& moves, AskedOperations& asked,
                  TransferHost& host, ReplySender& replies);
 
   bool receive() noexcept;
@@ -22,31 +22,31 @@ class PacketReceiver {
   void forget(std::uint32_t peer) noexcept;
 
  private:
-  struct Way {
+  struct Peer {
     std::uint64_t taken = 0;
-    std::uint64_t told = 0;    // credits
-    std::uint64_t appeal = 0;  // the peer's, as last seen
-    MessageHeader message;     // whose payload is coming in parts
+    std::uint64_t told = 0;            // credits
+    std::uint64_t credit_request = 0;  // the peer's, as last seen
+    MessageHeader message;             // whose payload is coming in parts
     std::vector<std::byte> payload;
     std::uint64_t payload_bytes = 0;  // of the whole; 0: none is coming
   };
 
   void tell_credits(std::uint32_t peer) noexcept;
-  void take(std::uint32_t peer, const Slot& slot) noexcept;
-  void take_message(std::uint32_t peer, const Slot& slot) noexcept;
-  void take_data(const Slot& slot) noexcept;
+  void take(std::uint32_t peer, const PacketSlot& slot) noexcept;
+  void take_message(std::uint32_t peer, const PacketSlot& slot) noexcept;
+  void take_data(const PacketSlot& slot) noexcept;
   void take_get(std::uint32_t peer, const PacketHeader& header) noexcept;
   void take_atomic(std::uint32_t peer, const PacketHeader& header) noexcept;
 
   Rank& rank_;
   const TcaMemory& memory_;
-  RemoteBoard& board_;
+  RemoteDmaDevice& device_;
   DmaMoves& moves_;
   AskedOperations& asked_;
   TransferHost& host_;
   ReplySender& replies_;
   const PacketArea area_;
-  std::vector<Way> ways_;  // by peer
+  std::vector<Peer> peers_;  // by peer
 };
 
 }  // namespace coracle::internals::tca

@@ -1,4 +1,5 @@
-// PacketSender: packets on their way: from the queues of the peers into stages, and from there by tables of several.
+// PacketSender: packets on their way: from the queues of the peers into send buffers, and from there by tables of
+// several.
 #pragma once
 
 #include <array>
@@ -7,7 +8,7 @@
 
 #include "runtime/core/ring_queue.hpp"
 #include "transports/tca/dma_engine.hpp"
-#include "transports/tca/remote_board.hpp"
+#include "transports/tca/remote_dma_device.hpp"
 #include "transports/tca/tca_memory.hpp"
 #include "transports/tca/transfer_host.hpp"
 
@@ -37,7 +38,7 @@ class PacketSender {
   static constexpr unsigned kChannel = 0;
 
   /// All must outlive it.
-  PacketSender(Rank& rank, const TcaMemory& memory, RemoteBoard& board, DmaEngine& engine, TransferHost& host);
+  PacketSender(Rank& rank, const TcaMemory& memory, RemoteDmaDevice& device, DmaEngine& engine, TransferHost& host);
 
   void send(std::uint32_t peer, Outgoing outgoing) noexcept;
   /// Fills the batch that is open with what may go.
@@ -60,7 +61,7 @@ class PacketSender {
   std::uint64_t full_rings() const noexcept { return full_rings_; }
 
  private:
-  /// From here on a packet's payload is read by the board where it is, rather than copied into the stage.
+  /// From here on a packet's payload is read by the device where it is, rather than copied into the send buffer.
   static constexpr std::size_t kInPlaceBytesMin = 1024;
 
   /// An operation that has ended, as far as its packets go, once its peer has taken `number` of them.
@@ -68,18 +69,18 @@ class PacketSender {
     std::uint64_t number;
     Operation* operation;
   };
-  struct Way {
+  struct Peer {
     RingQueue<Outgoing> queue;
     RingQueue<Unconfirmed> unconfirmed;
     std::uint64_t sent = 0;
     std::uint64_t waited_at = ~std::uint64_t{0};  // `sent`, when the ring was last found full
-    std::uint64_t appeals = 0;
+    std::uint64_t credit_requests = 0;
   };
   /// What of a batch its owner may withdraw until the doorbell rings.
   struct Revocable {
     std::size_t descriptor;  // in the chain
-    PacketArea::Stage* stage;
-    bool is_payload;           // of the packet in the stage; else it goes ahead of that
+    PacketArea::SendBuffer* send_buffer;
+    bool is_payload;           // of the packet in the send buffer; else it goes ahead of that
     Operation* put = nullptr;  // whose bytes it is, if it goes ahead
   };
   /// Packets that go by one doorbell.
@@ -87,7 +88,7 @@ class PacketSender {
     void ended(bool worked) noexcept override { sender->end_batch(*this, worked); }
     PacketSender* sender = nullptr;
     std::vector<Descriptor> chain;
-    std::vector<std::size_t> stages;
+    std::vector<std::size_t> send_buffers;
     std::vector<Revocable> revocables;
     std::vector<Operation*> puts;  // whose bytes go with it, or have their last parts in it
     bool on_its_way = false;
@@ -95,29 +96,29 @@ class PacketSender {
 
   bool pump(std::uint32_t peer) noexcept;
   std::uint64_t credit(std::uint32_t peer) const noexcept;
-  bool fill(Batch& batch, std::uint32_t peer, Outgoing& outgoing, PacketArea::Stage& stage) noexcept;
+  bool fill(Batch& batch, std::uint32_t peer, Outgoing& outgoing, PacketArea::SendBuffer& send_buffer) noexcept;
   void end_answer(std::uint32_t peer, std::uint64_t cookie) noexcept;
-  bool board_takes(const Descriptor& descriptor) const noexcept;
+  bool device_takes(const Descriptor& descriptor) const noexcept;
   void drop_withdrawn(Batch& batch, bool all) noexcept;
   void withdraw(PacketHeader& packet, Operation* put) noexcept;
   void fail_left_out(Batch& batch) noexcept;
   void end_batch(Batch& batch, bool worked) noexcept;
   void empty(Batch& batch, std::error_code outcome) noexcept;
   void end_with_batch(Operation& operation) noexcept;
-  void drop_queue(Way& to, std::error_code why) noexcept;
+  void drop_queue(Peer& to, std::error_code why) noexcept;
   void fail() noexcept;
 
   Rank& rank_;
   const TcaMemory& memory_;
-  RemoteBoard& board_;
+  RemoteDmaDevice& device_;
   DmaEngine& engine_;
   TransferHost& host_;
   const PacketArea area_;
-  std::vector<Way> ways_;  // by peer
+  std::vector<Peer> peers_;  // by peer
   std::array<Batch, 2> batches_;
   std::size_t open_batch_ = 0;  // is filled; the other may be on its way
   bool failed_ = false;         // for good
-  std::vector<std::size_t> free_stages_;
+  std::vector<std::size_t> free_send_buffers_;
   std::size_t queued_ = 0;  // things in all queues
   std::uint64_t full_rings_ = 0;
 };

@@ -1,4 +1,4 @@
-// RegisteredMemory: what a board may read and write: the job's region, and what ranks have exposed where all memory is
+// RegisteredMemory: what a device may read and write: the job's region, and what ranks have exposed where all memory is
 // shared.
 #pragma once
 

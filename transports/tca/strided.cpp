@@ -1,4 +1,4 @@
-// Puts of equal blocks at equal distances, by the board's block-stride: a descriptor for each row of blocks, over as
+// Puts of equal blocks at equal distances, by the device's block-stride: a descriptor for each row of blocks, over as
 // many channels as any other move.
 //
 // Source: the TCA/PEACH2 GASNet (IPSJ HPC-156, 2016): large block-stride transfers by the hardware, small ones packed.
@@ -56,14 +56,14 @@ bool is_quicker_than_packing(const DeviceRules& rules, const StridedShape& shape
 
 bool DmaMoves::takes(const StridedOperation& put) const noexcept {
   if (memory_.check(put)) return false;
-  const DeviceRules& rules = board_.rules();
+  const DeviceRules& rules = device_.rules();
   const StridedShape& shape = put.shape;
   const auto* source = static_cast<const std::byte*>(put.local);
   std::byte* target = memory_.address_of(put.remote);
   const std::span<const std::byte> read = run_of(shape, shape.local, source);
   return rules.block_stride && is_aligned(shape, shape.local, source, rules.alignment) &&
-         is_aligned(shape, shape.remote, target, rules.alignment) && board_.reads(read.data(), read.size()) &&
-         board_.writes(target, put.bytes) &&
+         is_aligned(shape, shape.remote, target, rules.alignment) && device_.reads(read.data(), read.size()) &&
+         device_.writes(target, put.bytes) &&
          is_quicker_than_packing(rules, with_long_rows(shape), PacketSender::kChannel);
 }
 

@@ -1,4 +1,4 @@
-// TcaMemory: what one rank knows of memory that its transfers concern: where the peers' lies, what its board may read,
+// TcaMemory: what one rank knows of memory that its transfers concern: where the peers' lies, what its device may read,
 // and whether this rank still has what others ask for.
 #pragma once
 
@@ -25,11 +25,11 @@ class TcaMemory {
   }
   /// Whether it is memory of a job's own, which nobody withdraws.
   bool lasts(const std::byte* begin, std::size_t bytes) const noexcept { return region_.contains(begin, bytes); }
-  /// Whether the board gets at a peer's memory there.
+  /// Whether the device gets at a peer's memory there.
   bool is_reached(const std::byte* begin, std::size_t bytes) const noexcept {
     return shares_memory_ || lasts(begin, bytes);
   }
-  /// Of this rank: whether its board may read it.
+  /// Of this rank: whether its device may read it.
   bool is_registered(const std::byte* begin, std::size_t bytes) const noexcept {
     return registered_.contains(rank_, begin, bytes);
   }

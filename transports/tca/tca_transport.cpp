@@ -12,24 +12,24 @@
 namespace coracle::internals::tca {
 namespace {
 
-/// A rank without credits appeals after this, and then ever more seldom.
+/// A rank without credits asks for them after this, and then ever more seldom.
 constexpr std::uint64_t kWatchPauseNs = 2'000'000;
 constexpr std::uint64_t kWatchPauseMaxNs = 1'000'000'000;
 
 }  // namespace
 
-TcaTransport::TcaTransport(Rank& rank, std::unique_ptr<RemoteBoard> board, const DmaOptions& options,
-                           std::unique_ptr<Surroundings> surroundings)
+TcaTransport::TcaTransport(Rank& rank, std::unique_ptr<RemoteDmaDevice> device, const DmaOptions& options,
+                           std::unique_ptr<Platform> platform)
     : rank_(rank),
       memory_(rank),
       losses_(rank),
-      board_(std::move(board)),
-      surroundings_(std::move(surroundings)),
-      engine_(*board_, rank.loop().clock(), options),
-      sender_(rank, memory_, *board_, engine_, *this),
-      moves_(rank, memory_, *board_, engine_, sender_, *this),
+      device_(std::move(device)),
+      platform_(std::move(platform)),
+      engine_(*device_, rank.loop().clock(), options),
+      sender_(rank, memory_, *device_, engine_, *this),
+      moves_(rank, memory_, *device_, engine_, sender_, *this),
       asked_(rank.size()),
-      receiver_(rank, memory_, *board_, moves_, asked_, *this, *this) {
+      receiver_(rank, memory_, *device_, moves_, asked_, *this, *this) {
   const JobRegion& region = rank.core().region();
   if (rank.size() > PacketArea::kRanksMax || region.ranks() != rank.size())
     throw Error(Errc::unsupported, fmt::format("tca joins at most {} ranks, all on one node; this job has {} on {}",
@@ -45,15 +45,15 @@ TcaTransport::~TcaTransport() {
 
 TransportTraits TcaTransport::traits() const noexcept {
   // Published: 2.0 to 2.3 us between two nodes, 0.8 us for a store of the processor; four channels together.
-  return {2000, 3.0, Slot::kPayloadBytes, false, 300, 500};
+  return {2000, 3.0, PacketSlot::kPayloadBytes, false, 300, 500};
 }
 
 void TcaTransport::wake(std::uint32_t rank) noexcept {
-  if (surroundings_ != nullptr) surroundings_->wake(rank);
+  if (platform_ != nullptr) platform_->wake(rank);
 }
 
 std::uint64_t TcaTransport::occupy(Scheduler& loop, std::uint64_t duration_ns) noexcept {
-  return surroundings_ != nullptr ? surroundings_->occupy(loop, duration_ns) : Transport::occupy(loop, duration_ns);
+  return platform_ != nullptr ? platform_->occupy(loop, duration_ns) : Transport::occupy(loop, duration_ns);
 }
 
 void TcaTransport::finish(Operation& operation, std::error_code outcome) noexcept {
@@ -71,7 +71,7 @@ void TcaTransport::submit(Operation& operation) noexcept {
       return moves_.put(operation);
     case Operation::Verb::request: {
       const auto peer = static_cast<std::uint32_t>(operation.peer());
-      return send_message(peer, PacketKind::request, static_cast<RequestOperation&>(operation).header,
+      return send_message(peer, PacketType::request, static_cast<RequestOperation&>(operation).header,
                           {.source = static_cast<const std::byte*>(operation.local),
                            .bytes = operation.bytes,
                            .operation = &operation});
@@ -82,14 +82,14 @@ void TcaTransport::submit(Operation& operation) noexcept {
       const bool registered = memory_.is_registered(to, operation.bytes);
       return ask(
           operation,
-          {.kind = PacketKind::get,
+          {.kind = PacketType::get,
            .words = 4,
            .word = {reinterpret_cast<std::uint64_t>(memory_.address_of(operation.remote)), operation.bytes,
                     registered ? reinterpret_cast<std::uint64_t>(to) : ~std::uint64_t{0}, operation.remote.segment}});
     }
     default: {
       const bool swaps = operation.verb == Operation::Verb::compare_swap;
-      ask(operation, {.kind = PacketKind::atomic,
+      ask(operation, {.kind = PacketType::atomic,
                       .words = 5,
                       .word = {reinterpret_cast<std::uint64_t>(memory_.address_of(operation.remote)), operation.operand,
                                swaps ? operation.compare : 0,
@@ -113,7 +113,7 @@ void TcaTransport::ask(Operation& operation, PacketHeader header) noexcept {
 }
 
 /// `outgoing`: all but its header.
-void TcaTransport::send_message(std::uint32_t peer, PacketKind kind, const MessageHeader& header,
+void TcaTransport::send_message(std::uint32_t peer, PacketType kind, const MessageHeader& header,
                                 Outgoing outgoing) noexcept {
   outgoing.header.kind = kind;
   outgoing.header.words = static_cast<std::uint8_t>(header.argument_count);
@@ -129,7 +129,7 @@ void TcaTransport::reply(std::uint32_t peer, const MessageHeader& header, std::s
   outgoing.owned.assign(payload.begin(), payload.end());
   outgoing.source = outgoing.owned.data();
   outgoing.bytes = payload.size();
-  send_message(peer, PacketKind::reply, header, std::move(outgoing));
+  send_message(peer, PacketType::reply, header, std::move(outgoing));
 }
 
 // --- what happens meanwhile ---
@@ -151,9 +151,9 @@ bool TcaTransport::leave() noexcept {
 void TcaTransport::look_after() noexcept {
   watch_pause_ns_ = kWatchPauseNs;
   const std::uint64_t time = rank_.loop().now_ns() + watch_pause_ns_;
-  if (armed() && watch_at_ns_ <= time) return;
+  if (armed() && look_at_ns_ <= time) return;
   if (armed()) rank_.loop().timers().disarm(*this);
-  watch_at_ns_ = time;
+  look_at_ns_ = time;
   rank_.loop().timers().arm(*this, time);
 }
 
@@ -173,12 +173,12 @@ void TcaTransport::fire() noexcept {
   }
   // Who only waits for an answer is woken by it. And in virtual time a job in which all wait for each other must come
   // to its end some time.
-  const bool patient = surroundings_ == nullptr || engine_.busy() || watch_pause_ns_ <= kWatchPauseMaxNs << 10;
+  const bool patient = platform_ == nullptr || engine_.busy() || watch_pause_ns_ <= kWatchPauseMaxNs << 10;
   if (armed() || !stuck || !patient) return;
   if (watch_pause_ns_ <= kWatchPauseMaxNs << 10) watch_pause_ns_ *= 2;
   const std::uint64_t until = rank_.loop().exact_now_ns() + std::min(watch_pause_ns_, kWatchPauseMaxNs);
-  watch_at_ns_ = std::min(until, std::max(engine_.deadline_ns(), rank_.loop().now_ns() + 1));
-  rank_.loop().timers().arm(*this, watch_at_ns_);
+  look_at_ns_ = std::min(until, std::max(engine_.deadline_ns(), rank_.loop().now_ns() + 1));
+  rank_.loop().timers().arm(*this, look_at_ns_);
 }
 
 // --- losses ---
@@ -196,13 +196,13 @@ void TcaTransport::end_with_finished(std::uint32_t peer) noexcept {
     rank_.core().peer_lost({peer, "its program has ended", Loss::Kind::ended});
 }
 
-/// What it has under way to here, if it lives, its board finds closed, or nobody looks at.
+/// What it has under way to here, if it lives, its device finds closed, or nobody looks at.
 void TcaTransport::peer_lost(std::uint32_t peer) noexcept {
-  board_->store(&memory_.area_of(peer).appeal(rank_.id()).count, kGivenUp);
-  board_->given_up(peer);
+  device_->store(&memory_.area_of(peer).credit_request(rank_.id()).count, kGivenUp);
+  device_->given_up(peer);
   sender_.lose(peer);
   asked_.take_all(peer, [this](Operation& operation) { finish(operation, Errc::peer_lost); });
-  moves_.end_waiting(peer);  // the others end when the board has let go of their buffers
+  moves_.end_waiting(peer);  // the others end when the device has let go of their buffers
   receiver_.forget(peer);
 }
 

@@ -14,7 +14,7 @@ class TransferHost {
   virtual void confirmed(Operation& put) noexcept = 0;
   /// Something is on its way that may get stuck: it is looked after, also when nothing happens.
   virtual void look_after() noexcept = 0;
-  /// The board carries no packets any more, to nobody.
+  /// The device carries no packets any more, to nobody.
   virtual void packets_failed() noexcept = 0;
 
  protected:

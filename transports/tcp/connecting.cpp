@@ -131,7 +131,7 @@ void TcpTransport::give_up_connecting(Peer& entry, std::uint32_t peer, const Att
   if (is_shortage(attempt.error)) rank_.core().note_shortage(peer, attempt.error, attempt.why);
   const std::error_code why(attempt.error, std::generic_category());
   entry.outgoing->channel().fail_all(why);
-  bury_outgoing(entry, true);
+  tear_down_outgoing(entry, true);
   while (!entry.held.empty()) entry.held.pop()->finish(why);
 }
 

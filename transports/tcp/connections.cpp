@@ -6,7 +6,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/job/job.hpp"
 #include "runtime/job/key_tag.hpp"
-#include "runtime/rank/lent_memory.hpp"
+#include "runtime/rank/read_exposures.hpp"
 
 namespace coracle::internals::tcp {
 
@@ -58,7 +58,7 @@ std::byte* Incoming::resolve(const RemoteAddress& place, std::uint64_t bytes, bo
                              std::error_code& error) noexcept {
   const RemoteAddress own{place.offset, rank_.id(), place.segment};
   if (place.segment == RemoteAddress::kWholeMemory) {
-    if (to_write || !rank_.core().lent().covers(place.offset, bytes)) error = Errc::out_of_segment;
+    if (to_write || !rank_.core().read_exposures().covers(place.offset, bytes)) error = Errc::out_of_segment;
   } else {
     error = rank_.core().addresses().check(own, bytes);
   }

@@ -16,7 +16,7 @@ namespace coracle::internals::tcp {
 class Incoming;
 
 /// The transport that has the connections, as they know it.
-class ConnectionOwner : public Transport, public ChannelWatcher {
+class ConnectionOwner : public Transport, public ConnectionObserver {
  public:
   /// The connection's peer is known now. False when it has one already.
   virtual bool welcome(Incoming& incoming) noexcept = 0;

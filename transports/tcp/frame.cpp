@@ -63,7 +63,7 @@ std::uint64_t program_digest() noexcept {
 
 std::size_t write_head(std::span<std::byte, kHeadBytesMax> bytes, std::uint32_t check, FrameType type,
                        std::span<const std::uint64_t> words, std::uint64_t payload_bytes) noexcept {
-  const FrameHead head{check, type, static_cast<std::uint8_t>(words.size()), 0, payload_bytes};
+  const FrameHeader head{check, type, static_cast<std::uint8_t>(words.size()), 0, payload_bytes};
   std::memcpy(bytes.data(), &head, sizeof head);
   if (!words.empty()) std::memcpy(bytes.data() + sizeof head, words.data(), words.size_bytes());
   return sizeof head + words.size_bytes();
@@ -104,14 +104,14 @@ bool FrameReader::take_head(std::span<const std::byte>& bytes) noexcept {
     bytes = bytes.subspan(count);
     return head_bytes_ == wanted;
   };
-  if (head_bytes_ < sizeof(FrameHead)) {
-    if (!fill(sizeof(FrameHead))) return false;
-    frame_.head = read<FrameHead>(head_.data());
+  if (head_bytes_ < sizeof(FrameHeader)) {
+    if (!fill(sizeof(FrameHeader))) return false;
+    frame_.head = read<FrameHeader>(head_.data());
     if (!check_head()) return false;
   }
   const std::size_t words_bytes = frame_.head.words * sizeof(std::uint64_t);
-  if (!fill(sizeof(FrameHead) + words_bytes)) return false;
-  if (words_bytes > 0) std::memcpy(frame_.words.data(), head_.data() + sizeof(FrameHead), words_bytes);
+  if (!fill(sizeof(FrameHeader) + words_bytes)) return false;
+  if (words_bytes > 0) std::memcpy(frame_.words.data(), head_.data() + sizeof(FrameHeader), words_bytes);
   head_bytes_ = 0;
   rest_ = frame_.head.payload_bytes;
   if (rest_ <= bytes.size()) {
@@ -126,7 +126,7 @@ bool FrameReader::take_head(std::span<const std::byte>& bytes) noexcept {
 }
 
 bool FrameReader::check_head() noexcept {
-  const FrameHead& head = frame_.head;
+  const FrameHeader& head = frame_.head;
   const auto type = static_cast<std::size_t>(head.type);
   if (head.check != check_)
     fail("it does not carry the key of this job");

@@ -2,7 +2,7 @@
 // trusts nothing: every length, type and count is checked before it is used, so that a broken or hostile peer ends its
 // connection and no more.
 //
-//     [FrameHead: 16 bytes][words x 8 bytes][payload_bytes]
+//     [FrameHeader: 16 bytes][words x 8 bytes][payload_bytes]
 //
 // Both ends are little-endian and run the same program (checked by the hello).
 #pragma once
@@ -37,18 +37,18 @@ enum class FrameType : std::uint8_t {
   end,      // one past the last
 };
 
-struct FrameHead {
+struct FrameHeader {
   std::uint32_t check;  ///< Digest of the job key.
   FrameType type;
   std::uint8_t words;
   std::uint16_t zero;
   std::uint64_t payload_bytes;
 };
-static_assert(sizeof(FrameHead) == 16);
+static_assert(sizeof(FrameHeader) == 16);
 
 inline constexpr std::size_t kFrameWordsMax = 7;
 /// Room for a head and its words.
-inline constexpr std::size_t kHeadBytesMax = sizeof(FrameHead) + kFrameWordsMax * sizeof(std::uint64_t);
+inline constexpr std::size_t kHeadBytesMax = sizeof(FrameHeader) + kFrameWordsMax * sizeof(std::uint64_t);
 inline constexpr std::uint64_t kFrameMagic = 0x31706354636f4321;
 inline constexpr std::uint64_t kFrameVersion = 2;
 /// Larger transfers travel as several frames.
@@ -58,7 +58,7 @@ inline constexpr std::uint64_t kReplyBytesMax = 8192;
 inline constexpr std::uint64_t kReasonBytesMax = 512;
 
 struct Frame {
-  FrameHead head;
+  FrameHeader head;
   std::array<std::uint64_t, kFrameWordsMax> words;
 };
 

@@ -11,8 +11,8 @@
 
 namespace coracle::internals::tcp {
 
-Initiator::Initiator(InitiatorUser& user, ChannelWatcher& watcher, const Names& names)
-    : Channel(watcher, End::initiator, frame_check(names.key)), user_(user) {
+Initiator::Initiator(InitiatorUser& user, ConnectionObserver& observer, const Names& names)
+    : ConnectionEnd(observer, End::initiator, frame_check(names.key)), user_(user) {
   std::array<std::uint64_t, 2> key;
   std::memcpy(key.data(), names.key.bytes.data(), sizeof key);
   const std::array<std::uint64_t, 7> words{kFrameMagic,      kFrameVersion, key[0],      key[1],

@@ -2,7 +2,7 @@
 // in the order of the operations, so that no name of an operation travels.
 #pragma once
 
-#include "transports/tcp/channel.hpp"
+#include "transports/tcp/connection_end.hpp"
 
 namespace coracle::internals::tcp {
 
@@ -16,7 +16,7 @@ class InitiatorUser {
   ~InitiatorUser() = default;
 };
 
-class Initiator final : public Channel {
+class Initiator final : public ConnectionEnd {
  public:
   /// Who connects to whom, for the hello.
   struct Names {
@@ -24,7 +24,7 @@ class Initiator final : public Channel {
     std::uint32_t source;
     std::uint32_t target;
   };
-  Initiator(InitiatorUser& user, ChannelWatcher& watcher, const Names& names);
+  Initiator(InitiatorUser& user, ConnectionObserver& observer, const Names& names);
 
   /// Takes the operation, which finishes now, with its answer, or with fail_all().
   void submit(Operation& operation) noexcept;

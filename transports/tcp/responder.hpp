@@ -7,7 +7,7 @@
 
 #include "runtime/core/ring_queue.hpp"
 #include "runtime/job/remote.hpp"
-#include "transports/tcp/channel.hpp"
+#include "transports/tcp/connection_end.hpp"
 
 namespace coracle::internals::tcp {
 
@@ -32,10 +32,10 @@ class ResponderUser {
   ~ResponderUser() = default;
 };
 
-class Responder final : public Channel {
+class Responder final : public ConnectionEnd {
  public:
-  Responder(ResponderUser& user, ChannelWatcher& watcher, std::uint32_t check) noexcept
-      : Channel(watcher, End::responder, check), user_(user) {}
+  Responder(ResponderUser& user, ConnectionObserver& observer, std::uint32_t check) noexcept
+      : ConnectionEnd(observer, End::responder, check), user_(user) {}
 
   bool greeted() const noexcept { return greeted_; }
   /// Sends a reply; the payload is copied.

@@ -118,7 +118,7 @@ void TcpTransport::drop_unknown_after(std::uint64_t limit_ns) noexcept {
     std::array<char, 80> why{};  // no memory may be left
     fmt::format_to_n(why.data(), why.size() - 1, "it has not said who it is for {} s", limit_ns / 1'000'000'000);
     strangers_.dropped(rank_.id(), slow.address(), why.data());
-    bury_incoming(slow, true);
+    tear_down_incoming(slow, true);
   }
 }
 

@@ -30,7 +30,7 @@ TcpTransport::TcpTransport(Rank& rank) : rank_(rank) {
 
 TcpTransport::~TcpTransport() {
   for (auto& [peer, entry] : outgoing_)
-    if (entry.outgoing) bury_outgoing(entry, true);
+    if (entry.outgoing) tear_down_outgoing(entry, true);
   for (auto& incoming : incoming_) {
     incoming->close(true);
     dead_incoming_.push_back(std::move(incoming));
@@ -114,7 +114,7 @@ void TcpTransport::look_after(std::uint32_t peer, Peer& entry) noexcept {
   if (outgoing.channel().broken()) return lose(peer, outgoing.channel().why());
   if (outgoing.channel().peer_said_goodbye() && !outgoing.channel().has_left()) outgoing.leave();
   if (!outgoing.channel().has_ended()) return;
-  bury_outgoing(entry, false);
+  tear_down_outgoing(entry, false);
   if (entry.held.empty()) return;
   connect(peer, entry);
   while (!entry.held.empty()) entry.outgoing->submit(*entry.held.pop());
@@ -123,7 +123,7 @@ void TcpTransport::look_after(std::uint32_t peer, Peer& entry) noexcept {
 void TcpTransport::look_after(Incoming& incoming) noexcept {
   Responder& channel = incoming.channel();
   if (channel.broken()) {
-    bury_incoming(incoming, channel.greeted());
+    tear_down_incoming(incoming, channel.greeted());
     if (channel.greeted()) return lose(incoming.peer(), channel.why());
     return strangers_.dropped(rank_.id(), incoming.address(), channel.why().c_str());
   }
@@ -133,16 +133,16 @@ void TcpTransport::look_after(Incoming& incoming) noexcept {
     outgoing_[incoming.peer()].incoming = nullptr;
   }
   if (!channel.has_ended()) return;
-  if (channel.quiet()) bury_incoming(incoming, false);
+  if (channel.quiet()) tear_down_incoming(incoming, false);
 }
 
-void TcpTransport::bury_outgoing(Peer& entry, bool reset) noexcept {
+void TcpTransport::tear_down_outgoing(Peer& entry, bool reset) noexcept {
   entry.outgoing->close(reset);
   --open_outgoing_;
   dead_outgoing_.push_back(std::move(entry.outgoing));
 }
 
-void TcpTransport::bury_incoming(Incoming& incoming, bool reset) noexcept {
+void TcpTransport::tear_down_incoming(Incoming& incoming, bool reset) noexcept {
   incoming.close(reset);
   std::erase(unknown_, &incoming);
   if (const auto entry = outgoing_.find(incoming.peer());
@@ -173,8 +173,8 @@ void TcpTransport::peer_lost(std::uint32_t peer) noexcept {
   const auto found = outgoing_.find(peer);
   if (found == outgoing_.end()) return;
   Peer& entry = found->second;
-  if (entry.incoming != nullptr) bury_incoming(*entry.incoming, true);
-  if (entry.outgoing) bury_outgoing(entry, true);
+  if (entry.incoming != nullptr) tear_down_incoming(*entry.incoming, true);
+  if (entry.outgoing) tear_down_outgoing(entry, true);
   while (!entry.held.empty()) entry.held.pop()->finish(Errc::peer_lost);
 }
 
@@ -193,7 +193,7 @@ bool TcpTransport::leave() noexcept {
 
 void TcpTransport::add_awaited_strangers(std::vector<std::uint32_t>& silent) {
   constexpr std::uint32_t kAtOnce = 64;
-  if (rank_.core().peers().watches().empty()) return;
+  if (rank_.core().peers().observers().empty()) return;
   const JobRegion& region = rank_.core().region();
   for (std::uint32_t i = 0; i < std::min(kAtOnce, rank_.size()); ++i) {
     const std::uint32_t peer = next_stranger_++ % rank_.size();

@@ -99,8 +99,8 @@ class TcpTransport final : public ConnectionOwner, private Watchdog::Watched {
   void look_after_all() noexcept;
   void look_after(std::uint32_t peer, Peer& entry) noexcept;
   void look_after(Incoming& incoming) noexcept;
-  void bury_outgoing(Peer& entry, bool reset) noexcept;
-  void bury_incoming(Incoming& incoming, bool reset) noexcept;
+  void tear_down_outgoing(Peer& entry, bool reset) noexcept;
+  void tear_down_incoming(Incoming& incoming, bool reset) noexcept;
   void clear_graves() noexcept;
 
   Rank& rank_;

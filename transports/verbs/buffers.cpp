@@ -14,7 +14,7 @@
 
 namespace coracle::internals::verbs {
 
-OwnMemory::OwnMemory(ibv_pd* domain, std::size_t bytes) : bytes_(bytes) {
+RegisteredBuffer::RegisteredBuffer(ibv_pd* domain, std::size_t bytes) : bytes_(bytes) {
   void* pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) throw_errno(errno, fmt::format("verbs: no memory for {} bytes of buffers", bytes));
   data_ = static_cast<std::byte*>(pages);
@@ -28,28 +28,28 @@ OwnMemory::OwnMemory(ibv_pd* domain, std::size_t bytes) : bytes_(bytes) {
                                  bytes));
 }
 
-OwnMemory::~OwnMemory() {
+RegisteredBuffer::~RegisteredBuffer() {
   region_.reset();
   ::munmap(data_, bytes_);
 }
 
-Slots::Slots(ibv_pd* domain, std::uint32_t count, std::size_t slot_bytes)
-    : slot_bytes_(slot_bytes), memory_(domain, count * slot_bytes), free_(count) {
+BufferPool::BufferPool(ibv_pd* domain, std::uint32_t count, std::size_t buffer_bytes)
+    : buffer_bytes_(buffer_bytes), memory_(domain, count * buffer_bytes), free_(count) {
   std::iota(free_.rbegin(), free_.rend(), 0U);
 }
 
-std::unique_ptr<OwnMemory> LandingPlaces::take(std::size_t bytes) {
+std::unique_ptr<RegisteredBuffer> ReceiveBuffers::take(std::size_t bytes) {
   const auto found = kept_.lower_bound(bytes);
   // One far too large is left for what needs it.
   if (found == kept_.end() || found->first > 4 * std::bit_ceil(bytes))
-    return std::make_unique<OwnMemory>(domain_, std::bit_ceil(std::max<std::size_t>(bytes, 65536)));
+    return std::make_unique<RegisteredBuffer>(domain_, std::bit_ceil(std::max<std::size_t>(bytes, 65536)));
   auto memory = std::move(found->second);
   kept_bytes_ -= memory->bytes();
   kept_.erase(found);
   return memory;
 }
 
-void LandingPlaces::give_back(std::unique_ptr<OwnMemory> memory) {
+void ReceiveBuffers::give_back(std::unique_ptr<RegisteredBuffer> memory) {
   if (kept_bytes_ + memory->bytes() > kKeptBytesMax) return;
   kept_bytes_ += memory->bytes();
   kept_.emplace(memory->bytes(), std::move(memory));

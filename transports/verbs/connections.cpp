@@ -17,8 +17,8 @@ void on_nothing(Rank&, const Message&) {}
 
 Connections::Connections(Rank& rank, Transport& control, Endpoint& endpoint, PeerHost& host, bool must)
     : rank_(rank), control_(control), endpoint_(endpoint), host_(host), must_(must), peers_(rank.size()) {
-  rank.local<Here>().connections = this;
-  rank.core().peers().watches().add(*this);
+  rank.local<TransportOfRank>().connections = this;
+  rank.core().peers().observers().add(*this);
 }
 
 Connections::~Connections() {
@@ -52,14 +52,14 @@ void Connections::meet(Peer& peer) noexcept {
   peer.heard_ns = rank_.loop().now_ns();
   if (!make_pair(peer)) return;
   peer.introduced = true;
-  send_control(peer.rank, on_introduction, &peer.business);
+  send_control(peer.rank, on_introduction, &peer.address);
   watch_silence();
 }
 
-/// Makes our end, and our business card (in peer.business until the peer's takes its place). False: the peer is lost.
+/// Makes our end, and our address (in peer.address until the peer's takes its place). False: the peer is lost.
 bool Connections::make_pair(Peer& peer) noexcept {
   try {
-    peer.pair = endpoint_.make_pair(peer.business);
+    peer.pair = endpoint_.make_pair(peer.address);
   } catch (const Error& error) {
     host_.lose(peer, error.what(), error.code());
     return false;
@@ -77,25 +77,25 @@ std::uint8_t Connections::acknowledgement_timeout() const noexcept {
 }
 
 void Connections::on_introduction(Rank& rank, const Message& message) {
-  Connections* here = rank.local<Here>().connections;
-  Business business;
-  if (here == nullptr || message.payload().size() != sizeof business) {
+  Connections* here = rank.local<TransportOfRank>().connections;
+  QueuePairAddress address;
+  if (here == nullptr || message.payload().size() != sizeof address) {
     message.reply(on_refusal, {}, {});
     return;
   }
-  std::memcpy(&business, message.payload().data(), sizeof business);
+  std::memcpy(&address, message.payload().data(), sizeof address);
   Peer& peer = here->peer_of(message.source());
   if (peer.state == Peer::State::lost || peer.connected) return;
   peer.state = Peer::State::connecting;
-  here->connect(peer, business);
+  here->connect(peer, address);
 }
 
-void Connections::connect(Peer& peer, const Business& business) noexcept {
+void Connections::connect(Peer& peer, const QueuePairAddress& address) noexcept {
   if (!peer.pair && !make_pair(peer)) return;
-  const Business ours = peer.business;
-  peer.business = business;
+  const QueuePairAddress ours = peer.address;
+  peer.address = address;
   peer.heard_ns = rank_.loop().now_ns();
-  if (const int error = peer.pair->connect(endpoint_.port(), business, acknowledgement_timeout()); error != 0)
+  if (const int error = peer.pair->connect(endpoint_.port(), address, acknowledgement_timeout()); error != 0)
     return host_.lose(peer, "the queue pair can't be connected", {error, std::generic_category()});
   peer.connected = true;
   if (!peer.introduced) {
@@ -107,7 +107,7 @@ void Connections::connect(Peer& peer, const Business& business) noexcept {
 }
 
 void Connections::on_ready(Rank& rank, const Message& message) {
-  Connections* here = rank.local<Here>().connections;
+  Connections* here = rank.local<TransportOfRank>().connections;
   if (here == nullptr) return;
   Peer& peer = here->peer_of(message.source());
   // Messages of a peer keep their order: its card came before.
@@ -119,7 +119,7 @@ void Connections::on_ready(Rank& rank, const Message& message) {
 
 /// The peer has no RDMA.
 void Connections::on_refusal(Rank& rank, const Message& message) {
-  Connections* here = rank.local<Here>().connections;
+  Connections* here = rank.local<TransportOfRank>().connections;
   if (here == nullptr) return;
   Peer& peer = here->peer_of(message.source());
   if (here->must_) return here->host_.lose(peer, "it has no RDMA device", Errc::unsupported);
@@ -130,14 +130,14 @@ void Connections::on_refusal(Rank& rank, const Message& message) {
     while (!queue->empty()) here->host_.hand_over(*queue->pop());
 }
 
-void Connections::send_control(std::uint32_t peer, Handler handler, const Business* business) noexcept {
+void Connections::send_control(std::uint32_t peer, Handler handler, const QueuePairAddress* address) noexcept {
   ControlMessage& message = control_messages_.emplace_back(peer);
   message.header.handler = HandlerId::of(handler);
   message.header.argument_count = 0;
-  if (business != nullptr) {
-    message.business = *business;
-    message.local = &message.business;
-    message.bytes = sizeof message.business;
+  if (address != nullptr) {
+    message.address = *address;
+    message.local = &message.address;
+    message.bytes = sizeof message.address;
   }
   control_.submit(message);
 }
@@ -200,7 +200,7 @@ void Connections::ask_after(Peer& peer) noexcept {
   if (!peer.pair->idle() || peer.pair->has_unposted() || !endpoint_.has_room(*peer.pair)) return;
   ibv_send_wr nothing{};
   nothing.opcode = IBV_WR_RDMA_WRITE;
-  nothing.wr.rdma = {peer.business.segment_address, peer.business.segment_key};
+  nothing.wr.rdma = {peer.address.segment_address, peer.address.segment_key};
   endpoint_.add(*peer.pair, nothing, nullptr, {});
   peer.pair->post();
 }

@@ -18,7 +18,7 @@
 
 namespace coracle::internals::verbs {
 
-class Connections final : private Timer, private LossWatch {
+class Connections final : private Timer, private LossObserver {
  public:
   /// All must outlive it. `must`: a peer without RDMA is lost, rather than left to `control`.
   Connections(Rank& rank, Transport& control, Endpoint& endpoint, PeerHost& host, bool must);
@@ -46,11 +46,11 @@ class Connections final : private Timer, private LossWatch {
   /// A message to a peer's handshake, over the control transport.
   struct ControlMessage final : RequestOperation {
     explicit ControlMessage(std::uint32_t peer) noexcept : RequestOperation(peer) {}
-    Business business{};
+    QueuePairAddress address{};
   };
   /// Where the handlers find the connections of their rank.
-  struct Here {
-    explicit Here(Rank&) {}
+  struct TransportOfRank {
+    explicit TransportOfRank(Rank&) {}
     Connections* connections = nullptr;
   };
 
@@ -59,8 +59,8 @@ class Connections final : private Timer, private LossWatch {
   static void on_refusal(Rank& rank, const Message& message);
 
   bool make_pair(Peer& peer) noexcept;
-  void connect(Peer& peer, const Business& business) noexcept;
-  void send_control(std::uint32_t peer, Handler handler, const Business* business) noexcept;
+  void connect(Peer& peer, const QueuePairAddress& address) noexcept;
+  void send_control(std::uint32_t peer, Handler handler, const QueuePairAddress* address) noexcept;
   void put_off(Peer& peer, std::error_code why) noexcept;
   std::uint8_t acknowledgement_timeout() const noexcept;
   std::uint64_t silence_ns() const noexcept { return rank_.core().region().shape().network.silence_limit_ns; }

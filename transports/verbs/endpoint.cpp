@@ -34,10 +34,10 @@ MemoryRegion pin_segment(const Port& port, std::span<std::byte> segment) {
 }
 
 SharedReceiveQueue make_receive_queue(const Port& port, std::uint32_t slots) {
-  ibv_srq_init_attr wish{};
-  wish.attr.max_wr = slots;
-  wish.attr.max_sge = 1;
-  return made(SharedReceiveQueue(ibv_create_srq(port.domain.get(), &wish)), port, "shared receive queue");
+  ibv_srq_init_attr attributes{};
+  attributes.attr.max_wr = slots;
+  attributes.attr.max_sge = 1;
+  return made(SharedReceiveQueue(ibv_create_srq(port.domain.get(), &attributes)), port, "shared receive queue");
 }
 
 void make_nonblocking(int fd) noexcept {
@@ -66,17 +66,17 @@ Endpoint::Endpoint(Port port, std::span<std::byte> segment)
                         port_, "completion queue")),
       receives_(make_receive_queue(port_, kReceiveSlots)),
       registrations_(port_.domain.get()),
-      landing_places_(port_.domain.get()) {
+      receive_buffers_(port_.domain.get()) {
   for (std::uint32_t i = 0; i < kReceiveSlots; ++i) receives_to_post_.push_back(receive_slots_.take());
   post_receives();
 }
 
-std::unique_ptr<QueuePair> Endpoint::make_pair(Business& business) {
+std::unique_ptr<QueuePair> Endpoint::make_pair(QueuePairAddress& address) {
   auto pair = std::make_unique<QueuePair>(port_, completions_.get(), receives_.get());
-  pair->introduce(port_, business);
-  business.segment_address = reinterpret_cast<std::uint64_t>(segment_.data());
-  business.segment_key = segment_region_->rkey;
-  business.device_atomics = port_.device.atomic_cap == IBV_ATOMIC_GLOB ? 1 : 0;
+  pair->introduce(port_, address);
+  address.segment_address = reinterpret_cast<std::uint64_t>(segment_.data());
+  address.segment_key = segment_region_->rkey;
+  address.device_atomics = port_.device.atomic_cap == IBV_ATOMIC_GLOB ? 1 : 0;
   return pair;
 }
 

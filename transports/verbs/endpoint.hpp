@@ -10,7 +10,7 @@
 #include "transports/verbs/buffers.hpp"
 #include "transports/verbs/port.hpp"
 #include "transports/verbs/queue_pair.hpp"
-#include "transports/verbs/registration.hpp"
+#include "transports/verbs/registration_cache.hpp"
 
 namespace coracle::internals::verbs {
 
@@ -22,10 +22,10 @@ class Endpoint {
   const Port& port() const noexcept { return port_; }
   /// Readable when something has completed after arm().
   int fd() const noexcept { return channel_->fd; }
-  Registrations& registrations() noexcept { return registrations_; }
-  LandingPlaces& landing_places() noexcept { return landing_places_; }
+  RegistrationCache& registrations() noexcept { return registrations_; }
+  ReceiveBuffers& landing_places() noexcept { return receive_buffers_; }
   /// For messages, and for small data on its way.
-  Slots& send_slots() noexcept { return send_slots_; }
+  BufferPool& send_slots() noexcept { return send_slots_; }
 
   std::span<std::byte> segment() const noexcept { return segment_; }
   const ibv_mr& segment_region() const noexcept { return *segment_region_; }
@@ -33,20 +33,20 @@ class Endpoint {
     return begin >= segment_.data() && bytes <= segment_.size() && begin <= segment_.data() + (segment_.size() - bytes);
   }
   /// Our end of a connection; `business` becomes what its peer must know of it. Throws Error.
-  std::unique_ptr<QueuePair> make_pair(Business& business);
+  std::unique_ptr<QueuePair> make_pair(QueuePairAddress& address);
 
   bool has_room(const QueuePair& pair) const noexcept { return pair.has_room() && outstanding_ < kOutstandingMax; }
   /// As QueuePair::add; there must be room.
-  void add(QueuePair& pair, const ibv_send_wr& request, const ibv_sge* piece, const Sent& sent) noexcept {
+  void add(QueuePair& pair, const ibv_send_wr& request, const ibv_sge* piece, const PostedRequest& sent) noexcept {
     ++outstanding_;
     pair.add(request, piece, sent);
   }
   /// Sends the message in a slot, which is given back when it has left.
   void add_message(QueuePair& pair, std::uint32_t slot, std::size_t bytes) noexcept;
   /// The request is with the device no more.
-  void sent(const Sent& what) noexcept {
+  void sent(const PostedRequest& what) noexcept {
     --outstanding_;
-    if (what.slot != Slots::kNone) send_slots_.give_back(what.slot);
+    if (what.slot != BufferPool::kNone) send_slots_.give_back(what.slot);
   }
 
   /// What has completed, as much as there is room for.
@@ -74,13 +74,13 @@ class Endpoint {
   Port port_;
   const std::span<std::byte> segment_;
   MemoryRegion segment_region_;
-  Slots receive_slots_;
-  Slots send_slots_;
+  BufferPool receive_slots_;
+  BufferPool send_slots_;
   CompletionChannel channel_;
   CompletionQueue completions_;
   SharedReceiveQueue receives_;
-  Registrations registrations_;
-  LandingPlaces landing_places_;
+  RegistrationCache registrations_;
+  ReceiveBuffers receive_buffers_;
   std::vector<std::uint32_t> receives_to_post_;
   std::uint32_t outstanding_ = 0;
   bool armed_ = false;

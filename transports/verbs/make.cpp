@@ -16,7 +16,7 @@ Support probe() {
   const std::optional<Port> port = open_port(0, support);
   if (!port) return support;
   try {
-    const OwnMemory some(port->domain.get(), std::size_t{16} << 20);
+    const RegisteredBuffer some(port->domain.get(), std::size_t{16} << 20);
   } catch (const Error& error) {
     return {false, support.software,
             fmt::format("{} is there, but 16 MiB of memory can't be pinned for it: {}", support.detail,

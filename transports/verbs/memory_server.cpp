@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "runtime/core/error.hpp"
-#include "runtime/rank/lent_memory.hpp"
+#include "runtime/rank/read_exposures.hpp"
 
 namespace coracle::internals::verbs {
 
@@ -13,19 +13,19 @@ void MemoryServer::serve_ask(Peer& peer, const Parsed& message) noexcept {
   const RemoteAddress place{offset, rank_.id(), static_cast<std::uint32_t>(segment)};
   const bool written = (segment & kWrites) != 0;
   std::error_code refusal = rank_.core().addresses().check(place, bytes);
-  if (place.segment == RemoteAddress::kWholeMemory && (written || !rank_.core().lent().covers(offset, bytes)))
+  if (place.segment == RemoteAddress::kWholeMemory && (written || !rank_.core().read_exposures().covers(offset, bytes)))
     refusal = Errc::out_of_segment;
-  if (refusal) return sender_.send(peer, Kind::grant, {cookie, to_wire(refusal), 0, 0, kNoTicket});
+  if (refusal) return sender_.send(peer, WireType::grant, {cookie, to_wire(refusal), 0, 0, kNoTicket});
   const std::uint64_t address = rank_.core().addresses().address_there(place);
   auto* const begin = reinterpret_cast<std::byte*>(address);
   if (endpoint_.is_in_segment(begin, bytes))
-    return sender_.send(peer, Kind::grant, {cookie, 0, address, endpoint_.segment_region().rkey, kNoTicket});
+    return sender_.send(peer, WireType::grant, {cookie, 0, address, endpoint_.segment_region().rkey, kNoTicket});
   Registration* memory = nullptr;
   if (const int error = endpoint_.registrations().acquire(begin, bytes, written, memory))
-    return sender_.send(peer, Kind::grant, {cookie, static_cast<std::uint64_t>(error), 0, 0, kNoTicket});
+    return sender_.send(peer, WireType::grant, {cookie, static_cast<std::uint64_t>(error), 0, 0, kNoTicket});
   const std::uint32_t ticket = grants_.take();
   grants_[ticket] = {peer.rank, memory};
-  sender_.send(peer, Kind::grant, {cookie, 0, address, memory->remote_key(), ticket});
+  sender_.send(peer, WireType::grant, {cookie, 0, address, memory->remote_key(), ticket});
 }
 
 void MemoryServer::serve_atomic(Peer& peer, const Parsed& message) noexcept {
@@ -36,7 +36,7 @@ void MemoryServer::serve_atomic(Peer& peer, const Parsed& message) noexcept {
   const auto modification = Modification::of_code(call.modification);
   if (call.modification != 0 && (call.is_compare_swap != 0 || !modification.is_valid()))
     return host_.lose(peer, kMalformed);
-  const auto refuse = [&](Errc why) { sender_.send(peer, Kind::atomic_reply, {call.cookie, to_wire(why), 0}); };
+  const auto refuse = [&](Errc why) { sender_.send(peer, WireType::atomic_reply, {call.cookie, to_wire(why), 0}); };
   std::byte* place =
       rank_.core().addresses().reach({call.offset, rank_.id(), call.segment}, static_cast<std::size_t>(call.width));
   if (place == nullptr || call.segment == RemoteAddress::kWholeMemory) return refuse(Errc::out_of_segment);
@@ -50,7 +50,7 @@ void MemoryServer::serve_atomic(Peer& peer, const Parsed& message) noexcept {
   operation.operand = call.operand;
   operation.compare = call.compare;
   local::perform_atomic(operation, place);
-  sender_.send(peer, Kind::atomic_reply, {call.cookie, 0, operation.result});
+  sender_.send(peer, WireType::atomic_reply, {call.cookie, 0, operation.result});
 }
 
 void MemoryServer::receive_release(Peer& peer, const Parsed& message) noexcept {

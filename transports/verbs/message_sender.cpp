@@ -7,16 +7,16 @@
 
 namespace coracle::internals::verbs {
 
-bool MessageSender::send_now(Peer& peer, Kind kind, const MessageHeader& header,
+bool MessageSender::send_now(Peer& peer, WireType kind, const MessageHeader& header,
                              std::span<const std::byte> payload) noexcept {
   if (!endpoint_.has_room(*peer.pair)) return false;
   const std::uint32_t slot = endpoint_.send_slots().take();
-  if (slot == Slots::kNone) return false;
+  if (slot == BufferPool::kNone) return false;
   endpoint_.add_message(*peer.pair, slot, encode(endpoint_.send_slots().data(slot), kind, header, payload));
   return true;
 }
 
-void MessageSender::send(Peer& peer, Kind kind, const MessageHeader& header,
+void MessageSender::send(Peer& peer, WireType kind, const MessageHeader& header,
                          std::span<const std::byte> payload) noexcept {
   if (peer.state == Peer::State::lost) return;
   const bool now = peer.state == Peer::State::ready && peer.messages.empty() && send_now(peer, kind, header, payload);
@@ -27,7 +27,7 @@ void MessageSender::send(Peer& peer, Kind kind, const MessageHeader& header,
   if (peer.state == Peer::State::ready) host_.pump(peer);
 }
 
-void MessageSender::send(Peer& peer, Kind kind, std::initializer_list<std::uint64_t> arguments) noexcept {
+void MessageSender::send(Peer& peer, WireType kind, std::initializer_list<std::uint64_t> arguments) noexcept {
   MessageHeader header;
   header.argument_count = static_cast<std::uint32_t>(arguments.size());
   std::copy(arguments.begin(), arguments.end(), header.arguments.begin());
@@ -39,7 +39,7 @@ bool MessageSender::send_waiting(Peer& peer) noexcept {
     const std::vector<std::byte>& message = peer.messages.front();
     if (!endpoint_.has_room(*peer.pair)) return false;
     const std::uint32_t slot = endpoint_.send_slots().take();
-    if (slot == Slots::kNone) return false;
+    if (slot == BufferPool::kNone) return false;
     std::copy(message.begin(), message.end(), endpoint_.send_slots().data(slot));
     endpoint_.add_message(*peer.pair, slot, message.size());
   }
@@ -49,7 +49,7 @@ bool MessageSender::send_waiting(Peer& peer) noexcept {
 bool MessageSender::start(Peer& peer, RequestOperation& request) noexcept {
   if (request.bytes > kEagerBytesMax) return offer(peer, request);
   const std::span payload(static_cast<const std::byte*>(request.local), request.bytes);
-  if (!send_now(peer, Kind::request, request.header, payload)) return false;
+  if (!send_now(peer, WireType::request, request.header, payload)) return false;
   host_.finish(request, {});
   return true;
 }
@@ -62,8 +62,8 @@ bool MessageSender::offer(Peer& peer, RequestOperation& request) noexcept {
     host_.finish(request, {error, std::generic_category()});
     return true;
   }
-  const Offer place{reinterpret_cast<std::uint64_t>(request.local), request.bytes, memory->remote_key(), 0};
-  if (!send_now(peer, Kind::offer, request.header, std::as_bytes(std::span(&place, 1)))) {
+  const RemoteBuffer place{reinterpret_cast<std::uint64_t>(request.local), request.bytes, memory->remote_key(), 0};
+  if (!send_now(peer, WireType::offer, request.header, std::as_bytes(std::span(&place, 1)))) {
     endpoint_.registrations().release(*memory);
     return false;
   }

@@ -16,11 +16,11 @@ class MessageSender {
   MessageSender(Endpoint& endpoint, PeerHost& host) noexcept : endpoint_(endpoint), host_(host) {}
 
   /// Encodes and adds it to what is posted next; false when there is no room now.
-  bool send_now(Peer& peer, Kind kind, const MessageHeader& header, std::span<const std::byte> payload) noexcept;
+  bool send_now(Peer& peer, WireType kind, const MessageHeader& header, std::span<const std::byte> payload) noexcept;
   /// Of the protocol's own messages and replies none may be refused: without room they wait in memory. There are as
   /// many as there are requests of the peer, which has a bounded number under way.
-  void send(Peer& peer, Kind kind, const MessageHeader& header, std::span<const std::byte> payload) noexcept;
-  void send(Peer& peer, Kind kind, std::initializer_list<std::uint64_t> arguments) noexcept;
+  void send(Peer& peer, WireType kind, const MessageHeader& header, std::span<const std::byte> payload) noexcept;
+  void send(Peer& peer, WireType kind, std::initializer_list<std::uint64_t> arguments) noexcept;
   /// What waits so; false when something still does.
   bool send_waiting(Peer& peer) noexcept;
 

@@ -13,7 +13,7 @@
 #include "runtime/rank/operation.hpp"
 #include "transports/verbs/buffers.hpp"
 #include "transports/verbs/queue_pair.hpp"
-#include "transports/verbs/registration.hpp"
+#include "transports/verbs/registration_cache.hpp"
 #include "transports/verbs/wire.hpp"
 
 namespace coracle::internals::verbs {
@@ -23,7 +23,7 @@ struct Peer;
 inline constexpr std::uint64_t kNoTicket = ~std::uint64_t{0};
 
 /// A put, a get, an atomic by the device, or the fetching of an offered payload: some work requests in a row.
-struct Flight {
+struct RdmaTransfer {
   /// How the target learns of a put's end.
   enum class Signal : std::uint8_t { none, immediate, message };
 
@@ -41,12 +41,12 @@ struct Flight {
   std::uint64_t remote = 0;
   std::size_t bytes = 0;
   std::size_t posted_bytes = 0;
-  std::uint32_t slot = Slots::kNone;  ///< Small data is copied through one.
+  std::uint32_t slot = BufferPool::kNone;  ///< Small data is copied through one.
   Registration* registration = nullptr;
   std::uint64_t ticket = kNoTicket;  ///< Of memory that the peer has granted.
   std::error_code outcome;
   // A payload that is fetched, and where it goes.
-  std::unique_ptr<OwnMemory> landing;
+  std::unique_ptr<RegisteredBuffer> landing;
   MessageHeader header;
 };
 
@@ -61,18 +61,18 @@ struct Peer {
 
   std::uint32_t rank = 0;
   State state = State::absent;
-  bool introduced = false;  ///< Our business card is on its way.
+  bool introduced = false;  ///< Our address is on its way.
   bool connected = false;   ///< We have the peer's, and the queue pair is ready.
   bool said_bye = false;
   bool stalled = false;  ///< In the list of those that wait for room.
   bool dirty = false;    ///< In the list of those with something to post.
   bool urgent = false;
-  Business business{};
+  QueuePairAddress address{};
   std::unique_ptr<QueuePair> pair;
   std::error_code reason;  ///< Why it was lost.
 
   std::deque<std::vector<std::byte>> messages;  ///< Encoded; they found no room.
-  std::deque<Flight*> flights;                  ///< Their remaining parts found no room.
+  std::deque<RdmaTransfer*> flights;            ///< Their remaining parts found no room.
   OperationQueue transfers;
   OperationQueue requests;
   /// The request whose payload the peer is fetching. Those behind it wait, which keeps their order.

@@ -60,9 +60,9 @@ const char* type_name(std::uint32_t type) noexcept {
   return type == IBV_GID_TYPE_IB ? "InfiniBand" : type == IBV_GID_TYPE_ROCE_V2 ? "RoCE v2" : "RoCE v1";
 }
 
-bool choose_gid(Port& port, std::optional<int> wish) {
+bool choose_gid(Port& port, std::optional<int> selection) {
   int best = -1;
-  for (int index = wish.value_or(0); index < (wish ? *wish + 1 : port.attributes.gid_tbl_len); ++index) {
+  for (int index = selection.value_or(0); index < (selection ? *selection + 1 : port.attributes.gid_tbl_len); ++index) {
     ibv_gid_entry entry{};
     if (ibv_query_gid_ex(port.context.get(), port.number, static_cast<std::uint32_t>(index), &entry, 0) != 0) continue;
     if (worth(entry) <= best) continue;
@@ -88,7 +88,7 @@ bool is_software(ibv_device* device) {
 }
 
 /// Opens `device` if one of its ports is active and fits.
-std::optional<Port> try_device(ibv_device* device, const PortWish& wish, Support& support) {
+std::optional<Port> try_device(ibv_device* device, const PortSelection& selection, Support& support) {
   Port port;
   port.name = ibv_get_device_name(device);
   port.software = is_software(device);
@@ -107,8 +107,8 @@ std::optional<Port> try_device(ibv_device* device, const PortWish& wish, Support
     support = refuse(fmt::format("{} can't be used: {}", port.name, errno_text(errno)), "see `ibv_devinfo`");
     return std::nullopt;
   }
-  const unsigned first = wish.port.value_or(1);
-  const unsigned last = wish.port.value_or(port.device.phys_port_cnt);
+  const unsigned first = selection.port.value_or(1);
+  const unsigned last = selection.port.value_or(port.device.phys_port_cnt);
   for (unsigned number = first; number <= last; ++number) {
     port.number = static_cast<std::uint8_t>(number);
     if (ibv_query_port(port.context.get(), port.number, &port.attributes) != 0) {
@@ -117,9 +117,9 @@ std::optional<Port> try_device(ibv_device* device, const PortWish& wish, Support
       support = refuse(fmt::format("{} port {} is {}", port.name, number, ibv_port_state_str(port.attributes.state)),
                        port.ethernet() ? "set its network interface up (`ip link set DEV up`)"
                                        : "check the cable and subnet manager");
-    } else if (!choose_gid(port, wish.gid_index)) {
+    } else if (!choose_gid(port, selection.gid_index)) {
       support = refuse(fmt::format("{} port {} has no {}", port.name, number,
-                                   wish.gid_index ? fmt::format("GID {}", *wish.gid_index) : "GID"),
+                                   selection.gid_index ? fmt::format("GID {}", *selection.gid_index) : "GID"),
                        "give its network interface an address; `ibv_devinfo -v` lists the GIDs");
     } else {
       support = {true, port.software, port.describe(), ""};
@@ -140,27 +140,27 @@ std::string Port::describe() const {
                      known ? type_name(entry.gid_type) : "unknown type", software ? ", in software" : "");
 }
 
-std::optional<PortWish> parse_wish(std::string_view text, std::uint32_t local_index) {
-  const auto wishes = split(text, ',');
-  const auto parts = split(wishes[local_index % wishes.size()], ':');
-  PortWish wish;
+std::optional<PortSelection> parse_selection(std::string_view text, std::uint32_t local_index) {
+  const auto selections = split(text, ',');
+  const auto parts = split(selections[local_index % selections.size()], ':');
+  PortSelection selection;
   if (parts.size() > 3 || parts[0].empty()) return std::nullopt;
-  wish.device = parts[0];
-  if (parts.size() > 1 && !parse_number(parts[1], wish.port)) return std::nullopt;
-  if (parts.size() > 2 && !parse_number(parts[2], wish.gid_index)) return std::nullopt;
-  return wish;
+  selection.device = parts[0];
+  if (parts.size() > 1 && !parse_number(parts[1], selection.port)) return std::nullopt;
+  if (parts.size() > 2 && !parse_number(parts[2], selection.gid_index)) return std::nullopt;
+  return selection;
 }
 
 std::optional<Port> open_port(std::uint32_t local_index, Support& support) {
-  PortWish wish;
+  PortSelection selection;
   if (const char* text = std::getenv("CORACLE_VERBS_DEVICE"); text != nullptr && *text != '\0') {
-    const auto parsed = parse_wish(text, local_index);
+    const auto parsed = parse_selection(text, local_index);
     if (!parsed) {
       support = refuse(fmt::format("CORACLE_VERBS_DEVICE={} is malformed", text),
                        "write DEVICE, DEVICE:PORT or DEVICE:PORT:GID; commas between several");
       return std::nullopt;
     }
-    wish = *parsed;
+    selection = *parsed;
   }
   int count = 0;
   errno = 0;
@@ -177,12 +177,12 @@ std::optional<Port> open_port(std::uint32_t local_index, Support& support) {
     ibv_device* device = devices.get()[i];
     const std::string name = ibv_get_device_name(device);
     names += (names.empty() ? "" : ", ") + name;
-    if (!wish.device.empty() && wish.device != name) continue;
-    std::optional<Port> port = try_device(device, wish, support);
-    if (port || !wish.device.empty()) return port;
+    if (!selection.device.empty() && selection.device != name) continue;
+    std::optional<Port> port = try_device(device, selection, support);
+    if (port || !selection.device.empty()) return port;
   }
-  if (!wish.device.empty())
-    support = refuse(fmt::format("there is no RDMA device {} here", wish.device),
+  if (!selection.device.empty())
+    support = refuse(fmt::format("there is no RDMA device {} here", selection.device),
                      fmt::format("CORACLE_VERBS_DEVICE may name one of: {}", names));
   return std::nullopt;
 }

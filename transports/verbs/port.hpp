@@ -29,13 +29,13 @@ struct Port {
 };
 
 /// One element of CORACLE_VERBS_DEVICE: "mlx5_0", "mlx5_0:1" or "mlx5_0:1:3". Empty parts are chosen.
-struct PortWish {
+struct PortSelection {
   std::string device;
   std::optional<std::uint8_t> port;
   std::optional<int> gid_index;
 };
-/// `text` has wishes separated by commas; the ranks of a node take them in turn. Nothing when it is malformed.
-std::optional<PortWish> parse_wish(std::string_view text, std::uint32_t local_index);
+/// `text` has selections separated by commas; the ranks of a node take them in turn. Nothing when it is malformed.
+std::optional<PortSelection> parse_selection(std::string_view text, std::uint32_t local_index);
 
 /// The port that fits the environment's CORACLE_VERBS_DEVICE, else the first active one. `local_index`: number of the
 /// rank in its node. Nothing when there is none: then `support` has the reason and the remedy, else how it is reached.

@@ -12,10 +12,10 @@
 
 namespace coracle::internals::verbs {
 
-struct Flight;
+struct RdmaTransfer;
 
 /// What the peer must know to connect to this side and to reach this rank's segment. Travels as bytes.
-struct Business {
+struct QueuePairAddress {
   std::uint32_t queue_pair;
   std::uint32_t first_packet;
   std::array<std::uint8_t, 16> gid;
@@ -29,16 +29,16 @@ struct Business {
 };
 
 /// What a posted work request was, for when it completes.
-struct Sent {
-  std::uint32_t slot = Slots::kNone;  ///< Of a message.
-  Flight* flight = nullptr;           ///< Of a part.
+struct PostedRequest {
+  std::uint32_t slot = BufferPool::kNone;  ///< Of a message.
+  RdmaTransfer* flight = nullptr;          ///< Of a part.
 };
 
 class QueuePair {
  public:
   static constexpr std::uint32_t kDepth = 128;  // work requests that may be in flight
   static constexpr std::uint32_t kChainMax = 16;
-  static constexpr std::uint32_t kInlineBytesWish = 220;
+  static constexpr std::uint32_t kInlineBytesRequested = 220;
   static constexpr std::uint8_t kRetriesMax = 6;  // 7 would mean for ever to some devices
 
   /// Throws Error.
@@ -47,9 +47,9 @@ class QueuePair {
   std::uint32_t number() const noexcept { return number_; }
   std::uint32_t inline_bytes_max() const noexcept { return inline_bytes_max_; }
   /// Fills in what concerns the connection.
-  void introduce(const Port& port, Business& business) const noexcept;
+  void introduce(const Port& port, QueuePairAddress& address) const noexcept;
   /// Ready to receive and to send. `timeout`: of an acknowledgement, 4.096 us * 2^timeout. 0 or errno.
-  int connect(const Port& port, const Business& peer, std::uint8_t timeout) noexcept;
+  int connect(const Port& port, const QueuePairAddress& peer, std::uint8_t timeout) noexcept;
 
   bool has_room() const noexcept { return tail_ - head_ < kDepth; }
   /// Nothing is with the device.
@@ -57,7 +57,7 @@ class QueuePair {
   bool has_unposted() const noexcept { return tail_ != posted_; }
   /// Appends to the chain, of which there must be room; wr_id, next and the scatter list are set here. `piece` may be
   /// null. Posts when the chain is full.
-  void add(const ibv_send_wr& request, const ibv_sge* piece, const Sent& sent) noexcept;
+  void add(const ibv_send_wr& request, const ibv_sge* piece, const PostedRequest& sent) noexcept;
   void post() noexcept;
   /// errno of a post that failed: then only abandon() is left.
   int error() const noexcept { return error_; }
@@ -66,7 +66,7 @@ class QueuePair {
   template <class Each>
   void complete(std::uint64_t position, std::error_code outcome, Each&& each) {
     while (head_ <= position) {
-      const Sent sent = record(head_);
+      const PostedRequest sent = record(head_);
       each(sent, head_++ == position ? outcome : std::error_code());
     }
   }
@@ -77,11 +77,11 @@ class QueuePair {
     pair_.reset();
     if (error_ == 0) error_ = ECONNRESET;
     posted_ = tail_;
-    while (head_ != tail_) each(Sent(record(head_++)));
+    while (head_ != tail_) each(PostedRequest(record(head_++)));
   }
 
  private:
-  Sent& record(std::uint64_t position) noexcept { return records_[position % kDepth]; }
+  PostedRequest& record(std::uint64_t position) noexcept { return records_[position % kDepth]; }
 
   std::uint32_t inline_bytes_max_ = 0;  // known when pair_ has been made
   RawQueuePair pair_;
@@ -92,7 +92,7 @@ class QueuePair {
   std::uint64_t head_ = 0;
   std::uint64_t posted_ = 0;
   std::uint64_t tail_ = 0;
-  std::array<Sent, kDepth> records_;
+  std::array<PostedRequest, kDepth> records_;
   std::array<ibv_send_wr, kChainMax> chain_;
   std::array<ibv_sge, kChainMax> pieces_;
 };

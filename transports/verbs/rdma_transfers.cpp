@@ -8,7 +8,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/job/job.hpp"
-#include "runtime/job/slab_marks.hpp"
+#include "runtime/job/slab_tags.hpp"
 
 namespace coracle::internals::verbs {
 namespace {
@@ -17,11 +17,11 @@ constexpr std::size_t kPartBytesMax = std::size_t{8} << 20;
 
 }  // namespace
 
-Flight& RdmaTransfers::new_flight(Peer& peer) noexcept {
+RdmaTransfer& RdmaTransfers::new_flight(Peer& peer) noexcept {
   if (free_flights_.empty()) free_flights_.push_back(&flights_.emplace_back());
-  Flight& flight = *free_flights_.back();
+  RdmaTransfer& flight = *free_flights_.back();
   free_flights_.pop_back();
-  flight = Flight();
+  flight = RdmaTransfer();
   flight.peer = &peer;
   return flight;
 }
@@ -30,7 +30,7 @@ Flight& RdmaTransfers::new_flight(Peer& peer) noexcept {
 std::error_code RdmaTransfers::check(const Peer& peer, const Operation& operation) const noexcept {
   const std::uint64_t segment_bytes = endpoint_.segment().size();
   const auto outside = [&](const RemoteAddress& place, std::size_t bytes) {
-    const std::uint64_t offset = place.offset & SlabMarks::kOffsetMask;
+    const std::uint64_t offset = place.offset & SlabTags::kOffsetMask;
     return place.rank != peer.rank ||
            (place.segment == RemoteAddress::kOwnSegment && (offset > segment_bytes || bytes > segment_bytes - offset));
   };
@@ -54,7 +54,7 @@ bool RdmaTransfers::start_transfer(Peer& peer, Operation& operation) noexcept {
     return true;
   }
   if (!endpoint_.has_room(*peer.pair)) return false;
-  Flight& flight = new_flight(peer);
+  RdmaTransfer& flight = new_flight(peer);
   flight.operation = &operation;
   flight.opcode = put ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ;
   flight.local = static_cast<std::byte*>(operation.local);
@@ -67,8 +67,8 @@ bool RdmaTransfers::start_transfer(Peer& peer, Operation& operation) noexcept {
     return static_cast<bool>(error);
   }
   if (operation.remote.segment == RemoteAddress::kOwnSegment || operation.bytes == 0) {
-    flight.remote = peer.business.segment_address + (operation.remote.offset & SlabMarks::kOffsetMask);
-    flight.remote_key = peer.business.segment_key;
+    flight.remote = peer.address.segment_address + (operation.remote.offset & SlabTags::kOffsetMask);
+    flight.remote_key = peer.address.segment_key;
     if (!post_parts(flight)) peer.flights.push_back(&flight);
     return true;
   }
@@ -79,18 +79,18 @@ bool RdmaTransfers::start_transfer(Peer& peer, Operation& operation) noexcept {
 }
 
 /// A signal that is raised by one and lies in the segment fits the immediate value: its number. Others need a message.
-void RdmaTransfers::set_signal(Flight& flight) noexcept {
+void RdmaTransfers::set_signal(RdmaTransfer& flight) noexcept {
   const Operation& operation = *flight.operation;
-  const std::uint64_t number = (operation.signal.offset & SlabMarks::kOffsetMask) / sizeof(Signal);
+  const std::uint64_t number = (operation.signal.offset & SlabTags::kOffsetMask) / sizeof(Signal);
   const bool fits = operation.signal_add == 1 && operation.signal.segment == RemoteAddress::kOwnSegment &&
                     operation.signal.offset % sizeof(Signal) == 0 && number <= 0xffffffff;
-  flight.signal = fits ? Flight::Signal::immediate : Flight::Signal::message;
+  flight.signal = fits ? RdmaTransfer::Signal::immediate : RdmaTransfer::Signal::message;
   flight.immediate = static_cast<std::uint32_t>(number);
 }
 
 /// Finds a way for the device to reach the local side: none is needed inline; then the segment; a copy of what is
 /// small; a registration. False with an error, or without when there is no slot at the moment.
-bool RdmaTransfers::prepare_local(Flight& flight, std::error_code& error) noexcept {
+bool RdmaTransfers::prepare_local(RdmaTransfer& flight, std::error_code& error) noexcept {
   if (flight.bytes == 0) return true;
   const bool put = flight.opcode == IBV_WR_RDMA_WRITE;
   if (put && flight.bytes <= flight.peer->pair->inline_bytes_max()) {
@@ -101,10 +101,10 @@ bool RdmaTransfers::prepare_local(Flight& flight, std::error_code& error) noexce
     flight.local_key = endpoint_.segment_region().lkey;
     return true;
   }
-  Slots& slots = endpoint_.send_slots();
-  if (flight.bytes <= slots.slot_bytes()) {
+  BufferPool& slots = endpoint_.send_slots();
+  if (flight.bytes <= slots.buffer_bytes()) {
     flight.slot = slots.take();
-    if (flight.slot == Slots::kNone) return false;
+    if (flight.slot == BufferPool::kNone) return false;
     std::byte* copy = slots.data(flight.slot);
     if (put) std::memcpy(copy, flight.local, flight.bytes);
     flight.local = copy;
@@ -129,28 +129,29 @@ std::size_t RdmaTransfers::part_bytes_max(ibv_wr_opcode opcode) const noexcept {
 }
 
 /// Posts what there is room for; true when that is all.
-bool RdmaTransfers::post_parts(Flight& flight) noexcept {
+bool RdmaTransfers::post_parts(RdmaTransfer& flight) noexcept {
   const std::size_t part_max = part_bytes_max(flight.opcode);
   while (flight.posted_bytes < flight.bytes) {
     const std::size_t bytes = std::min(part_max, flight.bytes - flight.posted_bytes);
     const bool last = flight.posted_bytes + bytes == flight.bytes;
     if (!post_part(flight, bytes, last)) return false;
   }
-  if (flight.bytes == 0 && flight.signal == Flight::Signal::immediate && !post_part(flight, 0, true)) return false;
-  if (flight.signal == Flight::Signal::message) {
+  if (flight.bytes == 0 && flight.signal == RdmaTransfer::Signal::immediate && !post_part(flight, 0, true))
+    return false;
+  if (flight.signal == RdmaTransfer::Signal::message) {
     // Behind the data in the same queue: it is received after they have landed.
     const Operation& operation = *flight.operation;
     MessageHeader header;
     header.argument_count = 3;
     header.arguments = {operation.signal.segment, operation.signal.offset, operation.signal_add};
-    if (!sender_.send_now(*flight.peer, Kind::signal, header, {})) return false;
+    if (!sender_.send_now(*flight.peer, WireType::signal, header, {})) return false;
   }
   flight.all_posted = true;
   if (flight.parts_out == 0) finish(flight);
   return true;
 }
 
-bool RdmaTransfers::post_part(Flight& flight, std::size_t bytes, bool last) noexcept {
+bool RdmaTransfers::post_part(RdmaTransfer& flight, std::size_t bytes, bool last) noexcept {
   Peer& peer = *flight.peer;
   if (!endpoint_.has_room(*peer.pair)) return false;
   constexpr std::size_t kUrgentBytes = 4096;  // the device may as well begin with it
@@ -158,7 +159,7 @@ bool RdmaTransfers::post_part(Flight& flight, std::size_t bytes, bool last) noex
   ibv_send_wr request{};
   request.opcode = flight.opcode;
   request.send_flags = flight.send_inline ? static_cast<unsigned>(IBV_SEND_INLINE) : 0;
-  if (last && flight.signal == Flight::Signal::immediate) {
+  if (last && flight.signal == RdmaTransfer::Signal::immediate) {
     request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
     request.imm_data = htonl(flight.immediate);
   }
@@ -178,20 +179,20 @@ bool RdmaTransfers::post_part(Flight& flight, std::size_t bytes, bool last) noex
   return true;
 }
 
-void RdmaTransfers::give_back_local(Flight& flight) noexcept {
-  if (flight.slot != Slots::kNone) endpoint_.send_slots().give_back(flight.slot);
+void RdmaTransfers::give_back_local(RdmaTransfer& flight) noexcept {
+  if (flight.slot != BufferPool::kNone) endpoint_.send_slots().give_back(flight.slot);
   if (flight.registration != nullptr) endpoint_.registrations().release(*flight.registration);
 }
 
-void RdmaTransfers::part_done(Flight& flight, std::error_code outcome) noexcept {
+void RdmaTransfers::part_done(RdmaTransfer& flight, std::error_code outcome) noexcept {
   --flight.parts_out;
   if (!flight.outcome) flight.outcome = outcome;
   if (flight.parts_out == 0 && flight.all_posted) finish(flight);
 }
 
-void RdmaTransfers::finish(Flight& flight) noexcept {
+void RdmaTransfers::finish(RdmaTransfer& flight) noexcept {
   Operation* operation = flight.operation;
-  if (operation != nullptr && flight.slot != Slots::kNone && !flight.outcome) {
+  if (operation != nullptr && flight.slot != BufferPool::kNone && !flight.outcome) {
     const std::byte* copy = endpoint_.send_slots().data(flight.slot);
     if (flight.opcode == IBV_WR_RDMA_READ)
       std::memcpy(operation->local, copy, flight.bytes);
@@ -200,7 +201,7 @@ void RdmaTransfers::finish(Flight& flight) noexcept {
   }
   give_back_local(flight);
   if (flight.ticket != kNoTicket && flight.peer->state == Peer::State::ready)
-    sender_.send(*flight.peer, Kind::release, {flight.ticket});
+    sender_.send(*flight.peer, WireType::release, {flight.ticket});
   if (operation == nullptr) land(flight);
   const std::error_code outcome = flight.outcome;
   free_flights_.push_back(&flight);
@@ -219,16 +220,16 @@ bool RdmaTransfers::start_atomic(Peer& peer, Operation& operation) noexcept {
   const bool is_known =
       operation.verb != Operation::Verb::modify || operation.modification.what() == Modification::What::load;
   const bool by_device =
-      peer.business.device_atomics != 0 && is_known && operation.width == sizeof(std::uint64_t) && in_segment;
+      peer.address.device_atomics != 0 && is_known && operation.width == sizeof(std::uint64_t) && in_segment;
   return by_device ? atomic_by_device(peer, operation) : atomic_by_call(peer, operation);
 }
 
 bool RdmaTransfers::atomic_by_device(Peer& peer, Operation& operation) noexcept {
   if (!endpoint_.has_room(*peer.pair)) return false;
-  Slots& slots = endpoint_.send_slots();
+  BufferPool& slots = endpoint_.send_slots();
   const std::uint32_t slot = slots.take();
-  if (slot == Slots::kNone) return false;
-  Flight& flight = new_flight(peer);
+  if (slot == BufferPool::kNone) return false;
+  RdmaTransfer& flight = new_flight(peer);
   flight.operation = &operation;
   flight.opcode =
       operation.verb == Operation::Verb::compare_swap ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD;
@@ -236,8 +237,8 @@ bool RdmaTransfers::atomic_by_device(Peer& peer, Operation& operation) noexcept 
   flight.local = slots.data(slot);
   flight.local_key = slots.key();
   flight.bytes = sizeof(std::uint64_t);
-  flight.remote = peer.business.segment_address + (operation.remote.offset & SlabMarks::kOffsetMask);
-  flight.remote_key = peer.business.segment_key;
+  flight.remote = peer.address.segment_address + (operation.remote.offset & SlabTags::kOffsetMask);
+  flight.remote_key = peer.address.segment_key;
   post_parts(flight);  // there is room for its only part
   return true;
 }
@@ -252,7 +253,7 @@ bool RdmaTransfers::atomic_by_call(Peer& peer, Operation& operation) noexcept {
   call.width = operation.width;
   call.is_compare_swap = operation.verb == Operation::Verb::compare_swap ? 1 : 0;
   call.modification = operation.modification.code();
-  if (sender_.send_now(peer, Kind::atomic, MessageHeader(), std::as_bytes(std::span(&call, 1)))) return true;
+  if (sender_.send_now(peer, WireType::atomic, MessageHeader(), std::as_bytes(std::span(&call, 1)))) return true;
   take_answer(peer, call.cookie);
   return false;
 }
@@ -291,21 +292,21 @@ void RdmaTransfers::fail_awaited(Peer& peer, std::error_code code) noexcept {
 
 /// Where memory outside segments lies and by which key it is reached only its owner knows: it is asked for each
 /// transfer, and keeps the memory registered until it is told that the transfer is over.
-bool RdmaTransfers::ask(Flight& flight, const Operation& operation) noexcept {
+bool RdmaTransfers::ask(RdmaTransfer& flight, const Operation& operation) noexcept {
   Peer& peer = *flight.peer;
   const std::uint64_t cookie = await_answer({.peer = &peer, .flight = &flight});
   MessageHeader header;
   header.argument_count = 4;
   header.arguments = {cookie, operation.remote.segment | (flight.opcode == IBV_WR_RDMA_WRITE ? kWrites : 0),
                       operation.remote.offset, operation.bytes};
-  if (sender_.send_now(peer, Kind::ask, header, {})) return true;
+  if (sender_.send_now(peer, WireType::ask, header, {})) return true;
   take_answer(peer, cookie);
   return false;
 }
 
 void RdmaTransfers::receive_grant(Peer& peer, const Parsed& message) noexcept {
   const auto& [cookie, outcome, address, key, ticket] = message.header.arguments;
-  Flight* flight = take_answer(peer, cookie).flight;
+  RdmaTransfer* flight = take_answer(peer, cookie).flight;
   if (flight == nullptr) return host_.lose(peer, kMalformed);
   flight->outcome = outcome_from_wire(outcome);
   if (flight->outcome) return finish(*flight);
@@ -317,17 +318,17 @@ void RdmaTransfers::receive_grant(Peer& peer, const Parsed& message) noexcept {
 }
 
 void RdmaTransfers::fetch(Peer& peer, const Parsed& message) noexcept {
-  constexpr std::uint64_t kOfferBytesMax = std::uint64_t{1} << 40;
-  Offer place;
+  constexpr std::uint64_t kRemoteBufferBytesMax = std::uint64_t{1} << 40;
+  RemoteBuffer place;
   if (message.payload.size() != sizeof place) return host_.lose(peer, kMalformed);
   std::memcpy(&place, message.payload.data(), sizeof place);
-  if (place.bytes == 0 || place.bytes > kOfferBytesMax) return host_.lose(peer, kMalformed);
-  Flight& flight = new_flight(peer);
+  if (place.bytes == 0 || place.bytes > kRemoteBufferBytesMax) return host_.lose(peer, kMalformed);
+  RdmaTransfer& flight = new_flight(peer);
   try {
     flight.landing = endpoint_.landing_places().take(place.bytes);
   } catch (const Error& error) {
     free_flights_.push_back(&flight);
-    return sender_.send(peer, Kind::taken, {to_wire(error.code())});
+    return sender_.send(peer, WireType::taken, {to_wire(error.code())});
   }
   flight.header = message.header;
   flight.opcode = IBV_WR_RDMA_READ;
@@ -341,10 +342,10 @@ void RdmaTransfers::fetch(Peer& peer, const Parsed& message) noexcept {
 }
 
 /// The payload has come: the message is delivered, and its sender told.
-void RdmaTransfers::land(Flight& flight) noexcept {
+void RdmaTransfers::land(RdmaTransfer& flight) noexcept {
   if (!flight.outcome) {
     host_.deliver(*flight.peer, flight.header, {flight.landing->data(), flight.bytes});
-    sender_.send(*flight.peer, Kind::taken, {0});
+    sender_.send(*flight.peer, WireType::taken, {0});
   }
   endpoint_.landing_places().give_back(std::move(flight.landing));
 }

@@ -27,11 +27,11 @@ class RdmaTransfers {
   void receive_atomic_reply(Peer& peer, const Parsed& message) noexcept;
 
   /// Posts what there is room for; true when that is all.
-  bool post_parts(Flight& flight) noexcept;
+  bool post_parts(RdmaTransfer& flight) noexcept;
   /// A part is with the device no more.
-  void part_done(Flight& flight, std::error_code outcome) noexcept;
+  void part_done(RdmaTransfer& flight, std::error_code outcome) noexcept;
   /// No part is with the device any more.
-  void finish(Flight& flight) noexcept;
+  void finish(RdmaTransfer& flight) noexcept;
   /// The peer answers no more.
   void fail_awaited(Peer& peer, std::error_code code) noexcept;
 
@@ -39,7 +39,7 @@ class RdmaTransfers {
   /// What waits for an answer. Its number goes with the question, as a cookie.
   struct Pending {
     Peer* peer = nullptr;  // null: none is awaited
-    Flight* flight = nullptr;
+    RdmaTransfer* flight = nullptr;
     Operation* operation = nullptr;  // instead
   };
 
@@ -50,20 +50,20 @@ class RdmaTransfers {
   bool start_atomic(Peer& peer, Operation& operation) noexcept;
   bool atomic_by_device(Peer& peer, Operation& operation) noexcept;
   bool atomic_by_call(Peer& peer, Operation& operation) noexcept;
-  Flight& new_flight(Peer& peer) noexcept;
-  void set_signal(Flight& flight) noexcept;
-  bool prepare_local(Flight& flight, std::error_code& error) noexcept;
-  bool ask(Flight& flight, const Operation& operation) noexcept;
+  RdmaTransfer& new_flight(Peer& peer) noexcept;
+  void set_signal(RdmaTransfer& flight) noexcept;
+  bool prepare_local(RdmaTransfer& flight, std::error_code& error) noexcept;
+  bool ask(RdmaTransfer& flight, const Operation& operation) noexcept;
   std::size_t part_bytes_max(ibv_wr_opcode opcode) const noexcept;
-  bool post_part(Flight& flight, std::size_t bytes, bool last) noexcept;
-  void give_back_local(Flight& flight) noexcept;
-  void land(Flight& flight) noexcept;
+  bool post_part(RdmaTransfer& flight, std::size_t bytes, bool last) noexcept;
+  void give_back_local(RdmaTransfer& flight) noexcept;
+  void land(RdmaTransfer& flight) noexcept;
 
   Endpoint& endpoint_;
   MessageSender& sender_;
   PeerHost& host_;
-  std::deque<Flight> flights_;  // all there ever were
-  std::vector<Flight*> free_flights_;
+  std::deque<RdmaTransfer> flights_;  // all there ever were
+  std::vector<RdmaTransfer*> free_flights_;
   Numbered<Pending> pending_;
 };
 

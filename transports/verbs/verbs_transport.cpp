@@ -89,7 +89,7 @@ void VerbsTransport::submit(Operation& operation) noexcept {
 
 void VerbsTransport::reply(std::uint32_t peer, const MessageHeader& header,
                            std::span<const std::byte> payload) noexcept {
-  sender_.send(connections_.peer_of(peer), Kind::reply, header, payload);
+  sender_.send(connections_.peer_of(peer), WireType::reply, header, payload);
 }
 
 /// Starts what can be started; posts it at once when nothing is under way or much waits, else with what comes later in
@@ -175,7 +175,7 @@ void VerbsTransport::completed(const ibv_wc& completion) noexcept {
   if (peer == nullptr) return;  // of a connection that has been given up
   const std::error_code outcome = outcome_of(completion.status);
   peer->pair->complete(completion.wr_id, outcome,
-                       [this](const Sent& sent, std::error_code of_it) { sent_done(sent, of_it); });
+                       [this](const PostedRequest& sent, std::error_code of_it) { sent_done(sent, of_it); });
   if (outcome) return lose(*peer, ibv_wc_status_str(completion.status), Errc::peer_lost);
   if (!peer->dirty && peer->pair->has_unposted()) {
     peer->dirty = true;
@@ -183,7 +183,7 @@ void VerbsTransport::completed(const ibv_wc& completion) noexcept {
   }
 }
 
-void VerbsTransport::sent_done(const Sent& sent, std::error_code outcome) noexcept {
+void VerbsTransport::sent_done(const PostedRequest& sent, std::error_code outcome) noexcept {
   endpoint_.sent(sent);
   if (sent.flight != nullptr) transfers_.part_done(*sent.flight, outcome);
 }
@@ -205,30 +205,30 @@ void VerbsTransport::received(const ibv_wc& completion) noexcept {
 
 void VerbsTransport::receive_message(Peer& peer, const Parsed& message) noexcept {
   switch (message.kind) {
-    case Kind::request:
-    case Kind::reply:
-    case Kind::offer:
+    case WireType::request:
+    case WireType::reply:
+    case WireType::offer:
       if (!message.header.handler.valid()) return lose(peer, kMalformed, Errc::peer_lost);
       if (leaving_) return;  // after the program's end nobody is there to be told
-      return message.kind == Kind::offer ? transfers_.fetch(peer, message)
-                                         : deliver(peer, message.header, message.payload);
-    case Kind::taken:
+      return message.kind == WireType::offer ? transfers_.fetch(peer, message)
+                                             : deliver(peer, message.header, message.payload);
+    case WireType::taken:
       return sender_.receive_taken(peer, message);
-    case Kind::ask:
+    case WireType::ask:
       return server_.serve_ask(peer, message);
-    case Kind::grant:
+    case WireType::grant:
       return transfers_.receive_grant(peer, message);
-    case Kind::release:
+    case WireType::release:
       return server_.receive_release(peer, message);
-    case Kind::atomic:
+    case WireType::atomic:
       return server_.serve_atomic(peer, message);
-    case Kind::atomic_reply:
+    case WireType::atomic_reply:
       return transfers_.receive_atomic_reply(peer, message);
-    case Kind::signal: {
+    case WireType::signal: {
       const auto& [segment, offset, add, none, nothing] = message.header.arguments;
       return raise(peer, {offset, rank_.id(), static_cast<std::uint32_t>(segment)}, add);
     }
-    case Kind::bye:
+    case WireType::bye:
       peer.said_bye = true;
       return;
   }
@@ -262,9 +262,9 @@ void VerbsTransport::let_go(Peer& peer, std::error_code code) noexcept {
   peer.state = Peer::State::lost;
   peer.reason = code;
   const auto flights = std::exchange(peer.flights, {});
-  if (peer.pair) peer.pair->abandon([this](const Sent& sent) { sent_done(sent, Errc::peer_lost); });
+  if (peer.pair) peer.pair->abandon([this](const PostedRequest& sent) { sent_done(sent, Errc::peer_lost); });
   connections_.close(peer);
-  for (Flight* flight : flights) {  // not wholly posted
+  for (RdmaTransfer* flight : flights) {  // not wholly posted
     if (!flight->outcome) flight->outcome = code;
     transfers_.finish(*flight);
   }
@@ -285,7 +285,7 @@ bool VerbsTransport::leave() noexcept {
     leaving_ = true;
     leave_until_ns_ = now + kPatienceNs;
     for (const auto& peer : connections_.peers())
-      if (peer && peer->state == Peer::State::ready) sender_.send(*peer, Kind::bye, {});
+      if (peer && peer->state == Peer::State::ready) sender_.send(*peer, WireType::bye, {});
   }
   const auto stays = [](const std::unique_ptr<Peer>& peer) {
     return peer && peer->state == Peer::State::ready &&

@@ -51,7 +51,7 @@ class VerbsTransport final : public Transport, private PeerHost {
   void received(const ibv_wc& completion) noexcept;
   void receive_message(Peer& peer, const Parsed& message) noexcept;
   void raise(Peer& peer, const RemoteAddress& place, std::uint64_t add) noexcept;
-  void sent_done(const Sent& sent, std::error_code outcome) noexcept;
+  void sent_done(const PostedRequest& sent, std::error_code outcome) noexcept;
   void let_go(Peer& peer, std::error_code code) noexcept;
 
   Rank& rank_;

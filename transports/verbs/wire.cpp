@@ -12,7 +12,7 @@ constexpr std::uint64_t kOfCoracle = std::uint64_t{1} << 32;
 
 }  // namespace
 
-std::size_t encode(std::byte* target, Kind kind, const MessageHeader& header,
+std::size_t encode(std::byte* target, WireType kind, const MessageHeader& header,
                    std::span<const std::byte> payload) noexcept {
   CORACLE_ASSERT(payload.size() <= kEagerBytesMax, "a message of {} bytes", payload.size());
   const WireHeader wire{kind, static_cast<std::uint8_t>(header.argument_count), 0,
@@ -29,7 +29,7 @@ std::optional<Parsed> parse(std::span<const std::byte> bytes) noexcept {
   if (bytes.size() < sizeof wire) return std::nullopt;
   std::memcpy(&wire, bytes.data(), sizeof wire);
   const std::size_t arguments_bytes = wire.argument_count * sizeof(std::uint64_t);
-  if (wire.kind > kLastKind || wire.argument_count > MessageHeader::kArgumentsMax ||
+  if (wire.kind > kLastWireType || wire.argument_count > MessageHeader::kArgumentsMax ||
       bytes.size() != sizeof wire + arguments_bytes + wire.payload_bytes)
     return std::nullopt;
   Parsed parsed;

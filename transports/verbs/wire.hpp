@@ -12,10 +12,10 @@
 
 namespace coracle::internals::verbs {
 
-enum class Kind : std::uint8_t {
+enum class WireType : std::uint8_t {
   request,       ///< The handler's arguments and payload.
   reply,         ///< The same, from a handler.
-  offer,         ///< A request whose payload (an Offer) says where the receiver shall read the true one.
+  offer,         ///< A request whose payload (a RemoteBuffer) says where the receiver shall read the true one.
   taken,         ///< {outcome}: the offered payload may be reused.
   ask,           ///< {cookie, segment, offset, bytes}: where does this memory lie, and by which key?
   grant,         ///< {cookie, outcome, address, key, ticket}
@@ -25,10 +25,10 @@ enum class Kind : std::uint8_t {
   signal,        ///< {segment, offset, add}
   bye,           ///< Nothing more comes.
 };
-inline constexpr auto kLastKind = Kind::bye;
+inline constexpr auto kLastWireType = WireType::bye;
 
 struct WireHeader {
-  Kind kind;
+  WireType kind;
   std::uint8_t argument_count;
   std::uint16_t unused;
   std::uint32_t payload_bytes;
@@ -38,7 +38,7 @@ struct WireHeader {
 /// In Kind::ask, beside the segment's number: it is asked for a put.
 inline constexpr std::uint64_t kWrites = std::uint64_t{1} << 32;
 
-struct Offer {
+struct RemoteBuffer {
   std::uint64_t address;
   std::uint64_t bytes;
   std::uint32_t key;
@@ -66,11 +66,11 @@ inline constexpr std::size_t kMessageBytesMax =
 inline constexpr const char* kMalformed = "it sent a malformed message";
 
 /// Writes the message into `target` (kMessageBytesMax); gives its length.
-std::size_t encode(std::byte* target, Kind kind, const MessageHeader& header,
+std::size_t encode(std::byte* target, WireType kind, const MessageHeader& header,
                    std::span<const std::byte> payload) noexcept;
 
 struct Parsed {
-  Kind kind;
+  WireType kind;
   MessageHeader header;
   std::span<const std::byte> payload;
 };

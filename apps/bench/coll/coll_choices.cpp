@@ -19,10 +19,10 @@ Ways all_choices(Rank& self, std::size_t bytes) {
   Tuning& tuning = self.local<Tuning>();
   const TeamNodes& nodes = self.world().nodes();
   const BroadcastChoice chosen = tuning.broadcast(nodes, bytes);
-  BroadcastChoice wish;
-  wish.depth = chosen.depth;
-  wish.fan_out = chosen.fan_out;
-  Ways choices = tuning.model().broadcast_candidates(bytes, {nodes.count(), nodes.largest()}, wish);
+  BroadcastChoice asked;
+  asked.depth = chosen.depth;
+  asked.fan_out = chosen.fan_out;
+  Ways choices = tuning.model().broadcast_candidates(bytes, {nodes.count(), nodes.largest()}, asked);
   std::erase(choices, chosen);
   choices.insert(choices.begin(), chosen);
   return choices;

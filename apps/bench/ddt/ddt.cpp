@@ -35,7 +35,7 @@ struct Measured {
 
 /// Not the library's own choice, and not packed beforehand.
 bool is_fixed(DdtWay way) {
-  return message_way(way).value_or(MessageWay::automatic) != MessageWay::automatic;
+  return rendezvous_scheme(way).value_or(RendezvousScheme::automatic) != RendezvousScheme::automatic;
 }
 
 /// Of those that are `such`, but for the first; null where there are none.

@@ -129,11 +129,11 @@ coracle::internals::Messages& DdtExchange::messages() const {
 }
 
 void DdtExchange::prepare(DdtWay way) {
-  messages().fix_way(message_way(way).value_or(MessageWay::automatic));
+  messages().fix_scheme(rendezvous_scheme(way).value_or(RendezvousScheme::automatic));
 }
 
 Send DdtExchange::send(DdtWay way) {
-  if (message_way(way)) return self_.world().send(source(), peer());
+  if (rendezvous_scheme(way)) return self_.world().send(source(), peer());
   if (way == DdtWay::by_hand)
     pattern_.pack_by_hand(buffer_.data(), packed_.data());
   else
@@ -143,12 +143,12 @@ Send DdtExchange::send(DdtWay way) {
 }
 
 Receive DdtExchange::receive(DdtWay way) {
-  if (!message_way(way)) return self_.world().recv(taken_.bytes(), peer(), 0);
+  if (!rendezvous_scheme(way)) return self_.world().recv(taken_.bytes(), peer(), 0);
   return self_.world().recv(target(), peer(), 0);
 }
 
 void DdtExchange::finish(DdtWay way) {
-  if (message_way(way)) return;
+  if (rendezvous_scheme(way)) return;
   if (way == DdtWay::by_hand)
     pattern_.unpack_by_hand(taken_.data(), buffer_.data());
   else

@@ -10,15 +10,15 @@ namespace {
 struct NamedWay {
   DdtWay way;
   const char* name;
-  std::optional<MessageWay> message = std::nullopt;
+  std::optional<RendezvousScheme> message = std::nullopt;
 };
 
 constexpr NamedWay kNamedWays[] = {
-    {DdtWay::automatic, "automatic", MessageWay::automatic},
-    {DdtWay::one_sided, "one-sided", MessageWay::one_sided},
-    {DdtWay::cooperative, "cooperative", MessageWay::cooperative},
-    {DdtWay::shm, "shm", MessageWay::shm},
-    {DdtWay::cma, "cma", MessageWay::cma},
+    {DdtWay::automatic, "automatic", RendezvousScheme::automatic},
+    {DdtWay::one_sided, "one-sided", RendezvousScheme::one_sided},
+    {DdtWay::cooperative, "cooperative", RendezvousScheme::cooperative},
+    {DdtWay::shm, "shm", RendezvousScheme::shm},
+    {DdtWay::cma, "cma", RendezvousScheme::cma},
     {DdtWay::by_hand, "by-hand"},
     {DdtWay::by_library, "by-library"},
 };
@@ -30,7 +30,7 @@ const NamedWay& find(DdtWay way) noexcept {
 
 }  // namespace
 
-std::optional<MessageWay> message_way(DdtWay way) noexcept {
+std::optional<RendezvousScheme> rendezvous_scheme(DdtWay way) noexcept {
   return find(way).message;
 }
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "runtime/job/message_way.hpp"
+#include "runtime/job/rendezvous_scheme.hpp"
 
 namespace coracle::internals::bench {
 
@@ -15,7 +15,7 @@ inline constexpr DdtWay kDdtWays[] = {DdtWay::automatic, DdtWay::one_sided, DdtW
                                       DdtWay::cma,       DdtWay::by_hand,   DdtWay::by_library};
 
 /// The library's way that it is; none for what is packed beforehand.
-std::optional<MessageWay> message_way(DdtWay way) noexcept;
+std::optional<RendezvousScheme> rendezvous_scheme(DdtWay way) noexcept;
 const char* to_string(DdtWay way) noexcept;
 
 }  // namespace coracle::internals::bench

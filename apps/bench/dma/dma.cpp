@@ -9,7 +9,7 @@
 
 #include "apps/bench/benchmarks.hpp"
 #include "apps/bench/dma/gpu.hpp"
-#include "transports/tca/virtual_board.hpp"
+#include "transports/tca/virtual_device.hpp"
 
 namespace coracle::internals::bench {
 namespace {

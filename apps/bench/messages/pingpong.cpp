@@ -11,10 +11,10 @@ namespace coracle::internals::bench {
 namespace {
 
 /// One after the other sends, into a buffer that the receiver has at hand.
-Task<> round_trips(Rank& self, const Messages& buffers, std::size_t bytes, MessageWay way, std::uint64_t count) {
+Task<> round_trips(Rank& self, const Messages& buffers, std::size_t bytes, RendezvousScheme way, std::uint64_t count) {
   if (self.id() > kPartner) co_return;
   Team& team = self.world();
-  internals::Messages::of(team.rank()).fix_way(way);
+  internals::Messages::of(team.rank()).fix_scheme(way);
   const std::span<std::byte> out = buffers.out().first(bytes);
   const std::span<std::byte> in = buffers.in().first(bytes);
   const std::uint32_t peer = kPartner - self.id();
@@ -27,12 +27,12 @@ Task<> round_trips(Rank& self, const Messages& buffers, std::size_t bytes, Messa
 
 Task<> bench_one_size(Bench& bench, const Messages& buffers, const RawMessages& plain, std::size_t bytes) {
   Contest contest(bench.self, bench.plan);
-  const auto by = [&](MessageWay way) {
+  const auto by = [&](RendezvousScheme way) {
     return contest.add(
         [&, way, bytes](std::uint64_t count) { return round_trips(bench.self, buffers, bytes, way, count); });
   };
-  const auto tagged = by(MessageWay::automatic);
-  const auto staged = by(MessageWay::shm);
+  const auto tagged = by(RendezvousScheme::automatic);
+  const auto staged = by(RendezvousScheme::shm);
   const auto raw = contest.add_plain([&, bytes](std::uint64_t count) { plain.ping_pong(bytes, count); });
   co_await contest.run();
   if (!bench.keeps_time()) co_return;

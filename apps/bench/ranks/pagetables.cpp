@@ -194,7 +194,7 @@ void add_savings(const std::string& title, const Series& series, Report& report)
 MessageOptions messages_of(Placement placement) {
   MessageOptions messages;
   if (placement != Placement::process) return messages;
-  messages.way = MessageWay::shm;
+  messages.scheme = RendezvousScheme::shm;
   messages.eager_bytes = 512;  // in the ring
   return messages;
 }

@@ -1,0 +1,91 @@
+// NodeAreaPart: one member's part of a node area (node_area.hpp), as it lies in shared memory. All bytes zero is its
+// initial state.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/job/collective_log.hpp"
+#include "runtime/job/flag.hpp"
+#include "runtime/job/round_arena.hpp"
+
+namespace coracle::internals {
+
+/// A member's word to the other local members about one round: a cache line that only it writes, but for the sleepers.
+struct alignas(64) Contribution {
+  /// `round << kStepBits | step`.
+  Flag flag;
+  /// 1 + the local index of the local member out of whose memory this member copies just now, in this round; 0: none.
+  std::atomic<std::uint32_t> reading{0};
+  /// Bytes that are contributed inline, or kExposed and the mark of what is exposed (16 bits); and above them the
+  /// signature of what the member has called (CollectiveLog).
+  std::atomic<std::uint32_t> mark{0};
+  /// Memory that is exposed: its address (0: no longer) and size; or a short message in their place.
+  std::atomic<std::uint64_t> address{0};
+  std::atomic<std::uint64_t> bytes{0};
+  const std::byte* results = nullptr;  ///< See Round::expose_results().
+  /// Of exposed memory that local members may write into: parts that have been taken to write, and those that others
+  /// have written.
+  std::atomic<std::uint32_t> claimed{0};
+  std::atomic<std::uint32_t> written{0};
+  std::byte rest[8]{};
+
+  static constexpr std::size_t kInlineBytesMax = 40;
+  static constexpr std::uint32_t kExposed = 0x80000000;
+  static constexpr unsigned kSignatureShift = 16;
+  static constexpr std::uint32_t kMarkMask = 0xffff;
+  static constexpr std::uint32_t kSignatureMask = ~(kExposed | kMarkMask);
+  std::byte* inline_data() noexcept { return reinterpret_cast<std::byte*>(&address); }
+};
+static_assert(sizeof(Contribution) == 64);
+static_assert(Contribution::kSignatureMask >> Contribution::kSignatureShift ==
+              (1U << CollectiveLog::kSignatureBits) - 1);
+
+/// What the local members decide together in one round; only that of the node's first member is used.
+struct alignas(64) RoundControl {
+  /// `round << kStepBits | step`; several raise it.
+  Flag decision;
+  /// `round << kStepBits | 1 + local index of who leads`.
+  std::atomic<std::uint64_t> leader{0};
+  /// `round << kStepBits | how many have come`.
+  std::atomic<std::uint64_t> arrivals{0};
+  /// `round << kStepBits | signature` of who came first.
+  std::atomic<std::uint64_t> called{0};
+};
+
+/// Followed by kRounds rows of one number per local member (who came as which; of the node's first member), and the
+/// arena (RoundArena).
+struct NodeAreaPart {
+  static constexpr std::uint32_t kRounds = 128;  ///< How many a member can be ahead of its slowest other.
+  static constexpr std::uint32_t kStepBits = 20;
+  static constexpr std::uint64_t kArenaBytes = 4 << 20;
+
+  /// All rounds up to this one are over for this member.
+  alignas(64) Flag retired;
+  /// How many local members will never look at this part again.
+  alignas(64) std::atomic<std::uint32_t> departed{0};
+  alignas(64) Contribution contributions[kRounds];
+  RoundControl controls[kRounds];
+  /// What this member has called. Local members look at them only when signatures differ.
+  alignas(64) CollectiveLog::Records calls;
+
+  static constexpr std::uint64_t order_bytes(std::uint32_t local_size) noexcept {
+    return (std::uint64_t{kRounds} * local_size * sizeof(std::uint64_t) + 63) / 64 * 64;
+  }
+  static constexpr std::uint64_t bytes_for(std::uint32_t local_size, std::uint64_t arena_bytes) noexcept;
+
+  std::atomic<std::uint64_t>* order(std::uint64_t round, std::uint32_t local_size) noexcept {
+    return reinterpret_cast<std::atomic<std::uint64_t>*>(this + 1) + round % kRounds * local_size;
+  }
+  std::byte* arena(std::uint32_t local_size) noexcept {
+    return reinterpret_cast<std::byte*>(this + 1) + order_bytes(local_size);
+  }
+};
+
+constexpr std::uint64_t NodeAreaPart::bytes_for(std::uint32_t local_size, std::uint64_t arena_bytes) noexcept {
+  return sizeof(NodeAreaPart) + order_bytes(local_size) + RoundArena::bytes_for(arena_bytes);
+}
+
+}  // namespace coracle::internals
