@@ -179,7 +179,7 @@ Task<> device_atomics(Pair pair) {
   std::uint64_t met = 0;
   code = co_await pair.get(there, std::as_writable_bytes(std::span(&met, 1)));  // the first use makes the connection
   CHECK_HERE(!code);
-  pair.transport.connections().peer_of(pair.peer).business.device_atomics = 1;
+  pair.transport.connections().peer_of(pair.peer).address.device_atomics = 1;
   for (std::uint64_t i = 0; i < 100; ++i) {
     auto add = pair.atomic(Operation::Verb::fetch_add, there, 8, 5);
     code = co_await add;

@@ -1,4 +1,4 @@
-// DeviceClient: what the owner of the GPUs works for one queue of a rank: a device with its tables.
+// DeviceClient: what the owner of the GPUs works for one command queue of a rank: a device with its tables.
 #pragma once
 
 #include <array>

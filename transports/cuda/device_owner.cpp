@@ -76,13 +76,13 @@ DeviceOwner::DeviceOwner(const JobRegion& region, CudaApi& api)
     : region_(region),
       api_(api),
       loop_(real_clock(), &region.device_owner().doorbell),
-      desk_count_(region.ranks() * CommandQueues::kOfRank),
-      calling_((desk_count_ + 63) / 64),
-      queues_(map_queues(desk_count_)),
-      offered_{desk_count_, queues_, calling_.data()},
+      queue_count_(region.ranks() * CommandQueues::kOfRank),
+      calling_((queue_count_ + 63) / 64),
+      queues_(map_queues(queue_count_)),
+      offered_{queue_count_, queues_, calling_.data()},
       memory_(api) {
-  clients_.reserve(desk_count_);
-  for (std::uint64_t place = 0; place < desk_count_; ++place)
+  clients_.reserve(queue_count_);
+  for (std::uint64_t place = 0; place < queue_count_; ++place)
     clients_.emplace_back(queues_[place], rank_of(place).doorbell);
   IdlePolicy idle = region.shape().idle;
   if (std::thread::hardware_concurrency() <= region.ranks()) idle.spins = 0;  // a rank needs the core
@@ -99,7 +99,7 @@ DeviceOwner::~DeviceOwner() {
   loop_.remove_poller(*this);
   while (!open_.empty()) close_device(open_.back());
   end_retired();
-  ::munmap(queues_, desk_count_ * sizeof(CommandQueue));
+  ::munmap(queues_, queue_count_ * sizeof(CommandQueue));
 }
 
 void DeviceOwner::run() noexcept {

@@ -62,7 +62,7 @@ class DeviceOwner final : private Poller {
   coracle::internals::Event over_;
   bool sleepy_ = false;
   bool hangs_ = false;  // some stream, perhaps one of a device that has been closed since
-  const std::uint64_t desk_count_;
+  const std::uint64_t queue_count_;
   std::vector<std::atomic<std::uint64_t>> calling_;
   CommandQueue* const queues_;  // memory that is taken when it is touched
   CommandQueues offered_;

@@ -46,7 +46,7 @@ class PacketReceiver {
   TransferHost& host_;
   ReplySender& replies_;
   const PacketArea area_;
-  std::vector<Peer> peers_;  // by peer
+  std::vector<Peer> peers_;  // by rank
 };
 
 }  // namespace coracle::internals::tca

@@ -114,7 +114,7 @@ class PacketSender {
   DmaEngine& engine_;
   TransferHost& host_;
   const PacketArea area_;
-  std::vector<Peer> peers_;  // by peer
+  std::vector<Peer> peers_;  // by rank
   std::array<Batch, 2> batches_;
   std::size_t open_batch_ = 0;  // is filled; the other may be on its way
   bool failed_ = false;         // for good

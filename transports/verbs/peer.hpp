@@ -72,7 +72,7 @@ struct Peer {
   std::error_code reason;  ///< Why it was lost.
 
   std::deque<std::vector<std::byte>> messages;  ///< Encoded; they found no room.
-  std::deque<RdmaTransfer*> flights;            ///< Their remaining parts found no room.
+  std::deque<RdmaTransfer*> unposted;           ///< Their remaining parts found no room.
   OperationQueue transfers;
   OperationQueue requests;
   /// The request whose payload the peer is fetching. Those behind it wait, which keeps their order.

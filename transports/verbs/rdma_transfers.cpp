@@ -17,13 +17,13 @@ constexpr std::size_t kPartBytesMax = std::size_t{8} << 20;
 
 }  // namespace
 
-RdmaTransfer& RdmaTransfers::new_flight(Peer& peer) noexcept {
-  if (free_flights_.empty()) free_flights_.push_back(&flights_.emplace_back());
-  RdmaTransfer& flight = *free_flights_.back();
-  free_flights_.pop_back();
-  flight = RdmaTransfer();
-  flight.peer = &peer;
-  return flight;
+RdmaTransfer& RdmaTransfers::new_transfer(Peer& peer) noexcept {
+  if (free_.empty()) free_.push_back(&all_.emplace_back());
+  RdmaTransfer& transfer = *free_.back();
+  free_.pop_back();
+  transfer = RdmaTransfer();
+  transfer.peer = &peer;
+  return transfer;
 }
 
 /// What can be known here: the bounds of segments. Of other memory the peer judges.
@@ -54,68 +54,69 @@ bool RdmaTransfers::start_transfer(Peer& peer, Operation& operation) noexcept {
     return true;
   }
   if (!endpoint_.has_room(*peer.pair)) return false;
-  RdmaTransfer& flight = new_flight(peer);
-  flight.operation = &operation;
-  flight.opcode = put ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ;
-  flight.local = static_cast<std::byte*>(operation.local);
-  flight.bytes = operation.bytes;
-  if (put && operation.signal_add > 0) set_signal(flight);
+  RdmaTransfer& transfer = new_transfer(peer);
+  transfer.operation = &operation;
+  transfer.opcode = put ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ;
+  transfer.local = static_cast<std::byte*>(operation.local);
+  transfer.bytes = operation.bytes;
+  if (put && operation.signal_add > 0) set_signal(transfer);
   std::error_code error;
-  if (!prepare_local(flight, error)) {
-    free_flights_.push_back(&flight);
+  if (!prepare_local(transfer, error)) {
+    free_.push_back(&transfer);
     if (error) host_.finish(operation, error);
     return static_cast<bool>(error);
   }
   if (operation.remote.segment == RemoteAddress::kOwnSegment || operation.bytes == 0) {
-    flight.remote = peer.address.segment_address + (operation.remote.offset & SlabTags::kOffsetMask);
-    flight.remote_key = peer.address.segment_key;
-    if (!post_parts(flight)) peer.flights.push_back(&flight);
+    transfer.remote = peer.address.segment_address + (operation.remote.offset & SlabTags::kOffsetMask);
+    transfer.remote_key = peer.address.segment_key;
+    if (!post_parts(transfer)) peer.unposted.push_back(&transfer);
     return true;
   }
-  if (ask(flight, operation)) return true;
-  give_back_local(flight);
-  free_flights_.push_back(&flight);
+  if (ask(transfer, operation)) return true;
+  give_back_local(transfer);
+  free_.push_back(&transfer);
   return false;
 }
 
 /// A signal that is raised by one and lies in the segment fits the immediate value: its number. Others need a message.
-void RdmaTransfers::set_signal(RdmaTransfer& flight) noexcept {
-  const Operation& operation = *flight.operation;
+void RdmaTransfers::set_signal(RdmaTransfer& transfer) noexcept {
+  const Operation& operation = *transfer.operation;
   const std::uint64_t number = (operation.signal.offset & SlabTags::kOffsetMask) / sizeof(Signal);
   const bool fits = operation.signal_add == 1 && operation.signal.segment == RemoteAddress::kOwnSegment &&
                     operation.signal.offset % sizeof(Signal) == 0 && number <= 0xffffffff;
-  flight.signal = fits ? RdmaTransfer::Signal::immediate : RdmaTransfer::Signal::message;
-  flight.immediate = static_cast<std::uint32_t>(number);
+  transfer.signal = fits ? RdmaTransfer::Signal::immediate : RdmaTransfer::Signal::message;
+  transfer.immediate = static_cast<std::uint32_t>(number);
 }
 
 /// Finds a way for the device to reach the local side: none is needed inline; then the segment; a copy of what is
 /// small; a registration. False with an error, or without when there is no slot at the moment.
-bool RdmaTransfers::prepare_local(RdmaTransfer& flight, std::error_code& error) noexcept {
-  if (flight.bytes == 0) return true;
-  const bool put = flight.opcode == IBV_WR_RDMA_WRITE;
-  if (put && flight.bytes <= flight.peer->pair->inline_bytes_max()) {
-    flight.send_inline = true;
+bool RdmaTransfers::prepare_local(RdmaTransfer& transfer, std::error_code& error) noexcept {
+  if (transfer.bytes == 0) return true;
+  const bool put = transfer.opcode == IBV_WR_RDMA_WRITE;
+  if (put && transfer.bytes <= transfer.peer->pair->inline_bytes_max()) {
+    transfer.send_inline = true;
     return true;
   }
-  if (endpoint_.is_in_segment(flight.local, flight.bytes)) {
-    flight.local_key = endpoint_.segment_region().lkey;
+  if (endpoint_.is_in_segment(transfer.local, transfer.bytes)) {
+    transfer.local_key = endpoint_.segment_region().lkey;
     return true;
   }
   BufferPool& slots = endpoint_.send_slots();
-  if (flight.bytes <= slots.buffer_bytes()) {
-    flight.slot = slots.take();
-    if (flight.slot == BufferPool::kNone) return false;
-    std::byte* copy = slots.data(flight.slot);
-    if (put) std::memcpy(copy, flight.local, flight.bytes);
-    flight.local = copy;
-    flight.local_key = slots.key();
+  if (transfer.bytes <= slots.buffer_bytes()) {
+    transfer.slot = slots.take();
+    if (transfer.slot == BufferPool::kNone) return false;
+    std::byte* copy = slots.data(transfer.slot);
+    if (put) std::memcpy(copy, transfer.local, transfer.bytes);
+    transfer.local = copy;
+    transfer.local_key = slots.key();
     return true;
   }
-  if (const int refused = endpoint_.registrations().acquire(flight.local, flight.bytes, !put, flight.registration)) {
+  if (const int refused =
+          endpoint_.registrations().acquire(transfer.local, transfer.bytes, !put, transfer.registration)) {
     error = {refused, std::generic_category()};
     return false;
   }
-  flight.local_key = flight.registration->local_key();
+  transfer.local_key = transfer.registration->local_key();
   return true;
 }
 
@@ -129,82 +130,82 @@ std::size_t RdmaTransfers::part_bytes_max(ibv_wr_opcode opcode) const noexcept {
 }
 
 /// Posts what there is room for; true when that is all.
-bool RdmaTransfers::post_parts(RdmaTransfer& flight) noexcept {
-  const std::size_t part_max = part_bytes_max(flight.opcode);
-  while (flight.posted_bytes < flight.bytes) {
-    const std::size_t bytes = std::min(part_max, flight.bytes - flight.posted_bytes);
-    const bool last = flight.posted_bytes + bytes == flight.bytes;
-    if (!post_part(flight, bytes, last)) return false;
+bool RdmaTransfers::post_parts(RdmaTransfer& transfer) noexcept {
+  const std::size_t part_max = part_bytes_max(transfer.opcode);
+  while (transfer.posted_bytes < transfer.bytes) {
+    const std::size_t bytes = std::min(part_max, transfer.bytes - transfer.posted_bytes);
+    const bool last = transfer.posted_bytes + bytes == transfer.bytes;
+    if (!post_part(transfer, bytes, last)) return false;
   }
-  if (flight.bytes == 0 && flight.signal == RdmaTransfer::Signal::immediate && !post_part(flight, 0, true))
+  if (transfer.bytes == 0 && transfer.signal == RdmaTransfer::Signal::immediate && !post_part(transfer, 0, true))
     return false;
-  if (flight.signal == RdmaTransfer::Signal::message) {
+  if (transfer.signal == RdmaTransfer::Signal::message) {
     // Behind the data in the same queue: it is received after they have landed.
-    const Operation& operation = *flight.operation;
+    const Operation& operation = *transfer.operation;
     MessageHeader header;
     header.argument_count = 3;
     header.arguments = {operation.signal.segment, operation.signal.offset, operation.signal_add};
-    if (!sender_.send_now(*flight.peer, WireType::signal, header, {})) return false;
+    if (!sender_.send_now(*transfer.peer, WireType::signal, header, {})) return false;
   }
-  flight.all_posted = true;
-  if (flight.parts_out == 0) finish(flight);
+  transfer.all_posted = true;
+  if (transfer.parts_out == 0) finish(transfer);
   return true;
 }
 
-bool RdmaTransfers::post_part(RdmaTransfer& flight, std::size_t bytes, bool last) noexcept {
-  Peer& peer = *flight.peer;
+bool RdmaTransfers::post_part(RdmaTransfer& transfer, std::size_t bytes, bool last) noexcept {
+  Peer& peer = *transfer.peer;
   if (!endpoint_.has_room(*peer.pair)) return false;
   constexpr std::size_t kUrgentBytes = 4096;  // the device may as well begin with it
   peer.urgent |= bytes >= kUrgentBytes;
   ibv_send_wr request{};
-  request.opcode = flight.opcode;
-  request.send_flags = flight.send_inline ? static_cast<unsigned>(IBV_SEND_INLINE) : 0;
-  if (last && flight.signal == RdmaTransfer::Signal::immediate) {
+  request.opcode = transfer.opcode;
+  request.send_flags = transfer.send_inline ? static_cast<unsigned>(IBV_SEND_INLINE) : 0;
+  if (last && transfer.signal == RdmaTransfer::Signal::immediate) {
     request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
-    request.imm_data = htonl(flight.immediate);
+    request.imm_data = htonl(transfer.immediate);
   }
-  if (flight.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || flight.opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
-    const Operation& operation = *flight.operation;
-    const bool add = flight.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+  if (transfer.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || transfer.opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
+    const Operation& operation = *transfer.operation;
+    const bool add = transfer.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
     const std::uint64_t addend = operation.verb == Operation::Verb::modify ? 0 : operation.operand;  // a load adds 0
-    request.wr.atomic = {flight.remote, add ? addend : operation.compare, operation.operand, flight.remote_key};
+    request.wr.atomic = {transfer.remote, add ? addend : operation.compare, operation.operand, transfer.remote_key};
   } else {
-    request.wr.rdma = {flight.remote + flight.posted_bytes, flight.remote_key};
+    request.wr.rdma = {transfer.remote + transfer.posted_bytes, transfer.remote_key};
   }
-  const ibv_sge piece{reinterpret_cast<std::uint64_t>(flight.local + flight.posted_bytes),
-                      static_cast<std::uint32_t>(bytes), flight.local_key};
-  flight.posted_bytes += bytes;
-  ++flight.parts_out;
-  endpoint_.add(*peer.pair, request, bytes == 0 ? nullptr : &piece, {.flight = &flight});
+  const ibv_sge piece{reinterpret_cast<std::uint64_t>(transfer.local + transfer.posted_bytes),
+                      static_cast<std::uint32_t>(bytes), transfer.local_key};
+  transfer.posted_bytes += bytes;
+  ++transfer.parts_out;
+  endpoint_.add(*peer.pair, request, bytes == 0 ? nullptr : &piece, {.transfer = &transfer});
   return true;
 }
 
-void RdmaTransfers::give_back_local(RdmaTransfer& flight) noexcept {
-  if (flight.slot != BufferPool::kNone) endpoint_.send_slots().give_back(flight.slot);
-  if (flight.registration != nullptr) endpoint_.registrations().release(*flight.registration);
+void RdmaTransfers::give_back_local(RdmaTransfer& transfer) noexcept {
+  if (transfer.slot != BufferPool::kNone) endpoint_.send_slots().give_back(transfer.slot);
+  if (transfer.registration != nullptr) endpoint_.registrations().release(*transfer.registration);
 }
 
-void RdmaTransfers::part_done(RdmaTransfer& flight, std::error_code outcome) noexcept {
-  --flight.parts_out;
-  if (!flight.outcome) flight.outcome = outcome;
-  if (flight.parts_out == 0 && flight.all_posted) finish(flight);
+void RdmaTransfers::part_done(RdmaTransfer& transfer, std::error_code outcome) noexcept {
+  --transfer.parts_out;
+  if (!transfer.outcome) transfer.outcome = outcome;
+  if (transfer.parts_out == 0 && transfer.all_posted) finish(transfer);
 }
 
-void RdmaTransfers::finish(RdmaTransfer& flight) noexcept {
-  Operation* operation = flight.operation;
-  if (operation != nullptr && flight.slot != BufferPool::kNone && !flight.outcome) {
-    const std::byte* copy = endpoint_.send_slots().data(flight.slot);
-    if (flight.opcode == IBV_WR_RDMA_READ)
-      std::memcpy(operation->local, copy, flight.bytes);
-    else if (flight.opcode != IBV_WR_RDMA_WRITE)
+void RdmaTransfers::finish(RdmaTransfer& transfer) noexcept {
+  Operation* operation = transfer.operation;
+  if (operation != nullptr && transfer.slot != BufferPool::kNone && !transfer.outcome) {
+    const std::byte* copy = endpoint_.send_slots().data(transfer.slot);
+    if (transfer.opcode == IBV_WR_RDMA_READ)
+      std::memcpy(operation->local, copy, transfer.bytes);
+    else if (transfer.opcode != IBV_WR_RDMA_WRITE)
       std::memcpy(&operation->result, copy, sizeof operation->result);
   }
-  give_back_local(flight);
-  if (flight.ticket != kNoTicket && flight.peer->state == Peer::State::ready)
-    sender_.send(*flight.peer, WireType::release, {flight.ticket});
-  if (operation == nullptr) land(flight);
-  const std::error_code outcome = flight.outcome;
-  free_flights_.push_back(&flight);
+  give_back_local(transfer);
+  if (transfer.ticket != kNoTicket && transfer.peer->state == Peer::State::ready)
+    sender_.send(*transfer.peer, WireType::release, {transfer.ticket});
+  if (operation == nullptr) land(transfer);
+  const std::error_code outcome = transfer.outcome;
+  free_.push_back(&transfer);
   if (operation != nullptr) host_.finish(*operation, outcome);
 }
 
@@ -229,17 +230,17 @@ bool RdmaTransfers::atomic_by_device(Peer& peer, Operation& operation) noexcept 
   BufferPool& slots = endpoint_.send_slots();
   const std::uint32_t slot = slots.take();
   if (slot == BufferPool::kNone) return false;
-  RdmaTransfer& flight = new_flight(peer);
-  flight.operation = &operation;
-  flight.opcode =
+  RdmaTransfer& transfer = new_transfer(peer);
+  transfer.operation = &operation;
+  transfer.opcode =
       operation.verb == Operation::Verb::compare_swap ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD;
-  flight.slot = slot;
-  flight.local = slots.data(slot);
-  flight.local_key = slots.key();
-  flight.bytes = sizeof(std::uint64_t);
-  flight.remote = peer.address.segment_address + (operation.remote.offset & SlabTags::kOffsetMask);
-  flight.remote_key = peer.address.segment_key;
-  post_parts(flight);  // there is room for its only part
+  transfer.slot = slot;
+  transfer.local = slots.data(slot);
+  transfer.local_key = slots.key();
+  transfer.bytes = sizeof(std::uint64_t);
+  transfer.remote = peer.address.segment_address + (operation.remote.offset & SlabTags::kOffsetMask);
+  transfer.remote_key = peer.address.segment_key;
+  post_parts(transfer);  // there is room for its only part
   return true;
 }
 
@@ -284,20 +285,20 @@ void RdmaTransfers::fail_awaited(Peer& peer, std::error_code code) noexcept {
   for (std::uint32_t cookie = 0; cookie < pending_.size(); ++cookie) {
     const Pending pending = take_answer(peer, cookie);
     if (pending.operation != nullptr) host_.finish(*pending.operation, code);
-    if (pending.flight == nullptr) continue;
-    pending.flight->outcome = code;
-    finish(*pending.flight);
+    if (pending.transfer == nullptr) continue;
+    pending.transfer->outcome = code;
+    finish(*pending.transfer);
   }
 }
 
 /// Where memory outside segments lies and by which key it is reached only its owner knows: it is asked for each
 /// transfer, and keeps the memory registered until it is told that the transfer is over.
-bool RdmaTransfers::ask(RdmaTransfer& flight, const Operation& operation) noexcept {
-  Peer& peer = *flight.peer;
-  const std::uint64_t cookie = await_answer({.peer = &peer, .flight = &flight});
+bool RdmaTransfers::ask(RdmaTransfer& transfer, const Operation& operation) noexcept {
+  Peer& peer = *transfer.peer;
+  const std::uint64_t cookie = await_answer({.peer = &peer, .transfer = &transfer});
   MessageHeader header;
   header.argument_count = 4;
-  header.arguments = {cookie, operation.remote.segment | (flight.opcode == IBV_WR_RDMA_WRITE ? kWrites : 0),
+  header.arguments = {cookie, operation.remote.segment | (transfer.opcode == IBV_WR_RDMA_WRITE ? kWrites : 0),
                       operation.remote.offset, operation.bytes};
   if (sender_.send_now(peer, WireType::ask, header, {})) return true;
   take_answer(peer, cookie);
@@ -306,14 +307,14 @@ bool RdmaTransfers::ask(RdmaTransfer& flight, const Operation& operation) noexce
 
 void RdmaTransfers::receive_grant(Peer& peer, const Parsed& message) noexcept {
   const auto& [cookie, outcome, address, key, ticket] = message.header.arguments;
-  RdmaTransfer* flight = take_answer(peer, cookie).flight;
-  if (flight == nullptr) return host_.lose(peer, kMalformed);
-  flight->outcome = outcome_from_wire(outcome);
-  if (flight->outcome) return finish(*flight);
-  flight->remote = address;
-  flight->remote_key = static_cast<std::uint32_t>(key);
-  flight->ticket = ticket;
-  peer.flights.push_back(flight);
+  RdmaTransfer* transfer = take_answer(peer, cookie).transfer;
+  if (transfer == nullptr) return host_.lose(peer, kMalformed);
+  transfer->outcome = outcome_from_wire(outcome);
+  if (transfer->outcome) return finish(*transfer);
+  transfer->remote = address;
+  transfer->remote_key = static_cast<std::uint32_t>(key);
+  transfer->ticket = ticket;
+  peer.unposted.push_back(transfer);
   host_.pump(peer);
 }
 
@@ -323,31 +324,31 @@ void RdmaTransfers::fetch(Peer& peer, const Parsed& message) noexcept {
   if (message.payload.size() != sizeof place) return host_.lose(peer, kMalformed);
   std::memcpy(&place, message.payload.data(), sizeof place);
   if (place.bytes == 0 || place.bytes > kRemoteBufferBytesMax) return host_.lose(peer, kMalformed);
-  RdmaTransfer& flight = new_flight(peer);
+  RdmaTransfer& transfer = new_transfer(peer);
   try {
-    flight.landing = endpoint_.landing_places().take(place.bytes);
+    transfer.landing = endpoint_.landing_places().take(place.bytes);
   } catch (const Error& error) {
-    free_flights_.push_back(&flight);
+    free_.push_back(&transfer);
     return sender_.send(peer, WireType::taken, {to_wire(error.code())});
   }
-  flight.header = message.header;
-  flight.opcode = IBV_WR_RDMA_READ;
-  flight.local = flight.landing->data();
-  flight.local_key = flight.landing->key();
-  flight.bytes = place.bytes;
-  flight.remote = place.address;
-  flight.remote_key = place.key;
-  if (!peer.flights.empty() || !post_parts(flight)) peer.flights.push_back(&flight);
+  transfer.header = message.header;
+  transfer.opcode = IBV_WR_RDMA_READ;
+  transfer.local = transfer.landing->data();
+  transfer.local_key = transfer.landing->key();
+  transfer.bytes = place.bytes;
+  transfer.remote = place.address;
+  transfer.remote_key = place.key;
+  if (!peer.unposted.empty() || !post_parts(transfer)) peer.unposted.push_back(&transfer);
   host_.pump(peer);
 }
 
 /// The payload has come: the message is delivered, and its sender told.
-void RdmaTransfers::land(RdmaTransfer& flight) noexcept {
-  if (!flight.outcome) {
-    host_.deliver(*flight.peer, flight.header, {flight.landing->data(), flight.bytes});
-    sender_.send(*flight.peer, WireType::taken, {0});
+void RdmaTransfers::land(RdmaTransfer& transfer) noexcept {
+  if (!transfer.outcome) {
+    host_.deliver(*transfer.peer, transfer.header, {transfer.landing->data(), transfer.bytes});
+    sender_.send(*transfer.peer, WireType::taken, {0});
   }
-  endpoint_.landing_places().give_back(std::move(flight.landing));
+  endpoint_.landing_places().give_back(std::move(transfer.landing));
 }
 
 }  // namespace coracle::internals::verbs

@@ -27,11 +27,11 @@ class RdmaTransfers {
   void receive_atomic_reply(Peer& peer, const Parsed& message) noexcept;
 
   /// Posts what there is room for; true when that is all.
-  bool post_parts(RdmaTransfer& flight) noexcept;
+  bool post_parts(RdmaTransfer& transfer) noexcept;
   /// A part is with the device no more.
-  void part_done(RdmaTransfer& flight, std::error_code outcome) noexcept;
+  void part_done(RdmaTransfer& transfer, std::error_code outcome) noexcept;
   /// No part is with the device any more.
-  void finish(RdmaTransfer& flight) noexcept;
+  void finish(RdmaTransfer& transfer) noexcept;
   /// The peer answers no more.
   void fail_awaited(Peer& peer, std::error_code code) noexcept;
 
@@ -39,7 +39,7 @@ class RdmaTransfers {
   /// What waits for an answer. Its number goes with the question, as a cookie.
   struct Pending {
     Peer* peer = nullptr;  // null: none is awaited
-    RdmaTransfer* flight = nullptr;
+    RdmaTransfer* transfer = nullptr;
     Operation* operation = nullptr;  // instead
   };
 
@@ -50,20 +50,20 @@ class RdmaTransfers {
   bool start_atomic(Peer& peer, Operation& operation) noexcept;
   bool atomic_by_device(Peer& peer, Operation& operation) noexcept;
   bool atomic_by_call(Peer& peer, Operation& operation) noexcept;
-  RdmaTransfer& new_flight(Peer& peer) noexcept;
-  void set_signal(RdmaTransfer& flight) noexcept;
-  bool prepare_local(RdmaTransfer& flight, std::error_code& error) noexcept;
-  bool ask(RdmaTransfer& flight, const Operation& operation) noexcept;
+  RdmaTransfer& new_transfer(Peer& peer) noexcept;
+  void set_signal(RdmaTransfer& transfer) noexcept;
+  bool prepare_local(RdmaTransfer& transfer, std::error_code& error) noexcept;
+  bool ask(RdmaTransfer& transfer, const Operation& operation) noexcept;
   std::size_t part_bytes_max(ibv_wr_opcode opcode) const noexcept;
-  bool post_part(RdmaTransfer& flight, std::size_t bytes, bool last) noexcept;
-  void give_back_local(RdmaTransfer& flight) noexcept;
-  void land(RdmaTransfer& flight) noexcept;
+  bool post_part(RdmaTransfer& transfer, std::size_t bytes, bool last) noexcept;
+  void give_back_local(RdmaTransfer& transfer) noexcept;
+  void land(RdmaTransfer& transfer) noexcept;
 
   Endpoint& endpoint_;
   MessageSender& sender_;
   PeerHost& host_;
-  std::deque<RdmaTransfer> flights_;  // all there ever were
-  std::vector<RdmaTransfer*> free_flights_;
+  std::deque<RdmaTransfer> all_;  // all there ever were
+  std::vector<RdmaTransfer*> free_;
   Numbered<Pending> pending_;
 };
 

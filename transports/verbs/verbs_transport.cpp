@@ -114,14 +114,14 @@ void VerbsTransport::pump(Peer& peer) noexcept {
 /// False when something waits for room.
 bool VerbsTransport::pump_queues(Peer& peer) noexcept {
   if (!sender_.send_waiting(peer)) return false;
-  for (; !peer.flights.empty(); peer.flights.pop_front())
-    if (!transfers_.post_parts(*peer.flights.front())) return false;
+  for (; !peer.unposted.empty(); peer.unposted.pop_front())
+    if (!transfers_.post_parts(*peer.unposted.front())) return false;
   while (!peer.transfers.empty()) {
     Operation& operation = *peer.transfers.front();
     Operation* next = operation.next;  // the operation may be gone once it has been started
     if (!transfers_.start(peer, operation)) return false;
     peer.transfers.drop_front(next);
-    if (!peer.flights.empty()) return false;
+    if (!peer.unposted.empty()) return false;
   }
   while (!peer.requests.empty() && peer.offered == nullptr) {
     auto& request = static_cast<RequestOperation&>(*peer.requests.front());
@@ -185,7 +185,7 @@ void VerbsTransport::completed(const ibv_wc& completion) noexcept {
 
 void VerbsTransport::sent_done(const PostedRequest& sent, std::error_code outcome) noexcept {
   endpoint_.sent(sent);
-  if (sent.flight != nullptr) transfers_.part_done(*sent.flight, outcome);
+  if (sent.transfer != nullptr) transfers_.part_done(*sent.transfer, outcome);
 }
 
 void VerbsTransport::received(const ibv_wc& completion) noexcept {
@@ -261,12 +261,12 @@ void VerbsTransport::let_go(Peer& peer, std::error_code code) noexcept {
   if (peer.state == Peer::State::lost) return;
   peer.state = Peer::State::lost;
   peer.reason = code;
-  const auto flights = std::exchange(peer.flights, {});
+  const auto unposted = std::exchange(peer.unposted, {});
   if (peer.pair) peer.pair->abandon([this](const PostedRequest& sent) { sent_done(sent, Errc::peer_lost); });
   connections_.close(peer);
-  for (RdmaTransfer* flight : flights) {  // not wholly posted
-    if (!flight->outcome) flight->outcome = code;
-    transfers_.finish(*flight);
+  for (RdmaTransfer* transfer : unposted) {  // not wholly posted
+    if (!transfer->outcome) transfer->outcome = code;
+    transfers_.finish(*transfer);
   }
   transfers_.fail_awaited(peer, code);
   sender_.end_offer(peer, code);
