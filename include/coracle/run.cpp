@@ -4,7 +4,7 @@
 #include "collectives/collectives.hpp"
 #include "runtime/launch/boot.hpp"
 #include "transports/connect.hpp"
-#include "transports/cuda/own_devices.hpp"
+#include "transports/cuda/device_owner.hpp"
 #include "transports/sim/simulate.hpp"
 
 namespace coracle {

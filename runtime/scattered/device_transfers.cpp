@@ -65,8 +65,19 @@ void DeviceTransfers::start(Operation& operation) noexcept {
 Task<> DeviceTransfers::carry_out(Operation& operation) {
   std::error_code outcome;
   try {
-    const Layout layout = Layout::bytes(static_cast<std::int64_t>(operation.bytes));
-    co_await transfer(operation.verb, {operation.local, layout}, operation.remote, layout, 1, operation.bytes);
+    auto* const here = static_cast<std::byte*>(operation.local);
+    std::byte* const there = find(operation.verb, operation.remote, operation.bytes);
+    const bool is_put = operation.verb == Operation::Verb::put;
+    const bool between_engines = operation.bytes > 0 && there != nullptr &&
+                                 accelerator_.engines_reach(here, operation.bytes) &&
+                                 accelerator_.engines_reach(there, operation.bytes);
+    if (between_engines) {  // one piece: nothing of layouts is needed
+      const StridedCopy run{is_put ? here : there, is_put ? there : here, operation.bytes};
+      co_await accelerator_.copy({&run, 1});
+    } else {
+      const Layout layout = Layout::bytes(static_cast<std::int64_t>(operation.bytes));
+      co_await transfer(operation.verb, {operation.local, layout}, operation.remote, layout, 1, operation.bytes);
+    }
     const Remote<Signal> signal(operation.signal);
     if (operation.signal_add > 0) co_await rank_.raise(signal, operation.signal_add);
   } catch (const Error& error) {
@@ -78,27 +89,28 @@ Task<> DeviceTransfers::carry_out(Operation& operation) {
   operation.finish(outcome);
 }
 
+/// Where memory of a rank lies for this processor, or the engines; null: only its rank moves the bytes.
+std::byte* DeviceTransfers::find(Operation::Verb verb, const RemoteAddress& place, std::size_t bytes) {
+  const AddressMap& addresses = rank_.core().addresses();
+  const bool on_device = Accelerator::holds(place);
+  if (const std::error_code error = on_device ? accelerator_.check(place, bytes) : addresses.check(place, bytes)) {
+    const auto peer = static_cast<int>(place.rank);
+    throw Error::of_operation(error, verb == Operation::Verb::put ? "put" : "get", static_cast<int>(rank_.id()), peer,
+                              rank_.core().describe_failure(error, peer, place, bytes));
+  }
+  if (bytes == 0) return nullptr;
+  if (on_device) return accelerator_.reach(place);
+  // Of what a peer may withdraw while an engine is at it only the peer moves the bytes.
+  const bool stays = place.rank == rank_.id() || !place.may_be_withdrawn();
+  return stays ? addresses.reach(place, bytes) : nullptr;
+}
+
 Task<> DeviceTransfers::transfer(Operation::Verb verb, ScatteredTarget local, RemoteAddress origin,
                                  const Layout& layout, std::uint64_t count, std::uint64_t bytes) {
   const bool is_put = verb == Operation::Verb::put;
   const scattered::Extent extent = scattered::Extent::of(origin, layout, count);
-  const auto extent_bytes = static_cast<std::size_t>(extent.bytes);
-  const AddressMap& addresses = rank_.core().addresses();
-  const bool on_device = Accelerator::holds(origin);
-  const std::error_code error =
-      on_device ? accelerator_.check(extent.low, extent_bytes) : addresses.check(extent.low, extent_bytes);
-  if (error) {
-    const auto peer = static_cast<int>(origin.rank);
-    throw Error::of_operation(error, is_put ? "put" : "get", static_cast<int>(rank_.id()), peer,
-                              rank_.core().describe_failure(error, peer, extent.low, extent_bytes));
-  }
+  std::byte* const low = find(verb, extent.low, static_cast<std::size_t>(extent.bytes));
   if (bytes == 0) co_return;
-  std::byte* low = nullptr;
-  // Of what a peer may withdraw while an engine is at it only the peer moves the bytes.
-  if (on_device)
-    low = accelerator_.reach(extent.low);
-  else if (origin.rank == rank_.id() || !origin.may_be_withdrawn())
-    low = addresses.reach(extent.low, extent_bytes);
   if (low == nullptr) {
     auto& exchange = rank_.local<scattered::Exchange>();
     const ScatteredSource source{local.origin, local.layout, local.count};

@@ -28,6 +28,7 @@ class DeviceTransfers final : public MemoryDomain {
   struct Staged;
 
   Task<> carry_out(Operation& operation);
+  std::byte* find(Operation::Verb verb, const RemoteAddress& place, std::size_t bytes);
   Task<> copy_runs(ScatteredTarget target, std::uint64_t target_position, ScatteredSource source,
                    std::uint64_t source_position, std::uint64_t bytes);
   static Task<> stage_all(Scope& scope, Staged& staged);

@@ -19,8 +19,8 @@
 #include "tests/cuda/cases.hpp"
 #include "tests/cuda/owner_node.hpp"
 #include "transports/cuda/copy_engine.hpp"
-#include "transports/cuda/owned_api.hpp"
 #include "transports/cuda/owned_device.hpp"
+#include "transports/cuda/owned_memory.hpp"
 
 namespace device_owner_test {
 
@@ -56,7 +56,7 @@ struct Asker {
 
   EventLoop loop;
   std::shared_ptr<OwnerLink> link;
-  OwnedApi api;
+  OwnedMemory api;
   CopyEngine engine;
   PinnedMemory source;
   PinnedMemory target;
@@ -228,7 +228,7 @@ struct DeviceOfRank {
 
   CountingHost host;
   std::shared_ptr<OwnerLink> link;
-  OwnedApi api;
+  OwnedMemory api;
   OwnedDevice device;
   PinnedMemory source;
   DeviceMemory target;
@@ -241,7 +241,7 @@ struct HeldOwner {
     node.machine.holds = true;
     other = std::thread([&at] {
       OwnerLink link(at.region, 1);
-      OwnedApi api(link);
+      OwnedMemory api(link);
       const DeviceMemory memory = allocate_on(api, 0, 4096);
     });
     while (!node.machine.held) std::this_thread::yield();

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "tests/cuda/fake_cuda.hpp"
+#include "transports/cuda/device_owner.hpp"
 #include "transports/cuda/gpu.hpp"
-#include "transports/cuda/own_devices.hpp"
 
 namespace coracle::internals::test {
 

@@ -14,8 +14,8 @@
 #include "tests/cuda/cases.hpp"
 #include "tests/cuda/owner_node.hpp"
 #include "tests/cuda/test_kernels.hpp"
-#include "transports/cuda/owned_api.hpp"
 #include "transports/cuda/owned_device.hpp"
+#include "transports/cuda/owned_memory.hpp"
 
 namespace owned_kernels_test {
 
@@ -30,7 +30,7 @@ namespace {
 constexpr unsigned kQueueOfKernels = Accelerator::kGpusMax;
 static_assert(kCount * sizeof(std::uint64_t) >= sizeof(Largest));
 
-std::unique_ptr<Kernels> load_at(Node& node, std::uint32_t rank, EventLoop& loop, OwnedApi& api,
+std::unique_ptr<Kernels> load_at(Node& node, std::uint32_t rank, EventLoop& loop, OwnedMemory& api,
                                  const CudaOptions& options = {}) {
   const auto make = [&](CudaHost& host, const CudaOptions& own) {
     return std::make_unique<OwnedDevice>(std::make_shared<OwnerLink>(node.region, rank, kQueueOfKernels), api, host,
@@ -75,7 +75,7 @@ struct Computer {
 
   EventLoop loop;
   std::shared_ptr<OwnerLink> link;
-  OwnedApi api;
+  OwnedMemory api;
   CopyOptions copies;
   CopyEngine engine;
   DeviceMemory numbers;
@@ -217,7 +217,7 @@ TEST_CASE("owned kernels: what goes wrong has the words that it has in a process
   node.work();
   EventLoop rank(real_clock(), &node.region.block(0).doorbell);
   OwnerLink link(node.region, 0);
-  OwnedApi api(link);
+  OwnedMemory api(link);
   const auto there = [&] { return load_at(node, 0, rank, api); };
   CHECK(failures(node.machine, rank, there) == own);
   REQUIRE(own.size() == 9);

@@ -6,7 +6,7 @@
 
 #include "tests/conformance/suite.hpp"
 #include "transports/verbs/support.hpp"
-#include "transports/verbs/transport.hpp"
+#include "transports/verbs/verbs_transport.hpp"
 
 namespace coracle::internals::verbs_checks {
 

@@ -34,7 +34,7 @@ Task<> checks(Rank& self) {
   CHECK_HERE(self.size() == 2);
   Owned owned(self);
   verbs::VerbsTransport& transport = owned.transport();
-  if (self.id() == 0) std::printf("%s\n", transport.port().describe().c_str());
+  if (self.id() == 0) std::printf("%s\n", transport.endpoint().port().describe().c_str());
   co_await self.world().barrier();
   int count = 0;
   for (const Check& check : kChecks) {

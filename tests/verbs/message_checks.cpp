@@ -113,7 +113,7 @@ Task<> bad_key(Pair pair) {
   }
   std::error_code code = co_await pair.put(data, places[1].address());
   CHECK_HERE(!code);
-  pair.transport.spoil_key(1);
+  pair.transport.connections().peer_of(1).address.segment_key ^= 0x5a5a00;
   code = co_await pair.put(data, places[1].address());
   CHECK_HERE(code == Errc::out_of_segment);
   code = co_await pair.put(data, places[1].address());

@@ -179,7 +179,7 @@ Task<> device_atomics(Pair pair) {
   std::uint64_t met = 0;
   code = co_await pair.get(there, std::as_writable_bytes(std::span(&met, 1)));  // the first use makes the connection
   CHECK_HERE(!code);
-  pair.transport.believe_in_device_atomics(pair.peer);
+  pair.transport.connections().peer_of(pair.peer).address.device_atomics = 1;
   for (std::uint64_t i = 0; i < 100; ++i) {
     auto add = pair.atomic(Operation::Verb::fetch_add, there, 8, 5);
     code = co_await add;
@@ -228,7 +228,7 @@ Task<> memory(Pair pair) {
   // it.
   auto slab = self.allocate<std::byte>(1 << 20);
   const auto slabs = co_await self.world().gather_all(slab.remote());
-  const std::uint64_t before = pair.transport.registrations().registered_count();
+  const std::uint64_t before = pair.transport.endpoint().registrations().registered_count();
   for (std::uint64_t round = 0; round < 20; ++round) {
     fill(outside, self.id(), round);
     code = co_await pair.put(outside, slabs[pair.peer].address());
@@ -237,8 +237,8 @@ Task<> memory(Pair pair) {
     CHECK_HERE(holds(slab.local().first(outside.size()), pair.peer, round));
     co_await self.world().barrier();
   }
-  const std::uint64_t made = pair.transport.registrations().registered_count() - before;
-  CHECK_HERE(!pair.transport.registrations().keeps() || made <= 1);
+  const std::uint64_t made = pair.transport.endpoint().registrations().registered_count() - before;
+  CHECK_HERE(!pair.transport.endpoint().registrations().keeps() || made <= 1);
   void* address = nullptr;
   for (std::uint64_t round = 0; round < 20; ++round) {
     constexpr std::size_t kBytes = 1 << 20;
@@ -256,7 +256,8 @@ Task<> memory(Pair pair) {
     co_await self.world().barrier();
   }
   if (self.id() == 0)
-    std::printf("registrations are %s\n", pair.transport.registrations().keeps() ? "kept" : "made anew each time");
+    std::printf("registrations are %s\n",
+                pair.transport.endpoint().registrations().keeps() ? "kept" : "made anew each time");
 }
 
 }  // namespace coracle::internals::verbs_checks

@@ -24,7 +24,6 @@ inline constexpr Status kInsufficientDriver = 35;
 inline constexpr Status kDevicesUnavailable = 46;
 inline constexpr Status kNoDevice = 100;
 inline constexpr Status kInvalidDevice = 101;
-inline constexpr Status kAlreadyMapped = 208;
 inline constexpr Status kNoBinary = 209;
 inline constexpr Status kPeerUnsupported = 217;
 inline constexpr Status kNewerCode = 222;
@@ -35,13 +34,12 @@ inline constexpr Status kNotReady = 600;
 inline constexpr Status kIllegalAddress = 700;
 inline constexpr Status kPeerAlreadyEnabled = 704;
 inline constexpr Status kHostAlreadyRegistered = 712;
-inline constexpr Status kHostNotRegistered = 713;
 inline constexpr Status kLaunchFailure = 719;
 inline constexpr Status kNotPermitted = 800;
 inline constexpr Status kNotSupported = 801;
 inline constexpr Status kSystemNotReady = 802;
 inline constexpr Status kDriverMismatch = 803;
-/// None of CUDA's: the process that makes the calls for this one is gone (OwnedApi).
+/// None of CUDA's: the process that makes the calls for this one is gone (OwnedMemory).
 inline constexpr Status kOwnerGone = -1;
 
 /// CUDA's objects, known by their addresses only.
@@ -134,20 +132,17 @@ struct Launch {
   std::span<const std::byte> parameter;
 };
 
-/// Interface without state of its own. A device is chosen per thread (use_device); objects belong to the device that
-/// was chosen when they were made. Copies find out their direction by their addresses.
-class CudaApi {
+/// Devices and their memory. Interface without state of its own. A device is chosen per thread (use_device); objects
+/// belong to the device that was chosen when they were made.
+class MemoryApi {
  public:
-  virtual ~CudaApi() = default;
+  virtual ~MemoryApi() = default;
 
   /// "cudaErrorNoDevice", and a sentence. Static memory.
   virtual const char* error_name(Status status) const noexcept = 0;
   virtual const char* error_text(Status status) const noexcept = 0;
 
-  /// As 13000 for 13.0; 0: there is no driver.
-  virtual Status driver_version(int& version) noexcept = 0;
   virtual Status device_count(int& count) noexcept = 0;
-  virtual Status device_info(int device, DeviceInfo& info) noexcept = 0;
   virtual Status use_device(int device) noexcept = 0;
 
   virtual Status allocate(void*& memory, std::size_t bytes) noexcept = 0;
@@ -159,6 +154,14 @@ class CudaApi {
   virtual Status register_host(void* begin, std::size_t bytes) noexcept = 0;
   virtual Status unregister_host(void* begin) noexcept = 0;
   virtual Status pointer_info(const void* pointer, PointerInfo& info) noexcept = 0;
+};
+
+/// The rest. Likewise. Copies find out their direction by their addresses.
+class CudaApi : public MemoryApi {
+ public:
+  /// As 13000 for 13.0; 0: there is no driver.
+  virtual Status driver_version(int& version) noexcept = 0;
+  virtual Status device_info(int device, DeviceInfo& info) noexcept = 0;
 
   virtual Status can_reach_peer(bool& can, int device, int peer) noexcept = 0;
   /// From the chosen device to `peer`.

@@ -27,16 +27,12 @@ tca::DmaOptions engine_options(const CopyOptions& options) noexcept {
 }  // namespace
 
 void Copy::begin() {
-  CORACLE_ASSERT(kind_ == Kind::copy || channel_ < engine_.streams().rules().channels,
-                 "a {} for channel {} of a device with {}", what(), channel_, engine_.streams().rules().channels);
-  switch (kind_) {
-    case Kind::copy:
-      return engine_.engine().copy(whole_, *this);
-    case Kind::chain:
-      return engine_.engine().run(chain_, channel_, *this);
-    case Kind::table:
-      return engine_.engine().run_table(table_, channel_, *this);
-  }
+  tca::DmaEngine& engine = engine_.engine();
+  if (const auto* whole = std::get_if<tca::Descriptor>(&work_)) return engine.copy(*whole, *this);
+  CORACLE_ASSERT(channel_ < engine_.streams().rules().channels, "a {} for channel {} of a device with {}", what(),
+                 channel_, engine_.streams().rules().channels);
+  if (const auto* chain = std::get_if<tca::Chain>(&work_)) return engine.run(*chain, channel_, *this);
+  engine.run_table(std::get<tca::TableId>(work_), channel_, *this);
 }
 
 /// True: it is over already, since the device has refused it.
@@ -56,15 +52,12 @@ void Copy::ended(bool worked) noexcept {
 }
 
 std::string Copy::subject() const {
-  switch (kind_) {
-    case Kind::copy:
-      return fmt::format("a copy of {} blocks of {} bytes from {} to {}", whole_.count, whole_.block_bytes,
-                         fmt::ptr(whole_.source), fmt::ptr(whole_.target));
-    case Kind::chain:
-      return fmt::format("a chain of {} copies on channel {}", chain_.size(), channel_);
-    default:
-      return fmt::format("table {} on channel {}", table_.number, channel_);
-  }
+  if (const auto* whole = std::get_if<tca::Descriptor>(&work_))
+    return fmt::format("a copy of {} blocks of {} bytes from {} to {}", whole->count, whole->block_bytes,
+                       fmt::ptr(whole->source), fmt::ptr(whole->target));
+  if (const auto* chain = std::get_if<tca::Chain>(&work_))
+    return fmt::format("a chain of {} copies on channel {}", chain->size(), channel_);
+  return fmt::format("table {} on channel {}", std::get<tca::TableId>(work_).number, channel_);
 }
 
 void Copy::await_resume() const {
@@ -99,26 +92,6 @@ CudaDevice& CopyEngine::device() {
   throw Error(Errc::unsupported,
               "cuda: ranks in one address space (--place pvas) have no device of their own, but streams of the process "
               "that owns the GPUs: use streams(), and Gpu::kernels(); or --place process");
-}
-
-Copy CopyEngine::copy(const tca::Descriptor& what) noexcept {
-  Copy copy(*this, Copy::Kind::copy, "copy");
-  copy.whole_ = what;
-  return copy;
-}
-
-Copy CopyEngine::chain(tca::Chain chain, unsigned channel) noexcept {
-  Copy copy(*this, Copy::Kind::chain, "chain of copies");
-  copy.chain_ = chain;
-  copy.channel_ = channel;
-  return copy;
-}
-
-Copy CopyEngine::start(tca::TableId table, unsigned channel) noexcept {
-  Copy copy(*this, Copy::Kind::table, "table of copies");
-  copy.table_ = table;
-  copy.channel_ = channel;
-  return copy;
 }
 
 bool CopyEngine::poll() noexcept {

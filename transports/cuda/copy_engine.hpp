@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <variant>
 
 #include "runtime/core/scope.hpp"
 #include "transports/cuda/cuda_device.hpp"
@@ -36,19 +37,17 @@ class [[nodiscard]] Copy final : public Waiter, private tca::DmaTransfer {
 
  private:
   friend class CopyEngine;
-  enum class Kind : std::uint8_t { copy, chain, table };
+  using Work = std::variant<tca::Descriptor, tca::Chain, tca::TableId>;
 
-  Copy(CopyEngine& engine, Kind kind, const char* what) noexcept : Waiter(what), engine_(engine), kind_(kind) {}
+  Copy(CopyEngine& engine, const char* what, const Work& work, unsigned channel = 0) noexcept
+      : Waiter(what), engine_(engine), work_(work), channel_(channel) {}
   void begin();
   std::string subject() const;
   void ended(bool worked) noexcept override;
 
   CopyEngine& engine_;
-  Kind kind_;
-  unsigned channel_ = 0;
-  tca::TableId table_;
-  tca::Descriptor whole_{};
-  tca::Chain chain_;
+  Work work_;
+  unsigned channel_;  // of a chain, or a table
   std::exception_ptr refusal_;
   std::string failure_;
 };
@@ -78,12 +77,12 @@ class CopyEngine final : private Poller {
   CopyEngine& operator=(const CopyEngine&) = delete;
 
   /// Copies by as many channels as is best (tca::LearnedSplit); parts land in any order.
-  Copy copy(const tca::Descriptor& what) noexcept;
+  Copy copy(const tca::Descriptor& what) noexcept { return {*this, "copy", what}; }
   /// One channel copies the descriptors, in their order as far as docs/dma.md says, and after all that was given to
   /// that channel before. `chain` must live until the wait has begun.
-  Copy chain(tca::Chain chain, unsigned channel = 0) noexcept;
+  Copy chain(tca::Chain chain, unsigned channel = 0) noexcept { return {*this, "chain of copies", chain, channel}; }
   /// Likewise a table that device().load() has made, and that is unloaded only when it is over: for what is repeated.
-  Copy start(tca::TableId table, unsigned channel = 0) noexcept;
+  Copy start(tca::TableId table, unsigned channel = 0) noexcept { return {*this, "table of copies", table, channel}; }
 
   /// For load, unload, reach().add_host. Not to be started by itself.
   StreamDevice& streams() noexcept { return *streams_; }

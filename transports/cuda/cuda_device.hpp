@@ -5,52 +5,16 @@
 // which neither words nor functions come, ends the table with that error's name.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
-#include "runtime/job/job.hpp"
+#include "runtime/core/numbered.hpp"
 #include "transports/cuda/memory.hpp"
-#include "transports/cuda/reach.hpp"
-#include "transports/cuda/stream_device.hpp"
-#include "transports/cuda/table.hpp"
+#include "transports/cuda/stream_channel.hpp"
 
 namespace coracle::internals::cuda {
-
-/// How a device is used.
-struct CudaOptions {
-  int device = 0;
-  unsigned channels = 4;  ///< 1..8.
-  Placement placement = Placement::process;
-  /// For load() without a way.
-  TableWay way = TableWay::automatic;
-  TableRules tables;
-  /// Tables that should take longer ring when they are over; shorter ones are polled, and ring only when they are late.
-  std::uint64_t ring_from_ns = 200'000;
-  /// Tables that should take longer are not spun for.
-  std::uint64_t spin_max_ns = 20'000;
-  /// A table that takes longer, and longer than a hundred times what was expected, has failed.
-  std::uint64_t stuck_after_ns = 30'000'000'000;
-  /// The device's end waits so long for channels that work, and leaves what they use to the process's end.
-  std::uint64_t end_wait_ns = 2'000'000'000;
-  /// Time tables by events on the stream (about a microsecond each) instead of by when their words were seen.
-  bool timed_by_events = false;
-  /// Expected of a channel by itself until tables have been measured.
-  double bytes_per_ns = 20;
-  std::uint64_t start_ns = 8'000;
-};
-
-/// Counts since the beginning.
-struct CudaStatistics {
-  std::uint64_t starts = 0;
-  std::uint64_t rings = 0;         ///< Functions put behind tables, to wake who sleeps.
-  std::uint64_t queries = 0;       ///< Times that a stream was asked after its word.
-  std::uint64_t missed_words = 0;  ///< Streams that had come to rest without their word.
-  std::uint64_t failures = 0;
-};
 
 class CudaDevice final : public StreamDevice {
  public:
@@ -67,22 +31,24 @@ class CudaDevice final : public StreamDevice {
   bool writes(std::byte* begin, std::size_t bytes) const noexcept override;
   /// At least one end of each descriptor should be memory of a GPU: the driver copies between host memories while the
   /// caller waits. Of a batch, only the last descriptor, if it is one block of at most kFlagBytes, comes after others.
-  tca::TableId load(tca::Chain chain) override { return load(chain, options_.way); }
+  tca::TableId load(tca::Chain chain) override { return load(chain, common_.options.way); }
   tca::TableId load(tca::Chain chain, TableWay way) override;
   void unload(tca::TableId table) noexcept override;
   void start(unsigned channel, tca::TableId table, std::uint64_t sequence) noexcept override;
-  std::uint64_t completed(unsigned channel) const noexcept override;
-  bool stopped(unsigned channel) const noexcept override;
-  std::uint64_t elapsed_ns(unsigned channel) const noexcept override { return channels_[channel].elapsed_ns; }
+  std::uint64_t completed(unsigned channel) const noexcept override { return channels_[channel]->completed(); }
+  bool stopped(unsigned channel) const noexcept override { return channels_[channel]->stopped(); }
+  std::uint64_t elapsed_ns(unsigned channel) const noexcept override { return channels_[channel]->elapsed_ns(); }
   /// No stream can be stopped: what it has begun it may still write, until it comes to rest. Up to then all starts of
   /// the channel fail at once. A table that has got stuck is given up in the same way.
-  void abort(unsigned channel) noexcept override;
-  std::string failure(unsigned channel) const override;
+  void abort(unsigned channel) noexcept override { channels_[channel]->abort(); }
+  std::string failure(unsigned channel) const override { return channels_[channel]->failure(channel); }
 
   void advance(std::uint64_t now_ns) noexcept override;
-  std::uint64_t spin_ns(unsigned channel, std::uint64_t now_ns) const noexcept override;
+  std::uint64_t spin_ns(unsigned channel, std::uint64_t now_ns) const noexcept override {
+    return channels_[channel]->spin_ns(now_ns);
+  }
   Reach& reach() noexcept override { return reach_; }
-  const std::string& model() const noexcept override { return info_.name; }
+  const std::string& model() const noexcept override { return common_.info.name; }
 
   Module load_module(const void* code) override;
   Kernel find_kernel(Module module, const char* name) override;
@@ -99,92 +65,28 @@ class CudaDevice final : public StreamDevice {
   bool hangs() const noexcept;
   /// How long it waits for what works now, at most, before it gives that up.
   std::uint64_t patience_ns() const noexcept;
-  const DeviceInfo& info() const noexcept { return info_; }
-  const CudaOptions& options() const noexcept { return options_; }
-  const CudaStatistics& statistics() const noexcept { return statistics_; }
+  const CudaStatistics& statistics() const noexcept { return common_.statistics; }
   /// The way that the table's next start will take.
   TableWay way_of(tca::TableId table) const noexcept { return tables_[table.number]->way(); }
 
  private:
-  enum class State : std::uint8_t {
-    stopped,
-    working,
-    failing,  ///< Not all of the table could be handed over; what was is under way.
-    stuck,    ///< Given up, but the stream still works.
-  };
-
-  /// What the stream of a channel touches. In pinned memory, which stays where a stream never comes to rest.
-  struct alignas(64) Shared {
-    std::atomic<std::uint64_t> word{0};
-    alignas(64) std::mutex mutex;
-    CudaHost* host = nullptr;  // null: nobody listens any more; under the mutex
-    std::uint64_t value = 0;   // for the word; 0: the stream writes it itself
-    std::atomic<std::uint64_t> rung_ns{0};
-    std::atomic<std::uint64_t> rings{0};
-  };
-
-  struct Channel {
-    Stream stream = nullptr;
-    StreamEvent begin = nullptr;
-    StreamEvent end = nullptr;
-    Shared* shared = nullptr;
-    tca::TableId table;
-    std::uint64_t sequence = 0;
-    std::uint64_t before = 0;   // the sequence before that one
-    std::uint64_t awaited = 0;  // what the word will be; while the stream is stuck, not the last start's
-    std::uint64_t gave_up_after_ns = 0;
-    std::uint64_t started_ns = 0;
-    std::uint64_t expected_ns = 0;
-    std::uint64_t look_ns = 0;   // when to look after the word
-    std::uint64_t pause_ns = 0;  // from that look to the next
-    std::uint64_t rings = 0;     // functions put on the stream so far
-    std::uint64_t elapsed_ns = 0;
-    State state = State::stopped;
-    bool wakes = false;   // a function that rings is behind the table
-    bool unsure = false;  // at rest without its word, once
-    Status error = kSuccess;
-  };
-
-  static void rung(void* shared) noexcept;
-
-  void open_channel(Channel& channel, unsigned index);
-  void close_channel(Channel& channel, std::uint64_t until_ns) noexcept;
   void enable_peers();
-  tca::TableId keep(std::unique_ptr<Table> table);
   Ends ends_of(const Box& box) const noexcept;
-  std::uint64_t expected_ns(const Table& table) const noexcept;
-  Status hand_over(Channel& channel) noexcept;
-  Status add_ring(Channel& channel, std::uint64_t value) noexcept;
-  bool works(const Channel& channel) const noexcept { return channel.state != State::stopped; }
-  static bool has_rung(const Channel& channel) noexcept;
-  bool rests(const Channel& channel) const noexcept;
-  void settle(Channel& channel) const noexcept;
-  void finish(Channel& channel, std::uint64_t elapsed_ns) const noexcept;
-  std::uint64_t patience_with(const Channel& channel) const noexcept;
-  void give_up(Channel& channel, Status error, State state) noexcept;
-  void give_up_stuck(Channel& channel, std::uint64_t now_ns) noexcept;
+  tca::TableId keep(std::unique_ptr<Table> table);
   void lose(Status error) noexcept;
-  void look(Channel& channel, std::uint64_t now_ns) noexcept;
-  void ask(Channel& channel, std::uint64_t now_ns) noexcept;
   void set_alarm() noexcept;
 
-  CudaApi& api_;
-  CudaHost& host_;
-  CudaOptions options_;
-  DeviceInfo info_;
+  StreamContext common_;
   tca::DeviceRules rules_;
   mutable Reach reach_;  // looking may pin what was added
   std::vector<bool> peers_;
   std::vector<PeerMemory> opened_;
   PinnedMemory words_;
-  mutable std::vector<Channel> channels_;  // who sees a word first notes its time
-  mutable std::vector<std::unique_ptr<Table>> tables_;
-  std::vector<std::uint32_t> free_tables_;
+  Numbered<std::unique_ptr<Table>> tables_;
+  std::vector<std::unique_ptr<StreamChannel>> channels_;
   std::vector<Module> modules_;
   std::vector<Kernel> kernels_;  // that have been found
   Status lost_ = kSuccess;       // the error after which the device refuses all
-  std::uint64_t alarm_ns_ = 0;
-  CudaStatistics statistics_;
 };
 
 }  // namespace coracle::internals::cuda

@@ -30,7 +30,7 @@ std::error_code code_of(Status status) noexcept {
 
 }  // namespace
 
-std::string describe(const CudaApi& api, Status status) {
+std::string describe(const MemoryApi& api, Status status) {
   return fmt::format("{} ({})", api.error_name(status), api.error_text(status));
 }
 
@@ -87,13 +87,13 @@ bool ends_context(Status status) noexcept {
   }
 }
 
-void throw_status(const CudaApi& api, Status status, const std::string& what) {
+void throw_status(const MemoryApi& api, Status status, const std::string& what) {
   const char* remedy = remedy_of(status);
   throw Error(code_of(status),
               fmt::format("{}: {}{}{}", what, describe(api, status), *remedy == '\0' ? "" : "; ", remedy));
 }
 
-void require(const CudaApi& api, Status status, const char* what) {
+void require(const MemoryApi& api, Status status, const char* what) {
   if (status != kSuccess) throw_status(api, status, what);
 }
 

@@ -9,8 +9,8 @@
 
 #include "runtime/core/error.hpp"
 #include "transports/cuda/gpu_set.hpp"
-#include "transports/cuda/owned_api.hpp"
 #include "transports/cuda/owned_device.hpp"
+#include "transports/cuda/owned_memory.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -23,12 +23,12 @@ struct OfRank {
   explicit OfRank(Rank& rank) noexcept : gpus(rank) {}
   std::vector<std::shared_ptr<cuda::OwnerLink>> links;  // under `pvas`, one for each GPU
   std::array<std::weak_ptr<cuda::OwnerLink>, cuda::CommandQueues::kKernelsMax> links_of_kernels;  // of those that live
-  std::unique_ptr<cuda::OwnedApi> owned;                                                          // by the first
+  std::unique_ptr<cuda::OwnedMemory> owned;                                                       // by the first
   std::unique_ptr<cuda::CudaApi> api;
   GpuSet<Gpu> gpus;
 };
 
-int device_of(Rank& rank, cuda::CudaApi& api, int asked, unsigned number) {
+int device_of(Rank& rank, cuda::MemoryApi& api, int asked, unsigned number) {
   if (asked != GpuOptions::kByRank) return asked;
   int devices = 0;
   if (api.device_count(devices) != cuda::kSuccess || devices == 0) return 0;  // who opens it says why not
@@ -36,38 +36,39 @@ int device_of(Rank& rank, cuda::CudaApi& api, int asked, unsigned number) {
   return static_cast<int>((rank.id() - region.first_rank() + number * region.ranks()) % static_cast<unsigned>(devices));
 }
 
-cuda::CopyOptions copy_options(Rank& rank, cuda::CudaApi& api, const GpuOptions& options, unsigned number) {
+cuda::CopyOptions copy_options(Rank& rank, cuda::MemoryApi& api, const GpuOptions& options, unsigned number) {
   cuda::CopyOptions copies = options.copies;
   copies.device.device = device_of(rank, api, options.device, number);
   copies.device.placement = rank.placement();
   return copies;
 }
 
-}  // namespace
+/// CUDA itself, or what stands in for it; null under `pvas`.
+cuda::CudaApi* cuda_of(Rank& rank, cuda::CudaApi* api) {
+  if (rank.placement() == Placement::pvas) return nullptr;
+  if (api != nullptr) return api;
+  auto& real = rank.local<OfRank>().api;
+  if (!real) real = cuda::real_api();
+  return real.get();
+}
 
 /// Under `pvas`: what the owner of the node's GPUs does for this rank.
-cuda::CudaApi& Gpu::api_of(Rank& rank, cuda::CudaApi* api, unsigned number) {
+cuda::MemoryApi& memory_of(Rank& rank, cuda::CudaApi* cuda, unsigned number) {
+  if (cuda != nullptr) return *cuda;
   auto& of_rank = rank.local<OfRank>();
-  if (rank.placement() == Placement::pvas) {
-    if (of_rank.links.size() == number)
-      of_rank.links.push_back(std::make_shared<cuda::OwnerLink>(rank.core().region(), rank.id(), number));
-    if (!of_rank.owned) of_rank.owned = std::make_unique<cuda::OwnedApi>(*of_rank.links.front());
-    return *of_rank.owned;
-  }
-  if (api != nullptr) return *api;
-  if (!of_rank.api) of_rank.api = cuda::real_api();
-  return *of_rank.api;
+  if (of_rank.links.size() == number)
+    of_rank.links.push_back(std::make_shared<cuda::OwnerLink>(rank.core().region(), rank.id(), number));
+  if (!of_rank.owned) of_rank.owned = std::make_unique<cuda::OwnedMemory>(*of_rank.links.front());
+  return *of_rank.owned;
 }
 
-cuda::CopyEngine::Maker Gpu::maker(Rank& rank, cuda::CudaApi& api, const cuda::CopyOptions& options, unsigned number) {
-  return [&, number](cuda::CudaHost& host) -> std::unique_ptr<cuda::StreamDevice> {
+cuda::CopyEngine::Maker maker(Rank& rank, cuda::CudaApi* cuda, const cuda::CopyOptions& options, unsigned number) {
+  return [&rank, cuda, &options, number](cuda::CudaHost& host) -> std::unique_ptr<cuda::StreamDevice> {
+    if (cuda != nullptr) return std::make_unique<cuda::CudaDevice>(*cuda, host, options.device);
     auto& of_rank = rank.local<OfRank>();
-    if (!of_rank.owned) return std::make_unique<cuda::CudaDevice>(api, host, options.device);
-    return std::make_unique<cuda::OwnedDevice>(of_rank.links[number], api, host, options.device);
+    return std::make_unique<cuda::OwnedDevice>(of_rank.links[number], *of_rank.owned, host, options.device);
   };
 }
-
-namespace {
 
 /// For kernels that are to be loaded.
 std::shared_ptr<cuda::OwnerLink> free_link(Rank& rank) {
@@ -87,7 +88,7 @@ std::shared_ptr<cuda::OwnerLink> free_link(Rank& rank) {
 }  // namespace
 
 cuda::Kernels Gpu::kernels(const void* code) {
-  if (!rank_.local<OfRank>().owned) return {rank_.loop(), api_, code, copies_.device};
+  if (cuda_ != nullptr) return {rank_.loop(), *cuda_, code, copies_.device};
   const auto make = [this](cuda::CudaHost& host, const cuda::CudaOptions& options) {
     return std::make_unique<cuda::OwnedDevice>(free_link(rank_), api_, host, options);
   };
@@ -102,7 +103,7 @@ Gpu::Opening Gpu::begin(Rank& rank, cuda::CudaApi* api, const GpuOptions& option
     const unsigned number = rank.local<OfRank>().gpus.size();
     if (number == kGpusMax)
       throw Error(Errc::bad_input, fmt::format("rank {} has opened {} GPUs, which are all it can", rank.id(), number));
-    opening.gpu = std::make_unique<Gpu>(rank, api_of(rank, api, number), options, number);
+    opening.gpu = std::make_unique<Gpu>(rank, cuda_of(rank, api), options, number);
     opening.mine = opening.gpu->offered();
   } catch (...) {
     opening.failure = std::current_exception();  // the others wait to be told
@@ -123,16 +124,17 @@ Gpu* Gpu::finish(Rank& rank, Opening opening, const std::vector<Offered>& all) {
   return &rank.local<OfRank>().gpus.add(std::move(opening.gpu));
 }
 
-Gpu::Gpu(Rank& rank, cuda::CudaApi& api, const GpuOptions& options, unsigned number)
+Gpu::Gpu(Rank& rank, cuda::CudaApi* api, const GpuOptions& options, unsigned number)
     : rank_(rank),
-      api_(api),
+      cuda_(api),
+      api_(memory_of(rank, api, number)),
       options_(options),
       number_(number),
-      copies_(copy_options(rank, api, options, number)),
+      copies_(copy_options(rank, api_, options, number)),
       memory_(),
       engine_(rank.loop(), maker(rank, api, copies_, number), copies_),
       heap_(0, options.segment_bytes) {
-  memory_ = cuda::allocate_on(api, copies_.device.device, options.segment_bytes);
+  memory_ = cuda::allocate_on(api_, copies_.device.device, options.segment_bytes);
 }
 
 Gpu::~Gpu() {
@@ -145,7 +147,7 @@ Gpu::Offered Gpu::offered() {
   Offered mine{
       true, number_, options_.segment_bytes, reinterpret_cast<std::uint64_t>(memory_.data()), copies_.device.device,
       {}};
-  if (rank_.placement() == Placement::process && options_.direct) mine.handle = cuda::export_memory(api_, memory_);
+  if (rank_.placement() == Placement::process && options_.direct) mine.handle = cuda::export_memory(*cuda_, memory_);
   return mine;
 }
 

@@ -69,7 +69,7 @@ class Gpu final : private Accelerator {
   static Task<Gpu*> open(Rank& rank, cuda::CudaApi& api, GpuOptions options = {}) { return open(rank, &api, options); }
 
   /// For open().
-  Gpu(Rank& rank, cuda::CudaApi& api, const GpuOptions& options, unsigned number);
+  Gpu(Rank& rank, cuda::CudaApi* api, const GpuOptions& options, unsigned number);
   ~Gpu() override;
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
@@ -95,7 +95,6 @@ class Gpu final : private Accelerator {
   cuda::Kernels kernels(const void* code);
   /// Under `pvas` its streams are the owner's: CopyEngine::device() throws.
   cuda::CopyEngine& engine() noexcept { return engine_; }
-  cuda::CudaApi& api() noexcept { return api_; }
 
  private:
   friend class GpuSet<Gpu>;
@@ -126,9 +125,6 @@ class Gpu final : private Accelerator {
   };
 
   static Task<Gpu*> open(Rank& rank, cuda::CudaApi* api, GpuOptions options);
-  static cuda::CudaApi& api_of(Rank& rank, cuda::CudaApi* api, unsigned number);
-  static cuda::CopyEngine::Maker maker(Rank& rank, cuda::CudaApi& api, const cuda::CopyOptions& options,
-                                       unsigned number);
   static Opening begin(Rank& rank, cuda::CudaApi* api, const GpuOptions& options,
                        const std::exception_ptr& failure) noexcept;
   static Gpu* finish(Rank& rank, Opening opening, const std::vector<Offered>& all);
@@ -155,7 +151,8 @@ class Gpu final : private Accelerator {
   void take_back(std::byte* buffer) noexcept override { free_buffers_.push_back(buffer); }
 
   Rank& rank_;
-  cuda::CudaApi& api_;
+  cuda::CudaApi* const cuda_;  // null: the owner of the node's GPUs makes the calls
+  cuda::MemoryApi& api_;
   const GpuOptions options_;
   const unsigned number_;
   const cuda::CopyOptions copies_;

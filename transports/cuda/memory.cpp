@@ -6,7 +6,7 @@
 
 namespace coracle::internals::cuda {
 
-DeviceMemory allocate_on(CudaApi& api, int device, std::size_t bytes) {
+DeviceMemory allocate_on(MemoryApi& api, int device, std::size_t bytes) {
   void* memory = nullptr;
   Status status = api.use_device(device);
   if (status == kSuccess) status = api.allocate(memory, bytes);
@@ -14,14 +14,14 @@ DeviceMemory allocate_on(CudaApi& api, int device, std::size_t bytes) {
   return {api, memory, bytes};
 }
 
-PinnedMemory allocate_pinned(CudaApi& api, std::size_t bytes) {
+PinnedMemory allocate_pinned(MemoryApi& api, std::size_t bytes) {
   void* memory = nullptr;
   const Status status = api.allocate_pinned(memory, bytes);
   if (status != kSuccess) throw_status(api, status, fmt::format("cuda: {} bytes of pinned host memory", bytes));
   return {api, memory, bytes};
 }
 
-Registration register_host(CudaApi& api, std::span<std::byte> memory) {
+Registration register_host(MemoryApi& api, std::span<std::byte> memory) {
   const Status status = api.register_host(memory.data(), memory.size());
   if (status == kHostAlreadyRegistered) return {};
   if (status != kSuccess)

@@ -11,11 +11,11 @@
 namespace coracle::internals::cuda {
 
 /// Address and length of memory that ends by a function of the API. Movable; empty when moved from.
-template <Status (CudaApi::*End)(void*) noexcept>
+template <class Api, Status (Api::*End)(void*) noexcept>
 class Held {
  public:
   Held() = default;
-  Held(CudaApi& api, void* memory, std::size_t bytes) noexcept
+  Held(Api& api, void* memory, std::size_t bytes) noexcept
       : api_(&api), memory_(static_cast<std::byte*>(memory)), bytes_(bytes) {}
   Held(Held&& other) noexcept
       : api_(other.api_), memory_(std::exchange(other.memory_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
@@ -39,25 +39,25 @@ class Held {
   void abandon() noexcept { memory_ = nullptr; }
 
  private:
-  CudaApi* api_ = nullptr;
+  Api* api_ = nullptr;
   std::byte* memory_ = nullptr;
   std::size_t bytes_ = 0;
 };
 
 /// Memory of a device: the host must not touch it. Its end waits for the device's work.
-using DeviceMemory = Held<&CudaApi::release>;
+using DeviceMemory = Held<MemoryApi, &MemoryApi::release>;
 /// Host memory from CUDA, which no kernel may move or swap out.
-using PinnedMemory = Held<&CudaApi::release_pinned>;
+using PinnedMemory = Held<MemoryApi, &MemoryApi::release_pinned>;
 /// Host memory from elsewhere, pinned for as long as this lives; it must outlive this.
-using Registration = Held<&CudaApi::unregister_host>;
+using Registration = Held<MemoryApi, &MemoryApi::unregister_host>;
 /// Device memory of another process of this node.
-using PeerMemory = Held<&CudaApi::close_memory>;
+using PeerMemory = Held<CudaApi, &CudaApi::close_memory>;
 
 /// All throw Error: how much, on which device, why not and what to do.
-DeviceMemory allocate_on(CudaApi& api, int device, std::size_t bytes);
-PinnedMemory allocate_pinned(CudaApi& api, std::size_t bytes);
+DeviceMemory allocate_on(MemoryApi& api, int device, std::size_t bytes);
+PinnedMemory allocate_pinned(MemoryApi& api, std::size_t bytes);
 /// Whole pages, anonymous or of a memfd. Empty where somebody has registered it already.
-Registration register_host(CudaApi& api, std::span<std::byte> memory);
+Registration register_host(MemoryApi& api, std::span<std::byte> memory);
 /// To be opened by another process: `memory` must be all of an allocation.
 IpcHandle export_memory(CudaApi& api, const DeviceMemory& memory);
 /// `device`: on which it will be used.

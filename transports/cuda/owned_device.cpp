@@ -22,21 +22,17 @@ std::error_code code_of(const Answer& answer) noexcept {
 
 }  // namespace
 
-OwnedDevice::OwnedDevice(std::shared_ptr<OwnerLink> link, CudaApi& api, CudaHost& host, const CudaOptions& options)
+OwnedDevice::OwnedDevice(std::shared_ptr<OwnerLink> link, MemoryApi& api, CudaHost& host, const CudaOptions& options)
     : link_(std::move(link)), host_(host), options_(options), reach_(api) {
-  DeviceCommand command;
-  command.kind = DeviceCommand::Kind::open_device;
-  command.address = reinterpret_cast<std::uint64_t>(&options_);
-  const Answer& answer = ask(command);
+  const Answer& answer =
+      ask({.kind = DeviceCommand::Kind::open_device, .address = reinterpret_cast<std::uint64_t>(&options_)});
   rules_ = answer.rules;
   model_ = answer.name.data();
 }
 
 OwnedDevice::~OwnedDevice() {
-  DeviceCommand command;
-  command.kind = DeviceCommand::Kind::close_device;
   try {
-    (void)link_->call(command);
+    (void)link_->call({.kind = DeviceCommand::Kind::close_device});
   } catch (const Error&) {
     // It is gone: nothing is left to be closed, and nobody reads the chains.
   }
@@ -54,73 +50,58 @@ bool OwnedDevice::reads(const std::byte* begin, std::size_t bytes) const noexcep
 }
 
 Module OwnedDevice::load_module(const void* code) {
-  DeviceCommand command;
-  command.kind = DeviceCommand::Kind::load_module;
-  command.address = reinterpret_cast<std::uint64_t>(code);
-  return reinterpret_cast<Module>(ask(command).value);
+  const Answer& answer =
+      ask({.kind = DeviceCommand::Kind::load_module, .address = reinterpret_cast<std::uint64_t>(code)});
+  return reinterpret_cast<Module>(answer.value);
 }
 
 Kernel OwnedDevice::find_kernel(Module module, const char* name) {
-  DeviceCommand command;
-  command.kind = DeviceCommand::Kind::find_kernel;
-  command.address = reinterpret_cast<std::uint64_t>(name);
-  command.count = reinterpret_cast<std::uint64_t>(module);
-  return reinterpret_cast<Kernel>(ask(command).value);
+  const Answer& answer = ask({.kind = DeviceCommand::Kind::find_kernel,
+                              .address = reinterpret_cast<std::uint64_t>(name),
+                              .count = reinterpret_cast<std::uint64_t>(module)});
+  return reinterpret_cast<Kernel>(answer.value);
 }
 
 tca::TableId OwnedDevice::load_kernels(std::vector<Launch> launches) {
   check_launches(launches);
-  const std::uint32_t number = free_table();
-  DeviceCommand command;
-  command.kind = DeviceCommand::Kind::load_kernels;
-  command.table = number;
-  command.address = reinterpret_cast<std::uint64_t>(launches.data());
-  command.count = launches.size();
+  const std::uint32_t number = tables_.take();
   Loaded& table = tables_[number];
   table = {};
-  table.parameters = reinterpret_cast<std::byte*>(ask(command).value);
-  table.launches = std::move(launches);
-  free_tables_.pop_back();
-  return {number};
-}
-
-/// The next number, which stays free until it is taken from the list.
-std::uint32_t OwnedDevice::free_table() {
-  if (free_tables_.empty()) {
-    tables_.emplace_back();
-    free_tables_.reserve(tables_.size());  // so that unload() has room
-    free_tables_.push_back(static_cast<std::uint32_t>(tables_.size() - 1));
+  try {
+    const Answer& answer = ask({.kind = DeviceCommand::Kind::load_kernels,
+                                .table = number,
+                                .address = reinterpret_cast<std::uint64_t>(launches.data()),
+                                .count = launches.size()});
+    table.parameters = reinterpret_cast<std::byte*>(answer.value);
+  } catch (...) {
+    tables_.give_back(number);
+    throw;
   }
-  return free_tables_.back();
+  table.launches = std::move(launches);
+  return {number};
 }
 
 tca::TableId OwnedDevice::load(tca::Chain chain, TableWay way) {
   check_chain(reach_, chain);
   drop_taken();
-  const std::uint32_t number = free_table();
-  Loaded& table = tables_[number];
-  table = {};
-  table.chain.assign(chain.begin(), chain.end());
-  for (const tca::Descriptor& each : chain) table.bytes += each.bytes();
-  free_tables_.pop_back();
-  DeviceCommand command;
-  command.kind = DeviceCommand::Kind::load;
-  command.table = number;
-  command.way = way;
-  command.address = reinterpret_cast<std::uint64_t>(table.chain.data());
-  command.count = chain.size();
-  table.command = link_->post(command);
+  Loaded loaded;
+  loaded.chain.assign(chain.begin(), chain.end());
+  for (const tca::Descriptor& each : chain) loaded.bytes += each.bytes();
+  const std::uint32_t number = tables_.take();
+  loaded.command = link_->post({.kind = DeviceCommand::Kind::load,
+                                .table = number,
+                                .way = way,
+                                .address = reinterpret_cast<std::uint64_t>(loaded.chain.data()),
+                                .count = chain.size()});
+  tables_[number] = std::move(loaded);
   return {number};
 }
 
 void OwnedDevice::unload(tca::TableId id) noexcept {
-  DeviceCommand command;
-  command.kind = DeviceCommand::Kind::unload;
-  command.table = id.number;
-  link_->post(command);
+  link_->post({.kind = DeviceCommand::Kind::unload, .table = id.number});
   Loaded& table = tables_[id.number];
   if (link_->taken() < table.command) parting_.push_back(std::move(table));
-  free_tables_.push_back(id.number);
+  tables_.give_back(id.number);
 }
 
 void OwnedDevice::drop_taken() noexcept {
@@ -150,12 +131,7 @@ void OwnedDevice::start(unsigned index, tca::TableId id, std::uint64_t sequence)
     std::copy(launch.parameter.begin(), launch.parameter.end(), place);
     place += kParameterRoom;
   }
-  DeviceCommand command;
-  command.kind = DeviceCommand::Kind::start;
-  command.channel = index;
-  command.table = id.number;
-  command.sequence = sequence;
-  link_->post(command);
+  link_->post({.kind = DeviceCommand::Kind::start, .channel = index, .table = id.number, .sequence = sequence});
   set_alarm();
 }
 
@@ -190,11 +166,7 @@ bool OwnedDevice::stopped(unsigned index) const noexcept {
 
 void OwnedDevice::abort(unsigned index) noexcept {
   settle(index);
-  if (!channels_[index].works) return;
-  DeviceCommand command;
-  command.kind = DeviceCommand::Kind::abort;
-  command.channel = index;
-  link_->post(command);
+  if (channels_[index].works) link_->post({.kind = DeviceCommand::Kind::abort, .channel = index});
 }
 
 std::string OwnedDevice::failure(unsigned index) const {

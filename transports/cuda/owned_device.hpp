@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/core/numbered.hpp"
 #include "transports/cuda/owner_link.hpp"
 #include "transports/cuda/stream_device.hpp"
 
@@ -15,8 +16,8 @@ namespace coracle::internals::cuda {
 /// Rank's thread only; one at a time per link, or that of its queue.
 class OwnedDevice final : public StreamDevice {
  public:
-  /// `api` (an OwnedApi of that rank) and `host` must outlive it. Throws Error as CudaDevice does.
-  OwnedDevice(std::shared_ptr<OwnerLink> link, CudaApi& api, CudaHost& host, const CudaOptions& options);
+  /// `api` (of that rank) and `host` must outlive it. Throws Error as CudaDevice does.
+  OwnedDevice(std::shared_ptr<OwnerLink> link, MemoryApi& api, CudaHost& host, const CudaOptions& options);
   ~OwnedDevice() override;
 
   const char* name() const noexcept override { return "cuda by its owner"; }
@@ -67,7 +68,6 @@ class OwnedDevice final : public StreamDevice {
   };
 
   const Answer& ask(const DeviceCommand& command);
-  std::uint32_t free_table();
   void settle(unsigned index) const noexcept;
   void drop_taken() noexcept;
   void set_alarm() noexcept;
@@ -79,8 +79,7 @@ class OwnedDevice final : public StreamDevice {
   std::string model_;
   mutable Reach reach_;  // looking may pin what was added
   mutable std::array<Channel, CudaDevice::kChannelsMax> channels_;
-  mutable std::vector<Loaded> tables_;
-  std::vector<std::uint32_t> free_tables_;
+  mutable Numbered<Loaded> tables_;
   std::deque<Loaded> parting_;  // unloaded, but perhaps not yet read
 };
 

@@ -130,9 +130,7 @@ void OwnerLink::doubt(std::uint64_t now_ns) {
     return;
   }
   if (sign_ == 0 || queue_.commands.taken() >= sign_) {
-    DeviceCommand command;
-    command.kind = DeviceCommand::Kind::sign;
-    sign_ = post(command);
+    sign_ = post({.kind = DeviceCommand::Kind::sign});
     sign_until_ns_ = now_ns + patience_.sign_ns;
     return;
   }

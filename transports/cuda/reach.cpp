@@ -15,10 +15,6 @@ void Reach::add(std::span<std::byte> memory, int device) {
   ranges_[memory.data()] = {memory.size(), {MemoryKind::device, device}, false, false, {}};
 }
 
-void Reach::remove(const std::byte* begin) noexcept {
-  ranges_.erase(begin);
-}
-
 void Reach::abandon() noexcept {
   for (auto& [begin, range] : ranges_) range.registration.abandon();
 }

@@ -21,14 +21,13 @@ struct MemoryLocation {
 /// One thread.
 class Reach {
  public:
-  explicit Reach(CudaApi& api) noexcept : api_(api) {}
+  explicit Reach(MemoryApi& api) noexcept : api_(api) {}
 
   /// Host memory, such as a rank's segment, that is pinned when it is first needed, and for as long as this lives. It
   /// must outlive this. Pieces must not overlap.
   void add_host(std::span<std::byte> memory);
   /// Device memory that is known to lie there.
   void add(std::span<std::byte> memory, int device);
-  void remove(const std::byte* begin) noexcept;
 
   /// Leaves what was pinned so until the process ends: a device may still write there.
   void abandon() noexcept;
@@ -49,7 +48,7 @@ class Reach {
 
   void pin(const std::byte* begin, Range& range) noexcept;
 
-  CudaApi& api_;
+  MemoryApi& api_;
   std::map<const std::byte*, Range> ranges_;
   std::string refusal_;
 };

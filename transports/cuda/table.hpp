@@ -60,7 +60,6 @@ class Table {
   std::uint64_t bytes() const noexcept { return bytes_; }
   /// Calls and copies that a start makes: for predictions.
   std::size_t copies() const noexcept { return boxes_.size() + launches_.size(); }
-  std::uint64_t starts() const noexcept { return starts_; }
 
   /// How long it took, as a moving average; 0 before the first.
   std::uint64_t measured_ns() const noexcept { return measured_ns_; }

@@ -18,7 +18,7 @@ constexpr std::uint64_t kSleepNs = 60'000;
 }  // namespace
 
 DeviceThread::DeviceThread(const JobRegion& region, std::uint32_t rank, const Peach2Model& model)
-    : region_(region), rank_(rank), registered_(region), device_(model, static_cast<DeviceHost&>(*this)) {
+    : Peach2Device(model, static_cast<DeviceHost&>(*this)), region_(region), rank_(rank), registered_(region) {
   given_up_.reserve(region.shape().size);  // so that given_up() has room
   thread_ = std::thread([this] { work(); });
 }
@@ -65,7 +65,7 @@ void DeviceThread::work() noexcept {
   std::unique_lock lock(mutex_);
   while (!ends_) {
     alarm_ns_ = kNever;
-    device_.advance(now_ns());
+    advance(now_ns());
     const std::uint64_t now = now_ns();
     if (alarm_ns_ == kNever) {
       changed_.wait(lock);
@@ -81,38 +81,38 @@ void DeviceThread::work() noexcept {
 
 TableId DeviceThread::load(Chain chain) {
   const std::lock_guard lock(mutex_);
-  return device_.load(chain);
+  return Peach2Device::load(chain);
 }
 
 void DeviceThread::unload(TableId table) noexcept {
   const std::lock_guard lock(mutex_);
-  device_.unload(table);
+  Peach2Device::unload(table);
 }
 
 void DeviceThread::start(unsigned channel, TableId table, std::uint64_t sequence) noexcept {
   {
     const std::lock_guard lock(mutex_);
-    device_.start(channel, table, sequence);
+    Peach2Device::start(channel, table, sequence);
   }
   changed_.notify_one();
 }
 
 void DeviceThread::abort(unsigned channel) noexcept {
   const std::lock_guard lock(mutex_);
-  device_.abort(channel);
+  Peach2Device::abort(channel);
 }
 
 void DeviceThread::store(std::uint64_t* target, std::uint64_t word) noexcept {
   {
     const std::lock_guard lock(mutex_);
-    device_.store(target, word);
+    Peach2Device::store(target, word);
   }
   changed_.notify_one();
 }
 
 void DeviceThread::break_down(const DeviceFaults& faults) noexcept {
   const std::lock_guard lock(mutex_);
-  device_.break_down(faults);
+  Peach2Device::break_down(faults);
 }
 
 }  // namespace coracle::internals::tca

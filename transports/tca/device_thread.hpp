@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -15,25 +14,16 @@
 
 namespace coracle::internals::tca {
 
-class DeviceThread final : public RemoteDmaDevice, private DeviceHost {
+class DeviceThread final : private DeviceHost, public Peach2Device {
  public:
   /// The device of `rank`. The region must outlive it.
   DeviceThread(const JobRegion& region, std::uint32_t rank, const Peach2Model& model);
   ~DeviceThread() override;
 
-  const char* name() const noexcept override { return device_.name(); }
-  const DeviceRules& rules() const noexcept override { return device_.rules(); }
-  bool reads(const std::byte* begin, std::size_t bytes) const noexcept override { return device_.reads(begin, bytes); }
-  bool writes(std::byte* begin, std::size_t bytes) const noexcept override { return device_.writes(begin, bytes); }
   TableId load(Chain chain) override;
   void unload(TableId table) noexcept override;
   void start(unsigned channel, TableId table, std::uint64_t sequence) noexcept override;
-  std::uint64_t completed(unsigned channel) const noexcept override { return device_.completed(channel); }
-  bool stopped(unsigned channel) const noexcept override { return device_.stopped(channel); }
-  std::uint64_t elapsed_ns(unsigned channel) const noexcept override { return device_.elapsed_ns(channel); }
   void abort(unsigned channel) noexcept override;
-  std::string failure(unsigned channel) const override { return device_.failure(channel); }
-  bool left_out(unsigned channel) const noexcept override { return device_.left_out(channel); }
   void store(std::uint64_t* target, std::uint64_t word) noexcept override;
   void copied(std::size_t) noexcept override {}
   void links_changed() noexcept override {}  // its peers' memory is at hand, also when they are dead
@@ -63,13 +53,12 @@ class DeviceThread final : public RemoteDmaDevice, private DeviceHost {
   const JobRegion& region_;
   const std::uint32_t rank_;
   const RegisteredMemory registered_;
-  // The mutex guards all below.
+  // The mutex guards all below, and the device but for what it tells of its channels.
   std::mutex mutex_;
   std::condition_variable changed_;
   std::uint64_t alarm_ns_ = kNever;
   bool ends_ = false;
   std::vector<std::uint32_t> given_up_;  // peers
-  Peach2Device device_;
   std::thread thread_;
 };
 

@@ -22,8 +22,6 @@ struct DeviceRules {
   double table_ns = 0;
   /// Whether one descriptor copies blocks at strides.
   bool block_stride = true;
-  /// Whether it writes to memory of others but can't read from there.
-  bool write_only = true;
   /// Bytes per nanosecond of each channel by itself, nominal: where learning begins.
   std::array<double, 8> rates{};
 };

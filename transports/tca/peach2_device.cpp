@@ -66,12 +66,7 @@ void Peach2Device::find_owners(Table& table) noexcept {
 
 TableId Peach2Device::load(Chain chain) {
   check(chain);
-  if (free_tables_.empty()) {
-    tables_.emplace_back();
-    free_tables_.reserve(tables_.size());  // so that unload() has room
-    free_tables_.push_back(static_cast<std::uint32_t>(tables_.size() - 1));
-  }
-  const std::uint32_t number = free_tables_.back();
+  const std::uint32_t number = tables_.take();
   Table& table = tables_[number];
   table.chain.assign(chain.begin(), chain.end());
   table.owners.assign(chain.size(), DeviceHost::kNobody);
@@ -79,13 +74,12 @@ TableId Peach2Device::load(Chain chain) {
   table.pieces.clear();
   table.landed = 0;
   for (const Descriptor& descriptor : chain) table.pieces.push_back({descriptor.bytes(), descriptor.block_bytes});
-  free_tables_.pop_back();
   return {number};
 }
 
 void Peach2Device::unload(TableId id) noexcept {
   CORACLE_ASSERT(!tables_[id.number].in_use, "table {} is unloaded while a channel works on it", id.number);
-  free_tables_.push_back(id.number);
+  tables_.give_back(id.number);
 }
 
 void Peach2Device::start(unsigned index, TableId id, std::uint64_t sequence) noexcept {

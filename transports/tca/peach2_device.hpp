@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/core/numbered.hpp"
 #include "runtime/core/ring_queue.hpp"
 #include "runtime/job/exposed_access.hpp"
 #include "transports/tca/peach2_model.hpp"
@@ -149,8 +150,7 @@ class Peach2Device : public RemoteDmaDevice {
   DeviceRules rules_;
   ChannelTimes times_;
   std::vector<unsigned> used_;  // the model's channels, by ours
-  std::vector<Table> tables_;
-  std::vector<std::uint32_t> free_tables_;
+  Numbered<Table> tables_;
   std::array<Channel, Peach2Model::kChannels> channels_;
   const double store_ns_;
   RingQueue<Stored> stores_;         // on their way, in order

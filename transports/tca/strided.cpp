@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "transports/tca/tca_transport.hpp"
+#include "transports/tca/dma_moves.hpp"
 
 namespace coracle::internals::tca {
 namespace {
@@ -54,26 +54,25 @@ bool is_quicker_than_packing(const DeviceRules& rules, const StridedShape& shape
 
 }  // namespace
 
-bool TcaTransport::takes(const StridedOperation& put) const noexcept {
-  if (check(put)) return false;
-  const DeviceRules& rules = device_->rules();
+bool DmaMoves::takes(const StridedOperation& put) const noexcept {
+  if (memory_.check(put)) return false;
+  const DeviceRules& rules = device_.rules();
   const StridedShape& shape = put.shape;
   const auto* source = static_cast<const std::byte*>(put.local);
-  std::byte* target = address_of(put.remote);
+  std::byte* target = memory_.address_of(put.remote);
   const std::span<const std::byte> read = run_of(shape, shape.local, source);
   return rules.block_stride && is_aligned(shape, shape.local, source, rules.alignment) &&
-         is_aligned(shape, shape.remote, target, rules.alignment) && device_->reads(read.data(), read.size()) &&
-         device_->writes(target, put.bytes) && is_quicker_than_packing(rules, with_long_rows(shape), kPacketChannel);
+         is_aligned(shape, shape.remote, target, rules.alignment) && device_.reads(read.data(), read.size()) &&
+         device_.writes(target, put.bytes) &&
+         is_quicker_than_packing(rules, with_long_rows(shape), PacketSender::kChannel);
 }
 
-bool TcaTransport::submit_strided(StridedOperation& put) noexcept {
-  if (!takes(put)) return false;
+void DmaMoves::put_strided(StridedOperation& put) noexcept {
   ++modes_.block_stride;
-  ++in_flight_;
   const StridedShape shape = with_long_rows(put.shape);
-  Move& move = take_move(&put, {}, put.remote.rank);
+  Move& move = take({.put = &put, .peer = put.remote.rank});
   move.row = {static_cast<const std::byte*>(put.local) + shape.local.first,
-              address_of(put.remote) + shape.remote.first,
+              memory_.address_of(put.remote) + shape.remote.first,
               shape.block_bytes,
               shape.count,
               shape.local.stride,
@@ -82,7 +81,6 @@ bool TcaTransport::submit_strided(StridedOperation& put) noexcept {
   move.target_row_stride = shape.remote.row_stride;
   move.body = shape.bytes();
   go_on(move);
-  return true;
 }
 
 }  // namespace coracle::internals::tca

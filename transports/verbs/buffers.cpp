@@ -34,7 +34,7 @@ RegisteredBuffer::~RegisteredBuffer() {
 }
 
 BufferPool::BufferPool(ibv_pd* domain, std::uint32_t count, std::size_t buffer_bytes)
-    : buffer_bytes_(buffer_bytes), count_(count), memory_(domain, count * buffer_bytes), free_(count) {
+    : buffer_bytes_(buffer_bytes), memory_(domain, count * buffer_bytes), free_(count) {
   std::iota(free_.rbegin(), free_.rend(), 0U);
 }
 

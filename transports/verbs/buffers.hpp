@@ -47,12 +47,10 @@ class BufferPool {
   void give_back(std::uint32_t slot) noexcept { free_.push_back(slot); }  // the room was reserved at the start
   std::byte* data(std::uint32_t slot) const noexcept { return memory_.data() + slot * buffer_bytes_; }
   std::size_t buffer_bytes() const noexcept { return buffer_bytes_; }
-  std::uint32_t count() const noexcept { return count_; }
   std::uint32_t key() const noexcept { return memory_.key(); }
 
  private:
   std::size_t buffer_bytes_;
-  std::uint32_t count_;
   RegisteredBuffer memory_;
   std::vector<std::uint32_t> free_;
 };

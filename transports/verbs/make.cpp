@@ -7,7 +7,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/job/job.hpp"
-#include "transports/verbs/transport.hpp"
+#include "transports/verbs/verbs_transport.hpp"
 
 namespace coracle::internals::verbs {
 

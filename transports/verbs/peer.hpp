@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <system_error>
 #include <vector>
 
+#include "runtime/core/error.hpp"
 #include "runtime/rank/message.hpp"
 #include "runtime/rank/operation.hpp"
 #include "transports/verbs/buffers.hpp"
@@ -59,9 +61,8 @@ struct Peer {
 
   std::uint32_t rank = 0;
   State state = State::absent;
-  bool introduced = false;     ///< Our address is on its way.
-  bool connected = false;      ///< We have the peer's, and the queue pair is ready.
-  bool peer_is_ready = false;  ///< The same at its side: only then may we send.
+  bool introduced = false;  ///< Our address is on its way.
+  bool connected = false;   ///< We have the peer's, and the queue pair is ready.
   bool said_bye = false;
   bool stalled = false;  ///< In the list of those that wait for room.
   bool dirty = false;    ///< In the list of those with something to post.
@@ -71,7 +72,7 @@ struct Peer {
   std::error_code reason;  ///< Why it was lost.
 
   std::deque<std::vector<std::byte>> messages;  ///< Encoded; they found no room.
-  std::deque<RdmaTransfer*> flights;            ///< Their remaining parts found no room.
+  std::deque<RdmaTransfer*> unposted;           ///< Their remaining parts found no room.
   OperationQueue transfers;
   OperationQueue requests;
   /// The request whose payload the peer is fetching. Those behind it wait, which keeps their order.
@@ -80,6 +81,25 @@ struct Peer {
 
   std::uint32_t awaited = 0;   ///< Answers that the peer owes us.
   std::uint64_t heard_ns = 0;  ///< When something came from it.
+};
+
+/// What surrounds the parts of the transport: the whole.
+class PeerHost {
+ public:
+  virtual void finish(Operation& operation, std::error_code outcome) noexcept = 0;
+  /// The control transport does it instead.
+  virtual void hand_over(Operation& operation) noexcept = 0;
+  /// For ever: everything to the peer fails from now on.
+  virtual void lose(Peer& peer, const char* why, std::error_code code = Errc::peer_lost) noexcept = 0;
+  /// There may be room, or something to send.
+  virtual void pump(Peer& peer) noexcept = 0;
+  /// The peer owes one more answer: its silence is watched.
+  virtual void await_answer(Peer& peer) noexcept = 0;
+  /// Runs the message's handler.
+  virtual void deliver(Peer& peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept = 0;
+
+ protected:
+  ~PeerHost() = default;
 };
 
 }  // namespace coracle::internals::verbs

@@ -101,7 +101,7 @@ int QueuePair::connect(const Port& port, const QueuePairAddress& peer, std::uint
 }
 
 void QueuePair::add(const ibv_send_wr& request, const ibv_sge* piece, const PostedRequest& sent) noexcept {
-  CORACLE_ASSERT(has_room(), "{} work requests in flight", tail_ - head_);
+  CORACLE_ASSERT(has_room(), "{} work requests in transfer", tail_ - head_);
   if (error_ == 0 && tail_ - posted_ == kChainMax) post();
   record(tail_) = sent;
   if (error_ == 0) {

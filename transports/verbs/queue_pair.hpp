@@ -30,15 +30,13 @@ struct QueuePairAddress {
 
 /// What a posted work request was, for when it completes.
 struct PostedRequest {
-  enum class What : std::uint8_t { part, message, probe };
-  What what;
   std::uint32_t slot = BufferPool::kNone;  ///< Of a message.
-  RdmaTransfer* flight = nullptr;          ///< Of a part.
+  RdmaTransfer* transfer = nullptr;        ///< Of a part.
 };
 
 class QueuePair {
  public:
-  static constexpr std::uint32_t kDepth = 128;  // work requests that may be in flight
+  static constexpr std::uint32_t kDepth = 128;  // work requests that may be in transfer
   static constexpr std::uint32_t kChainMax = 16;
   static constexpr std::uint32_t kInlineBytesRequested = 220;
   static constexpr std::uint8_t kRetriesMax = 6;  // 7 would mean for ever to some devices

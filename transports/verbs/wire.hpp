@@ -35,6 +35,9 @@ struct WireHeader {
   std::int64_t handler;
 };
 
+/// In Kind::ask, beside the segment's number: it is asked for a put.
+inline constexpr std::uint64_t kWrites = std::uint64_t{1} << 32;
+
 struct RemoteBuffer {
   std::uint64_t address;
   std::uint64_t bytes;

@@ -85,7 +85,7 @@ GpuGround::GpuGround(EventLoop& loop, cuda::CudaApi& api, const GpuPlan& plan) :
   // First, since it says best what is wrong with a device.
   for (const unsigned channels : plan.channels)
     engines_.push_back(std::make_unique<cuda::CopyEngine>(loop, api, options_for(plan, channels)));
-  device_name_ = engines_.front()->device().info().name;
+  device_name_ = engines_.front()->device().model();
   int devices = 0;
   require(api, api.device_count(devices), "bench dma: looking for devices");
   if (devices > 1) peer_ = (plan.device + 1) % devices;
