@@ -1,11 +1,13 @@
-// The message of a time limit that has passed.
+// The message of a time limit that has passed, and the limit whose passing is no error.
 #include "runtime/core/combinators.hpp"
 
 #include <fmt/format.h>
 
-namespace coracle::internals::detail {
+#include <utility>
 
-void throw_timed_out(std::chrono::nanoseconds limit, const std::exception_ptr& error) {
+namespace coracle::internals {
+
+void detail::throw_timed_out(std::chrono::nanoseconds limit, const std::exception_ptr& error) {
   std::string under_way = "something that is not a std::exception";
   try {
     std::rethrow_exception(error);
@@ -18,4 +20,18 @@ void throw_timed_out(std::chrono::nanoseconds limit, const std::exception_ptr& e
               fmt::format("not done within the time limit of {:g} s: {}", seconds, under_way));
 }
 
-}  // namespace coracle::internals::detail
+Task<bool> finishes_within(std::chrono::nanoseconds limit, Task<> task) {
+  PromiseBase& self = co_await this_coroutine();
+  Scope scope(self.loop(), &self.scope());
+  const detail::Deadline deadline(scope, limit);
+  scope.spawn(std::move(task));
+  try {
+    co_await scope.join();
+  } catch (const Error& error) {
+    if (!deadline.fired() || error.code() != std::errc::timed_out) throw;
+    co_return false;
+  }
+  co_return true;
+}
+
+}  // namespace coracle::internals

@@ -156,6 +156,9 @@ Task<T> with_timeout(std::chrono::nanoseconds limit, Task<T> task) {
   if constexpr (!std::is_void_v<T>) co_return std::move(*result);
 }
 
+/// True when `task` has finished within `limit`; else it has been cancelled and joined.
+Task<bool> finishes_within(std::chrono::nanoseconds limit, Task<> task);
+
 /// The outcome of `task` as a value: `Result<T> r = co_await as_result(f());` Only coracle::Error is caught.
 template <class T>
 Task<Result<T>> as_result(Task<T> task) {

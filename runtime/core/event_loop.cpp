@@ -43,6 +43,12 @@ Io& EventLoop::io() {
   return *io_;
 }
 
+void EventLoop::use_epoll() {
+  CORACLE_ASSERT(!io_, "the loop's I/O is made already, by {}", io_->name());
+  io_ = make_epoll_io(*doorbell_);
+  add_poller(*io_);
+}
+
 bool EventLoop::spin() {
   // Most answers come within a microsecond: until then nothing stands between two looks, not even a pause, which costs
   // as much as a cache line's way from core to core.

@@ -37,6 +37,9 @@ class EventLoop final : public Scheduler {
   Doorbell& doorbell() noexcept { return *doorbell_; }
   /// Files and descriptors; made at first use (io_uring, or epoll and threads where that is refused).
   Io& io();
+  /// Before the first io(): epoll, whatever else the kernel offers. For who may not hold memory that is locked or
+  /// mapped by the kernel, since other processes share or inherit it.
+  void use_epoll();
   /// True while the kernel works for this loop: real time must pass before anything comes of it.
   bool io_in_flight() const noexcept { return io_ && io_->in_flight() > 0; }
   /// CPU-idle sleeps so far, for tests and statistics.

@@ -107,4 +107,23 @@ Task<> run_in_scope(std::unique_ptr<ScopeBody> body) {
   co_await scope.join();
 }
 
+namespace {
+
+Task<> run_then_cancel(Task<> body, Scope& services, bool& ended) {
+  co_await body;
+  ended = !services.error();
+  services.cancel();
+}
+
+}  // namespace
+
+Task<> run_with_services(std::unique_ptr<ScopeBody> body) {
+  PromiseBase& self = co_await this_coroutine();
+  Scope services(self.loop(), &self.scope());
+  bool ended = false;
+  services.spawn(run_then_cancel(body->run(services), services, ended));
+  const std::exception_ptr error = co_await join_quietly(services);
+  if (error && !ended) std::rethrow_exception(error);
+}
+
 }  // namespace coracle::internals

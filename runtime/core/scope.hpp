@@ -241,6 +241,7 @@ struct ScopeBody {
 };
 
 Task<> run_in_scope(std::unique_ptr<ScopeBody> body);
+Task<> run_with_services(std::unique_ptr<ScopeBody> body);
 
 namespace detail {
 
@@ -266,6 +267,14 @@ Task<> with_scope(Body body, Arguments... arguments) {
   // No coroutine itself: g++ 14 crashes on one that takes a type of an unnamed namespace outside the compiler's first
   // file, which is where sources are when they are compiled together.
   return run_in_scope(
+      std::make_unique<detail::ScopeBodyOf<Body, Arguments...>>(std::move(body), std::move(arguments)...));
+}
+
+/// The same, but the end of `body` ends what it has spawned into the scope: services that have no end of their own. An
+/// error of a service before that ends all, and is rethrown.
+template <class Body, class... Arguments>
+Task<> with_services(Body body, Arguments... arguments) {
+  return run_with_services(
       std::make_unique<detail::ScopeBodyOf<Body, Arguments...>>(std::move(body), std::move(arguments)...));
 }
 

@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
+#include <array>
 #include <cstring>
+#include <type_traits>
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/wire.hpp"
-#include "runtime/launch/supervisor.hpp"
+#include "runtime/launch/job_failure.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -24,138 +25,76 @@ Enum checked(std::uint32_t value, Enum last, const char* what) {
   return static_cast<Enum>(value);
 }
 
-bool read_flag(WireReader& reader) {
-  return reader.read<std::uint8_t>() != 0;
-}
+template <class Visitor, class T>
+concept HasFields = requires(Visitor& visit, T& value) { fields(visit, value); };
 
-template <class Enum>
-void write_enum(WireWriter& writer, Enum value) {
-  writer.write(static_cast<std::uint32_t>(value));
-}
+/// Writes what it is called with, one after another.
+class FieldWriter {
+ public:
+  static constexpr bool kReads = false;
 
-/// How many, then each by `write_one`.
-template <class Item>
-void write_each(WireWriter& writer, const std::vector<Item>& items, void (*write_one)(WireWriter&, const Item&)) {
-  writer.write(static_cast<std::uint32_t>(items.size()));
-  for (const Item& item : items) write_one(writer, item);
-}
+  template <class T>
+  void operator()(T& value) {
+    if constexpr (HasFields<FieldWriter, T>)
+      fields(*this, value);
+    else
+      writer_.write(value);
+  }
+  void operator()(bool& flag) { writer_.write(static_cast<std::uint8_t>(flag)); }
+  /// `last`: the enumeration's; `what`: in words.
+  template <class Enum>
+  void operator()(Enum& value, Enum /*last*/, const char* /*what*/) {
+    writer_.write(static_cast<std::uint32_t>(value));
+  }
+  template <class T>
+    requires HasFields<FieldWriter, T>
+  void operator()(std::vector<T>& items) {
+    writer_.write(static_cast<std::uint32_t>(items.size()));
+    for (T& item : items) fields(*this, item);
+  }
 
-template <class Item>
-std::vector<Item> read_each(WireReader& reader, Item (*read_one)(WireReader&)) {
-  std::vector<Item> items;
-  const auto count = reader.read<std::uint32_t>();
-  // No room is taken for what was only announced: the reader throws at its end.
-  for (std::uint32_t i = 0; i < count; ++i) items.push_back(read_one(reader));
-  return items;
-}
+  std::vector<std::byte> take() { return writer_.take(); }
 
-void write_network(WireWriter& writer, const NetworkOptions& network) {
-  writer.write(network.silence_limit_ns);
-  writer.write(network.connections_max);
-  write_enum(writer, network.transport);
-  writer.write(static_cast<std::uint8_t>(network.survive));
-}
+ private:
+  WireWriter writer_;
+};
 
-NetworkOptions read_network(WireReader& reader) {
-  NetworkOptions network;
-  network.silence_limit_ns = reader.read<std::uint64_t>();
-  network.connections_max = reader.read<std::uint32_t>();
-  network.transport = checked(reader.read<std::uint32_t>(), RemoteTransport::tca, "transport");
-  network.survive = read_flag(reader);
-  return network;
-}
+/// Reads into what it is called with, and checks it.
+class FieldReader {
+ public:
+  static constexpr bool kReads = true;
+  explicit FieldReader(std::span<const std::byte> bytes) : reader_(bytes) {}
 
-void write_shape(WireWriter& writer, const JobShape& shape) {
-  write_enum(writer, shape.placement);
-  writer.write(shape.size);
-  writer.write(shape.nodes);
-  writer.write(shape.segment_bytes);
-  writer.write(shape.inbox_bytes);
-  writer.write(shape.seed);
-  writer.write(shape.choices);
-  write_enum(writer, shape.messages.scheme);
-  writer.write(shape.messages.eager_bytes);
-  writer.write(shape.messages.unexpected_bytes);
-  write_network(writer, shape.network);
-  writer.write(shape.key);
-}
+  template <class T>
+  void operator()(T& value) {
+    static_assert(!std::is_enum_v<T>, "an enumeration needs to be checked");
+    if constexpr (HasFields<FieldReader, T>)
+      fields(*this, value);
+    else
+      value = reader_.read<T>();
+  }
+  void operator()(bool& flag) { flag = reader_.read<std::uint8_t>() != 0; }
+  /// A text that ends with 0.
+  template <std::size_t N>
+  void operator()(std::array<char, N>& text) {
+    text = reader_.read<std::array<char, N>>();
+    text.back() = '\0';
+  }
+  template <class Enum>
+  void operator()(Enum& value, Enum last, const char* what) {
+    value = checked(reader_.read<std::uint32_t>(), last, what);
+  }
+  template <class T>
+    requires HasFields<FieldReader, T>
+  void operator()(std::vector<T>& items) {
+    const auto count = reader_.read<std::uint32_t>();
+    // No room is taken for what was only announced: the reader throws at its end.
+    for (std::uint32_t i = 0; i < count; ++i) fields(*this, items.emplace_back());
+  }
 
-JobShape read_shape(WireReader& reader) {
-  JobShape shape;
-  shape.placement = checked(reader.read<std::uint32_t>(), Placement::sim, "placement");
-  shape.size = reader.read<std::uint32_t>();
-  shape.nodes = reader.read<std::uint32_t>();
-  shape.segment_bytes = reader.read<std::uint64_t>();
-  shape.inbox_bytes = reader.read<std::uint64_t>();
-  shape.seed = reader.read<std::uint64_t>();
-  shape.choices = reader.read<std::array<char, 1024>>();
-  shape.choices.back() = '\0';
-  shape.messages.scheme = checked(reader.read<std::uint32_t>(), RendezvousScheme::cma, "way of messages");
-  shape.messages.eager_bytes = reader.read<std::uint32_t>();
-  shape.messages.unexpected_bytes = reader.read<std::uint64_t>();
-  shape.network = read_network(reader);
-  shape.key = reader.read<JobKey>();
-  return shape;
-}
-
-void write_address(WireWriter& writer, const NodeAddress& address) {
-  write_enum(writer, address.family);
-  writer.write(address.bytes);
-  writer.write(address.scope);
-}
-
-NodeAddress read_address(WireReader& reader) {
-  NodeAddress address;
-  address.family = checked(reader.read<std::uint32_t>(), NodeAddress::Family::ipv6, "address family");
-  address.bytes = reader.read<std::array<std::uint8_t, 16>>();
-  address.scope = reader.read<std::uint32_t>();
-  return address;
-}
-
-void write_interface(WireWriter& writer, const NodeInterface& interface) {
-  write_address(writer, interface.address);
-  writer.write(interface.network_bits);
-}
-
-NodeInterface read_interface(WireReader& reader) {
-  NodeInterface interface;
-  interface.address = read_address(reader);
-  interface.network_bits = reader.read<std::uint32_t>();
-  if (interface.network_bits > 8 * interface.address.bytes.size())
-    malformed(fmt::format("{} bits", interface.network_bits));
-  return interface;
-}
-
-void write_interfaces(WireWriter& writer, const NodeInterfaces& interfaces) {
-  writer.write(interfaces.stack);
-  write_each(writer, interfaces.all, write_interface);
-}
-
-NodeInterfaces read_interfaces(WireReader& reader) {
-  NodeInterfaces interfaces;
-  interfaces.stack = reader.read<std::uint64_t>();
-  interfaces.all = read_each(reader, read_interface);
-  return interfaces;
-}
-
-void write_card(WireWriter& writer, const NodeCard& card) {
-  for (const NodeAddress& address : card.record.addresses) write_address(writer, address);
-  writer.write(card.record.health_port);
-  writer.write(card.record.host);
-  writer.write(card.machine);
-  writer.write(card.ports);
-}
-
-NodeCard read_card(WireReader& reader) {
-  NodeCard card;
-  for (NodeAddress& address : card.record.addresses) address = read_address(reader);
-  card.record.health_port = reader.read<std::uint16_t>();
-  card.record.host = reader.read<std::array<char, 64>>();
-  card.record.host.back() = '\0';
-  card.machine = reader.read<std::uint64_t>();
-  card.ports = reader.read<std::vector<std::uint16_t>>();
-  return card;
-}
+ private:
+  WireReader reader_;
+};
 
 void check_shape(const NodeDescription& description) {
   const JobShape& shape = description.options.shape;
@@ -170,168 +109,139 @@ void check_shape(const NodeDescription& description) {
         fmt::format("{} nodes with {} ranks, where {} with {} should be", counts.size(), sum, shape.nodes, shape.size));
 }
 
-}  // namespace
+// What each consists of, in the order of the bytes, for both of them.
 
-std::vector<std::byte> encode(const NodeDescription& description) {
-  WireWriter writer;
-  writer.write(JobHeader::kVersion);  // first, in every version
-  const JobOptions& options = description.options;
-  write_shape(writer, options.shape);
-  writer.write(options.ranks_per_node);
-  writer.write(options.program);
-  writer.write(options.arguments);
-  write_enum(writer, options.binding);
-  writer.write(static_cast<std::uint8_t>(options.verbose));
-  writer.write(options.interface);
-  writer.write(description.node);
-  writer.write(static_cast<std::uint8_t>(description.remote));
-  writer.write(description.working_directory);
-  writer.write(description.environment);
-  return writer.take();
+template <class Visitor>
+void fields(Visitor& visit, JobShape& shape) {
+  visit(shape.placement, Placement::sim, "placement");
+  visit(shape.size);
+  visit(shape.nodes);
+  visit(shape.segment_bytes);
+  visit(shape.inbox_bytes);
+  visit(shape.seed);
+  visit(shape.choices);
+  visit(shape.messages.scheme, RendezvousScheme::cma, "way of messages");
+  visit(shape.messages.eager_bytes);
+  visit(shape.messages.unexpected_bytes);
+  visit(shape.network.silence_limit_ns);
+  visit(shape.network.connections_max);
+  visit(shape.network.transport, RemoteTransport::tca, "transport");
+  visit(shape.network.survive);
+  visit(shape.key);
 }
 
-template <>
-NodeDescription decode(std::span<const std::byte> bytes) {
-  WireReader reader(bytes);
-  const auto version = reader.read<std::uint32_t>();
+template <class Visitor>
+void fields(Visitor& visit, NodeAddress& address) {
+  visit(address.family, NodeAddress::Family::ipv6, "address family");
+  visit(address.bytes);
+  visit(address.scope);
+}
+
+template <class Visitor>
+void fields(Visitor& visit, NodeInterface& interface) {
+  visit(interface.address);
+  visit(interface.network_bits);
+  if (interface.network_bits > 8 * interface.address.bytes.size())
+    malformed(fmt::format("{} bits", interface.network_bits));
+}
+
+template <class Visitor>
+void fields(Visitor& visit, NodeInterfaces& interfaces) {
+  visit(interfaces.stack);
+  visit(interfaces.all);
+}
+
+template <class Visitor>
+void fields(Visitor& visit, NodeCard& card) {
+  for (NodeAddress& address : card.record.addresses) visit(address);
+  visit(card.record.health_port);
+  visit(card.record.host);
+  visit(card.machine);
+  visit(card.ports);
+}
+
+template <class Visitor>
+void fields(Visitor& visit, JobDirectory& directory) {
+  visit(directory.first_on_machine);
+  visit(directory.ranks_on_machine);
+  visit(directory.cards);
+}
+
+template <class Visitor>
+void fields(Visitor& visit, JobFailure& failure) {
+  visit(failure.text);
+  visit(failure.exit_status);
+  visit(failure.crashed);
+  visit(failure.asked);
+  visit(failure.for_others);
+  visit(failure.when_ns);
+}
+
+template <class Visitor>
+void fields(Visitor& visit, NodeEnd& end) {
+  visit(end.failures);
+  visit(end.attached);
+  visit(end.details);
+}
+
+template <class Visitor>
+void fields(Visitor& visit, NodeDescription& description) {
+  std::uint32_t version = JobHeader::kVersion;
+  visit(version);  // first, in every version
   if (version != JobHeader::kVersion)
     throw Error(Errc::unsupported, fmt::format("the `coracle` command of this node is of another version than that of "
                                                "the job ({} and {}); install the same on both",
                                                JobHeader::kVersion, version));
-  NodeDescription description;
   JobOptions& options = description.options;
-  options.shape = read_shape(reader);
-  options.ranks_per_node = reader.read<std::vector<std::uint32_t>>();
-  options.program = reader.read<std::string>();
-  options.arguments = reader.read<std::vector<std::string>>();
-  options.binding = checked(reader.read<std::uint32_t>(), Binding::share, "binding");
-  options.verbose = read_flag(reader);
-  options.interface = reader.read<std::string>();
-  description.node = reader.read<std::uint32_t>();
-  description.remote = read_flag(reader);
-  description.working_directory = reader.read<std::string>();
-  description.environment = reader.read<std::vector<std::string>>();
-  check_shape(description);
-  return description;
+  visit(options.shape);
+  visit(options.ranks_per_node);
+  visit(options.program);
+  visit(options.arguments);
+  visit(options.binding, Binding::share, "binding");
+  visit(options.verbose);
+  visit(options.interface);
+  visit(description.node);
+  visit(description.remote);
+  visit(description.working_directory);
+  visit(description.environment);
+  if constexpr (Visitor::kReads) check_shape(description);
 }
 
-std::vector<std::byte> encode(const NodeInterfaces& interfaces) {
-  WireWriter writer;
-  write_interfaces(writer, interfaces);
+}  // namespace
+
+template <class T>
+std::vector<std::byte> encode(T value) {
+  FieldWriter writer;
+  writer(value);
   return writer.take();
 }
 
-template <>
-NodeInterfaces decode(std::span<const std::byte> bytes) {
-  WireReader reader(bytes);
-  return read_interfaces(reader);
+template <class T>
+T decode(std::span<const std::byte> bytes) {
+  T value{};
+  FieldReader reader(bytes);
+  reader(value);
+  return value;
 }
 
-std::vector<std::byte> encode(const std::vector<NodeInterfaces>& nodes) {
-  WireWriter writer;
-  write_each(writer, nodes, write_interfaces);
-  return writer.take();
-}
-
-template <>
-std::vector<NodeInterfaces> decode(std::span<const std::byte> bytes) {
-  WireReader reader(bytes);
-  return read_each(reader, read_interfaces);
-}
-
-std::vector<std::byte> encode(const NodeCard& card) {
-  WireWriter writer;
-  write_card(writer, card);
-  return writer.take();
-}
-
-template <>
-NodeCard decode(std::span<const std::byte> bytes) {
-  WireReader reader(bytes);
-  return read_card(reader);
-}
-
-std::vector<std::byte> encode(const JobDirectory& directory) {
-  WireWriter writer;
-  writer.write(directory.first_on_machine);
-  writer.write(directory.ranks_on_machine);
-  write_each(writer, directory.cards, write_card);
-  return writer.take();
-}
-
-template <>
-JobDirectory decode(std::span<const std::byte> bytes) {
-  WireReader reader(bytes);
-  JobDirectory directory;
-  directory.first_on_machine = reader.read<std::uint32_t>();
-  directory.ranks_on_machine = reader.read<std::uint32_t>();
-  directory.cards = read_each(reader, read_card);
-  return directory;
-}
-
-std::vector<std::byte> encode(const JobFailure& failure) {
-  WireWriter writer;
-  writer.write(failure.text);
-  writer.write(static_cast<std::int32_t>(failure.exit_status));
-  writer.write(static_cast<std::uint8_t>(failure.crashed));
-  writer.write(static_cast<std::uint8_t>(failure.asked));
-  writer.write(static_cast<std::uint8_t>(failure.for_others));
-  writer.write(failure.when_ns);
-  return writer.take();
-}
-
-template <>
-JobFailure decode(std::span<const std::byte> bytes) {
-  WireReader reader(bytes);
-  JobFailure failure;
-  failure.text = reader.read<std::string>();
-  failure.exit_status = reader.read<std::int32_t>();
-  failure.crashed = read_flag(reader);
-  failure.asked = read_flag(reader);
-  failure.for_others = read_flag(reader);
-  failure.when_ns = reader.read<std::uint64_t>();
-  return failure;
-}
-
-std::vector<std::byte> encode(const NodeEnd& end) {
-  WireWriter writer;
-  writer.write(end.failures);
-  writer.write(static_cast<std::uint8_t>(end.attached));
-  writer.write(end.details);
-  return writer.take();
-}
-
-template <>
-NodeEnd decode(std::span<const std::byte> bytes) {
-  WireReader reader(bytes);
-  NodeEnd end;
-  end.failures = reader.read<std::uint32_t>();
-  end.attached = read_flag(reader);
-  end.details = reader.read<std::string>();
-  return end;
-}
-
-std::vector<std::byte> encode(const std::string& text) {
-  WireWriter writer;
-  writer.write(text);
-  return writer.take();
-}
-
-template <>
-std::string decode(std::span<const std::byte> bytes) {
-  return WireReader(bytes).read<std::string>();
-}
-
-std::vector<std::byte> encode(std::uint32_t number) {
-  WireWriter writer;
-  writer.write(number);
-  return writer.take();
-}
-
-template <>
-std::uint32_t decode(std::span<const std::byte> bytes) {
-  return WireReader(bytes).read<std::uint32_t>();
-}
+template std::vector<std::byte> encode(NodeDescription);
+template NodeDescription decode(std::span<const std::byte>);
+template std::vector<std::byte> encode(NodeInterfaces);
+template NodeInterfaces decode(std::span<const std::byte>);
+template std::vector<std::byte> encode(std::vector<NodeInterfaces>);
+template std::vector<NodeInterfaces> decode(std::span<const std::byte>);
+template std::vector<std::byte> encode(NodeCard);
+template NodeCard decode(std::span<const std::byte>);
+template std::vector<std::byte> encode(JobDirectory);
+template JobDirectory decode(std::span<const std::byte>);
+template std::vector<std::byte> encode(JobFailure);
+template JobFailure decode(std::span<const std::byte>);
+template std::vector<std::byte> encode(NodeEnd);
+template NodeEnd decode(std::span<const std::byte>);
+template std::vector<std::byte> encode(std::string);
+template std::string decode(std::span<const std::byte>);
+template std::vector<std::byte> encode(std::uint32_t);
+template std::uint32_t decode(std::span<const std::byte>);
 
 std::vector<std::byte> FrameParser::header(ControlFrameType type, std::size_t payload_bytes) {
   const auto length = static_cast<std::uint32_t>(payload_bytes);

@@ -75,40 +75,12 @@ struct NodeEnd {
   std::string details;         ///< Of the first crash.
 };
 
-struct JobFailure;
-
-std::vector<std::byte> encode(const NodeDescription& description);
-std::vector<std::byte> encode(const NodeInterfaces& interfaces);
-std::vector<std::byte> encode(const std::vector<NodeInterfaces>& nodes);
-std::vector<std::byte> encode(const NodeCard& card);
-std::vector<std::byte> encode(const JobDirectory& directory);
-std::vector<std::byte> encode(const JobFailure& failure);
-std::vector<std::byte> encode(const NodeEnd& end);
-std::vector<std::byte> encode(const std::string& text);
-std::vector<std::byte> encode(std::uint32_t number);
-
-/// T: one of the above. Throws Error (bad_input) for bytes that no encode() has made.
+/// T: one of the above, JobFailure, std::string, std::uint32_t, or a vector of NodeInterfaces.
+template <class T>
+std::vector<std::byte> encode(T value);
+/// Throws Error (bad_input) for bytes that no encode() has made.
 template <class T>
 T decode(std::span<const std::byte> bytes);
-
-template <>
-NodeDescription decode(std::span<const std::byte> bytes);
-template <>
-NodeInterfaces decode(std::span<const std::byte> bytes);
-template <>
-std::vector<NodeInterfaces> decode(std::span<const std::byte> bytes);
-template <>
-NodeCard decode(std::span<const std::byte> bytes);
-template <>
-JobDirectory decode(std::span<const std::byte> bytes);
-template <>
-JobFailure decode(std::span<const std::byte> bytes);
-template <>
-NodeEnd decode(std::span<const std::byte> bytes);
-template <>
-std::string decode(std::span<const std::byte> bytes);
-template <>
-std::uint32_t decode(std::span<const std::byte> bytes);
 
 /// Cuts a stream of bytes into frames: a prelude once, then [length u32][type u8][payload] each.
 class FrameParser {

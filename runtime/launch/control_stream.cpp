@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -49,16 +50,29 @@ void ControlStream::send(ControlFrameType type, std::span<const std::byte> paylo
   flush();
 }
 
+Task<> ControlStream::send_queued(Io& io) {
+  for (;;) {
+    co_await queued_.wait([this] { return backlog() > 0; });
+    co_await io.wait_writable(out_);
+    flush();
+  }
+}
+
+Task<> ControlStream::room(std::size_t bytes) {
+  co_await queued_.wait([this, bytes] { return backlog() < bytes; });
+}
+
 void ControlStream::flush() noexcept {
   while (sent_ < queue_.size()) {
     const ssize_t written = ::write(out_, queue_.data() + sent_, queue_.size() - sent_);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EAGAIN) return;
+    if (written < 0 && errno == EAGAIN) return queued_.notify_all();
     if (written <= 0) break;  // nobody reads: the end of the other direction tells it
     sent_ += static_cast<std::size_t>(written);
   }
   queue_.clear();
   sent_ = 0;
+  queued_.notify_all();
 }
 
 std::optional<ControlFrame> ControlStream::receive() {
@@ -77,9 +91,17 @@ std::optional<ControlFrame> ControlStream::receive() {
   }
 }
 
-void ControlStream::want(std::vector<pollfd>& set, bool reading) const {
-  if (reading && !ended_) set.push_back({in_, POLLIN, 0});
-  if (backlog() > 0) set.push_back({out_, POLLOUT, 0});
+Task<std::optional<ControlFrame>> ControlStream::next(Io& io) {
+  for (;;) {
+    std::optional<ControlFrame> frame = receive();
+    if (frame || ended_) co_return frame;
+    co_await io.wait_readable(in_);
+  }
+}
+
+void ControlStream::shut() noexcept {
+  ended_ = true;
+  ::shutdown(in_, SHUT_RDWR);
 }
 
 }  // namespace coracle::internals

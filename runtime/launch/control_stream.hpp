@@ -1,13 +1,13 @@
-// ControlStream: frames over descriptors, without ever waiting.
+// ControlStream: frames over descriptors.
 #pragma once
-
-#include <poll.h>
 
 #include <cstddef>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "runtime/core/condition.hpp"
+#include "runtime/core/io.hpp"
 #include "runtime/launch/control_frames.hpp"
 
 namespace coracle::internals {
@@ -23,24 +23,34 @@ class ControlStream {
 
   /// Queues and sends what can be sent at once. At most FrameParser::kPayloadMax.
   void send(ControlFrameType type, std::span<const std::byte> payload = {});
-  /// Sends what is queued.
-  void flush() noexcept;
-  /// The next frame that has come whole. Throws Error for what is none.
-  std::optional<ControlFrame> receive();
-
-  bool ended() const noexcept { return ended_; }
+  /// Sends what was queued when the other end takes it; has no end.
+  Task<> send_queued(Io& io);
   /// Bytes queued.
   std::size_t backlog() const noexcept { return queue_.size() - sent_; }
-  /// `reading`: false while the caller takes no more frames.
-  void want(std::vector<pollfd>& set, bool reading = true) const;
+  /// Until fewer than `bytes` are.
+  Task<> room(std::size_t bytes);
+
+  /// The next frame that has come whole. Throws Error for what is none.
+  std::optional<ControlFrame> receive();
+  /// The next frame; nothing: the other end is gone. Throws Error for what is none.
+  Task<std::optional<ControlFrame>> next(Io& io);
+  /// The descriptor that frames come from.
+  int fd() const noexcept { return in_; }
+
+  bool ended() const noexcept { return ended_; }
+  /// Ends both directions. The stream must be of one socket.
+  void shut() noexcept;
 
  private:
+  void flush() noexcept;
+
   int in_;
   int out_;
   FrameParser parser_;
   std::vector<std::byte> queue_;
   std::size_t sent_ = 0;
   bool ended_ = false;
+  Condition queued_;  // something is, or less than before
 };
 
 /// While a launcher writes to pipes and sockets whose other end may be gone: errors instead of SIGPIPE, also for the

@@ -24,7 +24,6 @@ using namespace std::chrono_literals;
 using State = DeviceOwnerRecord::State;
 
 constexpr auto kOwnersPatience = 5s;  // with an owner that has been asked to end
-constexpr auto kLookEvery = 2ms;
 
 }  // namespace
 
@@ -40,11 +39,14 @@ DeviceOwnerProcess::~DeviceOwnerProcess() {
   ::close(call_fd_);
 }
 
-void DeviceOwnerProcess::want(std::vector<pollfd>& set) const {
-  set.push_back({call_fd_, POLLIN, 0});
+Task<> DeviceOwnerProcess::serve(Io& io) {
+  for (;;) {
+    co_await io.wait_readable(call_fd_);
+    answer();
+  }
 }
 
-void DeviceOwnerProcess::handle() {
+void DeviceOwnerProcess::answer() {
   std::uint64_t calls = 0;
   if (::read(call_fd_, &calls, sizeof calls) != sizeof calls) return;
   // relaxed: the descriptor orders it. Of ranks that want it killed only one must be heard.
@@ -85,30 +87,18 @@ bool DeviceOwnerProcess::ended(pid_t pid, const ExitStatus& status) {
   return true;
 }
 
-bool DeviceOwnerProcess::wait_for_end(ExitStatus& status) const {
-  const auto until = std::chrono::steady_clock::now() + kOwnersPatience;
-  for (;;) {
-    int word = 0;
-    const pid_t found = ::waitpid(pid_, &word, WNOHANG);
-    if (found == pid_) status = ExitStatus::from_wait(word);
-    if (found == pid_ || (found < 0 && errno != EINTR)) return true;
-    if (std::chrono::steady_clock::now() >= until) return false;
-    std::this_thread::sleep_for(kLookEvery);
-  }
-}
-
 /// Asks it to end, or kills it.
 ExitStatus DeviceOwnerProcess::end(bool at_once) {
   DeviceOwnerRecord& record = region_.device_owner();
   record.state.store(State::ending, std::memory_order_seq_cst);  // before the doorbell: see there
   wake_regardless(record.doorbell);
-  ExitStatus status;
-  if (!at_once && wait_for_end(status)) return status;
-  if (!at_once)
+  if (!at_once) {
+    if (const auto status = wait_for_end(pid_, kOwnersPatience)) return *status;
     say("the process that owns the GPUs of this node (pid {}) did not end within {} s, and is killed", pid_,
         kOwnersPatience.count());
+  }
   ::kill(pid_, SIGKILL);
-  wait_for_end(status);
+  wait_for_end(pid_, kOwnersPatience);
   return {};
 }
 

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "runtime/job/job.hpp"
-#include "runtime/launch/poll_handler.hpp"
+#include "runtime/launch/helper_process.hpp"
 
 namespace coracle::internals {
 
@@ -18,15 +18,15 @@ class DeviceOwnerProcess final : public HelperProcess {
   DeviceOwnerProcess(const DeviceOwnerProcess&) = delete;
   DeviceOwnerProcess& operator=(const DeviceOwnerProcess&) = delete;
 
-  void want(std::vector<pollfd>& set) const override;
-  void handle() override;
+  /// Starts it when a rank calls for it, and kills it when one says so; has no end.
+  Task<> serve(Io& io) override;
   bool ended(pid_t pid, const ExitStatus& status) override;
   std::string finish(bool job_failed) override;
 
  private:
+  void answer();
   ExitStatus end(bool at_once);
   void tell_all(const std::string& reason);
-  bool wait_for_end(ExitStatus& status) const;
 
   const JobRegion& region_;
   std::function<pid_t()> start_;

@@ -19,11 +19,15 @@ OutputForwarder::~OutputForwarder() {
   ::close(fd_);
 }
 
-void OutputForwarder::want(std::vector<pollfd>& set) const {
-  if (head_.backlog() < kBacklogMax) set.push_back({fd_, POLLIN, 0});
+Task<> OutputForwarder::serve(Io& io) {
+  for (;;) {
+    co_await head_.room(kBacklogMax);
+    co_await io.wait_readable(fd_);
+    forward();
+  }
 }
 
-void OutputForwarder::handle() {
+void OutputForwarder::forward() {
   while (head_.backlog() < kBacklogMax) {
     std::array<std::byte, 32768> buffer;
     const ssize_t bytes = ::read(fd_, buffer.data(), buffer.size());
@@ -50,14 +54,19 @@ void InputForwarder::push(const std::vector<std::byte>& bytes) {
   if (queue_.size() + bytes.size() > kWindowBytes) throw Error(Errc::bad_input, "more input than was asked for");
   if (bytes.empty()) at_end_ = true;
   queue_.insert(queue_.end(), bytes.begin(), bytes.end());
-  handle();
+  pushed_.notify_all();
 }
 
-void InputForwarder::want(std::vector<pollfd>& set) const {
-  if (fd_ >= 0 && !queue_.empty()) set.push_back({fd_, POLLOUT, 0});
+Task<> InputForwarder::serve(Io& io) {
+  for (;;) {
+    co_await pushed_.wait([this] { return at_end_ || !queue_.empty(); });
+    if (queue_.empty()) co_return close_pipe();
+    if (fd_ >= 0) co_await io.wait_writable(fd_);
+    pass_on();
+  }
 }
 
-void InputForwarder::handle() {
+void InputForwarder::pass_on() {
   std::size_t done = 0;
   while (fd_ >= 0 && done < queue_.size()) {
     const ssize_t bytes = ::write(fd_, queue_.data() + done, queue_.size() - done);
@@ -69,7 +78,6 @@ void InputForwarder::handle() {
   if (fd_ < 0) done = queue_.size();
   queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(done));
   if (done > 0) head_.send(ControlFrameType::credit, encode(static_cast<std::uint32_t>(done)));
-  if (at_end_ && queue_.empty()) close_pipe();
 }
 
 }  // namespace coracle::internals

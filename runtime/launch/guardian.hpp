@@ -5,9 +5,8 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
-#include "runtime/launch/poll_handler.hpp"
+#include "runtime/launch/helper_process.hpp"
 
 namespace coracle::internals {
 
@@ -37,8 +36,6 @@ class Guardian final : public HelperProcess {
   /// SIGCHLD has come while no Supervisor reaps: looks whether it was the guardian's.
   void look();
 
-  void want(std::vector<pollfd>&) const override {}
-  void handle() override {}
   bool ended(pid_t pid, const ExitStatus& status) override;
   /// It goes with this object, not with the ranks: they may have left something behind.
   std::string finish(bool) override { return {}; }

@@ -2,12 +2,13 @@
 #include "runtime/launch/hang_report.hpp"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "runtime/core/event.hpp"
 #include "runtime/launch/crash_text.hpp"
 #include "runtime/launch/process_state.hpp"
 #include "runtime/launch/say.hpp"
@@ -35,15 +36,13 @@ std::uint32_t ask(const JobRegion& region, const RankProcess& process) {
 }
 
 /// True when they have answered before `deadline`.
-bool have_answered(const JobRegion& region, const RankProcess& process, std::uint32_t wanted,
-                   SteadyClock::time_point deadline, const std::function<void()>& meanwhile) {
+Task<bool> have_answered(const JobRegion& region, const RankProcess& process, std::uint32_t wanted,
+                         SteadyClock::time_point deadline) {
   while (reports_of(region, process) < wanted) {
-    if (SteadyClock::now() >= deadline) return false;
-    const timespec pause{0, 1'000'000};
-    ::nanosleep(&pause, nullptr);
-    meanwhile();
+    if (SteadyClock::now() >= deadline) co_return false;
+    co_await sleep_for(std::chrono::milliseconds(1));
   }
-  return true;
+  co_return true;
 }
 
 /// Lines about single processes; of many the rest is counted.
@@ -80,8 +79,7 @@ void tell_running(const JobRegion& region, const std::string& program, SteadyClo
 
 }  // namespace
 
-void report_waits(const JobRegion& region, const std::vector<RankProcess>& processes, const std::string& program,
-                  const std::function<void()>& meanwhile) {
+Task<> report_waits(const JobRegion& region, std::span<const RankProcess> processes, const std::string& program) {
   struct Late {
     const RankProcess* process;
     std::uint32_t wanted;
@@ -98,7 +96,7 @@ void report_waits(const JobRegion& region, const std::vector<RankProcess>& proce
     } else if (process.any_at(region, RankPhase::attached)) {
       const std::uint32_t wanted = ask(region, process);
       const auto patience = process.ranks > 1 ? kAllRanks : kOneProcess;
-      if (!have_answered(region, process, wanted, std::min(end, SteadyClock::now() + patience), meanwhile))
+      if (!co_await have_answered(region, process, wanted, std::min(end, SteadyClock::now() + patience)))
         late.push_back({&process, wanted});
     } else if (process.any_at(region, RankPhase::finished)) {
       others.tell(process, "has finished its part and is about to exit");
@@ -111,7 +109,7 @@ void report_waits(const JobRegion& region, const std::vector<RankProcess>& proce
   const auto last = SteadyClock::now() + kLateOnes;
   for (const Late& each : late) {
     const bool is_stopped = std::string_view(ProcessState::of(each.process->pid).text()) == "stopped";
-    if (have_answered(region, *each.process, each.wanted, is_stopped ? SteadyClock::now() : last, meanwhile)) continue;
+    if (co_await have_answered(region, *each.process, each.wanted, is_stopped ? SteadyClock::now() : last)) continue;
     others.tell(*each.process, fmt::format("does not answer: it is {}", ProcessState::of(each.process->pid).text()));
   }
   tell_running(region, program, last + kAllRanks);

@@ -15,13 +15,16 @@ HealthResponder::~HealthResponder() {
   ::close(socket_.fd);
 }
 
-void HealthResponder::want(std::vector<pollfd>& set) const {
-  if (source_ != nullptr) set.push_back({socket_.fd, POLLIN, 0});
+Task<> HealthResponder::serve(Io& io, HealthSource& source) {
+  for (;;) {
+    co_await io.wait_readable(socket_.fd);
+    answer_all(source);
+  }
 }
 
-void HealthResponder::handle() {
+void HealthResponder::answer_all(HealthSource& source) noexcept {
   constexpr int kMost = 256;  // then others have their turn
-  for (int i = 0; source_ != nullptr && i < kMost; ++i) {
+  for (int i = 0; i < kMost; ++i) {
     std::array<std::byte, 2 * kHealthPingBytes> datagram;
     sockaddr_storage from{};
     socklen_t from_bytes = sizeof from;
@@ -31,7 +34,7 @@ void HealthResponder::handle() {
     if (bytes < 0) continue;
     const auto ping = decode_health_ping(std::span(datagram).first(static_cast<std::size_t>(bytes)), key_);
     if (!ping) continue;
-    HealthAnswer answer = source_->health(ping->rank);
+    HealthAnswer answer = source.health(ping->rank);
     answer.rank = ping->rank;
     answer.nonce = ping->nonce;
     const auto text = encode(answer, key_);

@@ -1,8 +1,8 @@
 // HealthResponder: answers ranks of other nodes that ask what has become of a rank of this one.
 #pragma once
 
+#include "runtime/core/io.hpp"
 #include "runtime/launch/listeners.hpp"
-#include "runtime/launch/poll_handler.hpp"
 #include "runtime/rank/health.hpp"
 
 namespace coracle::internals {
@@ -18,24 +18,24 @@ class HealthSource {
   ~HealthSource() = default;
 };
 
-class HealthResponder final : public PollHandler {
+class HealthResponder {
  public:
   HealthResponder(const NodeAddress& address, const JobKey& key);
-  ~HealthResponder() override;
+  ~HealthResponder();
   HealthResponder(const HealthResponder&) = delete;
   HealthResponder& operator=(const HealthResponder&) = delete;
 
   std::uint16_t port() const noexcept { return socket_.port; }
-  /// Until then questions stay where they are.
-  void set_source(HealthSource& source) noexcept { source_ = &source; }
-
-  void want(std::vector<pollfd>& set) const override;
-  void handle() override;
+  /// The socket: readable when there are questions.
+  int fd() const noexcept { return socket_.fd; }
+  /// Answers the questions that have come.
+  void answer_all(HealthSource& source) noexcept;
+  /// Answers all; has no end. Until then questions stay where they are.
+  Task<> serve(Io& io, HealthSource& source);
 
  private:
   OpenSocket socket_;
   JobKey key_;
-  HealthSource* source_ = nullptr;
 };
 
 }  // namespace coracle::internals

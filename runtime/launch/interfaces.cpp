@@ -176,32 +176,31 @@ NodeInterfaces machine_interfaces() {
   return result;
 }
 
-NodeAddress source_towards(const NodeAddress& target) noexcept {
-  const bool ipv6 = target.family == NodeAddress::Family::ipv6;
-  const int fd = ::socket(ipv6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return {};
-  sockaddr_storage place{};
-  socklen_t bytes = sizeof(sockaddr_in);
-  if (ipv6) {
+SocketAddress::SocketAddress(const NodeAddress& address, std::uint16_t port) noexcept {
+  if (address.family == NodeAddress::Family::ipv6) {
     sockaddr_in6 inet{};
     inet.sin6_family = AF_INET6;
-    inet.sin6_port = htons(9);  // any will do: a datagram socket that is connected has sent nothing yet
-    inet.sin6_scope_id = target.scope;
-    std::memcpy(&inet.sin6_addr, target.bytes.data(), sizeof inet.sin6_addr);
-    std::memcpy(&place, &inet, sizeof inet);
-    bytes = sizeof inet;
+    inet.sin6_port = htons(port);
+    inet.sin6_scope_id = address.scope;
+    std::memcpy(&inet.sin6_addr, address.bytes.data(), sizeof inet.sin6_addr);
+    std::memcpy(&storage, &inet, bytes = sizeof inet);
   } else {
     sockaddr_in inet{};
     inet.sin_family = AF_INET;
-    inet.sin_port = htons(9);
-    std::memcpy(&inet.sin_addr, target.bytes.data(), sizeof inet.sin_addr);
-    std::memcpy(&place, &inet, sizeof inet);
+    inet.sin_port = htons(port);
+    std::memcpy(&inet.sin_addr, address.bytes.data(), sizeof inet.sin_addr);
+    std::memcpy(&storage, &inet, bytes = sizeof inet);
   }
+}
+
+NodeAddress source_towards(const NodeAddress& target) noexcept {
+  SocketAddress place(target, 9);  // any will do: a datagram socket that is connected has sent nothing yet
+  const int fd = ::socket(place.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return {};
   NodeAddress source;
-  auto* const address = reinterpret_cast<sockaddr*>(&place);
-  if (::connect(fd, address, bytes) == 0) {
-    bytes = sizeof place;
-    if (::getsockname(fd, address, &bytes) == 0) source = address_of(address);
+  if (::connect(fd, place.get(), place.bytes) == 0) {
+    place.bytes = sizeof place.storage;
+    if (::getsockname(fd, place.get(), &place.bytes) == 0) source = address_of(place.get());
   }
   ::close(fd);
   return source;

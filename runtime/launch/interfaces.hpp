@@ -1,6 +1,9 @@
 // The addresses by which other machines may reach this one.
 #pragma once
 
+#include <sys/socket.h>
+
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +17,15 @@ namespace coracle::internals {
 std::string to_string(const NodeAddress& address);
 /// Nothing for any other text.
 NodeAddress parse_address(std::string_view text) noexcept;
+
+/// As system calls want it. Of zeros: of any address.
+struct SocketAddress {
+  SocketAddress(const NodeAddress& address, std::uint16_t port) noexcept;
+  sockaddr* get() noexcept { return reinterpret_cast<sockaddr*>(&storage); }
+
+  sockaddr_storage storage{};
+  socklen_t bytes;
+};
 
 bool same_address(const NodeAddress& one, const NodeAddress& other) noexcept;
 /// True when the first `bits` of both are the same.

@@ -1,5 +1,5 @@
 // Which of two failures is the likelier cause.
-#include "runtime/launch/supervisor.hpp"
+#include "runtime/launch/job_failure.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -13,7 +13,9 @@ int weight(const JobFailure& failure) noexcept {
 }  // namespace
 
 bool JobFailure::outweighs(const JobFailure& other) const noexcept {
-  const bool timed = when_ns != 0 && other.when_ns != 0 && !asked && !other.asked && for_others == other.for_others;
+  const bool one_clock = machine == other.machine;
+  const bool timed =
+      one_clock && when_ns != 0 && other.when_ns != 0 && !asked && !other.asked && for_others == other.for_others;
   if (timed) return when_ns < other.when_ns;
   return weight(*this) > weight(other);
 }

@@ -9,7 +9,6 @@
 #include "runtime/job/memory_room.hpp"
 #include "runtime/launch/process_spawn.hpp"
 #include "runtime/launch/say.hpp"
-#include "runtime/launch/signal_pipe.hpp"
 #include "runtime/launch/supervisor.hpp"
 
 namespace coracle::internals {
@@ -34,18 +33,9 @@ Launcher::Launcher(JobOptions options) : options_(std::move(options)) {
 
 Launcher::~Launcher() = default;
 
-void Launcher::reaped(pid_t pid) {
-  guardian_.remove(pid);
-  ranks_->reaped(pid);
-}
-
 int Launcher::run() {
-  SignalPipe signals;
-  Supervisor::Options supervision;
-  supervision.program = ranks_->program();
-  supervision.timeout = options_.timeout;
-  supervision.reaped = [this](pid_t pid) { reaped(pid); };
-  Supervisor supervisor(ranks_->region(), signals, std::move(supervision));
+  LauncherLoop loop;
+  Supervisor supervisor(ranks_->region(), loop, ranks_->supervision(guardian_));
   const JobShape& shape = options_.shape;
   if (options_.verbose) {
     say("starting {} rank{} of {} on {} node{}, placement {}, {} usable core{}", shape.size, shape.size == 1 ? "" : "s",
@@ -53,12 +43,8 @@ int Launcher::run() {
         ranks_->cores() == 1 ? "" : "s");
     for (const std::string& note : options_.notes) say("{}", note);
   }
-  ranks_->start_all(supervisor, guardian_, [&supervisor](const std::string& reason) {
-    say("{}", reason);
-    supervisor.abandon(1);
-  });
-  const int status = supervisor.run();
-  if (status == 0 && !supervisor.anyone_attached() && ranks_->one_process())
+  const int status = loop.run([&](Scope&) { return supervisor.run(ranks_->start_all(supervisor, guardian_)); });
+  if (status == 0 && !supervisor.ranks().any_attached() && ranks_->one_process())
     say("{} does not use Coracle: with --place {} it ran once, as an ordinary program (--place process runs it {} "
         "times)",
         options_.program, to_string(shape.placement), shape.size);

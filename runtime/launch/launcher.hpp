@@ -28,8 +28,6 @@ class Launcher {
   int run();
 
  private:
-  void reaped(pid_t pid);
-
   Guardian guardian_;  // before anything is mapped
   JobOptions options_;
   std::unique_ptr<LocalRanks> ranks_;

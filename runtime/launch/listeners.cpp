@@ -1,14 +1,12 @@
 // Dual-stack sockets where the kernel has IPv6, others elsewhere.
 #include "runtime/launch/listeners.hpp"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/shortage.hpp"
@@ -17,40 +15,14 @@
 namespace coracle::internals {
 namespace {
 
-struct Place {
-  sockaddr_storage storage{};
-  socklen_t bytes = 0;
-};
-
-Place ipv4_place(const std::uint8_t* address) {
-  Place place;
-  sockaddr_in inet{};
-  inet.sin_family = AF_INET;
-  if (address != nullptr) std::memcpy(&inet.sin_addr, address, sizeof inet.sin_addr);
-  std::memcpy(&place.storage, &inet, sizeof inet);
-  place.bytes = sizeof inet;
-  return place;
-}
-
-Place ipv6_place(const std::uint8_t* address, std::uint32_t scope) {
-  Place place;
-  sockaddr_in6 inet{};
-  inet.sin6_family = AF_INET6;
-  inet.sin6_scope_id = scope;
-  if (address != nullptr) std::memcpy(&inet.sin6_addr, address, sizeof inet.sin6_addr);
-  std::memcpy(&place.storage, &inet, sizeof inet);
-  place.bytes = sizeof inet;
-  return place;
-}
-
 /// -1 with errno when it can't be had.
-int bound_socket(int type, const Place& place) {
-  const int family = place.storage.ss_family;
-  const int fd = ::socket(family, type | SOCK_CLOEXEC, 0);
+int bound_to(int type, const NodeAddress& address) {
+  SocketAddress place(address, 0);
+  const int fd = ::socket(place.storage.ss_family, type | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
   const int both = 0;
-  if (family == AF_INET6) ::setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &both, sizeof both);
-  if (::bind(fd, reinterpret_cast<const sockaddr*>(&place.storage), place.bytes) == 0) return fd;
+  if (address.family == NodeAddress::Family::ipv6) ::setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &both, sizeof both);
+  if (::bind(fd, place.get(), place.bytes) == 0) return fd;
   const int error = errno;
   ::close(fd);
   errno = error;
@@ -58,16 +30,9 @@ int bound_socket(int type, const Place& place) {
 }
 
 int bound_socket(int type, const NodeAddress& address) {
-  switch (address.family) {
-    case NodeAddress::Family::ipv4:
-      return bound_socket(type, ipv4_place(address.bytes.data()));
-    case NodeAddress::Family::ipv6:
-      return bound_socket(type, ipv6_place(address.bytes.data(), address.scope));
-    case NodeAddress::Family::none:
-      break;
-  }
-  const int fd = bound_socket(type, ipv6_place(nullptr, 0));
-  return fd >= 0 ? fd : bound_socket(type, ipv4_place(nullptr));
+  if (address.family != NodeAddress::Family::none) return bound_to(type, address);
+  const int fd = bound_to(type, NodeAddress{NodeAddress::Family::ipv6, {}, 0});
+  return fd >= 0 ? fd : bound_to(type, NodeAddress{NodeAddress::Family::ipv4, {}, 0});
 }
 
 /// Of bind() to any port: where none is free the system says that it is in use.

@@ -178,23 +178,37 @@ pid_t LocalRanks::start_device_owner(pvas::AddressSpace& space) {
   return space.spawn(options);
 }
 
-void LocalRanks::start_all(Supervisor& supervisor, Guardian& guardian,
-                           const std::function<void(const std::string&)>& refused) {
+Supervisor::Options LocalRanks::supervision(const Guardian& guardian) {
+  Supervisor::Options options;
+  options.program = program_;
+  options.timeout = options_.timeout;
+  options.reaped = [this, &guardian](pid_t pid) {
+    guardian.remove(pid);
+    reaped(pid);
+  };
+  return options;
+}
+
+Task<> LocalRanks::start_all(Supervisor& supervisor, Guardian& guardian) {
   supervisor.accompany(guardian);
   if (device_owner_) supervisor.accompany(*device_owner_);
   const std::uint32_t first = region_.first_rank();
-  const MappingCheck mappings;
-  for (std::uint32_t i = 0; i < processes() && supervisor.step(); ++i) {
+  MappingCheck mappings;
+  for (std::uint32_t i = 0; i < processes(); ++i) {
+    if (!co_await supervisor.may_start()) co_return;
+    if (i == 1 && space_ && !mappings.surely_fits(processes())) {
+      co_await mappings.watch_first([&supervisor] { return supervisor.ending() || supervisor.ranks().any_attached(); });
+      if (!co_await supervisor.may_start()) co_return;  // that has taken a while
+    }
     try {
-      if (i == 1 && space_ && !mappings.surely_fits(processes()))
-        mappings.check(processes(), [&supervisor] { return !supervisor.step() || supervisor.anyone_attached(); });
-      if (i == 1 && !supervisor.step()) return;  // that has taken a while
+      mappings.refuse(processes());
       const pid_t pid = start(first + i, guardian);
       supervisor.add(pid, first + i, region_.ranks() / processes());
       if (options_.verbose) say("rank {} is process {}", first + i, pid);
     } catch (const Error& error) {
       if (i == 0) throw;
-      refused(fmt::format("rank {} of {} can't be started: {}", first + i, options_.shape.size, error.what()));
+      supervisor.refuse(
+          fmt::format("rank {} of {} can't be started: {}", first + i, options_.shape.size, error.what()));
     }
   }
 }

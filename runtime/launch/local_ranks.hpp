@@ -3,7 +3,6 @@
 
 #include <sys/types.h>
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,10 +39,11 @@ class LocalRanks {
   /// Before start_all; default: the machine has no other ranks.
   void set_share(const MachineShare& share);
 
-  /// Starts all ranks, unless `supervisor` says that the job is ending. A rank other than the first that can't be
-  /// started is told to `refused` with the reason; an error of the first is thrown.
-  void start_all(Supervisor& supervisor, Guardian& guardian, const std::function<void(const std::string&)>& refused);
-  void reaped(pid_t pid);
+  /// For the Supervisor of these ranks.
+  Supervisor::Options supervision(const Guardian& guardian);
+  /// For Supervisor::run: starts all ranks, unless the job is ending. An error of the first is thrown; that another
+  /// can't be started ends the job.
+  Task<> start_all(Supervisor& supervisor, Guardian& guardian);
 
   /// "pvas (rlimit: ...)"
   std::string placement_text() const;
@@ -57,6 +57,7 @@ class LocalRanks {
   void make_event_fds();
   void close_listeners(std::size_t from, std::size_t to) noexcept;
   pid_t start(std::uint32_t rank, const Guardian& guardian);
+  void reaped(pid_t pid);
   SpawnOptions describe(std::uint32_t rank) const;
   pid_t start_device_owner(pvas::AddressSpace& space);
 

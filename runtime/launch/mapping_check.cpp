@@ -2,13 +2,13 @@
 #include "runtime/launch/mapping_check.hpp"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 #include <fstream>
 #include <string>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/event.hpp"
 #include "runtime/pvas/mapping_budget.hpp"
 
 namespace coracle::internals {
@@ -23,28 +23,30 @@ std::size_t mapping_limit() {
 
 }  // namespace
 
-MappingCheck::MappingCheck() : limit_(mapping_limit()), before_(pvas::count_mappings()) {}
+MappingCheck::MappingCheck() : limit_(mapping_limit()), before_(pvas::count_mappings()), most_(before_) {}
 
 bool MappingCheck::surely_fits(std::uint32_t ranks) const noexcept {
   constexpr std::size_t kMostPerRank = 80;  // a C++ program has some 36, one with many libraries more
   return before_ + ranks * kMostPerRank < limit_;
 }
 
-void MappingCheck::check(std::uint32_t ranks, const std::function<bool()>& is_up) const {
+Task<> MappingCheck::watch_first(std::function<bool()> is_up) {
   constexpr int kPolls = 200;
   constexpr int kQuietPolls = 20;
-  std::size_t most = before_;
   for (int poll = 0, quiet = 0; poll < kPolls && quiet < kQuietPolls; ++poll, ++quiet) {
-    const timespec pause{0, 5'000'000};
-    ::nanosleep(&pause, nullptr);
+    co_await sleep_for(std::chrono::milliseconds(5));
     const bool up = is_up();
     const std::size_t now = pvas::count_mappings();
-    if (now > most) quiet = 0;
-    most = std::max(most, now);
+    if (now > most_) quiet = 0;
+    most_ = std::max(most_, now);
     if (up) break;
   }
+}
+
+void MappingCheck::refuse(std::uint32_t ranks) const {
+  if (most_ == before_) return;
   constexpr std::size_t kLater = 4;  // what a rank maps once it works: heaps, rings
-  const std::size_t per_rank = most - before_ + kLater;
+  const std::size_t per_rank = most_ - before_ + kLater;
   const std::size_t wanted = before_ + ranks * per_rank;
   if (wanted < limit_) return;
   throw Error(

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "runtime/core/task.hpp"
+
 namespace coracle::internals {
 
 class MappingCheck {
@@ -18,12 +20,15 @@ class MappingCheck {
   bool surely_fits(std::uint32_t ranks) const noexcept;
 
   /// Watches the first rank map its program and libraries, until `is_up` or nothing more has come for a while, at most
-  /// a second. Then throws Error, with the remedy, if `ranks` of that kind don't fit.
-  void check(std::uint32_t ranks, const std::function<bool()>& is_up) const;
+  /// a second.
+  Task<> watch_first(std::function<bool()> is_up);
+  /// Throws Error, with the remedy, if `ranks` of the kind that has been watched don't fit. Those of none do.
+  void refuse(std::uint32_t ranks) const;
 
  private:
   std::size_t limit_;
   std::size_t before_;
+  std::size_t most_;  // so far
 };
 
 }  // namespace coracle::internals

@@ -6,15 +6,18 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <utility>
 
+#include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/job/crash_report.hpp"
 #include "runtime/launch/interfaces.hpp"
 #include "runtime/launch/listening.hpp"
+#include "runtime/launch/rank_failure.hpp"
 #include "runtime/launch/say.hpp"
 
 namespace coracle::internals {
@@ -56,43 +59,62 @@ NodeLauncher::NodeLauncher(Standard standard)
 
 NodeLauncher::~NodeLauncher() = default;
 
-void NodeLauncher::want(std::vector<pollfd>& set) const {
-  head_.want(set);
+int NodeLauncher::run() {
+  return loop_.run([this](Scope& services) { return serve(services); });
 }
 
-void NodeLauncher::handle() {
-  head_.flush();
-  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the condition is the check
-  while (std::optional<ControlFrame> frame = head_.receive()) obey(*frame);
-  if (supervisor_ && head_.ended() && !head_lost_) {
-    head_lost_ = true;
-    supervisor_->abandon(1);
-    supervisor_->abandon(1);
+Task<int> NodeLauncher::serve(Scope& services) {
+  services.spawn(head_.send_queued(loop_.io()));
+  head_.send(ControlFrameType::hello, encode(JobHeader::kVersion));
+  try {
+    if (!co_await prepare_or_end()) co_return 1;
+    supervisor_ = make_supervisor();
+  } catch (const Error& error) {
+    head_.send(ControlFrameType::refused, encode(std::string(error.what())));
   }
-  if (supervisor_) tell_unattached();
+  if (supervisor_)
+    co_await supervise(services);
+  else
+    services.spawn(obey_head(services));
+  // Others may still ask what has become of the ranks, until the head has heard of all nodes' ends. Of a job that has
+  // failed nobody asks for long, and a head that is out of reach does not come back.
+  constexpr auto kPatience = std::chrono::seconds(60);
+  const bool failed = !supervisor_ || (supervisor_->failures() > 0 && !description_->options.shape.network.survive);
+  if (failed)
+    co_await finishes_within(kPatience, let_go());
+  else
+    co_await let_go();
+  co_return 0;
 }
 
-std::vector<PollHandler*> NodeLauncher::poll_handlers() {
-  std::vector<PollHandler*> all{this, &share_->health()};
-  if (output_) all.push_back(output_.get());
-  if (input_) all.push_back(input_.get());
-  return all;
+Task<bool> NodeLauncher::prepare_or_end() {
+  std::vector<Task<bool>> either;
+  either.push_back(prepare());
+  either.push_back(told_to_end());
+  const First<bool> first = co_await when_any(std::move(either));
+  co_return first.value;
 }
 
-/// True once `there` is; false when the head is gone, or somebody wants this launcher to end: nothing has been started.
-bool NodeLauncher::await(const std::function<bool()>& there) {
-  PollHandler* const self = this;
-  while (!there() && !head_.ended()) {
-    wait_for(signals_.fd(), {&self, 1}, -1);
-    if (asked_to_end()) return false;
-    handle();
-  }
-  return there();
+Task<bool> NodeLauncher::prepare() {
+  const std::optional<ControlFrame> described = co_await expect(ControlFrameType::describe);
+  if (!described) co_return false;
+  description_ = std::make_unique<NodeDescription>(decode<NodeDescription>(described->payload));
+  set_up_standard_files();
+  take_environment();
+  std::vector<NodeAddress> addresses = co_await find_addresses();
+  if (addresses.empty()) co_return false;
+  share_ = std::make_unique<NodeShare>(description_->options, description_->node, std::move(addresses));
+  head_.send(ControlFrameType::card, encode(share_->card()));
+  const std::optional<ControlFrame> directory = co_await expect(ControlFrameType::directory);
+  if (!directory) co_return false;
+  share_->enter(decode<JobDirectory>(directory->payload));
+  co_return true;
 }
 
 /// Before there are ranks. Most signals are no order to end: that the guardian has died least of all.
-bool NodeLauncher::asked_to_end() {
-  while (const int signal = signals_.next()) {
+Task<bool> NodeLauncher::told_to_end() {
+  for (;;) {
+    const int signal = co_await loop_.signal();
     if (asks_to_end(signal)) {
       const std::string who =
           description_ ? fmt::format("of node {} (pid {})", description_->node, ::getpid()) : "of a node";
@@ -100,22 +122,34 @@ bool NodeLauncher::asked_to_end() {
                  encode(JobFailure{fmt::format("the launcher {} got {} before its ranks were started: ending the job",
                                                who, signal_name(signal)),
                                    128 + signal, false, true}));
-      return true;
+      co_return false;
     }
     if (signal == SIGCHLD) guardian_.look();
     if (signal == SIGUSR1) say("no rank has been started yet");
     if (signal == SIGTSTP) ::raise(SIGSTOP);
   }
-  return false;
 }
 
-std::vector<NodeAddress> NodeLauncher::find_addresses() {
+/// What comes before it is nothing to a node without ranks. Nothing: the head is gone.
+Task<std::optional<ControlFrame>> NodeLauncher::expect(ControlFrameType type) {
+  for (;;) {
+    std::optional<ControlFrame> frame = co_await head_.next(loop_.io());
+    if (!frame || frame->type == type) co_return frame;
+  }
+}
+
+Task<std::vector<NodeAddress>> NodeLauncher::find_addresses() {
   const std::string& wanted = description_->options.interface;
-  if (!wanted.empty()) return {machine_address(wanted)};
-  if (!description_->remote) return {loopback_address()};
+  if (!wanted.empty()) co_return std::vector{machine_address(wanted)};
+  if (!description_->remote) co_return std::vector{loopback_address()};
   head_.send(ControlFrameType::interfaces, encode(machine_interfaces()));
-  if (!await([this] { return !neighbours_.empty(); })) return {};
-  return listening_addresses(neighbours_, description_->node, source_towards);
+  const std::optional<ControlFrame> frame = co_await expect(ControlFrameType::neighbours);
+  if (!frame) co_return std::vector<NodeAddress>();
+  const auto neighbours = decode<std::vector<NodeInterfaces>>(frame->payload);
+  if (neighbours.size() != description_->options.shape.nodes)
+    throw Error(Errc::bad_input, fmt::format("the networks of {} nodes in a job of {}", neighbours.size(),
+                                             description_->options.shape.nodes));
+  co_return listening_addresses(neighbours, description_->node, source_towards);
 }
 
 void NodeLauncher::set_up_standard_files() {
@@ -147,97 +181,60 @@ void NodeLauncher::take_environment() {
     throw_errno(errno, fmt::format("can't change to the job's folder {}", description_->working_directory));
 }
 
-int NodeLauncher::run() {
-  head_.send(ControlFrameType::hello, encode(JobHeader::kVersion));
-  try {
-    if (!await([this] { return description_ != nullptr; })) return 1;
-    set_up_standard_files();
-    take_environment();
-    std::vector<NodeAddress> addresses = find_addresses();
-    if (addresses.empty()) return 1;
-    share_ = std::make_unique<NodeShare>(description_->options, description_->node, std::move(addresses));
-    head_.send(ControlFrameType::card, encode(share_->card()));
-    if (!await([this] { return directory_ != nullptr; })) return 1;
-    share_->enter(*directory_);
-    start();
-  } catch (const Error& error) {
-    head_.send(ControlFrameType::refused, encode(std::string(error.what())));
-  }
-  if (supervisor_) {
-    supervisor_->run();
-    for (PollHandler* each : poll_handlers()) each->handle();  // the last of the output
-    head_.send(ControlFrameType::ended, encode(NodeEnd{static_cast<std::uint32_t>(supervisor_->failures()),
-                                                       supervisor_->anyone_attached(), supervisor_->crash_details()}));
-  }
-  serve_until_the_end();
-  return 0;
-}
-
-void NodeLauncher::start() {
-  Supervisor::Options supervision;
-  supervision.program = share_->ranks().program();
-  supervision.reaped = [this](pid_t pid) {
-    guardian_.remove(pid);
-    share_->ranks().reaped(pid);
-  };
+std::unique_ptr<Supervisor> NodeLauncher::make_supervisor() {
+  Supervisor::Options supervision = share_->ranks().supervision(guardian_);
   supervision.failed = [this](const JobFailure& failure) {
     JobFailure told = failure;
     if (told.asked) told.text = fmt::format("the launcher of node {} got {}", description_->node, failure.text);
     head_.send(ControlFrameType::failed, encode(told));
   };
-  supervision.leaves_unattached = true;
-  supervision.poll_handlers = poll_handlers();
-  supervisor_ = std::make_unique<Supervisor>(share_->ranks().region(), signals_, std::move(supervision));
-  share_->health().set_source(*supervisor_);
-  for (const ControlFrame& frame : std::exchange(early_, {})) obey(frame);
-  const auto refused = [this](const std::string& reason) {
-    head_.send(ControlFrameType::refused, encode(reason));
-    supervisor_->abandon(1);
+  supervision.unattached = [this](const RankProcess& process) {
+    head_.send(ControlFrameType::unattached, encode(unattached_text(process)));
   };
+  supervision.refused = [this](const std::string& reason) { head_.send(ControlFrameType::refused, encode(reason)); };
+  return std::make_unique<Supervisor>(share_->ranks().region(), loop_, std::move(supervision));
+}
+
+Task<> NodeLauncher::supervise(Scope& services) {
+  services.spawn(share_->health().serve(loop_.io(), *supervisor_));
+  if (output_) services.spawn(output_->serve(loop_.io()));
+  if (input_) services.spawn(input_->serve(loop_.io()));
+  co_await supervisor_->run(start_ranks(services));
+  if (output_) output_->forward();  // the last of it
+  head_.send(ControlFrameType::ended,
+             encode(NodeEnd{static_cast<std::uint32_t>(supervisor_->failures()), supervisor_->ranks().any_attached(),
+                            supervisor_->crash_details()}));
+}
+
+Task<> NodeLauncher::start_ranks(Scope& services) {
+  services.spawn(obey_head(services));  // first what has come along with the directory
   try {
-    share_->ranks().start_all(*supervisor_, guardian_, refused);
+    co_await share_->ranks().start_all(*supervisor_, guardian_);
   } catch (const Error& error) {
-    refused(error.what());
+    if (error.code() == std::errc::operation_canceled) throw;
+    supervisor_->refuse(error.what());
   }
 }
 
-/// Others may still ask what has become of the ranks, until the head has heard of all nodes' ends. Of a job that has
-/// failed nobody asks for long, and a head that is out of reach does not come back.
-void NodeLauncher::serve_until_the_end() {
-  constexpr auto kPatience = std::chrono::seconds(60);
-  std::vector<PollHandler*> all{this};
-  if (supervisor_) all = poll_handlers();
-  const bool failed = !supervisor_ || (supervisor_->failures() > 0 && !description_->options.shape.network.survive);
-  const auto end = std::chrono::steady_clock::now() + kPatience;
-  while (!head_.ended() && (!failed || std::chrono::steady_clock::now() < end)) {
-    constexpr int kLookMs = 1000;
-    wait_for(signals_.fd(), all, failed ? kLookMs : -1);
-    while (const int signal = signals_.next()) {
-      if (asks_to_end(signal)) return;
-      if (signal == SIGCHLD) guardian_.look();
-    }
-    for (PollHandler* each : all) each->handle();
-  }
+/// Until someone wants this launcher to end, or the head is gone.
+Task<> NodeLauncher::let_go() {
+  std::vector<Task<>> either;
+  either.push_back(as_task(Event::Wait(head_gone_)));
+  either.push_back(loop_.asked_to_end(guardian_));
+  co_await when_any(std::move(either));
 }
 
-void NodeLauncher::obey(const ControlFrame& frame) {
-  if (frame.type == ControlFrameType::describe && !description_) {
-    description_ = std::make_unique<NodeDescription>(decode<NodeDescription>(frame.payload));
-    return;
-  }
-  if (frame.type == ControlFrameType::neighbours && description_ && neighbours_.empty()) {
-    neighbours_ = decode<std::vector<NodeInterfaces>>(frame.payload);
-    if (neighbours_.size() != description_->options.shape.nodes)
-      throw Error(Errc::bad_input, fmt::format("the networks of {} nodes in a job of {}", neighbours_.size(),
-                                               description_->options.shape.nodes));
-    return;
-  }
-  if (frame.type == ControlFrameType::directory && !directory_) {
-    directory_ = std::make_unique<JobDirectory>(decode<JobDirectory>(frame.payload));
-    return;
-  }
-  if (frame.type == ControlFrameType::input && input_) return input_->push(frame.payload);
-  if (!supervisor_) return early_.push_back(frame);
+Task<> NodeLauncher::obey_head(Scope& services) {
+  while (const std::optional<ControlFrame> frame = co_await head_.next(loop_.io())) obey(*frame, services);
+  head_gone_.set();
+  if (!supervisor_) co_return;
+  supervisor_->abandon(1);
+  supervisor_->abandon(1);
+}
+
+void NodeLauncher::obey(const ControlFrame& frame, Scope& services) {
+  if (frame.type == ControlFrameType::input && input_) input_->push(frame.payload);
+  if (!supervisor_) return;
   switch (frame.type) {
     case ControlFrameType::end:
       return supervisor_->abandon(1);
@@ -249,28 +246,25 @@ void NodeLauncher::obey(const ControlFrame& frame) {
     case ControlFrameType::resume:
       return supervisor_->continue_all();
     case ControlFrameType::report:
-      if (std::exchange(reporting_, true)) return;
-      supervisor_->report();
-      reporting_ = false;
-      return head_.send(ControlFrameType::reported);
-    case ControlFrameType::watch:
-      watching_ = true;
+      if (!std::exchange(reporting_, true)) services.spawn(report());
       return;
+    case ControlFrameType::watch:
+      return services.spawn(tell_of_waits());
     default:
       return;
   }
 }
 
-void NodeLauncher::tell_unattached() {
-  const RankProcess* who = told_unattached_ ? nullptr : supervisor_->unattached();
-  if (who != nullptr) {
-    told_unattached_ = true;
-    head_.send(ControlFrameType::unattached, encode(unattached_text(*who)));
-  }
-  if (watching_ && supervisor_->anyone_waits()) {
-    watching_ = false;
-    head_.send(ControlFrameType::waits);
-  }
+Task<> NodeLauncher::report() {
+  co_await supervisor_->report();
+  reporting_ = false;
+  head_.send(ControlFrameType::reported);
+}
+
+/// Somewhere a rank has ended without calling coracle::run: is there one that waits for it?
+Task<> NodeLauncher::tell_of_waits() {
+  while (!supervisor_->ranks().any_waits()) co_await sleep_for(std::chrono::milliseconds(200));
+  head_.send(ControlFrameType::waits);
 }
 
 }  // namespace coracle::internals

@@ -1,23 +1,23 @@
 // NodeLauncher: looks after the ranks of one node on behalf of the launcher at the head of the job.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "runtime/core/event.hpp"
 #include "runtime/launch/control_stream.hpp"
 #include "runtime/launch/forwarding.hpp"
 #include "runtime/launch/guardian.hpp"
+#include "runtime/launch/launcher_loop.hpp"
 #include "runtime/launch/node_share.hpp"
-#include "runtime/launch/signal_pipe.hpp"
 #include "runtime/launch/supervisor.hpp"
 
 namespace coracle::internals {
 
 /// The process `coracle node`. All that it learns comes from its standard input, all that it has to tell goes to its
 /// standard output: ssh carries both. When its standard input ends, the head is gone, and so is everything here.
-class NodeLauncher final : private PollHandler {
+class NodeLauncher {
  public:
   /// Descriptors that become the ranks' standard input and output; -1: these go through the head.
   struct Standard {
@@ -25,43 +25,44 @@ class NodeLauncher final : private PollHandler {
     int output = -1;
   };
   explicit NodeLauncher(Standard standard);
-  ~NodeLauncher() override;
+  ~NodeLauncher();
+  NodeLauncher(const NodeLauncher&) = delete;
+  NodeLauncher& operator=(const NodeLauncher&) = delete;
 
   int run();
 
  private:
-  void want(std::vector<pollfd>& set) const override;
-  void handle() override;
-  int patience_ms() const override { return watching_ ? 200 : -1; }
-
-  bool await(const std::function<bool()>& there);
-  bool asked_to_end();
-  /// Where others shall look for this node. Nothing when the job has been ended meanwhile.
-  std::vector<NodeAddress> find_addresses();
+  Task<int> serve(Scope& services);
+  /// Up to the directory, in the order of the messages. False: the head is gone, or this launcher is to end.
+  Task<bool> prepare_or_end();
+  Task<bool> prepare();
+  Task<bool> told_to_end();
+  Task<std::optional<ControlFrame>> expect(ControlFrameType type);
+  /// Where others shall look for this node. Nothing when the head is gone.
+  Task<std::vector<NodeAddress>> find_addresses();
   void set_up_standard_files();
   void take_environment();
-  void start();
-  void serve_until_the_end();
-  void obey(const ControlFrame& frame);
-  void tell_unattached();
-  std::vector<PollHandler*> poll_handlers();
+
+  std::unique_ptr<Supervisor> make_supervisor();
+  Task<> supervise(Scope& services);
+  Task<> start_ranks(Scope& services);
+  Task<> obey_head(Scope& services);
+  void obey(const ControlFrame& frame, Scope& services);
+  Task<> report();
+  Task<> tell_of_waits();
+  Task<> let_go();
 
   Standard standard_;
   Guardian guardian_;  // before anything is mapped
-  SignalPipe signals_;
+  LauncherLoop loop_;
   ControlStream head_;
+  Event head_gone_;
   std::unique_ptr<NodeDescription> description_;
-  std::vector<NodeInterfaces> neighbours_;
-  std::unique_ptr<JobDirectory> directory_;
   std::unique_ptr<NodeShare> share_;
   std::unique_ptr<OutputForwarder> output_;
   std::unique_ptr<InputForwarder> input_;
   std::unique_ptr<Supervisor> supervisor_;
-  std::vector<ControlFrame> early_;  ///< What came along with the directory, for the supervisor.
-  bool told_unattached_ = false;
-  bool watching_ = false;  ///< See ControlFrameType::watch.
   bool reporting_ = false;
-  bool head_lost_ = false;
 };
 
 }  // namespace coracle::internals

@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "runtime/core/error.hpp"
+#include "runtime/launch/node_share.hpp"
 #include "runtime/launch/process_spawn.hpp"
 
 extern char** environ;
@@ -68,6 +69,39 @@ std::string NodePeer::why_gone() const {
       "the command that should reach it ended with {} (what it says stands above; try it by hand, with "
       "`true` as the command)",
       exit ? exit->text() : "no exit status");
+}
+
+JobFailure NodePeer::failure(JobFailure of_rank) const {
+  if (!host.empty()) of_rank.text = fmt::format("{}: {}", name(), of_rank.text);
+  if (card) of_rank.machine = card->machine;
+  return of_rank;
+}
+
+JobFailure NodePeer::failure(const std::string& what) const {
+  return failure(JobFailure{host.empty() ? fmt::format("{}: {}", name(), what) : what});
+}
+
+void broadcast(std::vector<NodePeer>& peers, ControlFrameType type) {
+  for (NodePeer& peer : peers)
+    if (peer.stream && !peer.done()) peer.stream->send(type);
+}
+
+void send_neighbours(std::vector<NodePeer>& peers) {
+  std::vector<NodeInterfaces> nodes;
+  for (const NodePeer& peer : peers) {
+    if (!peer.interfaces) return;
+    nodes.push_back(*peer.interfaces);
+  }
+  for (NodePeer& peer : peers) peer.stream->send(ControlFrameType::neighbours, encode(nodes));
+}
+
+void send_directory(std::vector<NodePeer>& peers) {
+  JobDirectory directory;
+  for (const NodePeer& peer : peers) directory.cards.push_back(*peer.card);
+  for (NodePeer& peer : peers) {
+    share_machines(directory, peer.node);
+    peer.stream->send(ControlFrameType::directory, encode(directory));
+  }
 }
 
 void start_node(NodePeer& peer, const JobOptions& options) {

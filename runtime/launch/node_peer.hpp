@@ -6,9 +6,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/job/exit_status.hpp"
 #include "runtime/launch/control_stream.hpp"
+#include "runtime/launch/job_failure.hpp"
 
 namespace coracle::internals {
 
@@ -28,11 +30,18 @@ struct NodePeer {
 
   /// Nothing more is to be expected from it.
   bool done() const noexcept { return end.has_value() || lost || refused; }
+  bool has_card() const noexcept { return card != nullptr; }
+  bool has_launcher() const noexcept { return pid > 0; }
 
   /// "node 1", "node 1 (hostb)".
   std::string name() const;
   /// Why it went, in words for the user.
   std::string why_gone() const;
+  /// The failure as one of the node's: what is of another machine begins with the node's name, while processes of this
+  /// one are found by their numbers alone.
+  JobFailure failure(JobFailure of_rank) const;
+  /// Not of one of its ranks: so it is named in any case.
+  JobFailure failure(const std::string& what) const;
 };
 
 /// Starts the launcher of peer.node, on this machine or through options.shell. Throws Error.
@@ -40,5 +49,12 @@ void start_node(NodePeer& peer, const JobOptions& options);
 
 /// What it has to know.
 NodeDescription describe_node(const NodePeer& peer, const JobOptions& options);
+
+/// To all who still have ranks.
+void broadcast(std::vector<NodePeer>& peers, ControlFrameType type);
+/// Once all have told of their networks: each chooses where to listen by those of the others.
+void send_neighbours(std::vector<NodePeer>& peers);
+/// Lets them start their ranks.
+void send_directory(std::vector<NodePeer>& peers);
 
 }  // namespace coracle::internals

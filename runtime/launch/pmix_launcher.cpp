@@ -12,6 +12,7 @@
 #include <chrono>
 #include <utility>
 
+#include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/launch/interfaces.hpp"
 #include "runtime/launch/launcher.hpp"
@@ -77,81 +78,55 @@ void PmixLauncher::join() {
 
 int PmixLauncher::run() {
   if (!share_) return 1;  // the reason has been told
-  const int status = supervise();
-  if (failure_ || status != 0) {
-    if (!failure_ || !failure_->crashed) let_crashes_be_told();
-    // The resource manager would say a lot; the reason has been told.
+  const int status = loop_.run([this](Scope& services) { return serve(services); });
+  // The resource manager would say a lot; the reason has been told.
+  if (failure_ || status != 0)
     client_->abort(status, "");
-    return status;
-  }
-  wait_for_the_others();
-  client_->finish();
+  else
+    client_->finish();
   return status;
 }
 
-/// The job's status is that of the launcher that aborts first. A rank that exits with an error may do so because one of
-/// another node has crashed, whose launcher is still writing the backtrace: so a mere exit waits, until the job is
-/// ended from there.
-void PmixLauncher::let_crashes_be_told() {
+Task<int> PmixLauncher::serve(Scope& services) {
+  supervisor_ = make_supervisor();
+  services.spawn(share_->health().serve(loop_.io(), *supervisor_));
+  const int status = co_await supervisor_->run(share_->ranks().start_all(*supervisor_, guardian_));
+  write_to_user(supervisor_->crash_details());
+  // The job's status is that of the launcher that aborts first. A rank that exits with an error may do so because one
+  // of another node has crashed, whose launcher is still writing the backtrace: so a mere exit waits, until the job is
+  // ended from there.
   constexpr auto kPatience = std::chrono::seconds(3);
-  if (client_->size() == 1) return;
-  const auto until = std::chrono::steady_clock::now() + kPatience;
-  for (auto now = std::chrono::steady_clock::now(); now < until; now = std::chrono::steady_clock::now()) {
-    pollfd set{signals_.fd(), POLLIN, 0};
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now).count();
-    if (::poll(&set, 1, static_cast<int>(left)) < 0 && errno != EINTR) return;
-    while (const int signal = signals_.next())
-      if (asks_to_end(signal)) return;
-  }
+  if (!failure_ && status == 0)
+    co_await wait_for_the_others();
+  else if ((!failure_ || !failure_->crashed) && client_->size() > 1)
+    co_await finishes_within(kPatience, loop_.asked_to_end(guardian_));
+  co_return status;
 }
 
-int PmixLauncher::supervise() {
-  Supervisor::Options supervision;
-  supervision.program = share_->ranks().program();
-  supervision.timeout = options_.timeout;
-  supervision.reaped = [this](pid_t pid) {
-    guardian_.remove(pid);
-    share_->ranks().reaped(pid);
-  };
+std::unique_ptr<Supervisor> PmixLauncher::make_supervisor() {
+  Supervisor::Options supervision = share_->ranks().supervision(guardian_);
   // The resource manager ends the launchers of a job that failed elsewhere by SIGTERM: nothing to be told then.
   supervision.failed = [this](const JobFailure& failure) {
     if (!failure.asked) say("{}", failure.text);
     failure_ = failure;
   };
-  supervision.poll_handlers = {&share_->health()};
-  supervisor_ = std::make_unique<Supervisor>(share_->ranks().region(), signals_, std::move(supervision));
-  share_->health().set_source(*supervisor_);
   if (options_.verbose)
     say("node {} of {}: ranks {} to {} of {}, by PMIx, listening {}", client_->rank(), client_->size(),
         share_->ranks().region().first_rank(),
         share_->ranks().region().first_rank() + share_->ranks().region().ranks() - 1, options_.program,
         describe_listening(share_->card().record));
-  share_->ranks().start_all(*supervisor_, guardian_, [this](const std::string& reason) {
-    say("{}", reason);
-    supervisor_->abandon(1);
-  });
-  const int status = supervisor_->run();
-  write_to_user(supervisor_->crash_details());
-  return status;
+  return std::make_unique<Supervisor>(share_->ranks().region(), loop_, std::move(supervision));
 }
 
 /// Their ranks may still ask what has become of those of this node.
-void PmixLauncher::wait_for_the_others() {
+Task<> PmixLauncher::wait_for_the_others() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno(errno, "can't make a pipe");
   client_->fence_then_write(ends[1]);
-  PollHandler* const health = &share_->health();
-  for (bool all = false; !all;) {
-    std::vector<pollfd> set{{ends[0], POLLIN, 0}, {signals_.fd(), POLLIN, 0}};
-    health->want(set);
-    ::poll(set.data(), set.size(), -1);
-    health->handle();
-    all = (set[0].revents & POLLIN) != 0;
-    while (const int signal = signals_.next()) {
-      all |= asks_to_end(signal);
-      if (signal == SIGCHLD) guardian_.look();
-    }
-  }
+  std::vector<Task<>> either;
+  either.push_back(loop_.readable(ends[0]));
+  either.push_back(loop_.asked_to_end(guardian_));
+  co_await when_any(std::move(either));
 }
 
 }  // namespace coracle::internals

@@ -4,10 +4,11 @@
 #include <memory>
 #include <optional>
 
+#include "runtime/launch/guardian.hpp"
 #include "runtime/launch/job_options.hpp"
+#include "runtime/launch/launcher_loop.hpp"
 #include "runtime/launch/node_share.hpp"
 #include "runtime/launch/pmix_client.hpp"
-#include "runtime/launch/signal_pipe.hpp"
 #include "runtime/launch/supervisor.hpp"
 
 namespace coracle::internals {
@@ -27,13 +28,12 @@ class PmixLauncher {
 
  private:
   void join();
-  void exchange_cards();
-  int supervise();
-  void let_crashes_be_told();
-  void wait_for_the_others();
+  Task<int> serve(Scope& services);
+  std::unique_ptr<Supervisor> make_supervisor();
+  Task<> wait_for_the_others();
 
   Guardian guardian_;  // before anything is mapped, and before there are threads
-  SignalPipe signals_;
+  LauncherLoop loop_;
   JobOptions options_;
   std::unique_ptr<PmixClient> client_;
   std::unique_ptr<NodeShare> share_;

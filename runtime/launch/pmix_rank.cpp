@@ -2,11 +2,13 @@
 #include "runtime/launch/pmix_rank.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "runtime/core/error.hpp"
@@ -29,7 +31,6 @@ PmixRank::PmixRank(std::uint64_t inbox_bytes) : client_(PmixClient::connect()) {
   region_->block(rank()).listen_fd = listener.fd;
   region_->port(rank()) = listener.port;
   responder_ = std::make_unique<HealthResponder>(at, shape.key);
-  responder_->set_source(*this);
   client_->publish(kPmixCard, encode(card_of(*region_, addresses, responder_->port())));
   client_->fence();
   const JobDirectory directory = directory_from(*client_, rank());
@@ -50,11 +51,10 @@ PmixRank::~PmixRank() {
 
 void PmixRank::answer_health() {
   for (;;) {
-    std::vector<pollfd> set{{stop_fd_, POLLIN, 0}};
-    responder_->want(set);
+    std::array<pollfd, 2> set{{{stop_fd_, POLLIN, 0}, {responder_->fd(), POLLIN, 0}}};
     ::poll(set.data(), set.size(), -1);
     if ((set[0].revents & POLLIN) != 0) return;
-    responder_->handle();
+    responder_->answer_all(*this);
   }
 }
 

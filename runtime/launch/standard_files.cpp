@@ -1,6 +1,7 @@
 // Descriptors 0 and 1 belong to others too, so that they stay as they are: asked before each read and write.
 #include "runtime/launch/standard_files.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,8 +10,8 @@
 #include <climits>
 #include <string_view>
 
+#include "runtime/core/event.hpp"
 #include "runtime/core/signal_text.hpp"
-#include "runtime/launch/forwarding.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -22,16 +23,46 @@ bool ready(int fd, short event) {
 
 }  // namespace
 
-void StandardFiles::forward_input_to(ControlStream& reader) {
+Task<> StandardFiles::forward_input_to(ControlStream& reader, Io& io) {
   // A job must not read from the terminal; see LocalRanks.
-  if (::isatty(STDIN_FILENO) != 0) return reader.send(ControlFrameType::input);
-  reader_ = &reader;
-  credit_ = InputForwarder::kWindowBytes;
+  if (::isatty(STDIN_FILENO) != 0) co_return reader.send(ControlFrameType::input);
+  for (;;) {
+    co_await changed_.wait([this] { return credit_ > 0; });
+    if (!ready(STDIN_FILENO, POLLIN)) {
+      co_await io.wait_readable(STDIN_FILENO);
+      continue;
+    }
+    std::array<std::byte, 16384> buffer;
+    const ssize_t bytes = ::read(STDIN_FILENO, buffer.data(), std::min(buffer.size(), credit_));
+    if (bytes < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    const auto count = static_cast<std::size_t>(std::max<ssize_t>(bytes, 0));
+    credit_ -= count;
+    reader.send(ControlFrameType::input, std::span(buffer).first(count));
+    if (count == 0) co_return;
+    co_await yield();  // a file is always ready
+  }
+}
+
+void StandardFiles::grant(std::size_t bytes) noexcept {
+  credit_ += bytes;
+  changed_.notify_all();
 }
 
 void StandardFiles::write(const std::vector<std::byte>& bytes) {
   output_.insert(output_.end(), bytes.begin(), bytes.end());
-  handle_output();
+  write_some();
+}
+
+Task<> StandardFiles::write_output(Io& io) {
+  for (;;) {
+    co_await changed_.wait([this] { return !output_.empty(); });
+    co_await io.wait_writable(STDOUT_FILENO);
+    write_some();
+  }
+}
+
+Task<> StandardFiles::room() {
+  co_await changed_.wait([this] { return !full(); });
 }
 
 void StandardFiles::finish() {
@@ -39,17 +70,7 @@ void StandardFiles::finish() {
   output_.clear();
 }
 
-void StandardFiles::want(std::vector<pollfd>& set) const {
-  if (!output_.empty()) set.push_back({STDOUT_FILENO, POLLOUT, 0});
-  if (reader_ != nullptr && credit_ > 0) set.push_back({STDIN_FILENO, POLLIN, 0});
-}
-
-void StandardFiles::handle() {
-  handle_output();
-  handle_input();
-}
-
-void StandardFiles::handle_output() {
+void StandardFiles::write_some() {
   std::size_t done = 0;
   // A pipe that is ready takes PIPE_BUF bytes at once.
   while (done < output_.size() && ready(STDOUT_FILENO, POLLOUT)) {
@@ -59,18 +80,7 @@ void StandardFiles::handle_output() {
     done = bytes <= 0 ? output_.size() : done + static_cast<std::size_t>(bytes);  // nobody reads it
   }
   output_.erase(output_.begin(), output_.begin() + static_cast<std::ptrdiff_t>(done));
-}
-
-void StandardFiles::handle_input() {
-  while (reader_ != nullptr && credit_ > 0 && ready(STDIN_FILENO, POLLIN)) {
-    std::array<std::byte, 16384> buffer;
-    const ssize_t bytes = ::read(STDIN_FILENO, buffer.data(), std::min(buffer.size(), credit_));
-    if (bytes < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    const auto count = static_cast<std::size_t>(std::max<ssize_t>(bytes, 0));
-    credit_ -= count;
-    reader_->send(ControlFrameType::input, std::span(buffer).first(count));
-    if (count == 0) reader_ = nullptr;
-  }
+  changed_.notify_all();
 }
 
 }  // namespace coracle::internals

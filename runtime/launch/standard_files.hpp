@@ -4,35 +4,34 @@
 #include <cstddef>
 #include <vector>
 
-#include "runtime/launch/control_stream.hpp"
-#include "runtime/launch/poll_handler.hpp"
+#include "runtime/launch/forwarding.hpp"
 
 namespace coracle::internals {
 
 class StandardFiles {
  public:
-  /// Bytes of output that may wait here before no more are taken from the nodes.
-  static constexpr std::size_t kBacklogMax = 1 << 20;
-
-  /// Input goes to `reader` from now on.
-  void forward_input_to(ControlStream& reader);
-  void grant(std::size_t bytes) noexcept { credit_ += bytes; }
+  /// Input goes to `reader` as far as that grants room for it, until its end.
+  Task<> forward_input_to(ControlStream& reader, Io& io);
+  void grant(std::size_t bytes) noexcept;
 
   void write(const std::vector<std::byte>& bytes);
+  /// Writes what waits whenever it can be; has no end.
+  Task<> write_output(Io& io);
+  /// So much waits that no more should be taken from the nodes.
   bool full() const noexcept { return output_.size() >= kBacklogMax; }
+  /// Until it is not.
+  Task<> room();
   /// Writes what waits, however long it takes.
   void finish();
 
-  void want(std::vector<pollfd>& set) const;
-  void handle();
-
  private:
-  void handle_output();
-  void handle_input();
+  static constexpr std::size_t kBacklogMax = 1 << 20;
+
+  void write_some();
 
   std::vector<std::byte> output_;
-  ControlStream* reader_ = nullptr;  ///< Null: nobody, or the end has come.
-  std::size_t credit_ = 0;
+  std::size_t credit_ = InputForwarder::kWindowBytes;
+  Condition changed_;  // output_ or credit_
 };
 
 }  // namespace coracle::internals

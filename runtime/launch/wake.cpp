@@ -26,4 +26,16 @@ void wake_all_regardless(const JobRegion& region) noexcept {
   wake_regardless(region.device_owner().doorbell);
 }
 
+void announce_loss(const JobRegion& region, const RankProcess& process) noexcept {
+  for (std::uint32_t rank = process.first_rank; rank < process.first_rank + process.ranks; ++rank) {
+    RankBlock& block = region.block(rank);
+    block.exit_status = process.exit_status;
+    // release: pairs with the acquire of whoever has seen `losses` grow.
+    block.phase.store(RankPhase::lost, std::memory_order_release);
+  }
+  // seq_cst, and before the doorbells: see Doorbell.
+  region.losses().fetch_add(process.ranks, std::memory_order_seq_cst);
+  wake_all_regardless(region);
+}
+
 }  // namespace coracle::internals

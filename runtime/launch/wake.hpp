@@ -3,6 +3,7 @@
 
 #include "runtime/core/doorbell.hpp"
 #include "runtime/job/job.hpp"
+#include "runtime/launch/rank_process.hpp"
 
 namespace coracle::internals {
 
@@ -14,5 +15,9 @@ void wake_regardless(Doorbell& doorbell) noexcept;
 
 /// The same for all ranks of the region and the owner of their devices.
 void wake_all_regardless(const JobRegion& region) noexcept;
+
+/// Of the ranks of `process`, to their peers on this node, and to the owner of their devices; those of other nodes find
+/// its connections reset.
+void announce_loss(const JobRegion& region, const RankProcess& process) noexcept;
 
 }  // namespace coracle::internals

@@ -13,7 +13,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/launch/control_stream.hpp"
-#include "runtime/launch/supervisor.hpp"
+#include "runtime/launch/job_failure.hpp"
 #include "tests/cli/command.hpp"
 #include "tests/places.hpp"
 

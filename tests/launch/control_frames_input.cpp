@@ -3,7 +3,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/launch/control_frames.hpp"
-#include "runtime/launch/supervisor.hpp"
+#include "runtime/launch/job_failure.hpp"
 
 namespace coracle::internals::test {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/job/failure_record.hpp"
-#include "runtime/launch/supervisor.hpp"
+#include "runtime/launch/job_failure.hpp"
 
 namespace coracle::internals::job_failure_test {
 namespace {

@@ -57,6 +57,29 @@ Task<> ask(Task<int> task, std::error_code& code) {
 
 }  // namespace
 
+namespace {
+
+Task<> ask_within(Task<> task, std::chrono::nanoseconds limit, bool& finished) {
+  finished = co_await finishes_within(limit, std::move(task));
+}
+Task<> fail_later() {
+  co_await failing();
+}
+
+}  // namespace
+
+TEST_CASE("finishes_within: a limit that passes is no error, and the task has ended then") {
+  EventLoop loop;
+  int ended = 0;
+  bool finished = true;
+  loop.run(ask_within(note_end(ended), 1ms, finished));
+  CHECK_FALSE(finished);
+  CHECK(ended == 1);
+  loop.run(ask_within(as_task(sleep_for(1ms)), 1h, finished));
+  CHECK(finished);
+  CHECK_THROWS_WITH(loop.run(ask_within(fail_later(), 1h, finished)), "no such thing");
+}
+
 TEST_CASE("when_all: gives the values in order, of tasks that end in any order") {
   EventLoop loop;
   int sum = 0;

@@ -98,6 +98,41 @@ Task<> wait_in_turn(Scope& scope, Event& event, std::vector<int>& order) {
 
 }  // namespace
 
+namespace {
+
+Task<> serve_for_ever(Event& event, std::error_code& outcome) {
+  co_await wait_for(event, outcome);
+}
+Task<> work_beside_a_service(Scope& services, Event& event, std::error_code& outcome) {
+  services.spawn(serve_for_ever(event, outcome));
+  for (int i = 0; i < 3; ++i) co_await yield();
+}
+Task<> fail_beside_a_service(Scope& services, Event& event, std::error_code& outcome) {
+  services.spawn(serve_for_ever(event, outcome));
+  co_await fail(2);
+}
+Task<> work_beside_one_that_fails(Scope& services, Event& event, std::error_code& outcome) {
+  services.spawn(fail(2));
+  co_await wait_for(event, outcome);
+}
+
+}  // namespace
+
+TEST_CASE("with_services: the end of the body ends the services, and an error of either ends all") {
+  EventLoop loop;
+  Event event;
+  std::error_code outcome;
+  loop.run(with_services(work_beside_a_service, std::ref(event), std::ref(outcome)));
+  CHECK(outcome == std::errc::operation_canceled);
+  outcome.clear();
+  CHECK_THROWS_WITH(loop.run(with_services(fail_beside_a_service, std::ref(event), std::ref(outcome))), "child failed");
+  CHECK(outcome == std::errc::operation_canceled);
+  outcome.clear();
+  CHECK_THROWS_WITH(loop.run(with_services(work_beside_one_that_fails, std::ref(event), std::ref(outcome))),
+                    "child failed");
+  CHECK(outcome == std::errc::operation_canceled);
+}
+
 TEST_CASE("scope: joins children that finish at once and later") {
   EventLoop loop;
   int count = 0;

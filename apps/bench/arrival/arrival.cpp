@@ -26,7 +26,7 @@
 #include "collectives/broadcast/broadcast_rules.hpp"
 #include "collectives/collectives.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/team/broadcast_choice.hpp"
+#include "runtime/team/choices.hpp"
 
 namespace coracle::internals::bench {
 namespace {

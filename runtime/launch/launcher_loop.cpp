@@ -1,5 +1,5 @@
 // Handlers that count, and a pipe that wakes.
-#include "runtime/launch/signal_pipe.hpp"
+#include "runtime/launch/launcher_loop.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "runtime/core/error.hpp"
+#include "runtime/launch/guardian.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -18,10 +19,14 @@ std::atomic<int> write_end{-1};
 
 void on_signal(int signal) {
   const int error = errno;
-  // release: the reader of the pipe (or of the count, acquire in next()) sees the count.
+  // release: the reader of the pipe (or of the count, acquire in noted_signal()) sees the count.
   counts[static_cast<std::size_t>(signal)].fetch_add(1, std::memory_order_release);
   [[maybe_unused]] const ssize_t written = ::write(write_end.load(std::memory_order_relaxed), "", 1);  // full: readable
   errno = error;
+}
+
+Task<> keep_status(Task<int> body, int& status) {
+  status = co_await body;
 }
 
 }  // namespace
@@ -30,10 +35,12 @@ bool asks_to_end(int signal) noexcept {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
-SignalPipe::SignalPipe() {
+LauncherLoop::LauncherLoop() {
+  loop_.use_epoll();
+  loop_.set_idle_policy({.spins = 0, .yields = 0});
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) throw_errno(errno, "can't make a pipe for signals");
-  read_end_ = ends[0];
+  wake_fd_ = ends[0];
   write_end.store(ends[1], std::memory_order_relaxed);  // before any handler is set, in the same thread
   for (auto& count : counts) count.store(0, std::memory_order_relaxed);
   struct sigaction action {};
@@ -46,15 +53,16 @@ SignalPipe::SignalPipe() {
   }
 }
 
-SignalPipe::~SignalPipe() {
+LauncherLoop::~LauncherLoop() {
   for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
-  ::close(read_end_);
+  ::close(wake_fd_);
   ::close(write_end.exchange(-1, std::memory_order_relaxed));
 }
 
-int SignalPipe::next() noexcept {
+/// 0: none. The same may be counted several times.
+int LauncherLoop::noted_signal() const noexcept {
   char bytes[64];
-  while (::read(read_end_, bytes, sizeof bytes) > 0) {
+  while (::read(wake_fd_, bytes, sizeof bytes) > 0) {
   }
   for (const int signal : kSignals) {
     auto& count = counts[static_cast<std::size_t>(signal)];
@@ -67,6 +75,31 @@ int SignalPipe::next() noexcept {
     return signal;
   }
   return 0;
+}
+
+Task<int> LauncherLoop::signal() {
+  for (;;) {
+    if (const int signal = noted_signal()) co_return signal;
+    co_await readable(wake_fd_);
+  }
+}
+
+Task<> LauncherLoop::readable(int fd) {
+  co_await io().wait_readable(fd);
+}
+
+Task<> LauncherLoop::asked_to_end(Guardian& guardian) {
+  for (;;) {
+    const int signal = co_await this->signal();
+    if (asks_to_end(signal)) co_return;
+    if (signal == SIGCHLD) guardian.look();
+  }
+}
+
+int LauncherLoop::run(const std::function<Task<int>(Scope& services)>& body) {
+  int status = 0;
+  loop_.run(with_services([&](Scope& services) { return keep_status(body(services), status); }));
+  return status;
 }
 
 }  // namespace coracle::internals
