@@ -1,6 +1,6 @@
 // Seeds: which seeds a test goes through. Half of them are the same in every run, so that what once was found stays
-// found; the others move on every day, so that the suite does not see the same thousand for ever. What a contributor runs
-// before a commit (CORACLE_TESTS=brief, see ./check) goes through an eighth of them.
+// found; the others move on every day, so that the suite does not see the same thousand for ever. What a contributor
+// runs before a commit (CORACLE_TESTS=brief, see ./check) goes through an eighth of them.
 #pragma once
 
 #include <doctest/doctest.h>
