@@ -5,9 +5,9 @@
 #include <numbers>
 #include <vector>
 
-#include "apps/fft2d/transform.hpp"
 #include "apps/fft2d/low_pass.hpp"
 #include "apps/fft2d/report.hpp"
+#include "apps/fft2d/transform.hpp"
 
 namespace coracle::fft2d::fft2d_test {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "apps/asp/dijkstra.hpp"
-#include "apps/asp/min_plus.hpp"
 #include "apps/asp/graph.hpp"
+#include "apps/asp/min_plus.hpp"
 
 namespace coracle::asp::shortest_paths_test {
 
