@@ -1,11 +1,10 @@
-// Reading, writing and closing; store_commit.cpp has flushes and checkpoints, store_open.cpp what comes before.
+// Reading, writing and closing; StoreCommits has flushes and checkpoints, store_open.cpp what comes before.
 #include "storage/store/file_store.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
-#include <random>
 #include <utility>
 
 #include "runtime/core/error.hpp"
@@ -17,11 +16,6 @@ namespace {
 
 constexpr std::uint64_t kGrowthBytesMax = 1 << 30;
 constexpr std::uint64_t kGrowthSlotsMin = 64;
-
-std::uint64_t random_word() {
-  std::random_device device;
-  return std::uint64_t{device()} << 32 | device();
-}
 
 }  // namespace
 
@@ -50,15 +44,7 @@ FileStore::FileStore(StoreFile file, const Superblock& superblock, LoadedManifes
     : file_(std::move(file)),
       shape_(superblock.shape),
       plan_(superblock),
-      manifest_(std::move(loaded.manifest)),
-      manifest_which_(loaded.which),
-      mark_found_(loaded.mark),
-      sequence_(manifest_.sequence),
-      generation_(std::max(manifest_.base.generation, loaded.mark.generation)),
-      incarnation_(random_word()),
-      back_(manifest_.back),
-      changed_(plan_.pages),
-      changing_(plan_.pages) {
+      commits_(file_, plan_, table_, slots_, std::move(loaded)) {
   slots_.widen(plan_.slots_in(file_.bytes()));
 }
 
@@ -71,15 +57,7 @@ void FileStore::check_call(std::uint64_t page, const std::byte* data, std::size_
   CORACLE_ASSERT(bytes == plan_.page_bytes, "{} bytes for a page of {}", bytes, plan_.page_bytes);
   CORACLE_ASSERT(reinterpret_cast<std::uintptr_t>(data) % AlignedBuffer::kAlignment == 0,
                  "a page's buffer is not at a multiple of {}", AlignedBuffer::kAlignment);
-  CORACLE_ASSERT(!checkpointing_, "a page of {} was used beside a checkpoint", path());
-}
-
-void FileStore::throw_if_broken() const {
-  if (!broken_) return;
-  throw Error(broken_,
-              fmt::format("{} takes no more changes, because an earlier sync failed ({}): what was written since "
-                          "the flush before may be lost; open it again on a device that works",
-                          path(), broken_.message()));
+  CORACLE_ASSERT(!commits_.checkpointing(), "a page of {} was used beside a checkpoint", path());
 }
 
 Error FileStore::page_error(const char* verb, std::uint64_t page, std::error_code code) const {
@@ -153,7 +131,7 @@ Task<> FileStore::read(std::uint64_t page, std::span<std::byte> target) {
 Task<> FileStore::write(std::uint64_t page, std::span<const std::byte> source) {
   const Call call(*this);
   check_call(page, source.data(), source.size());
-  throw_if_broken();
+  commits_.throw_if_broken();
   Claim claim(*this);
   file_.check_limit(plan_.slot_at(claim.slot() + 1));
   const PageEntry entry{claim.slot() + 1, checksum(source.data(), source.size())};
@@ -170,9 +148,22 @@ Task<> FileStore::write(std::uint64_t page, std::span<const std::byte> source) {
   claim.use();
   const PageEntry before = std::exchange(table_[page], entry);
   if (!before.empty()) slots_.give_back(before.slot());
-  if (changed_.has(page)) co_return;
-  changed_.add(page);
-  ++changes_;
+  commits_.changed(page);
+}
+
+Task<> FileStore::flush() {
+  const Call call(*this);
+  co_await commits_.flush();
+}
+
+Task<> FileStore::checkpoint(std::string name, std::uint64_t epoch) {
+  const Call call(*this);
+  co_await commits_.checkpoint(std::move(name), epoch);
+}
+
+Task<> FileStore::go_back(std::uint64_t times) {
+  const Call call(*this);
+  co_await commits_.go_back(times);
 }
 
 Task<> FileStore::close() {

@@ -12,9 +12,9 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
-#include "storage/store/aligned_buffer.hpp"
 #include "storage/store/page_store.hpp"
 #include "storage/store/slot_map.hpp"
+#include "storage/store/store_commits.hpp"
 #include "storage/store/store_file.hpp"
 #include "storage/store/store_format.hpp"
 #include "storage/store/store_load.hpp"
@@ -30,7 +30,7 @@ class FileStore final : public PageStore {
   FileStore& operator=(const FileStore&) = delete;
 
   /// Once, before anything else. As PageStore::open.
-  Task<> load(std::uint64_t epoch);
+  Task<> load(std::uint64_t epoch) { return commits_.load(epoch); }
 
   const StoreShape& shape() const noexcept override { return shape_; }
   const std::string& path() const noexcept override { return file_.path(); }
@@ -39,10 +39,10 @@ class FileStore final : public PageStore {
   Task<> read(std::uint64_t page, std::span<std::byte> target) override;
   Task<> write(std::uint64_t page, std::span<const std::byte> source) override;
   Task<> flush() override;
-  std::vector<CheckpointInfo> checkpoints() const override;
+  std::vector<CheckpointInfo> checkpoints() const override { return commits_.checkpoints(); }
   Task<> checkpoint(std::string name, std::uint64_t epoch) override;
   Task<> go_back(std::uint64_t times) override;
-  void confirm(std::uint64_t epoch) noexcept override;
+  void confirm(std::uint64_t epoch) noexcept override { commits_.confirm(epoch); }
   Task<> close() override;
 
  private:
@@ -63,33 +63,12 @@ class FileStore final : public PageStore {
     FileStore& store_;
   };
   class Claim;
-  class Turn;
-  class Attempt;
 
   void check_call(std::uint64_t page, const std::byte* data, std::size_t bytes) const;
-  void throw_if_broken() const;
   Error page_error(const char* verb, std::uint64_t page, std::error_code code) const;
   std::size_t advanced(std::size_t done, std::size_t count, const char* verb, std::uint64_t page) const;
   void add_slots_to_file();
-  bool nothing_to_commit() const noexcept { return changes_ == 0 && !rebase_ && !doubt_; }
-
-  Task<> load_checkpoints(std::uint64_t epoch);
-  Task<> erase_log_end();
-
-  /// One commit of everything changed so far, as a checkpoint if one is wished for.
-  Task<> commit(const CheckpointInfo* request);
-  Manifest kept() const;
-  Task<> commit_to_log(std::uint64_t changes);
-  Task<> commit_to_table(const CheckpointInfo* request);
-  Task<> save_table(TablePlace target);
-  Task<> put_manifest(Manifest next);
-  void adopt(Manifest next) noexcept;
-  Task<> settle();
-  Task<> sync();
   Task<> turn_to_verify(std::size_t bytes);
-  Task<> put_mark();
-  std::uint32_t free_place() const noexcept;
-  AlignedBuffer log_blocks(std::uint64_t changes, bool synced, LogEnd& end) const;
 
   StoreFile file_;
   const StoreShape shape_;
@@ -97,30 +76,7 @@ class FileStore final : public PageStore {
   std::vector<PageEntry> table_;
   SlotMap slots_;
 
-  // What a crash would find, and how it gets there.
-  Manifest manifest_;
-  unsigned manifest_which_;
-  DurableMark mark_found_;
-  std::uint64_t sequence_;    // of manifests: the greatest that may be in the file
-  std::uint64_t generation_;  // the same of tables
-  LogEnd log_end_;
-  const std::uint64_t incarnation_;       // of this opening, for the names of groups
-  std::uint64_t confirmed_ = 0;           // checkpoints of smaller epochs go with the next manifest,
-  std::uint64_t newest_epoch_ = kLatest;  // and so do those of greater ones
-  WentBack back_;                         // for the next table
-  bool log_doubt_ = false;                // the log may hold blocks of a flush that did not succeed
-  bool doubt_ = false;                    // the other manifest's place may hold one that is not manifest_
-  bool rebase_ = false;                   // the present state is an older checkpoint, to which the log does not lead
-  std::error_code broken_;
-
-  BitSet changed_;  // pages since the last commit began
-  BitSet changing_;
-  std::uint64_t changes_ = 0;
-  bool committing_ = false;
-  bool checkpointing_ = false;
-  Event committed_;
-  std::uint64_t commits_begun_ = 0;
-  std::uint64_t commits_done_ = 0;
+  StoreCommits commits_;
 
   std::uint64_t arrived_ = 0;       // reads that came from the device,
   std::uint64_t verified_ = 0;      // and those whose turn to be verified has come
