@@ -78,26 +78,26 @@ std::vector<BroadcastSchedule::Piece> pieces_on_node(const Team& team, std::size
   return pieces;
 }
 
+Task<> lead_on_node(BroadcastWithin& within, std::span<const BroadcastSchedule::Piece> pieces, StagedData* staged) {
+  co_await within.begin_leading();
+  for (std::uint32_t piece = 0; staged != nullptr && piece < pieces.size(); ++piece) {
+    co_await staged->load(pieces[piece].offset, pieces[piece].bytes);
+    co_await within.publish(piece + 1);
+  }
+  if (staged == nullptr) co_await within.publish(static_cast<std::uint32_t>(pieces.size()));
+  co_await within.hand_over();
+}
+
 /// When it fails, nobody reads any more what this member exposes when the error is rethrown.
 Task<> broadcast_long(const Broadcast& broadcast) {
   Team& team = broadcast.team;
-  BroadcastSchedule schedule;
-  std::optional<Readiness::Activity> activity;
-  if (team.nodes().count() == 1) {
-    schedule.pieces = pieces_on_node(team, broadcast.data.size(), broadcast.choice);
-  } else {
-    schedule = make_broadcast_schedule(broadcast.choice.tree, team.nodes().count(), broadcast.own_node(),
-                                       broadcast.data.size(), broadcast.choice.chunk_bytes);
-    activity.emplace(team, broadcast.sequence);
-  }
+  const BroadcastSchedule schedule =
+      make_broadcast_schedule(broadcast.choice.tree, team.nodes().count(), broadcast.own_node(), broadcast.data.size(),
+                              broadcast.choice.chunk_bytes);
+  const Readiness::Activity activity(team, broadcast.sequence);
   BroadcastWithin within(team.rank(), team.node_area(), broadcast.data, schedule.pieces, broadcast.choice.fan_out,
                          broadcast.staged);
-  std::exception_ptr failure;
-  try {
-    co_await take_part(broadcast, within, schedule);
-  } catch (...) {
-    failure = std::current_exception();
-  }
+  const std::exception_ptr failure = co_await caught(take_part(broadcast, within, schedule));
   if (!failure) co_return;
   co_await within.withdraw();
   std::rethrow_exception(failure);
@@ -115,32 +115,75 @@ BroadcastChoice choose(const Team& team, std::size_t bytes, const BroadcastChoic
   return choice;
 }
 
-/// Short data: messages along a tree between the fixed leaders; and within a node the leader gives it, and goes on,
-/// without coroutines where copies take no virtual time: they would cost more than what they do.
-Task<> broadcast_host(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice wanted,
-                      StagedData* staged, std::source_location where) {
+/// Short data, within a node: the leader gives it, and goes on. Nested coroutines would cost more than what they do, so
+/// there are none on a team's only node where copies take no virtual time.
+Task<> broadcast_short_on_node(Team& team, std::span<std::byte> data, std::uint32_t root, StagedData* staged,
+                               CollectiveCall call) {
+  check_call(team, root);
+  const Participation part(team, call);
+  LocalCollective local(team);
+  if (!local.round().is_open()) co_await local.round().open();
+  if (local.local_index() == root) {
+    if (staged != nullptr) co_await staged->load_all();
+    if (!local.try_give(data)) co_await local.give(data);
+    co_return;
+  }
+  if (!local.round().has_reached(root, 1)) co_await local.round().reached(root, 1);
+  if (!local.try_take(root, data)) co_await local.take(root, 0, data);
+}
+
+Task<> broadcast_long_on_node(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice wanted,
+                              StagedData* staged, CollectiveCall call) {
+  check_call(team, root);
+  const Participation part(team, call);
+  const BroadcastChoice choice = choose(team, data.size(), wanted);
+  const std::vector<BroadcastSchedule::Piece> pieces = pieces_on_node(team, data.size(), choice);
+  BroadcastWithin within(team.rank(), team.node_area(), data, pieces, choice.fan_out, staged);
+  std::exception_ptr failure;
+  try {
+    if (!within.round().is_open()) co_await within.round().open();
+    if (within.round().local_index() == root)
+      co_await lead_on_node(within, pieces, staged);
+    else
+      co_await within.follow(root);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (!failure) co_return;
+  co_await within.withdraw();
+  std::rethrow_exception(failure);
+}
+
+/// Short data goes by messages along a tree between the fixed leaders.
+Task<> broadcast_over_nodes(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice wanted,
+                            StagedData* staged, CollectiveCall call) {
   check_call(team, root);
   if (team.size() == 1) co_return;
   const TeamNodes& nodes = team.nodes();
-  const Participation part(team, {Called::broadcast, data.size(), root, where});
-  if (nodes.count() > 1 || data.size() > contributed_bytes_max(team, team.node_area())) {
-    const Broadcast broadcast{team, part.sequence(), root, data, choose(team, data.size(), wanted), staged};
-    if (nodes.count() == 1 || !is_short_broadcast(nodes.count(), data.size(), broadcast.choice))
-      co_return co_await broadcast_long(broadcast);
-  }
-  const std::uint32_t root_node = nodes.node_of(root);
-  const std::uint32_t leader = nodes.own() == root_node ? nodes.local_index_of(root) : 0;
+  const Participation part(team, call);
+  const Broadcast broadcast{team, part.sequence(), root, data, choose(team, data.size(), wanted), staged};
+  if (!is_short_broadcast(nodes.count(), data.size(), broadcast.choice)) co_return co_await broadcast_long(broadcast);
+  const std::uint32_t leader = broadcast.on_root_node() ? nodes.local_index_of(root) : 0;
   LocalCollective local(team);
   if (!local.round().is_open()) co_await local.round().open();
   if (staged != nullptr && team.index() == root) co_await staged->load_all();
-  if (local.local_index() == leader) {
-    const Group leaders = Group::of_nodes(team, part.sequence(), root);
-    if (nodes.count() > 1) co_await between::broadcast(leaders, data, root_node);
-    if (local.count() > 1 && !local.try_give(data)) co_await local.give(data);
+  if (local.local_index() != leader) {
+    co_await local.round().reached(leader, 1);
+    if (!local.try_take(leader, data)) co_await local.take(leader, 0, data);
     co_return;
   }
-  if (!local.round().has_reached(leader, 1)) co_await local.round().reached(leader, 1);
-  if (!local.try_take(leader, data)) co_await local.take(leader, 0, data);
+  co_await between::broadcast(Group::of_nodes(team, part.sequence(), root), data, nodes.node_of(root));
+  if (local.count() > 1) co_await local.give(data);
+}
+
+Task<> broadcast_host(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice,
+                      StagedData* staged, std::source_location where) {
+  const CollectiveCall call{Called::broadcast, data.size(), root, where};
+  if (team.nodes().count() != 1 || team.size() == 1)
+    return broadcast_over_nodes(team, data, root, choice, staged, call);
+  if (data.size() <= contributed_bytes_max(team, team.node_area()))
+    return broadcast_short_on_node(team, data, root, staged, call);
+  return broadcast_long_on_node(team, data, root, choice, staged, call);
 }
 
 /// A member whose GPU fails as it gets the data has done its part for the others all the same; only a root can't.
