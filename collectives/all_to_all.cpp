@@ -52,6 +52,7 @@ Task<> all_to_all_by_exchange(Team& team, std::span<const std::byte> source, std
   check_divides(team, source.size());
   LocalCollective local(team);
   if (!local.try_give(source)) co_await local.give(source);
+  local.spin_for_last();
   const std::size_t bytes = source.size() / local.count();
   for (std::uint32_t distance = 0; distance < local.count(); ++distance) {
     const std::uint32_t other = (local.local_index() + distance) % local.count();

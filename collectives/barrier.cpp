@@ -127,7 +127,8 @@ Task<> Team::meet_all(CollectiveCall call) {
     co_await meet_mutually(round);
     co_return;
   }
-  const bool last = round.arrive() + 1 == round.local_size();
+  const std::uint32_t missing = round.local_size() - 1 - round.arrive();
+  const bool last = missing == 0;
   if (last) round.decide(alone ? kGo : kCome);
   if (!alone && round.local_index() == 0) {
     co_await round.decided(kCome);
@@ -137,6 +138,7 @@ Task<> Team::meet_all(CollectiveCall call) {
     round.decide(kGo);
   }
   if (alone && last) co_return;
+  if (alone && missing == 1) round.spin_for_last([&round] { return round.has_decided(kGo); });
   co_await round.decided(kGo);
   if (round.decision() > kGo) [[unlikely]]
     round.check_all();  // a local member has failed in another collective

@@ -57,6 +57,7 @@ Task<> all_reduce_by_exchange(Team& team, std::span<std::byte> values, Reduction
   const HostParticipation participation(team, call, values);
   LocalCollective local(team);
   if (!local.try_give(values)) co_await local.give(values);
+  local.spin_for_last();
   // What is contributed inline is aligned to 8 bytes, and some elements want more.
   const bool aligns = values.size() <= Contribution::kInlineBytesMax && reduction.element_bytes % 16 == 0;
   alignas(64) std::byte aligned[Contribution::kInlineBytesMax];

@@ -53,6 +53,17 @@ Task<> LocalCollective::run(Task<> part) {
   std::rethrow_exception(failure);
 }
 
+void LocalCollective::spin_for_last() noexcept {
+  std::uint32_t missing = 0;
+  std::uint32_t last = 0;
+  for (std::uint32_t other = 0; other < count(); ++other) {
+    if (round_.has_reached(other, 1)) continue;
+    ++missing;
+    last = other;
+  }
+  if (missing == 1) round_.spin_for_last([this, last] { return round_.has_reached(last, 1); });
+}
+
 bool LocalCollective::try_give(std::span<const std::byte> data) {
   if (!round_.is_open()) return false;
   if (data.size() <= Contribution::kInlineBytesMax) {

@@ -56,6 +56,8 @@ class LocalCollective {
   // --- the local members' words ---
   /// What it has given, to look at; throws Error (bad_input) if that is not `bytes`.
   const std::byte* data_of(std::uint32_t local_index, std::size_t bytes);
+  /// After one's own contribution: looks a little longer for step 1 of the last who is missing (Round::spin_for_last).
+  void spin_for_last() noexcept;
   /// Until a local member's contribution has this step, or all have. Throws Error (bad_input) when it has failed.
   Task<> wait(std::uint32_t local_index, std::uint64_t step);
   Task<> wait_for_all(std::uint64_t step);

@@ -34,6 +34,7 @@ NodeArea::NodeArea(Rank& rank, TeamCore& team, bool of_world)
       of_world_(of_world),
       light_(rank.core().flag_waits().fences()),
       in_time_(rank.placement() == Placement::sim),
+      spin_for_last_(!rank.loop().spins() && rank.placement() != Placement::sim),
       first_rank_(team.member(team.nodes().member(team.nodes().own(), 0))),
       world_parts_(rank.core().region().node_area(first_rank_)),
       world_part_bytes_(rank.core().region().header().node_area_bytes) {

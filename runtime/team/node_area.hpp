@@ -16,6 +16,7 @@
 #include "runtime/job/round_arena.hpp"
 #include "runtime/job/segment.hpp"
 #include "runtime/job/slab.hpp"
+#include "runtime/team/spin_for_last.hpp"
 
 namespace coracle::internals {
 
@@ -76,6 +77,7 @@ class NodeArea {
   const bool of_world_;
   const bool light_;    // raises, see Flag
   const bool in_time_;  // copies take some: in `sim`
+  SpinForLast spin_for_last_;
   // Of the world, whose parts lie in a row: no lists, which with thousands of ranks in one process (`sim`) would be
   // most of its memory, and all alike.
   const std::uint32_t first_rank_;

@@ -186,6 +186,12 @@ class [[nodiscard]] Round : public RoundDecisions {
   /// team breaks.
   Task<> written_by_others(std::uint32_t parts);
 
+  /// For who finds that one local member alone is missing; see SpinForLast.
+  template <class Come>
+  void spin_for_last(const Come& come) noexcept {
+    node_area_.spin_for_last_(come);
+  }
+
   // --- its end ---
   /// Returns when no living local member copies from what this member has exposed, which must no longer be exposed
   /// there.
