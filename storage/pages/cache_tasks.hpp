@@ -41,7 +41,10 @@ class CacheTasks {
 
  private:
   static Task<> run(std::shared_ptr<void> owner, CacheTasks& tasks, Task<> task) {
-    co_await task;
+    {
+      Task<> mine = std::move(task);  // what it holds goes before the owner: a buffer goes back to its pool
+      co_await mine;
+    }
     --tasks.under_way_;
     tasks.notify();
     owner.reset();
