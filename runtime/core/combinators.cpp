@@ -23,7 +23,7 @@ void detail::throw_timed_out(std::chrono::nanoseconds limit, const std::exceptio
 Task<bool> finishes_within(std::chrono::nanoseconds limit, Task<> task) {
   PromiseBase& self = co_await this_coroutine();
   Scope scope(self.loop(), &self.scope());
-  const detail::Deadline deadline(scope, limit);
+  detail::Deadline deadline(scope, limit);
   scope.spawn(std::move(task));
   try {
     co_await scope.join();

@@ -145,7 +145,8 @@ Task<> HeadLauncher::report_all() {
     peer.reported = false;
     peer.stream->send(ControlFrameType::report);
     const auto answered = [&peer] { return peer.reported || peer.done(); };
-    if (!co_await finishes_within(kReportPatience, changed_.wait(answered)))
+    // An answer may lie there when the limit passes: of a launcher that was stopped itself.
+    if (!co_await finishes_within(kReportPatience, changed_.wait(answered)) && !answered())
       write_to_user(fmt::format("{}: its launcher does not answer\n", peer.name()));
   }
   reporting_ = false;

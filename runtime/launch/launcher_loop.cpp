@@ -78,8 +78,10 @@ int LauncherLoop::noted_signal() const noexcept {
 }
 
 Task<int> LauncherLoop::signal() {
+  const PromiseBase& self = co_await this_coroutine();
   for (;;) {
-    if (const int signal = noted_signal()) co_return signal;
+    // Who is being ended takes no signal with it: it is for who comes next.
+    if (const int signal = self.scope().cancelled() ? 0 : noted_signal()) co_return signal;
     co_await readable(wake_fd_);
   }
 }

@@ -249,7 +249,8 @@ void NodeLauncher::obey(const ControlFrame& frame, Scope& services) {
       if (!std::exchange(reporting_, true)) services.spawn(report());
       return;
     case ControlFrameType::watch:
-      return services.spawn(tell_of_waits());
+      if (!std::exchange(watching_, true)) services.spawn(tell_of_waits());
+      return;
     default:
       return;
   }

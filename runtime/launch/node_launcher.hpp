@@ -63,6 +63,7 @@ class NodeLauncher {
   std::unique_ptr<InputForwarder> input_;
   std::unique_ptr<Supervisor> supervisor_;
   bool reporting_ = false;
+  bool watching_ = false;  ///< See ControlFrameType::watch.
 };
 
 }  // namespace coracle::internals

@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "runtime/core/combinators.hpp"
@@ -44,8 +45,14 @@ Supervisor::Supervisor(const JobRegion& region, LauncherLoop& loop, Options opti
       }) {}
 
 Task<int> Supervisor::run(Task<> start) {
-  co_await with_services([this, &start](Scope& services) { return supervise(services, std::move(start)); });
+  std::exception_ptr failure;
+  try {
+    co_await with_services([this, &start](Scope& services) { return supervise(services, std::move(start)); });
+  } catch (...) {
+    failure = std::current_exception();
+  }
   services_ = nullptr;
+  if (failure) std::rethrow_exception(failure);
   finish();
   co_return verdict_.exit_status();
 }
@@ -143,9 +150,12 @@ void Supervisor::continue_all() {
 Task<> Supervisor::limit_time() {
   const auto limit = options_.timeout.value_or(0ns);
   co_await sleep_for(limit);
-  if (ending_) co_return;
+  // The last rank may have ended before the limit, while this launcher did not run: then the job has ended in time.
+  const bool ended = !ranks_.all().empty() && ranks_.running() == 0;
+  if (ending_ || ended) co_return;
   say("the job has not ended within {}; this is what its ranks await:", text_of(limit));
   co_await report();
+  if (ending_) co_return;
   ++failures_;
   verdict_.add({"", kTimedOut, false, true});
   end_job();
@@ -153,10 +163,10 @@ Task<> Supervisor::limit_time() {
 
 /// A rank that ended well without Coracle is no mistake (any program may be run), unless others wait for it.
 Task<> Supervisor::look_for_waits() {
-  for (;;) {
+  for (;; co_await sleep_for(kLookForWaits)) {
+    const Mutex::Lock nobody_reports = co_await reaping_.lock();
     if (ending_) co_return;
     if (ranks_.unattached() != nullptr && ranks_.any_waits()) break;
-    co_await sleep_for(kLookForWaits);
   }
   ++failures_;
   verdict_.add({unattached_text(*ranks_.unattached())}, survives());
@@ -188,7 +198,10 @@ HealthAnswer Supervisor::health(std::uint32_t rank) noexcept {
 Task<> Supervisor::look_at_stopped() {
   while (const auto next = stopped_.next_look()) {
     co_await sleep_for(*next - StoppedRanks::SteadyClock::now());
+    // Who goes on during a report is noted only after it.
+    const Mutex::Lock nobody_reports = co_await reaping_.lock();
     if (ending_) co_return;
+    ranks_.note_stops(all_stopped_);
     if (!all_stopped_) stopped_.look(ranks_.all());
   }
   looking_ = false;

@@ -157,6 +157,16 @@ TEST_CASE("coracle run: --timeout ends a job with status 124") {
   }
 }
 
+TEST_CASE("coracle run: a job that ended in time is not timed out, though its launcher saw that only after the limit") {
+  Command command({"run", "-v", "-n", "2", "--timeout", "3s", "--place", "process", "sleep", "1"});
+  REQUIRE(soon([&command] { return command.ranks().size() == 2; }));
+  command.signal(SIGSTOP);
+  ::usleep(4'000'000);
+  command.signal(SIGCONT);
+  CHECK(command.wait() == 0);
+  CHECK(command.errors().find("has not ended") == std::string::npos);
+}
+
 TEST_CASE("coracle run: with enough cores every rank has one of its own, unless --bind none") {
   cpu_set_t cpus;
   REQUIRE(::sched_getaffinity(0, sizeof cpus, &cpus) == 0);
