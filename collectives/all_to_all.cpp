@@ -28,7 +28,7 @@ Task<> exchange_on_node(LocalCollective& local, Team& team, std::span<const std:
                         std::span<std::byte> target, const Blocks& blocks) {
   const TeamNodes& nodes = team.nodes();
   const bool small = source.size() <= (LocalCollective::can_expose(team) ? kCopiedBytesMax : local.given_bytes_max());
-  co_await local.provide(source, small);
+  if (!local.try_provide(source, small)) co_await local.give(source);
   const Copying how = small ? Copying::by_caches : copying_of(local.count(), source.size());
   const auto own = blocks.of(source, team.index());
   std::copy(own.begin(), own.end(), blocks.of(target, team.index()).begin());

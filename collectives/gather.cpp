@@ -32,7 +32,7 @@ template <class PartOf>
 Task<> gather_on_node(LocalCollective& local, std::span<const std::byte> mine, std::uint32_t leader, PartOf part_of) {
   if (local.local_index() != leader) {
     const bool small = mine.size() <= local.given_bytes_max();
-    co_await local.provide(mine, small);
+    if (!local.try_provide(mine, small)) co_await local.give(mine);
     if (!small) co_await local.wait(leader, 2);
     co_return;
   }

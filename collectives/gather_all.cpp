@@ -21,7 +21,7 @@ std::size_t largest_of(const Blocks& blocks) {
 Task<> gather_on_node(LocalCollective& local, const TeamNodes& nodes, std::span<const std::byte> mine,
                       std::span<std::byte> all, const Blocks& blocks) {
   const bool small = largest_of(blocks) <= local.given_bytes_max();
-  co_await local.provide(mine, small);
+  if (!local.try_provide(mine, small)) co_await local.give(mine);
   co_await local.take_all([&](std::uint32_t other) { return blocks.of(all, nodes.member(0, other)); });
   if (!small) co_await local.meet(2);
 }
@@ -50,7 +50,7 @@ Task<> lead(LocalCollective* local, Team& team, Group leaders, std::span<std::by
 Task<> follow(LocalCollective& local, Team& team, std::span<const std::byte> mine, std::span<std::byte> all,
               const Blocks& blocks) {
   // Exposed until the leader hands out, which is more than collecting.
-  co_await local.provide(mine, mine.size() <= local.given_bytes_max());
+  if (!local.try_provide(mine, mine.size() <= local.given_bytes_max())) co_await local.give(mine);
   const Packed packed(team, blocks);
   const Scratch turned(packed.is_plain() ? 0 : all.size());
   const std::span<std::byte> parts = packed.is_plain() ? all : turned.span();

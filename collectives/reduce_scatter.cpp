@@ -19,7 +19,7 @@ constexpr std::size_t kScatteredAtOnceMax = 16 * 1024;
 Task<> combine_on_node(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> mine,
                        const Blocks& blocks, const Reduction& reduction) {
   const bool small = values.size() <= std::min(kScatteredAtOnceMax, local.given_bytes_max());
-  co_await local.provide(values, small);
+  if (!local.try_provide(values, small)) co_await local.give(values);
   co_await local.wait_for_all(1);
   local.check_all_bytes(values.size());
   const std::size_t offset = blocks.offset(local.local_index());

@@ -14,17 +14,9 @@ namespace coracle::internals {
 class Packed {
  public:
   /// `blocks`: one for each member; must outlive this.
-  Packed(const Team& team, const Blocks& blocks)
-      : nodes_(team.nodes()), blocks_(blocks), offsets_(blocks.count()), by_node_(0, 0) {
+  Packed(const Team& team, const Blocks& blocks) : nodes_(team.nodes()), blocks_(blocks), by_node_(0, 0) {
     std::vector<std::size_t> bytes(nodes_.count());
-    std::size_t offset = 0;
-    for (std::uint32_t node = 0; node < nodes_.count(); ++node)
-      for (std::uint32_t place = 0; place < nodes_.size_of(node); ++place) {
-        const std::uint32_t member = nodes_.member(node, place);
-        offsets_[member] = offset;
-        offset += blocks.bytes(member);
-        bytes[node] += blocks.bytes(member);
-      }
+    for_each([&](std::size_t, std::uint32_t member) { bytes[nodes_.node_of(member)] += blocks.bytes(member); });
     by_node_ = {bytes, 1};
   }
 
@@ -34,21 +26,39 @@ class Packed {
   bool is_plain() const noexcept { return nodes_.contiguous(); }
   /// Where a member's block lies among those of its node.
   std::size_t offset_in_node(std::uint32_t member) const {
-    return offsets_[member] - by_node_.offset(nodes_.node_of(member));
+    const std::uint32_t node = nodes_.node_of(member);
+    std::size_t offset = 0;
+    for (std::uint32_t before = 0; before < nodes_.local_index_of(member); ++before)
+      offset += blocks_.bytes(nodes_.member(node, before));
+    return offset;
   }
   void pack(std::span<const std::byte> all, std::span<std::byte> packed) const {
-    for (std::uint32_t member = 0; member < blocks_.count(); ++member)
-      copy_bytes(blocks_.of(all, member), packed.subspan(offsets_[member]));
+    for_each(
+        [&](std::size_t offset, std::uint32_t member) { copy_bytes(blocks_.of(all, member), packed.subspan(offset)); });
   }
   void unpack(std::span<const std::byte> packed, std::span<std::byte> all) const {
-    for (std::uint32_t member = 0; member < blocks_.count(); ++member)
-      copy_bytes(packed.subspan(offsets_[member], blocks_.bytes(member)), blocks_.of(all, member));
+    for_each([&](std::size_t offset, std::uint32_t member) {
+      copy_bytes(packed.subspan(offset, blocks_.bytes(member)), blocks_.of(all, member));
+    });
   }
 
  private:
+  /// Calls `use(offset when packed, member)` for every member. No list of offsets: with thousands of ranks in one
+  /// process (`sim`) each would have one.
+  template <class Use>
+  void for_each(const Use& use) const {
+    std::size_t offset = 0;
+    for (std::uint32_t node = 0; node < nodes_.count(); ++node) {
+      for (std::uint32_t local_index = 0; local_index < nodes_.size_of(node); ++local_index) {
+        const std::uint32_t member = nodes_.member(node, local_index);
+        use(offset, member);
+        offset += blocks_.bytes(member);
+      }
+    }
+  }
+
   const TeamNodes& nodes_;
   const Blocks& blocks_;
-  std::vector<std::size_t> offsets_;  // by member
   Blocks by_node_;
 };
 

@@ -90,11 +90,10 @@ void LocalCollective::expose(std::span<const std::byte> data, std::uint64_t step
   round_.expose(data.data(), data.size(), step);
 }
 
-Task<> LocalCollective::provide(std::span<const std::byte> data, bool small) {
-  if (small)
-    co_await give(data);
-  else
-    expose(data, 1);
+bool LocalCollective::try_provide(std::span<const std::byte> data, bool small) {
+  if (small) return try_give(data);
+  expose(data, 1);
+  return true;
 }
 
 Task<> LocalCollective::meet(std::uint64_t step) {

@@ -48,8 +48,8 @@ class LocalCollective {
   Task<> give(std::span<const std::byte> data);
   /// What is exposed may change only when all who copy from it have said so.
   void expose(std::span<const std::byte> data, std::uint64_t step) noexcept;
-  /// Gives what is small, else exposes it: step 1.
-  Task<> provide(std::span<const std::byte> data, bool small);
+  /// Gives what is small, else exposes it: step 1. `if (!local.try_provide(data, small)) co_await local.give(data);`
+  bool try_provide(std::span<const std::byte> data, bool small);
   /// Says that this member has come so far, and waits until all have.
   Task<> meet(std::uint64_t step);
 

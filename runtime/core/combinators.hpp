@@ -137,7 +137,7 @@ Task<First<T>> when_any(std::vector<Task<T>> tasks) {
     scope.spawn(detail::store_first(std::move(tasks[i]), i, winner, result, scope));
   auto error = co_await join_quietly(scope);
   if (!winner) std::rethrow_exception(error);
-  First<T> first{*winner, std::move(*result)};
+  First<T> first{*winner, std::move(*result)};  // NOLINT(bugprone-unchecked-optional-access): a winner leaves both
   co_return first;
 }
 

@@ -225,7 +225,8 @@ Task<> NodeLauncher::let_go() {
 }
 
 Task<> NodeLauncher::obey_head(Scope& services) {
-  while (const std::optional<ControlFrame> frame = co_await head_.next(loop_.io())) obey(*frame, services);
+  while (const std::optional<ControlFrame> frame = co_await head_.next(loop_.io()))
+    obey(*frame, services);  // NOLINT(bugprone-unchecked-optional-access): the loop's condition
   head_gone_.set();
   if (!supervisor_) co_return;
   supervisor_->abandon(1);

@@ -197,6 +197,7 @@ HealthAnswer Supervisor::health(std::uint32_t rank) noexcept {
 
 Task<> Supervisor::look_at_stopped() {
   while (const auto next = stopped_.next_look()) {
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the loop's condition
     co_await sleep_for(*next - StoppedRanks::SteadyClock::now());
     // Who goes on during a report is noted only after it.
     const Mutex::Lock nobody_reports = co_await reaping_.lock();

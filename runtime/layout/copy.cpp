@@ -38,7 +38,8 @@ struct Pieces {
 };
 
 Pieces pieces_of(const Group& group, std::uint64_t bytes) {
-  if (group.starts == nullptr && group.block_bytes == bytes) return {group.count, group.rows, group};
+  if (group.starts == nullptr && group.block_bytes == bytes)
+    return {group.count, group.rows, static_cast<const Displacements&>(group)};
   const bool divisible = group.offsets == nullptr && group.count > 1 && group.block_bytes % bytes == 0;
   const std::int64_t in_block = as_signed(group.block_bytes / bytes);
   return {in_block, divisible ? group.count : 1, {as_signed(bytes), divisible ? group.stride : 0, nullptr, nullptr}};

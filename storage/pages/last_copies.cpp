@@ -1,6 +1,7 @@
 #include "storage/pages/last_copies.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/core/error.hpp"
 #include "runtime/rank/rank.hpp"
@@ -62,9 +63,9 @@ void LastCopies::handle(const LastCopyHint& hint) {
   if (ended_) return;
   if (hint.kind == Kind::asked) return asked(hint);
   if (hint.kind == Kind::refused || caches_.home_of(hint.page) != caches_.own()) return answered(hint);
-  const auto [to, passed] = broker_->pass_on(hint);
-  if (to == caches_.own() && passed.kind != Kind::asked) return answered(passed);
-  post(to, passed);
+  const std::pair<CacheId, LastCopyHint> passed = broker_->pass_on(hint);
+  if (passed.first == caches_.own() && passed.second.kind != Kind::asked) return answered(passed.second);
+  post(passed.first, passed.second);
 }
 
 // --- of the cache that a page leaves ---
