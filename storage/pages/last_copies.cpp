@@ -63,6 +63,7 @@ void LastCopies::handle(const LastCopyHint& hint) {
   if (ended_) return;
   if (hint.kind == Kind::asked) return asked(hint);
   if (hint.kind == Kind::refused || caches_.home_of(hint.page) != caches_.own()) return answered(hint);
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): a home has one
   const std::pair<CacheId, LastCopyHint> passed = broker_->pass_on(hint);
   if (passed.first == caches_.own() && passed.second.kind != Kind::asked) return answered(passed.second);
   post(passed.first, passed.second);

@@ -21,7 +21,6 @@ PageCache::PageCache(Rank& rank, const Shape& shape, const Frames& frames, Cache
       controller_(rank, shape.controller, shape.segment, frames, own),
       read_ahead_(read_ahead_pages(shape.read_ahead_pages, frames.shape())),
       page_shift_(std::countr_zero(shape.page_bytes)) {}
-PageCache::~PageCache() = default;
 
 void PageCache::check_range(std::uint64_t offset, std::uint64_t bytes, const char* what) const {
   if (offset <= shape_.bytes && bytes <= shape_.bytes - offset) return;

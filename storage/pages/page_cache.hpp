@@ -32,7 +32,7 @@ class PageCache {
   };
   /// `own`: the controller, when that is this rank; else null. It must outlive this.
   PageCache(Rank& rank, const Shape& shape, const Frames& frames, CacheController* own);
-  ~PageCache();
+  ~PageCache() = default;
   PageCache(const PageCache&) = delete;
   PageCache& operator=(const PageCache&) = delete;
 
