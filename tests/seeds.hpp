@@ -13,12 +13,9 @@
 #include <string>
 #include <vector>
 
-namespace coracle::internals::test {
+#include "tests/brief.hpp"
 
-inline bool is_brief() noexcept {
-  const char* tests = std::getenv("CORACLE_TESTS");
-  return tests != nullptr && std::strcmp(tests, "brief") == 0;
-}
+namespace coracle::internals::test {
 
 class Seeds {
  public:

@@ -17,10 +17,7 @@ constexpr std::string_view kBlanks = " \t\v\f";
 }  // namespace
 
 std::string load_text(const std::string& path) {
-  std::string text = read_whole(path, 4, "a readable graph file", "its graph would not fit a distance matrix");
-  if (text.starts_with("\x1f\x8b"))
-    throw Error(Errc::bad_input, path + ": is compressed by gzip; unpack it first with gunzip");
-  return text;
+  return read_whole(path, 4, "a readable graph file", "its graph would not fit a distance matrix");
 }
 
 bool TextLines::next() {

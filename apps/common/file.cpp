@@ -115,10 +115,11 @@ void check_writable(const std::string& path) {
 }
 
 void write_whole(std::string_view bytes, const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "we"), &std::fclose);
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "we"), &std::fclose);
   if (!file) fail(errno, "create", path);
-  if (std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size() || std::fflush(file.get()) != 0)
-    fail(errno, "write", path);
+  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
+  // Some file systems say only here that there is no room.
+  if (!written || std::fclose(file.release()) != 0) fail(errno, "write", path);
 }
 
 std::string read_whole(const std::string& path, std::size_t gib_max, std::string_view wanted,
@@ -132,6 +133,7 @@ std::string read_whole(const std::string& path, std::size_t gib_max, std::string
   std::string chunk(std::size_t{1} << 16, '\0');
   while (const std::size_t got = std::fread(chunk.data(), 1, chunk.size(), file.get())) {
     bytes.append(chunk, 0, got);
+    if (bytes.starts_with("\x1f\x8b")) refuse("is compressed by gzip", "unpack it first with gunzip");
     if (bytes.size() > gib_max << 30) refuse(fmt::format("is larger than {} GiB", gib_max), std::string(too_large));
   }
   if (std::ferror(file.get()) != 0) refuse(std::strerror(errno), fmt::format("give the path of {}", wanted));

@@ -45,7 +45,7 @@ void write_whole(std::string_view bytes, const std::string& path);
 void check_writable(const std::string& path);
 
 /// All of a file, or of a pipe. Throws Error (bad_input) where it can't be read, with `wanted` ("a readable picture"),
-/// and where it is larger than so many GiB, with `too_large` ("cut the picture").
+/// where it is compressed by gzip, and where it is larger than so many GiB, with `too_large` ("cut the picture").
 std::string read_whole(const std::string& path, std::size_t gib_max, std::string_view wanted,
                        std::string_view too_large);
 

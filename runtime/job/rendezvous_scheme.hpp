@@ -11,7 +11,7 @@ enum class RendezvousScheme : std::uint32_t {
   cooperative,  ///< Both copy, each a part. Needs a shared address space.
   shm,          ///< Piece by piece through a buffer that both share: two copies, made at the same time.
   cma,          ///< The kernel copies between the processes (process_vm_readv). The last that a job can ask for.
-  // Those that a message's place decides.
+  // Those that only the receiver chooses, by where both sides lie:
   get,            ///< As a get of the transport's.
   device,         ///< A GPU's engines copy.
   device_pieces,  ///< Piece by piece, and each from host memory to a GPU.

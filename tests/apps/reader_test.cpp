@@ -163,6 +163,8 @@ TEST_CASE("readers: a missing file, a folder and a compressed file are named") {
   CHECK(load_complaint("/").starts_with("/: Is a directory; "));
   std::ofstream(folder.file("x.gz")) << "\x1f\x8b rest";
   CHECK(load_complaint(folder.file("x.gz")).ends_with("x.gz: is compressed by gzip; unpack it first with gunzip"));
+  std::filesystem::resize_file(folder.file("x.gz"), std::uintmax_t{5} << 30);  // of which only the beginning is read
+  CHECK(load_complaint(folder.file("x.gz")).ends_with("x.gz: is compressed by gzip; unpack it first with gunzip"));
   std::ofstream(folder.file(std::string(seed.name))) << seed.text;
   CHECK(read_graph(folder.file(std::string(seed.name)), format_of_path(seed.name)).arcs() == 5);
 }

@@ -4,8 +4,8 @@
 #include <coracle/coracle.hpp>
 
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
+
+#include "tests/brief.hpp"
 
 namespace coracle::internals::conformance {
 
@@ -36,10 +36,7 @@ Task<> missing_places(Rank& self);
 
 /// Asked for by the tests whose network is slow or emulated, and before a commit: every kind of transfer once, not many
 /// times at random.
-inline bool is_brief() noexcept {
-  const char* tests = std::getenv("CORACLE_TESTS");
-  return tests != nullptr && std::strcmp(tests, "brief") == 0;
-}
+using test::is_brief;
 
 /// Ends the job with a message when `condition` does not hold.
 void check(bool condition, Rank& self, const char* what, int line);

@@ -113,7 +113,8 @@ Task<> Messages::ping(std::size_t bytes, std::uint64_t count) {
   }
 }
 
-// Stays until its handlers have counted so many messages: what they allocate is this batch's.
+// Stays until its handlers have counted so many messages: what they, and the functions called, allocate is this
+// batch's.
 Task<> Messages::serve(std::uint64_t count) {
   mail_.expected = count;
   if (mail_.counted < count) co_await mail_.arrived;
@@ -123,11 +124,13 @@ Task<> Messages::serve(std::uint64_t count) {
 }
 
 Task<> Messages::calls(std::uint64_t count) {
+  if (is_second()) co_await serve(1);
   if (!is_first()) co_return;
   for (; count != 0; --count) {
     const std::uint64_t value = co_await self_.call(peer_, echo, count);
     static_cast<void>(opaque(value));
   }
+  co_await self_.request(peer_, on_counted, {}, count);
 }
 
 Task<> Messages::send_all(std::uint64_t count) {
