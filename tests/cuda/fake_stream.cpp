@@ -12,6 +12,14 @@ thread_local bool in_a_function = false;
 
 }  // namespace
 
+bool FakeContext::fails(FakeMachine& machine, unsigned FakeFaults::*faults) {
+  const std::lock_guard lock(mutex);
+  if (error.load() != cuda::kSuccess) return true;
+  if (!machine.take(faults)) return false;
+  error = machine.now().failing_with;
+  return true;
+}
+
 FakeStream::FakeStream(FakeMachine& machine, FakeContext& context, int device)
     : machine_(machine), context_(context), device_(device), ring_(kRoom), thread_([this] { run(); }) {}
 
@@ -115,11 +123,7 @@ void copy_row(std::byte* target, const std::byte* source, std::size_t bytes) {
 }  // namespace
 
 void FakeStream::copy(const cuda::Box& box) {
-  if (context_.error.load() != cuda::kSuccess) return;
-  if (machine_.take(&FakeFaults::failing_copies)) {
-    context_.error = machine_.now().failing_with;
-    return;
-  }
+  if (context_.fails(machine_, &FakeFaults::failing_copies)) return;
   if (machine_.take(&FakeFaults::stalls)) stall();
   for (std::size_t slice = 0; slice < box.slices; ++slice)
     for (std::size_t row = 0; row < box.rows; ++row)
@@ -131,11 +135,7 @@ void FakeStream::copy(const cuda::Box& box) {
 }
 
 void FakeStream::run_kernel(const std::function<void()>& kernel) {
-  if (machine_.take(&FakeFaults::failing_kernels)) {
-    context_.error = machine_.now().failing_with;
-    return;
-  }
-  kernel();
+  if (!context_.fails(machine_, &FakeFaults::failing_kernels)) kernel();
 }
 
 void FakeStream::stall() {

@@ -17,6 +17,11 @@ namespace coracle::internals::test {
 /// A device as one process sees it: after an error, nothing works on it any more.
 struct FakeContext {
   std::atomic<Status> error{cuda::kSuccess};
+  std::mutex mutex;  ///< Guards the step from a fault taken to the error.
+
+  /// Whether this work fails: by one of the machine's `faults`, or since work of another stream has. What asks after
+  /// the one that took the fault fails, too.
+  bool fails(FakeMachine& machine, unsigned FakeFaults::*faults);
 };
 
 /// A copy between addresses that the stream's thread may use.
