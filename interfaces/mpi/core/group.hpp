@@ -1,0 +1,26 @@
+// Group: ordered processes, named by their ranks in the job.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "interfaces/mpi/core/object.hpp"
+
+namespace coracle::mpi {
+
+class Group final : public Object {
+ public:
+  /// `members`: ranks of the job, in the group's order.
+  explicit Group(std::vector<std::uint32_t> members) noexcept : members_(std::move(members)) {}
+  int size() const noexcept { return static_cast<int>(members_.size()); }
+  /// The rank in the job of a place.
+  std::uint32_t member(int place) const noexcept { return members_[static_cast<std::size_t>(place)]; }
+  /// The place of a rank of the job; kUndefined where it is no member.
+  int place_of(std::uint32_t rank) const noexcept;
+  const std::vector<std::uint32_t>& members() const noexcept { return members_; }
+
+ private:
+  std::vector<std::uint32_t> members_;
+};
+
+}  // namespace coracle::mpi
