@@ -67,6 +67,12 @@ Task<> Team::send_value(T value, std::uint32_t to, std::uint64_t tag) {
 }
 
 template <class T>
+Task<> Team::send_synchronously(std::span<T> data, std::uint32_t to, std::uint64_t tag) {
+  static_assert(std::is_trivially_copyable_v<T>, "a message's elements travel as their bytes");
+  return send_memory_synchronously(MessageSource(byte_span(data)), to, tag);
+}
+
+template <class T>
 Receive Team::recv(std::span<T> buffer, std::uint32_t from, std::uint64_t tag) {
   static_assert(std::is_trivially_copyable_v<T>, "a message's elements travel as their bytes");
   return receive_memory(MessageTarget(writable_byte_span(buffer)), from, tag);

@@ -69,7 +69,7 @@ std::uint32_t TeamCore::identity_of_part(std::uint32_t color) const noexcept {
     mixed = (mixed ^ value) * 0x9e3779b97f4a7c15ULL;
     mixed ^= mixed >> 32;
   }
-  return static_cast<std::uint32_t>(mixed) | 1;  // 0 is the world
+  return static_cast<std::uint32_t>(mixed | 2) & ~1U;  // 0 is the world; odd ones are of layers' own messages
 }
 
 void TeamCore::check_whole(const char* what) const {

@@ -35,8 +35,10 @@ class TeamCore : private LossObserver {
   /// The rank at an index.
   std::uint32_t member(std::uint32_t index) const noexcept { return members_.empty() ? index : members_[index]; }
   std::uint32_t slot() const noexcept { return slot_; }
-  /// The same at every member, and (but for an unlikely chance) of no other team, also of one that is gone.
+  /// The same at every member, and (but for an unlikely chance) of no other team, also of one that is gone. Even.
   std::uint32_t identity() const noexcept { return identity_; }
+  /// The team in the envelopes of messages that layers above send for themselves.
+  std::uint32_t internal_identity() const noexcept { return identity_ | 1; }
   bool broken() const noexcept { return broken_; }
   /// How the members are spread over the nodes.
   const TeamNodes& nodes() const noexcept { return nodes_; }
