@@ -31,8 +31,12 @@ class Completion {
   /// error. Throws what beginning it throws.
   template <class Awaitable>
   void begin(Awaitable& awaitable) {
+    if (!awaitable.await_ready()) suspend(awaitable);
+  }
+  /// The second half of begin(): of what has said that it is not ready.
+  template <class Awaitable>
+  void suspend(Awaitable& awaitable) {
     CORACLE_ASSERT(done_, "one thing at a time is awaited");
-    if (awaitable.await_ready()) return;
     done_ = false;
     try {
       if constexpr (std::is_void_v<decltype(awaitable.await_suspend(parked_))>)

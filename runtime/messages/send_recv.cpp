@@ -37,7 +37,7 @@ Received MatchedMessage::info() const noexcept {
   return {message_->envelope.source, message_->envelope.tag, message_->bytes()};
 }
 
-Task<Received> MatchedMessage::recv(const MessageTarget& target) {
+Task<Received> MatchedMessage::receive(const MessageTarget& target) {
   CORACLE_ASSERT(message_ != nullptr, "a matched message was received twice");
   return messages_->receive(std::move(message_), target);
 }

@@ -38,13 +38,13 @@ class [[nodiscard]] MatchedMessage {
   /// Once. Throws Error (truncated) when `buffer` is too short: then the message is gone.
   template <class T>
   Task<Received> recv(std::span<T> buffer) {
-    return recv(MessageTarget(writable_byte_span(buffer)));
+    return receive(MessageTarget(writable_byte_span(buffer)));
   }
-  Task<Received> recv(const ScatteredTarget& target) { return recv(MessageTarget(target)); }
+  Task<Received> recv(const ScatteredTarget& target) { return receive(MessageTarget(target)); }
+  /// Into memory of either kind.
+  Task<Received> receive(const MessageTarget& target);
 
  private:
-  Task<Received> recv(const MessageTarget& target);
-
   Messages* messages_;
   UnexpectedOwner message_;
 };

@@ -193,8 +193,10 @@ class Team final : private TeamCore {
   /// The same with a block for each member: what each member sends must be what its receiver expects.
   Task<> all_to_all_w(std::span<const ScatteredSource> sources, std::span<const ScatteredTarget> targets,
                       Where where = Where::current());
-  /// Members with the same `color` form a new team, in the order of `key` (ties: of their index here). Collective.
+  /// Members with the same `color` form a new team, in the order of `key` (ties: of their index here); those with
+  /// kNoTeam form none, and get null. Collective.
   /// One at a time: throws Error (bad_input) while this rank splits any team, which breaks this one.
+  static constexpr std::uint32_t kNoTeam = ~std::uint32_t{0};
   Task<std::unique_ptr<Team>> split(std::uint32_t color, std::uint32_t key, Where where = Where::current());
 
   // --- tagged messages (runtime/messages/) ---
