@@ -46,7 +46,7 @@ void group_translate_ranks(Group* group1, int n, Numbers ranks1, Group* group2, 
   const Group& from = checked(group1);
   const Group& to = checked(group2);
   if (n < 0) raise(ErrorClass::arg, "n is {}: it must be 0 or more", n);
-  for (Count i = 0; i < n; ++i) ranks2[i] = translated(from, ranks1[static_cast<std::size_t>(i)], to);
+  for (int i = 0; i < n; ++i) ranks2[i] = translated(from, ranks1[static_cast<std::size_t>(i)], to);
 }
 
 void group_compare(Group* group1, Group* group2, int& result) {
