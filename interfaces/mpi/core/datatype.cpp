@@ -46,6 +46,26 @@ Count external_bytes_of(const PredefinedForm& form) {
   return bytes;
 }
 
+/// Whether a constructor of one datatype was asked for any of it.
+bool has_blocks(const Construction& made) {
+  switch (made.combiner) {
+    case Combiner::contiguous:
+      return made.count_at(0) > 0;
+    case Combiner::vector:
+    case Combiner::hvector:
+    case Combiner::indexed_block:
+    case Combiner::hindexed_block:
+      return made.count_at(0) > 0 && made.count_at(1) > 0;
+    case Combiner::indexed:
+    case Combiner::hindexed:
+      for (Count i = 0; i < made.count_at(0); ++i)
+        if (made.count_at(static_cast<std::size_t>(1 + i)) > 0) return true;
+      return false;
+    default:
+      return true;
+  }
+}
+
 template <class Scattered, class Memory, class Pointer>
 Memory memory_of(Pointer* buffer, Count count, const Datatype* given) {
   const Datatype& datatype = checked(given);
@@ -136,7 +156,7 @@ DatatypePart Datatype::part(std::size_t index) const noexcept {
   const Datatype* const datatype = construction_.datatypes[index].get();
   if (construction_.combiner == Combiner::structure) return {datatype, construction_.count_at(1 + index)};
   if (datatype->size() > 0) return {datatype, size() / datatype->size()};
-  return {datatype, 1};
+  return {datatype, has_blocks(construction_) ? 1 : 0};
 }
 
 Count Datatype::leaf_repetitions() const noexcept {
