@@ -177,7 +177,7 @@ Task<> exchange(Team& team, SourceBlocks source, TargetBlocks target, std::sourc
   const bool on_device = any_on_device(team, source) || any_on_device(team, target);  // then it is refused
   const bool small = source.alike() && exchanges_at_once(team, source.bytes_of(0) * team.size());
   return on_device || (copies_straight(team) && !small) ? all_to_all_straight(team, source, target, on_device, where)
-                                                   : copy_packed(team, source, target, where);
+                                                        : copy_packed(team, source, target, where);
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ class Blocks {
 
 /// `target` is as long, or longer; it may be the same memory.
 inline void copy_bytes(std::span<const std::byte> source, std::span<std::byte> target) noexcept {
-  if (!source.empty()) std::memmove(target.data(), source.data(), source.size());
+  if (!source.empty() && source.data() != target.data()) std::memmove(target.data(), source.data(), source.size());
 }
 
 /// Arguments of a collective must fit each other: `blocks` the team and the buffer,
