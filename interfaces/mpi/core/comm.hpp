@@ -44,6 +44,9 @@ class Comm final : public Object {
   internals::Task<> receive_internal(internals::MessageTarget target, int from, std::uint32_t tag);
   /// A number that all members' calls in the same order give alike: for tags of collectives made of messages.
   std::uint32_t next_internal_tag() noexcept { return internal_tag_++; }
+  std::string label() const override {
+    return name.empty() ? "a communicator of " + std::to_string(size_) + " processes" : name;
+  }
 
   std::string name;
   Attributes attributes{KeyvalOf::comm};
