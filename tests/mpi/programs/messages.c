@@ -1,5 +1,9 @@
 /* Messages in all modes, with all forms of waiting; checked by what arrives. */
+#include <string.h>
+
 #include "check.h"
+
+#define CHECK(condition) REQUIRE(condition, "see there")
 
 enum { kSizes = 7 };
 static const int kBytes[kSizes] = {0, 1, 24, 300, 5000, 70000, 3000000};
@@ -32,7 +36,7 @@ typedef int Start(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Reques
 /* A ring by each blocking mode, received by each rank as the one on its left has sent. */
 static void rings(void) {
   static Send* const modes[] = {MPI_Send, MPI_Ssend, MPI_Bsend};
-  const int right = (my_rank + 1) % all_ranks, left = (my_rank + all_ranks - 1) % all_ranks;
+  const int right = (rank_of_world + 1) % size_of_world, left = (rank_of_world + size_of_world - 1) % size_of_world;
   for (int mode = 0; mode < 3; ++mode) {
     for (int size = 0; size < kSizes; ++size) {
       const int bytes = kBytes[size];
@@ -42,7 +46,7 @@ static void rings(void) {
       MPI_Request request;
       MPI_Status status;
       if (mode == 2) MPI_Buffer_attach(room, bytes + MPI_BSEND_OVERHEAD);
-      fill(out, bytes, my_rank + mode);
+      fill(out, bytes, rank_of_world + mode);
       MPI_Irecv(in, bytes + 1, MPI_BYTE, left, mode, MPI_COMM_WORLD, &request);
       modes[mode](out, bytes, MPI_BYTE, right, mode, MPI_COMM_WORLD);
       if (mode == 2) memset(out, 0xff, (size_t)bytes);
@@ -69,31 +73,31 @@ static void everybody(void) {
   static Start* const modes[] = {MPI_Isend, MPI_Issend, MPI_Isend};
   enum { kMessage = 20000, kForms = 6 };
   for (int form = 0; form < kForms; ++form) {
-    unsigned char* out = malloc((size_t)all_ranks * kMessage);
-    unsigned char* in = calloc((size_t)all_ranks, kMessage);
-    MPI_Request* requests = malloc(sizeof(MPI_Request) * 2 * (size_t)all_ranks);
-    MPI_Status* statuses = malloc(sizeof(MPI_Status) * 2 * (size_t)all_ranks);
-    int* indices = malloc(sizeof(int) * 2 * (size_t)all_ranks);
-    for (int peer = 0; peer < all_ranks; ++peer) {
+    unsigned char* out = malloc((size_t)size_of_world * kMessage);
+    unsigned char* in = calloc((size_t)size_of_world, kMessage);
+    MPI_Request* requests = malloc(sizeof(MPI_Request) * 2 * (size_t)size_of_world);
+    MPI_Status* statuses = malloc(sizeof(MPI_Status) * 2 * (size_t)size_of_world);
+    int* indices = malloc(sizeof(int) * 2 * (size_t)size_of_world);
+    for (int peer = 0; peer < size_of_world; ++peer) {
       const int bytes = form % 2 == 0 ? kMessage - peer : 16;
-      MPI_Irecv(in + peer * kMessage, kMessage, MPI_BYTE, all_ranks - 1 - peer, form, MPI_COMM_WORLD, &requests[peer]);
-      fill(out + peer * kMessage, bytes, my_rank * 3 + peer);
+      MPI_Irecv(in + peer * kMessage, kMessage, MPI_BYTE, size_of_world - 1 - peer, form, MPI_COMM_WORLD, &requests[peer]);
+      fill(out + peer * kMessage, bytes, rank_of_world * 3 + peer);
     }
-    for (int peer = 0; peer < all_ranks; ++peer)
+    for (int peer = 0; peer < size_of_world; ++peer)
       modes[(peer + form) % 3](out + peer * kMessage, form % 2 == 0 ? kMessage - peer : 16, MPI_BYTE, peer, form,
-                               MPI_COMM_WORLD, &requests[all_ranks + peer]);
-    int left = 2 * all_ranks;
+                               MPI_COMM_WORLD, &requests[size_of_world + peer]);
+    int left = 2 * size_of_world;
     switch (form) {
       case 0: MPI_Waitall(left, requests, statuses); break;
       case 1:
         for (int flag = 0; !flag;) MPI_Testall(left, requests, &flag, statuses);
         break;
       case 2:
-        for (int i = 0; i < 2 * all_ranks; ++i) {
+        for (int i = 0; i < 2 * size_of_world; ++i) {
           int index = -1;
           MPI_Status status;
-          MPI_Waitany(2 * all_ranks, requests, &index, &status);
-          CHECK(index >= 0 && index < 2 * all_ranks && requests[index] == MPI_REQUEST_NULL);
+          MPI_Waitany(2 * size_of_world, requests, &index, &status);
+          CHECK(index >= 0 && index < 2 * size_of_world && requests[index] == MPI_REQUEST_NULL);
           statuses[index] = status;
         }
         break;
@@ -101,7 +105,7 @@ static void everybody(void) {
         while (left > 0) {
           int index = -1, flag = 0;
           MPI_Status status;
-          MPI_Testany(2 * all_ranks, requests, &index, &flag, &status);
+          MPI_Testany(2 * size_of_world, requests, &index, &flag, &status);
           if (!flag) continue;
           statuses[index] = status;
           --left;
@@ -109,10 +113,10 @@ static void everybody(void) {
         break;
       case 4:
       case 5: {
-        MPI_Status* some = malloc(sizeof(MPI_Status) * 2 * (size_t)all_ranks);
+        MPI_Status* some = malloc(sizeof(MPI_Status) * 2 * (size_t)size_of_world);
         while (left > 0) {
           int done = 0;
-          (form == 4 ? MPI_Waitsome : MPI_Testsome)(2 * all_ranks, requests, &done, indices, some);
+          (form == 4 ? MPI_Waitsome : MPI_Testsome)(2 * size_of_world, requests, &done, indices, some);
           CHECK(form == 5 || done > 0);
           for (int i = 0; i < done; ++i) statuses[indices[i]] = some[i];
           left -= done;
@@ -124,17 +128,17 @@ static void everybody(void) {
     }
     int index = 0, flag = 0, done = 0;
     MPI_Status empty;
-    MPI_Waitany(2 * all_ranks, requests, &index, &empty);
+    MPI_Waitany(2 * size_of_world, requests, &index, &empty);
     CHECK(index == MPI_UNDEFINED && empty.MPI_SOURCE == MPI_ANY_SOURCE && empty.MPI_TAG == MPI_ANY_TAG);
-    MPI_Testany(2 * all_ranks, requests, &index, &flag, &empty);
+    MPI_Testany(2 * size_of_world, requests, &index, &flag, &empty);
     CHECK(flag && index == MPI_UNDEFINED);
-    MPI_Waitsome(2 * all_ranks, requests, &done, indices, MPI_STATUSES_IGNORE);
+    MPI_Waitsome(2 * size_of_world, requests, &done, indices, MPI_STATUSES_IGNORE);
     CHECK(done == MPI_UNDEFINED);
-    for (int peer = 0; peer < all_ranks; ++peer) {
-      const int from = all_ranks - 1 - peer;
-      const int bytes = form % 2 == 0 ? kMessage - my_rank : 16;
+    for (int peer = 0; peer < size_of_world; ++peer) {
+      const int from = size_of_world - 1 - peer;
+      const int bytes = form % 2 == 0 ? kMessage - rank_of_world : 16;
       check_status(&statuses[peer], from, form, bytes);
-      CHECK(is_filled(in + peer * kMessage, bytes, from * 3 + my_rank));
+      CHECK(is_filled(in + peer * kMessage, bytes, from * 3 + rank_of_world));
     }
     free(out);
     free(in);
@@ -148,9 +152,9 @@ static void everybody(void) {
 /* Probes of all kinds, any source and any tag, in the order of sending. */
 static void probes(void) {
   enum { kEach = 4 };
-  if (my_rank == 0) {
-    int* next = calloc((size_t)all_ranks, sizeof(int));
-    for (int i = 0; i < kEach * (all_ranks - 1); ++i) {
+  if (rank_of_world == 0) {
+    int* next = calloc((size_t)size_of_world, sizeof(int));
+    for (int i = 0; i < kEach * (size_of_world - 1); ++i) {
       int value[3] = {-1, -1, -1}, count = 0, flag = 0;
       MPI_Status status, got;
       MPI_Message message = MPI_MESSAGE_NULL;
@@ -182,7 +186,7 @@ static void probes(void) {
     free(next);
   } else {
     for (int i = 0; i < kEach; ++i) {
-      const int value[3] = {my_rank, 100 + i % 2, i};
+      const int value[3] = {rank_of_world, 100 + i % 2, i};
       MPI_Send(value, 3, MPI_INT, 0, 100 + i % 2, MPI_COMM_WORLD);
     }
   }
@@ -210,13 +214,13 @@ static void nobody(void) {
 }
 
 static void exchanges(void) {
-  const int right = (my_rank + 1) % all_ranks, left = (my_rank + all_ranks - 1) % all_ranks;
+  const int right = (rank_of_world + 1) % size_of_world, left = (rank_of_world + size_of_world - 1) % size_of_world;
   for (int size = 1; size < kSizes; ++size) {
     const int bytes = kBytes[size];
     unsigned char* out = malloc((size_t)bytes);
     unsigned char* in = malloc((size_t)bytes);
     MPI_Status status;
-    fill(out, bytes, my_rank);
+    fill(out, bytes, rank_of_world);
     MPI_Sendrecv(out, bytes, MPI_BYTE, right, 7, in, bytes, MPI_BYTE, left, 7, MPI_COMM_WORLD, &status);
     check_status(&status, left, 7, bytes);
     CHECK(is_filled(in, bytes, left));
@@ -229,7 +233,7 @@ static void exchanges(void) {
 }
 
 static void persistent(void) {
-  const int right = (my_rank + 1) % all_ranks, left = (my_rank + all_ranks - 1) % all_ranks;
+  const int right = (rank_of_world + 1) % size_of_world, left = (rank_of_world + size_of_world - 1) % size_of_world;
   int out[2] = {0, 0}, in[2];
   MPI_Request requests[4];
   MPI_Status statuses[4];
@@ -239,7 +243,7 @@ static void persistent(void) {
   MPI_Recv_init(&in[1], 1, MPI_INT, left, 2, MPI_COMM_WORLD, &requests[3]);
   MPI_Waitall(4, requests, MPI_STATUSES_IGNORE); /* inactive: at once */
   for (int round = 0; round < 50; ++round) {
-    out[0] = my_rank * 1000 + round;
+    out[0] = rank_of_world * 1000 + round;
     out[1] = -out[0];
     in[0] = in[1] = 0;
     MPI_Startall(4, requests);
@@ -266,9 +270,9 @@ static void cancelled(void) {
   MPI_Test_cancelled(&status, &flag);
   CHECK(flag && request == MPI_REQUEST_NULL);
   /* What is received is not cancelled. */
-  MPI_Irecv(&value, 1, MPI_INT, my_rank, 998, MPI_COMM_WORLD, &request);
+  MPI_Irecv(&value, 1, MPI_INT, rank_of_world, 998, MPI_COMM_WORLD, &request);
   flag = 41;
-  MPI_Send(&flag, 1, MPI_INT, my_rank, 998, MPI_COMM_WORLD);
+  MPI_Send(&flag, 1, MPI_INT, rank_of_world, 998, MPI_COMM_WORLD);
   for (flag = 0; !flag;) MPI_Request_get_status(request, &flag, &status);
   MPI_Cancel(&request);
   MPI_Wait(&request, &status);
@@ -278,11 +282,11 @@ static void cancelled(void) {
 
 /* Requests that are freed while they are under way go on. */
 static void let_go(void) {
-  const int right = (my_rank + 1) % all_ranks, left = (my_rank + all_ranks - 1) % all_ranks;
+  const int right = (rank_of_world + 1) % size_of_world, left = (rank_of_world + size_of_world - 1) % size_of_world;
   static int big[200000];
   int* in = calloc(200000, sizeof(int));
   MPI_Request request;
-  for (int i = 0; i < 200000; ++i) big[i] = my_rank + i;
+  for (int i = 0; i < 200000; ++i) big[i] = rank_of_world + i;
   MPI_Isend(big, 200000, MPI_INT, right, 5, MPI_COMM_WORLD, &request);
   MPI_Request_free(&request);
   CHECK(request == MPI_REQUEST_NULL);
@@ -296,7 +300,7 @@ static void errors(void) {
   int value[4] = {1, 2, 3, 4}, class = 0;
   MPI_Status status;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  MPI_Error_class(MPI_Send(value, 1, MPI_INT, all_ranks, 0, MPI_COMM_WORLD), &class);
+  MPI_Error_class(MPI_Send(value, 1, MPI_INT, size_of_world, 0, MPI_COMM_WORLD), &class);
   CHECK(class == MPI_ERR_RANK);
   MPI_Error_class(MPI_Send(value, -1, MPI_INT, 0, 0, MPI_COMM_WORLD), &class);
   CHECK(class == MPI_ERR_COUNT);
@@ -307,15 +311,15 @@ static void errors(void) {
   MPI_Error_class(MPI_Send(value, 1, MPI_INT, 0, 0, MPI_COMM_NULL), &class);
   CHECK(class == MPI_ERR_COMM);
   MPI_Request request;
-  MPI_Isend(value, 4, MPI_INT, my_rank, 3, MPI_COMM_WORLD, &request);
-  MPI_Error_class(MPI_Recv(value, 2, MPI_INT, my_rank, 3, MPI_COMM_WORLD, &status), &class);
+  MPI_Isend(value, 4, MPI_INT, rank_of_world, 3, MPI_COMM_WORLD, &request);
+  MPI_Error_class(MPI_Recv(value, 2, MPI_INT, rank_of_world, 3, MPI_COMM_WORLD, &status), &class);
   CHECK(class == MPI_ERR_TRUNCATE);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
 int main(int argc, char** argv) {
-  begin_checks(&argc, &argv);
+  start_checks(&argc, &argv);
   rings();
   everybody();
   probes();
