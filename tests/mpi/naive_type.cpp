@@ -1,6 +1,8 @@
 #include "tests/mpi/naive_type.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <string>
 
 namespace coracle::mpi::test {
 
@@ -17,13 +19,11 @@ Count external_bytes_of(Basic basic, const std::string& name) {
   return is_long && bytes_of(basic) == 8 ? 4 : as_count(bytes_of(basic));
 }
 
-/// Takes over a bound of a copy: marked ones count more than others.
-void meet(Count& bound, bool& marked, bool& any, Count place, bool is_marked,
-          const Count& (*choose)(const Count&, const Count&)) {
-  if (any && marked && !is_marked) return;
-  bound = any && marked == is_marked ? choose(bound, place) : place;
-  marked = is_marked;
-  any = true;
+/// Which copies set a bound: those that mark it, else those with bytes, else any.
+enum class Weight { none, other_marker, bytes, marker };
+
+Weight weight_of(const NaiveType& type, bool marks) {
+  return marks ? Weight::marker : type.entries.empty() ? Weight::other_marker : Weight::bytes;
 }
 
 }  // namespace
@@ -91,8 +91,8 @@ NaiveType naive_predefined(const Datatype& datatype) {
 
 NaiveType naive_combined(const std::vector<NaiveCopy>& copies) {
   NaiveType made;
-  bool any_lower = false;
-  bool any_upper = false;
+  Weight lower = Weight::none;
+  Weight upper = Weight::none;
   for (const auto& [type, place] : copies) {
     if (type->is_void()) continue;
     for (NaiveType::Entry entry : type->entries) {
@@ -100,13 +100,18 @@ NaiveType naive_combined(const std::vector<NaiveCopy>& copies) {
       made.entries.push_back(entry);
     }
     made.alignment = std::max(made.alignment, type->alignment);
-    if (!type->entries.empty() || type->marks_lower)
-      meet(made.lower, made.marks_lower, any_lower, type->lower + place, type->marks_lower, std::min<Count>);
-    if (!type->entries.empty() || type->marks_upper)
-      meet(made.upper, made.marks_upper, any_upper, type->upper + place, type->marks_upper, std::max<Count>);
+    lower = std::max(lower, weight_of(*type, type->marks_lower));
+    upper = std::max(upper, weight_of(*type, type->marks_upper));
   }
-  if (!any_lower) made.lower = made.upper;
-  if (!any_upper) made.upper = made.lower;
+  made.marks_lower = lower == Weight::marker;
+  made.marks_upper = upper == Weight::marker;
+  made.lower = lower == Weight::none ? 0 : std::numeric_limits<Count>::max();
+  made.upper = upper == Weight::none ? 0 : std::numeric_limits<Count>::min();
+  for (const auto& [type, place] : copies) {
+    if (type->is_void()) continue;
+    if (weight_of(*type, type->marks_lower) == lower) made.lower = std::min(made.lower, type->lower + place);
+    if (weight_of(*type, type->marks_upper) == upper) made.upper = std::max(made.upper, type->upper + place);
+  }
   while (!made.entries.empty() && !made.marks_upper && made.extent() % made.alignment != 0) ++made.upper;
   return made;
 }

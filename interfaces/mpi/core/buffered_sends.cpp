@@ -86,8 +86,8 @@ void buffer_attach(void* buffer, Count size) {
   World::get().buffered_sends().attach(buffer, size);
 }
 
-void buffer_detach(void*& buffer, Count& size) {
-  World::get().buffered_sends().detach(buffer, size);
+void buffer_detach(void*& buffer_addr, Count& size) {
+  World::get().buffered_sends().detach(buffer_addr, size);
 }
 
 }  // namespace coracle::mpi

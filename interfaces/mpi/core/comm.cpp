@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "interfaces/mpi/core/request.hpp"
 #include "interfaces/mpi/core/world.hpp"
 #include "interfaces/mpi/core_functions.hpp"
 #include "runtime/messages/send_recv.hpp"

@@ -1,6 +1,5 @@
 // MPI_Type_create_struct, whose bounds MPI-1's markers may set one by one.
 #include <algorithm>
-#include <optional>
 
 #include "interfaces/mpi/core/construction.hpp"
 #include "interfaces/mpi/core/datatype_functions.hpp"
@@ -12,23 +11,25 @@ namespace {
 using internals::Layout;
 using internals::LayoutField;
 
-/// One bound of a struct: that which marked fields set, else that which the bytes have.
+/// One bound of a struct: of the fields that count most, the outermost place.
 class Bound {
  public:
   using Choice = const Count& (*)(const Count&, const Count&);
   explicit Bound(Choice choice) noexcept : choice_(choice) {}
 
-  void meet(Count place, bool marked) {
-    if (marked_ && !marked) return;
-    place_ = place_.has_value() && marked_ == marked ? choice_(*place_, place) : place;
-    marked_ = marked;
+  /// Fields that set a bound count more than those with bytes, and these more than a marker of the other bound.
+  void meet(Count place, const Datatype& datatype, bool marked) {
+    const int weight = marked ? 3 : datatype.size() > 0 ? 2 : 1;
+    if (weight < weight_) return;
+    place_ = weight == weight_ ? choice_(place_, place) : place;
+    weight_ = weight;
   }
-  std::optional<Count> place() const noexcept { return place_; }
+  Count place() const noexcept { return place_; }
 
  private:
   Choice choice_;
-  std::optional<Count> place_;
-  bool marked_ = false;
+  Count place_ = 0;
+  int weight_ = 0;
 };
 
 class StructBounds {
@@ -36,16 +37,13 @@ class StructBounds {
   void add(const Datatype& datatype, const LayoutField& field) {
     const Layout block = field.layout.contiguous(field.count);
     const Count low = internals::layouts::add(field.displacement_bytes, block.lower_bound());
-    const Count high = internals::layouts::add(low, block.extent());
-    // A marker alone sets its own bound and leaves the other one to what has bytes.
-    if (datatype.size() > 0 || datatype.marks_lower()) lower_.meet(low, datatype.marks_lower());
-    if (datatype.size() > 0 || datatype.marks_upper()) upper_.meet(high, datatype.marks_upper());
+    lower_.meet(low, datatype, datatype.marks_lower());
+    upper_.meet(internals::layouts::add(low, block.extent()), datatype, datatype.marks_upper());
   }
   Layout bounded(const Layout& layout) const {
-    const Count low = lower_.place().value_or(upper_.place().value_or(0));
-    const Count high = upper_.place().value_or(low);
-    if (low == layout.lower_bound() && high == layout.lower_bound() + layout.extent()) return layout;
-    return layout.resized(low, internals::layouts::add(high, -low));
+    const Count low = lower_.place();
+    const Count extent = internals::layouts::add(upper_.place(), -low);
+    return low == layout.lower_bound() && extent == layout.extent() ? layout : layout.resized(low, extent);
   }
 
  private:

@@ -48,7 +48,8 @@ Ref<Group> group_of(const Team& team) {
 
 Comm* predefined_comm(std::shared_ptr<Team> team, const char* name) {
   Ref<Group> group = group_of(*team);
-  auto* comm = new Comm(std::move(team), std::move(group), Ref<ErrorHandler>(&errors_are_fatal()));
+  auto* comm = new Comm(std::move(team), std::move(group),
+                        Ref<ErrorHandler>(&predefined_error_handler(ErrorHandler::Kind::are_fatal)));
   comm->name = name;
   comm->set_predefined();
   return comm;
