@@ -1,4 +1,4 @@
-#include "transports/cuda/fold.hpp"
+#include "transports/cuda/table.hpp"
 
 #include <algorithm>
 #include <cstdint>
