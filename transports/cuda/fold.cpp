@@ -1,3 +1,4 @@
+// Folding chains of descriptors.
 #include "transports/cuda/table.hpp"
 
 #include <algorithm>
