@@ -24,7 +24,7 @@ class NodeLosses {
   }
 
  private:
-  [[gnu::cold, gnu::noinline]] void find() noexcept;
+  [[gnu::cold]] void find() noexcept;
 
   Rank& rank_;
   const JobRegion& region_;
