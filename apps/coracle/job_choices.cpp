@@ -9,7 +9,7 @@
 #include "runtime/launch/interfaces.hpp"
 #include "runtime/launch/pmix_client.hpp"
 #include "runtime/launch/say.hpp"
-#include "transports/choice.hpp"
+#include "transports/connect.hpp"
 
 namespace coracle::internals {
 

@@ -22,7 +22,7 @@
 #include "runtime/launch/pmix_client.hpp"
 #include "runtime/pvas/address_space.hpp"
 #include "storage/mapped/userfault.hpp"
-#include "transports/cuda/support.hpp"
+#include "transports/cuda/failure.hpp"
 #include "transports/verbs/support.hpp"
 
 namespace coracle::internals {

@@ -1,4 +1,5 @@
-#include "storage/mapped/fault_watchdog.hpp"
+// FaultWatchdog: a thread of its own.
+#include "storage/mapped/fault_server.hpp"
 
 #include <fmt/core.h>
 #include <poll.h>

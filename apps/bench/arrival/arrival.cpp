@@ -23,7 +23,7 @@
 #include "apps/bench/benchmark.hpp"
 #include "apps/common/strict_options.hpp"
 #include "apps/common/units.hpp"
-#include "collectives/broadcast/broadcast_rules.hpp"
+#include "collectives/broadcast/broadcast_schedule.hpp"
 #include "collectives/collectives.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/team/choices.hpp"
