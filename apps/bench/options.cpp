@@ -12,8 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include "apps/common/strict_options.hpp"
-#include "apps/common/units.hpp"
+#include "apps/common/command_line.hpp"
 
 namespace coracle::internals::bench {
 namespace {

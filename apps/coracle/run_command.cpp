@@ -20,9 +20,9 @@
 #include <utility>
 #include <vector>
 
-#include "apps/common/units.hpp"
+#include "apps/common/command_line.hpp"
 #include "apps/coracle/commands.hpp"
-#include "apps/coracle/job_choices.hpp"
+#include "apps/coracle/machine.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/launch/cores.hpp"
 #include "runtime/launch/head_launcher.hpp"
