@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "apps/bench/benchmark.hpp"
-#include "apps/bench/dma/gpu_ground.hpp"
 #include "apps/bench/measure/contest.hpp"
 #include "runtime/core/error.hpp"
 #include "transports/cuda/support.hpp"
