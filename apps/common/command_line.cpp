@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -82,6 +83,24 @@ std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text) {
   const double nanoseconds = *number * *unit;
   if (nanoseconds < 1 || nanoseconds > kLongest) return std::nullopt;
   return std::chrono::nanoseconds(static_cast<std::int64_t>(nanoseconds));
+}
+
+std::optional<int> parse_gpu(std::string_view text, int any) {
+  constexpr std::string_view kNumbered = "cuda:";
+  if (text == "cuda") return any;
+  if (!text.starts_with(kNumbered)) return std::nullopt;
+  const auto number = parse_whole(text.substr(kNumbered.size()), 0, std::numeric_limits<int>::max());
+  return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
+}
+
+void wrong(const std::string& what) {
+  throw CLI::ValidationError(what);
+}
+
+std::uint32_t number_of(const char* option, std::string_view word) {
+  const auto value = parse_whole(word, 1, kRanksMax);
+  if (!value) wrong(fmt::format("{} {}: must be from 1 to {}", option, word, kRanksMax));
+  return static_cast<std::uint32_t>(*value);
 }
 
 }  // namespace coracle::internals

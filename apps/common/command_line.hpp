@@ -26,6 +26,17 @@ std::optional<std::uint64_t> parse_whole(std::string_view text, std::uint64_t lo
 /// not above zero, and for more than ten years.
 std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text);
 
+/// The GPU that "cuda:2" names; for "cuda" it is `any`. Nothing for any other text.
+std::optional<int> parse_gpu(std::string_view text, int any);
+
+/// Throws CLI::ValidationError.
+[[noreturn]] void wrong(const std::string& what);
+
+inline constexpr std::uint32_t kRanksMax = 1 << 20;
+
+/// What `word` says, from 1 to kRanksMax: of ranks, nodes or connections. Throws CLI::ValidationError.
+std::uint32_t number_of(const char* option, std::string_view word);
+
 }  // namespace coracle::internals
 
 namespace coracle {

@@ -2,18 +2,15 @@
 // them.
 #include "apps/himeno/benchmark.hpp"
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 #include <unistd.h>
 #include <coracle/coracle.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include <coracle/gpu.hpp>
@@ -59,16 +56,9 @@ std::string check_grid(const std::string& text) {
   return parse_triple(text) ? "" : fmt::format("{} is not IxJxK with numbers from 1, such as 2x2x1", text);
 }
 
-/// The GPU that "cuda" (by rank) or "cuda:2" names; none for anything else.
-std::optional<int> gpu_of(std::string_view text) {
-  constexpr std::string_view kName = "cuda";
-  if (!text.starts_with(kName)) return std::nullopt;
-  text.remove_prefix(kName.size());
-  if (text.empty()) return GpuOptions::kByRank;
-  int device = -1;
-  const auto parsed = std::from_chars(text.data() + 1, text.data() + text.size(), device);
-  const bool is_whole = text[0] == ':' && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
-  return is_whole && device >= 0 ? std::optional(device) : std::nullopt;
+/// "cuda": by rank.
+std::optional<int> gpu_of(const std::string& text) {
+  return internals::parse_gpu(text, GpuOptions::kByRank);
 }
 
 std::string check_device(const std::string& text) {
