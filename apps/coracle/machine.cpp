@@ -28,8 +28,8 @@
 #include "runtime/launch/say.hpp"
 #include "runtime/pvas/address_space.hpp"
 #include "storage/mapped/userfault.hpp"
-#include "transports/choice.hpp"
-#include "transports/cuda/support.hpp"
+#include "transports/connect.hpp"
+#include "transports/cuda/failure.hpp"
 #include "transports/verbs/support.hpp"
 
 namespace coracle::internals {

@@ -30,7 +30,6 @@
 #include "runtime/launch/pmix_client.hpp"
 #include "runtime/launch/pmix_launcher.hpp"
 #include "runtime/team/team.hpp"
-#include "transports/choice.hpp"
 #include "transports/connect.hpp"
 #include "transports/tca/packet.hpp"
 

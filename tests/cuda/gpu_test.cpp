@@ -20,7 +20,7 @@
 #include "tests/cuda/cases.hpp"
 #include "tests/cuda/himeno_cases.hpp"
 #include "tests/places.hpp"
-#include "transports/cuda/support.hpp"
+#include "transports/cuda/failure.hpp"
 
 using namespace coracle;
 using namespace coracle::internals;

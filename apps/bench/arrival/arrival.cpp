@@ -22,7 +22,7 @@
 #include "apps/bench/arrival/arrivals.hpp"
 #include "apps/bench/benchmark.hpp"
 #include "apps/common/command_line.hpp"
-#include "collectives/broadcast/broadcast_rules.hpp"
+#include "collectives/broadcast/broadcast_schedule.hpp"
 #include "collectives/collectives.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/team/choices.hpp"

@@ -9,7 +9,7 @@
 #include "apps/bench/benchmark.hpp"
 #include "apps/bench/measure/contest.hpp"
 #include "runtime/core/error.hpp"
-#include "transports/cuda/support.hpp"
+#include "transports/cuda/failure.hpp"
 
 namespace coracle::internals::bench {
 namespace {

@@ -1,5 +1,5 @@
 // Pieces and chunks.
-#include "transports/tcp/outbox.hpp"
+#include "transports/tcp/stream.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,12 +1,15 @@
-// What chains of descriptors and launches of kernels must be for a GPU.
+#include "transports/cuda/stream_device.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "runtime/core/error.hpp"
-#include "transports/cuda/stream_device.hpp"
 
 namespace coracle::internals::cuda {
+
+// What chains of descriptors and launches of kernels must be for a GPU.
+
 namespace {
 
 [[noreturn]] void refuse(const Reach& reach, tca::Chain chain, std::size_t index, const char* what) {
@@ -46,6 +49,34 @@ void check_launches(std::span<const Launch> launches) {
                   fmt::format("cuda: launch {} of {} has a parameter of {} bytes, and at most {} are possible: put the "
                               "rest into memory of the GPU, and its address into the parameter",
                               i, launches.size(), launches[i].parameter.size(), kParameterBytesMax));
+}
+
+void LoopHost::stop() noexcept {
+  if (armed()) loop_.timers().disarm(*this);
+  device_ = nullptr;
+}
+
+void LoopHost::about_to_sleep() const noexcept {
+  // seq_cst: pairs with ring(): of the loop's announcement and this load, and the addition and the doorbell's load
+  // there, one side sees the other (see Doorbell); and the words that were written before the ring.
+  static_cast<void>(rings_.load(std::memory_order_seq_cst));
+}
+
+/// One that is set stays: looking too early does no harm, and each start of a short table sets one.
+void LoopHost::alarm(std::uint64_t time_ns) noexcept {
+  if (armed() && alarm_ns_ <= time_ns) return;
+  if (armed()) loop_.timers().disarm(*this);
+  alarm_ns_ = time_ns;
+  loop_.timers().arm(*this, time_ns);
+}
+
+void LoopHost::ring() noexcept {
+  rings_.fetch_add(1, std::memory_order_seq_cst);  // pairs with about_to_sleep()
+  loop_.doorbell().ring();
+}
+
+void LoopHost::fire() noexcept {
+  if (device_ != nullptr) device_->advance(loop_.clock().now_ns());
 }
 
 }  // namespace coracle::internals::cuda

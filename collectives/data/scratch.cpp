@@ -1,5 +1,5 @@
 // Copies between a GPU and what stands for its memory.
-#include "collectives/data/staged_data.hpp"
+#include "collectives/data/scratch.hpp"
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/scope.hpp"
