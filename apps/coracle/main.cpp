@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/common/strict_options.hpp"
+#include "apps/common/command_line.hpp"
 #include "apps/coracle/commands.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/launch/node_launcher.hpp"

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/himeno/gpu_code.hpp"
+#include "apps/himeno/gpu_device.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/pvas/address_space.hpp"
 #include "tests/cuda/cases.hpp"

@@ -1,5 +1,5 @@
 // Asks the CPU for its kernels, and runs one.
-#include "apps/himeno/processor.hpp"
+#include "apps/himeno/device.hpp"
 
 #include <chrono>
 #include <utility>

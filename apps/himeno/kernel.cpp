@@ -1,5 +1,5 @@
-// By integers of 128 bits, which both compilers have.
-#include "apps/himeno/exact_sum.hpp"
+// The sum by integers of 128 bits, which both compilers have. The kernels themselves: kernel_loops.cpp.
+#include "apps/himeno/kernel.hpp"
 
 #include <cmath>
 

@@ -1,12 +1,29 @@
-// What `fft2d` tells in the end: some lines for people, JSON for programs.
+// What the user of `fft2d` asked for, and what is told in the end: some lines for people, JSON for programs.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace coracle::fft2d {
+
+struct Options {
+  std::size_t rows = 1024;
+  std::size_t columns = 1024;
+  std::size_t repetitions = 10;
+  std::uint64_t seed = 1;
+  bool verify = false;  ///< Also where the grid is large.
+  std::string json_path;
+  std::string image;  ///< A picture to filter; empty: a grid of random numbers.
+  std::string out;
+  double cutoff = 0.1;
+};
+
+/// The options, or the exit status with which to leave; see parse_command_line.
+std::variant<Options, int> parse_options(int argc, char** argv);
 
 struct Report {
   std::size_t rows = 0;

@@ -1,8 +1,7 @@
-// The innermost loops of Himeno, written once for any vector width in the compilers' vector types. Each instruction set
-// has its own source file, compiled for it; those include nothing of the standard library but <cstddef> and <cstdint>,
-// so that no inline function compiled for a wide machine can be linked into code for a narrow one.
-#pragma once
-
+// The innermost loops of Himeno, written once for any vector width in the compilers' vector types. This source is
+// compiled once for each instruction set (see meson.build), and gives the kernel of that one; so it includes nothing of
+// the standard library but <cstddef> and <cstdint>, and no inline function compiled for a wide machine can be linked
+// into code for a narrow one.
 #include <cstddef>
 #include <cstdint>
 
@@ -120,4 +119,14 @@ void stream(const Coefficients& coefficients, const float* p, float* next, const
 }
 
 }  // namespace
+
+#if defined(HIMENO_AVX512)
+const Kernel kAvx512Kernel = {"AVX-512", relax<Vectors<16>, Lanes<0, 1, 2, 3, 4, 5, 6, 7>>, stream<Vectors<16>>};
+#elif defined(HIMENO_AVX2)
+const Kernel kAvx2Kernel = {"AVX2", relax<Vectors<8>, Lanes<0, 1, 2, 3>>, stream<Vectors<8>>};
+#else
+// For any machine: four lanes, which are SSE on x86-64, NEON on ARM.
+const Kernel kBaselineKernel = {"baseline", relax<Vectors<4>, Lanes<0, 1>>, stream<Vectors<4>>};
+#endif
+
 }  // namespace coracle::himeno
