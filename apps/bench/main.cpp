@@ -22,8 +22,7 @@
 #include <vector>
 
 #include "apps/bench/benchmark.hpp"
-#include "apps/common/strict_options.hpp"
-#include "apps/coracle/job_choices.hpp"
+#include "apps/common/command_line.hpp"
 #include "apps/coracle/machine.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/launch/cores.hpp"

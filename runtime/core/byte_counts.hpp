@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <type_traits>
 
 namespace coracle::internals {
 
@@ -39,7 +40,11 @@ template <class T>
 std::span<std::byte> writable_byte_span(std::span<T> elements) {
   if (elements.size() > kObjectBytesMax / sizeof(T)) [[unlikely]]
     refuse_span(elements.size(), sizeof(T));
-  return std::as_writable_bytes(elements);
+  static_assert(!std::is_const_v<T>, "these elements are written to, and they are const here");
+  if constexpr (std::is_const_v<T>)
+    return {};  // the sentence above is enough
+  else
+    return std::as_writable_bytes(elements);
 }
 
 }  // namespace coracle::internals

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "transports/sim/random.hpp"
+#include "transports/sim/schedule.hpp"
 
 namespace shared_copy_test {
 

@@ -15,7 +15,7 @@
 #include "runtime/launch/whole_rank.hpp"
 #include "transports/connect.hpp"
 #include "transports/tca/peach2_device.hpp"
-#include "transports/tca/registered_memory.hpp"
+#include "transports/tca/tca_memory.hpp"
 #include "transports/tca/tca_transport.hpp"
 
 namespace coracle::internals::tca {

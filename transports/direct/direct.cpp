@@ -7,7 +7,6 @@
 #include "runtime/core/clock.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/job/exposed_access.hpp"
-#include "transports/direct/other_process.hpp"
 
 namespace coracle::internals::direct {
 namespace {

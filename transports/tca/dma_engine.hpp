@@ -8,7 +8,7 @@
 
 #include "runtime/core/clock.hpp"
 #include "transports/tca/dma_device.hpp"
-#include "transports/tca/pattern_cache.hpp"
+#include "transports/tca/transfer_pattern.hpp"
 
 namespace coracle::internals::tca {
 

@@ -1,5 +1,5 @@
 // The sizes, the memory, and what is looked at.
-#include "apps/bench/dma/gpu_ground.hpp"
+#include "apps/bench/dma/gpu.hpp"
 
 #include <fmt/format.h>
 
