@@ -12,11 +12,10 @@
 #include <climits>
 #include <vector>
 
+#include "runtime/core/doorbell.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/file_threads.hpp"
 #include "runtime/core/io.hpp"
-#include "runtime/core/io_list.hpp"
-#include "runtime/core/loop_event_fd.hpp"
 
 namespace coracle::internals {
 namespace {

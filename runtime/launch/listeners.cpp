@@ -9,7 +9,6 @@
 #include <cerrno>
 
 #include "runtime/core/error.hpp"
-#include "runtime/core/shortage.hpp"
 #include "runtime/launch/interfaces.hpp"
 
 namespace coracle::internals {

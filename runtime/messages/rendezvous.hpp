@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "runtime/core/task.hpp"
-#include "runtime/job/rendezvous_scheme.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/messages/bounce_buffers.hpp"
 #include "runtime/messages/ready_to_send.hpp"
 #include "runtime/messages/scheme_tuner.hpp"

@@ -11,11 +11,9 @@
 #include <vector>
 
 #include "runtime/core/assert.hpp"
-#include "runtime/core/atomic_word.hpp"
 #include "runtime/core/byte_counts.hpp"
-#include "runtime/core/owning_range.hpp"
-#include "runtime/core/placement.hpp"
 #include "runtime/core/std_parts.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/job/remote.hpp"
 #include "runtime/job/slab.hpp"
 #include "runtime/job/slab_tags.hpp"

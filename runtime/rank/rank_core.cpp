@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "runtime/core/error.hpp"
-#include "runtime/core/shortage.hpp"
 #include "runtime/job/job.hpp"
 #include "runtime/job/segment.hpp"
 #include "runtime/job/slab_tags.hpp"

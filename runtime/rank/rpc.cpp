@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/core/failure.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::detail {
 namespace {

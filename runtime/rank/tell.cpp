@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "runtime/core/failure.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::detail {
 

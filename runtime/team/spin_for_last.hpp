@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "runtime/core/cpu_pause.hpp"
+#include "runtime/core/cpu.hpp"
 
 namespace coracle::internals {
 

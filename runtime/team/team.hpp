@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/core/byte_counts.hpp"
 #include "runtime/core/event.hpp"
-#include "runtime/core/owning_range.hpp"
 #include "runtime/core/std_parts.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/job/collective_log.hpp"

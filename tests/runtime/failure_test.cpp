@@ -1,5 +1,5 @@
 // What nobody can catch any more is told, also when it is that there is no memory.
-#include "runtime/core/failure.hpp"
+#include "runtime/core/error.hpp"
 
 #include <doctest/doctest.h>
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "runtime/core/prefetch.hpp"
+#include "runtime/core/cpu.hpp"
 
 namespace coracle::internals::direct {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/core/ring_queue.hpp"
+#include "runtime/core/containers.hpp"
 #include "transports/tca/dma_engine.hpp"
 #include "transports/tca/remote_dma_device.hpp"
 #include "transports/tca/tca_memory.hpp"

@@ -10,7 +10,7 @@
 #include <memory>
 #include <span>
 
-#include "runtime/core/ring_queue.hpp"
+#include "runtime/core/containers.hpp"
 #include "runtime/rank/operation.hpp"
 
 namespace coracle::internals::tcp {

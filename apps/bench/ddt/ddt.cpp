@@ -27,7 +27,7 @@
 #include "collectives/collectives.hpp"
 #include "runtime/core/assert.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/job/rendezvous_scheme.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/layout/copy.hpp"
 #include "runtime/messages/messages.hpp"
 #include "runtime/messages/send_recv.hpp"

@@ -1,5 +1,5 @@
-// Non-temporal stores.
-#include "runtime/core/streaming_copy.hpp"
+// Non-temporal stores, and what the system tells of caches.
+#include "runtime/core/cpu.hpp"
 
 #include <algorithm>
 #include <cstdint>
