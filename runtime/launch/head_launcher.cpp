@@ -11,7 +11,7 @@
 
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/job/crash_report.hpp"
+#include "runtime/job/failure_record.hpp"
 #include "runtime/launch/launcher.hpp"
 #include "runtime/launch/listening.hpp"
 #include "runtime/launch/pmix_client.hpp"

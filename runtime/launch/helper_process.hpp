@@ -6,7 +6,7 @@
 #include <string>
 
 #include "runtime/core/io.hpp"
-#include "runtime/job/exit_status.hpp"
+#include "runtime/job/process.hpp"
 
 namespace coracle::internals {
 

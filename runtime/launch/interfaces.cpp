@@ -21,7 +21,7 @@
 #include <memory>
 
 #include "runtime/core/error.hpp"
-#include "runtime/job/key_tag.hpp"
+#include "runtime/job/directory.hpp"
 
 namespace coracle::internals {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "runtime/job/spawn_options.hpp"
+#include "runtime/job/process.hpp"
 
 namespace coracle::internals {
 

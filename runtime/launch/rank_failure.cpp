@@ -7,7 +7,7 @@
 
 #include <string_view>
 
-#include "runtime/job/crash_report.hpp"
+#include "runtime/job/failure_record.hpp"
 
 namespace coracle::internals {
 namespace {

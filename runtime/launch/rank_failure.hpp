@@ -4,9 +4,9 @@
 #include <chrono>
 #include <string>
 
-#include "runtime/job/exit_status.hpp"
 #include "runtime/job/failure_record.hpp"
 #include "runtime/job/job.hpp"
+#include "runtime/job/process.hpp"
 #include "runtime/launch/job_failure.hpp"
 #include "runtime/launch/rank_process.hpp"
 

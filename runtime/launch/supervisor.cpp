@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "runtime/core/combinators.hpp"
-#include "runtime/job/crash_report.hpp"
+#include "runtime/job/failure_record.hpp"
 #include "runtime/launch/crash_text.hpp"
 #include "runtime/launch/hang_report.hpp"
 #include "runtime/launch/process_state.hpp"

@@ -10,8 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/job/exit_status.hpp"
-#include "runtime/job/spawn_options.hpp"
+#include "runtime/job/process.hpp"
 #include "runtime/pvas/mode.hpp"
 
 namespace coracle::internals::pvas {

@@ -12,8 +12,8 @@
 #include "runtime/core/task.hpp"
 #include "runtime/job/collective_log.hpp"
 #include "runtime/job/remote.hpp"
+#include "runtime/job/segment.hpp"
 #include "runtime/job/slab.hpp"
-#include "runtime/job/team_area.hpp"
 #include "runtime/rank/peers.hpp"
 #include "runtime/team/team_nodes.hpp"
 

@@ -1,5 +1,5 @@
-// The sentence for how a child ended, and waiting for that.
-#include "runtime/job/exit_status.hpp"
+// The words for an end, and waiting for it.
+#include "runtime/job/process.hpp"
 
 #include <fmt/format.h>
 #include <time.h>

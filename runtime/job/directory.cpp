@@ -1,5 +1,5 @@
-// SipHash-2-4 as its authors give it.
-#include "runtime/job/key_tag.hpp"
+// Tags: SipHash-2-4 as its authors give it.
+#include "runtime/job/directory.hpp"
 
 #include <bit>
 

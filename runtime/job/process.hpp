@@ -1,14 +1,20 @@
-// What a new task or process gets: plain data, the same for the shared address space and for ordinary processes, so
-// that a launcher describes a rank once and chooses the placement afterwards.
+// How a process, or a task of a shared address space, begins and ends: SpawnOptions and ExitStatus.
 #pragma once
 
+#include <sys/types.h>
+#include <sys/wait.h>
+
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace coracle::internals {
 
-/// One program to start. Everything is copied when it is spawned; nothing here need live on.
+/// What a new task or process gets: plain data, the same for the shared address space and for ordinary processes, so
+/// that a launcher describes a rank once and chooses the placement afterwards. Everything is copied when it is spawned;
+/// nothing here need live on.
 struct SpawnOptions {
   std::string program;                   ///< Path, or a name without '/' that is looked for in PATH.
   std::vector<std::string> arguments;    ///< argv, argv[0] included; empty means {program}.
@@ -27,5 +33,28 @@ struct SpawnOptions {
   bool core_dumps = false;      ///< Otherwise no core is written (one of a shared space holds every task).
   bool huge_pages = true;       ///< Tasks of a shared space: for data of 2 MiB and more, where the machine has some.
 };
+
+/// How a task or process ended, taken from waitpid's status word.
+struct ExitStatus {
+  int code = 0;    ///< exit()'s value, or -1 when a signal ended it.
+  int signal = 0;  ///< The signal that ended it, or 0.
+
+  bool ok() const noexcept { return code == 0 && signal == 0; }
+
+  /// `status` is what waitpid stored for a child that has ended.
+  static ExitStatus from_wait(int status) noexcept {
+    if (WIFSIGNALED(status)) return {-1, WTERMSIG(status)};
+    return {WEXITSTATUS(status), 0};
+  }
+
+  /// "exit status 3" or "killed by signal 11 (Segmentation fault)".
+  std::string text() const;
+
+  friend bool operator==(const ExitStatus&, const ExitStatus&) = default;
+};
+
+/// Reaps child `pid`, waiting for its end no longer than `patience`, since one that is stopped, or stuck in the kernel,
+/// may never come to it. Nothing: it still runs. A child that someone else has reaped counts as ended well.
+std::optional<ExitStatus> wait_for_end(pid_t pid, std::chrono::nanoseconds patience) noexcept;
 
 }  // namespace coracle::internals
