@@ -5,8 +5,8 @@
 
 #include "collectives/choice/tuning.hpp"
 #include "runtime/core/assert.hpp"
-#include "runtime/launch/cores.hpp"
 #include "runtime/launch/interfaces.hpp"
+#include "runtime/launch/job_options.hpp"
 #include "runtime/launch/pmix_client.hpp"
 #include "runtime/launch/say.hpp"
 #include "transports/choice.hpp"

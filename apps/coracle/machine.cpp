@@ -18,7 +18,7 @@
 
 #include "runtime/core/io.hpp"
 #include "runtime/core/other_memory.hpp"
-#include "runtime/launch/cores.hpp"
+#include "runtime/launch/job_options.hpp"
 #include "runtime/launch/pmix_client.hpp"
 #include "runtime/pvas/address_space.hpp"
 #include "storage/mapped/userfault.hpp"

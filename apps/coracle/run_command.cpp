@@ -24,7 +24,6 @@
 #include "apps/coracle/commands.hpp"
 #include "apps/coracle/job_choices.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/launch/cores.hpp"
 #include "runtime/launch/head_launcher.hpp"
 #include "runtime/launch/job_options.hpp"
 #include "runtime/launch/launcher.hpp"

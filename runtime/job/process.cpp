@@ -1,4 +1,4 @@
-// The words for an end, and waiting for it.
+// The sentence for how a child ended, and waiting for that.
 #include "runtime/job/process.hpp"
 
 #include <fmt/format.h>

@@ -16,8 +16,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/job/failure_record.hpp"
 #include "runtime/launch/interfaces.hpp"
-#include "runtime/launch/listening.hpp"
-#include "runtime/launch/rank_failure.hpp"
+#include "runtime/launch/job_failure.hpp"
 #include "runtime/launch/say.hpp"
 
 namespace coracle::internals {

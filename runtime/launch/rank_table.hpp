@@ -13,7 +13,6 @@
 
 #include "runtime/job/job.hpp"
 #include "runtime/job/process.hpp"
-#include "runtime/launch/helper_process.hpp"
 #include "runtime/launch/rank_process.hpp"
 
 namespace coracle::internals {

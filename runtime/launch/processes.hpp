@@ -1,4 +1,5 @@
-// ProcessState: what the kernel tells of a process in /proc.
+// Starting an ordinary process: the `process` placement's counterpart of pvas::AddressSpace::spawn; and ProcessState,
+// what the kernel tells of one in /proc.
 #pragma once
 
 #include <sys/types.h>
@@ -6,7 +7,17 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/job/process.hpp"
+
 namespace coracle::internals {
+
+/// Starts options.program and returns once it runs (exec has succeeded). The caller reaps it. Throws Error when it
+/// can't be started: then no child is left.
+pid_t spawn_process(const SpawnOptions& options);
+
+/// The path of `program`: itself if it contains a '/', else the first executable of that name in PATH. Throws Error,
+/// which says what is wrong, when there is none, or when it is a folder or may not be executed.
+std::string find_program(const std::string& program);
 
 struct ProcessState {
   char letter = 0;          ///< 'R', 'S', 'D', 'T', 'Z', ... as ps shows it; 0: it is gone.

@@ -1,5 +1,5 @@
 // Both ways of waking, one after the other.
-#include "runtime/launch/wake.hpp"
+#include "runtime/launch/rank_process.hpp"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>

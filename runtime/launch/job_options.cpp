@@ -1,5 +1,5 @@
 // Cores by hwloc.
-#include "runtime/launch/cores.hpp"
+#include "runtime/launch/job_options.hpp"
 
 #include <hwloc.h>
 #include <sched.h>
