@@ -1,4 +1,5 @@
-// Descriptors 0 and 1 belong to others too, so that they stay as they are: asked before each read and write.
+// Non-blocking pipes on one side, frames on the other. Descriptors 0 and 1 belong to others too, so that they stay as
+// they are: asked before each read and write.
 #include "runtime/launch/standard_files.hpp"
 
 #include <fcntl.h>

@@ -58,6 +58,7 @@ class InputForwarder {
   Condition pushed_;
 };
 
+/// The head's own standard input and output, for ranks of other machines.
 class StandardFiles {
  public:
   /// Input goes to `reader` as far as that grants room for it, until its end.

@@ -10,8 +10,7 @@
 #include "runtime/core/cpu.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/messages/arrivals.hpp"
-#include "runtime/messages/device_memory.hpp"
-#include "runtime/messages/unexpected_message.hpp"
+#include "runtime/messages/rendezvous.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/team/team.hpp"
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "runtime/job/process.hpp"
-#include "runtime/pvas/mode.hpp"
+#include "runtime/pvas/support.hpp"
 
 namespace coracle::internals::pvas {
 

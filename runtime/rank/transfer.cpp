@@ -12,7 +12,6 @@
 #include "runtime/job/job.hpp"
 #include "runtime/job/segment.hpp"
 #include "runtime/layout/block_kernels.hpp"
-#include "runtime/rank/layout_mover.hpp"
 #include "runtime/rank/memory_domain.hpp"
 #include "runtime/rank/rank_core.hpp"
 #include "runtime/rank/request.hpp"

@@ -10,7 +10,6 @@
 #include "runtime/core/task.hpp"
 #include "runtime/layout/copy.hpp"
 #include "runtime/rank/operation.hpp"
-#include "runtime/rank/strided_operation.hpp"
 #include "runtime/rank/transport.hpp"
 
 namespace coracle::internals {

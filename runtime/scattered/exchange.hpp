@@ -11,7 +11,7 @@
 
 #include "runtime/job/accelerator.hpp"
 #include "runtime/layout/copy.hpp"
-#include "runtime/rank/layout_mover.hpp"
+#include "runtime/rank/memory_domain.hpp"
 #include "runtime/rank/peer_event.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/rank/request.hpp"

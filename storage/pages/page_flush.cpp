@@ -10,7 +10,6 @@
 #include "runtime/core/combinators.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/rank/rpc.hpp"
-#include "runtime/rank/tell.hpp"
 #include "storage/pages/cache_controller.hpp"
 #include "storage/pages/segment_table.hpp"
 

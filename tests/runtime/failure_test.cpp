@@ -6,7 +6,7 @@
 #include <exception>
 #include <new>
 
-#include "runtime/rank/tell.hpp"
+#include "runtime/rank/rpc.hpp"
 #include "tests/allocations.hpp"
 #include "tests/sim/job.hpp"
 

@@ -1,5 +1,5 @@
 // Lists of runs for the kernel.
-#include "runtime/messages/process_copy.hpp"
+#include "runtime/messages/direct_copies.hpp"
 
 #include <sys/uio.h>
 

@@ -1,20 +1,24 @@
-// SharedCopy: one copy that both sides of a message make at the same time, the receiver from its beginning and the
-// sender from its end, chunk by chunk, so that each does what it finds time for: a side that comes late, or never,
-// costs the other only its help.
-//
-// Source: the cooperative copy of Shimada, Hori and Ishikawa (IPSJ 2016), in which each side copies one half.
+// Copies of a message straight from one side's memory to the other's: by both sides, SharedCopy, or by the kernel out
+// of another process of this machine, also between scattered places, copy_from_process.
 #pragma once
+
+#include <sys/types.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <system_error>
 
 #include "runtime/messages/message_memory.hpp"
 
 namespace coracle::internals {
 
-/// Of one message. It lies with its sender, until the receiver has said that it needs it no more.
+/// One copy that both sides of a message make at the same time, the receiver from its beginning and the sender from its
+/// end, chunk by chunk, so that each does what it finds time for: a side that comes late, or never, costs the other
+/// only its help. It lies with its sender, until the receiver has said that it needs it no more.
+///
+/// Source: the cooperative copy of Shimada, Hori and Ishikawa (IPSJ 2016), in which each side copies one half.
 class SharedCopy {
  public:
   static constexpr std::size_t kChunkBytesMax = 32 * 1024;
@@ -78,5 +82,10 @@ class SharedCopy {
   alignas(64) std::atomic<std::uint64_t> claims_{0};
   std::atomic<std::uint64_t> copied_last_{0};
 };
+
+/// Reads the first `bytes` of `source`, which lies in the process `pid` (only its layout lies here), into `target`:
+/// as many runs of both sides per system call as the kernel takes.
+std::error_code copy_from_process(pid_t pid, const MessageTarget& target, const MessageSource& source,
+                                  std::uint64_t bytes) noexcept;
 
 }  // namespace coracle::internals
