@@ -15,7 +15,6 @@
 #include "runtime/core/std_parts.hpp"
 #include "runtime/job/job.hpp"
 #include "runtime/job/remote.hpp"
-#include "runtime/job/segment.hpp"
 #include "runtime/job/slab.hpp"
 #include "runtime/rank/handle.hpp"
 #include "runtime/rank/message.hpp"

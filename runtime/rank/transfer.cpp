@@ -10,7 +10,7 @@
 #include "runtime/core/event.hpp"
 #include "runtime/job/exposed_access.hpp"
 #include "runtime/job/job.hpp"
-#include "runtime/job/segment.hpp"
+#include "runtime/job/slab.hpp"
 #include "runtime/layout/block_kernels.hpp"
 #include "runtime/rank/memory_domain.hpp"
 #include "runtime/rank/rank_core.hpp"

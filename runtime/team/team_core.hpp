@@ -12,7 +12,6 @@
 #include "runtime/core/task.hpp"
 #include "runtime/job/collective_log.hpp"
 #include "runtime/job/remote.hpp"
-#include "runtime/job/segment.hpp"
 #include "runtime/job/slab.hpp"
 #include "runtime/rank/peers.hpp"
 #include "runtime/team/team_nodes.hpp"
