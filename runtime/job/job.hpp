@@ -142,7 +142,7 @@ struct alignas(4096) RankBlock {
   Doorbell doorbell;
   alignas(64) std::atomic<RankPhase> phase{RankPhase::starting};
   std::atomic<std::int32_t> pid{0};
-  /// Counts reports of live coroutines that the rank has written to its standard error (see report.hpp).
+  /// Counts reports of live coroutines that the rank has written to its standard error (see wait_report.hpp).
   std::atomic<std::uint32_t> reports{0};
   /// Whose exposed memory this rank, or its DMA device, is reading or writing by itself now; see ExposedAccess.
   std::atomic<std::uint64_t> accessed{0};

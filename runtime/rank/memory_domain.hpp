@@ -9,7 +9,7 @@
 #include "runtime/core/task.hpp"
 #include "runtime/job/accelerator.hpp"
 #include "runtime/job/remote.hpp"
-#include "runtime/layout/copy.hpp"
+#include "runtime/layout/layout.hpp"
 #include "runtime/rank/operation.hpp"
 
 namespace coracle::internals {

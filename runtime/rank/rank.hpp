@@ -329,7 +329,7 @@ class Rank {
   /// <coracle/coracle.hpp>).
   template <class Function, class... Arguments>
   auto call(std::uint32_t peer, Function function, Arguments... arguments);
-  /// Has `function(Rank&, arguments...)` run on `peer`, which sends no answer; see tell.hpp (included likewise). Done
+  /// Has `function(Rank&, arguments...)` run on `peer`, which sends no answer; see rpc.hpp, too. Done
   /// when the message is on its way. What the function throws is told on standard error, by the rank that it ran on,
   /// which goes on. Throws Error (peer_lost) when the peer is known to be lost; of one that is lost later nothing is
   /// heard.

@@ -17,7 +17,7 @@
 #include "runtime/job/collective_log.hpp"
 #include "runtime/job/remote.hpp"
 #include "runtime/job/slab.hpp"
-#include "runtime/layout/copy.hpp"
+#include "runtime/layout/layout.hpp"
 #include "runtime/rank/peers.hpp"
 #include "runtime/team/choices.hpp"
 #include "runtime/team/envelope.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "runtime/core/task.hpp"
-#include "runtime/layout/copy.hpp"
+#include "runtime/layout/layout.hpp"
 
 namespace coracle::internals::storage {
 

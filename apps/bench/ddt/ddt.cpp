@@ -28,7 +28,7 @@
 #include "runtime/core/assert.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/job/job.hpp"
-#include "runtime/layout/copy.hpp"
+#include "runtime/layout/layout.hpp"
 #include "runtime/messages/messages.hpp"
 #include "runtime/messages/send_recv.hpp"
 #include "runtime/rank/rank.hpp"
