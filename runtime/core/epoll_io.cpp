@@ -22,9 +22,6 @@ namespace {
 
 enum WatchStage : std::uint8_t { kWatched, kWithThreads };
 
-bool is_transfer(const IoRequest& request) noexcept {
-  return request.verb() == IoRequest::Verb::read || request.verb() == IoRequest::Verb::write;
-}
 bool is_reader(const IoRequest& request) noexcept {
   return request.verb() == IoRequest::Verb::read || request.verb() == IoRequest::Verb::wait_readable;
 }

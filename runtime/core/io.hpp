@@ -142,6 +142,10 @@ std::unique_ptr<Io> make_epoll_io(Doorbell& doorbell);
 /// Opens and closes a ring: 0, or the errno of the refusal.
 int try_io_uring() noexcept;
 
+inline bool is_transfer(const IoRequest& request) noexcept {
+  return request.verb() == IoRequest::Verb::read || request.verb() == IoRequest::Verb::write;
+}
+
 /// Where a back end keeps requests that wait inside it, without allocating: first in, first out, and any can leave. A
 /// request is in at most one list; the list owns nothing.
 class IoList {

@@ -98,10 +98,6 @@ int open_ring(io_uring& ring) noexcept {
   return error;
 }
 
-bool is_transfer(const IoRequest& request) noexcept {
-  return request.verb() == IoRequest::Verb::read || request.verb() == IoRequest::Verb::write;
-}
-
 /// Rather than for a pipe or socket.
 bool is_for_device(const IoRequest& request) noexcept {
   return is_transfer(request) && request.offset() != kNoOffset;
