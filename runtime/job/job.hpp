@@ -54,7 +54,8 @@ struct MessageOptions {
 };
 
 /// Where the ranks of a node, their launcher and the process that owns the node's devices meet. Under `pvas` drivers
-/// that bind their files to one process (CUDA) can serve one process only: the owner. Zeroed memory is its first state.
+/// that bind their files to one process (CUDA) can serve one process only: the owner. In the job's region; zeroed
+/// memory is its first state.
 struct DeviceOwnerRecord {
   enum class State : std::uint32_t {
     none,     ///< Not started, or not yet ready.

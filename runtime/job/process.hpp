@@ -12,9 +12,9 @@
 
 namespace coracle::internals {
 
-/// What a new task or process gets: plain data, the same for the shared address space and for ordinary processes, so
-/// that a launcher describes a rank once and chooses the placement afterwards. Everything is copied when it is spawned;
-/// nothing here need live on.
+/// One program to start, and what the new task or process gets: plain data, the same for the shared address space and
+/// for ordinary processes, so that a launcher describes a rank once and chooses the placement afterwards. Everything is
+/// copied when it is spawned; nothing here need live on.
 struct SpawnOptions {
   std::string program;                   ///< Path, or a name without '/' that is looked for in PATH.
   std::vector<std::string> arguments;    ///< argv, argv[0] included; empty means {program}.

@@ -1,4 +1,5 @@
-// getifaddrs, and what ssh leaves in the environment.
+// getifaddrs, and what ssh leaves in the environment; who reaches whom by networks that nodes have in common, and by
+// the kernel's routes.
 #include "runtime/launch/interfaces.hpp"
 
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
-// Which of two failures is the likelier cause, and what ranks have left to say of theirs.
+// Which of two failures is the likelier cause; and those of ranks, by exit status, signal and what the rank has left in
+// its block.
 #include "runtime/launch/job_failure.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
-// vfork and exec, with an error pipe so that what fails after the fork is known here; and reading /proc.
+// vfork and exec, with an error pipe so that what fails after the fork is known here; and fields of /proc/PID/stat and
+// /proc/PID/wchan.
 #include "runtime/launch/processes.hpp"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// Both ways of waking, one after the other.
+// Both ways of waking a doorbell's owner, one after the other.
 #include "runtime/launch/rank_process.hpp"
 
 #include <linux/futex.h>

@@ -1,4 +1,5 @@
-// Names and source lines for the frames of a backtrace, and signals that ask for reports.
+// Names and source lines for the frames of a backtrace; and SIGUSR1 to one rank after another; see
+// runtime/job/diagnostics.hpp for the other end.
 #include "runtime/launch/rank_reports.hpp"
 
 #include <cxxabi.h>

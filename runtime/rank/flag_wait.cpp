@@ -1,4 +1,4 @@
-// The system call of the fence, and waiting for flags.
+// The system call of the fence; waiting for flags.
 #include "runtime/rank/flag_wait.hpp"
 
 #include <linux/membarrier.h>
