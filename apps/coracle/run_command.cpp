@@ -23,7 +23,6 @@
 #include "apps/coracle/commands.hpp"
 #include "apps/coracle/machine.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/launch/cores.hpp"
 #include "runtime/launch/head_launcher.hpp"
 #include "runtime/launch/job_options.hpp"
 #include "runtime/launch/launcher.hpp"

@@ -8,6 +8,9 @@
 #include <span>
 #include <type_traits>
 
+#include "runtime/core/assert.hpp"
+#include "runtime/core/std_parts.hpp"
+
 namespace coracle::internals {
 
 /// No object in memory has more.
@@ -26,7 +29,13 @@ constexpr std::uint64_t byte_end(std::uint64_t offset, std::uint64_t bytes) noex
 }
 
 /// A programmer's mistake: ends the program.
-[[noreturn]] void refuse_span(std::size_t count, std::size_t element_bytes) noexcept;
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_span(std::size_t count, std::size_t element_bytes) noexcept {
+  CORACLE_ASSERT(count <= kObjectBytesMax / element_bytes,
+                 "a span of {} elements of {} bytes was given, more than any memory has; see where its length comes "
+                 "from (a difference below 0?)",
+                 count, element_bytes);
+  __builtin_unreachable();
+}
 
 /// As std::as_bytes and std::as_writable_bytes, but for spans that users give: their number of bytes does not wrap
 /// around.
@@ -47,4 +56,12 @@ std::span<std::byte> writable_byte_span(std::span<T> elements) {
     return std::as_writable_bytes(elements);
 }
 
+namespace detail {
+
+/// What has elements of its own, which end with it; not a span or another view.
+template <class Range>
+concept owning_range =
+    std::ranges::contiguous_range<Range> && !std::ranges::view<Range> && !std::ranges::borrowed_range<Range>;
+
+}  // namespace detail
 }  // namespace coracle::internals

@@ -8,7 +8,7 @@
 #include "runtime/core/io.hpp"
 #include "runtime/rank/peer_event.hpp"
 #include "runtime/rank/rank.hpp"
-#include "runtime/rank/tell.hpp"
+#include "runtime/rank/rpc.hpp"
 #include "storage/pages/cache_controller.hpp"
 
 namespace coracle::internals::storage {

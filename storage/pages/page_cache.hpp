@@ -7,7 +7,7 @@
 #include <span>
 
 #include "runtime/core/task.hpp"
-#include "runtime/layout/copy.hpp"
+#include "runtime/layout/layout.hpp"
 #include "storage/options/paged_options.hpp"
 #include "storage/pages/frames.hpp"
 #include "storage/pages/read_ahead.hpp"

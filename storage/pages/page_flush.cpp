@@ -11,7 +11,6 @@
 #include "runtime/core/combinators.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/rank/rpc.hpp"
-#include "runtime/rank/tell.hpp"
 
 namespace coracle::internals::storage {
 

@@ -1,5 +1,5 @@
 // Copies by both sides at once: every byte once, whoever comes late.
-#include "runtime/messages/shared_copy.hpp"
+#include "runtime/messages/direct_copies.hpp"
 
 #include <doctest/doctest.h>
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/core/prefetch.hpp"
+#include "runtime/core/cpu.hpp"
 #include "runtime/rank/message.hpp"
 
 namespace coracle::internals::direct {

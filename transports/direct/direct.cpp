@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/core/clock.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/timer.hpp"
 #include "runtime/job/exposed_access.hpp"
 
 namespace coracle::internals::direct {

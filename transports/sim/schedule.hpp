@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/core/assert.hpp"
-#include "runtime/core/clock.hpp"
+#include "runtime/core/timer.hpp"
 
 namespace coracle::internals::sim {
 

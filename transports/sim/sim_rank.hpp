@@ -9,7 +9,6 @@
 #include "runtime/core/event_loop.hpp"
 #include "runtime/job/diagnostics.hpp"
 #include "runtime/launch/boot.hpp"
-#include "runtime/launch/whole_rank.hpp"
 #include "transports/sim/nature.hpp"
 #include "transports/sim/sim_transport.hpp"
 

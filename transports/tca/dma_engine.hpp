@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/core/clock.hpp"
+#include "runtime/core/timer.hpp"
 #include "transports/tca/dma_device.hpp"
 #include "transports/tca/transfer_pattern.hpp"
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/core/numbered.hpp"
+#include "runtime/core/containers.hpp"
 #include "runtime/rank/message.hpp"
 #include "runtime/rank/operation.hpp"
 #include "transports/tca/dma_moves.hpp"

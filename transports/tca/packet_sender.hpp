@@ -7,7 +7,7 @@
 #include <system_error>
 #include <vector>
 
-#include "runtime/core/ring_queue.hpp"
+#include "runtime/core/containers.hpp"
 #include "runtime/rank/operation.hpp"
 #include "transports/tca/dma_device.hpp"
 #include "transports/tca/dma_engine.hpp"

@@ -12,7 +12,7 @@
 #include <span>
 #include <system_error>
 
-#include "runtime/core/ring_queue.hpp"
+#include "runtime/core/containers.hpp"
 #include "runtime/rank/operation.hpp"
 
 namespace coracle::internals::tcp {

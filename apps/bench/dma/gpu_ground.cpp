@@ -9,8 +9,8 @@
 #include <numeric>
 #include <random>
 
-#include "runtime/core/clock.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/timer.hpp"
 #include "transports/cuda/failure.hpp"
 
 namespace coracle::internals::bench {
