@@ -64,8 +64,8 @@ TEST_CASE("mpi objects: a handle of the ABI is told that its object has gone") {
 }
 
 TEST_CASE("mpi objects: predefined ones stay, however often they are freed") {
-  int alive = 0;
-  auto* thing = new Thing(alive);
+  static int alive = 0;
+  static auto* thing = new Thing(alive);
   thing->set_predefined();
   for (int i = 0; i < 3; ++i) thing->release();
   CHECK(alive == 1);
