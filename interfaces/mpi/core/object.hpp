@@ -14,6 +14,8 @@ class Object;
 /// word of what an ABI exports for a predefined object.
 struct HandleWord {
   Object* object = nullptr;
+  /// In interfaces whose handles are numbers; -1: none has been asked for.
+  std::int32_t number = -1;
 };
 
 /// The program's handle is one use; what is under way holds others, so that freeing a handle never frees what still is
