@@ -64,12 +64,18 @@ TEST_CASE("mpi objects: a handle of the ABI is told that its object has gone") {
 }
 
 TEST_CASE("mpi objects: predefined ones stay, however often they are freed") {
-  static int alive = 0;
-  static auto* thing = new Thing(alive);
+  int alive = 0;
+  auto* thing = new Thing(alive);
   thing->set_predefined();
   for (int i = 0; i < 3; ++i) thing->release();
   CHECK(alive == 1);
   CHECK(thing->handle()->object == thing);
+  HandleWord exported;
+  thing->set_handle(&exported);
+  thing->clear_predefined();
+  free_handle(thing);
+  CHECK(alive == 0);
+  CHECK(exported.object == nullptr);
 }
 
 }  // namespace mpi_object_test

@@ -11,6 +11,7 @@
 
 #include "collectives/collectives.hpp"
 #include "interfaces/mpi/core/buffered_sends.hpp"
+#include "interfaces/mpi/core/process.hpp"
 #include "interfaces/mpi/core/request.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/launch/attached_rank.hpp"
@@ -65,6 +66,10 @@ World::World(ThreadLevel provided)
       attached_(std::make_unique<internals::AttachedRank>(kWiring)),
       rank_(attached_->rank()),
       buffered_sends_(std::make_unique<BufferedSends>()) {
+  this_process().rank = rank_.id();
+  set_predefined_attribute(kUniverseSize, AttributeValue::of_number(static_cast<int>(rank_.size())));
+  set_predefined_attribute(kAppNumber, AttributeValue::of_number(0));
+  describe_environment(program_arguments(), static_cast<int>(rank_.size()), provided);
   make_comms();
 }
 
@@ -101,8 +106,10 @@ void World::finalize() {
   world.comm_self_->attributes.remove_all(*world.comm_self_);  // MPI-3.1, 8.7.1: before anything else
   world.drain();
   world.comm_world_->attributes.remove_all(*world.comm_world_);
-  std::exchange(world.comm_self_, nullptr)->release();
-  std::exchange(world.comm_world_, nullptr)->release();
+  for (Comm** comm : {&world.comm_self_, &world.comm_world_}) {
+    (*comm)->clear_predefined();
+    free_handle(*comm);
+  }
   world.free_completions_.clear();
   world.completions_.clear();
   world.attached_->finish();
