@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "interfaces/mpi/core/error.hpp"
-#include "runtime/layout/copy.hpp"
+#include "runtime/layout/layout.hpp"
 
 namespace coracle::mpi {
 

@@ -2,7 +2,7 @@
 // they keep until they are freed.
 #pragma once
 
-#include "interfaces/mpi/openmpi/objects.hpp"
+#include "interfaces/mpi/openmpi/abi.hpp"
 
 namespace coracle::mpi::openmpi {
 

@@ -27,7 +27,8 @@ Start& start() noexcept {
 }
 
 void start_world(int level) {
-  start() = {world_init(level), std::this_thread::get_id()};
+  world_init(level, start().level);
+  start().thread = std::this_thread::get_id();
   attach_predefined();
 }
 
@@ -65,10 +66,7 @@ int PMPI_Finalize() {
   }
 }
 
-int PMPI_Abort(MPI_Comm comm, int errorcode) {
-  const bool is_comm = comm != nullptr && World::is_there();
-  world_abort(is_comm ? static_cast<Comm*>(comm->word.object) : nullptr, errorcode);
-}
+int PMPI_Abort(MPI_Comm, int errorcode) { world_abort("the program called MPI_Abort", errorcode); }
 
 double PMPI_Wtime() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
