@@ -6,7 +6,7 @@
 
 #include "interfaces/mpi/core/error.hpp"
 
-namespace coracle::mpi::test {
+namespace coracle::mpi::tests {
 
 struct Caught {
   int code = 0;
@@ -28,4 +28,4 @@ Caught error_of(Call&& call) {
   return {};
 }
 
-}  // namespace coracle::mpi::test
+}  // namespace coracle::mpi::tests

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <unordered_map>
 
-namespace coracle::mpi {
+#include "interfaces/mpi/core/object.hpp"
 
-class Object;
+namespace coracle::mpi {
 
 /// What an attribute's functions are called with, by the language that made its keyval: the ABI's business. Both give
 /// an error code in the core's numbers. `value_in`/`value_out`: a pointer; of Fortran an integer in its bits.
@@ -38,6 +38,12 @@ inline constexpr int kWindowSize = 603;
 inline constexpr int kWindowCreateFlavor = 604;
 inline constexpr int kWindowModel = 605;
 
+/// Makes a keyval; positive, never used before.
+int make_keyval(KeyvalOf of, const AttributeFunctions& functions);
+/// Frees it: it goes when no attribute uses it any more. Throws MpiError (keyval) for one that is not, or is
+/// predefined.
+void free_keyval(KeyvalOf of, int keyval);
+
 struct Keyval {
   KeyvalOf of;
   AttributeFunctions functions;
@@ -62,11 +68,6 @@ class Keyvals {
   int next_ = kFirst;
 };
 
-/// Makes a keyval; positive, never used before.
-int make_keyval(KeyvalOf of, const AttributeFunctions& functions);
-/// Frees it: it goes when no attribute uses it any more. Throws MpiError (keyval) for one that is not, or is
-/// predefined.
-void free_keyval(KeyvalOf of, int keyval);
 /// "MPI_TAG_UB"; null for one that is not predefined for such objects.
 const char* predefined_keyval_name(KeyvalOf of, int keyval) noexcept;
 /// "communicators".

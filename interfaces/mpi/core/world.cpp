@@ -9,6 +9,7 @@
 
 #include "collectives/collectives.hpp"
 #include "interfaces/mpi/core/buffered_sends.hpp"
+#include "interfaces/mpi/core/process.hpp"
 #include "interfaces/mpi/core/request.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/launch/attached_rank.hpp"
@@ -64,6 +65,10 @@ World::World(ThreadLevel provided)
       rank_(attached_->rank()),
       progress_(rank_.loop()),
       buffered_sends_(std::make_unique<BufferedSends>(progress_)) {
+  this_process().rank = rank_.id();
+  set_predefined_attribute(kUniverseSize, AttributeValue::of_number(static_cast<int>(rank_.size())));
+  set_predefined_attribute(kAppNumber, AttributeValue::of_number(0));
+  describe_environment(program_arguments(), static_cast<int>(rank_.size()), provided);
   make_comms();
 }
 
@@ -100,8 +105,10 @@ void World::finalize() {
   world.comm_self_->attributes.remove_all(*world.comm_self_);  // MPI-3.1, 8.7.1: before anything else
   world.drain();
   world.comm_world_->attributes.remove_all(*world.comm_world_);
-  std::exchange(world.comm_self_, nullptr)->release();
-  std::exchange(world.comm_world_, nullptr)->release();
+  for (Comm** comm : {&world.comm_self_, &world.comm_world_}) {
+    (*comm)->clear_predefined();
+    free_handle(*comm);
+  }
   world.progress_.end();
   world.attached_->finish();
   delete std::exchange(world_, nullptr);
