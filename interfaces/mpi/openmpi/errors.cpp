@@ -18,9 +18,13 @@ void refuse_outside() {
   raise(ErrorClass::other, "MPI has not been started: call MPI_Init first");
 }
 
-int failed(const char* name, MPI_Comm on) noexcept { return answer(name, current_error(), on); }
+int failed(const char* name, MPI_Comm on) noexcept {
+  return answer(name, current_error(), on);
+}
 
-int failed(const char* name) noexcept { return answer(name, current_error(), nullptr); }
+int failed(const char* name) noexcept {
+  return answer(name, current_error(), nullptr);
+}
 
 int refused(const char* name, const char* what) noexcept {
   const auto text = fmt::format("{} can't be done: Coracle has no {} yet", name, what);

@@ -1,5 +1,5 @@
-// Entry points of Fortran that hand functions or attributes to the core: in this library, which has it; libmpi_mpifh calls
-// them. A function of Fortran gets addresses, handles as numbers, and gives its error code in its last argument.
+// Entry points of Fortran that hand functions or attributes to the core: in this library, which has it; libmpi_mpifh
+// calls them. A function of Fortran gets addresses, handles as numbers, and gives its error code in its last argument.
 #include "interfaces/mpi/core/generalized_request.hpp"
 #include "interfaces/mpi/entry_points.hpp"
 #include "interfaces/mpi/openmpi/callbacks.hpp"
@@ -38,7 +38,9 @@ template <class Integer>
 Integer integer_in(const void* pointer) noexcept {
   return static_cast<Integer>(reinterpret_cast<std::intptr_t>(pointer));
 }
-void* pointer_of(std::intptr_t integer) noexcept { return reinterpret_cast<void*>(integer); }
+void* pointer_of(std::intptr_t integer) noexcept {
+  return reinterpret_cast<void*>(integer);
+}
 
 void call_operation(const void* in, void* inout, Count count, Datatype& datatype, void* function) {
   MPI_Fint narrow = int_of(count, "the number of elements");
@@ -89,7 +91,9 @@ void create_keyval(KeyvalOf of, Function copy, Function remove, MPI_Fint* keyval
                                        .extra = pointer_of(*static_cast<const Integer*>(extra))}));
 }
 
-Comm& comm_with(MPI_Fint number) { return checked(object_of(PMPI_Comm_f2c(number), "comm")); }
+Comm& comm_with(MPI_Fint number) {
+  return checked(object_of(PMPI_Comm_f2c(number), "comm"));
+}
 
 Datatype& datatype_with(MPI_Fint number) {
   Datatype* const found = object_of(PMPI_Type_f2c(number), "datatype");
@@ -148,15 +152,13 @@ MPI_Fint number_for(HandleKind kind, T* object) {
 extern "C" {
 
 void coracle_ompi_op_create_f(Function user_fn, const MPI_Fint* commute, MPI_Fint* op, MPI_Fint* ierror) {
-  answer("MPI_Op_create", ierror, [&] {
-    *op = number_for(HandleKind::op, create_op(&call_operation, address_of(user_fn), *commute != 0));
-  });
+  answer("MPI_Op_create", ierror,
+         [&] { *op = number_for(HandleKind::op, create_op(&call_operation, address_of(user_fn), *commute != 0)); });
 }
 
 void coracle_ompi_comm_create_errhandler_f(Function function, MPI_Fint* errhandler, MPI_Fint* ierror) {
   answer("MPI_Comm_create_errhandler", ierror, [&] {
-    *errhandler =
-        number_for(HandleKind::errhandler, create_error_handler(&call_error_handler, address_of(function)));
+    *errhandler = number_for(HandleKind::errhandler, create_error_handler(&call_error_handler, address_of(function)));
   });
 }
 
@@ -164,7 +166,8 @@ void coracle_ompi_errhandler_create_f(Function function, MPI_Fint* errhandler, M
   coracle_ompi_comm_create_errhandler_f(function, errhandler, ierror);
 }
 
-void coracle_ompi_comm_create_keyval_f(Function copy, Function remove, MPI_Fint* keyval, void* extra, MPI_Fint* ierror) {
+void coracle_ompi_comm_create_keyval_f(Function copy, Function remove, MPI_Fint* keyval, void* extra,
+                                       MPI_Fint* ierror) {
   answer("MPI_Comm_create_keyval", ierror,
          [&] { create_keyval<HandleKind::comm, MPI_Aint>(KeyvalOf::comm, copy, remove, keyval, extra); });
 }
@@ -174,7 +177,8 @@ void coracle_ompi_keyval_create_f(Function copy, Function remove, MPI_Fint* keyv
          [&] { create_keyval<HandleKind::comm, MPI_Fint>(KeyvalOf::comm, copy, remove, keyval, extra); });
 }
 
-void coracle_ompi_type_create_keyval_f(Function copy, Function remove, MPI_Fint* keyval, void* extra, MPI_Fint* ierror) {
+void coracle_ompi_type_create_keyval_f(Function copy, Function remove, MPI_Fint* keyval, void* extra,
+                                       MPI_Fint* ierror) {
   answer("MPI_Type_create_keyval", ierror,
          [&] { create_keyval<HandleKind::datatype, MPI_Aint>(KeyvalOf::datatype, copy, remove, keyval, extra); });
 }
@@ -208,8 +212,7 @@ void coracle_ompi_comm_get_attr_f(const MPI_Fint* comm, const MPI_Fint* keyval, 
 
 void coracle_ompi_attr_get_f(const MPI_Fint* comm, const MPI_Fint* keyval, void* value, MPI_Fint* flag,
                              MPI_Fint* ierror) {
-  answer("MPI_Attr_get", ierror,
-         [&] { give_attribute<MPI_Fint>(comm_with(*comm).attributes, *keyval, value, flag); });
+  answer("MPI_Attr_get", ierror, [&] { give_attribute<MPI_Fint>(comm_with(*comm).attributes, *keyval, value, flag); });
 }
 
 void coracle_ompi_type_get_attr_f(const MPI_Fint* datatype, const MPI_Fint* keyval, void* value, MPI_Fint* flag,
