@@ -21,14 +21,14 @@ struct Start {
   std::thread::id thread;
 };
 
-Start& start() noexcept {
+Start& world_start() noexcept {
   static Start one;
   return one;
 }
 
 void start_world(int level) {
-  world_init(level, start().level);
-  start().thread = std::this_thread::get_id();
+  world_init(level, world_start().level);
+  world_start().thread = std::this_thread::get_id();
   attach_predefined();
 }
 
@@ -49,7 +49,7 @@ int PMPI_Init_thread(int*, char***, int required, int* provided) {
   try {
     check_place(provided, "provided");
     start_world(threadlevel_from(required, "required"));
-    *provided = threadlevel_to(start().level);
+    *provided = threadlevel_to(world_start().level);
     return kSuccess;
   } catch (...) {
     return failed("MPI_Init_thread");
@@ -102,11 +102,11 @@ void finalized(bool& flag) {
 }
 
 void query_thread(int& provided) {
-  provided = start().level;
+  provided = world_start().level;
 }
 
 void is_thread_main(bool& flag) {
-  flag = start().thread == std::this_thread::get_id();
+  flag = world_start().thread == std::this_thread::get_id();
 }
 
 void get_version(int& version, int& subversion) {
