@@ -85,8 +85,7 @@ class World {
 void world_init(int thread_level, int& provided);
 /// MPI_Finalize.
 void world_finalize();
-/// MPI_Abort: ends the job with `code` as its status, and tells of `what`. Works outside MPI_Init and MPI_Finalize,
-/// too.
+/// MPI_Abort: ends the job with `code` as its status, and tells of `what`. It works outside MPI_Init and MPI_Finalize.
 [[noreturn]] void world_abort(const char* what, int code) noexcept;
 /// Whether MPI_Init, or MPI_Finalize, has been called.
 bool is_initialized() noexcept;

@@ -1,6 +1,6 @@
 // What generated entry points use: the check that MPI runs, the end of those that fail, and arguments that live during
-// the call: handles in and out, statuses, arrays. What a call has changed is stored when they end, also where it threw: a
-// request that has failed is gone all the same.
+// the call: handles in and out, statuses, arrays. What a call has changed is stored when they end, also where it threw:
+// a request that has failed is gone all the same.
 #pragma once
 
 #include "interfaces/mpi/core/world.hpp"
@@ -78,8 +78,7 @@ class HandlesIn {
 template <class T>
 class HandlesInOut {
  public:
-  HandlesInOut(int count, Handle<T>** handles, const char* name)
-      : handles_(handles), objects_(count), numbers_(count) {
+  HandlesInOut(int count, Handle<T>** handles, const char* name) : handles_(handles), objects_(count), numbers_(count) {
     if (objects_.count() != 0) check_place(handles, name);
     for (std::size_t i = 0; i < objects_.count(); ++i) {
       objects_[i] = object_of(handles[i], name);

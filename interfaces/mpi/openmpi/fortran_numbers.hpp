@@ -1,5 +1,5 @@
-// The numbers by which Fortran knows handles. Predefined ones have Open MPI's; others get one when it is asked for, which
-// they keep until they are freed.
+// The numbers by which Fortran knows handles. Predefined ones have Open MPI's; others get one when it is asked for,
+// which they keep until they are freed.
 #pragma once
 
 #include "interfaces/mpi/openmpi/abi.hpp"

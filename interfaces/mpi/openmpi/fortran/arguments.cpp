@@ -61,8 +61,12 @@ int size_of_comm(MPI_Fint comm) noexcept {
   return PMPI_Comm_size(PMPI_Comm_f2c(comm), &size) == kSuccess ? size : 0;
 }
 
-int sources_of_comm(MPI_Fint comm) noexcept { return neighbours_of_comm(PMPI_Comm_f2c(comm)).first; }
+int sources_of_comm(MPI_Fint comm) noexcept {
+  return neighbours_of_comm(PMPI_Comm_f2c(comm)).first;
+}
 
-int destinations_of_comm(MPI_Fint comm) noexcept { return neighbours_of_comm(PMPI_Comm_f2c(comm)).second; }
+int destinations_of_comm(MPI_Fint comm) noexcept {
+  return neighbours_of_comm(PMPI_Comm_f2c(comm)).second;
+}
 
 }  // namespace coracle::mpi::openmpi

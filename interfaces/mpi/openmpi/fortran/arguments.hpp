@@ -22,7 +22,9 @@ extern char mpi_fortran_weights_empty_[];
 /// No handle has it: it becomes the null handle.
 inline constexpr MPI_Fint kNullNumber = -1;
 
-inline bool is_in_place(const void* buffer) noexcept { return buffer == mpi_fortran_in_place_; }
+inline bool is_in_place(const void* buffer) noexcept {
+  return buffer == mpi_fortran_in_place_;
+}
 
 inline void* buffer_at(void* buffer) noexcept {
   if (buffer == mpi_fortran_bottom_) return nullptr;
@@ -58,7 +60,9 @@ inline void store_error(int code, MPI_Fint* error) noexcept {
 /// Without the blanks around it: of names they count as little at the end as of keys at the beginning.
 std::string c_text(const char* text, int length);
 void store_blank_padded(const char* text, char* to, int length) noexcept;
-inline std::size_t room_of_text(int room) noexcept { return room > 0 ? static_cast<std::size_t>(room) : 1; }
+inline std::size_t room_of_text(int room) noexcept {
+  return room > 0 ? static_cast<std::size_t>(room) : 1;
+}
 
 // Lengths of arrays that depend on a communicator.
 int size_of_comm(MPI_Fint comm) noexcept;

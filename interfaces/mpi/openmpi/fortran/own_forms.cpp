@@ -9,21 +9,23 @@ extern "C" {
 /// One of ompi_`lower`_f's names.
 #define CORACLE_ALIAS(lower, name) [[gnu::weak, gnu::alias("ompi_" #lower "_f")]] decltype(ompi_##lower##_f) name;
 /// All of them: `Mixed` is the name in C, `UPPER` and `lower` Fortran's.
-#define CORACLE_NAMES(lower, UPPER, Mixed)     \
-  CORACLE_ALIAS(lower, mpi_##lower)            \
-  CORACLE_ALIAS(lower, mpi_##lower##_)         \
-  CORACLE_ALIAS(lower, mpi_##lower##__)        \
-  CORACLE_ALIAS(lower, MPI_##UPPER)            \
-  CORACLE_ALIAS(lower, MPI_##Mixed##_f)        \
-  CORACLE_ALIAS(lower, MPI_##Mixed##_f08)      \
-  CORACLE_ALIAS(lower, pmpi_##lower)           \
-  CORACLE_ALIAS(lower, pmpi_##lower##_)        \
-  CORACLE_ALIAS(lower, pmpi_##lower##__)       \
-  CORACLE_ALIAS(lower, PMPI_##UPPER)           \
-  CORACLE_ALIAS(lower, PMPI_##Mixed##_f)       \
+#define CORACLE_NAMES(lower, UPPER, Mixed) \
+  CORACLE_ALIAS(lower, mpi_##lower)        \
+  CORACLE_ALIAS(lower, mpi_##lower##_)     \
+  CORACLE_ALIAS(lower, mpi_##lower##__)    \
+  CORACLE_ALIAS(lower, MPI_##UPPER)        \
+  CORACLE_ALIAS(lower, MPI_##Mixed##_f)    \
+  CORACLE_ALIAS(lower, MPI_##Mixed##_f08)  \
+  CORACLE_ALIAS(lower, pmpi_##lower)       \
+  CORACLE_ALIAS(lower, pmpi_##lower##_)    \
+  CORACLE_ALIAS(lower, pmpi_##lower##__)   \
+  CORACLE_ALIAS(lower, PMPI_##UPPER)       \
+  CORACLE_ALIAS(lower, PMPI_##Mixed##_f)   \
   CORACLE_ALIAS(lower, PMPI_##Mixed##_f08)
 
-void ompi_init_f(MPI_Fint* ierror) { store_error(PMPI_Init(nullptr, nullptr), ierror); }
+void ompi_init_f(MPI_Fint* ierror) {
+  store_error(PMPI_Init(nullptr, nullptr), ierror);
+}
 CORACLE_NAMES(init, INIT, Init)
 
 void ompi_init_thread_f(const MPI_Fint* required, MPI_Fint* provided, MPI_Fint* ierror) {
@@ -31,19 +33,29 @@ void ompi_init_thread_f(const MPI_Fint* required, MPI_Fint* provided, MPI_Fint* 
 }
 CORACLE_NAMES(init_thread, INIT_THREAD, Init_thread)
 
-double ompi_wtime_f() { return PMPI_Wtime(); }
+double ompi_wtime_f() {
+  return PMPI_Wtime();
+}
 CORACLE_NAMES(wtime, WTIME, Wtime)
 
-double ompi_wtick_f() { return PMPI_Wtick(); }
+double ompi_wtick_f() {
+  return PMPI_Wtick();
+}
 CORACLE_NAMES(wtick, WTICK, Wtick)
 
-void ompi_pcontrol_f(const MPI_Fint* level) { PMPI_Pcontrol(*level); }
+void ompi_pcontrol_f(const MPI_Fint* level) {
+  PMPI_Pcontrol(*level);
+}
 CORACLE_NAMES(pcontrol, PCONTROL, Pcontrol)
 
-MPI_Aint ompi_aint_add_f(const MPI_Aint* base, const MPI_Aint* distance) { return *base + *distance; }
+MPI_Aint ompi_aint_add_f(const MPI_Aint* base, const MPI_Aint* distance) {
+  return *base + *distance;
+}
 CORACLE_NAMES(aint_add, AINT_ADD, Aint_add)
 
-MPI_Aint ompi_aint_diff_f(const MPI_Aint* one, const MPI_Aint* other) { return *one - *other; }
+MPI_Aint ompi_aint_diff_f(const MPI_Aint* one, const MPI_Aint* other) {
+  return *one - *other;
+}
 CORACLE_NAMES(aint_diff, AINT_DIFF, Aint_diff)
 
 /// That there is a call makes the compiler put the buffer into memory.
