@@ -23,6 +23,8 @@ class DatatypesByChance {
   Count number(Count low, Count high) { return std::uniform_int_distribution<Count>(low, high)(random_); }
 
  private:
+  /// Seldom none.
+  Count some(Count most);
   TestedType predefined();
   TestedType vector(TestedType of);
   TestedType indexed(TestedType of);
