@@ -113,7 +113,7 @@ TEST_CASE("datatypes: MPI_LB and MPI_UB set one bound each, wherever the datatyp
   const int lengths[] = {1, 1};
   const Count places[] = {0, -50};
   Datatype* made = nullptr;
-  type_struct(2, lengths, places, parts, made);
+  type_create_struct(2, lengths, places, parts, made);
   const auto nested = Ref<Datatype>::adopt(made);
   check_bounds(nested, -4, 32);
   CHECK(nested->layout().true_lower_bound() == -50);

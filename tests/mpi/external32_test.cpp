@@ -152,6 +152,12 @@ TEST_CASE("external32: long double becomes binary128 and back, as the compiler c
   }
   CHECK(std::isnan(inside(static_cast<Binary128>(Limits::quiet_NaN()))));
   CHECK(std::isnan(static_cast<long double>(outside(Limits::quiet_NaN()))));
+  // Halfway between two: to the even one.
+  for (const int odd : {0, 1}) {
+    const Binary128 value = 1 + static_cast<Binary128>(odd) * 0x1p-63 + static_cast<Binary128>(0x1p-64);
+    CHECK(same_bits(inside(value), static_cast<long double>(value)));
+    CHECK(inside(value) == 1 + 2 * odd * 0x1p-63L);
+  }
   const internals::test::Seeds seeds("CORACLE_EXTERNAL32_SEEDS", 200);
   for (const std::uint64_t seed : seeds) {
     const std::string again = seeds.repeat(seed);
