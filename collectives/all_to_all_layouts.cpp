@@ -175,13 +175,16 @@ bool any_on_device(const Team& team, const ScatteredBlocks<Scattered>& blocks) {
 
 Task<> exchange(Team& team, SourceBlocks source, TargetBlocks target, std::source_location where) {
   const bool on_device = any_on_device(team, source) || any_on_device(team, target);  // then it is refused
-  const bool shares_addresses = team.nodes().count() == 1 && LocalCollective::can_expose(team);
   const bool small = source.alike() && exchanges_at_once(team, source.bytes_of(0) * team.size());
-  return on_device || (shares_addresses && !small) ? all_to_all_straight(team, source, target, on_device, where)
-                                                   : copy_packed(team, source, target, where);
+  return on_device || (copies_straight(team) && !small) ? all_to_all_straight(team, source, target, on_device, where)
+                                                        : copy_packed(team, source, target, where);
 }
 
 }  // namespace
+
+bool copies_straight(const Team& team) {
+  return team.nodes().count() == 1 && LocalCollective::can_expose(team);
+}
 
 Task<> Team::all_to_all(ScatteredSource source, ScatteredTarget target, Where where) {
   co_await exchange(*this, SourceBlocks(size(), source), TargetBlocks(size(), target), where);

@@ -30,9 +30,9 @@ Task<> gather_on_node(LocalCollective& local, const TeamNodes& nodes, std::span<
 Task<> lead(LocalCollective* local, Team& team, Group leaders, std::span<std::byte> all, const Blocks& blocks) {
   const TeamNodes& nodes = team.nodes();
   const Packed packed(team, blocks);
-  const Scratch turned(packed.is_plain() || local != nullptr ? 0 : all.size());
+  const Scratch turned(packed.is_plain() || local != nullptr ? 0 : blocks.total());
   std::span<std::byte> parts = packed.is_plain() ? all : turned.span();
-  if (local != nullptr && !packed.is_plain()) parts = local->keep(all.size());
+  if (local != nullptr && !packed.is_plain()) parts = local->keep(blocks.total());
   const std::span<std::byte> own = packed.by_node().of(parts, nodes.own());
   const std::span<std::byte> mine = blocks.of(all, team.index());
   // For a lone member of its node this is no copy when `parts` is `all`.
@@ -43,7 +43,7 @@ Task<> lead(LocalCollective* local, Team& team, Group leaders, std::span<std::by
       return own.subspan(packed.offset_in_node(member), blocks.bytes(member));
     });
   co_await between::gather_all(leaders, parts, packed.by_node());
-  if (local != nullptr) co_await local->hand_out(parts, 2, all.size() <= local->given_bytes_max());
+  if (local != nullptr) co_await local->hand_out(parts, 2, parts.size() <= local->given_bytes_max());
   if (!packed.is_plain()) packed.unpack(parts, all);
 }
 
@@ -52,9 +52,9 @@ Task<> follow(LocalCollective& local, Team& team, std::span<const std::byte> min
   // Exposed until the leader hands out, which is more than collecting.
   if (!local.try_provide(mine, mine.size() <= local.given_bytes_max())) co_await local.give(mine);
   const Packed packed(team, blocks);
-  const Scratch turned(packed.is_plain() ? 0 : all.size());
+  const Scratch turned(packed.is_plain() ? 0 : blocks.total());
   const std::span<std::byte> parts = packed.is_plain() ? all : turned.span();
-  co_await local.fetch(0, all.size(), 0, parts, 2, all.size() <= local.given_bytes_max());
+  co_await local.fetch(0, parts.size(), 0, parts, 2, parts.size() <= local.given_bytes_max());
   if (!packed.is_plain()) packed.unpack(parts, all);
 }
 

@@ -103,8 +103,8 @@ class Datatype final : public Object {
   }
   std::size_t plain_bytes() const noexcept { return plain_bytes_; }
 
-  /// What messages call it: "MPI_INT", "a datatype of 24 bytes".
-  std::string label() const;
+  /// "MPI_INT", "a datatype of 24 bytes".
+  std::string label() const override;
 
   std::string name;
   Attributes attributes{KeyvalOf::datatype};
