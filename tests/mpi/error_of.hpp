@@ -28,4 +28,10 @@ Caught error_of(Call&& call) {
   return {};
 }
 
+/// Its class alone; success if none.
+template <class Call>
+ErrorClass class_of(Call&& call) {
+  return static_cast<ErrorClass>(error_of(std::forward<Call>(call)).code);
+}
+
 }  // namespace coracle::mpi::tests
