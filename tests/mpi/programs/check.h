@@ -12,10 +12,10 @@ static int size_of_world;
 static long checks_made;
 
 /* Ends the job, with a text. */
-#define REQUIRE(condition, ...)                                                            \
-  do {                                                                                     \
-    ++checks_made;                                                                         \
-    if (!(condition)) fail_check(__FILE__, __LINE__, #condition, __VA_ARGS__);             \
+#define REQUIRE(condition, ...)                                                \
+  do {                                                                         \
+    ++checks_made;                                                             \
+    if (!(condition)) fail_check(__FILE__, __LINE__, #condition, __VA_ARGS__); \
   } while (0)
 
 static inline void fail_check(const char* file, int line, const char* condition, const char* format, ...) {

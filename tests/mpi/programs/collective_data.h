@@ -10,20 +10,20 @@ enum Form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
 static int form;
 
 /* CALL(Gather, gather, ...): MPI_Gather, MPI_Igather or MPIX_Gather_init with the same arguments. */
-#define CALL(Name, name, ...)                                                                              \
-  do {                                                                                                     \
-    MPI_Request request_ = MPI_REQUEST_NULL;                                                               \
-    if (form == BLOCKING) {                                                                                \
-      REQUIRE(MPI_##Name(__VA_ARGS__) == MPI_SUCCESS, "blocking");                                         \
-    } else if (form == NONBLOCKING) {                                                                      \
-      REQUIRE(MPI_I##name(__VA_ARGS__, &request_) == MPI_SUCCESS, "nonblocking");                          \
-      REQUIRE(MPI_Wait(&request_, MPI_STATUS_IGNORE) == MPI_SUCCESS, "wait");                              \
-    } else {                                                                                               \
-      REQUIRE(MPIX_##Name##_init(__VA_ARGS__, MPI_INFO_NULL, &request_) == MPI_SUCCESS, "persistent");     \
-      REQUIRE(MPI_Start(&request_) == MPI_SUCCESS, "start");                                               \
-      REQUIRE(MPI_Wait(&request_, MPI_STATUS_IGNORE) == MPI_SUCCESS, "wait");                              \
-      MPI_Request_free(&request_);                                                                         \
-    }                                                                                                      \
+#define CALL(Name, name, ...)                                                                          \
+  do {                                                                                                 \
+    MPI_Request request_ = MPI_REQUEST_NULL;                                                           \
+    if (form == BLOCKING) {                                                                            \
+      REQUIRE(MPI_##Name(__VA_ARGS__) == MPI_SUCCESS, "blocking");                                     \
+    } else if (form == NONBLOCKING) {                                                                  \
+      REQUIRE(MPI_I##name(__VA_ARGS__, &request_) == MPI_SUCCESS, "nonblocking");                      \
+      REQUIRE(MPI_Wait(&request_, MPI_STATUS_IGNORE) == MPI_SUCCESS, "wait");                          \
+    } else {                                                                                           \
+      REQUIRE(MPIX_##Name##_init(__VA_ARGS__, MPI_INFO_NULL, &request_) == MPI_SUCCESS, "persistent"); \
+      REQUIRE(MPI_Start(&request_) == MPI_SUCCESS, "start");                                           \
+      REQUIRE(MPI_Wait(&request_, MPI_STATUS_IGNORE) == MPI_SUCCESS, "wait");                          \
+      MPI_Request_free(&request_);                                                                     \
+    }                                                                                                  \
   } while (0)
 
 /* An element is two ints; they lie in different ways. */
@@ -52,8 +52,12 @@ static inline void free_kinds(void) {
 }
 
 /* MPI's count, or displacement, of so many elements. */
-static inline int count_in(int kind, int elements) { return kind == PLAIN ? 2 * elements : elements; }
-static inline int extent_in(int kind) { return kind == PLAIN || kind == PAIRED ? 8 : 16; }
+static inline int count_in(int kind, int elements) {
+  return kind == PLAIN ? 2 * elements : elements;
+}
+static inline int extent_in(int kind) {
+  return kind == PLAIN || kind == PAIRED ? 8 : 16;
+}
 
 typedef struct {
   int kind;
@@ -85,9 +89,12 @@ static inline Buffer copy_buffer(const Buffer* from) {
 static inline int* place_of(const Buffer* buffer, int element, int half) {
   char* begin = buffer->at + (ptrdiff_t)element * extent_in(buffer->kind);
   switch (buffer->kind) {
-    case GAPS: return (int*)(void*)(begin + (half ? 8 : 0));
-    case LOW: return (int*)(void*)(begin + (half ? 4 : -4));
-    default: return (int*)(void*)(begin + (half ? 4 : 0));
+    case GAPS:
+      return (int*)(void*)(begin + (half ? 8 : 0));
+    case LOW:
+      return (int*)(void*)(begin + (half ? 4 : -4));
+    default:
+      return (int*)(void*)(begin + (half ? 4 : 0));
   }
 }
 
@@ -110,10 +117,14 @@ static inline void compare_buffers(Buffer* found, Buffer* expected, const char* 
   free(expected->memory);
 }
 
-static inline void free_buffer(Buffer* buffer) { free(buffer->memory); }
+static inline void free_buffer(Buffer* buffer) {
+  free(buffer->memory);
+}
 
 /* Elements that `from` gives `to` where they differ; some give nothing. */
-static inline int elements_between(int n, int from, int to) { return (from * 5 + to * 3 + n) % 3 * (n / 2) + (n > 0 && to % 2 == 0); }
+static inline int elements_between(int n, int from, int to) {
+  return (from * 5 + to * 3 + n) % 3 * (n / 2) + (n > 0 && to % 2 == 0);
+}
 
 /* Blocks from the last to the first, with a gap before each. */
 static inline int place_blocks(const int* elements, int number, int* places) {

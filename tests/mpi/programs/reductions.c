@@ -140,28 +140,28 @@ static void try_functions(const Case* c, int n) {
 /* --- operations of MPI on its datatypes: small numbers, so that all orders give the same bits --- */
 
 #define NUMBER(member, i) ((made_up(5, member, i) % 5) + 1)
-#define MAKE_CASE(name, T, op_name, expression)                                           \
-  static void give_##name##_##op_name(void* value, int member, int i) {                   \
-    T const given = (T)NUMBER(member, i);                                                 \
-    memset(value, 0, sizeof(T));                                                          \
-    *(T*)value = given;                                                                   \
-  }                                                                                       \
-  static void combine_##name##_##op_name(const void* left, void* right) {                 \
-    T const a = *(const T*)left, b = *(const T*)right;                                    \
-    *(T*)right = (T)(expression);                                                         \
+#define MAKE_CASE(name, T, op_name, expression)                           \
+  static void give_##name##_##op_name(void* value, int member, int i) {   \
+    T const given = (T)NUMBER(member, i);                                 \
+    memset(value, 0, sizeof(T));                                          \
+    *(T*)value = given;                                                   \
+  }                                                                       \
+  static void combine_##name##_##op_name(const void* left, void* right) { \
+    T const a = *(const T*)left, b = *(const T*)right;                    \
+    *(T*)right = (T)(expression);                                         \
   }
-#define ARITHMETIC(name, T)                       \
-  MAKE_CASE(name, T, MAX, a > b ? a : b)          \
-  MAKE_CASE(name, T, MIN, a < b ? a : b)          \
-  MAKE_CASE(name, T, SUM, a + b)                  \
-  MAKE_CASE(name, T, PROD, a * b)
-#define LOGIC(name, T)                            \
-  MAKE_CASE(name, T, LAND, a && b)                \
-  MAKE_CASE(name, T, LOR, a || b)                 \
+#define ARITHMETIC(name, T)              \
+  MAKE_CASE(name, T, MAX, a > b ? a : b) \
+  MAKE_CASE(name, T, MIN, a < b ? a : b) \
+  MAKE_CASE(name, T, SUM, a + b)         \
+  MAKE_CASE(name, T, PROD, a* b)
+#define LOGIC(name, T)            \
+  MAKE_CASE(name, T, LAND, a&& b) \
+  MAKE_CASE(name, T, LOR, a || b) \
   MAKE_CASE(name, T, LXOR, !a != !b)
-#define BITS(name, T)                             \
-  MAKE_CASE(name, T, BAND, a & b)                 \
-  MAKE_CASE(name, T, BOR, a | b)                  \
+#define BITS(name, T)            \
+  MAKE_CASE(name, T, BAND, a& b) \
+  MAKE_CASE(name, T, BOR, a | b) \
   MAKE_CASE(name, T, BXOR, a ^ b)
 #define INTEGER(name, T) ARITHMETIC(name, T) LOGIC(name, T) BITS(name, T)
 
@@ -177,10 +177,11 @@ INTEGER(LONG_LONG, long long)
 ARITHMETIC(FLOAT, float)
 ARITHMETIC(DOUBLE, double)
 MAKE_CASE(C_FLOAT_COMPLEX, float complex, SUM, a + b)
-MAKE_CASE(C_DOUBLE_COMPLEX, double complex, PROD, a * b)
+MAKE_CASE(C_DOUBLE_COMPLEX, double complex, PROD, a* b)
 LOGIC(C_BOOL, bool)
 
-#define LIST(name, T, op) {"MPI_" #name " by MPI_" #op, MPI_##name, MPI_##op, sizeof(T), give_##name##_##op, combine_##name##_##op}
+#define LIST(name, T, op) \
+  { "MPI_" #name " by MPI_" #op, MPI_##name, MPI_##op, sizeof(T), give_##name##_##op, combine_##name##_##op }
 #define LIST_ARITHMETIC(name, T) LIST(name, T, MAX), LIST(name, T, MIN), LIST(name, T, SUM), LIST(name, T, PROD)
 #define LIST_LOGIC(name, T) LIST(name, T, LAND), LIST(name, T, LOR), LIST(name, T, LXOR)
 #define LIST_INTEGER(name, T) \
@@ -202,14 +203,20 @@ static void try_long_double(int n) {
 }
 
 static void try_datatypes(void) {
-  const Case cases[] = {
-      LIST_INTEGER(SIGNED_CHAR, signed char), LIST_INTEGER(UNSIGNED_CHAR, unsigned char),
-      LIST_INTEGER(SHORT, short),             LIST_INTEGER(UNSIGNED_SHORT, unsigned short),
-      LIST_INTEGER(INT, int),                 LIST_INTEGER(UNSIGNED, unsigned),
-      LIST_INTEGER(LONG, long),               LIST_INTEGER(UNSIGNED_LONG, unsigned long),
-      LIST_INTEGER(LONG_LONG, long long),     LIST_ARITHMETIC(FLOAT, float),
-      LIST_ARITHMETIC(DOUBLE, double),        LIST(C_FLOAT_COMPLEX, float complex, SUM),
-      LIST(C_DOUBLE_COMPLEX, double complex, PROD), LIST_LOGIC(C_BOOL, bool)};
+  const Case cases[] = {LIST_INTEGER(SIGNED_CHAR, signed char),
+                        LIST_INTEGER(UNSIGNED_CHAR, unsigned char),
+                        LIST_INTEGER(SHORT, short),
+                        LIST_INTEGER(UNSIGNED_SHORT, unsigned short),
+                        LIST_INTEGER(INT, int),
+                        LIST_INTEGER(UNSIGNED, unsigned),
+                        LIST_INTEGER(LONG, long),
+                        LIST_INTEGER(UNSIGNED_LONG, unsigned long),
+                        LIST_INTEGER(LONG_LONG, long long),
+                        LIST_ARITHMETIC(FLOAT, float),
+                        LIST_ARITHMETIC(DOUBLE, double),
+                        LIST(C_FLOAT_COMPLEX, float complex, SUM),
+                        LIST(C_DOUBLE_COMPLEX, double complex, PROD),
+                        LIST_LOGIC(C_BOOL, bool)};
   static const int sizes[] = {1, 5, 700};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
     for (int s = 0; s < 3; ++s) {
@@ -222,28 +229,28 @@ static void try_datatypes(void) {
 
 /* --- pairs --- */
 
-#define PAIR(name, T, op_name, better)                                                            \
-  typedef struct {                                                                                \
-    T value;                                                                                      \
-    int place;                                                                                    \
-  } Pair_##name##_##op_name;                                                                      \
-  static void try_##name##_##op_name(int n) {                                                     \
-    Pair_##name##_##op_name* mine = allocate((size_t)n * sizeof *mine);                           \
-    Pair_##name##_##op_name* result = allocate((size_t)n * sizeof *mine);                         \
-    for (int i = 0; i < n; ++i) {                                                                 \
-      mine[i].value = (T)NUMBER(me, i);                                                           \
-      mine[i].place = 100 - me;                                                                   \
-    }                                                                                             \
-    CALL(Allreduce, allreduce, mine, result, n, MPI_##name, MPI_##op_name, comm);                 \
-    for (int i = 0; i < n; ++i) {                                                                 \
-      int best = 0;                                                                               \
-      for (int m = 1; m < members; ++m)                                                           \
-        if (NUMBER(m, i) better##= NUMBER(best, i)) best = m; /* of equal ones the least place */ \
-      REQUIRE(result[i].value == (T)NUMBER(best, i) && result[i].place == 100 - best,             \
-              #name " by " #op_name ", value %d of %d", i, n);                                    \
-    }                                                                                             \
-    free(mine);                                                                                   \
-    free(result);                                                                                 \
+#define PAIR(name, T, op_name, better)                                                             \
+  typedef struct {                                                                                 \
+    T value;                                                                                       \
+    int place;                                                                                     \
+  } Pair_##name##_##op_name;                                                                       \
+  static void try_##name##_##op_name(int n) {                                                      \
+    Pair_##name##_##op_name* mine = allocate((size_t)n * sizeof *mine);                            \
+    Pair_##name##_##op_name* result = allocate((size_t)n * sizeof *mine);                          \
+    for (int i = 0; i < n; ++i) {                                                                  \
+      mine[i].value = (T)NUMBER(me, i);                                                            \
+      mine[i].place = 100 - me;                                                                    \
+    }                                                                                              \
+    CALL(Allreduce, allreduce, mine, result, n, MPI_##name, MPI_##op_name, comm);                  \
+    for (int i = 0; i < n; ++i) {                                                                  \
+      int best = 0;                                                                                \
+      for (int m = 1; m < members; ++m)                                                            \
+        if (NUMBER(m, i) better## = NUMBER(best, i)) best = m; /* of equal ones the least place */ \
+      REQUIRE(result[i].value == (T)NUMBER(best, i) && result[i].place == 100 - best,              \
+              #name " by " #op_name ", value %d of %d", i, n);                                     \
+    }                                                                                              \
+    free(mine);                                                                                    \
+    free(result);                                                                                  \
   }
 PAIR(2INT, int, MAXLOC, >)
 PAIR(2INT, int, MINLOC, <)
@@ -330,8 +337,7 @@ static void multiply_all_large(void* in, void* inout, int* count, MPI_Datatype* 
   MPI_Aint lower, extent;
   MPI_Type_get_extent(*datatype, &lower, &extent);
   REQUIRE(lower == 0 && extent == (MPI_Aint)(LARGE * sizeof(Matrix)), "the datatype of the call");
-  for (int i = 0; i < *count; ++i)
-    multiply_large((char*)in + i * extent, (char*)inout + i * extent);
+  for (int i = 0; i < *count; ++i) multiply_large((char*)in + i * extent, (char*)inout + i * extent);
 }
 
 static void try_own_operations(void) {
