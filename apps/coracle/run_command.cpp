@@ -30,6 +30,9 @@
 #include "runtime/launch/launcher.hpp"
 #include "runtime/launch/pmix_client.hpp"
 #include "runtime/launch/pmix_launcher.hpp"
+#include "runtime/launch/rank_environment.hpp"
+#include "runtime/launch/say.hpp"
+#include "runtime/pvas/program.hpp"
 #include "runtime/team/team.hpp"
 #include "transports/choice.hpp"
 #include "transports/connect.hpp"
@@ -263,6 +266,22 @@ void set_program(const RunWords& words, JobOptions& options) {
   options.arguments.assign(words.command.begin() + 1, words.command.end());
 }
 
+/// Ranks share an address space unless they can't: a program that must lie at one address runs as processes, if the
+/// user has not said otherwise.
+void suit_program(const RunWords& words, JobOptions& options) {
+  if (!words.placement.empty() || words.intranode != "auto" || options.shape.placement != Placement::pvas) return;
+  if (!options.hosts.empty()) return;  // it is looked for there
+  SpawnOptions spawn;
+  spawn.program = options.program;
+  try {
+    pvas::ProgramCache().resolve(spawn);
+  } catch (const Error& error) {
+    if (error.code() != Errc::unsupported) return;  // said when it is started
+    options.shape.placement = Placement::process;
+    say("--place process, since in a shared address space {}", error.what());
+  }
+}
+
 /// Which address others use. Nobody else is there when all ranks run on one node here.
 void set_interface(const RunWords& words, JobOptions& options) {
   if (words.interface.empty()) return;
@@ -314,6 +333,9 @@ JobOptions job_options(const RunWords& words) {
   options.verbose = words.verbose;
   options.notes = describe_transports(shape);
   set_program(words, options);
+  suit_program(words, options);
+  if (const std::string folders = interface_folders(); !folders.empty())
+    options.notes.push_back(fmt::format("MPI programs made for Open MPI's libmpi.so.40 find it in {}", folders));
   try {
     set_choices(options);
   } catch (const Error& error) {

@@ -10,11 +10,6 @@ void Scheduler::remove_poller(Poller& poller) noexcept {
   std::erase(pollers_, &poller);
 }
 
-void Scheduler::begin_on_stack(const void* frame) noexcept {
-  stack_limit_ = reinterpret_cast<std::uintptr_t>(frame) - kStackBytesMax;
-  if (deferred_.empty()) stack_floor_ = stack_limit_;
-}
-
 void Scheduler::resume(std::coroutine_handle<> coroutine) {
   coroutine.resume();
   if (!deferred_.empty()) [[unlikely]]

@@ -88,6 +88,13 @@ class Scheduler {
     if (stack_floor_ != kDeferAll) stack_floor_ = floor;
   }
 
+  /// What is started from now on is nested in this frame: said by turn(), and by whoever starts something from
+  /// elsewhere.
+  void begin_on_stack(const void* frame) noexcept {
+    stack_limit_ = reinterpret_cast<std::uintptr_t>(frame) - kStackBytesMax;
+    if (deferred_.empty()) stack_floor_ = stack_limit_;
+  }
+
   /// Resumes `coroutine` as soon as the present one has returned to the loop (used by a finished task for its parent).
   void resume_next(std::coroutine_handle<> coroutine) noexcept { next_ = coroutine; }
 
@@ -111,7 +118,6 @@ class Scheduler {
   explicit Scheduler(Clock& clock) : clock_(clock), now_ns_(clock.now_ns()) {}
   ~Scheduler() = default;
 
-  void begin_on_stack(const void* frame) noexcept;
   bool poll_all();
   /// Those that are due by the time as of the last refresh.
   bool fire_rough_timers() noexcept { return !rough_timers_.empty() && rough_timers_.fire_due(now_ns_); }

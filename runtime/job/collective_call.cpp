@@ -8,9 +8,7 @@
 #include <limits>
 #include <string_view>
 
-// Laid down by the linker: start of the main program's image and end of its initialised data.
-extern "C" const char __executable_start;  // NOLINT(bugprone-reserved-identifier): the linker's own name
-extern "C" const char edata;
+#include "runtime/core/own_module.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -37,20 +35,21 @@ constexpr std::array<const char*, static_cast<std::size_t>(Called::end_)> kNames
     "split",
 };
 
-// A std::source_location is a pointer to constants of the program, which lie in its image.
+// A std::source_location is a pointer to constants of whoever called, which are known where they lie in the library's
+// own module.
 static_assert(sizeof(std::source_location) == sizeof(const char*));
 
 std::uint32_t local_index_of(const std::source_location& where) noexcept {
-  const std::ptrdiff_t offset = std::bit_cast<const char*>(where) - &__executable_start;
-  const bool is_inside = offset > 0 && offset < &edata - &__executable_start &&
-                         offset <= std::ptrdiff_t{std::numeric_limits<std::uint32_t>::max()};
+  const std::ptrdiff_t offset = std::bit_cast<const char*>(where) - kOwnModule.start;
+  const bool is_inside =
+      kOwnModule.holds_data(offset) && offset <= std::ptrdiff_t{std::numeric_limits<std::uint32_t>::max()};
   return is_inside ? static_cast<std::uint32_t>(offset) : 0;
 }
 
 std::string describe_place(std::uint32_t place) {
   // What comes from elsewhere must not lead out of the image.
-  if (place == 0 || place >= &edata - &__executable_start) return "at an unknown place";
-  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(&__executable_start) + place;
+  if (!kOwnModule.holds_data(place)) return "at an unknown place";
+  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(kOwnModule.start) + place;
   const auto where = std::bit_cast<std::source_location>(address);
   const std::string_view file = where.file_name();
   return fmt::format("{}:{}", file.substr(file.rfind('/') + 1), where.line());

@@ -19,15 +19,15 @@
 #include "runtime/launch/whole_rank.hpp"
 
 namespace coracle::internals {
-namespace {
 
-/// The job of a program that was started without the launcher.
-JobRegion singleton(const Wiring& wiring) {
+JobRegion region_for_one(const Wiring& wiring) {
   JobShape shape;
   shape.placement = Placement::thread;
   shape.inbox_bytes = wiring.inbox_bytes(1);
   return JobRegion::create(shape, JobRegion::Backing::anonymous);
 }
+
+namespace {
 
 Task<> fail(std::exception_ptr failure) {
   std::rethrow_exception(failure);
@@ -148,7 +148,7 @@ int boot(const App& app, const Wiring& wiring) {
     std::optional<JobRegion> region = JobRegion::attach_from_environment();
     if (!region && PmixClient::is_wanted()) return run_under_pmix(app, wiring);
     if (!region) {
-      const JobRegion alone = singleton(wiring);
+      const JobRegion alone = region_for_one(wiring);
       return run_rank(alone, 0, app, wiring, false);
     }
     if (std::getenv(DeviceOwnerRecord::kVariable) != nullptr)

@@ -33,6 +33,9 @@ int boot(const App& app, const Wiring& wiring);
 /// One rank's life on the calling thread: program, finalize, end. Used by boot and by `simulate`.
 Task<> live(Rank& rank, const App& app, const Wiring& wiring);
 
+/// The job of a process that was started without a launcher: it is the only rank.
+JobRegion region_for_one(const Wiring& wiring);
+
 /// Prints "coracle: rank 3: ..." for the exception in flight.
 void print_failure(std::uint32_t rank) noexcept;
 

@@ -19,9 +19,8 @@
 #include "runtime/launch/listeners.hpp"
 #include "runtime/launch/mapping_check.hpp"
 #include "runtime/launch/process_spawn.hpp"
+#include "runtime/launch/rank_environment.hpp"
 #include "runtime/launch/say.hpp"
-
-extern char** environ;
 
 namespace coracle::internals {
 namespace {
@@ -64,6 +63,7 @@ LocalRanks::LocalRanks(const JobOptions& options, std::string program, const Nod
       program_(std::move(program)),
       cores_(usable_cores()),
       region_(JobRegion::create(options.shape, backing(options.shape.placement), part)),
+      interface_folders_(interface_folders()),
       huge_pages_(wants_huge_pages()) {
   set_share({0, region_.ranks()});
   if (options.shape.placement == Placement::pvas) {
@@ -131,13 +131,7 @@ SpawnOptions LocalRanks::describe(std::uint32_t rank) const {
   spawn.program = program_;
   spawn.arguments.push_back(options_.program);
   spawn.arguments.insert(spawn.arguments.end(), options_.arguments.begin(), options_.arguments.end());
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view text(*variable);
-    if (text.substr(0, 12) != "CORACLE_JOB=" && text.substr(0, 13) != "CORACLE_RANK=")
-      spawn.environment.emplace_back(text);
-  }
-  spawn.environment.push_back(region_.environment());
-  spawn.environment.push_back(fmt::format("CORACLE_RANK={}", rank));
+  spawn.environment = rank_environment(region_, rank, interface_folders_);
   // A process group of its own must not read from the terminal: it would be stopped.
   spawn.stdin_fd = rank == 0 && ::isatty(STDIN_FILENO) == 0 ? -1 : null_fd_;
   if (region_.fd() >= 0) spawn.keep_fds.push_back(region_.fd());

@@ -70,6 +70,7 @@ class LocalRanks {
   MachineShare share_;
   std::vector<int> listeners_;  ///< By local rank; -1: its process has it.
   int null_fd_ = -1;
+  std::string interface_folders_;
   bool huge_pages_;
 };
 

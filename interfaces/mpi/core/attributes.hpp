@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "interfaces/mpi/core/object.hpp"
 
@@ -23,12 +24,35 @@ struct AttributeFunctions {
 
 enum class KeyvalOf : std::uint8_t { comm, datatype, window };
 
+/// MPI_KEYVAL_INVALID, and the keyvals that MPI has made. Those of the program are above.
+inline constexpr int kKeyvalInvalid = 0;
+inline constexpr int kTagUpperBound = 501;
+inline constexpr int kIo = 502;
+inline constexpr int kHost = 503;
+inline constexpr int kWtimeIsGlobal = 504;
+inline constexpr int kAppNumber = 505;
+inline constexpr int kLastUsedCode = 506;
+inline constexpr int kUniverseSize = 507;
+inline constexpr int kWindowBase = 601;
+inline constexpr int kWindowDisplacementUnit = 602;
+inline constexpr int kWindowSize = 603;
+inline constexpr int kWindowCreateFlavor = 604;
+inline constexpr int kWindowModel = 605;
+
 /// How a value was set: MPI-3.1, 17.2.7 tells what another language gets.
 enum class AttributeKind : std::uint8_t { pointer, fortran_integer, fortran_address };
 
 struct AttributeValue {
   void* value = nullptr;
   AttributeKind kind = AttributeKind::pointer;
+
+  /// Of MPI's own: as if set in Fortran, so that C gets a pointer to the number, in here.
+  static AttributeValue of_number(int number) noexcept {
+    return {reinterpret_cast<void*>(static_cast<std::intptr_t>(number)), AttributeKind::fortran_integer};
+  }
+  static AttributeValue of_address(std::intptr_t number) noexcept {
+    return {reinterpret_cast<void*>(number), AttributeKind::fortran_address};
+  }
 };
 
 /// Makes a keyval; positive, never used before.
@@ -36,25 +60,49 @@ int make_keyval(KeyvalOf of, const AttributeFunctions& functions);
 /// Frees it: it goes when no attribute uses it any more. Throws MpiError (keyval) for one that is not, or is
 /// predefined.
 void free_keyval(KeyvalOf of, int keyval);
+/// MPI's own attributes of communicators, which all of them have alike. World sets them; MPI_LASTUSEDCODE, MPI_HOST,
+/// MPI_IO, MPI_TAG_UB and MPI_WTIME_IS_GLOBAL are there from the start.
+void set_predefined_attribute(int keyval, AttributeValue value);
 
 /// Of one object.
 class Attributes {
  public:
   explicit Attributes(KeyvalOf of) noexcept : of_(of) {}
-  /// Throws MpiError with the code that the delete function of a former value gave, or (keyval).
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+  /// Calls no function: remove_all() comes before.
+  ~Attributes();
+
+  /// Throws MpiError with the code that the delete function of a former value gave, which then stays, or (keyval).
   void set(Object& object, int keyval, AttributeValue value);
-  /// Null where there is none. Throws MpiError (keyval).
+  /// MPI's own, of a window.
+  void set_predefined(int keyval, AttributeValue value);
+  /// Null where there is none. It lies where it is until it is removed. Throws MpiError (keyval).
   const AttributeValue* get(int keyval) const;
+  /// Throws MpiError with the code that the delete function gave, and then it stays; or (keyval) where there is none.
   void remove(Object& object, int keyval);
-  /// All of `from`, by their copy functions. Throws MpiError with the code that one gave.
+  /// All of `from`, by their copy functions, in the order of their setting. Throws MpiError with the code that one
+  /// gave: those before it are copied, and remove_all() is for whoever gives up the new object.
   void copy_from(Object& from_object, const Attributes& from);
-  /// Before the object goes, or at MPI_Finalize for MPI_COMM_SELF: in the reverse order of their setting.
+  /// Before the object goes, or at MPI_Finalize for MPI_COMM_SELF: in the reverse order of their setting. Throws
+  /// MpiError with the code that a delete function gave: that attribute and those set before it stay.
   void remove_all(Object& object);
 
  private:
+  struct Attribute {
+    AttributeValue value;
+    std::uint64_t order;  // Of all settings.
+  };
+  void check(int keyval) const;
+  void check_program_may_set(int keyval) const;
+  void end_value(Object& object, int keyval);
+  void put(int keyval, AttributeValue value);
+  /// Their keyvals, oldest first.
+  std::vector<int> keyvals() const;
+
   KeyvalOf of_;
-  std::map<int, AttributeValue> values_;
-  // ... as needed
+  std::map<int, Attribute> values_;
+  std::uint64_t settings_ = 0;
 };
 
 }  // namespace coracle::mpi

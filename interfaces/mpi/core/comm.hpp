@@ -23,11 +23,15 @@ class Comm final : public Object {
  public:
   /// `group`: the team's members.
   Comm(std::shared_ptr<internals::Team> team, Ref<Group> group, Ref<ErrorHandler> handler);
+  /// Of one whose team is still being made (MPI_Comm_idup); it may be used from set_team() on.
+  Comm(int rank, Ref<Group> group, Ref<ErrorHandler> handler);
+  void set_team(std::shared_ptr<internals::Team> team) noexcept { team_ = std::move(team); }
 
   internals::Team& team() const noexcept { return *team_; }
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return size_; }
   const Group& group() const noexcept { return *group_; }
+  const Ref<Group>& shared_group() const noexcept { return group_; }
   /// Throws MpiError (rank) where `rank` is no member; `what` names the argument.
   void check_member(int rank, const char* what) const {
     if (rank < 0 || rank >= size_) [[unlikely]]
@@ -40,6 +44,9 @@ class Comm final : public Object {
   internals::Task<> receive_internal(internals::MessageTarget target, int from, std::uint32_t tag);
   /// A number that all members' calls in the same order give alike: for tags of collectives made of messages.
   std::uint32_t next_internal_tag() noexcept { return internal_tag_++; }
+  std::string label() const override {
+    return name.empty() ? "a communicator of " + std::to_string(size_) + " processes" : name;
+  }
 
   std::string name;
   Attributes attributes{KeyvalOf::comm};

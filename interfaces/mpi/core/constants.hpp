@@ -49,7 +49,8 @@ inline constexpr int kOrderFortran = 15;
 inline constexpr int kDistributeNone = 16;
 inline constexpr int kDistributeBlock = 17;
 inline constexpr int kDistributeCyclic = 18;
-inline constexpr int kDistributeDefault = 19;
+/// Not MPI-5's 19, which could be a block's length as well.
+inline constexpr int kDistributeDefault = -1;
 inline constexpr int kTypeClassInteger = 192;
 inline constexpr int kTypeClassReal = 193;
 inline constexpr int kTypeClassComplex = 194;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "interfaces/mpi/core/object.hpp"
@@ -20,7 +22,16 @@ class Group final : public Object {
   const std::vector<std::uint32_t>& members() const noexcept { return members_; }
 
  private:
+  ~Group() override = default;
   std::vector<std::uint32_t> members_;
+  mutable std::unordered_map<std::uint32_t, int> places_;  // Of a large group, from the first question on.
 };
+
+/// MPI_GROUP_EMPTY.
+Group& empty_group();
+/// A use of a group of these; of MPI_GROUP_EMPTY for none, as programs compare with it.
+Group* make_group(std::vector<std::uint32_t> members);
+/// Throws MpiError (group) for MPI_GROUP_NULL.
+Group& checked(Group* group);
 
 }  // namespace coracle::mpi

@@ -1,10 +1,12 @@
 // Info: keys with values, in the order in which they were set.
 #pragma once
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "interfaces/mpi/core/constants.hpp"
 #include "interfaces/mpi/core/object.hpp"
 
 namespace coracle::mpi {
@@ -21,7 +23,16 @@ class Info final : public Object {
   Info* duplicate() const;
 
  private:
+  ~Info() override = default;
   std::vector<std::pair<std::string, std::string>> entries_;
 };
+
+/// Throws MpiError (info) for MPI_INFO_NULL.
+Info& checked(Info* info);
+
+/// MPI_INFO_ENV: how this program was started.
+Info& environment_info();
+/// Fills it (MPI-3.1, 10.5.3). `arguments`: the program's, its name first; what does not fit an info's value is cut.
+void describe_environment(std::span<const char* const> arguments, int processes, ThreadLevel level);
 
 }  // namespace coracle::mpi

@@ -1,7 +1,9 @@
 // Object: what a handle refers to; counted by those who use it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 namespace coracle::mpi {
@@ -12,10 +14,15 @@ class Object;
 /// word of what an ABI exports for a predefined object.
 struct HandleWord {
   Object* object = nullptr;
+  /// In interfaces whose handles are numbers; -1: none has been asked for.
+  std::int32_t number = -1;
 };
 
 /// The program's handle is one use; what is under way holds others, so that freeing a handle never frees what still is
 /// needed. One thread.
+///
+/// The memory of one that has gone stays readable, all zero, until some hundreds more have gone: a stale handle is told
+/// as such. Classes whose objects come and go with each message have an operator new and delete of their own.
 class Object {
  public:
   Object() = default;
@@ -33,11 +40,16 @@ class Object {
   void set_predefined() noexcept { predefined_ = true; }
 
   void take() noexcept { ++uses_; }
-  /// The last one deletes it.
+  /// The last one deletes it, but for a predefined one.
   void release() noexcept {
     if (--uses_ == 0) retire();
   }
   std::uint32_t uses() const noexcept { return uses_; }
+  /// What messages call it: "MPI_COMM_WORLD"; empty where there is nothing to say.
+  virtual std::string label() const { return {}; }
+
+  static void* operator new(std::size_t bytes);
+  static void operator delete(void* memory, std::size_t bytes) noexcept;
 
  protected:
   virtual ~Object() = default;
