@@ -35,6 +35,9 @@ class LocalCollective {
   Round& round() noexcept { return round_; }
   std::uint32_t count() const noexcept { return round_.local_size(); }
   std::uint32_t local_index() const noexcept { return round_.local_index(); }
+  /// How to copy where each local member reads and writes so many bytes: all together, they would drive themselves out
+  /// of the cache that they share.
+  Copying copying_of(std::size_t bytes_of_each) const;
 
   /// Memory that lives as long as this: what a part exposes must outlast the part's failure.
   std::span<std::byte> keep(std::size_t bytes) { return kept_.emplace_back(bytes).span(); }

@@ -15,6 +15,8 @@ MpiError current_error() noexcept {
   } catch (const internals::Error& error) {
     const std::error_code code = error.code();
     if (code == internals::Errc::truncated) return {ErrorClass::truncate, error.what()};
+    // Members of a collective have given sizes that differ.
+    if (code == internals::Errc::bad_input) return {ErrorClass::truncate, error.what()};
     if (code == std::errc::not_enough_memory) return {ErrorClass::no_mem, error.what()};
     return {ErrorClass::other, error.what()};
   } catch (const std::bad_alloc&) {
