@@ -55,6 +55,8 @@ class Blocks {
   std::size_t bytes(std::uint32_t first, std::uint32_t last) const noexcept { return offset(last) - offset(first); }
   std::size_t bytes(std::uint32_t place) const noexcept { return bytes(place, place + 1); }
   std::size_t total() const noexcept { return offset(count_); }
+  /// Whether they were said to be all of the same size.
+  bool alike() const noexcept { return offsets_.empty(); }
   /// Whether each begins where the one before ends. If not, offset() is that in such a row all the same, and only of()
   /// and reach() know where blocks lie.
   bool in_a_row() const noexcept { return begins_.empty(); }

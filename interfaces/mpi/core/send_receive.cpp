@@ -65,6 +65,14 @@ void bsend(const void* buf, Count count, Datatype* datatype, int dest, int tag, 
                               static_cast<std::uint64_t>(tag));
 }
 
+void buffer_attach(void* buffer, Count size) {
+  World::get().buffered_sends().attach(buffer, size);
+}
+
+void buffer_detach(void*& buffer_addr, Count& size) {
+  World::get().buffered_sends().detach(buffer_addr, size);
+}
+
 void recv(void* buf, Count count, Datatype* datatype, int source, int tag, Comm* comm, Status* status) {
   World& world = World::get();
   const MessageArguments arguments = MessageArguments::of_receive(buf, count, datatype, source, tag, comm);
@@ -129,7 +137,7 @@ void sendrecv(const void* sendbuf, Count sendcount, Datatype* sendtype, int dest
   Receive receive = receive_of(wanted);
   internals::Completion* completion = nullptr;
   if (!receive.await_ready()) {
-    completion = &world.take_completion();
+    completion = &world.progress().take_completion();
     completion->suspend(receive);
   }
   std::optional<MpiError> failure;
@@ -141,7 +149,7 @@ void sendrecv(const void* sendbuf, Count sendcount, Datatype* sendtype, int dest
   }
   if (completion != nullptr) {
     world.run_until([completion] { return completion->done(); });
-    world.give_completion(*completion);
+    world.progress().give_completion(*completion);
   }
   if (failure) throw MpiError(*failure);
   give_received(status, status_of(receive.await_resume()));

@@ -229,7 +229,7 @@ static void try_alltoallw(int n, int in_place) {
 
 static void try_kinds(int sent, int received, int n) {
   for (int in_place = 0; in_place < 2; ++in_place) {
-    for (int root = 0; root < members; root += n > 100 ? members - 1 + (members == 1) : 1) {
+    for (int root = 0; root<members; root += n> 100 ? members - 1 + (members == 1) : 1) {
       try_gather(sent, received, n, root, in_place);
       try_gatherv(sent, received, n, root, in_place);
       try_scatter(sent, received, n, root, in_place);

@@ -1,5 +1,6 @@
 // MPI_Barrier and its forms.
 #include "interfaces/mpi/core/collectives/call.hpp"
+#include "interfaces/mpi/core_functions.hpp"
 
 namespace coracle::mpi {
 namespace collectives {

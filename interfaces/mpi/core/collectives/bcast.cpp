@@ -3,6 +3,7 @@
 #include "interfaces/mpi/core/collectives/arguments.hpp"
 #include "interfaces/mpi/core/collectives/call.hpp"
 #include "interfaces/mpi/core/collectives/values.hpp"
+#include "interfaces/mpi/core_functions.hpp"
 
 namespace coracle::mpi {
 namespace collectives {

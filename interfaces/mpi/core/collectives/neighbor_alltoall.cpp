@@ -2,6 +2,7 @@
 #include "interfaces/mpi/core/collectives/arguments.hpp"
 #include "interfaces/mpi/core/collectives/block_list.hpp"
 #include "interfaces/mpi/core/collectives/neighbours.hpp"
+#include "interfaces/mpi/core_functions.hpp"
 
 namespace coracle::mpi {
 namespace collectives {

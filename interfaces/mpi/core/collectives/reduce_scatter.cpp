@@ -8,6 +8,7 @@
 #include "interfaces/mpi/core/collectives/reducing.hpp"
 #include "interfaces/mpi/core/error.hpp"
 #include "interfaces/mpi/core/numbers.hpp"
+#include "interfaces/mpi/core_functions.hpp"
 
 namespace coracle::mpi {
 namespace collectives {

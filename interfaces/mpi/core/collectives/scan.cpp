@@ -3,6 +3,7 @@
 #include "collectives/reductions.hpp"
 #include "interfaces/mpi/core/collectives/arguments.hpp"
 #include "interfaces/mpi/core/collectives/reducing.hpp"
+#include "interfaces/mpi/core_functions.hpp"
 
 namespace coracle::mpi {
 namespace collectives {
