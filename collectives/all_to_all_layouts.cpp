@@ -9,7 +9,7 @@
 #include "collectives/data/scratch.hpp"
 #include "collectives/exchanges.hpp"
 #include "collectives/node/local_collective.hpp"
-#include "runtime/core/streaming_copy.hpp"
+#include "runtime/core/cpu.hpp"
 #include "runtime/rank/memory_domain.hpp"
 #include "runtime/team/team.hpp"
 

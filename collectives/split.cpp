@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "collectives/values.hpp"
+#include "collectives/collectives.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/team/node_area.hpp"

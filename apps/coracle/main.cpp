@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/common/strict_options.hpp"
+#include "apps/common/command_line.hpp"
 #include "apps/coracle/commands.hpp"
 #include "apps/coracle/mpiexec_words.hpp"
 #include "runtime/core/error.hpp"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/core/cpu_pause.hpp"
+#include "runtime/core/cpu.hpp"
 #include "runtime/core/frame_pool.hpp"
 
 namespace coracle::internals {

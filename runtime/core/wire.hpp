@@ -59,7 +59,10 @@ class WireWriter {
   std::vector<std::byte> take() { return std::move(bytes_); }
 
  private:
-  void write_bytes(const void* data, std::size_t bytes);
+  void write_bytes(const void* data, std::size_t bytes) {
+    const auto* start = static_cast<const std::byte*>(data);
+    bytes_.insert(bytes_.end(), start, start + bytes);
+  }
   template <class T>
   void write_range(const T* data, std::size_t count) {
     write(static_cast<std::uint64_t>(count));

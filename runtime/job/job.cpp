@@ -137,6 +137,26 @@ T parse_number(std::string_view text, int base, const char* variable) {
 
 }  // namespace
 
+const char* to_string(Placement placement) noexcept {
+  switch (placement) {
+    case Placement::pvas:
+      return "pvas";
+    case Placement::process:
+      return "process";
+    case Placement::thread:
+      return "thread";
+    case Placement::sim:
+      return "sim";
+  }
+  return "?";
+}
+
+std::optional<Placement> parse_placement(std::string_view word) noexcept {
+  for (Placement placement : {Placement::pvas, Placement::process, Placement::thread, Placement::sim})
+    if (word == to_string(placement)) return placement;
+  return std::nullopt;
+}
+
 JobRegion JobRegion::create(const JobShape& shape, Backing backing, const NodePart& part) {
   CORACLE_ASSERT(shape.size > 0 && shape.nodes > 0 && shape.nodes <= shape.size, "{} ranks on {} nodes", shape.size,
                  shape.nodes);

@@ -12,8 +12,8 @@
 #include "runtime/core/event.hpp"
 #include "runtime/job/diagnostics.hpp"
 #include "runtime/job/failure_record.hpp"
+#include "runtime/launch/boot.hpp"
 #include "runtime/launch/pmix_rank.hpp"
-#include "runtime/launch/whole_rank.hpp"
 
 namespace coracle::internals {
 namespace {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -16,7 +17,8 @@
 #include "runtime/job/diagnostics.hpp"
 #include "runtime/job/failure_record.hpp"
 #include "runtime/launch/pmix_rank.hpp"
-#include "runtime/launch/whole_rank.hpp"
+#include "runtime/scattered/exchange.hpp"
+#include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 
@@ -167,6 +169,12 @@ int boot(const App& app, const Wiring& wiring) {
     print_failure(rank_from_environment());
     return 1;
   }
+}
+
+WholeRank::WholeRank(const JobRegion& region, std::uint32_t id, EventLoop& loop) : Rank(region, id, loop) {
+  core().set_layout_mover(local<scattered::Exchange>());
+  const auto all = std::make_shared<Team>(*this);
+  set_world(all, all->core());
 }
 
 }  // namespace coracle::internals

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/job/job.hpp"
-#include "runtime/job/spawn_options.hpp"
+#include "runtime/job/process.hpp"
 #include "runtime/launch/device_owner_process.hpp"
 #include "runtime/launch/guardian.hpp"
 #include "runtime/launch/job_options.hpp"

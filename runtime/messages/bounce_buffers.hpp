@@ -5,14 +5,42 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "runtime/core/event.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/job/job.hpp"
-#include "runtime/messages/bounce_buffer.hpp"
 
 namespace coracle::internals {
+
+class BounceBuffers;
+
+/// One of BounceBuffers, on loan, for a message in pieces or a packed one. Goes back when it dies. Empty: none.
+class [[nodiscard]] BounceBuffer {
+ public:
+  BounceBuffer() = default;
+  BounceBuffer(BounceBuffers& of, std::byte* data) noexcept : of_(&of), data_(data) {}
+  BounceBuffer(BounceBuffer&& other) noexcept : of_(other.of_), data_(std::exchange(other.data_, nullptr)) {}
+  BounceBuffer& operator=(BounceBuffer&& other) noexcept {
+    std::swap(of_, other.of_);
+    std::swap(data_, other.data_);
+    return *this;
+  }
+  ~BounceBuffer() {
+    if (data_ != nullptr) give_back();
+  }
+
+  explicit operator bool() const noexcept { return data_ != nullptr; }
+  /// Of BounceBuffers::kBufferBytes.
+  std::byte* data() const noexcept { return data_; }
+
+ private:
+  void give_back() noexcept;
+
+  BounceBuffers* of_ = nullptr;
+  std::byte* data_ = nullptr;
+};
 
 /// Its rank's thread only.
 class BounceBuffers {
@@ -50,5 +78,28 @@ class BounceBuffers {
   Event freed_;
   bool made_ = false;
 };
+
+inline void BounceBuffer::give_back() noexcept {
+  of_->give_back(data_);
+}
+
+inline Task<BounceBuffer> BounceBuffers::take() {
+  for (;;) {
+    if (BounceBuffer slot = try_take()) co_return slot;
+    freed_.reset();
+    co_await uninterrupted(freed_);
+  }
+}
+
+inline void BounceBuffers::make() {
+  if (memory_ == nullptr) {
+    own_ = std::make_unique_for_overwrite<std::byte[]>(kBytes);
+    memory_ = own_.get();
+  }
+  free_.reserve(kBuffers);
+  // The one that was given back last is taken first: it is the warmest.
+  for (std::size_t slot = kBuffers; slot-- > 0;) free_.push_back(memory_ + slot * kBufferBytes);
+  made_ = true;
+}
 
 }  // namespace coracle::internals

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "runtime/core/error.hpp"
-#include "runtime/messages/device_memory.hpp"
 #include "runtime/rank/memory_domain.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/rank/read_exposures.hpp"

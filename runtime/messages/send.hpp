@@ -6,9 +6,9 @@
 #include <memory>
 #include <source_location>
 
-#include "runtime/core/prefetch.hpp"
+#include "runtime/core/cpu.hpp"
 #include "runtime/core/task.hpp"
-#include "runtime/messages/bounce_buffer.hpp"
+#include "runtime/messages/bounce_buffers.hpp"
 #include "runtime/messages/message_memory.hpp"
 #include "runtime/rank/transfers.hpp"
 #include "runtime/team/envelope.hpp"

@@ -12,8 +12,8 @@
 #include "runtime/core/combinators.hpp"
 #include "runtime/messages/message_memory.hpp"
 #include "runtime/messages/message_waits.hpp"
+#include "runtime/messages/pending.hpp"
 #include "runtime/messages/send.hpp"
-#include "runtime/messages/unexpected_owner.hpp"
 #include "runtime/rank/started.hpp"
 #include "runtime/team/team.hpp"
 

@@ -9,7 +9,6 @@
 #include "runtime/core/byte_counts.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
-#include "runtime/core/failure.hpp"
 #include "runtime/job/exposed_access.hpp"
 #include "runtime/job/job.hpp"
 #include "runtime/job/segment.hpp"

@@ -10,14 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/core/byte_counts.hpp"
 #include "runtime/core/event.hpp"
-#include "runtime/core/owning_range.hpp"
 #include "runtime/core/std_parts.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/job/collective_log.hpp"
 #include "runtime/job/remote.hpp"
 #include "runtime/job/slab.hpp"
-#include "runtime/layout/copy.hpp"
+#include "runtime/layout/layout.hpp"
 #include "runtime/rank/peers.hpp"
 #include "runtime/team/choices.hpp"
 #include "runtime/team/envelope.hpp"

@@ -13,7 +13,6 @@
 #include "runtime/job/collective_log.hpp"
 #include "runtime/job/remote.hpp"
 #include "runtime/job/slab.hpp"
-#include "runtime/job/team_area.hpp"
 #include "runtime/rank/peers.hpp"
 #include "runtime/team/team_nodes.hpp"
 

@@ -16,7 +16,7 @@ namespace mpi_attributes_test {
 namespace {
 
 using namespace coracle::mpi;
-using coracle::mpi::test::error_of;
+using coracle::mpi::tests::error_of;
 
 class Thing final : public Object {
  public:
@@ -154,6 +154,22 @@ TEST_CASE("mpi attributes: a freed keyval lives as long as its attributes") {
   CHECK(log.calls == Calls{"delete 1d"});
   CHECK(error_of([&] { thing.attributes.get(kept); }).is(ErrorClass::keyval, "is no keyval"));
   CHECK(keyval_with(log) != kept);
+}
+
+TEST_CASE("mpi attributes: the last object that goes ends a freed keyval") {
+  Log log;
+  const int keyval = keyval_with(log);
+  Thing thing;
+  {
+    Thing gone;
+    gone.attributes.set(gone, keyval, {with_number(1)});
+    thing.attributes.copy_from(gone, gone.attributes);
+    free_keyval(KeyvalOf::comm, keyval);
+  }
+  CHECK(value_of(thing, keyval) == 101);
+  thing.attributes.remove_all(thing);
+  CHECK(log.calls == Calls{"copy 1c", "delete 101d"});
+  CHECK(error_of([&] { thing.attributes.get(keyval); }).is(ErrorClass::keyval, "is no keyval"));
 }
 
 TEST_CASE("mpi attributes: a keyval is for one kind of objects") {

@@ -22,7 +22,7 @@ namespace {
 using namespace coracle::mpi;
 using namespace coracle::mpi::collectives;
 using coracle::internals::Layout;
-using coracle::mpi::test::error_of;
+using coracle::mpi::tests::error_of;
 
 constexpr BlockNames kNames{"recvcounts", "displs"};
 

@@ -6,23 +6,11 @@
 #include <vector>
 
 #include "interfaces/mpi/core/datatype_functions.hpp"
-#include "interfaces/mpi/core/error.hpp"
+#include "tests/mpi/error_of.hpp"
 
-namespace coracle::mpi::test::datatype_test {
+namespace coracle::mpi::tests::datatype_test {
 
 namespace {
-
-/// The class of the error that `call` throws; success if none.
-template <class Call>
-ErrorClass error_of(Call call) {
-  try {
-    call();
-    return ErrorClass::success;
-  } catch (const MpiError& error) {
-    CHECK(std::strlen(error.what()) > 10);
-    return static_cast<ErrorClass>(error.code());
-  }
-}
 
 Datatype* named(const char* name) {
   Datatype* const found = predefined_datatype(name);
@@ -113,7 +101,7 @@ TEST_CASE("datatypes: MPI_LB and MPI_UB set one bound each, wherever the datatyp
   const int lengths[] = {1, 1};
   const Count places[] = {0, -50};
   Datatype* made = nullptr;
-  type_struct(2, lengths, places, parts, made);
+  type_create_struct(2, lengths, places, parts, made);
   const auto nested = Ref<Datatype>::adopt(made);
   check_bounds(nested, -4, 32);
   CHECK(nested->layout().true_lower_bound() == -50);
@@ -127,26 +115,26 @@ TEST_CASE("datatypes: what is wrong is refused by its class") {
   Datatype* number = named("MPI_INT");
   const int lengths[] = {1, -1};
   const Count places[] = {0, 8};
-  CHECK(error_of([&] { type_contiguous(-1, number, made); }) == ErrorClass::count);
-  CHECK(error_of([&] { type_vector(1, -1, 1, number, made); }) == ErrorClass::arg);
-  CHECK(error_of([&] { type_vector(1, 1, 1, nullptr, made); }) == ErrorClass::type);
-  CHECK(error_of([&] { type_create_hindexed(2, lengths, places, number, made); }) == ErrorClass::arg);
-  CHECK(error_of([&] { type_contiguous(Count{1} << 62, number, made); }) == ErrorClass::arg);
-  CHECK(error_of([&] { type_free(number); }) == ErrorClass::type);
+  CHECK(class_of([&] { type_contiguous(-1, number, made); }) == ErrorClass::count);
+  CHECK(class_of([&] { type_vector(1, -1, 1, number, made); }) == ErrorClass::arg);
+  CHECK(class_of([&] { type_vector(1, 1, 1, nullptr, made); }) == ErrorClass::type);
+  CHECK(class_of([&] { type_create_hindexed(2, lengths, places, number, made); }) == ErrorClass::arg);
+  CHECK(class_of([&] { type_contiguous(Count{1} << 62, number, made); }) == ErrorClass::arg);
+  CHECK(class_of([&] { type_free(number); }) == ErrorClass::type);
   CHECK(number == named("MPI_INT"));
-  CHECK(error_of([&] { type_create_f90_real(40, kUndefined, made); }) == ErrorClass::arg);
-  CHECK(error_of([&] { type_match_size(kTypeClassReal, 3, made); }) == ErrorClass::arg);
-  CHECK(error_of([&] { type_get_contents(number, 0, 0, 0, nullptr, nullptr, {}); }) == ErrorClass::type);
+  CHECK(class_of([&] { type_create_f90_real(40, kUndefined, made); }) == ErrorClass::arg);
+  CHECK(class_of([&] { type_match_size(kTypeClassReal, 3, made); }) == ErrorClass::arg);
+  CHECK(class_of([&] { type_get_contents(number, 0, 0, 0, nullptr, nullptr, {}); }) == ErrorClass::type);
   const int four[] = {4, 4};
   const int two[] = {2, 2};
   const int three[] = {3, 3};
-  CHECK(error_of([&] { type_create_subarray(2, four, two, three, kOrderC, number, made); }) == ErrorClass::arg);
-  CHECK(error_of([&] { type_create_subarray(2, four, two, two, 7, number, made); }) == ErrorClass::arg);
+  CHECK(class_of([&] { type_create_subarray(2, four, two, three, kOrderC, number, made); }) == ErrorClass::arg);
+  CHECK(class_of([&] { type_create_subarray(2, four, two, two, 7, number, made); }) == ErrorClass::arg);
   const int blocks[] = {kDistributeBlock, kDistributeBlock};
   const int ones[] = {1, 1};
-  CHECK(error_of([&] { type_create_darray(5, 0, 2, four, blocks, two, two, kOrderC, number, made); }) ==
+  CHECK(class_of([&] { type_create_darray(5, 0, 2, four, blocks, two, two, kOrderC, number, made); }) ==
         ErrorClass::arg);
-  CHECK(error_of([&] { type_create_darray(4, 0, 2, four, blocks, ones, two, kOrderC, number, made); }) ==
+  CHECK(class_of([&] { type_create_darray(4, 0, 2, four, blocks, ones, two, kOrderC, number, made); }) ==
         ErrorClass::arg);
   CHECK(made == nullptr);
 }
@@ -156,15 +144,15 @@ TEST_CASE("datatypes: buffers of calls are checked, and plain ones are bytes") {
   Datatype* made = nullptr;
   type_vector(2, 1, 2, named("MPI_INT"), made);
   const auto vector = Ref<Datatype>::adopt(made);
-  CHECK(error_of([&] { source_of(data, 1, vector.get()); }) == ErrorClass::type);
-  CHECK(error_of([&] { source_of(data, 1, nullptr); }) == ErrorClass::type);
-  CHECK(error_of([&] { source_of(data, -2, named("MPI_INT")); }) == ErrorClass::count);
-  CHECK(error_of([&] { target_of(nullptr, 1, named("MPI_INT")); }) == ErrorClass::buffer);
-  CHECK(error_of([&] { source_of(nullptr, 0, named("MPI_INT")); }) == ErrorClass::success);
-  CHECK(error_of([&] { source_of(data, Count{1} << 62, named("MPI_INT")); }) == ErrorClass::count);
+  CHECK(class_of([&] { source_of(data, 1, vector.get()); }) == ErrorClass::type);
+  CHECK(class_of([&] { source_of(data, 1, nullptr); }) == ErrorClass::type);
+  CHECK(class_of([&] { source_of(data, -2, named("MPI_INT")); }) == ErrorClass::count);
+  CHECK(class_of([&] { target_of(nullptr, 1, named("MPI_INT")); }) == ErrorClass::buffer);
+  CHECK(class_of([&] { source_of(nullptr, 0, named("MPI_INT")); }) == ErrorClass::success);
+  CHECK(class_of([&] { source_of(data, Count{1} << 62, named("MPI_INT")); }) == ErrorClass::count);
   vector->commit();
   CHECK(source_of(data, 1, vector.get()).is_scattered());
-  CHECK(error_of([&] { source_of(nullptr, 1, vector.get()); }) == ErrorClass::buffer);
+  CHECK(class_of([&] { source_of(nullptr, 1, vector.get()); }) == ErrorClass::buffer);
   const internals::MessageSource plain = source_of(data, 8, named("MPI_INT"));
   CHECK_FALSE(plain.is_scattered());
   CHECK(plain.bytes() == sizeof data);
@@ -243,7 +231,7 @@ TEST_CASE("datatypes: counts beyond int are told in the wide form") {
   CHECK(numbers[2] == 24);
   CHECK(part == named("MPI_DOUBLE"));
   int narrow = 0;
-  CHECK(error_of([&] { type_get_envelope(type.get(), narrow, narrow, narrow, combiner); }) == ErrorClass::type);
+  CHECK(class_of([&] { type_get_envelope(type.get(), narrow, narrow, narrow, combiner); }) == ErrorClass::type);
 }
 
 TEST_CASE("datatypes: elements of huge messages are counted without going through them") {
@@ -264,7 +252,7 @@ TEST_CASE("datatypes: elements of huge messages are counted without going throug
   CHECK(count == kUndefined);
   status_set_elements_x(status, type.get(), 4 * many + 3);
   CHECK(status.bytes == 22 * many + 20);
-  CHECK(error_of([&] { status_set_elements_x(status, type.get(), Count{1} << 62); }) == ErrorClass::arg);
+  CHECK(class_of([&] { status_set_elements_x(status, type.get(), Count{1} << 62); }) == ErrorClass::arg);
   type_contiguous(0, one.get(), made);
   const auto nothing = Ref<Datatype>::adopt(made);
   status.bytes = 0;
@@ -299,7 +287,7 @@ TEST_CASE("datatypes: Fortran's types by precision are the same object for the s
   CHECK(second->basic() == Basic::complex32);
   type_create_f90_integer(18, second);
   CHECK(second->basic() == Basic::int64);
-  CHECK(error_of([&] { type_free(second); }) == ErrorClass::type);
+  CHECK(class_of([&] { type_free(second); }) == ErrorClass::type);
   type_match_size(kTypeClassComplex, 16, second);
   CHECK(second == named("MPI_COMPLEX16"));
 }
@@ -311,16 +299,16 @@ TEST_CASE("datatypes: packing stops where there is no room") {
   Datatype* number = named("MPI_INT");
   pack(data, 2, number, room, sizeof room, position, some_comm());
   CHECK(position == 8);
-  CHECK(error_of([&] { pack(data, 2, number, room, sizeof room, position, some_comm()); }) == ErrorClass::truncate);
+  CHECK(class_of([&] { pack(data, 2, number, room, sizeof room, position, some_comm()); }) == ErrorClass::truncate);
   CHECK(position == 8);
-  CHECK(error_of([&] { pack(data, 1, number, room, sizeof room, position, nullptr); }) == ErrorClass::comm);
+  CHECK(class_of([&] { pack(data, 1, number, room, sizeof room, position, nullptr); }) == ErrorClass::comm);
   position = 13;
-  CHECK(error_of([&] { pack(data, 1, number, room, sizeof room, position, some_comm()); }) == ErrorClass::arg);
+  CHECK(class_of([&] { pack(data, 1, number, room, sizeof room, position, some_comm()); }) == ErrorClass::arg);
   position = 8;
-  CHECK(error_of([&] { unpack(room, 8, position, data, 1, number, some_comm()); }) == ErrorClass::truncate);
+  CHECK(class_of([&] { unpack(room, 8, position, data, 1, number, some_comm()); }) == ErrorClass::truncate);
   Count size = 0;
   pack_size(Count{1} << 40, number, some_comm(), size);
   CHECK(size == Count{4} << 40);
 }
 
-}  // namespace coracle::mpi::test::datatype_test
+}  // namespace coracle::mpi::tests::datatype_test

@@ -6,7 +6,7 @@
 
 #include "interfaces/mpi/core/error.hpp"
 
-namespace coracle::mpi::test {
+namespace coracle::mpi::tests {
 
 struct Caught {
   int code = 0;
@@ -28,4 +28,10 @@ Caught error_of(Call&& call) {
   return {};
 }
 
-}  // namespace coracle::mpi::test
+/// Its class alone; success if none.
+template <class Call>
+ErrorClass class_of(Call&& call) {
+  return static_cast<ErrorClass>(error_of(std::forward<Call>(call)).code);
+}
+
+}  // namespace coracle::mpi::tests

@@ -3,6 +3,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include <string>
 
 #include "interfaces/mpi/core/error_handler.hpp"
@@ -15,7 +17,7 @@ namespace mpi_errors_test {
 namespace {
 
 using namespace coracle::mpi;
-using coracle::mpi::test::error_of;
+using coracle::mpi::tests::error_of;
 
 class Named final : public Object {
  public:
@@ -141,6 +143,11 @@ TEST_CASE("mpi errors: fatal ones say where and what, and end the job") {
     CHECK(ending.text == "coracle: rank 3: MPI_Send on MPI_COMM_WORLD: tag is -7\n");
     CHECK(ending.status == 44);
   }
+}
+
+TEST_CASE("mpi processes: the program's arguments are known without main's help") {
+  REQUIRE_FALSE(program_arguments().empty());
+  CHECK(std::string(program_arguments().front()) == program_invocation_name);
 }
 
 TEST_CASE("mpi errors: without a job the process ends") {

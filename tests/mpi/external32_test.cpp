@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "interfaces/mpi/core/datatype_functions.hpp"
-#include "interfaces/mpi/core/error.hpp"
+#include "tests/mpi/error_of.hpp"
 #include "tests/seeds.hpp"
 
-namespace coracle::mpi::test::external32_test {
+namespace coracle::mpi::tests::external32_test {
 
 namespace {
 
@@ -38,16 +38,6 @@ Value through(const Value& value, const char* name) {
   unpack_external("external32", bytes, size, position, &back, 1, named(name));
   CHECK(position == size);
   return back;
-}
-
-template <class Call>
-ErrorClass error_of(Call call) {
-  try {
-    call();
-    return ErrorClass::success;
-  } catch (const MpiError& error) {
-    return static_cast<ErrorClass>(error.code());
-  }
 }
 
 #if __LDBL_MANT_DIG__ == 64
@@ -111,11 +101,11 @@ TEST_CASE("external32: what does not fit a long or a wide character there is ref
   CHECK(through(least, "MPI_LONG") == least);
   CHECK(through(std::uint64_t{0xffff'ffff}, "MPI_UNSIGNED_LONG") == 0xffff'ffff);
   CHECK(through(std::uint32_t{0xffff}, "MPI_WCHAR") == 0xffff);
-  CHECK(error_of([&] { packed(least - 1, "MPI_LONG"); }) == ErrorClass::conversion);
-  CHECK(error_of([&] { packed(std::int64_t{1} << 31, "MPI_LONG"); }) == ErrorClass::conversion);
-  CHECK(error_of([&] { packed(std::uint64_t{1} << 32, "MPI_UNSIGNED_LONG"); }) == ErrorClass::conversion);
-  CHECK(error_of([&] { packed(std::uint32_t{0x1f600}, "MPI_WCHAR"); }) == ErrorClass::conversion);
-  CHECK(error_of([&] {
+  CHECK(class_of([&] { packed(least - 1, "MPI_LONG"); }) == ErrorClass::conversion);
+  CHECK(class_of([&] { packed(std::int64_t{1} << 31, "MPI_LONG"); }) == ErrorClass::conversion);
+  CHECK(class_of([&] { packed(std::uint64_t{1} << 32, "MPI_UNSIGNED_LONG"); }) == ErrorClass::conversion);
+  CHECK(class_of([&] { packed(std::uint32_t{0x1f600}, "MPI_WCHAR"); }) == ErrorClass::conversion);
+  CHECK(class_of([&] {
           Count size = 0;
           pack_external_size("native", 1, named("MPI_INT"), size);
         }) == ErrorClass::arg);
@@ -152,6 +142,12 @@ TEST_CASE("external32: long double becomes binary128 and back, as the compiler c
   }
   CHECK(std::isnan(inside(static_cast<Binary128>(Limits::quiet_NaN()))));
   CHECK(std::isnan(static_cast<long double>(outside(Limits::quiet_NaN()))));
+  // Halfway between two: to the even one.
+  for (const int odd : {0, 1}) {
+    const Binary128 value = 1 + static_cast<Binary128>(odd) * 0x1p-63 + static_cast<Binary128>(0x1p-64);
+    CHECK(same_bits(inside(value), static_cast<long double>(value)));
+    CHECK(inside(value) == 1 + 2 * odd * 0x1p-63L);
+  }
   const internals::test::Seeds seeds("CORACLE_EXTERNAL32_SEEDS", 200);
   for (const std::uint64_t seed : seeds) {
     const std::string again = seeds.repeat(seed);
@@ -166,4 +162,4 @@ TEST_CASE("external32: long double becomes binary128 and back, as the compiler c
 }
 #endif
 
-}  // namespace coracle::mpi::test::external32_test
+}  // namespace coracle::mpi::tests::external32_test

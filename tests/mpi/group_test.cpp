@@ -21,7 +21,7 @@ namespace {
 
 using namespace coracle::mpi;
 using coracle::internals::test::Seeds;
-using coracle::mpi::test::error_of;
+using coracle::mpi::tests::error_of;
 
 using Ranks = std::vector<std::uint32_t>;
 

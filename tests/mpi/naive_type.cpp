@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-namespace coracle::mpi::test {
+namespace coracle::mpi::tests {
 
 namespace {
 
@@ -123,4 +123,4 @@ NaiveType naive_bounded(NaiveType type, Count lower, Count upper) {
   return type;
 }
 
-}  // namespace coracle::mpi::test
+}  // namespace coracle::mpi::tests

@@ -6,7 +6,7 @@
 
 #include "interfaces/mpi/core/datatype.hpp"
 
-namespace coracle::mpi::test {
+namespace coracle::mpi::tests {
 
 struct NaiveType {
   struct Entry {
@@ -44,4 +44,4 @@ NaiveType naive_combined(const std::vector<NaiveCopy>& copies);
 /// The same, with both bounds set.
 NaiveType naive_bounded(NaiveType type, Count lower, Count upper);
 
-}  // namespace coracle::mpi::test
+}  // namespace coracle::mpi::tests

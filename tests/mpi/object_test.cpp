@@ -70,6 +70,12 @@ TEST_CASE("mpi objects: predefined ones stay, however often they are freed") {
   for (int i = 0; i < 3; ++i) thing->release();
   CHECK(alive == 1);
   CHECK(thing->handle()->object == thing);
+  HandleWord exported;
+  thing->set_handle(&exported);
+  thing->clear_predefined();
+  free_handle(thing);
+  CHECK(alive == 0);
+  CHECK(exported.object == nullptr);
 }
 
 }  // namespace mpi_object_test

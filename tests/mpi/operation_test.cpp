@@ -16,7 +16,7 @@ namespace {
 
 using namespace coracle::mpi;
 using coracle::internals::Reduction;
-using coracle::mpi::test::error_of;
+using coracle::mpi::tests::error_of;
 
 Datatype& type(const char* name) {
   Datatype* found = predefined_datatype(name);

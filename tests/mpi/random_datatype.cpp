@@ -5,7 +5,7 @@
 
 #include "interfaces/mpi/core/datatype_functions.hpp"
 
-namespace coracle::mpi::test {
+namespace coracle::mpi::tests {
 
 namespace {
 
@@ -60,14 +60,18 @@ TestedType tested(Datatype* made, NaiveType naive) {
 
 }  // namespace
 
+Count DatatypesByChance::some(Count most) {
+  return number(0, 9) == 0 ? 0 : number(1, most);
+}
+
 TestedType DatatypesByChance::predefined() {
   Datatype* const datatype = predefined_datatype(kNames[as_size(number(0, kNames.size() - 1))]);
   return {Ref<Datatype>(datatype), naive_predefined(*datatype)};
 }
 
 TestedType DatatypesByChance::vector(TestedType of) {
-  const Count count = number(0, 3);
-  const Count length = number(0, 3);
+  const Count count = some(3);
+  const Count length = some(3);
   const bool in_bytes = number(0, 1) == 1;
   const Count stride = in_bytes ? number(-40, 60) : number(-3, 6);
   std::vector<NaiveCopy> copies;
@@ -82,15 +86,15 @@ TestedType DatatypesByChance::vector(TestedType of) {
 }
 
 TestedType DatatypesByChance::indexed(TestedType of) {
-  const Count count = number(0, 4);
+  const Count count = some(4);
   const bool in_bytes = number(0, 1) == 1;
   const bool equal = number(0, 1) == 1;
   std::vector<Count> lengths;
   std::vector<Count> places;
   std::vector<NaiveCopy> copies;
-  const Count length = number(0, 3);
+  const Count length = some(3);
   for (Count i = 0; i < count; ++i) {
-    lengths.push_back(equal ? length : number(0, 3));
+    lengths.push_back(equal ? length : some(3));
     places.push_back(in_bytes ? number(-50, 150) : number(-5, 15));
     add_block(copies, of.naive, places.back() * (in_bytes ? 1 : of.naive.extent()), lengths.back());
   }
@@ -107,7 +111,7 @@ TestedType DatatypesByChance::indexed(TestedType of) {
 }
 
 TestedType DatatypesByChance::structure(int levels) {
-  const Count count = number(0, 4);
+  const Count count = some(4);
   std::vector<TestedType> fields;
   std::vector<int> lengths;
   std::vector<Count> places;
@@ -119,7 +123,7 @@ TestedType DatatypesByChance::structure(int levels) {
       Datatype* const marker = predefined_datatype(kind == 0 ? "MPI_LB" : "MPI_UB");
       fields.back() = {Ref<Datatype>(marker), naive_predefined(*marker)};
     }
-    lengths.push_back(static_cast<int>(number(0, 3)));
+    lengths.push_back(static_cast<int>(some(3)));
     places.push_back(number(-50, 150));
     types.push_back(fields.back().datatype.get());
   }
@@ -212,4 +216,4 @@ TestedType DatatypesByChance::next(int levels) {
   }
 }
 
-}  // namespace coracle::mpi::test
+}  // namespace coracle::mpi::tests

@@ -7,7 +7,7 @@
 #include "interfaces/mpi/core/datatype.hpp"
 #include "tests/mpi/naive_type.hpp"
 
-namespace coracle::mpi::test {
+namespace coracle::mpi::tests {
 
 struct TestedType {
   Ref<Datatype> datatype;
@@ -23,6 +23,8 @@ class DatatypesByChance {
   Count number(Count low, Count high) { return std::uniform_int_distribution<Count>(low, high)(random_); }
 
  private:
+  /// Seldom none.
+  Count some(Count most);
   TestedType predefined();
   TestedType vector(TestedType of);
   TestedType indexed(TestedType of);
@@ -34,4 +36,4 @@ class DatatypesByChance {
   std::mt19937_64 random_;
 };
 
-}  // namespace coracle::mpi::test
+}  // namespace coracle::mpi::tests

@@ -16,7 +16,7 @@ namespace mpi_topology_test {
 namespace {
 
 using namespace coracle::mpi;
-using coracle::mpi::test::error_of;
+using coracle::mpi::tests::error_of;
 
 using Dims = std::vector<int>;
 

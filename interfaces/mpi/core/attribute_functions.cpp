@@ -16,11 +16,9 @@ void free_keyval_of_program(KeyvalOf of, int& keyval) {
 void comm_free_keyval(int& comm_keyval) {
   free_keyval_of_program(KeyvalOf::comm, comm_keyval);
 }
+
 void type_free_keyval(int& type_keyval) {
   free_keyval_of_program(KeyvalOf::datatype, type_keyval);
-}
-void win_free_keyval(int& win_keyval) {
-  free_keyval_of_program(KeyvalOf::window, win_keyval);
 }
 
 void comm_delete_attr(Comm* comm, int comm_keyval) {

@@ -3,9 +3,6 @@
 
 #include <utility>
 
-#include "interfaces/mpi/core/world.hpp"
-#include "interfaces/mpi/core_functions.hpp"
-
 namespace coracle::mpi {
 
 /// One message on its way.
@@ -24,7 +21,7 @@ struct BufferedSends::Copy {
   internals::Completion* completion = nullptr;
 };
 
-BufferedSends::BufferedSends() = default;
+BufferedSends::BufferedSends(Progress& progress) noexcept : progress_(progress) {}
 BufferedSends::~BufferedSends() = default;
 
 void BufferedSends::attach(void* buffer, Count bytes) {
@@ -45,7 +42,7 @@ void BufferedSends::detach(void*& buffer, Count& bytes) {
 void BufferedSends::send(Comm& comm, const internals::MessageSource& source, std::uint32_t to, std::uint64_t tag) {
   const Count needed = static_cast<Count>(source.bytes()) + kBsendOverhead;
   if (used_ + needed > room_) {
-    World::get().poll();
+    progress_.poll();
     sweep();
   }
   if (used_ + needed > room_)
@@ -57,7 +54,7 @@ void BufferedSends::send(Comm& comm, const internals::MessageSource& source, std
   auto copy = std::make_unique<Copy>(comm, source, to, tag);
   copies_.reserve(copies_.size() + 1);
   if (copy->send->await_ready()) return copy->send->await_resume();
-  copy->completion = &World::get().take_completion();
+  copy->completion = &progress_.take_completion();
   copy->completion->suspend(*copy->send);
   used_ += needed;
   copies_.push_back(std::move(copy));
@@ -66,7 +63,7 @@ void BufferedSends::send(Comm& comm, const internals::MessageSource& source, std
 void BufferedSends::sweep() noexcept {
   std::erase_if(copies_, [this](const std::unique_ptr<Copy>& copy) {
     if (!copy->done()) return false;
-    World::get().give_completion(*copy->completion);
+    progress_.give_completion(*copy->completion);
     used_ -= copy->room();
     try {
       copy->send->await_resume();
@@ -78,16 +75,8 @@ void BufferedSends::sweep() noexcept {
 }
 
 void BufferedSends::drain() {
-  for (const std::unique_ptr<Copy>& copy : copies_) World::get().run_until([&copy] { return copy->done(); });
+  for (const std::unique_ptr<Copy>& copy : copies_) progress_.run_until([&copy] { return copy->done(); });
   sweep();
-}
-
-void buffer_attach(void* buffer, Count size) {
-  World::get().buffered_sends().attach(buffer, size);
-}
-
-void buffer_detach(void*& buffer_addr, Count& size) {
-  World::get().buffered_sends().detach(buffer_addr, size);
 }
 
 }  // namespace coracle::mpi

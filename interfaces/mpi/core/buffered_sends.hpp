@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "interfaces/mpi/core/comm.hpp"
-#include "runtime/core/completion.hpp"
+#include "interfaces/mpi/core/progress.hpp"
 #include "runtime/messages/send_recv.hpp"
 
 namespace coracle::mpi {
@@ -15,7 +15,7 @@ namespace coracle::mpi {
 /// for.
 class BufferedSends {
  public:
-  BufferedSends();
+  explicit BufferedSends(Progress& progress) noexcept;
   ~BufferedSends();
   BufferedSends(const BufferedSends&) = delete;
   BufferedSends& operator=(const BufferedSends&) = delete;
@@ -33,6 +33,7 @@ class BufferedSends {
   struct Copy;
   void sweep() noexcept;
 
+  Progress& progress_;
   void* buffer_ = nullptr;
   Count room_ = 0;
   Count used_ = 0;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "interfaces/mpi/core/comm_create.hpp"
+#include "interfaces/mpi/core/request.hpp"
 #include "interfaces/mpi/core/world.hpp"
 #include "interfaces/mpi/core_functions.hpp"
 #include "runtime/core/combinators.hpp"

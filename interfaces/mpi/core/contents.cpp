@@ -21,7 +21,7 @@ const Construction& checked_construction(const Datatype* datatype) {
   const Construction& made = existing(datatype).construction();
   if (made.combiner == Combiner::named)
     raise(ErrorClass::type, "{} is a named datatype, which has no contents: ask MPI_Type_get_envelope first",
-          datatype->name);
+          datatype->label());
   return made;
 }
 

@@ -159,6 +159,10 @@ DatatypePart Datatype::part(std::size_t index) const noexcept {
   return {datatype, has_blocks(construction_) ? 1 : 0};
 }
 
+std::string Datatype::label() const {
+  return name.empty() ? fmt::format("a datatype of {} bytes", size()) : name;
+}
+
 Count Datatype::leaf_repetitions() const noexcept {
   return size() / leaf_->size();
 }
@@ -203,7 +207,7 @@ const Datatype& existing(const Datatype* datatype) {
 
 const Datatype& checked(const Datatype* datatype) {
   if (!existing(datatype).is_committed()) [[unlikely]]
-    raise(ErrorClass::type, "the datatype is not committed: call MPI_Type_commit before it is used");
+    raise(ErrorClass::type, "the datatype ({}) is not committed: call MPI_Type_commit first", datatype->label());
   return *datatype;
 }
 

@@ -103,6 +103,9 @@ class Datatype final : public Object {
   }
   std::size_t plain_bytes() const noexcept { return plain_bytes_; }
 
+  /// "MPI_INT", "a datatype of 24 bytes".
+  std::string label() const override;
+
   std::string name;
   Attributes attributes{KeyvalOf::datatype};
 

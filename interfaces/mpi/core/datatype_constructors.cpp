@@ -40,23 +40,6 @@ std::vector<Count> joined(std::vector<Count> first, const std::vector<Count>& se
   return first;
 }
 
-void make_hindexed(Count count, Numbers blocklengths, Numbers displacements, Datatype* oldtype, Datatype*& newtype) {
-  check_count(count);
-  const Datatype& old = existing(oldtype);
-  const std::vector<Count> lengths = lengths_of(blocklengths, count);
-  const std::vector<Count> places = list_of(displacements, count, "array_of_displacements");
-  newtype = make_datatype(noted(Combiner::hindexed, joined({count}, lengths), places, {&oldtype, 1}),
-                          [&] { return old.layout().hindexed(lengths, places); });
-}
-
-void make_hvector(Count count, Count blocklength, Count stride, Datatype* oldtype, Datatype*& newtype) {
-  check_count(count);
-  check_block_length(blocklength);
-  const Datatype& old = existing(oldtype);
-  newtype = make_datatype(noted(Combiner::hvector, {count, blocklength}, {stride}, {&oldtype, 1}),
-                          [&] { return old.layout().hvector(count, blocklength, stride); });
-}
-
 }  // namespace
 
 bool fit(const std::vector<Count>& counts) noexcept {
@@ -106,29 +89,30 @@ void type_vector(Count count, Count blocklength, Count stride, Datatype* oldtype
 }
 
 void type_create_hvector(Count count, Count blocklength, Count stride, Datatype* oldtype, Datatype*& newtype) {
-  make_hvector(count, blocklength, stride, oldtype, newtype);
-}
-
-void type_hvector(Count count, Count blocklength, Count stride, Datatype* oldtype, Datatype*& newtype) {
-  make_hvector(count, blocklength, stride, oldtype, newtype);
+  check_count(count);
+  check_block_length(blocklength);
+  const Datatype& old = existing(oldtype);
+  newtype = make_datatype(noted(Combiner::hvector, {count, blocklength}, {stride}, {&oldtype, 1}),
+                          [&] { return old.layout().hvector(count, blocklength, stride); });
 }
 
 void type_indexed(Count count, Numbers blocklengths, Numbers displacements, Datatype* oldtype, Datatype*& newtype) {
   check_count(count);
   const Datatype& old = existing(oldtype);
   const std::vector<Count> lengths = lengths_of(blocklengths, count);
-  const std::vector<Count> places = list_of(displacements, count, "array_of_displacements");
+  std::vector<Count> places = list_of(displacements, count, "array_of_displacements");
   newtype = make_datatype(noted(Combiner::indexed, joined({count}, lengths, places), {}, {&oldtype, 1}),
-                          [&] { return old.layout().indexed(lengths, places); });
+                          [&] { return old.layout().indexed(lengths, std::move(places)); });
 }
 
 void type_create_hindexed(Count count, Numbers blocklengths, Numbers displacements, Datatype* oldtype,
                           Datatype*& newtype) {
-  make_hindexed(count, blocklengths, displacements, oldtype, newtype);
-}
-
-void type_hindexed(Count count, Numbers blocklengths, Numbers displacements, Datatype* oldtype, Datatype*& newtype) {
-  make_hindexed(count, blocklengths, displacements, oldtype, newtype);
+  check_count(count);
+  const Datatype& old = existing(oldtype);
+  const std::vector<Count> lengths = lengths_of(blocklengths, count);
+  std::vector<Count> places = list_of(displacements, count, "array_of_displacements");
+  newtype = make_datatype(noted(Combiner::hindexed, joined({count}, lengths), places, {&oldtype, 1}),
+                          [&] { return old.layout().hindexed(lengths, std::move(places)); });
 }
 
 void type_create_indexed_block(Count count, Count blocklength, Numbers displacements, Datatype* oldtype,
@@ -136,9 +120,9 @@ void type_create_indexed_block(Count count, Count blocklength, Numbers displacem
   check_count(count);
   check_block_length(blocklength);
   const Datatype& old = existing(oldtype);
-  const std::vector<Count> places = list_of(displacements, count, "array_of_displacements");
+  std::vector<Count> places = list_of(displacements, count, "array_of_displacements");
   newtype = make_datatype(noted(Combiner::indexed_block, joined({count, blocklength}, places), {}, {&oldtype, 1}),
-                          [&] { return old.layout().indexed_block(blocklength, places); });
+                          [&] { return old.layout().indexed_block(blocklength, std::move(places)); });
 }
 
 void type_create_hindexed_block(Count count, Count blocklength, Numbers displacements, Datatype* oldtype,
@@ -146,9 +130,9 @@ void type_create_hindexed_block(Count count, Count blocklength, Numbers displace
   check_count(count);
   check_block_length(blocklength);
   const Datatype& old = existing(oldtype);
-  const std::vector<Count> places = list_of(displacements, count, "array_of_displacements");
+  std::vector<Count> places = list_of(displacements, count, "array_of_displacements");
   newtype = make_datatype(noted(Combiner::hindexed_block, {count, blocklength}, places, {&oldtype, 1}),
-                          [&] { return old.layout().hindexed_block(blocklength, places); });
+                          [&] { return old.layout().hindexed_block(blocklength, std::move(places)); });
 }
 
 void type_create_resized(Datatype* oldtype, Count lb, Count extent, Datatype*& newtype) {

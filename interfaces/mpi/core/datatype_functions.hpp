@@ -1,5 +1,5 @@
 // The functions of datatypes and of what is received of them: each stands for MPI's of the same name, and throws
-// MpiError.
+// MpiError. The names that MPI-2 replaced (MPI_Type_hvector, MPI_Address ...) are entry points of the new ones.
 #pragma once
 
 #include <span>
@@ -16,19 +16,15 @@ class Comm;
 void type_contiguous(Count count, Datatype* oldtype, Datatype*& newtype);
 void type_vector(Count count, Count blocklength, Count stride, Datatype* oldtype, Datatype*& newtype);
 void type_create_hvector(Count count, Count blocklength, Count stride, Datatype* oldtype, Datatype*& newtype);
-void type_hvector(Count count, Count blocklength, Count stride, Datatype* oldtype, Datatype*& newtype);
 void type_indexed(Count count, Numbers blocklengths, Numbers displacements, Datatype* oldtype, Datatype*& newtype);
 void type_create_hindexed(Count count, Numbers blocklengths, Numbers displacements, Datatype* oldtype,
                           Datatype*& newtype);
-void type_hindexed(Count count, Numbers blocklengths, Numbers displacements, Datatype* oldtype, Datatype*& newtype);
 void type_create_indexed_block(Count count, Count blocklength, Numbers displacements, Datatype* oldtype,
                                Datatype*& newtype);
 void type_create_hindexed_block(Count count, Count blocklength, Numbers displacements, Datatype* oldtype,
                                 Datatype*& newtype);
 void type_create_struct(Count count, Numbers blocklengths, Numbers displacements, std::span<Datatype* const> types,
                         Datatype*& newtype);
-void type_struct(Count count, Numbers blocklengths, Numbers displacements, std::span<Datatype* const> types,
-                 Datatype*& newtype);
 void type_create_subarray(int ndims, Numbers sizes, Numbers subsizes, Numbers starts, int order, Datatype* oldtype,
                           Datatype*& newtype);
 /// `distribs` and `dargs` in the core's values.
@@ -84,6 +80,5 @@ void unpack_external(const char* datarep, const void* inbuf, Count insize, Count
                      Count outcount, Datatype* datatype);
 void pack_external_size(const char* datarep, Count incount, Datatype* datatype, Count& size);
 void get_address(const void* location, Count& address);
-void address(const void* location, Count& address);
 
 }  // namespace coracle::mpi

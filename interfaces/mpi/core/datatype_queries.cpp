@@ -14,8 +14,7 @@ void type_commit(Datatype*& datatype) {
 
 void type_free(Datatype*& datatype) {
   if (existing(datatype).is_predefined())
-    raise(ErrorClass::type, "{} is predefined: only datatypes that the program has made are freed",
-          datatype->name.empty() ? "a Fortran type by its precision" : datatype->name);
+    raise(ErrorClass::type, "{} is predefined: only datatypes that the program has made are freed", datatype->label());
   datatype->attributes.remove_all(*datatype);
   free_handle(datatype);
 }

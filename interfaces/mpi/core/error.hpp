@@ -89,6 +89,9 @@ class MpiError : public std::exception {
   std::string text_;
 };
 
+/// The exception in flight (of the runtime, the core or the C++ library) as the core says it. Only in a catch block.
+MpiError current_error() noexcept;
+
 template <class... Values>
 [[noreturn]] void raise(ErrorClass code, fmt::format_string<Values...> format, Values&&... values) {
   throw MpiError(code, fmt::format(format, std::forward<Values>(values)...));

@@ -106,7 +106,7 @@ int next_code() noexcept {
   return kFirstAddedCode + static_cast<int>(added_codes().size());
 }
 
-int add(int error_class) {
+int add_code(int error_class) {
   const int code = next_code();
   added_codes().push_back({error_class, {}});
   set_predefined_attribute(kLastUsedCode, AttributeValue::of_number(code));
@@ -128,14 +128,14 @@ int error_class_of(int code) {
 }
 
 int add_error_class() {
-  return add(next_code());
+  return add_code(next_code());
 }
 
 int add_error_code(int error_class) {
   const bool is_class = is_standard(error_class) || error_class_of(error_class) == error_class;
   if (!is_class)
     raise(ErrorClass::arg, "{} is an error code of class {}: give a class", error_class, error_class_of(error_class));
-  return add(error_class);
+  return add_code(error_class);
 }
 
 void set_error_text(int code, std::string text) {

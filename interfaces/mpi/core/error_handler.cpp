@@ -9,7 +9,7 @@ namespace coracle::mpi {
 
 namespace {
 
-ErrorHandler* make_predefined(ErrorHandler::Kind kind) {
+ErrorHandler* make_predefined_handler(ErrorHandler::Kind kind) {
   auto* handler = new ErrorHandler(kind);
   handler->set_predefined();
   return handler;
@@ -30,9 +30,9 @@ int status_of(const MpiError& error) noexcept {
 }  // namespace
 
 ErrorHandler& predefined_error_handler(ErrorHandler::Kind kind) {
-  static const std::array handlers{make_predefined(ErrorHandler::Kind::are_fatal),
-                                   make_predefined(ErrorHandler::Kind::abort),
-                                   make_predefined(ErrorHandler::Kind::give_back)};
+  static const std::array handlers{make_predefined_handler(ErrorHandler::Kind::are_fatal),
+                                   make_predefined_handler(ErrorHandler::Kind::abort),
+                                   make_predefined_handler(ErrorHandler::Kind::give_back)};
   return *handlers[static_cast<std::size_t>(kind)];
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <vector>
 
 #include "interfaces/mpi/core/datatype_functions.hpp"
 #include "interfaces/mpi/core/external_values.hpp"
@@ -70,21 +71,50 @@ class PackedTarget {
   std::array<std::byte, kPieceBytes> piece_;
 };
 
-/// Calls visit(form, values) for each run of values of one predefined datatype, by pieces.
+/// Calls visit(form, values), so that each time a piece holds the values.
 template <class Visit>
-void for_each_run(const Datatype& datatype, Count repetitions, const Visit& visit) {
-  if (datatype.size() == 0) return;
-  if (const Datatype* const leaf = datatype.leaf()) {
-    const ValueForm form = value_form(leaf->form());
-    const Count most = static_cast<Count>(kPieceBytes) / form.native_bytes();
-    for (Count left = repetitions * datatype.leaf_repetitions(); left > 0; left -= std::min(left, most))
-      visit(form, std::min(left, most));
-    return;
+void visit_by_pieces(const ValueForm& form, Count values, const Visit& visit) {
+  const Count bytes = form.native_bytes();
+  while (values * bytes > static_cast<Count>(kPieceBytes)) {
+    const Count some = static_cast<Count>(kPieceBytes) / bytes;
+    visit(form, some);
+    values -= some;
   }
-  for (Count i = 0; i < repetitions; ++i)
-    for (std::size_t k = 0; k < datatype.parts(); ++k) {
-      const auto [part, count] = datatype.part(k);
-      for_each_run(*part, count, visit);
+  visit(form, values);
+}
+
+/// A part of a datatype, with what would be found anew for each repetition.
+struct PartOfRuns {
+  const Datatype* datatype;
+  Count count;
+  ValueForm form;
+  Count values = 0;  ///< Of one predefined datatype, if the part consists of no other; else 0.
+
+  explicit PartOfRuns(const DatatypePart& part) : datatype(part.datatype), count(part.count) {
+    const Datatype* const leaf = datatype->leaf();
+    if (leaf == nullptr) return;
+    form = value_form(leaf->form());
+    values = count * datatype->leaf_repetitions();
+  }
+};
+
+/// Calls visit(form, values) for each run of values of one predefined datatype.
+template <class Visit>
+void for_each_run(const DatatypePart& all, const Visit& visit) {
+  if (all.datatype->size() == 0 || all.count == 0) return;
+  const PartOfRuns whole(all);
+  if (whole.values > 0) return visit_by_pieces(whole.form, whole.values, visit);
+  std::vector<PartOfRuns> parts;
+  for (std::size_t i = 0; i < all.datatype->parts(); ++i) {
+    const DatatypePart part = all.datatype->part(i);
+    if (part.count > 0 && part.datatype->size() > 0) parts.emplace_back(part);
+  }
+  for (Count i = 0; i < all.count; ++i)
+    for (const PartOfRuns& part : parts) {
+      if (part.values > 0)
+        visit_by_pieces(part.form, part.values, visit);
+      else
+        for_each_run({part.datatype, part.count}, visit);
     }
 }
 
@@ -106,7 +136,7 @@ Count external32_bytes(const Datatype& datatype, Count count) {
 void to_external32(const void* buffer, Count count, const Datatype& datatype, std::byte* external) {
   const internals::MessageSource source = source_of(buffer, count, &datatype);
   PackedSource packed(source);
-  for_each_run(datatype, count, [&](const ValueForm& form, Count values) {
+  for_each_run({&datatype, count}, [&](const ValueForm& form, Count values) {
     to_external(form, values, packed.take(static_cast<std::size_t>(values * form.native_bytes())), external);
     external += values * form.external_bytes();
   });
@@ -115,7 +145,7 @@ void to_external32(const void* buffer, Count count, const Datatype& datatype, st
 void from_external32(const std::byte* external, void* buffer, Count count, const Datatype& datatype) {
   const internals::MessageTarget target = target_of(buffer, count, &datatype);
   PackedTarget packed(target);
-  for_each_run(datatype, count, [&](const ValueForm& form, Count values) {
+  for_each_run({&datatype, count}, [&](const ValueForm& form, Count values) {
     from_external(form, values, external, packed.give(static_cast<std::size_t>(values * form.native_bytes())));
     external += values * form.external_bytes();
   });

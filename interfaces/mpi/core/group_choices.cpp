@@ -8,9 +8,9 @@ namespace coracle::mpi {
 namespace {
 
 /// Distinct places of a group, in the order of their choice.
-class Choice {
+class ChosenPlaces {
  public:
-  explicit Choice(const Group& group) : group_(group), chosen_(static_cast<std::size_t>(group.size())) {}
+  explicit ChosenPlaces(const Group& group) : group_(group), chosen_(static_cast<std::size_t>(group.size())) {}
 
   void add(Count rank) {
     if (rank < 0 || rank >= group_.size())
@@ -48,16 +48,16 @@ class Choice {
   std::vector<std::uint32_t> members_;
 };
 
-Choice choose(Group* group, int n, Numbers ranks) {
-  Choice choice(checked(group));
+ChosenPlaces choose(Group* group, int n, Numbers ranks) {
+  ChosenPlaces choice(checked(group));
   if (n < 0) raise(ErrorClass::arg, "n is {}: it must be 0 or more", n);
   for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) choice.add(ranks[i]);
   return choice;
 }
 
 /// `ranges`: n triplets (first, last, stride).
-Choice choose_ranges(Group* group, int n, Numbers ranges) {
-  Choice choice(checked(group));
+ChosenPlaces choose_ranges(Group* group, int n, Numbers ranges) {
+  ChosenPlaces choice(checked(group));
   if (n < 0) raise(ErrorClass::arg, "n is {}: it must be 0 or more", n);
   for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
     choice.add_range(ranges[3 * i], ranges[3 * i + 1], ranges[3 * i + 2]);

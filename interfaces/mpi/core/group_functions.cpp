@@ -10,7 +10,7 @@ namespace coracle::mpi {
 namespace {
 
 /// Appends those of `from` that are members of `other`, or are not.
-void append(std::vector<std::uint32_t>& members, const Group& from, const Group& other, bool are_members) {
+void append_of(std::vector<std::uint32_t>& members, const Group& from, const Group& other, bool are_members) {
   for (const std::uint32_t rank : from.members()) {
     if ((other.place_of(rank) != kUndefined) == are_members) members.push_back(rank);
   }
@@ -63,19 +63,19 @@ void group_compare(Group* group1, Group* group2, int& result) {
 void group_union(Group* group1, Group* group2, Group*& newgroup) {
   const Group& second = checked(group2);
   std::vector<std::uint32_t> members = checked(group1).members();
-  append(members, second, *group1, false);
+  append_of(members, second, *group1, false);
   newgroup = make_group(std::move(members));
 }
 
 void group_intersection(Group* group1, Group* group2, Group*& newgroup) {
   std::vector<std::uint32_t> members;
-  append(members, checked(group1), checked(group2), true);
+  append_of(members, checked(group1), checked(group2), true);
   newgroup = make_group(std::move(members));
 }
 
 void group_difference(Group* group1, Group* group2, Group*& newgroup) {
   std::vector<std::uint32_t> members;
-  append(members, checked(group1), checked(group2), false);
+  append_of(members, checked(group1), checked(group2), false);
   newgroup = make_group(std::move(members));
 }
 

@@ -25,7 +25,7 @@ const char* name_of(ThreadLevel level) noexcept {
   }
 }
 
-std::string joined(std::span<const char* const> words) {
+std::string joined_words(std::span<const char* const> words) {
   std::string text;
   for (const char* word : words) {
     if (!text.empty()) text += ' ';
@@ -34,7 +34,7 @@ std::string joined(std::span<const char* const> words) {
   return text;
 }
 
-void describe(const char* key, std::string value) {
+void describe_start(const char* key, std::string value) {
   if (value.size() >= kInfoValueMax) value.resize(kInfoValueMax - 1);
   if (!value.empty()) environment_info().set(key, std::move(value));
 }
@@ -89,19 +89,19 @@ Info& environment_info() {
 
 void describe_environment(std::span<const char* const> arguments, int processes, ThreadLevel level) {
   if (!arguments.empty()) {
-    describe("command", arguments.front());
-    describe("argv", joined(arguments.subspan(1)));
+    describe_start("command", arguments.front());
+    describe_start("argv", joined_words(arguments.subspan(1)));
   }
-  describe("maxprocs", std::to_string(processes));
-  describe("soft", std::to_string(processes));
+  describe_start("maxprocs", std::to_string(processes));
+  describe_start("soft", std::to_string(processes));
   utsname system{};
   if (::uname(&system) == 0) {
-    describe("host", system.nodename);
-    describe("arch", system.machine);
+    describe_start("host", system.nodename);
+    describe_start("arch", system.machine);
   }
   char folder[PATH_MAX];
-  if (::getcwd(folder, sizeof folder) != nullptr) describe("wdir", folder);
-  describe("thread_level", name_of(level));
+  if (::getcwd(folder, sizeof folder) != nullptr) describe_start("wdir", folder);
+  describe_start("thread_level", name_of(level));
 }
 
 }  // namespace coracle::mpi

@@ -35,16 +35,6 @@ void info_get(Info* info, const char* key, int valuelen, std::string& value, boo
   if (flag) value = found->substr(0, static_cast<std::size_t>(valuelen));
 }
 
-/// MPI-4: `buflen` counts the ending 0, and becomes what the whole value needs; of 0, nothing is copied.
-void info_get_string(Info* info, const char* key, int& buflen, std::string& value, bool& flag) {
-  const std::string* found = checked(info).find(checked_key(key));
-  if (buflen < 0) raise(ErrorClass::arg, "buflen is {}: it must be 0 or more", buflen);
-  flag = found != nullptr;
-  if (!flag) return;
-  value = found->substr(0, buflen == 0 ? 0 : static_cast<std::size_t>(buflen - 1));
-  buflen = static_cast<int>(found->size()) + 1;
-}
-
 void info_get_valuelen(Info* info, const char* key, int& valuelen, bool& flag) {
   const std::string* found = checked(info).find(checked_key(key));
   flag = found != nullptr;

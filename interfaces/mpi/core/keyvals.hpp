@@ -4,9 +4,45 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "interfaces/mpi/core/attributes.hpp"
+#include "interfaces/mpi/core/object.hpp"
 
 namespace coracle::mpi {
+
+/// What an attribute's functions are called with, by the language that made its keyval: the ABI's business. Both give
+/// an error code in the core's numbers. `value_in`/`value_out`: a pointer; of Fortran an integer in its bits.
+struct AttributeFunctions {
+  using Copy = int (*)(Object& old_object, int keyval, void* extra, void* value_in, void** value_out, bool& copied,
+                       void* function);
+  using Delete = int (*)(Object& object, int keyval, void* value, void* extra, void* function);
+  Copy copy = nullptr;      ///< Null: never copied.
+  Delete remove = nullptr;  ///< Null: nothing to do.
+  void* copy_function = nullptr;
+  void* delete_function = nullptr;
+  void* extra = nullptr;
+};
+
+enum class KeyvalOf : std::uint8_t { comm, datatype, window };
+
+/// MPI_KEYVAL_INVALID, and the keyvals that MPI has made. Those of the program are above.
+inline constexpr int kKeyvalInvalid = 0;
+inline constexpr int kTagUpperBound = 501;
+inline constexpr int kIo = 502;
+inline constexpr int kHost = 503;
+inline constexpr int kWtimeIsGlobal = 504;
+inline constexpr int kAppNumber = 505;
+inline constexpr int kLastUsedCode = 506;
+inline constexpr int kUniverseSize = 507;
+inline constexpr int kWindowBase = 601;
+inline constexpr int kWindowDisplacementUnit = 602;
+inline constexpr int kWindowSize = 603;
+inline constexpr int kWindowCreateFlavor = 604;
+inline constexpr int kWindowModel = 605;
+
+/// Makes a keyval; positive, never used before.
+int make_keyval(KeyvalOf of, const AttributeFunctions& functions);
+/// Frees it: it goes when no attribute uses it any more. Throws MpiError (keyval) for one that is not, or is
+/// predefined.
+void free_keyval(KeyvalOf of, int keyval);
 
 struct Keyval {
   KeyvalOf of;

@@ -157,7 +157,7 @@ Status MessageRequest::look() noexcept {
 }
 
 void MessageRequest::settle() noexcept {
-  if (completion_ != nullptr) World::get().give_completion(*std::exchange(completion_, nullptr));
+  if (completion_ != nullptr) World::get().progress().give_completion(*std::exchange(completion_, nullptr));
   receive_.reset();
   matched_.reset();
   send_.reset();

@@ -69,7 +69,7 @@ class MessageRequest final : public Request {
   template <class Operation>
   void wait_for(Operation& operation) {
     if (operation.await_ready()) return;
-    completion_ = &World::get().take_completion();
+    completion_ = &World::get().progress().take_completion();
     completion_->suspend(operation);
   }
   void take_outcome(Status& status);

@@ -38,6 +38,8 @@ class Object {
   }
   bool is_predefined() const noexcept { return predefined_; }
   void set_predefined() noexcept { predefined_ = true; }
+  /// At MPI_Finalize, of one that goes with its last use then.
+  void clear_predefined() noexcept { predefined_ = false; }
 
   void take() noexcept { ++uses_; }
   /// The last one deletes it, but for a predefined one.

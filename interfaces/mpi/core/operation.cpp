@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "interfaces/mpi/core/error.hpp"
-#include "runtime/layout/copy.hpp"
+#include "runtime/layout/layout.hpp"
 
 namespace coracle::mpi {
 
@@ -59,7 +59,7 @@ void combine_scattered(const ElementLoop& loop, const internals::ScatteredSource
   }
 }
 
-[[noreturn]] void refuse(const Op& op, const Datatype& datatype) {
+[[noreturn]] void refuse_pair(const Op& op, const Datatype& datatype) {
   raise(ErrorClass::op, "{} is not defined for {}: it combines {}", op.name(),
         datatype.name.empty() ? "a derived datatype" : datatype.name.c_str(), domain_of(op.combining()));
 }
@@ -96,7 +96,7 @@ void Op::apply(const void* in, void* inout, Count count, Datatype& datatype) con
 ElementWalk walk_of(const Op& op, const Datatype& datatype) {
   ElementWalk walk;
   walk.loop = element_loop(op.combining(), datatype.basic());
-  if (walk.loop.function == nullptr) refuse(op, datatype);
+  if (walk.loop.function == nullptr) refuse_pair(op, datatype);
   const auto packed_bytes = static_cast<Count>(walk.loop.packed_bytes);
   walk.per_value = datatype.size() / packed_bytes;
   walk.first = datatype.layout().first_byte();
@@ -104,7 +104,7 @@ ElementWalk walk_of(const Op& op, const Datatype& datatype) {
   if (walk.loop.packed_bytes == walk.loop.element_bytes) return walk;
   // Pairs with gaps: only where they lie as an array of C's structs.
   walk.together = walk.per_value == 1 && datatype.extent() == static_cast<Count>(walk.loop.element_bytes);
-  if (!walk.together) refuse(op, datatype);
+  if (!walk.together) refuse_pair(op, datatype);
   return walk;
 }
 
@@ -144,7 +144,7 @@ void reduce_local(const void* in, void* inout, Count count, Datatype* datatype, 
   if (in == kInPlace || inout == kInPlace)
     raise(ErrorClass::buffer, "a buffer is MPI_IN_PLACE: MPI_Reduce_local wants two buffers");
   if (combining.combining() == Combining::replace || combining.combining() == Combining::no_op)
-    refuse(combining, *datatype);
+    refuse_pair(combining, *datatype);
   if (count > 0 && in == inout && datatype->size() > 0)
     raise(ErrorClass::buffer, "inbuf and inoutbuf are the same memory: MPI_Reduce_local wants two buffers");
   combining.apply(in, inout, count, *datatype);

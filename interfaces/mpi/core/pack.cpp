@@ -42,8 +42,4 @@ void get_address(const void* location, Count& address) {
   address = reinterpret_cast<Count>(location);
 }
 
-void address(const void* location, Count& address) {
-  get_address(location, address);
-}
-
 }  // namespace coracle::mpi

@@ -5,7 +5,7 @@
 
 #include "interfaces/mpi/core/error.hpp"
 #include "interfaces/mpi/core/operation.hpp"
-#include "runtime/layout/copy.hpp"
+#include "runtime/layout/layout.hpp"
 
 namespace coracle::mpi {
 

@@ -13,7 +13,7 @@ namespace {
 using internals::MatchedMessage;
 using internals::Received;
 
-void give(Status* status, const Status& value) noexcept {
+void give_found(Status* status, const Status& value) noexcept {
   if (status == nullptr) return;
   const int error = status->error;
   *status = value;
@@ -32,7 +32,7 @@ struct Wanted {
 };
 
 void take_out(MatchedMessage matched, Comm& comm, Message*& message, Status* status) {
-  give(status, status_of(matched.info()));
+  give_found(status, status_of(matched.info()));
   message = new Message(comm, std::move(matched));
 }
 
@@ -53,27 +53,27 @@ void iprobe(int source, int tag, Comm* comm, bool& flag, Status* status) {
   World& world = World::get();
   const Wanted wanted(source, tag, comm);
   flag = true;
-  if (wanted.is_null()) return give(status, null_status());
+  if (wanted.is_null()) return give_found(status, null_status());
   std::optional<Received> there = wanted.look();
   if (!there) {
     world.poll();
     there = wanted.look();
   }
   flag = there.has_value();
-  if (there) give(status, status_of(*there));
+  if (there) give_found(status, status_of(*there));
 }
 
 void probe(int source, int tag, Comm* comm, Status* status) {
   World& world = World::get();
   const Wanted wanted(source, tag, comm);
-  if (wanted.is_null()) return give(status, null_status());
+  if (wanted.is_null()) return give_found(status, null_status());
   std::optional<Received> there = wanted.look();
   if (!there) {
     internals::Task<Received> waiting =
         wanted.team().wait_probe(wanted.arguments.from(), wanted.arguments.wanted_tag());
     there = world.wait(waiting);
   }
-  give(status, status_of(*there));
+  give_found(status, status_of(*there));
 }
 
 void improbe(int source, int tag, Comm* comm, bool& flag, Message*& message, Status* status) {
@@ -82,7 +82,7 @@ void improbe(int source, int tag, Comm* comm, bool& flag, Message*& message, Sta
   flag = true;
   if (wanted.is_null()) {
     message = &Message::no_process();
-    return give(status, null_status());
+    return give_found(status, null_status());
   }
   if (!wanted.look()) world.poll();
   std::optional<MatchedMessage> there = wanted.take();
@@ -102,12 +102,12 @@ void mrecv(void* buf, Count count, Datatype* datatype, Message*& message, Status
   if (message == nullptr) raise(ErrorClass::request, "message is MPI_MESSAGE_NULL: it has been received already");
   if (message->is_no_process()) {
     message = nullptr;
-    return give(status, null_status());
+    return give_found(status, null_status());
   }
   const internals::MessageTarget target = target_of(buf, count, datatype);
   internals::Task<Received> receiving = message->matched().receive(target);
   const Ref<Message> owner = Ref<Message>::adopt(std::exchange(message, nullptr));
-  give(status, status_of(world.wait(receiving)));
+  give_found(status, status_of(world.wait(receiving)));
 }
 
 void imrecv(void* buf, Count count, Datatype* datatype, Message*& message, Request*& request) {

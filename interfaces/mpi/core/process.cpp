@@ -5,6 +5,24 @@
 
 namespace coracle::mpi {
 
+namespace {
+
+constinit std::span<const char* const> noted_arguments;
+
+#if defined(__GLIBC__)
+/// glibc hands the program's arguments to every library's constructors. (/proc/self/cmdline tells those of another,
+/// where processes share an address space.)
+[[gnu::constructor]] void note_arguments(int count, char** arguments, char**) {
+  noted_arguments = {arguments, static_cast<std::size_t>(count)};
+}
+#endif
+
+}  // namespace
+
+std::span<const char* const> program_arguments() noexcept {
+  return noted_arguments;
+}
+
 Process& this_process() noexcept {
   static constinit Process process;
   return process;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 namespace coracle::mpi {
 
@@ -13,6 +14,9 @@ struct Process {
 };
 
 Process& this_process() noexcept;
+/// What the program was started with, its name first. Empty where the C library does not tell.
+std::span<const char* const> program_arguments() noexcept;
+
 /// Ends the job by Process::abort; or, where there is none, the process.
 [[noreturn]] void abort_job(int status) noexcept;
 

@@ -25,7 +25,7 @@ Receive receive_of(const MessageArguments& arguments) {
   return arguments.comm->team().receive_memory(arguments.target(), arguments.from(), arguments.wanted_tag());
 }
 
-void give(Status* status, const Status& value) noexcept {
+void give_received(Status* status, const Status& value) noexcept {
   if (status == nullptr) return;
   const int error = status->error;
   *status = value;
@@ -65,13 +65,21 @@ void bsend(const void* buf, Count count, Datatype* datatype, int dest, int tag, 
                               static_cast<std::uint64_t>(tag));
 }
 
+void buffer_attach(void* buffer, Count size) {
+  World::get().buffered_sends().attach(buffer, size);
+}
+
+void buffer_detach(void*& buffer_addr, Count& size) {
+  World::get().buffered_sends().detach(buffer_addr, size);
+}
+
 void recv(void* buf, Count count, Datatype* datatype, int source, int tag, Comm* comm, Status* status) {
   World& world = World::get();
   const MessageArguments arguments = MessageArguments::of_receive(buf, count, datatype, source, tag, comm);
-  if (source == kProcNull) return give(status, null_status());
+  if (source == kProcNull) return give_received(status, null_status());
   Receive receive = receive_of(arguments);
   const internals::Received received = world.wait(receive);
-  give(status, status_of(received));
+  give_received(status, status_of(received));
 }
 
 void isend(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm, Request*& request) {
@@ -123,13 +131,13 @@ void sendrecv(const void* sendbuf, Count sendcount, Datatype* sendtype, int dest
   const MessageArguments wanted = MessageArguments::of_receive(recvbuf, recvcount, recvtype, source, recvtag, comm);
   if (source == kProcNull) {
     send_and_wait(sent);
-    return give(status, null_status());
+    return give_received(status, null_status());
   }
   // Posted first, so that what comes meanwhile finds it.
   Receive receive = receive_of(wanted);
   internals::Completion* completion = nullptr;
   if (!receive.await_ready()) {
-    completion = &world.take_completion();
+    completion = &world.progress().take_completion();
     completion->suspend(receive);
   }
   std::optional<MpiError> failure;
@@ -141,10 +149,10 @@ void sendrecv(const void* sendbuf, Count sendcount, Datatype* sendtype, int dest
   }
   if (completion != nullptr) {
     world.run_until([completion] { return completion->done(); });
-    world.give_completion(*completion);
+    world.progress().give_completion(*completion);
   }
   if (failure) throw MpiError(*failure);
-  give(status, status_of(receive.await_resume()));
+  give_received(status, status_of(receive.await_resume()));
 }
 
 void sendrecv_replace(void* buf, Count count, Datatype* datatype, int dest, int sendtag, int source, int recvtag,

@@ -64,8 +64,10 @@ Layout struct_layout(std::span<Datatype* const> types, const std::vector<Count>&
   return bounds.bounded(Layout::structure(fields));
 }
 
-void make_struct(Count count, Numbers blocklengths, Numbers displacements, std::span<Datatype* const> types,
-                 Datatype*& newtype) {
+}  // namespace
+
+void type_create_struct(Count count, Numbers blocklengths, Numbers displacements, std::span<Datatype* const> types,
+                        Datatype*& newtype) {
   check_count(count);
   const auto fields = static_cast<std::size_t>(count);
   if (count > 0 && (blocklengths.is_null() || displacements.is_null()))
@@ -82,18 +84,6 @@ void make_struct(Count count, Numbers blocklengths, Numbers displacements, std::
   append(counts, lengths);
   newtype = make_datatype(noted(Combiner::structure, std::move(counts), places, types),
                           [&] { return struct_layout(types, lengths, places); });
-}
-
-}  // namespace
-
-void type_create_struct(Count count, Numbers blocklengths, Numbers displacements, std::span<Datatype* const> types,
-                        Datatype*& newtype) {
-  make_struct(count, blocklengths, displacements, types, newtype);
-}
-
-void type_struct(Count count, Numbers blocklengths, Numbers displacements, std::span<Datatype* const> types,
-                 Datatype*& newtype) {
-  make_struct(count, blocklengths, displacements, types, newtype);
 }
 
 }  // namespace coracle::mpi

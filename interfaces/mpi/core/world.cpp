@@ -1,8 +1,6 @@
 // The life of the world, and how blocking functions wait.
 #include "interfaces/mpi/core/world.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +9,7 @@
 
 #include "collectives/collectives.hpp"
 #include "interfaces/mpi/core/buffered_sends.hpp"
+#include "interfaces/mpi/core/process.hpp"
 #include "interfaces/mpi/core/request.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/launch/attached_rank.hpp"
@@ -48,7 +47,8 @@ Ref<Group> group_of(const Team& team) {
 
 Comm* predefined_comm(std::shared_ptr<Team> team, const char* name) {
   Ref<Group> group = group_of(*team);
-  auto* comm = new Comm(std::move(team), std::move(group), Ref<ErrorHandler>(&errors_are_fatal()));
+  auto* comm = new Comm(std::move(team), std::move(group),
+                        Ref<ErrorHandler>(&predefined_error_handler(ErrorHandler::Kind::are_fatal)));
   comm->name = name;
   comm->set_predefined();
   return comm;
@@ -63,7 +63,12 @@ World::World(ThreadLevel provided)
     : provided_(provided),
       attached_(std::make_unique<internals::AttachedRank>(kWiring)),
       rank_(attached_->rank()),
-      buffered_sends_(std::make_unique<BufferedSends>()) {
+      progress_(rank_.loop()),
+      buffered_sends_(std::make_unique<BufferedSends>(progress_)) {
+  this_process().rank = rank_.id();
+  set_predefined_attribute(kUniverseSize, AttributeValue::of_number(static_cast<int>(rank_.size())));
+  set_predefined_attribute(kAppNumber, AttributeValue::of_number(0));
+  describe_environment(program_arguments(), static_cast<int>(rank_.size()), provided);
   make_comms();
 }
 
@@ -100,40 +105,13 @@ void World::finalize() {
   world.comm_self_->attributes.remove_all(*world.comm_self_);  // MPI-3.1, 8.7.1: before anything else
   world.drain();
   world.comm_world_->attributes.remove_all(*world.comm_world_);
-  std::exchange(world.comm_self_, nullptr)->release();
-  std::exchange(world.comm_world_, nullptr)->release();
-  world.free_completions_.clear();
-  world.completions_.clear();
+  for (Comm** comm : {&world.comm_self_, &world.comm_world_}) {
+    (*comm)->clear_predefined();
+    free_handle(*comm);
+  }
+  world.progress_.end();
   world.attached_->finish();
   delete std::exchange(world_, nullptr);
-}
-
-void World::poll() {
-  constexpr std::uint32_t kVainMax = 4;
-  bury_orphans();
-  if (rank_.loop().turn()) {
-    vain_polls_ = 0;
-  } else if (!rank_.loop().spins() && ++vain_polls_ >= kVainMax) {
-    vain_polls_ = 0;
-    ::sched_yield();
-  }
-}
-
-internals::Completion& World::take_completion() {
-  if (free_completions_.empty()) [[unlikely]] {
-    completions_.push_back(std::make_unique<internals::Completion>(rank_.loop().root_scope()));
-    free_completions_.reserve(completions_.size());  // so that giving one back allocates nothing
-    return *completions_.back();
-  }
-  internals::Completion& completion = *free_completions_.back();
-  free_completions_.pop_back();
-  return completion;
-}
-
-void World::give_completion(internals::Completion& completion) noexcept {
-  if (!completion.is_cancelled()) [[likely]]
-    return free_completions_.push_back(&completion);
-  std::erase_if(completions_, [&completion](const auto& each) { return each.get() == &completion; });
 }
 
 void World::bury_orphans() {
@@ -145,27 +123,6 @@ void World::bury_orphans() {
     request->release();
     return true;
   });
-}
-
-MpiError current_error() noexcept {
-  try {
-    throw;
-  } catch (const MpiError& error) {
-    return error;
-  } catch (const internals::Error& error) {
-    const std::error_code code = error.code();
-    if (code == internals::Errc::truncated) return {ErrorClass::truncate, error.what()};
-    // Members of a collective have given sizes that differ.
-    if (code == internals::Errc::bad_input) return {ErrorClass::truncate, error.what()};
-    if (code == std::errc::not_enough_memory) return {ErrorClass::no_mem, error.what()};
-    return {ErrorClass::other, error.what()};
-  } catch (const std::bad_alloc&) {
-    return {ErrorClass::no_mem, "there is no more memory"};
-  } catch (const std::exception& error) {
-    return {ErrorClass::intern, error.what()};
-  } catch (...) {
-    return {ErrorClass::intern, "an exception that is not a std::exception"};
-  }
 }
 
 // --- core functions ---

@@ -7,7 +7,7 @@
 
 #include "interfaces/mpi/core/comm.hpp"
 #include "interfaces/mpi/core/constants.hpp"
-#include "runtime/core/completion.hpp"
+#include "interfaces/mpi/core/progress.hpp"
 #include "runtime/rank/rank.hpp"
 
 namespace coracle::internals {
@@ -36,24 +36,22 @@ class World {
   BufferedSends& buffered_sends() noexcept { return *buffered_sends_; }
   ThreadLevel provided() const noexcept { return provided_; }
 
-  /// Turns the loop, and sleeps between, until `done()`.
+  Progress& progress() noexcept { return progress_; }
+  /// Lets the loop do what is there, once, and ends what nobody waits for.
+  void poll() {
+    bury_orphans();
+    progress_.poll();
+  }
+  // For short:
   template <class Predicate>
   void run_until(Predicate done) {
-    rank_.loop().run_until(done);
+    progress_.run_until(done);
   }
-  /// Lets the loop do what is there, once: for functions that look and don't wait. Where cores are shared a process
-  /// that looks again and again gives its core away.
-  void poll();
-  /// Awaits an operation or a task at the place of the call; gives its value or throws its error.
   template <class Awaitable>
   decltype(auto) wait(Awaitable& operation) {
-    if (!operation.await_ready()) suspend(operation);
-    return operation.await_resume();
+    return progress_.wait(operation);
   }
 
-  // Completions are made when as many as that are needed at once, and kept.
-  internals::Completion& take_completion();
-  void give_completion(internals::Completion& completion) noexcept;
   /// Of a request that the program has freed while it is under way: it goes when it has ended.
   void adopt(Request& request) { orphans_.push_back(&request); }
   void bury_orphans();
@@ -69,29 +67,28 @@ class World {
   [[noreturn]] static void refuse();
   void make_comms();
   void drain();
-  template <class Awaitable>
-  void suspend(Awaitable& operation) {
-    internals::Completion& completion = take_completion();
-    completion.suspend(operation);
-    run_until([&completion] { return completion.done(); });
-    give_completion(completion);
-  }
 
   static World* world_;
   static bool was_there_;
   ThreadLevel provided_;
   std::unique_ptr<internals::AttachedRank> attached_;
   internals::Rank& rank_;
+  Progress progress_;
   Comm* comm_world_ = nullptr;
   Comm* comm_self_ = nullptr;
-  std::vector<std::unique_ptr<internals::Completion>> completions_;
-  std::vector<internals::Completion*> free_completions_;
   std::vector<Request*> orphans_;
   std::unique_ptr<BufferedSends> buffered_sends_;
-  std::uint32_t vain_polls_ = 0;
 };
 
-/// The exception in flight (of the runtime, the core or the C++ library) as the core says it. Only in a catch block.
-MpiError current_error() noexcept;
+/// MPI_Init_thread: makes the world; `provided` is at most MPI_THREAD_FUNNELED. Throws MpiError (other) where there is,
+/// or was, one already.
+void world_init(int thread_level, int& provided);
+/// MPI_Finalize.
+void world_finalize();
+/// MPI_Abort: ends the job with `code` as its status, and tells of `what`. It works outside MPI_Init and MPI_Finalize.
+[[noreturn]] void world_abort(const char* what, int code) noexcept;
+/// Whether MPI_Init, or MPI_Finalize, has been called.
+bool is_initialized() noexcept;
+bool is_finalized() noexcept;
 
 }  // namespace coracle::mpi

@@ -5,17 +5,21 @@ import pathlib
 import sys
 
 import c_entry_points
+import fortran
 import table
 import values
 
 
 def text_of(what, folder):
     functions = table.read_functions(folder)
-    if what.startswith("section:"):
-        section = [f for f in functions if f.section == what.removeprefix("section:")]
-        if not section:
-            raise table.TableError(f"there is no section {what}")
-        return c_entry_points.section_text(section)
+    if ":" in what:
+        interface, section = what.split(":")
+        chosen = [f for f in functions if f.section == section]
+        if not chosen:
+            raise table.TableError(f"there is no section {section}")
+        return {"c": c_entry_points, "fortran": fortran}[interface].section_text(chosen)
+    if what == "fortran_sizes":
+        return fortran.sizes_text()
     if what == "core":
         return c_entry_points.core_text(functions, "core", "coracle::mpi")
     if what == "by_hand":

@@ -23,6 +23,9 @@ class Window;
 
 namespace openmpi {
 
+enum class HandleKind : std::uint8_t { comm, group, datatype, op, info, errhandler, request, message, win, file };
+inline constexpr std::size_t kHandleKinds = 10;
+
 template <class T>
 struct Handle {
   using Of = T;

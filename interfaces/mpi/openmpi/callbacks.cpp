@@ -68,7 +68,9 @@ int call_query(void* extra, Status& status, void* function) {
   return code_from(code);
 }
 
-int call_free(void* extra, void* function) { return code_from(function_as<FreeFunction>(function)(extra)); }
+int call_free(void* extra, void* function) {
+  return code_from(function_as<FreeFunction>(function)(extra));
+}
 
 int call_cancel(void* extra, bool complete, void* function) {
   return code_from(function_as<CancelFunction>(function)(extra, complete ? 1 : 0));
@@ -129,8 +131,8 @@ void comm_create_errhandler(Function comm_errhandler_fn, ErrorHandler*& errhandl
 }
 
 void comm_create_keyval(Function copy_fn, Function delete_fn, int& keyval, void* extra_state) {
-  keyval = make_keyval(KeyvalOf::comm, functions_of<MPI_Comm, CommCopyFunction, CommDeleteFunction>(copy_fn, delete_fn,
-                                                                                                    extra_state));
+  keyval = make_keyval(KeyvalOf::comm,
+                       functions_of<MPI_Comm, CommCopyFunction, CommDeleteFunction>(copy_fn, delete_fn, extra_state));
 }
 
 void comm_set_attr(Comm* comm, int keyval, void* value) {
@@ -142,9 +144,8 @@ void comm_get_attr(Comm* comm, int keyval, void* value, bool& flag) {
 }
 
 void type_create_keyval(Function copy_fn, Function delete_fn, int& keyval, void* extra_state) {
-  keyval = make_keyval(
-      KeyvalOf::datatype,
-      functions_of<MPI_Datatype, TypeCopyFunction, TypeDeleteFunction>(copy_fn, delete_fn, extra_state));
+  keyval = make_keyval(KeyvalOf::datatype, functions_of<MPI_Datatype, TypeCopyFunction, TypeDeleteFunction>(
+                                               copy_fn, delete_fn, extra_state));
 }
 
 void type_set_attr(Datatype* datatype, int keyval, void* value) {

@@ -23,7 +23,8 @@ using CancelFunction = int (*)(void* extra, int complete);
 using CommErrorFunction = void (*)(MPI_Comm* comm, int* code, ...);
 using CommCopyFunction = int (*)(MPI_Comm comm, int keyval, void* extra, void* value_in, void* value_out, int* flag);
 using CommDeleteFunction = int (*)(MPI_Comm comm, int keyval, void* value, void* extra);
-using TypeCopyFunction = int (*)(MPI_Datatype type, int keyval, void* extra, void* value_in, void* value_out, int* flag);
+using TypeCopyFunction = int (*)(MPI_Datatype type, int keyval, void* extra, void* value_in, void* value_out,
+                                 int* flag);
 using TypeDeleteFunction = int (*)(MPI_Datatype type, int keyval, void* value, void* extra);
 
 template <class To>

@@ -1,5 +1,5 @@
-// What Debian's libmpi_cxx (MPI's old interface of C++) calls of Open MPI's library beside MPI. It hands its own functions
-// over, which call the program's.
+// What Debian's libmpi_cxx (MPI's old interface of C++) calls of Open MPI's library beside MPI. It hands its own
+// functions over, which call the program's.
 #include <memory>
 
 #include "interfaces/mpi/entry_points.hpp"
@@ -48,14 +48,17 @@ Handle<ErrorHandler>* ompi_errhandler_create(int, Function function, int) {
 int ompi_errhandler_invoke(Handle<ErrorHandler>* handler, void* object, int, int code, const char* text) {
   auto* const on = static_cast<Handle<Comm>*>(object);
   Object* const failed_object = on != nullptr ? on->word.object : nullptr;
-  if (!World::is_there() || failed_object == nullptr || handler == nullptr || handler->word.object == nullptr) return code;
+  if (!World::is_there() || failed_object == nullptr || handler == nullptr || handler->word.object == nullptr)
+    return code;
   const MpiError error(code_from(code), text != nullptr ? text : "an error of the C++ interface");
   return code_to(
       handle_error(*static_cast<ErrorHandler*>(handler->word.object), *failed_object, error, "MPI (in C++)"));
 }
 
 /// libmpi_cxx has just made an operation by MPI_Op_create, of its own function, which is to get the program's as well.
-void ompi_op_set_cxx_callback(MPI_Op, Function function) { last_user_function()->of_cxx = function; }
+void ompi_op_set_cxx_callback(MPI_Op, Function function) {
+  last_user_function()->of_cxx = function;
+}
 
 int ompi_attr_create_keyval(int of, Function copy, Function remove, int* keyval, void* extra, int, void*) {
   switch (static_cast<AttributeOf>(of)) {

@@ -1,12 +1,11 @@
 // What generated entry points use: the check that MPI runs, the end of those that fail, and arguments that live during
-// the call: handles in and out, statuses, arrays. Up to kInline values lie on the stack. What a call has changed is
-// stored when they end, also where it threw: a request that has failed is gone all the same.
+// the call: handles in and out, statuses, arrays. What a call has changed is stored when they end, also where it threw:
+// a request that has failed is gone all the same.
 #pragma once
-
-#include <memory>
 
 #include "interfaces/mpi/core/world.hpp"
 #include "interfaces/mpi/openmpi/fortran_numbers.hpp"
+#include "interfaces/mpi/openmpi/inline_values.hpp"
 #include "interfaces/mpi/openmpi/translate.hpp"
 
 namespace coracle::mpi::openmpi {
@@ -25,30 +24,6 @@ int failed(const char* name) noexcept;
 /// Of a function that there is not: Coracle has no `what` yet.
 int refused(const char* name, const char* what) noexcept;
 int not_written(const char* name) noexcept;
-
-inline constexpr int kInline = 64;
-
-/// `count` values on the stack, or of many on the heap; `T` needs no destructor.
-template <class T>
-class Values {
- public:
-  explicit Values(int count) : count_(count > 0 ? static_cast<std::size_t>(count) : 0) {
-    if (count_ > kInline) heap_ = std::make_unique<T[]>(count_);
-    for (std::size_t i = 0; i < count_ && heap_ == nullptr; ++i) new (inline_ + i * sizeof(T)) T{};
-  }
-  Values(const Values&) = delete;
-  Values& operator=(const Values&) = delete;
-  T* data() noexcept { return heap_ != nullptr ? heap_.get() : std::launder(reinterpret_cast<T*>(inline_)); }
-  const T* data() const noexcept { return const_cast<Values*>(this)->data(); }
-  std::size_t count() const noexcept { return count_; }
-  T& operator[](std::size_t index) noexcept { return data()[index]; }
-  std::span<T> span() noexcept { return {data(), count_}; }
-
- private:
-  std::size_t count_;
-  std::unique_ptr<T[]> heap_;
-  alignas(T) std::byte inline_[kInline * sizeof(T)];
-};
 
 template <class T>
 class HandleOut {
@@ -103,21 +78,28 @@ class HandlesIn {
 template <class T>
 class HandlesInOut {
  public:
-  HandlesInOut(int count, Handle<T>** handles, const char* name) : handles_(handles), objects_(count) {
+  HandlesInOut(int count, Handle<T>** handles, const char* name) : handles_(handles), objects_(count), numbers_(count) {
     if (objects_.count() != 0) check_place(handles, name);
-    for (std::size_t i = 0; i < objects_.count(); ++i) objects_[i] = object_of(handles[i], name);
+    for (std::size_t i = 0; i < objects_.count(); ++i) {
+      objects_[i] = object_of(handles[i], name);
+      numbers_[i] = objects_[i] != nullptr ? handles[i]->word.number : -1;
+    }
   }
   HandlesInOut(const HandlesInOut&) = delete;
   HandlesInOut& operator=(const HandlesInOut&) = delete;
   ~HandlesInOut() {
-    for (std::size_t i = 0; i < objects_.count(); ++i)
-      if (objects_[i] == nullptr) handles_[i] = null_handle<T>();
+    for (std::size_t i = 0; i < objects_.count(); ++i) {
+      if (objects_[i] != nullptr) continue;
+      handles_[i] = null_handle<T>();
+      if (numbers_[i] >= 0) forget_fortran_number(kKindOf<T>, numbers_[i]);
+    }
   }
   std::span<T*> span() noexcept { return objects_.span(); }
 
  private:
   Handle<T>** handles_;
   Values<T*> objects_;
+  Values<int> numbers_;
 };
 
 template <class T>

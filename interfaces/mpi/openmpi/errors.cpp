@@ -4,7 +4,7 @@
 namespace coracle::mpi::openmpi {
 namespace {
 
-int answer(const char* name, const MpiError& error, MPI_Comm on) noexcept {
+int answer_error(const char* name, const MpiError& error, MPI_Comm on) noexcept {
   if (!World::is_there()) end_by_error(error, name);
   Comm* comm = &World::get().comm_world();
   if (on != nullptr && on->word.object != nullptr) comm = static_cast<Comm*>(on->word.object);
@@ -18,18 +18,22 @@ void refuse_outside() {
   raise(ErrorClass::other, "MPI has not been started: call MPI_Init first");
 }
 
-int failed(const char* name, MPI_Comm on) noexcept { return answer(name, current_error(), on); }
+int failed(const char* name, MPI_Comm on) noexcept {
+  return answer_error(name, current_error(), on);
+}
 
-int failed(const char* name) noexcept { return answer(name, current_error(), nullptr); }
+int failed(const char* name) noexcept {
+  return answer_error(name, current_error(), nullptr);
+}
 
 int refused(const char* name, const char* what) noexcept {
   const auto text = fmt::format("{} can't be done: Coracle has no {} yet", name, what);
-  return answer(name, MpiError(ErrorClass::unsupported_operation, text), nullptr);
+  return answer_error(name, MpiError(ErrorClass::unsupported_operation, text), nullptr);
 }
 
 int not_written(const char* name) noexcept {
   const auto text = fmt::format("{} can't be done: it is not written yet in Coracle", name);
-  return answer(name, MpiError(ErrorClass::unsupported_operation, text), nullptr);
+  return answer_error(name, MpiError(ErrorClass::unsupported_operation, text), nullptr);
 }
 
 }  // namespace coracle::mpi::openmpi

@@ -1,5 +1,6 @@
 #include "interfaces/mpi/openmpi/fortran_numbers.hpp"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 

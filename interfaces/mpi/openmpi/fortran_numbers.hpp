@@ -1,8 +1,8 @@
-// The numbers by which Fortran knows handles. Predefined ones have Open MPI's; others get one when it is asked for, which
-// they keep until they are freed.
+// The numbers by which Fortran knows handles. Predefined ones have Open MPI's; others get one when it is asked for,
+// which they keep until they are freed.
 #pragma once
 
-#include "interfaces/mpi/openmpi/objects.hpp"
+#include "interfaces/mpi/openmpi/abi.hpp"
 
 namespace coracle::mpi::openmpi {
 

@@ -21,12 +21,14 @@ Handle<T>* handle_with(HandleKind kind, MPI_Fint number, HandleWord& null_one) n
 
 }  // namespace
 
-#define CORACLE_CONVERSIONS(name, type, kind, null_object)                              \
-  extern "C" MPI_Fint PMPI_##name##_c2f(type handle) { return number_of(HandleKind::kind, handle); } \
-  extern "C" type PMPI_##name##_f2c(MPI_Fint number) {                                  \
+#define CORACLE_CONVERSIONS(name, type, kind, null_object)                                           \
+  extern "C" MPI_Fint PMPI_##name##_c2f(type handle) {                                               \
+    return number_of(HandleKind::kind, handle);                                                      \
+  }                                                                                                  \
+  extern "C" type PMPI_##name##_f2c(MPI_Fint number) {                                               \
     return handle_with<std::remove_pointer_t<type>::Of>(HandleKind::kind, number, null_object.word); \
-  }                                                                                     \
-  CORACLE_WEAK_TWIN(MPI_Fint, name##_c2f, type);                                        \
+  }                                                                                                  \
+  CORACLE_WEAK_TWIN(MPI_Fint, name##_c2f, type);                                                     \
   CORACLE_WEAK_TWIN(type, name##_f2c, MPI_Fint);
 
 CORACLE_CONVERSIONS(Comm, MPI_Comm, comm, ompi_mpi_comm_null)

@@ -8,9 +8,6 @@
 
 namespace coracle::mpi::openmpi {
 
-enum class HandleKind : std::uint8_t { comm, group, datatype, op, info, errhandler, request, message, win, file };
-inline constexpr std::size_t kHandleKinds = 10;
-
 struct Predefined {
   HandleKind kind;
   HandleWord* word;

@@ -22,7 +22,9 @@ int& initializations() noexcept {
 }
 
 /// `code`, or that MPI_T_init_thread has not been called.
-int if_initialized(int code) noexcept { return initializations() > 0 ? code : kNotInitialized; }
+int if_initialized(int code) noexcept {
+  return initializations() > 0 ? code : kNotInitialized;
+}
 
 int give_zero(int* place) noexcept {
   if (initializations() > 0 && place != nullptr) *place = 0;
@@ -34,11 +36,15 @@ char session_object;
 }  // namespace
 
 /// MPI_T_`name` with the given parameters, which only gives `code`.
-#define CORACLE_TOOL(name, code, ...)                                        \
-  extern "C" int PMPI_T_##name(__VA_ARGS__) { return if_initialized(code); } \
+#define CORACLE_TOOL(name, code, ...)         \
+  extern "C" int PMPI_T_##name(__VA_ARGS__) { \
+    return if_initialized(code);              \
+  }                                           \
   CORACLE_WEAK_TWIN(int, T_##name, __VA_ARGS__);
-#define CORACLE_TOOL_ZERO(name)                                         \
-  extern "C" int PMPI_T_##name(int* place) { return give_zero(place); } \
+#define CORACLE_TOOL_ZERO(name)              \
+  extern "C" int PMPI_T_##name(int* place) { \
+    return give_zero(place);                 \
+  }                                          \
   CORACLE_WEAK_TWIN(int, T_##name, int*);
 
 extern "C" int PMPI_T_init_thread(int, int* provided) {

@@ -58,7 +58,9 @@ int code_to(int code) noexcept {
   return code < 0 || code >= static_cast<int>(std::size(kClassTo)) ? code : kClassTo[code];
 }
 
-int distribution_value_from(int distribution) { return distribution_from(distribution, "array_of_distribs"); }
+int distribution_value_from(int distribution) {
+  return distribution_from(distribution, "array_of_distribs");
+}
 
 const int* weights_from(const int* weights) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(weights);

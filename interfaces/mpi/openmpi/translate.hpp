@@ -101,10 +101,16 @@ constexpr int rank_from(int rank) noexcept {
     return rank;
   return rank == -2 ? kProcNull : rank == kProcNull ? -2 : rank;
 }
-constexpr int rank_to(int rank) noexcept { return rank_from(rank); }
+constexpr int rank_to(int rank) noexcept {
+  return rank_from(rank);
+}
 /// MPI_ANY_TAG is -1 here, and -2 in the core.
-constexpr int tag_from(int tag) noexcept { return tag >= 0 ? tag : tag == -1 ? kAnyTag : tag == kAnyTag ? -1 : tag; }
-constexpr int tag_to(int tag) noexcept { return tag_from(tag); }
+constexpr int tag_from(int tag) noexcept {
+  return tag >= 0 ? tag : tag == -1 ? kAnyTag : tag == kAnyTag ? -1 : tag;
+}
+constexpr int tag_to(int tag) noexcept {
+  return tag_from(tag);
+}
 
 int keyval_from(int keyval) noexcept;
 int keyval_to(int keyval) noexcept;
@@ -128,7 +134,9 @@ inline int int_of(Count count, const char* name) {
     refuse_wide(count, name);
   return static_cast<int>(count);
 }
-inline Count count_from(int count) noexcept { return count; }
+inline Count count_from(int count) noexcept {
+  return count;
+}
 
 // Statuses.
 
@@ -148,9 +156,13 @@ void store_text(const std::string& text, char* to, int room, int* length) noexce
 
 // Lengths of arrays that depend on a communicator; 0 for none.
 
-inline int size_of(const Comm* comm) noexcept { return comm != nullptr ? comm->size() : 0; }
+inline int size_of(const Comm* comm) noexcept {
+  return comm != nullptr ? comm->size() : 0;
+}
 int sources_of(const Comm* comm);
 int destinations_of(const Comm* comm);
-inline bool is_root(const Comm* comm, int root) noexcept { return comm != nullptr && comm->rank() == root; }
+inline bool is_root(const Comm* comm, int root) noexcept {
+  return comm != nullptr && comm->rank() == root;
+}
 
 }  // namespace coracle::mpi::openmpi

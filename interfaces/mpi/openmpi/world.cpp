@@ -21,13 +21,14 @@ struct Start {
   std::thread::id thread;
 };
 
-Start& start() noexcept {
+Start& world_start() noexcept {
   static Start one;
   return one;
 }
 
 void start_world(int level) {
-  start() = {world_init(level), std::this_thread::get_id()};
+  world_init(level, world_start().level);
+  world_start().thread = std::this_thread::get_id();
   attach_predefined();
 }
 
@@ -48,7 +49,7 @@ int PMPI_Init_thread(int*, char***, int required, int* provided) {
   try {
     check_place(provided, "provided");
     start_world(threadlevel_from(required, "required"));
-    *provided = threadlevel_to(start().level);
+    *provided = threadlevel_to(world_start().level);
     return kSuccess;
   } catch (...) {
     return failed("MPI_Init_thread");
@@ -65,18 +66,21 @@ int PMPI_Finalize() {
   }
 }
 
-int PMPI_Abort(MPI_Comm comm, int errorcode) {
-  const bool is_comm = comm != nullptr && World::is_there();
-  world_abort(is_comm ? static_cast<Comm*>(comm->word.object) : nullptr, errorcode);
+int PMPI_Abort(MPI_Comm, int errorcode) {
+  world_abort("the program called MPI_Abort", errorcode);
 }
 
 double PMPI_Wtime() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-double PMPI_Wtick() { return 1e-9; }
+double PMPI_Wtick() {
+  return 1e-9;
+}
 
-int PMPI_Pcontrol(int, ...) { return kSuccess; }
+int PMPI_Pcontrol(int, ...) {
+  return kSuccess;
+}
 }
 
 CORACLE_WEAK_TWIN(int, Init, int*, char***);
@@ -89,13 +93,21 @@ CORACLE_WEAK_TWIN(int, Pcontrol, int, ...);
 
 namespace by_hand {
 
-void initialized(bool& flag) { flag = is_initialized(); }
+void initialized(bool& flag) {
+  flag = is_initialized();
+}
 
-void finalized(bool& flag) { flag = is_finalized(); }
+void finalized(bool& flag) {
+  flag = is_finalized();
+}
 
-void query_thread(int& provided) { provided = start().level; }
+void query_thread(int& provided) {
+  provided = world_start().level;
+}
 
-void is_thread_main(bool& flag) { flag = start().thread == std::this_thread::get_id(); }
+void is_thread_main(bool& flag) {
+  flag = world_start().thread == std::this_thread::get_id();
+}
 
 void get_version(int& version, int& subversion) {
   version = 3;
@@ -120,9 +132,13 @@ void alloc_mem(Count size, Info*, void*& baseptr) {
   if (baseptr == nullptr) raise(ErrorClass::no_mem, "there is no memory left for {} bytes", size);
 }
 
-void free_mem(void* base) { std::free(base); }
+void free_mem(void* base) {
+  std::free(base);
+}
 
-void comm_get_parent(Comm*& parent) { parent = nullptr; }
+void comm_get_parent(Comm*& parent) {
+  parent = nullptr;
+}
 
 }  // namespace by_hand
 }  // namespace coracle::mpi::openmpi
