@@ -276,10 +276,9 @@ static void start_flight(MPI_Comm on, int round, int* data, MPI_Request* request
   next[0] = me + 1;
   MPI_Iscan(MPI_IN_PLACE, next, 1, MPI_INT, MPI_SUM, on, &requests[5]);
   next += n;
-  next[0] = me + 5;
+  next[me == root ? me : 0] = me + 5;
   MPI_Igather(me == root ? MPI_IN_PLACE : next, 1, MPI_INT, next + (me == root ? 0 : n), 1, MPI_INT, root, on,
               &requests[6]);
-  if (me == root) next[me] = me + 5;
   next += 2 * n;
   next[0] = round;
   MPI_Ireduce(me == root ? MPI_IN_PLACE : next, next, 1, MPI_INT, MPI_MAX, root, on, &requests[7]);
