@@ -80,8 +80,10 @@ extern "C" void mpi_conversion_fn_null_(void*, MPI_Fint*, MPI_Fint*, void*, MPI_
 CORACLE_FORTRAN_NAMES(void, mpi_conversion_fn_null, MPI_CONVERSION_FN_NULL, void*, MPI_Fint*, MPI_Fint*, void*,
                       MPI_Aint*, MPI_Aint*, MPI_Fint*)
 
-extern "C" [[gnu::weak, gnu::alias("mpi_conversion_fn_null_")]] void mpi_conversion_fn_null_f(
-    void*, MPI_Fint*, MPI_Fint*, void*, MPI_Aint*, MPI_Aint*, MPI_Fint*);
+extern "C" [[gnu::weak, gnu::alias("mpi_conversion_fn_null_")]] void mpi_conversion_fn_null_f(void*, MPI_Fint*,
+                                                                                              MPI_Fint*, void*,
+                                                                                              MPI_Aint*, MPI_Aint*,
+                                                                                              MPI_Fint*);
 
 extern "C" MPI_Aint mpi_aint_add_f90_(MPI_Aint* base, MPI_Aint* distance) {
   return *base + *distance;

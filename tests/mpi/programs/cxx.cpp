@@ -21,11 +21,15 @@ int copy_attribute(const MPI::Comm&, int, void* extra, void* in, void* out, bool
   return MPI_SUCCESS;
 }
 
-int delete_attribute(MPI::Comm&, int, void*, void*) { return MPI_SUCCESS; }
+int delete_attribute(MPI::Comm&, int, void*, void*) {
+  return MPI_SUCCESS;
+}
 
 int handled = 0;
 
-void handle(MPI::Comm&, int* code, ...) { handled = MPI::Get_error_class(*code); }
+void handle(MPI::Comm&, int* code, ...) {
+  handled = MPI::Get_error_class(*code);
+}
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-! MPI from Fortran by mpif.h: numbers for handles, constants that are places, texts padded by blanks, LOGICALs, places in
-! arrays from 1 on, and the program's functions.
+! MPI from Fortran by mpif.h: numbers for handles, constants that are places, texts padded by blanks, LOGICALs, places
+! in arrays from 1 on, and the program's functions.
 program fortran
   implicit none
   include 'mpif.h'

@@ -1,5 +1,5 @@
-/* Each predefined handle stands for something, has the size of C's type where it is one, and the same number in Fortran as
- * Open MPI gives it; and a handle that is freed becomes the null handle. */
+/* Each predefined handle stands for something, has the size of C's type where it is one, and the same number in Fortran
+ * as Open MPI gives it; and a handle that is freed becomes the null handle. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -71,8 +71,8 @@ static void check_types(void) {
 }
 
 static void check_operations(void) {
-  const MPI_Op all[] = {MPI_MAX,  MPI_MIN, MPI_SUM,  MPI_PROD,   MPI_LAND,   MPI_BAND,    MPI_LOR,
-                        MPI_BOR,  MPI_LXOR, MPI_BXOR, MPI_MAXLOC, MPI_MINLOC, MPI_REPLACE, MPI_NO_OP};
+  const MPI_Op all[] = {MPI_MAX, MPI_MIN,  MPI_SUM,  MPI_PROD,   MPI_LAND,   MPI_BAND,    MPI_LOR,
+                        MPI_BOR, MPI_LXOR, MPI_BXOR, MPI_MAXLOC, MPI_MINLOC, MPI_REPLACE, MPI_NO_OP};
   for (int i = 0; i < (int)(sizeof all / sizeof *all); ++i) {
     REQUIRE(MPI_Op_c2f(all[i]) == i + 1 && MPI_Op_f2c(i + 1) == all[i], "operation %d", i + 1);
     int commutes = 0;
