@@ -7,17 +7,35 @@
 
 namespace coracle::mpi {
 
+Comm* Comm::first_ = nullptr;
+
 Comm::Comm(std::shared_ptr<internals::Team> team, Ref<Group> group, Ref<ErrorHandler> handler)
     : error_handler(std::move(handler)),
       team_(std::move(team)),
       group_(std::move(group)),
       rank_(static_cast<int>(team_->index())),
-      size_(static_cast<int>(team_->size())) {}
+      size_(static_cast<int>(team_->size())) {
+  enter();
+}
 
 Comm::Comm(int rank, Ref<Group> group, Ref<ErrorHandler> handler)
-    : error_handler(std::move(handler)), group_(std::move(group)), rank_(rank), size_(group_->size()) {}
+    : error_handler(std::move(handler)), group_(std::move(group)), rank_(rank), size_(group_->size()) {
+  enter();
+}
 
-Comm::~Comm() = default;
+Comm::~Comm() {
+  (previous_ != nullptr ? previous_->next_ : first_) = next_;
+  if (next_ != nullptr) next_->previous_ = previous_;
+}
+
+void Comm::enter() noexcept {
+  next_ = std::exchange(first_, this);
+  if (next_ != nullptr) next_->previous_ = this;
+}
+
+void Comm::end_all() noexcept {
+  for (Comm* comm = first_; comm != nullptr; comm = comm->next_) comm->team_.reset();
+}
 
 void Comm::refuse_rank(int rank, const char* what) const {
   raise(ErrorClass::rank, "{} is {}: a rank of this communicator is from 0 to {}", what, rank, size_ - 1);

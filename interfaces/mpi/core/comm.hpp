@@ -26,6 +26,8 @@ class Comm final : public Object {
   /// Of one whose team is still being made (MPI_Comm_idup); it may be used from set_team() on.
   Comm(int rank, Ref<Group> group, Ref<ErrorHandler> handler);
   void set_team(std::shared_ptr<internals::Team> team) noexcept { team_ = std::move(team); }
+  /// At the end of the world: all communicators that there still are lose their teams. Only freeing them is left.
+  static void end_all() noexcept;
 
   internals::Team& team() const noexcept { return *team_; }
   int rank() const noexcept { return rank_; }
@@ -56,7 +58,14 @@ class Comm final : public Object {
 
  private:
   ~Comm() override;
+  void enter() noexcept;
   [[noreturn]] void refuse_rank(int rank, const char* what) const;
+
+  // All that there are, in a list.
+  static Comm* first_;
+  Comm* next_ = nullptr;
+  Comm* previous_ = nullptr;
+
   std::shared_ptr<internals::Team> team_;
   Ref<Group> group_;
   int rank_;

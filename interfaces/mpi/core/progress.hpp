@@ -33,6 +33,8 @@ class Progress {
   // Completions are made when as many as that are needed at once, and kept.
   internals::Completion& take_completion();
   void give_completion(internals::Completion& completion) noexcept;
+  /// Operations that have begun and not ended.
+  std::size_t under_way() const noexcept { return completions_.size() - free_completions_.size(); }
   /// Nothing may be under way.
   void end() noexcept;
 

@@ -105,11 +105,14 @@ void World::finalize() {
   world.comm_self_->attributes.remove_all(*world.comm_self_);  // MPI-3.1, 8.7.1: before anything else
   world.drain();
   world.comm_world_->attributes.remove_all(*world.comm_world_);
+  if (const std::size_t left = world.progress_.under_way(); left != 0)
+    raise(ErrorClass::pending, "{} operations are still under way: wait for the requests of all before", left);
   for (Comm** comm : {&world.comm_self_, &world.comm_world_}) {
     (*comm)->clear_predefined();
     free_handle(*comm);
   }
   world.progress_.end();
+  Comm::end_all();
   world.attached_->finish();
   delete std::exchange(world_, nullptr);
 }
