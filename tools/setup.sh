@@ -17,9 +17,13 @@ debian=$(. /etc/os-release 2>/dev/null && printf '%s' "${VERSION_ID-}") || debia
 # emulated machine with RDMA (tests/guest).
 check_packages=(
   ccache cmake "clang-$llvm" "clang-tidy-$llvm" "libclang-rt-$llvm-dev" "llvm-$llvm" shellcheck universal-ctags util-linux
-  busybox-static cpio ibverbs-providers ibverbs-utils iproute2 kmod openmpi-bin procps qemu-system-x86
+  busybox-static cpio gfortran ibverbs-providers ibverbs-utils iproute2 kmod libopenmpi-dev openmpi-bin procps
+  qemu-system-x86
 )
 ((llvm != 16)) || check_packages+=(clang-format-16)  # the one whose layout of lines counts
+
+# Programs of MPI that Debian has for Open MPI (tests/mpi/debian-programs).
+mpi_packages=(hpcc lammps lammps-examples netpipe-openmpi openmpi-bin python3-mpi4py scalapack-mpi-test)
 
 # To build for arm64, and to run that (tests/arm64).
 arm64_packages=(g++-aarch64-linux-gnu qemu-user-static util-linux)

@@ -261,7 +261,9 @@ void suit_program(const RunWords& words, JobOptions& options) {
   } catch (const Error& error) {
     if (error.code() != Errc::unsupported) return;  // said when it is started
     options.shape.placement = Placement::process;
-    say("--place process, since in a shared address space {}", error.what());
+    say("{} can't share an address space, since it is not position-independent: its ranks are processes (--place "
+        "process)",
+        options.program);
   }
 }
 

@@ -100,6 +100,9 @@ def main():
     libmpi, libmpi_mpifh = sys.argv[1:]
     ours, fortran = symbols(libmpi, "--defined-only"), symbols(libmpi_mpifh, "--defined-only")
     header = (FOLDER / "openmpi/include/mpi.h").read_text()
+    if not re.search(r"#define OMPI_MAJOR_VERSION 4\b", header):
+        print("the installed Open MPI is not 4.1, whose interface this is")
+        return 77
     complaints = list(complaints_of_names(symbols(FOLDER / "libmpi.so.40", "--defined-only"), ours, PUBLIC_NAME))
     complaints += complaints_of_names(symbols(FOLDER / "libmpi_mpifh.so.40", "--defined-only"), fortran, FORTRAN_NAME)
     complaints += complaints_of_users({**ours, **fortran})
