@@ -71,8 +71,8 @@ Task<> gather_all_by_exchange(Team& team, std::span<const std::byte> mine, std::
                               CollectiveCall call) {
   const HostParticipation participation(team, call, mine, all);
   const std::size_t bytes = mine.size();
-  CORACLE_ASSERT(all.size() == team.size() * bytes, "{}: a buffer of {} bytes for {} blocks of {} bytes",
-                 name_of(call.called), all.size(), team.size(), bytes);
+  CORACLE_ASSERT(all.size() == team.size() * bytes, "{}: a buffer of {} bytes for blocks of {} bytes in all",
+                 name_of(call.called), all.size(), team.size() * bytes);
   LocalCollective local(team);
   if (!local.try_give(mine)) co_await local.give(mine);
   local.spin_for_last();

@@ -136,7 +136,7 @@ void Translation::take_file(const std::string& path) {
     std::string name;
     if (!(words >> name)) continue;
     std::string slots;
-    if (const std::size_t colon = name.find(':'); colon != std::string::npos && name.find(':', colon + 1) == colon) {
+    if (const std::size_t colon = name.find(':'); colon != std::string::npos && name.rfind(':') == colon) {
       slots = name.substr(colon + 1);
       name.resize(colon);
     }
