@@ -118,8 +118,8 @@ void TeamCore::break_by(const Loss& loss) {
 }
 
 std::uint32_t Teams::new_identity(std::uint32_t rank) {
-  // Even, since odd ones are of layers' own messages; 0 is the world's. The rank makes it different from any that another
-  // rank makes, at all jobs that have fewer ranks than that has room for; the count from those that this one has made.
+  // Even, since odd ones are of layers' own messages; 0 is the world's. By the rank it differs from any that another
+  // one makes, by the count from those that this one has made.
   constexpr std::uint32_t kCountBits = 15;
   count_ = (count_ + 1) & ((1U << kCountBits) - 1);
   const std::uint32_t identity = (rank << kCountBits | count_) << 1;

@@ -68,6 +68,53 @@ static void rings(void) {
   }
 }
 
+/* Until all of two requests for each rank have ended, by the form of waiting with this number. */
+static void wait_for_all(int form, MPI_Request* requests, MPI_Status* statuses, int* indices) {
+  int left = 2 * size_of_world;
+  switch (form) {
+    case 0:
+      MPI_Waitall(left, requests, statuses);
+      break;
+    case 1:
+      for (int flag = 0; !flag;) MPI_Testall(left, requests, &flag, statuses);
+      break;
+    case 2:
+      for (int i = 0; i < 2 * size_of_world; ++i) {
+        int index = -1;
+        MPI_Status status;
+        MPI_Waitany(2 * size_of_world, requests, &index, &status);
+        CHECK(index >= 0 && index < 2 * size_of_world && requests[index] == MPI_REQUEST_NULL);
+        statuses[index] = status;
+      }
+      break;
+    case 3:
+      while (left > 0) {
+        int index = -1, flag = 0;
+        MPI_Status status;
+        MPI_Testany(2 * size_of_world, requests, &index, &flag, &status);
+        if (!flag) continue;
+        statuses[index] = status;
+        --left;
+      }
+      break;
+    case 4:
+    case 5: {
+      MPI_Status* some = malloc(sizeof(MPI_Status) * 2 * (size_t)size_of_world);
+      while (left > 0) {
+        int done = 0;
+        (form == 4 ? MPI_Waitsome : MPI_Testsome)(2 * size_of_world, requests, &done, indices, some);
+        CHECK(form == 5 || done > 0);
+        for (int i = 0; i < done; ++i) statuses[indices[i]] = some[i];
+        left -= done;
+      }
+      free(some);
+      break;
+    }
+    default:
+      break;
+  }
+}
+
 /* Each rank sends to each, begun by several modes; received in another order, by each form of waiting. */
 static void everybody(void) {
   static Start* const modes[] = {MPI_Isend, MPI_Issend, MPI_Isend};
@@ -80,52 +127,14 @@ static void everybody(void) {
     int* indices = malloc(sizeof(int) * 2 * (size_t)size_of_world);
     for (int peer = 0; peer < size_of_world; ++peer) {
       const int bytes = form % 2 == 0 ? kMessage - peer : 16;
-      MPI_Irecv(in + peer * kMessage, kMessage, MPI_BYTE, size_of_world - 1 - peer, form, MPI_COMM_WORLD, &requests[peer]);
+      MPI_Irecv(in + peer * kMessage, kMessage, MPI_BYTE, size_of_world - 1 - peer, form, MPI_COMM_WORLD,
+                &requests[peer]);
       fill(out + peer * kMessage, bytes, rank_of_world * 3 + peer);
     }
     for (int peer = 0; peer < size_of_world; ++peer)
       modes[(peer + form) % 3](out + peer * kMessage, form % 2 == 0 ? kMessage - peer : 16, MPI_BYTE, peer, form,
                                MPI_COMM_WORLD, &requests[size_of_world + peer]);
-    int left = 2 * size_of_world;
-    switch (form) {
-      case 0: MPI_Waitall(left, requests, statuses); break;
-      case 1:
-        for (int flag = 0; !flag;) MPI_Testall(left, requests, &flag, statuses);
-        break;
-      case 2:
-        for (int i = 0; i < 2 * size_of_world; ++i) {
-          int index = -1;
-          MPI_Status status;
-          MPI_Waitany(2 * size_of_world, requests, &index, &status);
-          CHECK(index >= 0 && index < 2 * size_of_world && requests[index] == MPI_REQUEST_NULL);
-          statuses[index] = status;
-        }
-        break;
-      case 3:
-        while (left > 0) {
-          int index = -1, flag = 0;
-          MPI_Status status;
-          MPI_Testany(2 * size_of_world, requests, &index, &flag, &status);
-          if (!flag) continue;
-          statuses[index] = status;
-          --left;
-        }
-        break;
-      case 4:
-      case 5: {
-        MPI_Status* some = malloc(sizeof(MPI_Status) * 2 * (size_t)size_of_world);
-        while (left > 0) {
-          int done = 0;
-          (form == 4 ? MPI_Waitsome : MPI_Testsome)(2 * size_of_world, requests, &done, indices, some);
-          CHECK(form == 5 || done > 0);
-          for (int i = 0; i < done; ++i) statuses[indices[i]] = some[i];
-          left -= done;
-        }
-        free(some);
-        break;
-      }
-      default: break;
-    }
+    wait_for_all(form, requests, statuses, indices);
     int index = 0, flag = 0, done = 0;
     MPI_Status empty;
     MPI_Waitany(2 * size_of_world, requests, &index, &empty);
@@ -160,11 +169,15 @@ static void probes(void) {
       MPI_Message message = MPI_MESSAGE_NULL;
       MPI_Request request;
       switch (i % 4) {
-        case 0: MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status); break;
+        case 0:
+          MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+          break;
         case 1:
           while (!flag) MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &status);
           break;
-        case 2: MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &message, &status); break;
+        case 2:
+          MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &message, &status);
+          break;
         default:
           while (!flag) MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &message, &status);
       }
