@@ -1,7 +1,6 @@
 // prefetch_for_writing: begins to make cache lines this core's own before it stores to them, while there is time.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 
 namespace coracle::internals {
@@ -14,7 +13,7 @@ inline constexpr std::size_t kPrefetchedBytesMax = 8 * 1024;
 /// fetches the first ones, which will be written first.
 inline void prefetch_for_writing(const std::byte* memory, std::size_t bytes) noexcept {
   constexpr std::size_t kLineBytes = 64;
-  const std::size_t fetched = std::min(bytes, kPrefetchedBytesMax);
+  const std::size_t fetched = bytes < kPrefetchedBytesMax ? bytes : kPrefetchedBytesMax;
   for (std::size_t offset = 0; offset < fetched; offset += kLineBytes) {
 #if defined(__x86_64__)
     // The builtin makes a prefetch for reading of it, unless the compiler is told of a processor. Processors without

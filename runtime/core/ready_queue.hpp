@@ -3,7 +3,8 @@
 
 #include <coroutine>
 #include <cstddef>
-#include <memory>
+
+#include "runtime/core/std_parts.hpp"
 
 namespace coracle::internals {
 

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <source_location>
 #include <system_error>
 #include <tuple>
@@ -16,6 +15,7 @@
 
 #include "runtime/core/assert.hpp"
 #include "runtime/core/scheduler.hpp"
+#include "runtime/core/std_parts.hpp"
 #include "runtime/core/task.hpp"
 
 namespace coracle::internals {

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <source_location>
 
 #include "runtime/core/prefetch.hpp"
+#include "runtime/core/std_parts.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/messages/bounce_buffer.hpp"
 #include "runtime/messages/message_memory.hpp"

@@ -1,7 +1,6 @@
 // Team's tagged messages, as declared in team.hpp, and messages that are sent or received many times.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <span>
 #include <tuple>
@@ -10,6 +9,7 @@
 
 #include "runtime/core/byte_counts.hpp"
 #include "runtime/core/combinators.hpp"
+#include "runtime/core/std_parts.hpp"
 #include "runtime/messages/message_memory.hpp"
 #include "runtime/messages/message_waits.hpp"
 #include "runtime/messages/send.hpp"

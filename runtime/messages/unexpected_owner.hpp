@@ -1,7 +1,7 @@
 // UnexpectedOwner: owns a message that came before its receive, for those who need not know what that is.
 #pragma once
 
-#include <memory>
+#include "runtime/core/std_parts.hpp"
 
 namespace coracle::internals {
 

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <concepts>
-#include <memory>
 #include <type_traits>
 #include <utility>
 
+#include "runtime/core/std_parts.hpp"
 #include "runtime/core/task.hpp"
 
 namespace coracle::internals {

@@ -2,11 +2,11 @@
 // access regions, which gather the implicit operations of a stretch of program. In the manner of GASNet's extended API.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <utility>
 
 #include "runtime/core/frame_pool.hpp"
+#include "runtime/core/std_parts.hpp"
 #include "runtime/rank/operation.hpp"
 #include "runtime/rank/rank_core.hpp"
 

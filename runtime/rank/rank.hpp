@@ -4,7 +4,6 @@
 #pragma once
 
 #include <concepts>
-#include <memory>
 #include <span>
 #include <string>
 #include <type_traits>

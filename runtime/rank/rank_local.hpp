@@ -1,9 +1,10 @@
 // RankLocals: one object per type and rank, so that layers above the runtime keep their state without globals.
 #pragma once
 
-#include <memory>
 #include <utility>
 #include <vector>
+
+#include "runtime/core/std_parts.hpp"
 
 namespace coracle::internals {
 
