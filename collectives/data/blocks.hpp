@@ -21,22 +21,9 @@ class Blocks {
                    "{} blocks of {} bytes, which is more than any memory", count, block_bytes);
   }
   /// `counts`: elements of each.
-  Blocks(std::span<const std::size_t> counts, std::size_t element_bytes)
-      : count_(static_cast<std::uint32_t>(counts.size())), offsets_(counts.size() + 1) {
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      std::size_t bytes = 0;
-      const bool overflows = __builtin_mul_overflow(counts[i], element_bytes, &bytes) ||
-                             __builtin_add_overflow(offsets_[i], bytes, &offsets_[i + 1]) ||
-                             offsets_[i + 1] > kObjectBytesMax;
-      CORACLE_ASSERT(!overflows, "the count at place {} is {}, which is more than any memory", i, counts[i]);
-    }
-  }
+  Blocks(std::span<const std::size_t> counts, std::size_t element_bytes);
   /// `elements` divided as evenly as can be.
-  static Blocks divide(std::uint32_t count, std::size_t elements, std::size_t element_bytes) {
-    std::vector<std::size_t> counts(count);
-    for (std::uint32_t i = 0; i < count; ++i) counts[i] = elements / count + (i < elements % count ? 1 : 0);
-    return {counts, element_bytes};
-  }
+  static Blocks divide(std::uint32_t count, std::size_t elements, std::size_t element_bytes);
 
   std::uint32_t count() const noexcept { return count_; }
   std::size_t offset(std::uint32_t place) const noexcept {

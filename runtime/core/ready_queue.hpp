@@ -3,14 +3,15 @@
 
 #include <coroutine>
 #include <cstddef>
-
-#include "runtime/core/std_parts.hpp"
+#include <utility>
+#include <vector>
 
 namespace coracle::internals {
 
 /// A ring of handles that doubles when full. Used by one thread.
 class ReadyQueue {
  public:
+  ReadyQueue();
   bool empty() const noexcept { return head_ == tail_; }
   std::size_t size() const noexcept { return tail_ - head_; }
 
@@ -27,18 +28,10 @@ class ReadyQueue {
   }
 
  private:
-  void grow() {
-    const std::size_t larger = capacity_ * 2;
-    auto slots = std::make_unique<std::coroutine_handle<>[]>(larger);
-    for (std::size_t i = 0; i < size(); ++i) slots[i] = slots_[(head_ + i) & (capacity_ - 1)];
-    tail_ = size();
-    head_ = 0;
-    capacity_ = larger;
-    slots_ = std::move(slots);
-  }
+  void grow();
 
   std::size_t capacity_ = 64;
-  std::unique_ptr<std::coroutine_handle<>[]> slots_ = std::make_unique<std::coroutine_handle<>[]>(64);
+  std::vector<std::coroutine_handle<>> slots_;  // as many
   std::size_t head_ = 0;
   std::size_t tail_ = 0;
 };

@@ -6,6 +6,14 @@
 
 namespace coracle::internals {
 
+Scheduler::Scheduler(Clock& clock) : clock_(clock), now_ns_(clock.now_ns()) {}
+
+Scheduler::~Scheduler() = default;
+
+void Scheduler::add_poller(Poller& poller) {
+  pollers_.push_back(&poller);
+}
+
 void Scheduler::remove_poller(Poller& poller) noexcept {
   std::erase(pollers_, &poller);
 }
@@ -13,6 +21,11 @@ void Scheduler::remove_poller(Poller& poller) noexcept {
 void Scheduler::begin_on_stack(const void* frame) noexcept {
   stack_limit_ = reinterpret_cast<std::uintptr_t>(frame) - kStackBytesMax;
   if (deferred_.empty()) stack_floor_ = stack_limit_;
+}
+
+void Scheduler::defer(std::coroutine_handle<> coroutine) {
+  deferred_.push_back(coroutine);
+  stack_floor_ = kDeferAll;
 }
 
 void Scheduler::resume(std::coroutine_handle<> coroutine) {

@@ -51,7 +51,7 @@ class Scheduler {
   /// True when some coroutine could be resumed at once.
   bool has_ready() const noexcept { return !ready_.empty() || !deferred_.empty(); }
 
-  void add_poller(Poller& poller) { pollers_.push_back(&poller); }
+  void add_poller(Poller& poller);
   void remove_poller(Poller& poller) noexcept;
 
   /// Queues a coroutine; it runs in a later step of the loop, never inside this call. Loop's thread only.
@@ -63,8 +63,7 @@ class Scheduler {
   bool start(std::coroutine_handle<> coroutine) {
     // The stack grows downwards. Comparing addresses costs less than counting calls.
     if (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < stack_floor_) [[unlikely]] {
-      deferred_.push_back(coroutine);
-      stack_floor_ = kDeferAll;
+      defer(coroutine);
       return false;
     }
     coroutine.resume();
@@ -108,8 +107,8 @@ class Scheduler {
   bool spins() const noexcept { return idle_.spins > 0; }
 
  protected:
-  explicit Scheduler(Clock& clock) : clock_(clock), now_ns_(clock.now_ns()) {}
-  ~Scheduler() = default;
+  explicit Scheduler(Clock& clock);
+  ~Scheduler();
 
   void begin_on_stack(const void* frame) noexcept;
   bool poll_all();
@@ -125,6 +124,7 @@ class Scheduler {
   static constexpr std::uintptr_t kSpawnStackBytesMax = 512 * 1024;  // of all spawns in each other, beyond the limit
   static constexpr std::uintptr_t kDeferAll = ~std::uintptr_t{0};
 
+  void defer(std::coroutine_handle<> coroutine);
   void run_deferred();
   bool run_ready();
   void resume(std::coroutine_handle<> coroutine);

@@ -224,15 +224,7 @@ inline Scope::Join Scope::join() noexcept {
 }
 
 /// Waits for every child of `scope` and returns the first error (or null) instead of throwing it.
-inline Task<std::exception_ptr> join_quietly(Scope& scope) {
-  std::exception_ptr error;
-  try {
-    co_await scope.join();
-  } catch (...) {
-    error = std::current_exception();
-  }
-  co_return error;
-}
+Task<std::exception_ptr> join_quietly(Scope& scope);
 
 /// What runs in a scope of its own: see with_scope().
 struct ScopeBody {

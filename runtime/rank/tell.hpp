@@ -50,9 +50,8 @@ template <class Function, class... Arguments>
 Task<> tell(Rank& rank, std::uint32_t peer, Function function, std::tuple<Arguments...> arguments) {
   WireWriter writer;
   std::apply([&](auto&... argument) { (writer.write(argument), ...); }, arguments);
-  const std::vector<std::byte> payload = writer.take();
   const std::uint64_t offset = offset_of("tell", function);
-  co_await rank.request(peer, receive_told<Function, Arguments...>, payload, 0, offset);
+  co_await rank.request(peer, receive_told<Function, Arguments...>, writer.bytes(), 0, offset);
 }
 
 }  // namespace detail
