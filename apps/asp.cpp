@@ -15,17 +15,12 @@
 #include <utility>
 #include <vector>
 
-#include "apps/asp/dijkstra.hpp"
 #include "apps/asp/graph.hpp"
-#include "apps/asp/options.hpp"
-#include "apps/asp/owned_rows.hpp"
-#include "apps/asp/report.hpp"
 #include "apps/asp/solver.hpp"
 #include "apps/asp/summary.hpp"
-#include "apps/common/arrival_log.hpp"
+#include "apps/asp/user_interface.hpp"
 #include "apps/common/file.hpp"
 #include "apps/common/program.hpp"
-#include "apps/common/progress.hpp"
 
 namespace coracle::asp {
 namespace {

@@ -15,16 +15,13 @@
 #include <vector>
 
 #include "apps/bfs/edge.hpp"
-#include "apps/bfs/options.hpp"
 #include "apps/bfs/paged_graph.hpp"
 #include "apps/bfs/readers.hpp"
-#include "apps/bfs/report.hpp"
 #include "apps/bfs/search.hpp"
-#include "apps/bfs/verify.hpp"
+#include "apps/bfs/user_interface.hpp"
 #include "apps/common/file.hpp"
 #include "apps/common/out_of_core.hpp"
 #include "apps/common/program.hpp"
-#include "apps/common/progress.hpp"
 #include "apps/common/split_mix.hpp"
 
 namespace coracle::bfs {

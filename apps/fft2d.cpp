@@ -12,11 +12,9 @@
 
 #include "apps/common/program.hpp"
 #include "apps/common/split_mix.hpp"
-#include "apps/fft2d/low_pass.hpp"
-#include "apps/fft2d/options.hpp"
 #include "apps/fft2d/pnm.hpp"
-#include "apps/fft2d/report.hpp"
 #include "apps/fft2d/transform.hpp"
+#include "apps/fft2d/user_interface.hpp"
 
 namespace coracle::fft2d {
 namespace {

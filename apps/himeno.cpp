@@ -2,7 +2,7 @@
 // apps/himeno/solver.cpp for a step and for how neighbours exchange their points.
 #include "apps/common/program.hpp"
 #include "apps/himeno/benchmark.hpp"
-#include "apps/himeno/gpu_code.hpp"
+#include "apps/himeno/gpu_device.hpp"
 
 namespace himeno = coracle::himeno;
 

@@ -20,13 +20,10 @@
 #include "apps/common/file.hpp"
 #include "apps/common/out_of_core.hpp"
 #include "apps/common/program.hpp"
-#include "apps/common/progress.hpp"
-#include "apps/oocsort/options.hpp"
 #include "apps/oocsort/plan.hpp"
 #include "apps/oocsort/record.hpp"
-#include "apps/oocsort/report.hpp"
 #include "apps/oocsort/runs.hpp"
-#include "apps/oocsort/splitters.hpp"
+#include "apps/oocsort/user_interface.hpp"
 
 namespace coracle::oocsort {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/common/arrival_log.hpp"
 #include "apps/common/command_line.hpp"
+#include "apps/common/program.hpp"
 #include "apps/stencil/picture.hpp"
 #include "apps/stencil/tile.hpp"
 

@@ -17,19 +17,13 @@ namespace {
 // wait until all have fetched what lies there.
 constexpr std::size_t kCopiedBytesMax = 2048;
 
-/// What all local members read and write together would drive itself out of the cache that they share.
-Copying copying_of(std::uint32_t local_size, std::size_t bytes_of_each) {
-  static const std::size_t cache_bytes = last_level_cache_bytes();
-  return 2 * local_size * bytes_of_each >= cache_bytes / 2 ? Copying::past_caches : Copying::by_caches;
-}
-
 /// `target`, `blocks`: of the whole team.
 Task<> exchange_on_node(LocalCollective& local, Team& team, std::span<const std::byte> source,
                         std::span<std::byte> target, const Blocks& blocks) {
   const TeamNodes& nodes = team.nodes();
   const bool small = source.size() <= (LocalCollective::can_expose(team) ? kCopiedBytesMax : local.given_bytes_max());
   if (!local.try_provide(source, small)) co_await local.give(source);
-  const Copying how = small ? Copying::by_caches : copying_of(local.count(), source.size());
+  const Copying how = small ? Copying::by_caches : local.copying_of(source.size());
   const auto own = blocks.of(source, team.index());
   std::copy(own.begin(), own.end(), blocks.of(target, team.index()).begin());
   for (std::uint32_t distance = 1; distance < local.count(); ++distance) {

@@ -9,6 +9,7 @@
 #include "collectives/data/scratch.hpp"
 #include "collectives/exchanges.hpp"
 #include "collectives/node/local_collective.hpp"
+#include "runtime/core/cpu.hpp"
 #include "runtime/rank/memory_domain.hpp"
 #include "runtime/team/team.hpp"
 
@@ -44,6 +45,12 @@ class ScatteredBlocks {
                    block.count, block.layout.size());
     return bytes;
   }
+  std::size_t bytes_of_all() const {
+    if (alike_) return members_ * bytes_of(0);
+    std::size_t bytes = 0;
+    for (std::uint32_t member = 0; member < members_; ++member) bytes += bytes_of(member);
+    return bytes;
+  }
 
  private:
   using Byte = std::conditional_t<std::is_same_v<Scattered, ScatteredSource>, const std::byte, std::byte>;
@@ -65,8 +72,17 @@ Task<> let_time_pass(Rank& rank, std::uint32_t owner, std::size_t bytes) {
   co_await rank.get(Remote<std::byte>({address, owner, RemoteAddress::kWholeMemory}), to.span());
 }
 
+/// Past the caches only what is a row of bytes on both sides.
+void copy_block(const ScatteredTarget& target, const ScatteredSource& source, std::size_t bytes, Copying how) {
+  if (how == Copying::by_caches || !target.layout.is_contiguous() || !source.layout.is_contiguous())
+    return copy(target, source, 0, bytes);
+  const std::byte* const from = static_cast<const std::byte*>(source.origin) + source.layout.first_byte();
+  streaming_copy({from, bytes}, static_cast<std::byte*>(target.origin) + target.layout.first_byte());
+}
+
 /// `target`: of the local member's block for this member.
-Task<> copy_from(LocalCollective& local, Team& team, std::uint32_t other, ScatteredTarget target, std::size_t bytes) {
+Task<> copy_from(LocalCollective& local, Team& team, std::uint32_t other, ScatteredTarget target, std::size_t bytes,
+                 Copying how) {
   const Round::Reading reading(local.round(), other);
   if (reading.address() == nullptr) co_await local.fail_with(other);
   const auto* theirs = reinterpret_cast<const SourceBlocks*>(reading.address());
@@ -74,7 +90,7 @@ Task<> copy_from(LocalCollective& local, Team& team, std::uint32_t other, Scatte
   const std::size_t there = theirs->bytes_of(team.index());
   if (there != bytes) throw_sizes_differ(bytes, there, owner);
   if (!local.round().copies_at_once()) co_await let_time_pass(team.rank(), owner, bytes);
-  copy(target, theirs->of(team.index()), 0, bytes);
+  copy_block(target, theirs->of(team.index()), bytes, how);
 }
 
 /// Whoever has come is served before those who have not.
@@ -82,6 +98,7 @@ Task<> copy_straight(LocalCollective& local, Team& team, const SourceBlocks& sou
   const TeamNodes& nodes = team.nodes();
   local.expose({reinterpret_cast<const std::byte*>(&source), sizeof source}, 1);
   copy(target.of(team.index()), source.of(team.index()), 0, source.bytes_of(team.index()));
+  const Copying how = local.copying_of(source.bytes_of_all());
   std::vector<std::uint32_t> missing;
   for (std::uint32_t distance = 1; distance < local.count(); ++distance)
     missing.push_back((local.local_index() + distance) % local.count());
@@ -95,7 +112,7 @@ Task<> copy_straight(LocalCollective& local, Team& team, const SourceBlocks& sou
       }
       co_await local.wait(other, 1);
       const std::uint32_t member = nodes.member(nodes.own(), other);
-      co_await copy_from(local, team, other, target.of(member), target.bytes_of(member));
+      co_await copy_from(local, team, other, target.of(member), target.bytes_of(member), how);
     }
     missing.resize(left);
   }
@@ -175,13 +192,16 @@ bool any_on_device(const Team& team, const ScatteredBlocks<Scattered>& blocks) {
 
 Task<> exchange(Team& team, SourceBlocks source, TargetBlocks target, std::source_location where) {
   const bool on_device = any_on_device(team, source) || any_on_device(team, target);  // then it is refused
-  const bool shares_addresses = team.nodes().count() == 1 && LocalCollective::can_expose(team);
   const bool small = source.alike() && exchanges_at_once(team, source.bytes_of(0) * team.size());
-  return on_device || (shares_addresses && !small) ? all_to_all_straight(team, source, target, on_device, where)
-                                                   : copy_packed(team, source, target, where);
+  return on_device || (copies_straight(team) && !small) ? all_to_all_straight(team, source, target, on_device, where)
+                                                        : copy_packed(team, source, target, where);
 }
 
 }  // namespace
+
+bool copies_straight(const Team& team) {
+  return team.nodes().count() == 1 && LocalCollective::can_expose(team);
+}
 
 Task<> Team::all_to_all(ScatteredSource source, ScatteredTarget target, Where where) {
   co_await exchange(*this, SourceBlocks(size(), source), TargetBlocks(size(), target), where);

@@ -9,8 +9,8 @@
 #include "runtime/core/event.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/team/round.hpp"
-#include "runtime/team/signal_tree.hpp"
 #include "runtime/team/team.hpp"
+#include "runtime/team/team_nodes.hpp"
 
 namespace coracle::internals {
 namespace {

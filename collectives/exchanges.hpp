@@ -14,7 +14,8 @@
 
 namespace coracle::internals {
 
-// `same_size`: all blocks are as long as the others, as every member knows; else only their owners know.
+// `same_size`: all blocks are as long as the others, as every member knows, and in a row; else only their owners know.
+// A buffer ends where its last block does (Blocks::reach()). Where blocks lie may differ from member to member.
 
 /// `mine` of each into its block of `all`, which is looked at at the root alone; so are `blocks` where they differ.
 Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
@@ -29,6 +30,8 @@ Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<s
 Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks source_blocks,
                         std::span<std::byte> target, Blocks target_blocks, bool same_size, Algorithm algorithm,
                         std::source_location where);
+/// Whether Team::all_to_all_w copies straight from the members' layouts to each other's, of all sizes.
+bool copies_straight(const Team& team);
 /// Whether `bytes` of each member, in blocks of the same size, go without anybody's waiting until others have read.
 bool exchanges_at_once(Team& team, std::size_t bytes);
 

@@ -1,5 +1,6 @@
 // gather_all in two levels: on each node by the node area, where all copy from all; between nodes by the first of each.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "collectives/between/between.hpp"
@@ -30,9 +31,9 @@ Task<> gather_on_node(LocalCollective& local, const TeamNodes& nodes, std::span<
 Task<> lead(LocalCollective* local, Team& team, Group leaders, std::span<std::byte> all, const Blocks& blocks) {
   const TeamNodes& nodes = team.nodes();
   const Packed packed(team, blocks);
-  const Scratch turned(packed.is_plain() || local != nullptr ? 0 : all.size());
+  const Scratch turned(packed.is_plain() || local != nullptr ? 0 : blocks.total());
   std::span<std::byte> parts = packed.is_plain() ? all : turned.span();
-  if (local != nullptr && !packed.is_plain()) parts = local->keep(all.size());
+  if (local != nullptr && !packed.is_plain()) parts = local->keep(blocks.total());
   const std::span<std::byte> own = packed.by_node().of(parts, nodes.own());
   const std::span<std::byte> mine = blocks.of(all, team.index());
   // For a lone member of its node this is no copy when `parts` is `all`.
@@ -43,7 +44,7 @@ Task<> lead(LocalCollective* local, Team& team, Group leaders, std::span<std::by
       return own.subspan(packed.offset_in_node(member), blocks.bytes(member));
     });
   co_await between::gather_all(leaders, parts, packed.by_node());
-  if (local != nullptr) co_await local->hand_out(parts, 2, all.size() <= local->given_bytes_max());
+  if (local != nullptr) co_await local->hand_out(parts, 2, parts.size() <= local->given_bytes_max());
   if (!packed.is_plain()) packed.unpack(parts, all);
 }
 
@@ -52,9 +53,9 @@ Task<> follow(LocalCollective& local, Team& team, std::span<const std::byte> min
   // Exposed until the leader hands out, which is more than collecting.
   if (!local.try_provide(mine, mine.size() <= local.given_bytes_max())) co_await local.give(mine);
   const Packed packed(team, blocks);
-  const Scratch turned(packed.is_plain() ? 0 : all.size());
+  const Scratch turned(packed.is_plain() ? 0 : blocks.total());
   const std::span<std::byte> parts = packed.is_plain() ? all : turned.span();
-  co_await local.fetch(0, all.size(), 0, parts, 2, all.size() <= local.given_bytes_max());
+  co_await local.fetch(0, parts.size(), 0, parts, 2, parts.size() <= local.given_bytes_max());
   if (!packed.is_plain()) packed.unpack(parts, all);
 }
 
@@ -65,14 +66,29 @@ Task<> part_of(LocalCollective& local, Team& team, Group leaders, std::span<std:
   return local.local_index() == 0 ? lead(&local, team, leaders, all, blocks) : follow(local, team, own, all, blocks);
 }
 
-}  // namespace
-
-Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
-                        Algorithm algorithm, std::source_location where, Called called) {
-  const CollectiveCall call{called, blocks.total(), CollectiveCall::kNoRoot, where};
+/// Small data of the same size among few: a member's local index is its index in the team.
+Task<> gather_all_by_exchange(Team& team, std::span<const std::byte> mine, std::span<std::byte> all,
+                              CollectiveCall call) {
   const HostParticipation participation(team, call, mine, all);
-  check_blocks(name_of(called), blocks, team.size(), all.size());
-  check_block(name_of(called), blocks, team.index(), mine.size());
+  const std::size_t bytes = mine.size();
+  CORACLE_ASSERT(all.size() == team.size() * bytes, "{}: a buffer of {} bytes for {} blocks of {} bytes",
+                 name_of(call.called), all.size(), team.size(), bytes);
+  LocalCollective local(team);
+  if (!local.try_give(mine)) co_await local.give(mine);
+  local.spin_for_last();
+  for (std::uint32_t distance = 0; distance < local.count(); ++distance) {
+    const std::uint32_t other = (local.local_index() + distance) % local.count();
+    if (!local.round().has_reached(other, 1)) co_await local.round().reached(other, 1);
+    const std::byte* theirs = local.data_of(other, bytes);
+    if (bytes > 0) std::memcpy(all.data() + other * bytes, theirs, bytes);
+  }
+}
+
+Task<> gather_all_by_levels(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
+                            Algorithm algorithm, CollectiveCall call) {
+  const HostParticipation participation(team, call, mine, all);
+  check_blocks(name_of(call.called), blocks, team.size(), all.size());
+  check_block(name_of(call.called), blocks, team.index(), mine.size());
   const std::uint64_t sequence = participation.sequence();
   const std::span<std::byte> own = blocks.of(all, team.index());
   if (own.data() != mine.data()) std::copy(mine.begin(), mine.end(), own.begin());
@@ -92,6 +108,17 @@ Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<s
   LocalCollective local(team);
   Task<> part = part_of(local, team, leaders, all, blocks);
   co_await local.run(std::move(part));
+}
+
+}  // namespace
+
+Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
+                        Algorithm algorithm, std::source_location where, Called called) {
+  constexpr std::uint32_t kExchangingMax = 32;
+  const CollectiveCall call{called, blocks.total(), CollectiveCall::kNoRoot, where};
+  if (team.size() > 1 && blocks.alike() && LocalCollective::can_exchange(team, blocks.bytes(0), kExchangingMax))
+    return gather_all_by_exchange(team, mine, all, call);
+  return gather_all_by_levels(team, mine, all, std::move(blocks), algorithm, call);
 }
 
 }  // namespace coracle::internals

@@ -10,7 +10,6 @@
 #include "collectives/data/blocks.hpp"
 #include "collectives/data/scratch.hpp"
 #include "collectives/node/local_collective.hpp"
-#include "collectives/node/reduce_within.hpp"
 #include "collectives/reductions.hpp"
 
 namespace coracle::internals {
@@ -30,31 +29,32 @@ bool goes_by_messages(Team& team, std::size_t bytes, const Reduction& reduction)
 
 /// Small data: every local member gives its values. The last to come combines them, and goes on; where there are other
 /// nodes, the first member does, since it has to know them.
-Task<> all_reduce_small(LocalCollective& local, const Group* nodes, std::span<std::byte> values,
-                        const Reduction& reduction) {
+Task<> all_reduce_small(LocalCollective& local, const Group* nodes, std::span<const std::byte> values,
+                        std::span<std::byte> result, const Reduction& reduction) {
   Round& round = local.round();
   co_await local.give(values);
   const bool is_leader = nodes != nullptr ? local.local_index() == 0 : round.arrive() + 1 == local.count();
   if (!is_leader) {
     const std::uint64_t decided = co_await local.decision();
-    co_await local.take(static_cast<std::uint32_t>(decided - 1), 0, values);
+    co_await local.take(static_cast<std::uint32_t>(decided - 1), 0, result);
     co_return;
   }
   if (nodes != nullptr) co_await local.wait_for_all(1);
   local.check_all_bytes(values.size());
-  co_await within::combine_all(local, 0, values, values.data(), reduction);
-  if (nodes != nullptr) co_await between::all_reduce(*nodes, values, reduction);
+  co_await within::combine_all(local, 0, values, result.data(), reduction);
+  if (nodes != nullptr) co_await between::all_reduce(*nodes, result, reduction);
   if (round.is_exposed(local.local_index()))  // in its arena
-    std::memcpy(const_cast<std::byte*>(round.exposed(local.local_index()).address), values.data(), values.size());
+    std::memcpy(const_cast<std::byte*>(round.exposed(local.local_index()).address), result.data(), result.size());
   else
-    round.contribute(values, 2);
+    round.contribute(result, 2);
   round.decide(local.local_index() + 1);
 }
 
 /// Few local members look at each other's values. All combine them from the first to the last, so that all get the same
 /// bits.
-Task<> all_reduce_by_exchange(Team& team, std::span<std::byte> values, Reduction reduction, CollectiveCall call) {
-  const HostParticipation participation(team, call, values);
+Task<> all_reduce_by_exchange(Team& team, std::span<const std::byte> values, std::span<std::byte> result,
+                              Reduction reduction, CollectiveCall call) {
+  const HostParticipation participation(team, call, values, result);
   LocalCollective local(team);
   if (!local.try_give(values)) co_await local.give(values);
   local.spin_for_last();
@@ -66,9 +66,9 @@ Task<> all_reduce_by_exchange(Team& team, std::span<std::byte> values, Reduction
     const std::byte* theirs = local.data_of(other, values.size());
     if (aligns && other > 0) theirs = static_cast<const std::byte*>(std::memcpy(aligned, theirs, values.size()));
     if (other > 0)
-      reduction.combine(values.data(), theirs, values.data(), values.size());
-    else if (!values.empty())
-      std::memcpy(values.data(), theirs, values.size());
+      reduction.combine(result.data(), theirs, result.data(), result.size());
+    else if (!result.empty())
+      std::memcpy(result.data(), theirs, result.size());
   }
 }
 
@@ -83,60 +83,70 @@ bool suits_exchange(Team& team, std::size_t bytes) noexcept {
   return bytes <= bytes_max && LocalCollective::can_exchange(team, bytes, few_words ? team.size() : kLocalSizeMax);
 }
 
-/// Large data where waiting costs little: each local member combines its slice of all in its own values, from where the
+/// Large data where waiting costs little: each local member combines its slice of all in its own result, from where the
 /// others copy it. The least that is moved; but all wait for all three times.
-Task<> all_reduce_in_place(LocalCollective& local, std::span<std::byte> values, const Reduction& reduction) {
+Task<> all_reduce_in_place(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,
+                           const Reduction& reduction) {
+  local.round().expose_results(result.data());
   local.expose(values, 1);
   co_await local.wait_for_all(1);
   local.check_all_bytes(values.size());
   const std::size_t element = reduction.element_bytes;
   const Blocks slices = Blocks::divide(local.count(), values.size() / element, element);
-  const std::span<std::byte> own = slices.of(values, local.local_index());
-  co_await within::combine_all(local, slices.offset(local.local_index()), own, own.data(), reduction);
+  const std::span<const std::byte> own = slices.of(values, local.local_index());
+  const std::size_t begin = slices.offset(local.local_index());
+  co_await within::combine_all(local, begin, own, result.data() + begin, reduction);
   co_await local.meet(2);
   for (std::uint32_t distance = 1; distance < local.count(); ++distance) {
     const std::uint32_t other = (local.local_index() + distance) % local.count();
-    co_await local.take(other, slices.offset(other), slices.of(values, other));
+    co_await local.take_result(other, slices.offset(other), slices.of(result, other));
   }
   co_await local.meet(3);
 }
 
-Task<> all_reduce_large(LocalCollective& local, const Group* nodes, std::span<std::byte> values,
-                        const Reduction& reduction) {
+Task<> all_reduce_large(LocalCollective& local, const Group* nodes, std::span<const std::byte> values,
+                        std::span<std::byte> result, const Reduction& reduction) {
   const bool leads = local.local_index() == 0;
-  const std::span<std::byte> result = nodes == nullptr || leads ? values : std::span<std::byte>();
-  const std::uint64_t step = co_await within::reduce_large(local, values, result, reduction) + 1;
+  const std::span<std::byte> of_node = nodes == nullptr || leads ? result : std::span<std::byte>();
+  const std::uint64_t step = co_await within::reduce_large(local, values, of_node, reduction) + 1;
   if (nodes == nullptr) co_return;
   if (leads) {
-    co_await between::all_reduce(*nodes, values, reduction);
-    co_await local.hand_out(values, step);
+    co_await between::all_reduce(*nodes, result, reduction);
+    co_await local.hand_out(result, step);
   } else {
-    co_await local.fetch(0, values.size(), 0, values, step);
+    co_await local.fetch(0, result.size(), 0, result, step);
   }
 }
 
-Task<> all_reduce_by_levels(Team& team, std::span<std::byte> values, Reduction reduction, Algorithm algorithm,
-                            CollectiveCall call) {
-  const HostParticipation participation(team, call, values);
-  if (team.size() == 1) co_return;
+/// By messages it goes in place.
+Task<> all_reduce_between(Group group, std::span<const std::byte> values, std::span<std::byte> result,
+                          const Reduction& reduction) {
+  copy_bytes(values, result);
+  return between::all_reduce(group, result, reduction);
+}
+
+Task<> all_reduce_by_levels(Team& team, std::span<const std::byte> values, std::span<std::byte> result,
+                            Reduction reduction, Algorithm algorithm, CollectiveCall call) {
+  const HostParticipation participation(team, call, values, result);
+  if (team.size() == 1) co_return copy_bytes(values, result);
   const bool crowded = !team.rank().loop().spins();
   const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
   if (goes_by_messages(team, values.size(), reduction)) {
-    co_await between::all_reduce(Group(team, sequence).choosing(algorithm), values, reduction);
+    co_await all_reduce_between(Group(team, sequence).choosing(algorithm), values, result, reduction);
     co_return;
   }
   const Group group = Group::of_nodes(team, sequence).choosing(algorithm);
   if (nodes.size_of(nodes.own()) == 1) {
-    co_await between::all_reduce(group, values, reduction);
+    co_await all_reduce_between(group, values, result, reduction);
     co_return;
   }
   LocalCollective local(team);
   const Group* others = nodes.count() > 1 ? &group : nullptr;
   const bool in_place = others == nullptr && !crowded && values.size() >= kInPlaceBytesMin;
-  Task<> part = in_place                          ? all_reduce_in_place(local, values, reduction)
-                : values.size() <= kSmallBytesMax ? all_reduce_small(local, others, values, reduction)
-                                                  : all_reduce_large(local, others, values, reduction);
+  Task<> part = in_place                          ? all_reduce_in_place(local, values, result, reduction)
+                : values.size() <= kSmallBytesMax ? all_reduce_small(local, others, values, result, reduction)
+                                                  : all_reduce_large(local, others, values, result, reduction);
   co_await local.run(std::move(part));
 }
 
@@ -148,49 +158,46 @@ Task<> reduce_on_node(LocalCollective& local, std::span<const std::byte> values,
     co_await within::reduce_large(local, values, result, reduction);
 }
 
-/// `values` of others than the root is only read.
-Task<> reduce_between(Group group, std::span<std::byte> values, const Reduction& reduction, std::uint32_t root) {
+/// `result`: at the root; others combine in memory of their own.
+Task<> reduce_between(Group group, std::span<const std::byte> values, std::span<std::byte> result,
+                      const Reduction& reduction, std::uint32_t root) {
   std::optional<Scratch> own;
-  if (group.position() != root) {
-    std::copy(values.begin(), values.end(), own.emplace(values.size()).data());
-    values = own->span();
-  }
-  co_await between::reduce(group, values, reduction, root);
+  if (group.position() != root) result = own.emplace(values.size()).span();
+  copy_bytes(values, result);
+  co_await between::reduce(group, result, reduction, root);
 }
 
 }  // namespace
 
-Task<> all_reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, Algorithm algorithm,
-                        std::source_location where) {
+Task<> all_reduce_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,
+                        Algorithm algorithm, std::source_location where) {
   const CollectiveCall call{Called::all_reduce, values.size(), CollectiveCall::kNoRoot, where};
   return team.size() > 1 && suits_exchange(team, values.size())
-             ? all_reduce_by_exchange(team, values, reduction, call)
-             : all_reduce_by_levels(team, values, reduction, algorithm, call);
+             ? all_reduce_by_exchange(team, values, result, reduction, call)
+             : all_reduce_by_levels(team, values, result, reduction, algorithm, call);
 }
 
-Task<> reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, std::uint32_t root,
-                    Algorithm algorithm, std::source_location where) {
-  const HostParticipation participation(team, {Called::reduce, values.size(), root, where}, values);
-  if (team.size() == 1) co_return;
+Task<> reduce_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,
+                    std::uint32_t root, Algorithm algorithm, std::source_location where) {
+  const HostParticipation participation(team, {Called::reduce, values.size(), root, where}, values, result);
+  if (team.size() == 1) co_return copy_bytes(values, result);
   const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
   if (goes_by_messages(team, values.size(), reduction)) {
-    co_await reduce_between(Group(team, sequence).choosing(algorithm), values, reduction, root);
+    co_await reduce_between(Group(team, sequence).choosing(algorithm), values, result, reduction, root);
     co_return;
   }
   const Group group = Group::of_nodes(team, sequence, root).choosing(algorithm);
   const std::uint32_t root_node = nodes.node_of(root);
   if (nodes.size_of(nodes.own()) == 1) {
-    co_await reduce_between(group, values, reduction, root_node);
+    co_await reduce_between(group, values, result, reduction, root_node);
     co_return;
   }
   const std::uint32_t leader = root_node == nodes.own() ? nodes.local_index_of(root) : 0;
   LocalCollective local(team);
   const bool leads = local.local_index() == leader;
-  const bool is_root = team.index() == root;
   std::optional<Scratch> sum;  // of a leader that is not the root
-  if (leads && !is_root) sum.emplace(values.size());
-  const std::span<std::byte> result = is_root ? values : sum ? sum->span() : std::span<std::byte>();
+  if (leads && team.index() != root) result = sum.emplace(values.size()).span();
   co_await local.run(reduce_on_node(local, values, result, leader, reduction));
   if (leads && nodes.count() > 1) co_await between::reduce(group, result, reduction, root_node);
 }

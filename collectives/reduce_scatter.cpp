@@ -8,7 +8,6 @@
 #include "collectives/data/packed.hpp"
 #include "collectives/data/scratch.hpp"
 #include "collectives/node/local_collective.hpp"
-#include "collectives/node/reduce_within.hpp"
 #include "collectives/reductions.hpp"
 
 namespace coracle::internals {

@@ -16,21 +16,25 @@
 
 namespace coracle::internals {
 
-// `values` of all are as long as a multiple of the element.
+// `values` of all are as long as a multiple of the element. `result` is as long, and may be the same memory (in place),
+// else is apart.
 
-/// In place. The result is the same everywhere.
-Task<> all_reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, Algorithm algorithm,
-                        std::source_location where);
-/// `values` of the root receives the result; elsewhere it is only read.
-Task<> reduce_bytes(Team& team, std::span<std::byte> values, Reduction reduction, std::uint32_t root,
-                    Algorithm algorithm, std::source_location where);
+/// The result is the same everywhere.
+Task<> all_reduce_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,
+                        Algorithm algorithm, std::source_location where);
+/// `result`: of the root; elsewhere empty.
+Task<> reduce_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,
+                    std::uint32_t root, Algorithm algorithm, std::source_location where);
 /// `values` has a block for each member, of which the sum comes into its `mine`.
 Task<> reduce_scatter_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> mine, Blocks blocks,
                             Reduction reduction, Algorithm algorithm, std::source_location where);
-/// In place. `first`: null: each member's own values are the last that it gets (inclusive); else an element that takes
-/// the place of what comes before the first member's, and each member's own are left out (exclusive).
-Task<> scan_bytes(Team& team, std::span<std::byte> values, Reduction reduction, const std::byte* first,
+/// Of all members up to this one.
+Task<> scan_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,
                   std::source_location where);
+/// Of all members before this one. `first`: an element that comes before them all; null: there is none, and the first
+/// member's result stays as it is.
+Task<> exclusive_scan_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> result,
+                            Reduction reduction, const std::byte* first, std::source_location where);
 
 namespace detail {
 
@@ -67,7 +71,7 @@ auto reduce_any(std::remove_reference_t<Values>& values, Operation operation, co
 template <class Values, class Operation>
 auto Team::all_reduce(Values&& values, Operation operation, Algorithm algorithm, Where where) {
   const auto run = [this, algorithm, where](std::span<std::byte> bytes, const Reduction& reduction) {
-    return all_reduce_bytes(*this, bytes, reduction, algorithm, where);
+    return all_reduce_bytes(*this, bytes, bytes, reduction, algorithm, where);
   };
   return detail::reduce_any<Values>(values, std::move(operation), run);
 }
@@ -75,7 +79,8 @@ auto Team::all_reduce(Values&& values, Operation operation, Algorithm algorithm,
 template <class Values, class Operation>
 auto Team::reduce(Values&& values, Operation operation, std::uint32_t root, Algorithm algorithm, Where where) {
   const auto run = [this, root, algorithm, where](std::span<std::byte> bytes, const Reduction& reduction) {
-    return reduce_bytes(*this, bytes, reduction, root, algorithm, where);
+    const auto result = index() == root ? bytes : std::span<std::byte>();
+    return reduce_bytes(*this, bytes, result, reduction, root, algorithm, where);
   };
   return detail::reduce_any<Values>(values, std::move(operation), run);
 }
@@ -83,7 +88,7 @@ auto Team::reduce(Values&& values, Operation operation, std::uint32_t root, Algo
 template <class Values, class Operation>
 auto Team::scan(Values&& values, Operation operation, Where where) {
   const auto run = [this, where](std::span<std::byte> bytes, const Reduction& reduction) {
-    return scan_bytes(*this, bytes, reduction, nullptr, where);
+    return scan_bytes(*this, bytes, bytes, reduction, where);
   };
   return detail::reduce_any<Values>(values, std::move(operation), run);
 }
@@ -91,7 +96,7 @@ auto Team::scan(Values&& values, Operation operation, Where where) {
 template <class Values, class Operation>
 auto Team::exclusive_scan(Values&& values, Operation operation, detail::ReducedElement<Values> first, Where where) {
   const auto run = [this, first, where](std::span<std::byte> bytes, const Reduction& reduction) {
-    return scan_bytes(*this, bytes, reduction, reinterpret_cast<const std::byte*>(&first), where);
+    return exclusive_scan_bytes(*this, bytes, bytes, reduction, reinterpret_cast<const std::byte*>(&first), where);
   };
   return detail::reduce_any<Values>(values, std::move(operation), run);
 }

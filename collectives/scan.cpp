@@ -2,13 +2,13 @@
 // has the sum of its node.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "collectives/between/between.hpp"
 #include "collectives/data/arguments.hpp"
 #include "collectives/data/scratch.hpp"
 #include "collectives/node/local_collective.hpp"
-#include "collectives/node/reduce_within.hpp"
 #include "collectives/reductions.hpp"
 
 namespace coracle::internals {
@@ -83,6 +83,19 @@ Task<> scan_two_levels(LocalCollective& local, Team& team, std::uint64_t sequenc
     reduction.combine(others.data(), before.data(), before.data(), before.size());
 }
 
+/// Where what comes before is combined: in the result, unless that is needed for something else.
+class RoomBefore {
+ public:
+  RoomBefore(std::span<std::byte> result, bool needed) : room_(result) {
+    if (needed) room_ = own_.emplace(result.size()).span();
+  }
+  std::span<std::byte> span() const noexcept { return room_; }
+
+ private:
+  std::optional<Scratch> own_;
+  std::span<std::byte> room_;
+};
+
 Task<> exclusive_scan(Team& team, std::span<const std::byte> values, std::span<std::byte> before, Reduction reduction,
                       std::uint64_t sequence) {
   const TeamNodes& nodes = team.nodes();
@@ -99,21 +112,32 @@ Task<> exclusive_scan(Team& team, std::span<const std::byte> values, std::span<s
 
 }  // namespace
 
-Task<> scan_bytes(Team& team, std::span<std::byte> values, Reduction reduction, const std::byte* first,
+Task<> scan_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,
                   std::source_location where) {
-  const CollectiveCall call{first == nullptr ? Called::scan : Called::exclusive_scan, values.size(),
-                            CollectiveCall::kNoRoot, where};
-  const HostParticipation participation(team, call, values);
-  const Scratch before(values.size());
+  const HostParticipation participation(team, {Called::scan, values.size(), CollectiveCall::kNoRoot, where}, values,
+                                        result);
+  const RoomBefore before(result, values.data() == result.data());
+  co_await exclusive_scan(team, values, before.span(), reduction, participation.sequence());
+  if (team.index() > 0)
+    reduction.combine(before.span().data(), values.data(), result.data(), values.size());
+  else
+    copy_bytes(values, result);
+}
+
+Task<> exclusive_scan_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> result,
+                            Reduction reduction, const std::byte* first, std::source_location where) {
+  const CollectiveCall call{Called::exclusive_scan, values.size(), CollectiveCall::kNoRoot, where};
+  const HostParticipation participation(team, call, values, result);
+  const RoomBefore before(result, first != nullptr || values.data() == result.data());
   co_await exclusive_scan(team, values, before.span(), reduction, participation.sequence());
   const bool has_before = team.index() > 0;
   if (first == nullptr) {
-    if (has_before) reduction.combine(before.data(), values.data(), values.data(), values.size());
+    if (has_before) copy_bytes(before.span(), result);
     co_return;
   }
-  for (std::size_t i = 0; i < values.size(); i += reduction.element_bytes)
-    std::memcpy(values.data() + i, first, reduction.element_bytes);
-  if (has_before) reduction.combine(values.data(), before.data(), values.data(), values.size());
+  for (std::size_t i = 0; i < result.size(); i += reduction.element_bytes)
+    std::memcpy(result.data() + i, first, reduction.element_bytes);
+  if (has_before) reduction.combine(result.data(), before.span().data(), result.data(), result.size());
 }
 
 }  // namespace coracle::internals

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "collectives/between/between.hpp"
+#include "collectives/collectives.hpp"
 #include "collectives/data/arguments.hpp"
-#include "collectives/values.hpp"
 
 namespace coracle::internals {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "collectives/values.hpp"
+#include "collectives/collectives.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/team/node_area.hpp"
@@ -20,6 +20,7 @@ struct SplitCall {
   std::uint32_t color;
   std::uint32_t key;
   std::uint32_t index;
+  std::uint32_t identity;  // of the part, if its first member is this one
   std::bitset<TeamArea::kSlots> taken;
 };
 
@@ -46,8 +47,8 @@ class Splitting {
 Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key, Where where) {
   std::optional<Preparation> preparation(std::in_place, *this, "split");
   const Splitting splitting(rank());
-  const Teams& teams = rank().local<Teams>();
-  SplitCall mine{color, key, index(), {}};
+  Teams& teams = rank().local<Teams>();
+  SplitCall mine{color, key, index(), color == kNoTeam ? 0 : teams.new_identity(rank().id()), {}};
   for (std::uint32_t slot = 0; slot < TeamArea::kSlots; ++slot) mine.taken[slot] = teams.taken(slot);
   std::vector<SplitCall> calls(size());
   calls[index()] = mine;
@@ -67,7 +68,8 @@ Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key, 
   std::uint32_t slot = 0;
   while (slot < TeamArea::kSlots && mine.taken[slot]) ++slot;
   std::unique_ptr<Team> team;
-  if (slot < TeamArea::kSlots) team = std::make_unique<Team>(rank(), std::move(members), slot, identity_of_part(color));
+  if (color != kNoTeam && slot < TeamArea::kSlots)
+    team = std::make_unique<Team>(rank(), std::move(members), slot, calls.front().identity);
   // Of split, not of a barrier(): one that a member calls meanwhile must not pass for it.
   const CollectiveCall meeting{.called = Called::split, .where = where};
   std::exception_ptr failure;
@@ -84,7 +86,7 @@ Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key, 
     std::rethrow_exception(failure);
   }
   preparation.reset();  // it is over everywhere
-  if (!team)
+  if (!team && color != kNoTeam)
     throw Error(std::make_error_code(std::errc::no_buffer_space),
                 "split: a rank can be in at most 256 teams at a time; let some of them go");
   co_return team;

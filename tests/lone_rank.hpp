@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "runtime/job/job.hpp"
-#include "runtime/launch/whole_rank.hpp"
+#include "runtime/launch/boot.hpp"
 #include "transports/connect.hpp"
 
 namespace coracle::internals::test {

@@ -10,7 +10,7 @@ import sys
 
 import include_cycles
 
-PRODUCT = ("include", "runtime", "transports", "collectives", "storage", "apps")
+PRODUCT = ("include", "runtime", "transports", "collectives", "storage", "interfaces", "apps")
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
 
 

@@ -1,9 +1,9 @@
 # shellcheck shell=bash disable=SC2034
 # What ./quickstart and ./check need from Debian, in one place, and how it gets there. To be sourced.
 
-# To build and run.
+# To build and run. (By dpkg-dev meson learns where Debian keeps libraries; without it they go where CMake does not look.)
 build_packages=(
-  g++ meson ninja-build pkg-config
+  g++ dpkg-dev meson ninja-build pkg-config
   liburing-dev libfmt-dev libhwloc-dev libcli11-dev nlohmann-json3-dev doctest-dev libpng-dev libfftw3-dev
   libibverbs-dev libpmix-dev libxxhash-dev
 )

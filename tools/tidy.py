@@ -16,7 +16,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = ("include", "runtime", "transports", "collectives", "storage", "apps")
+FOLDERS = ("include", "runtime", "transports", "collectives", "storage", "interfaces", "apps")
 TIDY = os.environ.get("CLANG_TIDY", "clang-tidy-16")
 KEPT_S = 60 * 24 * 3600  # marks that nobody asked after for so long are dropped
 

@@ -35,11 +35,7 @@ std::vector<const MinPlusKernel*> usable_min_plus_kernels() {
 }
 
 const MinPlusKernel& best_min_plus_kernel() noexcept {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) return kMinPlusAvx512;
-  if (__builtin_cpu_supports("avx2")) return kMinPlusAvx2;
-#endif
-  return kMinPlusBaseline;
+  return *usable_min_plus_kernels().front();
 }
 
 double vector_limit(const MinPlusKernel& kernel) {

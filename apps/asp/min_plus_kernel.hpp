@@ -1,6 +1,6 @@
-// The innermost loops of min-plus products, written once for any vector width. Each instruction set has its own source
-// file, compiled for it; those include nothing of the standard library but <cstddef>, so that no inline function
-// compiled for a wide machine can be linked into code for a narrow one.
+// The innermost loops of min-plus products, written once for any vector width. Their source is compiled once for each
+// instruction set; it includes nothing of the standard library but <cstddef>, so that no inline function compiled for a
+// wide machine can be linked into code for a narrow one.
 #pragma once
 
 #include <cstddef>

@@ -82,10 +82,6 @@ std::vector<std::string> words_of_assistant(const Benchmark& benchmark) {
   return {std::filesystem::read_symlink("/proc/self/exe").string(), kAssist, benchmark.facts().name};
 }
 
-void wrong(const std::string& what) {
-  throw CLI::ValidationError(what);
-}
-
 Benchmarks all_benchmarks() {
   Benchmarks all;
   for (const auto make :

@@ -14,6 +14,7 @@
 
 #include "apps/bench/measure/contest.hpp"
 #include "apps/bench/measure/report.hpp"
+#include "apps/common/command_line.hpp"
 #include "runtime/job/job.hpp"
 #include "runtime/rank/rank.hpp"
 
@@ -159,9 +160,6 @@ std::unique_ptr<Benchmark> benchmark_of(Benchmark::Facts facts, Task<> (*run)(Be
 inline constexpr const char* kAssist = "--assist";
 /// Program and first words of such a process.
 std::vector<std::string> words_of_assistant(const Benchmark& benchmark);
-
-/// Throws CLI::ValidationError.
-[[noreturn]] void wrong(const std::string& what);
 
 using Benchmarks = std::vector<std::unique_ptr<Benchmark>>;
 

@@ -22,12 +22,11 @@
 #include <vector>
 
 #include "apps/bench/benchmark.hpp"
-#include "apps/common/strict_options.hpp"
-#include "apps/coracle/job_choices.hpp"
+#include "apps/common/command_line.hpp"
 #include "apps/coracle/machine.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/launch/cores.hpp"
 #include "runtime/launch/head_launcher.hpp"
+#include "runtime/launch/job_options.hpp"
 #include "runtime/launch/launcher.hpp"
 #include "runtime/launch/say.hpp"
 #include "transports/connect.hpp"

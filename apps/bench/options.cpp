@@ -12,8 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include "apps/common/strict_options.hpp"
-#include "apps/common/units.hpp"
+#include "apps/common/command_line.hpp"
 
 namespace coracle::internals::bench {
 namespace {
@@ -52,15 +51,8 @@ void select(const Benchmarks& benchmarks, const std::string& name, std::vector<B
   }
 }
 
-std::uint32_t count(const char* option, const std::string& word) {
-  constexpr std::uint32_t kMost = 1 << 20;
-  const auto value = parse_whole(word, 1, kMost);
-  if (!value) wrong(fmt::format("{} {}: must be from 1 to {}", option, word, kMost));
-  return static_cast<std::uint32_t>(*value);
-}
-
 void set_ranks(const Words& words, Request& request) {
-  for (const std::string& ranks : words.ranks) request.ranks.push_back(count("-n", ranks));
+  for (const std::string& ranks : words.ranks) request.ranks.push_back(number_of("-n", ranks));
   for (const Benchmark* benchmark : request.benchmarks) {
     const Benchmark::Facts facts = benchmark->facts();
     for (const std::uint32_t ranks : request.ranks)
@@ -223,7 +215,7 @@ Request parse(CLI::App& app, const Benchmarks& benchmarks, int argc, const char*
   app.parse(words_for(app, argc, argv));
   for (const std::string& name : words.names) select(benchmarks, name, request.benchmarks);
   set_ranks(words, request);
-  request.nodes = count("--nodes", words.nodes);
+  request.nodes = number_of("--nodes", words.nodes);
   set_placement(words, request);
   check_read(app, benchmarks, request);
   for (Benchmark* benchmark : request.benchmarks) benchmark->check(request);

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "apps/bfs/edge.hpp"
-#include "apps/common/in_flight.hpp"
 #include "apps/common/out_of_core.hpp"
 
 namespace coracle::bfs {

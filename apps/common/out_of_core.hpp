@@ -1,12 +1,15 @@
 // What programs over paged segments have in common. What fails at one rank ends the program at all: each leaves its
 // work by an exception, so that files and folders are gone everywhere before the failure is told, once, and ends the
-// job. And a folder for the segments' files while the program runs.
+// job. A folder for the segments' files while the program runs. And many transfers at once, but not all.
 #pragma once
 
 #include <coracle/coracle.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <string>
+#include <utility>
 
 namespace coracle {
 
@@ -48,5 +51,29 @@ class ScratchFolder {
   explicit ScratchFolder(std::string path) noexcept : path_(std::move(path)) {}
   std::string path_;
 };
+
+namespace detail {
+
+template <class Work>
+Task<> do_next(std::size_t& next, std::size_t count, Work& work) {
+  while (next < count) {
+    Task<> task = work(next++);
+    co_await task;
+  }
+}
+
+}  // namespace detail
+
+/// Awaits the Task<> of `work(i)` for every i below `count`, in order of their beginning, at most `limit` at a time.
+/// The first error cancels the rest and is rethrown when all have ended.
+template <class Work>
+Task<> for_each_in_flight(std::size_t count, std::size_t limit, Work work) {
+  internals::PromiseBase& self = co_await internals::this_coroutine();
+  Scope scope(self.loop(), &self.scope());
+  std::size_t next = 0;
+  const std::size_t tasks = std::min(count, limit);
+  for (std::size_t i = 0; i < tasks; ++i) scope.spawn(detail::do_next(next, count, work));
+  co_await scope.join();
+}
 
 }  // namespace coracle

@@ -1,10 +1,19 @@
-// What the main functions of the applications have in common.
+// What applications do around their work: they start, show how far they are, tell what came out, and record how late
+// each rank comes to a collective, iteration by iteration, as a trace that `coracle bench arrival --arrival FILE`
+// reads.
 #pragma once
 
 #include <fmt/core.h>
 #include <coracle/coracle.hpp>
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
 #include <variant>
+#include <vector>
 
 #include "apps/common/command_line.hpp"
 #include "apps/common/file.hpp"
@@ -30,5 +39,49 @@ void tell(Rank& self, const Report& report, const Options& options) {
   if (!options.quiet) fmt::print("{}", to_text(report));
   if (!options.json_path.empty()) write_whole(to_json(report), options.json_path);
 }
+
+/// One line on a terminal that says how far the work is. Prints to standard error, and only where that is a terminal.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool is_wanted);
+  ~ProgressLine() { clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  /// Some times a second at most; cheap between.
+  void show(std::size_t done, std::size_t all);
+
+  /// Makes room for other output.
+  void clear();
+
+ private:
+  bool is_shown_;
+  bool is_dirty_ = false;
+  std::chrono::steady_clock::time_point start_;
+  std::chrono::steady_clock::time_point next_;
+};
+
+/// The trace: a line per iteration, with each rank's delay after the first. `times_s`: of each iteration one per rank;
+/// `program` is named in the trace.
+std::string arrival_trace(std::string_view program, std::span<const double> times_s, std::uint32_t ranks);
+
+/// Records such a trace, for ranks that share a clock: those of one machine, or of `sim`.
+class ArrivalLog {
+ public:
+  /// `limit`: iterations that are kept, the first ones.
+  explicit ArrivalLog(std::size_t limit) : limit_(limit) {}
+
+  /// This rank comes to the collective of the next iteration.
+  void note(Rank& self) {
+    if (times_ns_.size() < limit_) times_ns_.push_back(self.loop().exact_now_ns());
+  }
+  /// Collective, after the same number of notes everywhere, which is at least one: rank 0 writes the file. Throws Error
+  /// when it can't. `program` is named in the file.
+  Task<> write(Rank& self, std::string path, std::string program) const;
+
+ private:
+  std::size_t limit_;
+  std::vector<std::uint64_t> times_ns_;
+};
 
 }  // namespace coracle

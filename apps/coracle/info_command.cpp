@@ -1,11 +1,12 @@
 // `coracle info`: what this machine can do, and what to do about the rest.
+#include <fmt/ranges.h>
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 
 #include "apps/coracle/commands.hpp"
@@ -16,12 +17,10 @@ namespace {
 
 /// "0 | 1 | 2,6": a bar between cores, a comma between the hardware threads of one.
 std::string text_of(const std::vector<std::vector<int>>& cores) {
-  std::ostringstream text;
-  for (const std::vector<int>& cpus : cores) {
-    if (&cpus != &cores.front()) text << " | ";
-    for (const int cpu : cpus) text << (cpu == cpus.front() ? "" : ",") << cpu;
-  }
-  return text.str();
+  std::string text;
+  for (const std::vector<int>& cpus : cores)
+    text += fmt::format("{}{}", text.empty() ? "" : " | ", fmt::join(cpus, ","));
+  return text;
 }
 
 void print_row(const char* name, const std::string& value) {

@@ -1,4 +1,5 @@
-// Asking the kernel, hwloc and the runtime.
+// Asking the kernel, hwloc and the runtime. Costs and choices are read once, by the launcher where the job is started:
+// so all ranks choose alike.
 #include "apps/coracle/machine.hpp"
 
 #include <fmt/format.h>
@@ -10,19 +11,25 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <optional>
 #include <span>
 
+#include "collectives/choice/tuning.hpp"
+#include "runtime/core/assert.hpp"
 #include "runtime/core/io.hpp"
 #include "runtime/core/other_memory.hpp"
-#include "runtime/launch/cores.hpp"
+#include "runtime/launch/interfaces.hpp"
+#include "runtime/launch/job_options.hpp"
 #include "runtime/launch/pmix_client.hpp"
+#include "runtime/launch/say.hpp"
 #include "runtime/pvas/address_space.hpp"
 #include "storage/mapped/userfault.hpp"
-#include "transports/cuda/support.hpp"
+#include "transports/connect.hpp"
+#include "transports/cuda/failure.hpp"
 #include "transports/verbs/support.hpp"
 
 namespace coracle::internals {
@@ -188,6 +195,35 @@ Machine look_at_machine() {
       {"GPUs", "gpus", {{"cuda", gpus.available, gpus.detail, gpus.remedy}}, "yes", "no"},
   };
   return machine;
+}
+
+TuningQuery tuning_query(const JobOptions& options) {
+  const JobShape& shape = options.shape;
+  const auto cores = static_cast<std::uint32_t>(usable_cores().size());
+  // Without hosts all nodes are on this machine.
+  std::uint32_t ranks = shape.size;
+  if (!options.hosts.empty()) {
+    ranks = (shape.size + shape.nodes - 1) / shape.nodes;
+    for (const std::uint32_t count : options.ranks_per_node) ranks = std::max(ranks, count);
+  }
+  const bool has_link = shape.nodes > 1 || PmixClient::is_wanted();
+  return {host_name(), cores, to_string(shape.placement), has_link ? transport_between_nodes(shape) : "",
+          ranks > cores};
+}
+
+void set_choices(JobOptions& options) {
+  JobShape& shape = options.shape;
+  const UserChoices choices = UserChoices::of_environment();
+  std::string costs;
+  if (shape.placement != Placement::sim && shape.size > 1) {  // the simulated network is known
+    std::vector<std::string> warnings;
+    costs = measured_costs(tuning_query(options), warnings);
+    for (const std::string& warning : warnings) say("warning: {}", warning);
+  }
+  const std::string words = job_words(costs, choices);
+  CORACLE_ASSERT(words.size() < shape.choices.size(), "the job's choices take {} bytes", words.size());
+  words.copy(shape.choices.data(), words.size());
+  if (!words.empty()) options.notes.push_back("collectives: " + words);
 }
 
 }  // namespace coracle::internals

@@ -1,9 +1,13 @@
-// What `coracle info` finds on this machine.
+// What is known of this machine: what works on it (`coracle info`), and what a job's ranks are told here of how its
+// collectives go: measured costs, and the user's choices.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "collectives/choice/tuning_file.hpp"
+#include "runtime/launch/job_options.hpp"
 
 namespace coracle::internals {
 
@@ -35,5 +39,12 @@ struct Machine {
 
 /// Looks at the machine; takes some milliseconds. What can't be found out is said in the text.
 Machine look_at_machine();
+
+/// Of a job as `options` describe it, on this machine.
+TuningQuery tuning_query(const JobOptions& options);
+
+/// Fills in `options.shape.choices`, and a note. Warns on standard error of a file of costs that can't be used. Throws
+/// Error (bad_input) for a choice that can't be meant.
+void set_choices(JobOptions& options);
 
 }  // namespace coracle::internals

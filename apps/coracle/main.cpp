@@ -7,6 +7,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <cerrno>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <memory>
@@ -14,8 +15,9 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/common/strict_options.hpp"
+#include "apps/common/command_line.hpp"
 #include "apps/coracle/commands.hpp"
+#include "apps/coracle/mpiexec_words.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/launch/node_launcher.hpp"
 #include "runtime/launch/say.hpp"
@@ -50,6 +52,29 @@ int wrong_usage(const CLI::App& app, const CLI::ParseError& error, const char* c
                          program));
 }
 
+/// `coracle mpiexec` and coracle-mpiexec: what is to be parsed instead, behind the program's name. What is asked of the
+/// ranks' surroundings is done here.
+std::vector<std::string> run_words_of_mpiexec(const std::vector<std::string>& words) {
+  const coracle::internals::MpiexecCommand command = coracle::internals::translate_mpiexec(words);
+  for (const std::string& ignored : command.ignored)
+    coracle::internals::say("mpiexec's option {} means nothing here", ignored);
+  for (const auto& [name, value] : command.environment) ::setenv(name.c_str(), value.c_str(), 1);
+  if (!command.directory.empty() && ::chdir(command.directory.c_str()) != 0)
+    coracle::internals::throw_errno(errno, fmt::format("can't go to the folder {}", command.directory));
+  std::vector<std::string> result{"run"};
+  result.insert(result.end(), command.run_words.begin(), command.run_words.end());
+  return result;
+}
+
+/// The words behind the program's name, mpiexec's translated.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (std::filesystem::path(argv[0]).filename() == "coracle-mpiexec") return run_words_of_mpiexec(words);
+  if (words.empty() || words.front() != "mpiexec") return words;
+  words.erase(words.begin());
+  return run_words_of_mpiexec(words);
+}
+
 /// Not shown: what `coracle run` starts on every node of several.
 void add_node_command(CLI::App& app, int& status) {
   auto standard = std::make_shared<coracle::internals::NodeLauncher::Standard>();
@@ -72,27 +97,32 @@ int main(int argc, char** argv) {
   int status = 0;
   coracle::internals::add_run_command(app, status);
   coracle::internals::add_info_command(app, status);
+  app.add_subcommand("mpiexec", "As `run`, with the options that scripts give to mpiexec and mpirun");
   app.add_subcommand("bench", "Measure the library on this machine, beside the machine's limits");
   coracle::internals::add_pages_command(app, status);
   add_node_command(app, status);
   coracle::make_strict(app);
-  const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
-  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {
-    coracle::internals::say("there is no command '{}'; there are {}", argv[1], command_names(app));
-    return kUsage;
-  }
+  std::vector<std::string> words;
   try {
-    if (argc > 1 && std::string_view(argv[1]) == "bench") exec_bench({argv + 2, argv + argc});
-    app.parse(coracle::words_for(app, argc, argv));
+    words = words_of(argc, argv);
+    const auto is_named = [&](const CLI::App* command) { return command->get_name() == words.front(); };
+    if (!words.empty() && !words.front().starts_with("-") && app.get_subcommands(is_named).empty()) {
+      coracle::internals::say("there is no command '{}'; there are {}", words.front(), command_names(app));
+      return kUsage;
+    }
+    if (!words.empty() && words.front() == "bench") exec_bench({words.begin() + 1, words.end()});
+    std::vector<const char*> pointers{argv[0]};
+    for (const std::string& word : words) pointers.push_back(word.c_str());
+    app.parse(coracle::words_for(app, static_cast<int>(pointers.size()), pointers.data()));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {                           // --help, --version
       if (app.got_subcommand("bench")) exec_bench({"--help"});  // `coracle --help bench`
       return app.exit(error);
     }
-    return wrong_usage(app, error, argc > 1 ? argv[1] : nullptr);
+    return wrong_usage(app, error, words.empty() ? nullptr : words.front().c_str());
   } catch (const std::exception& error) {
     coracle::internals::say("{}", error.what());
-    return 1;
+    return words.empty() && argc > 1 ? kUsage : 1;  // mpiexec's own words
   }
   return status;
 }

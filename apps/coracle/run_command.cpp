@@ -9,7 +9,6 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -20,18 +19,19 @@
 #include <utility>
 #include <vector>
 
-#include "apps/common/units.hpp"
+#include "apps/common/command_line.hpp"
 #include "apps/coracle/commands.hpp"
-#include "apps/coracle/job_choices.hpp"
+#include "apps/coracle/machine.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/launch/cores.hpp"
 #include "runtime/launch/head_launcher.hpp"
 #include "runtime/launch/job_options.hpp"
 #include "runtime/launch/launcher.hpp"
 #include "runtime/launch/pmix_client.hpp"
 #include "runtime/launch/pmix_launcher.hpp"
+#include "runtime/launch/rank_environment.hpp"
+#include "runtime/launch/say.hpp"
+#include "runtime/pvas/program.hpp"
 #include "runtime/team/team.hpp"
-#include "transports/choice.hpp"
 #include "transports/connect.hpp"
 #include "transports/tca/packet.hpp"
 
@@ -69,19 +69,8 @@ struct HostWord {
   std::optional<std::uint32_t> ranks;
 };
 
-constexpr std::uint32_t kMostRanks = 1 << 20;
 /// What the library itself takes of a segment, and some room for the program.
 constexpr std::uint64_t kLeastSegment = 2 * TeamArea::kAllBytes;
-
-[[noreturn]] void wrong(const std::string& what) {
-  throw CLI::ValidationError(what);
-}
-
-std::uint32_t count(const char* option, std::string_view word) {
-  const auto value = parse_whole(word, 1, kMostRanks);
-  if (!value) wrong(fmt::format("{} {}: must be from 1 to {}", option, word, kMostRanks));
-  return static_cast<std::uint32_t>(*value);
-}
 
 void set_seed(const std::string& word, JobShape& shape) {
   if (word.empty()) return;
@@ -133,7 +122,7 @@ NetworkOptions network_options(const RunWords& words) {
   if (network.silence_limit_ns < 100'000'000)
     wrong(fmt::format("--silence {}: must be at least 100ms, or a busy machine would pass for a dead one",
                       words.silence));
-  network.connections_max = count("--connections", words.connections);
+  network.connections_max = number_of("--connections", words.connections);
   network.survive = words.survive;
   if (words.transport == "tcp")
     network.transport = RemoteTransport::tcp;
@@ -160,12 +149,9 @@ std::optional<std::vector<HostWord>> parse_hosts(std::string_view text) {
     const bool counted =
         colon != std::string_view::npos && (bracketed ? colon > 0 && word[colon - 1] == ']' : word.find(':') == colon);
     if (counted) {
-      std::uint32_t ranks = 0;
-      const std::string_view digits = word.substr(colon + 1);
-      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ranks);
-      if (error != std::errc() || end != digits.data() + digits.size() || ranks == 0 || ranks > kMostRanks)
-        return std::nullopt;
-      host.ranks = ranks;
+      const auto ranks = parse_whole(word.substr(colon + 1), 1, kRanksMax);
+      if (!ranks) return std::nullopt;
+      host.ranks = static_cast<std::uint32_t>(*ranks);
       name = word.substr(0, colon);
     }
     if (bracketed && name.size() >= 2 && name.back() == ']') name = name.substr(1, name.size() - 2);
@@ -184,7 +170,7 @@ void set_hosts(const RunWords& words, JobOptions& options) {
   if (!hosts)
     wrong(fmt::format("--hosts {}: must be names, each with a number of ranks if you like: a,b:4", words.hosts));
   if (options.shape.placement == Placement::sim) wrong("--hosts: --place sim runs in one process");
-  if (!words.nodes.empty() && count("--nodes", words.nodes) != hosts->size())
+  if (!words.nodes.empty() && number_of("--nodes", words.nodes) != hosts->size())
     wrong(fmt::format("--nodes {}: --hosts names {}; leave --nodes out", words.nodes, hosts->size()));
   std::uint64_t sum = 0;
   for (const HostWord& host : *hosts) {
@@ -197,8 +183,8 @@ void set_hosts(const RunWords& words, JobOptions& options) {
   }
   options.shape.nodes = static_cast<std::uint32_t>(hosts->size());
   if (sum == 0 && words.ranks.empty()) wrong("--hosts: say how many ranks, by -n or as in a:4,b:4");
-  if (sum > kMostRanks) wrong(fmt::format("--hosts: {} ranks in all: must be from 1 to {}", sum, kMostRanks));
-  options.shape.size = words.ranks.empty() ? static_cast<std::uint32_t>(sum) : count("-n", words.ranks);
+  if (sum > kRanksMax) wrong(fmt::format("--hosts: {} ranks in all: must be from 1 to {}", sum, kRanksMax));
+  options.shape.size = words.ranks.empty() ? static_cast<std::uint32_t>(sum) : number_of("-n", words.ranks);
   if (sum != 0 && options.shape.size != sum)
     wrong(fmt::format("-n {}: the hosts have {} ranks; leave -n out, or their numbers", words.ranks, sum));
 }
@@ -208,8 +194,8 @@ void set_size(const RunWords& words, JobOptions& options) {
   if (!words.hosts.empty()) {
     set_hosts(words, options);
   } else {
-    shape.size = words.ranks.empty() ? static_cast<std::uint32_t>(usable_cores().size()) : count("-n", words.ranks);
-    shape.nodes = words.nodes.empty() ? 1 : count("--nodes", words.nodes);
+    shape.size = words.ranks.empty() ? static_cast<std::uint32_t>(usable_cores().size()) : number_of("-n", words.ranks);
+    shape.nodes = words.nodes.empty() ? 1 : number_of("--nodes", words.nodes);
   }
   if (shape.nodes > shape.size) {
     wrong(fmt::format("--nodes {}: there are only {} rank{}, and every node needs one", shape.nodes, shape.size,
@@ -263,6 +249,22 @@ void set_program(const RunWords& words, JobOptions& options) {
   options.arguments.assign(words.command.begin() + 1, words.command.end());
 }
 
+/// Ranks share an address space unless they can't: a program that must lie at one address runs as processes, if the
+/// user has not said otherwise.
+void suit_program(const RunWords& words, JobOptions& options) {
+  if (!words.placement.empty() || words.intranode != "auto" || options.shape.placement != Placement::pvas) return;
+  if (!options.hosts.empty()) return;  // it is looked for there
+  SpawnOptions spawn;
+  spawn.program = options.program;
+  try {
+    pvas::ProgramCache().resolve(spawn);
+  } catch (const Error& error) {
+    if (error.code() != Errc::unsupported) return;  // said when it is started
+    options.shape.placement = Placement::process;
+    say("--place process, since in a shared address space {}", error.what());
+  }
+}
+
 /// Which address others use. Nobody else is there when all ranks run on one node here.
 void set_interface(const RunWords& words, JobOptions& options) {
   if (words.interface.empty()) return;
@@ -314,6 +316,9 @@ JobOptions job_options(const RunWords& words) {
   options.verbose = words.verbose;
   options.notes = describe_transports(shape);
   set_program(words, options);
+  suit_program(words, options);
+  if (const std::string folders = interface_folders(); !folders.empty())
+    options.notes.push_back(fmt::format("MPI programs made for Open MPI's libmpi.so.40 find it in {}", folders));
   try {
     set_choices(options);
   } catch (const Error& error) {

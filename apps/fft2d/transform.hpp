@@ -1,6 +1,8 @@
 // The transform of a grid whose rows are spread over ranks: each rank transforms its rows, all transpose, each
 // transforms its columns, which are rows now, and all transpose back. The serial transforms are FFTW's; a transposition
 // is one all_to_all of layouts: nobody packs anything.
+//
+// And what it is for: a low-pass filter of pictures. What changes within few pixels goes, as noise and fine detail do.
 #pragma once
 
 #include <coracle/coracle.hpp>
@@ -12,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/fft2d/pnm.hpp"
 #include "collectives/data/scratch.hpp"
 
 struct fftw_plan_s;
@@ -113,5 +116,16 @@ class Transform {
   Transposition back_;
   double transposing_s_ = 0;
 };
+
+/// What the filter leaves of a frequency: (row, column) of a transform of `rows` x `columns`. Half of what changes
+/// `cutoff` times per pixel (in any direction), by a Gaussian: it leaves no rings around edges. `cutoff` > 0.
+double gain(std::size_t row, std::size_t column, std::size_t rows, std::size_t columns, double cutoff) noexcept;
+
+/// Collective, with the same size and cutoff everywhere. Rank 0 gives a picture and gets it filtered; elsewhere both
+/// are not looked at, and empty. The picture's borders are taken to meet: left and right, top and bottom.
+Task<Picture> low_pass(Transform& transform, Rank& self, Picture picture, std::size_t channels, double cutoff);
+
+/// The same by one rank alone, by FFTW's transform of a whole grid.
+Picture low_pass_alone(const Picture& picture, double cutoff);
 
 }  // namespace coracle::fft2d

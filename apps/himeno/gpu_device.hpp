@@ -19,6 +19,10 @@ struct GpuChoice {
   const void* code = nullptr;    ///< What it loads.
 };
 
+/// The kernels for GPUs as machine code, as CudaApi::load_module wants it; null: this program was built without a
+/// compiler for it. In a library of its own.
+const void* gpu_code() noexcept;
+
 /// How threads share a box: blocks of kGpuThreads, whose threads lie side by side in k first. `depth`: see Relaxation;
 /// above 1 only where `enough` threads are left.
 struct GpuShape {

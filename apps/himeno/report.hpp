@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "apps/himeno/block.hpp"
-#include "apps/himeno/exact_sum.hpp"
+#include "apps/himeno/kernel.hpp"
 
 namespace coracle::himeno {
 

@@ -2,6 +2,8 @@
 // the others are made. A step on 19 points needs the six faces and the twelve edges of a block: each goes straight to
 // its place in the neighbour's array by a put between two layouts, and a signal after it says that it has come. Nobody
 // packs anything, and there is no barrier.
+//
+// And Himeno as its definition says it, point by point on one rank: what all else is compared with.
 #pragma once
 
 #include <coracle/coracle.hpp>
@@ -14,7 +16,7 @@
 
 #include "apps/himeno/block.hpp"
 #include "apps/himeno/device.hpp"
-#include "apps/himeno/exact_sum.hpp"
+#include "apps/himeno/kernel.hpp"
 
 namespace coracle::himeno {
 
@@ -117,5 +119,18 @@ class Solver {
   std::vector<std::size_t> core_;     // all others, in pieces
   std::uint64_t state_ = 0;
 };
+
+struct SerialRun {
+  std::vector<ExactSum> sums;   ///< Of each step.
+  std::vector<float> pressure;  ///< Of the whole grid: i, j, k.
+};
+
+/// `steps` of Jacobi from the beginning, on a grid of `size` points.
+SerialRun run_serially(const Triple& size, std::size_t steps);
+
+/// What differs first between the serial run and another's sums and pressure, as a sentence; "" when all bits are
+/// equal.
+std::string difference(const SerialRun& serial, const std::vector<ExactSum>& sums, const std::vector<float>& pressure,
+                       const Triple& size);
 
 }  // namespace coracle::himeno

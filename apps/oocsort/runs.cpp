@@ -6,9 +6,9 @@
 #include <memory>
 #include <utility>
 
-#include "apps/common/in_flight.hpp"
+#include "apps/common/out_of_core.hpp"
+#include "apps/oocsort/plan.hpp"
 #include "apps/oocsort/sorting.hpp"
-#include "apps/oocsort/splitters.hpp"
 
 namespace coracle::oocsort {
 namespace {

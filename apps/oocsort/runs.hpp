@@ -12,10 +12,9 @@
 #include <vector>
 
 #include "apps/common/file.hpp"
-#include "apps/oocsort/outflow.hpp"
 #include "apps/oocsort/plan.hpp"
+#include "apps/oocsort/record.hpp"
 #include "apps/oocsort/sorting.hpp"
-#include "apps/oocsort/splitters.hpp"
 
 namespace coracle::oocsort {
 

@@ -50,8 +50,15 @@ class Tree {
   std::uint32_t me_;
 };
 
-/// From blocks that begin with that of `first`, and go on at 0 after the last, to the order of the positions.
+/// From blocks in a row that begin with that of `first`, and go on at 0 after the last, to where they belong.
 void unturn(std::span<const std::byte> turned, const Blocks& blocks, std::uint32_t first, std::span<std::byte> all) {
+  if (!blocks.in_a_row()) {
+    for (std::uint32_t number = 0; number < blocks.count(); ++number) {
+      const std::span<std::byte> target = blocks.of(all, (first + number) % blocks.count());
+      copy_bytes(turned.subspan(blocks.bytes_around(first, number), target.size()), target);
+    }
+    return;
+  }
   const std::size_t turn = blocks.bytes(first, blocks.count());
   copy_bytes(turned.first(turn), all.subspan(blocks.offset(first)));
   copy_bytes(turned.subspan(turn), all);
@@ -100,7 +107,7 @@ Task<> scatter_by_tree(Group group, std::span<const std::byte> all, std::span<st
 Task<> bruck(Group group, std::span<std::byte> all, const Blocks& blocks) {
   const std::uint32_t size = group.size();
   const std::uint32_t me = group.position();
-  const Scratch turned(all.size());
+  const Scratch turned(blocks.total());
   const auto range = [&](std::uint32_t first, std::uint32_t number) {
     return turned.subspan(blocks.bytes_around(me, first), blocks.bytes_around((me + first) % size, number));
   };

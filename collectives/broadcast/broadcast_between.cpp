@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "collectives/broadcast/broadcast_rules.hpp"
+#include "collectives/broadcast/broadcast_schedule.hpp"
 #include "collectives/data/arguments.hpp"
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"

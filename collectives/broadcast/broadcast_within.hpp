@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "collectives/broadcast/broadcast_schedule.hpp"
-#include "collectives/data/staged_data.hpp"
+#include "collectives/data/scratch.hpp"
 #include "runtime/team/round.hpp"
 
 namespace coracle::internals {

@@ -1,5 +1,5 @@
 // Parsing and writing choices.
-#include "collectives/choice/choice_words.hpp"
+#include "collectives/choice/tuning.hpp"
 
 #include <fmt/format.h>
 

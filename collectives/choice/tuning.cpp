@@ -7,7 +7,6 @@
 #include <cctype>
 #include <cstdlib>
 
-#include "collectives/choice/choice_words.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/job/job.hpp"
 #include "runtime/rank/rank.hpp"

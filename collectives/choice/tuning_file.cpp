@@ -14,8 +14,8 @@
 #include <memory>
 #include <system_error>
 
-#include "collectives/choice/choice_words.hpp"
-#include "collectives/choice/costs.hpp"
+#include "collectives/choice/model.hpp"
+#include "collectives/choice/tuning.hpp"
 #include "runtime/core/error.hpp"
 
 namespace coracle::internals {

@@ -1,5 +1,8 @@
-// Blocks of sizes that differ.
+// Blocks of sizes that differ, or that do not lie in a row.
 #include "collectives/data/blocks.hpp"
+
+#include <algorithm>
+#include <utility>
 
 namespace coracle::internals {
 
@@ -14,10 +17,23 @@ Blocks::Blocks(std::span<const std::size_t> counts, std::size_t element_bytes)
   }
 }
 
+Blocks Blocks::placed(std::span<const std::size_t> bytes, std::vector<std::size_t> begins) {
+  CORACLE_ASSERT(bytes.size() == begins.size(), "{} sizes for {} places", bytes.size(), begins.size());
+  Blocks blocks(bytes, 1);
+  blocks.begins_ = std::move(begins);
+  return blocks;
+}
+
 Blocks Blocks::divide(std::uint32_t count, std::size_t elements, std::size_t element_bytes) {
   std::vector<std::size_t> counts(count);
   for (std::uint32_t i = 0; i < count; ++i) counts[i] = elements / count + (i < elements % count ? 1 : 0);
   return {counts, element_bytes};
+}
+
+std::size_t Blocks::reach_of_placed() const noexcept {
+  std::size_t end = 0;
+  for (std::uint32_t place = 0; place < count_; ++place) end = std::max(end, begins_[place] + bytes(place));
+  return end;
 }
 
 }  // namespace coracle::internals

@@ -22,8 +22,8 @@ class Packed {
 
   /// All blocks of each node.
   const Blocks& by_node() const noexcept { return by_node_; }
-  /// Whether that is the order of the team anyhow.
-  bool is_plain() const noexcept { return nodes_.contiguous(); }
+  /// Whether that is how they lie anyhow.
+  bool is_plain() const noexcept { return nodes_.contiguous() && blocks_.in_a_row(); }
   /// Where a member's block lies among those of its node.
   std::size_t offset_in_node(std::uint32_t member) const {
     const std::uint32_t node = nodes_.node_of(member);

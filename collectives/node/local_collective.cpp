@@ -32,6 +32,11 @@ bool LocalCollective::can_exchange(Team& team, std::size_t bytes, std::uint32_t 
          team.rank().placement() != Placement::sim;
 }
 
+Copying LocalCollective::copying_of(std::size_t bytes_of_each) const {
+  static const std::size_t cache_bytes = last_level_cache_bytes();
+  return 2 * count() * bytes_of_each >= cache_bytes / 2 ? Copying::past_caches : Copying::by_caches;
+}
+
 Task<> LocalCollective::run(Task<> part) {
   std::exception_ptr failure;
   bool by_loss = false;

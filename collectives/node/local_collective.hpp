@@ -7,7 +7,9 @@
 #include <span>
 #include <vector>
 
+#include "collectives/data/reduction.hpp"
 #include "collectives/data/scratch.hpp"
+#include "runtime/core/task.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/team/round.hpp"
 #include "runtime/team/team.hpp"
@@ -33,6 +35,9 @@ class LocalCollective {
   Round& round() noexcept { return round_; }
   std::uint32_t count() const noexcept { return round_.local_size(); }
   std::uint32_t local_index() const noexcept { return round_.local_index(); }
+  /// How to copy where each local member reads and writes so many bytes: all together, they would drive themselves out
+  /// of the cache that they share.
+  Copying copying_of(std::size_t bytes_of_each) const;
 
   /// Memory that lives as long as this: what a part exposes must outlast the part's failure.
   std::span<std::byte> keep(std::size_t bytes) { return kept_.emplace_back(bytes).span(); }
@@ -108,3 +113,32 @@ class LocalCollective {
 };
 
 }  // namespace coracle::internals
+
+namespace coracle::internals::within {
+
+// --- reductions among the members of a team on one node ---
+
+/// result[i] = theirs[i] op own[i], or the other way where the local member comes after this member; `theirs` at
+/// `offset` of what it has given or exposes.
+Task<> combine(LocalCollective& local, std::uint32_t other, std::size_t offset, std::span<const std::byte> own,
+               std::byte* result, const Reduction& reduction);
+/// `result`: all local members' data at `offset`, combined in their order, of which `own` is this one's.
+Task<> combine_all(LocalCollective& local, std::size_t offset, std::span<const std::byte> own, std::byte* result,
+                   const Reduction& reduction);
+
+/// Small data (see LocalCollective::given_bytes_max): `local` give it, and go on. At `root` (a local index): all of it
+/// combined in `result`, which may be `values`.
+Task<> reduce_small(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,
+                    std::uint32_t root, const Reduction& reduction);
+
+/// Whether local members can expose their values, and two results of one element fit into the arena: the same at all
+/// members.
+bool suits_reduce_large(Team& team, const Reduction& reduction) noexcept;
+
+/// Large data (see suits_reduce_large), exposed where it lies: each local member combines its slice of all, and those
+/// with a `result` (which may be `values`; else empty) copy all slices. Returns when `values` may be reused; local
+/// members stand at the step that it gives.
+Task<std::uint64_t> reduce_large(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,
+                                 const Reduction& reduction);
+
+}  // namespace coracle::internals::within

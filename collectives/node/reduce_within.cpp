@@ -1,6 +1,6 @@
 // A phase in which each waits for all costs one turn of all ranks when they share cores, so that there are as few as
 // can be: none for small data, whose givers go on at once; one for each piece of large data, and one more.
-#include "collectives/node/reduce_within.hpp"
+#include "collectives/node/local_collective.hpp"
 
 #include <algorithm>
 #include <cstring>

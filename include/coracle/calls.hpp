@@ -4,7 +4,6 @@
 #include "runtime/rank/distributed.hpp"
 #include "runtime/rank/message.hpp"
 #include "runtime/rank/rpc.hpp"
-#include "runtime/rank/tell.hpp"
 
 namespace coracle {
 

@@ -1,9 +1,9 @@
 // Programs' own use of GPUs: their memory, and kernels loaded from code that nvcc has compiled. See docs/dma.md.
 #pragma once
 
+#include "transports/cuda/copy_engine.hpp"
+#include "transports/cuda/failure.hpp"
 #include "transports/cuda/gpu.hpp"
-#include "transports/cuda/kernels.hpp"
-#include "transports/cuda/support.hpp"
 
 namespace coracle {
 

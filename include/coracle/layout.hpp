@@ -1,7 +1,6 @@
 // Layouts of scattered data, and copies between them.
 #pragma once
 
-#include "runtime/layout/copy.hpp"
 #include "runtime/layout/layout.hpp"
 
 namespace coracle {

@@ -1,7 +1,6 @@
 // Segments whose memory lies on SSDs.
 #pragma once
 
-#include "storage/options/paged_counts.hpp"
 #include "storage/options/paged_options.hpp"
 #include "storage/segment/paged_array.hpp"
 #include "storage/segment/paged_segment.hpp"

@@ -1,8 +1,7 @@
 // Rank: who this one is, the memory that ranks share, one-sided transfers, signals, atomics, losses.
 #pragma once
 
-#include "runtime/core/placement.hpp"
-#include "runtime/job/environment.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/job/remote.hpp"
 #include "runtime/job/slab.hpp"
 #include "runtime/rank/handle.hpp"

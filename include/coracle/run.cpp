@@ -5,7 +5,7 @@
 #include "runtime/launch/boot.hpp"
 #include "transports/connect.hpp"
 #include "transports/cuda/device_owner.hpp"
-#include "transports/sim/simulate.hpp"
+#include "transports/sim/simulation.hpp"
 
 namespace coracle {
 

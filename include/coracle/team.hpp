@@ -1,7 +1,6 @@
 // Teams and their collectives; how these go is chosen, and told, here.
 #pragma once
 
-#include "collectives/choice/choice_words.hpp"
 #include "collectives/choice/tuning.hpp"
 #include "collectives/collectives.hpp"
 #include "collectives/data/reduction.hpp"

@@ -6,6 +6,10 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <type_traits>
+
+#include "runtime/core/assert.hpp"
+#include "runtime/core/std_parts.hpp"
 
 namespace coracle::internals {
 
@@ -25,7 +29,13 @@ constexpr std::uint64_t byte_end(std::uint64_t offset, std::uint64_t bytes) noex
 }
 
 /// A programmer's mistake: ends the program.
-[[noreturn]] void refuse_span(std::size_t count, std::size_t element_bytes) noexcept;
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_span(std::size_t count, std::size_t element_bytes) noexcept {
+  CORACLE_ASSERT(count <= kObjectBytesMax / element_bytes,
+                 "a span of {} elements of {} bytes was given, more than any memory has; see where its length comes "
+                 "from (a difference below 0?)",
+                 count, element_bytes);
+  __builtin_unreachable();
+}
 
 /// As std::as_bytes and std::as_writable_bytes, but for spans that users give: their number of bytes does not wrap
 /// around.
@@ -39,7 +49,19 @@ template <class T>
 std::span<std::byte> writable_byte_span(std::span<T> elements) {
   if (elements.size() > kObjectBytesMax / sizeof(T)) [[unlikely]]
     refuse_span(elements.size(), sizeof(T));
-  return std::as_writable_bytes(elements);
+  static_assert(!std::is_const_v<T>, "these elements are written to, and they are const here");
+  if constexpr (std::is_const_v<T>)
+    return {};  // the sentence above is enough
+  else
+    return std::as_writable_bytes(elements);
 }
 
+namespace detail {
+
+/// What has elements of its own, which end with it; not a span or another view.
+template <class Range>
+concept owning_range =
+    std::ranges::contiguous_range<Range> && !std::ranges::view<Range> && !std::ranges::borrowed_range<Range>;
+
+}  // namespace detail
 }  // namespace coracle::internals

@@ -1,4 +1,5 @@
-// Doorbell: how one rank wakes another: one store, and one system call only when the other really sleeps.
+// Doorbell: how one rank wakes another: one store, and one system call only when the other really sleeps; and
+// LoopEventFd, its descriptor.
 #pragma once
 
 #include <atomic>
@@ -37,6 +38,27 @@ struct alignas(64) Doorbell {
 
  private:
   void wake() noexcept;
+};
+
+/// The descriptor by which a doorbell wakes a loop that sleeps in its I/O back end.
+///
+/// Uses the doorbell's event_fd, or makes one and stores it there; then it also closes it, so that nobody may be in the
+/// middle of ring() when this ends.
+class LoopEventFd {
+ public:
+  explicit LoopEventFd(Doorbell& doorbell);
+  ~LoopEventFd();
+  LoopEventFd(const LoopEventFd&) = delete;
+  LoopEventFd& operator=(const LoopEventFd&) = delete;
+
+  int fd() const noexcept { return fd_; }
+  /// Takes all rings so far; the descriptor is not readable then.
+  void drain() noexcept;
+
+ private:
+  Doorbell& doorbell_;
+  bool own_;
+  int fd_;
 };
 
 }  // namespace coracle::internals

@@ -12,20 +12,16 @@
 #include <climits>
 #include <vector>
 
+#include "runtime/core/doorbell.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/file_threads.hpp"
 #include "runtime/core/io.hpp"
-#include "runtime/core/io_list.hpp"
-#include "runtime/core/loop_event_fd.hpp"
 
 namespace coracle::internals {
 namespace {
 
 enum WatchStage : std::uint8_t { kWatched, kWithThreads };
 
-bool is_transfer(const IoRequest& request) noexcept {
-  return request.verb() == IoRequest::Verb::read || request.verb() == IoRequest::Verb::write;
-}
 bool is_reader(const IoRequest& request) noexcept {
   return request.verb() == IoRequest::Verb::read || request.verb() == IoRequest::Verb::wait_readable;
 }

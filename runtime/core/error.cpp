@@ -1,7 +1,11 @@
-// Texts of Coracle's error conditions.
+// Texts of errors and exceptions, and the remedies of shortages.
 #include "runtime/core/error.hpp"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <cstdio>
 
 namespace coracle::internals {
 namespace {
@@ -46,6 +50,8 @@ class Category final : public std::error_category {
   }
 };
 
+constexpr const char* kNoText = "an exception that is not a std::exception";
+
 }  // namespace
 
 const std::error_category& coracle_category() noexcept {
@@ -69,6 +75,42 @@ Error Error::of_operation(std::error_code code, const char* operation, int rank,
 void throw_errno(int code, const std::string& what) {
   const std::error_code error(code, std::generic_category());
   throw Error(error, fmt::format("{}: {}", what, error.message()));
+}
+
+std::string failure_text(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& caught) {
+    return caught.what();
+  } catch (...) {
+    return kNoText;
+  }
+}
+
+// Allocates nothing: what is told may be that there is no memory.
+void report_failure(std::uint32_t rank, const char* what, const std::exception_ptr& error) noexcept {
+  const auto say = [&](const char* how) { std::fprintf(stderr, "coracle: rank %u: %s: %s\n", rank, what, how); };
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& caught) {
+    say(caught.what());
+  } catch (...) {
+    say(kNoText);
+  }
+}
+
+bool is_shortage(int error) noexcept {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM || error == EADDRNOTAVAIL;
+}
+
+std::string shortage_remedy(int error) {
+  if (error == ENFILE) return "the machine has as many files open as it may: raise sysctl fs.file-max";
+  if (error == EADDRNOTAVAIL) return "no local port is free: widen sysctl net.ipv4.ip_local_port_range";
+  if (error != EMFILE) return "";
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return fmt::format("this process may have {} descriptors (files, sockets), and all are in use: raise ulimit -n",
+                     limit.rlim_cur);
 }
 
 }  // namespace coracle::internals

@@ -2,6 +2,8 @@
 // a message always says what failed, where, and against whom.
 #pragma once
 
+#include <cstdint>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -47,6 +49,20 @@ class Error : public std::runtime_error {
 
 /// Throws Error with `what` for errno-like `code`.
 [[noreturn]] void throw_errno(int code, const std::string& what);
+
+/// What an exception says that nobody can catch any more: its what(), or that it has none.
+std::string failure_text(const std::exception_ptr& error);
+
+/// Tells standard error that on `rank` something (`what`, the first half of the sentence) has failed, and how.
+void report_failure(std::uint32_t rank, const char* what, const std::exception_ptr& error) noexcept;
+
+/// Whether the system says by `error` (an errno) that it has nothing left to make a descriptor or socket of, at the
+/// moment: a lack of descriptors, ports or memory: on this side, so that it says nothing
+/// about a peer, and may pass.
+bool is_shortage(int error) noexcept;
+
+/// What is used up and how to get more of it, as part of a sentence; "" for other errors, and for a lack of memory.
+std::string shortage_remedy(int error);
 
 }  // namespace coracle::internals
 

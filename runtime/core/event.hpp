@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "runtime/core/error.hpp"
 #include "runtime/core/scope.hpp"
 #include "runtime/core/std_parts.hpp"
 
@@ -119,7 +120,9 @@ class [[nodiscard]] yield {
   }
 
  private:
-  [[noreturn]] void throw_cancelled() const;
+  [[noreturn, gnu::cold, gnu::noinline]] void throw_cancelled() const {
+    throw Error::of_operation(scope_->cancelled(), "yield", -1, -1, "");
+  }
   Scope* scope_ = nullptr;
 };
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/core/cpu_pause.hpp"
+#include "runtime/core/cpu.hpp"
 #include "runtime/core/frame_pool.hpp"
 
 namespace coracle::internals {
@@ -105,13 +105,7 @@ void EventLoop::start_root(Task<> root, RootEnd& end) {
 void EventLoop::run(Task<> root) {
   RootEnd end;
   start_root(std::move(root), end);
-  std::uint32_t idle_turns = 0;
-  while (!end.reached) {
-    if (turn() || (idle_turns == 0 && idle_policy().spins > 0 && !end.reached && spin()))
-      idle_turns = 0;
-    else if (!end.reached)
-      idle(idle_turns);
-  }
+  run_until([&end] { return end.reached; });
   if (end.error) std::rethrow_exception(end.error);
 }
 

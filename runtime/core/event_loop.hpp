@@ -32,6 +32,17 @@ class EventLoop final : public Scheduler {
   void run(Task<void> root);
   /// For who turns the loop himself: starts `root`, whose end is noted in `end`, which must live until then.
   void start_root(Task<void> root, RootEnd& end);
+  /// Turns, and sleeps between, until `done()`, which only what this loop does makes true.
+  template <class Predicate>
+  void run_until(Predicate done) {
+    std::uint32_t idle_turns = 0;
+    while (!done()) {
+      if (turn() || (idle_turns == 0 && idle_policy().spins > 0 && !done() && spin()))
+        idle_turns = 0;
+      else if (!done())
+        idle(idle_turns);
+    }
+  }
 
   Scope& root_scope() noexcept { return *root_scope_; }
   Doorbell& doorbell() noexcept { return *doorbell_; }

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-#include "runtime/core/io_list.hpp"
+#include "runtime/core/io.hpp"
 
 namespace coracle::internals {
 

@@ -1,10 +1,21 @@
-// The loop's turn: asking the pollers, and resuming what is ready.
+// How a ready queue doubles; and the loop's turn: asking the pollers, and resuming what is ready.
 #include "runtime/core/scheduler.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace coracle::internals {
+
+ReadyQueue::ReadyQueue() : slots_(capacity_) {}
+
+void ReadyQueue::grow() {
+  std::vector<std::coroutine_handle<>> slots(capacity_ * 2);
+  for (std::size_t i = 0; i < size(); ++i) slots[i] = slots_[(head_ + i) & (capacity_ - 1)];
+  tail_ = size();
+  head_ = 0;
+  capacity_ = slots.size();
+  slots_ = std::move(slots);
+}
 
 Scheduler::Scheduler(Clock& clock) : clock_(clock), now_ns_(clock.now_ns()) {}
 
@@ -16,11 +27,6 @@ void Scheduler::add_poller(Poller& poller) {
 
 void Scheduler::remove_poller(Poller& poller) noexcept {
   std::erase(pollers_, &poller);
-}
-
-void Scheduler::begin_on_stack(const void* frame) noexcept {
-  stack_limit_ = reinterpret_cast<std::uintptr_t>(frame) - kStackBytesMax;
-  if (deferred_.empty()) stack_floor_ = stack_limit_;
 }
 
 void Scheduler::defer(std::coroutine_handle<> coroutine) {

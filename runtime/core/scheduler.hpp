@@ -5,13 +5,41 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
-#include "runtime/core/clock.hpp"
-#include "runtime/core/ready_queue.hpp"
 #include "runtime/core/timer.hpp"
 
 namespace coracle::internals {
+
+/// The coroutines that a loop will resume, first in, first out: a ring of handles that doubles when full. Used by one
+/// thread.
+class ReadyQueue {
+ public:
+  ReadyQueue();
+  bool empty() const noexcept { return head_ == tail_; }
+  std::size_t size() const noexcept { return tail_ - head_; }
+
+  void push(std::coroutine_handle<> coroutine) {
+    if (size() == capacity_) [[unlikely]]
+      grow();
+    slots_[tail_++ & (capacity_ - 1)] = coroutine;
+  }
+  std::coroutine_handle<> pop() noexcept { return slots_[head_++ & (capacity_ - 1)]; }
+  /// The element `index` places behind the head, and a way to take it first: `sim` runs ready coroutines in random
+  /// order.
+  void swap_with_head(std::size_t index) noexcept {
+    std::swap(slots_[head_ & (capacity_ - 1)], slots_[(head_ + index) & (capacity_ - 1)]);
+  }
+
+ private:
+  void grow();
+
+  std::size_t capacity_ = 64;
+  std::vector<std::coroutine_handle<>> slots_;  // as many
+  std::size_t head_ = 0;
+  std::size_t tail_ = 0;
+};
 
 /// A source of completions. poll() never resumes a coroutine: it completes waiters, which queue themselves.
 class Poller {
@@ -87,6 +115,13 @@ class Scheduler {
     if (stack_floor_ != kDeferAll) stack_floor_ = floor;
   }
 
+  /// What is started from now on is nested in this frame: said by turn(), and by whoever starts something from
+  /// elsewhere.
+  void begin_on_stack(const void* frame) noexcept {
+    stack_limit_ = reinterpret_cast<std::uintptr_t>(frame) - kStackBytesMax;
+    if (deferred_.empty()) stack_floor_ = stack_limit_;
+  }
+
   /// Resumes `coroutine` as soon as the present one has returned to the loop (used by a finished task for its parent).
   void resume_next(std::coroutine_handle<> coroutine) noexcept { next_ = coroutine; }
 
@@ -110,7 +145,6 @@ class Scheduler {
   explicit Scheduler(Clock& clock);
   ~Scheduler();
 
-  void begin_on_stack(const void* frame) noexcept;
   bool poll_all();
   /// Those that are due by the time as of the last refresh.
   bool fire_rough_timers() noexcept { return !rough_timers_.empty() && rough_timers_.fire_due(now_ns_); }

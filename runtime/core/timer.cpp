@@ -1,9 +1,28 @@
-// The timer heap.
+// The machine's clock, and the timer heap.
 #include "runtime/core/timer.hpp"
+
+#include <ctime>
 
 #include "runtime/core/assert.hpp"
 
 namespace coracle::internals {
+namespace {
+
+class RealClock final : public Clock {
+ public:
+  std::uint64_t now_ns() const noexcept override {
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000ULL + static_cast<std::uint64_t>(now.tv_nsec);
+  }
+};
+
+}  // namespace
+
+Clock& real_clock() noexcept {
+  static RealClock clock;
+  return clock;
+}
 
 bool TimerQueue::before(const Timer* left, const Timer* right) noexcept {
   if (left->deadline_ns_ != right->deadline_ns_) return left->deadline_ns_ < right->deadline_ns_;

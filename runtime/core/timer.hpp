@@ -1,4 +1,5 @@
-// Timers of one loop: a binary heap that knows where each timer stands, so that cancelling one is cheap.
+// A loop's time: where it comes from, and its timers: a binary heap that knows where each timer stands, so that
+// cancelling one is cheap.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +7,17 @@
 #include <vector>
 
 namespace coracle::internals {
+
+/// The loop's source of time: the machine's, or the virtual one of `sim`.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  /// Nanoseconds since some fixed point; never goes back.
+  virtual std::uint64_t now_ns() const noexcept = 0;
+};
+
+/// CLOCK_MONOTONIC.
+Clock& real_clock() noexcept;
 
 /// Something that fires at a time. Owner: whoever derives from it; it must be disarmed before it dies.
 class Timer {

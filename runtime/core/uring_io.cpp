@@ -10,12 +10,10 @@
 #include <cerrno>
 #include <vector>
 
+#include "runtime/core/doorbell.hpp"
 #include "runtime/core/io.hpp"
-#include "runtime/core/io_list.hpp"
-#include "runtime/core/loop_event_fd.hpp"
 #include "runtime/core/thread_sanitizer.hpp"
-#include "runtime/core/uring_files.hpp"
-#include "runtime/core/uring_memory.hpp"
+#include "runtime/core/uring_kept.hpp"
 #include "runtime/core/uring_port.hpp"
 
 namespace coracle::internals {
@@ -98,10 +96,6 @@ int open_ring(io_uring& ring) noexcept {
     return -EOPNOTSUPP;
   }
   return error;
-}
-
-bool is_transfer(const IoRequest& request) noexcept {
-  return request.verb() == IoRequest::Verb::read || request.verb() == IoRequest::Verb::write;
 }
 
 /// Rather than for a pipe or socket.

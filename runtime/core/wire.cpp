@@ -1,3 +1,4 @@
+// What of writing and reading is the same for all types.
 #include "runtime/core/wire.hpp"
 
 #include <cstring>

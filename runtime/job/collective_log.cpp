@@ -1,9 +1,139 @@
-// Keeping and comparing signatures.
+// Calls of collectives as words, what to say of two that differ, and keeping and comparing signatures.
 #include "runtime/job/collective_log.hpp"
 
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+#include <limits>
+#include <string_view>
 #include <utility>
 
+#include "runtime/core/own_module.hpp"
+
 namespace coracle::internals {
+namespace {
+
+constexpr unsigned kCalledShift = 56;
+
+constexpr std::array<const char*, static_cast<std::size_t>(Called::end_)> kNames{
+    "a collective of the program's own",
+    "nothing more, since its program has ended",
+    "barrier",
+    "broadcast",
+    "reduce",
+    "all_reduce",
+    "reduce_scatter",
+    "scan",
+    "exclusive_scan",
+    "gather",
+    "gather_v",
+    "gather_all",
+    "scatter",
+    "scatter_v",
+    "all_to_all",
+    "all_to_all_v",
+    "split",
+};
+
+// A std::source_location is a pointer to constants of whoever called, which are known where they lie in the library's
+// own module.
+static_assert(sizeof(std::source_location) == sizeof(const char*));
+
+std::uint32_t local_index_of(const std::source_location& where) noexcept {
+  const std::ptrdiff_t offset = std::bit_cast<const char*>(where) - kOwnModule.start;
+  const bool is_inside =
+      kOwnModule.holds_data(offset) && offset <= std::ptrdiff_t{std::numeric_limits<std::uint32_t>::max()};
+  return is_inside ? static_cast<std::uint32_t>(offset) : 0;
+}
+
+std::string describe_place(std::uint32_t place) {
+  // What comes from elsewhere must not lead out of the image.
+  if (!kOwnModule.holds_data(place)) return "at an unknown place";
+  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(kOwnModule.start) + place;
+  const auto where = std::bit_cast<std::source_location>(address);
+  const std::string_view file = where.file_name();
+  return fmt::format("{}:{}", file.substr(file.rfind('/') + 1), where.line());
+}
+
+}  // namespace
+
+const char* name_of(Called called) noexcept {
+  const auto number = static_cast<std::size_t>(called);
+  return number < kNames.size() ? kNames[number] : "an unknown collective";
+}
+
+CallWords CallWords::of(const CollectiveCall& call, std::uint64_t number, std::uint64_t digest_before) noexcept {
+  const std::uint64_t what =
+      static_cast<std::uint64_t>(call.called) << kCalledShift | (call.bytes & CollectiveCall::kAnyBytes);
+  // Multiplicative mixing, as in FxHash; the upper bits, which are looked at, depend on all.
+  constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15ULL;
+  std::uint64_t digest = (std::rotl(digest_before, 5) ^ what) * kFactor;
+  digest = (std::rotl(digest, 29) ^ call.root) * kFactor;
+  return {number, digest, what, call.root, local_index_of(call.where)};
+}
+
+std::string CallWords::describe() const {
+  const std::uint64_t called = what >> kCalledShift;
+  const bool is_end = called == static_cast<std::uint64_t>(Called::finalize);
+  std::string text = name_of(static_cast<Called>(called));
+  if (const std::uint64_t bytes = what & CollectiveCall::kAnyBytes; bytes != CollectiveCall::kAnyBytes)
+    text += fmt::format(" of {} bytes", bytes);
+  if (root != CollectiveCall::kNoRoot) text += fmt::format(", root {}", root);
+  return is_end ? text : text + fmt::format(" ({})", describe_place(place));
+}
+
+void CallRecord::write(const CallWords& words) noexcept {
+  number_.store(0, std::memory_order_relaxed);
+  std::atomic_thread_fence(
+      std::memory_order_release);  // pairs with the fence in read(): no new word with the old number
+  digest_.store(words.digest, std::memory_order_relaxed);
+  what_.store(words.what, std::memory_order_relaxed);
+  root_.store(words.root, std::memory_order_relaxed);
+  place_.store(words.place, std::memory_order_relaxed);
+  number_.store(words.number, std::memory_order_release);  // pairs with the acquire in read()
+}
+
+CallWords CallRecord::own() const noexcept {
+  return {number_.load(std::memory_order_relaxed), digest_.load(std::memory_order_relaxed),
+          what_.load(std::memory_order_relaxed), root_.load(std::memory_order_relaxed),
+          place_.load(std::memory_order_relaxed)};
+}
+
+std::optional<CallWords> CallRecord::read() const noexcept {
+  const std::uint64_t number = number_.load(std::memory_order_acquire);
+  CallWords words = own();
+  words.number = number;
+  std::atomic_thread_fence(std::memory_order_acquire);
+  if (number == 0 || number_.load(std::memory_order_relaxed) != number) return std::nullopt;
+  return words;
+}
+
+std::optional<CallDifference> first_difference(std::span<const CallWords> here, std::span<const CallWords> there) {
+  std::optional<CallDifference> first;
+  for (const CallWords& ours : here) {
+    for (const CallWords& theirs : there) {
+      if (ours.number == 0 || ours.number != theirs.number || ours.digest == theirs.digest) continue;
+      if (first && first->here.number <= ours.number) continue;
+      first = CallDifference{ours, theirs, ours.what == theirs.what && ours.root == theirs.root};
+    }
+  }
+  return first;
+}
+
+std::string CallDifference::describe(std::uint32_t rank_here, std::uint32_t rank_there) const {
+  const std::string calls =
+      fmt::format("rank {} has called {}, and rank {} {}", rank_here, here.describe(), rank_there, there.describe());
+  if (is_earlier)
+    return fmt::format(
+        "the members of a team have not called the same collectives, long before its collective {}, in "
+        "which {}",
+        here.number, calls);
+  return fmt::format(
+      "the members of a team must call the same collectives in the same order, with the same root and "
+      "size: as collective {} of this team {}",
+      here.number, calls);
+}
 
 std::uint64_t CollectiveLog::begin(const CollectiveCall& call) noexcept {
   const CallWords words = CallWords::of(call, ++number_, digest_);

@@ -15,7 +15,6 @@
 #include <typeinfo>
 
 #include "runtime/core/assert.hpp"
-#include "runtime/job/crash_report.hpp"
 #include "runtime/job/failure_record.hpp"
 #include "runtime/job/wait_report.hpp"
 

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace coracle::internals {
 
-/// Known to the job's own processes only: whoever connects without it is a stranger. Compared by same_key (key_tag.hpp)
-/// and by nothing else.
+/// Known to the job's own processes only: whoever connects without it is a stranger. Compared by same_key and
+/// by nothing else.
 struct JobKey {
   std::array<std::uint8_t, 16> bytes{};
   bool operator==(const JobKey&) const = delete;
@@ -48,5 +50,16 @@ struct NetworkOptions {
   /// The job goes on when a rank is lost: its peers are told, and those that can do without it may.
   bool survive = false;
 };
+
+// Tags that prove knowledge of the job's key without showing it: SipHash-2-4 (Aumasson and Bernstein, INDOCRYPT 2012),
+// a keyed hash made for short messages.
+
+/// The tag of `message` under `key`. Who does not know the key can neither make nor change a tagged message.
+std::uint64_t key_tag(std::span<const std::byte> message, const JobKey& key) noexcept;
+
+/// Whether both are the same, in a time that does not tell where they differ: who guesses must not learn how much of
+/// the guess was right.
+bool same_key(const JobKey& one, const JobKey& other) noexcept;
+bool same_tag(std::uint64_t one, std::uint64_t other) noexcept;
 
 }  // namespace coracle::internals

@@ -1,6 +1,8 @@
 // FailureRecord: what a rank that ends early leaves for its launcher in RankBlock::crash_text: one line that says when
-// and why, then, for a crash, its description.
+// and why, then, for a crash, its description: signal, address, exception and backtrace.
 #pragma once
+
+#include <signal.h>
 
 #include <cstdint>
 #include <exception>
@@ -35,5 +37,21 @@ bool is_for_others(const std::exception_ptr& failure) noexcept;
 /// To be called in the rank by whoever is about to end it because of `failure`, before anything of the rank ends that
 /// its peers may notice. The first words stay.
 void leave_failure_record(RankBlock& block, const std::exception_ptr& failure) noexcept;
+
+/// Makes the later calls safe in a signal handler: the first backtrace() loads a library and allocates.
+void prepare_backtraces() noexcept;
+
+/// Appends one line per frame, the innermost first: "  at MODULE 0xOFFSET SYMBOL+0xOFFSET" (mangled; "?" when not
+/// known). OFFSET is an address as addr2line wants it. `context`: the interrupted code's ucontext_t, whose frames are
+/// wanted.
+void add_backtrace(SignalText& text, const void* context, int frames_max) noexcept;
+
+/// Appends "SIGSEGV (address 0x0, not mapped)", the uncaught exception's line if there is one ("" else), and
+/// the backtrace.
+void add_crash(SignalText& text, int signal, const siginfo_t& info, const void* context,
+               const char* exception) noexcept;
+
+/// "SIGSEGV", or "signal" for one that never ends a program by itself.
+const char* signal_name(int signal) noexcept;
 
 }  // namespace coracle::internals

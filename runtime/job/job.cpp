@@ -137,6 +137,26 @@ T parse_number(std::string_view text, int base, const char* variable) {
 
 }  // namespace
 
+const char* to_string(Placement placement) noexcept {
+  switch (placement) {
+    case Placement::pvas:
+      return "pvas";
+    case Placement::process:
+      return "process";
+    case Placement::thread:
+      return "thread";
+    case Placement::sim:
+      return "sim";
+  }
+  return "?";
+}
+
+std::optional<Placement> parse_placement(std::string_view word) noexcept {
+  for (Placement placement : {Placement::pvas, Placement::process, Placement::thread, Placement::sim})
+    if (word == to_string(placement)) return placement;
+  return std::nullopt;
+}
+
 JobRegion JobRegion::create(const JobShape& shape, Backing backing, const NodePart& part) {
   CORACLE_ASSERT(shape.size > 0 && shape.nodes > 0 && shape.nodes <= shape.size, "{} ranks on {} nodes", shape.size,
                  shape.nodes);
@@ -185,6 +205,22 @@ std::uint32_t JobRegion::node_of(std::uint32_t rank) const noexcept {
   return static_cast<std::uint32_t>(std::upper_bound(first_ranks + 1, end, rank) - (first_ranks + 1));
 }
 
+namespace {
+
+/// A region that ranks share by sharing an address space is not there in a program that one of them has become by exec.
+void check_shared(const std::byte* base) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  unsigned char resident = 0;
+  auto* first = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(base) / page * page);
+  if (::mincore(first, 1, &resident) == 0) return;
+  throw Error(
+      Errc::unsupported,
+      "this program was started by another, as by a script's `exec`, and so has left the address space that the "
+      "ranks share: start the job with --place process, or name this program to `coracle run` itself");
+}
+
+}  // namespace
+
 std::optional<JobRegion> JobRegion::attach_from_environment() {
   const char* variable = std::getenv("CORACLE_JOB");
   if (variable == nullptr) return std::nullopt;
@@ -196,6 +232,7 @@ std::optional<JobRegion> JobRegion::attach_from_environment() {
   const auto bytes = parse_number<std::size_t>(text.substr(colon + 1, last - colon - 1), 10, "CORACLE_JOB");
   const int fd = parse_number<int>(text.substr(last + 1), 10, "CORACLE_JOB");
   auto* base = fd >= 0 ? map(bytes, fd, address != 0, "this rank") : reinterpret_cast<std::byte*>(address);
+  if (fd < 0) check_shared(base);
   JobRegion region(base, bytes, fd, fd >= 0);
   const JobHeader& header = region.header();
   if (header.magic != JobHeader::kMagic || header.version != JobHeader::kVersion ||

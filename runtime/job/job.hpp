@@ -17,14 +17,73 @@
 #include <string_view>
 
 #include "runtime/core/doorbell.hpp"
-#include "runtime/core/placement.hpp"
 #include "runtime/core/scheduler.hpp"
-#include "runtime/job/device_owner.hpp"
 #include "runtime/job/directory.hpp"
-#include "runtime/job/environment.hpp"
-#include "runtime/job/rendezvous_scheme.hpp"
 
 namespace coracle::internals {
+
+/// What a rank is. See docs/design.md.
+enum class Placement : std::uint32_t { pvas, process, thread, sim };
+
+const char* to_string(Placement placement) noexcept;
+/// "pvas", "process", "thread", "sim"; nothing for another word.
+std::optional<Placement> parse_placement(std::string_view word) noexcept;
+
+/// How a message that is not sent at once gets from its sender's memory to its receiver's.
+enum class RendezvousScheme : std::uint32_t {
+  automatic,    ///< The quickest known for such a message (see docs/design.md).
+  one_sided,    ///< The receiver copies straight from the sender's memory. Needs a shared address space.
+  cooperative,  ///< Both copy, each a part. Needs a shared address space.
+  shm,          ///< Piece by piece through a buffer that both share: two copies, made at the same time.
+  cma,          ///< The kernel copies between the processes (process_vm_readv). The last that a job can ask for.
+  // Those that only the receiver chooses, by where both sides lie:
+  get,            ///< As a get of the transport's.
+  device,         ///< A GPU's engines copy.
+  device_pieces,  ///< Piece by piece, and each from host memory to a GPU.
+};
+
+/// What the launcher decides about a job's messages.
+struct MessageOptions {
+  static constexpr std::uint32_t kEagerBytesDefault = 8192;
+  static constexpr std::uint64_t kUnexpectedBytesDefault = 64 << 20;
+
+  RendezvousScheme scheme = RendezvousScheme::automatic;  ///< Where it can't be, the message goes as with `automatic`.
+  std::uint32_t eager_bytes = kEagerBytesDefault;         ///< Longer messages wait at their sender.
+  std::uint64_t unexpected_bytes = kUnexpectedBytesDefault;  ///< Room of all senders together at one receiver; no
+                                                             ///< sender gets more than a 64th.
+};
+
+/// Where the ranks of a node, their launcher and the process that owns the node's devices meet. Under `pvas` drivers
+/// that bind their files to one process (CUDA) can serve one process only: the owner. In the job's region; zeroed
+/// memory is its first state.
+struct DeviceOwnerRecord {
+  enum class State : std::uint32_t {
+    none,     ///< Not started, or not yet ready.
+    serving,  ///< `queues` is set.
+    ending,   ///< By the launcher: all ranks have ended.
+    ended,    ///< By the launcher: it has died, or could not be started; `reason` says how.
+  };
+
+  enum class LauncherRequest : std::uint32_t {
+    none,
+    start,  ///< By the first rank that needs it.
+    kill,   ///< By a rank that gets no answer: from an owner that has ended it can take back what the owner would read.
+  };
+
+  /// The environment of the owner's process has it.
+  static constexpr const char* kVariable = "CORACLE_DEVICE_OWNER";
+
+  /// The owner sleeps here.
+  Doorbell doorbell;
+  alignas(64) std::atomic<State> state{State::none};
+  /// What ranks want of the launcher; who changes it writes to `call_fd`.
+  std::atomic<LauncherRequest> wanted{LauncherRequest::none};
+  /// An eventfd that the launcher reads; -1: this job can have no owner.
+  std::int32_t call_fd = -1;
+  /// What the owner offers to ranks, in its own memory, which stays when it dies.
+  std::atomic<std::uint64_t> queues{0};
+  std::array<char, 256> reason{};
+};
 
 /// What the launcher decides about a job.
 struct JobShape {
@@ -84,7 +143,7 @@ struct alignas(4096) RankBlock {
   Doorbell doorbell;
   alignas(64) std::atomic<RankPhase> phase{RankPhase::starting};
   std::atomic<std::int32_t> pid{0};
-  /// Counts reports of live coroutines that the rank has written to its standard error (see report.hpp).
+  /// Counts reports of live coroutines that the rank has written to its standard error (see wait_report.hpp).
   std::atomic<std::uint32_t> reports{0};
   /// Whose exposed memory this rank, or its DMA device, is reading or writing by itself now; see ExposedAccess.
   std::atomic<std::uint64_t> accessed{0};
@@ -225,5 +284,8 @@ class JobRegion {
   int fd_;
   bool owner_;
 };
+
+/// The rank number that the launcher gave this process ("CORACLE_RANK"), or 0.
+std::uint32_t rank_from_environment();
 
 }  // namespace coracle::internals

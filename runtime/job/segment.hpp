@@ -1,5 +1,4 @@
-// A rank's segment: the memory that its peers may reach. SegmentHeap gives it out, a Slab (slab.hpp)
-// owns a piece of it.
+// SegmentHeap: gives out a rank's segment, the memory that its peers may reach; a Slab (slab.hpp) owns a piece of it.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +6,7 @@
 #include <map>
 #include <memory>
 
-#include "runtime/job/slab_tags.hpp"
+#include "runtime/job/slab.hpp"
 
 namespace coracle::internals {
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -16,18 +17,19 @@
 #include "runtime/job/diagnostics.hpp"
 #include "runtime/job/failure_record.hpp"
 #include "runtime/launch/pmix_rank.hpp"
-#include "runtime/launch/whole_rank.hpp"
+#include "runtime/scattered/exchange.hpp"
+#include "runtime/team/team.hpp"
 
 namespace coracle::internals {
-namespace {
 
-/// The job of a program that was started without the launcher.
-JobRegion singleton(const Wiring& wiring) {
+JobRegion region_for_one(const Wiring& wiring) {
   JobShape shape;
   shape.placement = Placement::thread;
   shape.inbox_bytes = wiring.inbox_bytes(1);
   return JobRegion::create(shape, JobRegion::Backing::anonymous);
 }
+
+namespace {
 
 Task<> fail(std::exception_ptr failure) {
   std::rethrow_exception(failure);
@@ -148,7 +150,7 @@ int boot(const App& app, const Wiring& wiring) {
     std::optional<JobRegion> region = JobRegion::attach_from_environment();
     if (!region && PmixClient::is_wanted()) return run_under_pmix(app, wiring);
     if (!region) {
-      const JobRegion alone = singleton(wiring);
+      const JobRegion alone = region_for_one(wiring);
       return run_rank(alone, 0, app, wiring, false);
     }
     if (std::getenv(DeviceOwnerRecord::kVariable) != nullptr)
@@ -167,6 +169,12 @@ int boot(const App& app, const Wiring& wiring) {
     print_failure(rank_from_environment());
     return 1;
   }
+}
+
+WholeRank::WholeRank(const JobRegion& region, std::uint32_t id, EventLoop& loop) : Rank(region, id, loop) {
+  core().set_layout_mover(local<scattered::Exchange>());
+  const auto all = std::make_shared<Team>(*this);
+  set_world(all, all->core());
 }
 
 }  // namespace coracle::internals

@@ -4,12 +4,11 @@
 #include <cstdint>
 
 #include "runtime/core/task.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/rank/app.hpp"
+#include "runtime/rank/rank.hpp"
 
 namespace coracle::internals {
-
-class JobRegion;
-class Rank;
 
 /// What boot needs from above.
 struct Wiring {
@@ -33,7 +32,17 @@ int boot(const App& app, const Wiring& wiring);
 /// One rank's life on the calling thread: program, finalize, end. Used by boot and by `simulate`.
 Task<> live(Rank& rank, const App& app, const Wiring& wiring);
 
+/// The job of a process that was started without a launcher: it is the only rank.
+JobRegion region_for_one(const Wiring& wiring);
+
 /// Prints "coracle: rank 3: ..." for the exception in flight.
 void print_failure(std::uint32_t rank) noexcept;
+
+/// A Rank with what it has from the start of the layers above it: the team of all ranks, and what moves layouts. The
+/// only way to make a Rank.
+class WholeRank final : public Rank {
+ public:
+  WholeRank(const JobRegion& region, std::uint32_t id, EventLoop& loop);
+};
 
 }  // namespace coracle::internals

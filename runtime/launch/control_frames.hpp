@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "runtime/job/job.hpp"
+#include "runtime/launch/interfaces.hpp"
 #include "runtime/launch/job_options.hpp"
-#include "runtime/launch/node_interfaces.hpp"
 
 namespace coracle::internals {
 

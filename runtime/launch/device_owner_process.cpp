@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "runtime/core/error.hpp"
+#include "runtime/launch/rank_process.hpp"
 #include "runtime/launch/say.hpp"
-#include "runtime/launch/wake.hpp"
 
 namespace coracle::internals {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "runtime/job/job.hpp"
-#include "runtime/launch/helper_process.hpp"
+#include "runtime/launch/rank_process.hpp"
 
 namespace coracle::internals {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/launch/helper_process.hpp"
+#include "runtime/launch/rank_process.hpp"
 
 namespace coracle::internals {
 

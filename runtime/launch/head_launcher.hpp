@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "runtime/core/condition.hpp"
+#include "runtime/launch/job_failure.hpp"
 #include "runtime/launch/job_options.hpp"
 #include "runtime/launch/launcher_loop.hpp"
 #include "runtime/launch/node_peer.hpp"
 #include "runtime/launch/standard_files.hpp"
-#include "runtime/launch/verdict.hpp"
 
 namespace coracle::internals {
 

@@ -1,17 +1,31 @@
-// The addresses by which other machines may reach this one.
+// The addresses by which other machines may reach this one, what the nodes of a job tell each other of their networks
+// before they open a socket, and where the ranks of a node listen, if the user does not say: at the one address by
+// which all others reach it, so that nobody else's network can.
 #pragma once
 
 #include <sys/socket.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "runtime/job/directory.hpp"
-#include "runtime/launch/node_interfaces.hpp"
 
 namespace coracle::internals {
+
+/// An address of a machine, and the network that it is in.
+struct NodeInterface {
+  NodeAddress address;
+  std::uint32_t network_bits = 0;  ///< So many leading bits are the network's.
+};
+
+struct NodeInterfaces {
+  std::uint64_t stack = 0;  ///< The same for nodes that share their addresses: a machine, or a network namespace.
+  std::vector<NodeInterface> all;  ///< Best first; neither loopback nor link-local.
+};
 
 /// "192.168.1.7", "fe80::1%2".
 std::string to_string(const NodeAddress& address);
@@ -50,5 +64,16 @@ std::uint64_t machine_number();
 
 /// For messages.
 std::string host_name();
+
+/// The local address from which this machine would send to another; of family `none` when there is no way.
+using RouteTo = std::function<NodeAddress(const NodeAddress&)>;
+
+/// The addresses of node `own`, of `nodes`, at which others shall look for it. One: all others reach it there. More:
+/// none of them is reached by all, and it must listen at all. Throws Error when it has none.
+std::vector<NodeAddress> listening_addresses(const std::vector<NodeInterfaces>& nodes, std::size_t own,
+                                             const RouteTo& route);
+
+/// For who asks where a node listens.
+std::string describe_listening(const NodeRecord& record);
 
 }  // namespace coracle::internals

@@ -1,4 +1,4 @@
-// What the user of the launcher asks for.
+// What the user of the launcher asks for, and the cores that there are for it.
 #pragma once
 
 #include <chrono>
@@ -33,5 +33,10 @@ struct JobOptions {
   bool verbose = false;
   std::vector<std::string> notes;  ///< Told if verbose: what the layers above have chosen.
 };
+
+/// Which cores a job may use, in the order in which ranks are put on them: one entry per core that this process may run
+/// on, neighbours in the machine's topology side by side; each holds the numbers of the core's usable hardware threads.
+/// Throws Error when the topology can't be read.
+std::vector<std::vector<int>> usable_cores();
 
 }  // namespace coracle::internals

@@ -7,7 +7,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/job/memory_room.hpp"
-#include "runtime/launch/process_spawn.hpp"
+#include "runtime/launch/processes.hpp"
 #include "runtime/launch/say.hpp"
 #include "runtime/launch/supervisor.hpp"
 

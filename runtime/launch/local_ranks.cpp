@@ -10,18 +10,24 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "runtime/core/error.hpp"
-#include "runtime/launch/cores.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/core/task.hpp"
+#include "runtime/launch/job_options.hpp"
 #include "runtime/launch/listeners.hpp"
-#include "runtime/launch/mapping_check.hpp"
-#include "runtime/launch/process_spawn.hpp"
+#include "runtime/launch/processes.hpp"
+#include "runtime/launch/rank_environment.hpp"
 #include "runtime/launch/say.hpp"
-
-extern char** environ;
+#include "runtime/pvas/mapping_budget.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -49,6 +55,61 @@ bool wants_huge_pages() {
   throw Error(Errc::bad_input, fmt::format("CORACLE_HUGE_PAGES is \"{}\"; it may be yes (the default) or no", wanted));
 }
 
+std::size_t mapping_limit() {
+  std::ifstream file("/proc/sys/vm/max_map_count");
+  std::size_t limit = 65530;  // the kernel's own default
+  file >> limit;
+  return limit;
+}
+
+/// Whether all ranks of a job fit into one address space, which may have only vm.max_map_count mappings. The address
+/// space itself refuses the task that would not fit (pvas/mapping_budget.hpp), but guesses what one needs; here the
+/// first rank is measured.
+class MappingCheck {
+ public:
+  /// Counts what is mapped before the first rank starts.
+  MappingCheck() : limit_(mapping_limit()), before_(pvas::count_mappings()), most_(before_) {}
+
+  /// True when a job of `ranks` is so small that it need not be checked.
+  bool surely_fits(std::uint32_t ranks) const noexcept {
+    constexpr std::size_t kMostPerRank = 80;  // a C++ program has some 36, one with many libraries more
+    return before_ + ranks * kMostPerRank < limit_;
+  }
+
+  /// Watches the first rank map its program and libraries, until `is_up` or nothing more has come for a while, at most
+  /// a second.
+  Task<> watch_first(std::function<bool()> is_up) {
+    constexpr int kPolls = 200;
+    constexpr int kQuietPolls = 20;
+    for (int poll = 0, quiet = 0; poll < kPolls && quiet < kQuietPolls; ++poll, ++quiet) {
+      co_await sleep_for(std::chrono::milliseconds(5));
+      const bool up = is_up();
+      const std::size_t now = pvas::count_mappings();
+      if (now > most_) quiet = 0;
+      most_ = std::max(most_, now);
+      if (up) break;
+    }
+  }
+  /// Throws Error, with the remedy, if `ranks` of the kind that has been watched don't fit. Those of none do.
+  void refuse(std::uint32_t ranks) const {
+    if (most_ == before_) return;
+    constexpr std::size_t kLater = 4;  // what a rank maps once it works: heaps, rings
+    const std::size_t per_rank = most_ - before_ + kLater;
+    const std::size_t wanted = before_ + ranks * per_rank;
+    if (wanted < limit_) return;
+    throw Error(
+        std::make_error_code(std::errc::not_enough_memory),
+        fmt::format("{} ranks in one address space need about {} mappings, but vm.max_map_count is {}: room for {} "
+                    "ranks of this program. Start fewer, raise it (sysctl vm.max_map_count={}), or use --place process",
+                    ranks, wanted, limit_, (limit_ - before_) / per_rank, (wanted / 65536 + 1) * 65536));
+  }
+
+ private:
+  std::size_t limit_;
+  std::size_t before_;
+  std::size_t most_;  // so far
+};
+
 }  // namespace
 
 void check_pvas() {
@@ -64,6 +125,7 @@ LocalRanks::LocalRanks(const JobOptions& options, std::string program, const Nod
       program_(std::move(program)),
       cores_(usable_cores()),
       region_(JobRegion::create(options.shape, backing(options.shape.placement), part)),
+      interface_folders_(interface_folders()),
       huge_pages_(wants_huge_pages()) {
   set_share({0, region_.ranks()});
   if (options.shape.placement == Placement::pvas) {
@@ -131,13 +193,7 @@ SpawnOptions LocalRanks::describe(std::uint32_t rank) const {
   spawn.program = program_;
   spawn.arguments.push_back(options_.program);
   spawn.arguments.insert(spawn.arguments.end(), options_.arguments.begin(), options_.arguments.end());
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view text(*variable);
-    if (text.substr(0, 12) != "CORACLE_JOB=" && text.substr(0, 13) != "CORACLE_RANK=")
-      spawn.environment.emplace_back(text);
-  }
-  spawn.environment.push_back(region_.environment());
-  spawn.environment.push_back(fmt::format("CORACLE_RANK={}", rank));
+  spawn.environment = rank_environment(region_, rank, interface_folders_);
   // A process group of its own must not read from the terminal: it would be stopped.
   spawn.stdin_fd = rank == 0 && ::isatty(STDIN_FILENO) == 0 ? -1 : null_fd_;
   if (region_.fd() >= 0) spawn.keep_fds.push_back(region_.fd());

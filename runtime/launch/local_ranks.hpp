@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/job/job.hpp"
-#include "runtime/job/spawn_options.hpp"
+#include "runtime/job/process.hpp"
 #include "runtime/launch/device_owner_process.hpp"
 #include "runtime/launch/guardian.hpp"
 #include "runtime/launch/job_options.hpp"
@@ -70,6 +70,7 @@ class LocalRanks {
   MachineShare share_;
   std::vector<int> listeners_;  ///< By local rank; -1: its process has it.
   int null_fd_ = -1;
+  std::string interface_folders_;
   bool huge_pages_;
 };
 

@@ -14,10 +14,9 @@
 
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/job/crash_report.hpp"
+#include "runtime/job/failure_record.hpp"
 #include "runtime/launch/interfaces.hpp"
-#include "runtime/launch/listening.hpp"
-#include "runtime/launch/rank_failure.hpp"
+#include "runtime/launch/job_failure.hpp"
 #include "runtime/launch/say.hpp"
 
 namespace coracle::internals {

@@ -7,10 +7,10 @@
 
 #include "runtime/core/event.hpp"
 #include "runtime/launch/control_stream.hpp"
-#include "runtime/launch/forwarding.hpp"
 #include "runtime/launch/guardian.hpp"
 #include "runtime/launch/launcher_loop.hpp"
 #include "runtime/launch/node_share.hpp"
+#include "runtime/launch/standard_files.hpp"
 #include "runtime/launch/supervisor.hpp"
 
 namespace coracle::internals {

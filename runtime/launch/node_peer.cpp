@@ -15,7 +15,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/launch/node_share.hpp"
-#include "runtime/launch/process_spawn.hpp"
+#include "runtime/launch/processes.hpp"
 
 extern char** environ;
 

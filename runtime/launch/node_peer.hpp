@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/job/exit_status.hpp"
+#include "runtime/job/process.hpp"
 #include "runtime/launch/control_stream.hpp"
 #include "runtime/launch/job_failure.hpp"
 

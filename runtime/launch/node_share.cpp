@@ -8,7 +8,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/launch/interfaces.hpp"
-#include "runtime/launch/process_spawn.hpp"
+#include "runtime/launch/processes.hpp"
 
 namespace coracle::internals {
 

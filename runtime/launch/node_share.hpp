@@ -6,7 +6,7 @@
 #include <string>
 
 #include "runtime/launch/control_frames.hpp"
-#include "runtime/launch/health_responder.hpp"
+#include "runtime/launch/listeners.hpp"
 #include "runtime/launch/local_ranks.hpp"
 
 namespace coracle::internals {

@@ -16,7 +16,6 @@
 #include "runtime/core/error.hpp"
 #include "runtime/launch/interfaces.hpp"
 #include "runtime/launch/launcher.hpp"
-#include "runtime/launch/listening.hpp"
 #include "runtime/launch/say.hpp"
 
 namespace coracle::internals {

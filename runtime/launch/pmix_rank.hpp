@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "runtime/job/job.hpp"
-#include "runtime/launch/health_responder.hpp"
+#include "runtime/launch/listeners.hpp"
 #include "runtime/launch/pmix_client.hpp"
 
 namespace coracle::internals {

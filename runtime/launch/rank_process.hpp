@@ -1,4 +1,5 @@
-// One process of a job: a rank, or (`thread`, `sim`) all of a node.
+// The processes that a launcher looks after: RankProcess and HelperProcess; and waking those who sleep at a doorbell
+// when a process that may have been ringing it has died.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,10 +9,14 @@
 #include <chrono>
 #include <string>
 
+#include "runtime/core/doorbell.hpp"
+#include "runtime/core/io.hpp"
 #include "runtime/job/job.hpp"
+#include "runtime/job/process.hpp"
 
 namespace coracle::internals {
 
+/// One process of a job: a rank, or (`thread`, `sim`) all of a node.
 struct RankProcess {
   pid_t pid = 0;
   std::uint32_t first_rank = 0;
@@ -59,5 +64,30 @@ struct RankProcess {
     return false;
   }
 };
+
+/// A process beside the ranks, which its launcher looks after.
+class HelperProcess {
+ public:
+  virtual ~HelperProcess() = default;
+  /// What it needs done while there are ranks.
+  virtual Task<> serve(Io&) { co_return; }
+  /// A child that is no rank has ended; true when it is this one.
+  virtual bool ended(pid_t pid, const ExitStatus& status) = 0;
+  /// All ranks have ended, well or not: ends the process, and waits for that. Returns how it has failed, or "".
+  virtual std::string finish(bool job_failed) = 0;
+};
+
+/// Wakes the doorbell's owner whatever its state says, perhaps for nothing. A ringer takes the owner's announcement
+/// first and makes the system call then: one that died in between has left a sleeper who counts as awake, and whom no
+/// Doorbell::ring() will ever wake. Call after what is to be seen has been published by a seq_cst operation. Needs the
+/// doorbell's descriptor, if it has one, as launchers do.
+void wake_regardless(Doorbell& doorbell) noexcept;
+
+/// The same for all ranks of the region and the owner of their devices.
+void wake_all_regardless(const JobRegion& region) noexcept;
+
+/// Of the ranks of `process`, to their peers on this node, and to the owner of their devices; those of other nodes find
+/// its connections reset.
+void announce_loss(const JobRegion& region, const RankProcess& process) noexcept;
 
 }  // namespace coracle::internals

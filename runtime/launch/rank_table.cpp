@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "runtime/launch/process_state.hpp"
-#include "runtime/launch/rank_failure.hpp"
+#include "runtime/launch/job_failure.hpp"
+#include "runtime/launch/processes.hpp"
 #include "runtime/rank/health.hpp"
 
 namespace coracle::internals {

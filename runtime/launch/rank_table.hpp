@@ -11,9 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/job/exit_status.hpp"
 #include "runtime/job/job.hpp"
-#include "runtime/launch/helper_process.hpp"
+#include "runtime/job/process.hpp"
 #include "runtime/launch/rank_process.hpp"
 
 namespace coracle::internals {

@@ -2,13 +2,18 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <string>
+
+#include "runtime/core/signal_text.hpp"
 
 namespace coracle::internals {
 
 /// Writes `text` as it is.
-void write_to_user(const std::string& text);
+inline void write_to_user(const std::string& text) {
+  write_all(STDERR_FILENO, text);
+}
 
 /// "coracle: " before it and a newline after it.
 template <class... Values>

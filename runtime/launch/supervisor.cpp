@@ -9,13 +9,12 @@
 #include <utility>
 
 #include "runtime/core/combinators.hpp"
-#include "runtime/job/crash_report.hpp"
-#include "runtime/launch/crash_text.hpp"
-#include "runtime/launch/hang_report.hpp"
-#include "runtime/launch/process_state.hpp"
-#include "runtime/launch/rank_failure.hpp"
+#include "runtime/job/failure_record.hpp"
+#include "runtime/launch/job_failure.hpp"
+#include "runtime/launch/processes.hpp"
+#include "runtime/launch/rank_process.hpp"
+#include "runtime/launch/rank_reports.hpp"
 #include "runtime/launch/say.hpp"
-#include "runtime/launch/wake.hpp"
 
 namespace coracle::internals {
 namespace {

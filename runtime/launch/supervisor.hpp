@@ -12,11 +12,11 @@
 
 #include "runtime/core/condition.hpp"
 #include "runtime/core/mutex.hpp"
-#include "runtime/launch/health_responder.hpp"
+#include "runtime/launch/job_failure.hpp"
 #include "runtime/launch/launcher_loop.hpp"
+#include "runtime/launch/listeners.hpp"
 #include "runtime/launch/rank_table.hpp"
 #include "runtime/launch/stopped_ranks.hpp"
-#include "runtime/launch/verdict.hpp"
 
 namespace coracle::internals {
 

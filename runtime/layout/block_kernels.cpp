@@ -6,7 +6,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "runtime/core/prefetch.hpp"
+#include "runtime/core/cpu.hpp"
 
 namespace coracle::internals::layouts {
 namespace {

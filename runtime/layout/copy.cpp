@@ -1,5 +1,5 @@
 // Two cursors side by side: each step takes as many blocks as the groups of both allow to one kernel.
-#include "runtime/layout/copy.hpp"
+#include "runtime/layout/layout.hpp"
 
 #include <algorithm>
 #include <type_traits>

@@ -20,6 +20,12 @@ std::size_t window_bytes(Rank& rank) noexcept {
 
 }  // namespace
 
+void DropUnexpected::operator()(UnexpectedMessage* message) const noexcept {
+  const std::size_t bytes = sizeof(UnexpectedMessage) + (message->is_offer_ ? 0 : message->bytes_);
+  message->~UnexpectedMessage();
+  FramePool::release(message, bytes);
+}
+
 Arrivals::Arrivals(Rank& rank, Handler room, const Rendezvous::Handlers& handlers)
     : rank_(rank),
       flow_control_(window_bytes(rank)),

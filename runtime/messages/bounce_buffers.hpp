@@ -3,16 +3,44 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "runtime/core/event.hpp"
+#include "runtime/core/std_parts.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/job/job.hpp"
-#include "runtime/messages/bounce_buffer.hpp"
 
 namespace coracle::internals {
+
+class BounceBuffers;
+
+/// One of BounceBuffers, on loan, for a message in pieces or a packed one. Goes back when it dies. Empty: none.
+class [[nodiscard]] BounceBuffer {
+ public:
+  BounceBuffer() = default;
+  BounceBuffer(BounceBuffers& of, std::byte* data) noexcept : of_(&of), data_(data) {}
+  BounceBuffer(BounceBuffer&& other) noexcept : of_(other.of_), data_(std::exchange(other.data_, nullptr)) {}
+  BounceBuffer& operator=(BounceBuffer&& other) noexcept {
+    std::swap(of_, other.of_);
+    std::swap(data_, other.data_);
+    return *this;
+  }
+  ~BounceBuffer() {
+    if (data_ != nullptr) give_back();
+  }
+
+  explicit operator bool() const noexcept { return data_ != nullptr; }
+  /// Of BounceBuffers::kBufferBytes.
+  std::byte* data() const noexcept { return data_; }
+
+ private:
+  void give_back() noexcept;
+
+  BounceBuffers* of_ = nullptr;
+  std::byte* data_ = nullptr;
+};
 
 /// Its rank's thread only.
 class BounceBuffers {
@@ -24,14 +52,8 @@ class BounceBuffers {
   /// `memory`: kBytes that peers can read, or null: then they take memory of their own, when they are first used.
   explicit BounceBuffers(std::byte* memory) noexcept : memory_(memory) {}
 
-  BounceBuffer try_take() {
-    if (!made_) [[unlikely]]
-      make();
-    if (free_.empty()) return {};
-    std::byte* data = free_.back();
-    free_.pop_back();
-    return {*this, data};
-  }
+  /// Empty when all are on loan.
+  BounceBuffer try_take();
   /// Waits for a buffer.
   Task<BounceBuffer> take();
 
@@ -39,10 +61,7 @@ class BounceBuffers {
   friend class BounceBuffer;
 
   void make();
-  void give_back(std::byte* data) noexcept {
-    free_.push_back(data);  // never more than were reserved
-    freed_.set();
-  }
+  void give_back(std::byte* data) noexcept;
 
   std::byte* memory_;
   std::unique_ptr<std::byte[]> own_;

@@ -8,7 +8,7 @@
 #include <span>
 #include <type_traits>
 
-#include "runtime/layout/copy.hpp"
+#include "runtime/layout/layout.hpp"
 
 namespace coracle::internals {
 

@@ -7,11 +7,10 @@
 #include <utility>
 
 #include "runtime/core/combinators.hpp"
+#include "runtime/core/cpu.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/prefetch.hpp"
 #include "runtime/messages/arrivals.hpp"
-#include "runtime/messages/device_memory.hpp"
-#include "runtime/messages/unexpected_message.hpp"
+#include "runtime/messages/rendezvous.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/team/team.hpp"
 

@@ -9,9 +9,7 @@
 #include "runtime/core/scope.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/messages/message_memory.hpp"
-#include "runtime/messages/posted_receive.hpp"
-#include "runtime/messages/ready_to_send.hpp"
-#include "runtime/messages/unexpected_owner.hpp"
+#include "runtime/messages/pending.hpp"
 #include "runtime/rank/peers.hpp"
 #include "runtime/team/envelope.hpp"
 

@@ -7,13 +7,34 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
 #include "runtime/core/error.hpp"
-#include "runtime/messages/device_memory.hpp"
+#include "runtime/messages/arrivals.hpp"
+#include "runtime/messages/matcher.hpp"
 #include "runtime/messages/message_waits.hpp"
-#include "runtime/messages/probe_wait.hpp"
+#include "runtime/messages/rendezvous.hpp"
+#include "runtime/team/envelope.hpp"
 
 namespace coracle::internals {
+
+/// A probe that waits: ends when a message is there that it accepts, which others may have taken by the time it goes
+/// on.
+class ProbeWait final : public MessageWait {
+ public:
+  ProbeWait(Arrivals& arrivals, Team& team, const Envelope& envelope) noexcept
+      : MessageWait(arrivals, team, envelope.source, "probe"), wanted_(envelope) {}
+
+  bool accepts(const Envelope& envelope) const noexcept { return Matcher::accepts(wanted_, envelope); }
+  void message_is_there() noexcept { end(); }
+
+ private:
+  void enter() override { arrivals().probes().push_back(this); }
+  void retire() noexcept override { std::erase(arrivals().probes(), this); }
+
+  Envelope wanted_;
+};
+
 namespace {
 
 Envelope envelope_of(const Message& message) noexcept {
@@ -32,10 +53,7 @@ Messages::Messages(Rank& rank)
     : Arrivals(rank, on_room, {on_offer, on_withdraw, on_taken, on_help, on_pull, on_piece}),
       data_handler_(HandlerId::of(on_data)),
       has_processes_(rank.placement() == Placement::process),
-      eager_bytes_(rank.core().region().shape().messages.eager_bytes) {
-  if (!data_handler_.valid())
-    throw Error(Errc::bad_handler, "tagged messages need the library in the main program, not in a shared library");
-}
+      eager_bytes_(rank.core().region().shape().messages.eager_bytes) {}
 
 Messages::~Messages() {
   CORACLE_ASSERT(matcher_.posted() == 0, "a rank ended while {} receives wait", matcher_.posted());

@@ -16,8 +16,7 @@
 
 #include "runtime/core/byte_counts.hpp"
 #include "runtime/messages/arrivals.hpp"
-#include "runtime/messages/device_memory.hpp"
-#include "runtime/messages/unexpected_message.hpp"
+#include "runtime/messages/rendezvous.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/team/team.hpp"
 

@@ -13,18 +13,34 @@
 #include <vector>
 
 #include "runtime/core/task.hpp"
-#include "runtime/job/rendezvous_scheme.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/messages/bounce_buffers.hpp"
-#include "runtime/messages/ready_to_send.hpp"
+#include "runtime/messages/direct_copies.hpp"
+#include "runtime/messages/message_memory.hpp"
+#include "runtime/messages/pending.hpp"
 #include "runtime/messages/scheme_tuner.hpp"
-#include "runtime/messages/shared_copy.hpp"
 #include "runtime/rank/message.hpp"
 #include "runtime/rank/peer_event.hpp"
+#include "runtime/rank/rank_core.hpp"
 #include "runtime/team/envelope.hpp"
 
 namespace coracle::internals {
 
 class Rank;
+
+// What messages do with memory of a GPU, which loads and stores do not reach.
+
+/// There are GPUs, and one of them covers it.
+bool is_of_device(const RankCore& core, const std::byte* address) noexcept;
+
+/// Whether it lies in a GPU's memory.
+template <class Byte>
+bool is_on_device(const RankCore& core, const MessageMemory<Byte>& memory) {
+  return core.device_memory() != nullptr && memory.bytes() > 0 && is_of_device(core, memory.lowest());
+}
+
+/// Copies a message that is here, by a GPU's engines. All must live until it has ended.
+Task<> copy_to_device(RankCore& core, std::span<const std::byte> payload, const MessageTarget& target);
 
 /// One rank's. Its thread only.
 class Rendezvous {

@@ -1,12 +1,13 @@
 // Rendezvous with a GPU's memory at either end: its engines copy. What lies on a GPU is fetched as a get would; what
 // comes in pieces goes through pinned buffers.
+
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <utility>
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/scope.hpp"
-#include "runtime/messages/device_memory.hpp"
 #include "runtime/messages/rendezvous.hpp"
 #include "runtime/rank/memory_domain.hpp"
 #include "runtime/rank/rank.hpp"
@@ -22,6 +23,18 @@ Task<> land_piece(MemoryDomain& devices, DeviceBuffer buffer, std::size_t bytes,
 }
 
 }  // namespace
+
+bool is_of_device(const RankCore& core, const std::byte* address) noexcept {
+  return core.device_memory()->covers(address);
+}
+
+Task<> copy_to_device(RankCore& core, std::span<const std::byte> payload, const MessageTarget& target) {
+  const Layout source = Layout::bytes(static_cast<std::int64_t>(payload.size()));
+  const Layout plain = Layout::bytes(static_cast<std::int64_t>(target.bytes()));
+  const ScatteredTarget to = target.scattered_or(plain);
+  const ScatteredSource from{payload.data(), source};
+  co_await core.device_memory()->copy(to, from, payload.size());
+}
 
 /// None: both ends lie in host memory.
 std::optional<RendezvousScheme> Rendezvous::device_scheme(const ReadyToSend& offer, const MessageTarget& target) const {

@@ -5,8 +5,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/other_memory.hpp"
-#include "runtime/messages/device_memory.hpp"
-#include "runtime/messages/process_copy.hpp"
+#include "runtime/messages/direct_copies.hpp"
 #include "runtime/messages/rendezvous.hpp"
 #include "runtime/rank/rank.hpp"
 

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <source_location>
 
-#include "runtime/core/prefetch.hpp"
+#include "runtime/core/cpu.hpp"
 #include "runtime/core/std_parts.hpp"
 #include "runtime/core/task.hpp"
-#include "runtime/messages/bounce_buffer.hpp"
+#include "runtime/messages/bounce_buffers.hpp"
 #include "runtime/messages/message_memory.hpp"
 #include "runtime/rank/transfers.hpp"
 #include "runtime/team/envelope.hpp"

@@ -11,8 +11,8 @@
 #include "runtime/core/assert.hpp"
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/messages/arrivals.hpp"
 #include "runtime/messages/messages.hpp"
-#include "runtime/messages/unexpected_message.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/rank/started.hpp"
 #include "runtime/team/team.hpp"
@@ -37,7 +37,7 @@ Received MatchedMessage::info() const noexcept {
   return {message_->envelope.source, message_->envelope.tag, message_->bytes()};
 }
 
-Task<Received> MatchedMessage::recv(const MessageTarget& target) {
+Task<Received> MatchedMessage::receive(const MessageTarget& target) {
   CORACLE_ASSERT(message_ != nullptr, "a matched message was received twice");
   return messages_->receive(std::move(message_), target);
 }
@@ -65,6 +65,21 @@ Send Team::send_memory(const MessageSource& source, std::uint32_t to, std::uint6
   return {all, {identity(), index(), tag}, source, rank().core(), member(to)};
 }
 
+Send Team::send_internal(const MessageSource& source, std::uint32_t to, std::uint64_t tag) {
+  Messages::check_member(*this, to, "send");
+  return {Messages::of(rank()), {internal_identity(), index(), tag}, source, rank().core(), member(to)};
+}
+
+Task<> Team::send_memory_synchronously(const MessageSource& source, std::uint32_t to, std::uint64_t tag) {
+  Messages::check_member(*this, to, "send");
+  CORACLE_ASSERT(tag != kAnyTag, "send: kAnyTag is for receives");
+  return Messages::of(rank()).rendezvous().offer({identity(), index(), tag}, source, member(to));
+}
+
+Task<> Team::send_synchronously(const ScatteredSource& source, std::uint32_t to, std::uint64_t tag) {
+  return send_memory_synchronously(MessageSource(source), to, tag);
+}
+
 Send Team::send(const ScatteredSource& source, std::uint32_t to, std::uint64_t tag) {
   return send_memory(MessageSource(source), to, tag);
 }
@@ -73,6 +88,12 @@ Receive Team::receive_memory(const MessageTarget& target, std::uint32_t from, st
   Messages& all = Messages::of(rank());
   if (from != kAnySource) Messages::check_member(*this, from, "recv");
   return {all, *this, {identity(), from, tag}, target, all.on_device(target)};
+}
+
+Receive Team::receive_internal(const MessageTarget& target, std::uint32_t from, std::uint64_t tag) {
+  Messages& all = Messages::of(rank());
+  if (from != kAnySource) Messages::check_member(*this, from, "recv");
+  return {all, *this, {internal_identity(), from, tag}, target, all.on_device(target)};
 }
 
 Receive Team::recv(const ScatteredTarget& target, std::uint32_t from, std::uint64_t tag) {

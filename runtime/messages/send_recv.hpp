@@ -12,8 +12,8 @@
 #include "runtime/core/std_parts.hpp"
 #include "runtime/messages/message_memory.hpp"
 #include "runtime/messages/message_waits.hpp"
+#include "runtime/messages/pending.hpp"
 #include "runtime/messages/send.hpp"
-#include "runtime/messages/unexpected_owner.hpp"
 #include "runtime/rank/started.hpp"
 #include "runtime/team/team.hpp"
 
@@ -38,13 +38,13 @@ class [[nodiscard]] MatchedMessage {
   /// Once. Throws Error (truncated) when `buffer` is too short: then the message is gone.
   template <class T>
   Task<Received> recv(std::span<T> buffer) {
-    return recv(MessageTarget(writable_byte_span(buffer)));
+    return receive(MessageTarget(writable_byte_span(buffer)));
   }
-  Task<Received> recv(const ScatteredTarget& target) { return recv(MessageTarget(target)); }
+  Task<Received> recv(const ScatteredTarget& target) { return receive(MessageTarget(target)); }
+  /// Into memory of either kind.
+  Task<Received> receive(const MessageTarget& target);
 
  private:
-  Task<Received> recv(const MessageTarget& target);
-
   Messages* messages_;
   UnexpectedOwner message_;
 };
@@ -67,6 +67,12 @@ Task<> Team::send_value(T value, std::uint32_t to, std::uint64_t tag) {
     const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(&value), sizeof(T));
     co_await send_memory(MessageSource(bytes), to, tag);
   }
+}
+
+template <class T>
+Task<> Team::send_synchronously(std::span<T> data, std::uint32_t to, std::uint64_t tag) {
+  static_assert(std::is_trivially_copyable_v<T>, "a message's elements travel as their bytes");
+  return send_memory_synchronously(MessageSource(byte_span(data)), to, tag);
 }
 
 template <class T>

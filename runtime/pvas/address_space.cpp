@@ -17,11 +17,11 @@
 
 #include "runtime/core/assert.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/pvas/control.hpp"
 #include "runtime/pvas/mapping_budget.hpp"
 #include "runtime/pvas/partition.hpp"
 #include "runtime/pvas/places.hpp"
 #include "runtime/pvas/raw_syscall.hpp"
-#include "runtime/pvas/start.hpp"
 #include "runtime/pvas/support.hpp"
 
 namespace coracle::internals::pvas {

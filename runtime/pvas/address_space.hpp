@@ -10,9 +10,8 @@
 #include <optional>
 #include <string>
 
-#include "runtime/job/exit_status.hpp"
-#include "runtime/job/spawn_options.hpp"
-#include "runtime/pvas/mode.hpp"
+#include "runtime/job/process.hpp"
+#include "runtime/pvas/support.hpp"
 
 namespace coracle::internals::pvas {
 

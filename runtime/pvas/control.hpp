@@ -69,4 +69,27 @@ struct Control {
 inline constexpr std::uint64_t kBitmapsOffset = 3584;
 static_assert(sizeof(Control) <= kBitmapsOffset);
 
+// The page of short code pieces in each partition to which rewritten system-call sites jump. A stub steps over the red
+// zone, calls the hook and goes back; all its variable parts are data in the control block, so the page is the same
+// everywhere and never written again.
+
+inline constexpr std::uint64_t kStubBytes = 32;
+inline constexpr std::uint64_t kStubsOffset = 64;
+/// Of the address that a stub's call leaves, from the stub's start.
+inline constexpr std::uint64_t kStubReturnOffset = 10;
+static_assert(kStubsOffset + kRedirectsMax * kStubBytes <= kPageBytes);
+
+inline std::uint64_t stub_address(const PartitionLayout& layout, std::uint64_t index) noexcept {
+  return layout.stubs_begin() + kStubsOffset + index * kStubBytes;
+}
+
+/// The stubs' common target, in the root's text: saves all registers but rax, rcx and r11, as the kernel does.
+extern "C" void coracle_pvas_hook_entry() noexcept;
+
+/// The birth of a task, and the way from there to the program's first instruction. Clones the calling thread into a
+/// task that shares its memory and nothing else, and lets it carry out `control.start` on its own stack. Returns its
+/// pid, or -errno. The caller has blocked all signals. Only the task's partition is touched by the child: it uses
+/// neither libc nor TLS.
+long start_task(Control& control) noexcept;
+
 }  // namespace coracle::internals::pvas

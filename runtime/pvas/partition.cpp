@@ -1,23 +1,26 @@
-// Filling and emptying a partition.
+// Filling and emptying a partition; its page of stubs, byte by byte.
 #include "runtime/pvas/partition.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <new>
 
 #include "runtime/core/error.hpp"
-#include "runtime/pvas/fd_table.hpp"
+#include "runtime/pvas/control.hpp"
 #include "runtime/pvas/places.hpp"
-#include "runtime/pvas/stubs.hpp"
 
 namespace coracle::internals::pvas {
 namespace {
@@ -51,6 +54,71 @@ std::string task_name(const SpawnOptions& options, const ProgramLaunch& launch) 
   if (!options.name.empty()) return options.name;
   const std::string& path = launch.program->path;
   return path.substr(path.rfind('/') + 1);
+}
+
+void put_distance(unsigned char* code, std::uint64_t from_next, std::uint64_t target) noexcept {
+  const auto distance = static_cast<std::int32_t>(static_cast<std::int64_t>(target - from_next));
+  std::memcpy(code, &distance, sizeof(distance));
+}
+
+/// Writes the stubs' page for `control`'s partition at `page`, which is writable.
+void write_stubs(unsigned char* page, const Control& control) noexcept {
+  const std::uint64_t base = control.layout.stubs_begin();
+  const auto address_of = [](const void* field) { return reinterpret_cast<std::uint64_t>(field); };
+  std::memset(page, 0xcc, kPageBytes);  // int3
+  const unsigned char indirect_jump[] = {0xff, 0x25};
+  std::memcpy(page, indirect_jump, sizeof(indirect_jump));  // jmp *hook_entry(%rip)
+  put_distance(page + 2, base + 6, address_of(&control.hook_entry));
+  for (unsigned i = 0; i < kRedirectsMax; ++i) {
+    unsigned char* code = page + kStubsOffset + i * kStubBytes;
+    const std::uint64_t place = stub_address(control.layout, i);
+    const unsigned char step_over[] = {0x48, 0x8d, 0x64, 0x24,
+                                       0x80};  // lea -128(%rsp), %rsp: leaf code keeps data there
+    std::memcpy(code, step_over, sizeof(step_over));
+    code[5] = 0xe8;  // call the page's start
+    put_distance(code + 6, place + kStubReturnOffset, base);
+    const unsigned char step_back[] = {0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0};  // lea 128(%rsp), %rsp
+    std::memcpy(code + 10, step_back, sizeof(step_back));
+    std::memcpy(code + 18, indirect_jump, sizeof(indirect_jump));  // jmp *resume(%rip)
+    put_distance(code + 20, place + 24, address_of(&control.redirects[i].resume));
+  }
+}
+
+constexpr rlim_t kWithoutProcMax = 65536;
+
+/// Slots in the descriptor table; every open descriptor is below.
+unsigned int table_size() {
+  std::array<char, 2048> text{};  // FDSize is among the first lines.
+  const int fd = ::open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) {
+    const ssize_t got = ::read(fd, text.data(), text.size() - 1);
+    ::close(fd);
+    const char* const line = got > 0 ? std::strstr(text.data(), "\nFDSize:") : nullptr;
+    const unsigned long size = line != nullptr ? std::strtoul(line + std::strlen("\nFDSize:"), nullptr, 10) : 0;
+    if (size > 0) return static_cast<unsigned int>(size);
+  }
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<unsigned int>(std::min(limit.rlim_cur, kWithoutProcMax));
+}
+
+/// How far a new task must look for descriptors that it may not inherit: the open ones behind the three standard ones:
+/// looking upwards from 3, one may stop after `count` of them, or at `limit`, whatever comes first.
+struct OpenFds {
+  unsigned int count = 0;
+  unsigned int limit = 0;
+};
+
+/// Of this process, now. Newer kernels count open descriptors for a stat of /proc/self/fd; all tell the table's size in
+/// /proc/self/status, which is slower to read.
+OpenFds open_fds() {
+  struct stat status {};
+  if (::stat("/proc/self/fd", &status) != 0 || status.st_size == 0) return {~0U, table_size()};  // Before Linux 6.2.
+  auto count = static_cast<unsigned int>(status.st_size);
+  for (const int fd : {0, 1, 2}) {
+    if (::fcntl(fd, F_GETFD) >= 0) --count;
+  }
+  return {count, ~0U};
 }
 
 }  // namespace

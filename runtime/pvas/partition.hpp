@@ -4,10 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/job/spawn_options.hpp"
+#include "runtime/job/process.hpp"
 #include "runtime/pvas/control.hpp"
 #include "runtime/pvas/image.hpp"
-#include "runtime/pvas/initial_stack.hpp"
 #include "runtime/pvas/program.hpp"
 #include "runtime/pvas/sites.hpp"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/job/spawn_options.hpp"
+#include "runtime/job/process.hpp"
 #include "runtime/pvas/elf_file.hpp"
 
 namespace coracle::internals::pvas {

@@ -9,8 +9,8 @@
 #include <atomic>
 #include <cerrno>
 
+#include "runtime/pvas/control.hpp"
 #include "runtime/pvas/raw_syscall.hpp"
-#include "runtime/pvas/stubs.hpp"
 
 namespace coracle::internals::pvas {
 namespace {

@@ -1,7 +1,5 @@
 // Runs in the child between clone and the program. This file is compiled without stack protector, vector registers and
 // instrumentation (see meson.build): the child has no TLS, and the memory outside its partition is the root's.
-#include "runtime/pvas/start.hpp"
-
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <signal.h>
@@ -12,6 +10,7 @@
 #include <cerrno>
 
 #include "runtime/job/group_table.hpp"
+#include "runtime/pvas/control.hpp"
 #include "runtime/pvas/raw_syscall.hpp"
 
 namespace coracle::internals::pvas {

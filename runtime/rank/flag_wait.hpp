@@ -1,16 +1,32 @@
-// FlagWait: waiting for a Flag.
+// FlagWait: waiting for a Flag; and FenceOfAll, by which those who wait pay for the fence of those who raise it.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
-#include "runtime/core/fence_of_all.hpp"
 #include "runtime/core/polled_waits.hpp"
 #include "runtime/core/scope.hpp"
 #include "runtime/job/flag.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/rank/peers.hpp"
 
 namespace coracle::internals {
+
+/// One rank makes all ranks of its node pass a memory fence (membarrier). So what happens often, telling others, needs
+/// no fence of its own; what happens rarely, going to sleep, pays for both.
+class FenceOfAll {
+ public:
+  /// In every rank of the node, before it is used anywhere.
+  explicit FenceOfAll(Placement placement) noexcept;
+  /// False where the kernel has no such call: the same in all ranks of a node, which run under one kernel.
+  bool works() const noexcept { return command_ != 0; }
+  /// All ranks' loads and stores that come before in program order are seen here, and all that come after see what this
+  /// rank has stored before. Some microseconds. Only where it works.
+  void pass() const noexcept;
+
+ private:
+  int command_ = 0;
+};
 
 class FlagWait;
 

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "runtime/job/key_tag.hpp"
+#include "runtime/job/directory.hpp"
 
 namespace coracle::internals {
 namespace {

@@ -47,7 +47,7 @@ struct HealthAnswer {
 inline constexpr std::size_t kHealthPingBytes = 32;
 inline constexpr std::size_t kHealthAnswerBytes = 48;
 
-/// Each datagram carries a tag made with the job's key (key_tag.hpp); what has another one is not of this job, and
+/// Each datagram carries a tag made with the job's key (directory.hpp); what has another one is not of this job, and
 /// decodes to nothing, as does any other length, magic or version. An answer is half as long again as a ping,
 /// and comes only to a ping with a good tag: nobody can use it to flood others.
 std::array<std::byte, kHealthPingBytes> encode(const HealthPing& ping, const JobKey& key) noexcept;

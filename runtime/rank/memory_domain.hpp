@@ -1,18 +1,21 @@
-// MemoryDomain: memory that loads and stores do not reach (a GPU's), as operations see it: whether they concern it, and
-// who carries them out.
+// Who carries out transfers with memory that loads and stores do not reach: MemoryDomain, with a GPU's, and
+// LayoutMover, with that of peers.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
 
+#include "runtime/core/task.hpp"
 #include "runtime/job/accelerator.hpp"
-#include "runtime/layout/copy.hpp"
+#include "runtime/job/remote.hpp"
+#include "runtime/layout/layout.hpp"
 #include "runtime/rank/operation.hpp"
 
 namespace coracle::internals {
 
-/// Of one rank. Its thread only.
+/// Memory that loads and stores do not reach (a GPU's), as operations see it: whether they concern it, and who carries
+/// them out. Of one rank. Its thread only.
 class MemoryDomain {
  public:
   MemoryDomain(const MemoryDomain&) = delete;
@@ -54,6 +57,20 @@ class MemoryDomain {
 
   Accelerator& accelerator_;
   std::string last_failure_;
+};
+
+/// What moves layouts to and from memory of peers that loads and stores do not reach. Of one rank. Its thread only.
+class LayoutMover {
+ public:
+  /// Both sides have `bytes`. The peer must exist. Done when the data is in the peer's memory, or in ours. What is
+  /// referred to must live until then. Throws Error (out_of_segment: the peer does not have that memory; peer_lost).
+  virtual Task<> put(ScatteredSource source, RemoteAddress origin, const Layout& layout, std::uint64_t count,
+                     std::uint64_t bytes) = 0;
+  virtual Task<> get(RemoteAddress origin, const Layout& layout, std::uint64_t count, ScatteredTarget target,
+                     std::uint64_t bytes) = 0;
+
+ protected:
+  ~LayoutMover() = default;
 };
 
 }  // namespace coracle::internals

@@ -6,11 +6,8 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/core/own_module.hpp"
 #include "runtime/rank/operation.hpp"
-
-// Laid down by the linker: start of the main program's image and end of its code.
-extern "C" const char __executable_start;  // NOLINT(bugprone-reserved-identifier): the linker's own name
-extern "C" const char etext;
 
 namespace coracle::internals {
 
@@ -21,19 +18,19 @@ class Rank;
 /// spawns a task into `rank.service()`.
 using Handler = void (*)(Rank& rank, const Message& message);
 
-/// A handler's address, valid in every rank: its distance from the start of the main program, which lies at another
-/// address in each rank.
+/// A handler's address, valid in every rank: its distance from the start of the module that holds the library (the main
+/// program, or a shared library), which lies at another address in each rank.
 class HandlerId {
  public:
   HandlerId() = default;
-  /// The function must be part of the main program (not of a shared library); otherwise valid() is false.
+  /// The function must be part of that module; otherwise valid() is false.
   template <class R, class... Parameters>
   static HandlerId of(R (*function)(Parameters...)) noexcept {
     return of_code(reinterpret_cast<Code>(function));
   }
   static HandlerId from_wire(std::int64_t offset) noexcept { return HandlerId(offset); }
   std::int64_t to_wire() const noexcept { return offset_; }
-  bool valid() const noexcept { return offset_ > 0 && offset_ < &etext - &__executable_start; }
+  bool valid() const noexcept { return kOwnModule.holds_code(offset_); }
   /// Only for a valid id, and the type that it was made of.
   template <class Function>
   Function as() const noexcept {
@@ -43,10 +40,10 @@ class HandlerId {
  private:
   using Code = void (*)();
   static HandlerId of_code(Code code) noexcept {
-    return HandlerId(reinterpret_cast<const char*>(code) - &__executable_start);
+    return HandlerId(reinterpret_cast<const char*>(code) - kOwnModule.start);
   }
   Code code() const noexcept {
-    return reinterpret_cast<Code>(reinterpret_cast<std::uintptr_t>(&__executable_start + offset_));
+    return reinterpret_cast<Code>(reinterpret_cast<std::uintptr_t>(kOwnModule.start + offset_));
   }
   explicit HandlerId(std::int64_t offset) noexcept : offset_(offset) {}
   std::int64_t offset_ = -1;

@@ -6,11 +6,45 @@
 #include <cstdint>
 #include <system_error>
 
-#include "runtime/core/modification.hpp"
 #include "runtime/core/scope.hpp"
 #include "runtime/job/remote.hpp"
 
 namespace coracle::internals {
+
+/// What an atomic does beside adding integers and comparing, and to what kind of number. One byte, which travels as it
+/// is.
+class Modification {
+ public:
+  enum class What : std::uint8_t { load = 1, store, swap, bit_and, bit_or, bit_xor, add, min, max };
+  /// As what the bytes are combined.
+  enum class Number : std::uint8_t { natural, integer, real };
+
+  /// None.
+  constexpr Modification() = default;
+  constexpr Modification(What what, Number number) noexcept
+      : code_(static_cast<std::uint8_t>(static_cast<unsigned>(what) | static_cast<unsigned>(number) << kNumberShift)) {}
+  /// Of a byte that has come from elsewhere; is_valid() tells whether it is any.
+  static constexpr Modification of_code(std::uint8_t code) noexcept {
+    Modification modification;
+    modification.code_ = code;
+    return modification;
+  }
+
+  constexpr std::uint8_t code() const noexcept { return code_; }
+  constexpr What what() const noexcept { return static_cast<What>(code_ & kWhatMask); }
+  constexpr Number number() const noexcept { return static_cast<Number>(code_ >> kNumberShift); }
+  constexpr bool is_valid() const noexcept {
+    const bool is_of_bits = what() == What::bit_and || what() == What::bit_or || what() == What::bit_xor;
+    return what() >= What::load && what() <= What::max && number() <= Number::real &&
+           !(is_of_bits && number() == Number::real);
+  }
+  constexpr bool operator==(const Modification&) const noexcept = default;
+
+ private:
+  static constexpr unsigned kNumberShift = 4;
+  static constexpr std::uint8_t kWhatMask = 0x0f;
+  std::uint8_t code_ = 0;
+};
 
 class Operation;
 
@@ -98,6 +132,35 @@ class OperationQueue {
  private:
   Operation* first_ = nullptr;
   Operation* last_ = nullptr;
+};
+
+/// Equal blocks in `rows` rows of `count`, on both sides; at least one of each. The order of blocks means nothing.
+struct StridedShape {
+  /// In bytes, of any sign.
+  struct Side {
+    std::int64_t first;       ///< From the origin to the first block.
+    std::int64_t stride;      ///< From block to block in a row.
+    std::int64_t row_stride;  ///< From row to row.
+  };
+
+  std::uint64_t block_bytes;
+  std::uint64_t count;
+  std::uint64_t rows;
+  Side local;
+  Side remote;
+
+  std::uint64_t bytes() const noexcept { return block_bytes * count * rows; }
+};
+
+/// A put of equal blocks at equal distances, for transports whose device moves such blocks by itself. `local` is the
+/// origin here. `remote` and `bytes` are the run of memory there in which all blocks lie, gaps included;
+/// it is the origin of the remote side.
+class StridedOperation : public Operation {
+ public:
+  StridedOperation(const StridedShape& of, std::uint32_t peer) noexcept
+      : Operation(Verb::put, "put", peer), shape(of) {}
+
+  const StridedShape shape;
 };
 
 }  // namespace coracle::internals

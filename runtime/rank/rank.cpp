@@ -9,7 +9,6 @@
 #include "runtime/core/byte_counts.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
-#include "runtime/core/failure.hpp"
 #include "runtime/job/exposed_access.hpp"
 #include "runtime/job/job.hpp"
 #include "runtime/job/segment.hpp"
@@ -139,8 +138,8 @@ Request Rank::make_request(std::uint32_t peer, Handler handler, std::span<const 
   const HandlerId id = HandlerId::of(handler);
   if (!id.valid())
     throw Error(Errc::bad_handler,
-                "a message's handler must be a function of the main program: one in a shared library "
-                "has no address that all ranks agree on");
+                "a message's handler must be a function of the module that Coracle is linked into, which is the main "
+                "program mostly: one elsewhere has no address that all ranks agree on");
   Request operation(core_, peer);
   operation.local = const_cast<std::byte*>(payload.data());
   operation.bytes = payload.size();

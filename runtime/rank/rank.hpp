@@ -10,15 +10,11 @@
 #include <vector>
 
 #include "runtime/core/assert.hpp"
-#include "runtime/core/atomic_word.hpp"
 #include "runtime/core/byte_counts.hpp"
-#include "runtime/core/owning_range.hpp"
-#include "runtime/core/placement.hpp"
 #include "runtime/core/std_parts.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/job/remote.hpp"
 #include "runtime/job/slab.hpp"
-#include "runtime/job/slab_tags.hpp"
-#include "runtime/job/team_area.hpp"
 #include "runtime/rank/handle.hpp"
 #include "runtime/rank/message.hpp"
 #include "runtime/rank/peer_event.hpp"
@@ -332,7 +328,7 @@ class Rank {
   /// <coracle/coracle.hpp>).
   template <class Function, class... Arguments>
   auto call(std::uint32_t peer, Function function, Arguments... arguments);
-  /// Has `function(Rank&, arguments...)` run on `peer`, which sends no answer; see tell.hpp (included likewise). Done
+  /// Has `function(Rank&, arguments...)` run on `peer`, which sends no answer; see rpc.hpp, too. Done
   /// when the message is on its way. What the function throws is told on standard error, by the rank that it ran on,
   /// which goes on. Throws Error (peer_lost) when the peer is known to be lost; of one that is lost later nothing is
   /// heard.

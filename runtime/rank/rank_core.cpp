@@ -8,11 +8,8 @@
 #include <utility>
 
 #include "runtime/core/error.hpp"
-#include "runtime/core/shortage.hpp"
 #include "runtime/job/job.hpp"
 #include "runtime/job/segment.hpp"
-#include "runtime/job/slab_tags.hpp"
-#include "runtime/job/team_area.hpp"
 #include "runtime/rank/flag_wait.hpp"
 #include "runtime/rank/memory_domain.hpp"
 #include "runtime/rank/read_exposures.hpp"

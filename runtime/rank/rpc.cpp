@@ -1,9 +1,12 @@
-// Answers of calls.
+// Answers of calls, and what becomes of errors that nobody awaits.
 #include "runtime/rank/rpc.hpp"
 
+#include <fmt/format.h>
+
+#include <array>
 #include <string>
 
-#include "runtime/core/failure.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::detail {
 namespace {
@@ -53,6 +56,12 @@ void throw_failure(std::uint32_t peer, const std::vector<std::byte>& text) {
 void throw_no_common_address(const char* what) {
   throw Error(Errc::bad_handler,
               std::string(what) + ": the function must be part of the main program, not of a library");
+}
+
+void report_told(const Rank& rank, std::uint32_t teller, const std::exception_ptr& error) noexcept {
+  std::array<char, 80> what{};  // no memory may be left
+  fmt::format_to_n(what.data(), what.size() - 1, "a function that rank {} has told it to run failed", teller);
+  report_failure(rank.id(), what.data(), error);
 }
 
 }  // namespace coracle::internals::detail

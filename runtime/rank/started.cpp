@@ -1,7 +1,7 @@
 // The end of started tasks, and of their handles.
 #include "runtime/rank/started.hpp"
 
-#include "runtime/core/failure.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/rank/rank.hpp"
 
 namespace coracle::internals {

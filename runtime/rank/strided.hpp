@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "runtime/layout/layout.hpp"
+#include "runtime/rank/operation.hpp"
 #include "runtime/rank/rank_core.hpp"
-#include "runtime/rank/strided_operation.hpp"
 
 namespace coracle::internals::scattered {
 

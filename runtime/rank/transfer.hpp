@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "runtime/core/task.hpp"
-#include "runtime/layout/copy.hpp"
+#include "runtime/layout/layout.hpp"
 #include "runtime/rank/operation.hpp"
-#include "runtime/rank/strided_operation.hpp"
 #include "runtime/rank/transport.hpp"
 
 namespace coracle::internals {

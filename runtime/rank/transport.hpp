@@ -9,7 +9,6 @@
 #include "runtime/core/scheduler.hpp"
 #include "runtime/rank/message.hpp"
 #include "runtime/rank/operation.hpp"
-#include "runtime/rank/strided_operation.hpp"
 
 namespace coracle::internals {
 
@@ -52,7 +51,12 @@ class Transport : public Poller, public ReplySender {
   virtual void wake(std::uint32_t) noexcept {}
   /// Keeps this rank's processor busy for so long, as computation would, and gives the time on `loop`'s clock at which
   /// that is over: it has passed already, unless time is simulated; then nothing of this rank happens until then.
-  virtual std::uint64_t occupy(Scheduler& loop, std::uint64_t duration_ns) noexcept;
+  virtual std::uint64_t occupy(Scheduler& loop, std::uint64_t duration_ns) noexcept {
+    const std::uint64_t until_ns = loop.exact_now_ns() + duration_ns;
+    while (loop.exact_now_ns() < until_ns) {
+    }
+    return until_ns;
+  }
   /// The program has ended on every rank that lives. Takes leave of the peers; asked again until it is true: done.
   virtual bool leave() noexcept { return true; }
 };

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "runtime/job/accelerator.hpp"
-#include "runtime/layout/copy.hpp"
-#include "runtime/rank/layout_mover.hpp"
+#include "runtime/layout/layout.hpp"
+#include "runtime/rank/memory_domain.hpp"
 #include "runtime/rank/peer_event.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/rank/request.hpp"

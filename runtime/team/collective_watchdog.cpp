@@ -8,8 +8,8 @@
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/rank/rank.hpp"
-#include "runtime/team/signal_tree.hpp"
 #include "runtime/team/team_core.hpp"
+#include "runtime/team/team_nodes.hpp"
 
 namespace coracle::internals {
 namespace {

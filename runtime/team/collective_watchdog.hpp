@@ -13,7 +13,7 @@
 
 #include "runtime/core/task.hpp"
 #include "runtime/core/timer.hpp"
-#include "runtime/job/collective_call.hpp"
+#include "runtime/job/collective_log.hpp"
 #include "runtime/rank/peer_event.hpp"
 
 namespace coracle::internals {

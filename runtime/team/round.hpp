@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/core/streaming_copy.hpp"
+#include "runtime/core/cpu.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/rank/flag_wait.hpp"
 #include "runtime/team/node_area.hpp"

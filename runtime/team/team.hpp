@@ -9,14 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/core/byte_counts.hpp"
 #include "runtime/core/event.hpp"
-#include "runtime/core/owning_range.hpp"
 #include "runtime/core/std_parts.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/job/collective_log.hpp"
 #include "runtime/job/remote.hpp"
 #include "runtime/job/slab.hpp"
-#include "runtime/layout/copy.hpp"
+#include "runtime/layout/layout.hpp"
 #include "runtime/rank/peers.hpp"
 #include "runtime/team/choices.hpp"
 #include "runtime/team/envelope.hpp"
@@ -192,8 +192,10 @@ class Team final : private TeamCore {
   /// The same with a block for each member: what each member sends must be what its receiver expects.
   Task<> all_to_all_w(std::span<const ScatteredSource> sources, std::span<const ScatteredTarget> targets,
                       Where where = Where::current());
-  /// Members with the same `color` form a new team, in the order of `key` (ties: of their index here). Collective.
+  /// Members with the same `color` form a new team, in the order of `key` (ties: of their index here); those with
+  /// kNoTeam form none, and get null. Collective.
   /// One at a time: throws Error (bad_input) while this rank splits any team, which breaks this one.
+  static constexpr std::uint32_t kNoTeam = ~std::uint32_t{0};
   Task<std::unique_ptr<Team>> split(std::uint32_t color, std::uint32_t key, Where where = Where::current());
 
   // --- tagged messages (runtime/messages/) ---
@@ -218,6 +220,10 @@ class Team final : private TeamCore {
   Send send(const ScatteredSource& source, std::uint32_t to, std::uint64_t tag = 0);
   template <class T>
   Task<> send_value(T value, std::uint32_t to, std::uint64_t tag = 0);
+  /// As send(), but returns only when a receive has taken the message, however short it is.
+  template <class T>
+  Task<> send_synchronously(std::span<T> data, std::uint32_t to, std::uint64_t tag = 0);
+  Task<> send_synchronously(const ScatteredSource& source, std::uint32_t to, std::uint64_t tag = 0);
   /// Receives a message of the member at `from`, or kAnySource, with `tag`, or kAnyTag. The message may be shorter than
   /// `buffer`; for one that is longer it throws Error (truncated), and that message is gone. From kAnySource, the loss
   /// of any member is thrown once; receives that are called later wait for the others. `buffer` may lie on a GPU;
@@ -254,14 +260,18 @@ class Team final : private TeamCore {
   PersistentRecv prepare_recv(const ScatteredTarget& target, std::uint32_t from = kAnySource,
                               std::uint64_t tag = kAnyTag);
 
- private:
-  friend class Participation;
-  friend class PersistentRecv;
-  friend class PersistentSend;
-  friend Task<> finalize_job(Rank& rank);
-
+  // For layers above, which have an interface of their own: the same of memory of either kind; and messages that no
+  // receive or probe of the program sees.
   Send send_memory(const MessageMemory<const std::byte>& source, std::uint32_t to, std::uint64_t tag);
   Receive receive_memory(const MessageMemory<std::byte>& target, std::uint32_t from, std::uint64_t tag);
+  Task<> send_memory_synchronously(const MessageMemory<const std::byte>& source, std::uint32_t to, std::uint64_t tag);
+  Send send_internal(const MessageMemory<const std::byte>& source, std::uint32_t to, std::uint64_t tag);
+  Receive receive_internal(const MessageMemory<std::byte>& target, std::uint32_t from, std::uint64_t tag);
+
+ private:
+  friend class Participation;
+  friend Task<> finalize_job(Rank& rank);
+
   /// Begins a collective; gives its number on this team, the same at every member. See Participation.
   std::uint64_t begin(const CollectiveCall& call);
   /// The last barrier of a job.

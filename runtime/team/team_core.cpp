@@ -62,16 +62,6 @@ void TeamCore::leave_signals() noexcept {
   left_one_.reset();
 }
 
-std::uint32_t TeamCore::identity_of_part(std::uint32_t color) const noexcept {
-  // A multiplicative mix (Knuth): parts of different splits, colors and teams should hardly ever meet.
-  std::uint64_t mixed = identity_;
-  for (const std::uint64_t value : {log_.last_number(), std::uint64_t{color}}) {
-    mixed = (mixed ^ value) * 0x9e3779b97f4a7c15ULL;
-    mixed ^= mixed >> 32;
-  }
-  return static_cast<std::uint32_t>(mixed) | 1;  // 0 is the world
-}
-
 void TeamCore::check_whole(const char* what) const {
   if (broken_) [[unlikely]]
     rank_.core().peers().throw_lost(what, lost_member_);
@@ -125,6 +115,15 @@ void TeamCore::break_by(const Loss& loss) {
       tell((index_ + size_ - step) % size_);
     }
   }
+}
+
+std::uint32_t Teams::new_identity(std::uint32_t rank) {
+  // Even, since odd ones are of layers' own messages; 0 is the world's. The rank makes it different from any that another
+  // rank makes, at all jobs that have fewer ranks than that has room for; the count from those that this one has made.
+  constexpr std::uint32_t kCountBits = 15;
+  count_ = (count_ + 1) & ((1U << kCountBits) - 1);
+  const std::uint32_t identity = (rank << kCountBits | count_) << 1;
+  return find(identity) == nullptr && identity != 0 ? identity : new_identity(rank);
 }
 
 Teams::Teams(Rank& rank) noexcept {

@@ -13,7 +13,6 @@
 #include "runtime/job/collective_log.hpp"
 #include "runtime/job/remote.hpp"
 #include "runtime/job/slab.hpp"
-#include "runtime/job/team_area.hpp"
 #include "runtime/rank/peers.hpp"
 #include "runtime/team/team_nodes.hpp"
 
@@ -35,8 +34,10 @@ class TeamCore : private LossObserver {
   /// The rank at an index.
   std::uint32_t member(std::uint32_t index) const noexcept { return members_.empty() ? index : members_[index]; }
   std::uint32_t slot() const noexcept { return slot_; }
-  /// The same at every member, and (but for an unlikely chance) of no other team, also of one that is gone.
+  /// The same at every member, and of no other team. Even.
   std::uint32_t identity() const noexcept { return identity_; }
+  /// The team in the envelopes of messages that layers above send for themselves.
+  std::uint32_t internal_identity() const noexcept { return identity_ | 1; }
   bool broken() const noexcept { return broken_; }
   /// How the members are spread over the nodes.
   const TeamNodes& nodes() const noexcept { return nodes_; }
@@ -47,8 +48,6 @@ class TeamCore : private LossObserver {
   void check_whole(const char* what) const;
   /// For collectives: this member has ended one early. Breaks the team, everywhere. See Participation.
   void give_up() noexcept;
-  /// For collectives: the identity of the part with this color, if the team is split now.
-  std::uint32_t identity_of_part(std::uint32_t color) const noexcept;
   /// For collectives: the waits that end when the team breaks.
   LossObservers& observers() noexcept { return observers_; }
   /// For collectives: the number of the latest collective that this member has begun on this team.
@@ -139,6 +138,9 @@ class Teams {
   /// Null when this rank is in no such team, or no longer.
   TeamCore* find(std::uint32_t identity) const noexcept;
 
+  /// For a new team whose first member is this `rank`: of no other team, also of none that other ranks make.
+  std::uint32_t new_identity(std::uint32_t rank);
+
   /// For node areas: keeps memory that local members may read until all of them have departed.
   void keep_until_departed(Slab<std::byte> memory, const std::atomic<std::uint32_t>& departed,
                            std::uint32_t local_size);
@@ -168,6 +170,7 @@ class Teams {
   std::vector<Kept> kept_;
   std::vector<TeamObserver*> observers_;
   bool is_splitting_ = false;
+  std::uint32_t count_ = 0;  // of identities made here
 };
 
 }  // namespace coracle::internals

@@ -1,4 +1,5 @@
-// TeamNodes: how a team's members are spread over the nodes, for algorithms of two levels.
+// TeamNodes: how a team's members are spread over the nodes, for algorithms of two levels; and the tree of nodes that a
+// barrier climbs.
 #pragma once
 
 #include <cstdint>
@@ -43,4 +44,28 @@ class TeamNodes {
   std::vector<std::uint32_t> order_;           // indices in the team, node by node
 };
 
+/// The tree between nodes along which a barrier raises its signals.
+namespace signal_tree {
+
+// Each level costs a latency, and each child an overhead, which is several times smaller.
+inline constexpr std::uint32_t kFanIn = 8;
+
+/// Nodes in a row.
+struct Children {
+  std::uint32_t first;
+  std::uint32_t count;
+};
+
+constexpr Children children_of(std::uint32_t node, std::uint32_t nodes) noexcept {
+  const std::uint32_t wanted = node * kFanIn + 1;
+  const std::uint32_t first = wanted < nodes ? wanted : nodes;
+  return {first, nodes - first < kFanIn ? nodes - first : kFanIn};
+}
+
+/// Of any node but 0.
+constexpr std::uint32_t parent_of(std::uint32_t node) noexcept {
+  return (node - 1) / kFanIn;
+}
+
+}  // namespace signal_tree
 }  // namespace coracle::internals

@@ -11,7 +11,6 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
-#include "runtime/core/failure.hpp"
 #include "runtime/rank/rank.hpp"
 #include "storage/segment/paged_segment.hpp"
 

@@ -1,4 +1,5 @@
-#include "storage/mapped/fault_watchdog.hpp"
+// FaultWatchdog: a thread of its own.
+#include "storage/mapped/fault_server.hpp"
 
 #include <fmt/core.h>
 #include <poll.h>
@@ -29,10 +30,9 @@ FaultWatchdog::FaultWatchdog(Userfault& faults, std::uint32_t rank)
   }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (!failed) return;
-  throw Error(failed,
-              fmt::format("loads and stores on a paged segment need a thread that observers over them, and rank "
-                          "{} gets none: {}; see `ulimit -u` and the container's limit on processes",
-                          rank, failed.message()));
+  throw Error(failed, fmt::format("loads and stores on a paged segment need a thread that watches over them, and rank "
+                                  "{} gets none: {}; see `ulimit -u` and the container's limit on processes",
+                                  rank, failed.message()));
 }
 
 FaultWatchdog::~FaultWatchdog() {

@@ -13,7 +13,6 @@
 #include "runtime/core/scope.hpp"
 #include "runtime/rank/rank.hpp"
 #include "storage/mapped/fault_server.hpp"
-#include "storage/mapped/fault_watchdog.hpp"
 #include "storage/mapped/window_pages.hpp"
 #include "storage/segment/paged_segment.hpp"
 

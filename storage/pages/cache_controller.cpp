@@ -8,7 +8,6 @@
 #include "runtime/core/io.hpp"
 #include "runtime/rank/peer_event.hpp"
 #include "runtime/rank/rank.hpp"
-#include "storage/pages/segment_table.hpp"
 
 namespace coracle::internals::storage {
 namespace {

@@ -2,11 +2,15 @@
 // to one rank; those that share its memory find cached pages by themselves (PageCache) and come here for the rest.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "runtime/core/task.hpp"
+#include "runtime/job/segment.hpp"
 #include "runtime/job/slab.hpp"
 #include "storage/eviction/eviction_kind.hpp"
 #include "storage/options/paged_options.hpp"
@@ -15,7 +19,6 @@
 #include "storage/pages/frame_pool.hpp"
 #include "storage/pages/last_copies.hpp"
 #include "storage/pages/page_coherence.hpp"
-#include "storage/pages/page_errors.hpp"
 #include "storage/pages/page_home.hpp"
 #include "storage/pages/page_sender.hpp"
 #include "storage/pages/read_ahead.hpp"
@@ -28,6 +31,52 @@ class Rank;
 }  // namespace coracle::internals
 
 namespace coracle::internals::storage {
+
+class CacheController;
+
+/// The paged segments whose caches this rank keeps, by their numbers, for messages that name them. One per rank
+/// (Rank::local).
+class SegmentTable {
+ public:
+  explicit SegmentTable(Rank&) noexcept {}
+  /// Null when this rank keeps no cache of that segment, or not any more.
+  CacheController* find(std::uint32_t segment) const noexcept {
+    for (const auto& [number, controller] : controllers_)
+      if (number == segment) return controller;
+    return nullptr;
+  }
+  /// Throws Error where find() gives null.
+  CacheController& at(std::uint32_t segment) const {
+    CacheController* controller = find(segment);
+    if (controller == nullptr) throw closed_error();
+    return *controller;
+  }
+  void add(std::uint32_t segment, CacheController& controller) { controllers_.emplace_back(segment, &controller); }
+  /// From now on peers are told that it is closed here; `own`: the number of this rank's cache in it.
+  void close(std::uint32_t segment, std::uint32_t own) {
+    if (own_in_closed(segment)) return;
+    std::erase_if(controllers_, [=](const auto& each) { return each.first == segment; });
+    closed_.emplace_back(segment, own);
+  }
+  /// The frames of a cache that was not closed by all: others may still write to them, so they stay until the rank
+  /// ends.
+  void abandon(Slab<std::byte> frames) { abandoned_.push_back(std::move(frames)); }
+  /// The number of this rank's cache in a segment that is closed here.
+  std::optional<std::uint32_t> own_in_closed(std::uint32_t segment) const noexcept {
+    for (const auto& [number, own] : closed_)
+      if (number == segment) return own;
+    return std::nullopt;
+  }
+  /// A number that this rank has not used; the members of a team take the greatest of theirs.
+  std::uint32_t unused() const noexcept { return next_; }
+  void used(std::uint32_t segment) noexcept { next_ = segment + 1; }
+
+ private:
+  std::vector<std::pair<std::uint32_t, CacheController*>> controllers_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> closed_;
+  std::vector<Slab<std::byte>> abandoned_;
+  std::uint32_t next_ = 1;
+};
 
 /// Made of parts of which each uses those before it only. Used by its rank's thread. Tasks that are under way keep it
 /// alive.
@@ -99,5 +148,9 @@ class CacheController final : public std::enable_shared_from_this<CacheControlle
   bool kept_for_io_ = false;  // the frames, by the loop's Io
   bool closed_ = false;
 };
+
+/// What was put through this cache before is durable at the homes of its pages when it returns. Throws the first
+/// failure.
+Task<> flush(CacheController& controller);
 
 }  // namespace coracle::internals::storage

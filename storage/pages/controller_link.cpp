@@ -1,4 +1,5 @@
-#include "storage/pages/controller_link.hpp"
+// ControllerLink: asking, and being asked by, the ranks of the node.
+#include "storage/pages/page_cache.hpp"
 
 #include <string>
 
@@ -7,9 +8,8 @@
 #include "runtime/core/io.hpp"
 #include "runtime/rank/peer_event.hpp"
 #include "runtime/rank/rank.hpp"
-#include "runtime/rank/tell.hpp"
+#include "runtime/rank/rpc.hpp"
 #include "storage/pages/cache_controller.hpp"
-#include "storage/pages/segment_table.hpp"
 
 namespace coracle::internals::storage {
 namespace {

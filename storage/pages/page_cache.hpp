@@ -7,18 +7,51 @@
 #include <span>
 
 #include "runtime/core/task.hpp"
+#include "runtime/layout/layout.hpp"
 #include "storage/options/paged_options.hpp"
-#include "storage/pages/controller_link.hpp"
 #include "storage/pages/frames.hpp"
 #include "storage/pages/read_ahead.hpp"
 
 namespace coracle::internals {
+class Message;
 class Rank;
-}
+}  // namespace coracle::internals
 
 namespace coracle::internals::storage {
 
 class CacheController;
+
+/// How a rank asks the controller of its cache, which is this rank itself or another of its node. Used by its own
+/// rank's thread.
+class ControllerLink {
+ public:
+  /// `own`: the controller, when that is this rank; else null. It must outlive this.
+  ControllerLink(Rank& rank, std::uint32_t controller, std::uint32_t segment, const Frames& frames,
+                 CacheController* own) noexcept
+      : rank_(rank), controller_(controller), segment_(segment), frames_(frames), own_(own) {}
+
+  bool is_here() const noexcept { return own_ != nullptr; }
+  /// Whether the controller reads all memory of this rank, not its segment alone.
+  bool reads_here() const noexcept;
+  /// As the controller's. `whole` only where it reads that here.
+  Task<std::uint32_t> obtain(std::uint64_t page, bool writing, const std::byte* whole = nullptr);
+  void unpinned() noexcept;
+  void prefetch(std::uint64_t first, std::uint64_t count) noexcept;
+
+ private:
+  struct Asked;
+  Task<std::uint32_t> ask(std::uint64_t page, bool writing, const std::byte* whole);
+  static void serve_acquire(Rank& rank, const Message& message);
+  static Task<> answer_acquire(Rank& rank, std::uint32_t asker, std::uint64_t cookie, std::uint32_t segment,
+                               std::uint64_t page, bool writing, const std::byte* whole);
+  static void take_acquired(Rank& rank, const Message& message);
+
+  Rank& rank_;
+  std::uint32_t controller_;
+  std::uint32_t segment_;
+  Frames frames_;
+  CacheController* own_;
+};
 
 /// Used by its own rank's thread.
 class PageCache {
@@ -78,5 +111,20 @@ class PageCache {
   std::uint64_t hits_ = 0;
   int page_shift_;
 };
+
+/// Transfers between scattered bytes of a paged segment and scattered local memory, straight from page to layout: what
+/// goes between `count` repetitions of `layout` at `offset` of the segment and local memory; all that it refers to
+/// must live until it has finished.
+struct ScatteredPages {
+  PageCache& cache;
+  bool writing;  ///< Into the segment; then `local` is only read.
+  std::uint64_t offset;
+  const Layout& layout;
+  std::uint64_t count;
+  ScatteredTarget local;
+};
+
+/// Throws Error (out_of_segment; bad_input when the sides differ in bytes; what the pages' homes report).
+Task<> copy_scattered(ScatteredPages what);
 
 }  // namespace coracle::internals::storage

@@ -13,7 +13,6 @@
 #include "runtime/core/task.hpp"
 #include "storage/pages/dirty_pages.hpp"
 #include "storage/pages/frame_pool.hpp"
-#include "storage/pages/page_errors.hpp"
 #include "storage/pages/page_home.hpp"
 #include "storage/pages/page_sender.hpp"
 #include "storage/pages/segment_caches.hpp"

@@ -1,4 +1,5 @@
-#include "storage/pages/page_flush.hpp"
+// What was put through a cache becomes durable at the homes of its pages.
+#include "storage/pages/cache_controller.hpp"
 
 #include <memory>
 #include <optional>
@@ -10,9 +11,6 @@
 #include "runtime/core/combinators.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/rank/rpc.hpp"
-#include "runtime/rank/tell.hpp"
-#include "storage/pages/cache_controller.hpp"
-#include "storage/pages/segment_table.hpp"
 
 namespace coracle::internals::storage {
 

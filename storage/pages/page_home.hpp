@@ -1,4 +1,5 @@
-// PageHome: the pages of one home: the directory of who has them, and the file that has the rest.
+// PageHome: the pages of one home: the directory of who has them, and the file that has the rest; and PageErrors: what
+// is told of those that can't be had.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
 #include "runtime/core/task.hpp"
 #include "storage/pages/cache_tasks.hpp"
-#include "storage/pages/page_buffers.hpp"
+#include "storage/pages/page_sender.hpp"
 #include "storage/pages/segment_caches.hpp"
 #include "storage/protocol/coherence_message.hpp"
+#include "storage/protocol/protocol.hpp"
 #include "storage/store/page_store.hpp"
 
 namespace coracle::internals {
@@ -93,6 +96,24 @@ class PageHome {
   bool checkpointing_ = false;
   Event gate_;  // a transfer, or a checkpoint, has ended: set and reset
   bool cooperative_;
+};
+
+Error closed_error();
+
+/// What is told of pages of one segment that can't be had or written.
+class PageErrors {
+ public:
+  /// `home`: that beside this cache, or null.
+  PageErrors(const SegmentCaches& caches, std::string path, const PageHome* home)
+      : caches_(caches), path_(std::move(path)), home_(home) {}
+
+  Error of(std::uint64_t page, PageFailure failure) const;
+  Error home_lost(std::uint64_t page) const;
+
+ private:
+  const SegmentCaches& caches_;
+  std::string path_;
+  const PageHome* home_;
 };
 
 }  // namespace coracle::internals::storage

@@ -1,4 +1,5 @@
-#include "storage/pages/scattered_pages.hpp"
+// Copies between scattered bytes of a paged segment and scattered local memory, straight from page to layout.
+#include "storage/pages/page_cache.hpp"
 
 #include <fmt/core.h>
 
@@ -8,7 +9,6 @@
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/layout/cursor.hpp"
-#include "storage/pages/page_cache.hpp"
 #include "storage/pages/pinned_page.hpp"
 
 namespace coracle::internals::storage {

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "runtime/job/remote.hpp"
+#include "runtime/rank/rank.hpp"
 #include "storage/options/page_map.hpp"
 #include "storage/pages/frames.hpp"
+#include "storage/protocol/coherence_message.hpp"
 #include "storage/protocol/protocol.hpp"
 
 namespace coracle::internals {
@@ -57,5 +59,23 @@ class SegmentCaches {
   Frames frames_;
   std::vector<Peer> peers_;
 };
+
+inline bool SegmentCaches::home_is_lost(std::uint64_t page) const noexcept {
+  return rank_.lost(peers_[home_of(page)].rank);
+}
+
+inline Remote<std::byte> SegmentCaches::remote_frame(CacheId node, std::uint32_t frame) const noexcept {
+  const std::size_t offset = std::size_t{frame} * frames_.shape().page_bytes;
+  return peers_[node].frames + static_cast<std::ptrdiff_t>(offset);
+}
+
+inline std::byte* SegmentCaches::reach_frame(CacheId node, std::uint32_t frame) const noexcept {
+  if (node == shape_.own) return frames_.bytes_of(frame);
+  return rank_.reach(remote_frame(node, frame), frames_.shape().page_bytes);
+}
+
+inline bool SegmentCaches::goes_with_message(CacheId to, std::uint32_t frame) const noexcept {
+  return frames_.shape().page_bytes <= CoherenceMessage::kPageBytesMax && reach_frame(to, frame) == nullptr;
+}
 
 }  // namespace coracle::internals::storage

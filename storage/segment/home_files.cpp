@@ -12,7 +12,7 @@
 #include "runtime/rank/rank.hpp"
 #include "runtime/team/team.hpp"
 #include "storage/segment/agreement.hpp"
-#include "storage/store/model_store.hpp"
+#include "storage/store/page_store.hpp"
 
 namespace coracle::internals::storage {
 namespace {

@@ -12,7 +12,6 @@
 #include "runtime/team/team.hpp"
 #include "storage/pages/cache_controller.hpp"
 #include "storage/pages/page_cache.hpp"
-#include "storage/pages/scattered_pages.hpp"
 #include "storage/segment/agreement.hpp"
 #include "storage/segment/segment_setup.hpp"
 

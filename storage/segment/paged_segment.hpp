@@ -15,7 +15,6 @@
 #include "runtime/rank/handle.hpp"
 #include "runtime/rank/transfer.hpp"
 #include "runtime/team/team.hpp"
-#include "storage/options/paged_counts.hpp"
 #include "storage/options/paged_options.hpp"
 #include "storage/pages/pinned_page.hpp"
 

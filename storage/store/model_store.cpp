@@ -1,4 +1,5 @@
-#include "storage/store/model_store.hpp"
+// The store that is only timed.
+#include "storage/store/page_store.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -8,6 +9,7 @@
 
 #include "runtime/core/event.hpp"
 #include "runtime/core/event_loop.hpp"
+#include "storage/options/paged_options.hpp"
 
 namespace coracle::internals::storage {
 namespace {

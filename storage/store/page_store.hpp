@@ -13,8 +13,10 @@
 #include "runtime/core/task.hpp"
 
 namespace coracle::internals {
+class EventLoop;
 class Io;
-}
+struct SsdModel;
+}  // namespace coracle::internals
 
 namespace coracle::internals::storage {
 
@@ -138,5 +140,9 @@ struct StoreReport {
 /// Reads the whole file and verifies every checksum and every invariant; changes nothing. Throws Error only when the
 /// file can't be read as a store at all.
 Task<StoreReport> check_store(Io& io, std::string path);
+
+/// A PageStore in memory that takes the time of a modelled SSD, for simulations at a scale that no machine here has.
+/// Memory is taken for pages that are written. Its checkpoints end with it.
+std::unique_ptr<PageStore> make_model_store(EventLoop& loop, const SsdModel& model, const StoreShape& shape);
 
 }  // namespace coracle::internals::storage

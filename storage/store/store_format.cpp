@@ -1,6 +1,8 @@
 #include "storage/store/store_format.hpp"
 
+#define XXH_INLINE_ALL
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <bit>
@@ -282,6 +284,18 @@ std::optional<LogBlock> read_log_block(ConstBlockSpan block, std::uint64_t& seal
   }
   seal_before = FieldReader(block, 0).get<std::uint64_t>();
   return head;
+}
+
+std::uint64_t detail::checksum_baseline(const std::byte* data, std::size_t bytes, std::uint64_t seed) noexcept {
+  return XXH3_64bits_withSeed(data, bytes, seed);
+}
+
+std::uint64_t checksum(const std::byte* data, std::size_t bytes, std::uint64_t seed) noexcept {
+#if defined(__x86_64__)
+  // One load and test: libgcc has asked the processor before main().
+  if (__builtin_cpu_supports("avx2")) return detail::checksum_avx2(data, bytes, seed);
+#endif
+  return detail::checksum_baseline(data, bytes, seed);
 }
 
 }  // namespace coracle::internals::storage

@@ -1,5 +1,5 @@
 // Delays from times: what is said of each iteration, their distribution, and the trace.
-#include "apps/asp/report.hpp"
+#include "apps/asp/user_interface.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <ostream>
 #include <vector>
 
-#include "apps/common/arrival_log.hpp"
+#include "apps/common/program.hpp"
 
 namespace coracle::asp::apps_arrivals_test {
 

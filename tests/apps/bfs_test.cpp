@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "apps/bfs/edge.hpp"
-#include "apps/bfs/options.hpp"
 #include "apps/bfs/paged_graph.hpp"
 #include "apps/bfs/readers.hpp"
 #include "apps/bfs/search.hpp"
-#include "apps/bfs/verify.hpp"
+#include "apps/bfs/user_interface.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/apps/parse_words.hpp"
 

@@ -5,9 +5,8 @@
 #include <numbers>
 #include <vector>
 
-#include "apps/fft2d/low_pass.hpp"
-#include "apps/fft2d/report.hpp"
 #include "apps/fft2d/transform.hpp"
+#include "apps/fft2d/user_interface.hpp"
 
 namespace coracle::fft2d::fft2d_test {
 

@@ -11,13 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "apps/himeno/benchmark.hpp"
 #include "apps/himeno/block.hpp"
-#include "apps/himeno/exact_sum.hpp"
+#include "apps/himeno/device.hpp"
 #include "apps/himeno/gpu_device.hpp"
-#include "apps/himeno/options.hpp"
-#include "apps/himeno/processor.hpp"
+#include "apps/himeno/kernel.hpp"
 #include "apps/himeno/report.hpp"
-#include "apps/himeno/serial.hpp"
 #include "apps/himeno/solver.hpp"
 #include "tests/apps/parse_words.hpp"
 #include "tests/sim/job.hpp"

@@ -9,12 +9,10 @@
 #include <vector>
 
 #include "apps/common/split_mix.hpp"
-#include "apps/oocsort/options.hpp"
-#include "apps/oocsort/outflow.hpp"
 #include "apps/oocsort/plan.hpp"
 #include "apps/oocsort/record.hpp"
 #include "apps/oocsort/sorting.hpp"
-#include "apps/oocsort/splitters.hpp"
+#include "apps/oocsort/user_interface.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/apps/parse_words.hpp"
 #include "tests/lone_rank.hpp"

@@ -1,5 +1,5 @@
 // asp's command line: what is understood, and that wrong usage ends with 2.
-#include "apps/asp/options.hpp"
+#include "apps/asp/user_interface.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // Every row has one owner, and starts as the graph's arcs.
-#include "apps/asp/owned_rows.hpp"
+#include "apps/asp/solver.hpp"
 
 #include <doctest/doctest.h>
 

@@ -4,7 +4,6 @@
 #include <ostream>
 #include <vector>
 
-#include "apps/asp/dijkstra.hpp"
 #include "apps/asp/graph.hpp"
 #include "apps/asp/min_plus.hpp"
 

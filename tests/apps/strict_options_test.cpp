@@ -1,5 +1,5 @@
 // Every option of every application with an empty value, with none, and twice; every flag twice; and mpirun's -np.
-#include "apps/common/strict_options.hpp"
+#include "apps/common/command_line.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "apps/asp/options.hpp"
-#include "apps/bfs/options.hpp"
-#include "apps/fft2d/options.hpp"
-#include "apps/himeno/options.hpp"
-#include "apps/oocsort/options.hpp"
+#include "apps/asp/user_interface.hpp"
+#include "apps/bfs/user_interface.hpp"
+#include "apps/fft2d/user_interface.hpp"
+#include "apps/himeno/benchmark.hpp"
+#include "apps/oocsort/user_interface.hpp"
 #include "tests/apps/parse_words.hpp"
 
 namespace coracle::internals::strict_options_test {

@@ -7,7 +7,7 @@
 #include <ostream>
 
 #include "apps/asp/graph.hpp"
-#include "apps/asp/report.hpp"
+#include "apps/asp/user_interface.hpp"
 
 namespace coracle::asp::summary_test {
 

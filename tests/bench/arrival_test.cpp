@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "apps/bench/benchmark.hpp"
-#include "collectives/broadcast/broadcast_rules.hpp"
+#include "collectives/broadcast/broadcast_schedule.hpp"
 #include "tests/places.hpp"
 #include "tests/sim/job.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "apps/bench/ranks/growth.hpp"
+#include "apps/bench/ranks/process_memory.hpp"
 
 namespace coracle::internals::bench::growth_test {
 

@@ -14,7 +14,7 @@
 #include "tests/sanitized.hpp"
 #include "tests/seeds.hpp"
 #include "tests/sim/job.hpp"
-#include "transports/sim/random.hpp"
+#include "transports/sim/schedule.hpp"
 
 namespace broadcast_test {
 

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "collectives/choice/choice_words.hpp"
 #include "collectives/choice/tuning.hpp"
 #include "tests/sim/job.hpp"
 

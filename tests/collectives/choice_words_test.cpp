@@ -1,5 +1,5 @@
 // Choices as words: what is understood, what is refused and in which words, and that no text does harm.
-#include "collectives/choice/choice_words.hpp"
+#include "collectives/choice/tuning.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "collectives/choice/tuning.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/sim/mutate.hpp"
 

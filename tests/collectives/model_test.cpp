@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "collectives/choice/choice_words.hpp"
+#include "collectives/choice/tuning.hpp"
 
 namespace model_test {
 

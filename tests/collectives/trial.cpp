@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <source_location>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -178,6 +180,116 @@ Task<> attempt_all_to_all(Team& team, Trial trial) {
   require(target, expected, trial, team);
 }
 
+template <class Operation>
+Task<> attempt_apart(Team& team, Trial trial, Operation operation) {
+  const std::vector<Affine> mine = values(trial, team.index(), trial.elements);
+  const bool takes = trial.kind != Kind::reduce_apart || team.index() == trial.root;
+  std::vector<Affine> result(takes ? trial.elements : 0, Affine{7, 7});
+  std::vector<Affine> expected = result;
+  const auto source = std::as_bytes(std::span(mine));
+  const auto target = std::as_writable_bytes(std::span(result));
+  const Reduction reduction = reduction_of<Affine>(operation);
+  const auto where = std::source_location::current();
+  if (trial.kind == Kind::reduce_apart)
+    co_await reduce_bytes(team, source, target, reduction, trial.root, Algorithm::automatic, where);
+  if (trial.kind == Kind::all_reduce_apart)
+    co_await all_reduce_bytes(team, source, target, reduction, Algorithm::automatic, where);
+  if (trial.kind == Kind::scan_apart) co_await scan_bytes(team, source, target, reduction, where);
+  if (trial.kind == Kind::exclusive_scan_apart)
+    co_await exclusive_scan_bytes(team, source, target, reduction, nullptr, where);
+  const std::uint32_t end = trial.kind == Kind::scan_apart             ? team.index() + 1
+                            : trial.kind == Kind::exclusive_scan_apart ? team.index()
+                                                                       : team.size();
+  if (takes && end > 0) expected = combined(trial, end, trial.elements);
+  require(result, expected, trial, team);
+  require(mine, values(trial, team.index(), trial.elements), trial, team);
+}
+
+/// Blocks from the last to the first, with a gap before each; where there are none, a buffer of none.
+class Placed {
+ public:
+  Placed(const Trial& trial, const std::vector<std::size_t>& counts) : counts_(counts), begins_(counts.size()) {
+    std::size_t end = 0;
+    for (std::size_t member = counts.size(); member-- > 0;) {
+      begins_[member] = counts[member] > 0 ? end + 1 + (member + trial.round) % 3 : 0;
+      if (counts[member] > 0) end = begins_[member] + counts[member];
+    }
+    memory_.assign(end, Affine{7, 7});
+  }
+  void put(std::uint32_t member, const std::vector<Affine>& block) {
+    std::copy(block.begin(), block.end(), memory_.begin() + static_cast<std::ptrdiff_t>(begins_[member]));
+  }
+  const std::vector<Affine>& memory() const { return memory_; }
+  std::span<std::byte> bytes() { return std::as_writable_bytes(std::span(memory_)); }
+  Blocks blocks() const {
+    std::vector<std::size_t> sizes;
+    std::vector<std::size_t> begins;
+    for (std::size_t member = 0; member < counts_.size(); ++member) {
+      sizes.push_back(counts_[member] * sizeof(Affine));
+      begins.push_back(begins_[member] * sizeof(Affine));
+    }
+    return Blocks::placed(sizes, begins);
+  }
+
+ private:
+  std::vector<std::size_t> counts_;
+  std::vector<std::size_t> begins_;
+  std::vector<Affine> memory_;
+};
+
+/// Some members of a gather_all have their blocks in a row.
+Task<> attempt_gather_placed(Team& team, Trial trial) {
+  const bool everywhere = trial.kind == Kind::gather_all_placed;
+  const std::vector<std::size_t> counts = counts_from_all(trial, team, trial.root);
+  const std::vector<Affine> mine = values(trial, team.index(), counts[team.index()]);
+  const auto source = std::as_bytes(std::span(mine));
+  const auto where = std::source_location::current();
+  if (everywhere && team.index() % 3 == 2) {
+    std::vector<Affine> all(sum_of(counts));
+    co_await gather_all_bytes(team, source, std::as_writable_bytes(std::span(all)), Blocks(counts, sizeof(Affine)),
+                              Algorithm::automatic, where);
+    require(all, all_blocks(trial, counts), trial, team);
+    co_return;
+  }
+  const bool receives = everywhere || team.index() == trial.root;
+  Placed all(trial, receives ? counts : std::vector<std::size_t>(team.size()));
+  Placed expected = all;
+  for (std::uint32_t member = 0; receives && member < team.size(); ++member)
+    expected.put(member, values(trial, member, counts[member]));
+  if (everywhere)
+    co_await gather_all_bytes(team, source, all.bytes(), all.blocks(), Algorithm::automatic, where);
+  else
+    co_await gather_bytes(team, source, all.bytes(), all.blocks(), false, trial.root, Algorithm::automatic, where);
+  require(all.memory(), expected.memory(), trial, team);
+}
+
+Task<> attempt_scatter_placed(Team& team, Trial trial) {
+  const std::vector<std::size_t> counts = counts_to_all(trial, team, trial.root);
+  const bool gives = team.index() == trial.root;
+  Placed all(trial, gives ? counts : std::vector<std::size_t>(team.size()));
+  for (std::uint32_t member = 0; gives && member < team.size(); ++member)
+    all.put(member, values(trial, member, counts[member]));
+  std::vector<Affine> mine(counts[team.index()]);
+  co_await scatter_bytes(team, all.bytes(), std::as_writable_bytes(std::span(mine)), all.blocks(), false, trial.root,
+                         Algorithm::automatic, std::source_location::current());
+  require(mine, values(trial, team.index(), mine.size()), trial, team);
+}
+
+Task<> attempt_all_to_all_placed(Team& team, Trial trial) {
+  const std::vector<std::size_t> to = counts_to_all(trial, team, team.index());
+  const std::vector<std::size_t> from = counts_from_all(trial, team, team.index());
+  Placed source(trial, to);
+  Placed target(trial, from);
+  Placed expected = target;
+  for (std::uint32_t member = 0; member < team.size(); ++member) {
+    source.put(member, values(trial, team.index(), to[member], member * 100));
+    expected.put(member, values(trial, member, from[member], team.index() * 100));
+  }
+  co_await all_to_all_bytes(team, source.bytes(), source.blocks(), target.bytes(), target.blocks(), false,
+                            Algorithm::automatic, std::source_location::current());
+  require(target.memory(), expected.memory(), trial, team);
+}
+
 /// A sender has gaps, a receiver the blocks of all as columns of a matrix.
 Task<> attempt_all_to_all_layouts(Team& team, Trial trial) {
   const bool differ = trial.kind == Kind::all_to_all_w;
@@ -220,11 +332,30 @@ Task<> attempt_all_to_all_layouts(Team& team, Trial trial) {
 }  // namespace
 
 std::string text_of(const Trial& trial) {
-  constexpr const char* kNames[kKinds] = {
-      "reduce",         "all_reduce", "reduce_scatter", "reduce_scatter_v", "scan",
-      "exclusive_scan", "gather",     "gather_v",       "gather_all",       "gather_all_v",
-      "scatter",        "scatter_v",  "all_to_all",     "all_to_all_v",     "all_to_all of layouts",
-      "all_to_all_w"};
+  constexpr const char* kNames[kKinds] = {"reduce",
+                                          "all_reduce",
+                                          "reduce_scatter",
+                                          "reduce_scatter_v",
+                                          "scan",
+                                          "exclusive_scan",
+                                          "gather",
+                                          "gather_v",
+                                          "gather_all",
+                                          "gather_all_v",
+                                          "scatter",
+                                          "scatter_v",
+                                          "all_to_all",
+                                          "all_to_all_v",
+                                          "all_to_all of layouts",
+                                          "all_to_all_w",
+                                          "reduce apart",
+                                          "all_reduce apart",
+                                          "scan apart",
+                                          "exclusive_scan apart",
+                                          "gather, placed",
+                                          "gather_all, placed",
+                                          "scatter, placed",
+                                          "all_to_all, placed"};
   return std::string(kNames[static_cast<std::uint32_t>(trial.kind)]) + " of " + std::to_string(trial.elements) +
          " elements, root " + std::to_string(trial.root) + ", round " + std::to_string(trial.round) +
          (trial.commutative ? ", commutative" : "");
@@ -256,6 +387,19 @@ Task<> attempt(Team& team, Trial trial) {
     case Kind::all_to_all_layouts:
     case Kind::all_to_all_w:
       return attempt_all_to_all_layouts(team, trial);
+    case Kind::reduce_apart:
+    case Kind::all_reduce_apart:
+    case Kind::scan_apart:
+    case Kind::exclusive_scan_apart:
+      return trial.commutative ? attempt_apart(team, trial, commutative(Join()))
+                               : attempt_apart(team, trial, Compose());
+    case Kind::gather_placed:
+    case Kind::gather_all_placed:
+      return attempt_gather_placed(team, trial);
+    case Kind::scatter_placed:
+      return attempt_scatter_placed(team, trial);
+    case Kind::all_to_all_placed:
+      return attempt_all_to_all_placed(team, trial);
   }
   throw std::logic_error("no such kind");
 }

@@ -25,8 +25,17 @@ enum class Kind : std::uint8_t {
   all_to_all_v,
   all_to_all_layouts,
   all_to_all_w,
+  // The bytes beneath: the result apart from the values, blocks that do not lie in a row.
+  reduce_apart,
+  all_reduce_apart,
+  scan_apart,
+  exclusive_scan_apart,
+  gather_placed,
+  gather_all_placed,
+  scatter_placed,
+  all_to_all_placed,
 };
-inline constexpr std::uint32_t kKinds = 16;
+inline constexpr std::uint32_t kKinds = 24;
 
 struct Trial {
   Kind kind;

@@ -10,7 +10,7 @@
 #include <ostream>
 #include <string>
 
-#include "collectives/choice/costs.hpp"
+#include "collectives/choice/model.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/sim/mutate.hpp"
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <thread>
 
-#include "runtime/core/clock.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/timer.hpp"
 
 namespace coracle::internals::test {
 

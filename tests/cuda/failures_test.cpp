@@ -8,7 +8,7 @@
 #include "tests/cuda/cases.hpp"
 #include "tests/cuda/fake_cuda.hpp"
 #include "transports/cuda/cuda_device.hpp"
-#include "transports/cuda/support.hpp"
+#include "transports/cuda/failure.hpp"
 
 namespace failures_test {
 

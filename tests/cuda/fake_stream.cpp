@@ -3,7 +3,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "runtime/core/clock.hpp"
+#include "runtime/core/timer.hpp"
 
 namespace coracle::internals::test {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "transports/cuda/fold.hpp"
+#include "transports/cuda/table.hpp"
 
 namespace fold_test {
 

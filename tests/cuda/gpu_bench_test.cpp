@@ -9,7 +9,6 @@
 #include <string>
 
 #include "apps/bench/dma/gpu.hpp"
-#include "apps/bench/dma/gpu_ground.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/cuda/fake_cuda.hpp"
 

@@ -14,13 +14,13 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/himeno/gpu_code.hpp"
+#include "apps/himeno/gpu_device.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/pvas/address_space.hpp"
 #include "tests/cuda/cases.hpp"
 #include "tests/cuda/himeno_cases.hpp"
 #include "tests/places.hpp"
-#include "transports/cuda/support.hpp"
+#include "transports/cuda/failure.hpp"
 
 using namespace coracle;
 using namespace coracle::internals;

@@ -12,7 +12,7 @@
 #include "apps/himeno/block.hpp"
 #include "apps/himeno/gpu_device.hpp"
 #include "tests/cuda/cases.hpp"
-#include "transports/cuda/kernels.hpp"
+#include "transports/cuda/copy_engine.hpp"
 
 namespace coracle::internals::test {
 

@@ -1,5 +1,5 @@
 // Kernels on the stand-in: coroutines await them, beside copies, and hear why they fail.
-#include "transports/cuda/kernels.hpp"
+#include "transports/cuda/copy_engine.hpp"
 
 #include <doctest/doctest.h>
 

@@ -14,7 +14,7 @@
 
 #include "runtime/core/error.hpp"
 #include "tests/cuda/fake_cuda.hpp"
-#include "transports/cuda/kernels.hpp"
+#include "transports/cuda/copy_engine.hpp"
 
 namespace coracle::internals::test {
 

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "runtime/core/error.hpp"
-#include "runtime/job/key_tag.hpp"
+#include "runtime/job/directory.hpp"
 #include "runtime/launch/interfaces.hpp"
 #include "tests/launch/control_frames_input.hpp"
 

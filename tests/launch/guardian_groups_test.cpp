@@ -8,7 +8,7 @@
 
 #include "runtime/job/group_table.hpp"
 #include "runtime/launch/guardian.hpp"
-#include "runtime/launch/process_spawn.hpp"
+#include "runtime/launch/processes.hpp"
 #include "runtime/pvas/address_space.hpp"
 
 namespace coracle::internals::guardian_groups_test {

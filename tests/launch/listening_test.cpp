@@ -1,5 +1,5 @@
 // Where a node listens: at the one address by which all others reach it, if there is one.
-#include "runtime/launch/listening.hpp"
+#include "runtime/launch/interfaces.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "runtime/core/error.hpp"
-#include "runtime/launch/interfaces.hpp"
 #include "runtime/launch/listeners.hpp"
 
 namespace coracle::internals::listening_test {

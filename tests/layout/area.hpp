@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/layout/copy.hpp"
+#include "runtime/layout/layout.hpp"
 #include "tests/layout/random_layout.hpp"
 
 namespace coracle::internals::test {

@@ -1,5 +1,5 @@
 // Packing and copying by cases worth naming; random_test.cpp goes through the rest.
-#include "runtime/layout/copy.hpp"
+#include "runtime/layout/layout.hpp"
 
 #include <doctest/doctest.h>
 

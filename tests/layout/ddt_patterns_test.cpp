@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "runtime/layout/copy.hpp"
+#include "runtime/layout/layout.hpp"
 
 namespace coracle::internals::ddt_patterns_test {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "runtime/core/assert.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/layout/copy.hpp"
 #include "runtime/layout/cursor.hpp"
+#include "runtime/layout/layout.hpp"
 
 namespace coracle::internals::test {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "runtime/core/error.hpp"
-#include "runtime/layout/copy.hpp"
+#include "runtime/layout/layout.hpp"
 #include "tests/layout/encoding_input.hpp"
 #include "tests/layout/random_layout.hpp"
 #include "tests/sanitized.hpp"

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <memory>
 
-#include "runtime/layout/copy.hpp"
 #include "runtime/layout/cursor.hpp"
+#include "runtime/layout/layout.hpp"
 
 namespace coracle::internals::huge_test {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "runtime/layout/copy.hpp"
+#include "runtime/layout/layout.hpp"
 #include "tests/layout/area.hpp"
 #include "tests/sanitized.hpp"
 

@@ -6,7 +6,7 @@
 #include <deque>
 #include <random>
 
-#include "transports/sim/random.hpp"
+#include "transports/sim/schedule.hpp"
 
 namespace flow_control_test {
 

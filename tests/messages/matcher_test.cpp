@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "transports/sim/random.hpp"
+#include "transports/sim/schedule.hpp"
 
 namespace matcher_test {
 

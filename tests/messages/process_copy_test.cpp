@@ -1,5 +1,5 @@
 // Copies by the kernel, here from this process itself: random layouts, and far more runs than one call takes.
-#include "runtime/messages/process_copy.hpp"
+#include "runtime/messages/direct_copies.hpp"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // Copies by both sides at once: every byte once, whoever comes late.
-#include "runtime/messages/shared_copy.hpp"
+#include "runtime/messages/direct_copies.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "transports/sim/random.hpp"
+#include "transports/sim/schedule.hpp"
 
 namespace shared_copy_test {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "transports/sim/random.hpp"
+#include "transports/sim/schedule.hpp"
 
 namespace coracle::internals::test {
 namespace {

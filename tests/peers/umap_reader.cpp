@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "apps/bench/pages/reader_protocol.hpp"
+#include "apps/bench/pages/numbered_pages.hpp"
 
 int main(int argc, char** argv) {
   if (argc != 4) {

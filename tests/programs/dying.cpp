@@ -22,7 +22,7 @@
 #include "runtime/core/io.hpp"
 #include "runtime/job/job.hpp"
 #include "runtime/team/round.hpp"
-#include "transports/direct/inbox.hpp"
+#include "transports/direct/direct.hpp"
 
 using namespace coracle;
 using namespace coracle::internals;

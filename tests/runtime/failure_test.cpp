@@ -1,12 +1,12 @@
 // What nobody can catch any more is told, also when it is that there is no memory.
-#include "runtime/core/failure.hpp"
+#include "runtime/core/error.hpp"
 
 #include <doctest/doctest.h>
 
 #include <exception>
 #include <new>
 
-#include "runtime/rank/tell.hpp"
+#include "runtime/rank/rpc.hpp"
 #include "tests/allocations.hpp"
 #include "tests/sim/job.hpp"
 

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <thread>
 
-#include "runtime/core/fence_of_all.hpp"
 #include "runtime/job/flag.hpp"
+#include "runtime/rank/flag_wait.hpp"
 
 namespace fence_of_all_test {
 

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "runtime/job/key_tag.hpp"
+#include "runtime/job/directory.hpp"
 
 namespace health_test {
 

@@ -2,7 +2,7 @@
 // back until the test lets it go.
 #include "runtime/rank/peers.hpp"
 #include "runtime/job/job.hpp"
-#include "runtime/launch/whole_rank.hpp"
+#include "runtime/launch/boot.hpp"
 
 #include <doctest/doctest.h>
 #include <coracle/coracle.hpp>

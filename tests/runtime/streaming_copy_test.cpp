@@ -1,5 +1,5 @@
 // Copies past the caches, beside the plain ones.
-#include "runtime/core/streaming_copy.hpp"
+#include "runtime/core/cpu.hpp"
 
 #include <doctest/doctest.h>
 

@@ -8,7 +8,7 @@
 #include "tests/sanitized.hpp"
 #include "tests/scattered/trial.hpp"
 #include "tests/sim/job.hpp"
-#include "transports/sim/random.hpp"
+#include "transports/sim/schedule.hpp"
 
 namespace transfers_test {
 

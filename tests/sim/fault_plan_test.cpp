@@ -11,7 +11,7 @@
 #include "runtime/core/error.hpp"
 #include "tests/places.hpp"
 #include "tests/sim/mutate.hpp"
-#include "transports/sim/random.hpp"
+#include "transports/sim/schedule.hpp"
 
 namespace fault_plan_test {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "transports/sim/random.hpp"
+#include "transports/sim/schedule.hpp"
 
 namespace coracle::internals::test {
 

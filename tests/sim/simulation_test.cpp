@@ -16,7 +16,6 @@
 
 #include "runtime/core/error.hpp"
 #include "tests/sim/job.hpp"
-#include "transports/sim/simulate.hpp"
 
 namespace world_test {
 

@@ -9,7 +9,6 @@
 #include <random>
 #include <vector>
 
-#include "storage/eviction/eviction_arc.hpp"
 #include "storage/eviction/eviction_kind.hpp"
 #include "tests/allocations.hpp"
 #include "tests/sanitized.hpp"

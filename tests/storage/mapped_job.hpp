@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/core/thread_sanitizer.hpp"
-#include "runtime/launch/whole_rank.hpp"
+#include "runtime/launch/boot.hpp"
 #include "storage/segment/paged_segment.hpp"
 #include "tests/lone_rank.hpp"
 #include "tests/storage/temporary_folder.hpp"

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "storage/mapped/fault_streams.hpp"
+#include "storage/mapped/fault_server.hpp"
 #include "storage/segment/paged_segment.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/storage/mapped_job.hpp"

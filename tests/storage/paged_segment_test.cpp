@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/launch/whole_rank.hpp"
+#include "runtime/launch/boot.hpp"
 #include "storage/segment/paged_array.hpp"
 #include "tests/apps/temporary_folder.hpp"
 #include "tests/storage/store_image.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "storage/segment/paged_array.hpp"
-#include "storage/store/model_store.hpp"
+#include "storage/store/page_store.hpp"
 #include "tests/storage/mapped_job.hpp"
 #include "tests/storage/store_image.hpp"
 #include "tests/storage/temporary_folder.hpp"

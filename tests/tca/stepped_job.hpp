@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/launch/whole_rank.hpp"
+#include "runtime/launch/boot.hpp"
 #include "transports/connect.hpp"
 #include "transports/tca/peach2_device.hpp"
-#include "transports/tca/registered_memory.hpp"
+#include "transports/tca/tca_memory.hpp"
 #include "transports/tca/tca_transport.hpp"
 
 namespace coracle::internals::tca {

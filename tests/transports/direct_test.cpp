@@ -1,7 +1,7 @@
 // Requests through inboxes: whose sender goes on when, while receivers are busy and rings full. All ranks in one
 // thread, each of which polls when the test says so.
 #include "transports/direct/direct.hpp"
-#include "runtime/launch/whole_rank.hpp"
+#include "runtime/launch/boot.hpp"
 
 #include <doctest/doctest.h>
 #include <coracle/coracle.hpp>

@@ -17,7 +17,6 @@
 #include "runtime/core/error.hpp"
 #include "runtime/job/job.hpp"
 #include "runtime/launch/boot.hpp"
-#include "runtime/launch/whole_rank.hpp"
 #include "transports/connect.hpp"
 
 namespace coracle::internals::test {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/core/error.hpp"
-#include "runtime/job/key_tag.hpp"
+#include "runtime/job/directory.hpp"
 #include "transports/tcp/initiator.hpp"
 #include "transports/tcp/responder.hpp"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/numbered.hpp"
+#include "runtime/core/containers.hpp"
 #include "transports/cuda/memory.hpp"
 #include "transports/cuda/stream_channel.hpp"
 

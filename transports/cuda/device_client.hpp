@@ -8,7 +8,7 @@
 
 #include "runtime/job/job.hpp"
 #include "transports/cuda/command_queue.hpp"
-#include "transports/cuda/loop_host.hpp"
+#include "transports/cuda/stream_device.hpp"
 
 namespace coracle::internals::cuda {
 

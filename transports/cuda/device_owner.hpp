@@ -4,16 +4,40 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "runtime/core/event.hpp"
 #include "runtime/core/event_loop.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/job/job.hpp"
+#include "transports/cuda/command_queue.hpp"
 #include "transports/cuda/device_client.hpp"
-#include "transports/cuda/given_memory.hpp"
 
 namespace coracle::internals::cuda {
+
+/// What memory the owner of the GPUs has given to ranks, on GPUs and pinned.
+class GivenMemory {
+ public:
+  explicit GivenMemory(CudaApi& api) noexcept : api_(api) {}
+
+  /// Each with the address.
+  Status allocate(const DeviceCommand& command, std::uint64_t& address);
+  Status allocate_pinned(std::size_t bytes, std::uint64_t& address);
+  /// Memory of either kind.
+  Status give_back(const DeviceCommand& command);
+  /// Likewise, later: the driver would wait for all work, of any rank.
+  void put_off(const DeviceCommand& command) { returned_.push_back(command); }
+
+  bool has_returned() const noexcept { return !returned_.empty(); }
+  /// Gives back what was put off. `leave`: leaves it to the end of the process instead.
+  void end_returned(bool leave) noexcept;
+
+ private:
+  CudaApi& api_;
+  std::vector<DeviceCommand> returned_;
+  std::map<std::uint64_t, std::size_t> pinned_;
+};
 
 /// What the process does that the launcher has started for it (Wiring::own_devices), on CUDA. Returns the exit status;
 /// what goes wrong is printed.

@@ -1,4 +1,5 @@
-#include "transports/cuda/fold.hpp"
+// Folding chains of descriptors.
+#include "transports/cuda/table.hpp"
 
 #include <algorithm>
 #include <cstdint>

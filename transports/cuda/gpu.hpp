@@ -20,7 +20,6 @@
 #include "runtime/rank/rank.hpp"
 #include "runtime/team/team.hpp"
 #include "transports/cuda/copy_engine.hpp"
-#include "transports/cuda/kernels.hpp"
 #include "transports/cuda/owner_link.hpp"
 
 namespace coracle::internals {

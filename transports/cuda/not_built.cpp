@@ -1,7 +1,7 @@
 // What stands in for CUDA in builds without its toolkit.
 #include "runtime/core/error.hpp"
 #include "transports/cuda/api.hpp"
-#include "transports/cuda/support.hpp"
+#include "transports/cuda/failure.hpp"
 
 namespace coracle::internals::cuda {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/numbered.hpp"
+#include "runtime/core/containers.hpp"
 #include "transports/cuda/owner_link.hpp"
 #include "transports/cuda/stream_device.hpp"
 

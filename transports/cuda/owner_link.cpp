@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <chrono>
 
-#include "runtime/core/clock.hpp"
-#include "runtime/core/cpu_pause.hpp"
+#include "runtime/core/cpu.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
+#include "runtime/core/timer.hpp"
 
 namespace coracle::internals::cuda {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "transports/cuda/api.hpp"
-#include "transports/cuda/support.hpp"
+#include "transports/cuda/failure.hpp"
 
 namespace coracle::internals::cuda {
 namespace {

@@ -8,7 +8,7 @@
 #include <new>
 #include <thread>
 
-#include "runtime/core/clock.hpp"
+#include "runtime/core/timer.hpp"
 #include "transports/cuda/failure.hpp"
 
 namespace coracle::internals::cuda {

@@ -2,12 +2,14 @@
 // process that owns the GPUs of a shared address space (OwnedDevice).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "transports/cuda/reach.hpp"
+#include "runtime/core/event_loop.hpp"
+#include "transports/cuda/memory.hpp"
 #include "transports/cuda/table.hpp"
 #include "transports/tca/dma_device.hpp"
 
@@ -56,5 +58,36 @@ class StreamDevice : public tca::DmaDevice {
 void check_chain(Reach& reach, tca::Chain chain);
 /// Throws Error (bad_input) when there are none, or the parameter of one has more than kParameterBytesMax: which one.
 void check_launches(std::span<const Launch> launches);
+
+/// What surrounds a GPU that belongs to an event loop: its alarm is a timer of the loop, its ring the loop's doorbell.
+class LoopHost final : public CudaHost, private Timer {
+ public:
+  /// The loop must outlive it, and run by the machine's clock.
+  explicit LoopHost(EventLoop& loop) noexcept : loop_(loop) {}
+  ~LoopHost() { stop(); }
+  LoopHost(const LoopHost&) = delete;
+  LoopHost& operator=(const LoopHost&) = delete;
+
+  /// From now on alarms make this device advance. It must live until stop().
+  void serve(StreamDevice& device) noexcept { device_ = &device; }
+  /// Alarms do nothing any more.
+  void stop() noexcept;
+
+  /// Between the loop's announcement that it will sleep and its last look at the device's channels (Poller): what it
+  /// does not see then rings the doorbell.
+  void about_to_sleep() const noexcept;
+
+  std::uint64_t now_ns() noexcept override { return loop_.clock().now_ns(); }
+  void alarm(std::uint64_t time_ns) noexcept override;
+  void ring() noexcept override;
+
+ private:
+  void fire() noexcept override;
+
+  EventLoop& loop_;
+  StreamDevice* device_ = nullptr;
+  std::uint64_t alarm_ns_ = 0;  // while the timer is armed
+  std::atomic<std::uint32_t> rings_{0};
+};
 
 }  // namespace coracle::internals::cuda

@@ -6,9 +6,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <utility>
 
+#include "runtime/core/cpu.hpp"
 #include "runtime/rank/message.hpp"
 
 namespace coracle::internals::direct {
@@ -62,5 +64,24 @@ class BufferedSends final : public OperationOwner {
   std::byte* memory_;
   std::array<std::optional<Copy>, kBuffers> copies_;
 };
+
+inline RequestOperation* BufferedSends::copy(RequestOperation& request) noexcept {
+  std::byte* buffer = free_buffer();
+  if (buffer == nullptr) return nullptr;
+  if (request.local != buffer) std::memcpy(buffer, request.local, request.bytes);
+  Copy& copy = copy_in(buffer).emplace(request);
+  copy.local = buffer;
+  copy.set_owner(this);
+  return &copy;
+}
+
+inline void BufferedSends::finished(Operation& operation) noexcept {
+  const auto* buffer = static_cast<const std::byte*>(operation.local);
+  // The receiver has read these lines; the next message would have to wait until it has given them up.
+  prefetch_for_writing(buffer, operation.bytes);
+  if (RequestOperation* unsent = static_cast<Copy&>(operation).original; unsent != nullptr) [[unlikely]]
+    unsent->finish(operation.outcome());
+  copy_in(buffer).reset();
+}
 
 }  // namespace coracle::internals::direct

@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/core/clock.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/timer.hpp"
 #include "runtime/job/exposed_access.hpp"
-#include "transports/direct/other_process.hpp"
 
 namespace coracle::internals::direct {
 namespace {

@@ -5,22 +5,71 @@
 // which the receiver reads straight from the sender's buffer: no copy at all here, since the handler gets that buffer.
 #pragma once
 
+#include <sys/types.h>
+
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <span>
+#include <system_error>
 #include <vector>
 
+#include "runtime/job/address_map.hpp"
 #include "runtime/job/job.hpp"
+#include "runtime/rank/operation.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/rank/transport.hpp"
 #include "transports/direct/buffered_sends.hpp"
-#include "transports/direct/inbox.hpp"
 #include "transports/direct/node_losses.hpp"
 #include "transports/direct/piggyback_buffers.hpp"
+#include "transports/direct/ring.hpp"
 
 namespace coracle::internals::direct {
+
+// Reaching memory of another process that is not in the job's region: by the kernel.
+
+/// Does a put or get whose remote place is good but can't be reached by load and store. Atomics give Errc::unsupported.
+std::error_code copy_between_processes(Operation& operation, const AddressMap& addresses,
+                                       const JobRegion& region) noexcept;
+
+/// Fills `target` from `address` of the process `pid`: 0 or an errno.
+int read_from_process(pid_t pid, std::uint64_t address, std::span<std::byte> target) noexcept;
+
+/// Lets any process of this user reach our memory where the kernel asks for that (Yama). Call once per process.
+void permit_access_by_peers() noexcept;
+
+/// Where a rank receives messages from the peers that share memory with it. Two rings: requests, and replies, which are
+/// always consumed, so that two ranks with full request rings still free each other. Lies in the job's region; all zero
+/// is its initial state. Behind it: one bit per rank, "rings me when there is room".
+struct Inbox {
+  Ring requests;
+  Ring replies;
+  alignas(kLineBytes) std::array<std::byte, BufferedSends::kBytes> buffered;  ///< Of this rank's own requests.
+  alignas(kLineBytes) Writing writing;  ///< What this rank is just writing into a ring of a peer's.
+
+  /// The bits of senders that found a ring full.
+  std::atomic<std::uint64_t>* starving() noexcept { return reinterpret_cast<std::atomic<std::uint64_t>*>(this + 1); }
+};
+
+/// The numbers of rank `rank`'s rings, in Writing.
+constexpr std::uint64_t number_of_requests(std::uint32_t rank) noexcept {
+  return 2 * std::uint64_t{rank} + 1;
+}
+constexpr std::uint64_t number_of_replies(std::uint32_t rank) noexcept {
+  return 2 * std::uint64_t{rank} + 2;
+}
+
+constexpr std::uint64_t starving_words(std::uint32_t ranks) noexcept {
+  return (std::uint64_t{ranks} + 63) / 64;
+}
+
+/// Bytes that each rank's inbox takes in the job's region (JobShape::inbox_bytes).
+constexpr std::uint64_t inbox_bytes(std::uint32_t ranks) noexcept {
+  return sizeof(Inbox) + starving_words(ranks) * sizeof(std::uint64_t);
+}
 
 class DirectTransport final : public Transport {
  public:

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "runtime/job/job.hpp"
+#include "runtime/rank/health.hpp"
 #include "runtime/rank/rank.hpp"
 
 namespace coracle::internals {
@@ -23,12 +24,22 @@ class NodeLosses {
   }
 
  private:
-  void find() noexcept;
+  [[gnu::cold]] void find() noexcept;
 
   Rank& rank_;
   const JobRegion& region_;
   const bool survive_;
   std::uint32_t known_ = 0;  // losses of the node
 };
+
+inline void NodeLosses::find() noexcept {
+  known_ = region_.losses().load(std::memory_order_acquire);  // as in look(); first, or one more could be missed
+  for (std::uint32_t peer = region_.first_rank(); region_.is_local(peer); ++peer) {
+    if (peer == rank_.id() || rank_.lost(peer)) continue;
+    const RankBlock& block = region_.block(peer);
+    if (block.phase.load(std::memory_order_acquire) != RankPhase::lost) continue;  // pairs with the launcher's release
+    rank_.core().peer_lost({peer, text_of_end(block.exit_status)});
+  }
+}
 
 }  // namespace coracle::internals

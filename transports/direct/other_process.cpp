@@ -1,5 +1,5 @@
 // Copies by the kernel between two processes.
-#include "transports/direct/other_process.hpp"
+#include "transports/direct/direct.hpp"
 
 #include <sys/prctl.h>
 #include <sys/uio.h>

@@ -1,5 +1,5 @@
 // Grouping the waits of many ranks.
-#include "transports/sim/deadlock.hpp"
+#include "transports/sim/sim_rank.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 #include "runtime/core/scope.hpp"
 #include "runtime/job/wait_report.hpp"
 #include "runtime/team/collective_watchdog.hpp"
-#include "transports/sim/sim_rank.hpp"
 
 namespace coracle::internals::sim {
 namespace {

@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "runtime/core/error.hpp"
-#include "transports/sim/random.hpp"
-#include "transports/sim/text.hpp"
+#include "transports/sim/network.hpp"
+#include "transports/sim/schedule.hpp"
 
 namespace coracle::internals::sim {
 namespace {

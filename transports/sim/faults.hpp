@@ -10,7 +10,6 @@
 #include "runtime/rank/peers.hpp"
 #include "transports/sim/fault_plan.hpp"
 #include "transports/sim/ground.hpp"
-#include "transports/sim/transit.hpp"
 
 namespace coracle::internals::sim {
 

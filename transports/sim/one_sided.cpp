@@ -1,5 +1,5 @@
 // One class per kind of transfer; each owns itself while it is on its way.
-#include "transports/sim/one_sided.hpp"
+#include "transports/sim/sim_end.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -8,7 +8,6 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/rank/rank_core.hpp"
-#include "transports/sim/sim_end.hpp"
 
 namespace coracle::internals::sim {
 namespace {

@@ -1,13 +1,36 @@
 // Schedule: virtual time, and what will happen in it. Things of the same time happen in an order that the seed decides.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
-#include "runtime/core/clock.hpp"
-#include "transports/sim/random.hpp"
+#include "runtime/core/assert.hpp"
+#include "runtime/core/timer.hpp"
 
 namespace coracle::internals::sim {
+
+/// The one source of chance in a simulated job, the same on every machine and with every standard library. SplitMix64
+/// (Steele, Lea, Flood, OOPSLA 2014).
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) noexcept : state_(seed) {}
+
+  std::uint64_t next() noexcept { return mix(state_ += 0x9e3779b97f4a7c15ULL); }
+  /// 0 .. bound - 1; `bound` is not 0. The bias of the remainder does not matter here.
+  std::uint64_t below(std::uint64_t bound) noexcept { return next() % bound; }
+  /// 0 .. most.
+  std::uint64_t up_to(std::uint64_t most) noexcept { return most == 0 ? 0 : below(most + 1); }
+
+  static constexpr std::uint64_t mix(std::uint64_t value) noexcept {
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111ebULL;
+    return value ^ (value >> 31);
+  }
+
+ private:
+  std::uint64_t state_;
+};
 
 /// Something that will happen. Whoever puts it into a schedule keeps it alive until it has happened or was abandoned.
 class ScheduledEvent {
@@ -65,5 +88,30 @@ class Schedule final : public Clock {
   std::uint64_t count_ = 0;
   std::uint64_t trace_ = 0;
 };
+
+inline Schedule::~Schedule() {
+  clear();
+}
+
+inline void Schedule::clear() noexcept {
+  for (const Entry& entry : entries_) entry.what->abandon();
+  entries_.clear();
+}
+
+inline void Schedule::at(std::uint64_t time_ns, ScheduledEvent& what) noexcept {
+  CORACLE_ASSERT(time_ns >= now_ns_, "at {} ns something is to happen at {} ns", now_ns_, time_ns);
+  entries_.push_back({time_ns, random_.next(), &what});
+  std::push_heap(entries_.begin(), entries_.end(), later);
+}
+
+inline void Schedule::step() noexcept {
+  std::pop_heap(entries_.begin(), entries_.end(), later);
+  const Entry entry = entries_.back();
+  entries_.pop_back();
+  now_ns_ = entry.time_ns;
+  ++count_;
+  trace_ = Random::mix(trace_ ^ now_ns_) + Random::mix(entry.what->label());
+  entry.what->happen();
+}
 
 }  // namespace coracle::internals::sim

@@ -6,7 +6,7 @@
 #include "runtime/rank/transport.hpp"
 #include "transports/sim/nature.hpp"
 #include "transports/tca/peach2_device.hpp"
-#include "transports/tca/registered_memory.hpp"
+#include "transports/tca/tca_memory.hpp"
 #include "transports/tca/tca_transport.hpp"
 
 namespace coracle::internals::sim {

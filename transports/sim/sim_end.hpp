@@ -1,4 +1,5 @@
-// SimEnd: one rank's end of the ways between the ranks of a simulated job: what of it is under way.
+// SimEnd: one rank's end of the ways between the ranks of a simulated job: what of it is under way, and how it finds
+// out that a peer is in trouble.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +10,11 @@
 #include <vector>
 
 #include "runtime/job/address_map.hpp"
+#include "runtime/rank/operation.hpp"
 #include "runtime/rank/rank.hpp"
+#include "transports/sim/faults.hpp"
+#include "transports/sim/ground.hpp"
 #include "transports/sim/nature.hpp"
-#include "transports/sim/transit.hpp"
 
 namespace coracle::internals::sim {
 
@@ -64,6 +67,33 @@ class SimEnd {
   AddressMap memory_;
   std::vector<Transit*> in_flight_;                 // that carry out operations
   std::map<std::uint32_t, MessageTiming> timings_;  // by peer
+};
+
+/// A put, get or atomic sets out through the simulated network: an operation that has been found good. It ends by
+/// SimEnd::complete().
+void start_one_sided(SimEnd& from, Operation& operation) noexcept;
+
+/// How a simulated rank finds out that a peer is in trouble. Only what something here depends on is noticed: at once
+/// where a dead process is reached for, and after the silence limit where nothing comes.
+class FailureDetector {
+ public:
+  explicit FailureDetector(SimEnd& of) noexcept : of_(of) {}
+
+  /// To be called when something may have changed: at the end of each turn, and when faults begin or end.
+  void look();
+
+ private:
+  friend class Verdict;
+  struct Suspicion {
+    Faults::Symptom symptom;
+    std::uint64_t number;  // tells it from earlier ones about the same peer
+  };
+  Faults::Symptom symptom_that_matters(std::uint32_t peer) const noexcept;
+  void decide(std::uint32_t peer, std::uint64_t number);
+
+  SimEnd& of_;
+  std::map<std::uint32_t, Suspicion> suspicions_;  // by peer
+  std::uint64_t last_number_ = 0;
 };
 
 }  // namespace coracle::internals::sim

@@ -1,10 +1,14 @@
 // SimRank: one rank of a simulated job: its loop, its place in the schedule, and its processor's time.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
 #include "runtime/core/event_loop.hpp"
 #include "runtime/job/diagnostics.hpp"
 #include "runtime/launch/boot.hpp"
-#include "runtime/launch/whole_rank.hpp"
 #include "transports/sim/nature.hpp"
 #include "transports/sim/sim_transport.hpp"
 
@@ -70,5 +74,10 @@ class SimRank final : public ScheduledEvent, private ReadyOrder {
   bool started_ = false;
   bool with_io_ = false;
 };
+
+/// Says why a simulated job can't go on: the waits of `ranks` (of `size`; `dead` of them are out of play) grouped by
+/// what and where, with numbers and some of the ranks; and all there is to say about the first few ranks.
+std::string explain_waits(std::span<SimRank* const> ranks, std::size_t size, std::span<const std::uint32_t> dead,
+                          std::uint64_t now_ns);
 
 }  // namespace coracle::internals::sim

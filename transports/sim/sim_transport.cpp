@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "runtime/core/error.hpp"
-#include "transports/sim/one_sided.hpp"
 #include "transports/sim/sim_dma_device.hpp"
+#include "transports/sim/sim_end.hpp"
 
 namespace coracle::internals::sim {
 namespace {

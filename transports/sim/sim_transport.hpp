@@ -16,10 +16,9 @@
 
 #include "runtime/rank/rank.hpp"
 #include "runtime/rank/transport.hpp"
-#include "transports/sim/failure_detector.hpp"
-#include "transports/sim/inbox.hpp"
 #include "transports/sim/nature.hpp"
 #include "transports/sim/sim_end.hpp"
+#include "transports/sim/sim_message.hpp"
 #include "transports/tca/tca_transport.hpp"
 
 namespace coracle::internals::sim {

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <chrono>
 
-#include "runtime/core/clock.hpp"
+#include "runtime/core/timer.hpp"
 #include "transports/tca/packet.hpp"
 
 namespace coracle::internals::tca {

@@ -10,7 +10,7 @@
 
 #include "runtime/job/job.hpp"
 #include "transports/tca/peach2_device.hpp"
-#include "transports/tca/registered_memory.hpp"
+#include "transports/tca/tca_memory.hpp"
 
 namespace coracle::internals::tca {
 

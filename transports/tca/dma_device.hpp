@@ -1,15 +1,25 @@
 // DmaDevice: a device that copies by itself: channels, tables of descriptors, doorbells and completion words. It is
-// PEACH2's in software (peach2_device.hpp) or a GPU's copy engines.
+// PEACH2's in software (peach2_device.hpp), which joins nodes (RemoteDmaDevice), or a GPU's copy engines.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
-#include "transports/tca/descriptor.hpp"
+#include "runtime/job/strided_copy.hpp"
 
 namespace coracle::internals::tca {
+
+/// What one DMA controller is told to copy; a chain of them is a table, started by one doorbell.
+///
+/// Source: the TCA/PEACH2 GASNet (IPSJ HPC-156, 2016): descriptors of source, destination and length, linked into a
+/// table in memory; block-stride transfers in one descriptor.
+using Descriptor = StridedCopy;
+
+/// Descriptors that are carried out in order.
+using Chain = std::span<const Descriptor>;
 
 /// What a device can do, and what it needs of those who use it.
 struct DeviceRules {
@@ -72,6 +82,37 @@ class DmaDevice {
   /// Whether bytes of this channel's last table were left out, since the memory for them had been withdrawn when they
   /// came there. The rest has been copied.
   virtual bool left_out(unsigned) const noexcept { return false; }
+};
+
+/// Defects of a device, for tests.
+struct DeviceFaults {
+  /// The next so many tables hang in the middle of their descriptors, for good.
+  unsigned stalls = 0;
+  /// The completion words of the next so many tables come late by this.
+  unsigned late_words = 0;
+  std::uint64_t late_ns = 0;
+  /// The next so many stores of words (PIO) get lost.
+  unsigned lost_stores = 0;
+  /// Of so many tables that are started one hangs as well; 0: none does.
+  unsigned tables_per_stall = 0;
+};
+
+/// A DMA device that joins nodes, as PEACH2 does: beside its channels, the processor can store single words into a
+/// peer's memory through it (PIO).
+class RemoteDmaDevice : public DmaDevice {
+ public:
+  /// `word` gets to `target`, an aligned place of registered memory, soon; stores keep their order, but DMA and stores
+  /// have none. Nobody tells when it is there, nor that it got lost.
+  virtual void store(std::uint64_t* target, std::uint64_t word) noexcept = 0;
+  /// The processor has copied so many bytes: takes its time, where time is simulated.
+  virtual void copied(std::size_t bytes) noexcept = 0;
+  /// What has kept the device from writing to some rank may be over: the link is whole again.
+  virtual void links_changed() noexcept = 0;
+  /// This rank has lost `peer`. Once this has returned, nothing is copied to there any more: the rest of the tables
+  /// vanishes. (What answers a peer's gets is read from memory that the program may free now.)
+  virtual void given_up(std::uint32_t peer) noexcept = 0;
+  /// From now on the device has these defects, and those that it had before no more.
+  virtual void break_down(const DeviceFaults& faults) noexcept = 0;
 };
 
 }  // namespace coracle::internals::tca

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/core/clock.hpp"
+#include "runtime/core/timer.hpp"
 #include "transports/tca/dma_device.hpp"
-#include "transports/tca/pattern_cache.hpp"
+#include "transports/tca/transfer_pattern.hpp"
 
 namespace coracle::internals::tca {
 

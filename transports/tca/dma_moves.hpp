@@ -9,7 +9,7 @@
 #include <system_error>
 #include <vector>
 
-#include "runtime/core/ring_queue.hpp"
+#include "runtime/core/containers.hpp"
 #include "transports/tca/packet_sender.hpp"
 
 namespace coracle::internals::tca {

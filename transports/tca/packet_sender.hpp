@@ -4,15 +4,31 @@
 
 #include <array>
 #include <cstdint>
+#include <system_error>
 #include <vector>
 
-#include "runtime/core/ring_queue.hpp"
+#include "runtime/core/containers.hpp"
+#include "runtime/rank/operation.hpp"
+#include "transports/tca/dma_device.hpp"
 #include "transports/tca/dma_engine.hpp"
-#include "transports/tca/remote_dma_device.hpp"
 #include "transports/tca/tca_memory.hpp"
-#include "transports/tca/transfer_host.hpp"
 
 namespace coracle::internals::tca {
+
+/// What surrounds the parts of the TCA transport: the whole.
+class TransferHost {
+ public:
+  virtual void finish(Operation& operation, std::error_code outcome) noexcept = 0;
+  /// The peer has taken all packets of a put, whose bytes are there.
+  virtual void confirmed(Operation& put) noexcept = 0;
+  /// Something is on its way that may get stuck: it is looked after, also when nothing happens.
+  virtual void look_after() noexcept = 0;
+  /// The device carries no packets any more, to nobody.
+  virtual void packets_failed() noexcept = 0;
+
+ protected:
+  ~TransferHost() = default;
+};
 
 /// The get that bytes are for, and the segment of this rank that they lie in; of a put's neither says anything.
 struct Answer {

@@ -11,11 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/numbered.hpp"
-#include "runtime/core/ring_queue.hpp"
+#include "runtime/core/containers.hpp"
 #include "runtime/job/exposed_access.hpp"
+#include "transports/tca/dma_device.hpp"
 #include "transports/tca/peach2_model.hpp"
-#include "transports/tca/remote_dma_device.hpp"
 
 namespace coracle::internals::tca {
 

@@ -7,11 +7,64 @@
 #include <system_error>
 
 #include "runtime/job/address_map.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/rank/rank.hpp"
 #include "transports/tca/packet.hpp"
-#include "transports/tca/registered_memory.hpp"
 
 namespace coracle::internals::tca {
+
+/// What a device may read and write: the job's region, and what ranks have exposed where all memory is shared.
+class RegisteredMemory {
+ public:
+  explicit RegisteredMemory(const JobRegion& region) noexcept
+      : region_(region), shares_memory_(region.shape().placement != Placement::process) {}
+
+  /// Nobody's.
+  static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+
+  /// Whether all of it is `rank`'s own: its segment, its inbox, or what it has exposed.
+  bool contains(std::uint32_t rank, const std::byte* begin, std::size_t bytes) const noexcept {
+    const auto lies_in = [begin, bytes](const std::byte* first, std::uint64_t room) {
+      return begin >= first && bytes <= room && begin <= first + (room - bytes);
+    };
+    return lies_in(region_.segment(rank), region_.shape().segment_bytes) ||
+           lies_in(region_.inbox(rank), region_.shape().inbox_bytes) ||
+           (shares_memory_ && is_exposed(rank, begin, bytes));
+  }
+  /// Whose inbox, segment or exposed memory all of it is, or kNobody.
+  std::uint32_t owner_of(const std::byte* begin, std::size_t bytes) const noexcept {
+    std::uint32_t owner = owner_of_inbox(begin);
+    if (owner == kNobody) owner = part_at(begin, region_.segment(region_.first_rank()), region_.shape().segment_bytes);
+    if (owner != kNobody) return contains(owner, begin, bytes) ? owner : kNobody;
+    for (std::uint32_t i = 0; shares_memory_ && i < region_.ranks(); ++i)
+      if (is_exposed(region_.first_rank() + i, begin, bytes)) return region_.first_rank() + i;
+    return kNobody;
+  }
+  /// Whose inbox it lies in, or kNobody.
+  std::uint32_t owner_of_inbox(const std::byte* place) const noexcept {
+    return part_at(place, region_.inbox(region_.first_rank()), region_.shape().inbox_bytes);
+  }
+
+ private:
+  /// Of parts that lie in a row, one for each rank.
+  std::uint32_t part_at(const std::byte* place, const std::byte* first, std::uint64_t bytes) const noexcept {
+    if (place < first || place >= first + bytes * region_.ranks()) return kNobody;
+    return region_.first_rank() + static_cast<std::uint32_t>(static_cast<std::uint64_t>(place - first) / bytes);
+  }
+  bool is_exposed(std::uint32_t rank, const std::byte* begin, std::size_t bytes) const noexcept {
+    for (const ExposedMemory& exposed : region_.block(rank).exposed) {
+      // seq_cst: as in AddressMap::check().
+      const std::uint64_t room = exposed.word.load(std::memory_order_seq_cst) & ExposedMemory::kBytesMask;
+      if (room == 0) continue;
+      const auto* first = reinterpret_cast<const std::byte*>(exposed.address.load(std::memory_order_relaxed));
+      if (begin >= first && bytes <= room && begin + bytes <= first + room) return true;
+    }
+    return false;
+  }
+
+  const JobRegion& region_;
+  bool shares_memory_;
+};
 
 class TcaMemory {
  public:

@@ -7,7 +7,7 @@
 #include <memory>
 #include <new>
 
-#include "runtime/core/clock.hpp"
+#include "runtime/core/timer.hpp"
 #include "transports/tca/dma_engine.hpp"
 #include "transports/tca/peach2_device.hpp"
 

@@ -12,7 +12,6 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
 #include "runtime/core/io.hpp"
-#include "runtime/core/shortage.hpp"
 #include "runtime/job/job.hpp"
 #include "transports/tcp/socket.hpp"
 #include "transports/tcp/tcp.hpp"

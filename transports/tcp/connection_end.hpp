@@ -10,7 +10,6 @@
 
 #include "runtime/core/thread_sanitizer.hpp"
 #include "transports/tcp/frame.hpp"
-#include "transports/tcp/outbox.hpp"
 #include "transports/tcp/stream.hpp"
 
 namespace coracle::internals::tcp {
@@ -98,5 +97,27 @@ class ConnectionEnd : public StreamUser, protected FrameUser {
   bool ended_ = false;
   std::error_code error_;
 };
+
+inline void ConnectionEnd::emit(FrameType type, std::span<const std::uint64_t> words, std::uint64_t payload_bytes) {
+  std::array<std::byte, kHeadBytesMax> bytes;
+  outbox_.copy(std::span(bytes).first(write_head(bytes, check_, type, words, payload_bytes)));
+}
+
+inline bool ConnectionEnd::emit(FrameType type, std::span<const std::uint64_t> words,
+                                std::span<const std::byte> payload, Operation* operation) {
+  emit(type, words, payload.size());
+  if (payload.size() > Outbox::kCopiedBytesMax) {
+    outbox_.refer(payload, operation);
+    return false;
+  }
+  outbox_.copy(payload);
+  return true;
+}
+
+inline std::string ConnectionEnd::why() const {
+  if (reader_.failed()) return reader_.reason();
+  if (error_) return error_.message();
+  return "the connection ended without a goodbye: its process has ended, or is out of reach";
+}
 
 }  // namespace coracle::internals::tcp

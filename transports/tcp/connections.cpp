@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "runtime/core/error.hpp"
+#include "runtime/job/directory.hpp"
 #include "runtime/job/job.hpp"
-#include "runtime/job/key_tag.hpp"
 #include "runtime/rank/read_exposures.hpp"
 
 namespace coracle::internals::tcp {

@@ -57,8 +57,8 @@ std::uint32_t frame_check(const JobKey& key) noexcept {
 }
 
 std::uint64_t program_digest() noexcept {
-  const auto bytes = static_cast<std::size_t>(&etext - &__executable_start);
-  return std::hash<std::string_view>()(std::string_view(&__executable_start, bytes));
+  const auto bytes = static_cast<std::size_t>(kOwnModule.code_end - kOwnModule.start);
+  return std::hash<std::string_view>()(std::string_view(kOwnModule.start, bytes));
 }
 
 std::size_t write_head(std::span<std::byte, kHeadBytesMax> bytes, std::uint32_t check, FrameType type,

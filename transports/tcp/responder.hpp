@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/core/ring_queue.hpp"
+#include "runtime/core/containers.hpp"
 #include "runtime/job/remote.hpp"
 #include "transports/tcp/connection_end.hpp"
 

@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "runtime/core/shortage.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals::tcp {
 namespace {

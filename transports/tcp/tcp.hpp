@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -12,11 +13,24 @@
 #include "runtime/rank/rank.hpp"
 #include "runtime/rank/transport.hpp"
 #include "transports/tcp/connections.hpp"
-#include "transports/tcp/stranger_report.hpp"
 #include "transports/tcp/uring_stream.hpp"
 #include "transports/tcp/watchdog.hpp"
 
 namespace coracle::internals::tcp {
+
+/// Says who was turned away, without letting strangers fill the terminal.
+class StrangerReport {
+ public:
+  void dropped(std::uint32_t rank, const std::string& address, const char* why) noexcept {
+    constexpr int kSaidMax = 8;
+    if (++count_ > kSaidMax) return;
+    std::fprintf(stderr, "coracle: rank %u: dropped a connection from %s: %s%s\n", rank, address.c_str(), why,
+                 count_ == kSaidMax ? " (later ones are not reported)" : "");
+  }
+
+ private:
+  int count_ = 0;
+};
 
 class TcpTransport final : public ConnectionOwner, private Watchdog::Watched {
  public:

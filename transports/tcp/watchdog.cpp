@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <chrono>
 
+#include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
-#include "runtime/core/shortage.hpp"
 #include "runtime/job/job.hpp"
 #include "transports/tcp/socket.hpp"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "transports/verbs/objects.hpp"
+#include "transports/verbs/port.hpp"
 
 namespace coracle::internals::verbs {
 

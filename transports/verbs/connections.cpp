@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "runtime/core/error.hpp"
-#include "runtime/core/shortage.hpp"
 
 namespace coracle::internals::verbs {
 namespace {

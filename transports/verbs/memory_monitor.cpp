@@ -1,5 +1,5 @@
 // userfaultfd's events, read by a thread.
-#include "transports/verbs/memory_monitor.hpp"
+#include "transports/verbs/registration_cache.hpp"
 
 #include <fcntl.h>
 #include <linux/userfaultfd.h>

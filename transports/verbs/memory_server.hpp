@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "runtime/core/numbered.hpp"
+#include "runtime/core/containers.hpp"
 #include "runtime/rank/rank.hpp"
 #include "transports/verbs/message_sender.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/job/job.hpp"
-#include "runtime/job/slab_tags.hpp"
+#include "runtime/job/slab.hpp"
 
 namespace coracle::internals::verbs {
 namespace {

@@ -7,7 +7,7 @@
 #include <system_error>
 #include <vector>
 
-#include "runtime/core/numbered.hpp"
+#include "runtime/core/containers.hpp"
 #include "transports/verbs/message_sender.hpp"
 
 namespace coracle::internals::verbs {

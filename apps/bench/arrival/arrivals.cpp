@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "runtime/core/error.hpp"
-#include "transports/sim/random.hpp"
-#include "transports/sim/text.hpp"
+#include "transports/sim/network.hpp"
+#include "transports/sim/schedule.hpp"
 
 namespace coracle::internals::bench {
 namespace {

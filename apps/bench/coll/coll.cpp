@@ -9,7 +9,6 @@
 
 #include "apps/bench/benchmark.hpp"
 #include "apps/bench/coll/raw_moves.hpp"
-#include "collectives/choice/choice_words.hpp"
 #include "collectives/choice/tuning.hpp"
 #include "collectives/collectives.hpp"
 #include "runtime/core/assert.hpp"

@@ -13,7 +13,7 @@
 #include "apps/bench/measure/node_bench.hpp"
 #include "apps/bench/measure/raw.hpp"
 #include "apps/bench/measure/report.hpp"
-#include "apps/coracle/job_choices.hpp"
+#include "apps/coracle/machine.hpp"
 #include "collectives/choice/tuning_file.hpp"
 #include "collectives/collectives.hpp"
 #include "runtime/core/error.hpp"

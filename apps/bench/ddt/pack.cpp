@@ -8,7 +8,7 @@
 
 #include "apps/bench/benchmark.hpp"
 #include "apps/bench/ddt/ddt_patterns.hpp"
-#include "runtime/layout/copy.hpp"
+#include "runtime/layout/layout.hpp"
 
 namespace coracle::internals::bench {
 namespace {

@@ -3,16 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <memory>
-#include <string_view>
 #include <utility>
 
 #include "apps/bench/benchmark.hpp"
-#include "apps/bench/dma/gpu_ground.hpp"
 #include "apps/bench/measure/contest.hpp"
 #include "runtime/core/error.hpp"
-#include "transports/cuda/support.hpp"
+#include "transports/cuda/failure.hpp"
 
 namespace coracle::internals::bench {
 namespace {
@@ -231,14 +228,7 @@ Task<> measure(GpuGround& ground, Report& report) {
 
 std::optional<int> gpu_device(const std::string& word) {
   if (word == "peach2") return std::nullopt;
-  const std::string_view view = word;
-  if (view == "cuda") return 0;
-  int device = -1;
-  if (view.starts_with("cuda:")) {
-    const char* const end = view.data() + view.size();
-    const auto parsed = std::from_chars(view.data() + 5, end, device);
-    if (parsed.ec == std::errc() && parsed.ptr == end && device >= 0) return device;
-  }
+  if (const auto device = parse_gpu(word, 0)) return device;
   wrong(fmt::format("--device {}: must be peach2 (its model), cuda or cuda:N (`coracle info` lists GPUs)", word));
 }
 

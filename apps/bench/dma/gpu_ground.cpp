@@ -1,5 +1,5 @@
 // The sizes, the memory, and what is looked at.
-#include "apps/bench/dma/gpu_ground.hpp"
+#include "apps/bench/dma/gpu.hpp"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <numeric>
 #include <random>
 
-#include "runtime/core/clock.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/timer.hpp"
 #include "transports/cuda/failure.hpp"
 
 namespace coracle::internals::bench {

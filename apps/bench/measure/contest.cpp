@@ -1,14 +1,35 @@
-// Running a contest.
+// Running a contest; and the counting operator new of the `coracle` command.
 #include "apps/bench/measure/contest.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
+#include <new>
 #include <utility>
 
 #include "apps/bench/measure/node_bench.hpp"
 #include "collectives/collectives.hpp"
+#include "runtime/core/frame_pool.hpp"
 
 namespace coracle::internals::bench {
+namespace {
+
+constinit thread_local std::uint64_t allocations_made = 0;  // by thread: ranks may be threads
+
+}  // namespace
+
+std::uint64_t allocation_count() noexcept {
+  return allocations_made;
+}
+
+#if !CORACLE_PLAIN_FRAMES
+static void* counted(std::size_t bytes) {
+  ++allocations_made;
+  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
+  throw std::bad_alloc();
+}
+#endif
+
 double now_ns() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return static_cast<double>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
@@ -110,3 +131,15 @@ Figure Contest::ratio(std::size_t of, std::size_t to) const {
 }
 
 }  // namespace coracle::internals::bench
+
+#if !CORACLE_PLAIN_FRAMES
+void* operator new(std::size_t bytes) {
+  return coracle::internals::bench::counted(bytes);
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+#endif

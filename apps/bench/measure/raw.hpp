@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "runtime/core/cpu_pause.hpp"
+#include "runtime/core/cpu.hpp"
 
 namespace coracle::internals::bench {
 

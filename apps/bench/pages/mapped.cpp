@@ -12,7 +12,6 @@
 
 #include "apps/bench/benchmark.hpp"
 #include "apps/bench/pages/mapped_ways.hpp"
-#include "apps/bench/pages/memory_group.hpp"
 #include "apps/bench/pages/pages.hpp"
 #include "apps/bench/pages/reader_process.hpp"
 #include "runtime/core/io.hpp"

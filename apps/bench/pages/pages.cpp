@@ -16,7 +16,7 @@
 
 #include "apps/bench/benchmark.hpp"
 #include "apps/bench/pages/raw_reads.hpp"
-#include "apps/common/units.hpp"
+#include "apps/common/command_line.hpp"
 #include "collectives/collectives.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"

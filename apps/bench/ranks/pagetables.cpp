@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "apps/bench/benchmark.hpp"
-#include "apps/bench/ranks/growth.hpp"
 #include "apps/bench/ranks/process_memory.hpp"
 #include "collectives/collectives.hpp"
 #include "runtime/core/combinators.hpp"

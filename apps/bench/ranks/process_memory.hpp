@@ -1,6 +1,7 @@
-// What the kernel says of the memory of a job's ranks.
+// What the kernel says of the memory of a job's ranks, and how that grows with their number, as a line and a square.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "runtime/rank/rank.hpp"
@@ -20,5 +21,14 @@ double kilobytes_line(const std::string& path, const std::string& key);
 /// Of all ranks, which must be alive. Ranks that share an address space share its page tables too, which then count
 /// once (with the launcher's, whose address space it is).
 ProcessMemory memory_of_all(Rank& self);
+
+/// Of a quantity with the number of ranks: linear * n + quadratic * n^2.
+struct Growth {
+  double linear = 0;
+  double quadratic = 0;
+};
+
+/// That comes nearest to `values` at `numbers` by least squares. At least two different numbers.
+Growth growth_of(std::span<const double> numbers, std::span<const double> values);
 
 }  // namespace coracle::internals::bench

@@ -1,0 +1,118 @@
+// MPI_Allgather, MPI_Allgatherv and their forms.
+#include "collectives/exchanges.hpp"
+#include "interfaces/mpi/core/collectives/arguments.hpp"
+#include "interfaces/mpi/core/collectives/block_list.hpp"
+#include "interfaces/mpi/core/collectives/call.hpp"
+#include "interfaces/mpi/core_functions.hpp"
+
+namespace coracle::mpi {
+namespace collectives {
+namespace {
+
+using internals::Algorithm;
+
+constexpr BlockNames kGatheredByAll{"recvcounts", "displs"};
+
+Task<> gather_all_packed(Team& team, MessageSource mine, MessageTarget all) {
+  const internals::Preparation preparation(team, "gather_all");
+  const RowToSend from(mine);
+  const RowToReceive to(all);
+  const Blocks blocks(team.size(), mine.bytes());
+  co_await gather_all_bytes(team, from.span(), to.span(), blocks, Algorithm::automatic, kNowhere);
+  to.store();
+}
+
+class GatherAll : public Call {
+ public:
+  GatherAll(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
+            Datatype* recvtype, Comm* comm)
+      : Call(comm) {
+    refuse_in_place(recvbuf, "recvbuf");
+    all_ = ReceivedValues(recvbuf, total_of(recvcount, size(), "recvcount"), recvtype);
+    if (is_in_place(sendbuf)) {
+      const Count before = Count{rank()} * recvcount * recvtype->extent();
+      mine_ = SentValues(displaced(recvbuf, before), recvcount, recvtype);
+    } else {
+      mine_ = SentValues(sendbuf, sendcount, sendtype);
+    }
+    check_own_bytes(mine_.bytes(), all_.bytes() / size());
+  }
+  Task<> start() const {
+    if (!mine_.is_plain() || !all_.is_plain()) return gather_all_packed(team(), mine_.memory(), all_.memory());
+    const Blocks blocks(size(), mine_.bytes());
+    return gather_all_bytes(team(), mine_.span(), all_.span(), blocks, Algorithm::automatic, kNowhere);
+  }
+
+ private:
+  SentValues mine_;
+  ReceivedValues all_;
+};
+
+Task<> gather_all_packed_v(Team& team, MessageSource mine, const ReceivedBlocks& all) {
+  const internals::Preparation preparation(team, "gather_all");
+  const Blocks row = all.row();
+  const Scratch packed(row.total());
+  const RowToSend from(mine);
+  co_await gather_all_bytes(team, from.span(), packed.span(), row, Algorithm::automatic, kNowhere);
+  unpack_blocks(packed.span(), row, all);
+}
+
+class GatherAllV : public Call {
+ public:
+  GatherAllV(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
+             Numbers displs, Datatype* recvtype, Comm* comm)
+      : Call(comm) {
+    refuse_in_place(recvbuf, "recvbuf");
+    all_ = ReceivedBlocks(recvbuf, size(), recvcounts, displs, recvtype, kGatheredByAll);
+    const auto& own = all_.scattered()[rank()];
+    mine_ = is_in_place(sendbuf) ? SentValues(own.origin, static_cast<Count>(own.count), recvtype)
+                                 : SentValues(sendbuf, sendcount, sendtype);
+    check_own_bytes(mine_.bytes(), all_.bytes(rank()));
+  }
+  Task<> start() const {
+    if (!mine_.is_plain() || !all_.is_plain()) return gather_all_packed_v(team(), mine_.memory(), all_);
+    return gather_all_bytes(team(), mine_.span(), all_.span(), all_.blocks(), Algorithm::automatic, kNowhere);
+  }
+
+ private:
+  ReceivedBlocks all_;
+  SentValues mine_;
+};
+
+}  // namespace
+}  // namespace collectives
+
+using collectives::GatherAll;
+using collectives::GatherAllV;
+
+void allgather(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
+               Datatype* recvtype, Comm* comm) {
+  collectives::block(GatherAll(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
+}
+
+void iallgather(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
+                Datatype* recvtype, Comm* comm, Request*& request) {
+  collectives::begin<GatherAll>(request, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+}
+
+void allgather_init(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
+                    Datatype* recvtype, Comm* comm, Info* /*info*/, Request*& request) {
+  collectives::prepare<GatherAll>(request, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+}
+
+void allgatherv(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
+                Numbers displs, Datatype* recvtype, Comm* comm) {
+  collectives::block(GatherAllV(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm));
+}
+
+void iallgatherv(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
+                 Numbers displs, Datatype* recvtype, Comm* comm, Request*& request) {
+  collectives::begin<GatherAllV>(request, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+}
+
+void allgatherv_init(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
+                     Numbers displs, Datatype* recvtype, Comm* comm, Info* /*info*/, Request*& request) {
+  collectives::prepare<GatherAllV>(request, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+}
+
+}  // namespace coracle::mpi

@@ -1,0 +1,139 @@
+// MPI_Gather, MPI_Gatherv and their forms.
+#include "collectives/exchanges.hpp"
+#include "interfaces/mpi/core/collectives/arguments.hpp"
+#include "interfaces/mpi/core/collectives/block_list.hpp"
+#include "interfaces/mpi/core/collectives/call.hpp"
+#include "interfaces/mpi/core_functions.hpp"
+
+namespace coracle::mpi {
+namespace collectives {
+namespace {
+
+using internals::Algorithm;
+
+constexpr BlockNames kGathered{"recvcounts", "displs"};
+
+Task<> gather_packed(Team& team, MessageSource mine, MessageTarget all, std::uint32_t root) {
+  const internals::Preparation preparation(team, "gather");
+  const RowToSend from(mine);
+  const RowToReceive to(all);
+  const Blocks blocks(team.size(), mine.bytes());
+  co_await gather_bytes(team, from.span(), to.span(), blocks, true, root, Algorithm::automatic, kNowhere);
+  to.store();
+}
+
+class Gather : public Call {
+ public:
+  Gather(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount, Datatype* recvtype,
+         int root, Comm* comm)
+      : Call(comm), root_(checked_root(*comm, root)) {
+    if (rank() == root_)
+      take(sendbuf, recvbuf, recvcount, recvtype);
+    else
+      refuse_in_place(sendbuf, "sendbuf of a process that is not the root");
+    if (!is_in_place(sendbuf)) mine_ = SentValues(sendbuf, sendcount, sendtype);
+    if (rank() == root_) check_own_bytes(mine_.bytes(), all_.bytes() / size());
+  }
+  Task<> start() const {
+    if (!mine_.is_plain() || !all_.is_plain()) return gather_packed(team(), mine_.memory(), all_.memory(), root_);
+    const Blocks blocks(size(), mine_.bytes());
+    return gather_bytes(team(), mine_.span(), all_.span(), blocks, true, root_, Algorithm::automatic, kNowhere);
+  }
+
+ private:
+  void take(const void* sendbuf, void* recvbuf, Count recvcount, Datatype* recvtype) {
+    refuse_in_place(recvbuf, "recvbuf");
+    all_ = ReceivedValues(recvbuf, total_of(recvcount, size(), "recvcount"), recvtype);
+    if (!is_in_place(sendbuf)) return;
+    const Count before = Count{rank()} * recvcount * recvtype->extent();
+    mine_ = SentValues(displaced(recvbuf, before), recvcount, recvtype);
+  }
+
+  std::uint32_t root_;
+  SentValues mine_;
+  ReceivedValues all_;
+};
+
+/// `all`: of the root.
+Task<> gather_packed_v(Team& team, MessageSource mine, const ReceivedBlocks& all, std::uint32_t root) {
+  const internals::Preparation preparation(team, "gather_v");
+  const bool takes = team.index() == root;
+  const Blocks row = takes ? all.row() : Blocks(team.size(), 0);
+  const Scratch packed(row.total());
+  const RowToSend from(mine);
+  co_await gather_bytes(team, from.span(), packed.span(), row, false, root, Algorithm::automatic, kNowhere);
+  if (takes) unpack_blocks(packed.span(), row, all);
+}
+
+class GatherV : public Call {
+ public:
+  GatherV(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts, Numbers displs,
+          Datatype* recvtype, int root, Comm* comm)
+      : Call(comm), root_(checked_root(*comm, root)) {
+    if (rank() == root_)
+      take(sendbuf, recvbuf, recvcounts, displs, recvtype);
+    else
+      refuse_in_place(sendbuf, "sendbuf of a process that is not the root");
+    if (!is_in_place(sendbuf)) mine_ = SentValues(sendbuf, sendcount, sendtype);
+    if (rank() == root_) check_own_bytes(mine_.bytes(), all_.bytes(root_));
+  }
+  Task<> start() const {
+    // Each process packs, or does not, for itself.
+    if (!mine_.is_plain() || !all_.is_plain()) return gather_packed_v(team(), mine_.memory(), all_, root_);
+    Blocks blocks = rank() == root_ ? all_.blocks() : Blocks(size(), 0);
+    return gather_bytes(team(), mine_.span(), all_.span(), std::move(blocks), false, root_, Algorithm::automatic,
+                        kNowhere);
+  }
+
+ private:
+  void take(const void* sendbuf, void* recvbuf, Numbers recvcounts, Numbers displs, Datatype* recvtype) {
+    refuse_in_place(recvbuf, "recvbuf");
+    all_ = ReceivedBlocks(recvbuf, size(), recvcounts, displs, recvtype, kGathered);
+    if (!is_in_place(sendbuf)) return;
+    const auto& own = all_.scattered()[rank()];
+    mine_ = SentValues(own.origin, static_cast<Count>(own.count), recvtype);
+  }
+
+  std::uint32_t root_;
+  SentValues mine_;
+  ReceivedBlocks all_;
+};
+
+}  // namespace
+}  // namespace collectives
+
+using collectives::Gather;
+using collectives::GatherV;
+
+void gather(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
+            Datatype* recvtype, int root, Comm* comm) {
+  collectives::block(Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm));
+}
+
+void igather(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
+             Datatype* recvtype, int root, Comm* comm, Request*& request) {
+  collectives::begin<Gather>(request, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+}
+
+void gather_init(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
+                 Datatype* recvtype, int root, Comm* comm, Info* /*info*/, Request*& request) {
+  collectives::prepare<Gather>(request, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+}
+
+void gatherv(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
+             Numbers displs, Datatype* recvtype, int root, Comm* comm) {
+  collectives::block(GatherV(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm));
+}
+
+void igatherv(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
+              Numbers displs, Datatype* recvtype, int root, Comm* comm, Request*& request) {
+  collectives::begin<GatherV>(request, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
+}
+
+void gatherv_init(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
+                  Numbers displs, Datatype* recvtype, int root, Comm* comm, Info* /*info*/, Request*& request) {
+  collectives::prepare<GatherV>(request, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root,
+                                comm);
+}
+
+}  // namespace coracle::mpi

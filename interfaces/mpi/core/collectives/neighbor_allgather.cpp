@@ -1,0 +1,85 @@
+// MPI_Neighbor_allgather, MPI_Neighbor_allgatherv and their forms.
+#include "interfaces/mpi/core/collectives/arguments.hpp"
+#include "interfaces/mpi/core/collectives/block_list.hpp"
+#include "interfaces/mpi/core/collectives/neighbours.hpp"
+#include "interfaces/mpi/core_functions.hpp"
+
+namespace coracle::mpi {
+namespace collectives {
+namespace {
+
+constexpr BlockNames kFromNeighbours{"recvcounts", "displs"};
+
+class NeighbourGather : public NeighbourCall {
+ public:
+  NeighbourGather(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
+                  Datatype* recvtype, Comm* comm)
+      : NeighbourCall(comm) {
+    give(sendbuf, sendcount, sendtype);
+    refuse_in_place(recvbuf, "recvbuf");
+    const ReceivedValues all(recvbuf, total_of(recvcount, sources(), "recvcount"), recvtype);
+    all_ = all;
+    for (std::uint32_t i = 0; i < sources(); ++i)
+      receive(target_of(displaced(recvbuf, i * recvcount * recvtype->extent()), recvcount, recvtype));
+  }
+  NeighbourGather(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
+                  Numbers displs, Datatype* recvtype, Comm* comm)
+      : NeighbourCall(comm) {
+    give(sendbuf, sendcount, sendtype);
+    refuse_in_place(recvbuf, "recvbuf");
+    blocks_ = ReceivedBlocks(recvbuf, sources(), recvcounts, displs, recvtype, kFromNeighbours);
+    for (std::uint32_t i = 0; i < sources(); ++i) receive(blocks_.memory(i));
+  }
+
+ private:
+  void give(const void* sendbuf, Count sendcount, Datatype* sendtype) {
+    refuse_in_place(sendbuf, "sendbuf");
+    mine_ = SentValues(sendbuf, sendcount, sendtype);
+    for (std::uint32_t i = 0; i < destinations(); ++i) send(mine_.memory());
+  }
+
+  // They keep the datatypes.
+  SentValues mine_;
+  ReceivedValues all_;
+  ReceivedBlocks blocks_;
+};
+
+}  // namespace
+}  // namespace collectives
+
+using collectives::NeighbourGather;
+
+void neighbor_allgather(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
+                        Datatype* recvtype, Comm* comm) {
+  collectives::block(NeighbourGather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
+}
+
+void ineighbor_allgather(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
+                         Datatype* recvtype, Comm* comm, Request*& request) {
+  collectives::begin<NeighbourGather>(request, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+}
+
+void neighbor_allgather_init(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
+                             Datatype* recvtype, Comm* comm, Info* /*info*/, Request*& request) {
+  collectives::prepare<NeighbourGather>(request, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+}
+
+void neighbor_allgatherv(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
+                         Numbers displs, Datatype* recvtype, Comm* comm) {
+  collectives::block(NeighbourGather(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm));
+}
+
+void ineighbor_allgatherv(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
+                          Numbers displs, Datatype* recvtype, Comm* comm, Request*& request) {
+  collectives::begin<NeighbourGather>(request, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
+                                      comm);
+}
+
+void neighbor_allgatherv_init(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+                              Numbers recvcounts, Numbers displs, Datatype* recvtype, Comm* comm, Info* /*info*/,
+                              Request*& request) {
+  collectives::prepare<NeighbourGather>(request, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
+                                        comm);
+}
+
+}  // namespace coracle::mpi

@@ -1,0 +1,154 @@
+// MPI_Scatter, MPI_Scatterv and their forms.
+#include "collectives/exchanges.hpp"
+#include "interfaces/mpi/core/collectives/arguments.hpp"
+#include "interfaces/mpi/core/collectives/block_list.hpp"
+#include "interfaces/mpi/core/collectives/call.hpp"
+#include "interfaces/mpi/core_functions.hpp"
+
+namespace coracle::mpi {
+namespace collectives {
+namespace {
+
+using internals::Algorithm;
+
+constexpr BlockNames kScattered{"sendcounts", "displs"};
+
+/// Where this process receives: a root in place nowhere, so that what it sends, which may be constant, is not written.
+class Landing {
+ public:
+  Landing(const ReceivedValues& mine, bool in_place, std::size_t bytes) : row_(mine.memory()) {
+    if (in_place) unwanted_.emplace(bytes);
+  }
+  std::span<std::byte> span() const noexcept { return unwanted_ ? unwanted_->span() : row_.span(); }
+  void store() const { row_.store(); }
+
+ private:
+  RowToReceive row_;
+  std::optional<Scratch> unwanted_;
+};
+
+Task<> scatter_packed(Team& team, MessageSource all, const ReceivedValues& mine, bool in_place, std::uint32_t root) {
+  const internals::Preparation preparation(team, "scatter");
+  const RowToSend from(all);
+  const std::size_t bytes = in_place ? all.bytes() / team.size() : mine.bytes();
+  const Landing to(mine, in_place, bytes);
+  const Blocks blocks(team.size(), bytes);
+  co_await scatter_bytes(team, from.span(), to.span(), blocks, true, root, Algorithm::automatic, kNowhere);
+  to.store();
+}
+
+class Scatter : public Call {
+ public:
+  Scatter(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount, Datatype* recvtype,
+          int root, Comm* comm)
+      : Call(comm), root_(checked_root(*comm, root)) {
+    const bool gives = rank() == root_;
+    in_place_ = gives && is_in_place(recvbuf);
+    if (!in_place_) {
+      refuse_in_place(recvbuf, "recvbuf of a process that is not the root");
+      mine_ = ReceivedValues(recvbuf, recvcount, recvtype);
+    }
+    if (!gives) return;
+    refuse_in_place(sendbuf, "sendbuf");
+    all_ = SentValues(sendbuf, total_of(sendcount, size(), "sendcount"), sendtype);
+    if (!in_place_) check_own_bytes(all_.bytes() / size(), mine_.bytes());
+  }
+  Task<> start() const {
+    if (in_place_ || !all_.is_plain() || !mine_.is_plain())
+      return scatter_packed(team(), all_.memory(), mine_, in_place_, root_);
+    const Blocks blocks(size(), mine_.bytes());
+    return scatter_bytes(team(), all_.span(), mine_.span(), blocks, true, root_, Algorithm::automatic, kNowhere);
+  }
+
+ private:
+  std::uint32_t root_;
+  bool in_place_;
+  SentValues all_;
+  ReceivedValues mine_;
+};
+
+/// `all`: of the root.
+Task<> scatter_packed_v(Team& team, const SentBlocks& all, const ReceivedValues& mine, bool in_place,
+                        std::uint32_t root) {
+  const internals::Preparation preparation(team, "scatter_v");
+  const bool gives = team.index() == root;
+  std::optional<Scratch> packed;
+  Blocks blocks(team.size(), 0);
+  if (gives) blocks = all.is_plain() ? all.blocks() : all.row();
+  if (!all.is_plain()) pack_blocks(all, blocks, packed.emplace(blocks.total()).span());
+  const std::span<const std::byte> from = packed ? packed->span() : all.span();
+  const Landing to(mine, in_place, in_place ? all.bytes(root) : 0);
+  co_await scatter_bytes(team, from, to.span(), blocks, false, root, Algorithm::automatic, kNowhere);
+  to.store();
+}
+
+class ScatterV : public Call {
+ public:
+  ScatterV(const void* sendbuf, Numbers sendcounts, Numbers displs, Datatype* sendtype, void* recvbuf, Count recvcount,
+           Datatype* recvtype, int root, Comm* comm)
+      : Call(comm), root_(checked_root(*comm, root)) {
+    const bool gives = rank() == root_;
+    in_place_ = gives && is_in_place(recvbuf);
+    if (!in_place_) {
+      refuse_in_place(recvbuf, "recvbuf of a process that is not the root");
+      mine_ = ReceivedValues(recvbuf, recvcount, recvtype);
+    }
+    if (!gives) return;
+    refuse_in_place(sendbuf, "sendbuf");
+    all_ = SentBlocks(sendbuf, size(), sendcounts, displs, sendtype, kScattered);
+    if (!in_place_) check_own_bytes(all_.bytes(root_), mine_.bytes());
+  }
+  Task<> start() const {
+    if (in_place_ || !all_.is_plain() || !mine_.is_plain())
+      return scatter_packed_v(team(), all_, mine_, in_place_, root_);
+    Blocks blocks = rank() == root_ ? all_.blocks() : Blocks(size(), 0);
+    return scatter_bytes(team(), all_.span(), mine_.span(), std::move(blocks), false, root_, Algorithm::automatic,
+                         kNowhere);
+  }
+
+ private:
+  std::uint32_t root_;
+  bool in_place_;
+  SentBlocks all_;
+  ReceivedValues mine_;
+};
+
+}  // namespace
+}  // namespace collectives
+
+using collectives::Scatter;
+using collectives::ScatterV;
+
+void scatter(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
+             Datatype* recvtype, int root, Comm* comm) {
+  collectives::block(Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm));
+}
+
+void iscatter(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
+              Datatype* recvtype, int root, Comm* comm, Request*& request) {
+  collectives::begin<Scatter>(request, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+}
+
+void scatter_init(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
+                  Datatype* recvtype, int root, Comm* comm, Info* /*info*/, Request*& request) {
+  collectives::prepare<Scatter>(request, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+}
+
+void scatterv(const void* sendbuf, Numbers sendcounts, Numbers displs, Datatype* sendtype, void* recvbuf,
+              Count recvcount, Datatype* recvtype, int root, Comm* comm) {
+  collectives::block(ScatterV(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm));
+}
+
+void iscatterv(const void* sendbuf, Numbers sendcounts, Numbers displs, Datatype* sendtype, void* recvbuf,
+               Count recvcount, Datatype* recvtype, int root, Comm* comm, Request*& request) {
+  collectives::begin<ScatterV>(request, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root,
+                               comm);
+}
+
+void scatterv_init(const void* sendbuf, Numbers sendcounts, Numbers displs, Datatype* sendtype, void* recvbuf,
+                   Count recvcount, Datatype* recvtype, int root, Comm* comm, Info* /*info*/, Request*& request) {
+  collectives::prepare<ScatterV>(request, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root,
+                                 comm);
+}
+
+}  // namespace coracle::mpi

@@ -1,0 +1,70 @@
+// Comm: a communicator: a team, its group, and what programs attach to it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "interfaces/mpi/core/attributes.hpp"
+#include "interfaces/mpi/core/constants.hpp"
+#include "interfaces/mpi/core/error_handler.hpp"
+#include "interfaces/mpi/core/group.hpp"
+#include "interfaces/mpi/core/info.hpp"
+#include "interfaces/mpi/core/object.hpp"
+#include "interfaces/mpi/core/topology.hpp"
+#include "runtime/core/task.hpp"
+#include "runtime/messages/message_memory.hpp"
+#include "runtime/team/team.hpp"
+
+namespace coracle::mpi {
+
+/// An intra-communicator.
+class Comm final : public Object {
+ public:
+  /// `group`: the team's members.
+  Comm(std::shared_ptr<internals::Team> team, Ref<Group> group, Ref<ErrorHandler> handler);
+  /// Of one whose team is still being made (MPI_Comm_idup); it may be used from set_team() on.
+  Comm(int rank, Ref<Group> group, Ref<ErrorHandler> handler);
+  void set_team(std::shared_ptr<internals::Team> team) noexcept { team_ = std::move(team); }
+
+  internals::Team& team() const noexcept { return *team_; }
+  int rank() const noexcept { return rank_; }
+  int size() const noexcept { return size_; }
+  const Group& group() const noexcept { return *group_; }
+  const Ref<Group>& shared_group() const noexcept { return group_; }
+  /// Throws MpiError (rank) where `rank` is no member; `what` names the argument.
+  void check_member(int rank, const char* what) const {
+    if (rank < 0 || rank >= size_) [[unlikely]]
+      refuse_rank(rank, what);
+  }
+
+  // The library's own messages, which no receive of the program sees: for neighbours' collectives and the like.
+  // `tag` of the library's own; matched as messages are. Peers by place in the communicator.
+  internals::Task<> send_internal(internals::MessageSource source, int to, std::uint32_t tag);
+  internals::Task<> receive_internal(internals::MessageTarget target, int from, std::uint32_t tag);
+  /// A number that all members' calls in the same order give alike: for tags of collectives made of messages.
+  std::uint32_t next_internal_tag() noexcept { return internal_tag_++; }
+  std::string label() const override {
+    return name.empty() ? "a communicator of " + std::to_string(size_) + " processes" : name;
+  }
+
+  std::string name;
+  Attributes attributes{KeyvalOf::comm};
+  Ref<ErrorHandler> error_handler;
+  Ref<Info> info;
+  std::unique_ptr<Topology> topology;
+
+ private:
+  ~Comm() override;
+  [[noreturn]] void refuse_rank(int rank, const char* what) const;
+  std::shared_ptr<internals::Team> team_;
+  Ref<Group> group_;
+  int rank_;
+  int size_;
+  std::uint32_t internal_tag_ = 0;
+};
+
+/// Throws MpiError (comm) for MPI_COMM_NULL.
+Comm& checked(Comm* comm);
+
+}  // namespace coracle::mpi

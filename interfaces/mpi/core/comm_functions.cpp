@@ -1,0 +1,84 @@
+// What programs ask of communicators.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "interfaces/mpi/core/comm.hpp"
+#include "interfaces/mpi/core/request.hpp"
+#include "interfaces/mpi/core/world.hpp"
+#include "interfaces/mpi/core_functions.hpp"
+
+namespace coracle::mpi {
+
+void comm_size(Comm* comm, int& size) {
+  World::get();
+  size = checked(comm).size();
+}
+
+void comm_rank(Comm* comm, int& rank) {
+  World::get();
+  rank = checked(comm).rank();
+}
+
+void comm_group(Comm* comm, Group*& group) {
+  group = Ref<Group>(checked(comm).shared_group()).give();
+}
+
+void comm_test_inter(Comm* comm, bool& flag) {
+  checked(comm);
+  flag = false;
+}
+
+void comm_remote_size(Comm* comm, int&) {
+  checked(comm);
+  raise(ErrorClass::comm, "comm is an intra-communicator, which has no remote group");
+}
+
+void comm_remote_group(Comm* comm, Group*&) {
+  checked(comm);
+  raise(ErrorClass::comm, "comm is an intra-communicator, which has no remote group");
+}
+
+void comm_compare(Comm* comm1, Comm* comm2, int& result) {
+  const Comm& first = checked(comm1);
+  const Comm& second = checked(comm2);
+  Comparison found = Comparison::unequal;
+  if (&first == &second) {
+    found = Comparison::identical;
+  } else if (first.group().members() == second.group().members()) {
+    found = Comparison::congruent;
+  } else if (first.size() == second.size()) {
+    std::vector<std::uint32_t> here = first.group().members();
+    std::vector<std::uint32_t> there = second.group().members();
+    std::sort(here.begin(), here.end());
+    std::sort(there.begin(), there.end());
+    if (here == there) found = Comparison::similar;
+  }
+  result = static_cast<int>(found);
+}
+
+void comm_free(Comm*& comm) {
+  Comm& freed = checked(comm);
+  if (freed.is_predefined()) raise(ErrorClass::comm, "{} can't be freed", freed.name);
+  freed.attributes.remove_all(freed);
+  free_handle(comm);
+}
+
+void comm_disconnect(Comm*& comm) {
+  Comm& freed = checked(comm);
+  if (freed.is_predefined()) raise(ErrorClass::comm, "{} can't be disconnected", freed.name);
+  run(freed.team().barrier());  // all that is under way between the members has ended then
+  comm_free(comm);
+}
+
+void comm_set_info(Comm* comm, Info* info) {
+  Comm& of = checked(comm);
+  of.info = info == nullptr ? Ref<Info>() : Ref<Info>::adopt(info->duplicate());
+}
+
+void comm_get_info(Comm* comm, Info*& info_used) {
+  const Comm& of = checked(comm);
+  info_used = of.info ? of.info->duplicate() : new Info;
+}
+
+}  // namespace coracle::mpi

@@ -1,0 +1,36 @@
+// What the constructors of datatypes share: how their arguments are noted, and how their errors are told.
+#pragma once
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "interfaces/mpi/core/datatype.hpp"
+#include "interfaces/mpi/core/error.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/layout/node.hpp"
+
+namespace coracle::mpi {
+
+/// Notes a constructor's arguments: `counts` are integers of the narrow form, if all of them fit.
+Construction noted(Combiner combiner, std::vector<Count> counts, std::vector<Count> addresses,
+                   std::span<Datatype* const> datatypes);
+
+/// As ints; only where all fit().
+bool fit(const std::vector<Count>& counts) noexcept;
+void append(std::vector<int>& integers, const std::vector<Count>& counts);
+void append(std::vector<Count>& all, const std::vector<Count>& counts);
+
+/// The datatype of the layout that `layout()` gives, whose errors are told as MPI's.
+template <class Build>
+Datatype* make_datatype(Construction construction, Build layout) {
+  try {
+    return new Datatype(layout(), std::move(construction));
+  } catch (const internals::layouts::TooLarge&) {
+    raise(ErrorClass::arg, "the datatype's bounds would lie 2^63 bytes or more apart: take smaller displacements");
+  } catch (const internals::Error& error) {
+    raise(ErrorClass::arg, "{}", error.what());
+  }
+}
+
+}  // namespace coracle::mpi

@@ -1,0 +1,100 @@
+// MpiError: what the core's functions throw. The entry points catch it and ask the error handler.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace coracle::mpi {
+
+/// MPI's error classes, with the values of the standard ABI.
+enum class ErrorClass : int {
+  success = 0,
+  buffer = 1,
+  count = 2,
+  type = 3,
+  tag = 4,
+  comm = 5,
+  rank = 6,
+  request = 7,
+  root = 8,
+  group = 9,
+  op = 10,
+  topology = 11,
+  dims = 12,
+  arg = 13,
+  unknown = 14,
+  truncate = 15,
+  other = 16,
+  intern = 17,
+  pending = 18,
+  in_status = 19,
+  access = 20,
+  amode = 21,
+  assertion = 22,
+  bad_file = 23,
+  base = 24,
+  conversion = 25,
+  disp = 26,
+  dup_datarep = 27,
+  file_exists = 28,
+  file_in_use = 29,
+  file = 30,
+  info_key = 31,
+  info_nokey = 32,
+  info_value = 33,
+  info = 34,
+  io = 35,
+  keyval = 36,
+  locktype = 37,
+  name = 38,
+  no_mem = 39,
+  not_same = 40,
+  no_space = 41,
+  no_such_file = 42,
+  port = 43,
+  quota = 44,
+  read_only = 45,
+  rma_attach = 46,
+  rma_conflict = 47,
+  rma_range = 48,
+  rma_shared = 49,
+  rma_sync = 50,
+  service = 51,
+  size = 52,
+  spawn = 53,
+  unsupported_datarep = 54,
+  unsupported_operation = 55,
+  win = 56,
+  rma_flavor = 57,
+  proc_aborted = 58,
+  value_too_large = 59,
+  session = 60,
+  errhandler = 61,
+};
+
+/// `code`: a class, or a code or class that the program has added (MPI_Add_error_code), all in the core's numbers.
+/// `text` says what is wrong, with the values, and how to mend it.
+class MpiError : public std::exception {
+ public:
+  MpiError(int code, std::string text) : code_(code), text_(std::move(text)) {}
+  MpiError(ErrorClass code, std::string text) : MpiError(static_cast<int>(code), std::move(text)) {}
+  int code() const noexcept { return code_; }
+  const char* what() const noexcept override { return text_.c_str(); }
+
+ private:
+  int code_;
+  std::string text_;
+};
+
+/// The exception in flight (of the runtime, the core or the C++ library) as the core says it. Only in a catch block.
+MpiError current_error() noexcept;
+
+template <class... Values>
+[[noreturn]] void raise(ErrorClass code, fmt::format_string<Values...> format, Values&&... values) {
+  throw MpiError(code, fmt::format(format, std::forward<Values>(values)...));
+}
+
+}  // namespace coracle::mpi

@@ -1,0 +1,34 @@
+// GeneralizedRequest: what a program does itself, and tells of by MPI_Grequest_complete (MPI-3.1, 12.2).
+#pragma once
+
+#include "interfaces/mpi/core/request.hpp"
+
+namespace coracle::mpi {
+
+class GeneralizedRequest final : public Request {
+ public:
+  /// The program's functions by their language: the ABI's business. All give an error code in the core's numbers.
+  struct Functions {
+    int (*query)(void* extra, Status& status, void* function);
+    int (*free)(void* extra, void* function);
+    int (*cancel)(void* extra, bool complete, void* function);
+    void* query_function;
+    void* free_function;
+    void* cancel_function;
+    void* extra;
+  };
+  explicit GeneralizedRequest(const Functions& functions) : Request(false), functions_(functions) {}
+
+  void complete() noexcept { done_ = true; }
+  bool is_done() const noexcept override { return done_; }
+  Status look() noexcept override;
+  void cancel() override;
+
+ private:
+  ~GeneralizedRequest() override;
+  void begin() override {}
+  Functions functions_;
+  bool done_ = false;
+};
+
+}  // namespace coracle::mpi

@@ -1,0 +1,174 @@
+// How messages are begun and ended by requests.
+#include "interfaces/mpi/core/message_request.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "interfaces/mpi/core/buffered_sends.hpp"
+#include "runtime/core/error.hpp"
+
+namespace coracle::mpi {
+namespace {
+
+void check_tag(int tag) {
+  if (tag < 0) [[unlikely]]
+    raise(ErrorClass::tag, "tag is {}: a tag is from 0 to {}", tag, kTagMax);
+}
+
+/// Freed requests' memory: they come and go by the million.
+struct Pool {
+  ~Pool() {
+    for (void* place : places) ::operator delete(place);
+  }
+  std::vector<void*> places;
+};
+
+Pool& pool() {
+  static Pool made;
+  return made;
+}
+
+}  // namespace
+
+MessageArguments MessageArguments::of_send(const void* buffer, Count count, Datatype* datatype, int dest, int tag,
+                                           Comm* comm) {
+  Comm& in = checked(comm);
+  check_tag(tag);
+  if (dest != kProcNull) in.check_member(dest, "dest");
+  return {const_cast<void*>(buffer), count, datatype, dest, tag, comm};
+}
+
+MessageArguments MessageArguments::of_receive(void* buffer, Count count, Datatype* datatype, int source, int tag,
+                                              Comm* comm) {
+  Comm& in = checked(comm);
+  if (tag != kAnyTag) check_tag(tag);
+  if (source != kProcNull && source != kAnySource) in.check_member(source, "source");
+  return {buffer, count, datatype, source, tag, comm};
+}
+
+Status status_of(const internals::Received& received) noexcept {
+  return {static_cast<int>(received.source), static_cast<int>(received.tag), 0, false,
+          static_cast<Count>(received.bytes)};
+}
+
+void* MessageRequest::operator new(std::size_t bytes) {
+  if (pool().places.empty()) return ::operator new(bytes);
+  void* place = pool().places.back();
+  pool().places.pop_back();
+  return place;
+}
+
+void MessageRequest::operator delete(void* place) noexcept {
+  try {
+    pool().places.push_back(place);
+  } catch (...) {
+    ::operator delete(place);
+  }
+}
+
+MessageRequest::MessageRequest(const MessageArguments& arguments, SendMode mode, bool receives, bool persistent)
+    : Request(persistent),
+      arguments_(arguments),
+      comm_(arguments.comm),
+      datatype_(arguments.datatype != nullptr && !arguments.datatype->is_predefined() ? arguments.datatype : nullptr),
+      mode_(mode),
+      receives_(receives) {}
+
+MessageRequest::~MessageRequest() = default;
+
+MessageRequest* MessageRequest::send(const MessageArguments& arguments, SendMode mode, bool persistent) {
+  auto made = Ref<MessageRequest>::adopt(new MessageRequest(arguments, mode, false, persistent));
+  if (!persistent) made->begin();
+  return made.give();
+}
+
+MessageRequest* MessageRequest::receive(const MessageArguments& arguments, bool persistent) {
+  auto made = Ref<MessageRequest>::adopt(new MessageRequest(arguments, SendMode::standard, true, persistent));
+  if (!persistent) made->begin();
+  return made.give();
+}
+
+MessageRequest* MessageRequest::receive_matched(internals::MatchedMessage& message, void* buffer, Count count,
+                                                Datatype* datatype, Comm& comm) {
+  const MessageArguments arguments{buffer, count, datatype, kAnySource, kAnyTag, &comm};
+  auto made = Ref<MessageRequest>::adopt(new MessageRequest(arguments, SendMode::standard, true, false));
+  made->matched_.emplace(message.receive(arguments.target()));
+  made->wait_for(*made->matched_);
+  return made.give();
+}
+
+void MessageRequest::begin() {
+  outcome_.reset();
+  if (arguments_.peer == kProcNull) {
+    outcome_ = receives_ ? null_status() : Status{};
+  } else if (receives_) {
+    receive_.emplace(comm_->team().receive_memory(arguments_.target(), arguments_.from(), arguments_.wanted_tag()));
+    wait_for(*receive_);
+  } else {
+    begin_send();
+  }
+}
+
+void MessageRequest::begin_send() {
+  const auto to = static_cast<std::uint32_t>(arguments_.peer);
+  const auto tag = static_cast<std::uint64_t>(arguments_.tag);
+  switch (mode_) {
+    case SendMode::standard:
+    case SendMode::ready:
+      send_.emplace(comm_->team().send_memory(arguments_.source(), to, tag));
+      return wait_for(*send_);
+    case SendMode::synchronous:
+      task_.emplace(comm_->team().send_memory_synchronously(arguments_.source(), to, tag));
+      return wait_for(*task_);
+    case SendMode::buffered:
+      World::get().buffered_sends().send(*comm_, arguments_.source(), to, tag);
+      outcome_ = Status{};
+  }
+}
+
+/// Once: operations give their value or error once.
+void MessageRequest::take_outcome(Status& status) {
+  if (receive_)
+    status = status_of(receive_->await_resume());
+  else if (matched_)
+    status = status_of(matched_->await_resume());
+  else if (send_)
+    send_->await_resume();
+  else if (task_)
+    task_->await_resume();
+}
+
+Status MessageRequest::look() noexcept {
+  if (outcome_) return *outcome_;
+  Status status;
+  try {
+    take_outcome(status);
+  } catch (const internals::Error& error) {
+    if (cancelling_ && error.code() == std::errc::operation_canceled)
+      status.cancelled = true;
+    else
+      note_error(status);
+  } catch (...) {
+    note_error(status);
+  }
+  outcome_ = status;
+  return status;
+}
+
+void MessageRequest::settle() noexcept {
+  if (completion_ != nullptr) World::get().progress().give_completion(*std::exchange(completion_, nullptr));
+  receive_.reset();
+  matched_.reset();
+  send_.reset();
+  task_.reset();
+  cancelling_ = false;
+}
+
+void MessageRequest::cancel() {
+  if (is_done()) return;  // too late
+  cancelling_ = true;
+  completion_->cancel();
+}
+
+}  // namespace coracle::mpi

@@ -1,0 +1,91 @@
+// MessageRequest: a message that is being sent or received.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "interfaces/mpi/core/datatype.hpp"
+#include "interfaces/mpi/core/request.hpp"
+#include "interfaces/mpi/core/world.hpp"
+#include "runtime/messages/send_recv.hpp"
+
+namespace coracle::mpi {
+
+enum class SendMode : std::uint8_t { standard, ready, synchronous, buffered };
+
+/// A message as a function's arguments describe it, checked.
+struct MessageArguments {
+  /// Throws MpiError for what is wrong in any of them.
+  static MessageArguments of_send(const void* buffer, Count count, Datatype* datatype, int dest, int tag, Comm* comm);
+  static MessageArguments of_receive(void* buffer, Count count, Datatype* datatype, int source, int tag, Comm* comm);
+
+  void* buffer;
+  Count count;
+  Datatype* datatype;
+  int peer;  ///< kProcNull: nothing is to be done.
+  int tag;
+  Comm* comm;
+
+  internals::MessageSource source() const { return source_of(buffer, count, datatype); }
+  internals::MessageTarget target() const { return target_of(buffer, count, datatype); }
+  std::uint32_t from() const noexcept {
+    return peer == kAnySource ? internals::kAnySource : static_cast<std::uint32_t>(peer);
+  }
+  std::uint64_t wanted_tag() const noexcept {
+    return tag == kAnyTag ? internals::kAnyTag : static_cast<std::uint64_t>(tag);
+  }
+};
+
+/// What was received, as MPI says it.
+Status status_of(const internals::Received& received) noexcept;
+/// Of a receive from MPI_PROC_NULL.
+inline Status null_status() noexcept {
+  return {kProcNull, kAnyTag, 0, false, 0};
+}
+
+/// Comes from a pool and goes back there: what it needs while it waits is made once.
+class MessageRequest final : public Request {
+ public:
+  /// Begins at once unless it is persistent. Owner: the caller, by the use it is born with.
+  static MessageRequest* send(const MessageArguments& arguments, SendMode mode, bool persistent);
+  static MessageRequest* receive(const MessageArguments& arguments, bool persistent);
+  /// Of a matched message.
+  static MessageRequest* receive_matched(internals::MatchedMessage& message, void* buffer, Count count,
+                                         Datatype* datatype, Comm& comm);
+
+  bool is_done() const noexcept override { return completion_ == nullptr || completion_->done(); }
+  Status look() noexcept override;
+  void cancel() override;
+
+ private:
+  MessageRequest(const MessageArguments& arguments, SendMode mode, bool receives, bool persistent);
+  ~MessageRequest() override;
+  void begin() override;
+  void begin_send();
+  void settle() noexcept override;
+  static void* operator new(std::size_t bytes);
+  static void operator delete(void* place) noexcept;
+  template <class Operation>
+  void wait_for(Operation& operation) {
+    if (operation.await_ready()) return;
+    completion_ = &World::get().progress().take_completion();
+    completion_->suspend(operation);
+  }
+  void take_outcome(Status& status);
+
+  MessageArguments arguments_;
+  Ref<Comm> comm_;
+  Ref<Datatype> datatype_;  // of one that the program may free
+  internals::Completion* completion_ = nullptr;
+  std::optional<internals::Send> send_;
+  std::optional<internals::Receive> receive_;
+  std::optional<internals::Task<>> task_;                        // a synchronous send
+  std::optional<internals::Task<internals::Received>> matched_;  // a receive of a matched message
+  std::optional<Status> outcome_;
+  SendMode mode_;
+  bool receives_;
+  bool cancelling_ = false;
+};
+
+}  // namespace coracle::mpi

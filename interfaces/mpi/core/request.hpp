@@ -1,0 +1,55 @@
+// Request: what is under way. Messages need neither a coroutine nor, once there have been as many, an allocation.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "interfaces/mpi/core/comm.hpp"
+#include "interfaces/mpi/core/object.hpp"
+#include "interfaces/mpi/core/status.hpp"
+#include "runtime/core/task.hpp"
+
+namespace coracle::mpi {
+
+/// Its end is noted by the loop; whoever waits for it turns the loop until then, and calls end().
+class Request : public Object {
+ public:
+  /// False of a persistent one between its uses.
+  bool is_active() const noexcept { return active_; }
+  bool is_persistent() const noexcept { return persistent_; }
+  /// Whether what is under way has ended.
+  virtual bool is_done() const noexcept = 0;
+  /// Of one that is done: the status, with the error code of this request. It is inactive from now on. Throws nothing:
+  /// what went wrong is in the status, and its text is error().
+  Status end() noexcept;
+  /// As end(), but it stays as it is (MPI_Request_get_status).
+  virtual Status look() noexcept = 0;
+  /// The text for the error in the status.
+  const std::string& error() const noexcept { return error_; }
+  /// Of a persistent one that is inactive.
+  void start();
+  /// Asks it to end early.
+  virtual void cancel() = 0;
+
+ protected:
+  explicit Request(bool persistent) noexcept : active_(!persistent), persistent_(persistent) {}
+  virtual void begin() = 0;
+  /// It has ended and its status has been taken.
+  virtual void settle() noexcept {}
+  void note_error(Status& status) noexcept;  // in a catch block
+
+ private:
+  bool active_;
+  const bool persistent_;
+  std::string error_;
+};
+
+/// Starts what a nonblocking collective does, up to its first suspension; the request owns it. What must live until it
+/// has ended (datatypes, scratch memory) belongs into the task's parameters.
+Request* start_task(Comm& comm, internals::Task<> task);
+/// Of a persistent collective: `make` gives the task of each start; inactive at first.
+Request* make_persistent(Comm& comm, std::function<internals::Task<>()> make);
+/// Runs `task` to its end, turning the loop; throws its error.
+void run(internals::Task<> task);
+
+}  // namespace coracle::mpi

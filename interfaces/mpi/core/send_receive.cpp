@@ -1,0 +1,167 @@
+// Messages from one member to another, awaited where they are called or begun.
+#include <optional>
+#include <vector>
+
+#include "interfaces/mpi/core/buffered_sends.hpp"
+#include "interfaces/mpi/core/message_request.hpp"
+#include "interfaces/mpi/core/world.hpp"
+#include "interfaces/mpi/core_functions.hpp"
+
+namespace coracle::mpi {
+namespace {
+
+using internals::Receive;
+using internals::Send;
+
+void send_and_wait(const MessageArguments& arguments) {
+  World& world = World::get();
+  if (arguments.peer == kProcNull) return;
+  Send send = arguments.comm->team().send_memory(arguments.source(), static_cast<std::uint32_t>(arguments.peer),
+                                                 static_cast<std::uint64_t>(arguments.tag));
+  world.wait(send);
+}
+
+Receive receive_of(const MessageArguments& arguments) {
+  return arguments.comm->team().receive_memory(arguments.target(), arguments.from(), arguments.wanted_tag());
+}
+
+void give_received(Status* status, const Status& value) noexcept {
+  if (status == nullptr) return;
+  const int error = status->error;
+  *status = value;
+  status->error = error;
+}
+
+Request* begin_send(const void* buffer, Count count, Datatype* datatype, int dest, int tag, Comm* comm, SendMode mode,
+                    bool persistent = false) {
+  World::get();
+  return MessageRequest::send(MessageArguments::of_send(buffer, count, datatype, dest, tag, comm), mode, persistent);
+}
+
+}  // namespace
+
+void send(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm) {
+  send_and_wait(MessageArguments::of_send(buf, count, datatype, dest, tag, comm));
+}
+
+void rsend(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm) {
+  send_and_wait(MessageArguments::of_send(buf, count, datatype, dest, tag, comm));
+}
+
+void ssend(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm) {
+  World& world = World::get();
+  const MessageArguments arguments = MessageArguments::of_send(buf, count, datatype, dest, tag, comm);
+  if (dest == kProcNull) return;
+  internals::Task<> sent = comm->team().send_memory_synchronously(arguments.source(), static_cast<std::uint32_t>(dest),
+                                                                  static_cast<std::uint64_t>(tag));
+  world.wait(sent);
+}
+
+void bsend(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm) {
+  World& world = World::get();
+  const MessageArguments arguments = MessageArguments::of_send(buf, count, datatype, dest, tag, comm);
+  if (dest == kProcNull) return;
+  world.buffered_sends().send(*comm, arguments.source(), static_cast<std::uint32_t>(dest),
+                              static_cast<std::uint64_t>(tag));
+}
+
+void buffer_attach(void* buffer, Count size) {
+  World::get().buffered_sends().attach(buffer, size);
+}
+
+void buffer_detach(void*& buffer_addr, Count& size) {
+  World::get().buffered_sends().detach(buffer_addr, size);
+}
+
+void recv(void* buf, Count count, Datatype* datatype, int source, int tag, Comm* comm, Status* status) {
+  World& world = World::get();
+  const MessageArguments arguments = MessageArguments::of_receive(buf, count, datatype, source, tag, comm);
+  if (source == kProcNull) return give_received(status, null_status());
+  Receive receive = receive_of(arguments);
+  const internals::Received received = world.wait(receive);
+  give_received(status, status_of(received));
+}
+
+void isend(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm, Request*& request) {
+  request = begin_send(buf, count, datatype, dest, tag, comm, SendMode::standard);
+}
+
+void issend(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm, Request*& request) {
+  request = begin_send(buf, count, datatype, dest, tag, comm, SendMode::synchronous);
+}
+
+void irsend(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm, Request*& request) {
+  request = begin_send(buf, count, datatype, dest, tag, comm, SendMode::ready);
+}
+
+void ibsend(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm, Request*& request) {
+  request = begin_send(buf, count, datatype, dest, tag, comm, SendMode::buffered);
+}
+
+void irecv(void* buf, Count count, Datatype* datatype, int source, int tag, Comm* comm, Request*& request) {
+  World::get();
+  request = MessageRequest::receive(MessageArguments::of_receive(buf, count, datatype, source, tag, comm), false);
+}
+
+void send_init(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm, Request*& request) {
+  request = begin_send(buf, count, datatype, dest, tag, comm, SendMode::standard, true);
+}
+
+void ssend_init(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm, Request*& request) {
+  request = begin_send(buf, count, datatype, dest, tag, comm, SendMode::synchronous, true);
+}
+
+void rsend_init(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm, Request*& request) {
+  request = begin_send(buf, count, datatype, dest, tag, comm, SendMode::ready, true);
+}
+
+void bsend_init(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm, Request*& request) {
+  request = begin_send(buf, count, datatype, dest, tag, comm, SendMode::buffered, true);
+}
+
+void recv_init(void* buf, Count count, Datatype* datatype, int source, int tag, Comm* comm, Request*& request) {
+  World::get();
+  request = MessageRequest::receive(MessageArguments::of_receive(buf, count, datatype, source, tag, comm), true);
+}
+
+void sendrecv(const void* sendbuf, Count sendcount, Datatype* sendtype, int dest, int sendtag, void* recvbuf,
+              Count recvcount, Datatype* recvtype, int source, int recvtag, Comm* comm, Status* status) {
+  World& world = World::get();
+  const MessageArguments sent = MessageArguments::of_send(sendbuf, sendcount, sendtype, dest, sendtag, comm);
+  const MessageArguments wanted = MessageArguments::of_receive(recvbuf, recvcount, recvtype, source, recvtag, comm);
+  if (source == kProcNull) {
+    send_and_wait(sent);
+    return give_received(status, null_status());
+  }
+  // Posted first, so that what comes meanwhile finds it.
+  Receive receive = receive_of(wanted);
+  internals::Completion* completion = nullptr;
+  if (!receive.await_ready()) {
+    completion = &world.progress().take_completion();
+    completion->suspend(receive);
+  }
+  std::optional<MpiError> failure;
+  try {
+    send_and_wait(sent);
+  } catch (...) {
+    failure = current_error();
+    if (completion != nullptr) completion->cancel();
+  }
+  if (completion != nullptr) {
+    world.run_until([completion] { return completion->done(); });
+    world.progress().give_completion(*completion);
+  }
+  if (failure) throw MpiError(*failure);
+  give_received(status, status_of(receive.await_resume()));
+}
+
+void sendrecv_replace(void* buf, Count count, Datatype* datatype, int dest, int sendtag, int source, int recvtag,
+                      Comm* comm, Status* status) {
+  const internals::MessageSource from = source_of(buf, count, datatype);
+  std::vector<std::byte> sent(from.bytes());
+  internals::read_part(from, 0, sent);
+  sendrecv(sent.data(), static_cast<Count>(sent.size()), predefined_datatype("MPI_PACKED"), dest, sendtag, buf, count,
+           datatype, source, recvtag, comm, status);
+}
+
+}  // namespace coracle::mpi

@@ -1,0 +1,156 @@
+// The life of the world, and how blocking functions wait.
+#include "interfaces/mpi/core/world.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+#include "collectives/collectives.hpp"
+#include "interfaces/mpi/core/buffered_sends.hpp"
+#include "interfaces/mpi/core/process.hpp"
+#include "interfaces/mpi/core/request.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/launch/attached_rank.hpp"
+#include "runtime/team/node_area.hpp"
+#include "transports/connect.hpp"
+
+namespace coracle::mpi {
+namespace {
+
+using internals::Team;
+
+constexpr internals::Wiring kWiring{
+    .inbox_bytes = internals::transport_inbox_bytes,
+    .connect = internals::connect_transports,
+    .finalize = internals::finalize_job,
+    .simulate = nullptr,
+    .own_devices = nullptr,
+};
+
+/// The team of this rank alone. Its place and name need nobody's consent.
+std::shared_ptr<Team> make_self_team(internals::Rank& rank) {
+  auto& teams = rank.local<internals::Teams>();
+  std::uint32_t slot = 1;
+  while (teams.taken(slot)) ++slot;
+  auto team = std::make_shared<Team>(rank, std::vector<std::uint32_t>{rank.id()}, slot, teams.new_identity(rank.id()));
+  team->node_area().meet();
+  return team;
+}
+
+Ref<Group> group_of(const Team& team) {
+  std::vector<std::uint32_t> members(team.size());
+  for (std::uint32_t i = 0; i < team.size(); ++i) members[i] = team.member(i);
+  return Ref<Group>::adopt(new Group(std::move(members)));
+}
+
+Comm* predefined_comm(std::shared_ptr<Team> team, const char* name) {
+  Ref<Group> group = group_of(*team);
+  auto* comm = new Comm(std::move(team), std::move(group),
+                        Ref<ErrorHandler>(&predefined_error_handler(ErrorHandler::Kind::are_fatal)));
+  comm->name = name;
+  comm->set_predefined();
+  return comm;
+}
+
+}  // namespace
+
+World* World::world_ = nullptr;
+bool World::was_there_ = false;
+
+World::World(ThreadLevel provided)
+    : provided_(provided),
+      attached_(std::make_unique<internals::AttachedRank>(kWiring)),
+      rank_(attached_->rank()),
+      progress_(rank_.loop()),
+      buffered_sends_(std::make_unique<BufferedSends>(progress_)) {
+  this_process().rank = rank_.id();
+  set_predefined_attribute(kUniverseSize, AttributeValue::of_number(static_cast<int>(rank_.size())));
+  set_predefined_attribute(kAppNumber, AttributeValue::of_number(0));
+  describe_environment(program_arguments(), static_cast<int>(rank_.size()), provided);
+  make_comms();
+}
+
+World::~World() = default;
+
+void World::make_comms() {
+  // The rank keeps the team of all; this only refers to it.
+  comm_world_ = predefined_comm(std::shared_ptr<Team>(&rank_.world(), [](Team*) {}), "MPI_COMM_WORLD");
+  comm_self_ = predefined_comm(make_self_team(rank_), "MPI_COMM_SELF");
+}
+
+void World::refuse() {
+  if (was_there_) raise(ErrorClass::other, "it is called after MPI_Finalize");
+  raise(ErrorClass::other, "it is called before MPI_Init");
+}
+
+void World::init(ThreadLevel wanted) {
+  if (world_ != nullptr) raise(ErrorClass::other, "MPI_Init is called a second time");
+  if (was_there_) raise(ErrorClass::other, "MPI_Init is called after MPI_Finalize: MPI can't begin again");
+  world_ = new World(std::min(wanted, ThreadLevel::funneled));
+  was_there_ = true;
+}
+
+void World::drain() {
+  buffered_sends_->drain();
+  while (!orphans_.empty()) {
+    run_until([this] { return orphans_.front()->is_done(); });
+    bury_orphans();
+  }
+}
+
+void World::finalize() {
+  World& world = get();
+  world.comm_self_->attributes.remove_all(*world.comm_self_);  // MPI-3.1, 8.7.1: before anything else
+  world.drain();
+  world.comm_world_->attributes.remove_all(*world.comm_world_);
+  for (Comm** comm : {&world.comm_self_, &world.comm_world_}) {
+    (*comm)->clear_predefined();
+    free_handle(*comm);
+  }
+  world.progress_.end();
+  world.attached_->finish();
+  delete std::exchange(world_, nullptr);
+}
+
+void World::bury_orphans() {
+  if (orphans_.empty()) [[likely]]
+    return;
+  std::erase_if(orphans_, [](Request* request) {
+    if (!request->is_done()) return false;
+    request->end();
+    request->release();
+    return true;
+  });
+}
+
+// --- core functions ---
+
+void world_init(int thread_level, int& provided) {
+  World::init(static_cast<ThreadLevel>(thread_level));
+  provided = static_cast<int>(World::get().provided());
+}
+
+void world_finalize() {
+  World::finalize();
+}
+
+bool is_initialized() noexcept {
+  return World::is_there() || World::was_there();
+}
+
+bool is_finalized() noexcept {
+  return World::was_there() && !World::is_there();
+}
+
+void world_abort(const char* what, int code) noexcept {
+  // The launcher ends the job for a rank that ends so, and says which.
+  const int rank = World::is_there() ? static_cast<int>(World::get().rank().id()) : -1;
+  std::fprintf(stderr, "coracle: rank %d: %s, with error code %d\n", rank, what, code);
+  std::fflush(nullptr);
+  const int status = code & 0xff;
+  std::_Exit(status == 0 ? 1 : status);
+}
+
+}  // namespace coracle::mpi

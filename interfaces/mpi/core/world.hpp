@@ -1,0 +1,94 @@
+// World: what MPI_Init makes: this process as a rank, its loop, and the communicators that are there from the start.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "interfaces/mpi/core/comm.hpp"
+#include "interfaces/mpi/core/constants.hpp"
+#include "interfaces/mpi/core/progress.hpp"
+#include "runtime/rank/rank.hpp"
+
+namespace coracle::internals {
+class AttachedRank;
+}
+
+namespace coracle::mpi {
+
+class BufferedSends;
+class Request;
+
+/// One, from MPI_Init to MPI_Finalize. Only the thread that has made it may call (MPI_THREAD_FUNNELED).
+class World {
+ public:
+  /// Throws MpiError (other) before MPI_Init and after MPI_Finalize, which says so.
+  static World& get() {
+    if (world_ == nullptr) [[unlikely]]
+      refuse();
+    return *world_;
+  }
+  static bool is_there() noexcept { return world_ != nullptr; }
+
+  internals::Rank& rank() const noexcept { return rank_; }
+  Comm& comm_world() const noexcept { return *comm_world_; }
+  Comm& comm_self() const noexcept { return *comm_self_; }
+  BufferedSends& buffered_sends() noexcept { return *buffered_sends_; }
+  ThreadLevel provided() const noexcept { return provided_; }
+
+  Progress& progress() noexcept { return progress_; }
+  /// Lets the loop do what is there, once, and ends what nobody waits for.
+  void poll() {
+    bury_orphans();
+    progress_.poll();
+  }
+  // For short:
+  template <class Predicate>
+  void run_until(Predicate done) {
+    progress_.run_until(done);
+  }
+  template <class Awaitable>
+  decltype(auto) wait(Awaitable& operation) {
+    return progress_.wait(operation);
+  }
+
+  /// Of a request that the program has freed while it is under way: it goes when it has ended.
+  void adopt(Request& request) { orphans_.push_back(&request); }
+  void bury_orphans();
+
+  /// See world_init, world_finalize, world_abort.
+  static void init(ThreadLevel wanted);
+  static void finalize();
+  static bool was_there() noexcept { return was_there_; }
+
+ private:
+  explicit World(ThreadLevel provided);
+  ~World();
+  [[noreturn]] static void refuse();
+  void make_comms();
+  void drain();
+
+  static World* world_;
+  static bool was_there_;
+  ThreadLevel provided_;
+  std::unique_ptr<internals::AttachedRank> attached_;
+  internals::Rank& rank_;
+  Progress progress_;
+  Comm* comm_world_ = nullptr;
+  Comm* comm_self_ = nullptr;
+  std::vector<Request*> orphans_;
+  std::unique_ptr<BufferedSends> buffered_sends_;
+};
+
+/// MPI_Init_thread: makes the world; `provided` is at most MPI_THREAD_FUNNELED. Throws MpiError (other) where there is,
+/// or was, one already.
+void world_init(int thread_level, int& provided);
+/// MPI_Finalize.
+void world_finalize();
+/// MPI_Abort: ends the job with `code` as its status, and tells of `what`. It works outside MPI_Init and MPI_Finalize.
+[[noreturn]] void world_abort(const char* what, int code) noexcept;
+/// Whether MPI_Init, or MPI_Finalize, has been called.
+bool is_initialized() noexcept;
+bool is_finalized() noexcept;
+
+}  // namespace coracle::mpi

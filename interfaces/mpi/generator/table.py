@@ -1,0 +1,172 @@
+"""Reads the tables in ../tables: the functions with their parameters, the constants, the exported objects."""
+
+import dataclasses
+import pathlib
+import re
+
+HANDLES = {
+    "comm": "Comm", "group": "Group", "datatype": "Datatype", "op": "Op", "info": "Info", "errhandler": "ErrorHandler",
+    "request": "Request", "message": "Message", "win": "Window", "file": "File",
+}
+ENUMERATIONS = ("combiner", "comparison", "topology", "order", "distribution", "commtype", "typeclass", "threadlevel")
+WIDE = ("aint", "offset", "bigcount", "oldaint")
+KINDS = {
+    *HANDLES, *ENUMERATIONS, *WIDE, "buffer", "pointer", "int", "entries", "index", "count", "fitting", "logical", "rank", "tag",
+    "keyval", "code", "class", "weights", "string", "length", "status", "function", "attribute", "argv",
+}
+MARKS = ("core", "hand", "raw", "refused", "same")
+PARAMETER = re.compile(
+    r"(?P<const>const )?(?:(?P<direction>in|out|inout) )?(?P<kind>\w+) (?P<name>\w+)(?:\[(?P<length>.*)\])?"
+    r"(?: (?P<condition>at|unless|if|first) (?P<of>\w+)(?: in place)?)?")
+
+
+class TableError(Exception):
+    """What is wrong, with the file's name and line."""
+
+
+@dataclasses.dataclass
+class Parameter:
+    name: str
+    kind: str
+    direction: str = "in"
+    const: bool = False
+    length: str | None = None
+    condition: str | None = None  # at, unless, if, first
+    of: str | None = None
+
+    @property
+    def is_array(self):
+        return self.length is not None and self.kind != "string"
+
+
+@dataclasses.dataclass
+class Function:
+    name: str  # MPI_Send
+    mark: str
+    section: str
+    parameters: list
+    word: str = ""  # what is not there, of a refused one; or the function that this is another name of
+    early: bool = False
+    todo: bool = False
+
+    @property
+    def core(self):
+        """The name of the core's function."""
+        return self.name.split("_", 1)[1].lower()
+
+    @property
+    def p_name(self):
+        return "P" + self.name
+
+    def first(self, kind):
+        return next((p for p in self.parameters if p.kind == kind and p.direction == "in" and not p.is_array), None)
+
+
+def split_outside(text, separator):
+    """Splits at separators that lie in no parentheses or brackets."""
+    parts, depth, start = [], 0, 0
+    for place, letter in enumerate(text):
+        depth += (letter in "([") - (letter in ")]")
+        if letter == separator and depth == 0:
+            parts.append(text[start:place])
+            start = place + 1
+    return [part.strip() for part in [*parts, text[start:]] if part.strip()]
+
+
+def parse_parameter(text, where):
+    match = PARAMETER.fullmatch(text)
+    if not match or match["kind"] not in KINDS:
+        raise TableError(f'{where}: "{text}" is no parameter: write [const] [in|out|inout] KIND NAME')
+    return Parameter(match["name"], match["kind"], match["direction"] or "in", bool(match["const"]), match["length"],
+                     match["condition"], match["of"])
+
+
+def parse_entry(text, section, where):
+    match = re.fullmatch(r"(\w+)((?: \w+)*?)( early)? (MPIX?_\w+)\((.*)\)", text)
+    if not match and (match := re.fullmatch(r"(same)( MPI_\w+)( early)? (MPI_\w+)\((.*)\)", text)) is None:
+        raise TableError(f'{where}: "{text}" is no entry: write MARK NAME(PARAMETER, ...)')
+    mark, word, early, name, parameters = match.groups()
+    if mark not in MARKS or (mark in {"refused", "same"}) != bool(word.strip()):
+        raise TableError(f"{where}: {name}: the mark is one of {', '.join(MARKS)}; refused and same say of what")
+    entry = Function(name, mark, section, [parse_parameter(p, f"{where}: {name}") for p in split_outside(parameters, ",")],
+                     word.strip(), bool(early))
+    known = {p.name for p in entry.parameters}
+    for parameter in entry.parameters:
+        if parameter.of and parameter.of not in known:
+            raise TableError(f"{where}: {name}: {parameter.name} depends on {parameter.of}, which is no parameter")
+    return entry
+
+
+def joined_lines(path):
+    """(line number, text) of entries; those that go on are joined, comments left out."""
+    entries = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if line.startswith("#") or not line.strip():
+            continue
+        if line.startswith(" "):
+            entries[-1] = (entries[-1][0], f"{entries[-1][1]} {line.strip()}")
+        else:
+            entries.append((number, line.strip()))
+    return entries
+
+
+def read_functions(tables):
+    """The functions in the table's order."""
+    path = tables / "functions"
+    todo = {text for _, text in joined_lines(tables / "todo")}
+    functions, section = {}, None
+    for number, text in joined_lines(path):
+        if text.startswith("section "):
+            section = text.split()[1]
+            continue
+        entry = parse_entry(text, section, f"{path.name}:{number}")
+        if entry.name in functions:
+            raise TableError(f"{path.name}:{number}: {entry.name} is there twice")
+        entry.todo = entry.name in todo
+        functions[entry.name] = entry
+    for entry in functions.values():
+        if entry.mark == "same" and (entry.word not in functions or functions[entry.word].section != entry.section):
+            raise TableError(f"{entry.name} is another name of {entry.word}, which is not in the same section")
+    unknown = todo - functions.keys()
+    if unknown:
+        raise TableError(f"todo: there is no function {', '.join(sorted(unknown))}")
+    return list(functions.values())
+
+
+def read_constants(tables):
+    """{family: [(name, the core's value, the ABI's value or None)]}."""
+    families = {}
+    for _, text in joined_lines(tables / "constants"):
+        family, name, core, abi = text.split()
+        families.setdefault(family, []).append((name, int(core), None if abi == "-" else int(abi)))
+    return families
+
+
+@dataclasses.dataclass
+class ExportedObject:
+    kind: str
+    symbol: str
+    bytes: int
+    number: int  # in Fortran
+    names: list
+    has_pointer: bool
+
+
+def read_objects(tables):
+    """(objects of predefined handles, [(symbol, bytes)] of other data)."""
+    sizes, objects, data = {}, [], []
+    for _, text in joined_lines(tables / "openmpi_objects"):
+        kind, *words = text.split()
+        if kind == "size":
+            sizes[words[0]] = int(words[1])
+        elif kind == "data":
+            data.append((words[0], int(words[1])))
+        else:
+            symbol, number, *names = words
+            objects.append(ExportedObject(kind, symbol.lstrip("+"), sizes[kind], int(number), names,
+                                          symbol.startswith("+")))
+    return objects, data
+
+
+def tables_folder():
+    return pathlib.Path(__file__).resolve().parent.parent / "tables"

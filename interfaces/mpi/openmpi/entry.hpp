@@ -1,0 +1,188 @@
+// What generated entry points use: the check that MPI runs, the end of those that fail, and arguments that live during
+// the call: handles in and out, statuses, arrays. What a call has changed is stored when they end, also where it threw:
+// a request that has failed is gone all the same.
+#pragma once
+
+#include "interfaces/mpi/core/world.hpp"
+#include "interfaces/mpi/openmpi/fortran_numbers.hpp"
+#include "interfaces/mpi/openmpi/inline_values.hpp"
+#include "interfaces/mpi/openmpi/translate.hpp"
+
+namespace coracle::mpi::openmpi {
+
+[[noreturn]] void refuse_outside();
+/// Throws MpiError (other) before MPI_Init and after MPI_Finalize.
+inline void check_running() {
+  if (!World::is_there()) [[unlikely]]
+    refuse_outside();
+}
+
+/// In a handler: asks the error handler of `on`, or of MPI_COMM_WORLD, what becomes of the exception in the function
+/// `name`, and gives what the function returns.
+int failed(const char* name, MPI_Comm on) noexcept;
+int failed(const char* name) noexcept;
+/// Of a function that there is not: Coracle has no `what` yet.
+int refused(const char* name, const char* what) noexcept;
+int not_written(const char* name) noexcept;
+
+template <class T>
+class HandleOut {
+ public:
+  HandleOut(Handle<T>** place, const char* name) : place_(place) { check_place(place, name); }
+  T*& object() noexcept { return object_; }
+  void store() noexcept { *place_ = handle_of(object_); }
+
+ private:
+  Handle<T>** place_;
+  T* object_ = nullptr;
+};
+
+/// Becomes the null handle where the call has taken the object away.
+template <class T>
+class HandleInOut {
+ public:
+  HandleInOut(Handle<T>** place, const char* name) : place_(place) {
+    check_place(place, name);
+    object_ = object_of(*place, name);
+    if (object_ != nullptr) number_ = (*place)->word.number;
+  }
+  HandleInOut(const HandleInOut&) = delete;
+  HandleInOut& operator=(const HandleInOut&) = delete;
+  ~HandleInOut() {
+    if (object_ != nullptr) return;
+    *place_ = null_handle<T>();
+    if (number_ >= 0) [[unlikely]]
+      forget_fortran_number(kKindOf<T>, number_);
+  }
+  T*& object() noexcept { return object_; }
+
+ private:
+  Handle<T>** place_;
+  T* object_;
+  int number_ = -1;
+};
+
+template <class T>
+class HandlesIn {
+ public:
+  HandlesIn(int count, Handle<T>* const* handles, const char* name) : objects_(count) {
+    if (objects_.count() != 0) check_place(handles, name);
+    for (std::size_t i = 0; i < objects_.count(); ++i) objects_[i] = object_of(handles[i], name);
+  }
+  std::span<T* const> span() const noexcept { return {objects_.data(), objects_.count()}; }
+
+ private:
+  Values<T*> objects_;
+};
+
+template <class T>
+class HandlesInOut {
+ public:
+  HandlesInOut(int count, Handle<T>** handles, const char* name) : handles_(handles), objects_(count), numbers_(count) {
+    if (objects_.count() != 0) check_place(handles, name);
+    for (std::size_t i = 0; i < objects_.count(); ++i) {
+      objects_[i] = object_of(handles[i], name);
+      numbers_[i] = objects_[i] != nullptr ? handles[i]->word.number : -1;
+    }
+  }
+  HandlesInOut(const HandlesInOut&) = delete;
+  HandlesInOut& operator=(const HandlesInOut&) = delete;
+  ~HandlesInOut() {
+    for (std::size_t i = 0; i < objects_.count(); ++i) {
+      if (objects_[i] != nullptr) continue;
+      handles_[i] = null_handle<T>();
+      if (numbers_[i] >= 0) forget_fortran_number(kKindOf<T>, numbers_[i]);
+    }
+  }
+  std::span<T*> span() noexcept { return objects_.span(); }
+
+ private:
+  Handle<T>** handles_;
+  Values<T*> objects_;
+  Values<int> numbers_;
+};
+
+template <class T>
+class HandlesOut {
+ public:
+  HandlesOut(int count, Handle<T>** handles, const char* name) : handles_(handles), objects_(count) {
+    if (objects_.count() != 0) check_place(handles, name);
+  }
+  std::span<T*> span() noexcept { return objects_.span(); }
+  /// Those that have been given.
+  void store() noexcept {
+    for (std::size_t i = 0; i < objects_.count(); ++i)
+      if (objects_[i] != nullptr) handles_[i] = handle_of(objects_[i]);
+  }
+
+ private:
+  Handle<T>** handles_;
+  Values<T*> objects_;
+};
+
+/// MPI_ERROR is left as it is.
+class StatusOut {
+ public:
+  explicit StatusOut(MPI_Status* to) noexcept : to_(to) {}
+  StatusOut(const StatusOut&) = delete;
+  StatusOut& operator=(const StatusOut&) = delete;
+  ~StatusOut() {
+    if (to_ != nullptr) store_status(status_, to_);
+  }
+  Status* status() noexcept { return to_ != nullptr ? &status_ : nullptr; }
+
+ private:
+  MPI_Status* to_;
+  Status status_;
+};
+
+/// MPI_ERROR is stored, too. Only so many as `written` says in the end, or all, or none where it says false.
+class StatusesOut {
+ public:
+  StatusesOut(int count, MPI_Status* to) : to_(to), statuses_(to != nullptr ? count : 0) {}
+  StatusesOut(int count, MPI_Status* to, const Count* written) : StatusesOut(count, to) { written_ = written; }
+  StatusesOut(int count, MPI_Status* to, const bool* are_written) : StatusesOut(count, to) {
+    are_written_ = are_written;
+  }
+  StatusesOut(const StatusesOut&) = delete;
+  StatusesOut& operator=(const StatusesOut&) = delete;
+  ~StatusesOut() {
+    const std::size_t count = count_to_store();
+    for (std::size_t i = 0; i < count; ++i) {
+      store_status(statuses_[i], to_ + i);
+      to_[i].MPI_ERROR = code_to(statuses_[i].error);
+    }
+  }
+  std::span<Status> span() noexcept { return statuses_.span(); }
+
+ private:
+  std::size_t count_to_store() const noexcept {
+    if (are_written_ != nullptr && !*are_written_) return 0;
+    if (written_ == nullptr) return statuses_.count();
+    return *written_ < 0 ? 0 : std::min(statuses_.count(), static_cast<std::size_t>(*written_));
+  }
+  MPI_Status* to_;
+  Values<Status> statuses_;
+  const Count* written_ = nullptr;
+  const bool* are_written_ = nullptr;
+};
+
+/// A copy of an array with each value translated.
+class MappedIntegers {
+ public:
+  template <class Map>
+  MappedIntegers(int count, const int* values, Map map) : mapped_(count) {
+    if (mapped_.count() != 0) check_place(values, "an array");
+    for (std::size_t i = 0; i < mapped_.count(); ++i) mapped_[i] = map(values[i]);
+  }
+  const int* data() const noexcept { return mapped_.data(); }
+
+ private:
+  Values<int> mapped_;
+};
+
+inline void map_ranks(int count, int* ranks) noexcept {
+  for (int i = 0; i < count; ++i) ranks[i] = rank_to(ranks[i]);
+}
+
+}  // namespace coracle::mpi::openmpi

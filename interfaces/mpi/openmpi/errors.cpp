@@ -1,0 +1,39 @@
+#include "interfaces/mpi/core/world.hpp"
+#include "interfaces/mpi/openmpi/entry.hpp"
+
+namespace coracle::mpi::openmpi {
+namespace {
+
+int answer_error(const char* name, const MpiError& error, MPI_Comm on) noexcept {
+  if (!World::is_there()) end_by_error(error, name);
+  Comm* comm = &World::get().comm_world();
+  if (on != nullptr && on->word.object != nullptr) comm = static_cast<Comm*>(on->word.object);
+  return code_to(handle_error(*comm->error_handler, *comm, error, name));
+}
+
+}  // namespace
+
+void refuse_outside() {
+  if (is_finalized()) raise(ErrorClass::other, "MPI has ended: this can't be called after MPI_Finalize");
+  raise(ErrorClass::other, "MPI has not been started: call MPI_Init first");
+}
+
+int failed(const char* name, MPI_Comm on) noexcept {
+  return answer_error(name, current_error(), on);
+}
+
+int failed(const char* name) noexcept {
+  return answer_error(name, current_error(), nullptr);
+}
+
+int refused(const char* name, const char* what) noexcept {
+  const auto text = fmt::format("{} can't be done: Coracle has no {} yet", name, what);
+  return answer_error(name, MpiError(ErrorClass::unsupported_operation, text), nullptr);
+}
+
+int not_written(const char* name) noexcept {
+  const auto text = fmt::format("{} can't be done: it is not written yet in Coracle", name);
+  return answer_error(name, MpiError(ErrorClass::unsupported_operation, text), nullptr);
+}
+
+}  // namespace coracle::mpi::openmpi

@@ -1,0 +1,144 @@
+// From MPI_Init to MPI_Finalize, and what asks after the world: by hand.
+#include "interfaces/mpi/core/world.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "interfaces/mpi/by_hand.hpp"
+#include "interfaces/mpi/openmpi/entry.hpp"
+#include "interfaces/mpi/openmpi/raw.hpp"
+#include "interfaces/mpi/values.hpp"
+
+namespace coracle::mpi::openmpi {
+namespace {
+
+struct Start {
+  int level = static_cast<int>(ThreadLevel::single);
+  std::thread::id thread;
+};
+
+Start& world_start() noexcept {
+  static Start one;
+  return one;
+}
+
+void start_world(int level) {
+  world_init(level, world_start().level);
+  world_start().thread = std::this_thread::get_id();
+  attach_predefined();
+}
+
+}  // namespace
+
+extern "C" {
+
+int PMPI_Init(int*, char***) {
+  try {
+    start_world(static_cast<int>(ThreadLevel::single));
+    return kSuccess;
+  } catch (...) {
+    return failed("MPI_Init");
+  }
+}
+
+int PMPI_Init_thread(int*, char***, int required, int* provided) {
+  try {
+    check_place(provided, "provided");
+    start_world(threadlevel_from(required, "required"));
+    *provided = threadlevel_to(world_start().level);
+    return kSuccess;
+  } catch (...) {
+    return failed("MPI_Init_thread");
+  }
+}
+
+int PMPI_Finalize() {
+  try {
+    check_running();
+    world_finalize();
+    return kSuccess;
+  } catch (...) {
+    return failed("MPI_Finalize");
+  }
+}
+
+int PMPI_Abort(MPI_Comm, int errorcode) {
+  world_abort("the program called MPI_Abort", errorcode);
+}
+
+double PMPI_Wtime() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double PMPI_Wtick() {
+  return 1e-9;
+}
+
+int PMPI_Pcontrol(int, ...) {
+  return kSuccess;
+}
+}
+
+CORACLE_WEAK_TWIN(int, Init, int*, char***);
+CORACLE_WEAK_TWIN(int, Init_thread, int*, char***, int, int*);
+CORACLE_WEAK_TWIN(int, Finalize);
+CORACLE_WEAK_TWIN(int, Abort, MPI_Comm, int);
+CORACLE_WEAK_TWIN(double, Wtime);
+CORACLE_WEAK_TWIN(double, Wtick);
+CORACLE_WEAK_TWIN(int, Pcontrol, int, ...);
+
+namespace by_hand {
+
+void initialized(bool& flag) {
+  flag = is_initialized();
+}
+
+void finalized(bool& flag) {
+  flag = is_finalized();
+}
+
+void query_thread(int& provided) {
+  provided = world_start().level;
+}
+
+void is_thread_main(bool& flag) {
+  flag = world_start().thread == std::this_thread::get_id();
+}
+
+void get_version(int& version, int& subversion) {
+  version = 3;
+  subversion = 1;
+}
+
+void get_library_version(std::string& version) {
+  version = "Coracle, by the binary interface of Open MPI v4.1.4 (MPI 3.1)";
+}
+
+void get_processor_name(std::string& name) {
+  std::array<char, 256> text{};
+  if (gethostname(text.data(), text.size() - 1) != 0) raise(ErrorClass::other, "this machine tells no name");
+  name = text.data();
+}
+
+void alloc_mem(Count size, Info*, void*& baseptr) {
+  if (size < 0) raise(ErrorClass::arg, "size is {}: it is to be 0 or more", size);
+  constexpr std::size_t kLine = 64;
+  const std::size_t bytes = (static_cast<std::size_t>(size) + kLine) / kLine * kLine;
+  baseptr = std::aligned_alloc(kLine, bytes);
+  if (baseptr == nullptr) raise(ErrorClass::no_mem, "there is no memory left for {} bytes", size);
+}
+
+void free_mem(void* base) {
+  std::free(base);
+}
+
+void comm_get_parent(Comm*& parent) {
+  parent = nullptr;
+}
+
+}  // namespace by_hand
+}  // namespace coracle::mpi::openmpi

@@ -1,0 +1,83 @@
+// Completion: awaits operations and tasks one after the other for somebody who is no coroutine, such as the request of
+// an interface of functions. It has one coroutine, made once; beginning an operation and noting its end allocate
+// nothing.
+#pragma once
+
+#include <coroutine>
+#include <system_error>
+#include <type_traits>
+
+#include "runtime/core/assert.hpp"
+#include "runtime/core/scope.hpp"
+#include "runtime/core/task.hpp"
+
+namespace coracle::internals {
+
+/// Loop's thread only. What is awaited lives with the owner, and must not move while it is under way.
+class Completion {
+ public:
+  /// Below `parent`, which must outlive it.
+  explicit Completion(Scope& parent) : scope_(parent.loop(), &parent) { scope_.spawn(serve(*this)); }
+  /// Nothing may be under way.
+  ~Completion() {
+    CORACLE_ASSERT(done_, "a completion ended while what it awaits is under way");
+    ending_ = true;
+    parked_.resume();
+  }
+  Completion(const Completion&) = delete;
+  Completion& operator=(const Completion&) = delete;
+
+  /// Begins `awaitable`, which must live until done(). Whoever sees done() calls its await_resume(), for its value or
+  /// error. Throws what beginning it throws.
+  template <class Awaitable>
+  void begin(Awaitable& awaitable) {
+    if (!awaitable.await_ready()) suspend(awaitable);
+  }
+  /// The second half of begin(): of what has said that it is not ready.
+  template <class Awaitable>
+  void suspend(Awaitable& awaitable) {
+    CORACLE_ASSERT(done_, "one thing at a time is awaited");
+    done_ = false;
+    try {
+      if constexpr (std::is_void_v<decltype(awaitable.await_suspend(parked_))>)
+        awaitable.await_suspend(parked_);
+      else
+        done_ = !awaitable.await_suspend(parked_);
+    } catch (...) {
+      done_ = true;
+      throw;
+    }
+  }
+  /// True also before anything has begun.
+  bool done() const noexcept { return done_; }
+
+  /// Asks what is under way to end early. After that only its end can be awaited: nothing else may begin.
+  void cancel(std::error_code reason = std::make_error_code(std::errc::operation_canceled)) noexcept {
+    scope_.cancel(reason);
+  }
+  bool is_cancelled() const noexcept { return static_cast<bool>(scope_.cancelled()); }
+
+ private:
+  using Parked = std::coroutine_handle<Task<>::promise_type>;
+
+  /// Suspended between two operations, and while one is under way.
+  struct Park {
+    Completion& owner;
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(Parked self) const noexcept { owner.parked_ = self; }
+    void await_resume() const noexcept {}
+  };
+  static Task<> serve(Completion& self) {
+    while (!self.ending_) {
+      co_await Park{self};
+      self.done_ = true;
+    }
+  }
+
+  Scope scope_;
+  Parked parked_;
+  bool done_ = true;
+  bool ending_ = false;
+};
+
+}  // namespace coracle::internals

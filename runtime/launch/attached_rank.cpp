@@ -1,0 +1,127 @@
+// How a process becomes a rank, and ends to be one, outside coracle::run.
+#include "runtime/launch/attached_rank.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "runtime/core/error.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/job/diagnostics.hpp"
+#include "runtime/job/failure_record.hpp"
+#include "runtime/launch/boot.hpp"
+#include "runtime/launch/pmix_rank.hpp"
+
+namespace coracle::internals {
+namespace {
+
+Task<> until_set(Event& event) {
+  co_await event;
+}
+
+}  // namespace
+
+struct AttachedRank::State {
+  explicit State(const Wiring& with) : wiring(with), launched_region(JobRegion::attach_from_environment()) {}
+  void find_job();
+  void begin();
+
+  const Wiring& wiring;
+  const Diagnostics diagnostics;
+  std::optional<PmixRank> pmix;
+  std::optional<JobRegion> launched_region;
+  std::unique_ptr<const JobRegion> own_region;
+  const JobRegion* region = nullptr;
+  std::uint32_t id = 0;
+  std::optional<EventLoop> loop;
+  std::optional<Diagnostics::Registration> watch;
+  std::optional<WholeRank> rank;
+  Event program_ended;
+  RootEnd end;
+  std::optional<App> app;  // what live() runs: waits for the program's end
+};
+
+/// As boot() does.
+void AttachedRank::State::find_job() {
+  if (launched_region) {
+    const Placement placement = launched_region->shape().placement;
+    if (placement == Placement::thread || placement == Placement::sim)
+      throw Error(
+          Errc::unsupported,
+          "this program's ranks are processes: start it with --place pvas or --place process, not as threads of "
+          "one process or simulated");
+    region = &*launched_region;
+    id = rank_from_environment();
+  } else if (PmixClient::is_wanted()) {
+    pmix.emplace(wiring.inbox_bytes(1));
+    region = &pmix->region();
+    id = pmix->rank();
+  } else {
+    own_region.reset(new JobRegion(region_for_one(wiring)));
+    region = own_region.get();
+  }
+}
+
+void AttachedRank::State::begin() {
+  RankBlock& block = region->block(id);
+  block.pid.store(::getpid(), std::memory_order_relaxed);
+  // release: pairs with the launcher's acquire, which takes an exit from here on for a rank's.
+  block.phase.store(RankPhase::attached, std::memory_order_release);
+  loop.emplace(real_clock(), &block.doorbell);
+  loop->set_idle_policy(region->shape().idle);
+  watch.emplace(static_cast<int>(id), launched_region ? &block : nullptr, *loop);
+  rank.emplace(*region, id, *loop);
+  std::exception_ptr failure;
+  try {
+    wiring.connect(*rank);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  app.emplace([this, failure](Rank&) -> Task<> {
+    if (failure) std::rethrow_exception(failure);
+    return until_set(program_ended);
+  });
+  loop->start_root(live(*rank, *app, wiring), end);
+  if (!failure) return;
+  // What the transports that came first have spawned must end before the rank does.
+  loop->run_until([this] { return end.reached; });
+  std::rethrow_exception(failure);
+}
+
+AttachedRank::AttachedRank(const Wiring& wiring) : state_(std::make_unique<State>(wiring)) {
+  state_->find_job();
+  state_->begin();
+}
+
+AttachedRank::~AttachedRank() = default;
+
+Rank& AttachedRank::rank() noexcept {
+  return *state_->rank;
+}
+
+bool AttachedRank::under_launcher() const noexcept {
+  return state_->launched_region.has_value();
+}
+
+void AttachedRank::finish() {
+  State& state = *state_;
+  state.program_ended.set();
+  state.loop->run_until([&state] { return state.end.reached; });
+  if (state.end.error) {
+    leave_failure_record(state.region->block(state.id), state.end.error);
+    std::rethrow_exception(state.end.error);
+  }
+  state.rank.reset();
+  state.watch.reset();
+  state.loop.reset();
+  state.region->block(state.id).phase.store(RankPhase::finished, std::memory_order_release);  // as in begin()
+  if (state.pmix) {
+    std::fflush(nullptr);  // what follows may end this process
+    state.pmix->finish(0);
+  }
+}
+
+}  // namespace coracle::internals

@@ -1,0 +1,34 @@
+// AttachedRank: the rank that this process is, for a program whose main() is its own and calls an interface of
+// functions: what boot() does around a program, in two halves.
+#pragma once
+
+#include <memory>
+
+#include "runtime/launch/boot.hpp"
+
+namespace coracle::internals {
+
+/// One at a time in a process. All from one thread, which turns the rank's loop whenever it waits for something.
+class AttachedRank {
+ public:
+  /// Enters the job that `coracle run` or a resource manager has started this process for; else it is the only rank of
+  /// its own. Throws Error where it can't: (unsupported) in a job whose ranks are threads, or simulated.
+  explicit AttachedRank(const Wiring& wiring);
+  /// Without finish() the process must end at once: the rank's operations are torn.
+  ~AttachedRank();
+  AttachedRank(const AttachedRank&) = delete;
+  AttachedRank& operator=(const AttachedRank&) = delete;
+
+  Rank& rank() noexcept;
+  /// The program has ended here, as far as its ranks have to do with each other. Returns when it has everywhere; then
+  /// there is no rank any more. Throws what has failed.
+  void finish();
+  /// Whether a launcher watches over this process.
+  bool under_launcher() const noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace coracle::internals

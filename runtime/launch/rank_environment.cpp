@@ -1,0 +1,71 @@
+// What is added to the launcher's environment, and what is left out of it.
+#include "runtime/launch/rank_environment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+extern char** environ;
+
+namespace coracle::internals {
+namespace {
+
+constexpr std::string_view kLibraryPath = "LD_LIBRARY_PATH=";
+
+/// Set for each rank; those of Open MPI too, by which scripts tell ranks apart.
+constexpr std::array<std::string_view, 7> kOwn{"CORACLE_JOB=",
+                                               "CORACLE_RANK=",
+                                               "CORACLE_SIZE=",
+                                               "OMPI_COMM_WORLD_RANK=",
+                                               "OMPI_COMM_WORLD_SIZE=",
+                                               "OMPI_COMM_WORLD_LOCAL_RANK=",
+                                               "OMPI_COMM_WORLD_LOCAL_SIZE="};
+
+bool is_own(std::string_view variable) noexcept {
+  return std::any_of(kOwn.begin(), kOwn.end(),
+                     [variable](std::string_view name) { return variable.starts_with(name); });
+}
+
+}  // namespace
+
+std::string interface_folders() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path command = fs::read_symlink("/proc/self/exe", error);
+  if (error) return "";
+  // As it is built, and as it is installed.
+  const fs::path above = command.parent_path().parent_path();
+  for (const fs::path& folder : {above / "interfaces/mpi/openmpi", above / CORACLE_LIBRARY_FOLDER / "coracle/openmpi"})
+    if (fs::is_directory(folder, error)) return folder.string();
+  return "";
+}
+
+std::vector<std::string> rank_environment(const JobRegion& region, std::uint32_t rank, const std::string& folders) {
+  std::vector<std::string> environment;
+  std::string library_path = folders;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text(*variable);
+    // (An empty folder would be the present one.)
+    if (!folders.empty() && text.starts_with(kLibraryPath)) {
+      if (text.size() > kLibraryPath.size()) library_path += fmt::format(":{}", text.substr(kLibraryPath.size()));
+    } else if (!is_own(text)) {
+      environment.emplace_back(text);
+    }
+  }
+  if (!folders.empty()) environment.push_back(fmt::format("{}{}", kLibraryPath, library_path));
+  environment.push_back(region.environment());
+  const std::uint32_t size = region.shape().size;
+  environment.push_back(fmt::format("CORACLE_RANK={}", rank));
+  environment.push_back(fmt::format("CORACLE_SIZE={}", size));
+  environment.push_back(fmt::format("OMPI_COMM_WORLD_RANK={}", rank));
+  environment.push_back(fmt::format("OMPI_COMM_WORLD_SIZE={}", size));
+  environment.push_back(fmt::format("OMPI_COMM_WORLD_LOCAL_RANK={}", rank - region.first_rank()));
+  environment.push_back(fmt::format("OMPI_COMM_WORLD_LOCAL_SIZE={}", region.ranks()));
+  return environment;
+}
+
+}  // namespace coracle::internals

@@ -1,0 +1,20 @@
+// The environment of ranks: the launcher's own, what tells a rank who it is, and where programs of other interfaces
+// find their library.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/job/job.hpp"
+
+namespace coracle::internals {
+
+/// Folders of libraries by which programs of other interfaces (MPI) run on this one, beside the `coracle` command;
+/// joined by colons, or "".
+std::string interface_folders();
+
+/// Of `rank`, one of the node whose region this is. `folders`: interface_folders().
+std::vector<std::string> rank_environment(const JobRegion& region, std::uint32_t rank, const std::string& folders);
+
+}  // namespace coracle::internals

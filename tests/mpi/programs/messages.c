@@ -1,0 +1,333 @@
+/* Messages in all modes, with all forms of waiting; checked by what arrives. */
+#include <string.h>
+
+#include "check.h"
+
+#define CHECK(condition) REQUIRE(condition, "see there")
+
+enum { kSizes = 7 };
+static const int kBytes[kSizes] = {0, 1, 24, 300, 5000, 70000, 3000000};
+
+static unsigned char byte_at(int i, int salt) {
+  return (unsigned char)(i * 7 + salt * 31 + (i >> 8));
+}
+
+static void fill(unsigned char* data, int bytes, int salt) {
+  for (int i = 0; i < bytes; ++i) data[i] = byte_at(i, salt);
+}
+
+static int is_filled(const unsigned char* data, int bytes, int salt) {
+  for (int i = 0; i < bytes; ++i)
+    if (data[i] != byte_at(i, salt)) return 0;
+  return 1;
+}
+
+static void check_status(const MPI_Status* status, int source, int tag, int bytes) {
+  int count = -1;
+  MPI_Get_count(status, MPI_BYTE, &count);
+  CHECK(status->MPI_SOURCE == source);
+  CHECK(status->MPI_TAG == tag);
+  CHECK(count == bytes);
+}
+
+typedef int Send(const void*, int, MPI_Datatype, int, int, MPI_Comm);
+typedef int Start(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
+
+/* A ring by each blocking mode, received by each rank as the one on its left has sent. */
+static void rings(void) {
+  static Send* const modes[] = {MPI_Send, MPI_Ssend, MPI_Bsend};
+  const int right = (rank_of_world + 1) % size_of_world, left = (rank_of_world + size_of_world - 1) % size_of_world;
+  for (int mode = 0; mode < 3; ++mode) {
+    for (int size = 0; size < kSizes; ++size) {
+      const int bytes = kBytes[size];
+      unsigned char* out = malloc((size_t)bytes + 1);
+      unsigned char* in = calloc((size_t)bytes + 2, 1);
+      void* room = malloc((size_t)bytes + MPI_BSEND_OVERHEAD);
+      MPI_Request request;
+      MPI_Status status;
+      if (mode == 2) MPI_Buffer_attach(room, bytes + MPI_BSEND_OVERHEAD);
+      fill(out, bytes, rank_of_world + mode);
+      MPI_Irecv(in, bytes + 1, MPI_BYTE, left, mode, MPI_COMM_WORLD, &request);
+      modes[mode](out, bytes, MPI_BYTE, right, mode, MPI_COMM_WORLD);
+      if (mode == 2) memset(out, 0xff, (size_t)bytes);
+      MPI_Wait(&request, &status);
+      CHECK(request == MPI_REQUEST_NULL);
+      check_status(&status, left, mode, bytes);
+      CHECK(is_filled(in, bytes, left + mode));
+      CHECK(in[bytes] == 0);
+      if (mode == 2) {
+        void* back = NULL;
+        int held = 0;
+        MPI_Buffer_detach(&back, &held);
+        CHECK(back == room && held == bytes + MPI_BSEND_OVERHEAD);
+      }
+      free(out);
+      free(in);
+      free(room);
+    }
+  }
+}
+
+/* Each rank sends to each, begun by several modes; received in another order, by each form of waiting. */
+static void everybody(void) {
+  static Start* const modes[] = {MPI_Isend, MPI_Issend, MPI_Isend};
+  enum { kMessage = 20000, kForms = 6 };
+  for (int form = 0; form < kForms; ++form) {
+    unsigned char* out = malloc((size_t)size_of_world * kMessage);
+    unsigned char* in = calloc((size_t)size_of_world, kMessage);
+    MPI_Request* requests = malloc(sizeof(MPI_Request) * 2 * (size_t)size_of_world);
+    MPI_Status* statuses = malloc(sizeof(MPI_Status) * 2 * (size_t)size_of_world);
+    int* indices = malloc(sizeof(int) * 2 * (size_t)size_of_world);
+    for (int peer = 0; peer < size_of_world; ++peer) {
+      const int bytes = form % 2 == 0 ? kMessage - peer : 16;
+      MPI_Irecv(in + peer * kMessage, kMessage, MPI_BYTE, size_of_world - 1 - peer, form, MPI_COMM_WORLD, &requests[peer]);
+      fill(out + peer * kMessage, bytes, rank_of_world * 3 + peer);
+    }
+    for (int peer = 0; peer < size_of_world; ++peer)
+      modes[(peer + form) % 3](out + peer * kMessage, form % 2 == 0 ? kMessage - peer : 16, MPI_BYTE, peer, form,
+                               MPI_COMM_WORLD, &requests[size_of_world + peer]);
+    int left = 2 * size_of_world;
+    switch (form) {
+      case 0: MPI_Waitall(left, requests, statuses); break;
+      case 1:
+        for (int flag = 0; !flag;) MPI_Testall(left, requests, &flag, statuses);
+        break;
+      case 2:
+        for (int i = 0; i < 2 * size_of_world; ++i) {
+          int index = -1;
+          MPI_Status status;
+          MPI_Waitany(2 * size_of_world, requests, &index, &status);
+          CHECK(index >= 0 && index < 2 * size_of_world && requests[index] == MPI_REQUEST_NULL);
+          statuses[index] = status;
+        }
+        break;
+      case 3:
+        while (left > 0) {
+          int index = -1, flag = 0;
+          MPI_Status status;
+          MPI_Testany(2 * size_of_world, requests, &index, &flag, &status);
+          if (!flag) continue;
+          statuses[index] = status;
+          --left;
+        }
+        break;
+      case 4:
+      case 5: {
+        MPI_Status* some = malloc(sizeof(MPI_Status) * 2 * (size_t)size_of_world);
+        while (left > 0) {
+          int done = 0;
+          (form == 4 ? MPI_Waitsome : MPI_Testsome)(2 * size_of_world, requests, &done, indices, some);
+          CHECK(form == 5 || done > 0);
+          for (int i = 0; i < done; ++i) statuses[indices[i]] = some[i];
+          left -= done;
+        }
+        free(some);
+        break;
+      }
+      default: break;
+    }
+    int index = 0, flag = 0, done = 0;
+    MPI_Status empty;
+    MPI_Waitany(2 * size_of_world, requests, &index, &empty);
+    CHECK(index == MPI_UNDEFINED && empty.MPI_SOURCE == MPI_ANY_SOURCE && empty.MPI_TAG == MPI_ANY_TAG);
+    MPI_Testany(2 * size_of_world, requests, &index, &flag, &empty);
+    CHECK(flag && index == MPI_UNDEFINED);
+    MPI_Waitsome(2 * size_of_world, requests, &done, indices, MPI_STATUSES_IGNORE);
+    CHECK(done == MPI_UNDEFINED);
+    for (int peer = 0; peer < size_of_world; ++peer) {
+      const int from = size_of_world - 1 - peer;
+      const int bytes = form % 2 == 0 ? kMessage - rank_of_world : 16;
+      check_status(&statuses[peer], from, form, bytes);
+      CHECK(is_filled(in + peer * kMessage, bytes, from * 3 + rank_of_world));
+    }
+    free(out);
+    free(in);
+    free(requests);
+    free(statuses);
+    free(indices);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+/* Probes of all kinds, any source and any tag, in the order of sending. */
+static void probes(void) {
+  enum { kEach = 4 };
+  if (rank_of_world == 0) {
+    int* next = calloc((size_t)size_of_world, sizeof(int));
+    for (int i = 0; i < kEach * (size_of_world - 1); ++i) {
+      int value[3] = {-1, -1, -1}, count = 0, flag = 0;
+      MPI_Status status, got;
+      MPI_Message message = MPI_MESSAGE_NULL;
+      MPI_Request request;
+      switch (i % 4) {
+        case 0: MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status); break;
+        case 1:
+          while (!flag) MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &status);
+          break;
+        case 2: MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &message, &status); break;
+        default:
+          while (!flag) MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &message, &status);
+      }
+      MPI_Get_count(&status, MPI_INT, &count);
+      CHECK(count == 3);
+      if (i % 4 == 2) {
+        MPI_Mrecv(value, 3, MPI_INT, &message, &got);
+      } else if (i % 4 == 3) {
+        MPI_Imrecv(value, 3, MPI_INT, &message, &request);
+        MPI_Wait(&request, &got);
+      } else {
+        MPI_Recv(value, 3, MPI_INT, status.MPI_SOURCE, status.MPI_TAG, MPI_COMM_WORLD, &got);
+      }
+      CHECK(message == MPI_MESSAGE_NULL);
+      CHECK(got.MPI_SOURCE == status.MPI_SOURCE && got.MPI_TAG == status.MPI_TAG);
+      CHECK(value[0] == got.MPI_SOURCE && value[1] == got.MPI_TAG);
+      CHECK(value[2] == next[got.MPI_SOURCE]++);
+    }
+    free(next);
+  } else {
+    for (int i = 0; i < kEach; ++i) {
+      const int value[3] = {rank_of_world, 100 + i % 2, i};
+      MPI_Send(value, 3, MPI_INT, 0, 100 + i % 2, MPI_COMM_WORLD);
+    }
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void nobody(void) {
+  int value = 5;
+  MPI_Status status;
+  MPI_Request request;
+  MPI_Message message;
+  int flag = 0;
+  MPI_Send(&value, 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD);
+  MPI_Recv(&value, 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &status);
+  CHECK(value == 5 && status.MPI_SOURCE == MPI_PROC_NULL && status.MPI_TAG == MPI_ANY_TAG);
+  MPI_Irecv(&value, 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, &status);
+  CHECK(status.MPI_SOURCE == MPI_PROC_NULL);
+  MPI_Improbe(MPI_PROC_NULL, 1, MPI_COMM_WORLD, &flag, &message, &status);
+  CHECK(flag && message == MPI_MESSAGE_NO_PROC);
+  MPI_Mrecv(&value, 1, MPI_INT, &message, &status);
+  CHECK(message == MPI_MESSAGE_NULL && status.MPI_SOURCE == MPI_PROC_NULL);
+  MPI_Sendrecv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, &value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &status);
+  CHECK(status.MPI_SOURCE == MPI_PROC_NULL);
+}
+
+static void exchanges(void) {
+  const int right = (rank_of_world + 1) % size_of_world, left = (rank_of_world + size_of_world - 1) % size_of_world;
+  for (int size = 1; size < kSizes; ++size) {
+    const int bytes = kBytes[size];
+    unsigned char* out = malloc((size_t)bytes);
+    unsigned char* in = malloc((size_t)bytes);
+    MPI_Status status;
+    fill(out, bytes, rank_of_world);
+    MPI_Sendrecv(out, bytes, MPI_BYTE, right, 7, in, bytes, MPI_BYTE, left, 7, MPI_COMM_WORLD, &status);
+    check_status(&status, left, 7, bytes);
+    CHECK(is_filled(in, bytes, left));
+    MPI_Sendrecv_replace(out, bytes, MPI_BYTE, right, 8, left, 8, MPI_COMM_WORLD, &status);
+    check_status(&status, left, 8, bytes);
+    CHECK(is_filled(out, bytes, left));
+    free(out);
+    free(in);
+  }
+}
+
+static void persistent(void) {
+  const int right = (rank_of_world + 1) % size_of_world, left = (rank_of_world + size_of_world - 1) % size_of_world;
+  int out[2] = {0, 0}, in[2];
+  MPI_Request requests[4];
+  MPI_Status statuses[4];
+  MPI_Send_init(&out[0], 1, MPI_INT, right, 1, MPI_COMM_WORLD, &requests[0]);
+  MPI_Ssend_init(&out[1], 1, MPI_INT, right, 2, MPI_COMM_WORLD, &requests[1]);
+  MPI_Recv_init(&in[0], 1, MPI_INT, left, 1, MPI_COMM_WORLD, &requests[2]);
+  MPI_Recv_init(&in[1], 1, MPI_INT, left, 2, MPI_COMM_WORLD, &requests[3]);
+  MPI_Waitall(4, requests, MPI_STATUSES_IGNORE); /* inactive: at once */
+  for (int round = 0; round < 50; ++round) {
+    out[0] = rank_of_world * 1000 + round;
+    out[1] = -out[0];
+    in[0] = in[1] = 0;
+    MPI_Startall(4, requests);
+    MPI_Waitall(4, requests, statuses);
+    for (int i = 0; i < 4; ++i) CHECK(requests[i] != MPI_REQUEST_NULL);
+    CHECK(in[0] == left * 1000 + round && in[1] == -in[0]);
+    CHECK(statuses[2].MPI_SOURCE == left && statuses[3].MPI_TAG == 2);
+  }
+  for (int i = 0; i < 4; ++i) {
+    MPI_Request_free(&requests[i]);
+    CHECK(requests[i] == MPI_REQUEST_NULL);
+  }
+}
+
+static void cancelled(void) {
+  int value = 0, flag = 0;
+  MPI_Request request;
+  MPI_Status status;
+  MPI_Irecv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 999, MPI_COMM_WORLD, &request);
+  MPI_Request_get_status(request, &flag, &status);
+  CHECK(!flag);
+  MPI_Cancel(&request);
+  MPI_Wait(&request, &status);
+  MPI_Test_cancelled(&status, &flag);
+  CHECK(flag && request == MPI_REQUEST_NULL);
+  /* What is received is not cancelled. */
+  MPI_Irecv(&value, 1, MPI_INT, rank_of_world, 998, MPI_COMM_WORLD, &request);
+  flag = 41;
+  MPI_Send(&flag, 1, MPI_INT, rank_of_world, 998, MPI_COMM_WORLD);
+  for (flag = 0; !flag;) MPI_Request_get_status(request, &flag, &status);
+  MPI_Cancel(&request);
+  MPI_Wait(&request, &status);
+  MPI_Test_cancelled(&status, &flag);
+  CHECK(!flag && value == 41);
+}
+
+/* Requests that are freed while they are under way go on. */
+static void let_go(void) {
+  const int right = (rank_of_world + 1) % size_of_world, left = (rank_of_world + size_of_world - 1) % size_of_world;
+  static int big[200000];
+  int* in = calloc(200000, sizeof(int));
+  MPI_Request request;
+  for (int i = 0; i < 200000; ++i) big[i] = rank_of_world + i;
+  MPI_Isend(big, 200000, MPI_INT, right, 5, MPI_COMM_WORLD, &request);
+  MPI_Request_free(&request);
+  CHECK(request == MPI_REQUEST_NULL);
+  MPI_Recv(in, 200000, MPI_INT, left, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  for (int i = 0; i < 200000; i += 777) CHECK(in[i] == left + i);
+  MPI_Barrier(MPI_COMM_WORLD);
+  free(in);
+}
+
+static void errors(void) {
+  int value[4] = {1, 2, 3, 4}, class = 0;
+  MPI_Status status;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Error_class(MPI_Send(value, 1, MPI_INT, size_of_world, 0, MPI_COMM_WORLD), &class);
+  CHECK(class == MPI_ERR_RANK);
+  MPI_Error_class(MPI_Send(value, -1, MPI_INT, 0, 0, MPI_COMM_WORLD), &class);
+  CHECK(class == MPI_ERR_COUNT);
+  MPI_Error_class(MPI_Send(value, 1, MPI_INT, 0, -5, MPI_COMM_WORLD), &class);
+  CHECK(class == MPI_ERR_TAG);
+  MPI_Error_class(MPI_Send(value, 1, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_WORLD), &class);
+  CHECK(class == MPI_ERR_TYPE);
+  MPI_Error_class(MPI_Send(value, 1, MPI_INT, 0, 0, MPI_COMM_NULL), &class);
+  CHECK(class == MPI_ERR_COMM);
+  MPI_Request request;
+  MPI_Isend(value, 4, MPI_INT, rank_of_world, 3, MPI_COMM_WORLD, &request);
+  MPI_Error_class(MPI_Recv(value, 2, MPI_INT, rank_of_world, 3, MPI_COMM_WORLD, &status), &class);
+  CHECK(class == MPI_ERR_TRUNCATE);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+int main(int argc, char** argv) {
+  start_checks(&argc, &argv);
+  rings();
+  everybody();
+  probes();
+  nobody();
+  exchanges();
+  persistent();
+  cancelled();
+  let_go();
+  errors();
+  return end_checks("messages");
+}

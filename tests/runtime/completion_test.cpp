@@ -1,0 +1,103 @@
+// Completion: operations and tasks that somebody begins and ends who is no coroutine.
+#include "runtime/core/completion.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+
+#include "runtime/core/combinators.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/event.hpp"
+#include "runtime/core/event_loop.hpp"
+#include "runtime/core/timer.hpp"
+
+namespace completion_test {
+
+using namespace coracle::internals;
+
+namespace {
+
+Task<int> later(Event& event, int value) {
+  co_await event;
+  if (value < 0) throw std::runtime_error("below 0");
+  co_return value;
+}
+
+Task<int> at_once(int value) {
+  co_return value;
+}
+
+}  // namespace
+
+TEST_CASE("completion: a task that ends at once is done when it has begun") {
+  EventLoop loop;
+  Completion completion(loop.root_scope());
+  CHECK(completion.done());
+  Task<int> task = at_once(7);
+  completion.begin(task);
+  REQUIRE(completion.done());
+  CHECK(task.await_resume() == 7);
+}
+
+TEST_CASE("completion: one after the other, with values and errors, until the loop has turned") {
+  EventLoop loop;
+  Completion completion(loop.root_scope());
+  for (const int value : {1, -1, 2, 3}) {
+    Event event;
+    Task<int> task = later(event, value);
+    completion.begin(task);
+    CHECK_FALSE(completion.done());
+    loop.turn();
+    CHECK_FALSE(completion.done());
+    event.set();
+    loop.run_until([&] { return completion.done(); });
+    if (value < 0)
+      CHECK_THROWS_WITH(task.await_resume(), "below 0");
+    else
+      CHECK(task.await_resume() == value);
+  }
+}
+
+TEST_CASE("completion: many are under way at once, and sleep until a timer is due") {
+  EventLoop loop;
+  constexpr int kMany = 100;
+  std::vector<std::unique_ptr<Completion>> completions;
+  std::vector<Task<>> tasks;
+  int ended = 0;
+  const auto sleeper = [](int milliseconds, int& count) -> Task<> {
+    co_await sleep_for(std::chrono::milliseconds(milliseconds));
+    ++count;
+  };
+  tasks.reserve(kMany);
+  for (int i = 0; i < kMany; ++i) {
+    completions.push_back(std::make_unique<Completion>(loop.root_scope()));
+    tasks.push_back(sleeper(i % 5, ended));
+    completions.back()->begin(tasks.back());
+  }
+  for (const auto& each : completions) loop.run_until([&] { return each->done(); });
+  CHECK(ended == kMany);
+}
+
+TEST_CASE("completion: what is cancelled ends early, and nothing beside it") {
+  EventLoop loop;
+  Completion cancelled(loop.root_scope());
+  Completion other(loop.root_scope());
+  Event never;
+  Event event;
+  Task<int> first = later(never, 1);
+  Task<int> second = later(event, 2);
+  cancelled.begin(first);
+  other.begin(second);
+  cancelled.cancel();
+  loop.run_until([&] { return cancelled.done(); });
+  CHECK_THROWS_AS(first.await_resume(), Error);
+  CHECK(cancelled.is_cancelled());
+  CHECK_FALSE(other.done());
+  event.set();
+  loop.run_until([&] { return other.done(); });
+  CHECK(second.await_resume() == 2);
+}
+
+}  // namespace completion_test
