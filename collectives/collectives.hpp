@@ -55,7 +55,7 @@ std::vector<T> from_wire(const SizedValues& all) {
   values.reserve(all.sizes.size());
   std::size_t begin = 0;
   for (const std::size_t size : all.sizes) {
-    WireReader reader(std::span(all.bytes).subspan(begin, size));
+    WireReader reader(std::span<const std::byte>(all.bytes.data() + begin, size));
     values.push_back(reader.read<T>());
     begin += size;
   }

@@ -85,8 +85,7 @@ void take_word(std::string_view word, std::string_view where, BroadcastChoice& c
 
 }  // namespace
 
-void for_each_setting(std::string_view text, std::string_view where,
-                      const std::function<void(std::string_view name, std::string_view value)>& take) {
+bool next_setting(std::string_view& text, std::string_view where, std::string_view& name, std::string_view& value) {
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(word.size() + 1, text.size()));
@@ -94,8 +93,11 @@ void for_each_setting(std::string_view text, std::string_view where,
     const std::size_t equals = word.find('=');
     if (equals == std::string_view::npos || equals + 1 == word.size())
       throw Error(Errc::bad_input, fmt::format("{}: {:?} is not of the form name=value", where, word));
-    take(word.substr(0, equals), word.substr(equals + 1));
+    name = word.substr(0, equals);
+    value = word.substr(equals + 1);
+    return true;
   }
+  return false;
 }
 
 BroadcastChoice parse_broadcast_choice(std::string_view text, std::string_view where) {

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -86,8 +85,15 @@ Algorithm parse_algorithm(std::string_view text, Collective collective, std::str
 /// What parse_broadcast_choice understands; what is automatic is left out ("automatic" when all is).
 std::string to_words(const BroadcastChoice& choice);
 
-/// For texts of words "name=value" with blanks between them. Throws Error (bad_input) of others.
-void for_each_setting(std::string_view text, std::string_view where,
-                      const std::function<void(std::string_view name, std::string_view value)>& take);
+/// Takes the first word out of a text of words "name=value" with blanks between them; false when there is none. Throws
+/// Error (bad_input) of other words.
+bool next_setting(std::string_view& text, std::string_view where, std::string_view& name, std::string_view& value);
+/// Calls `take(name, value)` for each of them.
+template <class Take>
+void for_each_setting(std::string_view text, std::string_view where, const Take& take) {
+  std::string_view name;
+  std::string_view value;
+  while (next_setting(text, where, name, value)) take(name, value);
+}
 
 }  // namespace coracle::internals

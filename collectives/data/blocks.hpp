@@ -1,12 +1,10 @@
 // Blocks: which part of a buffer belongs to which member.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "runtime/core/assert.hpp"
@@ -23,29 +21,11 @@ class Blocks {
                    "{} blocks of {} bytes, which is more than any memory", count, block_bytes);
   }
   /// `counts`: elements of each.
-  Blocks(std::span<const std::size_t> counts, std::size_t element_bytes)
-      : count_(static_cast<std::uint32_t>(counts.size())), offsets_(counts.size() + 1) {
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      std::size_t bytes = 0;
-      const bool overflows = __builtin_mul_overflow(counts[i], element_bytes, &bytes) ||
-                             __builtin_add_overflow(offsets_[i], bytes, &offsets_[i + 1]) ||
-                             offsets_[i + 1] > kObjectBytesMax;
-      CORACLE_ASSERT(!overflows, "the count at place {} is {}, which is more than any memory", i, counts[i]);
-    }
-  }
+  Blocks(std::span<const std::size_t> counts, std::size_t element_bytes);
   /// Blocks of so many bytes that begin at these bytes of the buffer, in any order, with gaps or without.
-  static Blocks placed(std::span<const std::size_t> bytes, std::vector<std::size_t> begins) {
-    CORACLE_ASSERT(bytes.size() == begins.size(), "{} sizes for {} places", bytes.size(), begins.size());
-    Blocks blocks(bytes, 1);
-    blocks.begins_ = std::move(begins);
-    return blocks;
-  }
+  static Blocks placed(std::span<const std::size_t> bytes, std::vector<std::size_t> begins);
   /// `elements` divided as evenly as can be.
-  static Blocks divide(std::uint32_t count, std::size_t elements, std::size_t element_bytes) {
-    std::vector<std::size_t> counts(count);
-    for (std::uint32_t i = 0; i < count; ++i) counts[i] = elements / count + (i < elements % count ? 1 : 0);
-    return {counts, element_bytes};
-  }
+  static Blocks divide(std::uint32_t count, std::size_t elements, std::size_t element_bytes);
 
   std::uint32_t count() const noexcept { return count_; }
   std::size_t offset(std::uint32_t place) const noexcept {
@@ -61,12 +41,7 @@ class Blocks {
   /// and reach() know where blocks lie.
   bool in_a_row() const noexcept { return begins_.empty(); }
   /// Bytes of a buffer up to the end of its last block.
-  std::size_t reach() const noexcept {
-    if (in_a_row()) return total();
-    std::size_t end = 0;
-    for (std::uint32_t place = 0; place < count_; ++place) end = std::max(end, begins_[place] + bytes(place));
-    return end;
-  }
+  std::size_t reach() const noexcept { return in_a_row() ? total() : reach_of_placed(); }
   /// Of `number` blocks from `first` on, going on at 0 after the last.
   std::size_t bytes_around(std::uint32_t first, std::uint32_t number) const noexcept {
     return first + number <= count_ ? bytes(first, first + number)
@@ -78,6 +53,8 @@ class Blocks {
   }
 
  private:
+  std::size_t reach_of_placed() const noexcept;
+
   std::uint32_t count_;
   std::size_t block_bytes_ = 0;
   std::vector<std::size_t> offsets_;  // empty: all of the same size

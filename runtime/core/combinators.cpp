@@ -34,4 +34,21 @@ Task<bool> finishes_within(std::chrono::nanoseconds limit, Task<> task) {
   co_return true;
 }
 
+Task<> all_of(std::vector<Task<>> tasks) {
+  if (tasks.size() == 1)
+    co_await tasks.front();
+  else if (!tasks.empty())
+    co_await when_all(std::move(tasks));
+}
+
+Task<std::exception_ptr> caught(Task<> task) {
+  std::exception_ptr failure;
+  try {
+    co_await task;
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_return failure;
+}
+
 }  // namespace coracle::internals

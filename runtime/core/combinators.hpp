@@ -177,23 +177,10 @@ Task<Result<T>> as_result(Task<T> task) {
 }
 
 /// Waits for all; of one without the expense of a scope.
-inline Task<> all_of(std::vector<Task<>> tasks) {
-  if (tasks.size() == 1)
-    co_await tasks.front();
-  else if (!tasks.empty())
-    co_await when_all(std::move(tasks));
-}
+Task<> all_of(std::vector<Task<>> tasks);
 
 /// What ends `task`, if anything does, of whatever kind: for what must be waited for or undone before it is rethrown.
-inline Task<std::exception_ptr> caught(Task<> task) {
-  std::exception_ptr failure;
-  try {
-    co_await task;
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  co_return failure;
-}
+Task<std::exception_ptr> caught(Task<> task);
 
 /// Awaits what may fail because its peer is lost, which others learn of.
 template <class Awaitable>

@@ -5,13 +5,13 @@
 
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <optional>
 
 #include "runtime/core/doorbell.hpp"
 #include "runtime/core/io.hpp"
 #include "runtime/core/scheduler.hpp"
 #include "runtime/core/scope.hpp"
+#include "runtime/core/std_parts.hpp"
 #include "runtime/core/task.hpp"
 
 namespace coracle::internals {

@@ -4,13 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "runtime/core/doorbell.hpp"
 #include "runtime/core/scheduler.hpp"
 #include "runtime/core/scope.hpp"
+#include "runtime/core/std_parts.hpp"
 
 namespace coracle::internals {
 

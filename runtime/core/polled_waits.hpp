@@ -12,21 +12,15 @@ namespace coracle::internals {
 template <class Wait>
 class PolledWaits : public Poller {
  public:
-  explicit PolledWaits(Scheduler& loop) noexcept : loop_(loop) {}
-  ~PolledWaits() override { loop_.remove_poller(*this); }
+  explicit PolledWaits(Scheduler& loop) noexcept;
+  ~PolledWaits() override;
   PolledWaits(const PolledWaits&) = delete;
   PolledWaits& operator=(const PolledWaits&) = delete;
 
   bool poll() noexcept override;
-  void add(Wait& wait) {
-    if (waits_.empty()) loop_.add_poller(*this);
-    waits_.push_back(&wait);
-  }
+  void add(Wait& wait);
   /// Of one that has not reached its value.
-  void remove(Wait& wait) noexcept {
-    std::erase(waits_, &wait);
-    if (waits_.empty()) loop_.remove_poller(*this);
-  }
+  void remove(Wait& wait) noexcept;
 
   Scheduler& loop() const noexcept { return loop_; }
 
@@ -37,6 +31,28 @@ class PolledWaits : public Poller {
   Scheduler& loop_;
   std::vector<Wait*> waits_;
 };
+
+// Not in the class, where they would be inline, and compiled wherever the class is used.
+
+template <class Wait>
+PolledWaits<Wait>::PolledWaits(Scheduler& loop) noexcept : loop_(loop) {}
+
+template <class Wait>
+PolledWaits<Wait>::~PolledWaits() {
+  loop_.remove_poller(*this);
+}
+
+template <class Wait>
+void PolledWaits<Wait>::add(Wait& wait) {
+  if (waits_.empty()) loop_.add_poller(*this);
+  waits_.push_back(&wait);
+}
+
+template <class Wait>
+void PolledWaits<Wait>::remove(Wait& wait) noexcept {
+  std::erase(waits_, &wait);
+  if (waits_.empty()) loop_.remove_poller(*this);
+}
 
 template <class Wait>
 bool PolledWaits<Wait>::poll() noexcept {

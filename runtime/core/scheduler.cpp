@@ -1,4 +1,4 @@
-// The loop's turn: asking the pollers, and resuming what is ready.
+// How a ready queue doubles; and the loop's turn: asking the pollers, and resuming what is ready.
 #include "runtime/core/scheduler.hpp"
 
 #include <algorithm>
@@ -6,8 +6,32 @@
 
 namespace coracle::internals {
 
+ReadyQueue::ReadyQueue() : slots_(capacity_) {}
+
+void ReadyQueue::grow() {
+  std::vector<std::coroutine_handle<>> slots(capacity_ * 2);
+  for (std::size_t i = 0; i < size(); ++i) slots[i] = slots_[(head_ + i) & (capacity_ - 1)];
+  tail_ = size();
+  head_ = 0;
+  capacity_ = slots.size();
+  slots_ = std::move(slots);
+}
+
+Scheduler::Scheduler(Clock& clock) : clock_(clock), now_ns_(clock.now_ns()) {}
+
+Scheduler::~Scheduler() = default;
+
+void Scheduler::add_poller(Poller& poller) {
+  pollers_.push_back(&poller);
+}
+
 void Scheduler::remove_poller(Poller& poller) noexcept {
   std::erase(pollers_, &poller);
+}
+
+void Scheduler::defer(std::coroutine_handle<> coroutine) {
+  deferred_.push_back(coroutine);
+  stack_floor_ = kDeferAll;
 }
 
 void Scheduler::resume(std::coroutine_handle<> coroutine) {

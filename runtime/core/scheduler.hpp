@@ -5,7 +5,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <utility>
 #include <vector>
 
 #include "runtime/core/timer.hpp"
@@ -16,6 +16,7 @@ namespace coracle::internals {
 /// thread.
 class ReadyQueue {
  public:
+  ReadyQueue();
   bool empty() const noexcept { return head_ == tail_; }
   std::size_t size() const noexcept { return tail_ - head_; }
 
@@ -32,18 +33,10 @@ class ReadyQueue {
   }
 
  private:
-  void grow() {
-    const std::size_t larger = capacity_ * 2;
-    auto slots = std::make_unique<std::coroutine_handle<>[]>(larger);
-    for (std::size_t i = 0; i < size(); ++i) slots[i] = slots_[(head_ + i) & (capacity_ - 1)];
-    tail_ = size();
-    head_ = 0;
-    capacity_ = larger;
-    slots_ = std::move(slots);
-  }
+  void grow();
 
   std::size_t capacity_ = 64;
-  std::unique_ptr<std::coroutine_handle<>[]> slots_ = std::make_unique<std::coroutine_handle<>[]>(64);
+  std::vector<std::coroutine_handle<>> slots_;  // as many
   std::size_t head_ = 0;
   std::size_t tail_ = 0;
 };
@@ -86,7 +79,7 @@ class Scheduler {
   /// True when some coroutine could be resumed at once.
   bool has_ready() const noexcept { return !ready_.empty() || !deferred_.empty(); }
 
-  void add_poller(Poller& poller) { pollers_.push_back(&poller); }
+  void add_poller(Poller& poller);
   void remove_poller(Poller& poller) noexcept;
 
   /// Queues a coroutine; it runs in a later step of the loop, never inside this call. Loop's thread only.
@@ -98,8 +91,7 @@ class Scheduler {
   bool start(std::coroutine_handle<> coroutine) {
     // The stack grows downwards. Comparing addresses costs less than counting calls.
     if (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < stack_floor_) [[unlikely]] {
-      deferred_.push_back(coroutine);
-      stack_floor_ = kDeferAll;
+      defer(coroutine);
       return false;
     }
     coroutine.resume();
@@ -150,8 +142,8 @@ class Scheduler {
   bool spins() const noexcept { return idle_.spins > 0; }
 
  protected:
-  explicit Scheduler(Clock& clock) : clock_(clock), now_ns_(clock.now_ns()) {}
-  ~Scheduler() = default;
+  explicit Scheduler(Clock& clock);
+  ~Scheduler();
 
   bool poll_all();
   /// Those that are due by the time as of the last refresh.
@@ -166,6 +158,7 @@ class Scheduler {
   static constexpr std::uintptr_t kSpawnStackBytesMax = 512 * 1024;  // of all spawns in each other, beyond the limit
   static constexpr std::uintptr_t kDeferAll = ~std::uintptr_t{0};
 
+  void defer(std::coroutine_handle<> coroutine);
   void run_deferred();
   bool run_ready();
   void resume(std::coroutine_handle<> coroutine);

@@ -126,4 +126,14 @@ Task<> run_with_services(std::unique_ptr<ScopeBody> body) {
   if (error && !ended) std::rethrow_exception(error);
 }
 
+Task<std::exception_ptr> join_quietly(Scope& scope) {
+  std::exception_ptr error;
+  try {
+    co_await scope.join();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  co_return error;
+}
+
 }  // namespace coracle::internals

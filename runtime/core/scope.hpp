@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <source_location>
 #include <system_error>
 #include <tuple>
@@ -16,6 +15,7 @@
 
 #include "runtime/core/assert.hpp"
 #include "runtime/core/scheduler.hpp"
+#include "runtime/core/std_parts.hpp"
 #include "runtime/core/task.hpp"
 
 namespace coracle::internals {
@@ -224,15 +224,7 @@ inline Scope::Join Scope::join() noexcept {
 }
 
 /// Waits for every child of `scope` and returns the first error (or null) instead of throwing it.
-inline Task<std::exception_ptr> join_quietly(Scope& scope) {
-  std::exception_ptr error;
-  try {
-    co_await scope.join();
-  } catch (...) {
-    error = std::current_exception();
-  }
-  co_return error;
-}
+Task<std::exception_ptr> join_quietly(Scope& scope);
 
 /// What runs in a scope of its own: see with_scope().
 struct ScopeBody {

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/core/error.hpp"
 #include "runtime/core/travels.hpp"
 
 namespace coracle::internals {
@@ -56,13 +54,12 @@ class WireWriter {
     std::apply([this](const auto&... element) { (this->write(element), ...); }, tuple);
   }
 
+  /// Valid until more is written.
+  std::span<const std::byte> bytes() const noexcept;
   std::vector<std::byte> take() { return std::move(bytes_); }
 
  private:
-  void write_bytes(const void* data, std::size_t bytes) {
-    const auto* start = static_cast<const std::byte*>(data);
-    bytes_.insert(bytes_.end(), start, start + bytes);
-  }
+  void write_bytes(const void* data, std::size_t bytes);
   template <class T>
   void write_range(const T* data, std::size_t count) {
     write(static_cast<std::uint64_t>(count));
@@ -74,7 +71,8 @@ class WireWriter {
 /// Reads in the order of writing; throws Error (bad_input) where the bytes end too early.
 class WireReader {
  public:
-  explicit WireReader(std::span<const std::byte> bytes) : rest_(bytes) {}
+  explicit WireReader(std::span<const std::byte> bytes) noexcept : rest_(bytes) {}
+  explicit WireReader(const std::vector<std::byte>& bytes) noexcept;
 
   template <class T>
   T read() {
@@ -103,14 +101,8 @@ class WireReader {
     }
   };
 
-  void read_bytes(void* target, std::size_t bytes) {
-    if (bytes > rest_.size()) throw_short();
-    if (bytes > 0) std::memcpy(target, rest_.data(), bytes);
-    rest_ = rest_.subspan(bytes);
-  }
-  [[noreturn]] static void throw_short() {
-    throw Error(Errc::bad_input, "a call's message is shorter than its contents");
-  }
+  void read_bytes(void* target, std::size_t bytes);
+  [[noreturn]] static void throw_short();
 
   std::span<const std::byte> rest_;
 };

@@ -177,4 +177,8 @@ bool CollectiveLog::stands_still() noexcept {
   return std::exchange(seen_, number_ + ended_) == number_ + ended_ && any_under_way();
 }
 
+std::vector<CallWords> CollectiveLog::calls() const {
+  return read(*records_);
+}
+
 }  // namespace coracle::internals

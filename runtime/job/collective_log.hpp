@@ -123,7 +123,7 @@ class CollectiveLog {
   /// Of one of the latest kCalls; nothing for others.
   std::optional<std::uint32_t> signature_at(std::uint64_t number) const noexcept;
   /// What is kept, in no order.
-  std::vector<CallWords> calls() const { return read(*records_); }
+  std::vector<CallWords> calls() const;
   static std::vector<CallWords> read(const Records& records);
 
   /// Whether somebody else's signature of collective `number`, which has come by a message, is this member's: if that

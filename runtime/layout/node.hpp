@@ -4,9 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
+
+#include "runtime/core/std_parts.hpp"
 
 namespace coracle::internals::layouts {
 

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "runtime/core/event.hpp"
+#include "runtime/core/std_parts.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/job/job.hpp"
 
@@ -52,14 +52,8 @@ class BounceBuffers {
   /// `memory`: kBytes that peers can read, or null: then they take memory of their own, when they are first used.
   explicit BounceBuffers(std::byte* memory) noexcept : memory_(memory) {}
 
-  BounceBuffer try_take() {
-    if (!made_) [[unlikely]]
-      make();
-    if (free_.empty()) return {};
-    std::byte* data = free_.back();
-    free_.pop_back();
-    return {*this, data};
-  }
+  /// Empty when all are on loan.
+  BounceBuffer try_take();
   /// Waits for a buffer.
   Task<BounceBuffer> take();
 
@@ -67,10 +61,7 @@ class BounceBuffers {
   friend class BounceBuffer;
 
   void make();
-  void give_back(std::byte* data) noexcept {
-    free_.push_back(data);  // never more than were reserved
-    freed_.set();
-  }
+  void give_back(std::byte* data) noexcept;
 
   std::byte* memory_;
   std::unique_ptr<std::byte[]> own_;
@@ -78,28 +69,5 @@ class BounceBuffers {
   Event freed_;
   bool made_ = false;
 };
-
-inline void BounceBuffer::give_back() noexcept {
-  of_->give_back(data_);
-}
-
-inline Task<BounceBuffer> BounceBuffers::take() {
-  for (;;) {
-    if (BounceBuffer slot = try_take()) co_return slot;
-    freed_.reset();
-    co_await uninterrupted(freed_);
-  }
-}
-
-inline void BounceBuffers::make() {
-  if (memory_ == nullptr) {
-    own_ = std::make_unique_for_overwrite<std::byte[]>(kBytes);
-    memory_ = own_.get();
-  }
-  free_.reserve(kBuffers);
-  // The one that was given back last is taken first: it is the warmest.
-  for (std::size_t slot = kBuffers; slot-- > 0;) free_.push_back(memory_ + slot * kBufferBytes);
-  made_ = true;
-}
 
 }  // namespace coracle::internals

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
+#include "runtime/core/std_parts.hpp"
 #include "runtime/team/envelope.hpp"
 
 namespace coracle::internals {

@@ -1,8 +1,9 @@
-// The sender's side of rendezvous, and what both sides have in common.
+// The sender's side of rendezvous, and what both sides have in common, such as the buffers that messages go through.
 #include "runtime/messages/rendezvous.hpp"
 
 #include <algorithm>
 #include <exception>
+#include <memory>
 #include <utility>
 
 #include "runtime/core/error.hpp"
@@ -22,6 +23,43 @@ std::size_t piece_bytes(std::size_t bytes) noexcept {
 }
 
 }  // namespace
+
+void BounceBuffer::give_back() noexcept {
+  of_->give_back(data_);
+}
+
+void BounceBuffers::give_back(std::byte* data) noexcept {
+  free_.push_back(data);  // never more than were reserved
+  freed_.set();
+}
+
+BounceBuffer BounceBuffers::try_take() {
+  if (!made_) [[unlikely]]
+    make();
+  if (free_.empty()) return {};
+  std::byte* data = free_.back();
+  free_.pop_back();
+  return {*this, data};
+}
+
+Task<BounceBuffer> BounceBuffers::take() {
+  for (;;) {
+    if (BounceBuffer slot = try_take()) co_return slot;
+    freed_.reset();
+    co_await uninterrupted(freed_);
+  }
+}
+
+void BounceBuffers::make() {
+  if (memory_ == nullptr) {
+    own_ = std::make_unique_for_overwrite<std::byte[]>(kBytes);
+    memory_ = own_.get();
+  }
+  free_.reserve(kBuffers);
+  // The one that was given back last is taken first: it is the warmest.
+  for (std::size_t slot = kBuffers; slot-- > 0;) free_.push_back(memory_ + slot * kBufferBytes);
+  made_ = true;
+}
 
 Rendezvous::Rendezvous(Rank& rank, const Handlers& handlers)
     : rank_(rank),

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <source_location>
 
 #include "runtime/core/cpu.hpp"
+#include "runtime/core/std_parts.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/messages/bounce_buffers.hpp"
 #include "runtime/messages/message_memory.hpp"

@@ -1,7 +1,6 @@
 // Team's tagged messages, as declared in team.hpp, and messages that are sent or received many times.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <span>
 #include <tuple>
@@ -10,6 +9,7 @@
 
 #include "runtime/core/byte_counts.hpp"
 #include "runtime/core/combinators.hpp"
+#include "runtime/core/std_parts.hpp"
 #include "runtime/messages/message_memory.hpp"
 #include "runtime/messages/message_waits.hpp"
 #include "runtime/messages/pending.hpp"
@@ -63,7 +63,10 @@ Send Team::send(const Range& data, std::uint32_t to, std::uint64_t tag) {
 
 template <class T>
 Task<> Team::send_value(T value, std::uint32_t to, std::uint64_t tag) {
-  if constexpr (detail::check_travels_as_bytes<T>()) co_await send(std::span<const T>(&value, 1), to, tag);
+  if constexpr (detail::check_travels_as_bytes<T>()) {
+    const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(&value), sizeof(T));
+    co_await send_memory(MessageSource(bytes), to, tag);
+  }
 }
 
 template <class T>
@@ -88,7 +91,8 @@ template <class T>
 Task<T> Team::recv_value(std::uint32_t from, std::uint64_t tag) {
   if constexpr (detail::check_travels_as_bytes<T>()) {
     T value;
-    const Received received = co_await recv(std::span<T>(&value, 1), from, tag);
+    const std::span<std::byte> bytes(reinterpret_cast<std::byte*>(&value), sizeof(T));
+    const Received received = co_await receive_memory(MessageTarget(bytes), from, tag);
     if (received.bytes != sizeof(T)) throw_short_value(received, sizeof(T));
     co_return value;
   }
@@ -98,8 +102,7 @@ template <class T, class U>
 Task<Received> Team::send_recv(std::span<T> data, std::uint32_t to, std::uint64_t send_tag, std::span<U> buffer,
                                std::uint32_t from, std::uint64_t recv_tag) {
   // Posted first, so that what comes meanwhile finds it.
-  const std::tuple<Received, std::monostate> both =
-      co_await when_all(recv(buffer, from, recv_tag), send(data, to, send_tag));
+  const auto both = co_await when_all(recv(buffer, from, recv_tag), send(data, to, send_tag));
   co_return std::get<0>(both);
 }
 

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <concepts>
-#include <memory>
 #include <type_traits>
 #include <utility>
 
+#include "runtime/core/std_parts.hpp"
 #include "runtime/core/task.hpp"
 
 namespace coracle::internals {
@@ -15,6 +15,7 @@ class Rank;
 /// A function, or any callable, that takes a Rank& and gives a Task<>. Copies share the callable.
 class App {
  public:
+  App(Task<> (*function)(Rank&));
   template <class Function>
     requires(!std::same_as<Function, App> && std::is_invocable_r_v<Task<>, Function&, Rank&>)
   App(Function function) : program_(std::make_shared<ProgramOf<Function>>(std::move(function))) {}

@@ -7,6 +7,12 @@
 
 namespace coracle::internals {
 
+OperationGroup::OperationGroup(RankCore& core) noexcept : core_(core) {}
+
+OperationGroup::~OperationGroup() {
+  CORACLE_ASSERT(pending_ == 0, "{} operations are still in flight: await them first", pending_);
+}
+
 void OperationGroup::start(Operation& operation) {
   if (core_.finishes_at_once(operation)) {
     core_.start(operation);  // its place on the caller's stack will do
@@ -47,5 +53,7 @@ void OperationGroup::throw_first_failure() {
   const std::unique_ptr<Failure> failure = std::move(failure_);
   throw Error::of_operation(failure->code, failure->what, static_cast<int>(core_.id()), failure->peer, failure->detail);
 }
+
+Handle::Handle(RankCore& core) : group_(std::make_unique<OperationGroup>(core)) {}
 
 }  // namespace coracle::internals

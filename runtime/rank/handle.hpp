@@ -2,11 +2,11 @@
 // access regions, which gather the implicit operations of a stretch of program. In the manner of GASNet's extended API.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <utility>
 
 #include "runtime/core/frame_pool.hpp"
+#include "runtime/core/std_parts.hpp"
 #include "runtime/rank/operation.hpp"
 #include "runtime/rank/rank_core.hpp"
 
@@ -15,8 +15,8 @@ namespace coracle::internals {
 /// Operations on the way, and the one coroutine that waits until none is left.
 class OperationGroup final : public OperationOwner {
  public:
-  explicit OperationGroup(RankCore& core) noexcept : core_(core) {}
-  ~OperationGroup() { CORACLE_ASSERT(pending_ == 0, "{} operations are still in flight: await them first", pending_); }
+  explicit OperationGroup(RankCore& core) noexcept;
+  ~OperationGroup();
   OperationGroup(const OperationGroup&) = delete;
   OperationGroup& operator=(const OperationGroup&) = delete;
 
@@ -67,7 +67,7 @@ class OperationGroup final : public OperationOwner {
 /// the operation has finished. The buffers belong to the operation until then.
 class [[nodiscard]] Handle {
  public:
-  explicit Handle(RankCore& core) : group_(std::make_unique<OperationGroup>(core)) {}
+  explicit Handle(RankCore& core);
   explicit Handle(std::unique_ptr<OperationGroup> group) noexcept : group_(std::move(group)) {}
   bool finished() const noexcept { return group_->pending() == 0; }
   OperationGroup::Done done() noexcept { return group_->done(); }

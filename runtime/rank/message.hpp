@@ -79,7 +79,7 @@ class Message {
   std::uint64_t argument(std::size_t index) const noexcept { return header_.arguments[index]; }
   std::uint32_t argument_count() const noexcept { return header_.argument_count; }
   std::span<const std::uint64_t> arguments() const noexcept {
-    return std::span(header_.arguments).first(header_.argument_count);
+    return {header_.arguments.data(), header_.argument_count};
   }
 
   /// Sends an answer to the source, at most once, of at most reply_bytes_max() payload, which is copied. The

@@ -3,11 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <source_location>
 #include <string>
 #include <typeinfo>
 
+#include "runtime/core/std_parts.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/rank/message.hpp"
 

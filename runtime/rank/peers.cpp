@@ -24,6 +24,8 @@ void LossObserver::leave() noexcept {
   list_ = nullptr;
 }
 
+LossObservers::LossObservers() noexcept = default;
+
 LossObservers::~LossObservers() {
   CORACLE_ASSERT(list_.empty(), "{} waits for peers outlive their rank or team", list_.size());
 }
@@ -76,6 +78,18 @@ void Peers::throw_lost(const char* what, std::uint32_t peer) const {
   }
   throw Error::of_operation(Errc::peer_lost, what, static_cast<int>(id_), static_cast<int>(peer),
                             loss != nullptr ? loss->reason : "another member of the team has lost it");
+}
+
+Peers::Peers(std::uint32_t id) noexcept : id_(id) {}
+
+Peers::~Peers() = default;
+
+std::span<const Loss> Peers::losses() const noexcept {
+  return losses_;
+}
+
+void Peers::note_gave_up(std::uint32_t peer, std::string reason) {
+  gave_up_.push_back({peer, std::move(reason)});
 }
 
 }  // namespace coracle::internals

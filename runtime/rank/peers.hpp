@@ -53,7 +53,7 @@ class LossObserver {
 /// The waits of a rank, or of a team, that end with the loss of a peer.
 class LossObservers {
  public:
-  LossObservers() = default;
+  LossObservers() noexcept;
   ~LossObservers();
   LossObservers(const LossObservers&) = delete;
   LossObservers& operator=(const LossObservers&) = delete;
@@ -72,20 +72,21 @@ class LossObservers {
 class Peers {
  public:
   /// Of rank `id`.
-  explicit Peers(std::uint32_t id) noexcept : id_(id) {}
+  explicit Peers(std::uint32_t id) noexcept;
+  ~Peers();
 
   bool any_lost() const noexcept { return !losses_.empty(); }
   bool lost(std::uint32_t peer) const noexcept { return find(peer) != nullptr; }
   /// Null while the peer is not lost.
   const Loss* find(std::uint32_t peer) const noexcept;
   /// In the order in which they were lost.
-  std::span<const Loss> losses() const noexcept { return losses_; }
+  std::span<const Loss> losses() const noexcept;
   /// False when it is known already.
   bool note(Loss loss);
 
   /// For messages: a rank (this one, perhaps) that is not lost has given up a collective. `reason`: when its members
   /// have called it wrongly; else "".
-  void note_gave_up(std::uint32_t peer, std::string reason) { gave_up_.push_back({peer, std::move(reason)}); }
+  void note_gave_up(std::uint32_t peer, std::string reason);
   /// The latest reason; null when it has given up none.
   const std::string* gave_up(std::uint32_t peer) const noexcept;
 

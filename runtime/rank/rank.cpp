@@ -149,4 +149,31 @@ Request Rank::make_request(std::uint32_t peer, Handler handler, std::span<const 
   return operation;
 }
 
+Slab<Signal> Rank::allocate_signals(std::size_t count) {
+  return allocate<Signal>(count);
+}
+
+RankLocals::RankLocals() noexcept = default;
+
+RankLocals::~RankLocals() {
+  clear();
+}
+
+void RankLocals::add(const Local& local) {
+  try {
+    objects_.push_back(local);
+  } catch (...) {
+    local.destroy(local.object);
+    throw;
+  }
+}
+
+void RankLocals::clear() noexcept {
+  while (!objects_.empty()) {
+    const Local newest = objects_.back();
+    objects_.pop_back();
+    newest.destroy(newest.object);
+  }
+}
+
 }  // namespace coracle::internals

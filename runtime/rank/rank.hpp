@@ -4,7 +4,6 @@
 #pragma once
 
 #include <concepts>
-#include <memory>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -87,7 +86,7 @@ class Rank {
   template <class T>
   Slab<T> allocate(std::size_t count);
   /// `count` signals, each zero.
-  Slab<Signal> allocate_signals(std::size_t count) { return allocate<Signal>(count); }
+  Slab<Signal> allocate_signals(std::size_t count);
   /// Lets peers reach memory outside the segment. In `process` placement such transfers cost a system call and need the
   /// kernel's permission (process_vm_readv). Throws Error when too much is exposed already, or no such memory can be.
   template <class T>

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstring>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/core/byte_counts.hpp"
 #include "runtime/core/event_loop.hpp"
+#include "runtime/core/std_parts.hpp"
 #include "runtime/job/address_map.hpp"
 #include "runtime/job/slab.hpp"
 #include "runtime/rank/message.hpp"

@@ -1,8 +1,6 @@
 // RankLocals: one object per type and rank, so that layers above the runtime keep their state without globals.
 #pragma once
 
-#include <memory>
-#include <utility>
 #include <vector>
 
 namespace coracle::internals {
@@ -11,32 +9,34 @@ class Rank;
 
 class RankLocals {
  public:
-  RankLocals() = default;
+  RankLocals() noexcept;
   RankLocals(const RankLocals&) = delete;
   RankLocals& operator=(const RankLocals&) = delete;
-  ~RankLocals() { clear(); }
+  ~RankLocals();
 
   /// The T of this rank; T(rank) at first use.
   template <class T>
   T& get(Rank& rank) {
-    for (auto& [key, object] : objects_)
-      if (key == &key_of<T>) return *static_cast<T*>(object.get());
-    auto object = std::make_unique<T>(rank);
-    T& made = *object;
-    objects_.emplace_back(&key_of<T>, Owned(object.release(), [](void* dead) { delete static_cast<T*>(dead); }));
-    return made;
+    for (const Local& local : objects_)
+      if (local.key == &key_of<T>) return *static_cast<T*>(local.object);
+    auto* object = new T(rank);
+    add({&key_of<T>, object, [](void* dead) noexcept { delete static_cast<T*>(dead); }});
+    return *object;
   }
   /// Destroys all, the newest first.
-  void clear() noexcept {
-    while (!objects_.empty()) objects_.pop_back();
-  }
+  void clear() noexcept;
 
  private:
-  using Owned = std::unique_ptr<void, void (*)(void*)>;
+  struct Local {
+    const char* key;
+    void* object;
+    void (*destroy)(void* object) noexcept;
+  };
+  void add(const Local& local);
   template <class T>
   static constexpr char key_of = 0;  // its address tells types apart
 
-  std::vector<std::pair<const char*, Owned>> objects_;
+  std::vector<Local> objects_;
 };
 
 }  // namespace coracle::internals

@@ -48,6 +48,11 @@ std::vector<std::byte> describe_exception() {
   return {bytes.begin(), bytes.end()};
 }
 
+void throw_failure(std::uint32_t peer, const std::vector<std::byte>& text) {
+  const std::string words(reinterpret_cast<const char*>(text.data()), text.size());
+  throw Error(std::make_error_code(std::errc::io_error), "call to rank " + std::to_string(peer) + " threw: " + words);
+}
+
 void throw_no_common_address(const char* what) {
   throw Error(Errc::bad_handler,
               std::string(what) + ": the function must be part of the main program, not of a library");

@@ -5,7 +5,6 @@
 
 #include <exception>
 #include <optional>
-#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -47,6 +46,8 @@ Task<> answer(Rank& rank, std::uint32_t caller, std::uint64_t call, bool failed,
 /// Answers from inside the handler when it is small enough, else through answer().
 void answer_now(Rank& rank, const Message& message, bool failed, std::vector<std::byte> bytes);
 std::vector<std::byte> describe_exception();
+/// The text of what the function has thrown there.
+[[noreturn]] void throw_failure(std::uint32_t peer, const std::vector<std::byte>& text);
 [[noreturn]] void throw_no_common_address(const char* what);
 
 /// Functions travel by address, captureless lambdas by type alone.
@@ -200,16 +201,12 @@ template <class R, class Function, class... Arguments>
 Task<R> call(Rank& rank, std::uint32_t peer, Function function, std::tuple<Arguments...> arguments) {
   WireWriter writer;
   std::apply([&](auto&... argument) { (writer.write(argument), ...); }, arguments);
-  const std::vector<std::byte> payload = writer.take();
   const std::uint64_t function_offset = offset_of("call", function);
   PendingCall pending(rank.core(), peer);
-  co_await rank.request(peer, receive_call<Function, Arguments...>, payload, reinterpret_cast<std::uint64_t>(&pending),
-                        function_offset);
+  co_await rank.request(peer, receive_call<Function, Arguments...>, writer.bytes(),
+                        reinterpret_cast<std::uint64_t>(&pending), function_offset);
   co_await pending.answered;
-  if (pending.failed) {
-    const std::string text(reinterpret_cast<const char*>(pending.result.data()), pending.result.size());
-    throw Error(std::make_error_code(std::errc::io_error), "call to rank " + std::to_string(peer) + " threw: " + text);
-  }
+  if (pending.failed) throw_failure(peer, pending.result);
   if constexpr (!std::is_void_v<R>) {
     WireReader reader(pending.result);
     co_return reader.read<R>();
@@ -277,9 +274,8 @@ template <class Function, class... Arguments>
 Task<> tell(Rank& rank, std::uint32_t peer, Function function, std::tuple<Arguments...> arguments) {
   WireWriter writer;
   std::apply([&](auto&... argument) { (writer.write(argument), ...); }, arguments);
-  const std::vector<std::byte> payload = writer.take();
   const std::uint64_t offset = offset_of("tell", function);
-  co_await rank.request(peer, receive_told<Function, Arguments...>, payload, 0, offset);
+  co_await rank.request(peer, receive_told<Function, Arguments...>, writer.bytes(), 0, offset);
 }
 
 }  // namespace detail

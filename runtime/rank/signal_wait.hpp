@@ -13,6 +13,8 @@ namespace coracle::internals {
 
 class SignalWait;
 
+extern template class PolledWaits<SignalWait>;
+
 /// The signals that coroutines of this rank wait for.
 class SignalWaits final : public PolledWaits<SignalWait> {
  public:

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <exception>
-#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -14,6 +13,7 @@
 
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/scope.hpp"
+#include "runtime/core/std_parts.hpp"
 
 namespace coracle::internals {
 

@@ -50,7 +50,7 @@ ScatteredTransfer::ScatteredTransfer(RankCore& core, Operation::Verb verb, const
 ScatteredTransfer::ScatteredTransfer(RankCore& core, Operation::Verb verb, void* local, Layout local_layout,
                                      const RemoteAddress& remote, Layout layout)
     : ScatteredTransfer(core, verb, {local, local_layout}, remote, layout, 1) {
-  own_.emplace(std::move(local_layout), std::move(layout));
+  own_ = Layouts{std::move(local_layout), std::move(layout)};
 }
 
 ScatteredTransfer::ScatteredTransfer(RankCore& core, Operation::Verb verb, void* local, const RemoteAddress& remote,
@@ -94,7 +94,7 @@ bool ScatteredTransfer::describe_tile(std::size_t element_bytes, const Strided& 
 
 void ScatteredTransfer::make_layouts(const Tile& tile) {
   const Layout block = Layout::bytes(tile.block_bytes);
-  own_.emplace(block.hvector(tile.count, 1, tile.local_stride), block.hvector(tile.count, 1, tile.remote_stride));
+  own_ = Layouts{block.hvector(tile.count, 1, tile.local_stride), block.hvector(tile.count, 1, tile.remote_stride)};
 }
 
 void ScatteredTransfer::copy_tile(const Tile& tile) noexcept {
@@ -131,8 +131,8 @@ bool ScatteredTransfer::await_ready() {
     tile_.reset();
   }
   if (own_) {  // only now do they lie where they will stay
-    local_layout_ = &own_->first;
-    remote_layout_ = &own_->second;
+    local_layout_ = &own_->local;
+    remote_layout_ = &own_->remote;
   }
   if (on_device()) {
     if (origin_.rank >= core_.region().shape().size) failure_ = Errc::no_such_peer;

@@ -106,7 +106,11 @@ class [[nodiscard]] ScatteredTransfer {
   std::optional<Tile> tile_;     // until it has layouts
   std::byte* remote_ = nullptr;  // the origin, where loads and stores reach it
   std::error_code failure_;
-  std::optional<std::pair<Layout, Layout>> own_;
+  struct Layouts {
+    Layout local;
+    Layout remote;
+  };
+  std::optional<Layouts> own_;
   std::optional<Task<>> rest_;
   std::source_location where_;
 };

@@ -163,4 +163,20 @@ Task<> Teams::tell_member(Rank& rank, std::uint32_t member, std::uint32_t identi
                                     static_cast<std::uint64_t>(loss.kind)));
 }
 
+void TeamCore::break_like(const TeamCore& whole) {
+  if (whole.broken_) break_by({whole.lost_member_, "", Loss::Kind::fault});
+}
+
+std::optional<std::uint32_t> TeamCore::take_at_odds() noexcept {
+  return std::exchange(at_odds_, std::nullopt);
+}
+
+std::span<TeamCore* const> Teams::all() const noexcept {
+  return slots_;
+}
+
+void Teams::observe(TeamObserver& observer) {
+  observers_.push_back(&observer);
+}
+
 }  // namespace coracle::internals

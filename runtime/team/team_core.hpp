@@ -60,13 +60,11 @@ class TeamCore : private LossObserver {
   /// break_as_misfit(), from inside a collective.
   [[noreturn]] void throw_misfit(const std::string& text);
   /// Of a new part of `whole`: is broken, if that has broken meanwhile.
-  void break_like(const TeamCore& whole) {
-    if (whole.broken_) break_by({whole.lost_member_, "", Loss::Kind::fault});
-  }
+  void break_like(const TeamCore& whole);
   /// Whose calls differ from this member's, and have not been looked into yet.
   void set_at_odds(std::uint32_t peer) noexcept { at_odds_ = peer; }
   bool is_at_odds() const noexcept { return at_odds_.has_value(); }
-  std::optional<std::uint32_t> take_at_odds() noexcept { return std::exchange(at_odds_, std::nullopt); }
+  std::optional<std::uint32_t> take_at_odds() noexcept;
   /// Whether this member waits in the last barrier of the job.
   bool finalizes() const noexcept { return finalizes_; }
   /// For collectives: this team's area at a member.
@@ -131,7 +129,7 @@ class Teams {
   explicit Teams(Rank& rank) noexcept;
   bool taken(std::uint32_t slot) const noexcept { return slots_[slot] != nullptr; }
   /// By slot; null where there is none.
-  std::span<TeamCore* const> all() const noexcept { return slots_; }
+  std::span<TeamCore* const> all() const noexcept;
   void enter(TeamCore& team) noexcept {
     CORACLE_ASSERT(slots_[team.slot()] == nullptr, "slot {} has a team", team.slot());
     slots_[team.slot()] = &team;
@@ -154,7 +152,7 @@ class Teams {
   void end_split() noexcept { is_splitting_ = false; }
 
   /// Must live as long as the rank's locals.
-  void observe(TeamObserver& observer) { observers_.push_back(&observer); }
+  void observe(TeamObserver& observer);
 
  private:
   friend class TeamCore;

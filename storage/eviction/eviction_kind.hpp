@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string_view>
+
+#include "runtime/core/std_parts.hpp"
 
 namespace coracle::internals::storage {
 

@@ -4,12 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "runtime/core/std_parts.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/layout/layout.hpp"
 #include "runtime/rank/handle.hpp"

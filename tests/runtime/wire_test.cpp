@@ -6,6 +6,8 @@
 #include <ostream>
 #include <random>
 
+#include "runtime/core/error.hpp"
+
 namespace wire_test {
 
 using namespace coracle;
