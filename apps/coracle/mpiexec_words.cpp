@@ -219,6 +219,8 @@ MpiexecCommand Translation::run() {
       wrong(fmt::format("mpiexec: the option {} is not known: `coracle run --help` tells what there is", word));
     take(word, known->meaning);
   }
+  if (std::find(words_.begin() + static_cast<std::ptrdiff_t>(place_), words_.end(), ":") != words_.end())
+    wrong("mpiexec: several programs, with a : between them, can't be one job yet");
   command_.run_words.insert(command_.run_words.end(), words_.begin() + static_cast<std::ptrdiff_t>(place_),
                             words_.end());
   return std::move(command_);

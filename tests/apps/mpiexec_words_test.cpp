@@ -41,6 +41,7 @@ TEST_CASE("mpiexec: what means nothing here is told with its values, and what no
   CHECK(command.run_words == Words{"x"});
   CHECK_THROWS_AS(translate_mpiexec({"--colour", "x"}), Error);
   CHECK_THROWS_AS(translate_mpiexec({"-n"}), Error);
+  CHECK_THROWS_AS(translate_mpiexec({"-n", "1", "a", ":", "-n", "2", "b"}), Error);
   CHECK_THROWS_AS(translate_mpiexec({"--mca", "btl"}), Error);
 }
 

@@ -52,7 +52,6 @@ void BufferedSends::send(Comm& comm, const internals::MessageSource& source, std
         "are on their way: attach a larger one",
         room_, needed, used_);
   auto copy = std::make_unique<Copy>(comm, source, to, tag);
-  copies_.reserve(copies_.size() + 1);
   if (copy->send->await_ready()) return copy->send->await_resume();
   copy->completion = &progress_.take_completion();
   copy->completion->suspend(*copy->send);

@@ -36,7 +36,12 @@ Comm* comm_of(std::unique_ptr<Team> team, const Comm& parent) {
 void take_over(Comm& copy, const Comm& comm) {
   if (comm.topology) copy.topology = std::make_unique<Topology>(*comm.topology);
   if (comm.info) copy.info = Ref<Info>::adopt(comm.info->duplicate());
-  copy.attributes.copy_from(const_cast<Comm&>(comm), comm.attributes);
+  try {
+    copy.attributes.copy_from(const_cast<Comm&>(comm), comm.attributes);
+  } catch (...) {
+    copy.attributes.remove_all(copy);
+    throw;
+  }
 }
 
 Comm* pending_copy(const Comm& comm) {
@@ -119,7 +124,11 @@ void comm_create(Comm* comm, Group* group, Comm*& newcomm) {
   Comm& parent = checked(comm);
   check_group(parent, group);
   const int place = group->place_of(World::get().rank().id());
-  newcomm = split_comm(parent, place == kUndefined ? kNoColor : 0, place == kUndefined ? 0 : place);
+  // Of several groups in one call, which have no member in common, each is known by its first.
+  if (place == kUndefined)
+    newcomm = split_comm(parent, kNoColor, 0);
+  else
+    newcomm = split_comm(parent, parent.group().place_of(group->member(0)), place);
 }
 
 void comm_create_group(Comm* comm, Group* group, int tag, Comm*& newcomm) {

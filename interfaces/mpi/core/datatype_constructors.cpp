@@ -146,7 +146,12 @@ void type_dup(Datatype* oldtype, Datatype*& newtype) {
   auto made =
       Ref<Datatype>::adopt(make_datatype(noted(Combiner::dup, {}, {}, {&oldtype, 1}), [&] { return old.layout(); }));
   if (old.is_committed()) made->commit();
-  made->attributes.copy_from(*oldtype, old.attributes);
+  try {
+    made->attributes.copy_from(*oldtype, old.attributes);
+  } catch (...) {
+    made->attributes.remove_all(*made);
+    throw;
+  }
   newtype = made.give();
 }
 

@@ -7,9 +7,11 @@
 namespace coracle::mpi {
 
 Status GeneralizedRequest::look() noexcept {
+  if (outcome_) return *outcome_;
   Status status;
   const int error = functions_.query(functions_.extra, status, functions_.query_function);
   if (error != 0) status.error = error;
+  outcome_ = status;
   return status;
 }
 
@@ -27,6 +29,7 @@ void grequest_complete(Request* request) {
   auto* generalized = dynamic_cast<GeneralizedRequest*>(request);
   if (generalized == nullptr) raise(ErrorClass::request, "the request was not made by MPI_Grequest_start");
   generalized->complete();
+  World::get().bury_orphans();  // its free function is called here, if its handle has been freed
 }
 
 }  // namespace coracle::mpi

@@ -1,6 +1,8 @@
 // GeneralizedRequest: what a program does itself, and tells of by MPI_Grequest_complete (MPI-3.1, 12.2).
 #pragma once
 
+#include <optional>
+
 #include "interfaces/mpi/core/request.hpp"
 
 namespace coracle::mpi {
@@ -20,6 +22,7 @@ class GeneralizedRequest final : public Request {
   explicit GeneralizedRequest(const Functions& functions) : Request(false), functions_(functions) {}
 
   void complete() noexcept { done_ = true; }
+  void let_go() noexcept override {}  // the program's query function is for whoever waits
   bool is_done() const noexcept override { return done_; }
   Status look() noexcept override;
   void cancel() override;
@@ -28,6 +31,7 @@ class GeneralizedRequest final : public Request {
   ~GeneralizedRequest() override;
   void begin() override {}
   Functions functions_;
+  std::optional<Status> outcome_;  // its functions are called once
   bool done_ = false;
 };
 

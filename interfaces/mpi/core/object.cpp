@@ -39,6 +39,8 @@ void Object::operator delete(void* memory, std::size_t bytes) noexcept {
   quarantine.keep(memory, bytes);
 }
 
+void (*Object::number_ended)(const HandleWord& handle) noexcept = nullptr;
+
 void Object::retire() noexcept {
   if (predefined_) {
     // The program has freed what it never got: it stays.
@@ -46,6 +48,8 @@ void Object::retire() noexcept {
     return;
   }
   handle_->object = nullptr;
+  if (handle_->number >= 0 && number_ended != nullptr) number_ended(*handle_);
+  handle_->number = -1;
   delete this;
 }
 

@@ -14,8 +14,9 @@ class Object;
 /// word of what an ABI exports for a predefined object.
 struct HandleWord {
   Object* object = nullptr;
-  /// In interfaces whose handles are numbers; -1: none has been asked for.
+  /// In interfaces whose handles are numbers, and of which kind; -1: none has been asked for.
   std::int32_t number = -1;
+  std::int32_t kind = 0;
 };
 
 /// The program's handle is one use; what is under way holds others, so that freeing a handle never frees what still is
@@ -49,6 +50,9 @@ class Object {
   std::uint32_t uses() const noexcept { return uses_; }
   /// What messages call it: "MPI_COMM_WORLD"; empty where there is nothing to say.
   virtual std::string label() const { return {}; }
+
+  /// Is told of each that goes and has a number: the ABI's business.
+  static void (*number_ended)(const HandleWord& handle) noexcept;
 
   static void* operator new(std::size_t bytes);
   static void operator delete(void* memory, std::size_t bytes) noexcept;

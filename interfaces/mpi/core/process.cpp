@@ -29,7 +29,8 @@ Process& this_process() noexcept {
 }
 
 void abort_job(int status) noexcept {
-  std::fflush(nullptr);
+  std::fflush(stdout);  // not all: a thread may wait for input
+  std::fflush(stderr);
   if (this_process().abort != nullptr) this_process().abort(status);
   // A status of 0 would tell the launcher that all is well.
   std::_Exit(status == 0 ? 1 : status);

@@ -22,6 +22,8 @@ class Request : public Object {
   /// Of one that is done: the status, with the error code of this request. It is inactive from now on. Throws nothing:
   /// what went wrong is in the status, and its text is error().
   Status end() noexcept;
+  /// Of one that is done and whose handle the program has freed: nobody asks for its status.
+  virtual void let_go() noexcept { end(); }
   /// As end(), but it stays as it is (MPI_Request_get_status).
   virtual Status look() noexcept = 0;
   /// The text for the error in the status.

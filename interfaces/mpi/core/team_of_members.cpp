@@ -60,8 +60,9 @@ class Members {
   }
   Task<> meet() {
     Proposal nothing;
-    return agree(
-        nothing, [](const Proposal&) {}, [] {});
+    const auto ignore = [](const Proposal&) {};
+    const auto rest = [] {};
+    co_await agree(nothing, ignore, rest);
   }
 
  private:

@@ -107,6 +107,7 @@ void World::finalize() {
   world.comm_world_->attributes.remove_all(*world.comm_world_);
   if (const std::size_t left = world.progress_.under_way(); left != 0)
     raise(ErrorClass::pending, "{} operations are still under way: wait for the requests of all before", left);
+  world_ = nullptr;  // an error from here on has no communicator to be told to
   for (Comm** comm : {&world.comm_self_, &world.comm_world_}) {
     (*comm)->clear_predefined();
     free_handle(*comm);
@@ -114,21 +115,31 @@ void World::finalize() {
   world.progress_.end();
   Comm::end_all();
   world.attached_->finish();
-  delete std::exchange(world_, nullptr);
+  delete &world;
+}
+
+void World::adopt(Request& request) {
+  orphans_.push_back(&request);
+  // Looked through now and then, so that programs that only block keep few that have ended.
+  constexpr std::size_t kLookedThrough = 64;
+  if (orphans_.size() >= kLookedThrough && orphans_.size() >= 2 * orphans_left_) bury_orphans();
 }
 
 void World::bury_orphans() {
-  if (orphans_.empty()) [[likely]]
+  if (orphans_.empty() || is_burying_) [[likely]]
     return;
-  std::erase_if(orphans_, [](Request* request) {
-    if (!request->is_done()) return false;
-    request->end();
+  // What they call of the program may free others.
+  is_burying_ = true;
+  const auto living = std::partition(orphans_.begin(), orphans_.end(), [](Request* each) { return !each->is_done(); });
+  const std::vector<Request*> ended(living, orphans_.end());
+  orphans_.erase(living, orphans_.end());
+  orphans_left_ = orphans_.size();
+  for (Request* request : ended) {
+    request->let_go();
     request->release();
-    return true;
-  });
+  }
+  is_burying_ = false;
 }
-
-// --- core functions ---
 
 void world_init(int thread_level, int& provided) {
   World::init(static_cast<ThreadLevel>(thread_level));
@@ -151,7 +162,8 @@ void world_abort(const char* what, int code) noexcept {
   // The launcher ends the job for a rank that ends so, and says which.
   const int rank = World::is_there() ? static_cast<int>(World::get().rank().id()) : -1;
   std::fprintf(stderr, "coracle: rank %d: %s, with error code %d\n", rank, what, code);
-  std::fflush(nullptr);
+  std::fflush(stdout);  // not all: a thread may wait for input
+  std::fflush(stderr);
   const int status = code & 0xff;
   std::_Exit(status == 0 ? 1 : status);
 }

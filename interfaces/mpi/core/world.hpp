@@ -53,7 +53,7 @@ class World {
   }
 
   /// Of a request that the program has freed while it is under way: it goes when it has ended.
-  void adopt(Request& request) { orphans_.push_back(&request); }
+  void adopt(Request& request);
   void bury_orphans();
 
   /// See world_init, world_finalize, world_abort.
@@ -77,6 +77,8 @@ class World {
   Comm* comm_world_ = nullptr;
   Comm* comm_self_ = nullptr;
   std::vector<Request*> orphans_;
+  std::size_t orphans_left_ = 0;  // when they were looked through
+  bool is_burying_ = false;
   std::unique_ptr<BufferedSends> buffered_sends_;
 };
 

@@ -122,8 +122,11 @@ def number(p, function):
         return Translation(f"*{p.name}", [check])
     type_name = c_types.core_type(p).rstrip("&")
     start = from_abi(p, f"*{p.name}") if p.direction == "inout" else ""
-    return Translation(f"{p.name}_value", [check, f"{type_name} {p.name}_value{{{start}}};"],
-                       [f"*{p.name} = {to_abi(p, f'{p.name}_value')};"])
+    before = [check, f"{type_name} {p.name}_value{{{start}}};"]
+    store = f"*{p.name} = {to_abi(p, f'{p.name}_value')};"
+    if p.name in {"flag", "outcount"}:  # beside requests that are gone, and statuses that are there, whatever is thrown
+        return Translation(f"{p.name}_value", [*before, f"const AtEnd store_{p.name}([&] {{ {store} }});"])
+    return Translation(f"{p.name}_value", before, [store])
 
 
 def pointer(p, function):

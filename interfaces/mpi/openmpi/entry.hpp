@@ -25,6 +25,19 @@ int failed(const char* name) noexcept;
 int refused(const char* name, const char* what) noexcept;
 int not_written(const char* name) noexcept;
 
+/// Stores a result when the call ends, also where it threw: of those that say what else has been stored.
+template <class Store>
+class AtEnd {
+ public:
+  explicit AtEnd(Store store) : store_(store) {}
+  AtEnd(const AtEnd&) = delete;
+  AtEnd& operator=(const AtEnd&) = delete;
+  ~AtEnd() { store_(); }
+
+ private:
+  Store store_;
+};
+
 template <class T>
 class HandleOut {
  public:
@@ -44,22 +57,17 @@ class HandleInOut {
   HandleInOut(Handle<T>** place, const char* name) : place_(place) {
     check_place(place, name);
     object_ = object_of(*place, name);
-    if (object_ != nullptr) number_ = (*place)->word.number;
   }
   HandleInOut(const HandleInOut&) = delete;
   HandleInOut& operator=(const HandleInOut&) = delete;
   ~HandleInOut() {
-    if (object_ != nullptr) return;
-    *place_ = null_handle<T>();
-    if (number_ >= 0) [[unlikely]]
-      forget_fortran_number(kKindOf<T>, number_);
+    if (object_ == nullptr) *place_ = null_handle<T>();
   }
   T*& object() noexcept { return object_; }
 
  private:
   Handle<T>** place_;
   T* object_;
-  int number_ = -1;
 };
 
 template <class T>
@@ -78,28 +86,21 @@ class HandlesIn {
 template <class T>
 class HandlesInOut {
  public:
-  HandlesInOut(int count, Handle<T>** handles, const char* name) : handles_(handles), objects_(count), numbers_(count) {
+  HandlesInOut(int count, Handle<T>** handles, const char* name) : handles_(handles), objects_(count) {
     if (objects_.count() != 0) check_place(handles, name);
-    for (std::size_t i = 0; i < objects_.count(); ++i) {
-      objects_[i] = object_of(handles[i], name);
-      numbers_[i] = objects_[i] != nullptr ? handles[i]->word.number : -1;
-    }
+    for (std::size_t i = 0; i < objects_.count(); ++i) objects_[i] = object_of(handles[i], name);
   }
   HandlesInOut(const HandlesInOut&) = delete;
   HandlesInOut& operator=(const HandlesInOut&) = delete;
   ~HandlesInOut() {
-    for (std::size_t i = 0; i < objects_.count(); ++i) {
-      if (objects_[i] != nullptr) continue;
-      handles_[i] = null_handle<T>();
-      if (numbers_[i] >= 0) forget_fortran_number(kKindOf<T>, numbers_[i]);
-    }
+    for (std::size_t i = 0; i < objects_.count(); ++i)
+      if (objects_[i] == nullptr) handles_[i] = null_handle<T>();
   }
   std::span<T*> span() noexcept { return objects_.span(); }
 
  private:
   Handle<T>** handles_;
   Values<T*> objects_;
-  Values<int> numbers_;
 };
 
 template <class T>

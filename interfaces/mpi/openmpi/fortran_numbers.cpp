@@ -20,6 +20,15 @@ Numbering& numbering(HandleKind kind) {
   return (*all)[static_cast<std::size_t>(kind)];
 }
 
+/// When an object has gone.
+void forget(const HandleWord& word) noexcept {
+  Numbering& all = numbering(static_cast<HandleKind>(word.kind));
+  if (word.number < static_cast<int>(all.predefined)) return;
+  all.handles[static_cast<std::size_t>(word.number)] = nullptr;
+  // Its room was reserved when the number was made.
+  all.free.push_back(word.number);
+}
+
 }  // namespace
 
 void set_fortran_number(HandleKind kind, HandleWord& word, int number) {
@@ -29,10 +38,13 @@ void set_fortran_number(HandleKind kind, HandleWord& word, int number) {
   all.handles[place] = &word;
   all.predefined = std::max(all.predefined, place + 1);
   word.number = number;
+  word.kind = static_cast<std::int32_t>(kind);
 }
 
 int fortran_number(HandleKind kind, HandleWord& word) {
   if (word.number >= 0) return word.number;
+  Object::number_ended = forget;
+  word.kind = static_cast<std::int32_t>(kind);
   Numbering& all = numbering(kind);
   if (all.free.empty()) {
     all.free.reserve(all.handles.size() + 1);
@@ -51,14 +63,6 @@ HandleWord* fortran_handle(HandleKind kind, int number) noexcept {
   return number >= 0 && static_cast<std::size_t>(number) < all.handles.size()
              ? all.handles[static_cast<std::size_t>(number)]
              : nullptr;
-}
-
-void forget_fortran_number(HandleKind kind, int number) noexcept {
-  Numbering& all = numbering(kind);
-  if (number < static_cast<int>(all.predefined)) return;
-  all.handles[static_cast<std::size_t>(number)] = nullptr;
-  // Its room was reserved when the number was made.
-  all.free.push_back(number);
 }
 
 }  // namespace coracle::mpi::openmpi

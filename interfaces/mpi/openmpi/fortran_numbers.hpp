@@ -1,5 +1,5 @@
 // The numbers by which Fortran knows handles. Predefined ones have Open MPI's; others get one when it is asked for,
-// which they keep until they are freed.
+// which is theirs as long as the object lives. Then it is given again.
 #pragma once
 
 #include "interfaces/mpi/openmpi/abi.hpp"
@@ -11,7 +11,5 @@ void set_fortran_number(HandleKind kind, HandleWord& word, int number);
 int fortran_number(HandleKind kind, HandleWord& word);
 /// Null for a number that stands for nothing.
 HandleWord* fortran_handle(HandleKind kind, int number) noexcept;
-/// When the handle is gone; of -1 nothing. Numbers are given again.
-void forget_fortran_number(HandleKind kind, int number) noexcept;
 
 }  // namespace coracle::mpi::openmpi
