@@ -36,9 +36,9 @@ struct AttachedRank::State {
   std::unique_ptr<const JobRegion> own_region;
   const JobRegion* region = nullptr;
   std::uint32_t id = 0;
-  std::optional<EventLoop> loop;
+  std::unique_ptr<EventLoop> loop;
   std::optional<Diagnostics::Registration> watch;
-  std::optional<WholeRank> rank;
+  std::unique_ptr<WholeRank> rank;
   Event program_ended;
   RootEnd end;
   std::optional<App> app;  // what live() runs: waits for the program's end
@@ -60,7 +60,7 @@ void AttachedRank::State::find_job() {
     region = &pmix->region();
     id = pmix->rank();
   } else {
-    own_region.reset(new JobRegion(region_for_one(wiring)));
+    own_region = std::make_unique<const JobRegion>(region_for_one(wiring));
     region = own_region.get();
   }
 }
@@ -70,10 +70,10 @@ void AttachedRank::State::begin() {
   block.pid.store(::getpid(), std::memory_order_relaxed);
   // release: pairs with the launcher's acquire, which takes an exit from here on for a rank's.
   block.phase.store(RankPhase::attached, std::memory_order_release);
-  loop.emplace(real_clock(), &block.doorbell);
+  loop = std::make_unique<EventLoop>(real_clock(), &block.doorbell);
   loop->set_idle_policy(region->shape().idle);
   watch.emplace(static_cast<int>(id), launched_region ? &block : nullptr, *loop);
-  rank.emplace(*region, id, *loop);
+  rank = std::make_unique<WholeRank>(*region, id, *loop);
   std::exception_ptr failure;
   try {
     wiring.connect(*rank);
