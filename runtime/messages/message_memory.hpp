@@ -26,7 +26,7 @@ class MessageMemory {
         layout_(&scattered.layout),
         count_(scattered.count) {
     if (!layout_->is_contiguous() && !(count_ == 1 && layout_->block_count() <= 1)) return;
-    origin_ += layout_->first_byte();
+    origin_ = moved(origin_, layout_->first_byte());
     layout_ = nullptr;
   }
 
@@ -42,13 +42,20 @@ class MessageMemory {
   }
   Byte* origin() const noexcept { return origin_; }
   /// The byte at the lowest address. Throws Error (bad_input) when they lie 2^63 bytes or more apart.
-  const std::byte* lowest() const { return layout_ == nullptr ? origin_ : origin_ + layout_->footprint(count_).low; }
+  const std::byte* lowest() const {
+    return layout_ == nullptr ? origin_ : moved(origin_, layout_->footprint(count_).low);
+  }
   /// Stands for the layout; null where there is none.
   const void* form() const noexcept { return layout_ == nullptr ? nullptr : layout_->node(); }
   /// Runs of bytes that it consists of.
   std::uint64_t blocks() const noexcept { return layout_ == nullptr ? 1 : layout_->block_count() * count_; }
 
  private:
+  /// Of an origin that may be null, where displacements are addresses (MPI_BOTTOM).
+  static Byte* moved(Byte* origin, std::int64_t bytes) noexcept {
+    return reinterpret_cast<Byte*>(reinterpret_cast<std::uintptr_t>(origin) + static_cast<std::uintptr_t>(bytes));
+  }
+
   Byte* origin_;
   std::size_t bytes_;
   const Layout* layout_ = nullptr;
