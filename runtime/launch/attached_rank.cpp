@@ -102,10 +102,6 @@ Rank& AttachedRank::rank() noexcept {
   return *state_->rank;
 }
 
-bool AttachedRank::under_launcher() const noexcept {
-  return state_->launched_region.has_value();
-}
-
 void AttachedRank::finish() {
   State& state = *state_;
   state.program_ended.set();

@@ -23,8 +23,6 @@ class AttachedRank {
   /// The program has ended here, as far as its ranks have to do with each other. Returns when it has everywhere; then
   /// there is no rank any more. Throws what has failed.
   void finish();
-  /// Whether a launcher watches over this process.
-  bool under_launcher() const noexcept;
 
  private:
   struct State;
