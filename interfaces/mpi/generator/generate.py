@@ -5,12 +5,29 @@ import pathlib
 import sys
 
 import c_entry_points
+import c_header
 import fortran
+import fortran_header
 import table
 import values
 
+# Of programs; each has a template beside its name.
+HEADERS = {"mpi.h": c_header, "mpi-ext.h": c_header, "mpif.h": fortran_header, "mpi.f90": fortran_header}
+
+
+def header_text(name, tables):
+    """The template with its lines @PART@ replaced."""
+    parts = HEADERS[name].parts(tables)
+    template = (tables.parent / "openmpi" / "include" / f"{name}.in").read_text()
+    lines = []
+    for line in template.splitlines():
+        lines += parts[line.strip("@")] if line.startswith("@") else [line]
+    return "\n".join([*lines, ""])
+
 
 def text_of(what, folder):
+    if what in HEADERS:
+        return header_text(what, folder)
     functions = table.read_functions(folder)
     if ":" in what:
         interface, section = what.split(":")
@@ -40,7 +57,9 @@ def main():
     except table.TableError as error:
         print(error, file=sys.stderr)
         return 1
-    pathlib.Path(output).write_text(text)
+    path = pathlib.Path(output)
+    if not path.exists() or path.read_text() != text:  # what depends on one that is the same is not built again
+        path.write_text(text)
     return 0
 
 

@@ -142,6 +142,22 @@ def read_constants(tables):
     return families
 
 
+CONSTANT_LANGUAGES = {"both": ("c", "fortran"), "c": ("c",), "fortran": ("fortran",), "room": ("c", "fortran")}
+
+
+def read_header_constants(tables, language):
+    """[(name, value)] of all integer constants that a header of C ("c") or Fortran ("fortran") has."""
+    path = tables / "openmpi_constants"
+    found = {name: abi for family in read_constants(tables).values() for name, _, abi in family if abi is not None}
+    for number, text in joined_lines(path):
+        word, name, value = text.split()
+        if word not in CONSTANT_LANGUAGES:
+            raise TableError(f"{path.name}:{number}: write one of {', '.join(CONSTANT_LANGUAGES)}, then NAME VALUE")
+        if language in CONSTANT_LANGUAGES[word]:
+            found[name] = int(value) - (word == "room" and language == "fortran")
+    return list(found.items())
+
+
 @dataclasses.dataclass
 class ExportedObject:
     kind: str
