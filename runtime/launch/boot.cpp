@@ -17,12 +17,14 @@
 #include "runtime/job/diagnostics.hpp"
 #include "runtime/job/failure_record.hpp"
 #include "runtime/launch/pmix_rank.hpp"
+#include "runtime/launch/rank_environment.hpp"
 #include "runtime/scattered/exchange.hpp"
 #include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 
 JobRegion region_for_one(const Wiring& wiring) {
+  check_is_started_alone();
   JobShape shape;
   shape.placement = Placement::thread;
   shape.inbox_bytes = wiring.inbox_bytes(1);

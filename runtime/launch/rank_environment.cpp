@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
+
+#include "runtime/core/error.hpp"
 
 extern char** environ;
 
@@ -31,6 +34,21 @@ bool is_own(std::string_view variable) noexcept {
 }
 
 }  // namespace
+
+void check_is_started_alone() {
+  // Of MPICH's and Intel's mpiexec (and srun --mpi=pmi2), and of srun.
+  for (const char* name : {"PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    const char* const value = std::getenv(name);
+    const int size = value != nullptr ? std::atoi(value) : 0;
+    if (size < 2) continue;
+    throw Error(
+        Errc::unsupported,
+        fmt::format("{0}={1} says that this process is one of {1}, and who has started them does not speak PMIx: "
+                    "each would be a job of its own. Start the program by 'coracle run -n {1}' (or 'srun "
+                    "--mpi=pmix'), or unset {0} to run as one rank",
+                    name, size));
+  }
+}
 
 std::string interface_folders() {
   namespace fs = std::filesystem;

@@ -17,4 +17,8 @@ std::string interface_folders();
 /// Of `rank`, one of the node whose region this is. `folders`: interface_folders().
 std::vector<std::string> rank_environment(const JobRegion& region, std::uint32_t rank, const std::string& folders);
 
+/// For a process that no launcher of ours has started. Throws unsupported if another has, as one of several: each would
+/// take itself for the whole job.
+void check_is_started_alone();
+
 }  // namespace coracle::internals
