@@ -18,7 +18,7 @@ std::string complaint(const char* name, const char* value) {
   try {
     check_is_started_alone();
   } catch (const Error& error) {
-    CHECK(error.code() == Errc::unsupported);
+    CHECK((error.code() == Errc::unsupported));
     text = error.what();
   }
   ::unsetenv(name);
