@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "interfaces/mpi/core/buffered_sends.hpp"
-#include "runtime/core/error.hpp"
 
 namespace coracle::mpi {
 namespace {
@@ -49,6 +48,11 @@ Status status_of(const internals::Received& received) noexcept {
           static_cast<Count>(received.bytes)};
 }
 
+Status status_of_failed(const internals::Error& error, const internals::Received& received) noexcept {
+  if (error.code() != internals::Errc::truncated) return {};
+  return status_of({received.source, received.tag, 0});
+}
+
 void* MessageRequest::operator new(std::size_t bytes) {
   if (pool().places.empty()) return ::operator new(bytes);
   void* place = pool().places.back();
@@ -65,9 +69,8 @@ void MessageRequest::operator delete(void* place) noexcept {
 }
 
 MessageRequest::MessageRequest(const MessageArguments& arguments, SendMode mode, bool receives, bool persistent)
-    : Request(persistent),
+    : Request(arguments.comm, persistent),
       arguments_(arguments),
-      comm_(arguments.comm),
       datatype_(arguments.datatype != nullptr && !arguments.datatype->is_predefined() ? arguments.datatype : nullptr),
       mode_(mode),
       receives_(receives) {}
@@ -88,7 +91,9 @@ MessageRequest* MessageRequest::receive(const MessageArguments& arguments, bool 
 
 MessageRequest* MessageRequest::receive_matched(internals::MatchedMessage& message, void* buffer, Count count,
                                                 Datatype* datatype, Comm& comm) {
-  const MessageArguments arguments{buffer, count, datatype, kAnySource, kAnyTag, &comm};
+  const internals::Received of = message.info();
+  const MessageArguments arguments{buffer, count, datatype, static_cast<int>(of.source), static_cast<int>(of.tag),
+                                   &comm};
   auto made = Ref<MessageRequest>::adopt(new MessageRequest(arguments, SendMode::standard, true, false));
   made->matched_.emplace(message.receive(arguments.target()));
   made->wait_for(*made->matched_);
@@ -100,7 +105,7 @@ void MessageRequest::begin() {
   if (arguments_.peer == kProcNull) {
     outcome_ = receives_ ? null_status() : Status{};
   } else if (receives_) {
-    receive_.emplace(comm_->team().receive_memory(arguments_.target(), arguments_.from(), arguments_.wanted_tag()));
+    receive_.emplace(comm()->team().receive_memory(arguments_.target(), arguments_.from(), arguments_.wanted_tag()));
     wait_for(*receive_);
   } else {
     begin_send();
@@ -113,15 +118,21 @@ void MessageRequest::begin_send() {
   switch (mode_) {
     case SendMode::standard:
     case SendMode::ready:
-      send_.emplace(comm_->team().send_memory(arguments_.source(), to, tag));
+      send_.emplace(comm()->team().send_memory(arguments_.source(), to, tag));
       return wait_for(*send_);
     case SendMode::synchronous:
-      task_.emplace(comm_->team().send_memory_synchronously(arguments_.source(), to, tag));
+      task_.emplace(comm()->team().send_memory_synchronously(arguments_.source(), to, tag));
       return wait_for(*task_);
     case SendMode::buffered:
-      World::get().buffered_sends().send(*comm_, arguments_.source(), to, tag);
+      World::get().buffered_sends().send(*comm(), arguments_.source(), to, tag);
       outcome_ = Status{};
   }
+}
+
+/// The message that it got, of one that receives.
+internals::Received MessageRequest::received() const noexcept {
+  if (receive_) return receive_->received();
+  return {arguments_.from(), arguments_.wanted_tag(), 0};
 }
 
 /// Once: operations give their value or error once.
@@ -142,6 +153,7 @@ Status MessageRequest::look() noexcept {
   try {
     take_outcome(status);
   } catch (const internals::Error& error) {
+    status = status_of_failed(error, received());
     if (cancelling_ && error.code() == std::errc::operation_canceled)
       status.cancelled = true;
     else

@@ -36,6 +36,18 @@ void take_out(MatchedMessage matched, Comm& comm, Message*& message, Status* sta
   message = new Message(comm, std::move(matched));
 }
 
+void receive_taken(World& world, const internals::MessageTarget& target, Message*& message, Status* status) {
+  const Received there = message->matched().info();
+  internals::Task<Received> receiving = message->matched().receive(target);
+  const Ref<Message> owner = Ref<Message>::adopt(std::exchange(message, nullptr));
+  try {
+    give_found(status, status_of(world.wait(receiving)));
+  } catch (const internals::Error& error) {
+    give_found(status, status_of_failed(error, there));
+    throw;
+  }
+}
+
 }  // namespace
 
 Message::Message(Comm& comm, MatchedMessage matched) : comm_(&comm), matched_(std::move(matched)) {}
@@ -104,10 +116,8 @@ void mrecv(void* buf, Count count, Datatype* datatype, Message*& message, Status
     message = nullptr;
     return give_found(status, null_status());
   }
-  const internals::MessageTarget target = target_of(buf, count, datatype);
-  internals::Task<Received> receiving = message->matched().receive(target);
-  const Ref<Message> owner = Ref<Message>::adopt(std::exchange(message, nullptr));
-  give_found(status, status_of(world.wait(receiving)));
+  const Ref<Comm> comm(&message->comm());
+  call_for(comm.get(), [&] { receive_taken(world, target_of(buf, count, datatype), message, status); });
 }
 
 void imrecv(void* buf, Count count, Datatype* datatype, Message*& message, Request*& request) {
@@ -119,8 +129,11 @@ void imrecv(void* buf, Count count, Datatype* datatype, Message*& message, Reque
         MessageArguments::of_receive(buf, count, datatype, kProcNull, kAnyTag, &World::get().comm_self()), false);
     return;
   }
-  request = MessageRequest::receive_matched(message->matched(), buf, count, datatype, message->comm());
-  free_handle(message);
+  Comm& comm = message->comm();
+  call_for(&comm, [&] {
+    request = MessageRequest::receive_matched(message->matched(), buf, count, datatype, comm);
+    free_handle(message);
+  });
 }
 
 }  // namespace coracle::mpi

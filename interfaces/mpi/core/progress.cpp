@@ -17,7 +17,7 @@ void Progress::poll() {
 
 internals::Completion& Progress::take_completion() {
   if (free_completions_.empty()) [[unlikely]] {
-    completions_.push_back(std::make_unique<internals::Completion>(loop_.root_scope()));
+    completions_.push_back(std::make_unique<internals::Completion>(loop_.root_scope(), ends_));
     free_completions_.reserve(completions_.size());  // so that giving one back allocates nothing
     return *completions_.back();
   }

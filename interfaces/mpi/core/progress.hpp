@@ -26,28 +26,55 @@ class Progress {
   /// Awaits an operation or a task; gives its value or throws its error.
   template <class Awaitable>
   decltype(auto) wait(Awaitable& operation) {
-    if (!operation.await_ready()) suspend(operation);
+    wait_for_end(operation);
     return operation.await_resume();
   }
+  /// Its first half: the value, or error, is there then.
+  template <class Awaitable>
+  void wait_for_end(Awaitable& operation) {
+    if (operation.await_ready()) return;
+    internals::Completion& completion = begin(operation);
+    run_until([&completion] { return completion.done(); });
+    give_completion(completion);
+  }
 
-  // Completions are made when as many as that are needed at once, and kept.
-  internals::Completion& take_completion();
+  /// Begins an operation that has said that it is not ready. The completion is the caller's until it gives that back;
+  /// where beginning throws, none is taken. Completions are made when as many as that are needed at once, and kept.
+  template <class Awaitable>
+  internals::Completion& begin(Awaitable& operation) {
+    internals::Completion& completion = take_completion();
+    try {
+      completion.suspend(operation);
+    } catch (...) {
+      give_completion(completion);
+      throw;
+    }
+    return completion;
+  }
   void give_completion(internals::Completion& completion) noexcept;
+  /// As run_until(), of a predicate that can only change when an operation of begin() ends, or note_end() is called: it
+  /// is asked then, not at each turn of the loop. For those that take long, such as a look at many requests.
+  template <class Predicate>
+  void run_until_end(Predicate done) {
+    if (done()) return;
+    loop_.run_until([this, seen = ends_, &done]() mutable {
+      if (seen == ends_) return false;
+      seen = ends_;
+      return static_cast<bool>(done());
+    });
+  }
+  /// Something has ended that is no operation of begin().
+  void note_end() noexcept { ++ends_; }
   /// Operations that have begun and not ended.
   std::size_t under_way() const noexcept { return completions_.size() - free_completions_.size(); }
   /// Nothing may be under way.
   void end() noexcept;
 
  private:
-  template <class Awaitable>
-  void suspend(Awaitable& operation) {
-    internals::Completion& completion = take_completion();
-    completion.suspend(operation);
-    run_until([&completion] { return completion.done(); });
-    give_completion(completion);
-  }
+  internals::Completion& take_completion();
 
   internals::EventLoop& loop_;
+  std::uint64_t ends_ = 0;
   std::vector<std::unique_ptr<internals::Completion>> completions_;
   std::vector<internals::Completion*> free_completions_;
   std::uint32_t vain_polls_ = 0;

@@ -1,5 +1,6 @@
 // MPI_Wait, MPI_Test and their forms for many.
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -22,18 +23,6 @@ Status take(Request*& request) noexcept {
   return status;
 }
 
-/// As take(), for functions of one request: an error is thrown.
-Status take_or_throw(Request*& request) {
-  Status status = request->end();
-  if (status.error == 0) [[likely]] {
-    if (!request->is_persistent()) free_handle(request);
-    return status;
-  }
-  MpiError error(std::exchange(status.error, 0), request->error());
-  if (!request->is_persistent()) free_handle(request);
-  throw error;
-}
-
 void give(Status* status, const Status& value) noexcept {
   if (status == nullptr) return;
   const int error = status->error;
@@ -41,13 +30,41 @@ void give(Status* status, const Status& value) noexcept {
   status->error = error;  // MPI-3.1, 3.2.5: only functions of many set it
 }
 
+/// As take(), for functions of one request: the status is given, and an error is thrown.
+void take_one(Request*& request, Status* status) {
+  const Ref<Request> kept(request);
+  const Status ended = take(request);
+  give(status, ended);
+  if (ended.error != 0) [[unlikely]]
+    throw kept->failure(ended.error);
+}
+
 void give(std::span<Status> statuses, std::size_t place, const Status& value) noexcept {
   if (!statuses.empty()) statuses[place] = value;
 }
 
-[[noreturn]] void raise_in_status(std::size_t failed, const std::string& first) {
-  raise(ErrorClass::in_status, "{} of the requests have failed; the first: {}", failed, first);
-}
+/// Of the requests of one call, those that have failed.
+class Failures {
+ public:
+  /// Takes a request that is done, as take(), and notes its error.
+  Status take_noting(Request*& request) {
+    const Ref<Request> kept(request);
+    const Status status = take(request);
+    if (status.error != 0 && count_++ == 0) first_ = kept->failure(status.error);
+    return status;
+  }
+  /// The error handler of the first one's communicator is told.
+  void raise_in_status() const {
+    if (!first_) return;
+    throw MpiError(ErrorClass::in_status,
+                   fmt::format("{} of the requests have failed; the first: {}", count_, first_->what()),
+                   first_->origin());
+  }
+
+ private:
+  std::size_t count_ = 0;
+  std::optional<MpiError> first_;
+};
 
 /// The first that is done; `requests.size()` where none is.
 std::size_t first_done(std::span<Request* const> requests) noexcept {
@@ -62,36 +79,22 @@ bool any_counts(std::span<Request* const> requests) noexcept {
 
 /// Takes all that are done; `statuses` in a row.
 void take_done(std::span<Request*> requests, Count& outcount, int* indices, std::span<Status> statuses) {
-  std::size_t failed = 0;
-  std::string first;
+  Failures failures;
   outcount = 0;
   for (std::size_t place = 0; place < requests.size(); ++place) {
     if (!counts(requests[place]) || !requests[place]->is_done()) continue;
-    Status status = requests[place]->look();
-    if (status.error != 0 && failed++ == 0) first = requests[place]->error();
-    status = take(requests[place]);
     indices[outcount] = static_cast<int>(place);
-    give(statuses, static_cast<std::size_t>(outcount++), status);
+    give(statuses, static_cast<std::size_t>(outcount++), failures.take_noting(requests[place]));
   }
-  if (failed != 0) raise_in_status(failed, first);
+  failures.raise_in_status();
 }
 
 /// All are done.
 void take_all(std::span<Request*> requests, std::span<Status> statuses) {
-  std::size_t failed = 0;
-  std::string first;
-  for (std::size_t place = 0; place < requests.size(); ++place) {
-    Request*& request = requests[place];
-    if (!counts(request)) {
-      give(statuses, place, Status{});
-      continue;
-    }
-    const Status status = request->look();
-    if (status.error != 0 && failed++ == 0) first = request->error();
-    take(request);
-    give(statuses, place, status);
-  }
-  if (failed != 0) raise_in_status(failed, first);
+  Failures failures;
+  for (std::size_t place = 0; place < requests.size(); ++place)
+    give(statuses, place, counts(requests[place]) ? failures.take_noting(requests[place]) : Status{});
+  failures.raise_in_status();
 }
 
 }  // namespace
@@ -100,7 +103,7 @@ void wait(Request*& request, Status* status) {
   World& world = World::get();
   if (!counts(request)) return give(status, Status{});
   if (!request->is_done()) world.run_until([request] { return request->is_done(); });
-  give(status, take_or_throw(request));
+  take_one(request, status);
 }
 
 void test(Request*& request, bool& flag, Status* status) {
@@ -109,7 +112,7 @@ void test(Request*& request, bool& flag, Status* status) {
   if (!counts(request)) return give(status, Status{});
   if (!request->is_done()) world.poll();
   flag = request->is_done();
-  if (flag) give(status, take_or_throw(request));
+  if (flag) take_one(request, status);
 }
 
 void waitall(std::span<Request*> requests, std::span<Status> statuses) {
@@ -136,9 +139,9 @@ void waitany(std::span<Request*> requests, int& index, Status* status) {
   if (!any_counts(requests)) return give(status, Status{});
   std::size_t place = first_done(requests);
   if (place == requests.size())
-    world.run_until([&place, requests] { return (place = first_done(requests)) < requests.size(); });
+    world.progress().run_until_end([&place, requests] { return (place = first_done(requests)) < requests.size(); });
   index = static_cast<int>(place);
-  give(status, take_or_throw(requests[place]));
+  take_one(requests[place], status);
 }
 
 void testany(std::span<Request*> requests, int& index, bool& flag, Status* status) {
@@ -154,7 +157,7 @@ void testany(std::span<Request*> requests, int& index, bool& flag, Status* statu
   flag = place < requests.size();
   if (!flag) return;
   index = static_cast<int>(place);
-  give(status, take_or_throw(requests[place]));
+  take_one(requests[place], status);
 }
 
 void waitsome(std::span<Request*> requests, Count& outcount, int* indices, std::span<Status> statuses) {
@@ -162,7 +165,7 @@ void waitsome(std::span<Request*> requests, Count& outcount, int* indices, std::
   outcount = kUndefined;
   if (!any_counts(requests)) return;
   if (first_done(requests) == requests.size())
-    world.run_until([requests] { return first_done(requests) < requests.size(); });
+    world.progress().run_until_end([requests] { return first_done(requests) < requests.size(); });
   take_done(requests, outcount, indices, statuses);
 }
 
@@ -180,7 +183,10 @@ void request_get_status(Request* request, bool& flag, Status* status) {
   if (!counts(request)) return give(status, Status{});
   if (!request->is_done()) world.poll();
   flag = request->is_done();
-  if (flag) give(status, request->look());
+  if (!flag) return;
+  const Status ended = request->look();
+  give(status, ended);
+  if (ended.error != 0) throw request->failure(ended.error);
 }
 
 void request_free(Request*& request) {
@@ -197,13 +203,13 @@ void request_free(Request*& request) {
 void cancel(Request*& request) {
   World::get();
   if (request == nullptr) raise(ErrorClass::request, "the request is MPI_REQUEST_NULL, which can't be cancelled");
-  if (counts(request)) request->cancel();
+  if (counts(request)) call_for(request->comm(), [request] { request->cancel(); });
 }
 
 void start(Request*& request) {
   World::get();
   if (request == nullptr) raise(ErrorClass::request, "the request is MPI_REQUEST_NULL, which can't be started");
-  request->start();
+  call_for(request->comm(), [request] { request->start(); });
 }
 
 void startall(std::span<Request*> requests) {

@@ -12,9 +12,8 @@ namespace {
 /// A collective, by its task.
 class TaskRequest final : public Request {
  public:
-  TaskRequest(Comm& comm, internals::Task<> task) : Request(false), comm_(&comm) { run(std::move(task)); }
-  TaskRequest(Comm& comm, std::function<internals::Task<>()> make)
-      : Request(true), comm_(&comm), make_(std::move(make)) {}
+  TaskRequest(Comm& comm, internals::Task<> task) : Request(&comm, false) { run(std::move(task)); }
+  TaskRequest(Comm& comm, std::function<internals::Task<>()> make) : Request(&comm, true), make_(std::move(make)) {}
 
   bool is_done() const noexcept override { return completion_ == nullptr || completion_->done(); }
   Status look() noexcept override {
@@ -40,11 +39,9 @@ class TaskRequest final : public Request {
     outcome_.reset();
     task_.emplace(std::move(task));
     if (task_->await_ready()) return;
-    completion_ = &World::get().progress().take_completion();
-    completion_->suspend(*task_);
+    completion_ = &World::get().progress().begin(*task_);
   }
 
-  Ref<Comm> comm_;
   std::function<internals::Task<>()> make_;
   std::optional<internals::Task<>> task_;
   std::optional<Status> outcome_;

@@ -6,8 +6,9 @@ namespace {
 
 int answer_error(const char* name, const MpiError& error, MPI_Comm on) noexcept {
   if (!World::is_there()) end_by_error(error, name);
-  Comm* comm = &World::get().comm_world();
-  if (on != nullptr && on->word.object != nullptr) comm = static_cast<Comm*>(on->word.object);
+  Comm* comm = dynamic_cast<Comm*>(error.origin().get());
+  if (comm == nullptr && on != nullptr) comm = static_cast<Comm*>(on->word.object);
+  if (comm == nullptr) comm = &World::get().comm_world();
   return code_to(handle_error(*comm->error_handler, *comm, error, name));
 }
 

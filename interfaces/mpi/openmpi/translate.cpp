@@ -23,8 +23,16 @@ void refuse_handle(const void* handle, const HandleNoun& noun, const char* name)
   raise(noun.error, "{} is a {} that has been freed", name, noun.noun);
 }
 
+void refuse_other_kind(const HandleNoun& noun, const char* name) {
+  raise(noun.error, "{} is no {}, but a handle of another kind", name, noun.noun);
+}
+
 void refuse_place(const char* name) {
   raise(ErrorClass::arg, "{} is a null pointer: a result is to be stored there", name);
+}
+
+void refuse_array(const char* name, int count) {
+  raise(ErrorClass::arg, "{} is a null pointer: it is to be an array of {}", name, count);
 }
 
 int value_from(std::span<const Pair> values, int value, const char* name, const char* names) {

@@ -29,6 +29,9 @@ Start& world_start() noexcept {
 void start_world(int level) {
   world_init(level, world_start().level);
   world_start().thread = std::this_thread::get_id();
+  // These attributes are ranks.
+  set_predefined_attribute(kHost, AttributeValue::of_number(rank_to(kProcNull)));
+  set_predefined_attribute(kIo, AttributeValue::of_number(rank_to(kAnySource)));
   attach_predefined();
 }
 

@@ -121,6 +121,10 @@ static void check_attributes(void) {
   int* number;
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &number, &flag);
   REQUIRE(flag && *number >= 32767, "the largest tag");
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_HOST, &number, &flag);
+  REQUIRE(flag && *number == MPI_PROC_NULL, "the host is %d", *number);
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_IO, &number, &flag);
+  REQUIRE(flag && *number == MPI_ANY_SOURCE, "files are for %d", *number);
   MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, &keyval, NULL);
   MPI_Comm_set_attr(MPI_COMM_SELF, keyval, &values[1]);
   MPI_Comm_dup(MPI_COMM_SELF, &comm);

@@ -35,6 +35,9 @@ class Call {
   Ref<Comm> comm_;
 };
 
+/// Of a process whose own argument is wrong, which the others don't see: its part of the collective, and then `error`.
+Task<> fail_after(Task<> part, MpiError error);
+
 /// Blocking: no coroutine stands between the call and the runtime's, where the collective itself needs none.
 template <class Collective>
 void block(const Collective& call) {
