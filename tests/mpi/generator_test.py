@@ -14,6 +14,7 @@ import fortran  # noqa: E402
 import fortran_header  # noqa: E402
 import generate  # noqa: E402
 import table  # noqa: E402
+import values  # noqa: E402
 
 
 def entry(text):
@@ -39,6 +40,18 @@ class TheTable(unittest.TestCase):
         known = [(core, abi) for _, core, abi in classes if abi is not None]
         self.assertEqual(len({core for core, _ in known}), len(known))
         self.assertEqual(len({abi for _, abi in known}), len(known))
+
+
+    def test_gives_classes_that_the_abi_has_instead_of_those_that_it_has_not(self):
+        abi_by_name = {name: abi for name, _, abi in table.read_constants(table.tables_folder())["class"]}
+        substitutes = table.read_substitutes(table.tables_folder())
+        self.assertTrue(substitutes)
+        for missing, given in substitutes.items():
+            self.assertIsNone(abi_by_name[missing], missing)
+            self.assertIsNotNone(abi_by_name[given], given)
+        to_abi = values.class_tables([("MPI_ERR_ARG", 2, 7), ("MPI_ERR_OTHER", 0, 5), ("MPI_ERR_NEW", 1, None),
+                                      ("MPI_ERR_NEWER", 3, None)], {"MPI_ERR_NEW": "MPI_ERR_ARG"})[0]
+        self.assertIn("{5, 7, 7, 5}", to_abi)
 
 
 class AnEntry(unittest.TestCase):

@@ -21,8 +21,15 @@ class Progress {
     loop_.run_until(done);
   }
   /// Lets the loop do what is there, once: for functions that look and don't wait. Where cores are shared a process
-  /// that looks again and again gives its core away.
-  void poll();
+  /// that looks again and again gives its core away. False where there was nothing.
+  bool poll();
+  /// Turns the loop until `done()`, but only while there is something to do, and not for ever: for what has begun
+  /// here and may need an answer from elsewhere. Doesn't wait.
+  template <class Predicate>
+  void settle(Predicate done) {
+    constexpr int kTurnsMax = 64;
+    for (int turn = 0; turn < kTurnsMax && !done() && loop_.turn(); ++turn) continue;
+  }
   /// Awaits an operation or a task; gives its value or throws its error.
   template <class Awaitable>
   decltype(auto) wait(Awaitable& operation) {

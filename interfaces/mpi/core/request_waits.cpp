@@ -122,15 +122,18 @@ void waitall(std::span<Request*> requests, std::span<Status> statuses) {
   take_all(requests, statuses);
 }
 
+/// Goes on as long as there is something to do that finishes the next request: where a program tests thousands again
+/// and again, all would be looked through from the start for each few that finish.
 void testall(std::span<Request*> requests, bool& flag, std::span<Status> statuses) {
   World& world = World::get();
-  const auto all_done = [requests] {
-    return std::all_of(requests.begin(), requests.end(),
-                       [](const Request* request) { return !counts(request) || request->is_done(); });
-  };
-  if (!all_done()) world.poll();
-  flag = all_done();
-  if (flag) take_all(requests, statuses);
+  const auto is_done = [](const Request* request) { return !counts(request) || request->is_done(); };
+  flag = true;
+  for (const Request* request : requests) {
+    if (!is_done(request) && world.poll()) world.progress().settle([&] { return is_done(request); });
+    flag = is_done(request);
+    if (!flag) return;
+  }
+  take_all(requests, statuses);
 }
 
 void waitany(std::span<Request*> requests, int& index, Status* status) {
@@ -201,9 +204,12 @@ void request_free(Request*& request) {
 }
 
 void cancel(Request*& request) {
-  World::get();
+  World& world = World::get();
   if (request == nullptr) raise(ErrorClass::request, "the request is MPI_REQUEST_NULL, which can't be cancelled");
-  if (counts(request)) call_for(request->comm(), [request] { request->cancel(); });
+  if (!counts(request)) return;
+  call_for(request->comm(), [request] { request->cancel(); });
+  // So that MPI_Request_get_status tells at once of what lies within reach: programs receive the message otherwise.
+  world.progress().settle([request] { return request->is_done(); });
 }
 
 void start(Request*& request) {

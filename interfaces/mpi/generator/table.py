@@ -137,7 +137,7 @@ def read_constants(tables):
     """{family: [(name, the core's value, the ABI's value or None)]}."""
     families = {}
     for _, text in joined_lines(tables / "constants"):
-        family, name, core, abi = text.split()
+        family, name, core, abi = text.split()[:4]
         families.setdefault(family, []).append((name, int(core), None if abi == "-" else int(abi)))
     return families
 
@@ -156,6 +156,12 @@ def read_header_constants(tables, language):
         if language in CONSTANT_LANGUAGES[word]:
             found[name] = int(value) - (word == "room" and language == "fortran")
     return list(found.items())
+
+
+def read_substitutes(tables):
+    """{class that the ABI has not: class that it gives instead}."""
+    rows = [text.split() for _, text in joined_lines(tables / "constants")]
+    return {row[1]: row[4] for row in rows if len(row) > 4}
 
 
 @dataclasses.dataclass

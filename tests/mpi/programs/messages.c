@@ -293,6 +293,47 @@ static void cancelled(void) {
   CHECK(!flag && value == 41);
 }
 
+/* Sends to oneself that are cancelled are withdrawn at once, or, with Open MPI, never: then they are received. */
+static void cancelled_sends(int bytes) {
+  enum { kSends = 3 };
+  unsigned char* data = allocate((size_t)bytes);
+  MPI_Request requests[kSends];
+  MPI_Status status;
+  int withdrawn = 0;
+  fill(data, bytes, 1);
+  for (int i = 0; i < kSends; ++i) MPI_Issend(data, bytes, MPI_BYTE, rank_of_world, 900, MPI_COMM_WORLD, &requests[i]);
+  for (int i = 0; i < kSends; ++i) MPI_Cancel(&requests[i]);
+  for (int i = 0; i < kSends; ++i) {
+    int done = 0, cancelled = 0;
+    MPI_Request_get_status(requests[i], &done, &status);
+    if (done) MPI_Test_cancelled(&status, &cancelled);
+    withdrawn += cancelled;
+  }
+  REQUIRE(withdrawn == 0 || withdrawn == kSends, "%d of %d sends of %d bytes are withdrawn", withdrawn, kSends, bytes);
+  for (int i = withdrawn; i < kSends; ++i)
+    MPI_Recv(data, bytes, MPI_BYTE, rank_of_world, 900, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Waitall(kSends, requests, MPI_STATUSES_IGNORE);
+  free(data);
+}
+
+/* Where nobody else is needed, few tests of all do, however many there are: each looks through all of them. */
+static void many_at_once(void) {
+  enum { kMany = 20000 };
+  int* values = allocate(2 * kMany * sizeof(int));
+  MPI_Request* requests = allocate(2 * kMany * sizeof(MPI_Request));
+  int done = 0, tests = 0;
+  for (int i = 0; i < kMany; ++i) {
+    values[i] = made_up(rank_of_world, i, 0);
+    MPI_Isend(&values[i], 1, MPI_INT, rank_of_world, 3, MPI_COMM_WORLD, &requests[i]);
+    MPI_Irecv(&values[kMany + i], 1, MPI_INT, rank_of_world, 3, MPI_COMM_WORLD, &requests[kMany + i]);
+  }
+  for (; !done; ++tests) MPI_Testall(2 * kMany, requests, &done, MPI_STATUSES_IGNORE);
+  REQUIRE(tests < 20, "%d tests for %d requests", tests, 2 * kMany);
+  for (int i = 0; i < kMany; ++i) CHECK(values[kMany + i] == values[i]);
+  free(requests);
+  free(values);
+}
+
 /* Requests that are freed while they are under way go on. */
 static void let_go(void) {
   const int right = (rank_of_world + 1) % size_of_world, left = (rank_of_world + size_of_world - 1) % size_of_world;
@@ -340,6 +381,8 @@ int main(int argc, char** argv) {
   exchanges();
   persistent();
   cancelled();
+  for (int size = 0; size < kSizes; ++size) cancelled_sends(kBytes[size]);
+  many_at_once();
   let_go();
   errors();
   return end_checks("messages");

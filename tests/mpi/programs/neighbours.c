@@ -80,8 +80,16 @@ static void try_alltoall(const Edges* edges, int sent, int received, int n) {
   free_buffer(&source);
 }
 
-/* Of the v kind, or, in bytes, of the w kind. */
-static void try_blocks(const Edges* edges, int sent, int received, int n, int w) {
+static MPI_Aint address_of(const void* memory) {
+  MPI_Aint address;
+  MPI_Get_address(memory, &address);
+  return address;
+}
+
+enum BlockForm { IN_EXTENTS, IN_BYTES, BY_ADDRESS, BLOCK_FORMS };
+
+/* Of the v kind; or of the w kind, with displacements in bytes from the buffers, or with addresses from MPI_BOTTOM. */
+static void try_blocks(const Edges* edges, int sent, int received, int n, enum BlockForm blocks) {
   int to[EDGES_MAX], from[EDGES_MAX], to_places[EDGES_MAX], from_places[EDGES_MAX];
   int sendcounts[EDGES_MAX], sdispls[EDGES_MAX], recvcounts[EDGES_MAX], rdispls[EDGES_MAX];
   MPI_Aint sent_at[EDGES_MAX], received_at[EDGES_MAX];
@@ -109,13 +117,19 @@ static void try_blocks(const Edges* edges, int sent, int received, int n, int w)
     if (edges->sources[i] != MPI_PROC_NULL)
       put_elements(&expected, from_places[i], from[i], 500 + edges->sources[i], sender_edge(edges, i));
   }
-  if (w)
+  if (blocks == BY_ADDRESS) {
+    for (int i = 0; i < edges->out; ++i) sent_at[i] += address_of(source.at);
+    for (int i = 0; i < edges->in; ++i) received_at[i] += address_of(target.at);
+    CALL(Neighbor_alltoallw, neighbor_alltoallw, MPI_BOTTOM, sendcounts, sent_at, sendtypes, MPI_BOTTOM, recvcounts,
+         received_at, recvtypes, comm);
+  } else if (blocks == IN_BYTES) {
     CALL(Neighbor_alltoallw, neighbor_alltoallw, source.at, sendcounts, sent_at, sendtypes, target.at, recvcounts,
          received_at, recvtypes, comm);
-  else
+  } else {
     CALL(Neighbor_alltoallv, neighbor_alltoallv, source.at, sendcounts, sdispls, kind_types[sent], target.at,
          recvcounts, rdispls, kind_types[received], comm);
-  compare_buffers(&target, &expected, w ? "neighbor_alltoallw" : "neighbor_alltoallv");
+  }
+  compare_buffers(&target, &expected, blocks == IN_EXTENTS ? "neighbor_alltoallv" : "neighbor_alltoallw");
   free_buffer(&source);
 }
 
@@ -141,8 +155,8 @@ static void try_topology(void) {
         try_allgather(&edges, sent, received, sizes[s]);
         try_allgatherv(&edges, sent, received, sizes[s]);
         try_alltoall(&edges, sent, received, sizes[s]);
-        try_blocks(&edges, sent, received, sizes[s], 0);
-        try_blocks(&edges, sent, received, sizes[s], 1);
+        for (int blocks = 0; blocks < BLOCK_FORMS; ++blocks)
+          try_blocks(&edges, sent, received, sizes[s], (enum BlockForm)blocks);
       }
 }
 
