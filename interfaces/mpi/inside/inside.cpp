@@ -53,7 +53,10 @@ void set_handle_reader(const HandleReader& reader) noexcept {
 
 Comm& comm_of(const void* handle) {
   running_world();
-  return object_of(the_reader->comm, handle);
+  Comm& comm = object_of(the_reader->comm, handle);
+  if (!comm.has_team())
+    throw Error(Errc::bad_input, "the communicator is still being made: wait for MPI_Comm_idup's request first");
+  return comm;
 }
 
 }  // namespace coracle::mpi

@@ -3,6 +3,8 @@
 
 #include <coracle/coracle.hpp>
 #include <coracle/mpi.hpp>
+#include <cstdlib>
+#include <functional>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -113,6 +115,95 @@ void check_puts() {
   MPI_Barrier(MPI_COMM_WORLD);  // an end of the slabs' use as good as the team's
 }
 
+/// Functions of the program run at peers, though the library lies in another file; a place in the program is told.
+int twice(Rank& rank, int value) {
+  return 2 * value + static_cast<int>(rank.id());
+}
+struct Shelf {
+  int value = 0;
+};
+void put_down(Rank&, Shelf& shelf, int value) {
+  shelf.value = value;
+}
+
+void check_calls() {
+  Team& team = from_mpi(MPI_COMM_WORLD);
+  Rank& self = team.rank();
+  const std::uint32_t right = (team.index() + 1) % team.size();
+  const int doubled = await(self.call(right, twice, 21));
+  REQUIRE(doubled == 42 + static_cast<int>(right), "%d", doubled);
+  const int sum = await(self.call(
+      right, [](Rank&, int a, int b) { return a + b; }, 1, 2));
+  REQUIRE(sum == 3, "%d", sum);
+  Distributed<Shelf> shelf(self, "shelf");
+  await(shelf.call(right, put_down, rank_of_world + 5));
+  await(team.barrier());
+  const int left = (rank_of_world + size_of_world - 1) % size_of_world;
+  Shelf found = await(shelf.fetch(self.id()));
+  REQUIRE(found.value == left + 5, "%d", found.value);
+  await(team.barrier());
+}
+
+/// A function of another file has no address that all ranks agree on.
+void check_foreign_call() {
+  Rank& self = from_mpi(MPI_COMM_WORLD).rank();
+  bool refused = false;
+  try {
+    await(self.request(self.id(), reinterpret_cast<Handler>(&std::abort), {}));
+  } catch (const Error& error) {
+    refused = error.code() == Errc::bad_handler;
+  }
+  REQUIRE(refused, "a message for a function of another library");
+}
+
+/// Where the program has called different collectives is told, though the library lies in another file.
+void check_places() {
+  MPI_Comm part = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &part);
+  Team& team = from_mpi(part);
+  std::string told;
+  try {
+    if (rank_of_world == 0) await(team.barrier());
+    if (rank_of_world != 0) await(team.all_reduce(1, std::plus<>()));
+    await(team.barrier());
+  } catch (const Error& error) {
+    told = error.what();
+  }
+  const bool is_alone = size_of_world == 1;
+  REQUIRE(is_alone || told.find("inside.cpp:") != std::string::npos, "it says %s", told.c_str());
+  MPI_Comm_free(&part);
+}
+
+/// Functions of MPI turn the loop below a coroutine that calls them: the others go on meanwhile, and may end there.
+Task<> block(Team& team, int rounds, int& done) {
+  for (int i = 0; i < rounds; ++i) {
+    co_await yield();
+    int flag = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    int sum = 1;
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    REQUIRE(sum == static_cast<int>(team.size()), "the sum is %d", sum);
+  }
+  ++done;
+}
+
+Task<> yield_once() {
+  co_await yield();
+}
+
+void check_blocking() {
+  Team& team = from_mpi(MPI_COMM_WORLD);
+  int done = 0;
+  for (int i = 0; i < 20; ++i) {
+    Started<> blocking = start(team.rank(), block(team, 1, done));
+    std::vector<Started<>> others;
+    for (int each = 0; each < 4; ++each) others.push_back(start(team.rank(), yield_once()));
+    await(blocking.done());
+    for (const Started<>& other : others) REQUIRE(other.finished(), "it was ready before");
+  }
+  REQUIRE(done == 20, "%d have ended", done);
+}
+
 /// What is wrong is told by an exception that says so.
 void check_errors() {
   REQUIRE(failure_of([] { from_mpi(MPI_COMM_NULL); }) == Errc::bad_input, "the team of no communicator");
@@ -141,6 +232,10 @@ int main(int argc, char** argv) {
   check_members();
   check_messages();
   check_puts();
+  check_calls();
+  check_foreign_call();
+  check_blocking();
+  check_places();
   check_errors();
   const int status = end_checks("inside");
   if (runs_mpi() || failure_of(use_world) != Errc::unsupported) return 1;
