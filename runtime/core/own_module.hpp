@@ -1,4 +1,5 @@
-// OwnModule: the file that holds the library's code: the main program, or a shared library that it is linked into.
+// Module: a file of code in this process: the one that holds the library (the main program, or a shared library that it
+// is linked into), and the main program.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,7 @@
 namespace coracle::internals {
 
 /// Where it lies in this rank; distances from its start are the same in every rank, wherever it was loaded.
-struct OwnModule {
+struct Module {
   const char* start;
   const char* code_end;
   const char* data_end;  ///< Of what is initialised, constants too.
@@ -16,6 +17,13 @@ struct OwnModule {
   bool holds_data(std::ptrdiff_t offset) const noexcept { return offset > 0 && offset < data_end - start; }
 };
 
-extern const OwnModule kOwnModule;
+/// The one that holds the library.
+extern const Module kOwnModule;
+
+/// The main program, where the library is a shared one; otherwise an empty module, which holds nothing.
+struct ProgramModule : Module {
+  std::uint16_t digest;  ///< Tells programs apart: of the sizes and places of their parts.
+};
+const ProgramModule& program_module() noexcept;
 
 }  // namespace coracle::internals

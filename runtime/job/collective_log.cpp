@@ -37,21 +37,29 @@ constexpr std::array<const char*, static_cast<std::size_t>(Called::end_)> kNames
 };
 
 // A std::source_location is a pointer to constants of whoever called, which are known where they lie in the library's
-// own module.
+// own module, or in the main program. There, the place has this bit.
+constexpr std::uint32_t kInProgram = std::uint32_t{1} << 31;
 static_assert(sizeof(std::source_location) == sizeof(const char*));
 
+/// 0: it lies elsewhere.
+std::uint32_t place_in(const Module& module, const char* constants) noexcept {
+  const std::ptrdiff_t offset = constants - module.start;
+  return module.holds_data(offset) && offset < std::ptrdiff_t{kInProgram} ? static_cast<std::uint32_t>(offset) : 0;
+}
+
 std::uint32_t local_index_of(const std::source_location& where) noexcept {
-  const std::ptrdiff_t offset = std::bit_cast<const char*>(where) - kOwnModule.start;
-  const bool is_inside =
-      kOwnModule.holds_data(offset) && offset <= std::ptrdiff_t{std::numeric_limits<std::uint32_t>::max()};
-  return is_inside ? static_cast<std::uint32_t>(offset) : 0;
+  const auto* const constants = std::bit_cast<const char*>(where);
+  if (const std::uint32_t place = place_in(kOwnModule, constants); place != 0) return place;
+  const std::uint32_t place = place_in(program_module(), constants);
+  return place != 0 ? kInProgram | place : 0;
 }
 
 std::string describe_place(std::uint32_t place) {
+  const Module& module = (place & kInProgram) != 0 ? program_module() : kOwnModule;
+  const std::uint32_t offset = place & ~kInProgram;
   // What comes from elsewhere must not lead out of the image.
-  if (!kOwnModule.holds_data(place)) return "at an unknown place";
-  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(kOwnModule.start) + place;
-  const auto where = std::bit_cast<std::source_location>(address);
+  if (!module.holds_data(offset)) return "at an unknown place";
+  const auto where = std::bit_cast<std::source_location>(module.start + offset);
   const std::string_view file = where.file_name();
   return fmt::format("{}:{}", file.substr(file.rfind('/') + 1), where.line());
 }
