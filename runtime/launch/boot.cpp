@@ -16,6 +16,7 @@
 #include "runtime/core/scope.hpp"
 #include "runtime/job/diagnostics.hpp"
 #include "runtime/job/failure_record.hpp"
+#include "runtime/launch/library_check.hpp"
 #include "runtime/launch/pmix_rank.hpp"
 #include "runtime/launch/rank_environment.hpp"
 #include "runtime/scattered/exchange.hpp"
@@ -51,6 +52,7 @@ int run_rank(const JobRegion& region, std::uint32_t id, const App& app, const Wi
     WholeRank rank(region, id, loop);
     std::exception_ptr failure;
     try {
+      refuse_other_library(region, id);
       wiring.connect(rank);
     } catch (...) {
       failure = std::current_exception();

@@ -210,7 +210,7 @@ class Others {
 };
 
 /// What ranks that don't sleep have left in their blocks: where they run.
-void tell_running(const JobRegion& region, const std::string& program, SteadyClock::time_point end) {
+void tell_running(const JobRegion& region, std::span<const std::string> programs, SteadyClock::time_point end) {
   constexpr int kToldMax = 16;
   int running = 0;
   for (std::uint32_t rank = region.first_rank(); region.is_local(rank); ++rank) {
@@ -219,15 +219,23 @@ void tell_running(const JobRegion& region, const std::string& program, SteadyClo
     const std::uint32_t bytes = block.running_bytes.exchange(0, std::memory_order_acquire);
     if (bytes == 0 || bytes > block.crash_text.size() || ++running > kToldMax) continue;
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - SteadyClock::now());
-    const CrashText text = readable_crash({block.crash_text.data(), bytes}, program, left);
+    const CrashText text = readable_crash({block.crash_text.data(), bytes}, programs, left);
     write_to_user(text.headline + "\n" + text.details);
   }
   if (running > kToldMax) write_to_user(fmt::format("... and {} more ranks are running\n", running - kToldMax));
 }
 
+/// A program names itself as it was called, which may be by a name found in PATH.
+std::string path_of(const std::string& name, std::span<const std::string> programs) {
+  for (const std::string& path : programs)
+    if (path == name || path.ends_with("/" + name)) return path;
+  return name;
+}
+
 }  // namespace
 
-CrashText readable_crash(std::string_view raw, const std::string& program, std::chrono::milliseconds patience) {
+CrashText readable_crash(std::string_view raw, std::span<const std::string> programs,
+                         std::chrono::milliseconds patience) {
   constexpr std::string_view kFrame = "  at ";
   CrashText result;
   std::vector<StackFrame> frames;
@@ -236,8 +244,8 @@ CrashText readable_crash(std::string_view raw, const std::string& program, std::
     if (result.headline.empty()) {
       result.headline = line;
     } else if (line.substr(0, kFrame.size()) == kFrame && parse_frame(line.substr(kFrame.size()), frame)) {
-      // The program names itself as it was called, which may be by a name found in PATH.
-      if (frame.module.find('/') == std::string::npos && frame.module != "?") frame.module = program;
+      if (frame.module.find('/') == std::string::npos && frame.module != "?")
+        frame.module = path_of(frame.module, programs);
       frames.push_back(std::move(frame));
     } else {
       result.details += fmt::format("  {}\n", line);
@@ -256,7 +264,8 @@ CrashText readable_crash(std::string_view raw, const std::string& program, std::
   return result;
 }
 
-Task<> report_waits(const JobRegion& region, std::span<const RankProcess> processes, const std::string& program) {
+Task<> report_waits(const JobRegion& region, std::span<const RankProcess> processes,
+                    std::span<const std::string> programs) {
   struct Late {
     const RankProcess* process;
     std::uint32_t wanted;
@@ -289,7 +298,7 @@ Task<> report_waits(const JobRegion& region, std::span<const RankProcess> proces
     if (co_await have_answered(region, *each.process, each.wanted, is_stopped ? SteadyClock::now() : last)) continue;
     others.tell(*each.process, fmt::format("does not answer: it is {}", ProcessState::of(each.process->pid).text()));
   }
-  tell_running(region, program, last + kAllRanks);
+  tell_running(region, programs, last + kAllRanks);
   others.tell_rest();
 }
 

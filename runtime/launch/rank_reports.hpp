@@ -19,13 +19,15 @@ struct CrashText {
       details;  ///< Further lines, indented; backtrace with names, and with source lines where addr2line finds them.
 };
 
-/// `program`: the path of the program, for frames that name it as it was called. Runs addr2line if there is one, for at
-/// most `patience`.
-CrashText readable_crash(std::string_view raw, const std::string& program, std::chrono::milliseconds patience);
+/// `programs`: the paths of the job's programs, for frames that name one as it was called. Runs addr2line if there is
+/// one, for at most `patience`.
+CrashText readable_crash(std::string_view raw, std::span<const std::string> programs,
+                         std::chrono::milliseconds patience);
 
 /// Makes the running ranks report on standard error, one after another, and says for the others how far they have come.
 /// Takes at most some six seconds, half of that for the text of those that run; none of `processes` may be reaped
-/// meanwhile. `program`: as for readable_crash().
-Task<> report_waits(const JobRegion& region, std::span<const RankProcess> processes, const std::string& program);
+/// meanwhile. `programs`: as for readable_crash().
+Task<> report_waits(const JobRegion& region, std::span<const RankProcess> processes,
+                    std::span<const std::string> programs);
 
 }  // namespace coracle::internals

@@ -67,7 +67,7 @@ World::World(ThreadLevel provided)
       buffered_sends_(std::make_unique<BufferedSends>(progress_)) {
   this_process().rank = rank_.id();
   set_predefined_attribute(kUniverseSize, AttributeValue::of_number(static_cast<int>(rank_.size())));
-  set_predefined_attribute(kAppNumber, AttributeValue::of_number(0));
+  set_predefined_attribute(kAppNumber, AttributeValue::of_number(static_cast<int>(attached_->program())));
   describe_environment(program_arguments(), static_cast<int>(rank_.size()), provided);
   make_comms();
 }
