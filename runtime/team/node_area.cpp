@@ -34,7 +34,8 @@ NodeArea::NodeArea(Rank& rank, TeamCore& team, bool of_world)
       of_world_(of_world),
       light_(rank.core().flag_waits().fences()),
       in_time_(rank.placement() == Placement::sim),
-      spin_for_last_(!rank.loop().spins() && rank.placement() != Placement::sim),
+      spins_(rank.loop().spins() && !in_time_),
+      spin_for_last_(!spins_ && !in_time_),
       first_rank_(team.member(team.nodes().member(team.nodes().own(), 0))),
       world_parts_(rank.core().region().node_area(first_rank_)),
       world_part_bytes_(rank.core().region().header().node_area_bytes) {
@@ -93,22 +94,22 @@ void NodeArea::check_whole() const {
   team_.check_whole("collective");
 }
 
-void NodeArea::retire(std::uint64_t number) noexcept {
+void NodeArea::retire_out_of_order(std::uint64_t number) noexcept {
   constexpr std::uint32_t kRounds = NodeAreaPart::kRounds;
   if (number <= retired_ || number > retired_ + kRounds) return;  // the latter only where the team broke meanwhile
   const auto bit_of = [](std::uint64_t round) { return std::uint64_t{1} << round % 64; };
   if (number != retired_ + 1) {
     retired_after_[number % kRounds / 64] |= bit_of(number);
+    ++retired_behind_gap_;
     return;
   }
   retired_ = number;
   for (std::uint64_t next = number + 1; (retired_after_[next % kRounds / 64] & bit_of(next)) != 0; ++next) {
     retired_after_[next % kRounds / 64] &= ~bit_of(next);
+    --retired_behind_gap_;
     retired_ = next;
   }
-  raise(own().retired, retired_);
-  retired_more_.set();
-  retired_more_.reset();
+  tell_retired();
 }
 
 void NodeArea::wake(std::uint64_t sleepers) noexcept {

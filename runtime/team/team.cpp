@@ -42,6 +42,7 @@ Task<> Team::agree_on_calls() {
 }
 
 Participation::~Participation() {
+  if (has_ended_) return;
   team_.core().log().end();
   // Coroutines are never resumed while an exception is on its way: it is this one's.
   if (std::uncaught_exceptions() > 0) team_.core().give_up();

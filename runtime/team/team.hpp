@@ -281,6 +281,7 @@ class Team final : private TeamCore {
   /// Before a barrier ends: looks into whose calls differ (CollectiveWatchdog::differs).
   Task<> agree_on_calls();
   Task<> meet_all(CollectiveCall call);
+  Task<> meet_on_nodes(CollectiveCall call);
 
   CollectiveWatchdog* watchdog_ = nullptr;  // the rank's, once a collective has begun
   std::unique_ptr<NodeArea> node_area_;
@@ -298,10 +299,16 @@ class Participation {
   Participation(const Participation&) = delete;
   Participation& operator=(const Participation&) = delete;
   std::uint64_t sequence() const noexcept { return sequence_; }
+  /// The collective has ended well, which its destructor otherwise has to find out.
+  void end() noexcept {
+    team_.core().log().end();
+    has_ended_ = true;
+  }
 
  private:
   Team& team_;
   std::uint64_t sequence_;
+  bool has_ended_ = false;
 };
 
 /// What a member makes ready for a collective before its Participation begins in what it calls: memory, packed values.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include "interfaces/mpi/core/buffered_sends.hpp"
@@ -14,6 +15,13 @@ void check_tag(int tag) {
   if (tag < 0) [[unlikely]]
     raise(ErrorClass::tag, "tag is {}: a tag is from 0 to {}", tag, kTagMax);
 }
+
+/// Has what `make` returns made where it is to lie: what is awaited is large to move.
+template <class Make>
+struct MadeInPlace {
+  Make make;
+  operator std::invoke_result_t<Make>() const { return make(); }
+};
 
 /// Freed requests' memory: they come and go by the million.
 struct Pool {
@@ -105,7 +113,9 @@ void MessageRequest::begin() {
   if (arguments_.peer == kProcNull) {
     outcome_ = receives_ ? null_status() : Status{};
   } else if (receives_) {
-    receive_.emplace(comm()->team().receive_memory(arguments_.target(), arguments_.from(), arguments_.wanted_tag()));
+    receive_.emplace(MadeInPlace{[this] {
+      return comm()->team().receive_memory(arguments_.target(), arguments_.from(), arguments_.wanted_tag());
+    }});
     wait_for(*receive_);
   } else {
     begin_send();
@@ -118,7 +128,7 @@ void MessageRequest::begin_send() {
   switch (mode_) {
     case SendMode::standard:
     case SendMode::ready:
-      send_.emplace(comm()->team().send_memory(arguments_.source(), to, tag));
+      send_.emplace(MadeInPlace{[&] { return comm()->team().send_memory(arguments_.source(), to, tag); }});
       return wait_for(*send_);
     case SendMode::synchronous:
       task_.emplace(comm()->team().send_memory_synchronously(arguments_.source(), to, tag));

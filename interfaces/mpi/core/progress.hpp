@@ -20,6 +20,13 @@ class Progress {
   void run_until(Predicate done) {
     loop_.run_until(done);
   }
+  /// Of a call that has ended without a look at the loop: now and then the loop does what is there all the same, so
+  /// that whoever calls nothing else does not stand still for others.
+  void note_quick_call() {
+    constexpr std::uint32_t kBetweenTurns = 64;
+    if (++quick_calls_ % kBetweenTurns == 0) [[unlikely]]
+      loop_.turn();
+  }
   /// Lets the loop do what is there, once: for functions that look and don't wait. Where cores are shared a process
   /// that looks again and again gives its core away. False where there was nothing.
   bool poll();
@@ -85,6 +92,7 @@ class Progress {
   std::vector<std::unique_ptr<internals::Completion>> completions_;
   std::vector<internals::Completion*> free_completions_;
   std::uint32_t vain_polls_ = 0;
+  std::uint32_t quick_calls_ = 0;
 };
 
 }  // namespace coracle::mpi

@@ -350,6 +350,28 @@ static void let_go(void) {
   free(in);
 }
 
+/* Rank 0 calls nothing but short collectives, and must go on all the same with what rank 2 waits for. */
+static void beside_collectives(void) {
+  int in = 0, out = 42, done = 0, all_done = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Comm comm;
+  MPI_Comm_split(MPI_COMM_WORLD, rank_of_world == 2, 0, &comm);
+  if (rank_of_world == 2) {
+    MPI_Ssend(&out, 1, MPI_INT, 0, 77, MPI_COMM_WORLD);
+    MPI_Send(&out, 1, MPI_INT, 1, 78, MPI_COMM_WORLD);
+    all_done = 1;
+  }
+  if (rank_of_world == 0) MPI_Irecv(&in, 1, MPI_INT, 2, 77, MPI_COMM_WORLD, &request);
+  while (!all_done) {
+    if (rank_of_world == 1 && !done) MPI_Iprobe(2, 78, MPI_COMM_WORLD, &done, MPI_STATUS_IGNORE);
+    MPI_Allreduce(&done, &all_done, 1, MPI_INT, MPI_MAX, comm);
+  }
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  if (rank_of_world == 1) MPI_Recv(&in, 1, MPI_INT, 2, 78, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  CHECK(in == (rank_of_world == 2 ? 0 : out));
+  MPI_Comm_free(&comm);
+}
+
 static void errors(void) {
   int value[4] = {1, 2, 3, 4}, class = 0;
   MPI_Status status;
@@ -384,6 +406,7 @@ int main(int argc, char** argv) {
   for (int size = 0; size < kSizes; ++size) cancelled_sends(kBytes[size]);
   many_at_once();
   let_go();
+  beside_collectives();
   errors();
   return end_checks("messages");
 }

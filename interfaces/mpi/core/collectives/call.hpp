@@ -9,6 +9,7 @@
 
 #include "interfaces/mpi/core/comm.hpp"
 #include "interfaces/mpi/core/request.hpp"
+#include "interfaces/mpi/core/world.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/team/team.hpp"
 
@@ -38,10 +39,16 @@ class Call {
 /// Of a process whose own argument is wrong, which the others don't see: its part of the collective, and then `error`.
 Task<> fail_after(Task<> part, MpiError error);
 
-/// Blocking: no coroutine stands between the call and the runtime's, where the collective itself needs none.
+/// Blocking: no coroutine stands between the call and the runtime's, where the collective itself needs none. Those that
+/// have a finish() do what they can without any.
 template <class Collective>
 void block(const Collective& call) {
-  run(call.start());
+  if constexpr (requires { call.finish(); }) {
+    call.finish();
+    World::get().progress().note_quick_call();
+  } else {
+    run(call.start());
+  }
 }
 
 template <class Collective>
