@@ -54,7 +54,7 @@ TEST_CASE("output: a full pipe makes it wait, in order, and a reader that has go
     for (ssize_t bytes = 0; (bytes = ::read(ends[0], buffer.data(), buffer.size())) > 0;)
       got.append(buffer.data(), static_cast<std::size_t>(bytes));
   };
-  for (int i = 0; !queue.full(); ++i) {
+  for (std::size_t i = 0; !queue.full(); ++i) {
     const std::string line = std::to_string(i) + std::string(i % 6000, 'x') + "\n";
     queue.write(std::as_bytes(std::span(line)));
     written += line;
