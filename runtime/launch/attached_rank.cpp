@@ -105,7 +105,8 @@ Rank& AttachedRank::rank() noexcept {
   return *state_->rank;
 }
 
-std::uint32_t AttachedRank::program() const noexcept {
+std::uint32_t AttachedRank::program() const {
+  if (state_->pmix) return state_->pmix->program();
   return state_->launched_region ? program_from_environment() : 0;
 }
 

@@ -22,7 +22,7 @@ class AttachedRank {
 
   Rank& rank() noexcept;
   /// Which of the job's programs this is, counted from 0 in the order of their ranks.
-  std::uint32_t program() const noexcept;
+  std::uint32_t program() const;
   /// The program has ended here, as far as its ranks have to do with each other. Returns when it has everywhere; then
   /// there is no rank any more. Throws what has failed.
   void finish();

@@ -1,9 +1,14 @@
 // Lines with labels, names of files, and which rank runs what and where.
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
 
+#include <array>
+#include <span>
 #include <string>
 
 #include "runtime/core/error.hpp"
+#include "runtime/launch/control_stream.hpp"
 #include "runtime/launch/job_options.hpp"
 #include "runtime/launch/labelled_output.hpp"
 #include "runtime/launch/rank_files.hpp"
@@ -35,6 +40,38 @@ TEST_CASE("labels: a line without an end is cut when it has become too long, and
   const std::string longest(LineLabeller::kLineMax, 'z');
   CHECK(lines.take(longest.substr(1) + "\n") == "[0] " + longest.substr(1) + "\n");
   CHECK(lines.rest().empty());
+}
+
+TEST_CASE("output: a full pipe makes it wait, in order, and a reader that has gone is noticed") {
+  catch_broken_pipes();
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) == 0);
+  OutputQueue queue(ends[1]);
+  std::string written;
+  std::string got;
+  const auto read_all = [&got, &ends] {
+    std::array<char, 4096> buffer;
+    for (ssize_t bytes = 0; (bytes = ::read(ends[0], buffer.data(), buffer.size())) > 0;)
+      got.append(buffer.data(), static_cast<std::size_t>(bytes));
+  };
+  for (std::size_t i = 0; !queue.full(); ++i) {
+    const std::string line = std::to_string(i) + std::string(i % 6000, 'x') + "\n";
+    queue.write(std::as_bytes(std::span(line)));
+    written += line;
+  }
+  read_all();
+  CHECK(got.size() < written.size());
+  while (got.size() < written.size()) {
+    queue.write({});
+    read_all();
+  }
+  CHECK(got == written);
+  CHECK(queue.is_read());
+  ::close(ends[0]);
+  const std::string last = "last\n";
+  queue.write(std::as_bytes(std::span(last)));
+  CHECK_FALSE(queue.is_read());
+  ::close(ends[1]);
 }
 
 TEST_CASE("files of output: rank, node and percent are filled in, and nothing else is known") {
