@@ -91,6 +91,7 @@ void comm_dup(Comm* comm, Comm*& newcomm) {
 
 void comm_dup_with_info(Comm* comm, Info* info, Comm*& newcomm) {
   comm_dup(comm, newcomm);
+  newcomm->info = {};  // `info` stands in place of what `comm` has
   comm_set_info(newcomm, info);
 }
 
