@@ -258,10 +258,12 @@ static void weights_of_no_edges(void) {
   int const source = 0, degree = 1;
   int weight = 7, to = size_of_world - 1, in = -1, out = -1, weighted = -1, class = MPI_SUCCESS;
   int const gives = rank_of_world == 0;
-  int *volatile empty = MPI_WEIGHTS_EMPTY, *volatile unweighted = MPI_UNWEIGHTED; /* the compiler dislikes the values */
+  int* volatile empty = MPI_WEIGHTS_EMPTY, * volatile unweighted =
+                                               MPI_UNWEIGHTED; /* the compiler dislikes the values */
   MPI_Dist_graph_create(MPI_COMM_WORLD, gives, &source, &degree, &to, gives ? &weight : NULL, MPI_INFO_NULL, 0, &comm);
   MPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
-  REQUIRE(weighted == 1 && out == gives && in == (rank_of_world == to), "%d in, %d out, weighted %d", in, out, weighted);
+  REQUIRE(weighted == 1 && out == gives && in == (rank_of_world == to), "%d in, %d out, weighted %d", in, out,
+          weighted);
   weight = -1;
   MPI_Dist_graph_neighbors(comm, in, &to, in > 0 ? &weight : empty, 0, NULL, empty);
   REQUIRE(weight == (in > 0 ? 7 : -1), "weight %d", weight);
@@ -275,8 +277,8 @@ static void weights_of_no_edges(void) {
   REQUIRE(weighted == 0, "weighted %d", weighted);
   MPI_Comm_free(&comm);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  int const error = MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &source, empty, 0, NULL, empty, MPI_INFO_NULL, 0,
-                                                   &comm);
+  int const error =
+      MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &source, empty, 0, NULL, empty, MPI_INFO_NULL, 0, &comm);
   MPI_Error_class(error, &class);
   REQUIRE(class == MPI_ERR_ARG, "class %d", class);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
