@@ -100,18 +100,17 @@ Task<> Team::meet_other_nodes(std::uint64_t ticket) {
   const auto wait = [this](Signal& signal, std::uint64_t at_least) {
     return GuardedSignalWait(rank().core().signal_waits(), signal, at_least, observers());
   };
-  const auto leader = [this](std::uint32_t node) { return area(nodes().member(node, 0)); };
   const std::uint32_t me = nodes().own();
   const auto [first_child, children] = signal_tree::children_of(me, nodes().count());
   if (children > 0) co_await wait(own_area().arrived, count * children);
   if (me != 0) {
-    co_await rank().raise(leader(signal_tree::parent_of(me)).as<Signal>());
+    co_await rank().raise(leader_area(signal_tree::parent_of(me)).as<Signal>());
     check_whole("barrier");
     co_await wait(own_area().released, count);
   }
   // Nobody waits here for their answers: the rank's service does. Who waits for one that is lost learns of it.
   for (std::uint32_t child = first_child; child < first_child + children; ++child)
-    rank().service().spawn(ignore_loss(rank().raise(leader(child).as<Signal>() + 1)));
+    rank().service().spawn(ignore_loss(rank().raise(leader_area(child).as<Signal>() + 1)));
   leave_signals();
   // What others send comes before their signals, as a rule: who has called something else is told so here, if nothing
   // before has waited for data (the root of a broadcast does not).

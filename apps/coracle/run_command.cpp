@@ -71,7 +71,7 @@ struct HostWord {
 };
 
 /// What the library itself takes of a segment, and some room for the program.
-constexpr std::uint64_t kLeastSegment = 2 * TeamArea::kAllBytes;
+constexpr std::uint64_t kLeastSegment = 128 * 1024;
 
 void set_seed(const std::string& word, JobShape& shape) {
   if (word.empty()) return;
@@ -88,7 +88,7 @@ void set_segment(const std::string& word, JobShape& shape) {
   if (!bytes) wrong(fmt::format("--segment {}: must be a size such as 64M or 1G", word));
   if (*bytes < kLeastSegment)
     wrong(fmt::format("--segment {}: must be at least {}K, of which the library itself takes {}K", word,
-                      kLeastSegment >> 10, TeamArea::kAllBytes >> 10));
+                      kLeastSegment >> 10, TeamArea::kWorldBytes >> 10));
   shape.segment_bytes = *bytes;
 }
 

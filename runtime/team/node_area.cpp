@@ -2,7 +2,7 @@
 #include "runtime/team/node_area.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 #include "runtime/job/job.hpp"
 #include "runtime/rank/flag_wait.hpp"
@@ -20,18 +20,25 @@ std::vector<std::uint32_t> ranks_of_own_node(const TeamCore& team) {
   return ranks;
 }
 
-constexpr std::uint64_t round_down(std::uint64_t value, std::uint64_t unit) noexcept {
-  return value / unit * unit;
+std::vector<NodeAreaPart*> parts_of_own_node(const JobRegion& region, const TeamCore& team, const TeamPlan& plan) {
+  const TeamNodes& nodes = team.nodes();
+  std::vector<NodeAreaPart*> parts(nodes.size_of(nodes.own()));
+  for (std::uint32_t local_index = 0; local_index < parts.size(); ++local_index) {
+    const std::uint32_t index = nodes.member(nodes.own(), local_index);
+    std::byte* memory = region.segment(team.member(index)) + plan.offsets[index];
+    parts[local_index] = reinterpret_cast<NodeAreaPart*>(memory + TeamPlan::kPartOffset);
+  }
+  return parts;
 }
 
 }  // namespace
 
-NodeArea::NodeArea(Rank& rank, TeamCore& team, bool of_world)
+NodeArea::NodeArea(Rank& rank, TeamCore& team, TeamPlan* plan)
     : rank_(rank),
       team_(team),
       local_size_(team.nodes().size_of(team.nodes().own())),
       local_index_(team.nodes().local_index_of(team.index())),
-      of_world_(of_world),
+      of_world_(plan == nullptr),
       light_(rank.core().flag_waits().fences()),
       in_time_(rank.placement() == Placement::sim),
       spins_(rank.loop().spins() && !in_time_),
@@ -39,42 +46,25 @@ NodeArea::NodeArea(Rank& rank, TeamCore& team, bool of_world)
       first_rank_(team.member(team.nodes().member(team.nodes().own(), 0))),
       world_parts_(rank.core().region().node_area(first_rank_)),
       world_part_bytes_(rank.core().region().header().node_area_bytes) {
-  const JobRegion& region = rank.core().region();
-  std::uint64_t arena_bytes = NodeAreaPart::kArenaBytes;
-  if (!of_world) {
-    constexpr std::uint64_t kArenaBytesMin = 8 * 1024;
-    constexpr std::uint64_t kArenaBytesMax = 1 << 20;
+  if (plan != nullptr) {
     ranks_ = ranks_of_own_node(team);
-    parts_.resize(local_size_);
-    arena_bytes = round_down(std::clamp(region.shape().segment_bytes / 32, kArenaBytesMin, kArenaBytesMax), 64);
-    memory_ = rank.core().allocate_raw(NodeAreaPart::bytes_for(local_size_, arena_bytes));
-    std::memset(memory_.data(), 0, NodeAreaPart::bytes_for(local_size_, 0));
-    parts_[local_index_] = reinterpret_cast<NodeAreaPart*>(memory_.data());
-    // release: pairs with the acquire in meet(), which comes after a barrier anyhow.
-    std::atomic_ref<std::uint64_t>(team.own_area().node_area.count)
-        .store(memory_.remote().address().offset, std::memory_order_release);
+    parts_ = parts_of_own_node(rank.core().region(), team, *plan);
+    memory_ = std::move(plan->memory);
   }
-  arena_ = RoundArena(own().arena(local_size_), arena_bytes);
+  arena_ = RoundArena(own().arena(), of_world_ ? NodeAreaPart::kArenaBytes : plan->arena_bytes);
   team.log().use(own().calls);
 }
 
 NodeArea::~NodeArea() {
   if (of_world_) return;  // the region outlives it
   // acq_rel: whoever finds that all have departed comes after all that they did here.
-  for (NodeAreaPart* part : parts_)
-    if (part != nullptr) part->departed.fetch_add(1, std::memory_order_acq_rel);
-  rank_.local<Teams>().keep_until_departed(std::move(memory_), own().departed, local_size_);
-}
-
-void NodeArea::meet() noexcept {
-  const JobRegion& region = rank_.core().region();
-  for (std::uint32_t local_index = 0; local_index < local_size_; ++local_index) {
-    std::byte* segment = region.segment(ranks_[local_index]);
-    auto& area = *reinterpret_cast<TeamArea*>(segment + std::uint64_t{team_.slot()} * sizeof(TeamArea));
-    // acquire: as in the constructor.
-    const auto offset = std::atomic_ref<std::uint64_t>(area.node_area.count).load(std::memory_order_acquire);
-    parts_[local_index] = reinterpret_cast<NodeAreaPart*>(segment + offset);
-  }
+  for (NodeAreaPart* part : parts_) part->departed.fetch_add(1, std::memory_order_acq_rel);
+  auto& teams = rank_.local<Teams>();
+  // Nobody may have awaited the signals that other nodes have raised for a team that broke.
+  if (team_.broken() && team_.nodes().count() > 1 && local_index_ == 0)
+    teams.keep_for_good(std::move(memory_));
+  else
+    teams.keep_until_departed(std::move(memory_), own().departed, local_size_);
 }
 
 bool NodeArea::can_expose(const void* address, std::size_t bytes) const noexcept {

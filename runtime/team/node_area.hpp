@@ -57,13 +57,14 @@ class SpinForLast {
 
 class Rank;
 class TeamCore;
+struct TeamPlan;
 
 /// Of one member; its rank's thread only.
 class NodeArea {
  public:
-  /// Of the world: its memory is part of the job's region. Otherwise takes memory from the rank's segment, and says
-  /// where it lies by raising `part` in the team's area.
-  NodeArea(Rank& rank, TeamCore& team, bool of_world);
+  /// Of the world, without `plan`: its memory is part of the job's region. Otherwise takes the plan's memory, whose
+  /// bytes are zero.
+  NodeArea(Rank& rank, TeamCore& team, TeamPlan* plan);
   /// The local members may still read this member's part: Teams keeps the memory until all have departed.
   ~NodeArea();
   NodeArea(const NodeArea&) = delete;
@@ -83,8 +84,6 @@ class NodeArea {
   bool can_expose(const void* address, std::size_t bytes) const noexcept;
   /// The most that Round::allocate_when_free() gives.
   std::uint64_t room_bytes_max() const noexcept { return arena_.room_bytes_max(); }
-  /// Finds the local members' parts: once, while all of them have one.
-  void meet() noexcept;
 
  private:
   friend class Round;

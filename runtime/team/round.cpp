@@ -204,14 +204,13 @@ std::uint32_t RoundDecisions::arrive() {
     next = (now >= value_of(0) ? now : value_of(0)) + 1;
   } while (!control_.arrivals.compare_exchange_weak(now, next, std::memory_order_acq_rel, std::memory_order_relaxed));
   const auto order = static_cast<std::uint32_t>(next - value_of(1));
-  node_area_.part(0).order(number_, local_size())[order].store(value_of(local_index() + 1),
-                                                               std::memory_order_release);  // arrived_as
+  came(order).store(value_of(local_index() + 1), std::memory_order_release);  // pairs with has_arrived()
   return order;
 }
 
 bool RoundDecisions::has_arrived(std::uint32_t order) noexcept {
   // acquire: pairs with arrive().
-  return node_area_.part(0).order(number_, local_size())[order].load(std::memory_order_acquire) >= value_of(1);
+  return came(order).load(std::memory_order_acquire) >= value_of(1);
 }
 
 Task<> RoundDecisions::arrival(std::uint32_t order) {
@@ -223,8 +222,7 @@ Task<> RoundDecisions::arrival(std::uint32_t order) {
 
 std::uint32_t RoundDecisions::arrived_as(std::uint32_t order) noexcept {
   CORACLE_ASSERT(has_arrived(order), "nobody has said that he was number {} to come", order);
-  const auto& entry = node_area_.part(0).order(number_, local_size())[order];
-  return static_cast<std::uint32_t>(entry.load(std::memory_order_relaxed) - value_of(1));  // has_arrived() ordered it
+  return static_cast<std::uint32_t>(came(order).load(std::memory_order_relaxed) - value_of(1));  // as has_arrived()
 }
 
 std::uint32_t RoundDecisions::arrivals() noexcept {

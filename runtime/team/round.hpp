@@ -66,6 +66,9 @@ class RoundDecisions {
 
  private:
   void compare_called(std::uint64_t there);
+  std::atomic<std::uint64_t>& came(std::uint32_t order) noexcept {
+    return node_area_.part(order).controls[number_ % NodeAreaPart::kRounds].came;
+  }
 
   RoundControl& control_;
 };

@@ -13,12 +13,11 @@ namespace coracle::internals {
 
 Team::Team(Rank& rank) : TeamCore(rank) {
   watch_members();
-  node_area_ = std::make_unique<NodeArea>(rank, core(), true);
+  node_area_ = std::make_unique<NodeArea>(rank, core(), nullptr);
 }
 
-Team::Team(Rank& rank, std::vector<std::uint32_t> members, std::uint32_t slot, std::uint32_t identity)
-    : TeamCore(rank, std::move(members), slot, identity) {
-  node_area_ = std::make_unique<NodeArea>(rank, core(), false);
+Team::Team(Rank& rank, TeamPlan plan) : TeamCore(rank, plan) {
+  node_area_ = std::make_unique<NodeArea>(rank, core(), &plan);
   watch_members();
 }
 

@@ -13,7 +13,7 @@
 #include "interfaces/mpi/core/request.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/launch/attached_rank.hpp"
-#include "runtime/team/node_area.hpp"
+#include "runtime/team/new_team.hpp"
 #include "transports/connect.hpp"
 
 namespace coracle::mpi {
@@ -31,12 +31,7 @@ constexpr internals::Wiring kWiring{
 
 /// The team of this rank alone. Its place and name need nobody's consent.
 std::shared_ptr<Team> make_self_team(internals::Rank& rank) {
-  auto& teams = rank.local<internals::Teams>();
-  std::uint32_t slot = 1;
-  while (teams.taken(slot)) ++slot;
-  auto team = std::make_shared<Team>(rank, std::vector<std::uint32_t>{rank.id()}, slot, teams.new_identity(rank.id()));
-  team->node_area().meet();
-  return team;
+  return internals::NewTeam::of_one(rank);
 }
 
 Ref<Group> group_of(const Team& team) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "interfaces/mpi/core/topology.hpp"
 #include "interfaces/mpi/values.hpp"
 
 namespace coracle::mpi::openmpi {
@@ -72,8 +73,8 @@ int distribution_value_from(int distribution) {
 
 const int* weights_from(const int* weights) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(weights);
-  static const int no_weight = 0;
-  return address == kAbiUnweighted ? nullptr : address == kAbiWeightsEmpty ? &no_weight : weights;
+  if (address == kAbiUnweighted) return nullptr;
+  return weights == nullptr || address == kAbiWeightsEmpty ? &kNoWeights : weights;
 }
 
 int* weights_to(int* weights) noexcept {

@@ -140,7 +140,7 @@ int code_from(int code) noexcept;
 int code_to(int code) noexcept;
 int distribution_value_from(int distribution);
 
-/// Null for MPI_UNWEIGHTED; for MPI_WEIGHTS_EMPTY something else.
+/// Null for MPI_UNWEIGHTED; for MPI_WEIGHTS_EMPTY and a null pointer &kNoWeights.
 const int* weights_from(const int* weights) noexcept;
 /// Where weights are to be stored; null for MPI_UNWEIGHTED.
 int* weights_to(int* weights) noexcept;

@@ -266,6 +266,38 @@ static void try_distributed_graph(void) {
   MPI_Comm_free(&comm);
 }
 
+/* Who gives no edges may give a null pointer for their weights; the graph is without weights only where that is said.
+   Edges need weights. */
+static void weights_of_no_edges(void) {
+  int const source = 0, degree = 1;
+  int weight = 7, to = size_of_world - 1, in = -1, out = -1, weighted = -1, class = MPI_SUCCESS;
+  int const gives = rank_of_world == 0;
+  int* volatile empty = MPI_WEIGHTS_EMPTY, * volatile unweighted =
+                                               MPI_UNWEIGHTED; /* the compiler dislikes the values */
+  MPI_Dist_graph_create(MPI_COMM_WORLD, gives, &source, &degree, &to, gives ? &weight : NULL, MPI_INFO_NULL, 0, &comm);
+  MPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+  REQUIRE(weighted == 1 && out == gives && in == (rank_of_world == to), "%d in, %d out, weighted %d", in, out,
+          weighted);
+  weight = -1;
+  MPI_Dist_graph_neighbors(comm, in, &to, in > 0 ? &weight : empty, 0, NULL, empty);
+  REQUIRE(weight == (in > 0 ? 7 : -1), "weight %d", weight);
+  MPI_Comm_free(&comm);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 0, NULL, NULL, 0, NULL, NULL, MPI_INFO_NULL, 0, &comm);
+  MPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+  REQUIRE(weighted == 1 && in == 0 && out == 0, "weighted %d", weighted);
+  MPI_Comm_free(&comm);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 0, NULL, unweighted, 0, NULL, unweighted, MPI_INFO_NULL, 0, &comm);
+  MPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+  REQUIRE(weighted == 0, "weighted %d", weighted);
+  MPI_Comm_free(&comm);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  int const error =
+      MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &source, empty, 0, NULL, empty, MPI_INFO_NULL, 0, &comm);
+  MPI_Error_class(error, &class);
+  REQUIRE(class == MPI_ERR_ARG, "class %d", class);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 /* --- several at once --- */
 
 enum { FLYING = 8 };
@@ -364,6 +396,7 @@ int main(int argc, char** argv) {
   try_grids();
   try_graph();
   try_distributed_graph();
+  weights_of_no_edges();
   try_flights();
   try_restarts();
   free_kinds();
