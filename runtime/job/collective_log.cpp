@@ -47,11 +47,15 @@ std::uint32_t place_in(const Module& module, const char* constants) noexcept {
   return module.holds_data(offset) && offset < std::ptrdiff_t{kInProgram} ? static_cast<std::uint32_t>(offset) : 0;
 }
 
-std::uint32_t local_index_of(const std::source_location& where) noexcept {
-  const auto* const constants = std::bit_cast<const char*>(where);
-  if (const std::uint32_t place = place_in(kOwnModule, constants); place != 0) return place;
+[[gnu::cold, gnu::noinline]] std::uint32_t place_in_program(const char* constants) noexcept {
   const std::uint32_t place = place_in(program_module(), constants);
   return place != 0 ? kInProgram | place : 0;
+}
+
+std::uint32_t local_index_of(const std::source_location& where) noexcept {
+  const auto* const constants = std::bit_cast<const char*>(where);
+  const std::uint32_t place = place_in(kOwnModule, constants);
+  return place != 0 || constants == nullptr ? place : place_in_program(constants);  // null: of MPI's
 }
 
 std::string describe_place(std::uint32_t place) {
