@@ -101,15 +101,19 @@ Task<> all_reduce_by_exchange(Team& team, std::span<const std::byte> values, std
 }
 
 bool suits_exchange(Team& team, std::size_t bytes) noexcept {
-  // Each combines all: among many only as much as costs less than to wait for one who does it.
+  // Each combines all: among many only as much as costs less than to wait for one who does it; of two none does more
+  // than when each combines a half and copies the other.
+  constexpr std::size_t kPairBytesMax = 8 * 1024;
   constexpr std::uint32_t kFew = 4;
   constexpr std::uint32_t kLocalSizeMax = 8;
   constexpr std::size_t kCombinedBytesMax = 2 * 1024;
-  const std::size_t bytes_max = team.size() <= kFew ? kSmallBytesMax : kCombinedBytesMax / team.size();
+  const std::size_t bytes_max = team.size() == 2      ? kPairBytesMax
+                                : team.size() <= kFew ? kSmallBytesMax
+                                                      : kCombinedBytesMax / team.size();
   // A few words don't need one: where each rank has a core, to read what many have contributed takes less than a wait.
   const bool few_words = bytes <= Contribution::kInlineBytesMax && team.rank().loop().spins();
   return team.size() > 1 && bytes <= bytes_max &&
-         LocalCollective::can_exchange(team, bytes, few_words ? team.size() : kLocalSizeMax);
+         LocalCollective::can_exchange(team, bytes, few_words ? team.size() : kLocalSizeMax, bytes_max);
 }
 
 /// Large data where waiting costs little: each local member combines its slice of all in its own result, from where the

@@ -22,14 +22,14 @@ bool LocalCollective::can_expose(const Team& team) noexcept {
   return team.rank().placement() != Placement::process;
 }
 
-bool LocalCollective::can_exchange(Team& team, std::size_t bytes, std::uint32_t local_size_max) noexcept {
-  constexpr std::size_t kBytesMax = 4096;
+bool LocalCollective::can_exchange(Team& team, std::size_t bytes, std::uint32_t local_size_max,
+                                   std::size_t bytes_max) noexcept {
   constexpr std::size_t kBytesMaxCrowded =
       32 * 1024;  // waiting for local members to copy would cost turns of all others
-  const std::size_t wanted = team.rank().loop().spins() ? kBytesMax : kBytesMaxCrowded;
-  const std::size_t bytes_max = std::min<std::size_t>(wanted, team.node_area().room_bytes_max());
+  const std::size_t wanted = team.rank().loop().spins() ? bytes_max : kBytesMaxCrowded;
+  const std::size_t most = std::min<std::size_t>(wanted, team.node_area().room_bytes_max());
   // In `sim` copies take time, which this does not account for.
-  return team.nodes().count() == 1 && team.size() <= local_size_max && bytes <= bytes_max &&
+  return team.nodes().count() == 1 && team.size() <= local_size_max && bytes <= most &&
          team.rank().placement() != Placement::sim;
 }
 

@@ -28,8 +28,10 @@ class LocalCollective {
   static bool can_expose(const Team& team) noexcept;
   /// Whether all of a team on one node give their `bytes` and look at what all others have given: one step, after which
   /// nobody waits for anybody, without coroutines of its own where it can. The quickest way among few.
-  /// `local_size_max`: more would read too many cache lines each.
-  static bool can_exchange(Team& team, std::size_t bytes, std::uint32_t local_size_max) noexcept;
+  /// `local_size_max`: more would read too many cache lines each. `bytes_max`: where each rank has a core, to look at
+  /// more takes longer than to wait until others have.
+  static bool can_exchange(Team& team, std::size_t bytes, std::uint32_t local_size_max,
+                           std::size_t bytes_max = 4096) noexcept;
 
   std::size_t given_bytes_max() const noexcept { return given_bytes_max(team_); }
   Round& round() noexcept { return round_; }

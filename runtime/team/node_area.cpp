@@ -110,10 +110,13 @@ void NodeArea::wake(std::uint64_t sleepers) noexcept {
 }
 
 std::byte* NodeArea::allocate(std::uint64_t number, std::size_t bytes) {
+  // So that rooms are used again while they are in the caches; not each time, since others write what is looked at.
   constexpr std::size_t kManyAllocated = 64;
+  constexpr std::size_t kBetweenLooks = 16;
   const bool is_earliest = number == retired_ + 1;
-  for (const bool look : {false, true}) {
-    const std::uint64_t over = floor(look || arena_.taken() >= kManyAllocated);
+  const bool is_time = arena_.taken() >= kManyAllocated && arena_.taken() % kBetweenLooks == 0;
+  for (const bool look : {is_time, true}) {
+    const std::uint64_t over = floor(look);
     std::byte* room = is_earliest ? arena_.take_for_earliest(number, bytes, over) : arena_.take(number, bytes, over);
     if (room != nullptr) return room;
   }
