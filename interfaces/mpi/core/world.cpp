@@ -100,8 +100,9 @@ void World::finalize() {
   world.comm_self_->attributes.remove_all(*world.comm_self_);  // MPI-3.1, 8.7.1: before anything else
   world.drain();
   world.comm_world_->attributes.remove_all(*world.comm_world_);
-  if (const std::size_t left = world.progress_.under_way(); left != 0)
-    raise(ErrorClass::pending, "{} operations are still under way: wait for the requests of all before", left);
+  if (const std::size_t left = world.progress_.withdraw(); left != 0)
+    raise(ErrorClass::pending, "{} sends or collectives are still under way: wait for the requests of all before",
+          left);
   world_ = nullptr;  // an error from here on has no communicator to be told to
   for (Comm** comm : {&world.comm_self_, &world.comm_world_}) {
     (*comm)->clear_predefined();
