@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collectives/collectives.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/team/new_team.hpp"
 #include "runtime/team/team.hpp"
@@ -57,6 +58,11 @@ Task<std::unique_ptr<Team>> NewTeam::make(std::vector<std::uint32_t> members, st
   try {
     const BreaksWith with(parent, team->core());
     co_await team->meet_all(meeting);
+  } catch (const Error& error) {
+    // A member that has left the meeting may have broken the team since, by a collective of its own: the team was made
+    // then, and the next collective here tells the rest.
+    const bool made = error.code() == Errc::given_up && !parent.broken();
+    if (!made) failure = std::current_exception();
   } catch (...) {
     failure = std::current_exception();
   }

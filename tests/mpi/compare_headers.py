@@ -108,6 +108,10 @@ def main():
     if not shutil.which("mpicxx.openmpi"):
         print("Open MPI's compilers are not installed: apt-get install libopenmpi-dev openmpi-bin")
         return 77
+    version = subprocess.run(["mpicxx.openmpi", "--showme:version"], capture_output=True, text=True, check=False).stdout
+    if "Open MPI 4.1." not in version:
+        print("the installed Open MPI is not 4.1, whose interface this is")
+        return 77
     tables, found = table.tables_folder(), []
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder) / "all.cpp"
