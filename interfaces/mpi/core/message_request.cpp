@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "interfaces/mpi/core/buffered_sends.hpp"
+#include "interfaces/mpi/core/call_note.hpp"
 #include "runtime/core/error.hpp"
 
 namespace coracle::mpi {
@@ -160,6 +161,12 @@ void MessageRequest::settle() noexcept {
   send_.reset();
   task_.reset();
   cancelling_ = false;
+}
+
+void MessageRequest::add_to(internals::SignalText& text) const noexcept {
+  text.add("{}", receives_ ? "a receive" : "a send");
+  if (matched_) return text.add(" of a message that MPI_Mprobe or MPI_Improbe has found");
+  add_message(text, receives_, arguments_.peer, arguments_.tag, *comm_);
 }
 
 void MessageRequest::cancel() {

@@ -71,7 +71,7 @@ void probe(int source, int tag, Comm* comm, Status* status) {
   if (!there) {
     internals::Task<Received> waiting =
         wanted.team().wait_probe(wanted.arguments.from(), wanted.arguments.wanted_tag());
-    there = world.wait(waiting);
+    there = world.wait<ReceiveNote>(waiting, source, tag, *comm);
   }
   give_found(status, status_of(*there));
 }
@@ -107,7 +107,7 @@ void mrecv(void* buf, Count count, Datatype* datatype, Message*& message, Status
   const internals::MessageTarget target = target_of(buf, count, datatype);
   internals::Task<Received> receiving = message->matched().receive(target);
   const Ref<Message> owner = Ref<Message>::adopt(std::exchange(message, nullptr));
-  give_found(status, status_of(world.wait(receiving)));
+  give_found(status, status_of(world.wait<PlainNote>(receiving, " until its sender has given the message")));
 }
 
 void imrecv(void* buf, Count count, Datatype* datatype, Message*& message, Request*& request) {

@@ -32,6 +32,10 @@ void Progress::give_completion(internals::Completion& completion) noexcept {
   std::erase_if(completions_, [&completion](const auto& each) { return each.get() == &completion; });
 }
 
+void Progress::visit(internals::WaiterVisitor& visitor) const noexcept {
+  for (const auto& completion : completions_) completion->visit(visitor);
+}
+
 void Progress::end() noexcept {
   free_completions_.clear();
   completions_.clear();

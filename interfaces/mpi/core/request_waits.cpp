@@ -1,8 +1,11 @@
 // MPI_Wait, MPI_Test and their forms for many.
 #include <algorithm>
+#include <array>
 #include <span>
+#include <string>
 #include <utility>
 
+#include "interfaces/mpi/core/call_note.hpp"
 #include "interfaces/mpi/core/request.hpp"
 #include "interfaces/mpi/core/world.hpp"
 #include "interfaces/mpi/core_functions.hpp"
@@ -13,6 +16,10 @@ namespace {
 /// Whether there is something to wait for.
 bool counts(const Request* request) noexcept {
   return request != nullptr && request->is_active();
+}
+
+std::span<Request* const> one(Request* const& request) noexcept {
+  return {&request, 1};
 }
 
 /// Of one that is done: its status, and its handle is null unless it is persistent.
@@ -45,9 +52,27 @@ void give(std::span<Status> statuses, std::size_t place, const Status& value) no
   if (!statuses.empty()) statuses[place] = value;
 }
 
-[[noreturn]] void raise_in_status(std::size_t failed, const std::string& first) {
-  raise(ErrorClass::in_status, "{} of the requests have failed; the first: {}", failed, first);
-}
+/// Of many requests: those that have failed.
+class Failures {
+ public:
+  /// Of one that is done, before it is taken.
+  void note(const Request& request, std::size_t place) {
+    if (count_++ != 0) return;
+    std::array<char, 256> room;
+    internals::SignalText text(room.data(), room.size());
+    request.add_to(text);
+    first_ = fmt::format("requests[{}], {}: {}", place, text.view(), request.error());
+  }
+  void raise_if_any(std::size_t requests) const {
+    if (count_ != 0)
+      raise(ErrorClass::in_status, "{} of {} requests {} failed; the first is {}", count_, requests,
+            count_ == 1 ? "has" : "have", first_);
+  }
+
+ private:
+  std::size_t count_ = 0;
+  std::string first_;
+};
 
 /// The first that is done; `requests.size()` where none is.
 std::size_t first_done(std::span<Request* const> requests) noexcept {
@@ -62,24 +87,21 @@ bool any_counts(std::span<Request* const> requests) noexcept {
 
 /// Takes all that are done; `statuses` in a row.
 void take_done(std::span<Request*> requests, Count& outcount, int* indices, std::span<Status> statuses) {
-  std::size_t failed = 0;
-  std::string first;
+  Failures failures;
   outcount = 0;
   for (std::size_t place = 0; place < requests.size(); ++place) {
     if (!counts(requests[place]) || !requests[place]->is_done()) continue;
-    Status status = requests[place]->look();
-    if (status.error != 0 && failed++ == 0) first = requests[place]->error();
-    status = take(requests[place]);
+    if (requests[place]->look().error != 0) failures.note(*requests[place], place);
+    const Status status = take(requests[place]);
     indices[outcount] = static_cast<int>(place);
     give(statuses, static_cast<std::size_t>(outcount++), status);
   }
-  if (failed != 0) raise_in_status(failed, first);
+  failures.raise_if_any(requests.size());
 }
 
 /// All are done.
 void take_all(std::span<Request*> requests, std::span<Status> statuses) {
-  std::size_t failed = 0;
-  std::string first;
+  Failures failures;
   for (std::size_t place = 0; place < requests.size(); ++place) {
     Request*& request = requests[place];
     if (!counts(request)) {
@@ -87,11 +109,11 @@ void take_all(std::span<Request*> requests, std::span<Status> statuses) {
       continue;
     }
     const Status status = request->look();
-    if (status.error != 0 && failed++ == 0) first = request->error();
+    if (status.error != 0) failures.note(*request, place);
     take(request);
     give(statuses, place, status);
   }
-  if (failed != 0) raise_in_status(failed, first);
+  failures.raise_if_any(requests.size());
 }
 
 }  // namespace
@@ -99,7 +121,7 @@ void take_all(std::span<Request*> requests, std::span<Status> statuses) {
 void wait(Request*& request, Status* status) {
   World& world = World::get();
   if (!counts(request)) return give(status, Status{});
-  if (!request->is_done()) world.run_until([request] { return request->is_done(); });
+  if (!request->is_done()) world.run_until<RequestsNote>([request] { return request->is_done(); }, one(request));
   give(status, take_or_throw(request));
 }
 
@@ -115,7 +137,8 @@ void test(Request*& request, bool& flag, Status* status) {
 void waitall(std::span<Request*> requests, std::span<Status> statuses) {
   World& world = World::get();
   for (const Request* request : requests)
-    if (counts(request) && !request->is_done()) world.run_until([request] { return request->is_done(); });
+    if (counts(request) && !request->is_done())
+      world.run_until<RequestsNote>([request] { return request->is_done(); }, requests);
   take_all(requests, statuses);
 }
 
@@ -136,7 +159,8 @@ void waitany(std::span<Request*> requests, int& index, Status* status) {
   if (!any_counts(requests)) return give(status, Status{});
   std::size_t place = first_done(requests);
   if (place == requests.size())
-    world.run_until([&place, requests] { return (place = first_done(requests)) < requests.size(); });
+    world.run_until<RequestsNote>([&place, requests] { return (place = first_done(requests)) < requests.size(); },
+                                  requests);
   index = static_cast<int>(place);
   give(status, take_or_throw(requests[place]));
 }
@@ -162,7 +186,7 @@ void waitsome(std::span<Request*> requests, Count& outcount, int* indices, std::
   outcount = kUndefined;
   if (!any_counts(requests)) return;
   if (first_done(requests) == requests.size())
-    world.run_until([requests] { return first_done(requests) < requests.size(); });
+    world.run_until<RequestsNote>([requests] { return first_done(requests) < requests.size(); }, requests);
   take_done(requests, outcount, indices, statuses);
 }
 

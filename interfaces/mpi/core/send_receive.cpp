@@ -18,7 +18,7 @@ void send_and_wait(const MessageArguments& arguments) {
   if (arguments.peer == kProcNull) return;
   Send send = arguments.comm->team().send_memory(arguments.source(), static_cast<std::uint32_t>(arguments.peer),
                                                  static_cast<std::uint64_t>(arguments.tag));
-  world.wait(send);
+  world.wait<SendNote>(send, arguments.peer, arguments.tag, *arguments.comm);
 }
 
 Receive receive_of(const MessageArguments& arguments) {
@@ -54,7 +54,7 @@ void ssend(const void* buf, Count count, Datatype* datatype, int dest, int tag, 
   if (dest == kProcNull) return;
   internals::Task<> sent = comm->team().send_memory_synchronously(arguments.source(), static_cast<std::uint32_t>(dest),
                                                                   static_cast<std::uint64_t>(tag));
-  world.wait(sent);
+  world.wait<SendNote>(sent, dest, tag, *comm);
 }
 
 void bsend(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm) {
@@ -78,7 +78,7 @@ void recv(void* buf, Count count, Datatype* datatype, int source, int tag, Comm*
   const MessageArguments arguments = MessageArguments::of_receive(buf, count, datatype, source, tag, comm);
   if (source == kProcNull) return give_received(status, null_status());
   Receive receive = receive_of(arguments);
-  const internals::Received received = world.wait(receive);
+  const internals::Received received = world.wait<ReceiveNote>(receive, source, tag, *comm);
   give_received(status, status_of(received));
 }
 
@@ -148,7 +148,7 @@ void sendrecv(const void* sendbuf, Count sendcount, Datatype* sendtype, int dest
     if (completion != nullptr) completion->cancel();
   }
   if (completion != nullptr) {
-    world.run_until([completion] { return completion->done(); });
+    world.run_until<ReceiveNote>([completion] { return completion->done(); }, source, recvtag, *comm);
     world.progress().give_completion(*completion);
   }
   if (failure) throw MpiError(*failure);

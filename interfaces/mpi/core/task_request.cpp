@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "interfaces/mpi/core/call_note.hpp"
 #include "interfaces/mpi/core/request.hpp"
 #include "interfaces/mpi/core/world.hpp"
 
@@ -27,6 +28,10 @@ class TaskRequest final : public Request {
     }
     outcome_ = status;
     return status;
+  }
+  void add_to(internals::SignalText& text) const noexcept override {
+    text.add("a collective on ");
+    comm_->add_label(text);
   }
   void cancel() override { raise(ErrorClass::request, "a collective can't be cancelled (MPI-3.1, 5.12)"); }
 
@@ -61,8 +66,8 @@ Request* make_persistent(Comm& comm, std::function<internals::Task<>()> make) {
   return new TaskRequest(comm, std::move(make));
 }
 
-void run(internals::Task<> task) {
-  World::get().wait(task);
+void run(const Comm& comm, internals::Task<> task) {
+  World::get().wait<CollectiveNote>(task, comm);
 }
 
 }  // namespace coracle::mpi

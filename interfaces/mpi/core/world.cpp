@@ -2,6 +2,7 @@
 #include "interfaces/mpi/core/world.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -61,10 +62,11 @@ bool World::was_there_ = false;
 
 World::World(ThreadLevel provided)
     : provided_(provided),
-      attached_(std::make_unique<internals::AttachedRank>(kWiring)),
+      attached_(std::make_unique<internals::AttachedRank>(kWiring, reporter_)),
       rank_(attached_->rank()),
       progress_(rank_.loop()),
       buffered_sends_(std::make_unique<BufferedSends>(progress_)) {
+  reporter_.begin(rank_, progress_);
   this_process().rank = rank_.id();
   set_predefined_attribute(kUniverseSize, AttributeValue::of_number(static_cast<int>(rank_.size())));
   set_predefined_attribute(kAppNumber, AttributeValue::of_number(0));
@@ -95,9 +97,41 @@ void World::init(ThreadLevel wanted) {
 void World::drain() {
   buffered_sends_->drain();
   while (!orphans_.empty()) {
-    run_until([this] { return orphans_.front()->is_done(); });
+    Request* const orphan = orphans_.front();
+    run_until<RequestsNote>([orphan] { return orphan->is_done(); }, std::span<Request* const>(&orphan, 1));
     bury_orphans();
   }
+}
+
+namespace {
+
+/// What operations await that are under way: " (receive from rank 1, receive)", ranks of the job; else nothing.
+class Awaited final : public internals::WaiterVisitor {
+ public:
+  void visit(const internals::Waiter& waiter, int) noexcept override {
+    if (told_++ >= kToldMax) return;
+    text_.add("{}{}", told_ == 1 ? "" : ", ", waiter.what());
+    if (waiter.peer() >= 0) text_.add(" from rank {}", waiter.peer());
+  }
+  std::string text() const {
+    return told_ == 0 ? std::string() : fmt::format(" ({}{})", text_.view(), told_ > kToldMax ? ", ..." : "");
+  }
+
+ private:
+  static constexpr int kToldMax = 8;
+  int told_ = 0;
+  std::array<char, 512> room_;
+  internals::SignalText text_{room_.data(), room_.size()};
+};
+
+}  // namespace
+
+void World::refuse_to_end() const {
+  Awaited awaited;
+  progress_.visit(awaited);
+  const std::size_t left = progress_.under_way();
+  raise(ErrorClass::pending, "{} {} not been completed{}: wait for all requests before, by MPI_Wait, MPI_Waitall, ...",
+        left, left == 1 ? "request has" : "requests have", awaited.text());
 }
 
 void World::finalize() {
@@ -105,8 +139,7 @@ void World::finalize() {
   world.comm_self_->attributes.remove_all(*world.comm_self_);  // MPI-3.1, 8.7.1: before anything else
   world.drain();
   world.comm_world_->attributes.remove_all(*world.comm_world_);
-  if (const std::size_t left = world.progress_.under_way(); left != 0)
-    raise(ErrorClass::pending, "{} operations are still under way: wait for the requests of all before", left);
+  if (world.progress_.under_way() != 0) world.refuse_to_end();
   world_ = nullptr;  // an error from here on has no communicator to be told to
   for (Comm** comm : {&world.comm_self_, &world.comm_world_}) {
     (*comm)->clear_predefined();
@@ -114,7 +147,7 @@ void World::finalize() {
   }
   world.progress_.end();
   Comm::end_all();
-  world.attached_->finish();
+  world.progress_.during<PlainNote>([&world] { world.attached_->finish(); }, ", until all ranks have called it");
   delete &world;
 }
 

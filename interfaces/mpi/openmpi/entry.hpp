@@ -70,10 +70,16 @@ class HandleInOut {
   T* object_;
 };
 
+inline int checked_length(int count, const char* name) {
+  if (count < 0) [[unlikely]]
+    raise(ErrorClass::count, "the number of {} is {}: a count is 0 or more", name, count);
+  return count;
+}
+
 template <class T>
 class HandlesIn {
  public:
-  HandlesIn(int count, Handle<T>* const* handles, const char* name) : objects_(count) {
+  HandlesIn(int count, Handle<T>* const* handles, const char* name) : objects_(checked_length(count, name)) {
     if (objects_.count() != 0) check_place(handles, name);
     for (std::size_t i = 0; i < objects_.count(); ++i) objects_[i] = object_of(handles[i], name);
   }
@@ -86,7 +92,8 @@ class HandlesIn {
 template <class T>
 class HandlesInOut {
  public:
-  HandlesInOut(int count, Handle<T>** handles, const char* name) : handles_(handles), objects_(count) {
+  HandlesInOut(int count, Handle<T>** handles, const char* name)
+      : handles_(handles), objects_(checked_length(count, name)) {
     if (objects_.count() != 0) check_place(handles, name);
     for (std::size_t i = 0; i < objects_.count(); ++i) objects_[i] = object_of(handles[i], name);
   }
@@ -106,7 +113,8 @@ class HandlesInOut {
 template <class T>
 class HandlesOut {
  public:
-  HandlesOut(int count, Handle<T>** handles, const char* name) : handles_(handles), objects_(count) {
+  HandlesOut(int count, Handle<T>** handles, const char* name)
+      : handles_(handles), objects_(checked_length(count, name)) {
     if (objects_.count() != 0) check_place(handles, name);
   }
   std::span<T*> span() noexcept { return objects_.span(); }

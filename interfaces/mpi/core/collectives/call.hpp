@@ -38,7 +38,7 @@ class Call {
 /// Blocking: no coroutine stands between the call and the runtime's, where the collective itself needs none.
 template <class Collective>
 void block(const Collective& call) {
-  run(call.start());
+  run(call.comm(), call.start());
 }
 
 template <class Collective>

@@ -1,0 +1,26 @@
+// Backtraces as readers want them: of the lines that add_backtrace() has written (failure_record.hpp) the functions'
+// names, and with debugging information the places in the source.
+#pragma once
+
+#include <chrono>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace coracle::internals {
+
+struct CrashText {
+  std::string headline;  ///< "SIGSEGV (address 0x0, not mapped)"
+  std::string
+      details;  ///< Further lines, indented; backtrace with names, and with source lines where addr2line finds them.
+};
+
+/// `program`: the path of the program, for frames that name it as it was called. Runs addr2line if there is one, for at
+/// most `patience`.
+CrashText readable_crash(std::string_view raw, const std::string& program, std::chrono::milliseconds patience);
+/// The same of many, in their order, with one run of addr2line for each module.
+std::vector<CrashText> readable_crashes(std::span<const std::string_view> raws, const std::string& program,
+                                        std::chrono::milliseconds patience);
+
+}  // namespace coracle::internals
