@@ -23,7 +23,7 @@ WRONG_CALLS = {
     "waitall_count": (2, [r"MPI_Waitall: the number of requests is -1"]),
     "type_count": (2, [r"rank \d: MPI_Type_contiguous: count is -1: a count is 0 or more"]),
     "cart_dims": (12, [r"MPI_Cart_create on copy of the world: dims make a grid of more cells than .* are 2"]),
-    "keyval_unknown": (36, [r"the keyval has not been made, or has been freed"]),
+    "keyval_unknown": (36, [r"this is no keyval \(it has not been made, or has been freed\)"]),
     "init_twice": (16, [r"MPI_Init is called a second time"]),
 }
 WRONG_ENDS = {

@@ -38,7 +38,7 @@ class Progress {
     if (!operation.await_ready()) suspend<Note>(operation, arguments...);
     return operation.await_resume();
   }
-  /// The innermost call that waits; null where none does. For signal handlers in the loop's thread.
+  /// The call that waits; null where none does. For signal handlers in the loop's thread.
   const CallNote* waiting() const noexcept { return waiting_; }
   /// Shows what the operations that are under way await. For signal handlers that have not interrupted this library.
   void visit(internals::WaiterVisitor& visitor) const noexcept;
@@ -53,25 +53,23 @@ class Progress {
   void end() noexcept;
 
  private:
-  /// Hang reports see a note from its making to its end.
+  /// Hang reports see a note from its making to its end. Calls that wait do not nest.
   class Entered {
    public:
-    Entered(Progress& progress, CallNote& note) noexcept : progress_(progress), outer_(progress.waiting_) {
+    Entered(Progress& progress, CallNote& note) noexcept : progress_(progress) {
       note.since_ns_ = progress.loop_.now_ns();
-      show(&note);
+      std::atomic_signal_fence(std::memory_order_release);  // a report finds the note whole
+      progress_.waiting_ = &note;
     }
-    ~Entered() { show(outer_); }
+    ~Entered() {
+      progress_.waiting_ = nullptr;
+      std::atomic_signal_fence(std::memory_order_release);  // as above
+    }
     Entered(const Entered&) = delete;
     Entered& operator=(const Entered&) = delete;
 
    private:
-    void show(const CallNote* note) noexcept {
-      std::atomic_signal_fence(std::memory_order_seq_cst);  // a report finds each note whole
-      progress_.waiting_ = note;
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-    }
     Progress& progress_;
-    const CallNote* outer_;
   };
 
   template <class Note, class Awaitable, class... Arguments>

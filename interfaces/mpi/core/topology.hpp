@@ -41,7 +41,7 @@ Neighbours neighbours_of(const Topology& topology, int rank);
 
 // Of a grid, row-major.
 
-/// Throws MpiError (dims, arg) for what is no grid of at most `members`.
+/// Throws MpiError (dims) for what is no grid of at most `members`.
 void check_grid(const Cartesian& grid, int members);
 std::int64_t places_of(const Cartesian& grid) noexcept;
 /// Coordinates outside of a periodic dimension come in again. Throws MpiError (arg) outside of another.
