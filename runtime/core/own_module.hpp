@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace coracle::internals {
 
@@ -17,5 +18,15 @@ struct OwnModule {
 };
 
 extern const OwnModule kOwnModule;
+
+/// The program of this rank, whether it holds the library or not.
+struct MainProgram {
+  std::uintptr_t base;   ///< What is added to the addresses in its file.
+  std::uintptr_t bytes;  ///< From there to the end of its last segment.
+
+  static MainProgram find() noexcept;
+  /// Of its file, where the system tells; else the name by which it was called.
+  static std::string path();
+};
 
 }  // namespace coracle::internals

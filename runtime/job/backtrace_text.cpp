@@ -210,4 +210,16 @@ std::vector<CrashText> readable_crashes(std::span<const std::string_view> raws, 
   return texts;
 }
 
+std::string place_in_source(const std::string& module, std::uint64_t address) {
+  StackFrame frame{module, fmt::format("{:#x}", address), "?", {}};
+  find_sources({&frame, 1}, std::chrono::seconds(1));
+  // Of functions that are inlined there the innermost comes first.
+  const std::string_view known = std::string_view(frame.source).substr(0, frame.source.find('\n'));
+  const std::size_t at = known.find(" at ");
+  if (at == std::string_view::npos) return fmt::format("{}+{}", module, frame.offset);
+  std::string_view place = known.substr(at + 4);
+  place = place.substr(0, place.find(" (discriminator"));
+  return std::string(place.substr(place.rfind('/') + 1));
+}
+
 }  // namespace coracle::internals

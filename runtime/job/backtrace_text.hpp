@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,5 +23,9 @@ CrashText readable_crash(std::string_view raw, const std::string& program, std::
 /// The same of many, in their order, with one run of addr2line for each module.
 std::vector<CrashText> readable_crashes(std::span<const std::string_view> raws, const std::string& program,
                                         std::chrono::milliseconds patience);
+
+/// "solver.c:88" of an address in the file `module`, as addr2line wants it; "./solver+0x1234" where it is not known.
+/// Takes at most about a second.
+std::string place_in_source(const std::string& module, std::uint64_t address);
 
 }  // namespace coracle::internals

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/core/own_module.hpp"
+#include "runtime/job/backtrace_text.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -40,20 +41,35 @@ constexpr std::array<const char*, static_cast<std::size_t>(Called::end_)> kNames
 // own module.
 static_assert(sizeof(std::source_location) == sizeof(const char*));
 
-std::uint32_t local_index_of(const std::source_location& where) noexcept {
-  const std::ptrdiff_t offset = std::bit_cast<const char*>(where) - kOwnModule.start;
+std::uint32_t distance_in_own_module(const char* place) noexcept {
+  const std::ptrdiff_t distance = place - kOwnModule.start;
   const bool is_inside =
-      kOwnModule.holds_data(offset) && offset <= std::ptrdiff_t{std::numeric_limits<std::uint32_t>::max()};
-  return is_inside ? static_cast<std::uint32_t>(offset) : 0;
+      kOwnModule.holds_data(distance) && distance <= std::ptrdiff_t{std::numeric_limits<std::uint32_t>::max()};
+  return is_inside ? static_cast<std::uint32_t>(distance) : 0;
 }
 
-std::string describe_place(std::uint32_t place) {
-  // What comes from elsewhere must not lead out of the image.
-  if (!kOwnModule.holds_data(place)) return "at an unknown place";
-  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(kOwnModule.start) + place;
-  const auto where = std::bit_cast<std::source_location>(address);
+std::uint32_t distance_in_program(const void* site) noexcept {
+  static const MainProgram program = MainProgram::find();
+  const std::uintptr_t distance = reinterpret_cast<std::uintptr_t>(site) - program.base;
+  return distance < program.bytes ? static_cast<std::uint32_t>(distance) : 0;
+}
+
+/// What comes from elsewhere must not lead out of the image.
+const char* in_own_module(std::uint32_t distance) noexcept {
+  return kOwnModule.holds_data(distance) ? kOwnModule.start + distance : nullptr;
+}
+
+std::string describe_source(std::uint32_t distance) {
+  const char* const place = in_own_module(distance);
+  if (place == nullptr) return "at an unknown place";
+  const auto where = std::bit_cast<std::source_location>(place);
   const std::string_view file = where.file_name();
   return fmt::format("{}:{}", file.substr(file.rfind('/') + 1), where.line());
+}
+
+/// The call is just before what it returns to.
+std::string describe_site(std::uint32_t distance) {
+  return distance == 0 ? "in a shared library" : place_in_source(MainProgram::path(), distance - 1);
 }
 
 }  // namespace
@@ -63,24 +79,29 @@ const char* name_of(Called called) noexcept {
   return number < kNames.size() ? kNames[number] : "an unknown collective";
 }
 
-CallWords CallWords::of(const CollectiveCall& call, std::uint64_t number, std::uint64_t digest_before) noexcept {
+CallWords CallWords::of(const CollectiveCall& call, const ProgramCall& by, std::uint64_t number,
+                        std::uint64_t digest_before) noexcept {
   const std::uint64_t what =
       static_cast<std::uint64_t>(call.called) << kCalledShift | (call.bytes & CollectiveCall::kAnyBytes);
   // Multiplicative mixing, as in FxHash; the upper bits, which are looked at, depend on all.
   constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15ULL;
   std::uint64_t digest = (std::rotl(digest_before, 5) ^ what) * kFactor;
   digest = (std::rotl(digest, 29) ^ call.root) * kFactor;
-  return {number, digest, what, call.root, local_index_of(call.where)};
+  if (by.function == nullptr)
+    return {number, digest, what, call.root, distance_in_own_module(std::bit_cast<const char*>(call.where)), 0, 0};
+  return {number, digest, what, call.root, 0, distance_in_own_module(by.function), distance_in_program(by.site)};
 }
 
 std::string CallWords::describe() const {
   const std::uint64_t called = what >> kCalledShift;
   const bool is_end = called == static_cast<std::uint64_t>(Called::finalize);
-  std::string text = name_of(static_cast<Called>(called));
+  const char* const by = function != 0 && !is_end ? in_own_module(function) : nullptr;
+  std::string text = by != nullptr ? by : name_of(static_cast<Called>(called));
   if (const std::uint64_t bytes = what & CollectiveCall::kAnyBytes; bytes != CollectiveCall::kAnyBytes)
     text += fmt::format(" of {} bytes", bytes);
   if (root != CollectiveCall::kNoRoot) text += fmt::format(", root {}", root);
-  return is_end ? text : text + fmt::format(" ({})", describe_place(place));
+  if (is_end) return text;
+  return text + fmt::format(" ({})", by != nullptr ? describe_site(site) : describe_source(place));
 }
 
 void CallRecord::write(const CallWords& words) noexcept {
@@ -91,13 +112,16 @@ void CallRecord::write(const CallWords& words) noexcept {
   what_.store(words.what, std::memory_order_relaxed);
   root_.store(words.root, std::memory_order_relaxed);
   place_.store(words.place, std::memory_order_relaxed);
+  function_.store(words.function, std::memory_order_relaxed);
+  site_.store(words.site, std::memory_order_relaxed);
   number_.store(words.number, std::memory_order_release);  // pairs with the acquire in read()
 }
 
 CallWords CallRecord::own() const noexcept {
   return {number_.load(std::memory_order_relaxed), digest_.load(std::memory_order_relaxed),
-          what_.load(std::memory_order_relaxed), root_.load(std::memory_order_relaxed),
-          place_.load(std::memory_order_relaxed)};
+          what_.load(std::memory_order_relaxed),   root_.load(std::memory_order_relaxed),
+          place_.load(std::memory_order_relaxed),  function_.load(std::memory_order_relaxed),
+          site_.load(std::memory_order_relaxed)};
 }
 
 std::optional<CallWords> CallRecord::read() const noexcept {
@@ -135,8 +159,8 @@ std::string CallDifference::describe(std::uint32_t rank_here, std::uint32_t rank
       here.number, calls);
 }
 
-std::uint64_t CollectiveLog::begin(const CollectiveCall& call) noexcept {
-  const CallWords words = CallWords::of(call, ++number_, digest_);
+std::uint64_t CollectiveLog::begin(const CollectiveCall& call, const ProgramCall& by) noexcept {
+  const CallWords words = CallWords::of(call, by, ++number_, digest_);
   digest_ = words.digest;
   (*records_)[number_ % kCalls].write(words);
   ++under_way_;

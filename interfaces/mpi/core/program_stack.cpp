@@ -2,9 +2,7 @@
 #include "interfaces/mpi/core/program_stack.hpp"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <execinfo.h>
-#include <sys/auxv.h>
 
 #include <string_view>
 
@@ -38,12 +36,6 @@ const char* function_at(const void* address) noexcept {
   if (::dladdr(address, &info) == 0 || info.dli_sname == nullptr) return nullptr;
   const char* const name = info.dli_sname[0] == 'P' ? info.dli_sname + 1 : info.dli_sname;
   return std::string_view(name).starts_with("MPI") ? name : nullptr;
-}
-
-/// As the program was started, where the system tells; else the name by which it was called.
-std::string path_of_program() {
-  const auto* const started_as = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
-  return started_as != nullptr ? started_as : program_invocation_name;
 }
 
 const void* before(const void* return_address) noexcept {
@@ -95,7 +87,7 @@ std::string describe_callers() {
   internals::SignalText text(room.data(), room.size());
   text.add("callers\n");
   ProgramStack().add_frames(text);
-  return internals::readable_crash(text.view(), path_of_program(), std::chrono::seconds(1)).details;
+  return internals::readable_crash(text.view(), internals::MainProgram::path(), std::chrono::seconds(1)).details;
 }
 
 }  // namespace coracle::mpi

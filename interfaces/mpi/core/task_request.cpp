@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "interfaces/mpi/core/call_note.hpp"
+#include "interfaces/mpi/core/program_call.hpp"
 #include "interfaces/mpi/core/request.hpp"
 #include "interfaces/mpi/core/world.hpp"
 
@@ -30,7 +31,7 @@ class TaskRequest final : public Request {
     return status;
   }
   void add_to(internals::SignalText& text) const noexcept override {
-    text.add("a collective on ");
+    text.add("{} on ", function_ != nullptr ? function_ : "a collective");
     comm_->add_label(text);
   }
   void cancel() override { raise(ErrorClass::request, "a collective can't be cancelled (MPI-3.1, 5.12)"); }
@@ -50,6 +51,7 @@ class TaskRequest final : public Request {
   }
 
   Ref<Comm> comm_;
+  const char* const function_ = program_call.function;  // that has made it: a literal
   std::function<internals::Task<>()> make_;
   std::optional<internals::Task<>> task_;
   std::optional<Status> outcome_;

@@ -11,9 +11,11 @@
 #include "collectives/collectives.hpp"
 #include "interfaces/mpi/core/buffered_sends.hpp"
 #include "interfaces/mpi/core/process.hpp"
+#include "interfaces/mpi/core/program_call.hpp"
 #include "interfaces/mpi/core/request.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/launch/attached_rank.hpp"
+#include "runtime/team/collective_watchdog.hpp"
 #include "runtime/team/node_area.hpp"
 #include "transports/connect.hpp"
 
@@ -67,6 +69,7 @@ World::World(ThreadLevel provided)
       progress_(rank_.loop()),
       buffered_sends_(std::make_unique<BufferedSends>(progress_)) {
   reporter_.begin(rank_, progress_);
+  rank_.local<internals::CollectiveWatchdog>().use_program_call(program_call);
   this_process().rank = rank_.id();
   set_predefined_attribute(kUniverseSize, AttributeValue::of_number(static_cast<int>(rank_.size())));
   set_predefined_attribute(kAppNumber, AttributeValue::of_number(0));

@@ -189,6 +189,8 @@ def definition(function):
     if refuses:
         parameters = ", ".join(c_types.c_type(p) for p in function.parameters)
     lines = refusal(function) if refuses else body(function)
+    if function.is_collective and not refuses:
+        lines.insert(0, f'const ProgramCallScope call("{function.name}", call_site(__builtin_return_address(0)));')
     return [f"int {function.p_name}({parameters}) {{", *(f"  {line}" for line in lines), "}", weak_twin(function)]
 
 

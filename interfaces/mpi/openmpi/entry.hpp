@@ -3,12 +3,20 @@
 // a request that has failed is gone all the same.
 #pragma once
 
+#include "interfaces/mpi/core/program_call.hpp"
 #include "interfaces/mpi/core/world.hpp"
 #include "interfaces/mpi/openmpi/fortran_numbers.hpp"
+#include "interfaces/mpi/openmpi/fortran_site.hpp"
 #include "interfaces/mpi/openmpi/inline_values.hpp"
 #include "interfaces/mpi/openmpi/translate.hpp"
 
 namespace coracle::mpi::openmpi {
+
+/// The site of the call that an entry point of C answers: where the program has called Fortran's, if it has, which has
+/// called this one.
+inline const void* call_site(const void* returns_to) noexcept {
+  return coracle_ompi_fortran_site != nullptr ? coracle_ompi_fortran_site : returns_to;
+}
 
 [[noreturn]] void refuse_outside();
 /// Throws MpiError (other) before MPI_Init and after MPI_Finalize.
