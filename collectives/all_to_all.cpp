@@ -5,10 +5,13 @@
 #include <utility>
 
 #include "collectives/between/between.hpp"
+#include "collectives/blocking.hpp"
 #include "collectives/data/arguments.hpp"
 #include "collectives/exchanges.hpp"
 #include "collectives/node/local_collective.hpp"
+#include "collectives/node/short_collective.hpp"
 #include "runtime/core/combinators.hpp"
+#include "runtime/core/copy_short.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -39,21 +42,33 @@ void check_divides(const Team& team, std::size_t bytes) {
   CORACLE_ASSERT(bytes % team.size() == 0, "all_to_all: {} bytes for {} members", bytes, team.size());
 }
 
-/// Small data among few: a member's local index is its index in the team.
+/// Small data among few.
+struct ExchangedBlocks {
+  static constexpr bool kAwaitsAll = true;
+
+  std::span<const std::byte> source;
+  std::span<std::byte> target;
+
+  bool gives(LocalCollective& /*local*/) const noexcept { return true; }
+  std::span<const std::byte> given() const noexcept { return source; }
+  bool take(LocalCollective& local) const {
+    const std::uint32_t own = local.local_index();
+    const std::size_t bytes = source.size() / local.count();
+    for (std::uint32_t other = 0; other < local.count(); ++other) {
+      const std::byte* theirs = other == own ? source.data() : local.data_of(other, source.size());
+      copy_short({theirs + own * bytes, bytes}, target.data() + other * bytes);
+    }
+    return true;
+  }
+};
+
+using ShortAllToAll = ShortCollective<ExchangedBlocks>;
+
 Task<> all_to_all_by_exchange(Team& team, std::span<const std::byte> source, std::span<std::byte> target,
                               CollectiveCall call) {
-  const HostParticipation participation(team, call, source, target);
+  ShortAllToAll collective(on_device(team, source, target), team, call, {source, target});
   check_divides(team, source.size());
-  LocalCollective local(team);
-  if (!local.try_give(source)) co_await local.give(source);
-  local.spin_for_last();
-  const std::size_t bytes = source.size() / local.count();
-  for (std::uint32_t distance = 0; distance < local.count(); ++distance) {
-    const std::uint32_t other = (local.local_index() + distance) % local.count();
-    if (!local.round().has_reached(other, 1)) co_await local.round().reached(other, 1);
-    const std::byte* theirs = local.data_of(other, source.size());
-    if (bytes > 0) std::memcpy(target.data() + other * bytes, theirs + local.local_index() * bytes, bytes);
-  }
+  if (!collective.try_finish()) co_await collective.finish();
 }
 
 Task<> all_to_all_by_node_area(Team& team, std::span<const std::byte> source, Blocks source_blocks,
@@ -92,6 +107,18 @@ bool exchanges_at_once(Team& team, std::size_t bytes) {
   constexpr std::uint32_t kExchangingMax = 32;
   const bool quick = bytes <= kCopiedBytesMax || !team.rank().loop().spins();
   return quick && LocalCollective::can_exchange(team, bytes, kExchangingMax);
+}
+
+void all_to_all_blocking(Team& team, std::span<const std::byte> source, std::span<std::byte> target,
+                         std::source_location where, RunTask run) {
+  if (target.size() != source.size() || !exchanges_at_once(team, source.size())) {
+    const Blocks blocks(team.size(), source.size() / team.size());
+    return run(all_to_all_bytes(team, source, blocks, target, blocks, true, Algorithm::automatic, where));
+  }
+  const CollectiveCall call{Called::all_to_all, source.size(), CollectiveCall::kNoRoot, where};
+  ShortAllToAll collective(on_device(team, source, target), team, call, {source, target});
+  check_divides(team, source.size());
+  if (!collective.try_finish()) run(collective.finish());
 }
 
 Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks source_blocks,

@@ -1,9 +1,12 @@
 // Barrier, in two levels: the members of a node meet in their node area; between the nodes their first members raise
 // signals along a tree. The end of a job is the last one, or what takes its place when ranks have been lost.
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "collectives/blocking.hpp"
 #include "collectives/collectives.hpp"
+#include "collectives/node/short_collective.hpp"
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
@@ -20,13 +23,27 @@ constexpr std::uint32_t kMutualMax = 3;
 
 enum Step : std::uint64_t { kCome = 1, kGo };
 
-Task<> meet_mutually(Round& round) {
-  round.publish(kCome);
-  for (std::uint32_t other = 0; other < round.local_size(); ++other)
-    if (other != round.local_index()) {
-      co_await round.reached(other, kCome);
-      round.check(other);
-    }
+/// Members give nothing but their coming.
+struct MutualMeeting {
+  static constexpr bool kAwaitsAll = true;
+
+  bool gives(LocalCollective& /*local*/) const noexcept { return true; }
+  std::span<const std::byte> given() const noexcept { return {}; }
+  bool take(LocalCollective& local) const {
+    for (std::uint32_t other = 0; other < local.count(); ++other) local.round().check(other);
+    return true;
+  }
+};
+
+using ShortBarrier = ShortCollective<MutualMeeting>;
+
+bool meets_mutually(const Team& team) noexcept {
+  return team.nodes().count() == 1 && team.size() > 1 && team.size() <= kMutualMax;
+}
+
+Task<> meet_mutually(Team& team, CollectiveCall call) {
+  ShortBarrier barrier(false, team, call, {});
+  if (!barrier.try_finish()) co_await barrier.finish();
 }
 
 /// Who has said goodbye to this rank, which waits for all whom it has not lost.
@@ -83,18 +100,17 @@ Task<> Team::meet_other_nodes(std::uint64_t ticket) {
   const auto wait = [this](Signal& signal, std::uint64_t at_least) {
     return GuardedSignalWait(rank().core().signal_waits(), signal, at_least, observers());
   };
-  const auto leader = [this](std::uint32_t node) { return area(nodes().member(node, 0)); };
   const std::uint32_t me = nodes().own();
   const auto [first_child, children] = signal_tree::children_of(me, nodes().count());
   if (children > 0) co_await wait(own_area().arrived, count * children);
   if (me != 0) {
-    co_await rank().raise(leader(signal_tree::parent_of(me)).as<Signal>());
+    co_await rank().raise(leader_area(signal_tree::parent_of(me)).as<Signal>());
     check_whole("barrier");
     co_await wait(own_area().released, count);
   }
   // Nobody waits here for their answers: the rank's service does. Who waits for one that is lost learns of it.
   for (std::uint32_t child = first_child; child < first_child + children; ++child)
-    rank().service().spawn(ignore_loss(rank().raise(leader(child).as<Signal>() + 1)));
+    rank().service().spawn(ignore_loss(rank().raise(leader_area(child).as<Signal>() + 1)));
   leave_signals();
   // What others send comes before their signals, as a rule: who has called something else is told so here, if nothing
   // before has waited for data (the root of a broadcast does not).
@@ -106,12 +122,22 @@ Task<> Team::barrier(Where where) {
   return meet_all({.called = Called::barrier, .where = where});
 }
 
+void barrier_blocking(Team& team, std::source_location where, RunTask run) {
+  if (!meets_mutually(team)) return run(team.barrier(where));
+  ShortBarrier barrier(false, team, {.called = Called::barrier, .where = where}, {});
+  if (!barrier.try_finish()) run(barrier.finish());
+}
+
 Task<> Team::finalize(std::source_location where) {
   finalize_job();
   return meet_all({.called = Called::finalize, .where = where});
 }
 
 Task<> Team::meet_all(CollectiveCall call) {
+  return meets_mutually(*this) ? meet_mutually(*this, call) : meet_on_nodes(call);
+}
+
+Task<> Team::meet_on_nodes(CollectiveCall call) {
   check_whole(call.called == Called::split ? "split" : "barrier");
   const Participation part(*this, call);
   const bool alone = nodes().count() == 1;
@@ -123,10 +149,6 @@ Task<> Team::meet_all(CollectiveCall call) {
   }
   Round round(*node_area_);
   if (!round.is_open()) co_await round.open();
-  if (alone && round.local_size() <= kMutualMax) {
-    co_await meet_mutually(round);
-    co_return;
-  }
   const std::uint32_t missing = round.local_size() - 1 - round.arrive();
   const bool last = missing == 0;
   if (last) round.decide(alone ? kGo : kCome);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "collectives/between/between.hpp"
+#include "collectives/blocking.hpp"
 #include "collectives/broadcast/broadcast_between.hpp"
 #include "collectives/broadcast/broadcast_schedule.hpp"
 #include "collectives/broadcast/broadcast_within.hpp"
@@ -16,6 +17,7 @@
 #include "collectives/collectives.hpp"
 #include "collectives/data/arguments.hpp"
 #include "collectives/node/local_collective.hpp"
+#include "collectives/node/short_collective.hpp"
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/scope.hpp"
@@ -114,21 +116,27 @@ BroadcastChoice choose(const Team& team, std::size_t bytes, const BroadcastChoic
   return choice;
 }
 
-/// Short data, within a node: the leader gives it, and goes on. Nested coroutines would cost more than what they do, so
-/// there are none on a team's only node where copies take no virtual time.
+/// Short data, within a node: the root gives it, and goes on.
+struct GivenByRoot {
+  static constexpr bool kAwaitsAll = false;
+
+  std::span<std::byte> data;
+  std::uint32_t root;
+
+  bool gives(LocalCollective& local) const noexcept { return local.local_index() == root; }
+  std::span<const std::byte> given() const noexcept { return data; }
+  bool awaits(LocalCollective& local, std::uint32_t other) const noexcept { return other == root && !gives(local); }
+  bool take(LocalCollective& local) const { return gives(local) || local.try_take(root, data); }
+  Task<> take_in_time(LocalCollective& local) const { return local.take(root, 0, data); }
+};
+
+using ShortBroadcast = ShortCollective<GivenByRoot>;
+
 Task<> broadcast_short_on_node(Team& team, std::span<std::byte> data, std::uint32_t root, StagedData* staged,
                                CollectiveCall call) {
-  check_call(team, root);
-  const Participation part(team, call);
-  LocalCollective local(team);
-  if (!local.round().is_open()) co_await local.round().open();
-  if (local.local_index() == root) {
-    if (staged != nullptr) co_await staged->load_all();
-    if (!local.try_give(data)) co_await local.give(data);
-    co_return;
-  }
-  if (!local.round().has_reached(root, 1)) co_await local.round().reached(root, 1);
-  if (!local.try_take(root, data)) co_await local.take(root, 0, data);
+  ShortBroadcast collective(false, team, call, {data, root});
+  if (staged != nullptr && team.index() == root) co_await staged->load_all();
+  if (!collective.try_finish()) co_await collective.finish();
 }
 
 Task<> broadcast_long_on_node(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice wanted,
@@ -175,13 +183,17 @@ Task<> broadcast_over_nodes(Team& team, std::span<std::byte> data, std::uint32_t
   if (local.count() > 1) co_await local.give(data);
 }
 
+/// The same at every member.
+bool is_short_on_node(Team& team, std::size_t bytes) noexcept {
+  return team.nodes().count() == 1 && team.size() > 1 && bytes <= contributed_bytes_max(team, team.node_area());
+}
+
 Task<> broadcast_host(Team& team, std::span<std::byte> data, std::uint32_t root, BroadcastChoice choice,
                       StagedData* staged, std::source_location where) {
   const CollectiveCall call{Called::broadcast, data.size(), root, where};
   if (team.nodes().count() != 1 || team.size() == 1)
     return broadcast_over_nodes(team, data, root, choice, staged, call);
-  if (data.size() <= contributed_bytes_max(team, team.node_area()))
-    return broadcast_short_on_node(team, data, root, staged, call);
+  if (is_short_on_node(team, data.size())) return broadcast_short_on_node(team, data, root, staged, call);
   return broadcast_long_on_node(team, data, root, choice, staged, call);
 }
 
@@ -212,6 +224,14 @@ Task<> broadcast_bytes(Team& team, std::span<std::byte> data, std::uint32_t root
                        std::source_location where) {
   return on_device(team, data) ? broadcast_device(team, data, root, choice, where)
                                : broadcast_host(team, data, root, choice, nullptr, where);
+}
+
+void broadcast_blocking(Team& team, std::span<std::byte> data, std::uint32_t root, std::source_location where,
+                        RunTask run) {
+  if (!is_short_on_node(team, data.size()) || on_device(team, data))
+    return run(broadcast_bytes(team, data, root, {}, where));
+  ShortBroadcast collective(false, team, {Called::broadcast, data.size(), root, where}, {data, root});
+  if (!collective.try_finish()) run(collective.finish());
 }
 
 }  // namespace coracle::internals

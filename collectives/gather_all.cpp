@@ -4,11 +4,14 @@
 #include <utility>
 
 #include "collectives/between/between.hpp"
+#include "collectives/blocking.hpp"
 #include "collectives/data/arguments.hpp"
 #include "collectives/data/packed.hpp"
 #include "collectives/data/scratch.hpp"
 #include "collectives/exchanges.hpp"
 #include "collectives/node/local_collective.hpp"
+#include "collectives/node/short_collective.hpp"
+#include "runtime/core/copy_short.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -66,22 +69,40 @@ Task<> part_of(LocalCollective& local, Team& team, Group leaders, std::span<std:
   return local.local_index() == 0 ? lead(&local, team, leaders, all, blocks) : follow(local, team, own, all, blocks);
 }
 
-/// Small data of the same size among few: a member's local index is its index in the team.
+/// Small data of the same size among few.
+struct ExchangedParts {
+  static constexpr bool kAwaitsAll = true;
+
+  std::span<const std::byte> mine;
+  std::span<std::byte> all;
+
+  bool gives(LocalCollective& /*local*/) const noexcept { return true; }
+  std::span<const std::byte> given() const noexcept { return mine; }
+  bool take(LocalCollective& local) const {
+    const std::size_t bytes = mine.size();
+    for (std::uint32_t other = 0; other < local.count(); ++other) {
+      std::byte* const part = all.data() + other * bytes;
+      if (other != local.local_index())
+        copy_short({local.data_of(other, bytes), bytes}, part);
+      else if (mine.data() != part)
+        copy_short(mine, part);
+    }
+    return true;
+  }
+};
+
+using ShortGatherAll = ShortCollective<ExchangedParts>;
+
+void check_parts(const Team& team, const CollectiveCall& call, std::size_t part_bytes, std::size_t all_bytes) {
+  CORACLE_ASSERT(all_bytes == team.size() * part_bytes, "{}: a buffer of {} bytes for blocks of {} bytes in all",
+                 name_of(call.called), all_bytes, team.size() * part_bytes);
+}
+
 Task<> gather_all_by_exchange(Team& team, std::span<const std::byte> mine, std::span<std::byte> all,
                               CollectiveCall call) {
-  const HostParticipation participation(team, call, mine, all);
-  const std::size_t bytes = mine.size();
-  CORACLE_ASSERT(all.size() == team.size() * bytes, "{}: a buffer of {} bytes for blocks of {} bytes in all",
-                 name_of(call.called), all.size(), team.size() * bytes);
-  LocalCollective local(team);
-  if (!local.try_give(mine)) co_await local.give(mine);
-  local.spin_for_last();
-  for (std::uint32_t distance = 0; distance < local.count(); ++distance) {
-    const std::uint32_t other = (local.local_index() + distance) % local.count();
-    if (!local.round().has_reached(other, 1)) co_await local.round().reached(other, 1);
-    const std::byte* theirs = local.data_of(other, bytes);
-    if (bytes > 0) std::memcpy(all.data() + other * bytes, theirs, bytes);
-  }
+  ShortGatherAll collective(on_device(team, mine, all), team, call, {mine, all});
+  check_parts(team, call, mine.size(), all.size());
+  if (!collective.try_finish()) co_await collective.finish();
 }
 
 Task<> gather_all_by_levels(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
@@ -110,15 +131,31 @@ Task<> gather_all_by_levels(Team& team, std::span<const std::byte> mine, std::sp
   co_await local.run(std::move(part));
 }
 
+bool parts_suit_exchange(Team& team, std::size_t part_bytes) noexcept {
+  constexpr std::uint32_t kExchangingMax = 32;
+  return team.size() > 1 && LocalCollective::can_exchange(team, part_bytes, kExchangingMax);
+}
+
 }  // namespace
 
 Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
                         Algorithm algorithm, std::source_location where, Called called) {
-  constexpr std::uint32_t kExchangingMax = 32;
   const CollectiveCall call{called, blocks.total(), CollectiveCall::kNoRoot, where};
-  if (team.size() > 1 && blocks.alike() && LocalCollective::can_exchange(team, blocks.bytes(0), kExchangingMax))
+  if (blocks.alike() && parts_suit_exchange(team, blocks.bytes(0)))
     return gather_all_by_exchange(team, mine, all, call);
   return gather_all_by_levels(team, mine, all, std::move(blocks), algorithm, call);
+}
+
+void gather_all_blocking(Team& team, std::span<const std::byte> mine, std::span<std::byte> all,
+                         std::source_location where, RunTask run) {
+  if (!parts_suit_exchange(team, mine.size())) {
+    const Blocks blocks(team.size(), mine.size());
+    return run(gather_all_bytes(team, mine, all, blocks, Algorithm::automatic, where));
+  }
+  const CollectiveCall call{Called::gather_all, all.size(), CollectiveCall::kNoRoot, where};
+  ShortGatherAll collective(on_device(team, mine, all), team, call, {mine, all});
+  check_parts(team, call, mine.size(), all.size());
+  if (!collective.try_finish()) run(collective.finish());
 }
 
 }  // namespace coracle::internals

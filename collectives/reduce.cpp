@@ -6,11 +6,14 @@
 #include <utility>
 
 #include "collectives/between/between.hpp"
+#include "collectives/blocking.hpp"
 #include "collectives/data/arguments.hpp"
 #include "collectives/data/blocks.hpp"
 #include "collectives/data/scratch.hpp"
 #include "collectives/node/local_collective.hpp"
+#include "collectives/node/short_collective.hpp"
 #include "collectives/reductions.hpp"
+#include "runtime/core/copy_short.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -52,35 +55,65 @@ Task<> all_reduce_small(LocalCollective& local, const Group* nodes, std::span<co
 
 /// Few local members look at each other's values. All combine them from the first to the last, so that all get the same
 /// bits.
+struct ExchangedValues {
+  static constexpr bool kAwaitsAll = true;
+
+  std::span<const std::byte> values;
+  std::span<std::byte> result;
+  Reduction reduction;
+
+  bool gives(LocalCollective& /*local*/) const noexcept { return true; }
+  std::span<const std::byte> given() const noexcept { return values; }
+  bool take(LocalCollective& local) const {
+    // What is contributed inline is aligned to 8 bytes, and some elements want more.
+    if (values.size() <= Contribution::kInlineBytesMax && reduction.element_bytes % 16 == 0) {
+      take_aligned(local);
+      return true;
+    }
+    const std::byte* sum = values_of(local, 0);
+    for (std::uint32_t other = 1; other < local.count(); ++other) {
+      reduction.combine(sum, values_of(local, other), result.data(), values.size());
+      sum = result.data();
+    }
+    return true;
+  }
+
+ private:
+  /// The first two are looked at before the result takes the place of this member's values.
+  const std::byte* values_of(LocalCollective& local, std::uint32_t member) const {
+    return member == local.local_index() && member < 2 ? values.data() : local.data_of(member, values.size());
+  }
+  void take_aligned(LocalCollective& local) const {
+    alignas(64) std::byte aligned[Contribution::kInlineBytesMax];
+    for (std::uint32_t other = 0; other < local.count(); ++other) {
+      copy_short({local.data_of(other, values.size()), values.size()}, other == 0 ? result.data() : aligned);
+      if (other > 0) reduction.combine(result.data(), aligned, result.data(), result.size());
+    }
+  }
+};
+
+using ShortAllReduce = ShortCollective<ExchangedValues>;
+
 Task<> all_reduce_by_exchange(Team& team, std::span<const std::byte> values, std::span<std::byte> result,
                               Reduction reduction, CollectiveCall call) {
-  const HostParticipation participation(team, call, values, result);
-  LocalCollective local(team);
-  if (!local.try_give(values)) co_await local.give(values);
-  local.spin_for_last();
-  // What is contributed inline is aligned to 8 bytes, and some elements want more.
-  const bool aligns = values.size() <= Contribution::kInlineBytesMax && reduction.element_bytes % 16 == 0;
-  alignas(64) std::byte aligned[Contribution::kInlineBytesMax];
-  for (std::uint32_t other = 0; other < local.count(); ++other) {
-    if (!local.round().has_reached(other, 1)) co_await local.round().reached(other, 1);
-    const std::byte* theirs = local.data_of(other, values.size());
-    if (aligns && other > 0) theirs = static_cast<const std::byte*>(std::memcpy(aligned, theirs, values.size()));
-    if (other > 0)
-      reduction.combine(result.data(), theirs, result.data(), result.size());
-    else if (!result.empty())
-      std::memcpy(result.data(), theirs, result.size());
-  }
+  ShortAllReduce collective(on_device(team, values, result), team, call, {values, result, reduction});
+  if (!collective.try_finish()) co_await collective.finish();
 }
 
 bool suits_exchange(Team& team, std::size_t bytes) noexcept {
-  // Each combines all: among many only as much as costs less than to wait for one who does it.
+  // Each combines all: among many only as much as costs less than to wait for one who does it; of two none does more
+  // than when each combines a half and copies the other.
+  constexpr std::size_t kPairBytesMax = 8 * 1024;
   constexpr std::uint32_t kFew = 4;
   constexpr std::uint32_t kLocalSizeMax = 8;
   constexpr std::size_t kCombinedBytesMax = 2 * 1024;
-  const std::size_t bytes_max = team.size() <= kFew ? kSmallBytesMax : kCombinedBytesMax / team.size();
+  const std::size_t bytes_max = team.size() == 2      ? kPairBytesMax
+                                : team.size() <= kFew ? kSmallBytesMax
+                                                      : kCombinedBytesMax / team.size();
   // A few words don't need one: where each rank has a core, to read what many have contributed takes less than a wait.
   const bool few_words = bytes <= Contribution::kInlineBytesMax && team.rank().loop().spins();
-  return bytes <= bytes_max && LocalCollective::can_exchange(team, bytes, few_words ? team.size() : kLocalSizeMax);
+  return team.size() > 1 && bytes <= bytes_max &&
+         LocalCollective::can_exchange(team, bytes, few_words ? team.size() : kLocalSizeMax, bytes_max);
 }
 
 /// Large data where waiting costs little: each local member combines its slice of all in its own result, from where the
@@ -172,9 +205,17 @@ Task<> reduce_between(Group group, std::span<const std::byte> values, std::span<
 Task<> all_reduce_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,
                         Algorithm algorithm, std::source_location where) {
   const CollectiveCall call{Called::all_reduce, values.size(), CollectiveCall::kNoRoot, where};
-  return team.size() > 1 && suits_exchange(team, values.size())
-             ? all_reduce_by_exchange(team, values, result, reduction, call)
-             : all_reduce_by_levels(team, values, result, reduction, algorithm, call);
+  return suits_exchange(team, values.size()) ? all_reduce_by_exchange(team, values, result, reduction, call)
+                                             : all_reduce_by_levels(team, values, result, reduction, algorithm, call);
+}
+
+void all_reduce_blocking(Team& team, std::span<const std::byte> values, std::span<std::byte> result,
+                         Reduction reduction, std::source_location where, RunTask run) {
+  if (!suits_exchange(team, values.size()))
+    return run(all_reduce_bytes(team, values, result, reduction, Algorithm::automatic, where));
+  const CollectiveCall call{Called::all_reduce, values.size(), CollectiveCall::kNoRoot, where};
+  ShortAllReduce collective(on_device(team, values, result), team, call, {values, result, reduction});
+  if (!collective.try_finish()) run(collective.finish());
 }
 
 Task<> reduce_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,

@@ -115,11 +115,13 @@ class CommandJobs final : public Jobs {
     request_.network_file.copy(options.shape.network_file.data(), options.shape.network_file.size() - 1);
     options.shape.inbox_bytes = transport_inbox_bytes((plan.ranks + plan.nodes - 1) / plan.nodes);
     options.command = own_folder() + "coracle";
-    options.program = own_path().string();
     const nlohmann::json part = {
         {"benchmark", name}, {"report", file.path()}, {"started_ns", now_ns()}, {"told", plan.told}};
-    options.arguments = {kAsRank, part.dump()};
-    options.arguments.insert(options.arguments.end(), words_.begin(), words_.end());
+    ProgramPart& program = options.programs.emplace_back();
+    program.program = own_path().string();
+    program.ranks = plan.ranks;
+    program.arguments = {kAsRank, part.dump()};
+    program.arguments.insert(program.arguments.end(), words_.begin(), words_.end());
     set_choices(options);
     const bool apart = plan.nodes > 1 && plan.placement != Placement::sim;
     const int status = apart ? HeadLauncher(options).run() : Launcher(options).run();

@@ -61,6 +61,7 @@ std::vector<std::string> run_words_of_mpiexec(const std::vector<std::string>& wo
   for (const auto& [name, value] : command.environment) ::setenv(name.c_str(), value.c_str(), 1);
   if (!command.directory.empty() && ::chdir(command.directory.c_str()) != 0)
     coracle::internals::throw_errno(errno, fmt::format("can't go to the folder {}", command.directory));
+  if (command.wants_version) return {"--version"};
   std::vector<std::string> result{"run"};
   result.insert(result.end(), command.run_words.begin(), command.run_words.end());
   return result;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string_view>
 
@@ -21,72 +22,94 @@ enum class Meaning {
   host_file,
   variable,        // NAME or NAME=VALUE
   variable_value,  // NAME VALUE
+  job_variable,    // NAME VALUE, for all programs
   variable_list,   // NAME,NAME: of this environment, which all ranks have anyway
   directory,
+  job_directory,  // for all programs
   binding,
   timeout,
+  label,
+  output,
+  input,
+  programs_file,  // further words, a program on each line
   verbose,
+  version,
   nothing,         // what it asks for is so anyway
   ignored,         // told
   ignored_value,   // told, with a value
   ignored_values,  // with two
 };
 
-struct Option {
-  std::string_view name;  // without its dashes
+struct Options {
   Meaning meaning;
+  std::string_view names;  // without their dashes, each between blanks
 };
 
+/// Of Open MPI 4.1, MPICH's Hydra 4.0 and Intel MPI 2021. Where they differ (-c, -s, -t), of the first that is known to
+/// be used by scripts.
 constexpr std::array kOptions{
-    Option{"n", Meaning::ranks},
-    Option{"np", Meaning::ranks},
-    Option{"c", Meaning::ranks},
-    Option{"host", Meaning::hosts},
-    Option{"H", Meaning::hosts},
-    Option{"hosts", Meaning::hosts},
-    Option{"hostfile", Meaning::host_file},
-    Option{"machinefile", Meaning::host_file},
-    Option{"default-hostfile", Meaning::host_file},
-    Option{"f", Meaning::host_file},
-    Option{"x", Meaning::variable},
-    Option{"env", Meaning::variable_value},
-    Option{"genv", Meaning::variable_value},
-    Option{"envlist", Meaning::variable_list},
-    Option{"genvlist", Meaning::variable_list},
-    Option{"envall", Meaning::nothing},
-    Option{"genvall", Meaning::nothing},
-    Option{"wdir", Meaning::directory},
-    Option{"wd", Meaning::directory},
-    Option{"bind-to", Meaning::binding},
-    Option{"bind-to-core", Meaning::nothing},
-    Option{"timeout", Meaning::timeout},
-    Option{"v", Meaning::verbose},
-    Option{"verbose", Meaning::verbose},
-    Option{"oversubscribe", Meaning::nothing},
-    Option{"use-hwthread-cpus", Meaning::nothing},
-    Option{"allow-run-as-root", Meaning::nothing},
-    Option{"q", Meaning::nothing},
-    Option{"quiet", Meaning::nothing},
-    Option{"nooversubscribe", Meaning::ignored},
-    Option{"report-bindings", Meaning::ignored},
-    Option{"display-map", Meaning::ignored},
-    Option{"tag-output", Meaning::ignored},
-    Option{"l", Meaning::ignored},
-    Option{"prepend-rank", Meaning::ignored},
-    Option{"map-by", Meaning::ignored_value},
-    Option{"rank-by", Meaning::ignored_value},
-    Option{"N", Meaning::ignored_value},
-    Option{"npernode", Meaning::ignored_value},
-    Option{"ppn", Meaning::ignored_value},
-    Option{"perhost", Meaning::ignored_value},
-    Option{"launcher", Meaning::ignored_value},
-    Option{"iface", Meaning::ignored_value},
-    Option{"stdin", Meaning::ignored_value},
-    Option{"output-filename", Meaning::ignored_value},
-    Option{"prefix", Meaning::ignored_value},
-    Option{"mca", Meaning::ignored_values},
-    Option{"gmca", Meaning::ignored_values},
+    Options{Meaning::ranks, " n np c "},
+    Options{Meaning::hosts, " host H hosts hostlist "},
+    Options{Meaning::host_file, " hostfile machinefile machine default-hostfile f "},
+    Options{Meaning::variable, " x "},
+    Options{Meaning::variable_value, " env "},
+    Options{Meaning::job_variable, " genv "},
+    Options{Meaning::variable_list, " envlist genvlist "},
+    Options{Meaning::directory, " wdir wd "},
+    Options{Meaning::job_directory, " gwdir "},
+    Options{Meaning::binding, " bind-to "},
+    Options{Meaning::timeout, " timeout "},
+    Options{Meaning::label, " tag-output l prepend-rank "},
+    Options{Meaning::output, " output-filename outfile-pattern "},
+    Options{Meaning::input, " stdin s "},
+    Options{Meaning::programs_file, " app configfile "},
+    Options{Meaning::verbose, " v verbose "},
+    Options{Meaning::version, " V version "},
+    Options{Meaning::nothing,
+            " envall genvall bind-to-core oversubscribe use-hwthread-cpus allow-run-as-root q quiet disable-recovery "
+            "enable-auto-cleanup leave-session-attached noprefix novm "},
+    Options{
+        Meaning::ignored,
+        // Open MPI
+        " bind-to-socket bycore bynode byslot continuous d debug-devel debug debug-daemons debug-daemons-file "
+        "display-allocation display-devel-allocation display-devel-map display-diffable-map display-map display-topo "
+        "do-not-launch do-not-resolve dvm enable-instant-on-support enable-recovery fwd-mpirun-port "
+        "get-stack-traces index-argv-by-rank merge-stderr-to-stdout nolocal nooversubscribe output-proctable "
+        "pernode preload-binary report-bindings report-child-jobs-separately report-state-on-timeout "
+        "set-cwd-to-session-dir show-progress timestamp-output tv use-regexp xml "
+        // Hydra and Intel MPI
+        "envnone genvnone enable-x disable-x info print-all-exitcodes profile disable-auto-cleanup "
+        "disable-hostname-propagation enable-hostname-propagation pmi-port skip-launch-node rr ilp64 noconf "
+        "ordered-output print-rank-map silent-abort gdb cleanup check_mpi t trace "},
+    Options{Meaning::ignored_value,
+            // Open MPI
+            " am cf cartofile cpu-list cpu-set cpus-per-proc cpus-per-rank debugger hnp launch-agent map-by "
+            "max-restarts max-vm-size N npernode npersocket ompi-server path personality ppr prefix preload-files "
+            "rank-by report-events report-pid report-uri rf rankfile tune xml-file xterm "
+            // Hydra and Intel MPI
+            "launcher launcher-exec bootstrap bootstrap-exec bootstrap-exec-args rmk topolib membind demux iface ppn "
+            "perhost grr prepend-pattern errfile-pattern output-from nameserver order-nodes localhost usize "
+            "gpus-per-proc hosts-group branch-count genvexcl gpath umask gumask use-app-topology tmpdir gdba gtool "
+            "gtoolfile hostos "},
+    Options{Meaning::ignored_values, " mca gmca "},
 };
+
+std::optional<Meaning> meaning_of(std::string_view word) {
+  word.remove_prefix(word.starts_with("--") ? 2 : 1);
+  if (word.empty() || word.find(' ') != std::string_view::npos) return std::nullopt;
+  const std::string name = fmt::format(" {} ", word);
+  const auto* const known = std::ranges::find_if(
+      kOptions, [&name](const Options& options) { return options.names.find(name) != std::string_view::npos; });
+  return known == kOptions.end() ? std::nullopt : std::optional(known->meaning);
+}
+
+/// What a program behind a colon may have of its own, or needs not be told of.
+bool is_for_one_program(Meaning meaning) {
+  constexpr std::array kOfOne{Meaning::ranks,     Meaning::variable,      Meaning::variable_value,
+                              Meaning::directory, Meaning::variable_list, Meaning::nothing,
+                              Meaning::ignored,   Meaning::ignored_value, Meaning::ignored_values};
+  return std::ranges::find(kOfOne, meaning) != kOfOne.end();
+}
 
 [[noreturn]] void wrong(const std::string& text) {
   throw Error(Errc::bad_input, text);
@@ -100,20 +123,27 @@ class Translation {
 
  private:
   const std::string& value(const std::string& option) {
-    if (place_ == words_.size()) wrong(fmt::format("{}: its value is missing", option));
+    if (place_ == words_.size()) wrong(fmt::format("mpiexec: {}: its value is missing", option));
     return words_[place_++];
   }
+  void take_options();
+  void take_command();
   void take(const std::string& word, Meaning meaning);
   void take_file(const std::string& path);
-  void take_variable(const std::string& text);
+  void take_programs(const std::string& path);
   void take_binding(const std::string& word);
+  void take_output(const std::string& pattern);
+  void settle_label();
   void add(const char* option, std::string word) {
     command_.run_words.emplace_back(option);
     command_.run_words.push_back(std::move(word));
   }
 
-  const std::vector<std::string>& words_;
+  std::vector<std::string> words_;
   std::size_t place_ = 0;
+  bool is_first_ = true;  // of the programs
+  std::string label_;     // the option that asks for it
+  bool has_output_ = false;
   MpiexecCommand command_;
 };
 
@@ -148,10 +178,40 @@ void Translation::take_file(const std::string& path) {
   add("--hosts", hosts_of(hosts));
 }
 
-void Translation::take_variable(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals != std::string::npos) command_.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-  // Of this environment ranks have everything anyway.
+/// Each line holds the options, the name and the arguments of a program. Nothing else counts then.
+void Translation::take_programs(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) wrong(fmt::format("can't read the programs' file {}", path));
+  std::vector<std::string> all;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line.substr(0, line.find('#')));
+    std::vector<std::string> program;
+    for (std::string word; words >> word;) program.push_back(word);
+    if (program.empty()) continue;
+    if (!all.empty()) all.emplace_back(":");
+    all.insert(all.end(), program.begin(), program.end());
+  }
+  if (all.empty()) wrong(fmt::format("the programs' file {} names no program", path));
+  words_ = std::move(all);
+  place_ = 0;
+  command_ = MpiexecCommand();
+}
+
+/// Open MPI's may have directives behind a colon.
+void Translation::take_output(const std::string& pattern) {
+  std::string file = pattern.substr(0, pattern.find(':'));
+  if (file.find('%') == std::string::npos) file += ".%r";
+  has_output_ = true;
+  add("--output", std::move(file));
+}
+
+/// Files of their own need no labels.
+void Translation::settle_label() {
+  if (label_.empty()) return;
+  if (has_output_)
+    command_.ignored.push_back(label_);
+  else
+    command_.run_words.insert(command_.run_words.begin(), "--label");
 }
 
 void Translation::take_binding(const std::string& word) {
@@ -173,8 +233,12 @@ void Translation::take(const std::string& word, Meaning meaning) {
     case Meaning::host_file:
       return take_file(value(word));
     case Meaning::variable:
-      return take_variable(value(word));
+      return add("--env", value(word));
     case Meaning::variable_value: {
+      const std::string& name = value(word);
+      return add("--env", fmt::format("{}={}", name, value(word)));
+    }
+    case Meaning::job_variable: {
       const std::string& name = value(word);
       command_.environment.emplace_back(name, value(word));
       return;
@@ -183,14 +247,28 @@ void Translation::take(const std::string& word, Meaning meaning) {
       static_cast<void>(value(word));
       return;
     case Meaning::directory:
+      return add("--wdir", value(word));
+    case Meaning::job_directory:
       command_.directory = value(word);
       return;
     case Meaning::binding:
       return take_binding(value(word));
     case Meaning::timeout:
       return add("--timeout", value(word));
+    case Meaning::label:
+      label_ = word;
+      return;
+    case Meaning::output:
+      return take_output(value(word));
+    case Meaning::input:
+      return add("--stdin", value(word));
+    case Meaning::programs_file:
+      return take_programs(std::string(value(word)));
     case Meaning::verbose:
       command_.run_words.emplace_back("-v");
+      return;
+    case Meaning::version:
+      command_.wants_version = true;
       return;
     case Meaning::nothing:
       return;
@@ -208,21 +286,31 @@ void Translation::take(const std::string& word, Meaning meaning) {
   }
 }
 
-MpiexecCommand Translation::run() {
+void Translation::take_options() {
   while (place_ < words_.size() && words_[place_].starts_with("-")) {
-    const std::string& word = words_[place_++];
-    std::string_view name = word;
-    name.remove_prefix(name.starts_with("--") ? 2 : 1);
-    const auto known =
-        std::find_if(kOptions.begin(), kOptions.end(), [name](const Option& option) { return option.name == name; });
-    if (known == kOptions.end())
+    const std::string word = words_[place_++];
+    const std::optional<Meaning> meaning = meaning_of(word);
+    if (!meaning)
       wrong(fmt::format("mpiexec: the option {} is not known: `coracle run --help` tells what there is", word));
-    take(word, known->meaning);
+    if (!is_first_ && !is_for_one_program(*meaning))
+      wrong(fmt::format("mpiexec: {}: it is for the whole job; give it before the first program", word));
+    take(word, *meaning);
   }
-  if (std::find(words_.begin() + static_cast<std::ptrdiff_t>(place_), words_.end(), ":") != words_.end())
-    wrong("mpiexec: several programs, with a : between them, can't be one job yet");
-  command_.run_words.insert(command_.run_words.end(), words_.begin() + static_cast<std::ptrdiff_t>(place_),
-                            words_.end());
+}
+
+void Translation::take_command() {
+  while (place_ < words_.size() && words_[place_] != ":") command_.run_words.push_back(words_[place_++]);
+}
+
+MpiexecCommand Translation::run() {
+  for (;;) {
+    take_options();
+    take_command();
+    if (place_ == words_.size()) break;
+    command_.run_words.push_back(words_[place_++]);
+    is_first_ = false;
+  }
+  settle_label();
   return std::move(command_);
 }
 

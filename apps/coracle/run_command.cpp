@@ -22,6 +22,8 @@
 #include "apps/common/command_line.hpp"
 #include "apps/coracle/commands.hpp"
 #include "apps/coracle/machine.hpp"
+#include "apps/coracle/programs.hpp"
+#include "apps/coracle/streams.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/launch/head_launcher.hpp"
 #include "runtime/launch/job_options.hpp"
@@ -29,8 +31,7 @@
 #include "runtime/launch/pmix_client.hpp"
 #include "runtime/launch/pmix_launcher.hpp"
 #include "runtime/launch/rank_environment.hpp"
-#include "runtime/launch/say.hpp"
-#include "runtime/pvas/program.hpp"
+#include "runtime/launch/rank_files.hpp"
 #include "runtime/team/team.hpp"
 #include "transports/connect.hpp"
 #include "transports/tca/packet.hpp"
@@ -40,7 +41,6 @@ namespace {
 
 /// An empty word: the option was not given.
 struct RunWords {
-  std::string ranks;
   std::string placement;  ///< Empty: as `intranode` needs it.
   std::string intranode = "auto";
   std::string eager = "8K";
@@ -60,7 +60,8 @@ struct RunWords {
   std::string faults;
   std::string binding = "core";
   bool verbose = false;
-  std::vector<std::string> command;  ///< Program and arguments.
+  StreamWords streams;
+  ProgramWords program;  ///< The first, and all that follows.
 };
 
 /// A host and how many ranks it gets.
@@ -70,7 +71,7 @@ struct HostWord {
 };
 
 /// What the library itself takes of a segment, and some room for the program.
-constexpr std::uint64_t kLeastSegment = 2 * TeamArea::kAllBytes;
+constexpr std::uint64_t kLeastSegment = 128 * 1024;
 
 void set_seed(const std::string& word, JobShape& shape) {
   if (word.empty()) return;
@@ -87,7 +88,7 @@ void set_segment(const std::string& word, JobShape& shape) {
   if (!bytes) wrong(fmt::format("--segment {}: must be a size such as 64M or 1G", word));
   if (*bytes < kLeastSegment)
     wrong(fmt::format("--segment {}: must be at least {}K, of which the library itself takes {}K", word,
-                      kLeastSegment >> 10, TeamArea::kAllBytes >> 10));
+                      kLeastSegment >> 10, TeamArea::kWorldBytes >> 10));
   shape.segment_bytes = *bytes;
 }
 
@@ -165,7 +166,7 @@ std::optional<std::vector<HostWord>> parse_hosts(std::string_view text) {
 }
 
 /// Nodes and their ranks, from --hosts.
-void set_hosts(const RunWords& words, JobOptions& options) {
+void set_hosts(const RunWords& words, const std::string& ranks, JobOptions& options) {
   const auto hosts = parse_hosts(words.hosts);
   if (!hosts)
     wrong(fmt::format("--hosts {}: must be names, each with a number of ranks if you like: a,b:4", words.hosts));
@@ -182,19 +183,20 @@ void set_hosts(const RunWords& words, JobOptions& options) {
     sum += *host.ranks;
   }
   options.shape.nodes = static_cast<std::uint32_t>(hosts->size());
-  if (sum == 0 && words.ranks.empty()) wrong("--hosts: say how many ranks, by -n or as in a:4,b:4");
+  if (sum == 0 && ranks.empty()) wrong("--hosts: say how many ranks, by -n or as in a:4,b:4");
   if (sum > kRanksMax) wrong(fmt::format("--hosts: {} ranks in all: must be from 1 to {}", sum, kRanksMax));
-  options.shape.size = words.ranks.empty() ? static_cast<std::uint32_t>(sum) : number_of("-n", words.ranks);
+  options.shape.size = ranks.empty() ? static_cast<std::uint32_t>(sum) : number_of("-n", ranks);
   if (sum != 0 && options.shape.size != sum)
-    wrong(fmt::format("-n {}: the hosts have {} ranks; leave -n out, or their numbers", words.ranks, sum));
+    wrong(fmt::format("-n {}: the hosts have {} ranks; leave -n out, or their numbers", ranks, sum));
 }
 
-void set_size(const RunWords& words, JobOptions& options) {
+/// `ranks`: how many are wanted, as a word; "": it is not said.
+void set_size(const RunWords& words, const std::string& ranks, JobOptions& options) {
   JobShape& shape = options.shape;
   if (!words.hosts.empty()) {
-    set_hosts(words, options);
+    set_hosts(words, ranks, options);
   } else {
-    shape.size = words.ranks.empty() ? static_cast<std::uint32_t>(usable_cores().size()) : number_of("-n", words.ranks);
+    shape.size = ranks.empty() ? static_cast<std::uint32_t>(usable_cores().size()) : number_of("-n", ranks);
     shape.nodes = words.nodes.empty() ? 1 : number_of("--nodes", words.nodes);
   }
   if (shape.nodes > shape.size) {
@@ -208,7 +210,7 @@ void set_size(const RunWords& words, JobOptions& options) {
     wrong(fmt::format("--transport tca: joins at most {} ranks, not {}", tca::PacketArea::kRanksMax, shape.size));
   // Inboxes are for the ranks of one node: the largest.
   std::uint32_t most = shape.placement == Placement::sim ? shape.size : (shape.size + shape.nodes - 1) / shape.nodes;
-  for (const std::uint32_t ranks : options.ranks_per_node) most = std::max(most, ranks);
+  for (const std::uint32_t count : options.ranks_per_node) most = std::max(most, count);
   shape.inbox_bytes = transport_inbox_bytes(most, shape.network.transport);
 }
 
@@ -241,30 +243,17 @@ void set_messages(const RunWords& words, MessageOptions& messages) {
   messages.unexpected_bytes = bytes_up_to("--unexpected", words.unexpected, std::uint64_t{1} << 40);
 }
 
-void set_program(const RunWords& words, JobOptions& options) {
-  if (words.command.empty()) wrong("the program to run is missing");
-  if (words.command.front().substr(0, 1) == "-")
-    wrong(fmt::format("unknown option {} (options of the program go after its name)", words.command.front()));
-  options.program = words.command.front();
-  options.arguments.assign(words.command.begin() + 1, words.command.end());
-}
-
-/// Ranks share an address space unless they can't: a program that must lie at one address runs as processes, if the
-/// user has not said otherwise.
-void suit_program(const RunWords& words, JobOptions& options) {
-  if (!words.placement.empty() || words.intranode != "auto" || options.shape.placement != Placement::pvas) return;
-  if (!options.hosts.empty()) return;  // it is looked for there
-  SpawnOptions spawn;
-  spawn.program = options.program;
-  try {
-    pvas::ProgramCache().resolve(spawn);
-  } catch (const Error& error) {
-    if (error.code() != Errc::unsupported) return;  // said when it is started
-    options.shape.placement = Placement::process;
-    say("{} can't share an address space, since it is not position-independent: its ranks are processes (--place "
-        "process)",
-        options.program);
-  }
+/// Fills in who runs what. The job's number of ranks is known.
+void set_programs(const RunWords& words, std::vector<ProgramPart> programs, JobOptions& options) {
+  if (programs.size() == 1) programs.front().ranks = options.shape.size;
+  options.programs = std::move(programs);
+  const Placement placement = options.shape.placement;
+  if (options.programs.size() > 1 && (placement == Placement::thread || placement == Placement::sim))
+    wrong(
+        fmt::format("--place {}: all ranks are in one process, and so of one program; several programs need --place "
+                    "pvas or process",
+                    to_string(placement)));
+  if (words.placement.empty() && words.intranode == "auto" && placement == Placement::pvas) suit_programs(options);
 }
 
 /// Which address others use. Nobody else is there when all ranks run on one node here.
@@ -299,13 +288,20 @@ void set_shell(const RunWords& words, JobOptions& options) {
   if (options.shell.find_first_not_of(' ') == std::string::npos) wrong("--ssh: the command is empty");
 }
 
+std::uint64_t ranks_of(const std::vector<ProgramPart>& programs) {
+  std::uint64_t sum = 0;
+  for (const ProgramPart& part : programs) sum += part.ranks;
+  return sum;
+}
+
 /// Throws CLI::ValidationError for what can't be meant, and Error for a file that can't be read.
-JobOptions job_options(const RunWords& words) {
+JobOptions job_options(const CLI::App& run, const RunWords& words) {
   JobOptions options;
   JobShape& shape = options.shape;
   set_placement(words, shape);
   shape.network = network_options(words);
-  set_size(words, options);
+  std::vector<ProgramPart> programs = programs_of(run, words.program);
+  set_size(words, programs.size() == 1 ? words.program.ranks : std::to_string(ranks_of(programs)), options);
   set_segment(words.segment, shape);
   set_seed(words.seed, shape);
   set_messages(words, shape.messages);
@@ -317,8 +313,8 @@ JobOptions job_options(const RunWords& words) {
   set_binding(words.binding, options);
   options.verbose = words.verbose;
   options.notes = describe_transports(shape);
-  set_program(words, options);
-  suit_program(words, options);
+  set_programs(words, std::move(programs), options);
+  set_streams(words.streams, options);
   if (const std::string folders = interface_folders(); !folders.empty())
     options.notes.push_back(fmt::format("MPI programs made for Open MPI's libmpi.so.40 find it in {}", folders));
   try {
@@ -346,7 +342,7 @@ void add_options_of_nodes(CLI::App& run, RunWords& words) {
 }
 
 void add_options(CLI::App& run, RunWords& words) {
-  run.add_option("-n,--ranks", words.ranks, "Ranks (default: one per usable core); -np does as well");
+  add_options_of_program(run, words.program);
   run.add_option("--place", words.placement,
                  "What a rank is: pvas (a process inside one shared address space; the default), process, thread, or "
                  "sim (simulated network, virtual time)");
@@ -371,10 +367,12 @@ void add_options(CLI::App& run, RunWords& words) {
   run.add_option("--bind", words.binding,
                  "core: one core per rank where there are enough; share: also where there are not; none")
       ->capture_default_str();
+  add_options_of_streams(run, words.streams);
   run.add_flag("-v,--verbose", words.verbose, "Say what is started where");
 }
 
 int run_job(JobOptions options) {
+  if (options.input.who == InputReaders::Who::all) spool_input();
   const bool alone = options.hosts.empty() && options.shape.nodes == 1 && options.shape.placement != Placement::sim;
   if (alone && PmixClient::is_wanted()) return PmixLauncher(std::move(options)).run();
   const bool apart = options.shape.nodes > 1 && options.shape.placement != Placement::sim;
@@ -386,16 +384,18 @@ int run_job(JobOptions options) {
 
 void add_run_command(CLI::App& app, int& status) {
   auto words = std::make_shared<RunWords>();
-  CLI::App* run =
-      app.add_subcommand("run", "Run PROGRAM [ARGUMENTS...] as the ranks of a job; options go before PROGRAM");
+  CLI::App* run = app.add_subcommand(
+      "run",
+      "Run PROGRAM [ARGUMENTS...] as the ranks of a job; options go before PROGRAM. Further programs "
+      "follow, each behind a ':', with -n, --env and --wdir of their own");
   add_options(*run, *words);
   run->footer(
       "SIGUSR1 to the launcher makes every rank say what its coroutines await. Exit status: that of the first rank "
       "that fails (with --survive too), 128 + signal for one that is killed, 124 after --timeout, 2 for wrong usage.");
   run->prefix_command();
   run->callback([run, words, &status] {
-    words->command = run->remaining();
-    status = run_job(job_options(*words));
+    words->program.command = run->remaining();
+    status = run_job(job_options(*run, *words));
   });
 }
 

@@ -8,6 +8,7 @@
 #include <exception>
 
 #include "collectives/data/arguments.hpp"
+#include "runtime/core/copy_short.hpp"
 #include "runtime/core/error.hpp"
 
 namespace coracle::internals {
@@ -21,14 +22,14 @@ bool LocalCollective::can_expose(const Team& team) noexcept {
   return team.rank().placement() != Placement::process;
 }
 
-bool LocalCollective::can_exchange(Team& team, std::size_t bytes, std::uint32_t local_size_max) noexcept {
-  constexpr std::size_t kBytesMax = 4096;
+bool LocalCollective::can_exchange(Team& team, std::size_t bytes, std::uint32_t local_size_max,
+                                   std::size_t bytes_max) noexcept {
   constexpr std::size_t kBytesMaxCrowded =
       32 * 1024;  // waiting for local members to copy would cost turns of all others
-  const std::size_t wanted = team.rank().loop().spins() ? kBytesMax : kBytesMaxCrowded;
-  const std::size_t bytes_max = std::min<std::size_t>(wanted, team.node_area().room_bytes_max());
+  const std::size_t wanted = team.rank().loop().spins() ? bytes_max : kBytesMaxCrowded;
+  const std::size_t most = std::min<std::size_t>(wanted, team.node_area().room_bytes_max());
   // In `sim` copies take time, which this does not account for.
-  return team.nodes().count() == 1 && team.size() <= local_size_max && bytes <= bytes_max &&
+  return team.nodes().count() == 1 && team.size() <= local_size_max && bytes <= most &&
          team.rank().placement() != Placement::sim;
 }
 
@@ -58,7 +59,7 @@ Task<> LocalCollective::run(Task<> part) {
   std::rethrow_exception(failure);
 }
 
-void LocalCollective::spin_for_last() noexcept {
+void LocalCollective::look_for_last() noexcept {
   std::uint32_t missing = 0;
   std::uint32_t last = 0;
   for (std::uint32_t other = 0; other < count(); ++other) {
@@ -69,13 +70,8 @@ void LocalCollective::spin_for_last() noexcept {
   if (missing == 1) round_.spin_for_last([this, last] { return round_.has_reached(last, 1); });
 }
 
-bool LocalCollective::try_give(std::span<const std::byte> data) {
-  if (!round_.is_open()) return false;
-  if (data.size() <= Contribution::kInlineBytesMax) {
-    round_.contribute(data, 1);
-    return true;
-  }
-  if (!round_.copies_at_once()) return false;
+bool LocalCollective::try_give_by_arena(std::span<const std::byte> data) {
+  if (!round_.is_open() || !round_.copies_at_once()) return false;
   std::byte* room = round_.allocate(data.size());
   if (room == nullptr) return false;
   std::memcpy(room, data.data(), data.size());
@@ -104,12 +100,6 @@ bool LocalCollective::try_provide(std::span<const std::byte> data, bool small) {
 Task<> LocalCollective::meet(std::uint64_t step) {
   round_.publish(step);
   return wait_for_all(step);
-}
-
-const std::byte* LocalCollective::data_of(std::uint32_t local_index, std::size_t bytes) {
-  round_.check(local_index);
-  check_bytes(local_index, bytes);
-  return round_.contributed(local_index).data();
 }
 
 /// `local_index`: who has come so far; below 0: somebody.
@@ -175,7 +165,7 @@ Task<> LocalCollective::take(std::uint32_t local_index, std::size_t offset, std:
 bool LocalCollective::try_take(std::uint32_t local_index, std::span<std::byte> target) {
   const std::byte* theirs = data_of(local_index, target.size());
   if (round_.is_exposed(local_index) && !round_.copies_at_once()) return false;
-  if (!target.empty()) std::memcpy(target.data(), theirs, target.size());
+  copy_short({theirs, target.size()}, target.data());
   return true;
 }
 

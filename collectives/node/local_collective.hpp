@@ -28,8 +28,10 @@ class LocalCollective {
   static bool can_expose(const Team& team) noexcept;
   /// Whether all of a team on one node give their `bytes` and look at what all others have given: one step, after which
   /// nobody waits for anybody, without coroutines of its own where it can. The quickest way among few.
-  /// `local_size_max`: more would read too many cache lines each.
-  static bool can_exchange(Team& team, std::size_t bytes, std::uint32_t local_size_max) noexcept;
+  /// `local_size_max`: more would read too many cache lines each. `bytes_max`: where each rank has a core, to look at
+  /// more takes longer than to wait until others have.
+  static bool can_exchange(Team& team, std::size_t bytes, std::uint32_t local_size_max,
+                           std::size_t bytes_max = 4096) noexcept;
 
   std::size_t given_bytes_max() const noexcept { return given_bytes_max(team_); }
   Round& round() noexcept { return round_; }
@@ -49,7 +51,12 @@ class LocalCollective {
   // --- this member's word ---
   /// Contributes a copy of `data`, at most NodeArea::room_bytes_max(): step 1. `if (!local.try_give(data)) co_await
   /// local.give(data);` needs no coroutine where nothing has to be waited for.
-  bool try_give(std::span<const std::byte> data);
+  bool try_give(std::span<const std::byte> data) {
+    if (data.size() > Contribution::kInlineBytesMax) return try_give_by_arena(data);
+    if (!round_.is_open()) return false;
+    round_.contribute(data, 1);
+    return true;
+  }
   Task<> give(std::span<const std::byte> data);
   /// What is exposed may change only when all who copy from it have said so.
   void expose(std::span<const std::byte> data, std::uint64_t step) noexcept;
@@ -60,9 +67,18 @@ class LocalCollective {
 
   // --- the local members' words ---
   /// What it has given, to look at; throws Error (bad_input) if that is not `bytes`.
-  const std::byte* data_of(std::uint32_t local_index, std::size_t bytes);
-  /// After one's own contribution: looks a little longer for step 1 of the last who is missing (Round::spin_for_last).
-  void spin_for_last() noexcept;
+  const std::byte* data_of(std::uint32_t local_index, std::size_t bytes) {
+    round_.check(local_index);
+    const std::span<const std::byte> data = round_.contributed(local_index);
+    if (data.size() != bytes) [[unlikely]]
+      check_bytes(local_index, bytes);
+    return data.data();
+  }
+  /// After one's own contribution: where ranks share cores it looks a little longer for step 1 of the last who is
+  /// missing (Round::spin_for_last).
+  void spin_for_last() noexcept {
+    if (round_.is_crowded()) look_for_last();
+  }
   /// Until a local member's contribution has this step, or all have. Throws Error (bad_input) when it has failed.
   Task<> wait(std::uint32_t local_index, std::uint64_t step);
   Task<> wait_for_all(std::uint64_t step);
@@ -104,6 +120,8 @@ class LocalCollective {
  private:
   static constexpr std::uint64_t kFailed = std::uint64_t{1} << (NodeAreaPart::kStepBits - 1);
 
+  bool try_give_by_arena(std::span<const std::byte> data);
+  void look_for_last() noexcept;
   void check_alive(std::uint64_t step, int local_index);
   void check(std::uint32_t local_index);
 

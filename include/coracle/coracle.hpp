@@ -1,5 +1,5 @@
 // Coracle: everything that is elsewhere is one co_await. This header is all that most programs need; of its parts each
-// is a header of its own. Not in it: <coracle/gpu.hpp>, <coracle/mapped.hpp> and <coracle/round.hpp>.
+// is a header of its own. Not in it: <coracle/gpu.hpp>, <coracle/mapped.hpp>, <coracle/mpi.hpp>, <coracle/round.hpp>.
 //
 // What a program may name is in namespace coracle, and no more than that, so that a program's own Clock or Flag does
 // not collide with one of the library's. All else is in coracle::internals and may change from day to day.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <coroutine>
+#include <cstdint>
 #include <system_error>
 #include <type_traits>
 
@@ -17,7 +18,10 @@ namespace coracle::internals {
 class Completion {
  public:
   /// Below `parent`, which must outlive it.
-  explicit Completion(Scope& parent) : scope_(parent.loop(), &parent) { scope_.spawn(serve(*this)); }
+  explicit Completion(Scope& parent) : Completion(parent, nullptr) {}
+  /// The same, and `ends` is one more with each end of what has been under way: so that whoever waits for any of many
+  /// need not look at all as long as it stays the same. It must outlive this.
+  Completion(Scope& parent, std::uint64_t& ends) : Completion(parent, &ends) {}
   /// Nothing may be under way.
   ~Completion() {
     CORACLE_ASSERT(done_, "a completion ended while what it awaits is under way");
@@ -60,6 +64,10 @@ class Completion {
   bool is_cancelled() const noexcept { return static_cast<bool>(scope_.cancelled()); }
 
  private:
+  Completion(Scope& parent, std::uint64_t* ends) : scope_(parent.loop(), &parent), ends_(ends) {
+    scope_.spawn(serve(*this));
+  }
+
   using Parked = std::coroutine_handle<Task<>::promise_type>;
 
   /// Suspended between two operations, and while one is under way.
@@ -73,10 +81,12 @@ class Completion {
     while (!self.ending_) {
       co_await Park{self};
       self.done_ = true;
+      if (self.ends_ != nullptr) ++*self.ends_;
     }
   }
 
   Scope scope_;
+  std::uint64_t* const ends_;
   Parked parked_;
   bool done_ = true;
   bool ending_ = false;

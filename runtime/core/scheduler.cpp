@@ -71,7 +71,8 @@ bool Scheduler::run_ready() {
     if (order_ != nullptr) [[unlikely]]
       ready_.swap_with_head(order_->pick(count));
     resume(ready_.pop());
-  } while (--count != 0);
+    // Empty before that where a coroutine has turned the loop itself, as functions do that block.
+  } while (--count != 0 && !ready_.empty());
   return true;
 }
 

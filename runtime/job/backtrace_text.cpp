@@ -164,7 +164,14 @@ struct Parsed {
   std::size_t frames = 0;
 };
 
-Parsed parse(std::string_view raw, const std::string& program, std::vector<StackFrame>& frames) {
+/// A program names itself as it was called, which may be by a name found in PATH.
+std::string path_of(const std::string& name, std::span<const std::string> programs) {
+  for (const std::string& path : programs)
+    if (path == name || path.ends_with("/" + name)) return path;
+  return name;
+}
+
+Parsed parse(std::string_view raw, std::span<const std::string> programs, std::vector<StackFrame>& frames) {
   constexpr std::string_view kFrame = "  at ";
   Parsed parsed{{}, frames.size()};
   for (const std::string_view line : lines_of(raw)) {
@@ -172,8 +179,8 @@ Parsed parse(std::string_view raw, const std::string& program, std::vector<Stack
     if (parsed.text.headline.empty()) {
       parsed.text.headline = line;
     } else if (line.substr(0, kFrame.size()) == kFrame && parse_frame(line.substr(kFrame.size()), frame)) {
-      // The program names itself as it was called, which may be by a name found in PATH.
-      if (frame.module.find('/') == std::string::npos && frame.module != "?") frame.module = program;
+      if (frame.module.find('/') == std::string::npos && frame.module != "?")
+        frame.module = path_of(frame.module, programs);
       frames.push_back(std::move(frame));
       ++parsed.frames;
     } else {
@@ -191,15 +198,16 @@ std::string text_of(const StackFrame& frame) {
 
 }  // namespace
 
-CrashText readable_crash(std::string_view raw, const std::string& program, std::chrono::milliseconds patience) {
-  return readable_crashes({&raw, 1}, program, patience).front();
+CrashText readable_crash(std::string_view raw, std::span<const std::string> programs,
+                         std::chrono::milliseconds patience) {
+  return readable_crashes({&raw, 1}, programs, patience).front();
 }
 
-std::vector<CrashText> readable_crashes(std::span<const std::string_view> raws, const std::string& program,
+std::vector<CrashText> readable_crashes(std::span<const std::string_view> raws, std::span<const std::string> programs,
                                         std::chrono::milliseconds patience) {
   std::vector<StackFrame> frames;
   std::vector<Parsed> all;
-  for (const std::string_view raw : raws) all.push_back(parse(raw, program, frames));
+  for (const std::string_view raw : raws) all.push_back(parse(raw, programs, frames));
   find_sources(frames, patience);
   std::vector<CrashText> texts;
   for (Parsed& each : all) {

@@ -17,11 +17,12 @@ struct CrashText {
       details;  ///< Further lines, indented; backtrace with names, and with source lines where addr2line finds them.
 };
 
-/// `program`: the path of the program, for frames that name it as it was called. Runs addr2line if there is one, for at
-/// most `patience`.
-CrashText readable_crash(std::string_view raw, const std::string& program, std::chrono::milliseconds patience);
+/// `programs`: the paths of the job's programs, for frames that name one as it was called. Runs addr2line if there is
+/// one, for at most `patience`.
+CrashText readable_crash(std::string_view raw, std::span<const std::string> programs,
+                         std::chrono::milliseconds patience);
 /// The same of many, in their order, with one run of addr2line for each module.
-std::vector<CrashText> readable_crashes(std::span<const std::string_view> raws, const std::string& program,
+std::vector<CrashText> readable_crashes(std::span<const std::string_view> raws, std::span<const std::string> programs,
                                         std::chrono::milliseconds patience);
 
 /// "solver.c:88" of an address in the file `module`, as addr2line wants it; "./solver+0x1234" where it is not known.

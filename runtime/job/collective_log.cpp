@@ -38,38 +38,42 @@ constexpr std::array<const char*, static_cast<std::size_t>(Called::end_)> kNames
 };
 
 // A std::source_location is a pointer to constants of whoever called, which are known where they lie in the library's
-// own module.
+// own module, or in the main program. There, the place has this bit.
+constexpr std::uint32_t kInProgram = std::uint32_t{1} << 31;
 static_assert(sizeof(std::source_location) == sizeof(const char*));
 
-std::uint32_t distance_in_own_module(const char* place) noexcept {
-  const std::ptrdiff_t distance = place - kOwnModule.start;
-  const bool is_inside =
-      kOwnModule.holds_data(distance) && distance <= std::ptrdiff_t{std::numeric_limits<std::uint32_t>::max()};
-  return is_inside ? static_cast<std::uint32_t>(distance) : 0;
+/// 0: it lies elsewhere.
+std::uint32_t place_in(const Module& module, const void* address) noexcept {
+  const std::ptrdiff_t offset = static_cast<const char*>(address) - module.start;
+  return module.holds_data(offset) && offset < std::ptrdiff_t{kInProgram} ? static_cast<std::uint32_t>(offset) : 0;
 }
 
-std::uint32_t distance_in_program(const void* site) noexcept {
-  static const MainProgram program = MainProgram::find();
-  const std::uintptr_t distance = reinterpret_cast<std::uintptr_t>(site) - program.base;
-  return distance < program.bytes ? static_cast<std::uint32_t>(distance) : 0;
+[[gnu::cold, gnu::noinline]] std::uint32_t place_in_program(const char* constants) noexcept {
+  const std::uint32_t place = place_in(program_module(), constants);
+  return place != 0 ? kInProgram | place : 0;
 }
 
 /// What comes from elsewhere must not lead out of the image.
-const char* in_own_module(std::uint32_t distance) noexcept {
-  return kOwnModule.holds_data(distance) ? kOwnModule.start + distance : nullptr;
+const char* constants_at(std::uint32_t place) noexcept {
+  const Module& module = (place & kInProgram) != 0 ? program_module() : kOwnModule;
+  const std::uint32_t offset = place & ~kInProgram;
+  return module.holds_data(offset) ? module.start + offset : nullptr;
 }
 
-std::string describe_source(std::uint32_t distance) {
-  const char* const place = in_own_module(distance);
-  if (place == nullptr) return "at an unknown place";
-  const auto where = std::bit_cast<std::source_location>(place);
+std::string describe_source(std::uint32_t place) {
+  const char* const constants = constants_at(place);
+  if (constants == nullptr) return "at an unknown place";
+  const auto where = std::bit_cast<std::source_location>(constants);
   const std::string_view file = where.file_name();
   return fmt::format("{}:{}", file.substr(file.rfind('/') + 1), where.line());
 }
 
 /// The call is just before what it returns to.
-std::string describe_site(std::uint32_t distance) {
-  return distance == 0 ? "in a shared library" : place_in_source(MainProgram::path(), distance - 1);
+std::string describe_site(std::uint32_t site, std::uint32_t program) {
+  const ProgramModule& own = program_module();
+  if (site == 0) return "in a shared library";
+  if (program != own.digest) return "in another program";
+  return place_in_source(program_path(), reinterpret_cast<std::uintptr_t>(own.start) - own.base + site - 1);
 }
 
 }  // namespace
@@ -87,21 +91,28 @@ CallWords CallWords::of(const CollectiveCall& call, const ProgramCall& by, std::
   constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15ULL;
   std::uint64_t digest = (std::rotl(digest_before, 5) ^ what) * kFactor;
   digest = (std::rotl(digest, 29) ^ call.root) * kFactor;
-  if (by.function == nullptr)
-    return {number, digest, what, call.root, distance_in_own_module(std::bit_cast<const char*>(call.where)), 0, 0};
-  return {number, digest, what, call.root, 0, distance_in_own_module(by.function), distance_in_program(by.site)};
+  const auto* const constants = std::bit_cast<const char*>(call.where);
+  const std::uint32_t place = place_in(kOwnModule, constants);
+  // An interface gives no place, or one in the library. Others are of a coroutine that goes on while its call waits.
+  if (by.function != nullptr && (constants == nullptr || place != 0)) {
+    const ProgramModule& program = program_module();
+    return {
+        number, digest, what, call.root, program.digest, place_in(kOwnModule, by.function), place_in(program, by.site)};
+  }
+  const bool is_elsewhere = place == 0 && constants != nullptr;
+  return {number, digest, what, call.root, is_elsewhere ? place_in_program(constants) : place, 0, 0};
 }
 
 std::string CallWords::describe() const {
   const std::uint64_t called = what >> kCalledShift;
   const bool is_end = called == static_cast<std::uint64_t>(Called::finalize);
-  const char* const by = function != 0 && !is_end ? in_own_module(function) : nullptr;
+  const char* const by = function != 0 && !is_end ? constants_at(function) : nullptr;
   std::string text = by != nullptr ? by : name_of(static_cast<Called>(called));
   if (const std::uint64_t bytes = what & CollectiveCall::kAnyBytes; bytes != CollectiveCall::kAnyBytes)
     text += fmt::format(" of {} bytes", bytes);
   if (root != CollectiveCall::kNoRoot) text += fmt::format(", root {}", root);
   if (is_end) return text;
-  return text + fmt::format(" ({})", by != nullptr ? describe_site(site) : describe_source(place));
+  return text + fmt::format(" ({})", by != nullptr ? describe_site(site, place) : describe_source(place));
 }
 
 void CallRecord::write(const CallWords& words) noexcept {

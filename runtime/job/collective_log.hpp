@@ -55,15 +55,15 @@ struct ProgramCall {
   const void* site = nullptr;      ///< What it returns to.
 };
 
-/// A call as it is told to others, in 40 bytes. Places are distances: of the source location, or of the name of the
-/// interface's function, from the start of the library's module; of the call's site from that of the main program.
-/// They are the same in every rank. 0 for what lies in another shared library.
+/// A call as it is told to others, in 40 bytes. Places are distances from the start of a module: of the
+/// source location, in the library's or the main program; of the name of an interface's function, in the library's; of
+/// the call's site, in the main program. They are the same in every rank of a program. 0 for what lies elsewhere.
 struct CallWords {
   std::uint64_t number;  ///< Of the collective on its team; 0: none.
   std::uint64_t digest;  ///< Of this and all earlier calls on the team, without their places.
   std::uint64_t what;    ///< Called << 56 | bytes
   std::uint32_t root;
-  std::uint32_t place;
+  std::uint32_t place;     ///< Of an interface's function: ProgramModule::digest of the program that has called it.
   std::uint32_t function;  ///< The name of the interface's function; 0: the program has called the library itself.
   std::uint32_t site;
 

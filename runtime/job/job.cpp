@@ -41,13 +41,6 @@ std::uint32_t first_rank(std::uint32_t node, const JobShape& shape, const NodePa
   return part.ranks_per_node.empty() ? JobRegion::first_rank_of(node, shape) : sum(part.ranks_per_node.first(node));
 }
 
-/// Ranks of the largest node that has a part here.
-std::uint32_t largest_node(const JobHeader& header, const JobShape& shape, const NodePart& part) {
-  if (part.node != NodePart::kAllNodes) return header.ranks;
-  if (part.ranks_per_node.empty()) return (shape.size + shape.nodes - 1) / shape.nodes;
-  return *std::max_element(part.ranks_per_node.begin(), part.ranks_per_node.end());
-}
-
 JobHeader layout(JobShape shape, const NodePart& part) {
   JobHeader header;
   const bool all = part.node == NodePart::kAllNodes;
@@ -65,8 +58,7 @@ JobHeader layout(JobShape shape, const NodePart& part) {
   header.blocks_offset = round_up(header.ports_offset + shape.size * sizeof(std::uint16_t), kPage);
   header.inboxes_offset = header.blocks_offset + header.ranks * sizeof(RankBlock);
   header.node_areas_offset = header.inboxes_offset + header.ranks * shape.inbox_bytes;
-  header.node_area_bytes =
-      round_up(NodeAreaPart::bytes_for(largest_node(header, shape, part), NodeAreaPart::kArenaBytes), kPage);
+  header.node_area_bytes = round_up(NodeAreaPart::bytes_for(NodeAreaPart::kArenaBytes), kPage);
   std::uint64_t end = header.node_areas_offset + header.ranks * header.node_area_bytes;
   if (shape.placement == Placement::process) {
     header.bounce_offset = end;

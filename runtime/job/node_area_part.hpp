@@ -43,7 +43,7 @@ static_assert(sizeof(Contribution) == 64);
 static_assert(Contribution::kSignatureMask >> Contribution::kSignatureShift ==
               (1U << CollectiveLog::kSignatureBits) - 1);
 
-/// What the local members decide together in one round; only that of the node's first member is used.
+/// What the local members decide together in one round; but for `came` only that of the node's first member is used.
 struct alignas(64) RoundControl {
   /// `round << kStepBits | step`; several raise it.
   Flag decision;
@@ -53,10 +53,13 @@ struct alignas(64) RoundControl {
   std::atomic<std::uint64_t> arrivals{0};
   /// `round << kStepBits | signature` of who came first.
   std::atomic<std::uint64_t> called{0};
+  /// Used in every member's part: `round << kStepBits | 1 + local index`, in the part at local index i of who was
+  /// number i to come.
+  std::atomic<std::uint64_t> came{0};
 };
 
-/// Followed by kRounds rows of one number per local member (who came as which; of the node's first member), and the
-/// arena (RoundArena).
+/// Followed by the arena (RoundArena). Its size depends on no number of members, so that it can be there before it is
+/// known who they are.
 struct NodeAreaPart {
   static constexpr std::uint32_t kRounds = 128;  ///< How many a member can be ahead of its slowest other.
   static constexpr std::uint32_t kStepBits = 20;
@@ -71,21 +74,13 @@ struct NodeAreaPart {
   /// What this member has called. Local members look at them only when signatures differ.
   alignas(64) CollectiveLog::Records calls;
 
-  static constexpr std::uint64_t order_bytes(std::uint32_t local_size) noexcept {
-    return (std::uint64_t{kRounds} * local_size * sizeof(std::uint64_t) + 63) / 64 * 64;
-  }
-  static constexpr std::uint64_t bytes_for(std::uint32_t local_size, std::uint64_t arena_bytes) noexcept;
+  static constexpr std::uint64_t bytes_for(std::uint64_t arena_bytes) noexcept;
 
-  std::atomic<std::uint64_t>* order(std::uint64_t round, std::uint32_t local_size) noexcept {
-    return reinterpret_cast<std::atomic<std::uint64_t>*>(this + 1) + round % kRounds * local_size;
-  }
-  std::byte* arena(std::uint32_t local_size) noexcept {
-    return reinterpret_cast<std::byte*>(this + 1) + order_bytes(local_size);
-  }
+  std::byte* arena() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
-constexpr std::uint64_t NodeAreaPart::bytes_for(std::uint32_t local_size, std::uint64_t arena_bytes) noexcept {
-  return sizeof(NodeAreaPart) + order_bytes(local_size) + RoundArena::bytes_for(arena_bytes);
+constexpr std::uint64_t NodeAreaPart::bytes_for(std::uint64_t arena_bytes) noexcept {
+  return sizeof(NodeAreaPart) + RoundArena::bytes_for(arena_bytes);
 }
 
 }  // namespace coracle::internals

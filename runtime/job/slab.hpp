@@ -1,5 +1,5 @@
 // What lies in a rank's segment, the memory that its peers may reach: Slab, a piece of it; SlabTags, which know what
-// belongs to which; and TeamArea, the part that the signals of the rank's teams take.
+// belongs to which; and TeamArea, a team's signals.
 #pragma once
 
 #include <atomic>
@@ -93,15 +93,14 @@ class SlabTags {
   std::uint16_t last_ = kNobody;
 };
 
-/// A team's signals, at the same offset of every member's segment, so that nobody has to ask for them.
+/// A member's signals of a team. The world's lie at the beginning of every segment, those of another team wherever its
+/// members have said (TeamProposal).
 struct TeamArea {
-  Signal arrived;    ///< Raised by this member's children in the barrier's tree.
-  Signal released;   ///< Raised by its parent.
-  Signal node_area;  ///< Not raised: where in its segment this member's part of the node area lies (node_area.hpp).
+  Signal arrived;   ///< Raised by this member's children in the barrier's tree.
+  Signal released;  ///< Raised by its parent.
 
-  static constexpr std::uint32_t kSlots = 256;  ///< Teams that one rank can be in at a time.
-  static constexpr std::uint64_t kAllBytes = 64 * 1024;
+  static constexpr std::uint64_t kWorldBytes = 4096;  ///< A page, so that slabs begin at another one.
 };
-static_assert(sizeof(TeamArea) * TeamArea::kSlots <= TeamArea::kAllBytes);
+static_assert(sizeof(TeamArea) <= TeamArea::kWorldBytes);
 
 }  // namespace coracle::internals

@@ -13,7 +13,9 @@
 #include "runtime/job/diagnostics.hpp"
 #include "runtime/job/failure_record.hpp"
 #include "runtime/launch/boot.hpp"
+#include "runtime/launch/library_check.hpp"
 #include "runtime/launch/pmix_rank.hpp"
+#include "runtime/launch/rank_environment.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -77,6 +79,7 @@ void AttachedRank::State::begin(const RankReporter& reporter) {
   rank = std::make_unique<WholeRank>(*region, id, *loop);
   std::exception_ptr failure;
   try {
+    refuse_other_library(*region, id);
     wiring.connect(*rank);
   } catch (...) {
     failure = std::current_exception();
@@ -102,6 +105,11 @@ AttachedRank::~AttachedRank() = default;
 
 Rank& AttachedRank::rank() noexcept {
   return *state_->rank;
+}
+
+std::uint32_t AttachedRank::program() const {
+  if (state_->pmix) return state_->pmix->program();
+  return state_->launched_region ? program_from_environment() : 0;
 }
 
 void AttachedRank::finish() {

@@ -2,6 +2,7 @@
 // functions: what boot() does around a program, in two halves.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "runtime/launch/boot.hpp"
@@ -23,6 +24,8 @@ class AttachedRank {
   AttachedRank& operator=(const AttachedRank&) = delete;
 
   Rank& rank() noexcept;
+  /// Which of the job's programs this is, counted from 0 in the order of their ranks.
+  std::uint32_t program() const;
   /// The program has ended here, as far as its ranks have to do with each other. Returns when it has everywhere; then
   /// there is no rank any more. Throws what has failed.
   void finish();

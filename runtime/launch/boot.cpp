@@ -16,13 +16,16 @@
 #include "runtime/core/scope.hpp"
 #include "runtime/job/diagnostics.hpp"
 #include "runtime/job/failure_record.hpp"
+#include "runtime/launch/library_check.hpp"
 #include "runtime/launch/pmix_rank.hpp"
+#include "runtime/launch/rank_environment.hpp"
 #include "runtime/scattered/exchange.hpp"
 #include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 
 JobRegion region_for_one(const Wiring& wiring) {
+  check_is_started_alone();
   JobShape shape;
   shape.placement = Placement::thread;
   shape.inbox_bytes = wiring.inbox_bytes(1);
@@ -49,6 +52,7 @@ int run_rank(const JobRegion& region, std::uint32_t id, const App& app, const Wi
     WholeRank rank(region, id, loop);
     std::exception_ptr failure;
     try {
+      refuse_other_library(region, id);
       wiring.connect(rank);
     } catch (...) {
       failure = std::current_exception();

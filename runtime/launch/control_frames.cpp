@@ -98,6 +98,7 @@ class FieldReader {
 
 void check_shape(const NodeDescription& description) {
   const JobShape& shape = description.options.shape;
+  check_programs(description.options);
   const std::vector<std::uint32_t>& counts = description.options.ranks_per_node;
   if (shape.nodes == 0 || shape.nodes > shape.size || description.node >= shape.nodes)
     malformed(fmt::format("node {} of {} with {} ranks", description.node, shape.nodes, shape.size));
@@ -185,6 +186,15 @@ void fields(Visitor& visit, NodeEnd& end) {
 }
 
 template <class Visitor>
+void fields(Visitor& visit, ProgramPart& part) {
+  visit(part.program);
+  visit(part.arguments);
+  visit(part.ranks);
+  visit(part.environment);
+  visit(part.directory);
+}
+
+template <class Visitor>
 void fields(Visitor& visit, NodeDescription& description) {
   std::uint32_t version = JobHeader::kVersion;
   visit(version);  // first, in every version
@@ -195,8 +205,11 @@ void fields(Visitor& visit, NodeDescription& description) {
   JobOptions& options = description.options;
   visit(options.shape);
   visit(options.ranks_per_node);
-  visit(options.program);
-  visit(options.arguments);
+  visit(options.programs);
+  visit(options.label);
+  visit(options.output);
+  visit(options.input.who, InputReaders::Who::none, "readers of input");
+  visit(options.input.rank);
   visit(options.binding, Binding::share, "binding");
   visit(options.verbose);
   visit(options.interface);

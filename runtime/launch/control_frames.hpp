@@ -25,7 +25,7 @@ enum class ControlFrameType : std::uint8_t {
   resume,
   report,      ///< Make your ranks say what they await.
   watch,       ///< Somewhere a rank has ended without calling coracle::run: tell when one of yours waits.
-  input,       ///< Bytes for rank 0's standard input; none: its end.
+  input,       ///< Bytes for the standard input of the rank that reads it; none: its end.
   neighbours,  ///< std::vector<NodeInterfaces>: of all nodes, once all have answered; after `interfaces` only.
   // From a node.
   hello,       ///< std::uint32_t: JobHeader::kVersion.
@@ -37,6 +37,7 @@ enum class ControlFrameType : std::uint8_t {
   waits,       ///< The answer to `watch`.
   reported,    ///< The answer to `report`.
   output,      ///< Bytes of its ranks' standard output.
+  errors,      ///< The same of standard error, where that does not go by itself.
   credit,      ///< std::uint32_t: bytes of input that have been passed on.
   ended,       ///< NodeEnd: all ranks have.
   last = ended,

@@ -17,6 +17,7 @@
 #include "runtime/launch/launcher.hpp"
 #include "runtime/launch/pmix_client.hpp"
 #include "runtime/launch/processes.hpp"
+#include "runtime/launch/rank_program.hpp"
 #include "runtime/launch/say.hpp"
 
 namespace coracle::internals {
@@ -40,7 +41,8 @@ HeadLauncher::HeadLauncher(JobOptions options)
   JobOptions here = options_;
   if (!options_.hosts.empty()) here.shape.placement = Placement::process;  // whether others offer pvas they will say
   check(here);
-  if (options_.hosts.empty()) find_program(options_.program);
+  if (options_.hosts.empty())
+    for (const ProgramPart& part : options_.programs) find_program(part);
   options_.shape.key = random_job_key();
 }
 
@@ -65,7 +67,7 @@ Task<int> HeadLauncher::serve(Scope& services) {
     services.spawn(peer.stream->send_queued(loop_.io()));
     services.spawn(listen_to(peer));
   }
-  services.spawn(standard_.write_output(loop_.io()));
+  standard_.serve(services, loop_.io());
   services.spawn(take_signals());
   const auto ready = [this] { return ending_ || std::ranges::all_of(peers_, &NodePeer::has_card); };
   if (!co_await finishes_within(kStartPatience, changed_.wait(ready))) {
@@ -85,7 +87,7 @@ void HeadLauncher::start_ranks() {
   started_ = true;
   const JobShape& shape = options_.shape;
   if (options_.verbose) {
-    say("starting {} ranks of {} on {} nodes, placement {}", shape.size, options_.program, shape.nodes,
+    say("starting {} ranks of {} on {} nodes, placement {}", shape.size, program_names(options_), shape.nodes,
         to_string(shape.placement));
     for (const std::string& note : options_.notes) say("{}", note);
     for (const NodePeer& peer : peers_)
@@ -93,8 +95,10 @@ void HeadLauncher::start_ranks() {
           peer.card->ports.size() == 1 ? "" : "s", peer.card->record.host.data(),
           describe_listening(peer.card->record));
   }
-  NodePeer& first = peers_.front();
-  if (!first.host.empty()) services_->spawn(standard_.forward_input_to(*first.stream, loop_.io()));
+  if (options_.input.who != InputReaders::Who::one) return;
+  NodePeer& reader = peers_[node_of(options_, options_.input.rank)];
+  if (!reader.host.empty() || !can_inherit_input())
+    services_->spawn(standard_.forward_input_to(*reader.stream, loop_.io()));
 }
 
 Task<> HeadLauncher::take_signals() {
@@ -230,7 +234,9 @@ void HeadLauncher::obey(NodePeer& peer, const ControlFrame& frame) {
       peer.reported = true;
       return;
     case ControlFrameType::output:
-      return standard_.write(frame.payload);
+      return standard_.write(OutputStream::output, frame.payload);
+    case ControlFrameType::errors:
+      return standard_.write(OutputStream::errors, frame.payload);
     case ControlFrameType::credit:
       return standard_.grant(decode<std::uint32_t>(frame.payload));
     case ControlFrameType::ended:
@@ -314,7 +320,7 @@ void HeadLauncher::say_how_it_ended() {
     if (!used && shape.placement == Placement::thread && shape.size > shape.nodes)
       say("{} does not use Coracle: with --place thread it ran once per node, as an ordinary program (--place process "
           "runs it {} times)",
-          options_.program, shape.size);
+          program_names(options_), shape.size);
     return;
   }
   verdict_.tell(true);

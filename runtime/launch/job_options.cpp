@@ -1,6 +1,7 @@
-// Cores by hwloc.
+// Which rank runs what; and cores by hwloc.
 #include "runtime/launch/job_options.hpp"
 
+#include <fmt/format.h>
 #include <hwloc.h>
 #include <sched.h>
 
@@ -36,6 +37,42 @@ std::vector<int> usable_cpus(hwloc_obj_t core, hwloc_const_cpuset_t allowed) {
 }
 
 }  // namespace
+
+std::uint32_t program_of(const JobOptions& options, std::uint32_t rank) {
+  std::uint32_t program = 0;
+  while (program + 1 < options.programs.size() && rank >= options.programs[program].ranks)
+    rank -= options.programs[program++].ranks;
+  return program;
+}
+
+std::uint32_t node_of(const JobOptions& options, std::uint32_t rank) {
+  if (options.ranks_per_node.empty()) return JobRegion::node_of(rank, options.shape);
+  std::uint32_t node = 0;
+  while (node + 1 < options.ranks_per_node.size() && rank >= options.ranks_per_node[node])
+    rank -= options.ranks_per_node[node++];
+  return node;
+}
+
+std::string program_names(const JobOptions& options) {
+  std::string names;
+  const std::size_t count = options.programs.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const char* const between = i == 0 ? "" : i + 1 == count ? " and " : ", ";
+    names += between + options.programs[i].program;
+  }
+  return names;
+}
+
+void check_programs(const JobOptions& options) {
+  std::uint64_t sum = 0;
+  for (const ProgramPart& part : options.programs) {
+    if (part.ranks == 0) throw Error(Errc::bad_input, fmt::format("{} needs at least one rank", part.program));
+    sum += part.ranks;
+  }
+  if (sum != options.shape.size)
+    throw Error(Errc::bad_input,
+                fmt::format("the programs have {} ranks, where the job has {}", sum, options.shape.size));
+}
 
 std::vector<std::vector<int>> usable_cores() {
   const Topology topology = read_topology();

@@ -1,8 +1,12 @@
 // From options to running ranks.
 #include "runtime/launch/launcher.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <utility>
 
 #include "runtime/core/error.hpp"
@@ -26,12 +30,23 @@ void check(const JobOptions& options) {
 }
 
 Launcher::Launcher(JobOptions options) : options_(std::move(options)) {
-  std::string program = find_program(options_.program);
   check(options_);
-  ranks_ = std::make_unique<LocalRanks>(options_, std::move(program));
+  ranks_ = std::make_unique<LocalRanks>(options_);
 }
 
 Launcher::~Launcher() = default;
+
+void Launcher::set_up_standard_files(StandardFiles& standard, Scope& services, Io& io) {
+  const bool is_asked = options_.input.who == InputReaders::Who::one && ::isatty(STDIN_FILENO) != 0;
+  if (options_.label || is_asked) catch_broken_pipes();
+  if (options_.label) standard.serve(services, io);
+  ranks_->label_output(io, services, standard);
+  if (!is_asked) return;
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno(errno, "can't make a pipe for the ranks' input");
+  ranks_->read_input_from(ends[0]);
+  services.spawn(StandardFiles::forward_input_to(ends[1], io));
+}
 
 int Launcher::run() {
   LauncherLoop loop;
@@ -39,15 +54,21 @@ int Launcher::run() {
   const JobShape& shape = options_.shape;
   if (options_.verbose) {
     say("starting {} rank{} of {} on {} node{}, placement {}, {} usable core{}", shape.size, shape.size == 1 ? "" : "s",
-        ranks_->program(), shape.nodes, shape.nodes == 1 ? "" : "s", ranks_->placement_text(), ranks_->cores(),
+        program_names(options_), shape.nodes, shape.nodes == 1 ? "" : "s", ranks_->placement_text(), ranks_->cores(),
         ranks_->cores() == 1 ? "" : "s");
     for (const std::string& note : options_.notes) say("{}", note);
   }
-  const int status = loop.run([&](Scope&) { return supervisor.run(ranks_->start_all(supervisor, guardian_)); });
+  StandardFiles standard;
+  const int status = loop.run([&](Scope& services) {
+    set_up_standard_files(standard, services, loop.io());
+    return supervisor.run(ranks_->start_all(supervisor, guardian_));
+  });
+  ranks_->finish_output();
+  standard.finish();
   if (status == 0 && !supervisor.ranks().any_attached() && ranks_->one_process())
     say("{} does not use Coracle: with --place {} it ran once, as an ordinary program (--place process runs it {} "
         "times)",
-        options_.program, to_string(shape.placement), shape.size);
+        program_names(options_), to_string(shape.placement), shape.size);
   return status;
 }
 

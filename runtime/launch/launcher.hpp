@@ -8,6 +8,7 @@
 #include "runtime/launch/guardian.hpp"
 #include "runtime/launch/job_options.hpp"
 #include "runtime/launch/local_ranks.hpp"
+#include "runtime/launch/standard_files.hpp"
 
 namespace coracle::internals {
 
@@ -28,6 +29,8 @@ class Launcher {
   int run();
 
  private:
+  void set_up_standard_files(StandardFiles& standard, Scope& services, Io& io);
+
   Guardian guardian_;  // before anything is mapped
   JobOptions options_;
   std::unique_ptr<LocalRanks> ranks_;

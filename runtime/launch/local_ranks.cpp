@@ -26,6 +26,7 @@
 #include "runtime/launch/listeners.hpp"
 #include "runtime/launch/processes.hpp"
 #include "runtime/launch/rank_environment.hpp"
+#include "runtime/launch/rank_program.hpp"
 #include "runtime/launch/say.hpp"
 #include "runtime/pvas/mapping_budget.hpp"
 
@@ -120,13 +121,14 @@ void check_pvas() {
                           support.reason, support.remedy));
 }
 
-LocalRanks::LocalRanks(const JobOptions& options, std::string program, const NodePart& part)
+LocalRanks::LocalRanks(const JobOptions& options, const NodePart& part)
     : options_(options),
-      program_(std::move(program)),
+      paths_(options.programs.size()),
       cores_(usable_cores()),
       region_(JobRegion::create(options.shape, backing(options.shape.placement), part)),
       interface_folders_(interface_folders()),
       huge_pages_(wants_huge_pages()) {
+  find_programs();
   set_share({0, region_.ranks()});
   if (options.shape.placement == Placement::pvas) {
     pvas::Options space;
@@ -141,12 +143,22 @@ LocalRanks::LocalRanks(const JobOptions& options, std::string program, const Nod
   if (options.shape.placement != Placement::sim) make_event_fds();
 }
 
+void LocalRanks::find_programs() {
+  check_programs(options_);
+  const std::uint32_t first = program_of(options_, region_.first_rank());
+  const std::uint32_t last = program_of(options_, region_.first_rank() + region_.ranks() - 1);
+  for (std::uint32_t program = first; program <= last; ++program)
+    paths_[program] = find_program(options_.programs[program]);
+  if (first != last) libraries_.emplace();
+}
+
 LocalRanks::~LocalRanks() {
   for (std::uint32_t rank = region_.first_rank(); region_.is_local(rank); ++rank) {
     if (const int fd = region_.block(rank).doorbell.event_fd; fd >= 0) ::close(fd);
   }
   close_listeners(0, listeners_.size());
   ::close(null_fd_);
+  if (input_fd_ >= 0) ::close(input_fd_);
 }
 
 std::uint32_t LocalRanks::processes() const noexcept {
@@ -155,7 +167,7 @@ std::uint32_t LocalRanks::processes() const noexcept {
 }
 
 void LocalRanks::make_event_fds() {
-  allow_descriptors(region_.ranks());
+  allow_descriptors(options_.label ? 2 * region_.ranks() : region_.ranks());
   for (std::uint32_t rank = region_.first_rank(); region_.is_local(rank); ++rank) {
     const int fd = ::eventfd(0, EFD_NONBLOCK);  // inherited: not close-on-exec
     if (fd < 0) {
@@ -190,21 +202,24 @@ void LocalRanks::set_share(const MachineShare& share) {
 
 SpawnOptions LocalRanks::describe(std::uint32_t rank) const {
   SpawnOptions spawn;
-  spawn.program = program_;
-  spawn.arguments.push_back(options_.program);
-  spawn.arguments.insert(spawn.arguments.end(), options_.arguments.begin(), options_.arguments.end());
-  spawn.environment = rank_environment(region_, rank, interface_folders_);
-  // A process group of its own must not read from the terminal: it would be stopped.
-  spawn.stdin_fd = rank == 0 && ::isatty(STDIN_FILENO) == 0 ? -1 : null_fd_;
+  const ProgramPart& part = program(rank);
+  spawn.program = paths_[program_of(options_, rank)];
+  spawn.arguments.push_back(part.program);
+  spawn.arguments.insert(spawn.arguments.end(), part.arguments.begin(), part.arguments.end());
+  spawn.environment = rank_environment(region_, rank, options_, interface_folders_);
+  spawn.stdin_fd = input_of(rank);
   if (region_.fd() >= 0) spawn.keep_fds.push_back(region_.fd());
-  const std::uint32_t held = region_.ranks() / processes();
-  for (std::uint32_t each = rank; each < rank + held; ++each)
+  if (libraries_) {
+    spawn.keep_fds.push_back(libraries_->fd());
+    spawn.environment.push_back(libraries_->environment());
+  }
+  for (std::uint32_t each = rank; each < rank + held(); ++each)
     if (region_.block(each).listen_fd >= 0) spawn.keep_fds.push_back(region_.block(each).listen_fd);
   // One process with all ranks of the machine needs no part of it.
   const bool wanted =
       options_.binding == Binding::share || (options_.binding == Binding::core && share_.ranks <= cores_.size());
-  const bool pin = wanted && share_.ranks > held && !cores_.empty();
-  for (std::uint32_t i = 0; pin && i < held; ++i) {
+  const bool pin = wanted && share_.ranks > held() && !cores_.empty();
+  for (std::uint32_t i = 0; pin && i < held(); ++i) {
     const std::vector<int>& core = cores_[(share_.first + rank - region_.first_rank() + i) % cores_.size()];
     spawn.cpus.insert(spawn.cpus.end(), core.begin(), core.end());
   }
@@ -215,12 +230,40 @@ SpawnOptions LocalRanks::describe(std::uint32_t rank) const {
   return spawn;
 }
 
+int LocalRanks::input_of(std::uint32_t rank) const noexcept {
+  const bool reads = options_.input.who == InputReaders::Who::one && options_.input.rank - rank < held();
+  if (!reads) return null_fd_;
+  if (input_fd_ >= 0) return input_fd_;
+  // A process group of its own must not read from the terminal: it would be stopped.
+  return ::isatty(STDIN_FILENO) == 0 ? -1 : null_fd_;
+}
+
+void LocalRanks::open_files(std::uint32_t rank, RankFiles& files) {
+  if (options_.input.who == InputReaders::Who::all) files.read_copy_of_input();
+  if (!options_.output.empty())
+    files.write_to(output_file(options_.output, rank, region_.header().node));
+  else if (labelled_)
+    files.write_to(labelled_->open(rank));
+}
+
+void LocalRanks::label_output(Io& io, Scope& services, OutputSink& sink) {
+  if (options_.label) labelled_ = std::make_unique<LabelledOutput>(io, services, sink);
+}
+
+void LocalRanks::finish_output() {
+  if (labelled_) labelled_->finish();
+}
+
 pid_t LocalRanks::start(std::uint32_t rank, const Guardian& guardian) {
   SpawnOptions options = describe(rank);
   options.group_table = guardian.table();
+  RankFiles files(options);
+  open_files(rank, files);
+  const InDirectory there(program(rank).directory);
   const pid_t pid = space_ ? space_->spawn(options) : spawn_process(options);
+  if (labelled_) labelled_->started(pid);
   const std::size_t from = rank - region_.first_rank();
-  close_listeners(from, from + region_.ranks() / processes());
+  close_listeners(from, from + held());
   return pid;
 }
 
@@ -231,12 +274,13 @@ pid_t LocalRanks::start_device_owner(pvas::AddressSpace& space) {
   options.stdin_fd = null_fd_;
   options.keep_fds.clear();
   options.cpus.clear();
+  const InDirectory there(program(region_.first_rank()).directory);
   return space.spawn(options);
 }
 
 Supervisor::Options LocalRanks::supervision(const Guardian& guardian) {
   Supervisor::Options options;
-  options.program = program_;
+  options.programs = paths_;
   options.timeout = options_.timeout;
   options.reaped = [this, &guardian](pid_t pid) {
     guardian.remove(pid);
@@ -259,7 +303,7 @@ Task<> LocalRanks::start_all(Supervisor& supervisor, Guardian& guardian) {
     try {
       mappings.refuse(processes());
       const pid_t pid = start(first + i, guardian);
-      supervisor.add(pid, first + i, region_.ranks() / processes());
+      supervisor.add(pid, first + i, held());
       if (options_.verbose) say("rank {} is process {}", first + i, pid);
     } catch (const Error& error) {
       if (i == 0) throw;
@@ -270,6 +314,7 @@ Task<> LocalRanks::start_all(Supervisor& supervisor, Guardian& guardian) {
 }
 
 void LocalRanks::reaped(pid_t pid) {
+  if (labelled_) labelled_->ended(pid);
   if (!space_) return;
   if (!options_.shape.network.survive)
     space_->reaped(pid);

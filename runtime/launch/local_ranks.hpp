@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,9 @@
 #include "runtime/launch/device_owner_process.hpp"
 #include "runtime/launch/guardian.hpp"
 #include "runtime/launch/job_options.hpp"
+#include "runtime/launch/labelled_output.hpp"
+#include "runtime/launch/library_check.hpp"
+#include "runtime/launch/rank_files.hpp"
 #include "runtime/launch/supervisor.hpp"
 #include "runtime/pvas/address_space.hpp"
 
@@ -25,9 +29,9 @@ struct MachineShare {
 
 class LocalRanks {
  public:
-  /// Makes the node's region. `part`: of all nodes when the job is not split. `options` must outlive this. Throws
-  /// Error.
-  LocalRanks(const JobOptions& options, std::string program, const NodePart& part = {});
+  /// Makes the node's region, and finds the programs of its ranks. `part`: of all nodes when the job is not split.
+  /// `options` must outlive this. Throws Error.
+  explicit LocalRanks(const JobOptions& options, const NodePart& part = {});
   ~LocalRanks();
   LocalRanks(const LocalRanks&) = delete;
   LocalRanks& operator=(const LocalRanks&) = delete;
@@ -39,6 +43,14 @@ class LocalRanks {
   /// Before start_all; default: the machine has no other ranks.
   void set_share(const MachineShare& share);
 
+  /// If the user wants labels: puts them before the ranks' lines, which go to `sink`. Before start_all; both must
+  /// outlive this, and this what is spawned into `services`.
+  void label_output(Io& io, Scope& services, OutputSink& sink);
+  /// Once all ranks have ended: the last of their lines.
+  void finish_output();
+  /// The rank that reads standard input reads from `fd` instead, which is taken over. Before start_all.
+  void read_input_from(int fd) noexcept { input_fd_ = fd; }
+
   /// For the Supervisor of these ranks.
   Supervisor::Options supervision(const Guardian& guardian);
   /// For Supervisor::run: starts all ranks, unless the job is ending. An error of the first is thrown; that another
@@ -48,7 +60,6 @@ class LocalRanks {
   /// "pvas (rlimit: ...)"
   std::string placement_text() const;
   std::size_t cores() const noexcept { return cores_.size(); }
-  const std::string& program() const noexcept { return program_; }
   /// True when one process holds all ranks of the node, so that a program without Coracle runs only once.
   bool one_process() const noexcept { return processes() < region_.ranks(); }
 
@@ -58,18 +69,29 @@ class LocalRanks {
   void close_listeners(std::size_t from, std::size_t to) noexcept;
   pid_t start(std::uint32_t rank, const Guardian& guardian);
   void reaped(pid_t pid);
+  const ProgramPart& program(std::uint32_t rank) const noexcept {
+    return options_.programs[program_of(options_, rank)];
+  }
+  void find_programs();
+  /// Ranks of each process.
+  std::uint32_t held() const noexcept { return region_.ranks() / processes(); }
   SpawnOptions describe(std::uint32_t rank) const;
+  int input_of(std::uint32_t rank) const noexcept;
+  void open_files(std::uint32_t rank, RankFiles& files);
   pid_t start_device_owner(pvas::AddressSpace& space);
 
   const JobOptions& options_;
-  std::string program_;
+  std::optional<LibraryNotes> libraries_;  ///< Where this node's ranks run several programs.
+  std::vector<std::string> paths_;         ///< Of the job's programs; "" for one that no rank of this node runs.
   std::vector<std::vector<int>> cores_;
   JobRegion region_;
   std::optional<pvas::AddressSpace> space_;
   std::optional<DeviceOwnerProcess> device_owner_;  ///< Of `pvas`.
   MachineShare share_;
   std::vector<int> listeners_;  ///< By local rank; -1: its process has it.
+  std::unique_ptr<LabelledOutput> labelled_;
   int null_fd_ = -1;
+  int input_fd_ = -1;  ///< -1: the launcher's own.
   std::string interface_folders_;
   bool huge_pages_;
 };

@@ -161,11 +161,17 @@ void NodeLauncher::set_up_standard_files() {
   }
   if (standard_.input >= 0) {
     install(standard_.input, STDIN_FILENO);
-  } else if (description_->node == 0) {
+  } else if (reads_input()) {
     const auto ends = make_pipe();
     install(ends[0], STDIN_FILENO);
     input_ = std::make_unique<InputForwarder>(ends[1], head_);
   }
+}
+
+/// Whether it is a rank of this node that reads what the head sends.
+bool NodeLauncher::reads_input() const {
+  const JobOptions& options = description_->options;
+  return options.input.who == InputReaders::Who::one && node_of(options, options.input.rank) == description_->node;
 }
 
 /// As with srun, programs find the environment of the one who has started the job.
@@ -198,7 +204,9 @@ Task<> NodeLauncher::supervise(Scope& services) {
   services.spawn(share_->health().serve(loop_.io(), *supervisor_));
   if (output_) services.spawn(output_->serve(loop_.io()));
   if (input_) services.spawn(input_->serve(loop_.io()));
+  share_->ranks().label_output(loop_.io(), services, head_output_);
   co_await supervisor_->run(start_ranks(services));
+  share_->ranks().finish_output();
   if (output_) output_->forward();  // the last of it
   head_.send(ControlFrameType::ended,
              encode(NodeEnd{static_cast<std::uint32_t>(supervisor_->failures()), supervisor_->ranks().any_attached(),

@@ -41,6 +41,7 @@ class NodeLauncher {
   /// Where others shall look for this node. Nothing when the head is gone.
   Task<std::vector<NodeAddress>> find_addresses();
   void set_up_standard_files();
+  bool reads_input() const;
   void take_environment();
 
   std::unique_ptr<Supervisor> make_supervisor();
@@ -56,6 +57,7 @@ class NodeLauncher {
   Guardian guardian_;  // before anything is mapped
   LauncherLoop loop_;
   ControlStream head_;
+  HeadOutput head_output_{head_};
   Event head_gone_;
   std::unique_ptr<NodeDescription> description_;
   std::unique_ptr<NodeShare> share_;

@@ -16,6 +16,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/launch/node_share.hpp"
 #include "runtime/launch/processes.hpp"
+#include "runtime/launch/standard_files.hpp"
 
 extern char** environ;
 
@@ -119,7 +120,7 @@ void start_node(NodePeer& peer, const JobOptions& options) {
   int input = -1;
   int output = -1;
   if (peer.host.empty()) {
-    input = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (can_inherit_input()) input = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
     output = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     spawn.program = command_of(options);
     spawn.arguments = {"coracle", "node", "--stdin", std::to_string(input), "--stdout", std::to_string(output)};

@@ -15,8 +15,7 @@ namespace coracle::internals {
 NodeShare::NodeShare(const JobOptions& options, std::uint32_t node, std::vector<NodeAddress> addresses)
     : addresses_(std::move(addresses)) {
   if (options.shape.placement == Placement::pvas) check_pvas();
-  std::string program = find_program(options.program);
-  ranks_ = std::make_unique<LocalRanks>(options, std::move(program), NodePart{node, options.ranks_per_node});
+  ranks_ = std::make_unique<LocalRanks>(options, NodePart{node, options.ranks_per_node});
   const NodeAddress at = addresses_.size() == 1 ? addresses_.front() : NodeAddress{};
   ranks_->listen_at(at);
   health_ = std::make_unique<HealthResponder>(at, options.shape.key);

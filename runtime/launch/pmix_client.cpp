@@ -71,6 +71,7 @@ class Client final : public PmixClient {
 
   std::uint32_t rank() const noexcept override { return self_.rank; }
   std::uint32_t size() const noexcept override { return size_; }
+  std::uint32_t program() const override { return number_of(self_, PMIX_APPNUM, 0); }
   bool one_machine() const override { return number_of_job(PMIX_NUM_NODES, 0) == 1; }
 
   void publish(const std::string& key, std::span<const std::byte> bytes) override {
@@ -118,8 +119,11 @@ class Client final : public PmixClient {
   std::uint32_t number_of_job(const char* key, std::uint32_t otherwise) const {
     pmix_proc_t job = self_;
     job.rank = PMIX_RANK_WILDCARD;
+    return number_of(job, key, otherwise);
+  }
+  std::uint32_t number_of(const pmix_proc_t& whom, const char* key, std::uint32_t otherwise) const {
     pmix_value_t* value = nullptr;
-    if (library_.get(&job, key, nullptr, 0, &value) != PMIX_SUCCESS) return otherwise;
+    if (library_.get(&whom, key, nullptr, 0, &value) != PMIX_SUCCESS) return otherwise;
     const std::uint32_t number = value->type == PMIX_UINT32 ? value->data.uint32 : otherwise;
     std::free(value);
     return number;

@@ -35,6 +35,8 @@ class PmixClient {
   /// This process's number among all that were started with it, and how many they are.
   virtual std::uint32_t rank() const noexcept = 0;
   virtual std::uint32_t size() const noexcept = 0;
+  /// Which of the job's programs this process runs, counted from 0.
+  virtual std::uint32_t program() const = 0;
   /// True when all of them are on one machine.
   virtual bool one_machine() const = 0;
 

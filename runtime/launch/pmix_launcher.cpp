@@ -89,7 +89,14 @@ int PmixLauncher::run() {
 Task<int> PmixLauncher::serve(Scope& services) {
   supervisor_ = make_supervisor();
   services.spawn(share_->health().serve(loop_.io(), *supervisor_));
+  if (options_.label) {
+    catch_broken_pipes();
+    standard_.serve(services, loop_.io());
+  }
+  share_->ranks().label_output(loop_.io(), services, standard_);
   const int status = co_await supervisor_->run(share_->ranks().start_all(*supervisor_, guardian_));
+  share_->ranks().finish_output();
+  standard_.finish();
   write_to_user(supervisor_->crash_details());
   // The job's status is that of the launcher that aborts first. A rank that exits with an error may do so because one
   // of another node has crashed, whose launcher is still writing the backtrace: so a mere exit waits, until the job is
@@ -112,7 +119,7 @@ std::unique_ptr<Supervisor> PmixLauncher::make_supervisor() {
   if (options_.verbose)
     say("node {} of {}: ranks {} to {} of {}, by PMIx, listening {}", client_->rank(), client_->size(),
         share_->ranks().region().first_rank(),
-        share_->ranks().region().first_rank() + share_->ranks().region().ranks() - 1, options_.program,
+        share_->ranks().region().first_rank() + share_->ranks().region().ranks() - 1, program_names(options_),
         describe_listening(share_->card().record));
   return std::make_unique<Supervisor>(share_->ranks().region(), loop_, std::move(supervision));
 }

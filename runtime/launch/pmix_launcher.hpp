@@ -9,6 +9,7 @@
 #include "runtime/launch/launcher_loop.hpp"
 #include "runtime/launch/node_share.hpp"
 #include "runtime/launch/pmix_client.hpp"
+#include "runtime/launch/standard_files.hpp"
 #include "runtime/launch/supervisor.hpp"
 
 namespace coracle::internals {
@@ -34,6 +35,7 @@ class PmixLauncher {
 
   Guardian guardian_;  // before anything is mapped, and before there are threads
   LauncherLoop loop_;
+  StandardFiles standard_;
   JobOptions options_;
   std::unique_ptr<PmixClient> client_;
   std::unique_ptr<NodeShare> share_;

@@ -24,6 +24,7 @@ class PmixRank final : private HealthSource {
 
   const JobRegion& region() const noexcept { return *region_; }
   std::uint32_t rank() const noexcept { return client_->rank(); }
+  std::uint32_t program() const { return client_->program(); }
   /// The rank's program has ended: waits for the others' if it has ended well, else ends them.
   void finish(int exit_status);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/job/job.hpp"
+#include "runtime/launch/job_options.hpp"
 
 namespace coracle::internals {
 
@@ -15,6 +16,14 @@ namespace coracle::internals {
 std::string interface_folders();
 
 /// Of `rank`, one of the node whose region this is. `folders`: interface_folders().
-std::vector<std::string> rank_environment(const JobRegion& region, std::uint32_t rank, const std::string& folders);
+std::vector<std::string> rank_environment(const JobRegion& region, std::uint32_t rank, const JobOptions& options,
+                                          const std::string& folders);
+
+/// In a rank that a launcher has started: which of the job's programs it runs.
+std::uint32_t program_from_environment() noexcept;
+
+/// For a process that no launcher of ours has started. Throws unsupported if another has, as one of several: each would
+/// take itself for the whole job.
+void check_is_started_alone();
 
 }  // namespace coracle::internals

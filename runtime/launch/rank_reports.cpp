@@ -63,7 +63,7 @@ class Others {
 };
 
 /// What ranks have left in their blocks: where they run, or in which call of an interface's function they are.
-void tell_running(const JobRegion& region, const std::string& program, SteadyClock::time_point end) {
+void tell_running(const JobRegion& region, std::span<const std::string> programs, SteadyClock::time_point end) {
   constexpr std::size_t kToldMax = 64;
   std::vector<std::string> texts;
   std::size_t running = 0;
@@ -76,14 +76,15 @@ void tell_running(const JobRegion& region, const std::string& program, SteadyClo
   }
   const std::vector<std::string_view> raws(texts.begin(), texts.end());
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - SteadyClock::now());
-  for (const CrashText& text : readable_crashes(raws, program, left))
+  for (const CrashText& text : readable_crashes(raws, programs, left))
     write_to_user(text.headline + "\n" + text.details);
   if (running > kToldMax) write_to_user(fmt::format("... and {} more ranks have reported\n", running - kToldMax));
 }
 
 }  // namespace
 
-Task<> report_waits(const JobRegion& region, std::span<const RankProcess> processes, const std::string& program) {
+Task<> report_waits(const JobRegion& region, std::span<const RankProcess> processes,
+                    std::span<const std::string> programs) {
   struct Late {
     const RankProcess* process;
     std::uint32_t wanted;
@@ -116,7 +117,7 @@ Task<> report_waits(const JobRegion& region, std::span<const RankProcess> proces
     if (co_await have_answered(region, *each.process, each.wanted, is_stopped ? SteadyClock::now() : last)) continue;
     others.tell(*each.process, fmt::format("does not answer: it is {}", ProcessState::of(each.process->pid).text()));
   }
-  tell_running(region, program, last + kAllRanks);
+  tell_running(region, programs, last + kAllRanks);
   others.tell_rest();
 }
 

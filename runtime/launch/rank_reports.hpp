@@ -13,7 +13,8 @@ namespace coracle::internals {
 
 /// Makes the running ranks report on standard error, one after another, and says for the others how far they have come.
 /// Takes at most some six seconds, half of that for the text of those that run; none of `processes` may be reaped
-/// meanwhile. `program`: as for readable_crash() (backtrace_text.hpp).
-Task<> report_waits(const JobRegion& region, std::span<const RankProcess> processes, const std::string& program);
+/// meanwhile. `programs`: as for readable_crash() (backtrace_text.hpp).
+Task<> report_waits(const JobRegion& region, std::span<const RankProcess> processes,
+                    std::span<const std::string> programs);
 
 }  // namespace coracle::internals

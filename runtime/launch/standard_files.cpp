@@ -9,19 +9,44 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <climits>
-#include <string_view>
+#include <memory>
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
-#include "runtime/core/signal_text.hpp"
+#include "runtime/core/task.hpp"
 
 namespace coracle::internals {
 namespace {
 
-bool ready(int fd, short event) {
-  pollfd wanted{fd, event, 0};
-  return ::poll(&wanted, 1, 0) == 1;
+constexpr std::size_t kHeadBacklogMax = 256 << 10;
+
+struct ClosePipe {
+  void operator()(const int* pipe) const noexcept { ::close(*pipe); }
+};
+
+/// Who reads from its terminal in the background is stopped.
+bool may_read_input() noexcept {
+  const pid_t foreground = ::tcgetpgrp(STDIN_FILENO);
+  return foreground < 0 || foreground == ::getpgrp();
+}
+
+/// Up to `room` bytes of standard input once there are some; none: its end.
+Task<std::vector<std::byte>> next_input(std::size_t room, Io& io) {
+  std::vector<std::byte> buffer(std::min<std::size_t>(room, 16384));
+  for (;;) {
+    if (!is_ready(STDIN_FILENO, POLLIN)) {
+      co_await io.wait_readable(STDIN_FILENO);
+    } else if (!may_read_input()) {
+      co_await sleep_for(std::chrono::milliseconds(200));  // what is there is for another
+    } else {
+      const ssize_t bytes = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+      if (bytes < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      buffer.resize(static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
+      co_return buffer;
+    }
+  }
 }
 
 }  // namespace
@@ -36,14 +61,14 @@ OutputForwarder::~OutputForwarder() {
 
 Task<> OutputForwarder::serve(Io& io) {
   for (;;) {
-    co_await head_.room(kBacklogMax);
+    co_await head_.room(kHeadBacklogMax);
     co_await io.wait_readable(fd_);
     forward();
   }
 }
 
 void OutputForwarder::forward() {
-  while (head_.backlog() < kBacklogMax) {
+  while (head_.backlog() < kHeadBacklogMax) {
     std::array<std::byte, 32768> buffer;
     const ssize_t bytes = ::read(fd_, buffer.data(), buffer.size());
     if (bytes < 0 && errno == EINTR) continue;
@@ -95,64 +120,65 @@ void InputForwarder::pass_on() {
   if (done > 0) head_.send(ControlFrameType::credit, encode(static_cast<std::uint32_t>(done)));
 }
 
+bool can_inherit_input() noexcept {
+  return ::fcntl(STDIN_FILENO, F_GETFD) >= 0 && ::isatty(STDIN_FILENO) == 0;
+}
+
+void HeadOutput::write(OutputStream stream, std::span<const std::byte> bytes) {
+  const ControlFrameType type = stream == OutputStream::output ? ControlFrameType::output : ControlFrameType::errors;
+  head_.send(type, bytes);
+}
+
+Task<> HeadOutput::room() {
+  return head_.room(kHeadBacklogMax);
+}
+
 Task<> StandardFiles::forward_input_to(ControlStream& reader, Io& io) {
-  // A job must not read from the terminal; see LocalRanks.
-  if (::isatty(STDIN_FILENO) != 0) co_return reader.send(ControlFrameType::input);
   for (;;) {
-    co_await changed_.wait([this] { return credit_ > 0; });
-    if (!ready(STDIN_FILENO, POLLIN)) {
-      co_await io.wait_readable(STDIN_FILENO);
-      continue;
-    }
-    std::array<std::byte, 16384> buffer;
-    const ssize_t bytes = ::read(STDIN_FILENO, buffer.data(), std::min(buffer.size(), credit_));
-    if (bytes < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    const auto count = static_cast<std::size_t>(std::max<ssize_t>(bytes, 0));
-    credit_ -= count;
-    reader.send(ControlFrameType::input, std::span(buffer).first(count));
-    if (count == 0) co_return;
+    co_await credited_.wait([this] { return credit_ > 0; });
+    const std::vector<std::byte> bytes = co_await next_input(credit_, io);
+    credit_ -= bytes.size();
+    reader.send(ControlFrameType::input, bytes);
+    if (bytes.empty()) co_return;
     co_await yield();  // a file is always ready
   }
 }
 
 void StandardFiles::grant(std::size_t bytes) noexcept {
   credit_ += bytes;
-  changed_.notify_all();
+  credited_.notify_all();
 }
 
-void StandardFiles::write(const std::vector<std::byte>& bytes) {
-  output_.insert(output_.end(), bytes.begin(), bytes.end());
-  write_some();
-}
-
-Task<> StandardFiles::write_output(Io& io) {
+Task<> StandardFiles::forward_input_to(int pipe, Io& io) {
+  const std::unique_ptr<int, ClosePipe> owned(&pipe);
   for (;;) {
-    co_await changed_.wait([this] { return !output_.empty(); });
-    co_await io.wait_writable(STDOUT_FILENO);
-    write_some();
+    const std::vector<std::byte> bytes = co_await next_input(PIPE_BUF, io);
+    if (bytes.empty()) co_return;
+    co_await io.wait_writable(pipe);
+    // A pipe that is ready takes PIPE_BUF bytes at once.
+    if (::write(pipe, bytes.data(), bytes.size()) < 0) co_return;  // nobody reads it
   }
+}
+
+void StandardFiles::write(OutputStream stream, std::span<const std::byte> bytes) {
+  (stream == OutputStream::output ? output_ : errors_).write(bytes);
+}
+
+void StandardFiles::serve(Scope& services, Io& io) {
+  services.spawn(output_.serve(io));
+  services.spawn(errors_.serve(io));
 }
 
 Task<> StandardFiles::room() {
-  co_await changed_.wait([this] { return !full(); });
+  while (full()) {
+    co_await output_.room();
+    co_await errors_.room();
+  }
 }
 
 void StandardFiles::finish() {
-  write_all(STDOUT_FILENO, {reinterpret_cast<const char*>(output_.data()), output_.size()});
-  output_.clear();
-}
-
-void StandardFiles::write_some() {
-  std::size_t done = 0;
-  // A pipe that is ready takes PIPE_BUF bytes at once.
-  while (done < output_.size() && ready(STDOUT_FILENO, POLLOUT)) {
-    const ssize_t bytes =
-        ::write(STDOUT_FILENO, output_.data() + done, std::min<std::size_t>(output_.size() - done, PIPE_BUF));
-    if (bytes < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    done = bytes <= 0 ? output_.size() : done + static_cast<std::size_t>(bytes);  // nobody reads it
-  }
-  output_.erase(output_.begin(), output_.begin() + static_cast<std::ptrdiff_t>(done));
-  changed_.notify_all();
+  output_.finish();
+  errors_.finish();
 }
 
 }  // namespace coracle::internals

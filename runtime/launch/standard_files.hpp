@@ -1,11 +1,16 @@
-// Standard input and output of ranks on another machine: forwarded by their launcher's control stream, and at its other
-// end the head's own.
+// Standard files of ranks that are not those of their launcher: input and output of another machine, forwarded by the
+// control stream; input from a terminal; and at the other end the launcher's own.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstddef>
+#include <span>
 #include <vector>
 
+#include "runtime/core/scope.hpp"
 #include "runtime/launch/control_stream.hpp"
+#include "runtime/launch/output_queue.hpp"
 
 namespace coracle::internals {
 
@@ -25,12 +30,11 @@ class OutputForwarder {
   void forward();
 
  private:
-  static constexpr std::size_t kBacklogMax = 256 << 10;
   int fd_;
   ControlStream& head_;
 };
 
-/// What the head sends for rank 0's standard input.
+/// What the head sends for the standard input of one of the node's ranks.
 class InputForwarder {
  public:
   /// Bytes that the head may be ahead of what has been passed on.
@@ -58,31 +62,50 @@ class InputForwarder {
   Condition pushed_;
 };
 
-/// The head's own standard input and output, for ranks of other machines.
-class StandardFiles {
+/// What is to be written to the head's streams, from a node.
+class HeadOutput final : public OutputSink {
+ public:
+  /// `head` must outlive it.
+  explicit HeadOutput(ControlStream& head) noexcept : head_(head) {}
+  void write(OutputStream stream, std::span<const std::byte> bytes) override;
+  Task<> room() override;
+
+ private:
+  ControlStream& head_;
+};
+
+/// Whether processes that inherit this one's standard input can read it: ranks may not read from the terminal, since
+/// their process groups are not the one in the foreground.
+bool can_inherit_input() noexcept;
+
+/// The standard files of a launcher whose ranks do not have them themselves.
+class StandardFiles final : public OutputSink {
  public:
   /// Input goes to `reader` as far as that grants room for it, until its end.
   Task<> forward_input_to(ControlStream& reader, Io& io);
   void grant(std::size_t bytes) noexcept;
+  /// Input goes to `pipe`, which it closes, until its end or that of the readers. It is waited for only here.
+  static Task<> forward_input_to(int pipe, Io& io);
 
-  void write(const std::vector<std::byte>& bytes);
-  /// Writes what waits whenever it can be; has no end.
-  Task<> write_output(Io& io);
+  void write(OutputStream stream, std::span<const std::byte> bytes) override;
+  bool is_read(OutputStream stream) const noexcept override { return of(stream).is_read(); }
+  /// Spawns what writes whenever it can.
+  void serve(Scope& services, Io& io);
   /// So much waits that no more should be taken from the nodes.
-  bool full() const noexcept { return output_.size() >= kBacklogMax; }
-  /// Until it is not.
-  Task<> room();
+  bool full() const noexcept { return output_.full() || errors_.full(); }
+  Task<> room() override;
   /// Writes what waits, however long it takes.
   void finish();
 
  private:
-  static constexpr std::size_t kBacklogMax = 1 << 20;
+  const OutputQueue& of(OutputStream stream) const noexcept {
+    return stream == OutputStream::output ? output_ : errors_;
+  }
 
-  void write_some();
-
-  std::vector<std::byte> output_;
+  OutputQueue output_{STDOUT_FILENO};
+  OutputQueue errors_{STDERR_FILENO};
   std::size_t credit_ = InputForwarder::kWindowBytes;
-  Condition changed_;  // output_ or credit_
+  Condition credited_;
 };
 
 }  // namespace coracle::internals

@@ -132,7 +132,7 @@ void Supervisor::on_signal(int signal) {
 
 Task<> Supervisor::report() {
   const Mutex::Lock nobody_reaps = co_await reaping_.lock();
-  co_await report_waits(region_, ranks_.all(), options_.program);
+  co_await report_waits(region_, ranks_.all(), options_.programs);
 }
 
 void Supervisor::stop_all() {
@@ -289,7 +289,7 @@ void Supervisor::kill_all() {
 
 std::string Supervisor::crash_details() const {
   const std::string& details = verdict_.details();
-  return details.empty() ? std::string() : readable_crash(details, options_.program, kSourcePatience).details;
+  return details.empty() ? std::string() : readable_crash(details, options_.programs, kSourcePatience).details;
 }
 
 /// The source lines of a crash come last, since looking them up takes a while.

@@ -28,7 +28,7 @@ namespace coracle::internals {
 class Supervisor final : public HealthSource {
  public:
   struct Options {
-    std::string program;  ///< Path, for the backtraces.
+    std::vector<std::string> programs;  ///< Paths, for the backtraces.
     std::optional<std::chrono::nanoseconds> timeout;
     /// Called with the number of each process that has been reaped.
     std::function<void(pid_t)> reaped;

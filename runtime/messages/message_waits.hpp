@@ -89,6 +89,8 @@ class [[nodiscard]] Receive final : public MessageWait, public PostedReceive {
     return true;
   }
   Received await_resume() const;
+  /// The message that it got: also where await_resume() has thrown that it is too long (truncated).
+  const Received& received() const noexcept { return received_; }
 
   /// For the handlers: a message has come, which the matcher has given to this. What is longer than the target is not
   /// copied.

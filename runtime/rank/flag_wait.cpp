@@ -47,16 +47,13 @@ void FlagWaits::add(FlagWait& wait) {
   if (announces_) wait.flag_.sleepers.fetch_or(wait.bit_, std::memory_order_seq_cst);  // as above
 }
 
-bool FlagWait::glance() const noexcept {
-  // Where every rank has a core of its own, what is awaited mostly comes within the time of a cache line's way: looking
-  // on costs less than suspending.
-  constexpr int kLooks = 40;
-  if (!waits_.loop().spins()) return false;
+bool look_for(const Flag& flag, std::uint64_t at_least) noexcept {
+  constexpr int kLooks = 80;
   for (int look = 0; look < kLooks; ++look) {
-    if (reached()) return true;
-    // Not too often: who looks takes the line away from who is about to write to it.
+    // Not too often: who looks takes the line away from who is about to write to it. Nor too seldom: of two pauses
+    // between looks half of one is lost on the mean, which is as long as the line's way.
     cpu_pause();
-    cpu_pause();
+    if (flag.reached(at_least)) return true;
   }
   return false;
 }

@@ -18,19 +18,19 @@ class Rank;
 /// spawns a task into `rank.service()`.
 using Handler = void (*)(Rank& rank, const Message& message);
 
-/// A handler's address, valid in every rank: its distance from the start of the module that holds the library (the main
-/// program, or a shared library), which lies at another address in each rank.
+/// A handler's address, valid in every rank: its distance from the start of the module that it is part of, which lies
+/// at another address in each rank: the one that holds the library, or, where that is a shared one, the main program.
 class HandlerId {
  public:
   HandlerId() = default;
-  /// The function must be part of that module; otherwise valid() is false.
+  /// The function must be part of one of the two; otherwise valid() is false.
   template <class R, class... Parameters>
   static HandlerId of(R (*function)(Parameters...)) noexcept {
     return of_code(reinterpret_cast<Code>(function));
   }
   static HandlerId from_wire(std::int64_t offset) noexcept { return HandlerId(offset); }
   std::int64_t to_wire() const noexcept { return offset_; }
-  bool valid() const noexcept { return kOwnModule.holds_code(offset_); }
+  bool valid() const noexcept { return kOwnModule.holds_code(offset_) || is_in_program(); }
   /// Only for a valid id, and the type that it was made of.
   template <class Function>
   Function as() const noexcept {
@@ -39,12 +39,24 @@ class HandlerId {
 
  private:
   using Code = void (*)();
+  /// Of the program's: the distance, the program's digest above it, and this.
+  static constexpr std::int64_t kInProgram = std::int64_t{1} << 62;
+  static constexpr int kDigestShift = 46;
+
   static HandlerId of_code(Code code) noexcept {
-    return HandlerId(reinterpret_cast<const char*>(code) - kOwnModule.start);
+    const HandlerId id(reinterpret_cast<const char*>(code) - kOwnModule.start);
+    return kOwnModule.holds_code(id.offset_) ? id : in_program(code);
   }
   Code code() const noexcept {
+    if (offset_ >= kInProgram) [[unlikely]]
+      return code_in_program();
     return reinterpret_cast<Code>(reinterpret_cast<std::uintptr_t>(kOwnModule.start + offset_));
   }
+  static HandlerId in_program(Code code) noexcept;
+  /// False also for one of another program.
+  bool is_in_program() const noexcept;
+  std::ptrdiff_t offset_in_program() const noexcept;
+  Code code_in_program() const noexcept;
   explicit HandlerId(std::int64_t offset) noexcept : offset_(offset) {}
   std::int64_t offset_ = -1;
 };

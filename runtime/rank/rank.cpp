@@ -138,8 +138,8 @@ Request Rank::make_request(std::uint32_t peer, Handler handler, std::span<const 
   const HandlerId id = HandlerId::of(handler);
   if (!id.valid())
     throw Error(Errc::bad_handler,
-                "a message's handler must be a function of the module that Coracle is linked into, which is the main "
-                "program mostly: one elsewhere has no address that all ranks agree on");
+                "a message's handler must be a function of the main program, or of the library that Coracle is linked "
+                "into: one elsewhere has no address that all ranks agree on");
   Request operation(core_, peer);
   operation.local = const_cast<std::byte*>(payload.data());
   operation.bytes = payload.size();

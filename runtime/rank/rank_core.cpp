@@ -18,7 +18,7 @@ namespace coracle::internals {
 namespace {
 
 std::uint64_t room_for_slabs(std::uint64_t segment_bytes) noexcept {
-  const std::uint64_t taken = TeamArea::kAllBytes + (SlabTags::wanted() ? SlabTags::bytes_for(segment_bytes) : 0);
+  const std::uint64_t taken = TeamArea::kWorldBytes + (SlabTags::wanted() ? SlabTags::bytes_for(segment_bytes) : 0);
   return segment_bytes - std::min(taken, segment_bytes);
 }
 
@@ -50,7 +50,7 @@ RankCore::RankCore(Rank& rank, const JobRegion& region, std::uint32_t id, EventL
       peers_(id),
       signal_waits_(loop, peers_),
       rarely_(new Rarely{FlagWaits(loop, peers_),
-                         SegmentHeap(TeamArea::kAllBytes, room_for_slabs(region.shape().segment_bytes)),
+                         SegmentHeap(TeamArea::kWorldBytes, room_for_slabs(region.shape().segment_bytes)),
                          {},
                          {},
                          {}}),

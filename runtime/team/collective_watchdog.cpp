@@ -54,8 +54,8 @@ void CollectiveWatchdog::begin() {
 void CollectiveWatchdog::fire() noexcept {
   bool any_under_way = false;
   bool any_still = false;
-  for (TeamCore* team : rank_.local<Teams>().all()) {
-    if (team == nullptr || team->broken() || team->size() == 1) continue;
+  for (const auto& [identity, team] : rank_.local<Teams>().all()) {
+    if (team->broken() || team->size() == 1) continue;
     any_under_way |= team->log().any_under_way();
     if (!team->log().stands_still()) continue;
     any_still = true;
@@ -137,13 +137,12 @@ void CollectiveWatchdog::on_told(Rank& rank, const Message& message) {
 
 std::string find_misfit(std::span<Rank* const> ranks) {
   for (Rank* rank : ranks) {
-    for (TeamCore* team : rank->local<Teams>().all()) {
-      if (team == nullptr) continue;
+    for (const auto& [identity, team] : rank->local<Teams>().all()) {
       const std::uint32_t next = team->member((team->index() + 1) % team->size());
       const auto neighbour =
           std::find_if(ranks.begin(), ranks.end(), [next](const Rank* other) { return other->id() == next; });
       if (neighbour == ranks.end()) continue;
-      const TeamCore* there = (*neighbour)->local<Teams>().find(team->identity());
+      const TeamCore* there = (*neighbour)->local<Teams>().find(identity);
       if (there == nullptr) continue;
       if (const auto difference = first_difference(team->log().calls(), there->log().calls()))
         return difference->describe(rank->id(), next);

@@ -2,7 +2,7 @@
 #include "runtime/team/node_area.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 #include "runtime/job/job.hpp"
 #include "runtime/rank/flag_wait.hpp"
@@ -20,60 +20,51 @@ std::vector<std::uint32_t> ranks_of_own_node(const TeamCore& team) {
   return ranks;
 }
 
-constexpr std::uint64_t round_down(std::uint64_t value, std::uint64_t unit) noexcept {
-  return value / unit * unit;
+std::vector<NodeAreaPart*> parts_of_own_node(const JobRegion& region, const TeamCore& team, const TeamPlan& plan) {
+  const TeamNodes& nodes = team.nodes();
+  std::vector<NodeAreaPart*> parts(nodes.size_of(nodes.own()));
+  for (std::uint32_t local_index = 0; local_index < parts.size(); ++local_index) {
+    const std::uint32_t index = nodes.member(nodes.own(), local_index);
+    std::byte* memory = region.segment(team.member(index)) + plan.offsets[index];
+    parts[local_index] = reinterpret_cast<NodeAreaPart*>(memory + TeamPlan::kPartOffset);
+  }
+  return parts;
 }
 
 }  // namespace
 
-NodeArea::NodeArea(Rank& rank, TeamCore& team, bool of_world)
+NodeArea::NodeArea(Rank& rank, TeamCore& team, TeamPlan* plan)
     : rank_(rank),
       team_(team),
       local_size_(team.nodes().size_of(team.nodes().own())),
       local_index_(team.nodes().local_index_of(team.index())),
-      of_world_(of_world),
+      of_world_(plan == nullptr),
       light_(rank.core().flag_waits().fences()),
       in_time_(rank.placement() == Placement::sim),
-      spin_for_last_(!rank.loop().spins() && rank.placement() != Placement::sim),
+      spins_(rank.loop().spins() && !in_time_),
+      spin_for_last_(!spins_ && !in_time_),
       first_rank_(team.member(team.nodes().member(team.nodes().own(), 0))),
       world_parts_(rank.core().region().node_area(first_rank_)),
       world_part_bytes_(rank.core().region().header().node_area_bytes) {
-  const JobRegion& region = rank.core().region();
-  std::uint64_t arena_bytes = NodeAreaPart::kArenaBytes;
-  if (!of_world) {
-    constexpr std::uint64_t kArenaBytesMin = 8 * 1024;
-    constexpr std::uint64_t kArenaBytesMax = 1 << 20;
+  if (plan != nullptr) {
     ranks_ = ranks_of_own_node(team);
-    parts_.resize(local_size_);
-    arena_bytes = round_down(std::clamp(region.shape().segment_bytes / 32, kArenaBytesMin, kArenaBytesMax), 64);
-    memory_ = rank.core().allocate_raw(NodeAreaPart::bytes_for(local_size_, arena_bytes));
-    std::memset(memory_.data(), 0, NodeAreaPart::bytes_for(local_size_, 0));
-    parts_[local_index_] = reinterpret_cast<NodeAreaPart*>(memory_.data());
-    // release: pairs with the acquire in meet(), which comes after a barrier anyhow.
-    std::atomic_ref<std::uint64_t>(team.own_area().node_area.count)
-        .store(memory_.remote().address().offset, std::memory_order_release);
+    parts_ = parts_of_own_node(rank.core().region(), team, *plan);
+    memory_ = std::move(plan->memory);
   }
-  arena_ = RoundArena(own().arena(local_size_), arena_bytes);
+  arena_ = RoundArena(own().arena(), of_world_ ? NodeAreaPart::kArenaBytes : plan->arena_bytes);
   team.log().use(own().calls);
 }
 
 NodeArea::~NodeArea() {
   if (of_world_) return;  // the region outlives it
   // acq_rel: whoever finds that all have departed comes after all that they did here.
-  for (NodeAreaPart* part : parts_)
-    if (part != nullptr) part->departed.fetch_add(1, std::memory_order_acq_rel);
-  rank_.local<Teams>().keep_until_departed(std::move(memory_), own().departed, local_size_);
-}
-
-void NodeArea::meet() noexcept {
-  const JobRegion& region = rank_.core().region();
-  for (std::uint32_t local_index = 0; local_index < local_size_; ++local_index) {
-    std::byte* segment = region.segment(ranks_[local_index]);
-    auto& area = *reinterpret_cast<TeamArea*>(segment + std::uint64_t{team_.slot()} * sizeof(TeamArea));
-    // acquire: as in the constructor.
-    const auto offset = std::atomic_ref<std::uint64_t>(area.node_area.count).load(std::memory_order_acquire);
-    parts_[local_index] = reinterpret_cast<NodeAreaPart*>(segment + offset);
-  }
+  for (NodeAreaPart* part : parts_) part->departed.fetch_add(1, std::memory_order_acq_rel);
+  auto& teams = rank_.local<Teams>();
+  // Nobody may have awaited the signals that other nodes have raised for a team that broke.
+  if (team_.broken() && team_.nodes().count() > 1 && local_index_ == 0)
+    teams.keep_for_good(std::move(memory_));
+  else
+    teams.keep_until_departed(std::move(memory_), own().departed, local_size_);
 }
 
 bool NodeArea::can_expose(const void* address, std::size_t bytes) const noexcept {
@@ -93,22 +84,22 @@ void NodeArea::check_whole() const {
   team_.check_whole("collective");
 }
 
-void NodeArea::retire(std::uint64_t number) noexcept {
+void NodeArea::retire_out_of_order(std::uint64_t number) noexcept {
   constexpr std::uint32_t kRounds = NodeAreaPart::kRounds;
   if (number <= retired_ || number > retired_ + kRounds) return;  // the latter only where the team broke meanwhile
   const auto bit_of = [](std::uint64_t round) { return std::uint64_t{1} << round % 64; };
   if (number != retired_ + 1) {
     retired_after_[number % kRounds / 64] |= bit_of(number);
+    ++retired_behind_gap_;
     return;
   }
   retired_ = number;
   for (std::uint64_t next = number + 1; (retired_after_[next % kRounds / 64] & bit_of(next)) != 0; ++next) {
     retired_after_[next % kRounds / 64] &= ~bit_of(next);
+    --retired_behind_gap_;
     retired_ = next;
   }
-  raise(own().retired, retired_);
-  retired_more_.set();
-  retired_more_.reset();
+  tell_retired();
 }
 
 void NodeArea::wake(std::uint64_t sleepers) noexcept {
@@ -119,10 +110,13 @@ void NodeArea::wake(std::uint64_t sleepers) noexcept {
 }
 
 std::byte* NodeArea::allocate(std::uint64_t number, std::size_t bytes) {
+  // So that rooms are used again while they are in the caches; not each time, since others write what is looked at.
   constexpr std::size_t kManyAllocated = 64;
+  constexpr std::size_t kBetweenLooks = 16;
   const bool is_earliest = number == retired_ + 1;
-  for (const bool look : {false, true}) {
-    const std::uint64_t over = floor(look || arena_.taken() >= kManyAllocated);
+  const bool is_time = arena_.taken() >= kManyAllocated && arena_.taken() % kBetweenLooks == 0;
+  for (const bool look : {is_time, true}) {
+    const std::uint64_t over = floor(look);
     std::byte* room = is_earliest ? arena_.take_for_earliest(number, bytes, over) : arena_.take(number, bytes, over);
     if (room != nullptr) return room;
   }

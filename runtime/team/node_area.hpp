@@ -57,13 +57,14 @@ class SpinForLast {
 
 class Rank;
 class TeamCore;
+struct TeamPlan;
 
 /// Of one member; its rank's thread only.
 class NodeArea {
  public:
-  /// Of the world: its memory is part of the job's region. Otherwise takes memory from the rank's segment, and says
-  /// where it lies by raising `part` in the team's area.
-  NodeArea(Rank& rank, TeamCore& team, bool of_world);
+  /// Of the world, without `plan`: its memory is part of the job's region. Otherwise takes the plan's memory, whose
+  /// bytes are zero.
+  NodeArea(Rank& rank, TeamCore& team, TeamPlan* plan);
   /// The local members may still read this member's part: Teams keeps the memory until all have departed.
   ~NodeArea();
   NodeArea(const NodeArea&) = delete;
@@ -83,8 +84,6 @@ class NodeArea {
   bool can_expose(const void* address, std::size_t bytes) const noexcept;
   /// The most that Round::allocate_when_free() gives.
   std::uint64_t room_bytes_max() const noexcept { return arena_.room_bytes_max(); }
-  /// Finds the local members' parts: once, while all of them have one.
-  void meet() noexcept;
 
  private:
   friend class Round;
@@ -99,9 +98,25 @@ class NodeArea {
   /// Rounds up to this one are over for every local member, as far as is known.
   std::uint64_t floor(bool look) noexcept;
   void check_whole() const;
-  void retire(std::uint64_t number) noexcept;
+  /// A round of this member is over; mostly its earliest.
+  void retire(std::uint64_t number) noexcept {
+    if (number != retired_ + 1 || retired_behind_gap_ != 0) [[unlikely]]
+      return retire_out_of_order(number);
+    retired_ = number;
+    tell_retired();
+  }
+  void retire_out_of_order(std::uint64_t number) noexcept;
+  void tell_retired() noexcept {
+    raise(own().retired, retired_);
+    retired_more_.set();
+    retired_more_.reset();
+  }
   void wake(std::uint64_t sleepers) noexcept;
-  void raise(Flag& flag, std::uint64_t to) noexcept { wake(light_ ? flag.raise_lightly(to) : flag.raise(to)); }
+  void raise(Flag& flag, std::uint64_t to) noexcept {
+    const std::uint64_t sleepers = light_ ? flag.raise_lightly(to) : flag.raise(to);
+    if (sleepers != 0) [[unlikely]]
+      wake(sleepers);
+  }
   std::byte* allocate(std::uint64_t number, std::size_t bytes);
   std::uint64_t own_bit() const noexcept { return std::uint64_t{1} << local_index_ % 64; }
 
@@ -112,6 +127,7 @@ class NodeArea {
   const bool of_world_;
   const bool light_;    // raises, see Flag
   const bool in_time_;  // copies take some: in `sim`
+  const bool spins_;    // each rank has a core
   SpinForLast spin_for_last_;
   // Of the world, whose parts lie in a row: no lists, which with thousands of ranks in one process (`sim`) would be
   // most of its memory, and all alike.
@@ -125,7 +141,8 @@ class NodeArea {
   std::uint64_t last_number_ = 0;
   std::uint64_t floor_ = 0;
   std::uint64_t retired_ = 0;                                     // up to here without a gap
-  std::uint64_t retired_after_[NodeAreaPart::kRounds / 64] = {};  // a bit for each that is over behind the gap
+  std::uint64_t retired_after_[NodeAreaPart::kRounds / 64] = {};  // a bit for each that is over behind the gap,
+  std::uint32_t retired_behind_gap_ = 0;                          // so many
   Event retired_more_;
   RoundArena arena_;
 };

@@ -44,23 +44,11 @@ class HealthInterest final : private LossObserver {
 
 }  // namespace
 
-RoundDecisions::RoundDecisions(NodeArea& node_area, std::uint64_t number) noexcept
-    : node_area_(node_area),
-      number_(number),
-      signature_(node_area.team_.log().signature() << Contribution::kSignatureShift),
-      control_(node_area.part(0).controls[number % NodeAreaPart::kRounds]) {}
-
-Round::Round(NodeArea& node_area, std::uint64_t number) noexcept
-    : RoundDecisions(node_area, number),
-      own_contribution_(node_area.own().contributions[number % NodeAreaPart::kRounds]) {}
-
-Round::~Round() {
-  node_area_.retire(number_);
-}
-
 Task<> Round::open() {
+  // For more than this round needs, so that a member that is always ahead, such as the root of broadcasts, seldom
+  // waits.
+  const std::uint64_t wanted = number_ - NodeAreaPart::kRounds / 2;
   for (std::uint32_t local_index = 0; local_index < local_size();) {
-    const std::uint64_t wanted = number_ - NodeAreaPart::kRounds;
     if (is_open()) co_return;
     node_area_.team_.check_whole("collective");
     co_await FlagWait(node_area_.rank_.core().flag_waits(), node_area_.part(local_index).retired, wanted,
@@ -89,15 +77,6 @@ Task<std::byte*> Round::allocate_when_free(std::size_t bytes) {
   }
 }
 
-void Round::contribute(std::span<const std::byte> data, std::uint64_t step) noexcept {
-  CORACLE_ASSERT(data.size() <= Contribution::kInlineBytesMax, "{} bytes inline", data.size());
-  is_marked_ = true;
-  own_contribution_.mark.store(signature_ | static_cast<std::uint32_t>(data.size()),
-                               std::memory_order_relaxed);  // publish() orders it
-  if (!data.empty()) std::memcpy(own_contribution_.inline_data(), data.data(), data.size());
-  publish(step);
-}
-
 void Round::expose(const void* address, std::size_t bytes, std::uint64_t step, std::uint32_t mark) noexcept {
   own_contribution_.bytes.store(bytes, std::memory_order_relaxed);  // the store of the address orders both
   is_marked_ = true;
@@ -112,14 +91,6 @@ void Round::expose_for_writing(void* address, std::size_t bytes, std::uint64_t s
   own_contribution_.claimed.store(0, std::memory_order_relaxed);
   own_contribution_.written.store(0, std::memory_order_relaxed);
   expose(address, bytes, step, mark);
-}
-
-void Round::publish(std::uint64_t step) noexcept {
-  if (!is_marked_) {  // a contribution of nothing but its step
-    is_marked_ = true;
-    own_contribution_.mark.store(signature_, std::memory_order_relaxed);  // the flag orders it
-  }
-  node_area_.raise(own_contribution_.flag, value_of(step));
 }
 
 void Round::move_exposed(const void* address) noexcept {
@@ -147,12 +118,6 @@ Round::ExposedBuffer Round::exposed(std::uint32_t local_index) noexcept {
   const auto* address = reinterpret_cast<const std::byte*>(contribution.address.load(std::memory_order_seq_cst));
   return {address, contribution.bytes.load(std::memory_order_relaxed),
           contribution.mark.load(std::memory_order_relaxed) & Contribution::kMarkMask};
-}
-
-std::span<const std::byte> Round::contributed(std::uint32_t local_index) noexcept {
-  if (!is_exposed(local_index)) return inline_data(local_index);
-  const ExposedBuffer memory = exposed(local_index);
-  return {memory.address, memory.bytes};
 }
 
 Round::Reading::Reading(Round& round, std::uint32_t local_index) noexcept : own_contribution_(round.own_contribution_) {
@@ -239,14 +204,13 @@ std::uint32_t RoundDecisions::arrive() {
     next = (now >= value_of(0) ? now : value_of(0)) + 1;
   } while (!control_.arrivals.compare_exchange_weak(now, next, std::memory_order_acq_rel, std::memory_order_relaxed));
   const auto order = static_cast<std::uint32_t>(next - value_of(1));
-  node_area_.part(0).order(number_, local_size())[order].store(value_of(local_index() + 1),
-                                                               std::memory_order_release);  // arrived_as
+  came(order).store(value_of(local_index() + 1), std::memory_order_release);  // pairs with has_arrived()
   return order;
 }
 
 bool RoundDecisions::has_arrived(std::uint32_t order) noexcept {
   // acquire: pairs with arrive().
-  return node_area_.part(0).order(number_, local_size())[order].load(std::memory_order_acquire) >= value_of(1);
+  return came(order).load(std::memory_order_acquire) >= value_of(1);
 }
 
 Task<> RoundDecisions::arrival(std::uint32_t order) {
@@ -258,8 +222,7 @@ Task<> RoundDecisions::arrival(std::uint32_t order) {
 
 std::uint32_t RoundDecisions::arrived_as(std::uint32_t order) noexcept {
   CORACLE_ASSERT(has_arrived(order), "nobody has said that he was number {} to come", order);
-  const auto& entry = node_area_.part(0).order(number_, local_size())[order];
-  return static_cast<std::uint32_t>(entry.load(std::memory_order_relaxed) - value_of(1));  // has_arrived() ordered it
+  return static_cast<std::uint32_t>(came(order).load(std::memory_order_relaxed) - value_of(1));  // as has_arrived()
 }
 
 std::uint32_t RoundDecisions::arrivals() noexcept {

@@ -5,10 +5,13 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/core/assert.hpp"
+#include "runtime/core/copy_short.hpp"
 #include "runtime/core/cpu.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/rank/flag_wait.hpp"
 #include "runtime/team/node_area.hpp"
+#include "runtime/team/team_core.hpp"
 
 namespace coracle::internals {
 
@@ -46,7 +49,11 @@ class RoundDecisions {
   void check_all();
 
  protected:
-  RoundDecisions(NodeArea& node_area, std::uint64_t number) noexcept;
+  RoundDecisions(NodeArea& node_area, std::uint64_t number) noexcept
+      : node_area_(node_area),
+        number_(number),
+        signature_(node_area.team_.log().signature() << Contribution::kSignatureShift),
+        control_(node_area.part(0).controls[number % NodeAreaPart::kRounds]) {}
   ~RoundDecisions() = default;
 
   FlagWait wait_for(Flag& flag, std::uint64_t step, int peer) noexcept;
@@ -59,6 +66,9 @@ class RoundDecisions {
 
  private:
   void compare_called(std::uint64_t there);
+  std::atomic<std::uint64_t>& came(std::uint32_t order) noexcept {
+    return node_area_.part(order).controls[number_ % NodeAreaPart::kRounds].came;
+  }
 
   RoundControl& control_;
 };
@@ -70,8 +80,10 @@ class RoundDecisions {
 class [[nodiscard]] Round : public RoundDecisions {
  public:
   explicit Round(NodeArea& node_area) noexcept : Round(node_area, node_area.take_number()) {}
-  Round(NodeArea& node_area, std::uint64_t number) noexcept;
-  ~Round();
+  Round(NodeArea& node_area, std::uint64_t number) noexcept
+      : RoundDecisions(node_area, number),
+        own_contribution_(node_area.own().contributions[number % NodeAreaPart::kRounds]) {}
+  ~Round() { node_area_.retire(number_); }
   Round(const Round&) = delete;
   Round& operator=(const Round&) = delete;
 
@@ -82,7 +94,14 @@ class [[nodiscard]] Round : public RoundDecisions {
 
   // --- this member's word ---
   /// Up to Contribution::kInlineBytesMax bytes, which the contribution carries itself, and its step.
-  void contribute(std::span<const std::byte> data, std::uint64_t step) noexcept;
+  void contribute(std::span<const std::byte> data, std::uint64_t step) noexcept {
+    CORACLE_ASSERT(data.size() <= Contribution::kInlineBytesMax, "{} bytes inline", data.size());
+    is_marked_ = true;
+    own_contribution_.mark.store(signature_ | static_cast<std::uint32_t>(data.size()),
+                                 std::memory_order_relaxed);  // publish() orders it
+    copy_short(data, own_contribution_.inline_data());
+    publish(step);
+  }
   /// Local members may copy from there, as long as this member says nothing else; NodeArea::can_expose must hold.
   /// `mark`: for the local members, means what the collective wants.
   void expose(const void* address, std::size_t bytes, std::uint64_t step, std::uint32_t mark = 0) noexcept;
@@ -91,7 +110,13 @@ class [[nodiscard]] Round : public RoundDecisions {
   void expose_results(const std::byte* room) noexcept { own_contribution_.results = room; }
   /// Exposes memory for local members to write into, part by part; how it is cut, all must know. See claim().
   void expose_for_writing(void* address, std::size_t bytes, std::uint64_t step, std::uint32_t mark = 0) noexcept;
-  void publish(std::uint64_t step) noexcept;
+  void publish(std::uint64_t step) noexcept {
+    if (!is_marked_) {  // a contribution of nothing but its step
+      is_marked_ = true;
+      own_contribution_.mark.store(signature_, std::memory_order_relaxed);  // the flag orders it
+    }
+    node_area_.raise(own_contribution_.flag, value_of(step));
+  }
   /// What is exposed has another address from now on. Then nobody_reads() tells when the old one is free.
   void move_exposed(const void* address) noexcept;
   /// Room in the arena, which lives until every local member is through with this round; null when there is none.
@@ -102,6 +127,12 @@ class [[nodiscard]] Round : public RoundDecisions {
   // --- the local members' words ---
   bool has_reached(std::uint32_t local_index, std::uint64_t step) noexcept {
     return contribution_of(local_index).flag.reached(value_of(step));
+  }
+  /// The same of step 1, for functions, which can't wait: where each rank has a core it looks on for about as long as
+  /// FlagWait does before a coroutine is suspended.
+  bool has_come(std::uint32_t local_index) noexcept {
+    const Flag& flag = contribution_of(local_index).flag;
+    return flag.reached(value_of(1)) || (node_area_.spins_ && look_for(flag, value_of(1)));
   }
   /// `co_await round.reached(local_index, step);` throws Error (peer_lost) when the team breaks before.
   FlagWait reached(std::uint32_t local_index, std::uint64_t step) {
@@ -144,8 +175,16 @@ class [[nodiscard]] Round : public RoundDecisions {
   };
   /// Of one who is_exposed().
   ExposedBuffer exposed(std::uint32_t local_index) noexcept;
-  /// What a local member has contributed inline, or exposed out of its arena: both stay to the end of this round.
-  std::span<const std::byte> contributed(std::uint32_t local_index) noexcept;
+  /// What a local member has contributed inline, or exposed out of its arena: both stay to the end of this round. After
+  /// check().
+  std::span<const std::byte> contributed(std::uint32_t local_index) noexcept {
+    Contribution& contribution = contribution_of(local_index);
+    const std::uint32_t mark = contribution.mark.load(std::memory_order_relaxed);  // reached() has ordered all
+    if ((mark & Contribution::kExposed) == 0) return {contribution.inline_data(), mark & Contribution::kMarkMask};
+    // acquire: as in exposed().
+    return {reinterpret_cast<const std::byte*>(contribution.address.load(std::memory_order_acquire)),
+            contribution.bytes.load(std::memory_order_relaxed)};
+  }
   /// Whether a memcpy does what copy_own() does, or copy() from what is contributed: not in `sim`.
   bool copies_at_once() const noexcept { return !node_area_.in_time_; }
   /// Copies out of what a local member exposes, which it has contributed. False when it exposes no longer. In `sim` it
@@ -186,6 +225,8 @@ class [[nodiscard]] Round : public RoundDecisions {
   /// team breaks.
   Task<> written_by_others(std::uint32_t parts);
 
+  /// Whether ranks share cores, so that spin_for_last() may do something.
+  bool is_crowded() const noexcept { return !node_area_.spins_ && !node_area_.in_time_; }
   /// For who finds that one local member alone is missing; see SpinForLast.
   template <class Come>
   void spin_for_last(const Come& come) noexcept {

@@ -13,12 +13,11 @@ namespace coracle::internals {
 
 Team::Team(Rank& rank) : TeamCore(rank) {
   watch_members();
-  node_area_ = std::make_unique<NodeArea>(rank, core(), true);
+  node_area_ = std::make_unique<NodeArea>(rank, core(), nullptr);
 }
 
-Team::Team(Rank& rank, std::vector<std::uint32_t> members, std::uint32_t slot, std::uint32_t identity)
-    : TeamCore(rank, std::move(members), slot, identity) {
-  node_area_ = std::make_unique<NodeArea>(rank, core(), false);
+Team::Team(Rank& rank, TeamPlan plan) : TeamCore(rank, plan) {
+  node_area_ = std::make_unique<NodeArea>(rank, core(), &plan);
   watch_members();
 }
 
@@ -42,6 +41,7 @@ Task<> Team::agree_on_calls() {
 }
 
 Participation::~Participation() {
+  if (has_ended_) return;
   team_.core().log().end();
   // Coroutines are never resumed while an exception is on its way: it is this one's.
   if (std::uncaught_exceptions() > 0) team_.core().give_up();

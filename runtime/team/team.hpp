@@ -66,9 +66,8 @@ class Team final : private TeamCore {
 
   /// All ranks of the job.
   explicit Team(Rank& rank);
-  /// `members`: rank numbers in the team's order, the same at every member, this rank among them; `slot` and
-  /// `identity`: agreed by all.
-  Team(Rank& rank, std::vector<std::uint32_t> members, std::uint32_t slot, std::uint32_t identity);
+  /// As all members have agreed, this rank among them. See NewTeam.
+  Team(Rank& rank, TeamPlan plan);
   ~Team();
   /// What the members on this node share, for Round.
   NodeArea& node_area() noexcept { return *node_area_; }
@@ -193,8 +192,8 @@ class Team final : private TeamCore {
   Task<> all_to_all_w(std::span<const ScatteredSource> sources, std::span<const ScatteredTarget> targets,
                       Where where = Where::current());
   /// Members with the same `color` form a new team, in the order of `key` (ties: of their index here); those with
-  /// kNoTeam form none, and get null. Collective.
-  /// One at a time: throws Error (bad_input) while this rank splits any team, which breaks this one.
+  /// kNoTeam form none, and get null. Collective; any number may be in flight, of this team and others. Throws Error
+  /// (no_buffer_space), and all is as before, when a member of the new team has no room in its segment.
   static constexpr std::uint32_t kNoTeam = ~std::uint32_t{0};
   Task<std::unique_ptr<Team>> split(std::uint32_t color, std::uint32_t key, Where where = Where::current());
 
@@ -269,6 +268,7 @@ class Team final : private TeamCore {
   Receive receive_internal(const MessageMemory<std::byte>& target, std::uint32_t from, std::uint64_t tag);
 
  private:
+  friend class NewTeam;
   friend class Participation;
   friend Task<> finalize_job(Rank& rank);
 
@@ -281,6 +281,7 @@ class Team final : private TeamCore {
   /// Before a barrier ends: looks into whose calls differ (CollectiveWatchdog::differs).
   Task<> agree_on_calls();
   Task<> meet_all(CollectiveCall call);
+  Task<> meet_on_nodes(CollectiveCall call);
 
   CollectiveWatchdog* watchdog_ = nullptr;  // the rank's, once a collective has begun
   std::unique_ptr<NodeArea> node_area_;
@@ -298,10 +299,16 @@ class Participation {
   Participation(const Participation&) = delete;
   Participation& operator=(const Participation&) = delete;
   std::uint64_t sequence() const noexcept { return sequence_; }
+  /// The collective has ended well, which its destructor otherwise has to find out.
+  void end() noexcept {
+    team_.core().log().end();
+    has_ended_ = true;
+  }
 
  private:
   Team& team_;
   std::uint64_t sequence_;
+  bool has_ended_ = false;
 };
 
 /// What a member makes ready for a collective before its Participation begins in what it calls: memory, packed values.

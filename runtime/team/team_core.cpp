@@ -1,7 +1,10 @@
 // Membership of teams, and their end when a member is lost.
 #include "runtime/team/team_core.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <bit>
 
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
@@ -16,35 +19,40 @@ std::uint32_t place_in(const std::vector<std::uint32_t>& members, std::uint32_t 
   return static_cast<std::uint32_t>(mine - members.begin());
 }
 
+std::vector<std::uint64_t> offsets_of_leaders(const TeamNodes& nodes, const std::vector<std::uint64_t>& offsets) {
+  std::vector<std::uint64_t> leaders(nodes.count());
+  for (std::uint32_t node = 0; node < nodes.count(); ++node) leaders[node] = offsets[nodes.member(node, 0)];
+  return leaders;
+}
+
 }  // namespace
 
 TeamCore::TeamCore(Rank& rank)
-    : rank_(rank), size_(rank.size()), index_(rank.id()), slot_(0), nodes_(rank.core().region(), rank.id()) {}
-
-TeamCore::TeamCore(Rank& rank, std::vector<std::uint32_t> members, std::uint32_t slot, std::uint32_t identity)
     : rank_(rank),
-      members_(std::move(members)),
+      size_(rank.size()),
+      index_(rank.id()),
+      nodes_(rank.core().region(), rank.id()),
+      own_area_(reinterpret_cast<TeamArea*>(rank.core().region().segment(rank.id()))) {}
+
+TeamCore::TeamCore(Rank& rank, TeamPlan& plan)
+    : rank_(rank),
+      members_(std::move(plan.members)),
       size_(static_cast<std::uint32_t>(members_.size())),
       index_(place_in(members_, rank.id())),
-      slot_(slot),
-      identity_(identity),
-      nodes_(rank.core().region(), members_, index_) {
-  rank.local<Teams>().sweep();
+      identity_(plan.identity),
+      nodes_(rank.core().region(), members_, index_),
+      leader_offsets_(offsets_of_leaders(nodes_, plan.offsets)),
+      own_area_(reinterpret_cast<TeamArea*>(plan.memory.data())) {
   rank.local<Teams>().enter(*this);
-  own_area() = TeamArea{};
 }
 
 TeamCore::~TeamCore() {
-  if (slot_ != 0) rank_.local<Teams>().leave(*this);
+  if (identity_ != 0) rank_.local<Teams>().leave(*this);
 }
 
 void TeamCore::watch_members() {
   rank_.core().peers().observers().add(*this);
   for (const Loss& loss : rank_.losses()) lost(loss);
-}
-
-TeamArea& TeamCore::own_area() const noexcept {
-  return *rank_.own(area(index_));
 }
 
 Task<std::uint64_t> TeamCore::enter_signals(std::uint64_t ticket) {
@@ -117,17 +125,28 @@ void TeamCore::break_by(const Loss& loss) {
   }
 }
 
-std::uint32_t Teams::new_identity(std::uint32_t rank) {
+std::uint32_t Teams::new_identity() {
   // Even, since odd ones are of layers' own messages; 0 is the world's. By the rank it differs from any that another
-  // one makes, by the count from those that this one has made.
-  constexpr std::uint32_t kCountBits = 15;
-  count_ = (count_ + 1) & ((1U << kCountBits) - 1);
-  const std::uint32_t identity = (rank << kCountBits | count_) << 1;
-  return find(identity) == nullptr && identity != 0 ? identity : new_identity(rank);
+  // one makes, by the count, which has all bits that ranks leave, from those that this one has made.
+  const int count_bits = 31 - static_cast<int>(std::bit_width(rank_.size() - 1));
+  const std::uint32_t counts = std::uint32_t{1} << count_bits;
+  for (std::uint32_t attempt = 0; attempt < counts; ++attempt) {
+    count_ = (count_ + 1) % counts;
+    const std::uint32_t identity = (rank_.id() << count_bits | count_) << 1;
+    if (!all_.contains(identity)) return identity;
+  }
+  throw Error(
+      std::make_error_code(std::errc::no_buffer_space),
+      fmt::format("rank {} is the first member of {} teams, which is the most in a job of {} ranks; let some go",
+                  rank_.id(), counts, rank_.size()));
 }
 
-Teams::Teams(Rank& rank) noexcept {
-  slots_[0] = &rank.core().world();
+Teams::Teams(Rank& rank) : rank_(rank), all_{{0, &rank.core().world()}} {}
+
+void Teams::enter(TeamCore& team) {
+  sweep();
+  const bool is_new = all_.emplace(team.identity(), &team).second;
+  CORACLE_ASSERT(is_new, "identity {} has a team", team.identity());
 }
 
 void Teams::keep_until_departed(Slab<std::byte> memory, const std::atomic<std::uint32_t>& departed,
@@ -143,10 +162,8 @@ void Teams::sweep() noexcept {
 }
 
 TeamCore* Teams::find(std::uint32_t identity) const noexcept {
-  const auto found = std::find_if(std::begin(slots_), std::end(slots_), [identity](const TeamCore* team) {
-    return team != nullptr && team->identity() == identity;
-  });
-  return found == std::end(slots_) ? nullptr : *found;
+  const auto found = all_.find(identity);
+  return found == all_.end() ? nullptr : found->second;
 }
 
 void Teams::on_broken(Rank& rank, const Message& message) {
@@ -169,10 +186,6 @@ void TeamCore::break_like(const TeamCore& whole) {
 
 std::optional<std::uint32_t> TeamCore::take_at_odds() noexcept {
   return std::exchange(at_odds_, std::nullopt);
-}
-
-std::span<TeamCore* const> Teams::all() const noexcept {
-  return slots_;
 }
 
 void Teams::observe(TeamObserver& observer) {

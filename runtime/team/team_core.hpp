@@ -1,7 +1,10 @@
-// TeamCore: a team as collectives see it: who its members are, what this one has called, and whether the team is whole.
+// TeamCore: a team as collectives see it: who its members are, what this one has called, and whether the team is whole;
+// and Teams, all that a rank is in.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +24,17 @@ namespace coracle::internals {
 class Message;
 class Rank;
 
+/// A team that is to be made, as its members have agreed.
+struct TeamPlan {
+  std::vector<std::uint32_t> members;  ///< Ranks, in the team's order.
+  std::vector<std::uint64_t> offsets;  ///< By index: where in its segment each member's memory for the team lies.
+  std::uint32_t identity;
+  std::uint32_t arena_bytes;  ///< The least that any member has.
+  Slab<std::byte> memory;     ///< This member's: a TeamArea, and a NodeAreaPart at kPartOffset.
+
+  static constexpr std::uint64_t kPartOffset = 128;
+};
+
 /// The part of a Team that knows no collective.
 class TeamCore : private LossObserver {
  public:
@@ -33,7 +47,6 @@ class TeamCore : private LossObserver {
   std::uint32_t index() const noexcept { return index_; }
   /// The rank at an index.
   std::uint32_t member(std::uint32_t index) const noexcept { return members_.empty() ? index : members_[index]; }
-  std::uint32_t slot() const noexcept { return slot_; }
   /// The same at every member, and of no other team. Even.
   std::uint32_t identity() const noexcept { return identity_; }
   /// The team in the envelopes of messages that layers above send for themselves.
@@ -67,11 +80,12 @@ class TeamCore : private LossObserver {
   std::optional<std::uint32_t> take_at_odds() noexcept;
   /// Whether this member waits in the last barrier of the job.
   bool finalizes() const noexcept { return finalizes_; }
-  /// For collectives: this team's area at a member.
-  Remote<TeamArea> area(std::uint32_t index) const noexcept {
-    return Remote<TeamArea>(RemoteAddress{std::uint64_t{slot_} * sizeof(TeamArea), member(index), 0});
+  /// For collectives: this team's area at the first member of a node.
+  Remote<TeamArea> leader_area(std::uint32_t node) const noexcept {
+    const std::uint64_t offset = leader_offsets_.empty() ? 0 : leader_offsets_[node];
+    return Remote<TeamArea>(RemoteAddress{offset, member(nodes_.member(node, 0)), RemoteAddress::kOwnSegment});
   }
-  TeamArea& own_area() const noexcept;
+  TeamArea& own_area() const noexcept { return *own_area_; }
   /// For collectives that use the team's signals: a ticket, taken before anything else is awaited, so that these
   /// collectives have the same order at all members.
   std::uint64_t take_ticket() noexcept { return entered_++; }
@@ -82,7 +96,7 @@ class TeamCore : private LossObserver {
  protected:
   /// See Team.
   explicit TeamCore(Rank& rank);
-  TeamCore(Rank& rank, std::vector<std::uint32_t> members, std::uint32_t slot, std::uint32_t identity);
+  TeamCore(Rank& rank, TeamPlan& plan);
   ~TeamCore();
 
   /// From now on a member that is lost breaks the team; so do those that are already.
@@ -100,9 +114,10 @@ class TeamCore : private LossObserver {
   std::vector<std::uint32_t> members_;  // empty: all ranks, each at its own index
   std::uint32_t size_;
   std::uint32_t index_;
-  std::uint32_t slot_;
   std::uint32_t identity_ = 0;
   TeamNodes nodes_;
+  std::vector<std::uint64_t> leader_offsets_;  // by node; empty: all are 0
+  TeamArea* own_area_;
   bool broken_ = false;
   bool finalizes_ = false;
   std::uint32_t lost_member_ = 0;  // why it is broken
@@ -123,33 +138,26 @@ class TeamObserver {
   ~TeamObserver() = default;
 };
 
-/// A rank's teams, by their slots.
+/// A rank's teams, by their identities.
 class Teams {
  public:
-  explicit Teams(Rank& rank) noexcept;
-  bool taken(std::uint32_t slot) const noexcept { return slots_[slot] != nullptr; }
-  /// By slot; null where there is none.
-  std::span<TeamCore* const> all() const noexcept;
-  void enter(TeamCore& team) noexcept {
-    CORACLE_ASSERT(slots_[team.slot()] == nullptr, "slot {} has a team", team.slot());
-    slots_[team.slot()] = &team;
-  }
-  void leave(const TeamCore& team) noexcept { slots_[team.slot()] = nullptr; }
+  explicit Teams(Rank& rank);
+  const std::map<std::uint32_t, TeamCore*>& all() const noexcept { return all_; }
+  void enter(TeamCore& team);
+  void leave(const TeamCore& team) noexcept { all_.erase(team.identity()); }
   /// Null when this rank is in no such team, or no longer.
   TeamCore* find(std::uint32_t identity) const noexcept;
 
-  /// For a new team whose first member is this `rank`: of no other team, also of none that other ranks make.
-  std::uint32_t new_identity(std::uint32_t rank);
+  /// For a new team whose first member is this rank: of no other team, also of none that other ranks make.
+  std::uint32_t new_identity();
 
+  /// Keeps memory as long as this rank lives: members that have failed may still reach for it.
+  void keep_for_good(Slab<std::byte> memory) { kept_for_good_.push_back(std::move(memory)); }
   /// For node areas: keeps memory that local members may read until all of them have departed.
   void keep_until_departed(Slab<std::byte> memory, const std::atomic<std::uint32_t>& departed,
                            std::uint32_t local_size);
   /// Gives back what can be given back now.
   void sweep() noexcept;
-
-  /// One split at a time: two would choose the same slot. Gives whether there was none.
-  bool begin_split() noexcept { return !std::exchange(is_splitting_, true); }
-  void end_split() noexcept { is_splitting_ = false; }
 
   /// Must live as long as the rank's locals.
   void observe(TeamObserver& observer);
@@ -166,10 +174,11 @@ class Teams {
     std::uint32_t local_size;
   };
 
-  TeamCore* slots_[TeamArea::kSlots] = {};
+  Rank& rank_;
+  std::map<std::uint32_t, TeamCore*> all_;
   std::vector<Kept> kept_;
+  std::vector<Slab<std::byte>> kept_for_good_;
   std::vector<TeamObserver*> observers_;
-  bool is_splitting_ = false;
   std::uint32_t count_ = 0;  // of identities made here
 };
 

@@ -75,7 +75,7 @@ bool within(std::chrono::steady_clock::duration time, const std::function<bool()
 
 }  // namespace
 
-Command::Command(const std::vector<std::string>& arguments, const std::vector<std::string>& environment)
+Command::Command(const std::vector<std::string>& arguments, const std::vector<std::string>& environment, int input_fd)
     : output_fd_(make_file()), errors_fd_(make_file()) {
   const std::string program = coracle::internals::test::in_build("apps/coracle");
   std::vector<char*> pointers{const_cast<char*>(program.c_str())};
@@ -86,7 +86,7 @@ Command::Command(const std::vector<std::string>& arguments, const std::vector<st
   if (pid_ != 0) return;
   for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);  // test runners ignore some
   for (const std::string& variable : environment) ::putenv(const_cast<char*>(variable.c_str()));
-  ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+  ::dup2(input_fd >= 0 ? input_fd : ::open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
   // Appending, since ranks share the file's offset only with those who inherited the same open file.
   ::fcntl(output_fd_, F_SETFL, O_APPEND);
   ::fcntl(errors_fd_, F_SETFL, O_APPEND);

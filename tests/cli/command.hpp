@@ -11,8 +11,9 @@
 /// `coracle` with arguments, as a child with its output going to files. Ends with the object.
 class Command {
  public:
-  /// `environment`: "NAME=value", added to this process's.
-  explicit Command(const std::vector<std::string>& arguments, const std::vector<std::string>& environment = {});
+  /// `environment`: "NAME=value", added to this process's. `input_fd`: its standard input; -1: nothing.
+  explicit Command(const std::vector<std::string>& arguments, const std::vector<std::string>& environment = {},
+                   int input_fd = -1);
   ~Command();
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;

@@ -104,7 +104,10 @@ TEST_CASE("collectives called wrongly: two different ones are told of by their n
 }
 
 TEST_CASE("collectives called wrongly: what split does inside is told of as split") {
-  for (const Shape& shape : shapes()) check_told({"barrier within split", "split", "barrier"}, shape);
+  for (const Shape& shape : shapes()) {
+    const std::string split = "split of " + std::to_string(32 * shape.ranks) + " bytes";  // what each says, gathered
+    check_told({"barrier and split", split, "barrier"}, shape);
+  }
 }
 
 TEST_CASE("collectives called wrongly: sizes that differ, and a program that ends before the others") {

@@ -85,8 +85,10 @@ class Node {
 ControlFrame describe(std::string program, std::vector<std::string> arguments) {
   coracle::internals::NodeDescription description;
   description.options.shape.placement = coracle::internals::Placement::process;
-  description.options.program = std::move(program);
-  description.options.arguments = std::move(arguments);
+  coracle::internals::ProgramPart& part = description.options.programs.emplace_back();
+  part.program = std::move(program);
+  part.arguments = std::move(arguments);
+  part.ranks = 1;
   return {ControlFrameType::describe, encode(description)};
 }
 

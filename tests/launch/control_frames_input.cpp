@@ -13,8 +13,7 @@ NodeDescription description() {
   result.options.shape.size = 5;
   result.options.shape.nodes = 2;
   result.options.ranks_per_node = {3, 2};
-  result.options.program = "./app";
-  result.options.arguments = {"one", "two words"};
+  result.options.programs = {{"./app", {"one", "two words"}, 4, {"A=1", "B="}, "/tmp"}, {"./other", {}, 1, {}, ""}};
   result.node = 1;
   result.remote = true;
   result.working_directory = "/tmp";

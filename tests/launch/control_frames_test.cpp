@@ -23,10 +23,12 @@ TEST_CASE("control frames: a description comes back as it was sent") {
   sent.options.shape.network.survive = true;
   sent.options.shape.key.bytes[3] = 9;
   sent.options.ranks_per_node = {1, 2, 4};
-  sent.options.program = "./app";
-  sent.options.arguments = {"", "-x"};
+  sent.options.programs = {{"./app", {"", "-x"}, 5, {"NAME=two words"}, "there"}, {"./other", {}, 2, {}, ""}};
   sent.options.binding = Binding::none;
   sent.options.interface = "eth0";
+  sent.options.label = true;
+  sent.options.output = "log.%r";
+  sent.options.input = {InputReaders::Who::all, 3};
   sent.node = 2;
   const auto got = decode<NodeDescription>(encode(sent));
   CHECK(got.options.shape.placement == Placement::process);
@@ -36,9 +38,20 @@ TEST_CASE("control frames: a description comes back as it was sent") {
   CHECK(got.options.shape.network.survive);
   CHECK(same_key(got.options.shape.key, sent.options.shape.key));
   CHECK(got.options.ranks_per_node == sent.options.ranks_per_node);
-  CHECK(got.options.arguments == sent.options.arguments);
+  REQUIRE(got.options.programs.size() == 2);
+  const ProgramPart& part = got.options.programs[0];
+  CHECK(part.program == "./app");
+  CHECK(part.arguments == sent.options.programs[0].arguments);
+  CHECK(part.ranks == 5);
+  CHECK(part.environment == sent.options.programs[0].environment);
+  CHECK(part.directory == "there");
+  CHECK(got.options.programs[1].program == "./other");
   CHECK(got.options.binding == Binding::none);
   CHECK(got.options.interface == "eth0");
+  CHECK(got.options.label);
+  CHECK(got.options.output == "log.%r");
+  CHECK(got.options.input.who == InputReaders::Who::all);
+  CHECK(got.options.input.rank == 3);
   CHECK(got.node == 2);
 }
 
@@ -58,12 +71,16 @@ TEST_CASE("control frames: a node of another version is told so, before anything
 TEST_CASE("control frames: a shape whose nodes and ranks don't fit is refused") {
   NodeDescription description;
   description.options.shape.size = 4;
+  description.options.programs = {{"./app", {}, 3, {}, ""}, {"./other", {}, 1, {}, ""}};
   description.options.shape.nodes = 2;
   description.node = 2;
   CHECK_THROWS_AS(decode<NodeDescription>(encode(description)), Error);
   description.node = 1;
   CHECK_NOTHROW(decode<NodeDescription>(encode(description)));
   description.options.ranks_per_node = {4, 0xffffffff};
+  CHECK_THROWS_AS(decode<NodeDescription>(encode(description)), Error);
+  description.options.ranks_per_node.clear();
+  description.options.programs[1].ranks = 2;
   CHECK_THROWS_AS(decode<NodeDescription>(encode(description)), Error);
 }
 

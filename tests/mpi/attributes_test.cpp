@@ -16,6 +16,7 @@ namespace mpi_attributes_test {
 namespace {
 
 using namespace coracle::mpi;
+using coracle::mpi::tests::Caught;
 using coracle::mpi::tests::error_of;
 
 class Thing final : public Object {
@@ -149,7 +150,8 @@ TEST_CASE("mpi attributes: a freed keyval lives as long as its attributes") {
   comm_free_keyval(keyval);
   CHECK(keyval == kKeyvalInvalid);
   CHECK(value_of(thing, kept) == 1);
-  CHECK(error_of([&] { free_keyval(KeyvalOf::comm, kept); }).is(ErrorClass::keyval, "freed before"));
+  free_keyval(KeyvalOf::comm, kept);  // again: as delete functions do
+  CHECK(value_of(thing, kept) == 1);
   thing.attributes.remove(thing, kept);
   CHECK(log.calls == Calls{"delete 1d"});
   CHECK(error_of([&] { thing.attributes.get(kept); }).is(ErrorClass::keyval, "is no keyval"));
@@ -204,6 +206,75 @@ TEST_CASE("mpi attributes: MPI_LASTUSEDCODE grows with the program's codes") {
   int added = 0;
   add_error_class(added);
   CHECK(value_of(thing, kLastUsedCode) == added);
+}
+
+TEST_CASE("mpi attributes: a delete function can read its attribute, but neither set nor delete it") {
+  struct Looks {
+    long seen = -1;
+    Caught set, removed, all;
+    static int at_it(Object& object, int keyval, void*, void* extra, void*) {
+      auto& thing = dynamic_cast<Thing&>(object);
+      auto& looks = *static_cast<Looks*>(extra);
+      looks.seen = value_of(thing, keyval);
+      looks.set = error_of([&] { thing.attributes.set(object, keyval, {with_number(7)}); });
+      looks.removed = error_of([&] { thing.attributes.remove(object, keyval); });
+      looks.all = error_of([&] { thing.attributes.remove_all(object); });
+      return 0;
+    }
+  };
+  Looks looks;
+  Thing thing;
+  const int keyval = make_keyval(KeyvalOf::comm, {nullptr, Looks::at_it, nullptr, nullptr, &looks});
+  thing.attributes.set(thing, keyval, {with_number(1)});
+  for (const long next : {2L, 3L}) {
+    thing.attributes.set(thing, keyval, {with_number(next)});
+    CHECK(looks.seen == next - 1);
+    for (const Caught& caught : {looks.set, looks.removed, looks.all})
+      CHECK(caught.is(ErrorClass::keyval, "is being deleted"));
+    CHECK(value_of(thing, keyval) == next);
+  }
+  thing.attributes.remove_all(thing);
+  CHECK(looks.seen == 3);
+  free_keyval(KeyvalOf::comm, keyval);
+}
+
+TEST_CASE("mpi attributes: one whose delete function has failed can be set and deleted again") {
+  Log log;
+  Thing thing;
+  const int keyval = keyval_with(log);
+  thing.attributes.set(thing, keyval, {with_number(1)});
+  log.delete_code = 5;
+  CHECK(error_of([&] { thing.attributes.set(thing, keyval, {with_number(2)}); }).code == 5);
+  log.delete_code = 0;
+  thing.attributes.set(thing, keyval, {with_number(3)});
+  thing.attributes.remove(thing, keyval);
+  CHECK(log.calls == Calls{"delete 1d", "delete 1d", "delete 3d"});
+  free_keyval(KeyvalOf::comm, keyval);
+}
+
+TEST_CASE("mpi attributes: functions may free their keyval, and a copy function end what it copies") {
+  struct Frees {
+    static int at_delete(Object&, int keyval, void*, void*, void*) {
+      free_keyval(KeyvalOf::comm, keyval);
+      return 0;
+    }
+    static int at_copy(Object& object, int keyval, void*, void* value, void** copy, bool& copied, void*) {
+      dynamic_cast<Thing&>(object).attributes.remove(object, keyval);
+      *copy = value;
+      copied = true;
+      return 0;
+    }
+  };
+  Thing thing, other;
+  const int keyval = make_keyval(KeyvalOf::comm, {Frees::at_copy, Frees::at_delete, nullptr, nullptr, nullptr});
+  thing.attributes.set(thing, keyval, {with_number(1)});
+  thing.attributes.set(thing, keyval, {with_number(2)});
+  CHECK(value_of(thing, keyval) == 2);
+  other.attributes.copy_from(thing, thing.attributes);
+  CHECK(thing.attributes.get(keyval) == nullptr);
+  CHECK(value_of(other, keyval) == 2);
+  other.attributes.remove_all(other);
+  CHECK(error_of([&] { other.attributes.get(keyval); }).is(ErrorClass::keyval, "is no keyval"));
 }
 
 TEST_CASE("mpi attributes: a delete function may end others") {

@@ -71,7 +71,7 @@ def complaints_of_handles(header):
 def complaints_of_constants(folder):
     """Compiles the table's values against mpi.h."""
     rows = [line.split() for line in (TABLES / "constants").read_text().splitlines() if line and line[0] != "#"]
-    checks = [f'_Static_assert({name} == {abi}, "{name}");' for _, name, _, abi in rows if abi != "-"]
+    checks = [f'_Static_assert({name} == {abi}, "{name}");' for _, name, _, abi, *_ in rows if abi != "-"]
     source = folder / "constants.c"
     source.write_text("#include <mpi.h>\n" + "\n".join(checks) + "\n")
     result = subprocess.run(["cc", "-fsyntax-only", f"-I{FOLDER}/openmpi/include", str(source)], capture_output=True,

@@ -17,8 +17,8 @@ WRONG_CALLS = {
     "send_freed_comm": (5, [r"rank \d: MPI_Send: comm is no communicator any more: it has been freed"]),
     "recv_truncated": (15, [r"MPI_Recv on MPI_COMM_SELF: a message of 32 bytes from rank \d with tag 5 was received into a "
                             r"buffer of 8 bytes"]),
-    "wait_truncated": (19, [r"MPI_Waitall: 1 of 2 requests has failed; the first is requests\[0\], a receive from rank 0"
-                            r"( \(rank 1 of MPI_COMM_WORLD\))?, tag 6, on MPI_COMM_SELF: a message of 32 bytes"]),
+    "wait_truncated": (19, [r"MPI_Waitall on MPI_COMM_SELF: 1 of 2 requests has failed; the first is requests\[0\], a receive "
+                            r"from rank 0( \(rank 1 of MPI_COMM_WORLD\))?, tag 6, on MPI_COMM_SELF: a message of 32 bytes"]),
     "bsend_no_buffer": (1, [r"no buffer is attached: call MPI_Buffer_attach first"]),
     "waitall_count": (2, [r"MPI_Waitall: the number of requests is -1"]),
     "type_count": (2, [r"rank \d: MPI_Type_contiguous: count is -1: a count is 0 or more"]),

@@ -1,6 +1,7 @@
 // A collective of MPI in a loop, without a barrier in between: the twin of collectives.cpp, line by line. Prints
-// "collective ranks bytes nanoseconds" per size: the median of batches, each as long as its slowest rank takes. For
-// tests/peers/compare-collectives.
+// "collective ranks bytes nanoseconds" per size: the median of batches, each as long as its slowest rank takes. With
+// `fresh` in front, all of the data is written before each operation, and read after it. For
+// tests/peers/compare-collectives and compare-mpi.
 #include <inttypes.h>
 #include <mpi.h>
 #include <stdint.h>
@@ -17,6 +18,7 @@ static const double kSettleNs = 2e8;
 
 static int rank;
 static int ranks;
+static int fresh;
 static uint64_t* source;  // all_to_all only
 static uint64_t* data;
 
@@ -33,7 +35,7 @@ static void expect(int right, const char* collective, uint64_t bytes, uint64_t n
 }
 
 // Each operation changes and checks every `stride`-th word: all of them before anything is timed, the first and the
-// last one of the data (of each block in all_to_all) in timed batches.
+// last one of the data (of each block in all_to_all) in timed batches, unless these are of fresh data.
 
 static void broadcasts(uint64_t bytes, uint64_t count, uint64_t stride) {
   const uint64_t words = bytes / 8;
@@ -94,7 +96,7 @@ static double now_ns(void) {
 
 /// Nanoseconds that `count` operations take on the slowest rank; the same everywhere.
 static double batch_ns(const struct collective* collective, uint64_t bytes, uint64_t count) {
-  const uint64_t stride = bytes > 8 ? bytes / 8 - 1 : 1;
+  const uint64_t stride = bytes > 8 && !fresh ? bytes / 8 - 1 : 1;
   MPI_Barrier(MPI_COMM_WORLD);
   const double begin = now_ns();
   collective->run(bytes, count, stride);
@@ -155,10 +157,13 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const struct collective* collective = NULL;
+  fresh = argc > 1 && strcmp(argv[1], "fresh") == 0;
+  argc -= fresh;
+  argv += fresh;
   for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i)
     if (argc > 2 && strcmp(argv[1], all[i].name) == 0) collective = &all[i];
   if (collective == NULL) {
-    fprintf(stderr, "usage: collectives broadcast|all_reduce|all_to_all|barrier BYTES...\n");
+    fprintf(stderr, "usage: collectives [fresh] broadcast|all_reduce|all_to_all|barrier BYTES...\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   settle();

@@ -1,6 +1,9 @@
 // Ping-pong over MPI, as `coracle bench pingpong` does it: two ranks, buffers of their own for sending and receiving,
-// half a round trip. Prints "bytes nanoseconds" per size: the median of batches. For tests/peers/compare-messages.
+// half a round trip. Prints "bytes nanoseconds" per size: the median of batches. `pingpong fresh`: senders have just
+// written all of what they send, and receivers read all of it. For tests/peers/compare-messages and compare-mpi.
+#include <inttypes.h>
 #include <mpi.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +11,31 @@
 enum { kBatches = 20, kLargest = 16 << 20 };
 static const double kBatchSeconds = 1e-3;
 
-static char outgoing[kLargest];
-static char incoming[kLargest];
+static uint64_t outgoing[kLargest / sizeof(uint64_t)];
+static uint64_t incoming[kLargest / sizeof(uint64_t)];
+static int fresh;
+
+static void write_all(int bytes, uint64_t number) {
+  for (size_t i = 0; i < (size_t)bytes / sizeof outgoing[0]; ++i) outgoing[i] = number + i;
+}
+
+static void read_all(int bytes, uint64_t number) {
+  int right = 1;
+  for (size_t i = 0; i < (size_t)bytes / sizeof incoming[0]; ++i) right &= incoming[i] == number + i;
+  if (right) return;
+  fprintf(stderr, "pingpong: message %" PRIu64 " of %d bytes: wrong contents\n", number, bytes);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void send(int bytes, int to, uint64_t number) {
+  if (fresh) write_all(bytes, number);
+  MPI_Send(outgoing, bytes, MPI_CHAR, to, 0, MPI_COMM_WORLD);
+}
+
+static void receive(int bytes, int from, uint64_t number) {
+  MPI_Recv(incoming, bytes, MPI_CHAR, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (fresh) read_all(bytes, number);
+}
 
 /// Seconds that `count` round trips of `bytes` take.
 static double round_trips(int rank, int bytes, long count) {
@@ -17,11 +43,11 @@ static double round_trips(int rank, int bytes, long count) {
   const double begin = MPI_Wtime();
   for (long i = 0; i < count; ++i) {
     if (rank == 0) {
-      MPI_Send(outgoing, bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
-      MPI_Recv(incoming, bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      send(bytes, 1, (uint64_t)i);
+      receive(bytes, 1, (uint64_t)i);
     } else {
-      MPI_Recv(incoming, bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      MPI_Send(outgoing, bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+      receive(bytes, 0, (uint64_t)i);
+      send(bytes, 0, (uint64_t)i);
     }
   }
   return MPI_Wtime() - begin;
@@ -50,6 +76,11 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (ranks != 2) {
     fprintf(stderr, "pingpong: needs 2 ranks, not %d\n", ranks);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  fresh = argc > 1 && strcmp(argv[1], "fresh") == 0;
+  if (argc > 1 + fresh) {
+    fprintf(stderr, "usage: pingpong [fresh]\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   memset(outgoing, 1, sizeof outgoing);

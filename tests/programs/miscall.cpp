@@ -12,16 +12,6 @@ namespace {
 
 std::string what_to_do;
 
-Task<> split_and_leave(Team& team) {
-  co_await team.split(0, 0);  // A barrier within split
-}
-
-/// Called when what shall be under way at this rank has begun.
-Task<> let_others_begin(Rank& self, const std::vector<Remote<Signal>>& begins) {
-  for (std::uint32_t other = 0; other < self.size(); ++other)
-    if (other != self.id()) co_await self.raise(begins[other]);
-}
-
 /// Marks where each side's call stands, so that the test finds the lines: here A, and there B.
 Task<> call_wrongly(Team& team, bool odd) {
   std::vector<double> values(100, 1.0);
@@ -72,18 +62,11 @@ Task<> call_wrongly(Team& team, bool odd) {
     else
       co_await team.scan(few, std::plus<>());  // A scans
   }
-  if (what_to_do == "barrier within split") {
-    // The others come later, or the odd one's split could be over before its barrier begins, which is right.
-    Rank& self = team.rank();
-    const Slab<Signal> begin = self.allocate_signals(1);
-    const std::vector<Remote<Signal>> begins = co_await team.gather_all(begin.remote());
-    std::vector<Task<>> tasks;
-    if (!odd) co_await self.wait(begin[0], 1);
-    tasks.push_back(split_and_leave(team));
-    if (odd) tasks.push_back(team.barrier());  // B barrier within split
-    if (odd) tasks.push_back(let_others_begin(self, begins));
-    co_await when_all(std::move(tasks));
-    if (!odd) co_await team.barrier();
+  if (what_to_do == "barrier and split") {
+    if (odd)
+      co_await team.barrier();  // B barrier and split
+    else
+      co_await team.split(0, 0);                   // A barrier and split
     co_await team.all_reduce(one, std::plus<>());  // signals say nothing of calls; what comes with data does
   }
   if (what_to_do == "nothing more") {

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -78,6 +79,25 @@ TEST_CASE("completion: many are under way at once, and sleep until a timer is du
   }
   for (const auto& each : completions) loop.run_until([&] { return each->done(); });
   CHECK(ended == kMany);
+}
+
+TEST_CASE("completion: each end of what was under way is counted") {
+  EventLoop loop;
+  std::uint64_t ends = 0;
+  Completion completion(loop.root_scope(), ends);
+  Task<int> now = at_once(1);
+  completion.begin(now);
+  CHECK(ends == 0);
+  for (const std::uint64_t number : {1, 2}) {
+    Event event;
+    Task<int> task = later(event, 1);
+    completion.begin(task);
+    loop.turn();
+    CHECK(ends == number - 1);
+    event.set();
+    loop.run_until([&] { return completion.done(); });
+    CHECK(ends == number);
+  }
 }
 
 TEST_CASE("completion: what is cancelled ends early, and nothing beside it") {

@@ -263,7 +263,7 @@ TEST_CASE("a member whose program has ended after the finalize breaks no team, b
   CHECK_FALSE(job.rank.world().broken());
   job.spawn(send_nothing(job.rank, 0));
   CHECK(job.ended == 1);
-  job.rank.own(job.rank.world().core().area(1).as<Signal>() + 1)->count = 1;
+  job.rank.world().core().own_area().released.count = 1;
   job.turn();
   CHECK(job.ended == 2);
   CHECK(job.errors.size() == 1);

@@ -26,7 +26,8 @@ using Outcomes = std::vector<std::string>;
 
 class Nodes {
  public:
-  explicit Nodes(std::vector<std::uint32_t> ranks_per_node, coracle::internals::NetworkOptions network = {})
+  explicit Nodes(std::vector<std::uint32_t> ranks_per_node, coracle::internals::NetworkOptions network = {},
+                 coracle::internals::IdlePolicy idle = {.spins = 0})
       : ranks_per_node_(std::move(ranks_per_node)) {
     coracle::internals::JobShape shape;
     shape.placement = coracle::internals::Placement::thread;
@@ -35,7 +36,7 @@ class Nodes {
     for (const std::uint32_t ranks : ranks_per_node_) shape.size += ranks;
     shape.segment_bytes = 64 << 20;
     shape.inbox_bytes = coracle::internals::transport_inbox_bytes(shape.size);
-    shape.idle.spins = 0;
+    shape.idle = idle;
     shape.network = network;
     shape.key.bytes[0] = 42;
     for (std::uint32_t node = 0; node < shape.nodes; ++node)

@@ -38,7 +38,10 @@ void send_all(Ring& ring, std::uint32_t sender, std::uint32_t count) {
     entry->type = EntryType::eager;
     entry->handler = number;
     for (std::size_t i = 0; i < bytes; ++i) entry->body()[i] = content(sender, number, i);
-    Ring::publish(*entry, lines);
+    if (number % 2 == 0)
+      Ring::publish(*entry, lines);
+    else
+      Ring::publish_lightly(*entry, lines);
   }
 }
 

@@ -115,7 +115,7 @@ TEST_CASE("tcp: without a descriptor every kind of operation fails with what to 
     {
       const NoDescriptors none;
       std::uint64_t word = 0;
-      const Remote<std::uint64_t> there(RemoteAddress{TeamArea::kAllBytes, 1, RemoteAddress::kOwnSegment});
+      const Remote<std::uint64_t> there(RemoteAddress{TeamArea::kWorldBytes, 1, RemoteAddress::kOwnSegment});
       const auto message = co_await as_result(self.request(1, ignore, {}));
       const auto get = co_await as_result(self.get(there, std::span(&word, 1)));
       const auto add = co_await as_result(self.fetch_add(there, 1));
@@ -168,7 +168,7 @@ TEST_CASE("tcp: a peer whose address has no way to it is lost, with the reason, 
     const auto outcomes = job.run([&](Rank& self) -> Task<> {
       if (self.id() == 1) co_return;
       std::uint64_t word = 0;
-      const Remote<std::uint64_t> there(RemoteAddress{TeamArea::kAllBytes, 1, RemoteAddress::kOwnSegment});
+      const Remote<std::uint64_t> there(RemoteAddress{TeamArea::kWorldBytes, 1, RemoteAddress::kOwnSegment});
       Result<> outcome;
       if (kind == 0) outcome = co_await as_result(self.put(std::span<const std::uint64_t>(&word, 1), there));
       if (kind == 1) outcome = co_await as_result(self.get(there, std::span(&word, 1)));
@@ -188,7 +188,7 @@ constexpr int kEndless = 1'000'000'000;
 /// A get from rank 1 while the system has no port, or no address: its outcome. Rank 1 must not be lost by it.
 Task<Result<>> get_without_way(Rank& self) {
   std::uint64_t word = 0;
-  const Remote<std::uint64_t> there(RemoteAddress{TeamArea::kAllBytes, 1, RemoteAddress::kOwnSegment});
+  const Remote<std::uint64_t> there(RemoteAddress{TeamArea::kWorldBytes, 1, RemoteAddress::kOwnSegment});
   const auto outcome = co_await as_result(self.get(there, std::span(&word, 1)));
   connects_without_port = 0;
   has_no_address = false;

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/core/copy_short.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/timer.hpp"
 #include "runtime/job/exposed_access.hpp"
+#include "runtime/rank/flag_wait.hpp"
 
 namespace coracle::internals::direct {
 namespace {
@@ -22,18 +24,9 @@ std::size_t arguments_bytes(const MessageHeader& header) noexcept {
   return header.argument_count * sizeof(std::uint64_t);
 }
 
-/// memcpy for what is mostly a word or two: without a call.
-void copy_short(std::byte* target, const void* source, std::size_t bytes) noexcept {
-  if (bytes == sizeof(std::uint64_t)) [[likely]] {
-    std::memcpy(target, source, sizeof(std::uint64_t));
-  } else if (bytes > 0) {
-    std::memcpy(target, source, bytes);
-  }
-}
-
-/// Where `writing` is not null, `number` is the ring's.
+/// Where `writing` is not null, `number` is the ring's. `light`: see Ring::publish_lightly.
 bool write(Ring& ring, EntryType type, std::uint32_t source, const MessageHeader& header,
-           std::span<const std::byte> payload, Writing* writing, std::uint64_t number) noexcept {
+           std::span<const std::byte> payload, Writing* writing, std::uint64_t number, bool light) noexcept {
   const std::uint32_t lines = Ring::lines_for(arguments_bytes(header) + payload.size());
   EntryHeader* entry = ring.reserve(lines, writing, number);
   if (entry == nullptr) return false;
@@ -45,8 +38,11 @@ bool write(Ring& ring, EntryType type, std::uint32_t source, const MessageHeader
   std::byte* body = entry->body();
   for (std::uint32_t i = 0; i < header.argument_count; ++i, body += sizeof(std::uint64_t))
     std::memcpy(body, &header.arguments[i], sizeof(std::uint64_t));
-  copy_short(body, payload.data(), payload.size());
-  Ring::publish(*entry, lines);
+  copy_short(payload, body);
+  if (light)
+    Ring::publish_lightly(*entry, lines);
+  else
+    Ring::publish(*entry, lines);
   if (writing != nullptr) [[unlikely]]
     writing->clear();
   ring.foresee(*entry, lines);
@@ -65,6 +61,7 @@ DirectTransport::DirectTransport(Rank& rank)
       own_(inbox_of(rank.id())),
       shares_memory_(rank.placement() != Placement::process),
       survive_(region_.shape().network.survive),
+      light_(rank.core().flag_waits().fences()),
       writing_(survive_ ? &own_.writing : nullptr),
       losses_(rank),
       buffered_(own_.buffered.data()) {
@@ -155,7 +152,7 @@ std::error_code DirectTransport::raise(const Operation& operation) noexcept {
 
 bool DirectTransport::write_request(std::uint32_t peer, EntryType type, const MessageHeader& header,
                                     std::span<const std::byte> payload) noexcept {
-  return write(inbox_of(peer).requests, type, rank_.id(), header, payload, writing_, number_of_requests(peer));
+  return write(inbox_of(peer).requests, type, rank_.id(), header, payload, writing_, number_of_requests(peer), light_);
 }
 
 bool DirectTransport::send(RequestOperation& request) noexcept {
@@ -194,7 +191,7 @@ void DirectTransport::reply(std::uint32_t peer, const MessageHeader& header,
 bool DirectTransport::send_reply(std::uint32_t peer, EntryType type, const MessageHeader& header,
                                  std::span<const std::byte> payload) noexcept {
   Ring& ring_of_peer = inbox_of(peer).replies;
-  if (!write(ring_of_peer, type, rank_.id(), header, payload, writing_, number_of_replies(peer))) {
+  if (!write(ring_of_peer, type, rank_.id(), header, payload, writing_, number_of_replies(peer), light_)) {
     starve(ring_of_peer, peer);
     return false;
   }
@@ -215,6 +212,10 @@ void DirectTransport::feed_starving() noexcept {
     for (; bits != 0; bits &= bits - 1)
       ring(first_rank_ + static_cast<std::uint32_t>(word * 64) + static_cast<std::uint32_t>(std::countr_zero(bits)));
   }
+}
+
+void DirectTransport::about_to_sleep() noexcept {
+  if (light_) rank_.core().flag_waits().pass_fence();
 }
 
 bool DirectTransport::poll() noexcept {

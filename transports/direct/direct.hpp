@@ -98,6 +98,7 @@ class DirectTransport final : public Transport {
   std::size_t in_flight() const noexcept override { return in_flight_; }
   void peer_lost(std::uint32_t peer) noexcept override;
   bool poll() noexcept override;
+  void about_to_sleep() noexcept override;
 
  private:
   /// A reply that found the peer's ring full.
@@ -162,6 +163,7 @@ class DirectTransport final : public Transport {
   Inbox& own_;
   const bool shares_memory_;
   const bool survive_;      // the job goes on when a rank is lost
+  const bool light_;        // what is sent is handed over lightly: see Ring::publish_lightly
   Writing* const writing_;  // of this rank, where it matters
   std::vector<Hole> holes_;
   NodeLosses losses_;

@@ -84,6 +84,12 @@ class Ring {
   static void publish(EntryHeader& entry, std::uint32_t lines) noexcept {
     entry.ready.store(lines, std::memory_order_seq_cst);
   }
+  /// The same where receivers pass a FenceOfAll between announcing their sleep and their last look: the sender does not
+  /// wait until the line is here, which the receiver looks at all the time.
+  static void publish_lightly(EntryHeader& entry, std::uint32_t lines) noexcept {
+    entry.ready.store(lines, std::memory_order_release);  // pairs with front()
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // for the compiler; the processor obeys the receiver's fence
+  }
 
   /// Sender: fetches the lines that a message as long as this one, sent next, will fill, while there is time: the
   /// receiver wrote to them last. Not its first line, at which the receiver looks all the time.

@@ -47,8 +47,10 @@ std::string Incoming::on_hello(const Hello& hello) noexcept {
     return fmt::format("it says that it is rank {}, which no other node has", hello.source);
   if (hello.target != rank_.id()) return fmt::format("this is rank {}, not rank {}", rank_.id(), hello.target);
   if (hello.program != program_digest())
-    return fmt::format("rank {} runs another build of the program than rank {}: the same must be on all nodes",
-                       hello.source, rank_.id());
+    return fmt::format(
+        "rank {} runs another build of the program, or of the library that programs share, than rank {}: the same must "
+        "be on all nodes",
+        hello.source, rank_.id());
   if (rank_.lost(hello.source)) return fmt::format("rank {} has been given up as lost", hello.source);
   peer_ = hello.source;
   return owner_.welcome(*this) ? std::string() : fmt::format("rank {} is connected already", hello.source);

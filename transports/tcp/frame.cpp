@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
-#include <string_view>
+
+#include "runtime/core/module_digest.hpp"
 
 namespace coracle::internals::tcp {
 namespace {
@@ -57,8 +57,7 @@ std::uint32_t frame_check(const JobKey& key) noexcept {
 }
 
 std::uint64_t program_digest() noexcept {
-  const auto bytes = static_cast<std::size_t>(kOwnModule.code_end - kOwnModule.start);
-  return std::hash<std::string_view>()(std::string_view(kOwnModule.start, bytes));
+  return own_module_digest();
 }
 
 std::size_t write_head(std::span<std::byte, kHeadBytesMax> bytes, std::uint32_t check, FrameType type,

@@ -39,17 +39,16 @@ void Watchdog::look() noexcept {
   take_answers();
   for (const std::uint32_t peer : watched_.silent_peers()) {
     Doubt& doubt = doubts_[peer];
-    if (doubt.look + 1 != looks_) doubt.unanswered = 0;
-    doubt.look = looks_;
+    doubt.silent_at(looks_);
     const JobRegion& region = rank_.core().region();
     if (region.node(region.node_of(peer)).health_port == 0) continue;  // then TCP's own limits must do
-    if (doubt.unanswered >= kLooksPerLimit) {
+    if (doubt.unanswered() >= kLooksPerLimit) {
       doubts_.erase(peer);
       watched_.lose(
           peer, fmt::format("neither it nor its node has answered for {:.1f} s", static_cast<double>(limit_ns_) / 1e9));
       continue;
     }
-    if (ask(peer)) ++doubt.unanswered;
+    if (ask(peer)) doubt.asked();
   }
 }
 
@@ -66,7 +65,7 @@ bool Watchdog::ask(std::uint32_t peer) noexcept {
   const NodeRecord& node = region.node(region.node_of(peer));
   HealthPing ping;
   ping.rank = peer;
-  ping.nonce = doubts_[peer].nonce = looks_ << 32 | peer;
+  ping.nonce = looks_;
   const auto bytes = encode(ping, region.shape().key);
   bool asked = false;
   bool is_short = false;
@@ -102,15 +101,14 @@ void Watchdog::take_answers() noexcept {
 }
 
 void Watchdog::judge(const HealthAnswer& answer) noexcept {
+  if (answer.health == RankHealth::unknown) return;
   const auto found = doubts_.find(answer.rank);
-  if (found == doubts_.end() || found->second.nonce != answer.nonce) return;
+  if (found == doubts_.end() || !found->second.answered(answer.nonce, looks_)) return;
   switch (answer.health) {
     case RankHealth::starting:
     case RankHealth::running:
-      found->second.unanswered = 0;
       return;
     case RankHealth::stopped:
-      found->second.unanswered = 0;
       if (answer.since_ms * 1'000'000 < limit_ns_) return;
       doubts_.erase(found);
       return watched_.lose(answer.rank,

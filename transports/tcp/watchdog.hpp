@@ -2,6 +2,7 @@
 // notices a lost machine, but not a process that is stopped: the peer's launcher is asked about that.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -12,6 +13,35 @@
 #include "runtime/rank/rank.hpp"
 
 namespace coracle::internals::tcp {
+
+/// What is known of one silent peer: the looks at which it was, and what has been asked and answered since.
+class Doubt {
+ public:
+  /// It is silent at this look. After a look at which it was not, all begins anew.
+  void silent_at(std::uint64_t look) noexcept {
+    if (last_ + 1 != look) {
+      since_ = look;
+      unanswered_ = 0;
+    }
+    last_ = look;
+  }
+  /// Its launcher has been asked at the look that silent_at() told last.
+  void asked() noexcept { ++unanswered_; }
+  /// An answer to the question of that look has come before the questions of `now`. However late it is, the launcher
+  /// lived when it was asked: only later questions are unanswered. False if nothing was asked then in this silence.
+  bool answered(std::uint64_t asked_at, std::uint64_t now) noexcept {
+    if (asked_at < since_ || asked_at > last_) return false;
+    unanswered_ = std::min(unanswered_, now - 1 - asked_at);
+    return true;
+  }
+  /// Questions since the last that was answered.
+  std::uint64_t unanswered() const noexcept { return unanswered_; }
+
+ private:
+  std::uint64_t since_ = 0;
+  std::uint64_t last_ = 0;
+  std::uint64_t unanswered_ = 0;
+};
 
 class Watchdog {
  public:
@@ -44,12 +74,6 @@ class Watchdog {
   bool ask(std::uint32_t peer) noexcept;
   /// -1 with errno when there is none.
   int socket_of(NodeAddress::Family family) noexcept;
-
-  struct Doubt {
-    std::uint32_t unanswered = 0;  ///< Looks in a row at which neither the peer nor its launcher was heard.
-    std::uint64_t nonce = 0;
-    std::uint64_t look = 0;  ///< The last at which it was silent.
-  };
 
   Watched& watched_;
   Rank& rank_;

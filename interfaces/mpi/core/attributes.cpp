@@ -57,8 +57,8 @@ void Attributes::remove(Object& object, int keyval) {
   if (!values_.contains(keyval))
     raise(ErrorClass::keyval, "there is no attribute of keyval {} here: it was never set, or is deleted", keyval);
   end_value(object, keyval);
-  // The function may have removed it itself.
-  if (values_.erase(keyval) != 0) Keyvals::get().release(keyval);
+  values_.erase(keyval);
+  Keyvals::get().release(keyval);
 }
 
 void Attributes::copy_from(Object& from_object, const Attributes& from) {
@@ -68,6 +68,7 @@ void Attributes::copy_from(Object& from_object, const Attributes& from) {
     if (found == from.values_.end() || predefined_keyval_name(of_, keyval) != nullptr) continue;
     const AttributeFunctions functions = Keyvals::get().find(of_, keyval).functions;
     if (functions.copy == nullptr) continue;
+    const KeyvalUse kept(keyval);  // its function may end the attribute, and the keyval
     AttributeValue copy = found->second.value;
     bool copied = false;
     const int code = functions.copy(from_object, keyval, functions.extra, found->second.value.value, &copy.value,
@@ -82,7 +83,8 @@ void Attributes::remove_all(Object& object) {
   while (!values_.empty()) {
     const int last = keyvals().back();
     if (predefined_keyval_name(of_, last) == nullptr) end_value(object, last);
-    if (values_.erase(last) != 0) Keyvals::get().release(last);
+    values_.erase(last);
+    Keyvals::get().release(last);
   }
 }
 
@@ -97,10 +99,15 @@ void Attributes::check_program_may_set(int keyval) const {
 }
 
 void Attributes::end_value(Object& object, int keyval) {
+  Attribute& attribute = values_.find(keyval)->second;
+  if (attribute.is_ending)
+    raise(ErrorClass::keyval, "the attribute of keyval {} is being deleted: its delete function can't set or delete it",
+          keyval);
   const AttributeFunctions functions = Keyvals::get().find(of_, keyval).functions;
   if (functions.remove == nullptr) return;
-  void* const value = values_.find(keyval)->second.value.value;
-  const int code = functions.remove(object, keyval, value, functions.extra, functions.delete_function);
+  attribute.is_ending = true;
+  const int code = functions.remove(object, keyval, attribute.value.value, functions.extra, functions.delete_function);
+  attribute.is_ending = false;
   if (code != 0) throw MpiError(code, fmt::format("the delete function of keyval {} gave error code {}", keyval, code));
 }
 

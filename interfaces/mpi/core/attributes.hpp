@@ -39,6 +39,9 @@ class Attributes {
   /// Calls no function: remove_all() comes before.
   ~Attributes();
 
+  // While the delete function of an attribute runs it can be read, but neither set nor removed: that throws MpiError
+  // (keyval).
+
   /// Throws MpiError with the code that the delete function of a former value gave, which then stays, or (keyval).
   void set(Object& object, int keyval, AttributeValue value);
   /// MPI's own, of a window.
@@ -57,7 +60,8 @@ class Attributes {
  private:
   struct Attribute {
     AttributeValue value;
-    std::uint64_t order;  // Of all settings.
+    std::uint64_t order;     // Of all settings.
+    bool is_ending = false;  // Its delete function is being called.
   };
   void check(int keyval) const;
   void check_program_may_set(int keyval) const;

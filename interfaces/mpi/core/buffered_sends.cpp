@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "interfaces/mpi/core/call_notes.hpp"
+
 namespace coracle::mpi {
 
 /// One message on its way.
@@ -57,10 +59,14 @@ void BufferedSends::send(Comm& comm, const internals::MessageSource& source, std
         room_, needed, used_);
   auto copy = std::make_unique<Copy>(comm, source, to, tag);
   if (copy->send->await_ready()) return copy->send->await_resume();
-  copy->completion = &progress_.take_completion();
-  copy->completion->suspend(*copy->send);
+  Copy& kept = *copies_.emplace_back(std::move(copy));  // first: it must not go while it is under way
+  try {
+    kept.completion = &progress_.begin(*kept.send);
+  } catch (...) {
+    copies_.pop_back();
+    throw;
+  }
   used_ += needed;
-  copies_.push_back(std::move(copy));
 }
 
 void BufferedSends::sweep() noexcept {

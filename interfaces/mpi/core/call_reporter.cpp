@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "interfaces/mpi/core/call_notes.hpp"
 #include "interfaces/mpi/core/program_stack.hpp"
 #include "interfaces/mpi/core/progress.hpp"
 #include "runtime/messages/messages.hpp"
@@ -62,7 +63,7 @@ void CallReporter::report(internals::SignalText& text, int rank, const void* con
 void CallReporter::add_headline(internals::SignalText& text, const char* function) const noexcept {
   const CallNote* const note = progress_ != nullptr ? progress_->waiting() : nullptr;
   if (function == nullptr && note == nullptr) return text.add("in no function of MPI\n");
-  text.add("in {}", function != nullptr ? function : "a function of MPI");
+  text.add("in {}", function != nullptr ? function : note->function());
   if (note != nullptr) {
     note->add_brief(text);
     const std::uint64_t now_ns = progress_->loop().exact_now_ns();

@@ -31,6 +31,8 @@ class Comm final : public Object {
   static void end_all() noexcept;
 
   internals::Team& team() const noexcept { return *team_; }
+  /// Not yet where MPI_Comm_idup is under way.
+  bool has_team() const noexcept { return team_ != nullptr; }
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return size_; }
   const Group& group() const noexcept { return *group_; }

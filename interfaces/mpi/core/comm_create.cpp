@@ -3,19 +3,16 @@
 #include <utility>
 #include <vector>
 
-#include "interfaces/mpi/core/call_note.hpp"
+#include "interfaces/mpi/core/call_notes.hpp"
 #include "interfaces/mpi/core/comm_create.hpp"
 #include "interfaces/mpi/core/request.hpp"
 #include "interfaces/mpi/core/world.hpp"
 #include "interfaces/mpi/core_functions.hpp"
-#include "runtime/core/combinators.hpp"
-#include "runtime/team/node_area.hpp"
+#include "runtime/team/team.hpp"
 
 namespace coracle::mpi {
 namespace {
 
-using internals::MessageSource;
-using internals::MessageTarget;
 using internals::Task;
 using internals::Team;
 
@@ -52,21 +49,6 @@ Comm* pending_copy(const Comm& comm) {
 Task<> give_team(Ref<Comm> comm, Ref<Comm> copy) {
   std::unique_ptr<Team> team = co_await split_team(comm->team(), 0, comm->rank());
   copy->set_team(std::move(team));
-}
-
-/// Duplicates in the making, one behind the other: a rank makes one team at a time.
-Task<> give_team_in_order(Ref<Comm> comm, Ref<Comm> copy) {
-  static bool busy = false;
-  while (busy) co_await internals::yield();
-  busy = true;
-  std::exception_ptr failure;
-  try {
-    co_await give_team(std::move(comm), std::move(copy));
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  busy = false;
-  if (failure) std::rethrow_exception(failure);
 }
 
 void check_group(const Comm& comm, const Group* group) {
@@ -110,6 +92,7 @@ void comm_dup(Comm* comm, Comm*& newcomm) {
 
 void comm_dup_with_info(Comm* comm, Info* info, Comm*& newcomm) {
   comm_dup(comm, newcomm);
+  newcomm->info = {};  // `info` stands in place of what `comm` has
   comm_set_info(newcomm, info);
 }
 
@@ -117,7 +100,7 @@ void comm_idup(Comm* comm, Comm*& newcomm, Request*& request) {
   Comm& parent = checked(comm);
   auto copy = Ref<Comm>::adopt(pending_copy(parent));
   take_over(*copy, parent);
-  request = start_task(parent, give_team_in_order(Ref<Comm>(&parent), copy));
+  request = start_task(parent, give_team(Ref<Comm>(&parent), copy));
   newcomm = copy.give();
 }
 

@@ -9,6 +9,16 @@
 #include "interfaces/mpi/core_functions.hpp"
 
 namespace coracle::mpi {
+namespace {
+
+/// Hints that the standard defines for communicators (MPI-4.0, 7.4.4). All others are ignored, and not given back, as
+/// programs must expect.
+bool is_hint(const std::string& key) {
+  return key == "mpi_assert_no_any_tag" || key == "mpi_assert_no_any_source" || key == "mpi_assert_exact_length" ||
+         key == "mpi_assert_allow_overtaking";
+}
+
+}  // namespace
 
 void comm_size(Comm* comm, int& size) {
   World::get();
@@ -73,7 +83,10 @@ void comm_disconnect(Comm*& comm) {
 
 void comm_set_info(Comm* comm, Info* info) {
   Comm& of = checked(comm);
-  of.info = info == nullptr ? Ref<Info>() : Ref<Info>::adopt(info->duplicate());
+  if (info == nullptr) return;
+  if (!of.info) of.info = Ref<Info>::adopt(new Info);
+  for (const auto& [key, value] : info->entries())
+    if (is_hint(key)) of.info->set(key, value);
 }
 
 void comm_get_info(Comm* comm, Info*& info_used) {

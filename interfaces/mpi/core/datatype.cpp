@@ -12,9 +12,6 @@ namespace {
 
 using internals::Layout;
 
-/// Nothing is ever mapped below: an address there comes from null and a displacement.
-constexpr std::int64_t kFirstPage = 4096;
-
 std::int64_t as_signed(std::size_t value) {
   return static_cast<std::int64_t>(value);
 }

@@ -16,6 +16,9 @@
 
 namespace coracle::mpi {
 
+/// Nothing is ever mapped below: an address there comes from MPI_BOTTOM (null) and a displacement.
+inline constexpr Count kFirstPage = 4096;
+
 class Datatype;
 
 /// How a datatype was made: what MPI_Type_get_envelope and _get_contents give, in the order of the standard's tables.

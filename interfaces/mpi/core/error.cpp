@@ -17,7 +17,8 @@ MpiError current_error() noexcept {
     if (code == internals::Errc::truncated) return {ErrorClass::truncate, error.what()};
     // Members of a collective have given sizes that differ.
     if (code == internals::Errc::bad_input) return {ErrorClass::truncate, error.what()};
-    if (code == std::errc::not_enough_memory) return {ErrorClass::no_mem, error.what()};
+    const bool is_full = code == std::errc::no_buffer_space || code == internals::Errc::segment_full;
+    if (is_full || code == std::errc::not_enough_memory) return {ErrorClass::no_mem, error.what()};
     return {ErrorClass::other, error.what()};
   } catch (const std::bad_alloc&) {
     return {ErrorClass::no_mem, "there is no more memory"};

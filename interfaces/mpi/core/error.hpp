@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "interfaces/mpi/core/object.hpp"
+
 namespace coracle::mpi {
 
 /// MPI's error classes, with the values of the standard ABI.
@@ -76,21 +78,37 @@ enum class ErrorClass : int {
 };
 
 /// `code`: a class, or a code or class that the program has added (MPI_Add_error_code), all in the core's numbers.
-/// `text` says what is wrong, with the values, and how to mend it.
+/// `text` says what is wrong, with the values, and how to mend it. `origin`: the object whose error handler is told;
+/// null where that is the function's communicator, or MPI_COMM_WORLD.
 class MpiError : public std::exception {
  public:
-  MpiError(int code, std::string text) : code_(code), text_(std::move(text)) {}
-  MpiError(ErrorClass code, std::string text) : MpiError(static_cast<int>(code), std::move(text)) {}
+  MpiError(int code, std::string text, Ref<Object> origin = {})
+      : code_(code), text_(std::move(text)), origin_(std::move(origin)) {}
+  MpiError(ErrorClass code, std::string text, Ref<Object> origin = {})
+      : MpiError(static_cast<int>(code), std::move(text), std::move(origin)) {}
   int code() const noexcept { return code_; }
   const char* what() const noexcept override { return text_.c_str(); }
+  const Ref<Object>& origin() const noexcept { return origin_; }
 
  private:
   int code_;
   std::string text_;
+  Ref<Object> origin_;
 };
 
 /// The exception in flight (of the runtime, the core or the C++ library) as the core says it. Only in a catch block.
 MpiError current_error() noexcept;
+
+/// Calls `function`; the error handler of `origin` is told of what it throws. For functions without a communicator.
+template <class Function>
+void call_for(Object* origin, Function function) {
+  try {
+    function();
+  } catch (...) {
+    const MpiError error = current_error();
+    throw MpiError(error.code(), error.what(), Ref<Object>(origin));
+  }
+}
 
 template <class... Values>
 [[noreturn]] void raise(ErrorClass code, fmt::format_string<Values...> format, Values&&... values) {

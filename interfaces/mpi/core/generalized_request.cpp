@@ -29,6 +29,7 @@ void grequest_complete(Request* request) {
   auto* generalized = dynamic_cast<GeneralizedRequest*>(request);
   if (generalized == nullptr) raise(ErrorClass::request, "the request was not made by MPI_Grequest_start");
   generalized->complete();
+  World::get().progress().note_end();
   World::get().bury_orphans();  // its free function is called here, if its handle has been freed
 }
 

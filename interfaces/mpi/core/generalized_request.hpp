@@ -19,7 +19,7 @@ class GeneralizedRequest final : public Request {
     void* cancel_function;
     void* extra;
   };
-  explicit GeneralizedRequest(const Functions& functions) : Request(false), functions_(functions) {}
+  explicit GeneralizedRequest(const Functions& functions) : Request(nullptr, false), functions_(functions) {}
 
   void complete() noexcept { done_ = true; }
   void let_go() noexcept override {}  // the program's query function is for whoever waits

@@ -78,7 +78,7 @@ void free_keyval(KeyvalOf of, int keyval) {
   if (const char* name = predefined_keyval_name(of, keyval))
     raise(ErrorClass::keyval, "{} is predefined: it can't be freed", name);
   Keyval& known = Keyvals::get().find(of, keyval);
-  if (known.freed) raise(ErrorClass::keyval, "keyval {} was freed before: attributes still use it", keyval);
+  if (known.freed) return;
   known.freed = true;
   Keyvals::get().release(keyval);
 }

@@ -40,8 +40,8 @@ inline constexpr int kWindowModel = 605;
 
 /// Makes a keyval; positive, never used before.
 int make_keyval(KeyvalOf of, const AttributeFunctions& functions);
-/// Frees it: it goes when no attribute uses it any more. Throws MpiError (keyval) for one that is not, or is
-/// predefined.
+/// Frees it: it goes when no attribute uses it any more. Until then it may be freed again, to no effect: delete
+/// functions do so. Throws MpiError (keyval) for one that is not, or is predefined.
 void free_keyval(KeyvalOf of, int keyval);
 
 struct Keyval {
@@ -66,6 +66,18 @@ class Keyvals {
   static constexpr int kFirst = 1024;
   std::unordered_map<int, Keyval> keyvals_;
   int next_ = kFirst;
+};
+
+/// Keeps a keyval while it lives.
+class KeyvalUse {
+ public:
+  explicit KeyvalUse(int keyval) : keyval_(keyval) { Keyvals::get().take(keyval); }
+  KeyvalUse(const KeyvalUse&) = delete;
+  KeyvalUse& operator=(const KeyvalUse&) = delete;
+  ~KeyvalUse() { Keyvals::get().release(keyval_); }
+
+ private:
+  const int keyval_;
 };
 
 /// "MPI_TAG_UB"; null for one that is not predefined for such objects.

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include "interfaces/mpi/core/buffered_sends.hpp"
-#include "interfaces/mpi/core/call_note.hpp"
-#include "runtime/core/error.hpp"
+#include "interfaces/mpi/core/call_notes.hpp"
 
 namespace coracle::mpi {
 namespace {
@@ -16,6 +16,13 @@ void check_tag(int tag) {
   if (tag < 0) [[unlikely]]
     raise(ErrorClass::tag, "tag is {}: a tag is from 0 to {}", tag, kTagMax);
 }
+
+/// Has what `make` returns made where it is to lie: what is awaited is large to move.
+template <class Make>
+struct MadeInPlace {
+  Make make;
+  operator std::invoke_result_t<Make>() const { return make(); }
+};
 
 /// Freed requests' memory: they come and go by the million.
 struct Pool {
@@ -50,6 +57,11 @@ Status status_of(const internals::Received& received) noexcept {
           static_cast<Count>(received.bytes)};
 }
 
+Status status_of_failed(const internals::Error& error, const internals::Received& received) noexcept {
+  if (error.code() != internals::Errc::truncated) return {};
+  return status_of({received.source, received.tag, 0});
+}
+
 void* MessageRequest::operator new(std::size_t bytes) {
   if (pool().places.empty()) return ::operator new(bytes);
   void* place = pool().places.back();
@@ -66,9 +78,8 @@ void MessageRequest::operator delete(void* place) noexcept {
 }
 
 MessageRequest::MessageRequest(const MessageArguments& arguments, SendMode mode, bool receives, bool persistent)
-    : Request(persistent),
+    : Request(arguments.comm, persistent),
       arguments_(arguments),
-      comm_(arguments.comm),
       datatype_(arguments.datatype != nullptr && !arguments.datatype->is_predefined() ? arguments.datatype : nullptr),
       mode_(mode),
       receives_(receives) {}
@@ -89,7 +100,9 @@ MessageRequest* MessageRequest::receive(const MessageArguments& arguments, bool 
 
 MessageRequest* MessageRequest::receive_matched(internals::MatchedMessage& message, void* buffer, Count count,
                                                 Datatype* datatype, Comm& comm) {
-  const MessageArguments arguments{buffer, count, datatype, kAnySource, kAnyTag, &comm};
+  const internals::Received of = message.info();
+  const MessageArguments arguments{buffer, count, datatype, static_cast<int>(of.source), static_cast<int>(of.tag),
+                                   &comm};
   auto made = Ref<MessageRequest>::adopt(new MessageRequest(arguments, SendMode::standard, true, false));
   made->matched_.emplace(message.receive(arguments.target()));
   made->wait_for(*made->matched_);
@@ -101,7 +114,9 @@ void MessageRequest::begin() {
   if (arguments_.peer == kProcNull) {
     outcome_ = receives_ ? null_status() : Status{};
   } else if (receives_) {
-    receive_.emplace(comm_->team().receive_memory(arguments_.target(), arguments_.from(), arguments_.wanted_tag()));
+    receive_.emplace(MadeInPlace{[this] {
+      return comm()->team().receive_memory(arguments_.target(), arguments_.from(), arguments_.wanted_tag());
+    }});
     wait_for(*receive_);
   } else {
     begin_send();
@@ -114,15 +129,21 @@ void MessageRequest::begin_send() {
   switch (mode_) {
     case SendMode::standard:
     case SendMode::ready:
-      send_.emplace(comm_->team().send_memory(arguments_.source(), to, tag));
+      send_.emplace(MadeInPlace{[&] { return comm()->team().send_memory(arguments_.source(), to, tag); }});
       return wait_for(*send_);
     case SendMode::synchronous:
-      task_.emplace(comm_->team().send_memory_synchronously(arguments_.source(), to, tag));
+      task_.emplace(comm()->team().send_memory_synchronously(arguments_.source(), to, tag));
       return wait_for(*task_);
     case SendMode::buffered:
-      World::get().buffered_sends().send(*comm_, arguments_.source(), to, tag);
+      World::get().buffered_sends().send(*comm(), arguments_.source(), to, tag);
       outcome_ = Status{};
   }
+}
+
+/// The message that it got, of one that receives.
+internals::Received MessageRequest::received() const noexcept {
+  if (receive_) return receive_->received();
+  return {arguments_.from(), arguments_.wanted_tag(), 0};
 }
 
 /// Once: operations give their value or error once.
@@ -143,6 +164,7 @@ Status MessageRequest::look() noexcept {
   try {
     take_outcome(status);
   } catch (const internals::Error& error) {
+    status = status_of_failed(error, received());
     if (cancelling_ && error.code() == std::errc::operation_canceled)
       status.cancelled = true;
     else
@@ -165,8 +187,7 @@ void MessageRequest::settle() noexcept {
 
 void MessageRequest::add_to(internals::SignalText& text) const noexcept {
   text.add("{}", receives_ ? "a receive" : "a send");
-  if (matched_) return text.add(" of a message that MPI_Mprobe or MPI_Improbe has found");
-  add_message(text, receives_, arguments_.peer, arguments_.tag, *comm_);
+  add_message(text, receives_, arguments_.peer, arguments_.tag, *comm());
 }
 
 void MessageRequest::cancel() {

@@ -8,6 +8,7 @@
 #include "interfaces/mpi/core/datatype.hpp"
 #include "interfaces/mpi/core/request.hpp"
 #include "interfaces/mpi/core/world.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/messages/send_recv.hpp"
 
 namespace coracle::mpi {
@@ -39,6 +40,8 @@ struct MessageArguments {
 
 /// What was received, as MPI says it.
 Status status_of(const internals::Received& received) noexcept;
+/// Of a receive that has ended with `error`: whose message it was, if that was too long. Nothing of it has been stored.
+Status status_of_failed(const internals::Error& error, const internals::Received& received) noexcept;
 /// Of a receive from MPI_PROC_NULL.
 inline Status null_status() noexcept {
   return {kProcNull, kAnyTag, 0, false, 0};
@@ -70,13 +73,12 @@ class MessageRequest final : public Request {
   template <class Operation>
   void wait_for(Operation& operation) {
     if (operation.await_ready()) return;
-    completion_ = &World::get().progress().take_completion();
-    completion_->suspend(operation);
+    completion_ = &World::get().progress().begin(operation);
   }
   void take_outcome(Status& status);
+  internals::Received received() const noexcept;
 
   MessageArguments arguments_;
-  Ref<Comm> comm_;
   Ref<Datatype> datatype_;  // of one that the program may free
   internals::Completion* completion_ = nullptr;
   std::optional<internals::Send> send_;

@@ -18,6 +18,8 @@ class Numbers {
     return narrow_ != nullptr ? Count{narrow_[index]} : wide_[index];
   }
   bool is_null() const noexcept { return narrow_ == nullptr && wide_ == nullptr; }
+  /// Whether this is the array that begins at `values`.
+  bool is_at(const int* values) const noexcept { return narrow_ == values; }
   std::vector<Count> list(std::size_t count) const {
     std::vector<Count> all(count);
     for (std::size_t i = 0; i < count; ++i) all[i] = (*this)[i];

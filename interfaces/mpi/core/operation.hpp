@@ -64,11 +64,11 @@ class PreparedReduction {
   internals::Reduction reduction() const noexcept;
   /// Bytes of an element, as the collectives count them: the extent of the datatype. (Of one whose bytes leave its
   /// bounds, more: see load().)
-  Count element_bytes() const noexcept { return element_bytes_; }
+  Count element_bytes() const noexcept { return form_.element_bytes; }
   /// Whether the program's buffer (count values at its extent) is already what the collective works on: no gaps, and
   /// the lower bound is 0. Else values are copied to and from scratch memory of count * element_bytes(), by load() and
   /// store().
-  bool works_in_place() const noexcept { return in_place_; }
+  bool works_in_place() const noexcept { return form_.in_place; }
   /// Copies values from the program's buffer into scratch memory (aligned to 16 bytes), in the collective's form.
   void load(const void* buffer, Count count, std::byte* scratch) const;
   /// And back; bytes in the gaps of the program's buffer stay as they are.
@@ -81,15 +81,22 @@ class PreparedReduction {
                              std::size_t count);
   void call(const std::byte* in, std::byte* inout, std::size_t count) const;
   void call_by_pieces(const std::byte* left, const std::byte* right, std::byte* result, std::size_t count) const;
-  std::size_t bytes_per_element() const noexcept { return static_cast<std::size_t>(element_bytes_); }
+  std::size_t bytes_per_element() const noexcept { return static_cast<std::size_t>(form_.element_bytes); }
+
+  /// What follows from the operation and the datatype.
+  struct Form {
+    Count element_bytes = 0;
+    std::int64_t origin = 0;  ///< Of a value, from the beginning of its element.
+    bool in_place = false;
+    bool apart = false;  ///< Elements are not one extent apart: each is handed over alone.
+    ElementWalk walk;
+  };
+  static Form form_of(const Op& op, const Datatype& datatype);
+  static Form known_form_of(const Op& op, const Datatype& datatype);
 
   Ref<Op> op_;
   Ref<Datatype> datatype_;
-  Count element_bytes_ = 0;
-  std::int64_t origin_ = 0;  // Of a value, from the beginning of its element.
-  bool in_place_ = false;
-  bool apart_ = false;  // Elements are not one extent apart: each is handed over alone.
-  ElementWalk walk_;
+  Form form_;
 };
 
 /// The predefined operations by MPI's name ("MPI_SUM"); one object each; null for a name that is none.

@@ -33,7 +33,7 @@ constexpr auto kForms = std::to_array<PredefinedForm>({
     {"MPI_DOUBLE", Basic::float64},
     {"MPI_LONG_DOUBLE", Basic::float80},
     {"MPI_C_BOOL", Basic::boolean},
-    {"MPI_C_FLOAT_COMPLEX", Basic::complex32},
+    {"MPI_C_COMPLEX", Basic::complex32},
     {"MPI_C_DOUBLE_COMPLEX", Basic::complex64},
     {"MPI_C_LONG_DOUBLE_COMPLEX", Basic::complex80},
     {"MPI_INT8_T", Basic::int8},
@@ -98,7 +98,7 @@ struct Synonym {
 };
 constexpr auto kSynonyms = std::to_array<Synonym>({
     {"MPI_LONG_LONG", "MPI_LONG_LONG_INT"},
-    {"MPI_C_COMPLEX", "MPI_C_FLOAT_COMPLEX"},
+    {"MPI_C_FLOAT_COMPLEX", "MPI_C_COMPLEX"},
     {"MPI_CXX_COMPLEX", "MPI_CXX_FLOAT_COMPLEX"},
 });
 

@@ -31,39 +31,59 @@ void copy_values(void* target, const void* source, Count count, const Datatype& 
 
 }  // namespace
 
-PreparedReduction::PreparedReduction(Op& op, Datatype& datatype) : op_(&op), datatype_(&datatype) {
+PreparedReduction::PreparedReduction(Op& op, Datatype& datatype)
+    : op_(&op), datatype_(&datatype), form_(known_form_of(op, datatype)) {}
+
+/// Of predefined ones, which stay, the latest is kept: programs reduce the same values again and again.
+PreparedReduction::Form PreparedReduction::known_form_of(const Op& op, const Datatype& datatype) {
+  struct Known {
+    const Op* op = nullptr;
+    const Datatype* datatype = nullptr;
+    Form form;
+  };
+  static constinit Known latest;  // one thread calls MPI
+  if (latest.op == &op && latest.datatype == &datatype) [[likely]]
+    return latest.form;
+  const Form form = form_of(op, datatype);
+  if (op.is_predefined() && datatype.is_predefined()) latest = {&op, &datatype, form};
+  return form;
+}
+
+PreparedReduction::Form PreparedReduction::form_of(const Op& op, const Datatype& datatype) {
   if (op.combining() == Combining::replace || op.combining() == Combining::no_op)
     raise(ErrorClass::op, "{} is not for reductions: it combines {}", op.name(), domain_of(op.combining()));
-  if (!op.is_user()) walk_ = walk_of(op, datatype);
+  Form form;
+  if (!op.is_user()) form.walk = walk_of(op, datatype);
   const internals::Layout& layout = datatype.layout();
-  apart_ = !lies_within_bounds(datatype);
-  origin_ = apart_ ? -layout.true_lower_bound() : -layout.lower_bound();
+  form.apart = !lies_within_bounds(datatype);
+  form.origin = form.apart ? -layout.true_lower_bound() : -layout.lower_bound();
   // Without any bytes a count of elements still divides by this.
-  element_bytes_ = std::max<Count>(1, apart_ ? round_up(layout.true_extent()) : layout.extent());
+  form.element_bytes = std::max<Count>(1, form.apart ? round_up(layout.true_extent()) : layout.extent());
   const bool has_gaps = datatype.size() != datatype.extent();
-  in_place_ = !apart_ && !has_gaps && layout.lower_bound() == 0 && datatype.is_contiguous();
+  form.in_place = !form.apart && !has_gaps && layout.lower_bound() == 0 && datatype.is_contiguous();
+  return form;
 }
 
 internals::Reduction PreparedReduction::reduction() const noexcept {
-  const bool plain = walk_.together && !apart_;
-  const bool one_each = plain && walk_.per_value == 1 && walk_.first + origin_ == 0;
-  const auto function = one_each ? walk_.loop.function : plain ? combine_plain : combine_called;
+  const bool plain = form_.walk.together && !form_.apart;
+  const bool one_each = plain && form_.walk.per_value == 1 && form_.walk.first + form_.origin == 0;
+  const auto function = one_each ? form_.walk.loop.function : plain ? combine_plain : combine_called;
   return {bytes_per_element(), function, this, op_->is_commutative()};
 }
 
 void PreparedReduction::load(const void* buffer, Count count, std::byte* scratch) const {
-  if (!apart_) return copy_values(scratch + origin_, buffer, count, *datatype_);
+  if (!form_.apart) return copy_values(scratch + form_.origin, buffer, count, *datatype_);
   for (Count i = 0; i < count; ++i) {
     const std::byte* value = static_cast<const std::byte*>(buffer) + i * datatype_->extent();
-    copy_values(scratch + i * element_bytes_ + origin_, value, 1, *datatype_);
+    copy_values(scratch + i * form_.element_bytes + form_.origin, value, 1, *datatype_);
   }
 }
 
 void PreparedReduction::store(const std::byte* scratch, Count count, void* buffer) const {
-  if (!apart_) return copy_values(buffer, scratch + origin_, count, *datatype_);
+  if (!form_.apart) return copy_values(buffer, scratch + form_.origin, count, *datatype_);
   for (Count i = 0; i < count; ++i) {
     std::byte* value = static_cast<std::byte*>(buffer) + i * datatype_->extent();
-    copy_values(value, scratch + i * element_bytes_ + origin_, 1, *datatype_);
+    copy_values(value, scratch + i * form_.element_bytes + form_.origin, 1, *datatype_);
   }
 }
 
@@ -71,9 +91,9 @@ void PreparedReduction::store(const std::byte* scratch, Count count, void* buffe
 void PreparedReduction::combine_plain(const void* context, const std::byte* left, const std::byte* right,
                                       std::byte* result, std::size_t count) {
   const auto& self = *static_cast<const PreparedReduction*>(context);
-  const std::int64_t first = self.walk_.first + self.origin_;
-  self.walk_.loop.function(nullptr, left + first, right + first, result + first,
-                           count * static_cast<std::size_t>(self.walk_.per_value));
+  const std::int64_t first = self.form_.walk.first + self.form_.origin;
+  self.form_.walk.loop.function(nullptr, left + first, right + first, result + first,
+                                count * static_cast<std::size_t>(self.form_.walk.per_value));
 }
 
 void PreparedReduction::combine_called(const void* context, const std::byte* left, const std::byte* right,
@@ -86,10 +106,10 @@ void PreparedReduction::combine_called(const void* context, const std::byte* lef
 }
 
 void PreparedReduction::call(const std::byte* in, std::byte* inout, std::size_t count) const {
-  if (!apart_) return op_->apply(in + origin_, inout + origin_, static_cast<Count>(count), *datatype_);
+  if (!form_.apart) return op_->apply(in + form_.origin, inout + form_.origin, static_cast<Count>(count), *datatype_);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t place = i * bytes_per_element();
-    op_->apply(in + place + origin_, inout + place + origin_, 1, *datatype_);
+    op_->apply(in + place + form_.origin, inout + place + form_.origin, 1, *datatype_);
   }
 }
 

@@ -2,6 +2,7 @@
 #include <optional>
 #include <utility>
 
+#include "interfaces/mpi/core/call_notes.hpp"
 #include "interfaces/mpi/core/message.hpp"
 #include "interfaces/mpi/core/message_request.hpp"
 #include "interfaces/mpi/core/world.hpp"
@@ -34,6 +35,18 @@ struct Wanted {
 void take_out(MatchedMessage matched, Comm& comm, Message*& message, Status* status) {
   give_found(status, status_of(matched.info()));
   message = new Message(comm, std::move(matched));
+}
+
+void receive_taken(World& world, const internals::MessageTarget& target, Message*& message, Status* status) {
+  const Received there = message->matched().info();
+  internals::Task<Received> receiving = message->matched().receive(target);
+  const Ref<Message> owner = Ref<Message>::adopt(std::exchange(message, nullptr));
+  try {
+    give_found(status, status_of(world.wait<PlainNote>(receiving, " until its sender has given the message")));
+  } catch (const internals::Error& error) {
+    give_found(status, status_of_failed(error, there));
+    throw;
+  }
 }
 
 }  // namespace
@@ -104,10 +117,8 @@ void mrecv(void* buf, Count count, Datatype* datatype, Message*& message, Status
     message = nullptr;
     return give_found(status, null_status());
   }
-  const internals::MessageTarget target = target_of(buf, count, datatype);
-  internals::Task<Received> receiving = message->matched().receive(target);
-  const Ref<Message> owner = Ref<Message>::adopt(std::exchange(message, nullptr));
-  give_found(status, status_of(world.wait<PlainNote>(receiving, " until its sender has given the message")));
+  const Ref<Comm> comm(&message->comm());
+  call_for(comm.get(), [&] { receive_taken(world, target_of(buf, count, datatype), message, status); });
 }
 
 void imrecv(void* buf, Count count, Datatype* datatype, Message*& message, Request*& request) {
@@ -119,8 +130,11 @@ void imrecv(void* buf, Count count, Datatype* datatype, Message*& message, Reque
         MessageArguments::of_receive(buf, count, datatype, kProcNull, kAnyTag, &World::get().comm_self()), false);
     return;
   }
-  request = MessageRequest::receive_matched(message->matched(), buf, count, datatype, message->comm());
-  free_handle(message);
+  Comm& comm = message->comm();
+  call_for(&comm, [&] {
+    request = MessageRequest::receive_matched(message->matched(), buf, count, datatype, comm);
+    free_handle(message);
+  });
 }
 
 }  // namespace coracle::mpi

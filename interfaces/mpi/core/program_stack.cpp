@@ -24,18 +24,19 @@ std::string_view module_of(const void* address) noexcept {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// MPI's libraries for other languages, which call the one for C.
-bool is_other_interface(const void* address) noexcept {
+/// MPI's libraries: the one for C, which calls this one, and those for other languages, which call that.
+bool is_interface(const void* address) noexcept {
   const std::string_view module = module_of(address);
   return module.starts_with("libmpi_") || module.starts_with("libmpi.");
 }
 
-/// "MPI_Recv" of an address in PMPI_Recv; null where it is in no function of MPI.
+/// "MPI_Recv" of an address in PMPI_Recv, "coracle_put"; null where it is in no function of C's interfaces.
 const char* function_at(const void* address) noexcept {
   Dl_info info{};
   if (::dladdr(address, &info) == 0 || info.dli_sname == nullptr) return nullptr;
   const char* const name = info.dli_sname[0] == 'P' ? info.dli_sname + 1 : info.dli_sname;
-  return std::string_view(name).starts_with("MPI") ? name : nullptr;
+  const std::string_view whole(name);
+  return whole.starts_with("MPI") || whole.starts_with("coracle_") ? name : nullptr;
 }
 
 const void* before(const void* return_address) noexcept {
@@ -62,7 +63,8 @@ void ProgramStack::take_apart() noexcept {
   if (place == frames_.size()) return;  // in no function of MPI
   while (place < frames_.size() && is_own_code(frames_[place])) ++place;
   function_ = function_at(before(frames_[place - 1]));
-  while (place < frames_.size() && is_other_interface(before(frames_[place]))) ++place;
+  for (; place < frames_.size() && is_interface(before(frames_[place])); ++place)
+    if (function_ == nullptr) function_ = function_at(before(frames_[place]));
   frames_ = frames_.subspan(place);
   is_exact_ = false;
 }
@@ -87,7 +89,8 @@ std::string describe_callers() {
   internals::SignalText text(room.data(), room.size());
   text.add("callers\n");
   ProgramStack().add_frames(text);
-  return internals::readable_crash(text.view(), internals::MainProgram::path(), std::chrono::seconds(1)).details;
+  const std::string program = internals::program_path();
+  return internals::readable_crash(text.view(), {&program, 1}, std::chrono::seconds(1)).details;
 }
 
 }  // namespace coracle::mpi

@@ -18,7 +18,7 @@ class ProgramStack {
   /// Of the caller.
   ProgramStack() noexcept;
 
-  /// Such as "MPI_Recv"; null where the thread is in none.
+  /// Such as "MPI_Recv", or one of <coracle.h>; null where the thread is in none.
   const char* function() const noexcept { return function_; }
   /// Whether the library's own code has been interrupted, and not what it calls.
   bool is_inside_library() const noexcept { return inside_library_; }

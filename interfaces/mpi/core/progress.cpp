@@ -5,20 +5,23 @@
 
 namespace coracle::mpi {
 
-void Progress::poll() {
+bool Progress::poll() {
   constexpr std::uint32_t kVainMax = 4;
   if (loop_.turn()) {
     vain_polls_ = 0;
-  } else if (!loop_.spins() && ++vain_polls_ >= kVainMax) {
+    return true;
+  }
+  if (!loop_.spins() && ++vain_polls_ >= kVainMax) {
     vain_polls_ = 0;
     ::sched_yield();
   }
+  return false;
 }
 
 internals::Completion& Progress::take_completion() {
   if (free_completions_.empty()) [[unlikely]] {
-    completions_.push_back(std::make_unique<internals::Completion>(loop_.root_scope()));
-    free_completions_.reserve(completions_.size());  // so that giving one back allocates nothing
+    completions_.push_back(std::make_unique<internals::Completion>(loop_.root_scope(), ends_));
+    free_completions_.reserve(completions_.capacity());  // so that giving one back allocates nothing
     return *completions_.back();
   }
   internals::Completion& completion = *free_completions_.back();

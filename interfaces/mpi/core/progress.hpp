@@ -29,40 +29,88 @@ class Progress {
     const Entered entered(*this, note);
     action();
   }
+  /// Of a call that has ended without a look at the loop: now and then the loop does what is there all the same, so
+  /// that whoever calls nothing else does not stand still for others.
+  void note_quick_call() {
+    constexpr std::uint32_t kBetweenTurns = 64;
+    if (++quick_calls_ % kBetweenTurns == 0) [[unlikely]]
+      loop_.turn();
+  }
   /// Lets the loop do what is there, once: for functions that look and don't wait. Where cores are shared a process
-  /// that looks again and again gives its core away.
-  void poll();
+  /// that looks again and again gives its core away. False where there was nothing.
+  bool poll();
+  /// Turns the loop until `done()`, but only while there is something to do, and not for ever: for what has begun
+  /// here and may need an answer from elsewhere. Doesn't wait.
+  template <class Predicate>
+  void settle(Predicate done) {
+    constexpr int kTurnsMax = 64;
+    for (int turn = 0; turn < kTurnsMax && !done() && loop_.turn(); ++turn) continue;
+  }
   /// Awaits an operation or a task; gives its value or throws its error. A Note is made only where it really waits.
   template <class Note, class Awaitable, class... Arguments>
   decltype(auto) wait(Awaitable& operation, const Arguments&... arguments) {
-    if (!operation.await_ready()) suspend<Note>(operation, arguments...);
+    wait_for_end<Note>(operation, arguments...);
     return operation.await_resume();
   }
-  /// The call that waits; null where none does. For signal handlers in the loop's thread.
+  /// Its first half: the value, or error, is there then.
+  template <class Note, class Awaitable, class... Arguments>
+  void wait_for_end(Awaitable& operation, const Arguments&... arguments) {
+    if (operation.await_ready()) return;
+    internals::Completion& completion = begin(operation);
+    run_until<Note>([&completion] { return completion.done(); }, arguments...);
+    give_completion(completion);
+  }
+  /// The call that waits, of nested ones the innermost; null where none does. For signal handlers in the loop's thread.
   const CallNote* waiting() const noexcept { return waiting_; }
   /// Shows what the operations that are under way await. For signal handlers that have not interrupted this library.
   void visit(internals::WaiterVisitor& visitor) const noexcept;
   internals::EventLoop& loop() const noexcept { return loop_; }
 
-  // Completions are made when as many as that are needed at once, and kept.
-  internals::Completion& take_completion();
+  /// Begins an operation that has said that it is not ready. The completion is the caller's until it gives that back;
+  /// where beginning throws, none is taken. Completions are made when as many as that are needed at once, and kept.
+  template <class Awaitable>
+  internals::Completion& begin(Awaitable& operation) {
+    internals::Completion& completion = take_completion();
+    try {
+      completion.suspend(operation);
+    } catch (...) {
+      give_completion(completion);
+      throw;
+    }
+    return completion;
+  }
   void give_completion(internals::Completion& completion) noexcept;
+  /// As run_until(), of a predicate that can only change when an operation of begin() ends, or note_end() is called: it
+  /// is asked then, not at each turn of the loop. For those that take long, such as a look at many requests.
+  template <class Note, class Predicate, class... Arguments>
+  void run_until_end(Predicate done, const Arguments&... arguments) {
+    if (done()) return;
+    const auto is_done = [this, seen = ends_, &done]() mutable {
+      if (seen == ends_) return false;
+      seen = ends_;
+      return static_cast<bool>(done());
+    };
+    run_until<Note>(is_done, arguments...);
+  }
+  /// Something has ended that is no operation of begin().
+  void note_end() noexcept { ++ends_; }
   /// Operations that have begun and not ended.
   std::size_t under_way() const noexcept { return completions_.size() - free_completions_.size(); }
   /// Nothing may be under way.
   void end() noexcept;
 
  private:
-  /// Hang reports see a note from its making to its end. Calls that wait do not nest.
+  /// Hang reports see a note from its making to its end. Where a coroutine that the loop resumes calls a function that
+  /// waits, calls nest.
   class Entered {
    public:
-    Entered(Progress& progress, CallNote& note) noexcept : progress_(progress) {
+    Entered(Progress& progress, CallNote& note) noexcept : progress_(progress), outer_(progress.waiting_) {
       note.since_ns_ = progress.loop_.now_ns();
       std::atomic_signal_fence(std::memory_order_release);  // a report finds the note whole
       progress_.waiting_ = &note;
     }
     ~Entered() {
-      progress_.waiting_ = nullptr;
+      progress_.waiting_ = outer_;
       std::atomic_signal_fence(std::memory_order_release);  // as above
     }
     Entered(const Entered&) = delete;
@@ -70,21 +118,18 @@ class Progress {
 
    private:
     Progress& progress_;
+    const CallNote* const outer_;
   };
 
-  template <class Note, class Awaitable, class... Arguments>
-  void suspend(Awaitable& operation, const Arguments&... arguments) {
-    internals::Completion& completion = take_completion();
-    completion.suspend(operation);
-    run_until<Note>([&completion] { return completion.done(); }, arguments...);
-    give_completion(completion);
-  }
+  internals::Completion& take_completion();
 
   internals::EventLoop& loop_;
+  std::uint64_t ends_ = 0;
   std::vector<std::unique_ptr<internals::Completion>> completions_;
   std::vector<internals::Completion*> free_completions_;
   std::uint32_t vain_polls_ = 0;
   const CallNote* waiting_ = nullptr;
+  std::uint32_t quick_calls_ = 0;
 };
 
 }  // namespace coracle::mpi

@@ -24,25 +24,28 @@ class Request : public Object {
   Status end() noexcept;
   /// Of one that is done and whose handle the program has freed: nobody asks for its status.
   virtual void let_go() noexcept { end(); }
-  /// As end(), but it stays as it is (MPI_Request_get_status).
+  /// As end(), but it stays as it is (MPI_Request_get_status). The text of an error is kept for failure().
   virtual Status look() noexcept = 0;
-  /// The text for the error in the status.
-  const std::string& error() const noexcept { return error_; }
+  /// An error of this request, for the error handler of its communicator: `code` is its status's.
+  MpiError failure(int code) const { return {code, error_, Ref<Object>(comm_.get())}; }
   /// Of a persistent one that is inactive.
   void start();
   /// Asks it to end early.
   virtual void cancel() = 0;
   /// What it is: "a receive from rank 1, tag 7, on MPI_COMM_WORLD". For signal handlers, too.
   virtual void add_to(internals::SignalText& text) const noexcept = 0;
+  /// Null for one that belongs to none.
+  Comm* comm() const noexcept { return comm_.get(); }
 
  protected:
-  explicit Request(bool persistent) noexcept : active_(!persistent), persistent_(persistent) {}
+  Request(Comm* comm, bool persistent) noexcept : comm_(comm), active_(!persistent), persistent_(persistent) {}
   virtual void begin() = 0;
   /// It has ended and its status has been taken.
   virtual void settle() noexcept {}
   void note_error(Status& status) noexcept;  // in a catch block
 
  private:
+  const Ref<Comm> comm_;  // it may be freed while the request is under way
   bool active_;
   const bool persistent_;
   std::string error_;

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "interfaces/mpi/core/call_note.hpp"
+#include "interfaces/mpi/core/call_notes.hpp"
 #include "interfaces/mpi/core/request.hpp"
 #include "interfaces/mpi/core/world.hpp"
 #include "interfaces/mpi/core_functions.hpp"
@@ -29,18 +29,6 @@ Status take(Request*& request) noexcept {
   return status;
 }
 
-/// As take(), for functions of one request: an error is thrown.
-Status take_or_throw(Request*& request) {
-  Status status = request->end();
-  if (status.error == 0) [[likely]] {
-    if (!request->is_persistent()) free_handle(request);
-    return status;
-  }
-  MpiError error(std::exchange(status.error, 0), request->error());
-  if (!request->is_persistent()) free_handle(request);
-  throw error;
-}
-
 void give(Status* status, const Status& value) noexcept {
   if (status == nullptr) return;
   const int error = status->error;
@@ -48,30 +36,53 @@ void give(Status* status, const Status& value) noexcept {
   status->error = error;  // MPI-3.1, 3.2.5: only functions of many set it
 }
 
+/// As take(), for functions of one request: the status is given, and an error is thrown.
+void take_one(Request*& request, Status* status) {
+  const Ref<Request> kept(request);
+  const Status ended = take(request);
+  give(status, ended);
+  if (ended.error != 0) [[unlikely]]
+    throw kept->failure(ended.error);
+}
+
 void give(std::span<Status> statuses, std::size_t place, const Status& value) noexcept {
   if (!statuses.empty()) statuses[place] = value;
 }
 
-/// Of many requests: those that have failed.
+/// Of the requests of one call, those that have failed.
 class Failures {
  public:
-  /// Of one that is done, before it is taken.
-  void note(const Request& request, std::size_t place) {
-    if (count_++ != 0) return;
-    std::array<char, 256> room;
-    internals::SignalText text(room.data(), room.size());
-    request.add_to(text);
-    first_ = fmt::format("requests[{}], {}: {}", place, text.view(), request.error());
+  explicit Failures(std::span<Request*> requests) noexcept : requests_(requests) {}
+  /// Takes a request that is done, as take(), and notes its error.
+  Status take_noting(std::size_t place) {
+    const Ref<Request> kept(requests_[place]);
+    const Status status = take(requests_[place]);
+    if (status.error != 0 && count_++ == 0) [[unlikely]]
+      note_first(*kept, place, kept->failure(status.error));
+    return status;
   }
-  void raise_if_any(std::size_t requests) const {
-    if (count_ != 0)
-      raise(ErrorClass::in_status, "{} of {} requests {} failed; the first is {}", count_, requests,
-            count_ == 1 ? "has" : "have", first_);
+  /// The error handler of the first one's communicator is told.
+  void raise_in_status() const {
+    if (count_ == 0) return;
+    throw MpiError(ErrorClass::in_status,
+                   fmt::format("{} of {} requests {} failed; the first is {}", count_, requests_.size(),
+                               count_ == 1 ? "has" : "have", first_),
+                   origin_);
   }
 
  private:
+  void note_first(const Request& request, std::size_t place, const MpiError& error) {
+    std::array<char, 256> room;
+    internals::SignalText text(room.data(), room.size());
+    request.add_to(text);
+    first_ = fmt::format("requests[{}], {}: {}", place, text.view(), error.what());
+    origin_ = error.origin();
+  }
+
+  const std::span<Request*> requests_;
   std::size_t count_ = 0;
   std::string first_;
+  Ref<Object> origin_;
 };
 
 /// The first that is done; `requests.size()` where none is.
@@ -87,33 +98,22 @@ bool any_counts(std::span<Request* const> requests) noexcept {
 
 /// Takes all that are done; `statuses` in a row.
 void take_done(std::span<Request*> requests, Count& outcount, int* indices, std::span<Status> statuses) {
-  Failures failures;
+  Failures failures(requests);
   outcount = 0;
   for (std::size_t place = 0; place < requests.size(); ++place) {
     if (!counts(requests[place]) || !requests[place]->is_done()) continue;
-    if (requests[place]->look().error != 0) failures.note(*requests[place], place);
-    const Status status = take(requests[place]);
     indices[outcount] = static_cast<int>(place);
-    give(statuses, static_cast<std::size_t>(outcount++), status);
+    give(statuses, static_cast<std::size_t>(outcount++), failures.take_noting(place));
   }
-  failures.raise_if_any(requests.size());
+  failures.raise_in_status();
 }
 
 /// All are done.
 void take_all(std::span<Request*> requests, std::span<Status> statuses) {
-  Failures failures;
-  for (std::size_t place = 0; place < requests.size(); ++place) {
-    Request*& request = requests[place];
-    if (!counts(request)) {
-      give(statuses, place, Status{});
-      continue;
-    }
-    const Status status = request->look();
-    if (status.error != 0) failures.note(*request, place);
-    take(request);
-    give(statuses, place, status);
-  }
-  failures.raise_if_any(requests.size());
+  Failures failures(requests);
+  for (std::size_t place = 0; place < requests.size(); ++place)
+    give(statuses, place, counts(requests[place]) ? failures.take_noting(place) : Status{});
+  failures.raise_in_status();
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ void wait(Request*& request, Status* status) {
   World& world = World::get();
   if (!counts(request)) return give(status, Status{});
   if (!request->is_done()) world.run_until<RequestsNote>([request] { return request->is_done(); }, one(request));
-  give(status, take_or_throw(request));
+  take_one(request, status);
 }
 
 void test(Request*& request, bool& flag, Status* status) {
@@ -131,7 +131,7 @@ void test(Request*& request, bool& flag, Status* status) {
   if (!counts(request)) return give(status, Status{});
   if (!request->is_done()) world.poll();
   flag = request->is_done();
-  if (flag) give(status, take_or_throw(request));
+  if (flag) take_one(request, status);
 }
 
 void waitall(std::span<Request*> requests, std::span<Status> statuses) {
@@ -142,15 +142,18 @@ void waitall(std::span<Request*> requests, std::span<Status> statuses) {
   take_all(requests, statuses);
 }
 
+/// Goes on as long as there is something to do that finishes the next request: where a program tests thousands again
+/// and again, all would be looked through from the start for each few that finish.
 void testall(std::span<Request*> requests, bool& flag, std::span<Status> statuses) {
   World& world = World::get();
-  const auto all_done = [requests] {
-    return std::all_of(requests.begin(), requests.end(),
-                       [](const Request* request) { return !counts(request) || request->is_done(); });
-  };
-  if (!all_done()) world.poll();
-  flag = all_done();
-  if (flag) take_all(requests, statuses);
+  const auto is_done = [](const Request* request) { return !counts(request) || request->is_done(); };
+  flag = true;
+  for (const Request* request : requests) {
+    if (!is_done(request) && world.poll()) world.progress().settle([&] { return is_done(request); });
+    flag = is_done(request);
+    if (!flag) return;
+  }
+  take_all(requests, statuses);
 }
 
 void waitany(std::span<Request*> requests, int& index, Status* status) {
@@ -159,10 +162,10 @@ void waitany(std::span<Request*> requests, int& index, Status* status) {
   if (!any_counts(requests)) return give(status, Status{});
   std::size_t place = first_done(requests);
   if (place == requests.size())
-    world.run_until<RequestsNote>([&place, requests] { return (place = first_done(requests)) < requests.size(); },
-                                  requests);
+    world.progress().run_until_end<RequestsNote>(
+        [&place, requests] { return (place = first_done(requests)) < requests.size(); }, requests);
   index = static_cast<int>(place);
-  give(status, take_or_throw(requests[place]));
+  take_one(requests[place], status);
 }
 
 void testany(std::span<Request*> requests, int& index, bool& flag, Status* status) {
@@ -178,7 +181,7 @@ void testany(std::span<Request*> requests, int& index, bool& flag, Status* statu
   flag = place < requests.size();
   if (!flag) return;
   index = static_cast<int>(place);
-  give(status, take_or_throw(requests[place]));
+  take_one(requests[place], status);
 }
 
 void waitsome(std::span<Request*> requests, Count& outcount, int* indices, std::span<Status> statuses) {
@@ -186,7 +189,8 @@ void waitsome(std::span<Request*> requests, Count& outcount, int* indices, std::
   outcount = kUndefined;
   if (!any_counts(requests)) return;
   if (first_done(requests) == requests.size())
-    world.run_until<RequestsNote>([requests] { return first_done(requests) < requests.size(); }, requests);
+    world.progress().run_until_end<RequestsNote>([requests] { return first_done(requests) < requests.size(); },
+                                                 requests);
   take_done(requests, outcount, indices, statuses);
 }
 
@@ -204,7 +208,10 @@ void request_get_status(Request* request, bool& flag, Status* status) {
   if (!counts(request)) return give(status, Status{});
   if (!request->is_done()) world.poll();
   flag = request->is_done();
-  if (flag) give(status, request->look());
+  if (!flag) return;
+  const Status ended = request->look();
+  give(status, ended);
+  if (ended.error != 0) throw request->failure(ended.error);
 }
 
 void request_free(Request*& request) {
@@ -219,15 +226,18 @@ void request_free(Request*& request) {
 }
 
 void cancel(Request*& request) {
-  World::get();
+  World& world = World::get();
   if (request == nullptr) raise(ErrorClass::request, "the request is MPI_REQUEST_NULL, which can't be cancelled");
-  if (counts(request)) request->cancel();
+  if (!counts(request)) return;
+  call_for(request->comm(), [request] { request->cancel(); });
+  // So that MPI_Request_get_status tells at once of what lies within reach: programs receive the message otherwise.
+  world.progress().settle([request] { return request->is_done(); });
 }
 
 void start(Request*& request) {
   World::get();
   if (request == nullptr) raise(ErrorClass::request, "the request is MPI_REQUEST_NULL, which can't be started");
-  request->start();
+  call_for(request->comm(), [request] { request->start(); });
 }
 
 void startall(std::span<Request*> requests) {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "interfaces/mpi/core/buffered_sends.hpp"
+#include "interfaces/mpi/core/call_notes.hpp"
 #include "interfaces/mpi/core/message_request.hpp"
 #include "interfaces/mpi/core/world.hpp"
 #include "interfaces/mpi/core_functions.hpp"
@@ -30,6 +31,16 @@ void give_received(Status* status, const Status& value) noexcept {
   const int error = status->error;
   *status = value;
   status->error = error;
+}
+
+/// Of one that has ended. Of one that failed because its message is too long, the status says whose that was.
+void take_received(Receive& receive, Status* status) {
+  try {
+    give_received(status, status_of(receive.await_resume()));
+  } catch (const internals::Error& error) {
+    give_received(status, status_of_failed(error, receive.received()));
+    throw;
+  }
 }
 
 Request* begin_send(const void* buffer, Count count, Datatype* datatype, int dest, int tag, Comm* comm, SendMode mode,
@@ -78,8 +89,8 @@ void recv(void* buf, Count count, Datatype* datatype, int source, int tag, Comm*
   const MessageArguments arguments = MessageArguments::of_receive(buf, count, datatype, source, tag, comm);
   if (source == kProcNull) return give_received(status, null_status());
   Receive receive = receive_of(arguments);
-  const internals::Received received = world.wait<ReceiveNote>(receive, source, tag, *comm);
-  give_received(status, status_of(received));
+  world.progress().wait_for_end<ReceiveNote>(receive, source, tag, *comm);
+  take_received(receive, status);
 }
 
 void isend(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm, Request*& request) {
@@ -136,10 +147,7 @@ void sendrecv(const void* sendbuf, Count sendcount, Datatype* sendtype, int dest
   // Posted first, so that what comes meanwhile finds it.
   Receive receive = receive_of(wanted);
   internals::Completion* completion = nullptr;
-  if (!receive.await_ready()) {
-    completion = &world.progress().take_completion();
-    completion->suspend(receive);
-  }
+  if (!receive.await_ready()) completion = &world.progress().begin(receive);
   std::optional<MpiError> failure;
   try {
     send_and_wait(sent);
@@ -152,7 +160,7 @@ void sendrecv(const void* sendbuf, Count sendcount, Datatype* sendtype, int dest
     world.progress().give_completion(*completion);
   }
   if (failure) throw MpiError(*failure);
-  give_received(status, status_of(receive.await_resume()));
+  take_received(receive, status);
 }
 
 void sendrecv_replace(void* buf, Count count, Datatype* datatype, int dest, int sendtag, int source, int recvtag,

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "interfaces/mpi/core/call_note.hpp"
+#include "interfaces/mpi/core/call_notes.hpp"
 #include "interfaces/mpi/core/program_call.hpp"
 #include "interfaces/mpi/core/request.hpp"
 #include "interfaces/mpi/core/world.hpp"
@@ -14,9 +14,8 @@ namespace {
 /// A collective, by its task.
 class TaskRequest final : public Request {
  public:
-  TaskRequest(Comm& comm, internals::Task<> task) : Request(false), comm_(&comm) { run(std::move(task)); }
-  TaskRequest(Comm& comm, std::function<internals::Task<>()> make)
-      : Request(true), comm_(&comm), make_(std::move(make)) {}
+  TaskRequest(Comm& comm, internals::Task<> task) : Request(&comm, false) { run(std::move(task)); }
+  TaskRequest(Comm& comm, std::function<internals::Task<>()> make) : Request(&comm, true), make_(std::move(make)) {}
 
   bool is_done() const noexcept override { return completion_ == nullptr || completion_->done(); }
   Status look() noexcept override {
@@ -32,7 +31,7 @@ class TaskRequest final : public Request {
   }
   void add_to(internals::SignalText& text) const noexcept override {
     text.add("{} on ", function_ != nullptr ? function_ : "a collective");
-    comm_->add_label(text);
+    comm()->add_label(text);
   }
   void cancel() override { raise(ErrorClass::request, "a collective can't be cancelled (MPI-3.1, 5.12)"); }
 
@@ -46,11 +45,9 @@ class TaskRequest final : public Request {
     outcome_.reset();
     task_.emplace(std::move(task));
     if (task_->await_ready()) return;
-    completion_ = &World::get().progress().take_completion();
-    completion_->suspend(*task_);
+    completion_ = &World::get().progress().begin(*task_);
   }
 
-  Ref<Comm> comm_;
   const char* const function_ = program_call.function;  // that has made it: a literal
   std::function<internals::Task<>()> make_;
   std::optional<internals::Task<>> task_;

@@ -29,6 +29,9 @@ struct DistributedGraph {
   bool weighted = false;
 };
 
+/// Its address stands for the weights of no edges: MPI_WEIGHTS_EMPTY, and a null pointer, which is not MPI_UNWEIGHTED.
+inline constexpr int kNoWeights = 0;
+
 using Topology = std::variant<Cartesian, Graph, DistributedGraph>;
 
 /// This member's neighbours, in the order of the neighbourhood collectives (MPI-3.1, 7.6); kProcNull beyond the edge of

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "collectives/collectives.hpp"
+#include "interfaces/mpi/core/call_notes.hpp"
 #include "interfaces/mpi/core/comm_create.hpp"
 #include "interfaces/mpi/core/numbers.hpp"
 #include "interfaces/mpi/core/topology.hpp"
@@ -39,6 +40,14 @@ void check_neighbour(const Comm& comm, Count neighbour, const char* what) {
   if (neighbour < 0 || neighbour >= comm.size())
     raise(ErrorClass::rank, "a place of {} is {}: a rank of this communicator is from 0 to {}", what, neighbour,
           comm.size() - 1);
+}
+
+/// Without weights all edges have the same.
+int weight_of(Numbers weights, std::size_t place) {
+  if (weights.is_null()) return 1;
+  if (weights.is_at(&kNoWeights))
+    raise(ErrorClass::arg, "edge {} has no weight: weights are MPI_WEIGHTS_EMPTY, or a null pointer", place);
+  return static_cast<int>(weights[place]);
 }
 
 }  // namespace
@@ -116,7 +125,7 @@ void dist_graph_create_adjacent(Comm* comm_old, Count indegree, Numbers sources,
       const auto place = static_cast<std::size_t>(i);
       check_neighbour(comm, from[place], what);
       ranks.push_back(static_cast<int>(from[place]));
-      weights_of.push_back(weights.is_null() ? 1 : static_cast<int>(weights[place]));
+      weights_of.push_back(weight_of(weights, place));
     }
   };
   take(indegree, sources, sourceweights, graph.sources, graph.source_weights, "sources");
@@ -136,8 +145,8 @@ void dist_graph_create(Comm* comm_old, Count n, Numbers sources, Numbers degrees
     check_neighbour(comm, sources[node], "sources");
     for (Count each = 0; each < degrees[node]; ++each, ++place) {
       check_neighbour(comm, destinations[place], "destinations");
-      mine.push_back({static_cast<int>(sources[node]), static_cast<int>(destinations[place]),
-                      weights.is_null() ? 1 : static_cast<int>(weights[place])});
+      mine.push_back(
+          {static_cast<int>(sources[node]), static_cast<int>(destinations[place]), weight_of(weights, place)});
     }
   }
   DistributedGraph graph;

@@ -10,13 +10,14 @@
 
 #include "collectives/collectives.hpp"
 #include "interfaces/mpi/core/buffered_sends.hpp"
+#include "interfaces/mpi/core/call_notes.hpp"
 #include "interfaces/mpi/core/process.hpp"
 #include "interfaces/mpi/core/program_call.hpp"
 #include "interfaces/mpi/core/request.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/launch/attached_rank.hpp"
 #include "runtime/team/collective_watchdog.hpp"
-#include "runtime/team/node_area.hpp"
+#include "runtime/team/new_team.hpp"
 #include "transports/connect.hpp"
 
 namespace coracle::mpi {
@@ -34,12 +35,7 @@ constexpr internals::Wiring kWiring{
 
 /// The team of this rank alone. Its place and name need nobody's consent.
 std::shared_ptr<Team> make_self_team(internals::Rank& rank) {
-  auto& teams = rank.local<internals::Teams>();
-  std::uint32_t slot = 1;
-  while (teams.taken(slot)) ++slot;
-  auto team = std::make_shared<Team>(rank, std::vector<std::uint32_t>{rank.id()}, slot, teams.new_identity(rank.id()));
-  team->node_area().meet();
-  return team;
+  return internals::NewTeam::of_one(rank);
 }
 
 Ref<Group> group_of(const Team& team) {
@@ -72,7 +68,7 @@ World::World(ThreadLevel provided)
   rank_.local<internals::CollectiveWatchdog>().use_program_call(program_call);
   this_process().rank = rank_.id();
   set_predefined_attribute(kUniverseSize, AttributeValue::of_number(static_cast<int>(rank_.size())));
-  set_predefined_attribute(kAppNumber, AttributeValue::of_number(0));
+  set_predefined_attribute(kAppNumber, AttributeValue::of_number(static_cast<int>(attached_->program())));
   describe_environment(program_arguments(), static_cast<int>(rank_.size()), provided);
   make_comms();
 }

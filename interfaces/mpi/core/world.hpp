@@ -38,10 +38,10 @@ class World {
   ThreadLevel provided() const noexcept { return provided_; }
 
   Progress& progress() noexcept { return progress_; }
-  /// Lets the loop do what is there, once, and ends what nobody waits for.
-  void poll() {
+  /// Lets the loop do what is there, once, and ends what nobody waits for. False where there was nothing.
+  bool poll() {
     bury_orphans();
-    progress_.poll();
+    return progress_.poll();
   }
   // For short:
   template <class Note, class Predicate, class... Arguments>

@@ -51,8 +51,7 @@ def handle(p, function):
         return handle_in(p, function)
     type_name = table.HANDLES[p.kind]
     kind = "HandleOut" if p.direction == "out" else "HandleInOut"
-    after = [f"{p.name}_place.store();"] if p.direction == "out" else []
-    return Translation(f"{p.name}_place.object()", [f'{kind}<{type_name}> {p.name}_place({p.name}, "{p.name}");'], after)
+    return Translation(f"{p.name}_place.object()", [f'{kind}<{type_name}> {p.name}_place({p.name}, "{p.name}");'])
 
 
 def status(p, function):
@@ -99,16 +98,27 @@ def to_abi(p, value):
     return f"{p.kind}_to({value})" if p.kind in {"rank", "tag", "keyval", "fitting", *table.ENUMERATIONS} else value
 
 
+def array_check(p, function):
+    """Refuses a null pointer where the array has elements, if its length is an argument. (A null pointer is
+    MPI_ERRCODES_IGNORE, and weights have their own values.)"""
+    lengths = {q.name: q.name for q in function.parameters if q.direction == "in" and not q.is_array}
+    if p.condition == "first" or p.length == "outcount":  # an output: at most as many as there are requests
+        lengths[p.length] = next(q.name for q in function.parameters if q.kind == "entries")
+    if p.kind in {"weights", "code"} or p.length not in lengths:
+        return []
+    return [f'check_array({p.name}, {lengths[p.length]}, "{p.name}");']
+
+
 def number_array(p, function):
     if p.direction == "in":
         if p.kind in {"rank", "distribution"}:
             convert = "rank_from" if p.kind == "rank" else "distribution_value_from"
             return Translation(f"{p.name}_list.data()", [f"const MappedIntegers {p.name}_list({p.length}, {p.name}, {convert});"])
-        return Translation(f"weights_from({p.name})" if p.kind == "weights" else p.name)
+        return Translation(f"weights_from({p.name})" if p.kind == "weights" else p.name, array_check(p, function))
     if p.kind == "weights":
         return Translation(f"weights_to({p.name})")
     after = [f"map_ranks({p.length}, {p.name});"] if p.kind == "rank" else []
-    return Translation(p.name, [], after)
+    return Translation(p.name, array_check(p, function), after)
 
 
 def number(p, function):
@@ -190,7 +200,7 @@ def definition(function):
         parameters = ", ".join(c_types.c_type(p) for p in function.parameters)
     lines = refusal(function) if refuses else body(function)
     if function.is_collective and not refuses:
-        lines.insert(0, f'const ProgramCallScope call("{function.name}", call_site(__builtin_return_address(0)));')
+        lines.insert(0, f'const ProgramCallScope call(kCollectiveNames.{function.name}, call_site(__builtin_return_address(0)));')
     return [f"int {function.p_name}({parameters}) {{", *(f"  {line}" for line in lines), "}", weak_twin(function)]
 
 
@@ -202,6 +212,16 @@ def section_text(functions):
         if function.mark != "raw":
             lines += [*definition(function), ""]
     return "\n".join([*lines, '}  // extern "C"', "}  // namespace coracle::mpi::openmpi", ""])
+
+
+def collective_names_text(functions):
+    """A header with the names that are noted where a program calls them. They lie in the core's module, so that one rank
+    can tell another where."""
+    lines = ["#pragma once", "", "namespace coracle::mpi {", "", "struct CollectiveNames {"]
+    for function in functions:
+        if function.is_collective:
+            lines.append(f'  char {function.name}[{len(function.name) + 1}] = "{function.name}";')
+    return "\n".join([*lines, "};", "extern const CollectiveNames kCollectiveNames;", "", "}  // namespace coracle::mpi", ""])
 
 
 def declarations_text(functions):

@@ -144,9 +144,31 @@ def read_constants(tables):
     """{family: [(name, the core's value, the ABI's value or None)]}."""
     families = {}
     for _, text in joined_lines(tables / "constants"):
-        family, name, core, abi = text.split()
+        family, name, core, abi = text.split()[:4]
         families.setdefault(family, []).append((name, int(core), None if abi == "-" else int(abi)))
     return families
+
+
+CONSTANT_LANGUAGES = {"both": ("c", "fortran"), "c": ("c",), "fortran": ("fortran",), "room": ("c", "fortran")}
+
+
+def read_header_constants(tables, language):
+    """[(name, value)] of all integer constants that a header of C ("c") or Fortran ("fortran") has."""
+    path = tables / "openmpi_constants"
+    found = {name: abi for family in read_constants(tables).values() for name, _, abi in family if abi is not None}
+    for number, text in joined_lines(path):
+        word, name, value = text.split()
+        if word not in CONSTANT_LANGUAGES:
+            raise TableError(f"{path.name}:{number}: write one of {', '.join(CONSTANT_LANGUAGES)}, then NAME VALUE")
+        if language in CONSTANT_LANGUAGES[word]:
+            found[name] = int(value) - (word == "room" and language == "fortran")
+    return list(found.items())
+
+
+def read_substitutes(tables):
+    """{class that the ABI has not: class that it gives instead}."""
+    rows = [text.split() for _, text in joined_lines(tables / "constants")]
+    return {row[1]: row[4] for row in rows if len(row) > 4}
 
 
 @dataclasses.dataclass

@@ -17,25 +17,27 @@ def enumeration_text(family, values):
             f"inline int {family}_to(int value) {{ return value_to({constants}, value); }}"]
 
 
-def class_tables(values):
-    """Arrays by class, both ways; what the ABI has not is MPI_ERR_OTHER."""
-    other = next((core, abi) for name, core, abi in values if name == "MPI_ERR_OTHER")
+def class_tables(values, substitutes):
+    """Arrays by class, both ways; what the ABI has not is its substitute, or MPI_ERR_OTHER."""
+    abi_by_name = {name: abi for name, _, abi in values}
     known = [(core, abi) for _, core, abi in values if abi is not None]
-    to_abi = [dict(known).get(core, other[1]) for core in range(max(core for _, core, _ in values) + 1)]
+    given = {core: abi_by_name[name if abi is not None else substitutes.get(name, "MPI_ERR_OTHER")]
+             for name, core, abi in values}
+    to_abi = [given.get(core, abi_by_name["MPI_ERR_OTHER"]) for core in range(max(given) + 1)]
     from_abi = [{abi: core for core, abi in known}.get(abi, -1) for abi in range(max(abi for _, abi in known) + 1)]
     return ["inline constexpr std::int8_t kClassTo[] = {" + ", ".join(map(str, to_abi)) + "};",
             "/// -1: no class.",
             "inline constexpr std::int8_t kClassFrom[] = {" + ", ".join(map(str, from_abi)) + "};"]
 
 
-def constants_text(constants):
+def constants_text(constants, substitutes):
     lines = ["// Constants of Open MPI 4.1 and the core's, both ways, by the table of constants.", "#pragma once", "",
              "#include <cstdint>", "", '#include "interfaces/mpi/openmpi/translate.hpp"', "",
              "namespace coracle::mpi::openmpi {", ""]
     for family, values in constants.items():
         if family in table.ENUMERATIONS:
             lines += [*enumeration_text(family, values), ""]
-    lines += [pairs("kKeyvalValues", constants["keyval"]), "", *class_tables(constants["class"]), ""]
+    lines += [pairs("kKeyvalValues", constants["keyval"]), "", *class_tables(constants["class"], substitutes), ""]
     return "\n".join([*lines, "}  // namespace coracle::mpi::openmpi", ""])
 
 

@@ -46,12 +46,15 @@ class AtEnd {
   Store store_;
 };
 
+/// Becomes the null handle where the call throws before it has given one.
 template <class T>
 class HandleOut {
  public:
   HandleOut(Handle<T>** place, const char* name) : place_(place) { check_place(place, name); }
+  HandleOut(const HandleOut&) = delete;
+  HandleOut& operator=(const HandleOut&) = delete;
+  ~HandleOut() { *place_ = handle_of(object_); }
   T*& object() noexcept { return object_; }
-  void store() noexcept { *place_ = handle_of(object_); }
 
  private:
   Handle<T>** place_;

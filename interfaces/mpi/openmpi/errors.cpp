@@ -6,11 +6,12 @@ namespace {
 
 int answer_error(const char* name, const MpiError& error, MPI_Comm on) noexcept {
   if (!World::is_there()) end_by_error(error, name);
-  Comm* comm = &World::get().comm_world();
-  const bool names_comm = on != nullptr && on->word.object != nullptr;
-  if (names_comm) comm = static_cast<Comm*>(on->word.object);
+  Comm* comm = dynamic_cast<Comm*>(error.origin().get());
+  if (comm == nullptr && on != nullptr) comm = static_cast<Comm*>(on->word.object);
+  const bool is_named = comm != nullptr;
+  if (!is_named) comm = &World::get().comm_world();
   // The message names no communicator that the program has not.
-  if (!names_comm && comm->error_handler->is_fatal()) end_by_error(error, name);
+  if (!is_named && comm->error_handler->is_fatal()) end_by_error(error, name);
   return code_to(handle_error(*comm->error_handler, *comm, error, name));
 }
 

@@ -116,29 +116,27 @@ AttributeValue value_at(const void* place) noexcept {
           is_address ? AttributeKind::fortran_address : AttributeKind::fortran_integer};
 }
 
+// Of generalised requests, as in Open MPI: the functions get the program's own variable, and may change it.
 int call_fortran_query(void* extra, Status& status, void* function) {
-  MPI_Aint state = integer_in<MPI_Aint>(extra);
   MPI_Status given{};
   store_status(status, &given);
   MPI_Fint error = kSuccess;
-  function_as<QueryFunctionOfFortran>(function)(&state, &given, &error);
+  function_as<QueryFunctionOfFortran>(function)(static_cast<MPI_Aint*>(extra), &given, &error);
   status = status_from(&given, "status");
   status.error = 0;
   return code_from(error);
 }
 
 int call_fortran_free(void* extra, void* function) {
-  MPI_Aint state = integer_in<MPI_Aint>(extra);
   MPI_Fint error = kSuccess;
-  function_as<FreeFunctionOfFortran>(function)(&state, &error);
+  function_as<FreeFunctionOfFortran>(function)(static_cast<MPI_Aint*>(extra), &error);
   return code_from(error);
 }
 
 int call_fortran_cancel(void* extra, bool complete, void* function) {
-  MPI_Aint state = integer_in<MPI_Aint>(extra);
   MPI_Fint flag = complete ? 1 : 0;
   MPI_Fint error = kSuccess;
-  function_as<CancelFunctionOfFortran>(function)(&state, &flag, &error);
+  function_as<CancelFunctionOfFortran>(function)(static_cast<MPI_Aint*>(extra), &flag, &error);
   return code_from(error);
 }
 
@@ -227,14 +225,13 @@ void coracle_ompi_type_get_attr_f(const MPI_Fint* datatype, const MPI_Fint* keyv
 void coracle_ompi_grequest_start_f(Function query, Function free, Function cancel, void* extra, MPI_Fint* request,
                                    MPI_Fint* ierror) {
   answer("MPI_Grequest_start", ierror, [&] {
-    *request = number_for(HandleKind::request,
-                          new GeneralizedRequest({.query = &call_fortran_query,
-                                                  .free = &call_fortran_free,
-                                                  .cancel = &call_fortran_cancel,
-                                                  .query_function = address_of(query),
-                                                  .free_function = address_of(free),
-                                                  .cancel_function = address_of(cancel),
-                                                  .extra = pointer_of(*static_cast<const MPI_Aint*>(extra))}));
+    *request = number_for(HandleKind::request, new GeneralizedRequest({.query = &call_fortran_query,
+                                                                       .free = &call_fortran_free,
+                                                                       .cancel = &call_fortran_cancel,
+                                                                       .query_function = address_of(query),
+                                                                       .free_function = address_of(free),
+                                                                       .cancel_function = address_of(cancel),
+                                                                       .extra = extra}));
   });
 }
 

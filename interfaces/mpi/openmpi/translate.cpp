@@ -4,6 +4,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "interfaces/mpi/core/topology.hpp"
 #include "interfaces/mpi/values.hpp"
 
 namespace coracle::mpi::openmpi {
@@ -23,8 +24,16 @@ void refuse_handle(const void* handle, const HandleNoun& noun, const char* name)
   raise(noun.error, "{} is no {} any more: it has been freed, and a copy of its handle was kept", name, noun.noun);
 }
 
+void refuse_other_kind(const HandleNoun& noun, const char* name) {
+  raise(noun.error, "{} is no {}, but a handle of another kind", name, noun.noun);
+}
+
 void refuse_place(const char* name) {
   raise(ErrorClass::arg, "{} is a null pointer: a result is to be stored there", name);
+}
+
+void refuse_array(const char* name, int count) {
+  raise(ErrorClass::arg, "{} is a null pointer: it is to be an array of {}", name, count);
 }
 
 int value_from(std::span<const Pair> values, int value, const char* name, const char* names) {
@@ -64,8 +73,8 @@ int distribution_value_from(int distribution) {
 
 const int* weights_from(const int* weights) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(weights);
-  static const int no_weight = 0;
-  return address == kAbiUnweighted ? nullptr : address == kAbiWeightsEmpty ? &no_weight : weights;
+  if (address == kAbiUnweighted) return nullptr;
+  return weights == nullptr || address == kAbiWeightsEmpty ? &kNoWeights : weights;
 }
 
 int* weights_to(int* weights) noexcept {

@@ -4,6 +4,8 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <typeinfo>
 
 #include "interfaces/mpi/core/comm.hpp"
 #include "interfaces/mpi/core/datatype.hpp"
@@ -62,11 +64,23 @@ Handle<T>* null_handle() noexcept {
 /// Throws MpiError for a handle that refers to no object: it is no handle, or has been freed.
 [[noreturn]] void refuse_handle(const void* handle, const HandleNoun& noun, const char* name);
 
+[[noreturn]] void refuse_other_kind(const HandleNoun& noun, const char* name);
+/// Whether a handle of another kind, which takes a cast in the program, is recognised: where a look at the object costs
+/// nothing beside the call.
+template <class T>
+inline constexpr bool kKindIsChecked =
+    std::is_same_v<T, Group> || std::is_same_v<T, Op> || std::is_same_v<T, Info> || std::is_same_v<T, ErrorHandler>;
+
 /// Null for the null handle; `name`: the argument's.
 template <class T>
 T* object_of(Handle<T>* handle, const char* name) {
-  if (handle != nullptr && handle->word.object != nullptr) [[likely]]
-    return static_cast<T*>(handle->word.object);
+  if (handle != nullptr && handle->word.object != nullptr) [[likely]] {
+    Object& object = *handle->word.object;
+    if constexpr (kKindIsChecked<T>)
+      if (typeid(object) != typeid(T)) [[unlikely]]
+        refuse_other_kind(kNoun<T>, name);
+    return static_cast<T*>(&object);
+  }
   if (handle == null_handle<T>()) return nullptr;
   refuse_handle(handle, kNoun<T>, name);
 }
@@ -81,6 +95,13 @@ Handle<T>* handle_of(T* object) noexcept {
 inline void check_place(const void* place, const char* name) {
   if (place == nullptr) [[unlikely]]
     refuse_place(name);
+}
+
+[[noreturn]] void refuse_array(const char* name, int count);
+/// Throws MpiError (arg) for a null pointer in place of an array that has elements.
+inline void check_array(const void* array, int count, const char* name) {
+  if (array == nullptr && count > 0) [[unlikely]]
+    refuse_array(name, count);
 }
 
 // Numbers.
@@ -119,7 +140,7 @@ int code_from(int code) noexcept;
 int code_to(int code) noexcept;
 int distribution_value_from(int distribution);
 
-/// Null for MPI_UNWEIGHTED; for MPI_WEIGHTS_EMPTY something else.
+/// Null for MPI_UNWEIGHTED; for MPI_WEIGHTS_EMPTY and a null pointer &kNoWeights.
 const int* weights_from(const int* weights) noexcept;
 /// Where weights are to be stored; null for MPI_UNWEIGHTED.
 int* weights_to(int* weights) noexcept;

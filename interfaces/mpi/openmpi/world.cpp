@@ -29,9 +29,16 @@ Start& world_start() noexcept {
   return one;
 }
 
+/// Attributes are read where they lie: those that are ranks must have this ABI's values.
+void translate_attributes() {
+  set_predefined_attribute(kHost, AttributeValue::of_number(rank_to(kProcNull)));
+  set_predefined_attribute(kIo, AttributeValue::of_number(rank_to(kAnySource)));
+}
+
 void start_world(int level) {
   world_init(level, world_start().level);
   world_start().thread = std::this_thread::get_id();
+  translate_attributes();
   attach_predefined();
 }
 

@@ -121,12 +121,47 @@ static void failures_of_some(void) {
   MPI_Comm_free(&comm);
 }
 
+static int has_hint(MPI_Comm comm, const char* key) {
+  char value[16];
+  int flag = 0;
+  MPI_Info info;
+  MPI_Comm_get_info(comm, &info);
+  MPI_Info_get(info, key, sizeof value - 1, value, &flag);
+  MPI_Info_free(&info);
+  return flag;
+}
+
+/* The standard's hints are kept, go to duplicates, and are joined by those that are set later; others are ignored. */
+static void hints(void) {
+  MPI_Comm comm, copy, other;
+  MPI_Info info;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "no_such_hint", "true");
+  MPI_Info_set(info, "mpi_assert_no_any_tag", "false");
+  MPI_Comm_set_info(comm, info);
+  MPI_Info_delete(info, "mpi_assert_no_any_tag");
+  MPI_Info_set(info, "mpi_assert_exact_length", "false");
+  MPI_Comm_dup_with_info(comm, info, &other);
+  MPI_Comm_set_info(comm, info);
+  MPI_Comm_dup(comm, &copy);
+  REQUIRE(!has_hint(comm, "no_such_hint") && !has_hint(copy, "no_such_hint"), "an unknown hint");
+  REQUIRE(has_hint(comm, "mpi_assert_no_any_tag") && has_hint(comm, "mpi_assert_exact_length"), "set in turn");
+  REQUIRE(has_hint(copy, "mpi_assert_no_any_tag") && has_hint(copy, "mpi_assert_exact_length"), "duplicated");
+  REQUIRE(!has_hint(other, "mpi_assert_no_any_tag") && has_hint(other, "mpi_assert_exact_length"), "with others");
+  MPI_Info_free(&info);
+  MPI_Comm_free(&other);
+  MPI_Comm_free(&copy);
+  MPI_Comm_free(&comm);
+}
+
 int main(int argc, char** argv) {
   start_checks(&argc, &argv);
   disjoint_groups();
   groups_alone();
   numbers();
   failing_copies();
+  hints();
   failures_of_some();
   return end_checks("communicators");
 }

@@ -3,7 +3,7 @@
 program fortran
   implicit none
   include 'mpif.h'
-  external :: add_up, copy_attribute, delete_attribute, handle_error
+  external :: add_up, copy_attribute, delete_attribute, handle_error, query_request, free_request, cancel_request
   integer :: ierr, me, ranks, left, right
   integer :: handled
   common /handling/ handled
@@ -17,6 +17,7 @@ program fortran
   call datatypes
   call attributes
   call texts
+  call generalized
   call errors
   if (me == 0) print '(a,i0,a)', 'fortran: all is well on ', ranks, ' processes'
   call MPI_FINALIZE(ierr)
@@ -148,6 +149,26 @@ contains
     call require(info == MPI_INFO_NULL, 'the info is gone')
   end subroutine
 
+  ! The functions share the variable that the request was made with.
+  subroutine generalized
+    integer(kind=MPI_ADDRESS_KIND) :: state
+    integer :: request, status(MPI_STATUS_SIZE), number
+    logical :: flag
+    common /requesting/ state  ! so that compilers know that calls may change it
+    state = 5
+    call MPI_GREQUEST_START(query_request, free_request, cancel_request, state, request, ierr)
+    call MPI_TEST(request, flag, status, ierr)
+    call require(.not. flag, 'the request has not ended')
+    call MPI_CANCEL(request, ierr)
+    call require(state == 105, 'the cancel function was called, once')
+    call MPI_GREQUEST_COMPLETE(request, ierr)
+    call MPI_WAIT(request, status, ierr)
+    call MPI_GET_COUNT(status, MPI_INTEGER, number, ierr)
+    call require(number == 105 .and. status(MPI_TAG) == 17, 'the query function gave the status')
+    call require(state == 1105, 'the free function was called, once')
+    call require(request == MPI_REQUEST_NULL, 'the request is gone')
+  end subroutine
+
   subroutine errors
     integer :: handler, code, class, to
     handled = 0
@@ -190,4 +211,35 @@ subroutine handle_error(comm, code)
   integer :: comm, code, handled, ierr
   common /handling/ handled
   call MPI_ERROR_CLASS(code, handled, ierr)
+end subroutine
+
+subroutine query_request(state, status, ierr)
+  implicit none
+  include 'mpif.h'
+  integer(kind=MPI_ADDRESS_KIND) :: state
+  integer :: status(MPI_STATUS_SIZE), ierr
+  status(MPI_SOURCE) = MPI_UNDEFINED
+  status(MPI_TAG) = 17
+  call MPI_STATUS_SET_CANCELLED(status, .false., ierr)
+  call MPI_STATUS_SET_ELEMENTS(status, MPI_INTEGER, int(state), ierr)
+  ierr = MPI_SUCCESS
+end subroutine
+
+subroutine free_request(state, ierr)
+  implicit none
+  include 'mpif.h'
+  integer(kind=MPI_ADDRESS_KIND) :: state
+  integer :: ierr
+  state = state + 1000
+  ierr = MPI_SUCCESS
+end subroutine
+
+subroutine cancel_request(state, complete, ierr)
+  implicit none
+  include 'mpif.h'
+  integer(kind=MPI_ADDRESS_KIND) :: state
+  logical :: complete
+  integer :: ierr
+  if (.not. complete) state = state + 100
+  ierr = MPI_SUCCESS
 end subroutine

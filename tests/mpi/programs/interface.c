@@ -121,6 +121,10 @@ static void check_attributes(void) {
   int* number;
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &number, &flag);
   REQUIRE(flag && *number >= 32767, "the largest tag");
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_HOST, &number, &flag);
+  REQUIRE(flag && *number == MPI_PROC_NULL, "the host is %d", *number);
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_IO, &number, &flag);
+  REQUIRE(flag && *number == MPI_ANY_SOURCE, "files are for %d", *number);
   MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, &keyval, NULL);
   MPI_Comm_set_attr(MPI_COMM_SELF, keyval, &values[1]);
   MPI_Comm_dup(MPI_COMM_SELF, &comm);
@@ -136,6 +140,17 @@ static void handle(MPI_Comm* comm, int* code, ...) {
   MPI_Error_class(*code, &handled_class);
 }
 
+/* MPI 3.1 has no class for them. */
+static void check_null_handlers(void) {
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  int code = MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler), class;
+  MPI_Error_class(code, &class);
+  REQUIRE(class == MPI_ERR_ARG, "class %d", class);
+  code = MPI_Errhandler_free(&handler);
+  MPI_Error_class(code, &class);
+  REQUIRE(class == MPI_ERR_ARG, "class %d", class);
+}
+
 static void check_errors(void) {
   MPI_Errhandler handler;
   char text[MPI_MAX_ERROR_STRING];
@@ -147,6 +162,7 @@ static void check_errors(void) {
   PMPI_Send(&length, 1, MPI_INT, size_of_world, 0, MPI_COMM_WORLD);
   REQUIRE(handled_class == MPI_ERR_RANK, "class %d", handled_class);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  check_null_handlers();
   MPI_Win window;
   code = MPI_Win_create(&length, 4, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
   REQUIRE(code == MPI_ERR_UNSUPPORTED_OPERATION, "code %d", code);

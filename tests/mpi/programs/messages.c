@@ -293,6 +293,47 @@ static void cancelled(void) {
   CHECK(!flag && value == 41);
 }
 
+/* Sends to oneself that are cancelled are withdrawn at once, or, with Open MPI, never: then they are received. */
+static void cancelled_sends(int bytes) {
+  enum { kSends = 3 };
+  unsigned char* data = allocate((size_t)bytes);
+  MPI_Request requests[kSends];
+  MPI_Status status;
+  int withdrawn = 0;
+  fill(data, bytes, 1);
+  for (int i = 0; i < kSends; ++i) MPI_Issend(data, bytes, MPI_BYTE, rank_of_world, 900, MPI_COMM_WORLD, &requests[i]);
+  for (int i = 0; i < kSends; ++i) MPI_Cancel(&requests[i]);
+  for (int i = 0; i < kSends; ++i) {
+    int done = 0, cancelled = 0;
+    MPI_Request_get_status(requests[i], &done, &status);
+    if (done) MPI_Test_cancelled(&status, &cancelled);
+    withdrawn += cancelled;
+  }
+  REQUIRE(withdrawn == 0 || withdrawn == kSends, "%d of %d sends of %d bytes are withdrawn", withdrawn, kSends, bytes);
+  for (int i = withdrawn; i < kSends; ++i)
+    MPI_Recv(data, bytes, MPI_BYTE, rank_of_world, 900, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Waitall(kSends, requests, MPI_STATUSES_IGNORE);
+  free(data);
+}
+
+/* Where nobody else is needed, few tests of all do, however many there are: each looks through all of them. */
+static void many_at_once(void) {
+  enum { kMany = 20000 };
+  int* values = allocate(2 * kMany * sizeof(int));
+  MPI_Request* requests = allocate(2 * kMany * sizeof(MPI_Request));
+  int done = 0, tests = 0;
+  for (int i = 0; i < kMany; ++i) {
+    values[i] = made_up(rank_of_world, i, 0);
+    MPI_Isend(&values[i], 1, MPI_INT, rank_of_world, 3, MPI_COMM_WORLD, &requests[i]);
+    MPI_Irecv(&values[kMany + i], 1, MPI_INT, rank_of_world, 3, MPI_COMM_WORLD, &requests[kMany + i]);
+  }
+  for (; !done; ++tests) MPI_Testall(2 * kMany, requests, &done, MPI_STATUSES_IGNORE);
+  REQUIRE(tests < 20, "%d tests for %d requests", tests, 2 * kMany);
+  for (int i = 0; i < kMany; ++i) CHECK(values[kMany + i] == values[i]);
+  free(requests);
+  free(values);
+}
+
 /* Requests that are freed while they are under way go on. */
 static void let_go(void) {
   const int right = (rank_of_world + 1) % size_of_world, left = (rank_of_world + size_of_world - 1) % size_of_world;
@@ -307,6 +348,28 @@ static void let_go(void) {
   for (int i = 0; i < 200000; i += 777) CHECK(in[i] == left + i);
   MPI_Barrier(MPI_COMM_WORLD);
   free(in);
+}
+
+/* Rank 0 calls nothing but short collectives, and must go on all the same with what rank 2 waits for. */
+static void beside_collectives(void) {
+  int in = 0, out = 42, done = 0, all_done = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Comm comm;
+  MPI_Comm_split(MPI_COMM_WORLD, rank_of_world == 2, 0, &comm);
+  if (rank_of_world == 2) {
+    MPI_Ssend(&out, 1, MPI_INT, 0, 77, MPI_COMM_WORLD);
+    MPI_Send(&out, 1, MPI_INT, 1, 78, MPI_COMM_WORLD);
+    all_done = 1;
+  }
+  if (rank_of_world == 0) MPI_Irecv(&in, 1, MPI_INT, 2, 77, MPI_COMM_WORLD, &request);
+  while (!all_done) {
+    if (rank_of_world == 1 && !done) MPI_Iprobe(2, 78, MPI_COMM_WORLD, &done, MPI_STATUS_IGNORE);
+    MPI_Allreduce(&done, &all_done, 1, MPI_INT, MPI_MAX, comm);
+  }
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  if (rank_of_world == 1) MPI_Recv(&in, 1, MPI_INT, 2, 78, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  CHECK(in == (rank_of_world == 2 ? 0 : out));
+  MPI_Comm_free(&comm);
 }
 
 static void errors(void) {
@@ -340,7 +403,10 @@ int main(int argc, char** argv) {
   exchanges();
   persistent();
   cancelled();
+  for (int size = 0; size < kSizes; ++size) cancelled_sends(kBytes[size]);
+  many_at_once();
   let_go();
+  beside_collectives();
   errors();
   return end_checks("messages");
 }

@@ -80,8 +80,16 @@ static void try_alltoall(const Edges* edges, int sent, int received, int n) {
   free_buffer(&source);
 }
 
-/* Of the v kind, or, in bytes, of the w kind. */
-static void try_blocks(const Edges* edges, int sent, int received, int n, int w) {
+static MPI_Aint address_of(const void* memory) {
+  MPI_Aint address;
+  MPI_Get_address(memory, &address);
+  return address;
+}
+
+enum BlockForm { IN_EXTENTS, IN_BYTES, BY_ADDRESS, BLOCK_FORMS };
+
+/* Of the v kind; or of the w kind, with displacements in bytes from the buffers, or with addresses from MPI_BOTTOM. */
+static void try_blocks(const Edges* edges, int sent, int received, int n, enum BlockForm blocks) {
   int to[EDGES_MAX], from[EDGES_MAX], to_places[EDGES_MAX], from_places[EDGES_MAX];
   int sendcounts[EDGES_MAX], sdispls[EDGES_MAX], recvcounts[EDGES_MAX], rdispls[EDGES_MAX];
   MPI_Aint sent_at[EDGES_MAX], received_at[EDGES_MAX];
@@ -109,13 +117,19 @@ static void try_blocks(const Edges* edges, int sent, int received, int n, int w)
     if (edges->sources[i] != MPI_PROC_NULL)
       put_elements(&expected, from_places[i], from[i], 500 + edges->sources[i], sender_edge(edges, i));
   }
-  if (w)
+  if (blocks == BY_ADDRESS) {
+    for (int i = 0; i < edges->out; ++i) sent_at[i] += address_of(source.at);
+    for (int i = 0; i < edges->in; ++i) received_at[i] += address_of(target.at);
+    CALL(Neighbor_alltoallw, neighbor_alltoallw, MPI_BOTTOM, sendcounts, sent_at, sendtypes, MPI_BOTTOM, recvcounts,
+         received_at, recvtypes, comm);
+  } else if (blocks == IN_BYTES) {
     CALL(Neighbor_alltoallw, neighbor_alltoallw, source.at, sendcounts, sent_at, sendtypes, target.at, recvcounts,
          received_at, recvtypes, comm);
-  else
+  } else {
     CALL(Neighbor_alltoallv, neighbor_alltoallv, source.at, sendcounts, sdispls, kind_types[sent], target.at,
          recvcounts, rdispls, kind_types[received], comm);
-  compare_buffers(&target, &expected, w ? "neighbor_alltoallw" : "neighbor_alltoallv");
+  }
+  compare_buffers(&target, &expected, blocks == IN_EXTENTS ? "neighbor_alltoallv" : "neighbor_alltoallw");
   free_buffer(&source);
 }
 
@@ -141,8 +155,8 @@ static void try_topology(void) {
         try_allgather(&edges, sent, received, sizes[s]);
         try_allgatherv(&edges, sent, received, sizes[s]);
         try_alltoall(&edges, sent, received, sizes[s]);
-        try_blocks(&edges, sent, received, sizes[s], 0);
-        try_blocks(&edges, sent, received, sizes[s], 1);
+        for (int blocks = 0; blocks < BLOCK_FORMS; ++blocks)
+          try_blocks(&edges, sent, received, sizes[s], (enum BlockForm)blocks);
       }
 }
 
@@ -252,6 +266,38 @@ static void try_distributed_graph(void) {
   MPI_Comm_free(&comm);
 }
 
+/* Who gives no edges may give a null pointer for their weights; the graph is without weights only where that is said.
+   Edges need weights. */
+static void weights_of_no_edges(void) {
+  int const source = 0, degree = 1;
+  int weight = 7, to = size_of_world - 1, in = -1, out = -1, weighted = -1, class = MPI_SUCCESS;
+  int const gives = rank_of_world == 0;
+  int* volatile empty = MPI_WEIGHTS_EMPTY, * volatile unweighted =
+                                               MPI_UNWEIGHTED; /* the compiler dislikes the values */
+  MPI_Dist_graph_create(MPI_COMM_WORLD, gives, &source, &degree, &to, gives ? &weight : NULL, MPI_INFO_NULL, 0, &comm);
+  MPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+  REQUIRE(weighted == 1 && out == gives && in == (rank_of_world == to), "%d in, %d out, weighted %d", in, out,
+          weighted);
+  weight = -1;
+  MPI_Dist_graph_neighbors(comm, in, &to, in > 0 ? &weight : empty, 0, NULL, empty);
+  REQUIRE(weight == (in > 0 ? 7 : -1), "weight %d", weight);
+  MPI_Comm_free(&comm);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 0, NULL, NULL, 0, NULL, NULL, MPI_INFO_NULL, 0, &comm);
+  MPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+  REQUIRE(weighted == 1 && in == 0 && out == 0, "weighted %d", weighted);
+  MPI_Comm_free(&comm);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 0, NULL, unweighted, 0, NULL, unweighted, MPI_INFO_NULL, 0, &comm);
+  MPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+  REQUIRE(weighted == 0, "weighted %d", weighted);
+  MPI_Comm_free(&comm);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  int const error =
+      MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &source, empty, 0, NULL, empty, MPI_INFO_NULL, 0, &comm);
+  MPI_Error_class(error, &class);
+  REQUIRE(class == MPI_ERR_ARG, "class %d", class);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 /* --- several at once --- */
 
 enum { FLYING = 8 };
@@ -350,6 +396,7 @@ int main(int argc, char** argv) {
   try_grids();
   try_graph();
   try_distributed_graph();
+  weights_of_no_edges();
   try_flights();
   try_restarts();
   free_kinds();

@@ -39,7 +39,7 @@ static void check_types(void) {
       {MPI_OFFSET, sizeof(MPI_Offset), 67, "MPI_OFFSET"},
       {MPI_COUNT, sizeof(MPI_Count), 72, "MPI_COUNT"},
       {MPI_C_BOOL, 1, 68, "MPI_C_BOOL"},
-      {MPI_C_FLOAT_COMPLEX, 8, 69, "MPI_C_FLOAT_COMPLEX"},
+      {MPI_C_FLOAT_COMPLEX, 8, 69, "MPI_C_COMPLEX"},
       {MPI_C_DOUBLE_COMPLEX, 16, 70, "MPI_C_DOUBLE_COMPLEX"},
       {MPI_CXX_BOOL, 1, 54, "MPI_CXX_BOOL"},
       {MPI_CXX_DOUBLE_COMPLEX, 16, 56, "MPI_CXX_DOUBLE_COMPLEX"},

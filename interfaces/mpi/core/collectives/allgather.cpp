@@ -1,4 +1,5 @@
 // MPI_Allgather, MPI_Allgatherv and their forms.
+#include "collectives/blocking.hpp"
 #include "collectives/exchanges.hpp"
 #include "interfaces/mpi/core/collectives/arguments.hpp"
 #include "interfaces/mpi/core/collectives/block_list.hpp"
@@ -38,12 +39,18 @@ class GatherAll : public Call {
     check_own_bytes(mine_.bytes(), all_.bytes() / size());
   }
   Task<> start() const {
-    if (!mine_.is_plain() || !all_.is_plain()) return gather_all_packed(team(), mine_.memory(), all_.memory());
+    if (!is_plain()) return gather_all_packed(team(), mine_.memory(), all_.memory());
     const Blocks blocks(size(), mine_.bytes());
     return gather_all_bytes(team(), mine_.span(), all_.span(), blocks, Algorithm::automatic, kNowhere);
   }
+  void finish() const {
+    if (!is_plain()) return run(comm(), start());
+    internals::gather_all_blocking(team(), mine_.span(), all_.span(), kNowhere, runner());
+  }
 
  private:
+  bool is_plain() const noexcept { return mine_.is_plain() && all_.is_plain(); }
+
   SentValues mine_;
   ReceivedValues all_;
 };

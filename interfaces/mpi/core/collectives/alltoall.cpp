@@ -1,4 +1,5 @@
 // MPI_Alltoall, MPI_Alltoallv, MPI_Alltoallw and their forms.
+#include "collectives/blocking.hpp"
 #include "collectives/exchanges.hpp"
 #include "interfaces/mpi/core/collectives/arguments.hpp"
 #include "interfaces/mpi/core/collectives/block_list.hpp"
@@ -56,12 +57,17 @@ class AllToAll : public Call {
   Task<> start() const {
     const ScatteredTarget target = target_.first(received_count_);
     if (in_place_) return exchange_in_place(team(), target_.memory(), target);
-    if (source_.is_plain() && target_.is_plain() && goes_as_bytes(team(), source_.bytes()))
-      return exchange_bytes(team(), source_.span(), target_.span());
+    if (is_plain()) return exchange_bytes(team(), source_.span(), target_.span());
     return team().all_to_all(source_.first(sent_count_), target, kNowhere);
+  }
+  void finish() const {
+    if (in_place_ || !is_plain()) return run(comm(), start());
+    internals::all_to_all_blocking(team(), source_.span(), target_.span(), kNowhere, runner());
   }
 
  private:
+  bool is_plain() const { return source_.is_plain() && target_.is_plain() && goes_as_bytes(team(), source_.bytes()); }
+
   Count sent_count_;
   Count received_count_;
   bool in_place_;

@@ -31,11 +31,17 @@ void refuse_in_place(const void* buffer, const char* what) {
     raise(ErrorClass::buffer, "{} is MPI_IN_PLACE, which this call does not take there: give a buffer", what);
 }
 
+std::optional<MpiError> own_misfit(std::size_t sent, std::size_t received) {
+  if (sent == received) [[likely]]
+    return {};
+  return MpiError(ErrorClass::truncate, fmt::format("this process sends itself {} bytes and receives {} of them: "
+                                                    "counts and datatypes of both sides must fit",
+                                                    sent, received));
+}
+
 void check_own_bytes(std::size_t sent, std::size_t received) {
-  if (sent != received) [[unlikely]]
-    raise(ErrorClass::truncate,
-          "this process sends itself {} bytes and receives {} of them: counts and datatypes of both sides must fit",
-          sent, received);
+  if (const std::optional<MpiError> misfit = own_misfit(sent, received)) [[unlikely]]
+    throw MpiError(*misfit);
 }
 
 void refuse_aliases(const void* sent, const void* received, std::size_t bytes) {

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "interfaces/mpi/core/comm.hpp"
 #include "interfaces/mpi/core/constants.hpp"
+#include "interfaces/mpi/core/error.hpp"
 
 namespace coracle::mpi::collectives {
 
@@ -19,6 +21,9 @@ Count checked_count(Count count, const char* what, std::uint32_t place);
 void refuse_in_place(const void* buffer, const char* what);
 /// Of what a member sends to itself. Throws MpiError (truncate) where the sizes differ.
 void check_own_bytes(std::size_t sent, std::size_t received);
+/// The same, for a root, which alone sees that: the error, if there is one. It takes part all the same, so that the
+/// calls of the others end and the communicator stays in step, and fails afterwards: see fail_after().
+std::optional<MpiError> own_misfit(std::size_t sent, std::size_t received);
 /// Throws MpiError (buffer) where a process would receive `bytes` where it sends from.
 void refuse_aliases(const void* sent, const void* received, std::size_t bytes);
 

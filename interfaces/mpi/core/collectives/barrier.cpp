@@ -1,4 +1,5 @@
 // MPI_Barrier and its forms.
+#include "collectives/blocking.hpp"
 #include "interfaces/mpi/core/collectives/call.hpp"
 #include "interfaces/mpi/core_functions.hpp"
 
@@ -10,6 +11,7 @@ class Barrier : public Call {
  public:
   using Call::Call;
   Task<> start() const { return team().barrier(kNowhere); }
+  void finish() const { internals::barrier_blocking(team(), kNowhere, runner()); }
 };
 
 }  // namespace

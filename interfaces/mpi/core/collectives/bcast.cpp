@@ -1,4 +1,5 @@
 // MPI_Bcast and its forms.
+#include "collectives/blocking.hpp"
 #include "collectives/collectives.hpp"
 #include "interfaces/mpi/core/collectives/arguments.hpp"
 #include "interfaces/mpi/core/collectives/call.hpp"
@@ -29,6 +30,10 @@ class Broadcast : public Call {
   Task<> start() const {
     return values_.is_plain() ? broadcast_bytes(team(), values_.span(), root_, {}, kNowhere)
                               : broadcast_packed(team(), values_.memory(), root_);
+  }
+  void finish() const {
+    if (!values_.is_plain()) return run(comm(), start());
+    internals::broadcast_blocking(team(), values_.span(), root_, kNowhere, runner());
   }
 
  private:

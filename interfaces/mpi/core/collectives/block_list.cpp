@@ -23,6 +23,16 @@ Count bytes_displaced(Count displacement, Count extent, const char* what, std::u
   return bytes;
 }
 
+/// Of a block of at least one byte: displacements are addresses then.
+void check_from_bottom(std::size_t place, Count displacement, const Datatype& datatype) {
+  const Count low = datatype.layout().footprint(1).low;
+  if (displacement >= kFirstPage - low) return;
+  raise(ErrorClass::buffer,
+        "the buffer is MPI_BOTTOM (or null), and block {} lies {} bytes from there: give the buffer's address, or "
+        "displacements from MPI_Get_address",
+        place, displacement);
+}
+
 }  // namespace
 
 template <class Byte>
@@ -59,8 +69,7 @@ BlockList<Byte>::BlockList(Buffer buffer, std::uint32_t number, Numbers counts, 
 template <class Byte>
 void BlockList<Byte>::add(Buffer buffer, Count displacement, Count count, const Datatype& datatype) {
   const bool empty = count == 0 || datatype.size() == 0;
-  if (buffer == nullptr && !empty && datatype.is_predefined()) [[unlikely]]
-    raise(ErrorClass::buffer, "the buffer is null, and block {} has {} values", each_.size(), count);
+  if (buffer == nullptr && !empty) check_from_bottom(each_.size(), displacement, datatype);
   const Buffer begin = empty ? buffer : displaced(buffer, displacement);
   each_.push_back(Scattered{begin, datatype.layout(), empty ? 0 : static_cast<std::uint64_t>(count)});
   plain_ = plain_ && (empty || datatype.is_contiguous());

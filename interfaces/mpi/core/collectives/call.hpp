@@ -7,8 +7,10 @@
 #include <source_location>
 #include <utility>
 
+#include "collectives/blocking.hpp"
 #include "interfaces/mpi/core/comm.hpp"
 #include "interfaces/mpi/core/request.hpp"
+#include "interfaces/mpi/core/world.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/team/team.hpp"
 
@@ -28,6 +30,11 @@ class Call {
   Team& team() const noexcept { return comm_->team(); }
 
  protected:
+  /// For collectives/blocking.hpp.
+  internals::RunTask runner() const noexcept {
+    const auto run_on = [](const void* comm, Task<> task) { run(*static_cast<const Comm*>(comm), std::move(task)); };
+    return {run_on, comm_.get()};
+  }
   std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(comm_->size()); }
   std::uint32_t rank() const noexcept { return static_cast<std::uint32_t>(comm_->rank()); }
 
@@ -35,10 +42,19 @@ class Call {
   Ref<Comm> comm_;
 };
 
-/// Blocking: no coroutine stands between the call and the runtime's, where the collective itself needs none.
+/// Of a process whose own argument is wrong, which the others don't see: its part of the collective, and then `error`.
+Task<> fail_after(Task<> part, MpiError error);
+
+/// Blocking: no coroutine stands between the call and the runtime's, where the collective itself needs none. Those that
+/// have a finish() do what they can without any.
 template <class Collective>
 void block(const Collective& call) {
-  run(call.comm(), call.start());
+  if constexpr (requires { call.finish(); }) {
+    call.finish();
+    World::get().progress().note_quick_call();
+  } else {
+    run(call.comm(), call.start());
+  }
 }
 
 template <class Collective>

@@ -22,6 +22,12 @@ Task<> gather_packed(Team& team, MessageSource mine, MessageTarget all, std::uin
   to.store();
 }
 
+/// Of a root that can't take what comes.
+Task<> gather_for_nobody(Team& team, MessageSource mine, std::uint32_t root) {
+  const Scratch all(team.size() * mine.bytes());
+  co_await gather_packed(team, mine, MessageTarget(all.span()), root);
+}
+
 class Gather : public Call {
  public:
   Gather(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount, Datatype* recvtype,
@@ -32,9 +38,10 @@ class Gather : public Call {
     else
       refuse_in_place(sendbuf, "sendbuf of a process that is not the root");
     if (!is_in_place(sendbuf)) mine_ = SentValues(sendbuf, sendcount, sendtype);
-    if (rank() == root_) check_own_bytes(mine_.bytes(), all_.bytes() / size());
+    if (rank() == root_) misfit_ = own_misfit(mine_.bytes(), all_.bytes() / size());
   }
   Task<> start() const {
+    if (misfit_) return fail_after(gather_for_nobody(team(), mine_.memory(), root_), *misfit_);
     if (!mine_.is_plain() || !all_.is_plain()) return gather_packed(team(), mine_.memory(), all_.memory(), root_);
     const Blocks blocks(size(), mine_.bytes());
     return gather_bytes(team(), mine_.span(), all_.span(), blocks, true, root_, Algorithm::automatic, kNowhere);
@@ -52,6 +59,7 @@ class Gather : public Call {
   std::uint32_t root_;
   SentValues mine_;
   ReceivedValues all_;
+  std::optional<MpiError> misfit_;
 };
 
 /// `all`: of the root.
@@ -75,21 +83,27 @@ class GatherV : public Call {
     else
       refuse_in_place(sendbuf, "sendbuf of a process that is not the root");
     if (!is_in_place(sendbuf)) mine_ = SentValues(sendbuf, sendcount, sendtype);
-    if (rank() == root_) check_own_bytes(mine_.bytes(), all_.bytes(root_));
+    if (rank() != root_) return;
+    misfit_ = own_misfit(mine_.bytes(), all_.bytes(root_));
+    if (misfit_) take_in_place(recvtype);
   }
-  Task<> start() const {
+  Task<> start() const { return misfit_ ? fail_after(run(), *misfit_) : run(); }
+
+ private:
+  Task<> run() const {
     // Each process packs, or does not, for itself.
     if (!mine_.is_plain() || !all_.is_plain()) return gather_packed_v(team(), mine_.memory(), all_, root_);
     Blocks blocks = rank() == root_ ? all_.blocks() : Blocks(size(), 0);
     return gather_bytes(team(), mine_.span(), all_.span(), std::move(blocks), false, root_, Algorithm::automatic,
                         kNowhere);
   }
-
- private:
   void take(const void* sendbuf, void* recvbuf, Numbers recvcounts, Numbers displs, Datatype* recvtype) {
     refuse_in_place(recvbuf, "recvbuf");
     all_ = ReceivedBlocks(recvbuf, size(), recvcounts, displs, recvtype, kGathered);
-    if (!is_in_place(sendbuf)) return;
+    if (is_in_place(sendbuf)) take_in_place(recvtype);
+  }
+  /// The root's own block is where it is to be.
+  void take_in_place(Datatype* recvtype) {
     const auto& own = all_.scattered()[rank()];
     mine_ = SentValues(own.origin, static_cast<Count>(own.count), recvtype);
   }
@@ -97,6 +111,7 @@ class GatherV : public Call {
   std::uint32_t root_;
   SentValues mine_;
   ReceivedBlocks all_;
+  std::optional<MpiError> misfit_;
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 // MPI_Reduce, MPI_Allreduce and their forms.
+#include "collectives/blocking.hpp"
 #include "collectives/exchanges.hpp"
 #include "collectives/reductions.hpp"
 #include "interfaces/mpi/core/collectives/arguments.hpp"
@@ -90,6 +91,11 @@ class AllReduce : public Reducing {
     if (!is_direct()) return all_reduce_elements(*this, memory_);
     return all_reduce_bytes(team(), bytes_at(memory_.source, memory_.count), bytes_at(memory_.target, memory_.count),
                             reduction(), Algorithm::automatic, kNowhere);
+  }
+  void finish() const {
+    if (!is_direct()) return run(comm(), start());
+    internals::all_reduce_blocking(team(), bytes_at(memory_.source, memory_.count),
+                                   bytes_at(memory_.target, memory_.count), reduction(), kNowhere, runner());
   }
 
  private:

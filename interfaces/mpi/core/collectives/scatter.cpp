@@ -51,20 +51,29 @@ class Scatter : public Call {
     if (!gives) return;
     refuse_in_place(sendbuf, "sendbuf");
     all_ = SentValues(sendbuf, total_of(sendcount, size(), "sendcount"), sendtype);
-    if (!in_place_) check_own_bytes(all_.bytes() / size(), mine_.bytes());
+    if (in_place_) return;
+    misfit_ = own_misfit(all_.bytes() / size(), mine_.bytes());
+    if (misfit_) receive_nothing();
   }
-  Task<> start() const {
+  Task<> start() const { return misfit_ ? fail_after(run(), *misfit_) : run(); }
+
+ private:
+  Task<> run() const {
     if (in_place_ || !all_.is_plain() || !mine_.is_plain())
       return scatter_packed(team(), all_.memory(), mine_, in_place_, root_);
     const Blocks blocks(size(), mine_.bytes());
     return scatter_bytes(team(), all_.span(), mine_.span(), blocks, true, root_, Algorithm::automatic, kNowhere);
   }
+  void receive_nothing() {
+    in_place_ = true;
+    mine_ = {};
+  }
 
- private:
   std::uint32_t root_;
   bool in_place_;
   SentValues all_;
   ReceivedValues mine_;
+  std::optional<MpiError> misfit_;
 };
 
 /// `all`: of the root.
@@ -96,21 +105,30 @@ class ScatterV : public Call {
     if (!gives) return;
     refuse_in_place(sendbuf, "sendbuf");
     all_ = SentBlocks(sendbuf, size(), sendcounts, displs, sendtype, kScattered);
-    if (!in_place_) check_own_bytes(all_.bytes(root_), mine_.bytes());
+    if (in_place_) return;
+    misfit_ = own_misfit(all_.bytes(root_), mine_.bytes());
+    if (misfit_) receive_nothing();
   }
-  Task<> start() const {
+  Task<> start() const { return misfit_ ? fail_after(run(), *misfit_) : run(); }
+
+ private:
+  Task<> run() const {
     if (in_place_ || !all_.is_plain() || !mine_.is_plain())
       return scatter_packed_v(team(), all_, mine_, in_place_, root_);
     Blocks blocks = rank() == root_ ? all_.blocks() : Blocks(size(), 0);
     return scatter_bytes(team(), all_.span(), mine_.span(), std::move(blocks), false, root_, Algorithm::automatic,
                          kNowhere);
   }
+  void receive_nothing() {
+    in_place_ = true;
+    mine_ = {};
+  }
 
- private:
   std::uint32_t root_;
   bool in_place_;
   SentBlocks all_;
   ReceivedValues mine_;
+  std::optional<MpiError> misfit_;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The words of hang reports for calls.
-#include "interfaces/mpi/core/call_note.hpp"
+#include "interfaces/mpi/core/call_notes.hpp"
 
 #include <algorithm>
 

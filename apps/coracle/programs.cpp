@@ -1,0 +1,140 @@
+// Each program's words are parsed by themselves, by a parser that knows only what a program may have.
+#include "apps/coracle/programs.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/Config.hpp>
+#include <CLI/Error.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "apps/common/command_line.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/launch/rank_program.hpp"
+#include "runtime/launch/say.hpp"
+#include "runtime/pvas/program.hpp"
+
+namespace coracle::internals {
+namespace {
+
+/// Cut at words that are a colon.
+std::vector<std::vector<std::string>> split(const std::vector<std::string>& words) {
+  std::vector<std::vector<std::string>> parts(1);
+  for (const std::string& word : words) {
+    if (word == ":")
+      parts.emplace_back();
+    else
+      parts.back().push_back(word);
+  }
+  return parts;
+}
+
+/// Of a program behind a colon.
+ProgramWords parse_program(const std::vector<std::string>& text) {
+  ProgramWords words;
+  CLI::App parser;
+  parser.set_help_flag();
+  parser.prefix_command();
+  add_options_of_program(parser, words);
+  make_strict(parser);
+  std::vector<const char*> pointers{"coracle"};
+  for (const std::string& word : text) pointers.push_back(word.c_str());
+  try {
+    parser.parse(words_for(parser, static_cast<int>(pointers.size()), pointers.data()));
+  } catch (const CLI::ParseError& error) {
+    wrong(fmt::format("behind a ':': {}", explain(parser, error)));
+  }
+  words.command = parser.remaining();
+  return words;
+}
+
+void check_command(const CLI::App& run, const std::vector<std::string>& command, std::size_t index) {
+  if (command.empty())
+    wrong(index == 0 ? std::string("the program to run is missing")
+                     : fmt::format("the program behind ':' number {} is missing", index));
+  const std::string& word = command.front();
+  if (!word.starts_with("-")) return;
+  if (index > 0 && run.get_option_no_throw(word.substr(0, word.find('='))) != nullptr)
+    wrong(fmt::format("{}: it is for the whole job; give it before the first program", word));
+  const char* const others = index > 0 ? "; behind a ':' there are -n, --env and --wdir" : "";
+  wrong(fmt::format("unknown option {} (options of the program go after its name{})", word, others));
+}
+
+std::vector<std::string> environment_of(const std::vector<std::string>& words) {
+  std::vector<std::string> environment;
+  for (const std::string& word : words) {
+    if (word.starts_with("=")) wrong(fmt::format("--env {}: the name is missing: NAME=VALUE", word));
+    if (word.find('=') != std::string::npos) environment.push_back(word);
+  }
+  return environment;
+}
+
+ProgramPart part_of(const ProgramWords& words, bool is_only) {
+  ProgramPart part;
+  part.program = words.command.front();
+  part.arguments.assign(words.command.begin() + 1, words.command.end());
+  part.environment = environment_of(words.environment);
+  part.directory = words.directory;
+  if (!is_only) part.ranks = words.ranks.empty() ? 1 : number_of("-n", words.ranks);
+  return part;
+}
+
+/// Those whose trade it is to start another program, in their own place or as a child: either is outside the address
+/// space that they are in.
+bool starts_others(const std::string& path) {
+  constexpr std::array<std::string_view, 27> kNames{
+      "sh",      "dash", "bash",    "ash",    "ksh",  "mksh",  "zsh",     "csh",    "tcsh",
+      "fish",    "env",  "nice",    "ionice", "time", "nohup", "timeout", "chrt",   "numactl",
+      "taskset", "perf", "setarch", "setsid", "gdb",  "xterm", "stdbuf",  "strace", "valgrind"};
+  return std::ranges::find(kNames, std::filesystem::path(path).filename().string()) != kNames.end();
+}
+
+/// Why the ranks of a program can't share an address space; "": they can, or it is told when they are started.
+std::string why_apart(const ProgramPart& part, bool is_here) {
+  const char* const kStarts = "since what it starts would not be in there";
+  if (!is_here) return starts_others(part.program) ? kStarts : "";
+  SpawnOptions spawn;
+  spawn.program = part.program;
+  try {
+    const InDirectory there(part.directory);
+    return starts_others(pvas::ProgramCache().resolve(spawn).program->path) ? kStarts : "";
+  } catch (const Error& error) {
+    return error.code() == Errc::unsupported ? "since it is not position-independent" : "";
+  }
+}
+
+}  // namespace
+
+void add_options_of_program(CLI::App& app, ProgramWords& words) {
+  app.add_option("-n,--ranks", words.ranks, "Ranks (default: one per usable core); -np does as well");
+  app.add_option("-x,--env", words.environment, "NAME=VALUE in the environment of the program's ranks; may be repeated")
+      ->allow_extra_args(false);
+  app.add_option("--wdir", words.directory, "The folder in which the program is looked for and runs");
+}
+
+std::vector<ProgramPart> programs_of(const CLI::App& run, const ProgramWords& first) {
+  const std::vector<std::vector<std::string>> texts = split(first.command);
+  std::vector<ProgramPart> parts;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    ProgramWords words = i == 0 ? first : parse_program(texts[i]);
+    if (i == 0) words.command = texts[i];
+    check_command(run, words.command, i);
+    parts.push_back(part_of(words, texts.size() == 1));
+  }
+  return parts;
+}
+
+void suit_programs(JobOptions& options) {
+  for (const ProgramPart& part : options.programs) {
+    const std::string reason = why_apart(part, options.hosts.empty());
+    if (reason.empty()) continue;
+    options.shape.placement = Placement::process;
+    return say("{} can't share an address space, {}: the ranks are processes (--place process)", part.program, reason);
+  }
+}
+
+}  // namespace coracle::internals

@@ -1,0 +1,46 @@
+// Collectives for interfaces of functions, whose callers are no coroutines. Short ones on one node mostly end in the
+// call itself, without a coroutine; of the rest the caller runs the task.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <span>
+#include <utility>
+
+#include "collectives/data/reduction.hpp"
+#include "runtime/core/task.hpp"
+#include "runtime/team/team.hpp"
+
+namespace coracle::internals {
+
+/// What the caller does with a task: it returns when that has ended, turning the rank's loop until then; throws its
+/// error.
+class RunTask {
+ public:
+  using Function = void (*)(const void* context, Task<> task);
+  /// `context`, which is the caller's, outlives this.
+  RunTask(Function function, const void* context) noexcept : function_(function), context_(context) {}
+  void operator()(Task<> task) const { function_(context_, std::move(task)); }
+
+ private:
+  Function function_;
+  const void* context_;
+};
+
+// Each is a collective as the one of Team, or of bytes, whose name it has; what that throws, these throw. They return
+// when it has ended for this member. `run` is called at most once.
+
+void barrier_blocking(Team& team, std::source_location where, RunTask run);
+void broadcast_blocking(Team& team, std::span<std::byte> data, std::uint32_t root, std::source_location where,
+                        RunTask run);
+void all_reduce_blocking(Team& team, std::span<const std::byte> values, std::span<std::byte> result,
+                         Reduction reduction, std::source_location where, RunTask run);
+/// A block as long as the others for each member; see exchanges_at_once().
+void all_to_all_blocking(Team& team, std::span<const std::byte> source, std::span<std::byte> target,
+                         std::source_location where, RunTask run);
+/// `all`: as many blocks as long as `mine`; that may be this member's own one.
+void gather_all_blocking(Team& team, std::span<const std::byte> mine, std::span<std::byte> all,
+                         std::source_location where, RunTask run);
+
+}  // namespace coracle::internals

@@ -1,0 +1,83 @@
+// ShortCollective: a collective of short data on a team's only node, in one step: members give their data, look at what
+// others have given, and are done. A plain function does it, if what it awaits comes while it looks, as it mostly does
+// where each rank has a core; a coroutine does the rest only where this member has to wait for longer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "collectives/data/arguments.hpp"
+#include "collectives/node/local_collective.hpp"
+#include "runtime/core/task.hpp"
+#include "runtime/team/team.hpp"
+
+namespace coracle::internals {
+
+/// Begins when it is made, as a coroutine of the collective would: then `if (!collective.try_finish()) co_await
+/// collective.finish();` ends it, or `run(collective.finish())` of who is no coroutine. Lives until it has ended;
+/// one that is destroyed by an exception breaks the team. A member's local index is its index in the team.
+///
+/// `Kind` says what is given and taken; its members are called in this order:
+///   bool gives(LocalCollective&)                  whether this member gives anything, and
+///   std::span<const std::byte> given()            what;
+///   kAwaitsAll                                    whether it looks at what all others give; if not,
+///   bool awaits(LocalCollective&, local_index)    at what which of them;
+///   bool take(LocalCollective&)                   the rest, once all those have given; false: that takes virtual time,
+///   Task<> take_in_time(LocalCollective&)         and is done here (only of kinds whose take() gives false).
+template <class Kind>
+class ShortCollective {
+ public:
+  /// Throws what a HostParticipation throws; `is_on_device`: whether any buffer lies in a GPU's memory.
+  ShortCollective(bool is_on_device, Team& team, const CollectiveCall& call, const Kind& kind)
+      : participation_(is_on_device, team, call), local_(team), kind_(kind) {}
+
+  /// Goes as far as it can without suspending; true: it has ended. Throws Error where members' calls differ. Once.
+  bool try_finish() {
+    if (!local_.round().is_open()) return false;
+    if (kind_.gives(local_)) {
+      if (!local_.try_give(kind_.given())) return false;
+      has_given_ = true;
+    }
+    if constexpr (Kind::kAwaitsAll) local_.spin_for_last();
+    return have_come() && take();
+  }
+
+  /// The rest, where try_finish() has given false.
+  Task<> finish() {
+    Round& round = local_.round();
+    if (!round.is_open()) co_await round.open();
+    if (!has_given_ && kind_.gives(local_)) co_await local_.give(kind_.given());
+    for (std::uint32_t other = 0; other < local_.count(); ++other)
+      if (awaits(other) && !round.has_reached(other, 1)) co_await round.reached(other, 1);
+    if constexpr (requires { kind_.take_in_time(local_); }) {
+      if (!take()) co_await kind_.take_in_time(local_);
+    } else {
+      take();
+    }
+  }
+
+ private:
+  bool awaits(std::uint32_t other) {
+    if constexpr (Kind::kAwaitsAll)
+      return other != local_.local_index();
+    else
+      return kind_.awaits(local_, other);
+  }
+  bool have_come() {
+    for (std::uint32_t other = 0; other < local_.count(); ++other)
+      if (awaits(other) && !local_.round().has_come(other)) return false;
+    return true;
+  }
+  bool take() {
+    if (!kind_.take(local_)) return false;
+    participation_.end();
+    return true;
+  }
+
+  HostParticipation participation_;
+  LocalCollective local_;
+  Kind kind_;
+  bool has_given_ = false;
+};
+
+}  // namespace coracle::internals

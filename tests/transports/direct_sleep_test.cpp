@@ -1,0 +1,36 @@
+// Ranks of a node that go to sleep while others send to them. Where each rank has a core, what is sent is handed over
+// by plain stores, and who goes to sleep passes the fence for both: a lost wake-up would leave this test waiting.
+#include <doctest/doctest.h>
+#include <coracle/coracle.hpp>
+
+#include "tests/transports/nodes.hpp"
+
+namespace direct_sleep_test {
+
+using namespace coracle;
+using namespace coracle::internals;
+using namespace coracle::internals::test;
+
+namespace {
+
+constexpr int kRounds = 3000;
+
+Task<> go_to_and_fro(Rank& self) {
+  const std::uint32_t other = 1 - self.id();
+  for (int round = 0; round < kRounds; ++round) {
+    if (self.id() == 0) co_await self.world().send_value(round, other);
+    const int received = co_await self.world().recv_value<int>(other);
+    REQUIRE(received == round);
+    if (self.id() == 1) co_await self.world().send_value(round, other);
+    if (round % 8 == 0) co_await self.world().barrier();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("direct: what is sent to a rank that goes to sleep at that moment wakes it") {
+  Nodes nodes({2}, {}, IdlePolicy{.spins = 1, .yields = 0});
+  CHECK(nodes.run(go_to_and_fro) == Outcomes{"", ""});
+}
+
+}  // namespace direct_sleep_test
