@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <coracle/coracle.hpp>
 
+#include "runtime/core/cpu.hpp"
 #include "tests/transports/nodes.hpp"
 
 namespace direct_sleep_test {
@@ -13,7 +14,13 @@ using namespace coracle::internals::test;
 
 namespace {
 
-constexpr int kRounds = 3000;
+constexpr int kRounds = 20000;
+
+/// Each time a little longer, so that what is sent comes once before, once after, and now and then just when the other
+/// goes to sleep.
+void hold(int round) {
+  for (int pause = 0; pause < round % 251; ++pause) cpu_pause();
+}
 
 Task<> go_to_and_fro(Rank& self) {
   const std::uint32_t other = 1 - self.id();
@@ -21,15 +28,15 @@ Task<> go_to_and_fro(Rank& self) {
     if (self.id() == 0) co_await self.world().send_value(round, other);
     const int received = co_await self.world().recv_value<int>(other);
     REQUIRE(received == round);
+    hold(round);
     if (self.id() == 1) co_await self.world().send_value(round, other);
-    if (round % 8 == 0) co_await self.world().barrier();
   }
 }
 
 }  // namespace
 
 TEST_CASE("direct: what is sent to a rank that goes to sleep at that moment wakes it") {
-  Nodes nodes({2}, {}, IdlePolicy{.spins = 1, .yields = 0});
+  Nodes nodes({2}, {}, IdlePolicy{.spins = 16, .yields = 0});
   CHECK(nodes.run(go_to_and_fro) == Outcomes{"", ""});
 }
 

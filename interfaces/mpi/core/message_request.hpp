@@ -73,7 +73,7 @@ class MessageRequest final : public Request {
   template <class Operation>
   void wait_for(Operation& operation) {
     if (operation.await_ready()) return;
-    completion_ = &World::get().progress().begin(operation);
+    completion_ = &World::get().progress().begin(operation, receives_ ? AtFinalize::withdrawn : AtFinalize::refused);
   }
   void take_outcome(Status& status);
   internals::Received received() const noexcept;

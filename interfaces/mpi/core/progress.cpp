@@ -3,6 +3,8 @@
 
 #include <sched.h>
 
+#include <algorithm>
+
 namespace coracle::mpi {
 
 bool Progress::poll() {
@@ -18,25 +20,42 @@ bool Progress::poll() {
   return false;
 }
 
-internals::Completion& Progress::take_completion() {
+Progress::KeptCompletion& Progress::take_completion() {
   if (free_completions_.empty()) [[unlikely]] {
-    completions_.push_back(std::make_unique<internals::Completion>(loop_.root_scope(), ends_));
+    completions_.push_back(std::make_unique<KeptCompletion>(loop_.root_scope(), ends_));
     free_completions_.reserve(completions_.capacity());  // so that giving one back allocates nothing
     return *completions_.back();
   }
-  internals::Completion& completion = *free_completions_.back();
+  KeptCompletion& completion = *free_completions_.back();
   free_completions_.pop_back();
   return completion;
 }
 
 void Progress::give_completion(internals::Completion& completion) noexcept {
   if (!completion.is_cancelled()) [[likely]]
-    return free_completions_.push_back(&completion);
+    return free_completions_.push_back(static_cast<KeptCompletion*>(&completion));
   std::erase_if(completions_, [&completion](const auto& each) { return each.get() == &completion; });
 }
 
 void Progress::visit(internals::WaiterVisitor& visitor) const noexcept {
-  for (const auto& completion : completions_) completion->visit(visitor);
+  for (const auto& each : completions_) each->visit(visitor);
+}
+
+void Progress::visit_refused(internals::WaiterVisitor& visitor) const noexcept {
+  for (const auto& each : completions_)
+    if (each->is_refused()) each->visit(visitor);
+}
+
+std::size_t Progress::withdraw() {
+  const auto left = std::ranges::count_if(completions_, [](const auto& each) { return each->is_refused(); });
+  if (left != 0) return static_cast<std::size_t>(left);
+  for (const auto& each : completions_)
+    if (!each->done()) each->cancel();
+  const auto all_done = [this] {
+    return std::ranges::all_of(completions_, [](const auto& each) { return each->done(); });
+  };
+  run_until<PlainNote>(all_done, ", until receives that nobody has answered are withdrawn");
+  return 0;
 }
 
 void Progress::end() noexcept {

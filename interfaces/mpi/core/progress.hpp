@@ -12,6 +12,10 @@
 
 namespace coracle::mpi {
 
+/// What becomes of an operation that is under way when MPI_Finalize is called: a receive that nobody answers is
+/// harmless, and programs leave some; of all else somebody may miss something.
+enum class AtFinalize : std::uint8_t { refused, withdrawn };
+
 /// Of one loop; its thread only.
 class Progress {
  public:
@@ -69,8 +73,9 @@ class Progress {
   /// Begins an operation that has said that it is not ready. The completion is the caller's until it gives that back;
   /// where beginning throws, none is taken. Completions are made when as many as that are needed at once, and kept.
   template <class Awaitable>
-  internals::Completion& begin(Awaitable& operation) {
-    internals::Completion& completion = take_completion();
+  internals::Completion& begin(Awaitable& operation, AtFinalize at_finalize = AtFinalize::refused) {
+    KeptCompletion& completion = take_completion();
+    completion.at_finalize = at_finalize;
     try {
       completion.suspend(operation);
     } catch (...) {
@@ -94,8 +99,11 @@ class Progress {
   }
   /// Something has ended that is no operation of begin().
   void note_end() noexcept { ++ends_; }
-  /// Operations that have begun and not ended.
-  std::size_t under_way() const noexcept { return completions_.size() - free_completions_.size(); }
+  /// Withdraws what has begun, has not ended, and may be withdrawn; gives 0. Where there is more: how much, and then
+  /// nothing is withdrawn.
+  std::size_t withdraw();
+  /// Shows what those await that may not be withdrawn.
+  void visit_refused(internals::WaiterVisitor& visitor) const noexcept;
   /// Nothing may be under way.
   void end() noexcept;
 
@@ -121,12 +129,19 @@ class Progress {
     const CallNote* const outer_;
   };
 
-  internals::Completion& take_completion();
+  struct KeptCompletion : internals::Completion {
+    using Completion::Completion;
+    /// Whether MPI_Finalize can't come before its end.
+    bool is_refused() const noexcept { return !done() && at_finalize == AtFinalize::refused; }
+
+    AtFinalize at_finalize = AtFinalize::refused;
+  };
+  KeptCompletion& take_completion();
 
   internals::EventLoop& loop_;
   std::uint64_t ends_ = 0;
-  std::vector<std::unique_ptr<internals::Completion>> completions_;
-  std::vector<internals::Completion*> free_completions_;
+  std::vector<std::unique_ptr<KeptCompletion>> completions_;
+  std::vector<KeptCompletion*> free_completions_;
   std::uint32_t vain_polls_ = 0;
   const CallNote* waiting_ = nullptr;
   std::uint32_t quick_calls_ = 0;

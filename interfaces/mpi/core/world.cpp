@@ -104,13 +104,13 @@ void World::drain() {
 
 namespace {
 
-/// What operations await that are under way: " (receive from rank 1, receive)", ranks of the job; else nothing.
+/// What operations await that are under way: " (send with rank 1, send)", ranks of the job; else nothing.
 class Awaited final : public internals::WaiterVisitor {
  public:
   void visit(const internals::Waiter& waiter, int) noexcept override {
     if (told_++ >= kToldMax) return;
     text_.add("{}{}", told_ == 1 ? "" : ", ", waiter.what());
-    if (waiter.peer() >= 0) text_.add(" from rank {}", waiter.peer());
+    if (waiter.peer() >= 0) text_.add(" with rank {}", waiter.peer());
   }
   std::string text() const {
     return told_ == 0 ? std::string() : fmt::format(" ({}{})", text_.view(), told_ > kToldMax ? ", ..." : "");
@@ -125,12 +125,11 @@ class Awaited final : public internals::WaiterVisitor {
 
 }  // namespace
 
-void World::refuse_to_end() const {
+void World::refuse_to_end(std::size_t left) const {
   Awaited awaited;
-  progress_.visit(awaited);
-  const std::size_t left = progress_.under_way();
-  raise(ErrorClass::pending, "{} {} not been completed{}: wait for all requests before, by MPI_Wait, MPI_Waitall, ...",
-        left, left == 1 ? "request has" : "requests have", awaited.text());
+  progress_.visit_refused(awaited);
+  raise(ErrorClass::pending, "{} not been completed{}: wait for all requests before, by MPI_Wait, MPI_Waitall, ...",
+        left == 1 ? "a send or collective has" : fmt::format("{} sends or collectives have", left), awaited.text());
 }
 
 void World::finalize() {
@@ -138,7 +137,7 @@ void World::finalize() {
   world.comm_self_->attributes.remove_all(*world.comm_self_);  // MPI-3.1, 8.7.1: before anything else
   world.drain();
   world.comm_world_->attributes.remove_all(*world.comm_world_);
-  if (world.progress_.under_way() != 0) world.refuse_to_end();
+  if (const std::size_t left = world.progress_.withdraw(); left != 0) world.refuse_to_end(left);
   world_ = nullptr;  // an error from here on has no communicator to be told to
   for (Comm** comm : {&world.comm_self_, &world.comm_world_}) {
     (*comm)->clear_predefined();

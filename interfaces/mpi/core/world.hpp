@@ -68,7 +68,7 @@ class World {
   [[noreturn]] static void refuse();
   void make_comms();
   void drain();
-  [[noreturn]] void refuse_to_end() const;
+  [[noreturn]] void refuse_to_end(std::size_t left) const;
 
   static World* world_;
   static bool was_there_;

@@ -372,6 +372,17 @@ static void beside_collectives(void) {
   MPI_Comm_free(&comm);
 }
 
+/* Receives that nobody answers, and nobody waits for: MPI_Finalize withdraws them. */
+static void left_behind(void) {
+  static int values[2];
+  MPI_Comm copy;
+  MPI_Request request;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  MPI_Irecv(&values[0], 1, MPI_INT, MPI_ANY_SOURCE, 997, MPI_COMM_WORLD, &request);
+  MPI_Irecv(&values[1], 1, MPI_INT, rank_of_world, 997, copy, &request);
+  MPI_Comm_free(&copy);
+}
+
 static void errors(void) {
   int value[4] = {1, 2, 3, 4}, class = 0;
   MPI_Status status;
@@ -408,5 +419,6 @@ int main(int argc, char** argv) {
   let_go();
   beside_collectives();
   errors();
+  left_behind();
   return end_checks("messages");
 }

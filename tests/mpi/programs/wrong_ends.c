@@ -11,7 +11,7 @@ static void stay_or_go(const char* how) {
   if (strcmp(how, "exit") == 0) exit(3);
   if (strcmp(how, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 42);
   if (strcmp(how, "crash") == 0) raise(SIGSEGV);
-  if (strcmp(how, "pending") == 0) MPI_Irecv(&value, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, &request);
+  if (strcmp(how, "pending") == 0) MPI_Issend(&value, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, &request);
 }
 
 static void call_different_collectives(void) {
