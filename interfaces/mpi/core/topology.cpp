@@ -6,6 +6,8 @@
 
 namespace coracle::mpi {
 
+const int kNoWeights = 0;
+
 namespace {
 
 /// In each dimension the one before, and the one behind.

@@ -30,7 +30,7 @@ struct DistributedGraph {
 };
 
 /// Its address stands for the weights of no edges: MPI_WEIGHTS_EMPTY, and a null pointer, which is not MPI_UNWEIGHTED.
-inline constexpr int kNoWeights = 0;
+extern const int kNoWeights;
 
 using Topology = std::variant<Cartesian, Graph, DistributedGraph>;
 

@@ -455,7 +455,7 @@ static const struct {
     CASE(info_key, MPI_ERR_INFO_KEY),
     CASE(info_no_key, MPI_ERR_INFO_NOKEY),
     CASE(error_code_unknown, MPI_ERR_ARG),
-    CASE(errhandler_none, MPI_ERR_OTHER),
+    CASE(errhandler_none, MPI_ERR_ARG),
     CASE(init_twice, MPI_ERR_OTHER),
 };
 
