@@ -1,5 +1,6 @@
-// split: new teams out of one.
+// split: new teams out of one; and how the members of any new team meet.
 #include <algorithm>
+#include <exception>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -29,7 +30,43 @@ std::vector<SplitCall> calls_of(std::uint32_t color, std::vector<SplitCall> call
   return calls;
 }
 
+/// Breaks a team in the making when that breaks whose members make it: some of them may never come to the new one.
+class BreaksWith final : private LossObserver {
+ public:
+  BreaksWith(TeamCore& parent, TeamCore& team) : parent_(parent), team_(team) {
+    parent.observers().add(*this);
+    team.break_like(parent);
+  }
+
+ private:
+  bool concerns(std::uint32_t peer) const noexcept override { return parent_.has(peer); }
+  void lost(const Loss&) noexcept override { team_.break_like(parent_); }
+
+  TeamCore& parent_;
+  TeamCore& team_;
+};
+
 }  // namespace
+
+Task<std::unique_ptr<Team>> NewTeam::make(std::vector<std::uint32_t> members, std::vector<TeamProposal> proposals,
+                                          TeamCore& parent, std::source_location where) {
+  check_room(members, proposals);
+  std::unique_ptr<Team> team = make_own(std::move(members), proposals);
+  const CollectiveCall meeting{.called = Called::split, .where = where};  // not a barrier of the program
+  std::exception_ptr failure;
+  try {
+    const BreaksWith with(parent, team->core());
+    co_await team->meet_all(meeting);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (failure) {
+    // A member that has not made its team yet would not be told of the new one's end.
+    parent.give_up();
+    std::rethrow_exception(failure);
+  }
+  co_return team;
+}
 
 /// One collective of this team, a gather, so that others may be called on it meanwhile; the rest is the new team's.
 Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key, Where where) {

@@ -1,11 +1,10 @@
-// Memory for a new team, and the barrier in which its members meet first.
+// Memory for a new team. How its members meet is a collective (collectives/split.cpp).
 #include "runtime/team/new_team.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
 #include <system_error>
 #include <utility>
 
@@ -42,22 +41,6 @@ Slab<std::byte> allocate_for_team(Rank& rank, std::uint64_t arena_bytes) {
     return {};
   }
 }
-
-/// Breaks a team in the making when that breaks whose members make it: some of them may never come to the new one.
-class BreaksWith final : private LossObserver {
- public:
-  BreaksWith(TeamCore& parent, TeamCore& team) : parent_(parent), team_(team) {
-    parent.observers().add(*this);
-    team.break_like(parent);
-  }
-
- private:
-  bool concerns(std::uint32_t peer) const noexcept override { return parent_.has(peer); }
-  void lost(const Loss&) noexcept override { team_.break_like(parent_); }
-
-  TeamCore& parent_;
-  TeamCore& team_;
-};
 
 }  // namespace
 
@@ -101,26 +84,6 @@ std::unique_ptr<Team> NewTeam::make_own(std::vector<std::uint32_t> members, std:
     plan.arena_bytes = std::min(plan.arena_bytes, proposal.arena_bytes);
   }
   return std::make_unique<Team>(rank_, std::move(plan));
-}
-
-Task<std::unique_ptr<Team>> NewTeam::make(std::vector<std::uint32_t> members, std::vector<TeamProposal> proposals,
-                                          TeamCore& parent, std::source_location where) {
-  check_room(members, proposals);
-  std::unique_ptr<Team> team = make_own(std::move(members), proposals);
-  const CollectiveCall meeting{.called = Called::split, .where = where};  // not a barrier of the program
-  std::exception_ptr failure;
-  try {
-    const BreaksWith with(parent, team->core());
-    co_await team->meet_all(meeting);
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  if (failure) {
-    // A member that has not made its team yet would not be told of the new one's end.
-    parent.give_up();
-    std::rethrow_exception(failure);
-  }
-  co_return team;
 }
 
 std::unique_ptr<Team> NewTeam::of_one(Rank& rank) {

@@ -40,11 +40,11 @@ TEST_CASE("mpi progress: an operation that can't begin keeps no completion") {
   for (int i = 0; i < 3; ++i) {
     CHECK_THROWS_WITH(progress.wait<AwaitNote>(refused), "it can't begin");
     CHECK_THROWS_WITH(progress.begin(refused), "it can't begin");
-    CHECK(progress.under_way() == 0);
+    CHECK(progress.taken() == 0);
   }
   Task<> task = after_turns();
   progress.wait<AwaitNote>(task);
-  CHECK(progress.under_way() == 0);
+  CHECK(progress.taken() == 0);
   progress.end();
 }
 

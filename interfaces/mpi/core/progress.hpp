@@ -99,6 +99,8 @@ class Progress {
   }
   /// Something has ended that is no operation of begin().
   void note_end() noexcept { ++ends_; }
+  /// Completions that have not been given back.
+  std::size_t taken() const noexcept { return completions_.size() - free_completions_.size(); }
   /// Withdraws what has begun, has not ended, and may be withdrawn; gives 0. Where there is more: how much, and then
   /// nothing is withdrawn.
   std::size_t withdraw();
